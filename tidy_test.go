@@ -1,0 +1,263 @@
+// Package srdtun_test checks the rules of the tree that a compiler does not: what
+// may import what, and what the pure packages may not do.
+package srdtun_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/srdtun/srdtun"
+
+// source is one Go file of the tree.
+type source struct {
+	file string // with slashes, from the top
+	dir  string // its package: the folder, "." at the top
+	test bool
+	ast  *ast.File
+	fset *token.FileSet
+	line int // lines in it
+}
+
+func (s *source) at(n ast.Node) string { return s.fset.Position(n.Pos()).String() }
+
+// tree parses every Go file.
+func tree(t *testing.T) (all []*source) {
+	t.Helper()
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(file, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		file = filepath.ToSlash(file)
+		all = append(all, &source{
+			file: file, dir: path.Dir(file), test: strings.HasSuffix(file, "_test.go"),
+			ast: f, fset: fset, line: bytes.Count(text, []byte("\n")),
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("%d Go files: this is not the tree", len(all))
+	}
+	return all
+}
+
+// imports returns what s imports, without quotes.
+func (s *source) imports() (v []string) {
+	for _, i := range s.ast.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		v = append(v, p)
+	}
+	return v
+}
+
+// under reports whether folder dir is one of roots or lies in one.
+func under(dir string, roots ...string) bool {
+	return slices.ContainsFunc(roots, func(r string) bool { return dir == r || strings.HasPrefix(dir, r+"/") })
+}
+
+// The pure packages: their machines are told the time, are given randomness, and
+// run the same under a driver, a simulator and a fuzzer.
+func pure(dir string) bool {
+	return dir == "srd" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/internal",
+		"overlay/frame", "overlay/packet", "overlay/route", "overlay/order", "overlay/queue", "sim")
+}
+
+// impure is what no pure package imports, and why.
+var impure = map[string]string{
+	"os":                             "a pure machine has no files, environment or process",
+	"os/exec":                        "a pure machine has no processes",
+	"os/signal":                      "a pure machine has no process",
+	"net":                            "a pure machine has no sockets; net/netip is fine",
+	"net/http":                       "a pure machine has no sockets",
+	"syscall":                        "a pure machine makes no system calls",
+	"log":                            "a pure machine counts, it does not log",
+	"log/slog":                       "a pure machine counts, it does not log",
+	"sync":                           "a pure machine is driven by one goroutine at a time; the driver locks",
+	"sync/atomic":                    "a pure machine is driven by one goroutine at a time; the driver locks",
+	"math/rand":                      "its functions share one hidden state; math/rand/v2 with a seed is fine",
+	"crypto/rand":                    "randomness is an argument, so that a seed replays a run",
+	"context":                        "a pure machine does not wait",
+	"unsafe":                         "nothing here is worth it",
+	"golang.org/x/sys/unix":          "a pure machine makes no system calls",
+	"github.com/vishvananda/netlink": "a pure machine makes no system calls",
+}
+
+// allowed lists exceptions from impure by folder.
+var allowed = map[string][]string{
+	"overlay/frame": {"sync/atomic"}, // buffers are shared between the sending and the receiving goroutine
+}
+
+func TestPurePackagesImportNothingImpure(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || !pure(s.dir) {
+			continue
+		}
+		for _, p := range s.imports() {
+			if why, bad := impure[p]; bad && !slices.Contains(allowed[s.dir], p) {
+				t.Errorf("%s imports %s: %s", s.file, p, why)
+			}
+		}
+	}
+}
+
+// clocks are the functions of package time that look at the clock or wait.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+
+// seeded are the functions of math/rand/v2 that take their seed from the caller.
+var seeded = []string{"New", "NewPCG", "NewChaCha8", "NewZipf"}
+
+func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || !pure(s.dir) {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a pure machine starts no goroutine", s.at(n))
+			case *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+				t.Errorf("%s: a pure machine has no channels", s.at(n))
+			case *ast.SelectorExpr:
+				s.checkCall(t, n)
+			}
+			return true
+		})
+	}
+}
+
+// checkCall complains when n names a function that hides a clock or a seed.
+func (s *source) checkCall(t *testing.T, n *ast.SelectorExpr) {
+	x, ok := n.X.(*ast.Ident)
+	if !ok {
+		return
+	}
+	imports := s.imports()
+	if x.Name == "time" && slices.Contains(imports, "time") && slices.Contains(clocks, n.Sel.Name) {
+		t.Errorf("%s: time.%s: a pure machine is told the time", s.at(n), n.Sel.Name)
+	}
+	if x.Name == "rand" && slices.Contains(imports, "math/rand/v2") && ast.IsExported(n.Sel.Name) {
+		if f := n.Sel.Name; !slices.Contains(seeded, f) && f != "Rand" && f != "PCG" && f != "ChaCha8" && f != "Source" {
+			t.Errorf("%s: rand.%s draws from a hidden seed", s.at(n), f)
+		}
+	}
+}
+
+// The arrows between our packages go one way.
+func TestArrows(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, p := range s.imports() {
+			if to, ours := strings.CutPrefix(p, module+"/"); ours {
+				if why := forbidden(s, to); why != "" {
+					t.Errorf("%s imports %s: %s", s.file, to, why)
+				}
+			}
+		}
+	}
+}
+
+// forbidden returns why s must not import our package to, or "".
+func forbidden(s *source, to string) string {
+	switch {
+	case under(s.dir, "srd") && under(to, "overlay"):
+		return "the transport does not know what it carries"
+	case under(s.dir, "srd") && under(to, "sim") && !s.test:
+		return "the transport does not know that it is simulated"
+	case s.dir == "config":
+		return "the configuration is read without the rest"
+	case to == "config" && !s.test && !under(s.dir, "cmd", "overlay/daemon"):
+		return "only the command and the daemon read configurations; others take arguments"
+	case under(s.dir, "sim") && under(to, "srd/udp", "srd/loop", "overlay/tundev", "overlay/netconf", "overlay/control", "overlay/daemon"):
+		return "a simulation has no sockets and no devices"
+	case under(to, "cmd") && !under(s.dir, "cmd"):
+		return "commands are no library"
+	case under(to, "e2e") && !under(s.dir, "e2e", "cmd", "bench", "scripts"):
+		return "the product does not need its tests"
+	case pure(s.dir) && !s.test && !pure(to):
+		return "a pure package needs only pure ones"
+	}
+	return ""
+}
+
+// mostLines is where a file has become two nouns.
+const mostLines = 600
+
+func TestFilesAreShort(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.line > mostLines {
+			t.Errorf("%s has %d lines, more than %d: it holds more than one noun", s.file, s.line, mostLines)
+		}
+	}
+}
+
+// vague names say that somebody did not know where a thing belongs.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "manager", "base", "shared"}
+
+func TestPackagesHaveNames(t *testing.T) {
+	for _, s := range tree(t) {
+		name := strings.TrimSuffix(s.ast.Name.Name, "_test")
+		if slices.Contains(vague, name) || slices.Contains(vague, path.Base(s.dir)) {
+			t.Errorf("%s: package %s: a package is named after what it provides", s.file, name)
+		}
+		if file := strings.TrimSuffix(path.Base(s.file), ".go"); slices.Contains(vague, strings.TrimSuffix(file, "_test")) {
+			t.Errorf("%s: a file is named after its noun", s.file)
+		}
+	}
+}
+
+// What is left to do stands in the issues, not in the code.
+func TestNothingIsLeftToDo(t *testing.T) {
+	marks := []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"}
+	for _, s := range tree(t) {
+		for _, group := range s.ast.Comments {
+			for _, mark := range marks {
+				if strings.Contains(group.Text(), mark) {
+					t.Errorf("%s: %s", s.at(group), mark)
+				}
+			}
+		}
+	}
+}
+
+// Only commands end the process, so that what others set up is taken down again.
+func TestOnlyCommandsExit(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || s.ast.Name.Name == "main" || under(s.dir, "e2e") {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if f, ok := n.(*ast.SelectorExpr); ok && f.Sel.Name == "Exit" {
+				if x, ok := f.X.(*ast.Ident); ok && x.Name == "os" {
+					t.Errorf("%s: only a command exits", s.at(n))
+				}
+			}
+			return true
+		})
+	}
+}
