@@ -1,0 +1,37 @@
+// Package cc is congestion control: how many bytes a peer may have in flight
+// over all of its paths together, and how fast they may leave. It is pure: time
+// comes in with every call.
+package cc
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Ack is what one acknowledgement of one packet says.
+type Ack struct {
+	Bytes int           // bytes newly known to have arrived
+	RTT   time.Duration // the packet's round trip; 0 when not measured
+	Base  time.Duration // the path's base round trip
+	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
+}
+
+// Controller is one peer's congestion state. Paths are coupled: there is one
+// window however many there are, so that paths never buy bandwidth.
+type Controller interface {
+	// Ack takes an acknowledgement. limited says whether the window, not the
+	// application, held sending back when it was in flight.
+	Ack(now mono.Time, a Ack, limited bool)
+	// Lost takes bytes proven lost on a path that works. Losses on a path that
+	// is being given up are not congestion and are not told.
+	Lost(now mono.Time, bytes int)
+	// Window is the most bytes that may be in flight.
+	Window() int
+	// Rate is the pacing rate in bytes per second; 0 before the first sample.
+	Rate() float64
+	// Queue is the smoothed queueing delay over all paths, and Target what it
+	// is steered to.
+	Queue() time.Duration
+	Target() time.Duration
+}

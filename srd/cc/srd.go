@@ -1,0 +1,209 @@
+package cc
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// The constants of the controller.
+const (
+	// MSS is the size in bytes that windows are counted in.
+	MSS = 1472
+	// InitialWindow is RFC 6928's ten packets a path, for the four paths that a
+	// small fabric has.
+	InitialWindow = 40 * MSS
+	// MinWindow keeps the tail-loss machinery working: one packet to lose and
+	// two to prove it.
+	MinWindow = 4 * MSS
+	// MaxWindow is more than any outbox holds (srd.OutboxLimit messages of the
+	// largest packet), so that no connection meets it; it keeps the arithmetic
+	// finite where the network takes whatever it is given.
+	MaxWindow = 1 << 28
+	// TargetFloor is the least queueing delay that is aimed for. Both ends are
+	// ordinary processes: a queue shorter than the time one of them may wait
+	// for a processor runs dry each time that happens.
+	TargetFloor = 4 * time.Millisecond
+	// TargetCeiling bounds the target on long paths, where the base RTT is no
+	// measure of how deep a queue should be.
+	TargetCeiling = 25 * time.Millisecond
+	// maxDecrease is the least factor of one round (DESIGN 8; Swift section 3).
+	maxDecrease = 0.5
+	// beta scales the decrease with the excess delay (Swift's beta).
+	beta = 0.8
+	// gain of the proportional increase: a round with an empty queue adds a
+	// quarter of the window (UET NSCC's proportional increase has this shape).
+	gain = 0.25
+	// paceGain lets a window leave in four fifths of a round, so that pacing
+	// alone never leaves a link idle.
+	paceGain = 1.25
+	// lossTolerated is the share of a round's bytes that may be lost before the
+	// losses count as congestion: sprayed over a fabric, a lossy cable costs
+	// retransmissions, not rate.
+	lossTolerated = 0.10
+	// drainEvery and drainFor: every so often the window is cut to drainShare
+	// for a moment, so that the base RTT is measured with the queue empty
+	// (BBR's ProbeRTT; it must happen within rtt.BaseWindow).
+	drainEvery = 8 * time.Second
+	drainShare = 0.25
+)
+
+// SRD is a delay-steered window after SRD's description (Shalev et al., IEEE
+// Micro 2020, "Congestion Control"): it keeps the queueing delay, averaged over
+// the bytes of all paths, at a target. Congestion is delay on the majority of
+// the bytes, or heavy loss; one bad path among many is not.
+type SRD struct {
+	window    float64
+	slowStart bool
+
+	srtt   time.Duration
+	base   time.Duration // least base RTT of the paths heard from lately
+	queue  time.Duration // smoothed queueing delay
+	round  round
+	drain  mono.Time // next drain begins
+	undo   mono.Time // drain ends
+	saved  float64   // window to return to after a drain
+	dented bool      // the window was cut last round
+}
+
+// round is one round trip's worth of evidence.
+type round struct {
+	from    mono.Time
+	acked   int
+	lost    int
+	sampled int           // acked bytes that had a delay sample
+	high    int           // of those, over the target or marked
+	delay   time.Duration // sum of queueing delay, weighted by kilobytes
+	minBase time.Duration
+	limited bool
+}
+
+// New returns a controller at its initial window.
+func New() *SRD { return &SRD{window: InitialWindow, slowStart: true} }
+
+// Window returns the congestion window in bytes.
+func (c *SRD) Window() int { return int(c.window) }
+
+// Queue returns the smoothed queueing delay.
+func (c *SRD) Queue() time.Duration { return c.queue }
+
+// Target returns the queueing delay that is aimed for: the base RTT of the
+// paths, within bounds. It does not follow the variation of the round trips: most
+// of that is the queue itself, and a target that rises with it runs away.
+func (c *SRD) Target() time.Duration {
+	return max(TargetFloor, min(c.base, TargetCeiling))
+}
+
+// Rate returns the pacing rate in bytes per second.
+func (c *SRD) Rate() float64 {
+	if c.srtt == 0 {
+		return 0
+	}
+	return paceGain * c.window / max(c.srtt, 50*time.Microsecond).Seconds()
+}
+
+// Ack implements Controller.
+func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
+	r := &c.round
+	if r.from == 0 {
+		r.from = now
+		c.drain = now.Add(drainEvery)
+	}
+	r.acked += a.Bytes
+	r.limited = r.limited || limited
+	if a.RTT > 0 {
+		c.sample(a)
+	}
+	if c.slowStart && limited {
+		c.window = min(MaxWindow, c.window+float64(a.Bytes))
+		if c.queue > c.Target()/2 {
+			c.slowStart = false
+		}
+	}
+	if now.Sub(r.from) >= max(c.srtt, time.Millisecond) {
+		c.endRound(now)
+	}
+}
+
+func (c *SRD) sample(a Ack) {
+	r := &c.round
+	q := max(0, a.RTT-a.Base)
+	if c.srtt == 0 {
+		c.srtt = a.RTT
+	}
+	c.srtt += (a.RTT - c.srtt) / 16
+	c.queue += (q - c.queue) / 16
+	r.sampled += a.Bytes
+	r.delay += q * time.Duration(a.Bytes) / 1024
+	if r.minBase == 0 || a.Base < r.minBase {
+		r.minBase = a.Base
+	}
+	if a.CE || q > c.Target() {
+		r.high += a.Bytes
+	}
+}
+
+// Lost implements Controller.
+func (c *SRD) Lost(now mono.Time, bytes int) { c.round.lost += bytes }
+
+func (c *SRD) endRound(now mono.Time) {
+	r := c.round
+	c.round = round{from: now}
+	if r.minBase > 0 {
+		c.base = r.minBase
+	}
+	if c.draining(now) {
+		return
+	}
+	if loss := float64(r.lost) / float64(r.lost+r.acked+1); loss > lossTolerated {
+		c.heavyLoss(r, loss)
+		return
+	}
+	if r.sampled == 0 {
+		return
+	}
+	avg := r.delay * 1024 / time.Duration(r.sampled)
+	t := c.Target()
+	switch {
+	case 2*r.high >= r.sampled && avg > t:
+		c.slowStart = false
+		f := 1 - beta*float64(avg-t)/float64(avg)
+		// A round's cut shows in the next round but one: cutting each round
+		// would count every excess twice.
+		if !c.dented {
+			c.window *= max(f, maxDecrease)
+		}
+		c.dented = !c.dented
+	case r.limited && !c.slowStart:
+		c.dented = false
+		c.window += MSS + gain*c.window*max(0, float64(t-avg)/float64(t))
+	default:
+		c.dented = false
+	}
+	c.window = max(MinWindow, min(MaxWindow, c.window))
+}
+
+// heavyLoss is quick adapt (UET NSCC): what arrived in the last round is what
+// the network carries.
+func (c *SRD) heavyLoss(r round, loss float64) {
+	c.slowStart = false
+	c.window = max(MinWindow, min(c.window*(1-loss/2), max(float64(r.acked), c.window*maxDecrease)))
+}
+
+// draining runs the periodic drain; while it lasts rounds teach nothing.
+func (c *SRD) draining(now mono.Time) bool {
+	switch {
+	case c.undo != 0 && now < c.undo:
+		return true
+	case c.undo != 0:
+		c.window, c.undo = max(c.saved, c.window), 0
+		c.drain = now.Add(drainEvery)
+		return true
+	case now >= c.drain && c.queue > c.Target()/4 && !c.slowStart:
+		c.saved = c.window
+		c.window = max(MinWindow, c.window*drainShare)
+		c.undo = now.Add(c.queue + c.queue/2 + c.base)
+		return true
+	}
+	return false
+}

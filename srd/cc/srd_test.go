@@ -1,0 +1,301 @@
+package cc
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const base = 200 * time.Microsecond
+
+// network feeds a controller with acknowledgements.
+type network struct {
+	*SRD
+	now mono.Time
+}
+
+func newNetwork() *network { return &network{SRD: New(), now: 1e9} }
+
+// round lets one window be acknowledged in one round trip. queue is what each
+// packet finds, by its place in the window from 0 to 1.
+func (n *network) round(limited bool, queue func(place float64) time.Duration) {
+	packets := max(1, n.Window()/MSS)
+	span := max(base+queue(0.5), time.Millisecond)
+	for i := range packets {
+		n.now += mono.Time(span) / mono.Time(packets)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue(float64(i)/float64(packets)), Base: base}, limited)
+	}
+}
+
+func (n *network) rounds(count int, limited bool, queue time.Duration) {
+	for range count {
+		n.round(limited, func(float64) time.Duration { return queue })
+	}
+}
+
+// steady returns a network past slow start whose window was grown for a while.
+func steady() *network {
+	n := newNetwork()
+	n.rounds(5, true, n.Target())
+	n.rounds(10, true, n.Target()/2)
+	return n
+}
+
+// Whatever the network says, the window and the rate are numbers within bounds.
+func TestWindowBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := newNetwork()
+		long := rapid.Int64Range(1, int64(time.Minute))
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			n.now += mono.Time(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "wait"))
+			if rapid.IntRange(0, 4).Draw(t, "verb") == 0 {
+				n.Lost(n.now, rapid.IntRange(1, 1<<24).Draw(t, "lost"))
+				continue
+			}
+			a := Ack{Bytes: rapid.IntRange(1, 1<<24).Draw(t, "bytes"), Base: time.Duration(long.Draw(t, "base")), CE: rapid.Bool().Draw(t, "ce")}
+			if rapid.Bool().Draw(t, "sampled") {
+				a.RTT = max(1, a.Base+time.Duration(long.Draw(t, "queue"))-time.Second)
+			}
+			n.Ack(n.now, a, rapid.Bool().Draw(t, "limited"))
+			wantBounded(t, n)
+		}
+	})
+}
+
+func wantBounded(t interface{ Fatalf(string, ...any) }, n *network) {
+	if w := n.Window(); w < MinWindow || w > MaxWindow {
+		t.Fatalf("window %d", w)
+	}
+	if r := n.Rate(); r < 0 || math.IsNaN(r) || math.IsInf(r, 0) {
+		t.Fatalf("rate %v", r)
+	}
+	if q, goal := n.Queue(), n.Target(); q < 0 || goal < TargetFloor || goal > 2*TargetCeiling {
+		t.Fatalf("queue %v, target %v", q, goal)
+	}
+}
+
+// A network that takes everything and never has a queue.
+func TestWindowHasACeiling(t *testing.T) {
+	n := newNetwork()
+	for range 20_000 {
+		n.now += mono.Time(2 * time.Millisecond)
+		n.Ack(n.now, Ack{Bytes: 1 << 20, RTT: base, Base: base}, true)
+		wantBounded(t, n)
+	}
+	n.slowStart = false
+	for range 20_000 {
+		n.now += mono.Time(2 * time.Millisecond)
+		n.Ack(n.now, Ack{Bytes: 1 << 20, RTT: base, Base: base}, true)
+		wantBounded(t, n)
+	}
+}
+
+func TestNoRateBeforeTheFirstSample(t *testing.T) {
+	n := newNetwork()
+	n.Ack(n.now, Ack{Bytes: MSS}, true)
+	if n.Rate() != 0 {
+		t.Fatalf("rate %v", n.Rate())
+	}
+	n.Ack(n.now, Ack{Bytes: MSS, RTT: 10 * time.Millisecond, Base: 10 * time.Millisecond}, true)
+	if want := paceGain * float64(n.Window()) / 0.010; math.Abs(n.Rate()-want) > 0.01*want {
+		t.Fatalf("rate %.0f, want %.0f", n.Rate(), want)
+	}
+}
+
+func TestSlowStartDoublesUntilThereIsAQueue(t *testing.T) {
+	n := newNetwork()
+	n.rounds(1, true, 0)
+	if w := n.Window(); w < 2*InitialWindow-MSS || w > 2*InitialWindow+MSS {
+		t.Fatalf("window %d after one round, want about %d", w, 2*InitialWindow)
+	}
+	n.rounds(1, true, n.Target())
+	before := n.Window()
+	n.rounds(1, true, n.Target())
+	if n.Window() > before+2*MSS {
+		t.Fatalf("window grew from %d to %d with a queue at the target", before, n.Window())
+	}
+}
+
+func TestGrowsWhileTheQueueIsShort(t *testing.T) {
+	n := steady()
+	before := n.Window()
+	n.rounds(10, true, n.Target()/2)
+	if n.Window() <= before {
+		t.Fatalf("window went from %d to %d with half the target", before, n.Window())
+	}
+}
+
+// Without more to send than the window lets through nothing is learnt of what
+// it could be.
+func TestIdleSenderDoesNotGrow(t *testing.T) {
+	for name, n := range map[string]*network{"slow start": newNetwork(), "steady": steady()} {
+		n.rounds(1, false, 0) // ends the round that was limited
+		before := n.Window()
+		n.rounds(20, false, 0)
+		if n.Window() > before {
+			t.Errorf("%s: window grew from %d to %d", name, before, n.Window())
+		}
+	}
+}
+
+func TestShrinksWhenTheQueueIsLong(t *testing.T) {
+	n := steady()
+	before := n.Window()
+	n.rounds(4, true, 3*n.Target())
+	if n.Window() > before*8/10 {
+		t.Fatalf("window went from %d to %d with three times the target", before, n.Window())
+	}
+	n.rounds(100, true, 10*n.Target())
+	if n.Window() != MinWindow {
+		t.Fatalf("window %d under a queue that does not end", n.Window())
+	}
+	n.rounds(60, true, 0)
+	if n.Window() <= 2*MinWindow {
+		t.Fatalf("window %d: it does not come back", n.Window())
+	}
+}
+
+// One cut takes away no more than half, and the next waits until the first can
+// have been seen.
+func TestCutsAreBoundedAndApart(t *testing.T) {
+	n := steady()
+	last := mono.Time(0)
+	for range 3000 {
+		before := n.Window()
+		n.now += mono.Time(100 * time.Microsecond)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: 20 * time.Millisecond, Base: base}, true)
+		if n.Window() >= before {
+			continue
+		}
+		if n.Window() < before/2-1 {
+			t.Fatalf("window went from %d to %d at once", before, n.Window())
+		}
+		if last != 0 && n.now.Sub(last) < n.srtt {
+			t.Fatalf("two cuts within %v, round trip %v", n.now.Sub(last), n.srtt)
+		}
+		last = n.now
+	}
+	if last == 0 {
+		t.Fatal("no cut")
+	}
+}
+
+// One bad path of four, a quarter of the bytes, is steering's business.
+func TestOneBadPathIsNoCongestion(t *testing.T) {
+	n := steady()
+	before := n.Window()
+	for range 20 {
+		n.round(true, func(place float64) time.Duration {
+			if math.Mod(place*16, 1) < 0.25 {
+				return 8 * TargetFloor
+			}
+			return base
+		})
+		if n.Window() < before {
+			t.Fatalf("window went from %d to %d", before, n.Window())
+		}
+		before = n.Window()
+	}
+}
+
+// Marks count as delay over the target does, when there is delay.
+func TestMarksOnMostPacketsShrink(t *testing.T) {
+	n := steady()
+	before := n.Window()
+	for range 6 {
+		for range n.Window() / MSS {
+			n.now += mono.Time(base)
+			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + 2*TargetFloor, Base: base, CE: true}, true)
+		}
+	}
+	if n.Window() >= before {
+		t.Fatalf("window went from %d to %d", before, n.Window())
+	}
+}
+
+// lossy lets share of every round's bytes be lost.
+func (n *network) lossy(rounds int, share float64) {
+	for range rounds {
+		n.Lost(n.now, int(share/(1-share)*float64(n.Window())))
+		n.rounds(1, true, n.Target()/2)
+	}
+}
+
+func TestOnlyHeavyLossIsCongestion(t *testing.T) {
+	n := steady()
+	before := n.Window()
+	n.lossy(10, 0.03)
+	if n.Window() < before {
+		t.Fatalf("window went from %d to %d with 3 %% lost", before, n.Window())
+	}
+	before = n.Window()
+	n.lossy(1, 0.5)
+	if w := n.Window(); w > before*9/10 || w < before/3 {
+		t.Fatalf("window went from %d to %d when half was lost", before, w)
+	}
+	n.lossy(100, 0.8)
+	if n.Window() != MinWindow {
+		t.Fatalf("window %d while four of five packets are lost", n.Window())
+	}
+}
+
+// Every so often the queue is let run empty, so that the base RTT shows; then
+// the window is what it was.
+func TestDrainAndBack(t *testing.T) {
+	n := steady()
+	n.rounds(3, true, n.Target())
+	before, least := n.Window(), n.Window()
+	begun, ended := mono.Time(0), mono.Time(0)
+	for start := n.now; n.now.Sub(start) < drainEvery+time.Second && ended == 0; {
+		n.rounds(1, true, n.Target())
+		switch w := n.Window(); {
+		case begun == 0 && w < before/2:
+			begun, least = n.now, w
+		case begun == 0:
+			before = w
+		case w >= before:
+			ended = n.now
+		}
+	}
+	if begun == 0 || ended == 0 {
+		t.Fatalf("no drain: begun %v, ended %v", begun, ended)
+	}
+	if least < before/5 || least > before/3 {
+		t.Errorf("window %d of %d during the drain", least, before)
+	}
+	if d := ended.Sub(begun); d > 100*time.Millisecond {
+		t.Errorf("the drain took %v", d)
+	}
+	if w := n.Window(); w > before+8*MSS {
+		t.Errorf("window %d after the drain, %d before", w, before)
+	}
+}
+
+// A queue that is empty anyway needs no drain.
+func TestNoDrainWithoutAQueue(t *testing.T) {
+	n := steady()
+	n.rounds(20, false, 0)
+	before := n.Window()
+	for start := n.now; n.now.Sub(start) < 2*drainEvery; {
+		n.rounds(1, false, 0)
+		if n.Window() < before {
+			t.Fatalf("window went from %d to %d", before, n.Window())
+		}
+	}
+}
+
+func TestControllerDoesNotAllocate(t *testing.T) {
+	n := steady()
+	if a := testing.AllocsPerRun(1000, func() {
+		n.now += mono.Time(base)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: 2 * base, Base: base}, true)
+		n.Lost(n.now, MSS)
+		_ = n.Window() + int(n.Rate())
+	}); a != 0 {
+		t.Fatalf("%v allocations", a)
+	}
+}

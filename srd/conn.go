@@ -1,0 +1,239 @@
+package srd
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/pace"
+	"github.com/srdtun/srdtun/srd/internal/rtt"
+	"github.com/srdtun/srdtun/srd/internal/seq"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Indexes hands out receiver indices: random, unique in the process.
+type Indexes interface {
+	Reserve(*Conn) uint32
+	Publish(uint32, *RecvKeys)
+	Release(uint32)
+}
+
+// Config is what a Conn is made of. All fields but PSK and Keepalive are needed.
+type Config struct {
+	Identity    *handshake.Identity
+	Remote      handshake.PublicKey
+	PSK         handshake.PSK
+	Offers      handshake.Offers // ciphers that may be used
+	Incarnation uint64           // random, a new one each time the connection's state is made
+	Seed        uint64           // of path choice and probe nonces
+	Rand        io.Reader        // of keys
+	Indexes     Indexes
+	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
+	Timestamp func(mono.Time) handshake.Timestamp
+	// MTU returns the UDP payload bytes worth probing for towards an address.
+	MTU       func(Tuple) int
+	Policy    steer.Policy
+	Control   cc.Controller
+	Keepalive time.Duration // on every path that is ours; 0: none
+}
+
+// Conn is the transport state of one peer.
+type Conn struct {
+	cfg Config
+	rng *rand.Rand
+
+	session session
+	tuples  []Tuple // where the peer may be reached: candidates for paths
+
+	// Sending.
+	paths    []*path // by slot
+	usable   steer.Set
+	busy     steer.Set // paths with packets in flight
+	probing  steer.Set // paths with a probe planned
+	spare    steer.Set // likewise
+	choice   steer.Set // scratch: what a policy may choose from
+	out      outbox
+	inflight int
+	bucket   pace.Bucket
+	rtt      rtt.Estimator
+	timer    lossTimer
+	limit    Limit     // what stopped Next last
+	stopped  mono.Time // and since when
+	limited  mono.Time // when the window or pacing last held back sending
+	active   mono.Time // last new message sent
+	frozen   mono.Time // until then only paths heard lately carry data
+	patience uint      // additions to the slack of path timeouts
+	humbled  mono.Time // when one was last added or taken back
+	nextSkip int       // packets until a packet number is skipped
+	replies  []reply
+	packet   int // UDP payload bytes of a full packet now
+
+	dormant bool      // some silent paths are not probed while idle
+	clock   mono.Time // last time Advance was told
+
+	// Receiving.
+	in        [steer.MaxPaths]*inPath
+	dirty     []*inPath
+	inbox     seq.Window
+	ack       ackState
+	pings     int // acknowledgements since one last asked for an answer
+	received  []Message
+	taken     int // of received, by Recv
+	lastHeard mono.Time
+	lastPath  *path
+	restarted bool
+
+	rate  meter
+	stats Stats
+	words [wire.MaxAckWords]uint64
+	recs  [wire.MaxAckRecords]wire.Record
+}
+
+// lossTimer is the tail-loss state of the whole connection.
+type lossTimer struct {
+	progress mono.Time // last acknowledgement of something new, or first send after idle
+	newest   mono.Time // sending time of the newest packet known to have arrived
+	backoff  uint
+	probe    bool // send the oldest open message, whatever the window says
+	lastSent mono.Time
+}
+
+// reply is a path response that is owed.
+type reply struct {
+	path  *path
+	nonce uint64
+	size  int
+}
+
+// maxReplies bounds the responses owed; a peer challenges a path at most once a
+// round trip.
+const maxReplies = 64
+
+// Stats are a connection's counters.
+type Stats struct {
+	Sent          uint64 // messages sent for the first time
+	Acked         uint64
+	Retransmitted uint64 // message copies sent again
+	GivenUp       uint64 // payloads given up
+	Received      uint64 // messages delivered
+	Spurious      uint64 // packets taken to be lost that had arrived
+	Acks          uint64 // acknowledgements sent
+	Handshakes    uint64
+	TxBytes       uint64 // UDP payload
+	RxBytes       uint64
+	// Waited is how long each limit held back sending, in all.
+	Waited [NumLimits]time.Duration
+	Drops  [NumReasons]uint64
+}
+
+// Limit is what holds back sending.
+type Limit uint8
+
+// The limits.
+const (
+	LimitData   Limit = iota // nothing to send
+	LimitWindow              // congestion window full
+	LimitPacing              // the pacer's tokens are spent
+	LimitPaths               // no path may take more
+	LimitOutbox              // as many messages unacknowledged as may be
+	NumLimits
+)
+
+var limitNames = [NumLimits]string{"data", "window", "pacing", "paths", "outbox"}
+
+// String returns the limit's name.
+func (l Limit) String() string { return limitNames[l] }
+
+// New returns a connection without a session. Nothing is sent before SetTuples,
+// a message to send, or a handshake from the peer.
+func New(cfg Config) *Conn {
+	c := &Conn{
+		cfg:    cfg,
+		rng:    rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),
+		packet: BasePacket,
+	}
+	c.nextSkip = c.skipGap()
+	return c
+}
+
+// Remote returns the peer's static public key.
+func (c *Conn) Remote() handshake.PublicKey { return c.cfg.Remote }
+
+// Stats returns the counters.
+func (c *Conn) Stats() *Stats { return &c.stats }
+
+// Window returns congestion window, bytes in flight, and pacing rate in bytes
+// per second.
+func (c *Conn) Window() (window, inflight int, rate float64) {
+	return c.cfg.Control.Window(), c.inflight, c.cfg.Control.Rate()
+}
+
+// Backlog reports whether messages wait for an acknowledgement.
+func (c *Conn) Backlog() bool { return !c.out.empty() }
+
+// Delivered returns the rate at which bytes were acknowledged lately, in bytes
+// per second.
+func (c *Conn) Delivered(now mono.Time) float64 { return c.rate.at(now) }
+
+// RTT returns the smoothed round trip over all paths, 0 when unknown.
+func (c *Conn) RTT() time.Duration { return c.rtt.Smoothed() }
+
+// Queue returns the smoothed queueing delay and its target.
+func (c *Conn) Queue() (queue, target time.Duration) {
+	return c.cfg.Control.Queue(), c.cfg.Control.Target()
+}
+
+// PathInfo describes a path, for people.
+type PathInfo struct {
+	Slot     uint16
+	Tuple    Tuple
+	State    PathState
+	RTT      time.Duration // smoothed
+	Base     time.Duration
+	MTU      int // UDP payload bytes
+	InFlight int
+	Weight   float64
+	PathStats
+}
+
+// Paths describes all paths in use.
+func (c *Conn) Paths() []PathInfo {
+	var v []PathInfo
+	for _, p := range c.paths {
+		if p.state == PathFree {
+			continue
+		}
+		v = append(v, PathInfo{
+			Slot: p.slot, Tuple: p.tuple, State: p.state, RTT: p.rtt.Smoothed(), Base: p.rtt.Base(),
+			MTU: p.mtu, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
+		})
+	}
+	return v
+}
+
+// Endpoint returns the address the peer was last heard from.
+func (c *Conn) Endpoint() netip.AddrPort {
+	if c.lastPath != nil {
+		return c.lastPath.tuple.Remote
+	}
+	return netip.AddrPort{}
+}
+
+// Recv returns the next message that arrived. Its payload lies in the packet
+// that was handled last and is valid until that buffer is used again.
+func (c *Conn) Recv() (Message, bool) {
+	if c.taken == len(c.received) {
+		c.received, c.taken = c.received[:0], 0
+		return Message{}, false
+	}
+	m := c.received[c.taken]
+	c.taken++
+	return m, true
+}
+
+func (c *Conn) drop(r Reason) { c.stats.Drops[r]++ }

@@ -1,0 +1,241 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// gain collects what one acknowledgement newly says of one path.
+type gain struct {
+	p     *path
+	bytes int
+	rtt   time.Duration // sample, 0 if none
+	ce    bool
+}
+
+// handleAck takes an acknowledgement. It reports false when the peer claims
+// what cannot be: then nothing more of the packet is believed.
+func (c *Conn) handleAck(now mono.Time, a *wire.Ack) bool {
+	if a.FirstMissing > c.out.next || !c.plausible(a) {
+		c.drop(DropAckInvalid)
+		c.closeSession(now)
+		c.Connect(now)
+		return false
+	}
+	before, acked, spurious := c.inflight, c.stats.Acked, c.stats.Spurious
+	for i := range a.NumRecords() {
+		c.ackRecord(now, a.Record(i))
+	}
+	c.ackMessages(now, a)
+	for i := range a.NumRecords() {
+		r := a.Record(i)
+		if p := c.paths[r.Slot]; r.Highest+1 == p.largest {
+			c.detectLoss(now, p)
+		}
+	}
+	if c.inflight < before || c.stats.Acked > acked || c.stats.Spurious > spurious {
+		c.timer.progress, c.timer.backoff = now, 0
+	}
+	return true
+}
+
+// plausible reports whether all of a's records speak of packets that were sent.
+func (c *Conn) plausible(a *wire.Ack) bool {
+	for i := range a.NumRecords() {
+		r := a.Record(i)
+		if int(r.Slot) >= len(c.paths) {
+			return false
+		}
+		p := c.paths[r.Slot]
+		if r.Highest >= p.sent.Next() || (p.skipped > 0 && claims(&r, p.skipped-1)) {
+			return false
+		}
+	}
+	return true
+}
+
+// claims reports whether r says that packet pn has arrived.
+func claims(r *wire.Record, pn uint64) bool {
+	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= 64 && r.Below>>(r.Highest-1-pn)&1 != 0)
+}
+
+// ackRecord takes what the peer says of the packets of one path.
+func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
+	p := c.paths[r.Slot]
+	g := gain{p: p}
+	if r.Highest+1 > p.largest {
+		p.largest = r.Highest + 1
+		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
+			g.rtt = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond)
+		}
+		g.ce = r.CE != p.peerCE
+		p.peerCE = r.CE
+	}
+	c.ackPacket(now, &g, r.Highest)
+	for pn, below := r.Highest, r.Below; below != 0 && pn > p.sent.First(); below >>= 1 {
+		pn--
+		if below&1 != 0 {
+			c.ackPacket(now, &g, pn)
+		}
+	}
+	c.credit(now, &g)
+}
+
+// credit tells congestion control and steering what was gained.
+func (c *Conn) credit(now mono.Time, g *gain) {
+	p := g.p
+	if g.rtt > 0 {
+		p.rtt.Add(now, g.rtt)
+		c.rtt.Add(now, g.rtt)
+		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, g.rtt-p.rtt.Base()), RTT: p.rtt.Smoothed(), CE: g.ce})
+	}
+	if g.bytes > 0 {
+		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+time.Millisecond
+		c.cfg.Control.Ack(now, cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}, limited)
+	}
+}
+
+// ackPacket marks packet pn of g's path as arrived, with all its messages.
+func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
+	p := g.p
+	k := p.sent.At(pn)
+	if k == nil {
+		return
+	}
+	switch k.State {
+	case ledger.InFlight:
+		c.land(p, k)
+		g.bytes += int(k.Size)
+	case ledger.Lost:
+		c.spurious(now, p, k)
+	default:
+		return
+	}
+	k.State = ledger.Acked
+	c.timer.newest = max(c.timer.newest, k.At)
+	c.alive(now, p)
+	for n := k.First; n < k.First+uint64(k.N); n++ {
+		if c.out.open(n) {
+			c.ackMessage(n)
+		}
+	}
+}
+
+// land takes a packet out of flight.
+func (c *Conn) land(p *path, k *ledger.Packet) {
+	c.inflight -= int(k.Size)
+	p.inflight -= int(k.Size)
+	p.stale = true
+	if p.inflight == 0 {
+		c.busy.Remove(int(p.slot))
+	}
+}
+
+// spurious learns from a packet that was taken to be lost but had arrived.
+func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
+	p.stats.Spurious++
+	c.stats.Spurious++
+	if p.state != PathSuspect {
+		p.reorder = min(p.reorder+1, reorderMost)
+		return
+	}
+	// The path was only slow.
+	if now.Sub(c.humbled) > c.rtt.Smoothed() {
+		c.patience, c.humbled = min(c.patience+1, patienceMost), now
+	}
+}
+
+// ackMessage marks message n, which is open, as delivered. The packet it last
+// travelled in lands when that was its last open message.
+func (c *Conn) ackMessage(n uint64) (landed *path, bytes int) {
+	m := c.out.at(n)
+	p := c.paths[m.slot]
+	if k := p.sent.At(m.pn); k != nil && k.State == ledger.InFlight && n >= k.First && n < k.First+uint64(k.N) {
+		if k.Left--; k.Left == 0 {
+			c.land(p, k)
+			k.State = ledger.Acked
+			c.timer.newest = max(c.timer.newest, k.At)
+			landed, bytes = p, int(k.Size)
+		}
+	}
+	c.out.ack(n)
+	c.stats.Acked++
+	return landed, bytes
+}
+
+// ackMessages takes the message part: everything below the first missing, and
+// the bitmap above it. It frees what the path records did not speak of, because
+// the acknowledgement that did was lost.
+func (c *Conn) ackMessages(now mono.Time, a *wire.Ack) {
+	var bytes int
+	var last *path
+	take := func(n uint64) {
+		if p, b := c.ackMessage(n); p != nil {
+			last, bytes = p, bytes+b
+		}
+	}
+	for n := c.out.first; n < a.FirstMissing; n++ {
+		if c.out.open(n) {
+			take(n)
+		}
+	}
+	for i := range a.NumWords() {
+		from := a.FirstMissing + 1 + uint64(i)*64
+		each(from, c.out.fresh(from, a.Word(i)), take)
+	}
+	if bytes > 0 {
+		c.credit(now, &gain{p: last, bytes: bytes})
+	}
+}
+
+// detectLoss applies the FIFO rule to p: a packet is lost when one sent reorder
+// or more packet numbers later has arrived on the same path (DESIGN 7.1).
+func (c *Conn) detectLoss(now mono.Time, p *path) {
+	p.trim(now)
+	if p.largest < p.reorder+1 || p.oldest() == nil {
+		return
+	}
+	lost := 0
+	for pn := p.lowest; pn+p.reorder < p.largest; pn++ {
+		k := p.sent.At(pn)
+		if k == nil {
+			break
+		}
+		if k.State == ledger.InFlight {
+			lost += int(k.Size)
+			c.lose(now, p, pn, k)
+			c.cfg.Policy.Loss(now, int(p.slot))
+		}
+	}
+	if lost > 0 {
+		c.cfg.Control.Lost(now, lost)
+	}
+}
+
+// lose takes packet pn for lost and hands its messages back.
+func (c *Conn) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
+	c.land(p, k)
+	k.State = ledger.Lost
+	p.stats.Lost++
+	for n := k.First; n < k.First+uint64(k.N); n++ {
+		if !c.out.open(n) {
+			continue
+		}
+		if m := c.out.at(n); m.slot == p.slot && m.pn == pn {
+			c.queueRetransmit(n)
+		}
+	}
+}
+
+// queueRetransmit puts open message n into the queue of those to be sent again.
+func (c *Conn) queueRetransmit(n uint64) {
+	if m := c.out.at(n); !m.wants {
+		m.wants = true
+		c.out.retx.push(n)
+	}
+}

@@ -1,0 +1,224 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// How long a payload is worth repairing (DESIGN 7).
+const (
+	giveUpTries    = 8
+	giveUpStream   = 150 * time.Millisecond
+	giveUpDatagram = 50 * time.Millisecond
+	// freezeRounds is for how many round trips after a path fell silent only
+	// paths heard lately are used.
+	freezeRounds = 10
+	// deadAfter without a word from the peer, while something is in flight, a
+	// new handshake is tried: the peer may have been restarted and lost its keys.
+	deadAfter = 500 * time.Millisecond
+	// silentAfter so many tail probes without an answer nothing else is sent.
+	// Three have tried three paths.
+	silentAfter = 3
+)
+
+// Advance lets time pass: path timeouts, tail-loss probes, session timers.
+func (c *Conn) Advance(now mono.Time) {
+	c.clock = now
+	if c.patience > 0 && now.Sub(c.humbled) > patienceLife {
+		c.patience, c.humbled = c.patience-1, now
+	}
+	c.advanceSession(now)
+	if c.inflight > 0 {
+		c.checkPaths(now)
+	}
+	c.checkTail(now)
+	c.advanceProbes(now)
+}
+
+// checkPaths suspects each path whose oldest packet is overdue although packets
+// sent later on other paths have arrived.
+func (c *Conn) checkPaths(now mono.Time) {
+	for _, p := range c.paths {
+		if !c.busy.Has(int(p.slot)) {
+			continue
+		}
+		if k := p.oldest(); k != nil && now >= k.At.Add(p.timeout(c.patience)) && c.overtaken(p, k) {
+			c.suspect(now, p)
+		}
+	}
+}
+
+// overtaken reports whether something sent after k, by more than paths of equal
+// length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
+func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
+	return c.timer.newest > k.At.Add(p.rtt.Variation())
+}
+
+// suspect takes p out of use and hands all that is in flight on it back. That is
+// not congestion: it is told to nobody but the path.
+func (c *Conn) suspect(now mono.Time, p *path) {
+	c.handBack(now, p)
+	if p.state == PathActive {
+		p.state = PathSuspect
+		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())
+		c.usable.Remove(int(p.slot))
+		p.probe = probe{next: now, size: p.probe.size, sizes: p.probe.sizes}
+		c.probing.Add(int(p.slot))
+		c.resize()
+	}
+}
+
+// handBack takes everything in flight on p for lost.
+func (c *Conn) handBack(now mono.Time, p *path) {
+	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
+		if k := p.sent.At(pn); k.State == ledger.InFlight {
+			c.lose(now, p, pn, k)
+		}
+	}
+}
+
+// pto returns how long to wait for any acknowledgement before the oldest
+// message is sent again (RFC 9002 section 6.2; floor for busy machines).
+func (c *Conn) pto() time.Duration {
+	if !c.rtt.Known() {
+		return firstRTT
+	}
+	d := c.rtt.Smoothed() + max(4*c.rtt.Variation(), ptoSlack)
+	return min(d<<min(c.timer.backoff, 16), max(ptoMost, d))
+}
+
+// tailDeadline returns when the tail probe is due.
+func (c *Conn) tailDeadline() mono.Time {
+	if c.out.empty() && c.inflight == 0 {
+		return mono.Never
+	}
+	return max(c.timer.progress, c.timer.lastSent).Add(c.pto())
+}
+
+// checkTail sends the oldest open message again when nothing has been heard for
+// a PTO, whatever the window says; and doubts the session when that goes on.
+func (c *Conn) checkTail(now mono.Time) {
+	if now < c.tailDeadline() || !c.session.ready(now) {
+		return
+	}
+	c.timer.backoff++
+	c.timer.lastSent = now
+	c.expireOld(now)
+	if n := c.out.first; c.out.open(n) {
+		c.queueFirst(n)
+		c.timer.probe = true
+	}
+	if !c.out.empty() && now.Sub(max(c.lastHeard, c.out.at(c.out.first).first)) > deadAfter {
+		c.doubt(now)
+	}
+}
+
+// silent reports whether the peer has said nothing for several tail probes.
+// Then the probes are all that is sent, as after a TCP timeout: what went out
+// with them would most likely be lost too, again and again.
+func (c *Conn) silent() bool { return c.timer.backoff >= silentAfter && !c.out.empty() }
+
+// expireOld takes what has been in flight for longer than any repair takes for
+// lost, so that a long silence does not leave a window of packets whose fate
+// nobody asks for.
+func (c *Conn) expireOld(now mono.Time) {
+	for _, p := range c.paths {
+		age := max(giveUpStream, 4*p.timeout(c.patience))
+		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
+			k := p.sent.At(pn)
+			if k.State != ledger.InFlight {
+				continue
+			}
+			if now.Sub(k.At) <= age {
+				break
+			}
+			c.lose(now, p, pn, k)
+		}
+	}
+}
+
+// queueFirst puts open message n at the head of the line to be sent again.
+func (c *Conn) queueFirst(n uint64) {
+	q := &c.out.retx
+	if q.len() > 0 && q.peek() == n && c.out.at(n).wants {
+		return
+	}
+	c.out.at(n).wants = true
+	q.unshift(n)
+}
+
+// expire gives m's payload up when it has been repaired for long enough.
+func (c *Conn) expire(now mono.Time, m *outMsg) {
+	limit := giveUpStream
+	if m.m.Class == Datagram {
+		limit = giveUpDatagram
+	}
+	// A long path is given the time of a few round trips.
+	limit = max(limit, 4*c.rtt.Smoothed())
+	if !m.void && (m.tries >= giveUpTries || now.Sub(m.first) > limit) {
+		c.giveUp(m)
+	}
+}
+
+// giveUp turns m into a tombstone: its number still travels, so that the
+// receiver does not wait for it, but not its payload.
+func (c *Conn) giveUp(m *outMsg) {
+	m.release()
+	m.void = true
+	c.stats.GivenUp++
+}
+
+// Deadline returns when Advance or Next should be called at the latest, and
+// why.
+func (c *Conn) Deadline() (mono.Time, string) {
+	at, why := c.sessionDeadline()
+	add := func(t mono.Time, w string) {
+		if t < at {
+			at, why = t, w
+		}
+	}
+	if c.session.send == nil {
+		return at, why
+	}
+	// Without a path that works an acknowledgement waits for one, not for time.
+	if c.ack.packets > 0 && c.ackPath() != nil {
+		add(c.ack.deadline(), "ack")
+	}
+	if c.inflight > 0 {
+		add(c.pathDeadline(), "path timeout")
+	}
+	add(c.tailDeadline(), "tail probe")
+	add(c.probeDeadline(), "path probe")
+	return at, why
+}
+
+// SendDeadline returns when the pacer will let new messages go, if it is the
+// pacer that holds them back; Never otherwise. The driver asks when it has
+// something to send.
+func (c *Conn) SendDeadline(now mono.Time) mono.Time {
+	rate := c.cfg.Control.Rate()
+	if rate == 0 || c.bucket.Ready() || c.inflight >= c.cfg.Control.Window() || c.usable.Empty() ||
+		c.out.full() || !c.session.ready(now) || c.silent() {
+		return mono.Never
+	}
+	return max(now, c.bucket.When(rate, min(2*c.packet, int(rate*burstTime.Seconds()))))
+}
+
+// pathDeadline returns when the next path is overdue. A path that is overdue
+// already but not overtaken is left to the tail probe.
+func (c *Conn) pathDeadline() mono.Time {
+	at := mono.Never
+	for _, p := range c.paths {
+		if !c.busy.Has(int(p.slot)) {
+			continue
+		}
+		if k := p.oldest(); k != nil {
+			if t := k.At.Add(p.timeout(c.patience)); t < at && (t > c.clock || c.overtaken(p, k)) {
+				at = t
+			}
+		}
+	}
+	return at
+}

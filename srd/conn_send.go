@@ -1,0 +1,382 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Outbound flow, in order of precedence, one train a call:
+//
+//	1. handshake packets
+//	2. path challenges that are due, and responses that are owed
+//	3. an acknowledgement that is due
+//	4. messages to be sent again, each on a path it has not tried
+//	5. new messages, as the window and the pacer allow
+
+// Bounds of a data train.
+const (
+	// minPayload: less room than this at a packet's end is padded, not used.
+	minPayload = 64
+	// burstBytes is what may leave at once, whatever the pace: 16 packets.
+	burstBytes = 16 * 1472
+	// burstTime is the share of a second's bytes that may leave at once; the
+	// driver's timers are not finer.
+	burstTime = 500 * time.Microsecond
+	// trainSpan is how much time one train takes at the pacing rate: 4 packets
+	// at 400 Mbit/s, 42 at 5 Gbit/s. A longer run on one path is a queue there; a
+	// shorter one costs a system call, and a wake-up at the far end, more often.
+	trainSpan = 100 * time.Microsecond
+	// skipEvery is the mean number of packets between packet numbers left out,
+	// to catch a peer that acknowledges what it has not received.
+	skipEvery = 4096
+	// pathShare: a path may hold this many times its even share of the window,
+	// so that one that died a moment ago does not swallow it.
+	pathShare = 3
+	// maxInFlight is more than any window.
+	maxInFlight = 1 << 30
+)
+
+// Next fills t with the next train to send, taking new messages from src (which
+// may be nil). It returns false when there is nothing to send now.
+func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
+	if c.nextHandshake(now, t) {
+		return true
+	}
+	if !c.session.ready(now) {
+		return false
+	}
+	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t) ||
+		c.nextRetransmit(now, t) || c.nextData(now, t, src)
+}
+
+// single builds a train of one packet on p whose frames f appends.
+func (c *Conn) single(now mono.Time, t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
+	t.reset(p.tuple, c.session.sendKeys(now, 1))
+	b := t.open(p.slot, p.sent.Next())
+	b = f(b)
+	t.close(b, 0, size)
+	c.record(now, p, ledger.Packet{At: now, State: state, Size: uint16(len(t.Buf))})
+}
+
+// record enters a packet just built into the path's ledger.
+func (c *Conn) record(now mono.Time, p *path, k ledger.Packet) uint64 {
+	c.stats.TxBytes += uint64(k.Size)
+	if k.State == ledger.InFlight {
+		if p.inflight == 0 {
+			p.since, p.stale = now, false
+		}
+		c.inflight += int(k.Size)
+		p.inflight += int(k.Size)
+		p.stats.Packets++
+		p.stats.Bytes += uint64(k.Size)
+		c.busy.Add(int(p.slot))
+		if c.inflight == int(k.Size) {
+			c.timer.progress = now
+		}
+		c.timer.lastSent = now
+		return p.sent.Push(k)
+	}
+	pn := p.sent.Push(k)
+	p.trim(now)
+	return pn
+}
+
+// nextAck sends an acknowledgement when one is due.
+func (c *Conn) nextAck(now mono.Time, t *Train) bool {
+	if !c.ack.due(now) {
+		return false
+	}
+	p := c.ackPath()
+	if p == nil {
+		return false
+	}
+	records := c.recs[:0]
+	n := min(len(c.dirty), len(c.recs))
+	for _, in := range c.dirty[:n] {
+		in.queued = false
+		records = append(records, in.record(now))
+	}
+	c.dirty = append(c.dirty[:0], c.dirty[n:]...)
+	words := c.words[:c.inbox.Words(c.words[:])]
+	state := ledger.Silent
+	// Now and then an acknowledgement asks to be acknowledged, so that a side
+	// that only receives notices paths that died in its own direction.
+	c.pings++
+	ping := c.pings >= 16
+	if ping {
+		c.pings, state = 0, ledger.InFlight
+	}
+	c.single(now, t, p, state, 0, func(b []byte) []byte {
+		b = wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, words)
+		if ping {
+			b = wire.AppendPing(b)
+		}
+		return b
+	})
+	c.stats.Acks++
+	if len(c.dirty) == 0 {
+		c.ack.sent(now)
+	}
+	return true
+}
+
+// ackPath returns the path for an acknowledgement: the one data last came on,
+// if it works in our direction too, else any that does.
+func (c *Conn) ackPath() *path {
+	if p := c.lastPath; p != nil && p.state == PathActive {
+		return p
+	}
+	for _, p := range c.paths {
+		if p.state == PathActive {
+			return p
+		}
+	}
+	return nil
+}
+
+// nextRetransmit sends the first message that waits to be sent again.
+func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
+	n, ok := c.retransmission(now)
+	if !ok || c.usable.Empty() {
+		return false
+	}
+	m := c.out.at(n)
+	p := c.alternative(now, m)
+	if p == nil {
+		return false
+	}
+	c.out.retx.pop()
+	m.wants, c.timer.probe = false, false
+	c.expire(now, m)
+	t.reset(p.tuple, c.session.sendKeys(now, 1))
+	b := t.open(p.slot, p.sent.Next())
+	if m.void {
+		b = wire.AppendTombstone(b, uint32(n), &m.m.Imm)
+	} else {
+		b = wire.AppendMessage(b, uint32(n), &m.m.Imm, m.m.Data)
+	}
+	t.close(b, 0, 0)
+	m.slot, m.tried = p.slot, m.tried|1<<(p.slot%64)
+	m.pn = c.record(now, p, ledger.Packet{At: now, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
+	if m.tries < 255 {
+		m.tries++
+	}
+	// From the second repetition on the message goes on two paths at once.
+	if m.tries >= 2 && m.tries%2 == 0 && c.inflight < c.cfg.Control.Window() {
+		c.queueRetransmit(n)
+	}
+	c.stats.Retransmitted++
+	p.stats.Retransmits++
+	// The pacer does not hold repairs back, but new data makes room for them,
+	// up to a burst: what a long outage has cost is not paid back after it.
+	if c.bucket.Tokens() > -burstBytes {
+		c.bucket.Spend(len(t.Buf))
+	}
+	return true
+}
+
+// retransmission returns the first message that waits to be sent again, if it
+// may be sent now: within the window, or as the probe of a tail.
+func (c *Conn) retransmission(now mono.Time) (uint64, bool) {
+	q := &c.out.retx
+	for q.len() > 0 && (!c.out.open(q.peek()) || !c.out.at(q.peek()).wants) {
+		q.pop()
+	}
+	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {
+		return 0, false
+	}
+	return q.peek(), true
+}
+
+// alternative picks a path for m: one it has not been tried on, if there is.
+func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
+	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
+	var fresh steer.Set
+	fits := &c.choice
+	*fits = steer.Set{}
+	for _, p := range c.paths {
+		if !c.usable.Has(int(p.slot)) || !p.carries(need) {
+			continue
+		}
+		fits.Add(int(p.slot))
+		if m.tried&(1<<(p.slot%64)) == 0 {
+			fresh.Add(int(p.slot))
+		}
+	}
+	switch p := c.lastPath; {
+	case c.timer.backoff > 0 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
+		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter):
+		// A tail probe looks for a path that is alive. The likeliest is where the
+		// peer was heard last: it may have moved away from all the others. When
+		// nothing gets through, every second probe goes there.
+		return p
+	case !fresh.Empty():
+		*fits = fresh
+	case fits.Empty() && !m.void:
+		// No path carries this size any more: only the number can travel.
+		c.giveUp(m)
+		return c.alternative(now, m)
+	case fits.Empty():
+		return nil
+	}
+	return c.paths[c.cfg.Policy.Pick(now, fits, c.context(m.m.Flow))]
+}
+
+func (c *Conn) context(flow uint32) steer.Context {
+	return steer.Context{Target: c.cfg.Control.Target(), Flow: flow}
+}
+
+// nextData builds a train of new messages.
+func (c *Conn) nextData(now mono.Time, t *Train, src Source) bool {
+	if src == nil {
+		return false
+	}
+	limit := c.build(now, t, src)
+	if c.stopped != 0 {
+		c.stats.Waited[c.limit] += now.Sub(c.stopped)
+	}
+	c.stopped = 0
+	if len(t.Buf) > 0 && limit == LimitData {
+		return true
+	}
+	c.limit, c.stopped = limit, now
+	if limit == LimitWindow || limit == LimitPacing || limit == LimitPaths {
+		c.limited = now
+	}
+	return false
+}
+
+// build fills t with new messages and returns LimitData, or why it may not.
+func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
+	t.Buf = t.Buf[:0]
+	if c.usable.Empty() {
+		return LimitPaths
+	}
+	if c.out.full() {
+		return LimitOutbox
+	}
+	if c.silent() {
+		return LimitWindow
+	}
+	rate := c.cfg.Control.Rate()
+	burst := max(burstBytes, int(rate*burstTime.Seconds()))
+	c.bucket.Refill(now, rate, burst)
+	budget := c.cfg.Control.Window() - c.inflight
+	if budget <= 0 {
+		return LimitWindow
+	}
+	if rate > 0 && !c.bucket.Ready() {
+		return LimitPacing
+	}
+	p := c.choose(now)
+	if p == nil {
+		return LimitPaths
+	}
+	c.maybeSkip(p)
+	most := c.trainPackets(rate, budget, burst)
+	t.reset(p.tuple, c.session.sendKeys(now, most))
+	c.fill(now, t, p, most, src)
+	c.bucket.Spend(len(t.Buf))
+	return LimitData
+}
+
+// choose picks the path for a train of new messages: among those that do not
+// hold much more than their share of the window already, are not late, and while
+// frozen, have been heard lately (REPS, "freezing": a path that died seldom died
+// alone). If that leaves none, lateness is no reason.
+func (c *Conn) choose(now mono.Time) *path {
+	n := c.usable.Len()
+	most := max(2*c.packet, pathShare*c.cfg.Control.Window()/max(1, n))
+	if n == 1 {
+		most = maxInFlight
+	}
+	clean := now.Add(-2*c.rtt.Smoothed() - ackDelayMost)
+	set, spare := &c.choice, &c.spare
+	*set, *spare = steer.Set{}, steer.Set{}
+	for _, p := range c.paths {
+		if !c.usable.Has(int(p.slot)) || !p.carries(c.packet) || p.inflight >= most || p.sent.Full() {
+			continue
+		}
+		spare.Add(int(p.slot))
+		if (now >= c.frozen || p.heard >= clean) && !p.late(now) {
+			set.Add(int(p.slot))
+		}
+	}
+	if set.Empty() {
+		set = spare
+	}
+	if set.Empty() {
+		return nil
+	}
+	return c.paths[c.cfg.Policy.Pick(now, set, c.context(0))]
+}
+
+// trainPackets returns how many packets a train may have: what trainSpan takes
+// at the pacing rate, within what window and pacer allow.
+func (c *Conn) trainPackets(rate float64, budget, burst int) int {
+	n := 1 + int(rate*trainSpan.Seconds())/c.packet
+	n = min(n, 1+max(0, c.bucket.Tokens())/c.packet, 1+budget/c.packet)
+	return max(1, min(n, MaxTrain, MaxTrainBytes/c.packet))
+}
+
+// fill builds up to most packets of new messages for p.
+func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
+	for range most {
+		from, first := len(t.Buf), c.out.next
+		if from+c.packet > cap(t.Buf) {
+			return
+		}
+		b := t.open(p.slot, p.sent.Next())
+		var full bool
+		if b, full = c.pack(now, b, from, p, src); c.out.next == first {
+			t.Buf = t.Buf[:from]
+			return
+		}
+		pad := 0
+		if full {
+			pad = c.packet
+		}
+		t.close(b, from, pad)
+		n := uint16(c.out.next - first)
+		c.record(now, p, ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
+		if !full {
+			return
+		}
+	}
+}
+
+// pack appends MESSAGE frames to the packet that began at from until it is full
+// (then full is true) or there are no more messages.
+func (c *Conn) pack(now mono.Time, b []byte, from int, p *path, src Source) (_ []byte, full bool) {
+	for !c.out.full() {
+		left := c.packet - wire.TagLen - (len(b) - from) - wire.MessageOverhead
+		if left < minPayload {
+			return b, true
+		}
+		m, ok := src.Pull(now, left)
+		if !ok {
+			return b, false
+		}
+		n := c.out.push(m, now)
+		o := c.out.at(n)
+		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
+		b = wire.AppendMessage(b, uint32(n), &m.Imm, m.Data)
+		c.stats.Sent++
+		c.active = now
+	}
+	return b, false
+}
+
+// maybeSkip leaves out a packet number now and then.
+func (c *Conn) maybeSkip(p *path) {
+	if c.nextSkip--; c.nextSkip <= 0 {
+		c.nextSkip = c.skipGap()
+		p.skipped = p.sent.Push(ledger.Packet{State: ledger.Skipped}) + 1
+	}
+}
+
+func (c *Conn) skipGap() int { return 1 + c.rng.IntN(2*skipEvery) }

@@ -1,0 +1,340 @@
+package srd
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Life of keys (DESIGN 4). The responder renews later than the initiator, so
+// that one of the two does.
+const (
+	rekeyAfter         = 120 * time.Second
+	rekeyAfterResponse = 150 * time.Second
+	rejectAfter        = 180 * time.Second
+	rekeyPackets       = 1 << 27
+	rejectPackets      = 1 << 28
+	// previousLife is how long packets under replaced keys are still taken.
+	previousLife = 5 * time.Second
+)
+
+// session is the key state of a connection.
+type session struct {
+	send *epoch // what packets are sealed with; nil: no session
+	prev *epoch // replaced, still opens
+	next *epoch // ours as responder, not used before the initiator has
+
+	attempt *handshake.Attempt
+	local   uint32 // index reserved for the attempt
+	tries   int
+	retry   mono.Time // when the attempt is given up for the next; 0: none
+	call    mono.Time // when to call again though there is nothing to send; 0: not planned
+	turn    int       // rotates the tuples that initiations go out on
+	stamper *handshake.Stamper
+	cookie  *Tuple // where a cookie has come that no initiation has used
+	replay  handshake.Replay
+	out     []rawPacket
+	last    response
+
+	incarnation uint64 // the peer's
+	met         bool   // incarnation is known
+	since       mono.Time
+}
+
+// epoch is one set of keys.
+type epoch struct {
+	keys      *SendKeys
+	recv      *RecvKeys
+	created   mono.Time
+	dies      mono.Time // set when replaced
+	initiator bool
+	sent      uint64
+	cipher    handshake.Cipher
+	peer      uint64 // the peer's incarnation
+}
+
+// rawPacket is a handshake packet to be sent.
+type rawPacket struct {
+	tuple Tuple
+	b     []byte
+}
+
+// response is our answer to the newest initiation, kept for its copies.
+type response struct {
+	mac  [16]byte // of the initiation: its mac1
+	b    []byte
+	left int
+	on   []Tuple // where it went
+}
+
+func (s *session) ready(now mono.Time) bool {
+	return s.send != nil && now.Sub(s.send.created) < rejectAfter && s.send.sent < rejectPackets
+}
+
+// sendKeys returns the keys for n packets and counts them.
+func (s *session) sendKeys(now mono.Time, n int) *SendKeys {
+	s.send.sent += uint64(n)
+	return s.send.keys
+}
+
+// accepts reports whether k may still open packets.
+func (s *session) accepts(now mono.Time, k *RecvKeys) bool {
+	for _, e := range []*epoch{s.send, s.next, s.prev} {
+		if e != nil && e.recv == k {
+			return now.Sub(e.created) < rejectAfter && (e.dies == 0 || now < e.dies)
+		}
+	}
+	return false
+}
+
+// newEpoch makes keys of a finished handshake and publishes the receiving half.
+func (c *Conn) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epoch {
+	seal, err1 := r.Cipher.New(r.SendKey)
+	open, err2 := r.Cipher.New(r.RecvKey)
+	if err1 != nil || err2 != nil {
+		c.cfg.Indexes.Release(r.LocalIndex)
+		c.drop(DropHandshakeBad)
+		return nil
+	}
+	e := &epoch{
+		keys:      &SendKeys{aead: seal, remote: r.RemoteIndex},
+		recv:      &RecvKeys{Conn: c, aead: open, local: r.LocalIndex},
+		created:   now,
+		initiator: initiator,
+		cipher:    r.Cipher,
+		peer:      r.Hello.Incarnation,
+	}
+	c.cfg.Indexes.Publish(r.LocalIndex, e.recv)
+	c.stats.Handshakes++
+	return e
+}
+
+// meet notes the peer's incarnation, which it has just proven. When it is another
+// one than before, all that the former left behind is cleared in one step, its
+// keys included.
+func (c *Conn) meet(now mono.Time, incarnation uint64) {
+	s := &c.session
+	if s.met && s.incarnation != incarnation {
+		c.retire(&s.send)
+		c.retire(&s.prev)
+		if s.next != nil && s.next.peer != incarnation {
+			c.retire(&s.next)
+		}
+		c.forget(now)
+	}
+	s.met, s.incarnation = true, incarnation
+}
+
+// begin makes e the session that packets are sent under.
+func (c *Conn) begin(now mono.Time, e *epoch) {
+	s := &c.session
+	c.retire(&s.prev)
+	s.prev, s.send = s.send, e
+	if s.prev != nil {
+		s.prev.dies = now.Add(max(previousLife, 3*c.pto()))
+	}
+	s.since = now
+	c.lastHeard = now
+	c.timer.backoff = 0
+}
+
+// confirm takes the first packet under keys we made as responder as proof that
+// the initiator has them too, and that it is where our response went. The
+// initiation alone proves neither: somebody may have recorded it. Were its
+// incarnation believed at once, we would number messages anew and the real peer
+// would take all of them for ones it has.
+func (c *Conn) confirm(now mono.Time, p *Packet) {
+	s := &c.session
+	if s.next == nil || s.next.recv != p.Keys {
+		return
+	}
+	e := s.next
+	s.next = nil
+	c.meet(now, e.peer)
+	if c.crossed(e) {
+		c.retire(&s.prev)
+		s.prev, e.dies = e, now.Add(max(previousLife, 3*c.pto()))
+	} else {
+		c.begin(now, e)
+	}
+	c.abandon()
+	for _, t := range s.last.on {
+		if t == p.Tuple {
+			if own := c.pathOn(now, t); own != nil && own.state != PathActive {
+				c.activate(now, own)
+			}
+		}
+	}
+	c.openAll(now)
+}
+
+// crossed reports whether e, made as responder, and the session in use are two
+// handshakes that met on the way, one begun by each side. Then both sides must
+// keep the same one: that of the smaller public key. What the peer still sends
+// under the other one is taken as under replaced keys.
+func (c *Conn) crossed(e *epoch) bool {
+	s := &c.session
+	own, remote := c.cfg.Identity.Public(), c.cfg.Remote
+	return s.send != nil && s.send.initiator && s.since >= e.created && bytes.Compare(own[:], remote[:]) < 0
+}
+
+// linger lets replaced keys live on for as long as the peer uses them.
+func (c *Conn) linger(now mono.Time, k *RecvKeys) {
+	if e := c.session.prev; e != nil && e.recv == k {
+		e.dies = max(e.dies, now.Add(previousLife))
+	}
+}
+
+// retire ends an epoch: its index is free and its keys are forgotten.
+func (c *Conn) retire(e **epoch) {
+	if *e != nil {
+		c.cfg.Indexes.Release((*e).recv.local)
+		*e = nil
+	}
+}
+
+// closeSession drops the keys in use. What is in flight starts over when there is
+// a session again; a handshake that waits for the initiator's first packet goes on.
+func (c *Conn) closeSession(now mono.Time) {
+	s := &c.session
+	c.retire(&s.send)
+	c.retire(&s.prev)
+	if c.cfg.Keepalive > 0 {
+		// We may be the only one who can reach the other.
+		s.call = now.Add(min(c.cfg.Keepalive, retryMost))
+	}
+}
+
+// stranger reports whether a handshake waits to be confirmed that may turn out to
+// be with another incarnation of the peer. The packet numbers of that one are not
+// those seen so far.
+func (s *session) stranger() bool {
+	return s.next != nil && s.met && s.next.peer != s.incarnation
+}
+
+// advanceSession expires and renews keys, and repeats handshakes.
+func (c *Conn) advanceSession(now mono.Time) {
+	s := &c.session
+	if e := s.prev; e != nil && now >= e.dies {
+		c.retire(&s.prev)
+	}
+	if s.next != nil && now.Sub(s.next.created) >= rejectAfter {
+		c.retire(&s.next)
+	}
+	if e := s.send; e != nil {
+		c.renew(now, e)
+	}
+	if s.call != 0 && now >= s.call {
+		s.call = 0
+		c.Connect(now)
+	}
+	if s.attempt != nil && now >= s.retry {
+		c.callAgain(now)
+	}
+}
+
+// callAgain makes the next attempt, or gives up; whoever is to keep alive does not.
+func (c *Conn) callAgain(now mono.Time) {
+	s := &c.session
+	if s.tries >= giveUpAttempts {
+		c.abandon()
+		c.voidAll()
+		if c.cfg.Keepalive == 0 {
+			return
+		}
+		s.tries /= 2 // the longest wait between attempts stays
+	}
+	c.initiate(now)
+}
+
+// voidAll gives up every payload that waits. The numbers stay: the peer, if it
+// comes back as the process it was, counts on from them.
+func (c *Conn) voidAll() {
+	for n := c.out.first; n < c.out.next; n++ {
+		if m := c.out.at(n); !m.acked && !m.void {
+			c.giveUp(m)
+		}
+	}
+}
+
+// renew expires e, or begins its replacement.
+func (c *Conn) renew(now mono.Time, e *epoch) {
+	age := now.Sub(e.created)
+	if age >= rejectAfter || e.sent >= rejectPackets {
+		c.retire(&c.session.send)
+		if !c.out.empty() || c.cfg.Keepalive > 0 {
+			c.Connect(now)
+		}
+		return
+	}
+	after := rekeyAfterResponse
+	if e.initiator {
+		after = rekeyAfter
+	}
+	busy := c.cfg.Keepalive > 0 || now.Sub(max(c.active, c.lastHeard)) < idleAfter
+	if busy && (age >= after || e.sent >= rekeyPackets) && c.session.attempt == nil {
+		c.session.tries = 0
+		c.initiate(now)
+	}
+}
+
+// sessionDeadline returns when the session needs Advance, and why.
+func (c *Conn) sessionDeadline() (mono.Time, string) {
+	s := &c.session
+	at, why := mono.Never, "nothing"
+	if len(s.out) > 0 {
+		return c.clock, "handshake packet"
+	}
+	if s.attempt != nil {
+		at, why = s.retry, "handshake retry"
+	}
+	if s.call != 0 && s.call < at {
+		at, why = s.call, "call again"
+	}
+	if s.prev != nil && s.prev.dies < at {
+		at, why = s.prev.dies, "old keys expire"
+	}
+	for _, e := range []*epoch{s.send, s.next} {
+		if e != nil && e.created.Add(rejectAfter) < at {
+			at, why = e.created.Add(rejectAfter), "keys expire"
+		}
+	}
+	return at, why
+}
+
+// Session describes the keys in use, for people.
+type Session struct {
+	Ready     bool
+	Since     mono.Time // of the newest handshake
+	Cipher    handshake.Cipher
+	Initiator bool
+}
+
+// Session returns the state of the keys.
+func (c *Conn) Session(now mono.Time) Session {
+	s := &c.session
+	v := Session{Ready: s.ready(now), Since: s.since}
+	if s.send != nil {
+		v.Cipher, v.Initiator = s.send.cipher, s.send.initiator
+	}
+	return v
+}
+
+// Close tells the peer on one path that the session ends and forgets the keys.
+func (c *Conn) Close(now mono.Time, t *Train) bool {
+	defer func() {
+		c.retire(&c.session.send)
+		c.retire(&c.session.prev)
+		c.retire(&c.session.next)
+		c.abandon()
+		c.out.reset()
+	}()
+	p := c.ackPath()
+	if p == nil || !c.session.ready(now) {
+		return false
+	}
+	c.single(now, t, p, 0, 0, func(b []byte) []byte { return append(b, 5, 0) })
+	return true
+}

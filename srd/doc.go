@@ -1,0 +1,34 @@
+// Package srd is the transport: reliable, unordered datagrams ("messages") to a
+// peer over many UDP paths at once, after Scalable Reliable Datagram (Shalev et
+// al., "A Cloud-Optimized Transport Protocol for Elastic and Scalable HPC",
+// IEEE Micro 2020). It gives up nothing but order, which the layer above
+// restores where it matters.
+//
+// A Conn is one peer's state machine and does no input or output of its own:
+//
+//	        application   network        time
+//	in      (Source)      Handle…        Advance
+//	out     Recv          Next           Deadline
+//
+// Time, randomness and packets come in as arguments; what it wants to send, and
+// when it wants to be woken, is pulled from it. The contract: after any of the
+// in verbs drain Recv and Next before waiting, and never let now go back. A
+// Conn is not safe for concurrent use; the driver (srd/loop) holds a lock
+// around it. Sealing and opening packets, the expensive part, is done outside
+// of that lock: Train.Seal and RecvKeys.Open touch no state of the Conn.
+//
+// Three number spaces are never mixed. Packet numbers count per path and serve
+// encryption, loss detection and RTT: a path is one UDP 4-tuple, which ECMP
+// keeps in order, so a gap on one path proves a loss however wildly the paths
+// reorder among each other. Message numbers count per peer and serve
+// reliability: a retransmission is the same message in a new packet on another
+// path. What orders messages (the flow sequence) belongs to the layer above and
+// travels opaquely in the immediate.
+//
+// The files: conn.go the type; conn_send.go, conn_ack.go (acknowledgements that
+// arrive), conn_recv.go (packets that arrive), conn_loss.go (timers),
+// conn_path.go (opening, validating and probing paths), conn_handshake.go,
+// conn_session.go (keys); outbox.go messages in flight; inpath.go what arrives
+// on one of the peer's paths; endpoint.go all peers of one process, and throttle.go
+// what keeps their handshakes from taking all its time.
+package srd

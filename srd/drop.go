@@ -1,0 +1,37 @@
+package srd
+
+// Reason names why something that arrived, or was to be sent, was dropped.
+type Reason uint8
+
+// The reasons. Each is a counter in Stats.
+const (
+	DropNone            Reason = iota
+	DropMalformed              // a frame was cut short or of unknown kind
+	DropReplay                 // packet number seen before, or too old
+	DropDuplicate              // message already delivered
+	DropMessageFar             // message number beyond the receive window
+	DropSlot                   // path slot out of range
+	DropPathLimit              // no room for another path
+	DropAckInvalid             // acknowledgement of what was never sent
+	DropSessionOld             // session expired
+	DropHandshakeReplay        // initiation not newer than the last
+	DropHandshakeBad           // response or cookie that fits no attempt
+	DropHandshakeCopy          // copy of a response or initiation that was taken already
+	DropIncarnation            // messages in flight when the peer restarted
+	DropClosed                 // the peer closed the session
+	NumReasons
+)
+
+var reasonNames = [NumReasons]string{
+	"none", "malformed", "replay", "duplicate_message", "message_beyond_window", "bad_slot",
+	"path_limit", "invalid_ack", "session_expired", "handshake_replay", "handshake_mismatch", "handshake_copy",
+	"peer_restarted", "closed",
+}
+
+// String returns the counter's name.
+func (r Reason) String() string {
+	if r < NumReasons {
+		return reasonNames[r]
+	}
+	return "unknown"
+}

@@ -1,0 +1,159 @@
+package handshake
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/flynn/noise"
+)
+
+// Attempt is the initiator's side of one handshake: one ephemeral key, one
+// initiation, and at most one result. The same initiation may be sent over many
+// paths and many times; a new attempt needs a new call of Initiate.
+type Attempt struct {
+	id         *Identity
+	remote     PublicKey
+	psk        PSK
+	localIndex uint32
+	offers     Offers
+
+	// The ingredients of the initiation. The Noise state after sending it can
+	// be made from them as often as a bad response spoils it.
+	ephemeral PrivateKey
+	header    []byte
+	hello     []byte
+
+	state    *noise.HandshakeState // nil when spoilt
+	consumed bool
+}
+
+// Initiate starts a handshake with remote and returns the initiation to send,
+// InitiationSize bytes, stamped with mac1 and, if stamp knows a cookie, mac2.
+// localIndex is where responses are to be addressed: random, and not in use.
+// With h.Token from Stamper.Token the hello goes out without timestamp. stamp
+// may be nil for a peer without history. Errors: ErrRemoteKey, or those of rng.
+func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
+	a := &Attempt{id: id, remote: remote, psk: psk, localIndex: localIndex, offers: h.Offers}
+	if _, err := io.ReadFull(rng, a.ephemeral[:]); err != nil {
+		return nil, nil, fmt.Errorf("handshake: ephemeral key: %w", err)
+	}
+	public, err := publicOf(a.ephemeral)
+	if err != nil {
+		return nil, nil, fmt.Errorf("handshake: ephemeral key: %w", err)
+	}
+	if h.Token != ([macSize]byte{}) {
+		h.Timestamp, h.Token = Timestamp{}, bindToken(h.Token, public[:])
+	}
+	a.header = appendHeader(nil, TypeInitiation, localIndex)
+	a.hello = h.appendTo(nil)
+	msg, err := a.begin(append(make([]byte, 0, InitiationSize), a.header...))
+	if err != nil {
+		return nil, nil, ErrRemoteKey
+	}
+	msg = append(msg, make([]byte, macsSize)...)
+	stampFor(remote, stamp, msg)
+	return a, msg, nil
+}
+
+// begin brings the Noise state to where it waits for the response, and appends
+// the initiation's Noise message to out. It does so from the same ephemeral key
+// each time, so that each time the state and the message are the same.
+func (a *Attempt) begin(out []byte) ([]byte, error) {
+	p := party{
+		initiator: true,
+		prologue:  prologueOf(a.header),
+		static:    a.id.static,
+		remote:    a.remote[:],
+		psk:       a.psk[:],
+		rng:       bytes.NewReader(a.ephemeral[:]),
+	}
+	hs, err := p.begin()
+	if err != nil {
+		return nil, err
+	}
+	out, _, _, err = hs.WriteMessage(out, a.hello)
+	if err != nil {
+		return nil, err
+	}
+	a.state = hs
+	return out, nil
+}
+
+// LocalIndex returns the index that responses to this attempt carry.
+func (a *Attempt) LocalIndex() uint32 { return a.localIndex }
+
+// Consume finishes the handshake with the response msg. It succeeds at most
+// once; after that it gives ErrConsumed and the attempt's secrets are gone. Any
+// other error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) leaves the attempt as
+// it was before, because anyone can send a response that does not open.
+func (a *Attempt) Consume(msg []byte) (Result, error) {
+	switch {
+	case a.consumed:
+		return Result{}, ErrConsumed
+	case Kind(msg) != TypeResponse:
+		return Result{}, ErrMalformed
+	case binary.BigEndian.Uint32(msg[headerSize+indexSize:]) != a.localIndex:
+		return Result{}, ErrIndex
+	}
+	hs, err := a.take()
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := a.open(hs, msg)
+	if err != nil {
+		return Result{}, err
+	}
+	a.consumed = true
+	a.psk, a.ephemeral = PSK{}, PrivateKey{}
+	return r, nil
+}
+
+// take hands out the Noise state and leaves none behind: reading a response
+// writes into it even when the response turns out to be false, and it cannot be
+// copied. The next response after a false one pays for a new state, which is
+// what the first one of an attempt does not have to.
+func (a *Attempt) take() (*noise.HandshakeState, error) {
+	if a.state == nil {
+		if _, err := a.begin(nil); err != nil {
+			return nil, ErrRemoteKey
+		}
+	}
+	hs := a.state
+	a.state = nil
+	return hs, nil
+}
+
+// open reads the response with hs, which is spent by it.
+func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
+	sealed := msg[responseNoiseAt : responseNoiseAt+responseNoiseSize]
+	payload, first, second, err := hs.ReadMessage(nil, sealed)
+	if err != nil {
+		return Result{}, ErrAuth
+	}
+	got := parseAnswer(payload)
+	switch {
+	case got.index != binary.BigEndian.Uint32(msg[headerSize:]):
+		return Result{}, ErrIndex
+	case !a.offers.Has(got.cipher):
+		return Result{}, ErrCipher
+	}
+	r := Result{
+		Remote:      a.remote,
+		LocalIndex:  a.localIndex,
+		RemoteIndex: got.index,
+		Hello:       Hello{Incarnation: got.incarnation},
+		Cipher:      got.cipher,
+		Initiator:   true,
+	}
+	if err := r.split(hs, first, second); err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}
+
+// Format prints what is not secret, whatever the verb.
+func (a *Attempt) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "attempt with %x, local index %08x, keys (hidden)", a.remote, a.localIndex)
+}

@@ -1,0 +1,61 @@
+package handshake_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files of testdata")
+
+// TestGoldenTranscript pins every byte on the wire and the data keys: an
+// initiation, the cookie reply it is answered with, an initiation with a token,
+// the response.
+func TestGoldenTranscript(t *testing.T) {
+	p := newPair(t)
+	p.psk[0] = 1
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "initiator %x\nresponder %x\n", p.a.Public(), p.b.Public())
+	_, msg := p.initiate(p.hello())
+	fmt.Fprintf(&out, "initiation %x\n", msg)
+	reply := p.checkB.CookieReply(p.rng, p.now, msg, p.sourceA)
+	fmt.Fprintf(&out, "cookie reply for %v %x\n", p.sourceA, reply)
+	if err := p.stampA.ConsumeCookie(p.now, reply); err != nil {
+		t.Fatal(err)
+	}
+	hello := p.hello()
+	hello.Token = p.stampA.Token(p.now)
+	attempt, msg := p.initiate(hello)
+	fmt.Fprintf(&out, "initiation with token %x\n", msg)
+	in, ok := p.accept(msg, p.sourceA)
+	if !ok {
+		t.Fatal("refused")
+	}
+	rb, response := p.respond(in, p.psk)
+	fmt.Fprintf(&out, "response %x\n", response)
+	ra, err := attempt.Consume(response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAgree(t, ra, rb)
+	fmt.Fprintf(&out, "%v key to responder %x\n%v key to initiator %x\n", ra.Cipher, ra.SendKey[:], rb.Cipher, rb.SendKey[:])
+	wantGolden(t, "testdata/transcript.golden", out.Bytes())
+}
+
+func wantGolden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("%s differs; run with -update if that is meant\n got:\n%s\nwant:\n%s", path, got, want)
+	}
+}

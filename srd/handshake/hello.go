@@ -1,0 +1,71 @@
+package handshake
+
+import "encoding/binary"
+
+// Hello is what the initiator says of itself, sealed in the initiation.
+type Hello struct {
+	// Timestamp is the sender's wall clock, zero in a hello with a token.
+	Timestamp Timestamp
+	// Token is zero, or proves freshness in place of the timestamp. What a
+	// caller of Initiate puts here is the return value of Stamper.Token;
+	// Initiate binds it to the ephemeral key.
+	Token [16]byte
+	// Incarnation is drawn at random by each process for each peer. A new one
+	// tells the receiver that the sender's state is gone.
+	Incarnation uint64
+	// Offers are the ciphers the sender agrees to use.
+	Offers Offers
+
+	// secret identifies the cookie secret that vouches for Token. CheckToken
+	// sets it, so that Replay can tell when its memory of tokens is void.
+	secret uint64
+}
+
+// appendTo appends the wire form, helloSize bytes.
+func (h *Hello) appendTo(b []byte) []byte {
+	b = append(b, h.Timestamp[:]...)
+	b = append(b, h.Token[:]...)
+	b = binary.BigEndian.AppendUint64(b, h.Incarnation)
+	b = append(b, byte(h.Offers))
+	return append(b, make([]byte, limitsSize)...)
+}
+
+// parseHello reads the wire form; b has helloSize bytes. The error is ErrHello
+// if it has a timestamp and a token: accepted by the one, it could be played
+// again under the other.
+func parseHello(b []byte) (Hello, error) {
+	var h Hello
+	copy(h.Timestamp[:], b)
+	copy(h.Token[:], b[TimestampSize:])
+	b = b[TimestampSize+macSize:]
+	h.Incarnation = binary.BigEndian.Uint64(b)
+	h.Offers = Offers(b[8])
+	if h.Timestamp != (Timestamp{}) && h.Token != ([macSize]byte{}) {
+		return Hello{}, ErrHello
+	}
+	return h, nil
+}
+
+// answer is what the responder says of itself, sealed in the response.
+type answer struct {
+	incarnation uint64
+	cipher      Cipher
+	index       uint32 // the clear sender index again, authenticated here
+}
+
+// appendTo appends the wire form, answerSize bytes.
+func (a answer) appendTo(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, a.incarnation)
+	b = append(b, byte(a.cipher))
+	b = binary.BigEndian.AppendUint32(b, a.index)
+	return append(b, make([]byte, limitsSize)...)
+}
+
+// parseAnswer reads the wire form; b has answerSize bytes.
+func parseAnswer(b []byte) answer {
+	return answer{
+		incarnation: binary.BigEndian.Uint64(b),
+		cipher:      Cipher(b[8]),
+		index:       binary.BigEndian.Uint32(b[9:]),
+	}
+}

@@ -1,0 +1,55 @@
+package handshake
+
+import (
+	"crypto/ecdh"
+	"fmt"
+
+	"github.com/flynn/noise"
+)
+
+// PublicKey is an X25519 public key.
+type PublicKey = [32]byte
+
+// PrivateKey is an X25519 private key, clamped or not.
+type PrivateKey = [32]byte
+
+// PSK is a preshared key; all zeros stands for none.
+type PSK = [32]byte
+
+// Identity is the static key pair of this host.
+type Identity struct {
+	public PublicKey
+	static noise.DHKey
+}
+
+// NewIdentity derives the public key of priv. The error is ErrPrivateKey if
+// priv is all zeros.
+func NewIdentity(priv PrivateKey) (*Identity, error) {
+	if priv == (PrivateKey{}) {
+		return nil, ErrPrivateKey
+	}
+	public, err := publicOf(priv)
+	if err != nil {
+		return nil, fmt.Errorf("handshake: private key: %w", err)
+	}
+	static := noise.DHKey{Private: priv[:], Public: public[:]}
+	return &Identity{public: public, static: static}, nil
+}
+
+// Public returns the public key.
+func (id *Identity) Public() PublicKey { return id.public }
+
+// Format prints the public key only, whatever the verb.
+func (id *Identity) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "identity %x, private key (hidden)", id.public)
+}
+
+// publicOf returns the public key of priv, which X25519 clamps itself (RFC 7748
+// section 5).
+func publicOf(priv PrivateKey) (PublicKey, error) {
+	key, err := ecdh.X25519().NewPrivateKey(priv[:])
+	if err != nil {
+		return PublicKey{}, err
+	}
+	return PublicKey(key.PublicKey().Bytes()), nil
+}

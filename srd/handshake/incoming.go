@@ -1,0 +1,117 @@
+package handshake
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/flynn/noise"
+)
+
+// Incoming is the responder's side of one handshake: an initiation that opened,
+// and at most one response to it. That it opened proves who made it and not
+// when: ask Replay before Respond.
+type Incoming struct {
+	Remote      PublicKey // the initiator's static key, authenticated
+	Hello       Hello
+	RemoteIndex uint32
+
+	state     *noise.HandshakeState // nil when consumed
+	rng       *lateRandom
+	ephemeral PublicKey
+}
+
+// lateRandom is the source of randomness of a Noise state that is made before
+// the caller has given one.
+type lateRandom struct{ io.Reader }
+
+// Receive opens the initiation msg. It keeps nothing of msg. Errors:
+// ErrMalformed, ErrAuth, ErrHello.
+func (id *Identity) Receive(msg []byte) (*Incoming, error) {
+	if Kind(msg) != TypeInitiation {
+		return nil, ErrMalformed
+	}
+	rng := new(lateRandom)
+	p := party{prologue: prologueOf(msg[:initiationNoiseAt]), static: id.static, rng: rng}
+	hs, err := p.begin()
+	if err != nil {
+		return nil, err
+	}
+	sealed := msg[initiationNoiseAt : initiationNoiseAt+initiationNoiseSize]
+	payload, _, _, err := hs.ReadMessage(nil, sealed)
+	if err != nil {
+		return nil, ErrAuth
+	}
+	hello, err := parseHello(payload)
+	if err != nil {
+		return nil, err
+	}
+	return &Incoming{
+		Remote:      PublicKey(hs.PeerStatic()),
+		Hello:       hello,
+		RemoteIndex: binary.BigEndian.Uint32(msg[headerSize:]),
+		state:       hs,
+		rng:         rng,
+		ephemeral:   PublicKey(sealed[:keySize]),
+	}, nil
+}
+
+// Respond accepts the handshake and returns its result and the response to
+// send, ResponseSize bytes. The cipher is prefer(allowed, the initiator's
+// offers); nil stands for Choose. Copies of one response may be sent over many
+// paths. Any call but the first gives ErrConsumed, also after a first one that
+// failed. Other errors: ErrCipher, or those of rng.
+func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,
+	prefer func(mine, theirs Offers) (Cipher, bool), stamp *Stamper) (Result, []byte, error) {
+	hs := in.state
+	in.state = nil
+	if hs == nil {
+		return Result{}, nil, ErrConsumed
+	}
+	c, err := in.choose(allowed, prefer)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	if err := hs.SetPresharedKey(psk[:]); err != nil {
+		return Result{}, nil, err
+	}
+	r := Result{Remote: in.Remote, LocalIndex: localIndex, RemoteIndex: in.RemoteIndex, Hello: in.Hello, Cipher: c}
+	r.Hello.secret = 0
+	in.rng.Reader = rng
+	msg, err := r.respond(hs, answer{incarnation, c, localIndex})
+	if err != nil {
+		return Result{}, nil, err
+	}
+	stampFor(in.Remote, stamp, msg)
+	return r, msg, nil
+}
+
+// choose asks prefer for the cipher and makes sure that both sides agree to it.
+func (in *Incoming) choose(allowed Offers, prefer func(mine, theirs Offers) (Cipher, bool)) (Cipher, error) {
+	if prefer == nil {
+		prefer = Choose
+	}
+	c, ok := prefer(allowed, in.Hello.Offers)
+	if !ok || !allowed.Has(c) || !in.Hello.Offers.Has(c) {
+		return 0, ErrCipher
+	}
+	return c, nil
+}
+
+// respond writes the response, without its MACs, and sets the keys of r.
+func (r *Result) respond(hs *noise.HandshakeState, a answer) ([]byte, error) {
+	msg := appendHeader(make([]byte, 0, ResponseSize), TypeResponse, r.LocalIndex, r.RemoteIndex)
+	msg, first, second, err := hs.WriteMessage(msg, a.appendTo(nil))
+	if err != nil {
+		return nil, fmt.Errorf("handshake: response: %w", err)
+	}
+	if err := r.split(hs, first, second); err != nil {
+		return nil, err
+	}
+	return append(msg, make([]byte, macsSize)...), nil
+}
+
+// Format prints what is not secret, whatever the verb.
+func (in *Incoming) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "handshake from %x, remote index %08x, keys (hidden)", in.Remote, in.RemoteIndex)
+}

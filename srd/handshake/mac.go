@@ -1,0 +1,97 @@
+package handshake
+
+import (
+	"crypto/cipher"
+	"crypto/subtle"
+	"encoding/binary"
+	"hash"
+	"net/netip"
+
+	"golang.org/x/crypto/blake2s"
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// Labels that separate the keys made of a public key, and of a cookie. They are
+// not WireGuard's: the same static key may serve both protocols.
+const (
+	mac1Label   = "srdtun mac1"
+	cookieLabel = "srdtun cookie"
+	tokenLabel  = "srdtun token"
+)
+
+// mac is the Mac of the WireGuard paper, section 5.4: keyed BLAKE2s with 16
+// bytes of output. It keeps its state so that checking a flood of packets makes
+// no garbage.
+type mac struct {
+	h   hash.Hash
+	sum [macSize]byte
+}
+
+// newMAC returns the MAC under key, of 1 to 32 bytes.
+func newMAC(key []byte) *mac {
+	h, err := blake2s.New128(key)
+	if err != nil {
+		panic("handshake: MAC key: " + err.Error())
+	}
+	return &mac{h: h}
+}
+
+// of returns the MAC of b.
+func (m *mac) of(b []byte) [macSize]byte {
+	m.h.Reset()
+	m.h.Write(b)
+	m.h.Sum(m.sum[:0])
+	return m.sum
+}
+
+// verify reports whether got is the MAC of b, in constant time.
+func (m *mac) verify(b, got []byte) bool {
+	want := m.of(b)
+	return subtle.ConstantTimeCompare(want[:], got) == 1
+}
+
+// labelled is HASH(label | public key), sections 5.4.4 and 5.4.7.
+func labelled(label string, public PublicKey) [32]byte {
+	return blake2s.Sum256(append([]byte(label), public[:]...))
+}
+
+// mac1For returns the MAC that goes into mac1 of packets to public.
+func mac1For(public PublicKey) *mac {
+	key := labelled(mac1Label, public)
+	return newMAC(key[:])
+}
+
+// cookieSeal returns the AEAD that seals cookies sent by the host with public.
+func cookieSeal(public PublicKey) cipher.AEAD {
+	key := labelled(cookieLabel, public)
+	aead, err := chacha20poly1305.NewX(key[:])
+	if err != nil {
+		panic("handshake: cookie key: " + err.Error())
+	}
+	return aead
+}
+
+// parts cuts a stamped packet into what mac1 covers, mac1, what mac2 covers,
+// and mac2. msg is an initiation or a response.
+func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
+	at1, at2 := len(msg)-macsSize, len(msg)-macSize
+	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
+}
+
+// tokenRoot is what a sender may make tokens of while it has the cookie.
+func tokenRoot(cookie [macSize]byte) [macSize]byte {
+	return newMAC(cookie[:]).of([]byte(tokenLabel))
+}
+
+// bindToken binds the root to an ephemeral public key.
+func bindToken(root [macSize]byte, ephemeral []byte) [macSize]byte {
+	return newMAC(root[:]).of(ephemeral)
+}
+
+// appendSource appends a packet's source as the cookie covers it: 16 bytes of
+// address and two of port. An IPv4 address and its IPv6-mapped form are one.
+func appendSource(b []byte, source netip.AddrPort) []byte {
+	addr := source.Addr().As16()
+	b = append(b, addr[:]...)
+	return binary.BigEndian.AppendUint16(b, source.Port())
+}

@@ -1,0 +1,50 @@
+package handshake
+
+import (
+	"io"
+
+	"github.com/flynn/noise"
+)
+
+// prologueLabel binds the transcript to this protocol and version; the header
+// of the initiation follows it.
+const prologueLabel = "srdtun handshake v1"
+
+// pskPlacement is the 2 of IKpsk2: the preshared key is mixed in at the end of
+// the second message.
+const pskPlacement = 2
+
+// suite is 25519_ChaChaPoly_BLAKE2s. The handshake always uses it; only the
+// data packets have a choice of cipher.
+var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashBLAKE2s)
+
+// party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The
+// initiator knows remote and psk from the start; the responder has neither yet.
+type party struct {
+	initiator bool
+	prologue  []byte
+	static    noise.DHKey
+	remote    []byte
+	psk       []byte
+	rng       io.Reader
+}
+
+// begin returns the Noise state before the first message.
+func (p party) begin() (*noise.HandshakeState, error) {
+	return noise.NewHandshakeState(noise.Config{
+		CipherSuite:           suite,
+		Random:                p.rng,
+		Pattern:               noise.HandshakeIK,
+		Initiator:             p.initiator,
+		Prologue:              p.prologue,
+		PresharedKey:          p.psk,
+		PresharedKeyPlacement: pskPlacement,
+		StaticKeypair:         p.static,
+		PeerStatic:            p.remote,
+	})
+}
+
+// prologueOf returns the prologue for an initiation that starts with header.
+func prologueOf(header []byte) []byte {
+	return append([]byte(prologueLabel), header...)
+}

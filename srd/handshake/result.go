@@ -1,0 +1,77 @@
+package handshake
+
+import (
+	"crypto/hkdf"
+	"fmt"
+	"hash"
+
+	"github.com/flynn/noise"
+	"golang.org/x/crypto/blake2s"
+)
+
+// dataLabel separates the data keys from anything else made of Noise's secrets.
+const dataLabel = "srdtun v1 data"
+
+// The last byte of the HKDF info.
+const (
+	towardsResponder = 1
+	towardsInitiator = 2
+)
+
+// Result is a finished handshake. Each side gets at most one per attempt and
+// makes at most one session of it: a key with two packet counters is a broken
+// key.
+type Result struct {
+	Remote      PublicKey
+	LocalIndex  uint32 // the index our peer writes into its data packets
+	RemoteIndex uint32 // the index we write into ours
+	// Hello is the peer's. The initiator gets no hello and finds only the
+	// responder's Incarnation in it.
+	Hello     Hello
+	Cipher    Cipher
+	Initiator bool
+	SendKey   [32]byte
+	RecvKey   [32]byte
+}
+
+// Format prints what is not secret, whatever the verb.
+func (r Result) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "handshake with %x, local index %08x, remote index %08x, %v, initiator %v, keys (hidden)",
+		r.Remote, r.LocalIndex, r.RemoteIndex, r.Cipher, r.Initiator)
+}
+
+// split sets the data keys from the final Noise state and the two cipher states
+// of its Split, in the order Noise gives them: the initiator's direction first.
+func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherState) error {
+	toResponder, err := dataKey(first.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsResponder)
+	if err != nil {
+		return err
+	}
+	toInitiator, err := dataKey(second.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsInitiator)
+	if err != nil {
+		return err
+	}
+	r.SendKey, r.RecvKey = toInitiator, toResponder
+	if r.Initiator {
+		r.SendKey, r.RecvKey = toResponder, toInitiator
+	}
+	return nil
+}
+
+// dataKey is the HKDF (RFC 5869) of the package comment.
+func dataKey(secret [32]byte, transcript []byte, c Cipher, direction byte) (key [32]byte, err error) {
+	info := dataLabel + string([]byte{byte(c), direction})
+	out, err := hkdf.Key(newBLAKE2s, secret[:], transcript, info, len(key))
+	if err != nil {
+		return key, fmt.Errorf("handshake: data key: %w", err)
+	}
+	return [32]byte(out), nil
+}
+
+func newBLAKE2s() hash.Hash {
+	h, err := blake2s.New256(nil)
+	if err != nil {
+		panic("handshake: unkeyed BLAKE2s: " + err.Error())
+	}
+	return h
+}

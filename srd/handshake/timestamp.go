@@ -1,0 +1,31 @@
+package handshake
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+)
+
+// TimestampSize is the length of a timestamp in bytes.
+const TimestampSize = 12
+
+// tai64Epoch is the label of 1970-01-01 00:00:10 TAI, which is the Unix epoch
+// (D. J. Bernstein, "TAI64, TAI64N, and TAI64NA").
+const tai64Epoch = 1<<62 + 10
+
+// Timestamp is a TAI64N label without leap seconds: eight bytes of seconds and
+// four of nanoseconds, big endian, so that later is greater byte by byte. The
+// zero value is "none" and later than nothing.
+type Timestamp [TimestampSize]byte
+
+// TimestampOf returns the label of t. Two labels of one process order as their
+// wall clock times do; the caller makes sure not to use one twice.
+func TimestampOf(t time.Time) Timestamp {
+	var ts Timestamp
+	binary.BigEndian.PutUint64(ts[:8], uint64(tai64Epoch+t.Unix()))
+	binary.BigEndian.PutUint32(ts[8:], uint32(t.Nanosecond()))
+	return ts
+}
+
+// After reports whether ts is later than u.
+func (ts Timestamp) After(u Timestamp) bool { return bytes.Compare(ts[:], u[:]) > 0 }

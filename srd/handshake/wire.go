@@ -1,0 +1,101 @@
+package handshake
+
+import "encoding/binary"
+
+// Version is the protocol version, in the high nibble of every first byte.
+const Version = 1
+
+// The packet types, in the low nibble of every first byte.
+const (
+	TypeInitiation = 1
+	TypeResponse   = 2
+	TypeCookie     = 3
+	TypeData       = 4
+)
+
+const (
+	keySize    = 32 // X25519 keys, BLAKE2s keys, AEAD keys
+	tagSize    = 16 // Poly1305
+	macSize    = 16 // mac1, mac2, cookie and token: BLAKE2s-128
+	macsSize   = 2 * macSize
+	headerSize = 4 // first byte and three reserved ones
+	indexSize  = 4
+	nonceSize  = 24 // XChaCha20
+	limitsSize = 8  // room for limits of the peer; zero and ignored in version 1
+
+	helloSize  = TimestampSize + macSize + 8 + 1 + limitsSize
+	answerSize = 8 + 1 + indexSize + limitsSize
+
+	// The Noise messages: e, sealed s, sealed payload; and e, sealed payload.
+	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize
+	responseNoiseSize   = keySize + answerSize + tagSize
+
+	initiationNoiseAt = headerSize + indexSize
+	responseNoiseAt   = headerSize + 2*indexSize
+	cookieNonceAt     = headerSize + indexSize
+	cookieSealedAt    = cookieNonceAt + nonceSize
+)
+
+// Sizes of the three packets, in bytes. Each is the only length accepted.
+const (
+	InitiationSize = initiationNoiseAt + initiationNoiseSize + macsSize
+	ResponseSize   = responseNoiseAt + responseNoiseSize + macsSize
+	CookieSize     = cookieSealedAt + macSize + tagSize
+)
+
+// An answer longer than its question would make this host an amplifier towards
+// a forged source address; these lines do not compile then.
+const (
+	_ uint = InitiationSize - ResponseSize
+	_ uint = ResponseSize - CookieSize
+)
+
+// Kind returns TypeInitiation, TypeResponse or TypeCookie when msg has the
+// version, the length and the zero reserved bytes of that type, and 0 when it
+// has not. It is the one place that checks lengths. Data packets give 0 too:
+// they are not of this package.
+func Kind(msg []byte) int {
+	if len(msg) < headerSize || msg[0]>>4 != Version || msg[1]|msg[2]|msg[3] != 0 {
+		return 0
+	}
+	switch kind := int(msg[0] & 0x0f); {
+	case kind == TypeInitiation && len(msg) == InitiationSize,
+		kind == TypeResponse && len(msg) == ResponseSize,
+		kind == TypeCookie && len(msg) == CookieSize:
+		return kind
+	}
+	return 0
+}
+
+// SenderIndex returns the index that the sender of an initiation or response
+// chose for itself, and false for any other packet.
+func SenderIndex(msg []byte) (uint32, bool) {
+	switch Kind(msg) {
+	case TypeInitiation, TypeResponse:
+		return binary.BigEndian.Uint32(msg[headerSize:]), true
+	}
+	return 0, false
+}
+
+// ReceiverIndex returns the index that a response or cookie reply is addressed
+// to, which is the local index of an attempt (or, for a cookie reply to a
+// response, of a responder's session), and false for any other packet.
+func ReceiverIndex(msg []byte) (uint32, bool) {
+	switch Kind(msg) {
+	case TypeResponse:
+		return binary.BigEndian.Uint32(msg[headerSize+indexSize:]), true
+	case TypeCookie:
+		return binary.BigEndian.Uint32(msg[headerSize:]), true
+	}
+	return 0, false
+}
+
+// appendHeader appends the first byte of the given type, the reserved bytes and
+// the indices.
+func appendHeader(b []byte, kind byte, indices ...uint32) []byte {
+	b = append(b, Version<<4|kind, 0, 0, 0)
+	for _, index := range indices {
+		b = binary.BigEndian.AppendUint32(b, index)
+	}
+	return b
+}

@@ -1,0 +1,87 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/seq"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// inPath is what has arrived on one of the peer's path slots.
+type inPath struct {
+	slot   uint16
+	tuple  Tuple // the tuple it last came on
+	path   *path // our own path on that tuple, if any
+	seen   seq.Replay
+	at     mono.Time // arrival of the highest packet number
+	ce     uint32    // packets with Congestion Experienced
+	dirty  bool      // something to acknowledge since the last acknowledgement
+	queued bool      // on Conn.dirty
+}
+
+// record returns the acknowledgement record as of now.
+func (in *inPath) record(now mono.Time) wire.Record {
+	hold := min(now.Sub(in.at)/wire.HoldUnit, wire.HoldMax)
+	return wire.Record{
+		Slot:    in.slot,
+		Hold:    uint16(max(0, hold)),
+		Highest: in.seen.Next() - 1,
+		Below:   in.seen.Below(),
+		CE:      in.ce,
+	}
+}
+
+// When an acknowledgement is sent: after so many packets or bytes, or so long
+// after the first of them (an eighth of a round trip, within bounds), whichever
+// is first noticed while the connection is being served anyway. Only ackDelayMost
+// wakes it up for that alone: setting a timer for each acknowledgement costs more
+// than the acknowledgement.
+const (
+	ackEveryPackets = 16
+	ackEveryBytes   = 32 << 10
+	ackDelayLeast   = 250 * time.Microsecond
+	ackDelayMost    = time.Millisecond
+	// ackQuiet: a packet that arrives after no acknowledgement was sent for this
+	// long is acknowledged at once, so that a lone exchange measures its RTT.
+	ackQuiet = time.Millisecond
+)
+
+// ackState decides when to acknowledge.
+type ackState struct {
+	packets int
+	bytes   int
+	since   mono.Time // arrival of the first packet that waits
+	now     bool      // do not wait
+	last    mono.Time // last acknowledgement sent
+	delay   time.Duration
+}
+
+// arrived notes a packet that asks for an acknowledgement; rtt is the smoothed
+// round trip, 0 when unknown.
+func (a *ackState) arrived(now mono.Time, size int, urgent bool, rtt time.Duration) {
+	if a.packets == 0 {
+		a.since = now
+		a.delay = max(ackDelayLeast, min(rtt/8, ackDelayMost))
+	}
+	a.packets++
+	a.bytes += size
+	a.now = a.now || urgent || a.packets >= ackEveryPackets || a.bytes >= ackEveryBytes ||
+		now.Sub(a.last) > ackQuiet
+}
+
+func (a *ackState) due(now mono.Time) bool {
+	return a.packets > 0 && (a.now || now >= a.since.Add(a.delay))
+}
+
+func (a *ackState) deadline() mono.Time {
+	switch {
+	case a.packets == 0:
+		return mono.Never
+	case a.now:
+		return a.since
+	}
+	return a.since.Add(ackDelayMost)
+}
+
+func (a *ackState) sent(now mono.Time) { *a = ackState{last: now} }

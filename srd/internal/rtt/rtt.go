@@ -1,0 +1,63 @@
+// Package rtt estimates a path's round-trip time: smoothed value and variation
+// as RFC 6298 section 2 and RFC 9002 section 5, and the base (propagation) time
+// as a windowed minimum.
+package rtt
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// BaseWindow is how long a minimum counts as the path's base. A route change
+// that makes a path longer is believed after at most twice this.
+const BaseWindow = 10 * time.Second
+
+// Estimator is one path's RTT state, useful at its zero value, not safe for
+// concurrent use.
+type Estimator struct {
+	smoothed  time.Duration
+	variation time.Duration
+	latest    time.Duration
+	latestAt  mono.Time
+
+	base     [2]time.Duration // minimum of the previous and of the running window
+	windowAt mono.Time
+}
+
+// Add takes one sample, which must be positive.
+func (e *Estimator) Add(now mono.Time, sample time.Duration) {
+	e.latest, e.latestAt = sample, now
+	if e.smoothed == 0 {
+		e.smoothed, e.variation = sample, sample/2
+		e.base = [2]time.Duration{sample, sample}
+		e.windowAt = now
+		return
+	}
+	d := e.smoothed - sample
+	if d < 0 {
+		d = -d
+	}
+	e.variation += (d - e.variation) / 4
+	e.smoothed += (sample - e.smoothed) / 8
+	if now.Sub(e.windowAt) > BaseWindow {
+		e.base[0], e.base[1] = e.base[1], sample
+		e.windowAt = now
+	}
+	e.base[1] = min(e.base[1], sample)
+}
+
+// Known reports whether there was a sample.
+func (e *Estimator) Known() bool { return e.smoothed != 0 }
+
+// Smoothed returns the smoothed RTT, 0 when unknown.
+func (e *Estimator) Smoothed() time.Duration { return e.smoothed }
+
+// Variation returns the mean deviation.
+func (e *Estimator) Variation() time.Duration { return e.variation }
+
+// Latest returns the newest sample and when it was taken.
+func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.latestAt }
+
+// Base returns the least RTT of the last one to two windows.
+func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }

@@ -1,0 +1,107 @@
+package rtt
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// drawSamples draws a run of samples with their times.
+func drawSamples(t *rapid.T) (at []mono.Time, rtt []time.Duration) {
+	now := mono.Time(1)
+	for range rapid.IntRange(1, 150).Draw(t, "samples") {
+		now += mono.Time(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "gap"))
+		at = append(at, now)
+		rtt = append(rtt, time.Duration(rapid.Int64Range(1, int64(time.Second)).Draw(t, "rtt")))
+	}
+	return at, rtt
+}
+
+// The smoothed value and the variation are those of RFC 6298 in floating point,
+// but for what whole nanoseconds lose.
+func TestSmoothingAgainstItsTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var e Estimator
+		var smoothed, variation float64
+		at, rtt := drawSamples(t)
+		for i, now := range at {
+			e.Add(now, rtt[i])
+			r := float64(rtt[i])
+			if i == 0 {
+				smoothed, variation = r, r/2
+			} else {
+				variation = 3*variation/4 + math.Abs(smoothed-r)/4
+				smoothed = 7*smoothed/8 + r/8
+			}
+			if math.Abs(float64(e.Smoothed())-smoothed) > 20 || math.Abs(float64(e.Variation())-variation) > 50 {
+				t.Fatalf("after %d samples %v and %v, want %v and %v", i+1, e.Smoothed(), e.Variation(), time.Duration(smoothed), time.Duration(variation))
+			}
+			if last, when := e.Latest(); last != rtt[i] || when != now || !e.Known() {
+				t.Fatalf("latest %v at %d", last, when)
+			}
+		}
+	})
+}
+
+// The base is a sample, none of the last window is below it, and it is no older
+// than two windows and the gaps between samples that end them.
+func TestBaseIsAWindowedMinimum(t *testing.T) {
+	const gap = 2 * time.Second // the longest of drawSamples
+	rapid.Check(t, func(t *rapid.T) {
+		var e Estimator
+		at, rtt := drawSamples(t)
+		for i, now := range at {
+			e.Add(now, rtt[i])
+			least, recent := rtt[i], rtt[i]
+			for j := range i {
+				if age := now.Sub(at[j]); age <= BaseWindow {
+					recent = min(recent, rtt[j])
+				}
+				if age := now.Sub(at[j]); age <= 2*BaseWindow+2*gap {
+					least = min(least, rtt[j])
+				}
+			}
+			if b := e.Base(); b > recent || b < least {
+				t.Fatalf("base %v, want between %v and %v", b, least, recent)
+			}
+		}
+	})
+}
+
+// A longer route is believed after at most two windows.
+func TestLongerRouteIsBelieved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var e Estimator
+		now := mono.Time(1)
+		step := time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(time.Second)).Draw(t, "step"))
+		for range rapid.IntRange(1, 100).Draw(t, "before") {
+			e.Add(now, time.Millisecond)
+			now = now.Add(step)
+		}
+		change := now
+		for ; now.Sub(change) <= 2*BaseWindow+2*step; now = now.Add(step) {
+			e.Add(now, 5*time.Millisecond)
+		}
+		if e.Base() != 5*time.Millisecond {
+			t.Fatalf("base %v %v after the change", e.Base(), now.Sub(change))
+		}
+	})
+}
+
+func TestUnknownAtFirst(t *testing.T) {
+	var e Estimator
+	if e.Known() || e.Smoothed() != 0 || e.Base() != 0 {
+		t.Fatal("something is known without a sample")
+	}
+	e.Add(1, 1)
+	for now := range mono.Time(1000) {
+		e.Add(now+2, 1)
+	}
+	if !e.Known() || e.Smoothed() != 1 || e.Base() != 1 {
+		t.Fatal("the shortest sample there is, many times, is not known")
+	}
+}

@@ -1,0 +1,119 @@
+package seq
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// replayTwin remembers every number for good.
+type replayTwin struct {
+	seen map[uint64]bool
+	next uint64
+}
+
+func (w *replayTwin) fresh(n uint64) bool {
+	return n != 1<<64-1 && !w.seen[n] && n+ReplaySize >= w.next
+}
+
+func (w *replayTwin) set(n uint64) bool {
+	if !w.fresh(n) {
+		return false
+	}
+	w.seen[n] = true
+	w.next = max(w.next, n+1)
+	return true
+}
+
+func (w *replayTwin) below() (v uint64) {
+	for i := range uint64(64) {
+		if h := w.next - 1; h >= 1+i && w.seen[h-1-i] {
+			v |= 1 << i
+		}
+	}
+	return v
+}
+
+// drawNear draws a number that is interesting for a window whose next number is
+// next and that is size long: beside its ends, inside, or a jump.
+func drawNear(t *rapid.T, next, size uint64) uint64 {
+	near := rapid.SampledFrom([]uint64{next, next + size, next + 2*size, next - min(next, size), next - min(next, 64), 0}).Draw(t, "near")
+	off := rapid.Uint64Range(0, 130).Draw(t, "off")
+	if rapid.Bool().Draw(t, "under") {
+		return near - min(near, off)
+	}
+	return near + off
+}
+
+func TestReplayAgainstItsTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r Replay
+		twin := replayTwin{seen: map[uint64]bool{}}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			n := drawNear(t, twin.next, ReplaySize)
+			if got, want := r.Fresh(n), twin.fresh(n); got != want {
+				t.Fatalf("Fresh(%d) = %v with next %d", n, got, twin.next)
+			}
+			if got, want := r.Set(n), twin.set(n); got != want {
+				t.Fatalf("Set(%d) = %v with next %d", n, got, twin.next)
+			}
+			if r.Next() != twin.next {
+				t.Fatalf("Next() = %d, want %d", r.Next(), twin.next)
+			}
+			if twin.next > 0 && r.Below() != twin.below() {
+				t.Fatalf("Below() = %#x, want %#x", r.Below(), twin.below())
+			}
+		}
+	})
+}
+
+// Every number is taken once, in whatever order, as long as it is not older
+// than the window.
+func TestReplayTakesTheWholeWindowOnce(t *testing.T) {
+	var r Replay
+	const from = 1000
+	r.Set(from + ReplaySize - 1)
+	for n := uint64(from); n < from+ReplaySize-1; n++ {
+		if !r.Set(n) {
+			t.Fatalf("%d refused", n)
+		}
+	}
+	for n := uint64(from); n < from+ReplaySize; n++ {
+		if r.Fresh(n) {
+			t.Fatalf("%d accepted twice", n)
+		}
+	}
+	if r.Fresh(from - 1) {
+		t.Fatal("older than the window, yet fresh")
+	}
+	if r.Below() != ^uint64(0) {
+		t.Fatalf("Below() = %#x", r.Below())
+	}
+}
+
+// The highest packet number there is can be in no packet, since none would be
+// left after it.
+func TestReplayEndOfSpace(t *testing.T) {
+	var r Replay
+	if r.Set(1<<64-1) || r.Next() != 0 {
+		t.Fatal("the last number was taken")
+	}
+	if !r.Set(1<<64-2) || r.Set(1<<64-2) || !r.Set(1<<64-3) || r.Set(1<<64-1) || r.Set(0) {
+		t.Fatalf("wrong answers at the end, next %d", r.Next())
+	}
+}
+
+func TestReplayDoesNotAllocate(t *testing.T) {
+	var r Replay
+	r.Set(0)
+	n := uint64(0)
+	if a := testing.AllocsPerRun(1000, func() {
+		n += 700
+		r.Fresh(n)
+		r.Set(n)
+		r.Set(n - 3)
+		r.Below()
+	}); a != 0 {
+		t.Fatalf("%v allocations", a)
+	}
+}

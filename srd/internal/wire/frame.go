@@ -1,0 +1,243 @@
+package wire
+
+import "encoding/binary"
+
+// The frames of a data packet.
+//
+//	PAD        0x00, zeros to the end of the packet
+//	MESSAGE    0x01 | length u16 | number u32 | immediate 13 | payload
+//	ACK        0x02 | records u8 | words u8 | first missing u64 | cap u32 |
+//	                records × 24 | words × 8
+//	CHALLENGE  0x03 | nonce u64
+//	RESPONSE   0x04 | nonce u64
+//	CLOSE      0x05 | reason u8
+//	PING       0x06
+//	TOMBSTONE  0x07 | number u32 | immediate 13
+//
+// An ACK record is
+//
+//	slot u16 | hold u16 (4 us each) | highest u64 | below u64 | ce u32
+//
+// where bit i of below tells of packet number highest-1-i. Bit i of word w
+// tells of message (first missing + 1 + 64 w + i).
+type Kind uint8
+
+// Frame kinds.
+const (
+	Pad Kind = iota
+	KindMessage
+	KindAck
+	KindChallenge
+	KindResponse
+	KindClose
+	KindPing
+	KindTombstone
+)
+
+// Sizes of frames in bytes.
+const (
+	ImmLen          = 13 // opaque to the transport: the overlay's header
+	MessageOverhead = 1 + 2 + 4 + ImmLen
+	TombstoneLen    = 1 + 4 + ImmLen
+	NonceFrameLen   = 1 + 8
+	CloseLen        = 2
+	AckFixed        = 1 + 1 + 1 + 8 + 4
+	AckRecordLen    = 24
+	AckWordLen      = 8
+)
+
+// Bounds of one ACK frame. With both at their limit it takes 1,167 bytes and so
+// fits the smallest packet every path carries (1,200 bytes of UDP payload).
+const (
+	MaxAckRecords = 16
+	MaxAckWords   = 96
+)
+
+const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
+
+// HoldUnit is the unit of an ACK record's hold time, in nanoseconds. 16 bits of
+// it reach 262 ms, more than any acknowledgement is ever held back; the largest
+// value means "too long to say".
+const (
+	HoldUnit = 4000
+	HoldMax  = 1<<16 - 1
+)
+
+// Imm is a message's immediate: 13 bytes that the transport carries beside the
+// payload, and keeps when it gives the payload up.
+type Imm = [ImmLen]byte
+
+// Record tells the sender of a path what has arrived on it.
+type Record struct {
+	Slot    uint16
+	Hold    uint16 // time from the arrival of Highest to the sending of this, in HoldUnit
+	Highest uint64 // highest packet number that arrived
+	Below   uint64 // bit i: Highest-1-i arrived
+	CE      uint32 // packets that arrived with Congestion Experienced, modulo 2^32
+}
+
+// Ack is a decoded ACK frame. The record and word parts alias the packet.
+type Ack struct {
+	FirstMissing uint64 // every message below has arrived
+	Cap          uint32 // the receiver's rate limit for this sender, kB/s; 0 is none
+	records      []byte
+	words        []byte
+}
+
+// NumRecords returns the number of path records.
+func (a *Ack) NumRecords() int { return len(a.records) / AckRecordLen }
+
+// Record returns path record i.
+func (a *Ack) Record(i int) Record {
+	b := a.records[i*AckRecordLen:]
+	_ = b[AckRecordLen-1]
+	return Record{
+		Slot:    binary.BigEndian.Uint16(b),
+		Hold:    binary.BigEndian.Uint16(b[2:]),
+		Highest: binary.BigEndian.Uint64(b[4:]),
+		Below:   binary.BigEndian.Uint64(b[12:]),
+		CE:      binary.BigEndian.Uint32(b[20:]),
+	}
+}
+
+// NumWords returns the number of message bitmap words.
+func (a *Ack) NumWords() int { return len(a.words) / AckWordLen }
+
+// Word returns message bitmap word i.
+func (a *Ack) Word(i int) uint64 { return binary.BigEndian.Uint64(a.words[i*AckWordLen:]) }
+
+// Frame is one decoded frame. Only the fields of its kind are set; slices alias
+// the packet.
+type Frame struct {
+	Kind    Kind
+	Number  uint32 // MESSAGE, TOMBSTONE: low 32 bits of the message number
+	Imm     Imm    // MESSAGE, TOMBSTONE
+	Payload []byte // MESSAGE
+	Ack     Ack    // ACK
+	Nonce   uint64 // CHALLENGE, RESPONSE
+	Reason  uint8  // CLOSE
+}
+
+// Next decodes the first frame of b into f and returns the rest of b. ok is
+// false when b does not begin with a whole, known frame; then nothing in b can
+// be trusted to be a frame. Padding swallows the rest.
+func Next(b []byte, f *Frame) (rest []byte, ok bool) {
+	if len(b) == 0 {
+		return nil, false
+	}
+	f.Kind = Kind(b[0])
+	switch f.Kind {
+	case Pad:
+		return nil, true
+	case KindMessage:
+		return nextMessage(b, f)
+	case KindTombstone:
+		if len(b) < TombstoneLen {
+			return nil, false
+		}
+		f.Number = binary.BigEndian.Uint32(b[1:])
+		f.Imm = Imm(b[5:])
+		return b[TombstoneLen:], true
+	case KindAck:
+		return nextAck(b, f)
+	case KindChallenge, KindResponse:
+		if len(b) < NonceFrameLen {
+			return nil, false
+		}
+		f.Nonce = binary.BigEndian.Uint64(b[1:])
+		return b[NonceFrameLen:], true
+	case KindClose:
+		if len(b) < CloseLen {
+			return nil, false
+		}
+		f.Reason = b[1]
+		return b[CloseLen:], true
+	case KindPing:
+		return b[1:], true
+	}
+	return nil, false
+}
+
+func nextMessage(b []byte, f *Frame) ([]byte, bool) {
+	if len(b) < MessageOverhead {
+		return nil, false
+	}
+	n := int(binary.BigEndian.Uint16(b[1:]))
+	if len(b) < MessageOverhead+n {
+		return nil, false
+	}
+	f.Number = binary.BigEndian.Uint32(b[3:])
+	f.Imm = Imm(b[7:])
+	f.Payload = b[MessageOverhead : MessageOverhead+n : MessageOverhead+n]
+	return b[MessageOverhead+n:], true
+}
+
+func nextAck(b []byte, f *Frame) ([]byte, bool) {
+	if len(b) < AckFixed {
+		return nil, false
+	}
+	records, words := int(b[1]), int(b[2])
+	if records > MaxAckRecords || words > MaxAckWords {
+		return nil, false
+	}
+	w := AckFixed + records*AckRecordLen
+	end := w + words*AckWordLen
+	if len(b) < end {
+		return nil, false
+	}
+	f.Ack = Ack{
+		FirstMissing: binary.BigEndian.Uint64(b[3:]),
+		Cap:          binary.BigEndian.Uint32(b[11:]),
+		records:      b[AckFixed:w],
+		words:        b[w:end],
+	}
+	return b[end:], true
+}
+
+// AppendMessage appends a MESSAGE frame.
+func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
+	b = append(b, byte(KindMessage))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(payload)))
+	b = binary.BigEndian.AppendUint32(b, number)
+	b = append(b, imm[:]...)
+	return append(b, payload...)
+}
+
+// AppendTombstone appends a TOMBSTONE frame.
+func AppendTombstone(b []byte, number uint32, imm *Imm) []byte {
+	b = append(b, byte(KindTombstone))
+	b = binary.BigEndian.AppendUint32(b, number)
+	return append(b, imm[:]...)
+}
+
+// AppendAck appends an ACK frame. At most MaxAckRecords records and MaxAckWords
+// words may be given.
+func AppendAck(b []byte, firstMissing uint64, limit uint32, records []Record, words []uint64) []byte {
+	b = append(b, byte(KindAck), byte(len(records)), byte(len(words)))
+	b = binary.BigEndian.AppendUint64(b, firstMissing)
+	b = binary.BigEndian.AppendUint32(b, limit)
+	for i := range records {
+		r := &records[i]
+		b = binary.BigEndian.AppendUint16(b, r.Slot)
+		b = binary.BigEndian.AppendUint16(b, r.Hold)
+		b = binary.BigEndian.AppendUint64(b, r.Highest)
+		b = binary.BigEndian.AppendUint64(b, r.Below)
+		b = binary.BigEndian.AppendUint32(b, r.CE)
+	}
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// AppendNonce appends a CHALLENGE or RESPONSE frame.
+func AppendNonce(b []byte, k Kind, nonce uint64) []byte {
+	b = append(b, byte(k))
+	return binary.BigEndian.AppendUint64(b, nonce)
+}
+
+// AppendClose appends a CLOSE frame.
+func AppendClose(b []byte, reason uint8) []byte { return append(b, byte(KindClose), reason) }
+
+// AppendPing appends a PING frame.
+func AppendPing(b []byte) []byte { return append(b, byte(KindPing)) }

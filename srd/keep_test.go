@@ -1,0 +1,80 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// calls lets d pass in steps, with the peer silent, and returns how many
+// handshake packets the Conn sent in the last half of it.
+func (s *script) calls(d time.Duration) (n int) {
+	s.mute = true
+	half := s.now.Add(d / 2)
+	end := s.now.Add(d)
+	for range 200_000 {
+		for s.c.Next(s.now, s.train, s) {
+			if s.train.keys == nil && s.now > half {
+				n++
+			}
+		}
+		at, _ := s.c.Deadline()
+		if at > end {
+			return n
+		}
+		s.now = max(s.now+1, at)
+		s.c.Advance(s.now)
+	}
+	s.t.Fatal("the Conn wants to be woken for ever")
+	return 0
+}
+
+// Whoever is to keep alive calls again when the peer was gone for longer than the
+// keys live, though there is nothing to send: the peer may have no other way to it.
+func TestScriptKeepaliveCallsAgain(t *testing.T) {
+	s := newScript(t, 2)
+	s.c.cfg.Keepalive = 25 * time.Second
+	for _, p := range s.c.paths {
+		s.c.activate(s.now, p)
+	}
+	if n := s.calls(30 * time.Minute); n == 0 {
+		t.Error("no handshake is tried any more")
+	}
+}
+
+// Without that an idle connection to a peer that is gone falls silent.
+func TestScriptIdleFallsSilent(t *testing.T) {
+	s := newScript(t, 2)
+	if n := s.calls(30 * time.Minute); n != 0 {
+		t.Errorf("%d handshake packets after a quarter of an hour", n)
+	}
+}
+
+// A process that was stopped for an hour takes that for no round trip: with such a
+// one it would wait for its next tail probe, and for order, as long again.
+func TestScriptStoppedForAnHour(t *testing.T) {
+	s := newScript(t, 2)
+	v := s.send(2, 0)
+	s.now = s.now.Add(time.Hour)
+	s.c.session.send.created = s.now
+	s.arrive(0, 100, wire.AppendAck(nil, 0, 0, []wire.Record{got(0, v[0].pn)}, nil))
+	if rtt := s.c.RTT(); rtt > time.Second {
+		t.Errorf("round trip %v", rtt)
+	}
+	if at := s.c.tailDeadline(); at > s.now.Add(time.Second) {
+		t.Errorf("tail probe in %v", at.Sub(s.now))
+	}
+}
+
+// The same after the peer said goodbye.
+func TestScriptKeepaliveCallsAfterGoodbye(t *testing.T) {
+	for _, keepalive := range []time.Duration{0, 25 * time.Second} {
+		s := newScript(t, 2)
+		s.c.cfg.Keepalive = keepalive
+		s.arrive(0, 100, wire.AppendClose(nil, 0))
+		if n := s.calls(time.Minute); (n > 0) != (keepalive > 0) {
+			t.Errorf("keepalive %v: %d handshake packets", keepalive, n)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package srd
+
+import (
+	"crypto/cipher"
+
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// Overhead is what sealing adds to a packet's frames, in bytes.
+const Overhead = wire.Overhead
+
+// SendKeys seal the packets of one session in one direction. They are immutable
+// and safe for concurrent use. Nonces come from packet headers: the Conn that
+// owns the keys never uses a (path slot, packet number) pair twice, also not
+// across sessions.
+type SendKeys struct {
+	aead   cipher.AEAD
+	remote uint32 // receiver index
+}
+
+// Nonce is the scratch space of one sealing or opening goroutine: on the stack
+// it would be allocated anew for each packet, as it passes through an interface.
+type Nonce = [wire.NonceLen]byte
+
+// seal closes the packet b in place: header, frames, and room for the tag.
+func (k *SendKeys) seal(b []byte, n *Nonce) {
+	wire.Nonce(n, b)
+	end := len(b) - wire.TagLen
+	k.aead.Seal(b[wire.HeaderLen:wire.HeaderLen], n[:], b[wire.HeaderLen:end], b[:wire.HeaderLen])
+}
+
+// RecvKeys open the packets of one session. They are immutable and safe for
+// concurrent use.
+type RecvKeys struct {
+	Conn  *Conn
+	aead  cipher.AEAD
+	local uint32
+}
+
+// Open decrypts the data packet b in place. ok is false when it is not
+// authentic; then b is spoilt and nothing about it may be believed.
+func (k *RecvKeys) Open(b []byte, n *Nonce) (p Packet, ok bool) {
+	if !wire.IsData(b) {
+		return p, false
+	}
+	wire.Nonce(n, b)
+	plain, err := k.aead.Open(b[wire.HeaderLen:wire.HeaderLen], n[:], b[wire.HeaderLen:], b[:wire.HeaderLen])
+	if err != nil {
+		return p, false
+	}
+	h := wire.ParseHeader(b)
+	return Packet{Slot: h.Slot, PN: h.PN, Size: len(b), Plain: plain, Keys: k}, true
+}
+
+// DataIndex returns the receiver index of b. ok is false when b is not a data
+// packet of this version.
+func DataIndex(b []byte) (index uint32, ok bool) {
+	if !wire.IsData(b) {
+		return 0, false
+	}
+	return wire.ParseHeader(b).Index, true
+}
+
+// DataNumber returns path slot and packet number of a packet for which
+// DataIndex was ok.
+func DataNumber(b []byte) (slot uint16, pn uint64) {
+	h := wire.ParseHeader(b)
+	return h.Slot, h.PN
+}

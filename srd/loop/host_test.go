@@ -1,0 +1,246 @@
+package loop
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+	"github.com/srdtun/srdtun/srd/udp"
+	"github.com/vishvananda/netlink"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience ends a test that hangs.
+const patience = 20 * time.Second
+
+// inNamespace calls f on a thread with a network namespace of its own, in which
+// lo is up. Sockets that f makes stay in it.
+func inNamespace(t *testing.T, f func() error) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		done <- func() error {
+			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+				return err
+			}
+			lo, err := netlink.LinkByName("lo")
+			if err != nil {
+				return err
+			}
+			if err := netlink.LinkSetUp(lo); err != nil {
+				return err
+			}
+			return f()
+		}()
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// host is one loop with one connection.
+type host struct {
+	*testing.T
+	bank *udp.Bank
+	loop *Loop
+	peer *Peer
+	app  *app
+	id   *handshake.Identity
+}
+
+// app sends numbered messages and hands on those that come. Its fields are the
+// connection's, under its lock, but got.
+type app struct {
+	next, last uint32 // to send: next up to last, exclusive
+	size       int    // of the messages sent
+	fresh      []uint32
+	restarts   int
+	changed    chan struct{} // something may be different
+	peer       *Peer
+	got        []uint32 // Flush's own, until it stops
+}
+
+func (a *app) Pull(now mono.Time, max int) (srd.Message, bool) {
+	if a.next == a.last {
+		return srd.Message{}, false
+	}
+	m := srd.Message{Data: make([]byte, min(max, a.size))}
+	binary.BigEndian.PutUint32(m.Imm[:], a.next)
+	for i := range m.Data {
+		m.Data[i] = byte(a.next)
+	}
+	a.next++
+	return m, true
+}
+
+func (a *app) Deliver(now mono.Time, m *srd.Message) {
+	n := binary.BigEndian.Uint32(m.Imm[:])
+	if len(m.Data) == 0 || slices.ContainsFunc(m.Data, func(b byte) bool { return b != byte(n) }) {
+		n = 1<<32 - 1 // no message has that number
+	}
+	a.fresh = append(a.fresh, n)
+}
+
+func (a *app) Restarted(mono.Time)   { a.restarts++ }
+func (a *app) Backlog() bool         { return a.next != a.last }
+func (a *app) Deadline() mono.Time   { return mono.Never }
+func (a *app) Advance(now mono.Time) { a.wake() }
+
+func (a *app) wake() {
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (a *app) Flush() {
+	a.peer.Lock()
+	a.got = append(a.got, a.fresh...)
+	a.fresh = a.fresh[:0]
+	a.peer.Unlock()
+	a.wake()
+}
+
+// newHosts returns two hosts, each with sockets on the loopback device of one
+// namespace, whose loops run until the test ends. Nothing is left of them then.
+func newHosts(t *testing.T, workers int) (a, b *host) {
+	t.Helper()
+	before := descriptors(t)
+	a, b = &host{T: t}, &host{T: t}
+	inNamespace(t, func() (err error) {
+		for _, h := range []*host{a, b} {
+			if h.bank, err = udp.Open(udp.Config{Ports: 4}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	a.identify(1)
+	b.identify(2)
+	stopA, stopB := a.run(b, workers), b.run(a, workers)
+	t.Cleanup(func() {
+		stopA()
+		stopB()
+		if n := descriptors(t); n != before {
+			t.Errorf("%d descriptors open, %d before", n, before)
+		}
+	})
+	return a, b
+}
+
+func (h *host) identify(key byte) {
+	var err error
+	if h.id, err = handshake.NewIdentity(handshake.PrivateKey{key}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// run starts the loop, with a connection to other. stop ends it.
+func (h *host) run(other *host, workers int) (stop func()) {
+	var err error
+	h.loop, err = New(Config{Bank: h.bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: workers})
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.app = &app{size: 1000, changed: make(chan struct{}, 1)}
+	ready := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	h.connectTo(other)
+	go func() { ready <- h.loop.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ready; err != nil {
+			h.Errorf("Run: %v", err)
+		}
+		h.bank.Close()
+	}
+}
+
+// connectTo adds a connection to other, which does not begin a handshake.
+func (h *host) connectTo(other *host) {
+	c := srd.New(srd.Config{
+		Identity: h.id, Remote: other.id.Public(), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()), Seed: 1,
+		Rand: rand.Reader, Indexes: h.loop.Indexes(), MTU: func(srd.Tuple) int { return 1472 },
+		Timestamp: func(mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Now()) },
+		Policy:    steer.NewSpray(1), Control: cc.New(),
+	})
+	h.peer = h.loop.Add(c, h.app)
+	h.app.peer = h.peer
+	local := netip.MustParseAddr("127.0.0.1")
+	h.peer.Do(func(now mono.Time, c *srd.Conn) {
+		var v []srd.Tuple
+		for i := range h.bank.Len() {
+			v = append(v, srd.Tuple{Sock: uint16(i), Local: local, Remote: netip.AddrPortFrom(local, other.bank.Socket(0).Port)})
+		}
+		c.SetTuples(now, v)
+	})
+}
+
+// send has the app send n more messages.
+func (h *host) send(n uint32) {
+	h.peer.Do(func(now mono.Time, c *srd.Conn) {
+		h.app.last += n
+		c.Connect(now)
+	})
+	h.peer.Kick()
+}
+
+// await returns when f, called with the connection locked, is true.
+func (h *host) await(what string, f func(now mono.Time, c *srd.Conn) bool) {
+	h.Helper()
+	limit := time.After(patience)
+	for {
+		ok := false
+		h.peer.Do(func(now mono.Time, c *srd.Conn) { ok = f(now, c) })
+		if ok {
+			return
+		}
+		select {
+		case <-h.app.changed:
+		case <-limit:
+			h.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// awaitAll waits for messages 0 to n-1, each once.
+func (h *host) awaitAll(n uint32) {
+	h.Helper()
+	h.await("messages", func(mono.Time, *srd.Conn) bool { return len(h.app.got) >= int(n) })
+	h.peer.Lock()
+	defer h.peer.Unlock()
+	got := slices.Sorted(slices.Values(h.app.got))
+	if len(got) != int(n) {
+		h.Fatalf("%d messages, want %d", len(got), n)
+	}
+	for i, v := range got {
+		if v != uint32(i) {
+			h.Fatalf("message %d has number %d", i, v)
+		}
+	}
+}
+
+// descriptors returns how many files this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	v, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(v)
+}

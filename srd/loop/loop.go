@@ -1,0 +1,158 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// App is what sits above one connection. All methods but Flush are called with
+// the peer locked.
+type App interface {
+	srd.Source
+	// Deliver takes a message. Its payload is borrowed until it returns.
+	Deliver(now mono.Time, m *srd.Message)
+	// Restarted tells that the peer lost its state: what was half received is void.
+	Restarted(now mono.Time)
+	// Backlog reports whether Pull would return something.
+	Backlog() bool
+	// Advance lets time pass; Deadline says when it wants that.
+	Advance(now mono.Time)
+	Deadline() mono.Time
+	// Flush hands on what Deliver and Advance made ready. It is called without
+	// the peer's lock, on one goroutine at a time.
+	Flush()
+}
+
+// Config is what a loop is made of.
+type Config struct {
+	Bank     *udp.Bank
+	Endpoint *srd.Endpoint
+	Workers  int // receiving threads
+}
+
+// Loop drives all connections of a process.
+type Loop struct {
+	bank  *udp.Bank
+	start time.Time
+	table table
+
+	endLock  sync.Mutex
+	endpoint *srd.Endpoint
+
+	workers []*worker
+	turn    atomic.Uint32 // assigns peers to workers
+	trains  sync.Pool
+
+	Sends udp.SendStats
+	Recvs udp.RecvStats
+	Drops Drops
+}
+
+// Drops count what the driver itself drops.
+type Drops struct {
+	UnknownIndex atomic.Uint64 // data packets of no session
+	Forged       atomic.Uint64 // data packets that do not open
+	Closed       atomic.Uint64 // for a peer that was removed meanwhile
+}
+
+// New returns a loop that does not run yet.
+func New(cfg Config) (*Loop, error) {
+	l := &Loop{bank: cfg.Bank, start: time.Now(), endpoint: cfg.Endpoint}
+	l.table.init()
+	l.trains.New = func() any { return srd.NewTrain() }
+	for i := range cfg.Workers {
+		w, err := newWorker(l, i, cfg.Workers)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.workers = append(l.workers, w)
+	}
+	return l, nil
+}
+
+// Now returns the time on the loop's clock. It starts above zero, which means
+// "no time".
+func (l *Loop) Now() mono.Time { return mono.Time(time.Since(l.start)) + 1 }
+
+// Indexes returns the registry of receiver indices for srd.Config.
+func (l *Loop) Indexes() srd.Indexes { return &l.table }
+
+// Run serves until ctx ends. It returns when all workers have stopped.
+func (l *Loop) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(l.workers))
+	for i, w := range l.workers {
+		wg.Go(func() { errs[i] = w.run() })
+	}
+	<-ctx.Done()
+	for _, w := range l.workers {
+		w.stop()
+	}
+	wg.Wait()
+	l.close()
+	return errors.Join(errs...)
+}
+
+func (l *Loop) close() {
+	for _, w := range l.workers {
+		w.close()
+	}
+}
+
+// Add makes a connection served. Its index registry must be l.Indexes().
+func (l *Loop) Add(c *srd.Conn, app App) *Peer {
+	w := l.workers[int(l.turn.Add(1))%len(l.workers)]
+	p := &Peer{loop: l, worker: w, conn: c, app: app, at: mono.Never, place: -1}
+	p.sender = udp.NewSender(l.bank, &l.Sends)
+	l.table.bind(c, p)
+	l.endLock.Lock()
+	l.endpoint.Add(c)
+	l.endLock.Unlock()
+	return p
+}
+
+// Remove ends a connection: its peer is told, its keys are forgotten.
+func (l *Loop) Remove(p *Peer) {
+	l.endLock.Lock()
+	l.endpoint.Remove(p.conn)
+	l.endLock.Unlock()
+	t := l.trains.Get().(*srd.Train)
+	defer l.trains.Put(t)
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	p.mu.Lock()
+	p.removed = true
+	said := p.conn.Close(l.Now(), t)
+	p.mu.Unlock()
+	if said {
+		t.Seal()
+		p.sender.Send(t)
+	}
+	p.worker.timers.remove(p)
+	l.table.unbind(p.conn)
+}
+
+// EndpointDrops returns the endpoint's drop counters.
+func (l *Loop) EndpointDrops() [srd.NumEndpointReasons]uint64 {
+	l.endLock.Lock()
+	defer l.endLock.Unlock()
+	return l.endpoint.Drops
+}
+
+func closeAll(fds ...int) {
+	for _, fd := range fds {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package loop
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// Peer is one connection being served.
+type Peer struct {
+	loop   *Loop
+	worker *worker
+
+	mu      sync.Mutex // conn and app
+	conn    *srd.Conn
+	app     App
+	removed bool
+
+	sending  sync.Mutex // held by the goroutine that sends
+	wantSend atomic.Bool
+	sender   *udp.Sender
+
+	flushing  sync.Mutex
+	wantFlush atomic.Bool
+
+	at    mono.Time // when the timer is set for; worker.timers' lock
+	place int       // in worker.timers, -1: not there
+}
+
+// Do runs f with the connection locked. Call Kick afterwards if that gave it
+// anything to do.
+func (p *Peer) Do(f func(now mono.Time, c *srd.Conn)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(p.loop.Now(), p.conn)
+}
+
+// Lock locks the connection, for callers on the data path that cannot afford a
+// closure; they call Conn between Lock and Unlock.
+func (p *Peer) Lock() mono.Time { p.mu.Lock(); return p.loop.Now() }
+
+// Unlock ends Lock.
+func (p *Peer) Unlock() { p.mu.Unlock() }
+
+// Conn returns the connection, which must be locked while it is used.
+func (p *Peer) Conn() *srd.Conn { return p.conn }
+
+// Kick sends whatever may be sent now and sets the timer for the rest.
+func (p *Peer) Kick() {
+	p.send()
+	p.arm()
+}
+
+// send drains the connection's trains. If another goroutine is at it, that one
+// goes round once more.
+func (p *Peer) send() {
+	p.wantSend.Store(true)
+	for p.wantSend.Load() && p.sending.TryLock() {
+		p.wantSend.Store(false)
+		p.drain()
+		p.sending.Unlock()
+	}
+}
+
+func (p *Peer) drain() {
+	t := p.loop.trains.Get().(*srd.Train)
+	for p.next(t) {
+		t.Seal()
+		p.sender.Send(t)
+	}
+	p.loop.trains.Put(t)
+}
+
+func (p *Peer) next(t *srd.Train) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.removed && p.conn.Next(p.loop.Now(), t, p.app)
+}
+
+// flush lets the app hand on what it has, likewise.
+func (p *Peer) flush() {
+	p.wantFlush.Store(true)
+	for p.wantFlush.Load() && p.flushing.TryLock() {
+		p.wantFlush.Store(false)
+		p.app.Flush()
+		p.flushing.Unlock()
+	}
+}
+
+// arm sets the timer for the earliest deadline. The lock is held over both
+// steps: a deadline computed earlier must not replace one computed later.
+func (p *Peer) arm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.worker.timers.set(p, p.deadline())
+}
+
+func (p *Peer) deadline() mono.Time {
+	if p.removed {
+		return mono.Never
+	}
+	at, _ := p.conn.Deadline()
+	at = at.Min(p.app.Deadline())
+	if p.app.Backlog() {
+		at = at.Min(p.conn.SendDeadline(p.loop.Now()))
+	}
+	return at
+}
+
+// advance lets time pass for connection and app. The peer is locked.
+func (p *Peer) advance(now mono.Time) {
+	p.conn.Advance(now)
+	p.app.Advance(now)
+	if p.app.Backlog() {
+		p.conn.Connect(now)
+	}
+}

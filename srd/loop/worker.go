@@ -1,0 +1,291 @@
+package loop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// roundEvents bounds the sockets served in one round, so that acknowledgements
+// and timers never wait for more than that many trains.
+const roundEvents = 64
+
+// worker is one thread that receives on its share of the sockets and serves the
+// timers of its share of the peers. It sleeps in epoll_wait; the timer is a
+// timerfd because Go's own timers round up to a millisecond when idle.
+type worker struct {
+	loop   *Loop
+	epoll  int
+	timer  int
+	event  int // eventfd: stop
+	timers timers
+
+	recv    *udp.Receiver
+	sender  *udp.Sender // for replies that belong to no peer
+	socks   map[int32]uint16
+	touched []*Peer
+	nonce   srd.Nonce
+	message srd.Message
+	packets [srd.MaxTrain * 2]srd.Packet
+}
+
+func newWorker(l *Loop, number, workers int) (*worker, error) {
+	w := &worker{loop: l, epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs), socks: map[int32]uint16{}}
+	w.sender = udp.NewSender(l.bank, &l.Sends)
+	w.timers.armed = mono.Never
+	w.timers.arm = w.armTimer
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("loop: epoll: %w", err)
+	}
+	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
+		w.close()
+		return nil, fmt.Errorf("loop: timer: %w", err)
+	}
+	if w.event, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
+		w.close()
+		return nil, fmt.Errorf("loop: eventfd: %w", err)
+	}
+	fds := []int{w.timer, w.event}
+	for i := range l.bank.Len() {
+		if i%workers == number {
+			for _, fd := range l.bank.Socket(i).FDs() {
+				w.socks[int32(fd)] = uint16(i)
+				fds = append(fds, fd)
+			}
+		}
+	}
+	for _, fd := range fds {
+		ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+		if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+			w.close()
+			return nil, fmt.Errorf("loop: epoll add: %w", err)
+		}
+	}
+	return w, nil
+}
+
+func (w *worker) close() {
+	w.timers.stop()
+	closeAll(w.epoll, w.timer, w.event)
+}
+
+func (w *worker) stop() {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], 1)
+	// Only fails when the counter is full, and then the worker wakes as well.
+	_, _ = unix.Write(w.event, b[:])
+}
+
+// armTimer sets the timerfd; timers.mu is held.
+func (w *worker) armTimer(at mono.Time) {
+	d := max(1, at.Sub(w.loop.Now()))
+	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	// Fails only on bad arguments.
+	_ = unix.TimerfdSettime(w.timer, 0, &its, nil)
+}
+
+// run serves until stop is called.
+func (w *worker) run() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	events := make([]unix.EpollEvent, roundEvents)
+	for {
+		n, err := unix.EpollWait(w.epoll, events, -1)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("loop: epoll wait: %w", err)
+		}
+		for _, e := range events[:n] {
+			switch int(e.Fd) {
+			case w.event:
+				return nil
+			case w.timer:
+				w.expire()
+			default:
+				w.receive(int(e.Fd), w.socks[e.Fd])
+			}
+		}
+		w.finish()
+	}
+}
+
+// expire serves the peers whose deadline has come.
+func (w *worker) expire() {
+	var b [8]byte
+	_, _ = unix.Read(w.timer, b[:]) // clears readiness; the count does not matter
+	now := w.loop.Now()
+	for p := w.timers.due(now); p != nil; p = w.timers.due(now) {
+		p.mu.Lock()
+		if !p.removed {
+			p.advance(now)
+		}
+		p.mu.Unlock()
+		w.touch(p)
+	}
+}
+
+// touch remembers p for finish.
+func (w *worker) touch(p *Peer) {
+	for _, q := range w.touched {
+		if q == p {
+			return
+		}
+	}
+	w.touched = append(w.touched, p)
+}
+
+// finish hands on, sends, and sets timers, once for each peer of the round.
+func (w *worker) finish() {
+	for i, p := range w.touched {
+		p.flush()
+		p.Kick()
+		w.touched[i] = nil
+	}
+	w.touched = w.touched[:0]
+}
+
+// receive takes one train from a socket. A socket with more is ready again in
+// the next round.
+func (w *worker) receive(fd int, sock uint16) {
+	var d udp.Datagram
+	if !w.recv.Receive(fd, &d) {
+		return
+	}
+	t := srd.Tuple{Sock: sock, Local: d.Local, Remote: d.From}
+	size := d.Segment
+	if size == 0 {
+		size = len(d.Data)
+	}
+	if len(d.Data) == 0 {
+		w.handshake(t, nil) // where nonsense is counted
+	}
+	// A train is of one session nearly always: the kernel merges packets of one
+	// 4-tuple. Runs of packets with the same index are opened together.
+	for b := d.Data; len(b) > 0; {
+		index, ok := srd.DataIndex(b[:min(size, len(b))])
+		if !ok {
+			w.handshake(t, b[:min(size, len(b))])
+			b = b[min(size, len(b)):]
+			continue
+		}
+		run := min(size, len(b))
+		for n := 1; run < len(b) && n < len(w.packets); n++ {
+			k := min(size, len(b)-run)
+			if i, ok := srd.DataIndex(b[run : run+k]); !ok || i != index {
+				break
+			}
+			run += k
+		}
+		w.open(t, index, b[:run], size, d.CE)
+		b = b[run:]
+	}
+}
+
+// open opens a run of packets of one session and hands them to its connection.
+func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool) {
+	e := w.loop.table.find(index)
+	if e.keys == nil || e.peer == nil {
+		w.loop.Drops.UnknownIndex.Add(uint64((len(b) + size - 1) / size))
+		return
+	}
+	p := e.peer
+	n := w.decrypt(p, e.keys, t, b, size, ce)
+	if n == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.removed {
+		w.loop.Drops.Closed.Add(uint64(n))
+		return
+	}
+	now := w.loop.Now()
+	for i := range w.packets[:n] {
+		p.conn.Handle(now, &w.packets[i])
+		if p.conn.Restarted() {
+			p.app.Restarted(now)
+		}
+		for w.next(p.conn) {
+			p.app.Deliver(now, &w.message)
+		}
+	}
+	p.advance(now)
+	w.touch(p)
+}
+
+// next takes the next message that arrived into w.message: a variable of its own
+// would be allocated anew for each, as its address passes through an interface.
+func (w *worker) next(c *srd.Conn) (ok bool) {
+	w.message, ok = c.Recv()
+	return ok
+}
+
+// decrypt opens the packets in b that could be new into w.packets, without the
+// lock but for a look at their numbers first.
+func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ce bool) int {
+	var fresh [len(w.packets)]bool
+	p.mu.Lock()
+	for i, c := 0, b; len(c) > 0; i++ {
+		fresh[i] = p.conn.Fresh(srd.DataNumber(c))
+		c = c[min(size, len(c)):]
+	}
+	p.mu.Unlock()
+	n := 0
+	for i := 0; len(b) > 0; i++ {
+		s := min(size, len(b))
+		if fresh[i] {
+			pkt, ok := k.Open(b[:s], &w.nonce)
+			if !ok {
+				w.loop.Drops.Forged.Add(1)
+			} else {
+				pkt.Tuple, pkt.CE = t, ce
+				w.packets[n] = pkt
+				n++
+			}
+		}
+		b = b[s:]
+	}
+	return n
+}
+
+// handshake takes anything that is not a data packet.
+func (w *worker) handshake(t srd.Tuple, b []byte) {
+	now := w.loop.Now()
+	w.loop.endLock.Lock()
+	a, reply := w.loop.endpoint.Receive(now, t, b, w.loop.table.conn)
+	w.loop.endLock.Unlock()
+	if a.Conn != nil {
+		if p := w.loop.table.peer(a.Conn); p != nil && w.deliver(p, &a, now) {
+			w.loop.endLock.Lock()
+			reply = w.loop.endpoint.Stale(now, &a)
+			w.loop.endLock.Unlock()
+		}
+	}
+	if reply != nil {
+		w.sender.Send(srd.Raw(t, reply))
+	}
+}
+
+func (w *worker) deliver(p *Peer, a *srd.Arrival, now mono.Time) (stale bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.removed {
+		return false
+	}
+	stale = a.Deliver(now)
+	if p.conn.Restarted() {
+		p.app.Restarted(now)
+	}
+	p.advance(now)
+	w.touch(p)
+	return stale
+}

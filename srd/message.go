@@ -1,0 +1,66 @@
+package srd
+
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// ImmLen is the length of a message's immediate in bytes.
+const ImmLen = wire.ImmLen
+
+// Imm is a message's immediate: bytes of the layer above that travel with the
+// payload and outlive it when the payload is given up.
+type Imm = wire.Imm
+
+// Class says how long a lost message is worth repairing.
+type Class uint8
+
+// The classes.
+const (
+	// Stream messages carry a protocol that repairs itself after 200 ms at the
+	// earliest (Linux's minimum RTO): they are repaired for 150 ms.
+	Stream Class = iota
+	// Datagram messages carry a protocol for which late is lost: 50 ms.
+	Datagram
+)
+
+// Owner of a payload. Release is called once for each message pulled, when the
+// transport needs the payload no more.
+type Owner interface{ Release() }
+
+// Message is one datagram.
+type Message struct {
+	Imm     Imm
+	Data    []byte // not touched by the transport, and borrowed until Owner.Release
+	Owner   Owner  // may be nil
+	Class   Class
+	Flow    uint32 // hash of the inner flow, for path policies that keep flows
+	Expired bool   // received only: the sender gave the payload up
+}
+
+// Source is where Next takes new messages from.
+type Source interface {
+	// Pull returns the next message, its payload at most max bytes. ok is false
+	// when there is none. Asking commits: a message returned is sent.
+	Pull(now mono.Time, max int) (m Message, ok bool)
+}
+
+// Tuple is one UDP 4-tuple seen from here: a path's address.
+type Tuple struct {
+	Sock   uint16         // number of the local socket, which stands for its port
+	Local  netip.Addr     // source address
+	Remote netip.AddrPort // destination
+}
+
+// Packet is one data packet as it arrived, opened.
+type Packet struct {
+	Tuple Tuple
+	Slot  uint16
+	PN    uint64
+	CE    bool // the outer header carried Congestion Experienced
+	Size  int  // bytes of UDP payload
+	Plain []byte
+	Keys  *RecvKeys // what opened it
+}

@@ -1,0 +1,33 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// meterSpan is how long a rate is measured before it is shown.
+const meterSpan = 200 * time.Millisecond
+
+// meter measures the rate of acknowledged bytes, for people.
+type meter struct {
+	from  mono.Time
+	bytes int
+	rate  float64 // of the last whole span, bytes per second
+}
+
+func (m *meter) add(now mono.Time, bytes int) {
+	m.bytes += bytes
+	if d := now.Sub(m.from); d >= meterSpan {
+		m.rate = float64(m.bytes) / d.Seconds()
+		m.from, m.bytes = now, 0
+	}
+}
+
+// at returns the rate as of now: that of the last span, unless it is long over.
+func (m *meter) at(now mono.Time) float64 {
+	if now.Sub(m.from) > 5*meterSpan {
+		return 0
+	}
+	return m.rate
+}

@@ -1,0 +1,22 @@
+// Package mono is the clock of the pure machines: nanoseconds on a monotonic
+// clock whose zero is arbitrary. A machine never reads a clock; it is told the
+// time with every call, and that time never goes back.
+package mono
+
+import "time"
+
+// Time is a point on the monotonic clock, in nanoseconds. The zero value means
+// "no time" wherever a deadline may be absent.
+type Time int64
+
+// Never is a deadline that does not come.
+const Never Time = 1<<63 - 1
+
+// Add returns t + d.
+func (t Time) Add(d time.Duration) Time { return t + Time(d) }
+
+// Sub returns t - u.
+func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
+
+// Min returns the earlier of t and u.
+func (t Time) Min(u Time) Time { return min(t, u) }

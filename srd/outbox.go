@@ -1,0 +1,175 @@
+package srd
+
+import (
+	"math/bits"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// OutboxLimit is the most messages that may be unacknowledged at once: half of
+// what the receiver remembers (seq.WindowSize), so that every retransmission
+// is recognised as one. At 1,420 bytes each it is 23 MB in flight.
+const OutboxLimit = 16384
+
+// outMsg is one message that is not yet acknowledged.
+type outMsg struct {
+	m     Message
+	first mono.Time // first sent
+	pn    uint64    // newest packet it travelled in
+	slot  uint16    // and that packet's path
+	tried uint64    // paths tried, slot modulo 64: a hint, not a promise
+	tries uint8
+	wants bool // waits for retransmission
+	void  bool // payload given up; only the number still travels
+	acked bool
+}
+
+// outbox holds messages by number, in a ring that grows to OutboxLimit. The
+// zero value is empty and numbers from 0.
+type outbox struct {
+	ring  []outMsg
+	acked []uint64 // one bit a message of the ring, as in outMsg.acked
+	first uint64   // lowest unacknowledged
+	next  uint64   // number of the next message
+	retx  queue64  // numbers that wait for retransmission
+}
+
+func (o *outbox) full() bool  { return o.next-o.first >= OutboxLimit }
+func (o *outbox) empty() bool { return o.next == o.first }
+
+func (o *outbox) mask() uint64 { return uint64(len(o.ring) - 1) }
+
+// push takes m and returns its number. The box must not be full.
+func (o *outbox) push(m Message, now mono.Time) uint64 {
+	if o.next-o.first == uint64(len(o.ring)) {
+		o.grow()
+	}
+	n := o.next
+	i := n & o.mask()
+	o.ring[i] = outMsg{m: m, first: now}
+	o.acked[i/64] &^= 1 << (i % 64)
+	o.next++
+	return n
+}
+
+func (o *outbox) grow() {
+	size := max(64, 2*len(o.ring))
+	ring, acked := make([]outMsg, size), make([]uint64, size/64)
+	for n := o.first; n < o.next; n++ {
+		m := *o.at(n)
+		i := n & uint64(size-1)
+		ring[i] = m
+		if m.acked {
+			acked[i/64] |= 1 << (i % 64)
+		}
+	}
+	o.ring, o.acked = ring, acked
+}
+
+// at returns message n, which must be at or above first and below next.
+func (o *outbox) at(n uint64) *outMsg { return &o.ring[n&o.mask()] }
+
+// open reports whether n is in the box and not acknowledged.
+func (o *outbox) open(n uint64) bool {
+	return n >= o.first && n < o.next && !o.at(n).acked
+}
+
+// ack marks n, which must be open, gives its payload back and moves first on.
+func (o *outbox) ack(n uint64) {
+	m := o.at(n)
+	m.release()
+	m.acked = true
+	i := n & o.mask()
+	o.acked[i/64] |= 1 << (i % 64)
+	for o.first < o.next && o.at(o.first).acked {
+		o.first++
+	}
+}
+
+// fresh returns those bits of word, which tells of 64 messages from number n
+// on, that are news: in the box and not acknowledged before.
+func (o *outbox) fresh(n, word uint64) uint64 {
+	if n >= o.next || word == 0 || len(o.ring) == 0 {
+		return 0
+	}
+	if left := o.next - n; left < 64 {
+		word &= 1<<left - 1
+	}
+	if n+64 <= o.first {
+		return 0
+	} else if n < o.first {
+		word &= ^uint64(0) << (o.first - n)
+	}
+	i := n & o.mask()
+	s := i % 64
+	known := o.acked[i/64] >> s
+	if s > 0 {
+		known |= o.acked[(i/64+1)%uint64(len(o.acked))] << (64 - s)
+	}
+	return word &^ known
+}
+
+// each calls f with the number of every set bit of word.
+func each(n, word uint64, f func(uint64)) {
+	for word != 0 {
+		b := bits.TrailingZeros64(word)
+		f(n + uint64(b))
+		word &= word - 1
+	}
+}
+
+func (m *outMsg) release() {
+	if m.m.Owner != nil {
+		m.m.Owner.Release()
+	}
+	m.m.Owner, m.m.Data = nil, nil
+}
+
+// reset drops everything and returns how many messages that were. Numbers start
+// anew.
+func (o *outbox) reset() int {
+	n := 0
+	for i := o.first; i < o.next; i++ {
+		if m := o.at(i); !m.acked {
+			m.release()
+			n++
+		}
+	}
+	*o = outbox{}
+	return n
+}
+
+// queue64 is a growing ring of message numbers; at most one entry a message in
+// the outbox, so OutboxLimit bounds it.
+type queue64 struct {
+	ring []uint64
+	head uint64
+	tail uint64
+}
+
+func (q *queue64) len() int { return int(q.tail - q.head) }
+
+func (q *queue64) push(v uint64) {
+	if q.len() == len(q.ring) {
+		ring := make([]uint64, max(16, 2*len(q.ring)))
+		for i := q.head; i != q.tail; i++ {
+			ring[i&uint64(len(ring)-1)] = q.ring[i&uint64(len(q.ring)-1)]
+		}
+		q.ring = ring
+	}
+	q.ring[q.tail&uint64(len(q.ring)-1)] = v
+	q.tail++
+}
+
+func (q *queue64) peek() uint64 { return q.ring[q.head&uint64(len(q.ring)-1)] }
+func (q *queue64) pop() uint64  { v := q.peek(); q.head++; return v }
+
+// unshift puts v at the head.
+func (q *queue64) unshift(v uint64) {
+	if q.len() == len(q.ring) {
+		q.push(v) // grows
+		q.tail--
+	}
+	q.head--
+	q.ring[q.head&uint64(len(q.ring)-1)] = v
+}

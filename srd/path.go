@@ -1,0 +1,185 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/rtt"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// PathState is what a path may be used for.
+type PathState uint8
+
+// The states of a path, seen from the sending side.
+const (
+	PathFree      PathState = iota // slot not in use
+	PathCandidate                  // not validated: nothing but challenges, and no more than three times what came
+	PathActive                     // carries data
+	PathSuspect                    // fell silent while others progressed: no data, being probed
+	PathDown                       // did not answer probes: no data, probed ever more slowly
+)
+
+var pathStateNames = [...]string{"free", "candidate", "active", "suspect", "down"}
+
+// String returns the state's name.
+func (s PathState) String() string { return pathStateNames[s] }
+
+// Sizes of UDP payload in bytes. BasePacket is what every path must carry (RFC
+// 9000 section 14.1); a path that does not is never validated.
+const (
+	BasePacket = 1200
+	// MaxPacket bounds what is probed for: a 9,000-byte network.
+	MaxPacket = 8972
+)
+
+// Timing of challenges.
+const (
+	probeFirst = 10 * time.Millisecond // after a path fell silent; doubles
+	probeMost  = time.Second
+	// candidateFirst is the first interval of challenges on a new path.
+	candidateFirst = 100 * time.Millisecond
+	// candidateTries bounds the challenges to an address nobody answers from.
+	candidateTries = 8
+	// mtuTries is how often a size is probed before it is taken not to pass.
+	mtuTries = 2
+	// mtuWait is the least time a size probe gets.
+	mtuWait = 50 * time.Millisecond
+	// downAfter unanswered probes a suspect path is down.
+	downAfter = 3
+	// provenEchoes is how many challenges in a row a path that was down must
+	// answer: a flapping link answers one now and then.
+	provenEchoes = 2
+	// bigProbes is how many probes of a silent path have its full size; the
+	// later ones have BasePacket, in case it is its MTU that fell.
+	bigProbes = 3
+)
+
+// path is one of our own paths: a 4-tuple with a packet number space.
+type path struct {
+	slot  uint16
+	tuple Tuple
+	state PathState
+	ours  bool // opened by us, kept while the endpoint is configured
+
+	sent     ledger.Ledger
+	inflight int
+	lowest   uint64    // no packet below is in flight
+	since    mono.Time // when the oldest packet in flight was sent, if not stale
+	stale    bool      // since must be looked up
+	heard    mono.Time // last acknowledgement of a packet on it
+	seen     mono.Time // last packet of the peer's on it
+	rtt      rtt.Estimator
+	largest  uint64 // highest packet number acknowledged, plus one
+	reorder  uint64 // packets that must follow before a gap is a loss
+	peerCE   uint32 // the peer's counter of CE marks
+	skipped  uint64 // packet number left out last, plus one; 0: none yet
+
+	mtu   int // UDP payload known to pass
+	probe probe
+	owed  int       // candidate of the peer's: bytes we may send before it is validated
+	until mono.Time // and when it is forgotten, unless it is validated
+
+	stats PathStats
+}
+
+// probe is the state of the challenges on a path.
+type probe struct {
+	nonce   uint64
+	at      mono.Time // sent; 0: none is out
+	next    mono.Time // when the next is due; Never: none planned
+	size    int       // UDP payload of the one that is out
+	tries   int
+	echoes  int
+	sizes   []int // sizes still to be tried, largest first
+	sizeTry int
+}
+
+// PathStats counts what happened on a path.
+type PathStats struct {
+	Packets     uint64 // data-carrying packets sent
+	Bytes       uint64
+	Lost        uint64
+	Spurious    uint64 // taken to be lost, then acknowledged
+	Retransmits uint64 // packets sent on it that carry a message again
+}
+
+// Loss thresholds: a packet is lost when one sent this much later on the same
+// path has arrived. 2 tolerates a swap of neighbours; each proven mistake
+// raises it by one (DESIGN 7).
+const (
+	reorderFirst = 2
+	reorderMost  = 8
+)
+
+// Timeouts. Floors are what two ordinary processes on busy machines need.
+const (
+	rtoSlack = 5 * time.Millisecond
+	ptoSlack = 4 * time.Millisecond
+	ptoMost  = 200 * time.Millisecond
+	// lateSlack is how much later than usual makes a path late.
+	lateSlack = 2 * time.Millisecond
+	// patienceMost bounds the additions of slack, and patienceLife is how long
+	// one lasts: a machine that stalled for a moment is not slow for ever.
+	patienceMost = 5
+	patienceLife = 5 * time.Second
+	// firstRTT is assumed on a path not yet measured (RFC 9002 6.2.2 has 333 ms
+	// for the whole Internet; challenges measure before data flows).
+	firstRTT = 100 * time.Millisecond
+	// sampleMost is the longest time that is taken for a round trip. A longer one
+	// tells that somebody slept: a stopped process, a machine that was moved.
+	sampleMost = 10 * time.Second
+)
+
+// timeout returns how long a packet on p may stay unacknowledged before the
+// path is suspected. patience adds slack for each time that proved wrong lately.
+func (p *path) timeout(patience uint) time.Duration {
+	if !p.rtt.Known() {
+		return 2 * firstRTT
+	}
+	return p.rtt.Smoothed() + max(4*p.rtt.Variation(), rtoSlack) + time.Duration(patience)*rtoSlack + ackDelayMost
+}
+
+// late reports whether the oldest packet on p should have been acknowledged by
+// now, if all is well. Nothing new goes on a path that is late.
+func (p *path) late(now mono.Time) bool {
+	if p.inflight == 0 || !p.rtt.Known() {
+		return false
+	}
+	if p.stale {
+		p.stale = false
+		if k := p.oldest(); k != nil {
+			p.since = k.At
+		}
+	}
+	return now.Sub(p.since) > p.rtt.Smoothed()+max(2*p.rtt.Variation(), lateSlack)+ackDelayMost
+}
+
+// oldest returns the oldest packet in flight.
+func (p *path) oldest() *ledger.Packet {
+	if p.inflight == 0 {
+		return nil
+	}
+	// A packet is never in flight again, so the search goes on where it ended: what
+	// is kept of losses behind it may be thousands of packets.
+	for p.lowest = max(p.lowest, p.sent.First()); p.lowest < p.sent.Next(); p.lowest++ {
+		if k := p.sent.At(p.lowest); k.State == ledger.InFlight {
+			return k
+		}
+	}
+	return nil
+}
+
+// lostMemory is how long a packet taken to be lost is remembered, to learn from
+// it when its acknowledgement comes after all.
+const lostMemory = 300 * time.Millisecond
+
+// trim forgets what is settled at the old end of the ledger.
+func (p *path) trim(now mono.Time) {
+	p.sent.Trim(func(k *ledger.Packet) bool {
+		return k.State != ledger.InFlight && (k.State != ledger.Lost || now.Sub(k.At) > lostMemory)
+	})
+}
+
+// carries reports whether a packet of size bytes may go on p.
+func (p *path) carries(size int) bool { return size <= p.mtu }

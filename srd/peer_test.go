@@ -1,0 +1,334 @@
+package srd
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// script is one Conn whose peer is the test: it says what arrives, packet by
+// packet, and sees what the Conn sends before it is sealed. The session is set
+// by hand; nothing is encrypted.
+type script struct {
+	t     testing.TB
+	c     *Conn
+	now   mono.Time
+	keys  *RecvKeys
+	train *Train
+	pin   *pin
+	fixed *fixed
+
+	left, size int // what the application still has to send
+	class      Class
+	released   counter
+
+	peerPN map[uint16]uint64 // next packet number of the peer's slots
+	sent   []sent            // everything but handshakes, in order
+	mute   bool              // the peer answers no challenge
+}
+
+// sent is one packet the Conn sent.
+type sent struct {
+	at     mono.Time
+	slot   uint16
+	pn     uint64
+	size   int
+	frames []wire.Frame
+}
+
+func (p *sent) numbers() (v []uint32) {
+	for _, f := range p.frames {
+		if f.Kind == wire.KindMessage || f.Kind == wire.KindTombstone {
+			v = append(v, f.Number)
+		}
+	}
+	return v
+}
+
+func (p *sent) has(k wire.Kind) bool {
+	for _, f := range p.frames {
+		if f.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+// pin is a policy that sends everything on path on, if that may be used.
+type pin struct{ on int }
+
+func (p *pin) Pick(now mono.Time, usable *steer.Set, c steer.Context) int {
+	for i := range steer.MaxPaths {
+		if q := (p.on + i) % steer.MaxPaths; usable.Has(q) {
+			return q
+		}
+	}
+	panic("no path")
+}
+func (p *pin) Sample(mono.Time, int, steer.Sample) {}
+func (p *pin) Loss(mono.Time, int)                 {}
+func (p *pin) Reset(int)                           {}
+func (p *pin) Weight(int) float64                  { return 1 }
+
+// fixed is a controller with a window that stays, and no pacing.
+type fixed struct{ window, lost int }
+
+func (f *fixed) Ack(mono.Time, cc.Ack, bool)   {}
+func (f *fixed) Lost(now mono.Time, bytes int) { f.lost += bytes }
+func (f *fixed) Window() int                   { return f.window }
+func (f *fixed) Rate() float64                 { return 0 }
+func (f *fixed) Queue() time.Duration          { return 0 }
+func (f *fixed) Target() time.Duration         { return cc.TargetFloor }
+
+// noIndexes counts indices up.
+type noIndexes struct{ next uint32 }
+
+func (i *noIndexes) Reserve(*Conn) uint32      { i.next++; return i.next }
+func (i *noIndexes) Publish(uint32, *RecvKeys) {}
+func (i *noIndexes) Release(uint32)            {}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// newScript returns a Conn with n validated paths to its peer.
+func newScript(t testing.TB, n int) *script {
+	id, err := handshake.NewIdentity(handshake.PrivateKey{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})
+	s := &script{t: t, now: mono.Time(time.Hour), train: NewTrain(), pin: &pin{}, fixed: &fixed{window: 1 << 20}, size: 1400, peerPN: map[uint16]uint64{}}
+	s.c = New(Config{
+		Identity: id, Remote: other.Public(), Offers: handshake.OffersOf(handshake.AES256GCM), Incarnation: 1, Seed: 1,
+		Rand: zeros{}, Indexes: &noIndexes{}, MTU: func(Tuple) int { return 1472 }, Policy: s.pin, Control: s.fixed,
+		Timestamp: func(now mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Unix(0, int64(now))) },
+	})
+	s.keys = &RecvKeys{Conn: s.c, local: 1}
+	s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now, initiator: true}
+	s.c.nextSkip = 1 << 30
+	var tuples []Tuple
+	for i := range n {
+		tuples = append(tuples, s.tuple(uint16(i)))
+	}
+	s.c.SetTuples(s.now, tuples)
+	for range 3 {
+		s.pump()
+		s.wait(2 * time.Millisecond)
+	}
+	for _, p := range s.c.paths {
+		if p.state != PathActive || p.mtu != 1472 {
+			t.Fatalf("path %d is %v with %d bytes", p.slot, p.state, p.mtu)
+		}
+	}
+	s.sent = nil
+	return s
+}
+
+func (s *script) tuple(slot uint16) Tuple {
+	return Tuple{Sock: slot, Local: netip.MustParseAddr("10.0.0.1"), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
+}
+
+// Pull implements Source.
+func (s *script) Pull(now mono.Time, most int) (Message, bool) {
+	if s.left == 0 {
+		return Message{}, false
+	}
+	s.left--
+	return Message{Data: make([]byte, min(most, s.size)), Owner: &s.released, Class: s.class, Imm: Imm{1, 2, 3}}, true
+}
+
+// wait lets d pass, waking the Conn whenever it asks to be.
+func (s *script) wait(d time.Duration) {
+	end := s.now.Add(d)
+	for range 100_000 {
+		at, _ := s.c.Deadline()
+		if at > end {
+			s.now = end
+			s.c.Advance(s.now)
+			s.pump()
+			return
+		}
+		s.now = max(s.now+1, at)
+		s.c.Advance(s.now)
+		s.pump()
+	}
+	s.t.Fatal("the Conn wants to be woken for ever")
+}
+
+// pump takes all the Conn wants to send now.
+func (s *script) pump() {
+	for s.c.Next(s.now, s.train, s) {
+		if s.train.keys == nil {
+			continue
+		}
+		for b := s.train.Buf; len(b) > 0; {
+			n := min(s.train.Size, len(b))
+			s.take(b[:n])
+			b = b[n:]
+		}
+	}
+}
+
+// take notes a packet and answers challenges in it.
+func (s *script) take(b []byte) {
+	h := wire.ParseHeader(b)
+	p := sent{at: s.now, slot: h.Slot, pn: h.PN, size: len(b)}
+	for rest := append([]byte(nil), b[wire.HeaderLen:len(b)-wire.TagLen]...); len(rest) > 0; {
+		var f wire.Frame
+		var ok bool
+		if rest, ok = wire.Next(rest, &f); !ok {
+			s.t.Fatalf("sent what is no frame: %x", rest)
+		}
+		p.frames = append(p.frames, f)
+		if f.Kind == wire.KindChallenge && !s.mute {
+			s.arrive(h.Slot, len(b), wire.AppendNonce(nil, wire.KindResponse, f.Nonce))
+		}
+	}
+	s.sent = append(s.sent, p)
+}
+
+// arrive lets the peer's next packet on slot arrive.
+func (s *script) arrive(slot uint16, size int, plain []byte) {
+	s.arriveOn(s.tuple(slot), slot, size, plain)
+}
+
+func (s *script) arriveOn(t Tuple, slot uint16, size int, plain []byte) {
+	p := Packet{Tuple: t, Slot: slot, PN: s.peerPN[slot], Size: size, Plain: plain, Keys: s.keys}
+	s.peerPN[slot]++
+	if s.c.Fresh(slot, p.PN) {
+		s.c.Handle(s.now, &p)
+	}
+}
+
+// send lets the application send n messages, each a packet of its own, on path
+// on, and returns the packets.
+func (s *script) send(n, on int) []sent {
+	s.t.Helper()
+	s.pin.on, s.left = on, n
+	from := len(s.sent)
+	s.pump()
+	var v []sent
+	for _, p := range s.sent[from:] {
+		if p.has(wire.KindMessage) {
+			v = append(v, p)
+		}
+	}
+	if len(v) != n {
+		s.t.Fatalf("%d packets for %d messages", len(v), n)
+	}
+	return v
+}
+
+// resent returns the messages that were sent since the first from packets, by
+// number, and whether all of them went on another path than not.
+func (s *script) resent(from int, not uint16) (v []uint32) {
+	s.t.Helper()
+	for _, p := range s.sent[from:] {
+		if n := p.numbers(); len(n) > 0 {
+			v = append(v, n...)
+			if p.slot == not {
+				s.t.Errorf("messages %v go on path %d again", n, not)
+			}
+		}
+	}
+	return v
+}
+
+// ack lets an acknowledgement arrive that says nothing of messages.
+func (s *script) ack(r ...wire.Record) { s.ackAll(0, nil, r...) }
+
+func (s *script) ackAll(first uint64, words []uint64, r ...wire.Record) {
+	s.now = s.now.Add(200 * time.Microsecond)
+	s.arrive(0, 100, wire.AppendAck(nil, first, 0, r, words))
+	s.pump()
+}
+
+// got makes a record that says that these packets arrived.
+func got(slot uint16, pns ...uint64) wire.Record {
+	r := wire.Record{Slot: slot}
+	for _, pn := range pns {
+		r.Highest = max(r.Highest, pn)
+	}
+	for _, pn := range pns {
+		if pn < r.Highest {
+			r.Below |= 1 << (r.Highest - 1 - pn)
+		}
+	}
+	return r
+}
+
+// wantLost fails unless exactly these packets of path slot count as lost.
+func (s *script) wantLost(slot uint16, pns ...uint64) {
+	s.t.Helper()
+	var v []uint64
+	l := &s.c.paths[slot].sent
+	for pn := l.First(); pn < l.Next(); pn++ {
+		if l.At(pn).State == ledger.Lost {
+			v = append(v, pn)
+		}
+	}
+	if n := s.c.paths[slot].stats.Lost; int(n) != len(pns) {
+		s.t.Errorf("path %d: %d packets lost, want %v", slot, n, pns)
+	}
+	for _, pn := range v {
+		found := false
+		for _, w := range pns {
+			found = found || w == pn
+		}
+		if !found {
+			s.t.Errorf("path %d: lost %v, want %v", slot, v, pns)
+		}
+	}
+}
+
+// wantEnded fails unless the session ended because of a lie.
+func (s *script) wantEnded(ended bool) {
+	s.t.Helper()
+	if got := s.c.stats.Drops[DropAckInvalid] > 0; got != ended || s.c.session.ready(s.now) == ended {
+		s.t.Errorf("invalid %v, session ready %v, want it ended %v", got, s.c.session.ready(s.now), ended)
+	}
+}
+
+// wantSound fails when the books do not agree with each other.
+func (s *script) wantSound(t interface{ Fatalf(string, ...any) }) {
+	total := 0
+	for _, p := range s.c.paths {
+		sum, oldest := 0, (*ledger.Packet)(nil)
+		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
+			if k := p.sent.At(pn); k.State == ledger.InFlight {
+				sum += int(k.Size)
+				if oldest == nil {
+					oldest = k
+				}
+			}
+		}
+		if got := p.oldest(); got != oldest {
+			t.Fatalf("path %d: oldest in flight %p, want %p", p.slot, got, oldest)
+		}
+		if sum != p.inflight || s.c.busy.Has(int(p.slot)) != (sum > 0) {
+			t.Fatalf("path %d: %d bytes in flight, booked %d", p.slot, sum, p.inflight)
+		}
+		if s.c.usable.Has(int(p.slot)) != (p.state == PathActive) {
+			t.Fatalf("path %d is %v", p.slot, p.state)
+		}
+		total += sum
+	}
+	if total != s.c.inflight {
+		t.Fatalf("%d bytes in flight, booked %d", total, s.c.inflight)
+	}
+	if open := s.c.out.next - s.c.out.first; open > OutboxLimit || len(s.c.paths) > steer.MaxPaths || len(s.c.replies) > maxReplies {
+		t.Fatalf("%d messages, %d paths, %d replies", open, len(s.c.paths), len(s.c.replies))
+	}
+}
+
+// seeded returns a generator for a test's own choices.
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 9)) }

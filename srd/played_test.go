@@ -1,0 +1,52 @@
+package srd_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// An initiation that a former process of the peer made opens at a process that has
+// started since, if that has seen no later one. Nobody who plays it can go on with
+// the handshake. It must neither end the session nor start the numbers of messages
+// anew, of which the real peer would know nothing.
+func TestInitiationOfAFormerProcess(t *testing.T) {
+	p := newPair(t, 27, links(4)...)
+	var old []byte
+	p.tap = func(side, i int, b []byte) {
+		if _, data := srd.DataIndex(b); side == 0 && old == nil && !data {
+			old = b
+		}
+	}
+	p.connect()
+	p.run(time.Second, never)
+	// Both start again, and it is the other side that calls now.
+	p.host[0].start()
+	p.host[1].start()
+	caller := p.host[1]
+	caller.conn.SetTuples(p.now, p.tuples(1))
+	caller.conn.Connect(p.now)
+	caller.service()
+	exchange := func(from uint64) {
+		t.Helper()
+		for side, h := range p.host {
+			p.host[1-side].got = nil
+			h.src = source{left: 500, size: 100, next: from}
+			h.service()
+		}
+		p.run(5*time.Second, func() bool { return len(p.host[0].got) == 500 && len(p.host[1].got) == 500 })
+		if a, b := len(p.host[0].got), len(p.host[1].got); a != 500 || b != 500 {
+			t.Fatalf("%d and %d messages of 500", a, b)
+		}
+	}
+	exchange(0)
+	caller.receive(0, old)
+	if !caller.conn.Session(p.now).Ready {
+		t.Error("it ends the session")
+	}
+	exchange(500)
+	if n := caller.conn.Stats().Drops[srd.DropIncarnation]; n != 0 {
+		t.Errorf("%d messages dropped for it", n)
+	}
+}

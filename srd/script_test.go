@@ -1,0 +1,402 @@
+package srd
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/srdtun/srdtun/srd/internal/seq"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+func TestScriptFIFORule(t *testing.T) {
+	s := newScript(t, 3)
+	v := s.send(3, 1)
+	s.ack(got(1, v[1].pn))
+	s.wantLost(1) // neighbours may have changed places
+	from := len(s.sent)
+	s.ack(got(1, v[1].pn, v[2].pn))
+	s.wantLost(1, v[0].pn)
+	if n := s.resent(from, 1); !slices.Equal(n, v[0].numbers()) {
+		t.Errorf("sent again: %v, want %v", n, v[0].numbers())
+	}
+	s.wantSound(t)
+}
+
+// What overtakes on another path proves nothing.
+func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
+	s := newScript(t, 3)
+	old := s.send(1, 0)
+	v := s.send(20, 1)
+	from := len(s.sent)
+	for i := range v {
+		s.now -= mono.Time(190 * time.Microsecond) // ack lets 200 us pass
+		s.ack(got(1, v[i].pn))
+	}
+	s.wantLost(0)
+	s.wantLost(1)
+	if n := s.resent(from, 9); len(n) != 0 {
+		t.Errorf("sent again: %v", n)
+	}
+	// But silence for longer than a round trip can be, while what was sent later
+	// gets through, does: the whole path is left.
+	s.wait(time.Millisecond)
+	s.ack(got(1, s.send(1, 1)[0].pn))
+	s.wait(30 * time.Millisecond)
+	s.wantLost(0, old[0].pn)
+	if n := s.resent(from, 0); !slices.Contains(n, old[0].numbers()[0]) {
+		t.Errorf("sent again: %v, want %v", n, old[0].numbers())
+	}
+}
+
+// An acknowledgement that comes after all raises the threshold.
+func TestScriptSpuriousLoss(t *testing.T) {
+	s := newScript(t, 2)
+	v := s.send(3, 0)
+	s.ack(got(0, v[2].pn))
+	s.wantLost(0, v[0].pn)
+	s.ack(got(0, v[0].pn, v[1].pn, v[2].pn))
+	if n := s.c.paths[0].stats.Spurious; n != 1 {
+		t.Fatalf("%d spurious losses", n)
+	}
+	v = s.send(3, 0)
+	s.ack(got(0, v[2].pn))
+	if n := s.c.paths[0].stats.Lost; n != 1 {
+		t.Errorf("%d lost: the path is known to reorder", n)
+	}
+	s.wantSound(t)
+}
+
+// The message part frees what no path record speaks of any more.
+func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
+	s := newScript(t, 2)
+	s.send(5, 0)
+	s.ackAll(2, []uint64{0b10})
+	if s.c.out.first != 2 || s.c.stats.Acked != 3 || int(s.released) != 3 || s.c.out.open(4) || !s.c.out.open(3) {
+		t.Fatalf("first %d, %d acknowledged, %d given back", s.c.out.first, s.c.stats.Acked, s.released)
+	}
+	s.wantSound(t)
+	s.ackAll(5, nil)
+	if !s.c.out.empty() || s.c.inflight != 0 {
+		t.Fatalf("%d bytes in flight", s.c.inflight)
+	}
+	s.wantLost(0)
+}
+
+func TestScriptLiesEndTheSession(t *testing.T) {
+	for name, lie := range map[string]func(s *script) (first uint64, r []wire.Record){
+		"unsent packet": func(s *script) (uint64, []wire.Record) {
+			return 0, []wire.Record{got(0, s.c.paths[0].sent.Next())}
+		},
+		"unsent message":  func(s *script) (uint64, []wire.Record) { return s.c.out.next + 1, nil },
+		"unknown path":    func(s *script) (uint64, []wire.Record) { return 0, []wire.Record{got(77, 0)} },
+		"path at the end": func(s *script) (uint64, []wire.Record) { return 0, []wire.Record{got(1<<16-1, 0)} },
+		"skipped packet, highest": func(s *script) (uint64, []wire.Record) {
+			return 0, []wire.Record{got(0, s.skip(0))}
+		},
+		"skipped packet, below": func(s *script) (uint64, []wire.Record) {
+			pn := s.skip(0)
+			return 0, []wire.Record{got(0, pn-1, pn, pn+1)}
+		},
+		"skipped packet, below, late": func(s *script) (uint64, []wire.Record) {
+			pn := s.skip(0)
+			v := s.send(30, 0)
+			s.ack(got(0, pn-1, pn+1, v[3].pn))
+			return 0, []wire.Record{got(0, pn, v[29].pn)}
+		},
+	} {
+		s := newScript(t, 2)
+		s.send(4, 0)
+		first, r := lie(s)
+		s.ackAll(first, nil, r...)
+		if s.wantEnded(true); t.Failed() {
+			t.Fatalf("the lie was: %s", name)
+		}
+	}
+}
+
+// skip lets the Conn leave out a packet number on path on, which it returns.
+func (s *script) skip(on int) uint64 {
+	s.c.nextSkip = 1
+	next := s.c.paths[on].sent.Next()
+	v := s.send(1, on)
+	s.c.nextSkip = 1 << 30
+	if v[0].pn != next+1 {
+		s.t.Fatalf("packet number %d after %d: nothing was skipped", v[0].pn, next-1)
+	}
+	return next
+}
+
+func TestScriptHonestyAboutSkippedNumbers(t *testing.T) {
+	s := newScript(t, 2)
+	v := s.send(4, 0)
+	pn := s.skip(0)
+	s.ack(got(0, v[0].pn, v[1].pn, v[2].pn, v[3].pn, pn+1))
+	s.wantEnded(false)
+	s.wantLost(0)
+	if s.c.inflight != 0 {
+		t.Fatalf("%d bytes in flight", s.c.inflight)
+	}
+}
+
+// A payload that was repaired for too long is given up; its number travels on.
+func TestScriptTombstone(t *testing.T) {
+	for class, limit := range map[Class]time.Duration{Datagram: giveUpDatagram, Stream: giveUpStream} {
+		s := newScript(t, 3)
+		s.class = class
+		first := s.send(1, 0)[0]
+		number := first.numbers()[0]
+		s.wait(limit / 2)
+		if s.c.stats.GivenUp != 0 || s.released != 0 {
+			t.Fatalf("given up after half of %v", limit)
+		}
+		s.wait(3 * time.Second)
+		if s.c.stats.GivenUp != 1 || s.released != 1 {
+			t.Fatalf("%d given up, %d payloads given back", s.c.stats.GivenUp, s.released)
+		}
+		buried := mono.Time(0)
+		for _, p := range s.sent {
+			for _, f := range p.frames {
+				switch {
+				case f.Kind == wire.KindTombstone && f.Number == number && f.Imm == Imm{1, 2, 3}:
+					buried = mono.Time(max(int64(buried), int64(p.at)))
+				case f.Kind == wire.KindMessage && buried != 0:
+					t.Fatal("the payload travels after the tombstone")
+				}
+			}
+		}
+		if buried == 0 {
+			t.Fatal("no tombstone")
+		}
+		s.ackAll(uint64(number)+1, nil)
+		if !s.c.out.empty() || s.released != 1 {
+			t.Fatalf("%d payloads given back", s.released)
+		}
+		s.wantSound(t)
+	}
+}
+
+func TestScriptTombstoneArrives(t *testing.T) {
+	s := newScript(t, 1)
+	s.arrive(0, 100, wire.AppendTombstone(nil, 0, &Imm{7}))
+	if m, ok := s.c.Recv(); !ok || !m.Expired || m.Imm != (Imm{7}) || m.Data != nil {
+		t.Fatalf("%+v", m)
+	}
+	s.arrive(0, 100, wire.AppendMessage(nil, 0, &Imm{7}, []byte("late")))
+	if m, ok := s.c.Recv(); ok || s.c.stats.Drops[DropDuplicate] != 1 {
+		t.Fatalf("%+v after its tombstone", m)
+	}
+}
+
+// Whatever the peer acknowledges and whatever is lost: the books agree, and no
+// more is in flight than the window and a train, but for probes of the tail and
+// acknowledgements that ask for one.
+func TestScriptWindowBound(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := newScript(t, 3)
+		s.fixed.window = rapid.IntRange(2000, 60_000).Draw(r, "window")
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			s.step(r)
+			s.wantSound(r)
+			probes := 1472 * (4 + int(s.c.timer.backoff))
+			if s.c.inflight > s.fixed.window+s.c.packet+probes {
+				r.Fatalf("%d bytes in flight, window %d", s.c.inflight, s.fixed.window)
+			}
+		}
+		s.finish(r)
+	})
+}
+
+// step lets something happen that can happen to a Conn.
+func (s *script) step(r *rapid.T) {
+	s.left = rapid.IntRange(0, 100).Draw(r, "messages")
+	s.pin.on = rapid.IntRange(0, 2).Draw(r, "path")
+	s.size = rapid.IntRange(1, 1400).Draw(r, "size")
+	s.pump()
+	l := &s.c.paths[s.pin.on].sent
+	switch rapid.IntRange(0, 3).Draw(r, "verb") {
+	case 0:
+		s.wait(time.Duration(rapid.Int64Range(0, int64(50*time.Millisecond)).Draw(r, "wait")))
+	case 1:
+		if l.Next() > 0 {
+			highest := rapid.Uint64Range(l.First()-min(l.First(), 1), l.Next()-1).Draw(r, "highest")
+			s.ack(wire.Record{Slot: uint16(s.pin.on), Highest: highest, Below: rapid.Uint64().Draw(r, "below")})
+		}
+	case 2:
+		s.ackAll(rapid.Uint64Range(0, s.c.out.next).Draw(r, "first"), []uint64{rapid.Uint64().Draw(r, "word")})
+	case 3:
+		s.arrive(uint16(s.pin.on), 1000, wire.AppendMessage(nil, rapid.Uint32Range(0, 300).Draw(r, "number"), &Imm{}, []byte("x")))
+	}
+}
+
+// finish lets the peer acknowledge everything: then nothing is left.
+func (s *script) finish(r *rapid.T) {
+	s.left = 0
+	s.ackAll(s.c.out.next, nil)
+	s.wait(3 * time.Second)
+	s.ackAll(s.c.out.next, nil)
+	if !s.c.out.empty() || uint64(s.released) != s.c.stats.Sent {
+		r.Fatalf("%d messages sent, %d payloads given back", s.c.stats.Sent, s.released)
+	}
+	s.wantSound(r)
+}
+
+// A peer that is who it says, and means ill.
+func TestScriptHostilePeer(t *testing.T) {
+	t.Run("messages far ahead", func(t *testing.T) {
+		s := newScript(t, 1)
+		for i := range uint32(1000) {
+			s.arrive(0, 100, wire.AppendMessage(nil, seq.WindowSize+i*4_000_000, &Imm{}, []byte("x")))
+		}
+		if m, ok := s.c.Recv(); ok || s.c.stats.Drops[DropMessageFar] == 0 {
+			t.Fatalf("%+v; %+v", m, s.c.stats.Drops)
+		}
+		s.arrive(0, 100, wire.AppendMessage(nil, seq.WindowSize-1, &Imm{}, []byte("x")))
+		if m, ok := s.c.Recv(); !ok || string(m.Data) != "x" {
+			t.Fatalf("the last of the window: %+v", m)
+		}
+	})
+	t.Run("all slots", func(t *testing.T) {
+		s := newScript(t, 2)
+		for slot := range uint16(2000) {
+			s.arriveOn(s.tuple(slot%2), slot, 100, wire.AppendPing(nil))
+		}
+		if n := s.c.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths {
+			t.Errorf("%d packets on slots out of range", n)
+		}
+		if len(s.c.dirty) > steer.MaxPaths || len(s.c.paths) != 2 {
+			t.Errorf("%d to acknowledge, %d paths", len(s.c.dirty), len(s.c.paths))
+		}
+		s.wait(time.Second)
+		for _, p := range s.sent {
+			if p.size > BasePacket {
+				t.Errorf("an acknowledgement of %d bytes", p.size)
+			}
+		}
+	})
+	t.Run("challenges", func(t *testing.T) {
+		s := newScript(t, 1)
+		for i := range uint64(1000) {
+			s.arrive(0, 41, wire.AppendNonce(nil, wire.KindChallenge, i))
+		}
+		var many []byte
+		for i := range uint64(150) {
+			many = wire.AppendNonce(many, wire.KindChallenge, i)
+		}
+		s.arrive(0, 1400, many)
+		if len(s.c.replies) != maxReplies || s.c.stats.Drops[DropPathLimit] != 1150-maxReplies {
+			t.Fatalf("%d replies owed, %d dropped", len(s.c.replies), s.c.stats.Drops[DropPathLimit])
+		}
+		s.pump()
+		total := 0
+		for _, p := range s.sent {
+			total += p.size
+		}
+		if total > maxReplies*41 {
+			t.Errorf("%d bytes in answer to %d", total, maxReplies*41)
+		}
+	})
+	t.Run("addresses", func(t *testing.T) {
+		s := newScript(t, 1)
+		s.mute = true
+		for i := range uint16(5000) {
+			s.arriveOn(s.tuple(1000+i), 0, 50, wire.AppendPing(nil))
+		}
+		if len(s.c.paths) != steer.MaxPaths || s.c.stats.Drops[DropPathLimit] == 0 {
+			t.Fatalf("%d paths, counters %v", len(s.c.paths), s.c.stats.Drops)
+		}
+		s.pump()
+		back := map[uint16]int{}
+		for _, p := range s.sent {
+			back[p.slot] += p.size
+		}
+		for slot, n := range back {
+			if slot != 0 && n > 3*50 {
+				t.Errorf("%d bytes to an address that 50 came from", n)
+			}
+		}
+	})
+	t.Run("garbage", func(t *testing.T) {
+		s := newScript(t, 1)
+		rng := seeded(1)
+		for range 3000 {
+			b := make([]byte, rng.IntN(200))
+			for i := range b {
+				b[i] = byte(rng.Uint32N(9))
+			}
+			s.arrive(0, len(b)+32, b)
+			for ok := true; ok; {
+				_, ok = s.c.Recv()
+			}
+			if s.pump(); !s.c.session.ready(s.now) {
+				s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now}
+			}
+		}
+		if s.c.stats.Drops[DropMalformed] == 0 {
+			t.Error("nothing was malformed")
+		}
+		s.wantSound(t)
+	})
+}
+
+// FuzzHandle: no plaintext makes a Conn panic or lose its books.
+func FuzzHandle(f *testing.F) {
+	f.Add(wire.AppendMessage(wire.AppendPing(nil), 3, &Imm{}, []byte("x")), uint16(0))
+	f.Add(wire.AppendAck(nil, 2, 0, []wire.Record{{Slot: 0, Highest: 4, Below: 5}, {Slot: 1, Highest: 3, Below: ^uint64(0)}}, []uint64{6}), uint16(1))
+	f.Add(wire.AppendNonce(wire.AppendTombstone(nil, 9, &Imm{}), wire.KindChallenge, 1), uint16(255))
+	f.Add(wire.AppendClose(nil, 0), uint16(256))
+	f.Fuzz(func(t *testing.T, plain []byte, slot uint16) {
+		s := newScript(t, 2)
+		s.send(5, 0)
+		s.send(5, 1)
+		s.arriveOn(s.tuple(slot%3), slot, len(plain)+32, plain)
+		n := 0
+		for _, ok := s.c.Recv(); ok; _, ok = s.c.Recv() {
+			n++
+		}
+		if n*wire.TombstoneLen > len(plain) {
+			t.Fatalf("%d messages of %d bytes", n, len(plain))
+		}
+		s.wait(10 * time.Millisecond)
+		s.wantSound(t)
+	})
+}
+
+// Much that arrives on a path that is not yet validated does not use up its
+// challenges at once: only the newest can be answered.
+func TestScriptNewPathIsChallengedInItsTime(t *testing.T) {
+	s := newScript(t, 1)
+	s.mute = true
+	for range 100 {
+		s.now += 1e5
+		s.arriveOn(s.tuple(7), 0, 1400, wire.AppendPing(nil))
+		s.pump()
+	}
+	if n := s.challenges(1); n != 1 {
+		t.Fatalf("%d challenges in 10 ms", n)
+	}
+	// It was lost. The next one is answered.
+	s.mute = false
+	for range 20 {
+		s.wait(10 * time.Millisecond)
+		s.arriveOn(s.tuple(7), 0, 1400, wire.AppendPing(nil))
+		s.pump()
+	}
+	if p := s.c.paths[1]; p.state != PathActive {
+		t.Fatalf("path is %v after %d challenges", p.state, s.challenges(1))
+	}
+}
+
+// challenges returns how many were sent on path slot.
+func (s *script) challenges(slot uint16) (n int) {
+	for _, p := range s.sent {
+		if p.slot == slot && p.has(wire.KindChallenge) {
+			n++
+		}
+	}
+	return n
+}

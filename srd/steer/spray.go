@@ -1,0 +1,179 @@
+package steer
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// The constants of spraying.
+const (
+	// minWeight keeps every usable path sampled: one turn in 64.
+	minWeight = 1.0 / 64
+	// minShare is the least that a long queue leaves of a path's turns at once;
+	// what is to be less the standing weight learns.
+	minShare = 0.25
+	// learn is how fast a path's standing weight follows the difference of its
+	// queue to the mean, for one round trip of that path: slow, as one sample is
+	// mostly noise, and the skipping answers at once.
+	learn = 0.03
+	// mostSpan bounds what one sample of a path rarely used teaches, in round
+	// trips.
+	mostSpan = 4
+	// leak pulls a standing weight back to 1 in a round trip. Without it the
+	// weights of paths over one link, whose queue only tells of their sum, would
+	// wander apart until a few carry all.
+	leak = 0.0006
+	// lossCost is what a lost packet costs its path, in turns; mostDebt bounds
+	// what a burst of losses adds up to. A path that loses one packet in ten
+	// still gets five of six turns: repairing costs less than leaving it idle.
+	lossCost = 2
+	mostDebt = 16
+	// mostRounds bounds the rounds of one choice.
+	mostRounds = 8
+	// meanShift sets how many samples the mean queue remembers (2^7).
+	meanShift = 7
+)
+
+// Spray is SRD's policy: every packet may take every path. A cursor goes round
+// all paths in an order that is drawn anew each round, and skips a path in
+// proportion to its queue.
+//
+// Two terms keep the queues of all paths equal, as a proportional-integral
+// controller does. The first skips a path by how much longer its queue is than
+// the mean now, which answers a collision within a round trip (SRD, "Multipath
+// Load Balancing": overloaded paths are avoided by the RTT of each). The second
+// is a standing weight that learns how much a path can carry. Entropy values
+// are spread unevenly over links (of 32, one of four links may get 4 and
+// another 11), and paths may have unequal rates; skipping alone would leave the
+// links with few values idle.
+type Spray struct {
+	rng   *rand.Rand
+	paths [MaxPaths]sprayPath
+	order []uint8 // members of known, in this round's order
+	known Set
+	at    int
+	mean  time.Duration // queueing delay, smoothed over all samples
+	rtt   time.Duration // round trip, smoothed likewise: what a step of learning takes
+	heard bool          // there was a sample
+}
+
+type sprayPath struct {
+	weight float32 // standing weight
+	credit float32 // turns saved up; a turn costs 1
+	skip   int     // turns to pass over, for losses
+	queue  time.Duration
+	at     mono.Time // of queue
+}
+
+// NewSpray returns a spraying policy; the seed decides the order of turns.
+func NewSpray(seed uint64) *Spray {
+	s := &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed))}
+	for p := range s.paths {
+		s.Reset(p)
+	}
+	return s
+}
+
+// Reset implements Policy.
+func (s *Spray) Reset(p int) { s.paths[p] = sprayPath{weight: 1} }
+
+// Weight implements Policy.
+func (s *Spray) Weight(p int) float64 { return float64(s.paths[p].weight) }
+
+// Pick implements Policy.
+func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
+	if news := usable.Without(s.known); !news.Empty() {
+		s.admit(usable)
+	}
+	best, most := -1, float32(-1)
+	for range mostRounds * len(s.order) {
+		if s.at == len(s.order) {
+			s.shuffle()
+		}
+		p := int(s.order[s.at])
+		s.at++
+		if !usable.Has(p) {
+			continue
+		}
+		sp := &s.paths[p]
+		if sp.skip > 0 {
+			sp.skip--
+			continue
+		}
+		if sp.credit += sp.weight * s.now(sp, now, c.Target); sp.credit >= 1 {
+			sp.credit--
+			return p
+		}
+		if sp.credit > most {
+			best, most = p, sp.credit
+		}
+	}
+	if best < 0 {
+		return usable.First()
+	}
+	// All that are usable have little weight: the one that waited longest for
+	// its due is next, and what it took early it waits for later.
+	s.paths[best].credit--
+	return best
+}
+
+// now returns the share of its turns that a path takes for its queue as it is:
+// half when the queue is two targets longer than the mean. A steeper answer
+// overshoots, because a queue is known only a round trip later, and that round
+// trip contains the queue.
+func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 {
+	if target <= 0 || sp.queue <= s.mean {
+		return 1
+	}
+	// A measured queue grows old: nothing was sent into it meanwhile.
+	// It counts for no less than an empty one: turns are not saved up by resting.
+	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
+	return max(minShare, 1/(1+float32(over)/float32(2*target)))
+}
+
+// admit takes new paths into the round. Those that are not usable for a while
+// keep their place in it.
+func (s *Spray) admit(usable *Set) {
+	s.order = s.order[:0]
+	for p := range MaxPaths {
+		if usable.Has(p) || s.known.Has(p) {
+			s.known.Add(p)
+			s.order = append(s.order, uint8(p))
+		}
+	}
+	s.shuffle()
+}
+
+func (s *Spray) shuffle() {
+	s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+	s.at = 0
+}
+
+// Sample implements Policy.
+func (s *Spray) Sample(now mono.Time, p int, m Sample) {
+	sp := &s.paths[p]
+	q := m.Queue
+	if m.CE {
+		q += max(m.Queue, time.Millisecond)
+	}
+	if !s.heard {
+		s.heard, s.mean, s.rtt = true, q, m.RTT
+	}
+	s.mean += (q - s.mean) >> meanShift
+	s.rtt += (m.RTT - s.rtt) >> meanShift
+	if since := now.Sub(sp.at); sp.at != 0 && s.rtt > 0 {
+		span := float32(min(mostSpan, float64(since)/float64(s.rtt)))
+		scale := float32(max(s.mean, s.rtt/4, 50*time.Microsecond))
+		off := max(-1, min(1, float32(q-s.mean)/scale))
+		sp.weight += span * (leak*(1-sp.weight) - learn*off*sp.weight)
+		sp.weight = max(minWeight, min(1, sp.weight))
+	}
+	sp.queue, sp.at = q, now
+}
+
+// Loss implements Policy.
+func (s *Spray) Loss(now mono.Time, p int) {
+	s.paths[p].skip = min(mostDebt, s.paths[p].skip+lossCost)
+}

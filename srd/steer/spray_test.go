@@ -1,0 +1,247 @@
+package steer
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const target = 4 * time.Millisecond
+
+// setOf returns the set of the paths below n.
+func setOf(n int) *Set {
+	var s Set
+	for p := range n {
+		s.Add(p)
+	}
+	return &s
+}
+
+func drawSet(t *rapid.T) *Set {
+	var s Set
+	for _, p := range rapid.SliceOfN(rapid.IntRange(0, MaxPaths-1), 1, 20).Draw(t, "usable") {
+		s.Add(p)
+	}
+	return &s
+}
+
+// step does something to s that a connection may do.
+func step(t *rapid.T, s *Spray, now mono.Time, usable **Set) {
+	p := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
+	switch rapid.IntRange(0, 5).Draw(t, "verb") {
+	case 0:
+		*usable = drawSet(t)
+	case 1, 2:
+		s.Sample(now, p, Sample{
+			Queue: time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "queue")),
+			RTT:   time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "rtt")),
+			CE:    rapid.Bool().Draw(t, "ce"),
+		})
+	case 3:
+		for range rapid.IntRange(1, 100).Draw(t, "losses") {
+			s.Loss(now, p)
+		}
+	case 4:
+		s.Reset(p)
+	}
+}
+
+// Whatever happens, Pick returns a path that may be used, and weights stay
+// between their bounds.
+func TestSprayPicksMembers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewSpray(rapid.Uint64().Draw(t, "seed"))
+		usable, now := drawSet(t), mono.Time(1)
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			now += mono.Time(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "wait"))
+			step(t, s, now, &usable)
+			goal := time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "target"))
+			if p := s.Pick(now, usable, Context{Target: goal}); p < 0 || p >= MaxPaths || !usable.Has(p) {
+				t.Fatalf("picked %d, which may not be used", p)
+			}
+			for p := range MaxPaths {
+				if w := s.Weight(p); !(w >= minWeight && w <= 1) {
+					t.Fatalf("path %d has weight %v", p, w)
+				}
+				if c := s.paths[p].credit; !(c >= 0 && c < 1) {
+					t.Fatalf("path %d has saved up %v turns", p, c)
+				}
+			}
+		}
+	})
+}
+
+// The same seed and the same calls give the same paths.
+func TestSprayIsDeterministic(t *testing.T) {
+	run := func(seed uint64) (v [500]int) {
+		s, usable := NewSpray(seed), setOf(13)
+		for i := range v {
+			now := mono.Time(i+1) * 1e5
+			v[i] = s.Pick(now, usable, Context{Target: target})
+			s.Sample(now, v[i], Sample{Queue: time.Duration(i%7) * time.Millisecond, RTT: time.Millisecond})
+			if i%50 == 49 {
+				s.Loss(now, v[i])
+			}
+		}
+		return v
+	}
+	if run(1) != run(1) {
+		t.Fatal("one seed, two sequences")
+	}
+	if run(1) == run(2) {
+		t.Fatal("two seeds, one sequence")
+	}
+}
+
+// spread picks n times and samples each pick with the queue that queue tells.
+// It returns the share of each path.
+func spread(s *Spray, now *mono.Time, paths, n int, queue func(p int) time.Duration) []float64 {
+	usable := setOf(paths)
+	share := make([]float64, paths)
+	for range n {
+		*now += 1e5
+		p := s.Pick(*now, usable, Context{Target: target})
+		share[p] += 1 / float64(n)
+		if q := queue(p); q >= 0 {
+			s.Sample(*now, p, Sample{Queue: q, RTT: time.Millisecond})
+		}
+	}
+	return share
+}
+
+func even(int) time.Duration { return time.Millisecond }
+
+func TestEqualPathsShareEqually(t *testing.T) {
+	for _, paths := range []int{1, 2, 4, 16, 100, 256} {
+		s, now := NewSpray(uint64(paths)), mono.Time(1)
+		for p, v := range spread(s, &now, paths, 200*paths, even) {
+			if even := 1 / float64(paths); math.Abs(v-even) > 0.05*even {
+				t.Errorf("%d of %d paths: share %.4f", p, paths, v)
+			}
+		}
+	}
+}
+
+// Every path gets its turn before any gets a second one more than once.
+func TestRoundsCoverAllPaths(t *testing.T) {
+	s, usable := NewSpray(3), setOf(16)
+	for round := range 50 {
+		var seen Set
+		for range 16 {
+			seen.Add(s.Pick(1, usable, Context{Target: target}))
+		}
+		if seen != *usable {
+			t.Fatalf("round %d leaves %v", round, usable.Without(seen))
+		}
+	}
+}
+
+func TestLongQueueIsLeft(t *testing.T) {
+	s, now := NewSpray(4), mono.Time(1)
+	long := func(p int) time.Duration {
+		if p == 2 {
+			return 3 * max(s.mean, time.Millisecond)
+		}
+		return time.Millisecond
+	}
+	spread(s, &now, 4, 2000, long)
+	if v := spread(s, &now, 4, 2000, long); v[2] > 0.125 || v[2] == 0 {
+		t.Fatalf("shares %.3f: path 2 has three times the mean queue", v)
+	}
+	// It comes back when its queue is as short as the others'.
+	spread(s, &now, 4, 4000, func(p int) time.Duration {
+		if p == 2 {
+			return 0
+		}
+		return time.Millisecond
+	})
+	if v := spread(s, &now, 4, 2000, even); v[2] < 0.24 {
+		t.Fatalf("shares %.3f: path 2 is as good as the others again", v)
+	}
+}
+
+// A path nothing is heard of keeps its turns: no news is not bad news.
+func TestSilentPathDoesNotStarve(t *testing.T) {
+	s, now := NewSpray(5), mono.Time(1)
+	v := spread(s, &now, 4, 4000, func(p int) time.Duration {
+		if p == 1 {
+			return -1
+		}
+		return 2 * time.Millisecond
+	})
+	if v[1] < 0.2 {
+		t.Fatalf("shares %.3f", v)
+	}
+}
+
+// While nothing was sent the last measured queue of a path has drained. It must
+// not count as more than an empty one, nor save up turns for later.
+func TestRestSavesNoTurns(t *testing.T) {
+	s, now := NewSpray(6), mono.Time(1)
+	bad := func(p int) time.Duration {
+		if p == 0 {
+			return 20 * time.Millisecond
+		}
+		return time.Millisecond
+	}
+	spread(s, &now, 4, 400, bad)
+	now = now.Add(10 * time.Second)
+	silent := func(int) time.Duration { return -1 }
+	spread(s, &now, 4, 400, silent)
+	if v := spread(s, &now, 4, 400, bad); v[0] > 0.125 {
+		t.Fatalf("shares %.3f: path 0 is taken although its queue is long", v)
+	}
+}
+
+// Each loss costs a path two turns: losing one packet in ten, it keeps five of
+// six.
+func TestLossyPathIsLeft(t *testing.T) {
+	s, usable, now := NewSpray(7), setOf(4), mono.Time(1)
+	var got [4]int
+	for range 40000 {
+		now += 1e5
+		p := s.Pick(now, usable, Context{Target: target})
+		if got[p]++; p == 3 && got[p]%10 == 0 {
+			s.Loss(now, p)
+		}
+	}
+	if r := float64(got[3]) / float64(got[0]); math.Abs(r-5.0/6) > 0.02 {
+		t.Fatalf("turns %v: path 3 has %.3f of what the others have", got, r)
+	}
+}
+
+// When all paths lose alike, none of them is worse than the others: what was
+// learnt of unequal paths is kept.
+func TestLossEverywhereKeepsShares(t *testing.T) {
+	s, now := NewSpray(8), mono.Time(1)
+	spread(s, &now, 4, 4, even)
+	s.paths[1].weight = 0.25
+	for range 1000 {
+		for p := range 4 {
+			s.Loss(now, p)
+		}
+	}
+	v := spread(s, &now, 4, 400, func(int) time.Duration { return -1 })
+	if math.Abs(v[1]/v[0]-0.25) > 0.05 {
+		t.Errorf("shares %.3f, want a quarter for path 1 of what the others have", v)
+	}
+}
+
+func TestSprayDoesNotAllocate(t *testing.T) {
+	s, usable, fewer := NewSpray(9), setOf(64), setOf(40)
+	now := mono.Time(1)
+	s.Pick(now, usable, Context{})
+	if a := testing.AllocsPerRun(2000, func() {
+		now += 1e5
+		p := s.Pick(now, usable, Context{Target: target})
+		s.Sample(now, p, Sample{Queue: time.Duration(now % 5e6), RTT: time.Millisecond})
+		s.Loss(now, p)
+		s.Pick(now, fewer, Context{Target: target})
+	}); a != 0 {
+		t.Fatalf("%v allocations", a)
+	}
+}

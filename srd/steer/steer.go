@@ -1,0 +1,83 @@
+// Package steer chooses the path of the next packets. A policy is pure, has
+// fixed tables and a seed, and never looks at a clock of its own.
+package steer
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// MaxPaths is the most paths one peer can have; path numbers are below it.
+const MaxPaths = 256
+
+// Set is a set of path numbers.
+type Set [MaxPaths / 64]uint64
+
+// Add puts p into the set.
+func (s *Set) Add(p int) { s[p/64] |= 1 << (p % 64) }
+
+// Remove takes p out of the set.
+func (s *Set) Remove(p int) { s[p/64] &^= 1 << (p % 64) }
+
+// Has reports whether p is in the set.
+func (s *Set) Has(p int) bool { return s[p/64]&(1<<(p%64)) != 0 }
+
+// Empty reports whether nothing is in the set.
+func (s *Set) Empty() bool { return *s == Set{} }
+
+// Len returns the number of members.
+func (s *Set) Len() int {
+	n := 0
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// First returns the lowest member; s must not be empty.
+func (s *Set) First() int {
+	for i, w := range s {
+		if w != 0 {
+			return i*64 + bits.TrailingZeros64(w)
+		}
+	}
+	panic("steer: no member in an empty set")
+}
+
+// Without returns the members of s that are not in t.
+func (s Set) Without(t Set) Set {
+	for i := range s {
+		s[i] &^= t[i]
+	}
+	return s
+}
+
+// Sample is what the acknowledgement of a packet says of its path.
+type Sample struct {
+	Queue time.Duration // round trip above the path's base
+	RTT   time.Duration // smoothed round trip of the path
+	CE    bool
+}
+
+// Context is what holds for all paths at the moment of a choice.
+type Context struct {
+	Target time.Duration // queueing delay aimed for
+	Flow   uint32        // hash of the inner flow, for policies that keep flows
+}
+
+// Policy chooses paths.
+type Policy interface {
+	// Pick returns a member of usable, which is not empty.
+	Pick(now mono.Time, usable *Set, c Context) int
+	// Sample tells of an acknowledgement on path p.
+	Sample(now mono.Time, p int, s Sample)
+	// Loss tells of a packet proven lost on path p.
+	Loss(now mono.Time, p int)
+	// Reset forgets path p: it is new, or was down.
+	Reset(p int)
+	// Weight returns path p's share relative to a perfect path, 0 to 1, for
+	// people to look at.
+	Weight(p int) float64
+}

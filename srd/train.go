@@ -1,0 +1,76 @@
+package srd
+
+import "github.com/srdtun/srdtun/srd/internal/wire"
+
+// MaxTrain is the most packets in one train: UDP_SEGMENT takes 64, and 44 of a
+// 1500-byte path fill the 65,507 bytes of one send.
+const (
+	MaxTrain      = 64
+	MaxTrainBytes = 65507
+)
+
+// Train is a run of packets for one path, back to back in one buffer: all Size
+// bytes long but the last, which may be shorter. It is what one sendmsg with
+// UDP_SEGMENT takes. The buffer is the caller's and is used again by the next
+// call of Next.
+type Train struct {
+	Tuple Tuple
+	Buf   []byte // the packets; after Next in clear, after Seal as they travel
+	Size  int    // bytes of each packet but the last
+	Probe bool   // a path MTU probe: EMSGSIZE is an answer, not an error
+
+	nonce Nonce
+	keys  *SendKeys // nil: Buf is a handshake packet and complete
+}
+
+// NewTrain returns a train with room for the largest run.
+func NewTrain() *Train { return &Train{Buf: make([]byte, 0, MaxTrainBytes)} }
+
+// Packets returns the number of packets.
+func (t *Train) Packets() int {
+	if t.Size == 0 {
+		return 0
+	}
+	return (len(t.Buf) + t.Size - 1) / t.Size
+}
+
+// Seal encrypts the train in place. It needs no lock.
+func (t *Train) Seal() {
+	if t.keys == nil {
+		return
+	}
+	for b := t.Buf; len(b) > 0; {
+		n := min(t.Size, len(b))
+		t.keys.seal(b[:n], &t.nonce)
+		b = b[n:]
+	}
+}
+
+func (t *Train) reset(tuple Tuple, k *SendKeys) {
+	*t = Train{Buf: t.Buf[:0], Tuple: tuple, keys: k}
+}
+
+// open starts a packet and returns the buffer behind its header.
+func (t *Train) open(slot uint16, pn uint64) []byte {
+	n := len(t.Buf)
+	b := t.Buf[:n+wire.HeaderLen]
+	wire.Header{Slot: slot, Index: t.keys.remote, PN: pn}.Put(b[n:])
+	return b
+}
+
+// close ends the packet that began at from with the frames in b, padding it
+// with zeros to pad bytes (0: not at all).
+func (t *Train) close(b []byte, from, pad int) {
+	if n := pad - wire.TagLen - (len(b) - from); n > 0 {
+		z := len(b)
+		b = b[:z+n]
+		clear(b[z:])
+	}
+	t.Buf = b[:len(b)+wire.TagLen]
+	if t.Size == 0 {
+		t.Size = len(t.Buf) - from
+	}
+}
+
+// Raw returns a train of one packet that needs no sealing.
+func Raw(to Tuple, b []byte) *Train { return &Train{Tuple: to, Buf: b, Size: len(b)} }

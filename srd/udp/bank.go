@@ -1,0 +1,256 @@
+// Package udp is the bank of UDP sockets that all peers of a process share: one
+// socket for each source port, because the source port is what steers ECMP. It
+// sends and receives whole trains (UDP_SEGMENT, UDP_GRO) by plain system calls
+// on non-blocking descriptors, without allocation.
+package udp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxSockets is the most source ports of a bank.
+const MaxSockets = 256
+
+// Socket buffers in bytes. A receive buffer must hold what all peers have in
+// flight on one port while this process waits for a processor; the kernel
+// charges only what is there.
+const (
+	recvBuffer = 8 << 20
+	sendBuffer = 4 << 20
+)
+
+// Config says which sockets to open.
+type Config struct {
+	ListenPort uint16    // of socket 0; 0: any
+	Ports      int       // number of sockets, 1 to MaxSockets
+	Range      [2]uint16 // where the other ports are taken from; zero: any
+	Mark       uint32    // SO_MARK, 0: none
+}
+
+// Socket is one source port: a descriptor for each address family.
+type Socket struct {
+	Port uint16
+	fd4  int
+	fd6  int // -1 when the host has no IPv6
+}
+
+// FDs returns the descriptors, for polling.
+func (s *Socket) FDs() []int {
+	if s.fd6 < 0 {
+		return []int{s.fd4}
+	}
+	return []int{s.fd4, s.fd6}
+}
+
+// Bank is an open set of sockets. Sending and receiving on different sockets is
+// safe from several goroutines.
+type Bank struct {
+	socks []Socket
+	gro   bool
+}
+
+// Open opens the sockets. On an error nothing stays open.
+func Open(cfg Config) (_ *Bank, err error) {
+	if cfg.Ports < 1 || cfg.Ports > MaxSockets {
+		return nil, fmt.Errorf("udp: %d source ports, want 1 to %d", cfg.Ports, MaxSockets)
+	}
+	b := &Bank{gro: true}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	first, err := b.openAny(cfg.ListenPort, cfg.Mark)
+	if err != nil {
+		return nil, fmt.Errorf("udp: port %d: %w", cfg.ListenPort, err)
+	}
+	b.socks = append(b.socks, first)
+	next := cfg.Range[0]
+	for len(b.socks) < cfg.Ports {
+		s, e := b.openAny(next, cfg.Mark)
+		switch {
+		case e == nil:
+			b.socks = append(b.socks, s)
+		case next == 0 || !errors.Is(e, unix.EADDRINUSE):
+			return nil, fmt.Errorf("udp: port %d: %w", next, e)
+		case next == cfg.Range[1]:
+			return nil, fmt.Errorf("udp: only %d of %d ports are free in %d-%d", len(b.socks), cfg.Ports, cfg.Range[0], cfg.Range[1])
+		}
+		if next != 0 {
+			if next == cfg.Range[1] && len(b.socks) < cfg.Ports {
+				return nil, fmt.Errorf("udp: only %d of %d ports are free in %d-%d", len(b.socks), cfg.Ports, cfg.Range[0], cfg.Range[1])
+			}
+			next++
+		}
+	}
+	return b, nil
+}
+
+// Len returns the number of sockets.
+func (b *Bank) Len() int { return len(b.socks) }
+
+// Socket returns socket i.
+func (b *Bank) Socket(i int) *Socket { return &b.socks[i] }
+
+// HasIPv6 reports whether socket 0 can speak IPv6.
+func (b *Bank) HasIPv6() bool { return b.socks[0].fd6 >= 0 }
+
+// GRO reports whether the kernel merges received trains.
+func (b *Bank) GRO() bool { return b.gro }
+
+// Close closes all sockets.
+func (b *Bank) Close() {
+	for i := range b.socks {
+		for _, fd := range b.socks[i].FDs() {
+			unix.Close(fd)
+		}
+	}
+	b.socks = nil
+}
+
+// anyTries bounds the ephemeral ports tried for one that is free in both
+// families. The kernel draws them; on a host where nine in ten are taken for one
+// family 256 draws all fail once in 10^11 times.
+const anyTries = 256
+
+// openAny is open, but for port 0 it tries until a port is free in both families.
+func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
+	for range anyTries {
+		s, err = b.open(port, mark)
+		if port != 0 || !errors.Is(err, unix.EADDRINUSE) {
+			break
+		}
+	}
+	return s, err
+}
+
+// open opens both families on one port.
+func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
+	s = Socket{fd4: -1, fd6: -1}
+	if s.fd4, err = b.socket(unix.AF_INET, port, mark); err != nil {
+		return s, err
+	}
+	sa, err := unix.Getsockname(s.fd4)
+	if err != nil {
+		unix.Close(s.fd4)
+		return s, err
+	}
+	s.Port = uint16(sa.(*unix.SockaddrInet4).Port)
+	s.fd6, err = b.socket(unix.AF_INET6, s.Port, mark)
+	switch {
+	case err == nil:
+	case errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EADDRNOTAVAIL):
+		s.fd6 = -1 // a host without IPv6
+	default:
+		unix.Close(s.fd4)
+		return s, err
+	}
+	return s, nil
+}
+
+func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) {
+	fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err = b.prepare(fd, family, port, mark); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// ect0 marks outgoing packets as ECN capable, so that queues mark rather than
+// drop them (RFC 3168); the transport answers marks itself.
+const ect0 = 2
+
+func (b *Bank) prepare(fd, family int, port uint16, mark uint32) error {
+	var sa unix.Sockaddr
+	type opt struct{ level, name, value int }
+	var opts []opt
+	if family == unix.AF_INET {
+		sa = &unix.SockaddrInet4{Port: int(port)}
+		opts = []opt{
+			{unix.IPPROTO_IP, unix.IP_PKTINFO, 1},
+			{unix.IPPROTO_IP, unix.IP_RECVTOS, 1},
+			{unix.IPPROTO_IP, unix.IP_TOS, ect0},
+			// Never fragment, and never believe an ICMP message about sizes:
+			// anyone can send one. Sizes are probed (RFC 8899).
+			{unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE},
+		}
+	} else {
+		sa = &unix.SockaddrInet6{Port: int(port)}
+		opts = []opt{
+			{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1},
+			{unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1},
+			{unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1},
+			{unix.IPPROTO_IPV6, unix.IPV6_TCLASS, ect0},
+			{unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE},
+		}
+	}
+	if mark != 0 {
+		opts = append(opts, opt{unix.SOL_SOCKET, unix.SO_MARK, int(mark)})
+	}
+	for _, o := range opts {
+		if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
+			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
+		}
+	}
+	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
+	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
+	if unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) != nil {
+		b.gro = false
+	}
+	return unix.Bind(fd, sa)
+}
+
+// buffer sets a buffer size past the system's limit if we may, else up to it.
+func buffer(fd, force, plain, size int) {
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
+		// Best effort: a smaller buffer costs speed, not correctness.
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, size)
+	}
+}
+
+// LocalFor returns the source address that the kernel's routes give packets to
+// remote, as marked.
+func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
+	family := unix.AF_INET
+	if remote.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer unix.Close(fd)
+	if mark != 0 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(mark)); err != nil {
+			return netip.Addr{}, err
+		}
+	}
+	var sa unix.Sockaddr
+	if family == unix.AF_INET {
+		sa = &unix.SockaddrInet4{Port: int(remote.Port()), Addr: remote.Addr().As4()}
+	} else {
+		sa = &unix.SockaddrInet6{Port: int(remote.Port()), Addr: remote.Addr().As16()}
+	}
+	if err := unix.Connect(fd, sa); err != nil {
+		return netip.Addr{}, err
+	}
+	got, err := unix.Getsockname(fd)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	switch got := got.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrFrom4(got.Addr), nil
+	case *unix.SockaddrInet6:
+		return netip.AddrFrom16(got.Addr), nil
+	}
+	return netip.Addr{}, fmt.Errorf("udp: unexpected address family")
+}

@@ -1,0 +1,181 @@
+package udp
+
+import (
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// Datagram is what one receive call brought: one packet, or a train of equal
+// packets (the last may be shorter) that the kernel merged.
+type Datagram struct {
+	Data    []byte // aliases the Receiver's buffer until the next Receive
+	Segment int    // bytes of each packet; 0: Data is one packet
+	From    netip.AddrPort
+	Local   netip.Addr // the address it was sent to
+	CE      bool       // Congestion Experienced
+}
+
+// readSize holds the largest merged train.
+const readSize = 65535
+
+// RecvStats count what receivers drop. They are read while others write.
+type RecvStats struct {
+	Truncated atomic.Uint64 // datagrams larger than the buffer
+}
+
+// Receiver receives on any socket. It is used by one goroutine.
+type Receiver struct {
+	h     header
+	buf   []byte
+	stats *RecvStats
+}
+
+// NewReceiver returns a receiver with a buffer of its own that counts in stats.
+func NewReceiver(stats *RecvStats) *Receiver {
+	return &Receiver{buf: make([]byte, readSize), stats: stats}
+}
+
+// Receive takes the next datagram from fd. ok is false when there is none, or
+// the kernel reports an error of an earlier send, which the transport finds out
+// by itself.
+func (r *Receiver) Receive(fd int, d *Datagram) (ok bool) {
+	h := &r.h
+	h.point(r.buf)
+	h.hdr.Namelen = uint32(len(h.name))
+	h.hdr.Control = &h.oob()[0]
+	h.hdr.SetControllen(oobSize)
+	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
+	if errno != 0 {
+		return false
+	}
+	if h.hdr.Flags&unix.MSG_TRUNC != 0 {
+		r.stats.Truncated.Add(1)
+		return false
+	}
+	d.Data = r.buf[:n]
+	d.From = h.addr()
+	d.Local = netip.Addr{}
+	h.facts(d)
+	return true
+}
+
+// SendStats count what happened to trains. They are read while others write.
+type SendStats struct {
+	Trains     atomic.Uint64 // sendmsg calls
+	Packets    atomic.Uint64
+	NoBuffer   atomic.Uint64 // dropped: the socket's or device's queue was full
+	TooBig     atomic.Uint64 // dropped: larger than the device's MTU, probes not counted
+	Failed     atomic.Uint64 // dropped: any other error
+	NoSegments atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
+}
+
+// Sender sends trains. It is used by one goroutine at a time.
+type Sender struct {
+	h     header
+	bank  *Bank
+	stats *SendStats
+	// whole is the number of trains still to be sent packet by packet since
+	// UDP_SEGMENT failed last; then it is tried again: routes change.
+	whole int
+}
+
+// retrySegments is how many trains go out packet by packet before UDP_SEGMENT
+// is tried again.
+const retrySegments = 4096
+
+// NewSender returns a sender on b that counts in stats.
+func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
+
+// Send sends a sealed train. What cannot be sent is dropped and counted: the
+// transport repairs it like any loss.
+func (s *Sender) Send(t *srd.Train) {
+	fd, n := s.fd(t), t.Packets()
+	if fd < 0 || n == 0 {
+		s.stats.Failed.Add(uint64(max(1, n)))
+		return
+	}
+	if n == 1 {
+		s.count(s.send(fd, t, t.Buf, 0), 1, t.Probe)
+		return
+	}
+	if s.whole == 0 {
+		err := s.send(fd, t, t.Buf, t.Size)
+		if !segmentRefused(err) {
+			s.count(err, n, t.Probe)
+			return
+		}
+		s.whole = retrySegments
+	}
+	s.whole--
+	s.stats.NoSegments.Add(1)
+	if s.each(fd, t) {
+		s.whole = 0 // the packets were at fault, not UDP_SEGMENT
+	}
+}
+
+// each sends a train packet by packet. It reports whether the packets were at
+// fault: one was too big, or none could be sent, as from an address that is gone.
+func (s *Sender) each(fd int, t *srd.Train) (fault bool) {
+	var tooBig, sent bool
+	for b := t.Buf; len(b) > 0; {
+		k := min(t.Size, len(b))
+		err := s.send(fd, t, b[:k], 0)
+		s.count(err, 1, t.Probe)
+		tooBig = tooBig || errors.Is(err, unix.EMSGSIZE)
+		sent = sent || err == nil
+		b = b[k:]
+	}
+	return tooBig || !sent
+}
+
+// segmentRefused reports whether err is how a route or device says that it
+// does not do UDP_SEGMENT.
+func segmentRefused(err error) bool {
+	return errors.Is(err, unix.EIO) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EMSGSIZE) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+func (s *Sender) fd(t *srd.Train) int {
+	if int(t.Tuple.Sock) >= s.bank.Len() {
+		return -1
+	}
+	sock := s.bank.Socket(int(t.Tuple.Sock))
+	if t.Tuple.Remote.Addr().Is4() {
+		return sock.fd4
+	}
+	return sock.fd6
+}
+
+func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
+	h := &s.h
+	h.point(b)
+	h.setAddr(t.Tuple.Remote)
+	h.control(t.Tuple.Local, segment)
+	_, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func (s *Sender) count(err error, packets int, probe bool) {
+	n := uint64(packets)
+	switch {
+	case err == nil:
+		s.stats.Trains.Add(1)
+		s.stats.Packets.Add(n)
+	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOBUFS):
+		s.stats.NoBuffer.Add(n)
+	case errors.Is(err, unix.EMSGSIZE):
+		if !probe {
+			s.stats.TooBig.Add(n)
+		}
+	default:
+		s.stats.Failed.Add(n)
+	}
+}

@@ -1,0 +1,238 @@
+package udp
+
+import (
+	"bytes"
+	"net/netip"
+	"testing"
+
+	"github.com/srdtun/srdtun/srd"
+	"golang.org/x/sys/unix"
+)
+
+// A train is one datagram at the other end, on the loopback device and through
+// an Ethernet-like one, for both families.
+func TestTrainsArriveWhole(t *testing.T) {
+	near, far := newSpace(t), newSpace(t)
+	wire(t, near, far)
+	a, b, c := near.open(t, Config{Ports: 1}), near.open(t, Config{Ports: 1}), far.open(t, Config{Ports: 1})
+	for _, to := range []struct {
+		addr string
+		bank *Bank
+	}{{"127.0.0.1", b}, {"::1", b}, {"10.9.0.2", c}, {"fd09::2", c}} {
+		t.Run(to.addr, func(t *testing.T) {
+			var stats SendStats
+			s, r := NewSender(a, &stats), NewReceiver(new(RecvStats))
+			for _, n := range []int{1, 2, 44} {
+				tr := train(at(to.bank, to.addr), n, 1400)
+				s.Send(tr)
+				d := receive(t, r, fdFor(to.bank, to.addr))
+				if !bytes.Equal(d.Data, tr.Buf) {
+					t.Fatalf("%d packets: %d bytes came, %d sent", n, len(d.Data), len(tr.Buf))
+				}
+				if n > 1 && d.Segment != 1400 || n == 1 && d.Segment != 0 {
+					t.Errorf("%d packets: segments of %d", n, d.Segment)
+				}
+				if d.From.Port() != a.Socket(0).Port || d.Local.String() != to.addr || d.CE {
+					t.Errorf("%+v", d)
+				}
+			}
+			if stats.Trains.Load() != 3 || stats.Packets.Load() != 47 || stats.NoSegments.Load() != 0 {
+				t.Errorf("%d trains, %d packets, %d unsegmented", stats.Trains.Load(), stats.Packets.Load(), stats.NoSegments.Load())
+			}
+		})
+	}
+}
+
+func TestSourceAddress(t *testing.T) {
+	s := newSpace(t)
+	s.address(t, "lo", "192.0.2.1/32", "192.0.2.2/32", "fd09::1/128", "fd09::2/128")
+	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	var stats SendStats
+	send, r := NewSender(a, &stats), NewReceiver(new(RecvStats))
+	for _, c := range []struct{ local, remote string }{
+		{"192.0.2.1", "192.0.2.2"}, {"192.0.2.2", "192.0.2.2"}, {"192.0.2.2", "192.0.2.1"},
+		{"fd09::1", "fd09::2"}, {"fd09::2", "fd09::2"},
+	} {
+		tr := train(at(b, c.remote), 2, 100)
+		tr.Tuple.Local = netip.MustParseAddr(c.local)
+		send.Send(tr)
+		d := receive(t, r, fdFor(b, c.remote))
+		if d.From.Addr().String() != c.local || d.Local.String() != c.remote {
+			t.Errorf("%v: from %v to %v", c, d.From, d.Local)
+		}
+	}
+	tr := train(at(b, "192.0.2.2"), 3, 100)
+	tr.Tuple.Local = netip.MustParseAddr("198.51.100.1") // not ours
+	send.Send(tr)
+	if n := stats.Failed.Load(); n != 3 {
+		t.Errorf("%d packets from a foreign address counted, want 3", n)
+	}
+}
+
+// Packets leave ECN capable; Congestion Experienced is seen.
+func TestCE(t *testing.T) {
+	s := newSpace(t)
+	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	send, r := NewSender(a, new(SendStats)), NewReceiver(new(RecvStats))
+	for _, addr := range []string{"127.0.0.1", "::1"} {
+		level, option := unix.IPPROTO_IP, unix.IP_TOS
+		if addr == "::1" {
+			level, option = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
+		}
+		if v, err := unix.GetsockoptInt(fdFor(a, addr), level, option); v != 2 || err != nil {
+			t.Errorf("%s: sent with traffic class %d, %v", addr, v, err)
+		}
+		for _, class := range []int{3, 2, 0, 1, 0xb8 | 3} {
+			if err := unix.SetsockoptInt(fdFor(a, addr), level, option, class); err != nil {
+				t.Fatal(err)
+			}
+			send.Send(train(at(b, addr), 2, 100))
+			if d := receive(t, r, fdFor(b, addr)); d.CE != (class&3 == 3) {
+				t.Errorf("%s: class %#x, CE %v", addr, class, d.CE)
+			}
+		}
+	}
+}
+
+// The size of a probe is a question: no is an answer, not a drop.
+func TestTooBig(t *testing.T) {
+	near, far := newSpace(t), newSpace(t)
+	wire(t, near, far)
+	a, c := near.open(t, Config{Ports: 1}), far.open(t, Config{Ports: 1})
+	var stats SendStats
+	s := NewSender(a, &stats)
+	for _, addr := range []string{"10.9.0.2", "fd09::2"} {
+		tr := train(at(c, addr), 1, 1500)
+		tr.Probe = true
+		s.Send(tr)
+	}
+	if n := stats.TooBig.Load() + stats.Failed.Load() + stats.NoBuffer.Load() + stats.Packets.Load(); n != 0 {
+		t.Fatalf("%d packets counted for probes", n)
+	}
+	s.Send(train(at(c, "10.9.0.2"), 1, 1500))
+	if n := stats.TooBig.Load(); n != 1 {
+		t.Fatalf("%d packets too big, want 1", n)
+	}
+	// A train of packets that are too big says nothing about UDP_SEGMENT: the
+	// next, of packets that fit, goes out whole.
+	s.Send(train(at(c, "10.9.0.2"), 3, 1500))
+	if n := stats.TooBig.Load(); n != 3 || stats.Packets.Load() != 1 { // the last is short
+		t.Fatalf("%d packets too big, %d sent; want 3 and 1", n, stats.Packets.Load())
+	}
+	before := stats.NoSegments.Load()
+	s.Send(train(at(c, "10.9.0.2"), 3, 1400))
+	if n := stats.NoSegments.Load(); n != before {
+		t.Errorf("sent packet by packet")
+	}
+}
+
+// Where the kernel refuses UDP_SEGMENT packets go out one by one, which is
+// counted, and after a while it is tried again.
+func TestWithoutSegmentation(t *testing.T) {
+	s := newSpace(t)
+	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	var stats SendStats
+	send, r := NewSender(a, &stats), NewReceiver(new(RecvStats))
+	// The kernel does not cut up packets that go out without a checksum.
+	if err := unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
+		t.Fatal(err)
+	}
+	to := at(b, "127.0.0.1")
+	tr := train(to, 3, 500)
+	send.Send(tr)
+	var got []byte
+	for range 3 {
+		d := receive(t, r, b.Socket(0).fd4)
+		if d.Segment != 0 {
+			t.Errorf("segments of %d", d.Segment)
+		}
+		got = append(got, d.Data...)
+	}
+	if !bytes.Equal(got, tr.Buf) {
+		t.Error("other bytes came")
+	}
+	if stats.NoSegments.Load() != 1 || stats.Packets.Load() != 3 || stats.Trains.Load() != 3 {
+		t.Errorf("%d unsegmented, %d packets, %d calls", stats.NoSegments.Load(), stats.Packets.Load(), stats.Trains.Load())
+	}
+	if err := unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range retrySegments - 1 {
+		send.Send(train(to, 2, 10))
+		receive(t, r, b.Socket(0).fd4)
+		receive(t, r, b.Socket(0).fd4)
+	}
+	send.Send(tr)
+	if d := receive(t, r, b.Socket(0).fd4); d.Segment != 500 {
+		t.Errorf("UDP_SEGMENT was not tried again: segments of %d", d.Segment)
+	}
+}
+
+func TestWhatCannotBeSentIsCounted(t *testing.T) {
+	s := newSpace(t)
+	a := s.open(t, Config{Ports: 1})
+	var stats SendStats
+	send := NewSender(a, &stats)
+	tr := train(at(a, "127.0.0.1"), 3, 10)
+	tr.Tuple.Sock = 1 // there is none
+	send.Send(tr)
+	if n := stats.Failed.Load(); n != 3 {
+		t.Errorf("%d packets failed, want 3", n)
+	}
+	send.Send(train(netip.MustParseAddrPort("192.0.2.1:9"), 2, 10)) // no route
+	if n := stats.Failed.Load(); n != 5 {
+		t.Errorf("%d packets failed, want 5", n)
+	}
+}
+
+// What does not fit the buffer is dropped, and counted.
+func TestTruncationIsCounted(t *testing.T) {
+	s := newSpace(t)
+	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	var stats RecvStats
+	send, r := NewSender(a, new(SendStats)), NewReceiver(&stats)
+	r.buf = r.buf[:500]
+	send.Send(train(at(b, "127.0.0.1"), 1, 501))
+	send.Send(train(at(b, "127.0.0.1"), 1, 500))
+	if d := receive(t, r, b.Socket(0).fd4); len(d.Data) != 500 {
+		t.Errorf("%d bytes", len(d.Data))
+	}
+	if n := stats.Truncated.Load(); n != 1 {
+		t.Errorf("%d truncated, want 1", n)
+	}
+}
+
+// An error that an earlier send left behind is not the end: what is behind it
+// is received.
+func TestErrorsOfEarlierSends(t *testing.T) {
+	s := newSpace(t)
+	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	send, back := NewSender(a, new(SendStats)), NewSender(b, new(SendStats))
+	closed := at(b, "127.0.0.1")
+	closed = netip.AddrPortFrom(closed.Addr(), closed.Port()^1)
+	send.Send(train(closed, 1, 10))
+	back.Send(train(at(a, "127.0.0.1"), 1, 10))
+	if d := receive(t, NewReceiver(new(RecvStats)), a.Socket(0).fd4); len(d.Data) != 10 {
+		t.Errorf("%d bytes", len(d.Data))
+	}
+}
+
+func TestSendAndReceiveTakeNoMemory(t *testing.T) {
+	s := newSpace(t)
+	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	send, r := NewSender(a, new(SendStats)), NewReceiver(new(RecvStats))
+	for _, addr := range []string{"127.0.0.1", "::1"} {
+		for _, n := range []int{1, 10} {
+			tr := train(at(b, addr), n, 1000)
+			tr.Tuple = srd.Tuple{Local: netip.MustParseAddr(addr), Remote: tr.Tuple.Remote}
+			fd := fdFor(b, addr)
+			var d Datagram
+			if got := testing.AllocsPerRun(200, func() { send.Send(tr); r.Receive(fd, &d) }); got != 0 {
+				t.Errorf("%s, %d packets: %v allocations", addr, n, got)
+			}
+			if len(d.Data) != len(tr.Buf) {
+				t.Errorf("%s: %d bytes came", addr, len(d.Data))
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package udp
+
+import (
+	"net"
+	"net/netip"
+	"runtime"
+	"testing"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/vishvananda/netlink"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// space is a network namespace of its own, with one thread in it that ends, and
+// the namespace with it, when the test does.
+type space struct {
+	calls chan func()
+	tid   int
+}
+
+func newSpace(t *testing.T) *space {
+	t.Helper()
+	s := &space{calls: make(chan func())}
+	entered := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		s.tid = unix.Gettid()
+		entered <- err
+		if err != nil {
+			return
+		}
+		for call := range s.calls {
+			call()
+		}
+	}()
+	if err := <-entered; err != nil {
+		t.Fatalf("a network namespace needs root: %v", err)
+	}
+	t.Cleanup(func() { close(s.calls) })
+	s.address(t, "lo", "127.0.0.1/8")
+	return s
+}
+
+// do runs f in the namespace.
+func (s *space) do(f func() error) error {
+	done := make(chan error)
+	s.calls <- func() { done <- f() }
+	return <-done
+}
+
+// address sets a link up with more addresses.
+func (s *space) address(t *testing.T, link string, cidrs ...string) {
+	t.Helper()
+	err := s.do(func() error {
+		l, err := netlink.LinkByName(link)
+		if err != nil {
+			return err
+		}
+		if err := netlink.LinkSetUp(l); err != nil {
+			return err
+		}
+		for _, c := range cidrs {
+			a, err := netlink.ParseAddr(c)
+			if err != nil {
+				return err
+			}
+			a.Flags = unix.IFA_F_NODAD
+			if err := netlink.AddrReplace(l, a); err != nil {
+				return err
+			}
+			// The kernel makes the route of an IPv6 address a moment later.
+			for !isLocal(a.IP) {
+				runtime.Gosched()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isLocal reports whether the kernel takes packets to ip for its own.
+func isLocal(ip net.IP) bool {
+	v, err := netlink.RouteGet(ip)
+	return err == nil && len(v) > 0 && v[0].Type == unix.RTN_LOCAL
+}
+
+// mtu sets a link's MTU.
+func (s *space) mtu(t *testing.T, link string, bytes int) {
+	t.Helper()
+	err := s.do(func() error {
+		l, err := netlink.LinkByName(link)
+		if err != nil {
+			return err
+		}
+		return netlink.LinkSetMTU(l, bytes)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open opens a bank in the namespace.
+func (s *space) open(t *testing.T, cfg Config) *Bank {
+	t.Helper()
+	var b *Bank
+	if err := s.do(func() (err error) { b, err = Open(cfg); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// wire connects two namespaces with a veth pair, 10.9.0.1/24 and fd09::1/64 at
+// the near end, .2 and ::2 at the far one.
+func wire(t *testing.T, near, far *space) {
+	t.Helper()
+	err := near.do(func() error {
+		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdu0"}, PeerName: "srdu1", PeerNamespace: netlink.NsPid(far.tid)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near.address(t, "srdu0", "10.9.0.1/24", "fd09::1/64")
+	far.address(t, "srdu1", "10.9.0.2/24", "fd09::2/64")
+}
+
+// receive waits for one datagram on a descriptor.
+func receive(t *testing.T, r *Receiver, fd int) (d Datagram) {
+	t.Helper()
+	for {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 20_000)
+		if err == unix.EINTR {
+			continue
+		}
+		if n == 0 || err != nil {
+			t.Fatalf("nothing came: %v", err)
+		}
+		if r.Receive(fd, &d) {
+			return d
+		}
+	}
+}
+
+// at returns where socket 0 of b is reached.
+func at(b *Bank, addr string) netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr(addr), b.Socket(0).Port)
+}
+
+// fdFor returns the descriptor of socket 0 for the family of addr.
+func fdFor(b *Bank, addr string) int {
+	if net.ParseIP(addr).To4() != nil {
+		return b.Socket(0).fd4
+	}
+	return b.Socket(0).fd6
+}
+
+// train makes a train of n packets of size bytes, the last shorter, each with
+// its number in every byte.
+func train(to netip.AddrPort, n, size int) *srd.Train {
+	t := &srd.Train{Tuple: srd.Tuple{Remote: to}, Size: size}
+	for i := range n {
+		k := size
+		if i == n-1 && n > 1 {
+			k = size/2 + 1
+		}
+		for range k {
+			t.Buf = append(t.Buf, byte(i))
+		}
+	}
+	return t
+}
