@@ -1,0 +1,124 @@
+package config
+
+import "net/netip"
+
+// checkWhole notes what is missing and what contradicts something else. Every
+// single value is sound when it is called.
+func (d *draft) checkWhole() {
+	d.checkAddresses()
+	d.checkLocals()
+	d.checkPorts()
+	d.checkPeerNames()
+	d.checkPrefixes()
+	if !d.iface.has("private_key") && !d.iface.has("private_key_file") {
+		d.iface.fail("private_key", "is missing; give private_key or private_key_file")
+		return
+	}
+	d.checkPeerKeys()
+}
+
+func (d *draft) checkAddresses() {
+	seen := map[netip.Prefix]bool{}
+	for i, prefix := range d.cfg.Interface.Address {
+		if seen[prefix] {
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
+		}
+		seen[prefix] = true
+	}
+}
+
+// checkLocals refuses to send the tunnel through itself.
+func (d *draft) checkLocals() {
+	for i, local := range d.cfg.Paths.Local {
+		off := d.paths.itemOff("local", i)
+		if local.Interface == d.cfg.Interface.Name {
+			d.paths.failAt(off, "local", "%q is the tunnel itself", local.Interface)
+		}
+		for _, prefix := range d.cfg.Interface.Address {
+			if prefix.Addr() == local.Addr {
+				d.paths.failAt(off, "local", "%s is an address of the tunnel itself", local.Addr)
+			}
+		}
+	}
+}
+
+// checkPorts keeps the bank of source ports and the listening port apart.
+func (d *draft) checkPorts() {
+	first, last := d.cfg.Paths.PortRange[0], d.cfg.Paths.PortRange[1]
+	if first == 0 {
+		return
+	}
+	if port := d.cfg.Interface.ListenPort; first <= port && port <= last {
+		d.paths.fail("port_range", "holds interface.listen_port, %d", port)
+	}
+	if have := int(last) - int(first) + 1; have < d.cfg.Paths.SourcePorts {
+		d.paths.fail("port_range", "has %d ports, fewer than the %d of source_ports", have, d.cfg.Paths.SourcePorts)
+	}
+}
+
+func (d *draft) checkPeerNames() {
+	seen := map[string]int{}
+	for i, p := range d.cfg.Peers {
+		s := d.peers[i]
+		if before, dup := seen[p.Name]; dup && p.Name != "" {
+			s.fail("name", "%s names the peer of line %d already", quoted(p.Name), before)
+			continue
+		}
+		seen[p.Name] = s.line()
+	}
+}
+
+func (d *draft) checkPeerKeys() {
+	own, err := d.cfg.Interface.PrivateKey.Public()
+	if err != nil {
+		d.iface.fail("private_key", "%v", err)
+		return
+	}
+	seen := map[Key]int{}
+	for i, p := range d.cfg.Peers {
+		s := d.peers[i]
+		before, dup := seen[p.PublicKey]
+		switch {
+		case p.PublicKey.IsZero():
+			s.fail("public_key", "is missing")
+			continue
+		case p.PublicKey == own:
+			s.fail("public_key", "is this interface's own key")
+		case dup:
+			s.fail("public_key", "belongs to the peer of line %d already", before)
+		case !d.cfg.Interface.PrivateKey.agrees(p.PublicKey):
+			s.fail("public_key", "is no usable key: it gives the same secret to everyone")
+		}
+		if !dup {
+			seen[p.PublicKey] = s.line()
+		}
+	}
+}
+
+// checkPrefixes finds allowed IPs that two places claim. A packet goes to one
+// peer only, and wg(8) would silently move the prefix to the later one.
+func (d *draft) checkPrefixes() {
+	type place struct{ peer, line int }
+	seen := map[netip.Prefix]place{}
+	for i, p := range d.cfg.Peers {
+		s := d.peers[i]
+		for j, prefix := range p.AllowedIPs {
+			off := s.itemOff("allowed_ips", j)
+			before, dup := seen[prefix]
+			switch {
+			case !dup:
+				seen[prefix] = place{i, s.doc.lines.line(off)}
+			case before.peer == i:
+				s.failAt(off, "allowed_ips", "%s is listed twice", prefix)
+			default:
+				s.failAt(off, "allowed_ips", "%s belongs to another peer already, in line %d", prefix, before.line)
+			}
+		}
+	}
+}
+
+// itemOff is where an element of a list stands.
+func (s section) itemOff(key string, i int) int { return s.at.key(key).item(i).off }
+
+// line is where the section begins.
+func (s section) line() int { return s.doc.lines.line(s.at.off) }

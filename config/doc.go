@@ -1,0 +1,43 @@
+// Package config turns one TOML file into a typed and validated configuration.
+//
+// The keys are those of wg(8) and wg-quick(8) in snake case, plus what a
+// multipath tunnel adds. Reading is strict: an unknown key, a value of the wrong
+// type or out of bounds, or two values that contradict each other stop the whole
+// file with one [Error] that names the file, the line and the key. A file that
+// passes needs no further checks by those who use it.
+//
+//	[interface]
+//	name                  text, default: the file name without its extension
+//	private_key           base64, as `wg genkey` prints (or private_key_file)
+//	private_key_file      path, relative to the configuration file
+//	address               list of addresses, with or without prefix length
+//	listen_port           0..65535, default 51820; 0 lets the kernel choose
+//	mtu                   1280..65520, default 1500
+//	fwmark                0..4294967295 or "off", default 0
+//	table                 "auto" (default), "off" or a number
+//
+//	[paths]
+//	source_ports          1..256, default 32
+//	port_range            "first-last", default: any free port
+//	local                 list of addresses or interface names, default: any
+//	policy                "spray"
+//	mtu                   upper bound of the path MTU, default 0: discover it
+//
+//	[transport]
+//	cipher                "auto" (default), "aes-256-gcm", "aes-128-gcm" or
+//	                      "chacha20-poly1305"
+//
+//	[order]
+//	udp                   "ordered" (default) or "unordered"
+//
+//	[[peer]]              any number of them
+//	name                  text, optional
+//	public_key            base64, as `wg pubkey` prints
+//	preshared_key         base64, optional (or preshared_key_file)
+//	preshared_key_file    path, relative to the configuration file
+//	endpoints             list of "host:port"
+//	allowed_ips           list of prefixes
+//	persistent_keepalive  seconds, 0..65535 or "off", default 0
+//
+// A list with one member may be written as a single string.
+package config

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// mainPart is a sound beginning of four lines.
+const mainPart = "[interface]\nprivate_key = \"$0\"\naddress = \"10.0.0.1/24\"\n\n"
+
+// faulty documents and the exact line that each one gives.
+var faulty = []struct{ name, doc, want string }{
+	{"empty", "", `s.toml:1: interface.private_key: is missing; give private_key or private_key_file`},
+	{"no private key", "# x\n\n[interface]\nmtu = 1400\n", `s.toml:3: interface.private_key: is missing; give private_key or private_key_file`},
+	{"unknown key", "[interface]\nprivat_key = 'x'\n", `s.toml:2: interface.privat_key: unknown key; the nearest known key is private_key`},
+	{"spelled as in wg", "[interface]\n\nPrivateKey = 'x'\n", `s.toml:3: interface.PrivateKey: unknown key; the nearest known key is private_key`},
+	{"long key of wg", mainPart + "[[peer]]\nPersistentKeepalive = 25\n", `s.toml:6: peer.PersistentKeepalive: unknown key; the nearest known key is persistent_keepalive`},
+	{"a secret for a key", mainPart + "[order]\noaasrbFEEOM1nxDJsqSN1I = 'x'\n", `s.toml:6: order.(hidden): unknown key; the nearest known key is udp`},
+	{"endpoint of wg", mainPart + "[[peer]]\npublic_key = '$1'\nendpoint = '1.2.3.4:5'\n", `s.toml:7: peer.endpoint: unknown key; the nearest known key is endpoints`},
+	{"key of another section", mainPart + "[[peer]]\n[[peer]]\nlisten_port = 5\n", `s.toml:7: peer.listen_port: unknown key here; the nearest known key is listen_port in [interface]`},
+	{"key of a peer at the top", "AllowedIPs = []\n", `s.toml:1: AllowedIPs: unknown key here; the nearest known key is allowed_ips in [[peer]]`},
+	{"unknown section", mainPart + "[path]\nx = 1\n", `s.toml:5: path: unknown section; the nearest known is [paths]`},
+	{"unknown array of sections", mainPart + "[[peers]]\n", `s.toml:5: peers: unknown section; the nearest known is [[peer]]`},
+	{"first of several", mainPart + "zeta = 1\nalpha = 2\n[order]\nfoo = 1\n", `s.toml:5: interface.zeta: unknown key; the nearest known key is mtu`},
+	{"quoted unknown key", "[interface]\n\"na\\tme \\u001b\" = 1\n", `s.toml:2: interface.na?me ?: unknown key; the nearest known key is name`},
+	{"peer with one bracket", mainPart + "[peer]\n", `s.toml:5: peer: want tables [[peer]], with two brackets, not a table`},
+	{"interface with two brackets", "\n[[interface]]\n", `s.toml:2: interface: want one table [interface], not an array of tables`},
+	{"peers that are no tables", "peer = [\n{},\n3]\n", `s.toml:3: peer: want tables [[peer]], not an integer`},
+	{"section as number", "paths = 3\n", `s.toml:1: paths: want one table [paths], not an integer`},
+
+	{"mistyped string", "[interface]\nname = 3\n", `s.toml:2: interface.name: want a string in quotes, not an integer`},
+	{"mistyped number", "[interface]\n\nmtu = \"1500\"\n", `s.toml:3: interface.mtu: want a number without quotes, not a string`},
+	{"float", "[interface]\nlisten_port = 1.5\n", `s.toml:2: interface.listen_port: want a number without quotes, not a floating-point number`},
+	{"boolean", "[paths]\nsource_ports = true\n", `s.toml:2: paths.source_ports: want a number without quotes, not a boolean`},
+	{"mistyped list", "[interface]\naddress = 1979-05-27\n", `s.toml:2: interface.address: want a list of strings, not a date or time`},
+	{"mistyped element", mainPart + "[[peer]]\nallowed_ips = [\n  \"10.0.0.2\", # first\n\n  [],\n]\n", `s.toml:9: peer.allowed_ips: want strings in quotes, not an array`},
+	{"secret of wrong type", "[interface]\nprivate_key = 12345\n", `s.toml:2: interface.private_key: want a string in quotes, not an integer`},
+	{"public key of wrong type", mainPart + "[[peer]]\npublic_key = []\n", `s.toml:6: peer.public_key: want a string in quotes, not an array`},
+
+	{"private key too short", "[interface]\nprivate_key = \"AAAA\"\n", `s.toml:2: interface.private_key: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them`},
+	{"zero private key", "[interface]\nprivate_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n", `s.toml:2: interface.private_key: the key is all zeros`},
+	{"both private keys", "[interface]\nprivate_key_file = \"x\"\nprivate_key = \"$0\"\n", `s.toml:3: interface.private_key: give private_key or private_key_file, not both`},
+	{"both preshared keys", mainPart + "[[peer]]\npublic_key = '$1'\npreshared_key = '$2'\npreshared_key_file = 'x'\n", `s.toml:8: peer.preshared_key_file: give preshared_key or preshared_key_file, not both`},
+	{"empty key file name", "[interface]\nprivate_key_file = ''\n", `s.toml:2: interface.private_key_file: want the path of a file`},
+	{"bad public key", mainPart + "[[peer]]\npublic_key = '$1x'\n", `s.toml:6: peer.public_key: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them`},
+	{"empty public key", mainPart + "[[peer]]\npublic_key = ''\n", `s.toml:6: peer.public_key: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them`},
+	{"no public key", mainPart + "[[peer]]\npublic_key = '$1'\n[[peer]]\nname = 'x'\n", `s.toml:7: peer.public_key: is missing`},
+	{"own public key", mainPart + "[[peer]]\npublic_key = '$own'\n", `s.toml:6: peer.public_key: is this interface's own key`},
+	{"public key twice", mainPart + "[[peer]]\npublic_key = '$1'\n[[peer]]\npublic_key = '$2'\n[[peer]]\n\npublic_key = '$1'\n", `s.toml:11: peer.public_key: belongs to the peer of line 5 already`},
+	{"public key of small order", mainPart + "[[peer]]\npublic_key = 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='\n", `s.toml:6: peer.public_key: is no usable key: it gives the same secret to everyone`},
+	{"peer name twice", mainPart + "[[peer]]\nname = 'a'\npublic_key = '$1'\n[[peer]]\nname = 'b'\npublic_key = '$2'\n[[peer]]\nname = 'a'\npublic_key = '$3'\n", `s.toml:12: peer.name: "a" names the peer of line 5 already`},
+	{"empty peer name", mainPart + "[[peer]]\nname = ''\n", `s.toml:6: peer.name: must not be empty; leave the key out instead`},
+	{"peer name with tab", mainPart + "[[peer]]\nname = \"a\\tb\"\n", `s.toml:6: peer.name: a name has printable characters only`},
+	{"long peer name", mainPart + "[[peer]]\nname = '" + strings.Repeat("x", 64) + "'\n", `s.toml:6: peer.name: a name has at most 63 bytes`},
+
+	{"interface name too long", "[interface]\nname = 'abcdefghijklmnop'\n", `s.toml:2: interface.name: an interface name has at most 15 bytes, "abcdefghijklmnop" has more`},
+	{"interface name with slash", "[interface]\nname = 'a/b'\n", `s.toml:2: interface.name: "a/b" has a character that no interface name can have`},
+	{"empty interface name", "[interface]\nname = ''\n", `s.toml:2: interface.name: an interface name must not be empty`},
+
+	{"bad address", "[interface]\naddress = [\n\"10.0.0.1/24\",\n\"10.0.0.256/24\"]\n", `s.toml:4: interface.address: "10.0.0.256/24": not an IP prefix; want address/length`},
+	{"prefix too long", "[interface]\naddress = '10.0.0.1/33'\n", `s.toml:2: interface.address: "10.0.0.1/33": the prefix length must be a number from 0 to 32`},
+	{"prefix with sign", "[interface]\naddress = '::2/+64'\n", `s.toml:2: interface.address: "::2/+64": the prefix length must be a number from 0 to 128`},
+	{"unspecified address", "[interface]\naddress = '0.0.0.0/0'\n", `s.toml:2: interface.address: "0.0.0.0/0": the unspecified address is no place to send to or from`},
+	{"multicast address", "[interface]\naddress = 'ff02::1/64'\n", `s.toml:2: interface.address: "ff02::1/64": a multicast address is no place to send to or from`},
+	{"mapped address", "[interface]\naddress = '::ffff:10.0.0.1/120'\n", `s.toml:2: interface.address: "::ffff:10.0.0.1/120": an IPv4 address in IPv6 form; write it as IPv4`},
+	{"address twice", "[interface]\nprivate_key = '$0'\naddress = ['10.0.0.1/24',\n'fd00::1/64',\n'fd00:0::1/64']\n", `s.toml:5: interface.address: fd00::1/64 is listed twice`},
+	{"listen port", "[interface]\nlisten_port = 65536\n", `s.toml:2: interface.listen_port: 65536 is out of bounds; want 0 to 65535`},
+	{"small mtu", "[interface]\nmtu = 1279\n", `s.toml:2: interface.mtu: 1279 is out of bounds; want 1280 to 65520`},
+	{"large mtu", "[interface]\nmtu = 65521\n", `s.toml:2: interface.mtu: 65521 is out of bounds; want 1280 to 65520`},
+	{"mark", "[interface]\nfwmark = '0x1ffffffff'\n", `s.toml:2: interface.fwmark: want a number from 0 to 4294967295 or "off", not "0x1ffffffff"`},
+	{"negative mark", "[interface]\nfwmark = -1\n", `s.toml:2: interface.fwmark: -1 is out of bounds; want 0 to 4294967295`},
+	{"table zero", "[interface]\ntable = 0\n", `s.toml:2: interface.table: want "auto", "off" or a number from 1 to 4294967295`},
+	{"table word", "[interface]\ntable = 'of'\n", `s.toml:2: interface.table: want "auto", "off" or a number from 1 to 4294967295`},
+
+	{"source ports", "[paths]\nsource_ports = 257\n", `s.toml:2: paths.source_ports: 257 is out of bounds; want 1 to 256`},
+	{"no source ports", "[paths]\nsource_ports = 0\n", `s.toml:2: paths.source_ports: 0 is out of bounds; want 1 to 256`},
+	{"port range without end", "[paths]\nport_range = '40000'\n", `s.toml:2: paths.port_range: want "first-last" with ports from 1 to 65535, not "40000"`},
+	{"port range from zero", "[paths]\nport_range = '0-100'\n", `s.toml:2: paths.port_range: want "first-last" with ports from 1 to 65535, not "0-100"`},
+	{"empty port range", "[paths]\nport_range = ''\n", `s.toml:2: paths.port_range: want "first-last" with ports from 1 to 65535, not ""`},
+	{"port range past the end", "[paths]\nport_range = '65000-65536'\n", `s.toml:2: paths.port_range: want "first-last" with ports from 1 to 65535, not "65000-65536"`},
+	{"port range backwards", "[paths]\nport_range = '5000-4000'\n", `s.toml:2: paths.port_range: the range "5000-4000" ends before it begins`},
+	{"port clash", mainPart + "[paths]\nport_range = '51820-51900'\n", `s.toml:6: paths.port_range: holds interface.listen_port, 51820`},
+	{"port clash at the end", mainPart + "[paths]\nport_range = '51700-51820'\n", `s.toml:6: paths.port_range: holds interface.listen_port, 51820`},
+	{"port range too small", mainPart + "[paths]\nport_range = '40000-40030'\n", `s.toml:6: paths.port_range: has 31 ports, fewer than the 32 of source_ports`},
+	{"bad local address", "[paths]\nlocal = ['eth0', '10.0.0.300']\n", `s.toml:2: paths.local: "10.0.0.300": not an IP address`},
+	{"local prefix", "[paths]\nlocal = '10.0.0.3/24'\n", `s.toml:2: paths.local: "10.0.0.3/24": want an address without a prefix length`},
+	{"local name", "[paths]\nlocal = 'eth 0'\n", `s.toml:2: paths.local: "eth 0": neither an address nor an interface name`},
+	{"local twice", "[paths]\nlocal = [\n'eth0',\n'eth1',\n'eth0']\n", `s.toml:5: paths.local: "eth0": is listed twice`},
+	{"local is the tunnel", mainPart + "[paths]\nlocal = ['eth0',\n's']\n", `s.toml:7: paths.local: "s" is the tunnel itself`},
+	{"local is in the tunnel", mainPart + "[paths]\nlocal = '10.0.0.1'\n", `s.toml:6: paths.local: 10.0.0.1 is an address of the tunnel itself`},
+	{"too many locals", "[paths]\nlocal = ['a','b','c','d','e','f','g','h','i','j','k','l','m','n','o','p','q']\n", `s.toml:2: paths.local: 17 entries; at most 16 are allowed`},
+	{"policy", "[paths]\npolicy = 'ecmp'\n", `s.toml:2: paths.policy: unknown policy "ecmp"; known: spray`},
+	{"path mtu", "[paths]\nmtu = 1279\n", `s.toml:2: paths.mtu: 1279 is out of bounds; want 0 or 1280 to 65535`},
+	{"cipher", "[transport]\ncipher = 'rot13'\n", `s.toml:2: transport.cipher: unknown cipher "rot13"; known: auto, aes-256-gcm, aes-128-gcm, chacha20-poly1305`},
+	{"udp", "[order]\nudp = ''\n", `s.toml:2: order.udp: unknown udp ""; known: ordered, unordered`},
+
+	{"endpoint without port", mainPart + "[[peer]]\nendpoints = '10.0.0.1'\n", `s.toml:6: peer.endpoints: "10.0.0.1": the port is missing; want host:port`},
+	{"endpoint without brackets", mainPart + "[[peer]]\nendpoints = ['a:1',\n'2001:db8::1:51820']\n", `s.toml:7: peer.endpoints: "2001:db8::1:51820": an IPv6 address needs brackets: [2001:db8::1]:51820`},
+	{"endpoint twice", mainPart + "[[peer]]\nendpoints = ['[::1]:1',\n'[0::1]:1']\n", `s.toml:7: peer.endpoints: "[0::1]:1" is listed twice`},
+	{"prefix twice in a peer", mainPart + "[[peer]]\npublic_key = '$1'\nallowed_ips = [\n'10.1.0.1/16',\n'10.1.0.2/16']\n", `s.toml:9: peer.allowed_ips: 10.1.0.0/16 is listed twice`},
+	{"prefix in two peers", mainPart + "[[peer]]\npublic_key = '$1'\nallowed_ips = ['10.1.0.0/16']\n[[peer]]\npublic_key = '$2'\nallowed_ips = ['10.2.0.0/16',\n'10.1.0.0/16']\n", `s.toml:11: peer.allowed_ips: 10.1.0.0/16 belongs to another peer already, in line 7`},
+	{"bad prefix behind a text over two lines", mainPart + "[[peer]]\n[[peer]]\n# [[peer]]\nname = \"\"\"\n[[peer]]\"\"\"\n[[peer]]\nallowed_ips = [ # '\n\n'fe80::1%eth0/64']\n", `s.toml:13: peer.allowed_ips: "fe80::1%eth0/64": not an IP prefix; want address/length`},
+	{"bad prefix in the third peer", mainPart + "[[peer]]\n[[peer]]\n# [[peer]]\nname = '''[[peer]]'''\n[[peer]]\nallowed_ips = [ # '\n\n'fe80::1%eth0/64']\n", `s.toml:12: peer.allowed_ips: "fe80::1%eth0/64": not an IP prefix; want address/length`},
+	{"keepalive", mainPart + "[[peer]]\npersistent_keepalive = 65536\n", `s.toml:6: peer.persistent_keepalive: 65536 is out of bounds; want 0 to 65535`},
+	{"keepalive word", mainPart + "[[peer]]\npersistent_keepalive = 'on'\n", `s.toml:6: peer.persistent_keepalive: want a number from 0 to 65535 or "off", not "on"`},
+	{"inline peer", "peer = [\n  { name = 'a' },\n  { name = 'b',\n    mtu = 3 } ]\n", `s.toml:4: peer.mtu: unknown key here; the nearest known key is mtu in [interface]`},
+
+	{"not UTF-8", "[interface]\nname = 'a'\n# \xff\n", `s.toml:3: the file is not UTF-8 text`},
+	{"UTF-16", "\xff\xfe[\x00i\x00", `s.toml:1: the file is not UTF-8 text`},
+	{"control characters", "[interface]\n# " + strings.Repeat("\x01", 50), `s.toml:2: not valid TOML: the control character 0x01`},
+	{"lone carriage return", "[interface]\n\rmtu = 1400\n", `s.toml:2: not valid TOML: the control character 0x0d`},
+	{"too long", strings.Repeat("#\n", maxFileBytes/2) + "#", `s.toml: the file has more than 1048576 bytes`},
+	{"deep", "\nx = [[[[[[[[[]]]]]]]]]\n", `s.toml:2: nested deeper than 8`},
+	{"deep key", "a.b.c.d.e.f.g.h.i = 1\n", `s.toml:1: nested deeper than 8`},
+	{"no value", "[interface]\nmtu =\n", `s.toml:2: interface.mtu: not valid TOML: expected value but found '\n' instead`},
+	{"key twice", "[interface]\nmtu = 1400\n\nmtu = 1500\n", `s.toml:4: interface.mtu: the key is in this section already`},
+	{"secret twice", "[interface]\nprivate_key = '$0'\nprivate_key = '$0'\n", `s.toml:3: interface.private_key: the key is in this section already`},
+	{"part of a key twice", "interface.name = 'a'\ninterface = 3\n", `s.toml:2: interface: the key is in this section already`},
+	{"section twice", "[order]\n[paths]\n\n[order]\n", `s.toml:4: not valid TOML: Key 'order' has already been defined.`},
+	{"open string", "[interface]\nname = \"abc\nmtu = 1400\n", `s.toml:2: interface.name: not valid TOML: strings cannot contain newlines`},
+	{"open string at the end", "[interface]\n\nname = \"abc", `s.toml:3: interface.name: not valid TOML: unexpected EOF; expected '"'`},
+	{"open header", "\n[interface\nname = 'x'\n", `s.toml:2: not valid TOML: expected '.' or ']' to end table name, but got '\n' instead`},
+	{"secret without quotes", "[interface]\nprivate_key = $0\n", `s.toml:2: interface.private_key: not valid TOML: want a string in quotes on one line`},
+	{"secret as in wg", "[Interface]\nPrivateKey = $0\n", `s.toml:2: Interface: not valid TOML: want a string in quotes on one line`},
+	{"secret without key", "[interface]\n$0\n", `s.toml:2: interface: not valid TOML: want a string in quotes on one line`},
+}
+
+func TestFaults(t *testing.T) {
+	for _, f := range faulty {
+		t.Run(f.name, func(t *testing.T) {
+			cfg, err := Parse("s.toml", []byte(withKeys(f.doc)))
+			if err == nil {
+				t.Fatalf("accepted: %+v", cfg)
+			}
+			want := strings.ReplaceAll(f.want, "\n", "?")
+			if err.Error() != want {
+				t.Errorf("got  %s\nwant %s", err, want)
+			}
+			var typed *Error
+			if !errors.As(err, &typed) || typed.File != "s.toml" {
+				t.Errorf("%#v is not an *Error for the file", err)
+			}
+		})
+	}
+}
+
+// TestFaultsWithOtherLineEnds moves every fault down by a byte order mark, three
+// lines and carriage returns.
+func TestFaultsWithOtherLineEnds(t *testing.T) {
+	for _, f := range faulty {
+		doc := withKeys(f.doc)
+		if strings.HasPrefix(f.name, "UTF-16") || f.name == "too long" || strings.Contains(f.want, "not valid TOML") || strings.Contains(doc, `"""`) {
+			continue // the text of the fault depends on the line end
+		}
+		_, plain := Parse("s.toml", []byte("# 1\n# 2\n# 3\n"+doc))
+		_, moved := Parse("s.toml", []byte("\ufeff# 1\r\n# 2\r\n# 3\r\n"+strings.ReplaceAll(doc, "\n", "\r\n")))
+		if plain == nil || moved == nil || plain.Error() != moved.Error() {
+			t.Errorf("%s:\n%v\n%v", f.name, plain, moved)
+			continue
+		}
+		var before, after *Error
+		_, err := Parse("s.toml", []byte(doc))
+		if !errors.As(err, &before) || !errors.As(moved, &after) {
+			t.Fatalf("%s: %v, %v", f.name, err, moved)
+		}
+		if missing := strings.Contains(before.Msg, "is missing;") && before.Line == 1; after.Line != before.Line+3 && !missing {
+			t.Errorf("%s: line %d, want %d", f.name, after.Line, before.Line+3)
+		}
+	}
+}
+
+// TestFaultOrderIsFixed guards against the order of a map showing.
+func TestFaultOrderIsFixed(t *testing.T) {
+	doc := "[interface]\n"
+	for _, k := range []string{"zz", "yy", "xx", "ww", "vv", "uu", "tt", "ss", "rr", "qq"} {
+		doc += k + " = 1\n"
+	}
+	for range 50 {
+		_, err := Parse("s.toml", []byte(doc))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:2: interface.zz: ") {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestErrorIsOneLine(t *testing.T) {
+	e := &Error{File: "a\nb\x1b[2J", Line: 3, Key: "k\r", Msg: "m\u2028n"}
+	if got, want := e.Error(), "a?b?[2J:3: k?: m?n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	long := strings.Repeat("é", 40)
+	if got := clipped("x" + long); got != "x"+strings.Repeat("é", 31)+"..." {
+		t.Errorf("cut inside a character: %q", got)
+	}
+}

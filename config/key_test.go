@@ -1,0 +1,186 @@
+package config
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// wgPairs are private keys and what `wg pubkey` of wireguard-tools prints for them.
+// The last three are not clamped.
+var wgPairs = []struct{ private, public string }{
+	{"mEPwuDctPraZMuIwH6mC0oaasrbFEEOM1nxDJsqSN1I=", "SQwUzzyQ5HZ2U6nZDllkgrAIn0/7NBldIx2kFz3J1kA="},
+	{"oNuAOweTlKWCQmMmmZhfflH6jtFEOn5y1RvtwoYGX1Y=", "+jx2JIAWlwMonML838aITcfc0Ff/m/EzKXaP65i7LgU="},
+	{"sFviXohxV61CGW2d2MOM7611yQcD1HG2mQQjJGS6hX0=", "rlkVLYLpFcRX2tzTB8VO/GxfwwRt445pxZfGIqAsdAg="},
+	{"//////////////////////////////////////////8=", "hHwNLDdSNPNl5mCVUYejc1oPdhPRYJ06ak2MU66qWiI="},
+	{"AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=", "pOCSkrZRwni5dyxWn1+puxPZBrRqtoyd+dwrRAn4ogk="},
+	{"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "L+V9o0fNYkMVKNqsX7spBzD/9oSvxM/C7ZCZX1jLO3Q="},
+}
+
+func TestPublicIsThatOfWg(t *testing.T) {
+	for _, pair := range wgPairs {
+		raw, err := ParseKey(pair.private)
+		if err != nil {
+			t.Fatalf("%s: %v", pair.private, err)
+		}
+		private := NewSecret(raw)
+		if got := private.Reveal(); got != pair.private {
+			t.Errorf("Reveal() = %s, want %s", got, pair.private)
+		}
+		public, err := private.Public()
+		if err != nil || public.String() != pair.public {
+			t.Errorf("Public() of %s = %v, %v; want %s", pair.private, public, err, pair.public)
+		}
+	}
+}
+
+func TestParseKeyRefuses(t *testing.T) {
+	good := wgPairs[0].public
+	for _, bad := range []string{
+		"", "=", good[:43], good + "=", good + "\n", " " + good[1:], good[:43] + "A",
+		strings.Repeat("A", 42) + "\n=", strings.Repeat("A", 40) + "\n\n\n=",
+		strings.Repeat("A", 42) + "==", // 31 bytes
+		strings.Repeat("A", 42) + "B=", // a bit behind the last byte
+		strings.Repeat("-", 43) + "=",  // the alphabet of URLs
+		"SQwUzzyQ5HZ2U6nZDllkgrAIn0/7NBldIx2kFz3J1k\x00=",
+	} {
+		if k, err := ParseKey(bad); err == nil || !k.IsZero() {
+			t.Errorf("ParseKey(%q) = %v, %v; want a zero key and an error", bad, k, err)
+		} else if len(bad) > 40 && strings.Contains(err.Error(), bad[:20]) {
+			t.Errorf("the error repeats the key: %v", err)
+		}
+	}
+}
+
+func TestKeyRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := Key(rapid.SliceOfN(rapid.Byte(), keyBytes, keyBytes).Draw(t, "key"))
+		got, err := ParseKey(k.String())
+		if err != nil || got != k {
+			t.Fatalf("ParseKey(%s) = %v, %v", k, got, err)
+		}
+	})
+}
+
+// TestParseKeyTwin compares the parser with decoding and encoding again, which
+// accepts exactly the texts that encode some key.
+func TestParseKeyTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(Key{1, 2, 3}.String())
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
+			text[at] = rapid.SampledFrom([]byte("AB/+=-_ \n\x80")).Draw(t, "byte")
+		}
+		raw, err := base64.StdEncoding.DecodeString(string(text))
+		want := err == nil && len(raw) == keyBytes && base64.StdEncoding.EncodeToString(raw) == string(text)
+		if _, err := ParseKey(string(text)); (err == nil) != want {
+			t.Fatalf("ParseKey(%q): %v, want accepted %v", text, err, want)
+		}
+	})
+}
+
+func TestGeneratePrivateIsClampedAndFresh(t *testing.T) {
+	seen := map[[keyBytes]byte]bool{}
+	for range 64 {
+		s, err := GeneratePrivate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := s.Bytes()
+		if b[0]&7 != 0 || b[31]&0x80 != 0 || b[31]&0x40 == 0 {
+			t.Fatalf("not clamped: %x", b)
+		}
+		if seen[b] {
+			t.Fatal("the same key twice")
+		}
+		seen[b] = true
+	}
+}
+
+func TestGeneratePresharedUsesAllBits(t *testing.T) {
+	var some [keyBytes]byte
+	for range 64 {
+		s, err := GeneratePreshared()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range s.Bytes() {
+			some[i] |= b
+		}
+	}
+	if !bytes.Equal(some[:], bytes.Repeat([]byte{0xff}, keyBytes)) {
+		t.Fatalf("bits that are never set: %x", some)
+	}
+}
+
+func TestSecretIsHidden(t *testing.T) {
+	raw := Key{150, 151, 152, 153, 154, 155}
+	s := NewSecret(raw)
+	holder := struct {
+		Secret Secret
+		Ptr    *Secret
+		List   []Secret
+		inner  Secret
+	}{s, &s, []Secret{s}, s}
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%08b", "%p", "%c"} {
+		if got := fmt.Sprintf(verb, s); got != hidden && verb != "%p" {
+			t.Errorf("%s prints %q", verb, got)
+		}
+		fmt.Fprintf(&out, verb, holder)
+		fmt.Fprintf(&out, verb, &holder.Secret)
+	}
+	text, err := json.Marshal(map[string]any{"a": holder, "b": &s, "c": []Secret{s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(text)
+	out.WriteString(s.String() + s.GoString())
+	for _, form := range []string{raw.String()[:8], fmt.Sprintf("%x", raw[:4]), fmt.Sprintf("%X", raw[:4]),
+		fmt.Sprint(raw[0]) + " " + fmt.Sprint(raw[1]), fmt.Sprintf("0x%x, 0x%x", raw[0], raw[1]), string(raw[:4])} {
+		if strings.Contains(out.String(), form) {
+			t.Errorf("%q shows in %s", form, out.String())
+		}
+	}
+}
+
+func TestSecretEqual(t *testing.T) {
+	a, b, other := NewSecret(Key{1}), NewSecret(Key{1}), NewSecret(Key{2})
+	if !a.Equal(b) || a.Equal(other) || a.Equal(Secret{}) || !NewSecret(Key{}).Equal(Secret{}) {
+		t.Error("Equal does not compare the bytes")
+	}
+	if a.IsZero() || !NewSecret(Key{}).IsZero() || (Secret{}).Bytes() != (Key{}) {
+		t.Error("IsZero does not compare the bytes")
+	}
+	key := Key{1}
+	kept := NewSecret(key)
+	key[0] = 9
+	if kept.Bytes() != (Key{1}) {
+		t.Error("the secret shares its bytes with the caller")
+	}
+}
+
+func TestSecretAgrees(t *testing.T) {
+	s, err := GeneratePrivate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _ := ParseKey(wgPairs[0].public)
+	if !s.agrees(public) {
+		t.Error("an ordinary key is refused")
+	}
+	// RFC 7748 section 6.1; the points of order 1, 2 and 8.
+	for _, low := range []Key{{}, {1}, {
+		0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4, 0x6a,
+		0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49, 0xb8, 0x00,
+	}} {
+		if s.agrees(low) {
+			t.Errorf("the point %x of small order is accepted", low)
+		}
+	}
+}

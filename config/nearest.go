@@ -1,0 +1,56 @@
+package config
+
+import "strings"
+
+// comparedBytes bounds the work on one unknown key; no known key is longer than a
+// third of it.
+const comparedBytes = 64
+
+// nearest is the known key that needs the fewest edits to become key, the first
+// of them on a tie. known is not empty.
+func nearest(key string, known []string) string {
+	key = plain(key)
+	best, bestEdits := known[0], edits(key, plain(known[0]))
+	for _, candidate := range known[1:] {
+		if n := edits(key, plain(candidate)); n < bestEdits {
+			best, bestEdits = candidate, n
+		}
+	}
+	return best
+}
+
+// plain drops what people write differently in the same key, so that PrivateKey
+// of a WireGuard file is private_key.
+func plain(key string) string {
+	if len(key) > comparedBytes {
+		key = key[:comparedBytes]
+	}
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
+}
+
+// edits is the Levenshtein distance in bytes, with the exchange of two neighbours
+// as one edit (Damerau's optimal string alignment).
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differs(a[i-1], b[j-1]))
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+func differs(a, b byte) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,57 @@
+package config
+
+// Load reads, parses and validates a file. The file and the key files that it
+// names must be regular files that only their owner may read and write. Every
+// error is an [*Error].
+func Load(file string) (*Config, error) {
+	data, err := readPrivate(file, maxFileBytes)
+	if err != nil {
+		return nil, &Error{File: file, Msg: err.Error(), cause: err}
+	}
+	return Parse(file, data)
+}
+
+// Parse parses and validates the content of a file. The name gives the interface
+// its name if the content does not, and key files are looked up beside it and
+// checked as Load does. Every error is an [*Error].
+//
+// Of several faults the first in the file is reported. What is wrong by itself
+// comes before what is missing or contradicts something else.
+func Parse(file string, data []byte) (*Config, error) {
+	root, err := decode(file, data)
+	if err != nil {
+		return nil, err
+	}
+	root.checkKeys()
+	cfg := &Config{File: file}
+	d := draft{
+		cfg:   cfg,
+		iface: root.section("interface"),
+		paths: root.section("paths"),
+		peers: root.sections("peer", maxPeers),
+	}
+	cfg.Interface = d.readInterface()
+	cfg.Paths = d.readPaths()
+	cfg.Transport.Cipher = root.section("transport").oneOf("cipher", DefaultCipher,
+		"auto", "aes-256-gcm", "aes-128-gcm", "chacha20-poly1305")
+	cfg.Order.UDP = root.section("order").oneOf("udp", DefaultUDP, "ordered", "unordered")
+	cfg.Order.HoldMax = DefaultHoldMax
+	for _, s := range d.peers {
+		cfg.Peers = append(cfg.Peers, readPeer(s))
+	}
+	if err := root.doc.first(); err != nil {
+		return nil, err
+	}
+	d.checkWhole()
+	if err := root.doc.first(); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// draft is a configuration while it is read, with the sections it came from.
+type draft struct {
+	cfg          *Config
+	iface, paths section
+	peers        []section // as long as cfg.Peers once they are read
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// maxKeyFileBytes is far more than a key and its line end take.
+const maxKeyFileBytes = 1024
+
+// publicKey reads a required public key.
+func (s section) publicKey(key string) Key {
+	text := s.text(key, "")
+	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
+		return Key{} // missing is the whole file's matter, and a wrong type is noted
+	}
+	k, err := ParseKey(text)
+	switch {
+	case err != nil:
+		s.fail(key, "%v", err)
+	case k.IsZero():
+		s.fail(key, "the key is all zeros")
+	}
+	return k
+}
+
+// secret reads a secret that stands under key itself or in the file that key_file
+// names; without either it is zero. Its faults never repeat what was read.
+func (s section) secret(key string) Secret {
+	fileKey := key + "_file"
+	switch {
+	case s.has(key) && s.has(fileKey):
+		later := key
+		if s.off(fileKey) > s.off(key) {
+			later = fileKey
+		}
+		s.fail(later, "give %s or %s, not both", key, fileKey)
+	case s.has(key):
+		return s.secretText(key, key, s.text(key, ""))
+	case s.has(fileKey):
+		return s.secretFile(key, fileKey)
+	}
+	return Secret{}
+}
+
+func (s section) secretFile(key, fileKey string) Secret {
+	name := s.text(fileKey, "")
+	if name == "" {
+		if kind(s.vals[fileKey]) == "a string" {
+			s.fail(fileKey, "want the path of a file")
+		}
+		return Secret{}
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(s.doc.file), name)
+	}
+	name = filepath.Clean(name)
+	data, err := readPrivate(name, maxKeyFileBytes)
+	if err != nil {
+		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, clipped(name)+": "+err.Error())
+		return Secret{}
+	}
+	return s.secretText(key, fileKey, strings.TrimRight(string(data), " \t\r\n"))
+}
+
+// secretText decodes a secret; at is the key that a fault is noted under.
+func (s section) secretText(key, at, text string) Secret {
+	if at == key && kind(s.vals[key]) != "a string" {
+		return Secret{} // noted already
+	}
+	k, err := ParseKey(text)
+	switch {
+	case err != nil:
+		s.fail(at, "%v", err)
+	case k.IsZero() && key == "private_key":
+		s.fail(at, "the key is all zeros")
+	}
+	return NewSecret(k)
+}

@@ -1,0 +1,66 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+	"unicode"
+)
+
+func readPeer(s section) Peer {
+	seconds := s.numberOr("persistent_keepalive", 0, maxKeepaliveSeconds, "off")
+	return Peer{
+		Name:                s.peerName("name"),
+		PublicKey:           s.publicKey("public_key"),
+		PresharedKey:        s.secret("preshared_key"),
+		Endpoints:           s.endpoints("endpoints"),
+		AllowedIPs:          s.allowedIPs("allowed_ips"),
+		PersistentKeepalive: time.Duration(seconds) * time.Second,
+	}
+}
+
+// peerName accepts what can stand in one line of a table.
+func (s section) peerName(key string) string {
+	name := s.text(key, "")
+	switch {
+	case len(name) > maxNameBytes:
+		s.fail(key, "a name has at most %d bytes", maxNameBytes)
+	case slices.ContainsFunc([]rune(name), func(r rune) bool { return !unicode.IsPrint(r) }):
+		s.fail(key, "a name has printable characters only")
+	case name == "" && s.has(key) && kind(s.vals[key]) == "a string":
+		s.fail(key, "must not be empty; leave the key out instead")
+	}
+	return name
+}
+
+func (s section) endpoints(key string) []Endpoint {
+	var endpoints []Endpoint
+	for _, it := range s.items(key, maxEndpoints) {
+		e, err := parseEndpoint(it.text)
+		if err == nil && slices.Contains(endpoints, e) {
+			err = errors.New(quoted(it.text) + " is listed twice")
+		}
+		if err != nil {
+			s.failAt(it.off, key, "%v", err)
+			continue
+		}
+		endpoints = append(endpoints, e)
+	}
+	return endpoints
+}
+
+// allowedIPs masks host bits, as wg(8) does. It keeps its elements in line with
+// those of the file, for the check of duplicates over all peers.
+func (s section) allowedIPs(key string) []netip.Prefix {
+	var prefixes []netip.Prefix
+	for _, it := range s.items(key, maxAllowedIPs) {
+		prefix, err := parsePrefix(it.text)
+		if err != nil {
+			s.failAt(it.off, key, "%v", err)
+			continue
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes
+}

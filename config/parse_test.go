@@ -1,0 +1,162 @@
+package config
+
+import (
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func key(t *testing.T, text string) Key {
+	t.Helper()
+	k, err := ParseKey(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// everything has every key but those that name files.
+const everything = `
+[interface]
+name = "lab0"
+private_key = "$0"
+address = ["10.80.0.1/24", "fd00::1/64", "192.0.2.9"]
+listen_port = 4500
+mtu = 9000
+fwmark = 0xca6c
+table = 123
+
+[paths]
+source_ports = 64
+port_range = "40000-40063"
+local = ["192.0.2.1", "2001:db8::1", "fe80::1%eth0", "eth1.100"]
+policy = "spray"
+mtu = 1400
+
+[transport]
+cipher = "aes-128-gcm"
+
+[order]
+udp = "unordered"
+
+[[peer]]
+name = "left"
+public_key = "$1"
+preshared_key = "$psk"
+endpoints = ["198.51.100.1:51820", "[2001:DB8:0::7]:51820", "left.example.net:4500"]
+allowed_ips = ["10.80.0.2/32", "10.81.0.77/16", "fd00::2", "0.0.0.0/0"]
+persistent_keepalive = 25
+
+[[peer]]
+public_key = "$2"
+`
+
+func TestParseEverything(t *testing.T) {
+	got, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefixes := func(texts ...string) (ps []netip.Prefix) {
+		for _, text := range texts {
+			ps = append(ps, netip.MustParsePrefix(text))
+		}
+		return ps
+	}
+	want := &Config{
+		File: "/etc/srdtun/other.toml",
+		Interface: Interface{
+			Name: "lab0", PrivateKey: NewSecret(key(t, wgPairs[0].private)),
+			Address:    prefixes("10.80.0.1/24", "fd00::1/64", "192.0.2.9/32"),
+			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123},
+		},
+		Paths: Paths{
+			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "spray", PathMTU: 1400,
+			Local: []Local{
+				{Addr: netip.MustParseAddr("192.0.2.1")}, {Addr: netip.MustParseAddr("2001:db8::1")},
+				{Addr: netip.MustParseAddr("fe80::1%eth0")}, {Interface: "eth1.100"},
+			},
+		},
+		Transport: Transport{Cipher: "aes-128-gcm"},
+		Order:     Order{UDP: "unordered", HoldMax: 150 * time.Millisecond},
+		Peers: []Peer{{
+			Name: "left", PublicKey: key(t, wgPairs[1].public),
+			PresharedKey:        NewSecret(key(t, wgPairs[2].private)),
+			Endpoints:           []Endpoint{{"198.51.100.1", 51820}, {"2001:db8::7", 51820}, {"left.example.net", 4500}},
+			AllowedIPs:          prefixes("10.80.0.2/32", "10.81.0.0/16", "fd00::2/128", "0.0.0.0/0"),
+			PersistentKeepalive: 25 * time.Second,
+		}, {PublicKey: key(t, wgPairs[2].public)}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestParseDefaults(t *testing.T) {
+	got, err := Parse("/etc/srdtun/lab.toml", []byte(`interface.private_key = "`+wgPairs[0].private+`"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Config{
+		File: "/etc/srdtun/lab.toml",
+		Interface: Interface{
+			Name: "lab", PrivateKey: NewSecret(key(t, wgPairs[0].private)), ListenPort: 51820, MTU: 1500,
+		},
+		Paths:     Paths{SourcePorts: 32, Policy: "spray"},
+		Transport: Transport{Cipher: "auto"},
+		Order:     Order{UDP: "ordered", HoldMax: 150 * time.Millisecond},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestParseOtherSpellings holds what has two ways to be written.
+func TestParseOtherSpellings(t *testing.T) {
+	long := parsed(t, `
+[interface]
+private_key = "$0"
+address = ["10.0.0.1/24"]
+fwmark = 51820
+[paths]
+local = ["eth0"]
+[[peer]]
+public_key = "$1"
+endpoints = ["a.example:1"]
+allowed_ips = ["10.0.0.2/32"]
+[[peer]]
+public_key = "$2"
+persistent_keepalive = 0
+`)
+	short := parsed(t, "\ufeff"+`peer = [
+  { public_key = "$1", endpoints = "a.example:1", allowed_ips = "10.0.0.2" }, # one
+  { public_key = "$2", persistent_keepalive = "off" },
+]
+interface = { private_key = '$0', address = "10.0.0.1/24", table = "auto", fwmark = "0xCA6C" }
+"paths".'local' = "eth0"
+`)
+	if !reflect.DeepEqual(long, short) {
+		t.Errorf("long  %+v\nshort %+v", long, short)
+	}
+	crlf := parsed(t, "[interface]\r\nprivate_key = \"$0\"\r\nfwmark = \"off\"\r\ntable = \"off\"\r\n")
+	if crlf.Interface.FwMark != 0 || !crlf.Interface.Table.Off {
+		t.Errorf("got %+v", crlf.Interface)
+	}
+}
+
+// parsed reads a document in which $0 is a private key and $1 to $3 are public
+// keys of others.
+func parsed(t *testing.T, doc string) *Config {
+	t.Helper()
+	cfg, err := Parse("s.toml", []byte(withKeys(doc)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func withKeys(doc string) string {
+	return strings.NewReplacer("$0", wgPairs[0].private, "$own", wgPairs[0].public, "$1", wgPairs[1].public,
+		"$2", wgPairs[2].public, "$3", wgPairs[3].public, "$psk", wgPairs[2].private).Replace(doc)
+}

@@ -1,0 +1,124 @@
+package config
+
+import "slices"
+
+// schema is every key that a file may have, in the order of doc.go.
+var schema = []struct {
+	name string
+	keys []string
+}{
+	{"interface", []string{"name", "private_key", "private_key_file", "address", "listen_port", "mtu", "fwmark", "table"}},
+	{"paths", []string{"source_ports", "port_range", "local", "policy", "mtu"}},
+	{"transport", []string{"cipher"}},
+	{"order", []string{"udp"}},
+	{"peer", []string{"name", "public_key", "preshared_key", "preshared_key_file", "endpoints", "allowed_ips", "persistent_keepalive"}},
+}
+
+// header is how a section begins in a file.
+func header(name string) string {
+	if name == "peer" {
+		return "[[peer]]"
+	}
+	return "[" + name + "]"
+}
+
+// keysOf is what a section may hold; the document itself, named "", holds the
+// sections.
+func keysOf(name string) []string {
+	var names []string
+	for _, s := range schema {
+		if s.name == name {
+			return s.keys
+		}
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// checkKeys notes the first key that the section does not know. Later ones wait
+// until it is put right: the search for a known one takes its time.
+func (s section) checkKeys() {
+	known := keysOf(s.name)
+	first, found := "", false
+	for key := range s.vals { // in any order: the one that stands first is kept
+		if !slices.Contains(known, key) && (!found || s.off(key) < s.off(first)) {
+			first, found = key, true
+		}
+	}
+	if found {
+		s.failUnknown(first, known)
+	}
+}
+
+func (s section) failUnknown(key string, known []string) {
+	home, spelled := elsewhere(key, known)
+	switch {
+	case home != "" && kind(s.vals[key]) != "a table":
+		s.fail(key, "unknown key here; the nearest known key is %s in %s", spelled, header(home))
+	case s.name == "":
+		s.fail(key, "unknown section; the nearest known is %s", header(nearest(key, known)))
+	default:
+		s.fail(key, "unknown key; the nearest known key is %s", nearest(key, known))
+	}
+}
+
+// elsewhere finds the section that has a key which is not known here, and how it
+// is spelled there. A key that is only spelled differently here is at home.
+func elsewhere(key string, known []string) (home, spelled string) {
+	same := func(k string) bool { return plain(k) == plain(key) }
+	if slices.ContainsFunc(known, same) {
+		return "", ""
+	}
+	for _, other := range schema {
+		if i := slices.IndexFunc(other.keys, same); i >= 0 {
+			return other.name, other.keys[i]
+		}
+	}
+	return "", ""
+}
+
+// section gives one of the document's single tables.
+func (s section) section(name string) section {
+	part := section{doc: s.doc, name: name, at: s.at.key(name)}
+	switch v := s.vals[name].(type) {
+	case nil:
+	case map[string]any:
+		part.vals = v
+		part.checkKeys()
+	default:
+		s.fail(name, "want one table %s, not %s", header(name), kind(v))
+	}
+	return part
+}
+
+// sections gives the tables of an array of tables, written with [[name]] headers
+// or as an array of inline tables.
+func (s section) sections(name string, most int) []section {
+	var tables []map[string]any
+	switch v := s.vals[name].(type) {
+	case nil:
+	case []map[string]any:
+		tables = v
+	case []any:
+		for i, element := range v {
+			table, ok := element.(map[string]any)
+			if !ok {
+				s.failAt(s.at.key(name).item(i).off, name, "want tables %s, not %s", header(name), kind(element))
+				return nil
+			}
+			tables = append(tables, table)
+		}
+	default:
+		s.fail(name, "want tables %s, with two brackets, not %s", header(name), kind(v))
+	}
+	if len(tables) > most {
+		s.failAt(s.at.key(name).item(most).off, name, "more than %d of them", most)
+		return nil
+	}
+	parts := make([]section, len(tables))
+	for i, table := range tables {
+		parts[i] = section{doc: s.doc, name: name, vals: table, at: s.at.key(name).item(i)}
+		parts[i].checkKeys()
+	}
+	return parts
+}

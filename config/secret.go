@@ -1,0 +1,122 @@
+package config
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+	"io"
+)
+
+// hidden stands for a secret wherever one is printed.
+const hidden = "(hidden)"
+
+// Secret is a private or preshared key of 32 bytes. Printing, formatting with any
+// verb and marshalling give "(hidden)"; only Reveal and Bytes give it away. The
+// zero value is "no secret". Secrets are compared with Equal.
+type Secret struct {
+	_ [0]func() // == would compare pointers
+
+	// Behind two pointers, nil for zeros: fmt does not call the methods of a value
+	// that it finds in an unexported field or prints with a wrong verb, and shows
+	// the bytes. It follows one pointer to them, but never a second one.
+	key **[keyBytes]byte
+}
+
+// NewSecret wraps 32 bytes. They are kept as they are: X25519 clamps a private
+// key whenever it is used, as wg does.
+func NewSecret(key [32]byte) Secret {
+	if key == [keyBytes]byte{} {
+		return Secret{}
+	}
+	p := &key
+	return Secret{key: &p}
+}
+
+// GeneratePrivate draws an X25519 private key, clamped as `wg genkey` does
+// (RFC 7748 section 5: three low bits clear, the top bit clear and the next set).
+func GeneratePrivate() (Secret, error) {
+	s, err := GeneratePreshared()
+	if err != nil {
+		return Secret{}, err
+	}
+	key := s.Bytes()
+	key[0] &= 248
+	key[31] = key[31]&127 | 64
+	return NewSecret(key), nil
+}
+
+// GeneratePreshared draws a preshared key: 32 random bytes, as `wg genpsk` does.
+func GeneratePreshared() (Secret, error) {
+	var key [keyBytes]byte
+	if _, err := rand.Read(key[:]); err != nil {
+		return Secret{}, fmt.Errorf("draw a key: %w", err)
+	}
+	return NewSecret(key), nil
+}
+
+// Public is the X25519 public key of a private key, as `wg pubkey` computes it.
+func (s Secret) Public() (Key, error) {
+	private, err := s.ecdh()
+	if err != nil {
+		return Key{}, fmt.Errorf("public key: %w", err)
+	}
+	return Key(private.PublicKey().Bytes()), nil
+}
+
+func (s Secret) ecdh() (*ecdh.PrivateKey, error) {
+	key := s.Bytes()
+	return ecdh.X25519().NewPrivateKey(key[:])
+}
+
+// agrees reports whether a key exchange with the public key gives a secret at
+// all. RFC 7748 section 6.1: for a point of small order the result is zero
+// whatever the private key is.
+func (s Secret) agrees(with Key) bool {
+	private, err := s.ecdh()
+	if err != nil {
+		return false
+	}
+	public, err := ecdh.X25519().NewPublicKey(with[:])
+	if err != nil {
+		return false
+	}
+	_, err = private.ECDH(public)
+	return err == nil
+}
+
+// Bytes is the secret itself.
+func (s Secret) Bytes() [32]byte {
+	if s.key == nil {
+		return [keyBytes]byte{}
+	}
+	return **s.key
+}
+
+// Equal compares two secrets in constant time.
+func (s Secret) Equal(other Secret) bool {
+	a, b := s.Bytes(), other.Bytes()
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// IsZero reports whether no secret is set.
+func (s Secret) IsZero() bool { return s.Equal(Secret{}) }
+
+// Reveal is the secret in base64, as wg(8) prints it. It is the only way to print
+// one.
+func (s Secret) Reveal() string { return Key(s.Bytes()).String() }
+
+// String hides the secret.
+func (s Secret) String() string { return hidden }
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return hidden }
+
+// Format hides the secret from every verb, %x and %d included.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// MarshalText hides the secret from text encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// MarshalJSON hides the secret from JSON.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }

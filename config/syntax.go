@@ -1,0 +1,150 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+// maxFileBytes bounds a configuration file. A peer takes 100 to 250 bytes, so that
+// maxPeers of them fit.
+const maxFileBytes = 1 << 20
+
+// decode checks the syntax of a document and gives its root.
+func decode(file string, data []byte) (section, error) {
+	if len(data) > maxFileBytes {
+		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", maxFileBytes)}
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff") // editors on Windows write it
+	doc := &document{file: file, lines: newLineIndex(text)}
+	if bad := firstInvalid(text); bad >= 0 {
+		doc.fail(bad, "", nil, "the file is not UTF-8 text")
+		return section{}, doc.first()
+	}
+	if bad := firstControl(text); bad >= 0 {
+		doc.fail(bad, "", nil, fmt.Sprintf("not valid TOML: the control character 0x%02x", text[bad]))
+		return section{}, doc.first()
+	}
+	found := locate(text)
+	if found.deep >= 0 {
+		doc.fail(found.deep, "", nil, fmt.Sprintf("nested deeper than %d", maxDepth))
+		return section{}, doc.first()
+	}
+	if found.twice.off >= 0 {
+		doc.fail(found.twice.off, found.twice.name, nil, "the key is in this section already")
+	}
+	vals, err := decodeTOML(text)
+	if err != nil {
+		doc.failSyntax(text, err)
+	}
+	return section{doc: doc, vals: vals, at: found.root}, doc.first()
+}
+
+// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
+func firstInvalid(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// firstControl is the offset of the first control character that TOML allows
+// nowhere, or -1: all but tabs and line ends. The decoder refuses them as well, but
+// names the line where the text that holds them begins.
+func firstControl(s string) int {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\t' || c == '\n':
+		case c == '\r' && strings.HasPrefix(s[i+1:], "\n"):
+		case c < ' ' || c == 0x7f:
+			return i
+		}
+	}
+	return -1
+}
+
+// decodeTOML keeps a panic of the decoder, which reports its own faults that way,
+// from ending a daemon that was asked to reload its file.
+func decodeTOML(text string) (vals map[string]any, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the TOML decoder cannot read this file")
+		}
+	}()
+	_, err = toml.Decode(text, &vals)
+	return vals, err
+}
+
+// failSyntax notes what the decoder says.
+func (d *document) failSyntax(text string, err error) {
+	var parse toml.ParseError
+	if !errors.As(err, &parse) {
+		d.fail(len(text), "", nil, redacted(err.Error()))
+		return
+	}
+	// The decoder counts one line too few for some faults at the end of a file,
+	// and its offset is right, so the line is taken from that. A fault inside a
+	// string over several lines is that of the line where the string begins.
+	off := min(max(parse.Position.Start, 0), len(text))
+	key, msg := withoutStray(parse.LastKey), redacted(parse.Message)
+	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {
+		msg = "want a string in quotes on one line"
+	}
+	d.fail(off, key, nil, "not valid TOML: "+msg)
+}
+
+// withoutStray drops the last part of a dotted key if no section knows it: it may
+// be a secret that stands on a line without its key.
+func withoutStray(key string) string {
+	dot := strings.LastIndexByte(key, '.')
+	for _, s := range schema {
+		if slices.Contains(s.keys, key[dot+1:]) {
+			return key
+		}
+	}
+	return key[:max(dot, 0)]
+}
+
+// textOf is the text of one line.
+func (d *document) textOf(text string, line int) string {
+	start, end := 0, len(text)
+	if line > 1 {
+		start = d.lines[line-2] + 1
+	}
+	if line <= len(d.lines) {
+		end = d.lines[line-1]
+	}
+	return text[start:end]
+}
+
+// keyLike is a key in base64 wherever it stands, and secretLike a part of one: a
+// run that is longer than any word of the decoder's messages.
+var (
+	keyLike    = regexp.MustCompile(`[A-Za-z0-9+/]{43}`)
+	secretLike = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
+)
+
+// holdsSecret tells a key or a line whose value no error may repeat.
+func holdsSecret(s string) bool {
+	p := plain(s)
+	return keyLike.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
+}
+
+// redacted hides what may be a secret; a number out of range is none.
+func redacted(msg string) string {
+	return secretLike.ReplaceAllStringFunc(msg, func(run string) string {
+		if allNumeric(run) {
+			return run
+		}
+		return hidden
+	})
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+//go:embed template.toml
+var templateText string
+
+var templateParsed = template.Must(template.New("init").Parse(templateText))
+
+// Template is a new configuration for an interface of that name: valid, commented,
+// with every key in it or described, and with a private key drawn for it. It has
+// no peers yet. The error is that of a name no interface can have, or of the
+// system's random source.
+func Template(name string) ([]byte, error) {
+	if err := checkIfname(name); err != nil {
+		return nil, err
+	}
+	private, err := GeneratePrivate()
+	if err != nil {
+		return nil, err
+	}
+	public, err := private.Public()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = templateParsed.Execute(&b, map[string]any{
+		"Name":        tomlString(name),
+		"Private":     private.Reveal(),
+		"Public":      public,
+		"ListenPort":  DefaultListenPort,
+		"MTU":         DefaultMTU,
+		"SourcePorts": DefaultSourcePorts,
+		"MinMTU":      minMTU,
+		"MaxMTU":      maxMTU,
+		"MaxPorts":    maxSourcePorts,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fill in the template: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// tomlString writes a name as a TOML literal string, which has no escapes, unless
+// the name has the quote that ends one. No interface name has control characters.
+func tomlString(name string) string {
+	if !strings.Contains(name, "'") {
+		return "'" + name + "'"
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+}
