@@ -1,0 +1,157 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// ErrNotRunning means that no live daemon has the interface's name.
+	ErrNotRunning = errors.New("not running")
+	// ErrPermission means that there is one, and that it, or the mode of its
+	// socket, refuses the caller.
+	ErrPermission = errors.New("permission denied")
+)
+
+// clientTimeout bounds a client's connection. It is above the server's own
+// limit, so that a busy server answers first.
+const clientTimeout = 2 * connTimeout
+
+// exitPoll is how often a wait for the daemon's end looks at its context.
+const exitPoll = 50 * time.Millisecond
+
+// Client is a connection to one daemon. It is good for a few requests in quick
+// succession, not for keeping: the daemon ends it after some seconds. Not for
+// concurrent use.
+type Client struct {
+	name string
+	conn *net.UnixConn
+	r    *bufio.Reader
+}
+
+// Dial connects to the daemon of interface name. The error is ErrNotRunning or
+// ErrPermission, or says what else is wrong.
+func Dial(name string) (*Client, error) {
+	path, err := rundir.Path(name, rundir.Socket)
+	if err != nil {
+		return nil, err
+	}
+	c, err := net.DialTimeout("unix", path, clientTimeout)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
+		return nil, fmt.Errorf("%s is %w", name, ErrNotRunning)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%s: %w", path, ErrPermission)
+	case err != nil:
+		return nil, err
+	}
+	conn := c.(*net.UnixConn)
+	if err := conn.SetDeadline(time.Now().Add(clientTimeout)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &Client{name: name, conn: conn, r: bufio.NewReader(conn)}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Show asks for the state of the interface.
+func (c *Client) Show() (*Status, error) {
+	r, err := c.call(opShow)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == nil {
+		return nil, fmt.Errorf("%s: reply has no status", c.name)
+	}
+	return r.Status, nil
+}
+
+// Version asks for the version of the running daemon.
+func (c *Client) Version() (string, error) {
+	r, err := c.call(opVersion)
+	return r.Version, err
+}
+
+// Down ends the daemon and waits until its process is gone, or ctx ends.
+func (c *Client) Down(ctx context.Context) error {
+	cred, err := peerCredentials(c.conn)
+	if err != nil {
+		return err
+	}
+	// The handle is taken while the process is surely alive: by number alone a
+	// later process could be mistaken for it.
+	pidfd, err := unix.PidfdOpen(cred.pid, 0)
+	if err != nil {
+		pidfd = -1
+	} else {
+		defer unix.Close(pidfd)
+	}
+	if _, err := c.call(opDown); err != nil {
+		return err
+	}
+	if pidfd < 0 {
+		return nil // a daemon of another pid namespace: its end cannot be seen
+	}
+	return waitExit(ctx, pidfd)
+}
+
+// waitExit waits for the end of a process: its pidfd becomes readable,
+// pidfd_open(2).
+func waitExit(ctx context.Context, pidfd int) error {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(fds, int(exitPoll/time.Millisecond))
+		switch {
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return os.NewSyscallError("poll", err)
+		case n > 0:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("waiting for the daemon to end: %w", ctx.Err())
+		}
+	}
+}
+
+func (c *Client) call(op string) (reply, error) {
+	line, err := json.Marshal(request{Op: op})
+	if err != nil {
+		return reply{}, err
+	}
+	// A daemon that refuses the caller answers and closes without reading, so
+	// a failed write may still be followed by a reply worth reading.
+	_, writeErr := c.conn.Write(append(line, '\n'))
+	line, err = readLine(c.r, maxReply)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
+		return reply{}, fmt.Errorf("%s: the daemon ended during the request", c.name)
+	case err != nil:
+		return reply{}, fmt.Errorf("%s: %w", c.name, errors.Join(err, writeErr))
+	}
+	return c.parse(line)
+}
+
+func (c *Client) parse(line []byte) (reply, error) {
+	var r reply
+	if err := json.Unmarshal(line, &r); err != nil {
+		return reply{}, fmt.Errorf("%s: reply is not understood: %w", c.name, err)
+	}
+	switch {
+	case r.Denied:
+		return reply{}, fmt.Errorf("%s: %w: %s", c.name, ErrPermission, r.Error)
+	case r.Error != "":
+		return reply{}, fmt.Errorf("%s: %s", c.name, r.Error)
+	}
+	return r, nil
+}

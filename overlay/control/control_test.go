@@ -1,0 +1,399 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recorder is a handler whose state is fixed and which notes that it was ended.
+type recorder struct {
+	status Status
+	once   sync.Once
+	down   chan struct{}
+}
+
+func (r *recorder) Show() Status { return r.status }
+func (r *recorder) Down()        { r.once.Do(func() { close(r.down) }) }
+
+func newRecorder() *recorder {
+	return &recorder{status: filled(), down: make(chan struct{})}
+}
+
+// filled is a status in which no field has its zero value.
+func filled() Status {
+	var st Status
+	fill(reflect.ValueOf(&st).Elem(), new(int64))
+	return st
+}
+
+func fill(v reflect.Value, n *int64) {
+	*n++
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n)
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]uint64{"reason": uint64(*n)}))
+	case reflect.String:
+		v.SetString(strings.Repeat("s", int(*n%7)+1))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(*n)
+	default:
+		v.SetUint(uint64(*n))
+	}
+}
+
+// runDir gives the test a run directory that other users can reach.
+func runDir(t *testing.T) string {
+	t.Helper()
+	base := t.TempDir()
+	for d := base; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(base, "run")
+	t.Setenv(rundir.Env, dir)
+	return dir
+}
+
+// start serves name until the test ends.
+func start(t *testing.T, name string, h Handler) *Server {
+	t.Helper()
+	s, err := Listen(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, h) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+func dial(t *testing.T, name string) *Client {
+	t.Helper()
+	c, err := Dial(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestShowCarriesEveryField(t *testing.T) {
+	runDir(t)
+	h := newRecorder()
+	start(t, "srd0", h)
+	c := dial(t, "srd0")
+	got, err := c.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := h.status
+	want.Version = Version
+	if !reflect.DeepEqual(*got, want) {
+		t.Errorf("Show() = %+v\nwant %+v", *got, want)
+	}
+	// The same connection serves another request.
+	if v, err := c.Version(); err != nil || v != Version {
+		t.Errorf("Version() = %q, %v; want %q", v, err, Version)
+	}
+}
+
+func TestNothingIsNull(t *testing.T) {
+	dir := runDir(t)
+	start(t, "srd0", &recorder{status: Status{Peers: []Peer{{}}}})
+	start(t, "srd1", &recorder{})
+	for _, name := range []string{"srd0", "srd1"} {
+		c, err := net.Dial("unix", filepath.Join(dir, name+".sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte(`{"op":"show"}` + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil || !strings.Contains(line, `"status"`) || strings.Contains(line, "null") {
+			t.Errorf("%s: reply %s, %v; want a status without null", name, line, err)
+		}
+	}
+}
+
+func TestDialWithoutDaemon(t *testing.T) {
+	dir := runDir(t)
+	if _, err := Dial("srd0"); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Dial without a socket: %v, want ErrNotRunning", err)
+	}
+	leaveStale(t, dir, "srd0")
+	if _, err := Dial("srd0"); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Dial of a stale socket: %v, want ErrNotRunning", err)
+	}
+	if _, err := Dial("../srd0"); err == nil || errors.Is(err, ErrNotRunning) {
+		t.Errorf("Dial of a path: %v, want another error", err)
+	}
+}
+
+// leaveStale makes the files that a killed daemon leaves behind.
+func leaveStale(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name+".sock"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	if err := os.WriteFile(filepath.Join(dir, name+".lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".sock.new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStaleSocketIsReplaced(t *testing.T) {
+	dir := runDir(t)
+	leaveStale(t, dir, "srd0")
+	t.Run("serve", func(t *testing.T) {
+		start(t, "srd0", newRecorder())
+		if _, err := dial(t, "srd0").Show(); err != nil {
+			t.Error(err)
+		}
+		st, err := os.Stat(filepath.Join(dir, "srd0.sock"))
+		if err != nil || st.Mode().Perm() != 0o660 {
+			t.Errorf("socket mode %v, %v; want 0660", st.Mode(), err)
+		}
+	})
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind after the end: %v, %v", left, err)
+	}
+}
+
+func TestSecondDaemonIsRefused(t *testing.T) {
+	runDir(t)
+	start(t, "srd0", newRecorder())
+	if s, err := Listen("srd0"); !errors.Is(err, ErrAlreadyRunning) {
+		t.Fatalf("Listen = %v, %v; want ErrAlreadyRunning", s, err)
+	}
+	// The loser must not have taken the winner's socket away.
+	if _, err := dial(t, "srd0").Show(); err != nil {
+		t.Error(err)
+	}
+	start(t, "srd1", newRecorder())
+}
+
+func TestOneOfManyStartersWins(t *testing.T) {
+	runDir(t)
+	for range 20 {
+		const starters = 8
+		results := make(chan *Server, starters)
+		for range starters {
+			go func() {
+				s, err := Listen("srd0")
+				if err != nil && !errors.Is(err, ErrAlreadyRunning) {
+					t.Errorf("Listen: %v", err)
+				}
+				results <- s
+			}()
+		}
+		var winners []*Server
+		for range starters {
+			if s := <-results; s != nil {
+				winners = append(winners, s)
+			}
+		}
+		if len(winners) != 1 {
+			t.Fatalf("%d daemons have the name, want 1", len(winners))
+		}
+		if err := winners[0].Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDownReachesTheHandler(t *testing.T) {
+	runDir(t)
+	h := newRecorder()
+	start(t, "srd0", h)
+	// The server is this very process, so the wait for its end is not part of
+	// this test: the context has ended before it begins.
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := dial(t, "srd0").Down(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Down = %v, want the context's end", err)
+	}
+	<-h.down
+}
+
+func TestBadRequests(t *testing.T) {
+	dir := runDir(t)
+	start(t, "srd0", newRecorder())
+	for _, tt := range []struct{ send, want string }{
+		{"{}\n", "is not known"},
+		{`{"op":"reboot"}` + "\n", `"reboot\" is not known`},
+		{"\n", "not understood"},
+		{"hello\n", "not understood"},
+		{`{"op":"show","all":1}` + "\n", `unknown field`},
+		{`{"op":"show"} {}` + "\n", "more than one value"},
+		{strings.Repeat(" ", maxRequest) + "\n", "longer than 4096"},
+	} {
+		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte(tt.send)); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil || !strings.Contains(line, tt.want) {
+			t.Errorf("request %.40q: reply %q, %v; want %q in it", tt.send, line, err, tt.want)
+		}
+		c.Close()
+	}
+}
+
+func TestMoreClientsThanSlots(t *testing.T) {
+	dir := runDir(t)
+	start(t, "srd0", newRecorder())
+	var idle []net.Conn
+	for range maxConns {
+		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle = append(idle, c)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		c, err := Dial("srd0")
+		if err == nil {
+			_, err = c.Show()
+			c.Close()
+		}
+		answered <- err
+	}()
+	for _, c := range idle {
+		c.Close()
+	}
+	if err := <-answered; err != nil {
+		t.Errorf("the client that had to wait: %v", err)
+	}
+}
+
+// as runs f on a thread of its own with the given identity. The thread is not
+// given back: it ends with the goroutine.
+func as(uid, gid int, groups []uint32, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		var first unsafe.Pointer
+		if len(groups) > 0 {
+			first = unsafe.Pointer(&groups[0])
+		}
+		// The raw calls change this thread only, unlike those of package syscall.
+		for _, call := range [][4]uintptr{
+			{unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0},
+			{unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)},
+			{unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)},
+		} {
+			if _, _, errno := unix.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
+				panic(errno)
+			}
+		}
+		f()
+	}()
+	<-done
+}
+
+func TestWhoIsServed(t *testing.T) {
+	dir := runDir(t)
+	start(t, "srd0", newRecorder())
+	socket := filepath.Join(dir, "srd0.sock")
+	const nobody, group = 65534, 12345
+	show := func() error {
+		c, err := Dial("srd0")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = c.Show()
+		return err
+	}
+	as(nobody, nobody, nil, func() {
+		if err := show(); !errors.Is(err, ErrPermission) {
+			t.Errorf("a stranger, by the socket's mode: %v, want ErrPermission", err)
+		}
+	})
+	if err := os.Chown(socket, 0, group); err != nil {
+		t.Fatal(err)
+	}
+	as(nobody, nobody, []uint32{7, group, 9}, func() {
+		if err := show(); err != nil {
+			t.Errorf("a member of the socket's group: %v", err)
+		}
+	})
+	as(nobody, group, nil, func() {
+		if err := show(); err != nil {
+			t.Errorf("a process whose own group is the socket's: %v", err)
+		}
+	})
+	// The mode alone must not be what keeps strangers out.
+	if err := os.Chmod(socket, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	as(nobody, nobody, []uint32{7, 9}, func() {
+		if err := show(); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "user 65534") {
+			t.Errorf("a stranger, by the credentials: %v, want ErrPermission", err)
+		}
+	})
+}
+
+func FuzzParseRequest(f *testing.F) {
+	f.Add([]byte(`{"op":"show"}`))
+	f.Add([]byte(`{"op":"down"}{}`))
+	f.Add([]byte(`{"op":1}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		req, err := parseRequest(line)
+		known := req.Op == opShow || req.Op == opDown || req.Op == opVersion
+		if (err == nil) != known {
+			t.Errorf("parseRequest(%q) = %+v, %v", line, req, err)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxGroups bounds the supplementary groups read of one peer: NGROUPS_MAX,
+// credentials(7).
+const maxGroups = 65536
+
+// credentials are those of the process at the other end when it connected, and
+// for a client, of the daemon when it began to listen (unix(7), SO_PEERCRED).
+type credentials struct {
+	pid    int
+	uid    uint32
+	groups []uint32
+}
+
+// peerCredentials asks the kernel who is at the other end of c.
+func peerCredentials(c *net.UnixConn) (credentials, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return credentials{}, err
+	}
+	var cred credentials
+	var inner error
+	err = raw.Control(func(fd uintptr) {
+		var u *unix.Ucred
+		if u, inner = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); inner != nil {
+			return
+		}
+		cred.pid, cred.uid = int(u.Pid), u.Uid
+		cred.groups, inner = peerGroups(int(fd))
+		cred.groups = append(cred.groups, u.Gid)
+	})
+	return cred, errors.Join(err, inner)
+}
+
+// peerGroups reads SO_PEERGROUPS (socket(7)). The first call, with no room,
+// fails with ERANGE and tells the length.
+func peerGroups(fd int) ([]uint32, error) {
+	groups := make([]uint32, 0)
+	for size := 0; size <= maxGroups*4; {
+		groups = make([]uint32, size/4+1)
+		n := uint32(size)
+		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_PEERGROUPS,
+			uintptr(unsafe.Pointer(&groups[0])), uintptr(unsafe.Pointer(&n)), 0)
+		switch {
+		case errno == 0:
+			return groups[:n/4], nil
+		case errno != unix.ERANGE || int(n) <= size:
+			return nil, os.NewSyscallError("getsockopt SO_PEERGROUPS", errno)
+		}
+		size = int(n)
+	}
+	return nil, errors.New("getsockopt SO_PEERGROUPS: too many groups")
+}
+
+// guard decides who is served: root, the daemon's own user, and members of the
+// group that owns the socket.
+type guard struct {
+	uid   uint32
+	group uint32
+}
+
+func newGuard(socket string) (guard, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(socket, &st); err != nil {
+		return guard{}, &os.PathError{Op: "stat", Path: socket, Err: err}
+	}
+	return guard{uid: uint32(os.Geteuid()), group: st.Gid}, nil
+}
+
+func (g guard) check(c credentials) error {
+	if c.uid == 0 || c.uid == g.uid || slices.Contains(c.groups, g.group) {
+		return nil
+	}
+	return fmt.Errorf("user %d may not control this interface", c.uid)
+}

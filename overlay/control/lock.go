@@ -1,0 +1,74 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
+)
+
+// ErrAlreadyRunning means that another live process has the interface's name.
+var ErrAlreadyRunning = errors.New("already running")
+
+// lockTries bounds the attempts at a lock file that others keep replacing; each
+// is caused by a daemon that ends in the very moment between open and flock.
+const lockTries = 100
+
+// A process that was killed holds its lock until the kernel has taken it apart, a
+// few milliseconds later. lockWait is for how long a held lock is tried again,
+// every lockPause.
+const (
+	lockWait  = 500 * time.Millisecond
+	lockPause = 20 * time.Millisecond
+)
+
+// lock is the interface's lock file, held. It makes "is one running?" a
+// question to the kernel and not to a file that may be stale.
+type lock struct{ file *os.File }
+
+// takeLock locks the name, or fails with ErrAlreadyRunning.
+func takeLock(name string) (*lock, error) {
+	path, err := rundir.Path(name, rundir.Lock)
+	if err != nil {
+		return nil, err
+	}
+	patient := time.Now().Add(lockWait)
+	for range lockTries {
+		f, err := rundir.Create(path, 0, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			f.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(patient) {
+				time.Sleep(lockPause)
+				continue
+			}
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				return nil, fmt.Errorf("%s is %w", name, ErrAlreadyRunning)
+			}
+			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+		}
+		if sameFile(f, path) {
+			return &lock{file: f}, nil
+		}
+		// The holder removed the file after it was opened here. A lock on a
+		// file that nobody else can find excludes nobody.
+		f.Close()
+	}
+	return nil, fmt.Errorf("%s: the lock file keeps changing", path)
+}
+
+func sameFile(f *os.File, path string) bool {
+	a, errA := f.Stat()
+	b, errB := os.Stat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// release removes the file while it is still locked, then lets go.
+func (l *lock) release() error {
+	return errors.Join(os.Remove(l.file.Name()), l.file.Close())
+}

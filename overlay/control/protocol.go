@@ -1,0 +1,98 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+const (
+	// maxRequest bounds a request line in bytes. The longest valid one is under
+	// 20; the rest is room for operations with arguments.
+	maxRequest = 4096
+
+	// maxReply bounds a reply line in bytes, on the client's side: 256 paths of
+	// 300 bytes for each of 500 peers fit.
+	maxReply = 64 << 20
+
+	// maxConns bounds the connections served at once. More wait in the
+	// kernel's backlog, which the deadline keeps moving.
+	maxConns = 16
+
+	// connTimeout is how long one connection may live on the server. A reply
+	// takes well under a millisecond.
+	connTimeout = 5 * time.Second
+)
+
+// The operations.
+const (
+	opShow    = "show"
+	opDown    = "down"
+	opVersion = "version"
+)
+
+type request struct {
+	Op string `json:"op"`
+}
+
+type reply struct {
+	Error   string  `json:"error,omitempty"`
+	Denied  bool    `json:"denied,omitempty"`
+	Version string  `json:"version,omitempty"`
+	Status  *Status `json:"status,omitempty"`
+}
+
+var errTooLong = errors.New("line too long")
+
+// readLine returns the next line of r without its newline, at most limit bytes.
+// io.EOF means that r ended before a first byte.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > limit {
+			return nil, errTooLong
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line[:len(line)-1], nil
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+// parseRequest decodes one request line. An unknown key is an error, so that a
+// newer client learns that this daemon would have ignored what it asked for.
+func parseRequest(line []byte) (request, error) {
+	var req request
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&req); err != nil {
+		return request{}, fmt.Errorf("request is not understood: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return request{}, errors.New("request is not understood: more than one value on a line")
+	}
+	switch req.Op {
+	case opShow, opDown, opVersion:
+		return req, nil
+	}
+	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)
+}
+
+func writeReply(w io.Writer, r reply) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}

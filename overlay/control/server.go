@@ -1,0 +1,244 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
+)
+
+// Handler is the daemon as the socket sees it. Its methods are called from
+// several goroutines at once.
+type Handler interface {
+	// Show returns the state of now. The server fills in Version.
+	Show() Status
+	// Down starts the end of the daemon and returns without waiting for it.
+	Down()
+}
+
+// Server owns an interface's name and socket. Make it before anything is set up
+// and close it when all is torn down: in between no second daemon of that name
+// starts.
+type Server struct {
+	lock     *lock
+	listener *net.UnixListener
+	path     string
+	slots    chan struct{}
+
+	mu    sync.Mutex
+	conns map[*net.UnixConn]struct{}
+	done  bool
+	wg    sync.WaitGroup
+}
+
+// Serve listens and serves until ctx ends: Listen, Server.Serve and Close in
+// one, for whoever does not need the name before and after.
+func Serve(ctx context.Context, name string, h Handler) error {
+	s, err := Listen(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Serve(ctx, h), s.Close())
+}
+
+// Listen takes the name and opens its socket, replacing a stale one. The error
+// is ErrAlreadyRunning if a live daemon has the name.
+func Listen(name string) (*Server, error) {
+	path, err := rundir.Path(name, rundir.Socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := rundir.Make(); err != nil {
+		return nil, err
+	}
+	l, err := takeLock(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{lock: l, path: path, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return s, nil
+}
+
+// open makes the socket under another name first, so that it never exists with
+// a wrong mode, and so that a stale one is replaced in one step.
+func (s *Server) open() error {
+	temp := s.path + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	l.SetUnlinkOnClose(false)
+	err = os.Chmod(temp, 0o660)
+	if err == nil {
+		err = os.Rename(temp, s.path)
+	}
+	if err != nil {
+		return errors.Join(err, l.Close(), os.Remove(temp))
+	}
+	s.listener = l
+	return nil
+}
+
+// Serve answers requests until ctx ends, then closes every connection and
+// returns nil. The name stays taken until Close.
+func (s *Server) Serve(ctx context.Context, h Handler) error {
+	stop := context.AfterFunc(ctx, s.shut)
+	defer stop()
+	for {
+		// A slot is taken before the connection is, so that what cannot be
+		// served yet waits in the kernel and costs nothing here.
+		s.slots <- struct{}{}
+		c, err := s.listener.AcceptUnix()
+		if err != nil {
+			<-s.slots
+			if outOfResources(err) && pause(ctx, acceptPause) {
+				continue
+			}
+			s.shut()
+			s.wg.Wait()
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if !s.track(c) {
+			<-s.slots
+			continue
+		}
+		go s.connection(c, h)
+	}
+}
+
+// acceptPause is how long the server waits when the process or the machine is
+// out of descriptors: accept(2) would fail again at once.
+const acceptPause = 100 * time.Millisecond
+
+func outOfResources(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
+}
+
+// pause waits for d and reports whether ctx is still live.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Close removes the socket and gives the name back. It may follow a Serve that
+// has returned, or no Serve at all.
+func (s *Server) Close() error {
+	s.shut()
+	s.wg.Wait()
+	return errors.Join(os.Remove(s.path), s.lock.release())
+}
+
+// shut ends the listener and all connections. It may be called repeatedly.
+func (s *Server) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return
+	}
+	s.done = true
+	s.listener.Close()
+	for c := range s.conns {
+		// Requests under way may still write their reply.
+		c.CloseRead()
+	}
+}
+
+func (s *Server) track(c *net.UnixConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		c.Close()
+		return false
+	}
+	s.conns[c] = struct{}{}
+	s.wg.Add(1)
+	return true
+}
+
+func (s *Server) connection(c *net.UnixConn, h Handler) {
+	defer func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		c.Close()
+		s.wg.Done()
+		<-s.slots
+	}()
+	if err := c.SetDeadline(time.Now().Add(connTimeout)); err != nil {
+		return
+	}
+	if err := s.admit(c); err != nil {
+		writeReply(c, reply{Error: err.Error(), Denied: true})
+		return
+	}
+	r := bufio.NewReader(c)
+	for {
+		line, err := readLine(r, maxRequest)
+		if errors.Is(err, errTooLong) {
+			writeReply(c, reply{Error: fmt.Sprintf("request is longer than %d bytes", maxRequest)})
+		}
+		if err != nil {
+			return
+		}
+		if !answer(c, h, line) {
+			return
+		}
+	}
+}
+
+// admit looks at the socket anew for each connection, so that a chgrp(1) of it
+// takes effect at once.
+func (s *Server) admit(c *net.UnixConn) error {
+	g, err := newGuard(s.path)
+	if err != nil {
+		return err
+	}
+	cred, err := peerCredentials(c)
+	if err != nil {
+		return err
+	}
+	return g.check(cred)
+}
+
+// answer serves one request and reports whether the connection goes on.
+func answer(c *net.UnixConn, h Handler, line []byte) bool {
+	req, err := parseRequest(line)
+	if err != nil {
+		writeReply(c, reply{Error: err.Error()})
+		return false
+	}
+	switch req.Op {
+	case opShow:
+		st := h.Show()
+		st.Version = Version
+		st.fillEmpty()
+		return writeReply(c, reply{Status: &st}) == nil
+	case opVersion:
+		return writeReply(c, reply{Version: Version}) == nil
+	default: // opDown
+		// The reply goes first: what follows ends this process.
+		writeReply(c, reply{})
+		h.Down()
+		return false
+	}
+}

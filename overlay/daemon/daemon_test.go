@@ -1,0 +1,312 @@
+package daemon
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// patience ends a test that hangs.
+const patience = 20 * time.Second
+
+// text is a configuration with two peers, one of which has a name to be looked
+// up.
+const text = `
+[interface]
+name = "srdd0"
+private_key = "%s"
+address = ["10.80.0.1/24", "fd80::1/64"]
+listen_port = 5555
+[paths]
+source_ports = 4
+port_range = "6000-6010"
+[[peer]]
+name = "near"
+public_key = "%s"
+endpoints = ["127.0.0.1:5999"]
+allowed_ips = ["10.80.0.2/32", "10.81.0.0/16", "fd81::/64"]
+[[peer]]
+name = "named"
+public_key = "%s"
+endpoints = ["localhost:5998"]
+allowed_ips = ["10.80.0.3/32"]
+`
+
+func key(t *testing.T, n byte) string {
+	t.Helper()
+	id, err := handshake.NewIdentity(handshake.PrivateKey{8 * n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Key(id.Public()).String()
+}
+
+// parse returns text as a configuration, after replacements.
+func parse(t *testing.T, oldnew ...string) *config.Config {
+	t.Helper()
+	private := make([]byte, 32)
+	private[0], private[31] = 8, 64
+	s := fmt.Sprintf(text, base64.StdEncoding.EncodeToString(private), key(t, 2), key(t, 3))
+	c, err := config.Parse("srdd0.toml", []byte(strings.NewReplacer(oldnew...).Replace(s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// running is a daemon that is up.
+type running struct {
+	t       *testing.T
+	cancel  context.CancelFunc
+	done    chan error
+	stopped atomic.Bool
+}
+
+// up runs a daemon and returns when it is ready.
+func up(t *testing.T, c *config.Config) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{t: t, cancel: cancel, done: make(chan error, 1)}
+	ready := make(chan struct{})
+	logf := func(f string, v ...any) {
+		if r.stopped.Load() {
+			t.Errorf("after the end: "+f, v...)
+		}
+	}
+	go func() {
+		err := Run(ctx, Options{Config: c, Logf: logf, Ready: func() { close(ready) }})
+		r.stopped.Store(true)
+		r.done <- err
+	}()
+	select {
+	case <-ready:
+	case err := <-r.done:
+		t.Fatalf("Run: %v", err)
+	case <-time.After(patience):
+		t.Fatal("not ready")
+	}
+	t.Cleanup(cancel)
+	return r
+}
+
+// wait returns when the daemon has ended well.
+func (r *running) wait() {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		if err != nil {
+			r.t.Errorf("Run: %v", err)
+		}
+	case <-time.After(patience):
+		r.t.Fatal("it does not end")
+	}
+}
+
+func runDir(t *testing.T) string {
+	dir := t.TempDir()
+	t.Setenv(rundir.Env, dir)
+	return dir
+}
+
+func TestUpAndDown(t *testing.T) {
+	run := runDir(t)
+	for range 2 { // the second finds nothing of the first
+		before := state(t, run)
+		r := up(t, parse(t))
+		wantUp(t)
+		r.cancel()
+		r.wait()
+		sameState(t, run, before)
+	}
+}
+
+// wantUp checks what a host sees of the daemon.
+func wantUp(t *testing.T) {
+	t.Helper()
+	link, err := netlink.LinkByName("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addrs, err := netlink.AddrList(link, unix.AF_INET)
+	if err != nil || len(addrs) != 1 || addrs[0].IPNet.String() != "10.80.0.1/24" {
+		t.Errorf("addresses %v, %v", addrs, err)
+	}
+	for _, to := range []string{"10.80.0.2", "10.81.3.4", "fd81::5"} {
+		v, err := netlink.RouteGet(net.ParseIP(to))
+		if err != nil || len(v) != 1 || v[0].LinkIndex != link.Attrs().Index {
+			t.Errorf("route to %s: %v, %v", to, v, err)
+		}
+	}
+	c, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	st, err := c.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Interface != "srdd0" || st.ListenPort != 5555 || len(st.Peers) != 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestDownByRequest(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		c, err := control.Dial("srdd0")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		// It waits for the end of the process, which is this one.
+		_ = c.Down(ctx)
+	}()
+	r.wait()
+	cancel()
+	<-asked
+	sameState(t, run, before)
+}
+
+// What the daemon does beside the traffic ends with it, whatever it is at.
+func TestDownAtOnce(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	for range 20 {
+		r := up(t, parse(t))
+		r.cancel()
+		r.wait()
+	}
+	sameState(t, run, before)
+}
+
+// A lookup that hangs holds nothing up, and is not complained of at the end.
+func TestDownDuringLookup(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	asked := make(chan struct{}, 64)
+	old := net.DefaultResolver
+	defer func() { net.DefaultResolver = old }()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	r := up(t, parse(t, "localhost", "peer.example"))
+	<-asked
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
+}
+
+// The device disappears: the daemon ends, says so, and leaves nothing.
+func TestDeviceIsDeleted(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	link, err := netlink.LinkByName("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := netlink.LinkDel(link); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-r.done:
+		if err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %v, want one line", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	sameState(t, run, before)
+}
+
+// The second daemon of a name is refused and does the first no harm.
+func TestSecondDaemon(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	err := Run(context.Background(), Options{Config: parse(t), Logf: t.Logf, Ready: func() { t.Error("ready") }})
+	if err == nil || err.Error() != "srdd0 is already running" {
+		t.Errorf("error %v", err)
+	}
+	wantUp(t)
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
+}
+
+// Each way in which setting up fails gives one line that names what is in the
+// way, and leaves nothing.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		prepare func(t *testing.T)
+		want    string
+	}{
+		{"port", func(t *testing.T) { listen(t, 5555) }, "port 5555"},
+		{"range", func(t *testing.T) {
+			for p := 6000; p < 6009; p++ {
+				listen(t, p)
+			}
+		}, "6000-6010"},
+		{"address", func(t *testing.T) {
+			lo, err := netlink.LinkByName("lo")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(10, 80, 0, 1), Mask: net.CIDRMask(32, 32)}}
+			if err := netlink.AddrAdd(lo, a); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { netlink.AddrDel(lo, a) })
+		}, "10.80.0.1"},
+		{"route", func(t *testing.T) {
+			l := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd9"}, PeerName: "srdd8"})
+			p := netip.MustParsePrefix("10.81.0.0/16")
+			dst := &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), 32)}
+			if err := netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Dst: dst}); err != nil {
+				t.Fatal(err)
+			}
+		}, "10.81.0.0/16"},
+		{"TUN device of the name", func(t *testing.T) {
+			addLink(t, &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "srdd0"}, Mode: netlink.TUNTAP_MODE_TUN})
+		}, "srdd0"},
+		{"other device of the name", func(t *testing.T) {
+			addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd0"}, PeerName: "srdd1"})
+		}, "srdd0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := runDir(t)
+			c.prepare(t)
+			before := state(t, run)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			err := Run(ctx, Options{Config: parse(t), Logf: t.Logf, Ready: func() { t.Error("ready") }})
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q, want one line with %q", fmt.Sprint(err), c.want)
+			}
+			sameState(t, run, before)
+		})
+	}
+}

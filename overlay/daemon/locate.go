@@ -1,0 +1,286 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// How often addresses are looked at again: names may have moved. A change of the
+// host's own addresses is noticed at once.
+const (
+	lookupEvery   = time.Minute
+	lookupRetry   = 5 * time.Second
+	lookupTimeout = 4 * time.Second
+	// settle is how long changes of addresses may trickle in before they are
+	// acted upon.
+	settle = 200 * time.Millisecond
+	// settleMost bounds that where routes never stand still.
+	settleMost = 2 * time.Second
+)
+
+// Sizes of outer headers in bytes.
+const (
+	udpIPv4 = 28
+	udpIPv6 = 48
+)
+
+// mtuTable knows the MTU of the device that has an address.
+type mtuTable struct {
+	mu sync.Mutex
+	of map[netip.Addr]int
+}
+
+func (t *mtuTable) load() {
+	of := map[netip.Addr]int{}
+	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
+	for _, i := range ifaces {
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				of[p.Addr().Unmap()] = i.MTU
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of = of
+}
+
+// ethernetMTU is assumed of a device that is not known.
+const ethernetMTU = 1500
+
+func (t *mtuTable) get(a netip.Addr) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m := t.of[a.WithZone("")]; m > 0 {
+		return m
+	}
+	return ethernetMTU
+}
+
+// payload returns the UDP payload bytes worth probing for on a tuple.
+func (s *server) payload(t srd.Tuple) int {
+	m := s.mtus.get(t.Local)
+	if s.cfg.Paths.PathMTU > 0 {
+		m = min(m, s.cfg.Paths.PathMTU)
+	}
+	if t.Remote.Addr().Is4() {
+		return m - udpIPv4
+	}
+	return m - udpIPv6
+}
+
+// follow keeps the peers' addresses current until ctx ends: at once when the
+// host's addresses or routes change, and by the clock for names.
+func (s *server) follow(ctx context.Context) {
+	var addrs chan netlink.AddrUpdate
+	var routes chan netlink.RouteUpdate
+	due := time.Now()
+	for {
+		if addrs == nil {
+			addrs = make(chan netlink.AddrUpdate, 64)
+			if netlink.AddrSubscribe(addrs, ctx.Done()) != nil {
+				addrs = nil // without news the clock still comes round
+			}
+		}
+		if routes == nil {
+			routes = make(chan netlink.RouteUpdate, 64)
+			if netlink.RouteSubscribe(routes, ctx.Done()) != nil {
+				routes = nil
+			}
+		}
+		if !time.Now().Before(due) {
+			due = time.Now().Add(s.lookup(ctx))
+		}
+		s.mtus.load()
+		for _, p := range s.peers {
+			s.place(p)
+		}
+		if !await(ctx, &addrs, &routes, time.Until(due)) {
+			return
+		}
+	}
+}
+
+// await returns when something changed and has been quiet for a moment, or after
+// wait; false when ctx has ended. A channel that was closed, because news were
+// lost, becomes nil.
+func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, wait time.Duration) bool {
+	quiet := time.NewTimer(max(wait, 0))
+	defer quiet.Stop()
+	var latest time.Time // when to act at the latest
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-quiet.C:
+			return true
+		case _, ok := <-*addrs:
+			if !ok {
+				*addrs = nil
+			}
+		case _, ok := <-*routes:
+			if !ok {
+				*routes = nil
+			}
+		}
+		if latest.IsZero() {
+			latest = time.Now().Add(settleMost)
+		}
+		quiet.Reset(min(settle, time.Until(latest)))
+	}
+}
+
+// lookup resolves the peers' names. It returns when to do so again.
+func (s *server) lookup(ctx context.Context) time.Duration {
+	wait := lookupEvery
+	for _, p := range s.peers {
+		var found []netip.AddrPort
+		for _, e := range p.cfg.Endpoints {
+			if _, ok := e.Addr(); ok {
+				continue
+			}
+			addrs, err := resolve(ctx, e)
+			if ctx.Err() != nil {
+				return wait // the end, and no fault of the name
+			}
+			if err != nil {
+				s.logf("peer %s: %v", p.title(), err)
+				wait = lookupRetry
+			}
+			found = append(found, addrs...)
+		}
+		p.found = found
+	}
+	return wait
+}
+
+func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", e.Host)
+	var v []netip.AddrPort
+	for _, a := range addrs {
+		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
+	}
+	return v, err
+}
+
+// place gives p the tuples of its endpoints: those that are plain addresses, and
+// what its names were found to be.
+func (s *server) place(p *peer) {
+	var remotes []netip.AddrPort
+	for _, e := range p.cfg.Endpoints {
+		if a, ok := e.Addr(); ok {
+			remotes = append(remotes, a)
+		}
+	}
+	remotes = append(remotes, p.found...)
+	tuples := s.tuples(remotes)
+	if len(remotes) > 0 && len(tuples) == 0 && !p.unplaced {
+		s.logf("peer %s: no address here to reach %v from; see paths.local and the routes", p.title(), remotes[0])
+	}
+	p.unplaced = len(remotes) > 0 && len(tuples) == 0
+	p.link.Do(func(now mono.Time, c *srd.Conn) {
+		if !slices.Equal(tuples, p.tuples) {
+			p.tuples = tuples
+			c.SetTuples(now, tuples)
+			c.Connect(now)
+		}
+	})
+	p.link.Kick()
+}
+
+// tuples returns local x remote addresses x source ports, ports outermost: when
+// there are more than paths, every pair of addresses still has some.
+func (s *server) tuples(remotes []netip.AddrPort) []srd.Tuple {
+	type pair struct {
+		local  netip.Addr
+		remote netip.AddrPort
+	}
+	var pairs []pair
+	for _, r := range remotes {
+		if r.Addr().Is6() && !s.bank.HasIPv6() {
+			continue
+		}
+		for _, l := range s.locals(r) {
+			pairs = append(pairs, pair{l, r})
+		}
+	}
+	var v []srd.Tuple
+	for i := range s.bank.Len() {
+		for _, p := range pairs {
+			if len(v) < steer.MaxPaths {
+				v = append(v, srd.Tuple{Sock: uint16(i), Local: p.local, Remote: p.remote})
+			}
+		}
+	}
+	return v
+}
+
+// locals returns the source addresses to use towards r: those configured, of
+// r's family, or the one that the routes give.
+func (s *server) locals(r netip.AddrPort) []netip.Addr {
+	if len(s.cfg.Paths.Local) == 0 {
+		a, err := udp.LocalFor(r, s.net.FwMark)
+		if err != nil {
+			return nil // no route now; a change of addresses brings us back
+		}
+		return []netip.Addr{a}
+	}
+	var v []netip.Addr
+	for _, l := range s.cfg.Paths.Local {
+		if l.Addr.IsValid() {
+			v = append(v, l.Addr)
+			continue
+		}
+		v = append(v, addressesOf(l.Interface)...)
+	}
+	return slices.DeleteFunc(v, func(a netip.Addr) bool {
+		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast()
+	})
+}
+
+func addressesOf(name string) []netip.Addr {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil // it may come
+	}
+	addrs, _ := i.Addrs()
+	var v []netip.Addr
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			v = append(v, p.Addr().Unmap())
+		}
+	}
+	return v
+}
+
+// allowedIPs returns the allowed IPs of all peers.
+func allowedIPs(c *config.Config) []netip.Prefix {
+	var v []netip.Prefix
+	for i := range c.Peers {
+		v = append(v, c.Peers[i].AllowedIPs...)
+	}
+	return v
+}
+
+// title names the peer in messages.
+func (p *peer) title() string {
+	if p.cfg.Name != "" {
+		return p.cfg.Name
+	}
+	return p.cfg.PublicKey.String()
+}

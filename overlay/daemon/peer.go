@@ -1,0 +1,211 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/overlay/route"
+	"github.com/srdtun/srdtun/overlay/tundev"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// peer is the overlay's side of one connection. It implements loop.App; its
+// pure parts are touched only with the connection locked.
+type peer struct {
+	cfg   *config.Peer
+	index int
+	link  *loop.Peer
+	dev   *tundev.Device
+	table *route.Table
+
+	queue    *queue.Queue
+	cutter   order.Cutter
+	gather   *order.Gatherer
+	without  mono.Time     // since when there is no session; 0: there is one
+	hold     time.Duration // least wait for order, as configured
+	pulls    int
+	found    []netip.AddrPort // what the endpoints' names stand for
+	unplaced bool             // and it was said that there is no way to them
+	tuples   []srd.Tuple      // as last given to the connection
+
+	out      []*frame.Frame // Flush's own
+	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
+	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
+}
+
+// addPeers makes a connection for each configured peer.
+func (s *server) addPeers() error {
+	for i := range s.cfg.Peers {
+		c := &s.cfg.Peers[i]
+		p := &peer{cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax, queue: queue.New(queue.Config{})}
+		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Alloc: s.dev.Pool().Get})
+		conn := srd.New(srd.Config{
+			Identity:    s.id,
+			Remote:      handshake.PublicKey(c.PublicKey),
+			PSK:         c.PresharedKey.Bytes(),
+			Offers:      ciphers(s.cfg.Transport.Cipher),
+			Incarnation: random64(),
+			Seed:        random64(),
+			Rand:        rand.Reader,
+			Indexes:     s.loop.Indexes(),
+			Timestamp:   s.timestamp,
+			MTU:         s.payload,
+			Policy:      steer.NewSpray(random64()),
+			Control:     cc.New(),
+			Keepalive:   c.PersistentKeepalive,
+		})
+		p.link = s.loop.Add(conn, p)
+		s.peers = append(s.peers, p)
+		s.place(p)
+	}
+	return nil
+}
+
+// timestamp gives the wall clock's time of a moment on the loop's clock.
+func (s *server) timestamp(now mono.Time) handshake.Timestamp {
+	return handshake.TimestampOf(time.Now().Add(now.Sub(s.loop.Now())))
+}
+
+// connect begins a handshake if the peer's address is known.
+func (p *peer) connect() {
+	p.link.Do(func(now mono.Time, c *srd.Conn) { c.Connect(now) })
+	p.link.Kick()
+}
+
+// push takes frames for the peer, all at once, and sends what may be sent.
+func (p *peer) push(frames []*frame.Frame) {
+	now := p.link.Lock()
+	for _, f := range frames {
+		p.queue.Push(now, f)
+	}
+	p.link.Conn().Connect(now)
+	p.link.Unlock()
+	p.link.Kick()
+}
+
+// retarget is how many pulls pass before the queue's target is set anew.
+const retarget = 256
+
+// Pull implements srd.Source.
+func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
+	if p.cutter.Empty() {
+		if p.pulls++; p.pulls%retarget == 0 {
+			p.scale()
+		}
+		f := p.queue.Pop(now)
+		if f == nil {
+			return srd.Message{}, false
+		}
+		p.cutter.Load(f)
+	}
+	return p.cutter.Cut(max), true
+}
+
+// scale sets the queue's interval to what the inner connections' round trip is
+// at least (RFC 8289 section 4.3), and its target to a twentieth of it.
+func (p *peer) scale() {
+	interval := max(queue.DefaultInterval, 2*p.link.Conn().RTT())
+	p.queue.SetTarget(interval/20, interval)
+}
+
+// Backlog implements loop.App.
+func (p *peer) Backlog() bool { return !p.cutter.Empty() || p.queue.Len() > 0 }
+
+// Deliver implements loop.App.
+func (p *peer) Deliver(now mono.Time, m *srd.Message) { p.gather.Add(now, m) }
+
+// Restarted implements loop.App.
+func (p *peer) Restarted(now mono.Time) {
+	p.gather.Reset(now)
+	p.cutter.Reset()
+}
+
+// holdRounds is for how many round trips a frame waits on long paths: a little
+// longer than the sender repairs what is missing (4 of its round trips).
+const holdRounds = 5
+
+// holdMost bounds the wait whatever the round trip: Linux's TCP has timed out by
+// then even on the way to the Moon.
+const holdMost = time.Second
+
+// staleAfter without a session, what waits for one is dropped: nobody wants to
+// receive it when the peer is back.
+const staleAfter = 5 * time.Second
+
+// Advance implements loop.App.
+func (p *peer) Advance(now mono.Time) {
+	c := p.link.Conn()
+	p.gather.SetHold(max(p.hold, min(holdRounds*c.RTT(), holdMost)))
+	p.gather.Advance(now)
+	switch {
+	case c.Session(now).Ready:
+		p.without = 0
+	case p.without == 0:
+		p.without = now
+	case now.Sub(p.without) > staleAfter:
+		p.queue.Flush()
+	}
+}
+
+// Deadline implements loop.App.
+func (p *peer) Deadline() mono.Time { return p.gather.Deadline() }
+
+// Flush implements loop.App: it writes what is in order to the device.
+func (p *peer) Flush() {
+	for {
+		p.link.Lock()
+		p.out = p.gather.TakeReady(p.out[:0])
+		p.link.Unlock()
+		if len(p.out) == 0 {
+			return
+		}
+		for i, f := range p.out {
+			p.write(f)
+			p.out[i] = nil
+		}
+	}
+}
+
+// write checks that the peer may send from the inner source address, on the
+// inner header itself, and hands the frame to the kernel.
+func (p *peer) write(f *frame.Frame) {
+	defer f.Release()
+	src, ok := source(f.Data)
+	switch {
+	case !ok:
+		p.unwanted.Add(1)
+	case !p.table.Allowed(p.index, src):
+		p.forged.Add(1)
+	default:
+		// The device counts what it drops; it fails for good only when it is
+		// gone, which the reader notices too.
+		_ = p.dev.Write(f)
+	}
+}
+
+// source returns the source address of what should be an IP packet.
+func source(b []byte) (netip.Addr, bool) {
+	switch {
+	case len(b) >= ipv4Header && b[0]>>4 == 4, len(b) >= ipv6Header && b[0]>>4 == 6:
+		return packet.Src(b), true
+	}
+	return netip.Addr{}, false
+}
+
+// Shortest headers in bytes.
+const (
+	ipv4Header = 20
+	ipv6Header = 40
+)

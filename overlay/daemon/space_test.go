@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+// inside tells the test binary that it runs in a network namespace of its own.
+const inside = "SRDTUN_DAEMON_TEST_INSIDE"
+
+// TestMain runs the tests in another process, all threads of which are in a
+// network namespace of its own: a daemon has many.
+func TestMain(m *testing.M) {
+	if os.Getenv(inside) == "" {
+		c := exec.Command("/proc/self/exe", os.Args[1:]...)
+		c.Env = append(os.Environ(), inside+"=1")
+		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+		if err := c.Run(); err != nil {
+			fmt.Fprintf(os.Stderr, "the tests in a network namespace of their own: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	lo, err := netlink.LinkByName("lo")
+	if err == nil {
+		err = netlink.LinkSetUp(lo)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "lo: %v\n", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// state is everything that a daemon may leave behind: devices, addresses, routes,
+// rules, UDP sockets, open files, and files in its run directory.
+func state(t *testing.T, run string) (v []string) {
+	t.Helper()
+	add := func(what string, n int, item func(i int) any, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			v = append(v, fmt.Sprintf("%s %v", what, item(i)))
+		}
+	}
+	links, err := netlink.LinkList()
+	add("link", len(links), func(i int) any { return links[i].Attrs().Name }, err)
+	addrs, err := netlink.AddrList(nil, unix.AF_UNSPEC)
+	add("address", len(addrs), func(i int) any { return addrs[i].IPNet }, err)
+	routes, err := netlink.RouteListFiltered(unix.AF_UNSPEC, &netlink.Route{}, netlink.RT_FILTER_TABLE)
+	add("route", len(routes), func(i int) any { return routes[i] }, err)
+	rules, err := netlink.RuleList(unix.AF_UNSPEC)
+	add("rule", len(rules), func(i int) any { return rules[i] }, err)
+	files, err := os.ReadDir("/proc/self/fd")
+	add("descriptors", 1, func(int) any { return len(files) }, err)
+	left, err := os.ReadDir(run)
+	// A lock stays: removing it would let two starters hold one each.
+	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".lock") })
+	add("file", len(left), func(i int) any { return left[i].Name() }, err)
+	return v
+}
+
+// sameState fails when the state is not what it was.
+func sameState(t *testing.T, run string, before []string) {
+	t.Helper()
+	after := state(t, run)
+	for _, s := range after {
+		if !slices.Contains(before, s) {
+			t.Errorf("left behind: %s", s)
+		}
+	}
+	for _, s := range before {
+		if !slices.Contains(after, s) {
+			t.Errorf("gone: %s", s)
+		}
+	}
+}
+
+// addLink makes a device.
+func addLink(t *testing.T, l netlink.Link) netlink.Link {
+	t.Helper()
+	if err := netlink.LinkAdd(l); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := netlink.LinkDel(l); err != nil {
+			t.Error(err)
+		}
+	})
+	l, err := netlink.LinkByName(l.Attrs().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := netlink.LinkSetUp(l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// listen takes a UDP port.
+func listen(t *testing.T, port int) {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+}

@@ -1,0 +1,169 @@
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Show implements control.Handler.
+func (s *server) Show() control.Status {
+	st := control.Status{
+		Interface:  s.dev.Name(),
+		PublicKey:  config.Key(s.id.Public()).String(),
+		ListenPort: s.bank.Socket(0).Port,
+		MTU:        s.cfg.Interface.MTU,
+		FwMark:     s.net.FwMark,
+		Cipher:     s.cfg.Transport.Cipher,
+		UptimeS:    int64(time.Since(s.start).Seconds()),
+		Drops:      s.dropCounts(),
+		Sends: control.Sends{
+			Trains: s.loop.Sends.Trains.Load(), Packets: s.loop.Sends.Packets.Load(),
+			Unsegmented: s.loop.Sends.NoSegments.Load(),
+		},
+	}
+	for _, p := range s.peers {
+		st.Peers = append(st.Peers, s.describe(p))
+	}
+	return st
+}
+
+// counts collects counters that are not zero.
+type counts map[string]uint64
+
+func (c counts) add(name string, n uint64) {
+	if n > 0 {
+		c[name] += n
+	}
+}
+
+func (s *server) dropCounts() map[string]uint64 {
+	c := counts{}
+	d := s.dev.Stats()
+	for r := range packet.NumReasons {
+		c.add("device_read_"+packet.Reason(r).String(), d.ReadDrops[r])
+		c.add("device_write_"+packet.Reason(r).String(), d.WriteDrops[r])
+	}
+	c.add("device_busy", d.WriteBusy)
+	c.add("device_refused", d.WriteRefused)
+	c.add("device_error", d.WriteErrors)
+	c.add("no_route", s.drops.noRoute.Load())
+	l := s.loop
+	c.add("unknown_index", l.Drops.UnknownIndex.Load())
+	c.add("forged", l.Drops.Forged.Load())
+	c.add("peer_removed", l.Drops.Closed.Load())
+	c.add("receive_truncated", l.Recvs.Truncated.Load())
+	c.add("send_buffer_full", l.Sends.NoBuffer.Load())
+	c.add("send_too_big", l.Sends.TooBig.Load())
+	c.add("send_failed", l.Sends.Failed.Load())
+	for r, n := range l.EndpointDrops() {
+		c.add(srd.EndpointReason(r).String(), n)
+	}
+	return c
+}
+
+func (s *server) describe(p *peer) control.Peer {
+	v := control.Peer{
+		Name:                 p.cfg.Name,
+		PublicKey:            p.cfg.PublicKey.String(),
+		HasPresharedKey:      !p.cfg.PresharedKey.IsZero(),
+		PersistentKeepaliveS: int(p.cfg.PersistentKeepalive / time.Second),
+	}
+	for _, e := range p.cfg.Endpoints {
+		v.Endpoints = append(v.Endpoints, e.String())
+	}
+	for _, a := range p.cfg.AllowedIPs {
+		v.AllowedIPs = append(v.AllowedIPs, a.String())
+	}
+	p.link.Do(func(now mono.Time, c *srd.Conn) { s.describeConn(&v, p, now, c) })
+	return v
+}
+
+func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
+	if e := c.Endpoint(); e.IsValid() {
+		v.Endpoint = e.String()
+	}
+	if k := c.Session(now); k.Since != 0 {
+		v.LatestHandshakeUnixS = time.Now().Add(k.Since.Sub(now)).Unix()
+		if k.Ready {
+			v.Cipher = fmt.Sprint(k.Cipher)
+		}
+	}
+	t := c.Stats()
+	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
+	window, inflight, rate := c.Window()
+	v.CwndBytes, v.BytesInFlight, v.RateBytesPerS = uint64(window), uint64(max(0, inflight)), uint64(rate)
+	v.Messages = control.Messages{
+		Sent: t.Sent, Acked: t.Acked, Retransmitted: t.Retransmitted, Spurious: t.Spurious,
+		GivenUp: t.GivenUp, Duplicates: t.Drops[srd.DropDuplicate],
+	}
+	v.DeliveredBytesPerS = uint64(c.Delivered(now))
+	v.WaitedUs = map[string]uint64{}
+	for l, d := range t.Waited {
+		v.WaitedUs[srd.Limit(l).String()] = uint64(d.Microseconds())
+	}
+	g := p.gather.Stats()
+	v.Order = control.Order{
+		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)),
+		ReleasedByTimeout: g.TimedOut, LongestHoldUs: g.Longest.Microseconds(),
+	}
+	q := p.queue.Stats()
+	v.Queue = control.Queue{
+		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
+		Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
+	}
+	v.Drops = peerDrops(p, t)
+	s.describePaths(v, c)
+}
+
+func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
+	c := counts{}
+	for r, n := range t.Drops {
+		c.add(srd.Reason(r).String(), n)
+	}
+	g, q := p.gather.Stats(), p.queue.Stats()
+	c.add("order_bad_message", g.Bad)
+	c.add("order_incomplete_frame", g.Voided)
+	c.add("order_overflow", g.Overflow)
+	c.add("queue_overflow", q.Overflow)
+	c.add("queue_stale", q.Flushed)
+	c.add("queue_codel", q.Dropped)
+	c.add("queue_codel_segment", q.Shortened)
+	c.add("source_not_allowed", p.forged.Load())
+	c.add("inner_header", p.unwanted.Load())
+	return c
+}
+
+func (s *server) describePaths(v *control.Peer, c *srd.Conn) {
+	paths := c.Paths()
+	var sum float64
+	for _, p := range paths {
+		if p.State == srd.PathActive {
+			sum += p.Weight
+		}
+	}
+	for _, p := range paths {
+		o := control.Path{
+			Slot: p.Slot, Remote: p.Tuple.Remote.String(), State: p.State.String(),
+			Local:  netip.AddrPortFrom(p.Tuple.Local, s.bank.Socket(int(p.Tuple.Sock)).Port).String(),
+			SRTTUs: p.RTT.Microseconds(), BaseRTTUs: p.Base.Microseconds(), QueueUs: (p.RTT - p.Base).Microseconds(),
+			SentPackets: p.Packets, SentBytes: p.Bytes, Lost: p.Lost, Retransmits: p.Retransmits,
+		}
+		if p.MTU > 0 {
+			o.MTU = p.MTU + udpIPv4
+			if p.Tuple.Remote.Addr().Is6() {
+				o.MTU = p.MTU + udpIPv6
+			}
+		}
+		if p.State == srd.PathActive && sum > 0 {
+			o.Weight = uint32(1000*p.Weight/sum + 0.5)
+		}
+		v.Paths = append(v.Paths, o)
+	}
+}

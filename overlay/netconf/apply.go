@@ -1,0 +1,135 @@
+package netconf
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+)
+
+// State is what Apply has changed.
+type State struct {
+	// FwMark is the mark that the outer packets must carry; 0 if none.
+	FwMark uint32
+	// Warnings are one-line remarks on host settings which will get in the way
+	// and which are not ours to change.
+	Warnings []string
+
+	file string
+	done []step
+}
+
+// Apply carries out the plan. If a part of it fails, whatever was done before
+// is undone, and the error names the part. What an earlier process left behind
+// in the plan's state file is removed first.
+func Apply(p Plan) (*State, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := recoverFile(p.StateFile); err != nil {
+		return nil, err
+	}
+	link, err := netlink.LinkByName(p.Link)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: %w", p.Link, err)
+	}
+	s := &State{FwMark: p.FwMark, file: p.StateFile}
+	if err := s.apply(p, link); err != nil {
+		return nil, errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.Revert())
+	}
+	return s, nil
+}
+
+func (s *State) apply(p Plan, link netlink.Link) error {
+	steps, err := s.plan(p, link)
+	if err != nil {
+		return err
+	}
+	// Written before the first of them is made: a process may be killed
+	// between any two instructions.
+	if left := leftovers(steps); !left.empty() {
+		if err := left.write(s.file); err != nil {
+			return err
+		}
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			return err
+		}
+		s.done = append(s.done, step)
+	}
+	return nil
+}
+
+// plan lists the steps in their order: no route before the interface is up, no
+// rule before the route that it leads to.
+func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
+	attrs := link.Attrs()
+	steps := []step{quietStep{link: link}}
+	if p.MTU != 0 && p.MTU != attrs.MTU {
+		steps = append(steps, mtuStep{link: link, mtu: p.MTU, was: attrs.MTU})
+	}
+	for _, a := range p.Addresses {
+		steps = append(steps, addressStep{link: link, prefix: a})
+	}
+	steps = append(steps, upStep{link: link, wasUp: attrs.Flags&net.FlagUp != 0})
+	table := p.Table.ID
+	if table == 0 {
+		table = tableMain
+	}
+	plain, byPolicy := p.routes()
+	for _, r := range plain {
+		steps = append(steps, routeStep{Prefix: r, Table: table, Link: attrs.Name, Index: attrs.Index})
+	}
+	if len(byPolicy) == 0 {
+		return steps, nil
+	}
+	more, err := s.planPolicy(p.FwMark, byPolicy, link)
+	return append(steps, more...), err
+}
+
+func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Link) ([]step, error) {
+	pol, err := choosePolicy(mark)
+	if err != nil {
+		return nil, err
+	}
+	s.FwMark = pol.mark
+	var steps []step
+	for _, dst := range defaults {
+		route, rules, err := pol.steps(dst, link)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, route)
+		for _, r := range rules {
+			steps = append(steps, r)
+		}
+		if dst.Addr().Is4() {
+			s.Warnings = append(s.Warnings, strictReversePath(link.Attrs().Name)...)
+		}
+	}
+	return steps, nil
+}
+
+// Revert undoes what Apply did, last change first. What is gone already, with
+// the interface for instance, is no error. The state file is removed if nothing
+// is left, else it stays for Recover.
+func (s *State) Revert() error {
+	var errs []error
+	for _, step := range slices.Backward(s.done) {
+		errs = append(errs, step.undo())
+	}
+	s.done = nil
+	err := errors.Join(errs...)
+	if err != nil {
+		return fmt.Errorf("undoing the network settings: %w", err)
+	}
+	if err := os.Remove(s.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package netconf
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// dumpTries bounds the repetitions of a dump that the kernel reports as
+// inconsistent because something changed while it ran. Each takes well under a
+// millisecond; a table that changes in ten of them running is not going to rest.
+const dumpTries = 10
+
+// dump repeats list while it is interrupted (NLM_F_DUMP_INTR, netlink(7)).
+func dump[T any](list func() ([]T, error)) ([]T, error) {
+	var items []T
+	var err error
+	for range dumpTries {
+		if items, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return items, err
+		}
+	}
+	return nil, err
+}
+
+// gone reports whether err of a removal says that there is nothing to remove.
+func gone(err error) bool {
+	return slices.ContainsFunc([]error{unix.ENOENT, unix.ESRCH, unix.ENODEV, unix.EADDRNOTAVAIL},
+		func(e error) bool { return errors.Is(err, e) })
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// family returns AF_INET or AF_INET6.
+func family(a netip.Addr) int {
+	if a.Is4() {
+		return netlink.FAMILY_V4
+	}
+	return netlink.FAMILY_V6
+}
+
+// linkName names an interface in a message.
+func linkName(index int) string {
+	link, err := netlink.LinkByIndex(index)
+	if err != nil {
+		return "another interface"
+	}
+	return link.Attrs().Name
+}

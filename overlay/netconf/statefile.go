@@ -1,0 +1,155 @@
+package netconf
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
+)
+
+// maxStateFile bounds the state file in bytes: 4096 routes of 100 bytes fit
+// many times.
+const maxStateFile = 4 << 20
+
+// stateVersion is that of the file's format. Another one is not touched.
+const stateVersion = 1
+
+// StatePath returns where the state of interface name is kept.
+func StatePath(name string) (string, error) { return rundir.Path(name, rundir.State) }
+
+// Recover removes what a killed process of interface name left behind. No
+// process of that name may run (the control socket's lock sees to that).
+func Recover(name string) error {
+	path, err := StatePath(name)
+	if err != nil {
+		return err
+	}
+	return recoverFile(path)
+}
+
+// left is the state file: what can stay behind when the interface is gone.
+type left struct {
+	Version   int         `json:"version"`
+	Namespace string      `json:"network_namespace"`
+	Routes    []routeStep `json:"routes"`
+	Rules     []ruleStep  `json:"rules"`
+}
+
+// leftovers picks what can stay behind out of steps. Routes of the main table
+// are not among it: an interface takes them along.
+func leftovers(steps []step) left {
+	l := left{Version: stateVersion, Namespace: namespace()}
+	for _, s := range steps {
+		switch s := s.(type) {
+		case routeStep:
+			if s.Table != tableMain {
+				l.Routes = append(l.Routes, s)
+			}
+		case ruleStep:
+			l.Rules = append(l.Rules, s)
+		}
+	}
+	return l
+}
+
+func (l left) empty() bool { return len(l.Routes) == 0 && len(l.Rules) == 0 }
+
+// write replaces the file in one step, so that a reader finds all or nothing.
+func (l left) write(path string) error {
+	if err := rundir.Make(); err != nil {
+		return err
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	temp := path + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := rundir.Create(temp, os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+func recoverFile(path string) error {
+	l, err := readLeft(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("state of an earlier run: %w", err)
+	}
+	if err := l.remove(); err != nil {
+		return fmt.Errorf("removing what an earlier run left behind: %w", err)
+	}
+	return os.Remove(path)
+}
+
+func readLeft(path string) (left, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return left{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxStateFile+1))
+	if err != nil {
+		return left{}, err
+	}
+	if len(data) > maxStateFile {
+		return left{}, fmt.Errorf("%s: longer than %d bytes", path, maxStateFile)
+	}
+	return parseLeft(path, data)
+}
+
+func parseLeft(path string, data []byte) (left, error) {
+	var l left
+	if err := json.Unmarshal(data, &l); err != nil {
+		return left{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if l.Version != stateVersion {
+		return left{}, fmt.Errorf("%s: format version %d is not known", path, l.Version)
+	}
+	for _, r := range l.Routes {
+		if !r.Prefix.IsValid() {
+			return left{}, fmt.Errorf("%s: a route has no prefix", path)
+		}
+	}
+	return l, nil
+}
+
+// remove takes away the rules, then the routes that they led to. In another
+// network namespace than that of the killed process there is nothing to remove,
+// and equal numbers there would be somebody else's.
+func (l left) remove() error {
+	if l.Namespace != namespace() {
+		return nil
+	}
+	var errs []error
+	for _, r := range l.Rules {
+		errs = append(errs, r.undo())
+	}
+	for _, r := range l.Routes {
+		errs = append(errs, r.undo())
+	}
+	return errors.Join(errs...)
+}
+
+// namespace identifies the network namespace of the calling thread.
+func namespace() string {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("net:[%d]", st.Ino)
+}

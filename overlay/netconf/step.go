@@ -1,0 +1,210 @@
+package netconf
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// step is one change of the host's network, and the way back.
+type step interface {
+	do() error
+	undo() error // nil if the change is gone already
+}
+
+// mtuStep sets the MTU of an interface.
+type mtuStep struct {
+	link     netlink.Link
+	mtu, was int
+}
+
+func (s mtuStep) do() error {
+	if err := netlink.LinkSetMTU(s.link, s.mtu); err != nil {
+		return fmt.Errorf("mtu %d: %w", s.mtu, err)
+	}
+	return nil
+}
+
+func (s mtuStep) undo() error { return ignoreGone(netlink.LinkSetMTU(s.link, s.was)) }
+
+// quietStep keeps the kernel from giving the interface a link-local IPv6 address
+// of its own, and from soliciting routers with it: an idle tunnel sends nothing,
+// and no peer would accept that source. Interfaces of WireGuard have none either.
+type quietStep struct{ link netlink.Link }
+
+// ipv6AddrGenModeNone is IN6_ADDR_GEN_MODE_NONE of linux/if_link.h.
+const ipv6AddrGenModeNone = 1
+
+func (s quietStep) do() error {
+	// A kernel without IPv6 refuses, and has nothing to be kept from.
+	_ = netlink.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
+	return nil
+}
+
+// undo has nothing to do: the setting ends with the interface and shows nowhere.
+func (s quietStep) undo() error { return nil }
+
+// upStep brings an interface up. One that was up stays up.
+type upStep struct {
+	link  netlink.Link
+	wasUp bool
+}
+
+func (s upStep) do() error { return netlink.LinkSetUp(s.link) }
+
+func (s upStep) undo() error {
+	if s.wasUp {
+		return nil
+	}
+	return ignoreGone(netlink.LinkSetDown(s.link))
+}
+
+// addressStep adds an address.
+type addressStep struct {
+	link   netlink.Link
+	prefix netip.Prefix
+}
+
+func (s addressStep) addr() *netlink.Addr {
+	a := &netlink.Addr{IPNet: ipNet(s.prefix)}
+	if s.prefix.Addr().Is6() {
+		// No other host is on this link, and an address that is still being
+		// checked for a double (RFC 4862, 5.4) cannot be bound for a second.
+		a.Flags = unix.IFA_F_NODAD
+	}
+	return a
+}
+
+func (s addressStep) do() error {
+	if on, err := addressOwner(s.prefix, s.link.Attrs().Index); err != nil {
+		return err
+	} else if on != "" {
+		return fmt.Errorf("address %s: %s has it already", s.prefix, on)
+	}
+	err := netlink.AddrAdd(s.link, s.addr())
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EACCES) && s.prefix.Addr().Is6():
+		return fmt.Errorf("address %s: IPv6 is disabled on this interface (net.ipv6.conf.*.disable_ipv6): %w", s.prefix, unix.EOPNOTSUPP)
+	}
+	return fmt.Errorf("address %s: %w", s.prefix, err)
+}
+
+func (s addressStep) undo() error { return ignoreGone(netlink.AddrDel(s.link, s.addr())) }
+
+// addressOwner names the interface that already has p's address, or "". An
+// address of one host only (/32, /128) may be shared with other interfaces, as
+// unnumbered point-to-point links do; with a longer prefix the two connected
+// routes would fight.
+func addressOwner(p netip.Prefix, index int) (string, error) {
+	addrs, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(nil, family(p.Addr())) })
+	if err != nil {
+		return "", fmt.Errorf("listing addresses: %w", err)
+	}
+	for _, a := range addrs {
+		ip, _ := netip.AddrFromSlice(a.IP)
+		if ip.Unmap() != p.Addr() {
+			continue
+		}
+		if a.LinkIndex == index || !p.IsSingleIP() {
+			return linkName(a.LinkIndex), nil
+		}
+	}
+	return "", nil
+}
+
+// routeStep adds a route through an interface. Its exported fields are what the
+// state file keeps.
+type routeStep struct {
+	Prefix netip.Prefix `json:"prefix"`
+	Table  uint32       `json:"table"`
+	Link   string       `json:"link"`
+	Index  int          `json:"index"`
+}
+
+func (s routeStep) route() *netlink.Route {
+	r := &netlink.Route{LinkIndex: s.Index, Dst: ipNet(s.Prefix), Table: int(s.Table), Protocol: unix.RTPROT_STATIC}
+	if s.Prefix.Addr().Is4() {
+		r.Scope = netlink.SCOPE_LINK
+	}
+	return r
+}
+
+func (s routeStep) do() error {
+	err := netlink.RouteAdd(s.route())
+	if errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("route %s: table %d has one already, by %s: %w", s.Prefix, s.Table, s.owner(), err)
+	}
+	if err != nil {
+		return fmt.Errorf("route %s in table %d: %w", s.Prefix, s.Table, err)
+	}
+	return nil
+}
+
+// owner names the interface of the route that is in the way.
+func (s routeStep) owner() string {
+	filter := &netlink.Route{Dst: ipNet(s.Prefix), Table: int(s.Table)}
+	routes, err := dump(func() ([]netlink.Route, error) {
+		return netlink.RouteListFiltered(family(s.Prefix.Addr()), filter, netlink.RT_FILTER_DST|netlink.RT_FILTER_TABLE)
+	})
+	if err != nil || len(routes) == 0 {
+		return "another interface"
+	}
+	return linkName(routes[0].LinkIndex)
+}
+
+func (s routeStep) undo() error {
+	// A later interface may have been given the same number in another life of
+	// the machine's namespace; only number and name together are this one.
+	if iface, err := net.InterfaceByIndex(s.Index); err != nil || iface.Name != s.Link {
+		return nil
+	}
+	return ignoreGone(netlink.RouteDel(s.route()))
+}
+
+// ruleStep adds a policy rule. Its exported fields are what the state file
+// keeps; together they tell our rule from any other.
+type ruleStep struct {
+	V6       bool   `json:"v6"`
+	Priority int    `json:"priority"`
+	Table    uint32 `json:"table"`
+	NotMark  uint32 `json:"not_mark,omitempty"`         // if not 0: applies to packets without this mark
+	Suppress bool   `json:"suppress_default,omitempty"` // ignore default routes found
+}
+
+func (s ruleStep) rule() *netlink.Rule {
+	r := netlink.NewRule()
+	r.Family = netlink.FAMILY_V4
+	if s.V6 {
+		r.Family = netlink.FAMILY_V6
+	}
+	r.Priority, r.Table, r.Protocol = s.Priority, int(s.Table), unix.RTPROT_STATIC
+	if s.NotMark != 0 {
+		r.Mark, r.Invert = s.NotMark, true
+	}
+	if s.Suppress {
+		r.SuppressPrefixlen = 0
+	}
+	return r
+}
+
+func (s ruleStep) do() error {
+	if err := netlink.RuleAdd(s.rule()); err != nil {
+		return fmt.Errorf("policy rule for table %d: %w", s.Table, err)
+	}
+	return nil
+}
+
+func (s ruleStep) undo() error { return ignoreGone(netlink.RuleDel(s.rule())) }
+
+func ignoreGone(err error) error {
+	if gone(err) {
+		return nil
+	}
+	return err
+}

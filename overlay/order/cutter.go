@@ -1,0 +1,65 @@
+package order
+
+import (
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd"
+)
+
+// Cutter turns frames into messages. The zero value is ready; the sequence
+// numbers take memory on first use.
+type Cutter struct {
+	next  []uint32 // per slot
+	frame *frame.Frame
+	h     header
+}
+
+// Empty reports whether the last frame has been cut up.
+func (c *Cutter) Empty() bool { return c.frame == nil }
+
+// Load takes over a frame, which must have between 1 and 65,535 bytes, and gives
+// it the next number of its flow. The cutter must be empty.
+func (c *Cutter) Load(f *frame.Frame) {
+	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
+		panic("order: frame loaded out of turn, or of impossible size")
+	}
+	if c.next == nil {
+		c.next = make([]uint32, Slots)
+	}
+	slot := uint16(f.Flow % Slots)
+	c.h = header{slot: slot, seq: c.next[slot], length: uint16(len(f.Data)), facts: f.Facts}
+	c.next[slot]++
+	c.frame = f
+}
+
+// Cut returns the next message, its payload at most max bytes (at least 1). The
+// cutter must not be empty. The message owns a reference to the frame.
+func (c *Cutter) Cut(max int) srd.Message {
+	f := c.frame
+	n := min(max, len(f.Data)-int(c.h.offset))
+	m := srd.Message{
+		Data:  f.Data[c.h.offset : int(c.h.offset)+n],
+		Owner: f,
+		Flow:  f.Flow,
+		Class: srd.Datagram,
+	}
+	if f.TCP {
+		m.Class = srd.Stream
+	}
+	c.h.put(&m.Imm)
+	c.h.offset += uint16(n)
+	if int(c.h.offset) < len(f.Data) {
+		f.Retain()
+	} else {
+		c.frame = nil // the reference goes with the last message
+	}
+	return m
+}
+
+// Reset drops what is left of the frame being cut and numbers all flows anew: the
+// peer is another incarnation.
+func (c *Cutter) Reset() {
+	if c.frame != nil {
+		c.frame.Release()
+	}
+	*c = Cutter{}
+}

@@ -1,0 +1,22 @@
+// Package order is the messaging layer above the transport: it cuts inner
+// frames into messages, and at the other end puts them together and restores
+// order per inner flow. SRD leaves exactly that to the layer above ("the
+// messaging-layer sequencing information is transferred with the packet to the
+// other side, opaque to SRD").
+//
+// Each message carries 13 bytes, the transport's immediate:
+//
+//	 0    flow slot        u16   bucket of the inner flow's hash
+//	 2    flow sequence    u32   counts frames of that slot
+//	 6    offset           u16   of this message in the frame, bytes
+//	 8    frame length     u16   bytes of the inner packet or super-frame
+//	10    segment size     u16   payload bytes of each segment, 0: one packet
+//	12    flags            u8    bits 0-2 kind of segmentation, bit 3 checksum is
+//	                             partial, bit 4 order is to be restored
+//
+// A flow slot is a hash bucket, not a flow: flows that share one wait for each
+// other's gaps, which costs a moment after a loss, and nothing has to be agreed
+// on, aged or torn down. There is never an order over all flows.
+//
+// Everything is pure, bounded, and not safe for concurrent use.
+package order

@@ -1,0 +1,95 @@
+package order
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// Deadline returns when Advance has something to do.
+func (g *Gatherer) Deadline() mono.Time {
+	at := mono.Never
+	if p := g.waits.head; p != nil {
+		at = p.since.Add(g.cfg.Hold)
+	}
+	if p := g.lates.head; p != nil {
+		at = at.Min(p.since.Add(lateLife))
+	}
+	return at
+}
+
+// Advance gives up gaps that have been waited for long enough, and late frames
+// that nobody completed.
+func (g *Gatherer) Advance(now mono.Time) {
+	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
+		g.bury(p)
+	}
+	for p := g.waits.head; p != nil && now >= p.since.Add(g.cfg.Hold); p = g.waits.head {
+		g.stats.TimedOut += g.skip(now, p.flow, p.seq)
+	}
+}
+
+// skip makes frame to the one that is due in fl, and goes on from there. Of the
+// frames before it those that are done are delivered, the others given up. It
+// returns the number of gaps.
+func (g *Gatherer) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
+	inGap := false
+	for range min(to-fl.next, uint32(len(fl.ring))) {
+		p := fl.get(fl.next)
+		missing := p == nil || !p.done()
+		if missing && !inGap {
+			gaps++
+		}
+		inGap = missing
+		if p != nil {
+			fl.remove(p)
+			g.pass(now, p)
+		}
+		fl.next++
+	}
+	if fl.next != to { // past the ring nothing is there
+		fl.next = to
+		if !inGap {
+			gaps++
+		}
+	}
+	g.run(now, fl)
+	return gaps
+}
+
+// pass deals with a partial that was taken from its ring because its turn has
+// come or is given up.
+func (g *Gatherer) pass(now mono.Time, p *partial) {
+	if !p.done() {
+		g.pension(now, p)
+		return
+	}
+	if p.on == &g.waits {
+		g.stats.Reordered++
+		g.stats.Longest = max(g.stats.Longest, now.Sub(p.since))
+	}
+	if p.frame != nil {
+		g.handOn(p)
+	}
+	g.release(p)
+}
+
+// relieve makes room while too much is held. First goes the gap that has been
+// waited for longest, which loses nothing; then what is late; then what was
+// begun first.
+func (g *Gatherer) relieve(now mono.Time) {
+	for g.tooMuch() {
+		switch {
+		case g.waits.head != nil:
+			p := g.waits.head
+			g.stats.Overflow += g.skip(now, p.flow, p.seq)
+		case g.lates.head != nil:
+			g.stats.Overflow++
+			g.bury(g.lates.head)
+		default:
+			p := g.parts.head
+			g.stats.Overflow += g.skip(now, p.flow, p.seq+1)
+		}
+	}
+}
+
+func (g *Gatherer) tooMuch() bool {
+	return g.stats.HeldBytes > g.cfg.HeldBytes || g.buffers > bufferSlack*g.cfg.HeldBytes ||
+		g.waits.n+g.lates.n+g.parts.n > maxHeld
+}

@@ -1,0 +1,109 @@
+package order
+
+import (
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// maxSpans bounds the separate pieces of a frame that may be there at a time. A
+// frame of 64 KiB in 1,200-byte packets has at most 56 messages, so at most 28
+// pieces with gaps between them.
+const maxSpans = 40
+
+// partial is a frame being put together, or one that waits for its turn.
+type partial struct {
+	flow  *flow
+	seq   uint32
+	void  bool         // can never be completed: part of it was given up
+	out   bool         // delivered already, before its turn (order not wanted)
+	frame *frame.Frame // nil while there are no bytes, and when void or out
+	since mono.Time    // when it joined the list that it is on
+	spans [maxSpans]span
+	n     int
+
+	on         *list // nil: on none
+	prev, next *partial
+}
+
+// span is a piece of a frame that has arrived.
+type span struct{ from, to uint16 }
+
+// done reports whether there is nothing left to wait for.
+func (p *partial) done() bool { return p.void || p.out || p.whole() }
+
+// whole reports whether all bytes are there.
+func (p *partial) whole() bool {
+	return p.frame != nil && p.n == 1 && p.spans[0] == span{0, uint16(len(p.frame.Data))}
+}
+
+// add enters the piece from..to. It reports whether that is possible: it must
+// not overlap what is there (a hole must never be taken for filled, as it holds
+// bytes of somebody's earlier packet).
+func (p *partial) add(from, to uint16) bool {
+	i := p.n
+	for i > 0 && p.spans[i-1].from >= from {
+		i--
+	}
+	if i > 0 && p.spans[i-1].to > from || i < p.n && p.spans[i].from < to {
+		return false
+	}
+	left := i > 0 && p.spans[i-1].to == from
+	right := i < p.n && p.spans[i].from == to
+	switch {
+	case left && right:
+		p.spans[i-1].to = p.spans[i].to
+		copy(p.spans[i:], p.spans[i+1:p.n])
+		p.n--
+	case left:
+		p.spans[i-1].to = to
+	case right:
+		p.spans[i].from = from
+	case p.n == maxSpans:
+		return false
+	default:
+		copy(p.spans[i+1:p.n+1], p.spans[i:p.n])
+		p.spans[i] = span{from, to}
+		p.n++
+	}
+	return true
+}
+
+// list is a queue of partials from which any can be taken out. A partial is on
+// at most one.
+type list struct {
+	head, tail *partial
+	n          int
+}
+
+// push puts p last, after taking it off the list that it is on.
+func (l *list) push(now mono.Time, p *partial) {
+	p.leave()
+	p.since, p.on, p.prev = now, l, l.tail
+	if l.tail != nil {
+		l.tail.next = p
+	} else {
+		l.head = p
+	}
+	l.tail = p
+	l.n++
+}
+
+// leave takes p off the list that it is on.
+func (p *partial) leave() {
+	l := p.on
+	if l == nil {
+		return
+	}
+	if p.prev != nil {
+		p.prev.next = p.next
+	} else {
+		l.head = p.next
+	}
+	if p.next != nil {
+		p.next.prev = p.prev
+	} else {
+		l.tail = p.prev
+	}
+	l.n--
+	p.on, p.prev, p.next = nil, nil, nil
+}

@@ -1,0 +1,253 @@
+package packet
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// IP protocol numbers that the parser knows (IANA protocol-numbers registry).
+const (
+	ProtoHopByHop     = 0
+	ProtoICMP         = 1
+	ProtoTCP          = 6
+	ProtoUDP          = 17
+	ProtoDCCP         = 33
+	ProtoRouting      = 43
+	ProtoFragment     = 44
+	ProtoAH           = 51
+	ProtoICMPv6       = 58
+	ProtoDestination  = 60
+	ProtoSCTP         = 132
+	ProtoMobility     = 135
+	ProtoUDPLite      = 136
+	ProtoHIP          = 139
+	ProtoShim6        = 140
+	icmpEchoReply     = 0
+	icmpEchoRequest   = 8
+	icmpv6EchoRequest = 128
+	icmpv6EchoReply   = 129
+)
+
+const (
+	// maxExtensions bounds the walk over IPv6 extension headers. RFC 8200
+	// section 4.1 names seven kinds, of which one may come twice.
+	maxExtensions = 8
+
+	ipv4HeaderLen   = 20
+	ipv6HeaderLen   = 40
+	tcpHeaderLen    = 20
+	udpHeaderLen    = 8
+	extensionLen    = 8 // shortest IPv6 extension header, RFC 8200 section 4
+	tcpCSumOffset   = 16
+	udpCSumOffset   = 6
+	tcpFlagsOffset  = 13
+	tcpDataOffset   = 12
+	ipv4CSumOffset  = 10
+	ipv4TotalOffset = 2
+)
+
+// Info is what the headers of one inner packet say. A super-frame is described
+// like a packet: its headers are those of every segment.
+type Info struct {
+	Version  uint8 // 4 or 6
+	Proto    uint8 // the upper-layer protocol, after all extension headers
+	ECN      uint8 // RFC 3168: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE
+	Fragment bool  // part of a fragmented packet, or carries a fragment header
+	Routed   bool  // IPv6 routing header with segments left: Dst is not the final one
+
+	Src, Dst netip.Addr
+
+	// SrcPort and DstPort are zero for fragments and for protocols without
+	// ports. SrcPort is the identifier of an ICMP echo.
+	SrcPort, DstPort uint16
+
+	HeaderLen   int // IP header with all extension headers, bytes
+	L4HeaderLen int // TCP or UDP header, bytes; 0 when it is absent or malformed
+	TotalLen    int // the whole packet, bytes
+
+	// CSumStart is where the transport checksum begins and CSumOffset where
+	// its field lies from there, in bytes; both 0 unless TCP or UDP.
+	CSumStart, CSumOffset int
+
+	// FlowHash is a keyed hash of the flow key: 5-tuple, or addresses and
+	// protocol for fragments, so that all parts of a packet share one flow.
+	FlowHash uint32
+}
+
+// Parse describes the inner packet b in out. seed keys the flow hash, which is
+// the same for the same seed on every machine. b must be exactly one packet.
+// out is meaningful only when the answer is OK.
+func Parse(b []byte, seed uint64, out *Info) Reason {
+	if len(b) == 0 {
+		return Truncated
+	}
+	var r Reason
+	switch b[0] >> 4 {
+	case 4:
+		r = out.parse4(b)
+	case 6:
+		r = out.parse6(b)
+	default:
+		r = BadVersion
+	}
+	if r != OK {
+		return r
+	}
+	if !out.Fragment {
+		out.parseTransport(b[out.HeaderLen:])
+	}
+	out.FlowHash = flowHash(b, out, seed)
+	return OK
+}
+
+// Dst returns the destination address of a packet that Parse accepted.
+func Dst(b []byte) netip.Addr {
+	if b[0]>>4 == 4 {
+		return netip.AddrFrom4([4]byte(b[16:20]))
+	}
+	return netip.AddrFrom16([16]byte(b[24:40]))
+}
+
+// Src returns the source address of a packet that Parse accepted.
+func Src(b []byte) netip.Addr {
+	if b[0]>>4 == 4 {
+		return netip.AddrFrom4([4]byte(b[12:16]))
+	}
+	return netip.AddrFrom16([16]byte(b[8:24]))
+}
+
+// parse4 reads an IPv4 header (RFC 791 section 3.1).
+func (in *Info) parse4(b []byte) Reason {
+	if len(b) < ipv4HeaderLen {
+		return Truncated
+	}
+	header := int(b[0]&0xf) * 4
+	total := int(binary.BigEndian.Uint16(b[ipv4TotalOffset:]))
+	switch {
+	case header < ipv4HeaderLen:
+		return BadHeaderLen
+	case header > len(b):
+		return Truncated
+	case total != len(b):
+		return BadLength
+	}
+	const moreFragmentsAndOffset = 0x3fff
+	*in = Info{
+		Version:   4,
+		Proto:     b[9],
+		ECN:       b[1] & ecnMask,
+		Fragment:  binary.BigEndian.Uint16(b[6:])&moreFragmentsAndOffset != 0,
+		Src:       Src(b),
+		Dst:       Dst(b),
+		HeaderLen: header,
+		TotalLen:  total,
+	}
+	return OK
+}
+
+// parse6 reads an IPv6 header (RFC 8200 section 3) and its extension headers.
+// A jumbogram (payload length zero) does not fit MaxLen and is BadLength.
+func (in *Info) parse6(b []byte) Reason {
+	if len(b) < ipv6HeaderLen {
+		return Truncated
+	}
+	total := ipv6HeaderLen + int(binary.BigEndian.Uint16(b[4:]))
+	if total != len(b) {
+		return BadLength
+	}
+	*in = Info{
+		Version:   6,
+		Proto:     b[6],
+		ECN:       b[1] >> 4 & ecnMask,
+		Src:       Src(b),
+		Dst:       Dst(b),
+		HeaderLen: ipv6HeaderLen,
+		TotalLen:  total,
+	}
+	return in.walkExtensions(b)
+}
+
+// walkExtensions moves HeaderLen and Proto over the extension headers. It ends
+// at a fragment header, since what follows is only there in the first fragment
+// and every fragment must give the same flow key.
+func (in *Info) walkExtensions(b []byte) Reason {
+	for n := 0; isExtension(in.Proto); n++ {
+		if n == maxExtensions {
+			return TooManyExtensions
+		}
+		h := b[in.HeaderLen:]
+		if len(h) < extensionLen {
+			return Truncated
+		}
+		length := extensionLen + int(h[1])*8
+		switch in.Proto {
+		case ProtoFragment:
+			length = extensionLen
+			in.Fragment = true
+		case ProtoAH:
+			length = (int(h[1]) + 2) * 4 // RFC 4302 section 2.2
+		case ProtoRouting:
+			in.Routed = in.Routed || h[3] != 0
+		}
+		if length > len(h) {
+			return Truncated
+		}
+		in.Proto = h[0]
+		in.HeaderLen += length
+		if in.Fragment {
+			return OK
+		}
+	}
+	return OK
+}
+
+func isExtension(proto uint8) bool {
+	switch proto {
+	case ProtoHopByHop, ProtoRouting, ProtoFragment, ProtoAH, ProtoDestination, ProtoMobility, ProtoHIP, ProtoShim6:
+		return true
+	}
+	return false
+}
+
+// parseTransport reads ports and header length. A transport header that is cut
+// short or nonsense is the business of the end systems: the packet is carried,
+// only without ports or offload.
+func (in *Info) parseTransport(l4 []byte) {
+	switch in.Proto {
+	case ProtoTCP:
+		in.parsePorts(l4)
+		in.CSumStart, in.CSumOffset = in.HeaderLen, tcpCSumOffset
+		if len(l4) >= tcpHeaderLen {
+			if n := int(l4[tcpDataOffset]>>4) * 4; n >= tcpHeaderLen && n <= len(l4) {
+				in.L4HeaderLen = n
+			}
+		}
+	case ProtoUDP:
+		in.parsePorts(l4)
+		in.CSumStart, in.CSumOffset = in.HeaderLen, udpCSumOffset
+		if len(l4) >= udpHeaderLen {
+			in.L4HeaderLen = udpHeaderLen
+		}
+	case ProtoSCTP, ProtoDCCP, ProtoUDPLite:
+		in.parsePorts(l4)
+	case ProtoICMP:
+		in.parseEcho(l4, icmpEchoRequest, icmpEchoReply)
+	case ProtoICMPv6:
+		in.parseEcho(l4, icmpv6EchoRequest, icmpv6EchoReply)
+	}
+}
+
+func (in *Info) parsePorts(l4 []byte) {
+	if len(l4) >= 4 {
+		in.SrcPort = binary.BigEndian.Uint16(l4)
+		in.DstPort = binary.BigEndian.Uint16(l4[2:])
+	}
+}
+
+// parseEcho takes the identifier of an echo message as its port, so that two
+// runs of ping are two flows.
+func (in *Info) parseEcho(l4 []byte, request, reply uint8) {
+	if len(l4) >= 8 && (l4[0] == request || l4[0] == reply) {
+		in.SrcPort = binary.BigEndian.Uint16(l4[4:])
+	}
+}

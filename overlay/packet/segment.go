@@ -1,0 +1,125 @@
+package packet
+
+import (
+	"encoding/binary"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+)
+
+// TCP flags (RFC 9293 section 3.1).
+const (
+	tcpFIN = 0x01
+	tcpPSH = 0x08
+	tcpCWR = 0x80
+)
+
+const (
+	udpLenOffset = 4
+	tcpSeqOffset = 4
+	ipv4IDOffset = 4
+)
+
+// segments returns how many packets the frame becomes, at least 1.
+func segments(in *Info, facts frame.Facts) int {
+	payload := in.TotalLen - in.HeaderLen - in.L4HeaderLen
+	size := int(facts.GSOSize)
+	if facts.GSO == frame.GSONone || size == 0 || payload <= size {
+		return 1
+	}
+	return (payload + size - 1) / size
+}
+
+// Segments returns how many packets the frame b becomes, or 1 when it is to be
+// carried whole although it is a super-frame. The answer is more than 1 for
+// frames that no peer would accept: segments under MinSegment or too many.
+func Segments(in *Info, facts frame.Facts) int {
+	n := segments(in, facts)
+	if n > 1 && (facts.GSOSize < MinSegment || n > MaxSegments) {
+		return n
+	}
+	return 1
+}
+
+// SegmentLen returns the length in bytes of segment i of the frame.
+func SegmentLen(in *Info, facts frame.Facts, i int) int {
+	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
+	return headers + min(size, in.TotalLen-headers-i*size)
+}
+
+// Segment writes packet i of the super-frame b into dst, which has SegmentLen
+// bytes, as tcp_gso_segment and udp_gso_segment of the kernel would cut it. Its
+// checksum stays partial: the facts of the result are CSum only. i is less than
+// the number of segments.
+func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
+	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
+	copy(dst, b[:headers])
+	copy(dst[headers:], b[headers+i*size:])
+	part := *in
+	if in.Proto == ProtoTCP {
+		last := headers+(i+1)*size >= in.TotalLen
+		seq := binary.BigEndian.Uint32(b[in.HeaderLen+tcpSeqOffset:])
+		binary.BigEndian.PutUint32(dst[in.HeaderLen+tcpSeqOffset:], seq+uint32(i*size))
+		flags := &dst[in.HeaderLen+tcpFlagsOffset]
+		if !last {
+			*flags &^= tcpFIN | tcpPSH
+		}
+		if i > 0 {
+			*flags &^= tcpCWR
+		}
+	}
+	if in.Version == 4 {
+		id := binary.BigEndian.Uint16(b[ipv4IDOffset:])
+		binary.BigEndian.PutUint16(dst[ipv4IDOffset:], id+uint16(i))
+	}
+	setLength(dst, &part, len(dst))
+	if in.Version == 4 {
+		writeHeaderChecksum(dst, in.HeaderLen)
+	}
+}
+
+// DropLastSegment takes the last segment off a super-frame and reports whether
+// it could: a frame of one packet is left as it is. So a queue can lose one
+// packet to signal congestion and not a train of them. FIN and PSH go with the
+// segment that carried them. The caller owns f alone. The IPv4 header checksum
+// is updated (RFC 1624) and the partial checksum follows the length.
+func DropLastSegment(f *frame.Frame) bool {
+	if f.Facts.GSO == frame.GSONone || !f.Facts.CSum {
+		return false
+	}
+	var in Info
+	if Parse(f.Data, 0, &in) != OK || checkOffload(f.Data, &in, &f.Facts) != OK {
+		return false
+	}
+	n := segments(&in, f.Facts)
+	if n == 1 {
+		return false
+	}
+	length := in.HeaderLen + in.L4HeaderLen + (n-1)*int(f.Facts.GSOSize)
+	if in.Version == 4 {
+		updateChecksum(f.Data[ipv4CSumOffset:], uint16(in.TotalLen), uint16(length))
+	}
+	f.Data = f.Data[:length]
+	setLength(f.Data, &in, length)
+	if in.Proto == ProtoTCP {
+		f.Data[in.HeaderLen+tcpFlagsOffset] &^= tcpFIN | tcpPSH
+	}
+	if n == 2 {
+		f.Facts.GSO, f.Facts.GSOSize = frame.GSONone, 0
+	}
+	return true
+}
+
+// setLength writes the length of the packet into the IP and UDP headers and the
+// pseudo-header sum that belongs to it. The IPv4 header checksum is left.
+func setLength(b []byte, in *Info, length int) {
+	in.TotalLen = length
+	if in.Version == 4 {
+		binary.BigEndian.PutUint16(b[ipv4TotalOffset:], uint16(length))
+	} else {
+		binary.BigEndian.PutUint16(b[4:], uint16(length-ipv6HeaderLen))
+	}
+	if in.Proto == ProtoUDP {
+		binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(length-in.HeaderLen))
+	}
+	writePartial(b, in)
+}

@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"math"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// minStanding is the backlog in bytes below which a queue is never taken
+	// as standing: one packet of Ethernet size (RFC 8289 section 5.6).
+	minStanding = 1514
+
+	// resumeIntervals is how long after the last signal the signal rate is
+	// still a good guess (RFC 8289 section 5.5, as in Linux).
+	resumeIntervals = 16
+
+	// maxCount ends the growth of the signal rate, at 1,024 per interval.
+	maxCount = 1 << 20
+)
+
+// codel is the state of RFC 8289 section 5.2 for one flow. A "signal" is a mark,
+// a segment taken off, or a frame dropped.
+type codel struct {
+	firstAbove mono.Time // when signalling may begin; 0 while the delay is low
+	next       mono.Time // of the next signal
+	count      uint32    // signals since signalling began
+	lastCount  uint32    // count when it began
+	signalling bool
+}
+
+// dequeue takes the next frame of the flow that is to be sent, or nil: the
+// deque of RFC 8289 section 5.5.
+func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
+	c := &fl.codel
+	f, above := q.take(now, fl)
+	switch {
+	case !above:
+		c.signalling = false
+	case c.signalling:
+		f = q.signalDue(now, fl, f)
+	default:
+		var kind signal
+		if f, kind = q.give(f); kind == signalDropped {
+			f, _ = q.take(now, fl)
+		}
+		q.begin(now, c)
+	}
+	return f
+}
+
+// begin enters the signalling state, at the old rate if that was left a short
+// time ago.
+func (q *Queue) begin(now mono.Time, c *codel) {
+	c.signalling = true
+	delta := c.count - c.lastCount
+	c.count = 1
+	if delta > 1 && now.Sub(c.next) < resumeIntervals*q.cfg.Interval {
+		c.count = delta
+	}
+	c.lastCount = c.count
+	c.next = q.controlLaw(now, c.count)
+}
+
+// signalDue gives the signals that are due by now and returns the frame to be
+// sent, or nil. One frame carries only one mark, but may lose several segments.
+func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame {
+	c := &fl.codel
+	for now >= c.next {
+		c.count = min(c.count+1, maxCount)
+		var kind signal
+		if f, kind = q.give(f); kind == signalDropped {
+			var above bool
+			if f, above = q.take(now, fl); !above {
+				c.signalling = false
+				break
+			}
+		}
+		c.next = q.controlLaw(c.next, c.count)
+		if kind == signalMarked {
+			break
+		}
+	}
+	return f
+}
+
+// signal is how a sender was told of congestion.
+type signal uint8
+
+const (
+	signalMarked signal = iota
+	signalShortened
+	signalDropped
+)
+
+// give tells the sender of f in the mildest way that it understands. f is
+// released and the answer nil when it had to be dropped.
+func (q *Queue) give(f *frame.Frame) (*frame.Frame, signal) {
+	if packet.SetCE(f.Data) {
+		q.stats.Marked++
+		return f, signalMarked
+	}
+	before := len(f.Data)
+	if packet.DropLastSegment(f) {
+		q.stats.Shortened++
+		q.stats.DroppedBytes += uint64(before - len(f.Data))
+		return f, signalShortened
+	}
+	q.drop(f)
+	q.stats.Dropped++
+	return nil, signalDropped
+}
+
+// take takes the head off the flow and says whether its delay has been above
+// the target for an interval: dodequeue of RFC 8289 section 5.6. A backlog no
+// longer than the frame just taken is not standing, whatever its delay: on a
+// slow path a super-frame alone takes longer than the target.
+func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
+	c := &fl.codel
+	if fl.head == 0 {
+		c.firstAbove = 0
+		return nil, false
+	}
+	f = q.unlink(fl)
+	if now.Sub(f.Enqueued) < q.cfg.Target || fl.bytes <= max(len(f.Data), minStanding) {
+		c.firstAbove = 0
+		return f, false
+	}
+	if c.firstAbove == 0 {
+		c.firstAbove = now.Add(q.cfg.Interval)
+		return f, false
+	}
+	return f, now >= c.firstAbove
+}
+
+// controlLaw returns the time of the signal after the one at t: interval /
+// sqrt(count) later (RFC 8289 section 5.6).
+func (q *Queue) controlLaw(t mono.Time, count uint32) mono.Time {
+	return t.Add(time.Duration(float64(q.cfg.Interval) / math.Sqrt(float64(count))))
+}

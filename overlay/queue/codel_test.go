@@ -1,0 +1,179 @@
+package queue
+
+import (
+	"math"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// overload keeps a flow's delay at about 20 ms and returns the times of the
+// signals, one Pop a millisecond.
+func overload(t *testing.T, q *Queue, steps int, size int, ecn byte, signals func(Stats) uint64) []mono.Time {
+	t.Helper()
+	var at []mono.Time
+	for i := range 20 {
+		q.Push(mono.Time(i+1)*ms, tcp(1, size, ecn, 1))
+	}
+	seen := uint64(0)
+	for i := 20; i < steps; i++ {
+		now := mono.Time(i+1) * ms
+		q.Push(now, tcp(1, size, ecn, 1))
+		if q.Len() < 20 {
+			q.Push(now, tcp(1, size, ecn, 1))
+		}
+		q.Pop(now)
+		if n := signals(q.Stats()); n > seen {
+			at, seen = append(at, now), n
+		}
+		checkBooks(t, q)
+	}
+	return at
+}
+
+// The first signal comes an interval after the delay passed the target, the
+// n-th interval/sqrt(n) after the one before (RFC 8289 section 5.6).
+func TestControlLaw(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		size    int
+		ecn     byte
+		signals func(Stats) uint64
+	}{
+		{"mark", 1000, 2, func(s Stats) uint64 { return s.Marked }},
+		{"mark super-frame", 60_000, 1, func(s Stats) uint64 { return s.Marked }},
+		{"shorten", 60_000, 0, func(s Stats) uint64 { return s.Shortened }},
+		{"drop", 1000, 0, func(s Stats) uint64 { return s.Dropped }},
+	} {
+		q := New(Config{})
+		at := overload(t, q, 600, c.size, c.ecn, c.signals)
+		if len(at) < 10 {
+			t.Fatalf("%s: %d signals", c.name, len(at))
+		}
+		if first := at[0]; first < 105*ms || first > 125*ms {
+			t.Errorf("%s: first signal after %v", c.name, time.Duration(first))
+		}
+		want := at[0]
+		for n := range at[1:10] {
+			want += mono.Time(float64(DefaultInterval) / math.Sqrt(float64(n+1)))
+			if d := at[n+1] - want; d < 0 || d > ms {
+				t.Errorf("%s: signal %d at %v, want %v", c.name, n+2, time.Duration(at[n+1]), time.Duration(want))
+			}
+		}
+		s := q.Stats()
+		if total := s.Marked + s.Shortened + s.Dropped; total != c.signals(s) {
+			t.Errorf("%s: signals of other kinds: %+v", c.name, s)
+		}
+	}
+}
+
+// No signal while delay is under the target, and none for a single super-frame
+// that waits behind another on a slow path.
+func TestNoSignalWithoutStandingQueue(t *testing.T) {
+	q := New(Config{})
+	for i := range 1000 {
+		now := mono.Time(i+1) * ms
+		q.Push(now, tcp(1, 60_000, 0, 1))
+		q.Push(now, tcp(1, 60_000, 0, 1))
+		q.Pop(now.Add(4 * time.Millisecond))
+		q.Pop(now.Add(4 * time.Millisecond))
+	}
+	slow := New(Config{})
+	slow.Push(ms, tcp(1, 60_000, 0, 1))
+	for i := range 100 {
+		now := mono.Time(i+1) * 50 * ms
+		slow.Push(now, tcp(1, 60_000, 0, 1))
+		slow.Pop(now)
+	}
+	for _, s := range []Stats{q.Stats(), slow.Stats()} {
+		if s.Marked+s.Shortened+s.Dropped+s.Overflow != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestSetTarget(t *testing.T) {
+	q := New(Config{})
+	q.SetTarget(time.Millisecond, 10*time.Millisecond)
+	at := overload(t, q, 100, 1000, 2, func(s Stats) uint64 { return s.Marked })
+	if len(at) == 0 || at[0] > 35*ms {
+		t.Errorf("signals at %v", at)
+	}
+	q.SetTarget(0, 0)
+	if q.cfg.Target != DefaultTarget || q.cfg.Interval != DefaultInterval {
+		t.Errorf("%+v", q.cfg)
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	q := New(Config{})
+	made := make([]*frame.Frame, 64)
+	for i := range made {
+		made[i] = tcp(i, 60_000, 0, 1)
+	}
+	now := ms
+	round := func() {
+		for _, f := range made {
+			q.Push(now, f)
+			now += ms
+		}
+		for q.Pop(now) != nil {
+		}
+	}
+	round()
+	if n := testing.AllocsPerRun(50, round); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// A peer that never sends costs one small struct.
+func TestIdleQueueIsSmall(t *testing.T) {
+	var q *Queue
+	if n := testing.AllocsPerRun(10, func() { q = New(Config{}) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+	if size := unsafe.Sizeof(*q); size > 512 {
+		t.Errorf("%d bytes", size)
+	}
+	for i := range 10_000 {
+		q.Push(ms, tcp(i%1024, 64, 0, 1))
+		q.Pop(ms)
+	}
+	if n := len(q.table.flows); n > keepFlows+1 {
+		t.Errorf("%d flow slots for one active flow at a time", n)
+	}
+}
+
+// When the queue builds up again soon, signals resume near the old rate; after
+// a long time of quiet they begin anew (RFC 8289 section 5.5).
+func TestSignalRateIsRemembered(t *testing.T) {
+	for _, c := range []struct {
+		quiet  mono.Time
+		within mono.Time // of the second signal after the first
+		least  mono.Time
+	}{{200 * ms, 45 * ms, 0}, {5000 * ms, 105 * ms, 95 * ms}} {
+		q := New(Config{})
+		overload(t, q, 800, 1000, 2, func(s Stats) uint64 { return s.Marked })
+		for q.Pop(800*ms) != nil {
+		}
+		before := q.Stats().Marked
+		var at []mono.Time
+		start := 800*ms + c.quiet
+		for i := mono.Time(0); i < 400; i++ {
+			now := start + i*ms
+			q.Push(now, tcp(1, 1000, 2, 1))
+			if i >= 20 {
+				q.Pop(now)
+			}
+			if n := q.Stats().Marked; n > before {
+				at, before = append(at, now), n
+			}
+		}
+		if d := at[1] - at[0]; d > c.within || d < c.least {
+			t.Errorf("after %v of quiet the second signal follows in %v", time.Duration(c.quiet), time.Duration(d))
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Package queue is the ingress queue of one peer: what its congestion window
+// does not admit yet waits here. It is FQ-CoDel (RFC 8290 with the CoDel of RFC
+// 8289) over frames that may be super-frames of some 44 packets.
+//
+//	Push -> bucket by flow hash -> FIFO per flow -> deficit round robin,
+//	        flows that were idle first -> CoDel of that flow -> Pop
+//
+// Where the RFCs speak of packets, two things differ. A signal of congestion to
+// a sender without ECN takes one segment off a TCP or UDP super-frame and not the
+// whole frame, so that it costs one packet. And a flow may owe several quanta
+// after a large frame, which it pays by being passed over in that many rounds.
+//
+// The queue is pure: the time comes with each call and does not go back. It is
+// not safe for concurrent use. A queue that has never held a frame has no tables.
+package queue
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// What Config's zero fields stand for.
+const (
+	DefaultFlows    = 1024                   // RFC 8290 section 5.2.5
+	DefaultTarget   = 5 * time.Millisecond   // RFC 8289 section 4.4
+	DefaultInterval = 100 * time.Millisecond // RFC 8289 section 4.3
+	// DefaultLimitBytes is 64 ms at 1 Gbit/s, some 130 super-frames.
+	DefaultLimitBytes = 8 << 20
+	// DefaultQuantum is a compromise: a full super-frame is paid in eight
+	// rounds, and a flow of small packets sends five of them in its turn.
+	DefaultQuantum = 8 << 10
+)
+
+const (
+	// maxFlows bounds the table that a configuration may ask for: 65,536 is
+	// the most that Linux's fq_codel allows.
+	maxFlows = 1 << 16
+
+	// minQuantum bounds the rounds in which a full frame is paid, and so the
+	// work of one Pop, to 256 per flow.
+	minQuantum = 256
+
+	// bytesPerFrame turns the limit in bytes into one in frames. A small
+	// packet sits in a buffer of 2 KiB, so memory stays under four times the
+	// limit.
+	bytesPerFrame = 512
+
+	// minLimitFrames lets a small limit in bytes still hold a burst of small
+	// packets.
+	minLimitFrames = 64
+)
+
+// Config sets up a queue. Zero fields take the defaults.
+type Config struct {
+	Flows      int           // number of hash buckets
+	Target     time.Duration // standing delay that is accepted
+	Interval   time.Duration // how long it may last: about the longest RTT
+	LimitBytes int           // frames' bytes in all
+	Quantum    int           // bytes per flow and round
+}
+
+// Queue holds the frames of one peer. Use New.
+type Queue struct {
+	cfg         Config
+	limitFrames int
+
+	table  table
+	nodes  nodes
+	fresh  list // flows that were idle and have not used up their first quantum
+	served list // flows in the round
+
+	frames, bytes int
+	stats         Stats
+}
+
+// New returns an empty queue.
+func New(cfg Config) *Queue {
+	q := &Queue{cfg: cfg}
+	q.cfg.Flows = min(orDefault(cfg.Flows, DefaultFlows), maxFlows)
+	q.cfg.LimitBytes = orDefault(cfg.LimitBytes, DefaultLimitBytes)
+	q.cfg.Quantum = max(orDefault(cfg.Quantum, DefaultQuantum), minQuantum)
+	q.limitFrames = max(q.cfg.LimitBytes/bytesPerFrame, minLimitFrames)
+	q.SetTarget(cfg.Target, cfg.Interval)
+	return q
+}
+
+func orDefault[T int | time.Duration](v, standard T) T {
+	if v <= 0 {
+		return standard
+	}
+	return v
+}
+
+// SetTarget changes the accepted standing delay and the time that it may last,
+// when the RTT of the paths is known better. Zero takes the default.
+func (q *Queue) SetTarget(target, interval time.Duration) {
+	q.cfg.Target = orDefault(target, DefaultTarget)
+	q.cfg.Interval = orDefault(interval, DefaultInterval)
+}
+
+// Len returns the number of frames that wait.
+func (q *Queue) Len() int { return q.frames }
+
+// Bytes returns the number of bytes that wait.
+func (q *Queue) Bytes() int { return q.bytes }
+
+// Push takes over f, whose Data packet.Parse has accepted and whose Flow is its
+// hash. It sets Enqueued. When the queue is over its limit then, frames are
+// dropped at the head of the flow that has most (RFC 8290 section 4.1).
+func (q *Queue) Push(now mono.Time, f *frame.Frame) {
+	f.Enqueued = now
+	slot := q.flowOf(f.Flow)
+	fl := &q.table.flows[slot]
+	n := q.nodes.get(f)
+	if fl.tail != 0 {
+		q.nodes.all[fl.tail].next = n
+	} else {
+		fl.head = n
+	}
+	fl.tail = n
+	size := len(f.Data)
+	fl.bytes += size
+	q.bytes += size
+	q.frames++
+	q.stats.Pushed++
+	q.stats.PushedBytes += uint64(size)
+	if fl.in == listIdle {
+		q.table.move(slot, &q.table.idle, &q.fresh, listFresh)
+		fl.deficit = q.cfg.Quantum
+		q.stats.NewFlows++
+	}
+	for q.bytes > q.cfg.LimitBytes || q.frames > q.limitFrames {
+		q.dropFattest()
+	}
+}
+
+// Pop hands out the next frame, or nil when the queue is empty: the scheduler
+// of RFC 8290 section 4.2.
+func (q *Queue) Pop(now mono.Time) *frame.Frame {
+	for {
+		from, in := &q.fresh, listFresh
+		if from.head == 0 {
+			from, in = &q.served, listServed
+		}
+		slot := from.head
+		if slot == 0 {
+			return nil
+		}
+		fl := &q.table.flows[slot]
+		if fl.deficit <= 0 {
+			fl.deficit += q.cfg.Quantum
+			q.table.move(slot, from, &q.served, listServed)
+			continue
+		}
+		if f := q.dequeue(now, fl); f != nil {
+			fl.deficit -= len(f.Data)
+			q.stats.Popped++
+			q.stats.PoppedBytes += uint64(len(f.Data))
+			q.stats.Sojourn = now.Sub(f.Enqueued)
+			return f
+		}
+		// A flow that was new waits one round before it may be new again, or
+		// it could starve the others (RFC 8290 section 4.2).
+		if in == listFresh && q.served.head != 0 {
+			q.table.move(slot, from, &q.served, listServed)
+		} else {
+			q.table.move(slot, from, &q.table.idle, listIdle)
+		}
+	}
+}
+
+// Flush drops and counts all frames, when the peer goes away.
+func (q *Queue) Flush() {
+	for slot := range q.table.flows {
+		for fl := &q.table.flows[slot]; fl.head != 0; {
+			q.drop(q.unlink(fl))
+			q.stats.Flushed++
+		}
+	}
+}
+
+// dropFattest drops the head of the flow that has most bytes. It looks at all
+// active flows, at most maxFlows and usually a few, and only over the limit.
+func (q *Queue) dropFattest() {
+	fattest := &q.table.flows[0]
+	for slot := range q.table.flows {
+		if fl := &q.table.flows[slot]; fl.bytes > fattest.bytes {
+			fattest = fl
+		}
+	}
+	q.drop(q.unlink(fattest))
+	q.stats.Overflow++
+}
+
+// unlink takes the head off a flow that is not empty.
+func (q *Queue) unlink(fl *flow) *frame.Frame {
+	n := fl.head
+	fl.head = q.nodes.all[n].next
+	if fl.head == 0 {
+		fl.tail = 0
+	}
+	f := q.nodes.put(n)
+	fl.bytes -= len(f.Data)
+	q.bytes -= len(f.Data)
+	q.frames--
+	return f
+}
+
+// drop releases a frame that has been unlinked.
+func (q *Queue) drop(f *frame.Frame) {
+	q.stats.DroppedBytes += uint64(len(f.Data))
+	f.Release()
+}

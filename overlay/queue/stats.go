@@ -1,0 +1,22 @@
+package queue
+
+import "time"
+
+// Stats counts since New. PushedBytes = PoppedBytes + DroppedBytes + Bytes().
+type Stats struct {
+	Pushed, Popped           uint64 // frames
+	PushedBytes, PoppedBytes uint64
+	DroppedBytes             uint64 // in frames dropped and segments taken off
+
+	Marked    uint64 // frames marked CE, or that already were when a mark was due
+	Shortened uint64 // segments taken off super-frames
+	Dropped   uint64 // frames dropped because their delay was too long
+	Overflow  uint64 // frames dropped because the queue was over its limit
+	Flushed   uint64 // frames dropped by Flush
+
+	NewFlows uint64        // times that an idle flow became active
+	Sojourn  time.Duration // delay of the last frame handed out
+}
+
+// Stats returns the counters.
+func (q *Queue) Stats() Stats { return q.stats }

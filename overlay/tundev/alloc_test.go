@@ -1,0 +1,51 @@
+//go:build !race
+
+package tundev
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"golang.org/x/sys/unix"
+)
+
+// The race detector makes sync.Pool forget at random, so this is not built
+// under it.
+func TestNoAllocations(t *testing.T) {
+	s := newSpace(t)
+	d := s.open(t, 1, Options{TxQueueLen: 1000})
+	ping := echo(d.Pool())
+	if n := testing.AllocsPerRun(50, func() {
+		if err := d.Write(ping); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("Write: %v allocations", n)
+	}
+	at := netip.MustParseAddrPort("10.77.0.2:9")
+	fd := s.socket(t, at, unix.SOCK_DGRAM)
+	for i := range 200 {
+		if err := unix.Sendto(fd, make([]byte, 10+1000*(i%2)), 0, sockaddr(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := make([]*frame.Frame, 4)
+	if n := testing.AllocsPerRun(50, func() {
+		n, err := d.ReadBatch(batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range batch[:n] {
+			f.Release()
+		}
+	}); n != 0 {
+		t.Errorf("ReadBatch: %v allocations", n)
+	}
+	if n := testing.AllocsPerRun(50, func() {
+		d.Pool().Get(60_000).Release()
+		d.Pool().Get(100).Release()
+	}); n != 0 {
+		t.Errorf("Pool: %v allocations", n)
+	}
+}

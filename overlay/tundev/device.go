@@ -1,0 +1,161 @@
+package tundev
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+	"golang.zx2c4.com/wireguard/tun"
+)
+
+// Device is an open TUN device. ReadBatch belongs to one goroutine; all else is
+// safe for concurrent use.
+type Device struct {
+	native   tun.Device
+	name     string
+	index    int
+	offloads Offloads
+	opts     Options
+	pool     *Pool
+
+	// life is held for reading around every use of the descriptors, which
+	// are closed under its write lock.
+	life   sync.RWMutex
+	closed bool
+	fd     int // of native's file, which owns it
+	wake   int // eventfd that ends the poll of ReadBatch
+
+	reader  reader
+	counter counters
+}
+
+// Open creates the TUN device name with this MTU in bytes. A name with %d lets
+// the kernel number it. It needs CAP_NET_ADMIN, and works on the network
+// namespace of the calling thread. What the kernel refuses of the optional
+// features is no error but noted in Offloads.
+func Open(name string, mtu int, opts Options) (*Device, error) {
+	native, err := tun.CreateTUN(name, mtu)
+	if err != nil {
+		return nil, fmt.Errorf("create TUN device %s: %w", name, err)
+	}
+	d := &Device{native: native, opts: opts, pool: opts.Pool, wake: -1}
+	if d.pool == nil {
+		d.pool = &Pool{}
+	}
+	if err := d.setUp(); err != nil {
+		d.Close()
+		return nil, fmt.Errorf("set up TUN device %s: %w", name, err)
+	}
+	return d, nil
+}
+
+func (d *Device) setUp() error {
+	var err error
+	if d.name, err = d.native.Name(); err != nil {
+		return err
+	}
+	raw, err := d.native.File().SyscallConn()
+	if err != nil {
+		return err
+	}
+	if err := raw.Control(func(fd uintptr) { d.fd = int(fd) }); err != nil {
+		return err
+	}
+	if err := d.requireVnetHeader(); err != nil {
+		return err
+	}
+	if d.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return fmt.Errorf("eventfd: %w", err)
+	}
+	link, err := netlink.LinkByName(d.name)
+	if err != nil {
+		return err
+	}
+	d.index = link.Attrs().Index
+	d.tune(link, d.opts)
+	return nil
+}
+
+// requireVnetHeader checks the layout on which reads and writes rely.
+func (d *Device) requireVnetHeader() error {
+	ifr, err := unix.NewIfreq(d.name)
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(d.fd, unix.TUNGETIFF, ifr); err != nil {
+		return fmt.Errorf("TUNGETIFF: %w", err)
+	}
+	if ifr.Uint16()&unix.IFF_VNET_HDR == 0 {
+		return fmt.Errorf("the kernel gives no virtio header (IFF_VNET_HDR)")
+	}
+	return nil
+}
+
+// Close removes the device. A ReadBatch that waits returns os.ErrClosed.
+func (d *Device) Close() error {
+	d.wakeReader()
+	d.life.Lock()
+	if d.closed {
+		d.life.Unlock()
+		return nil
+	}
+	d.closed = true
+	err := d.native.Close()
+	if d.wake >= 0 {
+		unix.Close(d.wake)
+	}
+	d.reader.release()
+	d.life.Unlock()
+	// Its listeners end only when nobody makes them wait for a reader.
+	for range d.native.Events() {
+	}
+	// The library's listener for link changes may end, and with it what would
+	// wake it, just before it is woken. The device is closed all the same.
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (d *Device) wakeReader() {
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if !d.closed && d.wake >= 0 {
+		one := [8]byte{1, 1, 1, 1, 1, 1, 1, 1}
+		// A full counter wakes the reader as well.
+		_, _ = unix.Write(d.wake, one[:])
+	}
+}
+
+// Name returns the interface name.
+func (d *Device) Name() string { return d.name }
+
+// Index returns the interface index.
+func (d *Device) Index() int { return d.index }
+
+// Pool returns the pool from which the device takes its frames.
+func (d *Device) Pool() *Pool { return d.pool }
+
+// Offloads returns what the kernel granted.
+func (d *Device) Offloads() Offloads {
+	o := d.offloads
+	o.Problems = slices.Clone(o.Problems)
+	return o
+}
+
+// MTU returns the present MTU in bytes, which an administrator may change.
+func (d *Device) MTU() (int, error) {
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if d.closed {
+		return 0, os.ErrClosed
+	}
+	return d.native.MTU()
+}
+
+// Events reports up, down and a change of the MTU. It is closed by Close.
+func (d *Device) Events() <-chan tun.Event { return d.native.Events() }

@@ -1,0 +1,18 @@
+// Package tundev is the TUN device: inner packets and super-frames in and out.
+//
+// The device is made by golang.zx2c4.com/wireguard/tun, which also reports its
+// state and MTU; the data goes through its descriptor directly, since that
+// library cuts super-frames into packets and this project carries them whole.
+//
+//	Outbound 1  ReadBatch waits in poll(2), on the caller's own thread
+//	         2  each read(2) gives a virtio header and one frame
+//	         3  headers are parsed, the virtio header becomes frame.Facts
+//	Inbound  8  Write parses and validates the frame once more, whatever was
+//	            done before, and rebuilds the virtio header
+//	         9  one write(2) of both
+//
+// A frame's buffer begins with Headroom bytes, in whose last ten the virtio
+// header is placed, so that header and data are one piece of memory:
+//
+//	Buf:  | 6 unused | virtio_net_hdr 10 | Data ... |
+package tundev

@@ -1,0 +1,220 @@
+package tundev
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/vishvananda/netlink"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// space is a network namespace of its own, with one thread in it that ends, and
+// the namespace with it, when the test does.
+type space struct{ calls chan func() }
+
+func newSpace(t *testing.T) *space {
+	t.Helper()
+	s := &space{calls: make(chan func())}
+	entered := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		entered <- err
+		if err != nil {
+			return
+		}
+		for call := range s.calls {
+			call()
+		}
+	}()
+	if err := <-entered; err != nil {
+		t.Fatalf("a network namespace needs root: %v", err)
+	}
+	t.Cleanup(func() { close(s.calls) })
+	return s
+}
+
+// do runs f in the namespace.
+func (s *space) do(f func() error) error {
+	done := make(chan error)
+	s.calls <- func() { done <- f() }
+	return <-done
+}
+
+// must is do for what cannot fail.
+func (s *space) must(t *testing.T, f func() error) {
+	t.Helper()
+	if err := s.do(f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open makes a device with the address 10.77.0.host/24 and fd77::host/64, up
+// and ready.
+func (s *space) open(t *testing.T, host byte, opts Options) *Device {
+	t.Helper()
+	var d *Device
+	s.must(t, func() (err error) {
+		if d, err = Open("srdt%d", 1500, opts); err != nil {
+			return err
+		}
+		return configure(d, host)
+	})
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return d
+}
+
+// configure returns when the kernel accepts packets to the IPv6 address, which
+// it prepares in the background: the local route comes last.
+func configure(d *Device, host byte) error {
+	routes, done := make(chan netlink.RouteUpdate), make(chan struct{})
+	if err := netlink.RouteSubscribe(routes, done); err != nil {
+		return err
+	}
+	defer func() {
+		close(done)
+		for range routes {
+		}
+	}()
+	link, err := netlink.LinkByName(d.Name())
+	if err != nil {
+		return err
+	}
+	v6 := netip.MustParseAddr(fmt.Sprintf("fd77::%d", host))
+	for _, cidr := range []string{fmt.Sprintf("10.77.0.%d/24", host), v6.String() + "/64"} {
+		addr, err := netlink.ParseAddr(cidr)
+		if err != nil {
+			return err
+		}
+		addr.Flags = unix.IFA_F_NODAD
+		if err := netlink.AddrAdd(link, addr); err != nil {
+			return err
+		}
+	}
+	if err := netlink.LinkSetUp(link); err != nil {
+		return err
+	}
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case u := <-routes:
+			if u.Type == unix.RTM_NEWROUTE && u.Table == unix.RT_TABLE_LOCAL && u.Dst != nil && u.Dst.IP.Equal(v6.AsSlice()) {
+				return nil
+			}
+		case <-limit:
+			return fmt.Errorf("no local route to %v", v6)
+		}
+	}
+}
+
+// socket makes a socket of the namespace with a limit on how long it blocks.
+func (s *space) socket(t *testing.T, addr netip.AddrPort, kind int) int {
+	t.Helper()
+	fd := -1
+	s.must(t, func() (err error) {
+		fd, err = unix.Socket(family(addr), kind|unix.SOCK_CLOEXEC, 0)
+		return err
+	})
+	t.Cleanup(func() { unix.Close(fd) })
+	limit := unix.Timeval{Sec: 20}
+	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
+		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fd
+}
+
+func family(a netip.AddrPort) int {
+	if a.Addr().Is4() {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
+}
+
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+}
+
+// dial connects a TCP socket of from to a listener of to. setup is called with
+// the client socket before.
+func dial(t *testing.T, from, to *space, at netip.AddrPort, setup func(fd int) error) (client, server *net.TCPConn) {
+	t.Helper()
+	l := to.socket(t, at, unix.SOCK_STREAM)
+	c := from.socket(t, at, unix.SOCK_STREAM)
+	for _, err := range []error{unix.Bind(l, sockaddr(at)), unix.Listen(l, 1), setup(c), unix.Connect(c, sockaddr(at))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, _, err := unix.Accept4(l, unix.SOCK_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(a)
+	return conn(t, c), conn(t, a)
+}
+
+func conn(t *testing.T, fd int) *net.TCPConn {
+	t.Helper()
+	copied, err := unix.Dup(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(copied), "socket")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp := c.(*net.TCPConn)
+	tcp.SetDeadline(time.Now().Add(20 * time.Second))
+	t.Cleanup(func() { tcp.Close() })
+	return tcp
+}
+
+// pump carries frames from one device to the other until it is closed, and
+// shows each to see.
+func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		batch := make([]*frame.Frame, 128)
+		for {
+			n, err := from.ReadBatch(batch)
+			if err != nil {
+				if err != os.ErrClosed {
+					t.Errorf("ReadBatch: %v", err)
+				}
+				return
+			}
+			for _, f := range batch[:n] {
+				see(f)
+				if err := to.Write(f); err != nil && err != os.ErrClosed {
+					t.Errorf("Write: %v", err)
+				}
+				f.Release()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		from.Close()
+		<-ended
+	})
+}

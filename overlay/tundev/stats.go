@@ -1,0 +1,56 @@
+package tundev
+
+import (
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/overlay/packet"
+)
+
+// Stats counts since Open. Frames and bytes are those of inner packets, without
+// the virtio header; a super-frame counts once.
+type Stats struct {
+	Read, ReadBytes       uint64 // all that the kernel gave
+	ReadSuper             uint64 // super-frames among them
+	Split                 uint64 // super-frames cut up since no peer would take them
+	Written, WrittenBytes uint64
+	WrittenSuper          uint64
+	Copied                uint64 // written by way of a copy, for want of headroom
+	WriteBusy             uint64 // dropped since the kernel had no memory
+	WriteRefused          uint64 // dropped since the kernel found the header invalid
+	WriteErrors           uint64
+
+	// ReadDrops and WriteDrops count frames by packet.Reason.
+	ReadDrops, WriteDrops [packet.NumReasons]uint64
+}
+
+type counters struct {
+	readFrames, readBytes, readSuper, split     atomic.Uint64
+	written, writtenBytes, writtenSuper, copied atomic.Uint64
+	writeBusy, writeRefused, writeErrors        atomic.Uint64
+	readDrops, writeDrops                       [packet.NumReasons]atomic.Uint64
+}
+
+func (c *counters) read(n int) {
+	c.readFrames.Add(1)
+	c.readBytes.Add(uint64(max(n, 0)))
+}
+
+func (c *counters) wrote(n int) {
+	c.written.Add(1)
+	c.writtenBytes.Add(uint64(n))
+}
+
+// Stats returns the counters, each as of some moment during the call.
+func (d *Device) Stats() Stats {
+	c := &d.counter
+	s := Stats{
+		Read: c.readFrames.Load(), ReadBytes: c.readBytes.Load(), ReadSuper: c.readSuper.Load(), Split: c.split.Load(),
+		Written: c.written.Load(), WrittenBytes: c.writtenBytes.Load(), WrittenSuper: c.writtenSuper.Load(),
+		Copied: c.copied.Load(), WriteBusy: c.writeBusy.Load(), WriteRefused: c.writeRefused.Load(), WriteErrors: c.writeErrors.Load(),
+	}
+	for r := range packet.NumReasons {
+		s.ReadDrops[r] = c.readDrops[r].Load()
+		s.WriteDrops[r] = c.writeDrops[r].Load()
+	}
+	return s
+}

@@ -1,0 +1,71 @@
+package tundev
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"golang.org/x/sys/unix"
+)
+
+// Write gives a frame to the kernel as received on the device. The frame stays
+// with the caller, who must hold it alone: its checksum field, facts and
+// headroom are written to. A frame from Pool is written without a copy.
+//
+// A frame that does not stand up to packet.Validate is counted under its reason;
+// one that the kernel refuses or has no memory for is counted too. None of this
+// is an error, since it may be the doing of a peer. Errors are os.ErrClosed after Close, ErrGone, and what write(2) says otherwise, which
+// is EIO while the interface is down.
+func (d *Device) Write(f *frame.Frame) error {
+	var in packet.Info
+	reason := packet.Parse(f.Data, 0, &in)
+	if reason == packet.OK {
+		reason = packet.Validate(f.Data, &in, &f.Facts)
+	}
+	if reason != packet.OK {
+		d.counter.writeDrops[reason].Add(1)
+		return nil
+	}
+	b := withHeader(f)
+	if b == nil {
+		moved := d.pool.Get(len(f.Data))
+		defer moved.Release()
+		copy(moved.Data, f.Data)
+		b = withHeader(moved)
+		d.counter.copied.Add(1)
+	}
+	packet.BuildVnetHeader(f.Data, &in, f.Facts).Put(b)
+	if f.Facts.GSO != frame.GSONone {
+		d.counter.writtenSuper.Add(1)
+	}
+	return d.write(b)
+}
+
+func (d *Device) write(b []byte) error {
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if d.closed {
+		return os.ErrClosed
+	}
+	for {
+		_, err := unix.Write(d.fd, b)
+		switch err {
+		case nil:
+			d.counter.wrote(len(b) - packet.VnetHeaderLen)
+			return nil
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM:
+			d.counter.writeBusy.Add(1)
+			return nil
+		case unix.EINVAL:
+			d.counter.writeRefused.Add(1)
+			return nil
+		case unix.EBADFD:
+			return ErrGone
+		}
+		d.counter.writeErrors.Add(1)
+		return fmt.Errorf("write TUN device: %w", err)
+	}
+}
