@@ -1,0 +1,24 @@
+// Package sim is a network in virtual time. One Engine orders the events; links,
+// switches, address translators and hosts are nodes that hand packets to each
+// other; a host runs the transport's real machines (srd.Endpoint and srd.Conn)
+// as the driver does, and only its clock, its randomness and its sockets are
+// the simulator's.
+//
+//	Host -> NAT -> Switch (leaf) -> Link -> Switch (spine) -> Link -> Switch -> Tap -> Host
+//
+// Everything happens in one goroutine and in the order of (time, serial number
+// of the event), randomness comes from streams forked off one seed, and no map
+// is ever ranged over. So a seed names one run, bit by bit, for as long as the
+// code stays the same: Engine.Hash tells whether two runs were the same.
+//
+// Swarm is the test that the package exists for: a seed draws a network, faults
+// and traffic, the Audit checks what must hold at every step, and when all
+// faults are healed it demands progress.
+//
+// The files: engine.go time and events; packet.go, link.go, switch.go, nat.go,
+// tap.go the network; host.go, process.go, peer.go a machine, the program on
+// it, and one of its connections; app.go, stream.go, tunnel.go what is sent,
+// bare or through the overlay; audit.go what must hold; fabric.go topologies;
+// fault.go what goes wrong and when; plan.go, swarm.go, settle.go the test: what
+// is drawn, its course, its end.
+package sim

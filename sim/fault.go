@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind uint8
+
+// The kinds.
+const (
+	OneWayDown  FaultKind = iota // one direction of a cable
+	BothWayDown                  // a cable
+	SpineDown                    // a spine with all its cables
+	Blackout                     // every cable
+	Flap                         // a cable, again and again
+	ShrinkMTU                    // of one direction of a cable
+	Rehash                       // a leaf's ECMP: a route change
+	Rebind                       // a host's address translator
+	Pause                        // a host's program stands still
+	Restart                      // a host's program is killed and started again
+	NumFaultKinds
+)
+
+var faultNames = [NumFaultKinds]string{
+	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart",
+}
+
+// String returns the kind's name.
+func (k FaultKind) String() string { return faultNames[k] }
+
+// Fault is one thing that goes wrong and is made good again.
+type Fault struct {
+	Kind  FaultKind
+	At    time.Duration // since the start
+	For   time.Duration
+	Host  int // whose cable, leaf, translator or program
+	Spine int // the cable's other end
+	Value int // OneWayDown: 0 outwards, 1 back; Flap: period in ms; ShrinkMTU: bytes; Rebind: 1 to move; Restart: wall clock skew in ms
+}
+
+// String describes the fault in one line.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s at %v for %v, host %d spine %d value %d", f.Kind, f.At, f.For, f.Host, f.Spine, f.Value)
+}
+
+// Schedule is what goes wrong in a run.
+type Schedule []Fault
+
+// Install lets the faults happen to a network.
+func (s Schedule) Install(f *Fabric) {
+	for _, x := range s {
+		f.Engine.At(start.Add(x.At), func() {
+			f.Engine.Say("FAULT %v", x)
+			f.inflict(x)
+		})
+	}
+}
+
+// inflict begins a fault and plans its end.
+func (f *Fabric) inflict(x Fault) {
+	h, cable := f.Hosts[x.Host], f.Cables[x.Host][x.Spine]
+	end := func(undo func()) { f.Engine.After(x.For, undo) }
+	switch x.Kind {
+	case OneWayDown:
+		f.fail([]*Link{[]*Link{cable.Out, cable.Back}[x.Value]}, x.For)
+	case BothWayDown:
+		f.fail([]*Link{cable.Out, cable.Back}, x.For)
+	case SpineDown:
+		for i := range f.Cables {
+			f.fail([]*Link{f.Cables[i][x.Spine].Out, f.Cables[i][x.Spine].Back}, x.For)
+		}
+	case Blackout:
+		f.fail(f.Links(), x.For)
+	case Flap:
+		f.flap(cable, time.Duration(x.Value)*time.Millisecond, f.Engine.now.Add(x.For).Sub(start))
+	case ShrinkMTU:
+		was := cable.Out.MTU
+		cable.Out.MTU = x.Value
+		end(func() { cable.Out.MTU = was })
+	case Rehash:
+		f.Leaves[x.Host].Seed++
+	case Rebind:
+		if n := f.NATs[x.Host]; n != nil {
+			n.Rebind(x.Value == 1)
+		}
+	case Pause:
+		h.Pause()
+		end(h.Resume)
+	case Restart:
+		h.Kill()
+		end(func() {
+			if h.process == nil {
+				h.Skew += time.Duration(x.Value) * time.Millisecond
+				h.Boot()
+			}
+		})
+	}
+}
+
+// fail takes links down for d.
+func (f *Fabric) fail(links []*Link, d time.Duration) {
+	for _, l := range links {
+		l.Fail()
+		f.Engine.After(d, l.Restore)
+	}
+}
+
+// flap takes a cable down for half of each period.
+func (f *Fabric) flap(c *Cable, period, until time.Duration) {
+	if f.Engine.Since()+period >= until {
+		return
+	}
+	f.fail([]*Link{c.Out, c.Back}, period/2)
+	f.Engine.After(period, func() { f.flap(c, period, until) })
+}

@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Bounds of a host.
+const (
+	// FirstPort is the UDP port of socket 0; socket n has the nth after it.
+	FirstPort = 4000
+	// socketBuffer is how many bytes may wait for a program that does not run:
+	// Linux's default of net.core.rmem_max.
+	socketBuffer = 212992
+	// timerTick is how much finer than this no timer is set.
+	timerTick = time.Microsecond
+	// idleWakes is how often in a virtual millisecond a timer may find nothing
+	// to do. More is a machine that asks to be woken for what it then does not.
+	idleWakes = 64
+)
+
+// HostConfig is what a host is made of.
+type HostConfig struct {
+	Addrs   []netip.Addr
+	Ports   int           // UDP sockets
+	MTU     int           // UDP payload bytes that its interface takes
+	Latency time.Duration // from a packet's arrival to the program's turn
+	Slack   time.Duration // by how much a timer may be late
+	Offset  time.Duration // of its monotonic clock
+	Skew    time.Duration // of its wall clock
+	// AnyLocal leaves the choice of the source address to the host, as a
+	// configuration without local addresses does.
+	AnyLocal bool
+	// Tunnel puts the overlay between applications and transport.
+	Tunnel bool
+
+	Offers    handshake.Offers
+	Keepalive time.Duration
+}
+
+// Host is a machine with a program on it: sockets, clocks, and the loop that
+// drives the transport.
+type Host struct {
+	HostConfig
+	Index int
+	Up    Node // where its packets go
+	Audit *Audit
+
+	Sent      uint64 // packets
+	SentBytes uint64
+	Overflow  uint64 // packets dropped because the program did not run
+
+	engine  *Engine
+	noun    Noun
+	rng     *rand.Rand
+	id      *handshake.Identity
+	remotes []Remote
+	process *Process // nil: not running
+	gen     uint16   // process generations so far
+	paused  int      // faults that hold it
+
+	inbox   []*Packet
+	waiting int       // bytes in inbox
+	turn    bool      // a run for inbox is planned
+	wake    mono.Time // when the timer fires, in engine time; Never: not set
+	idle    int       // wakes for nothing in this millisecond
+	idleIn  mono.Time
+}
+
+// Remote is a peer in a host's configuration.
+type Remote struct {
+	Host  *Host
+	PSK   handshake.PSK
+	Addrs []netip.AddrPort // where it may be reached; none: it calls
+}
+
+// NewHost returns a host without a program.
+func (e *Engine) NewHost(name string, index int, cfg HostConfig, audit *Audit) *Host {
+	h := &Host{HostConfig: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never}
+	var key [32]byte
+	io.ReadFull(reader{h.rng}, key[:])
+	h.id, _ = handshake.NewIdentity(key)
+	return h
+}
+
+// Peer adds a peer to the configuration.
+func (h *Host) Peer(r Remote) { h.remotes = append(h.remotes, r) }
+
+// reader makes bytes of a stream of randomness.
+type reader struct{ rng *rand.Rand }
+
+func (r reader) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r.rng.Uint32())
+	}
+	return len(b), nil
+}
+
+// clock returns the host's monotonic time.
+func (h *Host) clock() mono.Time { return h.engine.now.Add(h.Offset) }
+
+// Boot starts the program.
+func (h *Host) Boot() {
+	h.engine.Note(h.noun, "boots", uint64(h.gen), 0, 0)
+	h.process = newProcess(h, h.gen)
+	h.gen++
+	h.process.connect()
+	h.plan()
+}
+
+// Kill ends the program without a word. All but the host's key is lost.
+func (h *Host) Kill() {
+	h.engine.Note(h.noun, "is killed", 0, 0, 0)
+	h.process, h.wake = nil, mono.Never
+	h.inbox, h.waiting = nil, 0
+}
+
+// Pause keeps the program from running; Resume lets it go on. They nest.
+func (h *Host) Pause() {
+	h.paused++
+	h.engine.Note(h.noun, "is paused", 0, 0, 0)
+}
+
+// Resume undoes one Pause.
+func (h *Host) Resume() {
+	h.paused--
+	h.engine.Note(h.noun, "resumes", uint64(len(h.inbox)), 0, 0)
+	h.run(false)
+}
+
+// Process returns the running program, or nil.
+func (h *Host) Process() *Process { return h.process }
+
+// Receive implements Node.
+func (h *Host) Receive(p *Packet) {
+	switch {
+	case h.process == nil:
+		h.engine.Note(h.noun, "drops: no program", p.digest(), 0, 0)
+	case h.waiting+len(p.Data) > socketBuffer:
+		h.Overflow++
+		h.engine.Note(h.noun, "drops: socket buffer", p.digest(), 0, 0)
+	default:
+		h.inbox = append(h.inbox, p)
+		h.waiting += len(p.Data)
+		h.plan()
+	}
+}
+
+// plan gives the program a turn soon.
+func (h *Host) plan() {
+	if h.turn {
+		return
+	}
+	h.turn = true
+	h.engine.After(h.Latency, func() {
+		h.turn = false
+		h.run(false)
+	})
+}
+
+// Poke gives the program a turn now, for what an application has offered.
+func (h *Host) Poke() { h.plan() }
+
+// run is the program's turn: all packets that wait, then all connections.
+func (h *Host) run(timer bool) {
+	if h.process == nil || h.paused > 0 {
+		return
+	}
+	in, before := h.inbox, h.Sent
+	h.inbox, h.waiting = nil, 0
+	for _, p := range in {
+		h.process.handle(p)
+	}
+	at, why := h.process.service()
+	if timer && len(in) == 0 && h.Sent == before {
+		h.countIdle(why)
+	}
+	h.arm(at)
+}
+
+// countIdle notes a wake that led to nothing.
+func (h *Host) countIdle(why string) {
+	if ms := h.engine.now / mono.Time(time.Millisecond); ms != h.idleIn {
+		h.idleIn, h.idle = ms, 0
+	}
+	if h.idle++; h.idle > idleWakes {
+		h.Audit.Fail("host %d wakes %d times in a millisecond for nothing: %s", h.Index, h.idle, why)
+	}
+}
+
+// arm sets the timer to a time of the host's clock.
+func (h *Host) arm(at mono.Time) {
+	if at == mono.Never {
+		h.wake = mono.Never
+		return
+	}
+	t := max(at.Add(-h.Offset), h.engine.now.Add(timerTick))
+	if h.wake == t {
+		return
+	}
+	h.wake = t
+	fire := t
+	if h.Slack > 0 {
+		fire = t.Add(time.Duration(h.rng.Int64N(int64(h.Slack))))
+	}
+	h.engine.At(fire, func() {
+		if h.wake == t {
+			h.wake = mono.Never
+			h.run(true)
+		}
+	})
+}
+
+// transmit sends one datagram from a socket.
+func (h *Host) transmit(sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
+	if !from.IsValid() {
+		from = h.Addrs[0]
+	}
+	h.Sent++
+	h.SentBytes += uint64(len(data))
+	p := UDP(netip.AddrPortFrom(from, FirstPort+sock), to, append([]byte(nil), data...))
+	h.engine.Note(h.noun, "sends", p.digest(), uint64(len(data)), uint64(sock))
+	h.Up.Receive(p)
+}

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Quality is what one direction of a cable does to packets. The zero value is a
+// perfect link of unlimited rate without delay.
+type Quality struct {
+	Rate  float64       // bytes per second; 0 is unlimited
+	Delay time.Duration // propagation
+	Queue int           // bytes that may wait; more are dropped at the tail
+	Mark  int           // bytes waiting above which ECN-capable packets are marked; 0: never
+	MTU   int           // bytes of the largest IP packet that passes; 0: any
+
+	Loss      float64 // chance of each packet
+	Burst     Burst
+	Duplicate float64
+	Reorder   float64       // chance of a packet to be held back
+	HoldMost  time.Duration // by up to this much
+	Corrupt   float64       // chance of a flipped bit
+}
+
+// Burst is loss after Gilbert and Elliott (E. N. Gilbert, "Capacity of a
+// Burst-Noise Channel", BSTJ 1960): the link is good or bad, and changes with a
+// chance at each packet.
+type Burst struct {
+	Begin float64 // good to bad
+	End   float64 // bad to good
+	Loss  float64 // while bad
+}
+
+// LinkDrop names why a link dropped a packet.
+type LinkDrop uint8
+
+// The reasons.
+const (
+	LinkDown LinkDrop = iota
+	LinkLoss
+	LinkBurst
+	LinkQueue
+	LinkMTU
+	NumLinkDrops
+)
+
+var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "mtu"}
+
+// String returns the counter's name.
+func (d LinkDrop) String() string { return linkDropNames[d] }
+
+// Link is one direction of a cable.
+type Link struct {
+	Quality
+	To Node
+
+	Packets, Bytes uint64 // that were passed on
+	Drops          [NumLinkDrops]uint64
+
+	engine *Engine
+	noun   Noun
+	rng    *rand.Rand
+	down   int       // faults that keep it down at the moment
+	bad    bool      // state of Burst
+	free   mono.Time // when what waits will have left
+}
+
+// NewLink returns a link to a node.
+func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
+	return &Link{Quality: q, To: to, engine: e, noun: e.Name(name), rng: e.Fork()}
+}
+
+// Fail and Restore take the link down and up again. They nest.
+func (l *Link) Fail() {
+	l.down++
+	l.engine.Note(l.noun, "fails", uint64(l.down), 0, 0)
+}
+
+// Restore undoes one Fail.
+func (l *Link) Restore() {
+	l.down--
+	l.engine.Note(l.noun, "is restored", uint64(l.down), 0, 0)
+}
+
+// Receive implements Node.
+func (l *Link) Receive(p *Packet) {
+	switch {
+	case l.down > 0:
+		l.drop(p, LinkDown)
+	case l.MTU > 0 && p.Size > l.MTU:
+		l.drop(p, LinkMTU)
+	case l.chance(l.Loss):
+		l.drop(p, LinkLoss)
+	case l.burst():
+		l.drop(p, LinkBurst)
+	default:
+		if l.chance(l.Duplicate) {
+			l.carry(p)
+		}
+		l.carry(p)
+	}
+}
+
+func (l *Link) chance(p float64) bool { return p > 0 && l.rng.Float64() < p }
+
+// burst moves Burst on by a packet and reports whether that is lost.
+func (l *Link) burst() bool {
+	if l.bad {
+		l.bad = !l.chance(l.Burst.End)
+	} else {
+		l.bad = l.chance(l.Burst.Begin)
+	}
+	return l.bad && l.chance(l.Burst.Loss)
+}
+
+// carry puts p into the queue and onto the wire. The queue is kept as the time
+// at which it will be empty, which is the same as its bytes while the rate
+// stays.
+func (l *Link) carry(p *Packet) {
+	now := l.engine.now
+	at := now
+	if l.Rate > 0 {
+		l.free = max(l.free, now)
+		waiting := int(l.free.Sub(now).Seconds() * l.Rate)
+		if waiting > 0 && waiting+p.Size > l.Queue {
+			l.drop(p, LinkQueue)
+			return
+		}
+		if l.Mark > 0 && waiting > l.Mark && p.ECT {
+			c := *p
+			c.CE, p = true, &c
+		}
+		l.free = l.free.Add(time.Duration(float64(p.Size+framing) / l.Rate * 1e9))
+		at = l.free
+	}
+	at = at.Add(l.Delay)
+	if l.HoldMost > 0 && l.chance(l.Reorder) {
+		at = at.Add(time.Duration(l.rng.Int64N(int64(l.HoldMost))))
+	}
+	if len(p.Data) > 0 && l.chance(l.Corrupt) {
+		p = l.flip(p)
+	}
+	l.Packets++
+	l.Bytes += uint64(p.Size)
+	l.engine.At(at, func() { l.To.Receive(p) })
+}
+
+// flip returns a copy of p with one bit wrong, as a checksum may miss it.
+func (l *Link) flip(p *Packet) *Packet {
+	c := *p
+	c.Data = append([]byte(nil), p.Data...)
+	c.Data[l.rng.IntN(len(c.Data))] ^= 1 << l.rng.IntN(8)
+	return &c
+}
+
+func (l *Link) drop(p *Packet, why LinkDrop) {
+	l.Drops[why]++
+	l.engine.Note(l.noun, linkDropNotes[why], p.digest(), uint64(p.Size), 0)
+}
+
+var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: mtu"}
+
+// Cable is two links that join two nodes.
+type Cable struct {
+	Out, Back *Link
+}
+
+// NewCable joins a and b; Out leads from a to b.
+func (e *Engine) NewCable(name string, out, back Quality, a, b Node) *Cable {
+	return &Cable{Out: e.NewLink(name+">", out, b), Back: e.NewLink(name+"<", back, a)}
+}

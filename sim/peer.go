@@ -1,0 +1,171 @@
+package sim
+
+import (
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+const (
+	// trainsPerTurn is more than a turn can send: an outbox full of messages, a
+	// full queue of acknowledgements, replies and probes. More is a loop.
+	trainsPerTurn = 2 * srd.OutboxLimit
+	// closeLookEvery is how many turns pass between looks at all paths, which
+	// cost more.
+	closeLookEvery = 64
+)
+
+// Peer is one connection of a program, with the application above it.
+type Peer struct {
+	Conn *srd.Conn
+	App  App
+
+	Received int // messages and tombstones that came in
+	Restarts int // times the peer was found to be another incarnation
+
+	process *Process
+	remote  *Host
+	tuples  []srd.Tuple
+	turns   int
+}
+
+func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
+	h := p.host
+	peer := &Peer{process: p, remote: r.Host}
+	peer.tuples = h.tuplesTo(r.Addrs)
+	if h.Tunnel {
+		peer.App = newTunnel(h, r.Host.Index, p.gen, h.engine.Fork())
+	} else {
+		peer.App = bare{h.Audit.NewStream(h.Index, r.Host.Index, p.gen, h.engine.Fork())}
+	}
+	peer.Conn = srd.New(srd.Config{
+		Identity: h.id, Remote: r.Host.id.Public(), PSK: r.PSK, Offers: h.Offers,
+		Incarnation: incarnation, Seed: h.rng.Uint64(), Rand: reader{h.rng}, Indexes: p,
+		Timestamp: func(now mono.Time) handshake.Timestamp { return h.wall(now) },
+		MTU:       func(srd.Tuple) int { return h.MTU },
+		Policy:    steer.NewSpray(h.rng.Uint64()), Control: cc.New(), Keepalive: h.Keepalive,
+	})
+	return peer
+}
+
+// Host returns the host at this end.
+func (p *Peer) Host() *Host { return p.process.host }
+
+// Remote returns the host at the other end.
+func (p *Peer) Remote() *Host { return p.remote }
+
+// drain takes everything that has arrived.
+func (p *Peer) drain() {
+	now := p.process.host.clock()
+	if p.Conn.Restarted() {
+		p.Restarts++
+		p.App.Restarted(now)
+		p.process.host.engine.Note(p.process.host.noun, "sees a restart of", uint64(p.remote.Index), 0, 0)
+	}
+	for {
+		m, ok := p.Conn.Recv()
+		if !ok {
+			return
+		}
+		p.Received++
+		p.App.Deliver(now, &m)
+	}
+}
+
+// service lets the connection do all it wants now and returns when it wants to
+// be woken, and why.
+func (p *Peer) service() (mono.Time, string) {
+	h := p.process.host
+	now := h.clock()
+	p.Conn.Advance(now)
+	p.App.Advance(now)
+	if p.App.Pending() {
+		p.Conn.Connect(now)
+	}
+	for n := 0; p.next(now); n++ {
+		if n == trainsPerTurn {
+			h.Audit.Fail("host %d sends %d trains in one turn", h.Index, n)
+			break
+		}
+	}
+	p.look()
+	at, why := p.Conn.Deadline()
+	if t := p.App.Deadline(); t < at {
+		at, why = t, "application"
+	}
+	if p.App.Pending() {
+		if t := p.Conn.SendDeadline(now); t < at {
+			at, why = t, "pacing"
+		}
+	}
+	return at, why
+}
+
+// next sends one train and checks what must hold of it.
+func (p *Peer) next(now mono.Time) bool {
+	h, t := p.process.host, p.process.train
+	s := p.Conn.Stats()
+	sent := s.Sent
+	window, before, _ := p.Conn.Window()
+	if !p.Conn.Next(now, t, p.App) {
+		return false
+	}
+	_, after, _ := p.Conn.Window()
+	if s.Sent > sent && before >= window {
+		h.Audit.Fail("host %d sends new data with %d of %d bytes in flight", h.Index, before, window)
+	}
+	if s.Sent > sent && after > window+len(t.Buf) {
+		h.Audit.Fail("host %d has %d bytes in flight, window %d, train %d", h.Index, after, window, len(t.Buf))
+	}
+	t.Seal()
+	for b := t.Buf; len(b) > 0; {
+		n := min(t.Size, len(b))
+		h.Audit.Sealed(h.Index, b[:n])
+		if n <= h.MTU {
+			h.transmit(t.Tuple.Sock, t.Tuple.Local, t.Tuple.Remote, b[:n])
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// look checks what must hold between turns.
+func (p *Peer) look() {
+	h, s := p.process.host, p.Conn.Stats()
+	p.App.Look(p.Conn)
+	void := s.Drops[srd.DropIncarnation] + s.Drops[srd.DropSessionOld]
+	switch {
+	case s.Received != uint64(p.Received):
+		h.Audit.Fail("host %d counts %d messages received, %d were", h.Index, s.Received, p.Received)
+	case s.Acked > s.Sent:
+		h.Audit.Fail("host %d counts %d of %d messages acknowledged", h.Index, s.Acked, s.Sent)
+	case s.Sent > s.Acked+void+srd.OutboxLimit:
+		h.Audit.Fail("host %d has %d messages in its outbox", h.Index, s.Sent-s.Acked)
+	}
+	if p.turns++; p.turns%closeLookEvery == 0 {
+		p.lookClosely()
+	}
+}
+
+// lookClosely checks the paths.
+func (p *Peer) lookClosely() {
+	h := p.process.host
+	sum := 0
+	for _, i := range p.Conn.Paths() {
+		sum += i.InFlight
+		if i.InFlight < 0 || (i.State == srd.PathActive && i.MTU < srd.BasePacket) {
+			h.Audit.Fail("host %d path %d: %d bytes in flight, MTU %d", h.Index, i.Slot, i.InFlight, i.MTU)
+		}
+	}
+	if _, inflight, _ := p.Conn.Window(); inflight != sum {
+		h.Audit.Fail("host %d has %d bytes in flight, its paths %d", h.Index, inflight, sum)
+	}
+}
+
+// Settled reports whether nothing is on its way out.
+func (p *Peer) Settled() bool {
+	_, inflight, _ := p.Conn.Window()
+	return !p.App.Pending() && !p.Conn.Backlog() && inflight == 0
+}

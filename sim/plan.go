@@ -1,0 +1,259 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+// Bounds of what a seed may draw.
+const (
+	mostSpines = 8
+	mostPaths  = 32
+	mostFaults = 8
+	mostBursts = 24
+	// mostMessages each way keeps a seed within a fraction of a second.
+	mostMessages = 3000
+	mbit         = 125e3 // bytes per second
+	// floorMTU is what every path must carry: srd.BasePacket in IPv4 and UDP.
+	floorMTU = srd.BasePacket + headerIPv4 + headerUDP
+)
+
+// plan is what a seed stands for.
+type plan struct {
+	rng     *rand.Rand
+	kind    string
+	rtt     time.Duration
+	trouble time.Duration // how long faults and bad links last
+	spec    FabricSpec
+	faults  Schedule
+	bursts  []burst
+	attack  time.Duration // mean time between attacks; 0: none
+	race    float64
+}
+
+// burst is traffic offered to one connection.
+type burst struct {
+	at       time.Duration
+	from, to int
+	batch    Batch
+}
+
+// drawPlan makes the plan of a seed.
+func drawPlan(rng *rand.Rand) *plan {
+	p := &plan{rng: rng}
+	p.rtt = p.duration(50*time.Microsecond, 300*time.Millisecond)
+	p.drawKind()
+	p.drawHosts()
+	p.drawCables()
+	p.drawFaults()
+	p.drawTraffic()
+	if p.chance(0.4) {
+		p.attack = p.duration(time.Millisecond, p.trouble)
+		if p.chance(0.5) {
+			p.race = 0.05 * rng.Float64()
+		}
+	}
+	return p
+}
+
+func (p *plan) chance(c float64) bool { return p.rng.Float64() < c }
+
+// between draws evenly from [a, b].
+func (p *plan) between(a, b int) int { return a + p.rng.IntN(b-a+1) }
+
+// spread draws from [a, b) so that each factor is as likely as any other.
+func (p *plan) spread(a, b float64) float64 { return a * math.Pow(b/a, p.rng.Float64()) }
+
+// duration is spread for times.
+func (p *plan) duration(a, b time.Duration) time.Duration {
+	return time.Duration(p.spread(float64(a), float64(b)))
+}
+
+func (p *plan) drawKind() {
+	switch n := p.rng.IntN(10); {
+	case n == 0:
+		p.kind, p.trouble = "rekey", p.duration(130*time.Second, 300*time.Second)
+	case n == 1:
+		p.kind, p.trouble = "long outage", p.duration(30*time.Second, 240*time.Second)
+	case n == 2:
+		p.kind, p.trouble = "peaceful", p.duration(200*time.Millisecond, 3*time.Second)
+	default:
+		p.kind, p.trouble = "ordinary", p.duration(300*time.Millisecond, 8*time.Second)
+	}
+}
+
+// drawHosts draws the machines and the shape of the network between them.
+func (p *plan) drawHosts() {
+	s := &p.spec
+	hosts := 2
+	if p.chance(0.15) {
+		hosts = 3
+	}
+	s.Spines = p.between(1, mostSpines)
+	s.Rails = p.chance(0.3)
+	paths := mostPaths
+	if s.Rails {
+		paths /= s.Spines
+	}
+	ports := p.between(1, paths)
+	both := p.rng.IntN(3) // 0: all call; 1: host 0 must be called; 2: the others must be
+	nat := !s.Rails && both != 1 && p.chance(0.3)
+	offers := handshake.OffersOf(handshake.AES256GCM, handshake.ChaCha20Poly1305)
+	if p.chance(0.3) {
+		offers = handshake.OffersOf(handshake.ChaCha20Poly1305)
+	}
+	tunnel := p.chance(0.3)
+	for i := range hosts {
+		h := HostConfig{Ports: ports, MTU: 1472, Offset: p.duration(time.Second, 1000*time.Hour), Offers: offers}
+		if p.chance(0.2) {
+			h.MTU = srd.MaxPacket
+		}
+		if p.chance(0.5) {
+			h.Latency, h.Slack = p.duration(time.Microsecond, time.Millisecond), p.duration(time.Microsecond, 2*time.Millisecond)
+		}
+		if p.chance(0.1) {
+			h.Keepalive = p.duration(100*time.Millisecond, 25*time.Second)
+		}
+		h.Tunnel = tunnel
+		h.AnyLocal = !s.Rails && p.chance(0.25)
+		h.Skew = time.Duration(p.between(-1e6, 1e6)) * time.Millisecond
+		s.Hosts = append(s.Hosts, h)
+		// Between any two hosts one at least can call.
+		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
+		s.NAT = append(s.NAT, nat && i == 0)
+	}
+}
+
+func (p *plan) drawCables() {
+	s := &p.spec
+	// Every path is probed, whatever the rate; the slowest links are for few.
+	least := max(2*mbit, 0.25*mbit*float64(len(s.Hosts)*s.Hosts[0].Ports))
+	rate := p.spread(least, 1000*mbit)
+	if p.chance(0.2) {
+		rate = 0
+	}
+	uneven := p.chance(0.3)
+	for range s.Hosts {
+		var row [][2]Quality
+		for range s.Spines {
+			row = append(row, [2]Quality{p.drawQuality(rate, uneven), p.drawQuality(rate, uneven)})
+		}
+		s.Cables = append(s.Cables, row)
+	}
+}
+
+// drawQuality draws one direction of one of the four links of a round trip.
+func (p *plan) drawQuality(rate float64, uneven bool) Quality {
+	q := Quality{Rate: rate, Delay: p.rtt / 4, MTU: 1500}
+	if uneven {
+		q.Rate *= 0.3 + 0.7*p.rng.Float64()
+		q.Delay = time.Duration(float64(q.Delay) * (0.5 + 1.5*p.rng.Float64()))
+	}
+	q.Queue = max(3000, int(q.Rate*p.duration(time.Millisecond, 50*time.Millisecond).Seconds()))
+	if p.chance(0.3) {
+		q.Mark = q.Queue / 4
+	}
+	if p.chance(0.25) {
+		q.MTU = []int{floorMTU, 1280, 1400, 1492, 9000}[p.rng.IntN(5)]
+	}
+	if p.kind == "peaceful" {
+		return q
+	}
+	if p.chance(0.25) {
+		q.Loss = p.spread(0.001, 0.3)
+	}
+	if p.chance(0.15) {
+		q.Burst = Burst{Begin: p.spread(0.0005, 0.02), End: p.spread(0.02, 0.5), Loss: 0.5 + 0.5*p.rng.Float64()}
+	}
+	if p.chance(0.15) {
+		q.Duplicate = p.spread(0.001, 0.3)
+	}
+	if p.chance(0.2) {
+		q.Reorder, q.HoldMost = p.spread(0.001, 0.3), 2*q.Delay+p.duration(10*time.Microsecond, 5*time.Millisecond)
+	}
+	if p.chance(0.15) {
+		q.Corrupt = p.spread(0.001, 0.1)
+	}
+	return q
+}
+
+// drawFaults draws what goes wrong; all of it is over when the trouble is.
+func (p *plan) drawFaults() {
+	if p.kind == "peaceful" {
+		return
+	}
+	for range p.rng.IntN(mostFaults + 1) {
+		x := Fault{Kind: FaultKind(p.rng.IntN(int(NumFaultKinds))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
+		x.At = time.Duration(p.rng.Int64N(int64(p.trouble)))
+		x.For = min(p.duration(time.Millisecond, 5*time.Second), p.trouble-x.At)
+		p.drawValue(&x)
+		p.faults = append(p.faults, x)
+	}
+	if p.kind == "long outage" {
+		at := time.Duration(p.rng.Int64N(int64(p.trouble) / 4))
+		p.faults = append(p.faults, Fault{Kind: Blackout, At: at, For: p.trouble - at})
+	}
+}
+
+func (p *plan) drawValue(x *Fault) {
+	switch x.Kind {
+	case OneWayDown, Rebind:
+		x.Value = p.rng.IntN(2)
+	case Flap:
+		x.Value = p.between(2, 400)
+	case ShrinkMTU:
+		x.Value = p.between(600, 1400)
+	case Restart:
+		// A clock may come back wrong, as that of a restored machine does.
+		if p.chance(0.3) {
+			x.Value = p.between(-1e7, 1e6)
+		}
+	}
+}
+
+// drawTraffic draws bursts each way.
+func (p *plan) drawTraffic() {
+	left := p.between(50, mostMessages)
+	for range p.between(1, mostBursts) {
+		from := p.rng.IntN(len(p.spec.Hosts))
+		to := (from + p.between(1, len(p.spec.Hosts)-1)) % len(p.spec.Hosts)
+		b := burst{at: time.Duration(p.rng.Int64N(int64(p.trouble))), from: from, to: to}
+		b.batch = Batch{N: 1 + p.rng.IntN(left), Max: p.between(0, 1400)}
+		if p.chance(0.3) {
+			b.batch.Max = 9000
+		}
+		b.batch.Min = p.between(0, b.batch.Max)
+		b.batch.Class = srd.Class(p.rng.IntN(2))
+		p.bursts = append(p.bursts, b)
+		if left -= b.batch.N; left <= 0 {
+			return
+		}
+	}
+}
+
+// String describes the plan for a reader of its trace.
+func (p *plan) String() string {
+	var b strings.Builder
+	s := &p.spec
+	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, attack every %v, race %.3f\n",
+		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, p.attack, p.race)
+	for i, h := range s.Hosts {
+		fmt.Fprintf(&b, "host %d: %+v\n", i, h)
+		for k, c := range s.Cables[i] {
+			fmt.Fprintf(&b, "  spine %d up   %+v\n          down %+v\n", k, c[0], c[1])
+		}
+	}
+	for _, x := range p.faults {
+		fmt.Fprintf(&b, "fault: %v\n", x)
+	}
+	for _, x := range p.bursts {
+		fmt.Fprintf(&b, "burst: %v %d>%d %+v\n", x.at, x.from, x.to, x.batch)
+	}
+	return b.String()
+}

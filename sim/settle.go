@@ -1,0 +1,70 @@
+package sim
+
+import "time"
+
+// What is demanded of connections that have nothing to say any more.
+const (
+	// silence after the last message, and roundTrips, all repairs are over.
+	silence = 15 * time.Second
+	// quiet is how long nothing may be sent before a network counts as silent,
+	// and quietTries how often that is looked at. A path that was taken into use
+	// last of all has seven sizes to try twice, three round trips each, and that
+	// of a path that had a long queue is seconds.
+	quiet      = 5 * time.Second
+	quietTries = 24
+)
+
+// settle waits for the end of all repairs and demands that accounts are even
+// and that nobody goes on talking.
+func (s *swarm) settle() {
+	if s.run(silence+roundTrips*s.plan.rtt, nil) {
+		return
+	}
+	for _, t := range s.Taps {
+		if t.Collected > 3*t.Injected {
+			s.Audit.Fail("an address nobody has proven to be theirs got %d bytes for %d", t.Collected, t.Injected)
+		}
+	}
+	for _, p := range s.Peers() {
+		s.account(p)
+	}
+	s.fallSilent()
+}
+
+// fallSilent demands that an idle network sends nothing, once paths have been
+// measured. Only keepalives go on.
+func (s *swarm) fallSilent() {
+	for _, h := range s.Hosts {
+		if h.Keepalive > 0 {
+			return
+		}
+	}
+	for range quietTries {
+		before := s.sent()
+		if s.run(quiet, nil) || s.sent() == before {
+			return
+		}
+	}
+	s.Audit.Fail("an idle network goes on sending for %v", quietTries*quiet)
+}
+
+// sent returns the packets all hosts have sent.
+func (s *swarm) sent() (n uint64) {
+	for _, h := range s.Hosts {
+		n += h.Sent
+	}
+	return n
+}
+
+// account demands that nothing is on its way any more, and that the application's
+// accounts are even.
+func (s *swarm) account(p *Peer) {
+	i := p.Host().Index
+	switch {
+	case !p.Settled():
+		s.Audit.Fail("host %d does not come to rest: backlog %v, %+v", i, p.Conn.Backlog(), *p.Conn.Stats())
+	case p.App.Open() != 0:
+		s.Audit.Fail("host %d holds %d payloads", i, p.App.Open())
+	}
+	p.App.Account(p.Conn)
+}

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Batch is a number of messages that an application wants sent.
+type Batch struct {
+	N        int
+	Min, Max int // bytes of payload
+	Class    srd.Class
+}
+
+// fate of a message, as bits.
+type fate uint8
+
+const (
+	released  fate = 1 << iota // the transport gave the payload back
+	delivered                  // the payload arrived
+	expired                    // its tombstone arrived
+)
+
+// Stream is what one process sends to one peer: numbered messages whose content
+// follows from their number. It is the srd.Source of a connection and remembers
+// what became of every message.
+type Stream struct {
+	From, To int    // hosts
+	Gen      uint16 // which process of From, counted from 0
+
+	Pulled    int // messages taken by the transport
+	Released  int
+	Delivered int
+	Expired   int
+	Lost      int // of the pulled, excused: they met a restart
+
+	audit   *Audit
+	rng     *rand.Rand
+	batches []Batch
+	fates   []fate
+}
+
+// payload is one message's buffer and its owner.
+type payload struct {
+	stream *Stream
+	serial int
+	data   []byte
+}
+
+// Release implements srd.Owner. The buffer is spoilt, so that sending it again
+// would be seen.
+func (p *payload) Release() {
+	s := p.stream
+	f := &s.fates[p.serial]
+	if *f&released != 0 {
+		s.audit.Fail("message %d of host %d released twice", p.serial, s.From)
+	}
+	*f |= released
+	s.Released++
+	for i := range p.data {
+		p.data[i] ^= 0xa5
+	}
+}
+
+// Offer adds messages to be sent.
+func (s *Stream) Offer(b Batch) {
+	if b.N > 0 {
+		s.batches = append(s.batches, b)
+	}
+}
+
+// Withdraw takes back what has not been pulled.
+func (s *Stream) Withdraw() { s.batches = nil }
+
+// Pending reports whether there is something to be sent.
+func (s *Stream) Pending() bool { return len(s.batches) > 0 }
+
+// Open returns how many payloads the transport holds.
+func (s *Stream) Open() int { return s.Pulled - s.Released }
+
+// Pull implements srd.Source.
+func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
+	if len(s.batches) == 0 {
+		return srd.Message{}, false
+	}
+	b := &s.batches[0]
+	size := min(most, b.Min+s.rng.IntN(b.Max-b.Min+1))
+	p := &payload{stream: s, serial: s.Pulled, data: make([]byte, size)}
+	m := srd.Message{Data: p.data, Owner: p, Class: b.Class, Flow: uint32(s.To)}
+	fill(p.data, p.serial)
+	m.Imm[0] = byte(s.From)
+	binary.BigEndian.PutUint16(m.Imm[1:], s.Gen)
+	binary.BigEndian.PutUint64(m.Imm[3:], uint64(p.serial))
+	binary.BigEndian.PutUint16(m.Imm[11:], uint16(size))
+	s.fates = append(s.fates, 0)
+	s.Pulled++
+	if b.N--; b.N == 0 {
+		s.batches = s.batches[1:]
+	}
+	return m, true
+}
+
+// fill writes the content that goes with a number.
+func fill(b []byte, serial int) {
+	for i := range b {
+		b[i] = byte(serial*7 + i*13 + i>>8)
+	}
+}
+
+// wrong returns the first byte of b that does not go with the number, -1 when
+// all do.
+func wrong(b []byte, serial int) int {
+	for i := range b {
+		if b[i] != byte(serial*7+i*13+i>>8) {
+			return i
+		}
+	}
+	return -1
+}
+
+// arrive notes that m, which claims to be of this stream, has arrived.
+func (s *Stream) arrive(m *srd.Message) {
+	serial := int(binary.BigEndian.Uint64(m.Imm[3:]))
+	size := int(binary.BigEndian.Uint16(m.Imm[11:]))
+	if serial < 0 || serial >= s.Pulled {
+		s.audit.Fail("message %d arrived, host %d has sent only %d", serial, s.From, s.Pulled)
+		return
+	}
+	f := &s.fates[serial]
+	if *f&(delivered|expired) != 0 {
+		s.audit.Fail("message %d of host %d arrived again (fate %b, expired %v)", serial, s.From, *f, m.Expired)
+		return
+	}
+	if m.Expired {
+		*f |= expired
+		s.Expired++
+		if *f&released == 0 {
+			s.audit.Fail("tombstone of message %d of host %d, whose payload is still held", serial, s.From)
+		}
+		return
+	}
+	*f |= delivered
+	s.Delivered++
+	if len(m.Data) != size {
+		s.audit.Fail("message %d of host %d has %d bytes, not %d", serial, s.From, len(m.Data), size)
+	} else if i := wrong(m.Data, serial); i >= 0 {
+		s.audit.Fail("message %d of host %d: byte %d of %d is wrong", serial, s.From, i, size)
+	}
+}
+
+// Unsettled returns how many of the messages from number first on have neither
+// arrived nor expired, and the first of them.
+func (s *Stream) Unsettled(first int) (n, example int) {
+	return missing(s.fates, first, delivered|expired)
+}
+
+// Undelivered is Unsettled, but for a tombstone is not enough.
+func (s *Stream) Undelivered(first int) (n, example int) {
+	return missing(s.fates, first, delivered)
+}
+
+// missing counts those from first on that have met none of the fates, and
+// returns the first of them, or -1.
+func missing(fates []fate, first int, of fate) (n, example int) {
+	example = -1
+	for i := first; i < len(fates); i++ {
+		if fates[i]&of == 0 {
+			if n++; example < 0 {
+				example = i
+			}
+		}
+	}
+	return n, example
+}

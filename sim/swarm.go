@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// What a swarm demands once everything is healed.
+const (
+	// grace is how long after the last fault connections may need to find each
+	// other again: one interval of handshake attempts (5 s and a quarter of
+	// jitter), the 180 s life of keys excluded because silence is noticed, and
+	// two rounds of probes a second apart; doubled.
+	grace = 16 * time.Second
+	// bound is how long what is sent after that may take.
+	bound = 8 * time.Second
+	// roundTrips is added to both on long paths.
+	roundTrips = 30
+	// trickleEvery is the traffic by which connections notice that all is well.
+	trickleEvery = 50 * time.Millisecond
+	// lastRounds of lastEach messages are what must arrive, each way. They are
+	// roundEvery apart, so that they do not make on the slowest links a queue
+	// that is longer than a message is worth repairing.
+	lastRounds   = 6
+	lastEach     = 10
+	roundEvery   = 250 * time.Millisecond
+	lastMessages = lastRounds * lastEach
+	// mostEvents ends a run that would not end: many times what any plan needs.
+	mostEvents = 20e6
+)
+
+// Report is the outcome of one seed.
+type Report struct {
+	Seed    uint64
+	Hash    uint64 // of all events
+	Events  uint64
+	Virtual time.Duration
+	Kind    string
+
+	Messages, Delivered, Expired int
+	Err                          error // the first breach
+}
+
+// String returns one line, with the command that shows the run when it failed.
+func (r Report) String() string {
+	s := fmt.Sprintf("seed %d: %s, %d of %d messages delivered, %d expired, %d events in %.1f s, hash %016x",
+		r.Seed, r.Kind, r.Delivered, r.Messages, r.Expired, r.Events, r.Virtual.Seconds(), r.Hash)
+	if r.Err != nil {
+		s += fmt.Sprintf("\n  %v\n  go run ./cmd/srdsim seed %d", r.Err, r.Seed)
+	}
+	return s
+}
+
+// swarm is one run.
+type swarm struct {
+	*Fabric
+	plan *plan
+	last []mark // by peer
+}
+
+// mark is where a connection's last batch begins.
+type mark struct {
+	first   int // number
+	dropped int // what its queue had dropped before
+}
+
+// missing returns how many of p's last batch have not been delivered, without
+// those that its queue dropped, and the first of them.
+func (m mark) missing(p *Peer) (n, example int) {
+	n, example = p.App.Undelivered(m.first)
+	return n - (p.App.Dropped() - m.dropped), example
+}
+
+// Swarm plays one seed: a network, faults and traffic are drawn; then all is
+// healed, and what is sent from then on must arrive in time. trace may be nil.
+func Swarm(seed uint64, trace io.Writer) Report {
+	e := NewEngine(seed, trace)
+	p := drawPlan(e.Fork())
+	e.Say("%v", p)
+	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
+	s.play()
+	r := Report{Seed: seed, Hash: e.Hash(), Events: e.Done(), Virtual: e.Since(), Kind: p.kind, Err: s.Audit.Err()}
+	for _, x := range s.Audit.streams {
+		r.Messages += x.Pulled
+		r.Delivered += x.Delivered
+		r.Expired += x.Expired
+	}
+	for _, x := range s.Audit.tunnels {
+		r.Messages += x.Begun()
+		r.Delivered += x.Delivered
+	}
+	return r
+}
+
+// play goes through the phases; a breach ends it.
+func (s *swarm) play() {
+	p := s.plan
+	for _, h := range s.Hosts {
+		s.Engine.After(time.Duration(p.rng.Int64N(int64(10*time.Millisecond))), h.Boot)
+	}
+	p.faults.Install(s.Fabric)
+	for _, b := range p.bursts {
+		s.Engine.After(b.at, func() { s.offer(b.from, b.to, b.batch) })
+	}
+	s.hostility()
+	long := roundTrips * p.rtt
+	if s.run(p.trouble+10*time.Millisecond, nil) {
+		return
+	}
+	s.heal()
+	s.trickle(s.Engine.Since() + grace + long)
+	if s.run(grace+long, nil) {
+		return
+	}
+	s.lastBatch()
+	if !s.run(bound+long, s.arrived) {
+		s.missing()
+	}
+	if s.Audit.Err() != nil {
+		return
+	}
+	s.settle()
+}
+
+// run lets time pass and reports whether the run is over, or done said so.
+func (s *swarm) run(d time.Duration, done func() bool) bool {
+	return s.Engine.Run(d, func() bool {
+		if s.Engine.Done() > mostEvents {
+			s.Audit.Fail("%d events and no end", s.Engine.Done())
+		}
+		return s.Audit.Err() != nil || done != nil && done()
+	})
+}
+
+// offer gives a host's application something to send to another host.
+func (s *swarm) offer(from, to int, b Batch) {
+	h := s.Hosts[from]
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		if p.remote.Index == to {
+			p.App.Offer(b)
+		}
+	}
+	h.Poke()
+}
+
+// hostility plans the attacks, until the trouble is over.
+func (s *swarm) hostility() {
+	if s.plan.attack == 0 {
+		return
+	}
+	for _, t := range s.Taps {
+		t.Race = s.plan.race
+		var again func()
+		again = func() {
+			if s.Engine.Since() > s.plan.trouble {
+				return
+			}
+			t.Attack()
+			s.Engine.After(1+time.Duration(t.rng.ExpFloat64()*float64(s.plan.attack)), again)
+		}
+		s.Engine.After(s.plan.attack, again)
+	}
+}
+
+// healedQueue is room for the last batch and its acknowledgements.
+const healedQueue = 128 << 10
+
+// heal makes all links good, and lets nothing wait that was offered before.
+func (s *swarm) heal() {
+	s.Engine.Say("HEALED")
+	for i, row := range s.Cables {
+		for k, c := range row {
+			for side, l := range [...]*Link{c.Out, c.Back} {
+				was := s.spec.Cables[i][k][side]
+				l.Quality = Quality{Rate: was.Rate, Delay: was.Delay, MTU: was.MTU, Queue: max(was.Queue, healedQueue)}
+			}
+		}
+	}
+	for _, t := range s.Taps {
+		t.Race = 0
+	}
+	for _, p := range s.Peers() {
+		p.App.Withdraw()
+	}
+}
+
+// trickle offers a message to every connection now and then.
+func (s *swarm) trickle(until time.Duration) {
+	for _, p := range s.Peers() {
+		if p.App.Open() < 10 {
+			s.offer(p.Host().Index, p.remote.Index, Batch{N: 1, Max: 400})
+		}
+	}
+	if s.Engine.Since()+trickleEvery < until-time.Second {
+		s.Engine.After(trickleEvery, func() { s.trickle(until) })
+	}
+}
+
+// lastBatch offers what must arrive.
+func (s *swarm) lastBatch() {
+	s.Engine.Say("LAST BATCH")
+	for _, p := range s.Peers() {
+		p.App.Withdraw()
+		s.last = append(s.last, mark{p.App.Begun(), p.App.Dropped()})
+	}
+	for i := range lastRounds {
+		s.Engine.After(time.Duration(i)*roundEvery, func() {
+			for _, p := range s.Peers() {
+				s.offer(p.Host().Index, p.remote.Index, Batch{N: lastEach, Max: 1100})
+			}
+		})
+	}
+}
+
+// arrived reports whether the last batch has, everywhere.
+func (s *swarm) arrived() bool {
+	for i, p := range s.Peers() {
+		if p.App.Begun() < s.last[i].first+lastMessages {
+			return false
+		}
+		if n, _ := s.last[i].missing(p); n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// missing names what of the last batch has not arrived.
+func (s *swarm) missing() {
+	for i, p := range s.Peers() {
+		n, first := s.last[i].missing(p)
+		if n > 0 || p.App.Pending() {
+			s.Audit.Fail("no progress after all is healed: host %d to %d: %d messages sent and not delivered, first %d, pending %v, session %+v",
+				p.Host().Index, p.remote.Index, n, first, p.App.Pending(), p.Conn.Session(p.Host().clock()))
+			s.Engine.Say("%+v", *p.Conn.Stats())
+			if t, ok := p.App.(*Tunnel); ok {
+				s.Engine.Say("%+v %+v", t.queue.Stats(), t.gather.Stats())
+			}
+			for _, i := range p.Conn.Paths() {
+				s.Engine.Say("%+v", i)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package sim_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/srdtun/srdtun/sim"
+)
+
+// Seeds played by default and with -short. SRDSIM_SEEDS=n plays n.
+const (
+	seedsDefault = 150
+	seedsShort   = 60
+	// seedGroups is how many tests the seeds are dealt to, so that all
+	// processors have something to do.
+	seedGroups = 4
+)
+
+func seeds(t *testing.T) int {
+	if v := os.Getenv("SRDSIM_SEEDS"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			t.Fatalf("SRDSIM_SEEDS=%q is not a number", v)
+		}
+		return n
+	}
+	if testing.Short() {
+		return seedsShort
+	}
+	return seedsDefault
+}
+
+// Whatever network, faults and traffic a seed draws, nothing arrives twice or
+// wrong, no nonce is used again, all bounds hold, and when all is healed, what is
+// sent arrives.
+func TestSwarm(t *testing.T) {
+	n := seeds(t)
+	for g := range seedGroups {
+		t.Run(fmt.Sprintf("group%d", g), func(t *testing.T) {
+			t.Parallel()
+			for seed := 1 + g; seed <= n; seed += seedGroups {
+				if r := sim.Swarm(uint64(seed), nil); r.Err != nil {
+					t.Errorf("%v", r)
+				}
+			}
+		})
+	}
+}
+
+// The swarm does what it is for: its seeds deliver, give up, restart and rekey.
+func TestSwarmReachesWhatItTests(t *testing.T) {
+	var delivered, expired int
+	kinds := map[string]int{}
+	for seed := range uint64(40) {
+		r := sim.Swarm(1000+seed, nil)
+		delivered += r.Delivered
+		expired += r.Expired
+		kinds[r.Kind]++
+	}
+	if delivered < 10000 || expired < 100 || len(kinds) != 4 {
+		t.Errorf("40 seeds deliver %d messages, %d expire, kinds %v", delivered, expired, kinds)
+	}
+}
+
+// The same seed is the same run, bit by bit, and another seed is not.
+func TestSameSeedSameRun(t *testing.T) {
+	hashes := map[uint64]uint64{}
+	for seed := range uint64(12) {
+		a, b := sim.Swarm(seed, nil), sim.Swarm(seed, nil)
+		if a != b {
+			t.Errorf("two runs differ:\n%v\n%v", a, b)
+		}
+		if other, met := hashes[a.Hash]; met {
+			t.Errorf("seeds %d and %d have the same run", seed, other)
+		}
+		hashes[a.Hash] = seed
+	}
+}
+
+// A trace changes nothing.
+func TestTraceChangesNothing(t *testing.T) {
+	var w counter
+	with, without := sim.Swarm(7, &w), sim.Swarm(7, nil)
+	if with != without {
+		t.Errorf("traced %v\nuntraced %v", with, without)
+	}
+	if w < 1000 {
+		t.Errorf("the trace has %d bytes", w)
+	}
+}
+
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
