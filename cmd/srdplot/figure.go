@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Figure is the input. Names of units belong into the labels.
+type Figure struct {
+	Title    string  `json:"title"`
+	Subtitle string  `json:"subtitle"`
+	X        string  `json:"x"` // label of the axis
+	Y        string  `json:"y"`
+	YMax     float64 `json:"y_max"` // 0: from the data
+	Lines    []Line  `json:"lines"`
+	Spans    []Span  `json:"spans"`
+	Marks    []Mark  `json:"marks"`
+}
+
+// Line is one series. Its colour comes from its place in the figure.
+type Line struct {
+	Name   string       `json:"name"`
+	Points [][2]float64 `json:"points"`
+	// Label is written beside the line at LabelAt; "" leaves it to the legend.
+	Label   string     `json:"label"`
+	LabelAt [2]float64 `json:"label_at"`
+}
+
+// Span shades the figure between two places on the X axis.
+type Span struct {
+	From    float64 `json:"from"`
+	To      float64 `json:"to"`
+	Caption string  `json:"caption"`
+}
+
+// Mark is a thin line across the figure at one value of Y.
+type Mark struct {
+	Y       float64 `json:"y"`
+	Caption string  `json:"caption"`
+}
+
+// check refuses what cannot be drawn.
+func (f Figure) check() error {
+	if len(f.Lines) == 0 || len(f.Lines) > len(palette) {
+		return fmt.Errorf("%d lines, want 1 to %d", len(f.Lines), len(palette))
+	}
+	for _, l := range f.Lines {
+		if len(l.Points) < 2 {
+			return fmt.Errorf("line %q has %d points, want two or more", l.Name, len(l.Points))
+		}
+		for _, p := range l.Points {
+			if math.IsNaN(p[0]+p[1]) || math.IsInf(p[0]+p[1], 0) {
+				return fmt.Errorf("line %q has a point that is no number", l.Name)
+			}
+		}
+	}
+	for _, s := range f.Spans {
+		if !(s.From < s.To) {
+			return errors.New("a span ends before it begins")
+		}
+	}
+	return nil
+}
+
+// bounds is the extent of the data; both axes begin at zero, or before it.
+func (f Figure) bounds() (xMin, xMax, yMax float64) {
+	xMax = math.Inf(-1)
+	for _, l := range f.Lines {
+		for _, p := range l.Points {
+			xMin, xMax, yMax = min(xMin, p[0]), max(xMax, p[0]), max(yMax, p[1])
+		}
+	}
+	for _, m := range f.Marks {
+		yMax = max(yMax, m.Y)
+	}
+	if yMax *= 1.2; f.YMax > 0 {
+		yMax = f.YMax
+	}
+	return xMin, xMax, yMax
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const good = `{"title":"t","subtitle":"s","x":"s","y":"Mbit/s","lines":[{"name":"a","points":[[0,1],[1,2]],"label":"a","label_at":[0,1]}],
+"spans":[{"from":0.2,"to":0.5,"caption":"dead"}],"marks":[{"y":4,"caption":"all"}]}`
+
+func TestDraws(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "f.png")
+	if err := run(strings.NewReader(good), out); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, other := 0, 0
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			r, g, b, _ := img.At(x, y).RGBA()
+			switch [3]uint32{r >> 8, g >> 8, b >> 8} {
+			case [3]uint32{uint32(palette[0].R), uint32(palette[0].G), uint32(palette[0].B)}:
+				line++
+			case [3]uint32{uint32(shaded.R), uint32(shaded.G), uint32(shaded.B)}:
+				other++
+			}
+		}
+	}
+	if img.Bounds().Dx() != 2016 || line < 1000 || other < 10000 {
+		t.Errorf("%v: %d dots of the line, %d of the span", img.Bounds(), line, other)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for _, c := range [][2]string{
+		{`"points":[[0,1],[1,2]]`, `"points":[[0,1]]`}, {`"from":0.2`, `"from":0.7`}, {`"title"`, `"titel"`},
+	} {
+		if run(strings.NewReader(strings.Replace(good, c[0], c[1], 1)), filepath.Join(t.TempDir(), "f.png")) == nil {
+			t.Errorf("%s is accepted", c[1])
+		}
+	}
+}
+
+func TestRoundTicks(t *testing.T) {
+	for _, hi := range []float64{0.3, 1, 7, 430, 480, 99_999} {
+		if n := len(roundTicks(0, hi)); n < 4 || n > 10 {
+			t.Errorf("%d ticks up to %v", n, hi)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+// Command srdplot draws a figure: lines over time, with spans shaded.
+//
+//	srdplot -o FILE.png < figure.json
+//
+// It is a module of its own, so that the daemon does not depend on a plotting
+// library.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxInput bounds the figure that is read: a day of samples every 100 ms is
+// 20 MB.
+const maxInput = 64 << 20
+
+func main() {
+	out := flag.String("o", "", "the PNG `file` to write")
+	flag.Parse()
+	if *out == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(os.Stdin, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "srdplot:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out string) error {
+	dec := json.NewDecoder(io.LimitReader(in, maxInput))
+	dec.DisallowUnknownFields()
+	var fig Figure
+	if err := dec.Decode(&fig); err != nil {
+		return err
+	}
+	if err := fig.check(); err != nil {
+		return err
+	}
+	png, err := fig.PNG()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, png, 0o644)
+}

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+// errFailed says that a seed failed, which has been printed.
+var errFailed = errors.New("a seed failed")
+
+func root() *cobra.Command {
+	c := &cobra.Command{
+		Use:           "srdsim",
+		Short:         "Play seeds of the network simulator",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.AddCommand(seedCommand(), soakCommand())
+	return c
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+// readyFD is the descriptor on which a background process reports to the one
+// that started it: the first of exec.Cmd.ExtraFiles.
+const readyFD = 3
+
+// report is the one line that a background process sends: it is ready, or it
+// has failed with this message and exit code.
+type report struct {
+	Ready bool   `json:"ready"`
+	Error string `json:"error,omitempty"`
+	Code  int    `json:"code,omitempty"`
+}
+
+// startBackground runs `up` again in a session of its own and returns once the
+// interface carries traffic, or with the error that kept it from doing so.
+func startBackground(ctx context.Context, arg string, f upFlags) error {
+	c, err := load(arg)
+	if err != nil {
+		return err
+	}
+	if err := rundir.Make(); err != nil {
+		return err
+	}
+	path, err := rundir.Path(c.Interface.Name, rundir.Log)
+	if err != nil {
+		return err
+	}
+	log, err := openLog(path)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd, err := backgroundCommand(arg, path, f)
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{w}
+	err = cmd.Start()
+	w.Close() // from here on only the child holds it, and its end is seen
+	if err != nil {
+		return err
+	}
+	return awaitReady(ctx, cmd, r, path)
+}
+
+// backgroundCommand is this very program again. Its working directory is the
+// root, so that it keeps no file system busy; so paths have to be absolute.
+func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
+	args := []string{"up", "--ready-fd", strconv.Itoa(readyFD)}
+	paths := []struct{ flag, path string }{{"--log", log}, {"--pprof", f.pprof}, {"--cpuprofile", f.cpu}}
+	if isFile(arg) {
+		paths = append(paths, struct{ flag, path string }{"--", arg})
+	}
+	for _, p := range paths {
+		if p.path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(p.path)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, p.flag, abs)
+	}
+	if !isFile(arg) {
+		args = append(args, arg)
+	}
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0], cmd.Dir = os.Args[0], "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd, nil
+}
+
+// awaitReady waits for the report. A user who interrupts the wait ends the
+// background process, too.
+func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) error {
+	stop := context.AfterFunc(ctx, func() { cmd.Process.Signal(syscall.SIGTERM) })
+	defer stop()
+	var got report
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &got)
+	}
+	if err == nil && got.Ready {
+		return cmd.Process.Release()
+	}
+	waitErr := cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted before the interface was up")
+	case err == nil:
+		return &codedError{code: got.Code, msg: got.Error}
+	}
+	return fmt.Errorf("the background process ended before it was ready (%v); see %s", waitErr, log)
+}
+
+// reporter is the other end: it sends one report, if somebody waits for it.
+type reporter struct{ pipe *os.File }
+
+func newReporter(fd int) *reporter {
+	if fd <= 0 {
+		return &reporter{}
+	}
+	return &reporter{pipe: os.NewFile(uintptr(fd), "ready")}
+}
+
+func (r *reporter) ready() { r.send(report{Ready: true}) }
+
+func (r *reporter) failed(err error) {
+	r.send(report{Error: oneLine(err), Code: exitCode(err)})
+}
+
+func (r *reporter) send(what report) {
+	if r.pipe == nil {
+		return
+	}
+	// The reader may have been killed; this process goes on all the same.
+	if line, err := json.Marshal(what); err == nil {
+		r.pipe.Write(append(line, '\n'))
+	}
+	r.pipe.Close()
+	r.pipe = nil
+}

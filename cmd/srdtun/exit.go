@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// The exit codes. The last two are those of sysexits(3).
+const (
+	exitOK         = 0
+	exitFailure    = 1
+	exitUsage      = 2
+	exitNotRunning = 3
+	exitPermission = 77
+	exitConfig     = 78
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// codedError carries the exit code that another process ended with.
+type codedError struct {
+	code int
+	msg  string
+}
+
+func (e *codedError) Error() string { return e.msg }
+
+// toldError has been printed already.
+type toldError struct{ err error }
+
+func (e *toldError) Error() string { return e.err.Error() }
+func (e *toldError) Unwrap() error { return e.err }
+
+func exitCode(err error) int {
+	var coded *codedError
+	var usage *usageError
+	var conf *config.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, control.ErrNotRunning):
+		return exitNotRunning
+	case errors.Is(err, control.ErrPermission), errors.Is(err, fs.ErrPermission):
+		return exitPermission
+	case errors.As(err, &conf):
+		return exitConfig
+	}
+	return exitFailure
+}
+
+// oneLine joins the lines of an error, since errors.Join puts one on each.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

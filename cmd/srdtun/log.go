@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
+)
+
+// maxLog bounds the log of a background process in bytes. It is in /run, which
+// is memory; with its predecessor it takes twice as much.
+const maxLog = 1 << 20
+
+// newLogger returns where an interface in the foreground logs to: standard
+// error, with the time unless the journal adds that itself.
+func newLogger(out io.Writer) *log.Logger {
+	if toJournal() {
+		return log.New(out, "", 0)
+	}
+	return log.New(out, "", log.LstdFlags)
+}
+
+// toJournal reports whether standard error is a stream to the journal, by the
+// rule of systemd.exec(5), $JOURNAL_STREAM.
+func toJournal() bool {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(os.Stderr.Fd()), &st); err != nil {
+		return false
+	}
+	return os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+}
+
+func openLog(path string) (*os.File, error) {
+	return rundir.Create(path, os.O_APPEND, 0o640)
+}
+
+// rotatingLog is a log file that starts anew when it is full, and keeps one
+// predecessor. Standard output and error follow it, because a crash is written
+// there.
+type rotatingLog struct {
+	mu   sync.Mutex
+	path string
+	max  int64
+	file *os.File
+	size int64
+}
+
+func openRotating(path string, limit int64) (*rotatingLog, error) {
+	l := &rotatingLog{path: path, max: limit}
+	return l, l.open()
+}
+
+func (l *rotatingLog) open() error {
+	f, err := openLog(l.path)
+	if err != nil {
+		return err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.file, l.size = f, st.Size()
+	return nil
+}
+
+// follow points standard output and error at the log.
+func (l *rotatingLog) follow() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dup()
+}
+
+func (l *rotatingLog) dup() error {
+	for _, fd := range []int{unix.Stdout, unix.Stderr} {
+		if err := unix.Dup3(int(l.file.Fd()), fd, 0); err != nil {
+			return os.NewSyscallError("dup3", err)
+		}
+	}
+	return nil
+}
+
+// Write appends p, one whole message.
+func (l *rotatingLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size > 0 && l.size+int64(len(p)) > l.max {
+		if err := l.rotate(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := l.file.Write(p)
+	l.size += int64(n)
+	return n, err
+}
+
+func (l *rotatingLog) rotate() error {
+	followed := sameOpenFile(l.file, os.Stderr)
+	if err := os.Rename(l.path, l.path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := l.open(); err != nil {
+		return err
+	}
+	if followed {
+		return l.dup()
+	}
+	return nil
+}
+
+func sameOpenFile(a, b *os.File) bool {
+	sa, errA := a.Stat()
+	sb, errB := b.Stat()
+	return errA == nil && errB == nil && os.SameFile(sa, sb)
+}

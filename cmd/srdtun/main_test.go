@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+var update = flag.Bool("update", false, "write the scripts' golden files anew")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"srdtun": main,
+		// standin NAME answers on the control socket as a daemon does, with a
+		// state that has something in every line.
+		"standin": standin,
+		// nobody COMMAND... runs a command as an unprivileged user.
+		"nobody": nobody,
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv(configDirEnv, e.WorkDir+"/etc")
+			e.Setenv(rundir.Env, e.WorkDir+"/run")
+			e.Setenv(credentialsEnv, "")
+			// The race detector would wait a second at the end of each process.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			// Other users have to get at the sockets and files, too.
+			return errors.Join(os.Chmod(e.WorkDir, 0o755), os.Chmod(filepath.Dir(e.WorkDir), 0o755))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitcode,
+			"waitfor":  waitfor,
+			"mode":     mode,
+			"endlater": endlater,
+		},
+	})
+}
+
+// exitcode N COMMAND... runs a command that must end with exit code N and, if N
+// is not 0, with exactly one line on standard error.
+func exitcode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N command...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exited *exec.ExitError
+	switch {
+	case errors.As(err, &exited):
+		code = exited.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	text := ts.ReadFile("stderr")
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s; stderr: %s", code, args[0], text)
+	}
+	if code != 0 && (!strings.HasPrefix(text, "srdtun: ") || strings.Index(text, "\n") != len(text)-1) {
+		ts.Fatalf("stderr is not one line of ours: %q", text)
+	}
+}
+
+// waitfor FILE waits until a background command has made the file.
+func waitfor(ts *testscript.TestScript, neg bool, args []string) {
+	path := ts.MkAbs(args[0])
+	for range 1000 {
+		if _, err := os.Stat(path); (err == nil) != neg {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s: waited in vain", path)
+}
+
+// mode OCTAL FILE asserts a file's permission bits.
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	st, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", st.Mode().Perm()); (got == args[0]) == neg {
+		ts.Fatalf("mode of %s is %s, want %s", args[1], got, args[0])
+	}
+}
+
+// endlater NAME ends an interface in the background when the script has ended,
+// also when it failed half way.
+func endlater(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Defer(func() {
+		// An error means that it is not running any more, as it should be.
+		_ = ts.Exec("srdtun", "down", args[0])
+	})
+}
+
+// still is a handler with a fixed state.
+type still struct {
+	status control.Status
+	down   func()
+}
+
+func (s still) Show() control.Status { return s.status }
+func (s still) Down()                { s.down() }
+
+func standin() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	st := sample(os.Args[1])
+	if err := control.Serve(ctx, os.Args[1], still{status: st, down: stop}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// sample is a state of an interface with two peers, the second never heard of.
+func sample(name string) control.Status {
+	return control.Status{
+		Interface: name, PublicKey: "HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=", ListenPort: 51820, MTU: 1500,
+		FwMark: 0xca6c, Cipher: "auto", UptimeS: 3723,
+		Drops: map[string]uint64{"unknown receiver": 4, "bad mac1": 2, "never": 0},
+		Peers: []control.Peer{{
+			Name: "spoke", PublicKey: "TrMvSoP4jYQlY6RIzBgbssQqY3vxI2Pi+y71lOWWXX0=",
+			Endpoints: []string{"spoke.example:51820"}, AllowedIPs: []string{},
+		}, {
+			Name: "hub", PublicKey: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=", HasPresharedKey: true,
+			Endpoint: "192.0.2.9:51820", Endpoints: []string{"192.0.2.9:51820", "[2001:db8::9]:51820"},
+			AllowedIPs: []string{"10.9.0.1/32", "fd00::/64"}, LatestHandshakeUnixS: 4102444800,
+			RxBytes: 1000, TxBytes: 1536, PersistentKeepaliveS: 25, Cipher: "aes-256-gcm",
+			Paths: []control.Path{
+				{Slot: 0, Local: "192.0.2.2:40000", Remote: "192.0.2.9:51820", State: control.PathActive, SRTTUs: 250,
+					BaseRTTUs: 200, QueueUs: 50, MTU: 1500, SentPackets: 12, SentBytes: 3 << 20, Lost: 1, Retransmits: 2, Weight: 875},
+				{Slot: 17, Local: "192.0.2.2:40001", Remote: "192.0.2.9:51820", State: control.PathSuspect, SRTTUs: 12345,
+					BaseRTTUs: 1000, QueueUs: 11345, MTU: 1280, SentPackets: 100000, SentBytes: 5, Weight: 125},
+			},
+			CwndBytes: 2 << 20, BytesInFlight: 1 << 20, RateBytesPerS: 156250000, DeliveredBytesPerS: 1250,
+			Messages: control.Messages{Sent: 10, Acked: 9, Retransmitted: 3, Spurious: 1, GivenUp: 2, Duplicates: 4},
+			Order:    control.Order{HeldFrames: 5, HeldBytes: 7000, ReleasedByTimeout: 6, LongestHoldUs: 1500},
+			Queue:    control.Queue{Frames: 7, Bytes: 9000, Marks: 8, Drops: 9},
+			Drops:    map[string]uint64{"replayed": 11},
+		}},
+	}
+}

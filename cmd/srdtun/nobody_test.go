@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// nobodyID is the user and group of nobody on Linux.
+const nobodyID = 65534
+
+// nobody runs srdtun with the given arguments in this very process after it has
+// given up its privileges: the program file itself may be where nobody else can
+// reach it.
+func nobody() {
+	if err := syscall.Setgroups(nil); err != nil {
+		fail(err)
+	}
+	if err := syscall.Setresgid(nobodyID, nobodyID, nobodyID); err != nil {
+		fail(err)
+	}
+	if err := syscall.Setresuid(nobodyID, nobodyID, nobodyID); err != nil {
+		fail(err)
+	}
+	os.Exit(run(os.Args[1:]))
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/config"
+)
+
+// keyChars is the length of a key in base64.
+const keyChars = 44
+
+func pubkeyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "pubkey",
+		Short: "Read a private key from standard input, write its public key",
+		Args:  takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			secret, err := readPrivate(os.Stdin)
+			if err != nil {
+				return err
+			}
+			public, err := secret.Public()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Println(public)
+			return err
+		},
+	}
+}
+
+// readPrivate accepts what wg accepts: the key at the very beginning, and then
+// nothing but white space.
+func readPrivate(in io.Reader) (config.Secret, error) {
+	r := bufio.NewReader(in)
+	var text [keyChars]byte
+	if _, err := io.ReadFull(r, text[:]); err != nil {
+		return config.Secret{}, errors.New("Key is not the correct length or format")
+	}
+	key, err := config.ParseKey(string(text[:]))
+	if err != nil {
+		return config.Secret{}, errors.New("Key is not the correct length or format")
+	}
+	for {
+		c, err := r.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return config.NewSecret(key), nil
+		case err != nil:
+			return config.Secret{}, err
+		case !isSpace(c):
+			return config.Secret{}, errors.New("Trailing characters found after key")
+		}
+	}
+}
+
+// isSpace is isspace(3) in the C locale.
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

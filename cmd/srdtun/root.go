@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// run executes one command line and returns the exit code. An error is one line
+// on standard error.
+func run(args []string) int {
+	setVersion()
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	var told *toldError
+	if !errors.As(err, &told) {
+		fmt.Fprintf(os.Stderr, "srdtun: %s\n", oneLine(err))
+	}
+	return exitCode(err)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "srdtun",
+		Short: "A tunnel over many network paths at once",
+		Long: `srdtun carries IP packets between hosts over many UDP paths at once, repairs
+losses on another path, and restores the order of each connection.
+
+A NAME stands for ` + defaultConfigDir + `/NAME.toml. What has a slash or ends in .toml is a file.
+
+Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 77 permission, 78 bad configuration.`,
+		Version:           version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:              knownCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("no command is given; srdtun --help lists them")
+		},
+	}
+	root.SetOut(os.Stdout)
+	root.SetErr(os.Stderr)
+	root.SetVersionTemplate("srdtun {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(
+		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
+		upCommand(), downCommand(), showCommand(), versionCommand(), completionCommand(root),
+	)
+	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	return root
+}
+
+// knownCommand refuses what is not a command, and names the nearest ones.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	root.SuggestionsMinimumDistance = 2
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return usagef("unknown command %q; srdtun --help lists them", args[0])
+}
+
+// takes checks the number of arguments: from lo to hi.
+func takes(lo, hi int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < lo || len(args) > hi {
+			return usagef("usage: %s", c.UseLine())
+		}
+		return nil
+	}
+}

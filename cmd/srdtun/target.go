@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+const (
+	// defaultConfigDir is where NAME.toml is, unless configDirEnv names
+	// another directory.
+	defaultConfigDir = "/etc/srdtun"
+	configDirEnv     = "SRDTUN_CONFIG_DIR"
+
+	// credentialsEnv names the directory in which systemd passes secrets to a
+	// service, systemd.exec(5) LoadCredential=.
+	credentialsEnv = "CREDENTIALS_DIRECTORY"
+
+	suffix = ".toml"
+)
+
+func configDir() string {
+	if d := os.Getenv(configDirEnv); d != "" {
+		return d
+	}
+	return defaultConfigDir
+}
+
+// isFile reports whether an argument is a file's path and not a name.
+func isFile(arg string) bool {
+	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix)
+}
+
+// configFile returns the file that NAME|FILE stands for. In a service, a
+// credential NAME.toml goes before the file that it is a copy of, which the
+// service's user cannot read.
+func configFile(arg string) (string, error) {
+	if isFile(arg) {
+		return arg, nil
+	}
+	if err := rundir.CheckName(arg); err != nil {
+		return "", &usageError{err}
+	}
+	if dir := os.Getenv(credentialsEnv); dir != "" {
+		file := filepath.Join(dir, arg+suffix)
+		if _, err := os.Stat(file); err == nil {
+			return file, nil
+		}
+	}
+	return filepath.Join(configDir(), arg+suffix), nil
+}
+
+// load reads and checks the configuration that NAME|FILE stands for.
+func load(arg string) (*config.Config, error) {
+	file, err := configFile(arg)
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(file)
+}
+
+// interfaceName returns the interface that NAME|FILE stands for.
+func interfaceName(arg string) (string, error) {
+	if !isFile(arg) {
+		if err := rundir.CheckName(arg); err != nil {
+			return "", &usageError{err}
+		}
+		return arg, nil
+	}
+	c, err := config.Load(arg)
+	if err != nil {
+		return "", err
+	}
+	return c.Interface.Name, nil
+}
+
+// completeRunning completes the name of a running interface.
+func completeRunning(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, err := rundir.Names()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeConfigured completes the name of a configured interface, and files.
+func completeConfigured(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if strings.Contains(typed, "/") {
+		return []string{"toml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	var names []string
+	files, err := filepath.Glob(filepath.Join(configDir(), "*"+suffix))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), suffix))
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// version is set at link time: -ldflags "-X main.version=v1.2.3".
+var version string
+
+// setVersion fills in what the linker did not, and tells the control socket.
+func setVersion() {
+	if version == "" {
+		version = control.Version
+		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+			version = info.Main.Version
+		}
+	}
+	control.Version = version
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Printf("srdtun %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
