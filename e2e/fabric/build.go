@@ -1,0 +1,303 @@
+package fabric
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// batch collects the lines for one run of "ip -batch" or "tc -batch": a process
+// for each line would make building several times slower.
+type batch struct{ strings.Builder }
+
+func (b *batch) add(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+
+// apply runs the lines with the tool inside the namespace, or outside of all if
+// ns is nil.
+func (b *batch) apply(tool string, ns *Namespace) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	args := []string{"-batch", "-"}
+	if ns != nil {
+		args = append([]string{"-n", ns.Name}, args...)
+	}
+	_, err := run(b.String(), tool, args...)
+	return err
+}
+
+// build goes from the boxes over the cables and addresses to the routes,
+// because a route wants its interface up and addressed.
+func (f *Fabric) build() error {
+	for _, step := range []func() error{
+		f.makeBoxes, f.setSysctls, f.plugCables, f.setAddresses, f.setRoutes,
+		f.shapeLinks, f.wireLike, f.forgetHashes, f.warm,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Fabric) makeBoxes() (err error) {
+	box := func(name string) *Namespace {
+		if err != nil {
+			return nil
+		}
+		var n *Namespace
+		n, err = f.namespace(name)
+		return n
+	}
+	f.LeafA, f.LeafB = box("lA"), box("lB")
+	for s := 1; s <= f.Spec.Spines; s++ {
+		f.Spines = append(f.Spines, box(fmt.Sprintf("s%d", s)))
+		if f.Spec.Lines {
+			f.Lines = append(f.Lines, box(fmt.Sprintf("line%d", s)))
+		}
+	}
+	for i := 1; i <= f.Spec.HostsA; i++ {
+		f.hostsA = append(f.hostsA, f.newHost(box(fmt.Sprintf("hA%d", i)), 1, i))
+	}
+	for i := 1; i <= f.Spec.HostsB; i++ {
+		f.hostsB = append(f.hostsB, f.newHost(box(fmt.Sprintf("hB%d", i)), 2, i))
+	}
+	return err
+}
+
+func (f *Fabric) newHost(ns *Namespace, side, i int) *Host {
+	h := &Host{Namespace: ns}
+	for k := range f.Spec.Addrs {
+		h.V4 = append(h.V4, addr4(side, i, 2+k))
+		h.V6 = append(h.V6, addr6(side, i, 2+k))
+	}
+	return h
+}
+
+func (f *Fabric) routers() []*Namespace {
+	return append([]*Namespace{f.LeafA, f.LeafB}, f.Spines...)
+}
+
+func (f *Fabric) hosts() []*Host { return slices.Concat(f.hostsA, f.hostsB) }
+
+// setSysctls runs before the cables are plugged, so that every interface starts
+// from these defaults.
+func (f *Fabric) setSysctls() error {
+	router := map[string]string{
+		"net.ipv4.ip_forward":                        "1",
+		"net.ipv6.conf.all.forwarding":               "1",
+		"net.ipv4.conf.all.rp_filter":                "0",
+		"net.ipv4.conf.default.rp_filter":            "0",
+		"net.ipv4.conf.all.send_redirects":           "0",
+		"net.ipv4.conf.default.send_redirects":       "0",
+		"net.ipv4.fib_multipath_hash_policy":         "1",
+		"net.ipv6.fib_multipath_hash_policy":         "1",
+		"net.ipv6.conf.default.dad_transmits":        "0",
+		"net.ipv6.conf.default.accept_dad":           "0",
+		"net.ipv4.icmp_ratelimit":                    "0",
+		"net.ipv4.conf.all.accept_redirects":         "0",
+		"net.ipv6.conf.default.accept_ra":            "0",
+		"net.ipv6.conf.default.router_solicitations": "0",
+	}
+	if f.Spec.HashSeed != 0 {
+		router["net.ipv4.fib_multipath_hash_seed"] = strconv.FormatUint(uint64(f.Spec.HashSeed), 10)
+	}
+	for _, n := range f.routers() {
+		if err := n.setSysctl(router); err != nil {
+			return err
+		}
+	}
+	if err := allowCubic(); err != nil {
+		return err
+	}
+	for _, h := range f.hosts() {
+		if err := h.setSysctl(map[string]string{
+			"net.ipv4.tcp_congestion_control":     "cubic",
+			"net.ipv4.tcp_no_metrics_save":        "1",
+			"net.ipv4.conf.all.rp_filter":         "0",
+			"net.ipv4.conf.default.rp_filter":     "0",
+			"net.ipv6.conf.default.dad_transmits": "0",
+			"net.ipv6.conf.default.accept_dad":    "0",
+			"net.ipv6.conf.default.accept_ra":     "0",
+		}); err != nil {
+			return err
+		}
+	}
+	for _, n := range f.Lines {
+		// A cable has no addresses of its own and says nothing.
+		if err := n.setSysctl(map[string]string{"net.ipv6.conf.default.disable_ipv6": "1"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowCubic adds cubic to the machine-wide list of algorithms that a namespace
+// may choose. It permits and changes no default.
+func allowCubic() error {
+	const file = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+	list, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(strings.Fields(string(list)), "cubic") {
+		return nil
+	}
+	return os.WriteFile(file, []byte(strings.TrimSpace(string(list))+" cubic"), 0o644)
+}
+
+// plugCables makes every veth pair: "eth0" at a host and "h<i>" at its leaf,
+// "s<n>" at a leaf and "lA" or "lB" at the spine.
+func (f *Fabric) plugCables() error {
+	var b batch
+	cable := func(a *Namespace, port string, z *Namespace, peer string) {
+		b.add("link add %s netns %s type veth peer name %s netns %s", port, a.Name, peer, z.Name)
+	}
+	for s, spine := range f.Spines {
+		port := fmt.Sprintf("s%d", s+1)
+		if f.Spec.Lines {
+			cable(f.LeafA, port, f.Lines[s], "left")
+			cable(f.Lines[s], "right", spine, "lA")
+		} else {
+			cable(f.LeafA, port, spine, "lA")
+		}
+		cable(f.LeafB, port, spine, "lB")
+	}
+	for i, h := range f.hostsA {
+		cable(h.Namespace, "eth0", f.LeafA, fmt.Sprintf("h%d", i+1))
+	}
+	for i, h := range f.hostsB {
+		cable(h.Namespace, "eth0", f.LeafB, fmt.Sprintf("h%d", i+1))
+	}
+	return b.apply("ip", nil)
+}
+
+// side is one leaf with what hangs on it.
+type side struct {
+	num   int
+	leaf  *Namespace
+	name  string
+	hosts []*Host
+}
+
+func (f *Fabric) sides() []side {
+	return []side{{1, f.LeafA, "lA", f.hostsA}, {2, f.LeafB, "lB", f.hostsB}}
+}
+
+func (f *Fabric) setAddresses() error {
+	boxes := map[*Namespace]*batch{}
+	on := func(n *Namespace, dev string, a netip.Addr, bits int) {
+		if boxes[n] == nil {
+			boxes[n] = &batch{}
+		}
+		nodad := ""
+		if a.Is6() {
+			nodad = " nodad"
+		}
+		boxes[n].add("addr add %s/%d dev %s%s", a, bits, dev, nodad)
+		boxes[n].add("link set %s up", dev)
+	}
+	for _, sd := range f.sides() {
+		for i, h := range sd.hosts {
+			port := fmt.Sprintf("h%d", i+1)
+			on(sd.leaf, port, addr4(sd.num, i+1, 1), 24)
+			on(sd.leaf, port, addr6(sd.num, i+1, 1), 64)
+			for k := range h.V4 {
+				on(h.Namespace, "eth0", h.V4[k], 24)
+				on(h.Namespace, "eth0", h.V6[k], 64)
+			}
+		}
+		for s, spine := range f.Spines {
+			net, port := uplinkNet(sd.num), fmt.Sprintf("s%d", s+1)
+			on(sd.leaf, port, addr4(net, s+1, 1), 30)
+			on(sd.leaf, port, addr6(net, s+1, 1), 64)
+			on(spine, sd.name, addr4(net, s+1, 2), 30)
+			on(spine, sd.name, addr6(net, s+1, 2), 64)
+		}
+	}
+	for _, line := range f.Lines {
+		boxes[line] = &batch{}
+		boxes[line].add("link set left up")
+		boxes[line].add("link set right up")
+	}
+	for n, b := range boxes {
+		if err := b.apply("ip", n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Fabric) setRoutes() error {
+	for _, sd := range f.sides() {
+		far := 3 - sd.num
+		var leaf4, leaf6 strings.Builder
+		for s, spine := range f.Spines {
+			net := uplinkNet(sd.num)
+			fmt.Fprintf(&leaf4, " nexthop via %s", addr4(net, s+1, 2))
+			fmt.Fprintf(&leaf6, " nexthop via %s", addr6(net, s+1, 2))
+			var b batch
+			b.add("route add 10.%d.0.0/16 via %s", sd.num, addr4(net, s+1, 1))
+			b.add("route add fd00:%d::/32 via %s", sd.num, addr6(net, s+1, 1))
+			if err := b.apply("ip", spine); err != nil {
+				return err
+			}
+		}
+		var b batch
+		b.add("route add 10.%d.0.0/16%s", far, leaf4.String())
+		b.add("route add fd00:%d::/32%s", far, leaf6.String())
+		if err := b.apply("ip", sd.leaf); err != nil {
+			return err
+		}
+		for i, h := range sd.hosts {
+			var b batch
+			b.add("route add default via %s", addr4(sd.num, i+1, 1))
+			b.add("route add default via %s", addr6(sd.num, i+1, 1))
+			if err := b.apply("ip", h.Namespace); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shapeLinks limits both directions of every leaf-spine link.
+func (f *Fabric) shapeLinks() error {
+	boxes := map[*Namespace]*batch{}
+	shape := func(n *Namespace, dev string, mbit int) {
+		if boxes[n] == nil {
+			boxes[n] = &batch{}
+		}
+		boxes[n].add("qdisc replace dev %s root tbf rate %dmbit burst %d limit %d", dev, mbit, f.Spec.BurstBytes, f.Spec.LimitBytes)
+	}
+	for s, spine := range f.Spines {
+		mbit := f.Spec.rateMbit(s + 1)
+		if mbit <= 0 {
+			continue
+		}
+		for _, sd := range f.sides() {
+			shape(sd.leaf, fmt.Sprintf("s%d", s+1), mbit)
+			shape(spine, sd.name, mbit)
+		}
+	}
+	for n, b := range boxes {
+		if err := b.apply("tc", n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wireLike makes the hosts' cards send packets of MTU size and receive with
+// GRO, for which a veth needs gro on.
+func (f *Fabric) wireLike() error {
+	for _, h := range f.hosts() {
+		if _, err := h.Run("ethtool", "-K", "eth0", "tso", "off", "gso", "off", "tx-udp-segmentation", "off", "gro", "on"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

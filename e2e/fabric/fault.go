@@ -1,0 +1,93 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// faultTable is the nftables table that holds a spine's fault, if it has one.
+const faultTable = "inet fault"
+
+// Break makes spine n (from 1) a silent blackhole: it keeps its links and
+// answers its neighbours, but drops every packet that it should forward.
+func (f *Fabric) Break(n int) error { return f.fault(n, "drop", "") }
+
+// Lossy makes spine n (from 1) lose permille of 1000 packets, at random.
+func (f *Fabric) Lossy(n, permille int) error {
+	return f.fault(n, "accept", fmt.Sprintf("add rule %s f numgen random mod 1000 < %d drop\n", faultTable, permille))
+}
+
+// Heal undoes Break and Lossy on all spines.
+func (f *Fabric) Heal() error {
+	var all error
+	for _, s := range f.Spines {
+		_, err := s.nft("add table " + faultTable + "\ndelete table " + faultTable + "\n")
+		all = errors.Join(all, err)
+	}
+	return all
+}
+
+func (f *Fabric) fault(n int, policy, rule string) error {
+	if n < 1 || n > len(f.Spines) {
+		return fmt.Errorf("fabric: there is no spine %d", n)
+	}
+	_, err := f.Spines[n-1].nft(fmt.Sprintf("add table %[1]s\ndelete table %[1]s\nadd table %[1]s\n"+
+		"add chain %[1]s f { type filter hook forward priority 0; policy %[2]s; }\n%[3]s", faultTable, policy, rule))
+	return err
+}
+
+// nft applies the lines as one transaction.
+func (n *Namespace) nft(lines string) (string, error) {
+	cmd := n.Command("nft", "-f", "-")
+	cmd.Stdin = strings.NewReader(lines)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("nft in %s: %w: %s", n.Name, err, out)
+	}
+	return string(out), nil
+}
+
+// Counters tells how many bytes leaf A has sent to each spine so far.
+func (f *Fabric) Counters() ([]uint64, error) {
+	sent := make([]uint64, len(f.Spines))
+	err := f.LeafA.Do(func() error {
+		// A handle opened by default belongs to the namespace of the thread.
+		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		for s := range sent {
+			link, err := h.LinkByName(fmt.Sprintf("s%d", s+1))
+			if err != nil {
+				return err
+			}
+			sent[s] = link.Attrs().Statistics.TxBytes
+		}
+		return nil
+	})
+	return sent, err
+}
+
+// Busiest is the number (from 1) of the spine to which leaf A has sent most
+// bytes since the given Counters; nil stands for the beginning.
+func (f *Fabric) Busiest(since []uint64) (int, error) {
+	now, err := f.Counters()
+	if err != nil {
+		return 0, err
+	}
+	best, most := 1, uint64(0)
+	for s, v := range now {
+		if since != nil {
+			v -= since[s]
+		}
+		if v > most {
+			best, most = s+1, v
+		}
+	}
+	return best, nil
+}

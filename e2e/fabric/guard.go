@@ -1,0 +1,93 @@
+package fabric
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// guardEnv tells a process that it is a guard, and for which prefix.
+const guardEnv = "SRDTUN_FABRIC_GUARD"
+
+// runDir is where srdtun keeps the sockets and state files of its interfaces.
+const runDir = "/run/srdtun"
+
+// Prefix begins the names of everything that this process makes: namespaces,
+// tunnel interfaces (see TunnelName) and its scratch folder. It holds the
+// process number, so that runs beside each other do not meet.
+func Prefix() string { return prefixOf(os.Getpid()) }
+
+func prefixOf(pid int) string { return fmt.Sprintf("srd%d-", pid) }
+
+// TunnelName is the name of a tunnel interface that Guard will clean up after.
+// suffix may have up to four letters: interface names end at 15 bytes.
+func TunnelName(suffix string) string { return Prefix() + suffix }
+
+// Scratch is a private folder for keys, configurations and logs, removed by Guard.
+func Scratch() (string, error) {
+	dir := filepath.Join(os.TempDir(), Prefix()+"scratch")
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// lifeline is the pipe whose end tells the guard that this process has ended. It
+// is never closed by hand and not inherited by other children; it is a variable
+// of the package so that the garbage collector does not close it either.
+var lifeline io.WriteCloser
+
+// Guard begins the main function of every program that builds fabrics. It
+// starts a second process of the same program which waits, however this one
+// ends (return, panic, signal, kill -9), and then removes what was left behind.
+// In that second process Guard does not return.
+func Guard() error {
+	if prefix := os.Getenv(guardEnv); prefix != "" {
+		// Nothing is ever written: the end of input is the end of the other process.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		sweep(prefix)
+		os.Exit(0)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	guard := exec.Command(self)
+	guard.Env = append(os.Environ(), guardEnv+"="+Prefix())
+	// A session of its own: an interrupt from the terminal must not reach it.
+	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if lifeline, err = guard.StdinPipe(); err != nil {
+		return err
+	}
+	return guard.Start()
+}
+
+// sweepPause lets the last children of the process that ended, such as an ip
+// that was just about to make a namespace, come to their end as well.
+const sweepPause = 200 * time.Millisecond
+
+// sweep removes all that carries the prefix.
+func sweep(prefix string) {
+	sweepOnce(prefix)
+	time.Sleep(sweepPause)
+	sweepOnce(prefix)
+}
+
+func sweepOnce(prefix string) {
+	entries, _ := os.ReadDir(netnsDir)
+	var boxes []*Namespace
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			boxes = append(boxes, &Namespace{Name: e.Name()})
+		}
+	}
+	// Nobody is left who could be told about an error here.
+	_ = removeAll(boxes)
+	files, _ := filepath.Glob(filepath.Join(runDir, prefix+"*"))
+	for _, f := range files {
+		_ = os.Remove(f)
+	}
+	_ = os.RemoveAll(filepath.Join(os.TempDir(), prefix+"scratch"))
+}

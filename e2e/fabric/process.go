@@ -1,0 +1,111 @@
+package fabric
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// logMax bounds the output that is kept of a process: enough for the end of any
+// story.
+const logMax = 64 << 10
+
+// Log keeps the last logMax bytes written to it. Its zero value is ready, and
+// several goroutines may use it.
+type Log struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+// Write never fails.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf = append(l.buf, p...)
+	// Cutting only at twice the bound moves each byte once, not at every write.
+	if len(l.buf) > 2*logMax {
+		l.buf = append(l.buf[:0], l.buf[len(l.buf)-logMax:]...)
+	}
+	return len(p), nil
+}
+
+// String is what is kept.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.buf[max(0, len(l.buf)-logMax):])
+}
+
+// Process is a command that runs in a namespace, in the background.
+type Process struct {
+	Log  Log // standard error, and standard output unless it was asked for
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+// Start starts a command in the namespace; its output goes to its Log.
+func (n *Namespace) Start(name string, args ...string) (*Process, error) {
+	return n.StartWith(nil, nil, name, args...)
+}
+
+// StartWith is Start with standard output to stdout, unless it is nil, and with
+// additions to the environment.
+func (n *Namespace) StartWith(stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
+	p := &Process{cmd: n.Command(name, args...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stderr, p.cmd.Stdout = &p.Log, &p.Log
+	if stdout != nil {
+		p.cmd.Stdout = stdout
+	}
+	// An interrupt from the terminal is for the program that runs the fabric:
+	// it decides in which order its processes end.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Born inside, so that whoever removes the namespace a moment later finds it:
+	// ip-netns(8) alone would still be on its way in.
+	if err := n.Do(p.cmd.Start); err != nil {
+		return nil, fmt.Errorf("%s in %s: %w", name, n.Name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Pid is its number.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Wait waits for the end, at most d, and returns the exit error. A process that
+// takes longer is killed, and the error says so.
+func (p *Process) Wait(d time.Duration) error {
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(d):
+		p.Kill()
+		return fmt.Errorf("process %d still ran after %v", p.Pid(), d)
+	}
+}
+
+// Signal sends a signal; a process that has ended does not mind.
+func (p *Process) Signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
+// Kill is kill -9, and waits for the end.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// Stop is SIGTERM, and SIGKILL for a process that still runs after d.
+func (p *Process) Stop(d time.Duration) error {
+	p.Signal(syscall.SIGTERM)
+	return p.Wait(d)
+}

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// Bounds for the fabric of four paths of 100 Mbit/s. One path carries 96 at
+// most, and an outage of it stops plain TCP for some 7 s.
+const (
+	minGoodput = 300e6                  // bit/s
+	maxStall   = 500 * time.Millisecond // of all flows together
+	maxFlow    = time.Second            // of the worst of eight flows
+	minShare   = 0.6                    // of the goodput, while one path of four is dead
+)
+
+// outage is how long a spine is a blackhole in these tests, and what is around it.
+var outage = meter.Schedule{Before: 4 * time.Second, During: 5 * time.Second, After: 4 * time.Second}
+
+func flow(f *fabric.Fabric, streams int) meter.Flow {
+	return meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: streams}
+}
+
+// goodput is what the streams carry in all from 2 s to 10 s.
+func goodput(t *testing.T, fl meter.Flow) float64 {
+	t.Helper()
+	fl.For = 10 * time.Second
+	r, err := meter.Start(fl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	mean := r.Sum().Mean(2*time.Second, 10*time.Second)
+	t.Logf("%d streams: %.0f Mbit/s", max(1, fl.Streams), mean/1e6)
+	return mean
+}
+
+func TestOneFlowUsesAllPaths(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	pair(t, f, tunnel.Config{})
+	if got := goodput(t, flow(f, 1)); got < minGoodput {
+		t.Errorf("%.0f Mbit/s, want %.0f", got/1e6, minGoodput/1e6)
+	}
+}
+
+func TestEightFlowsUseAllPaths(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	pair(t, f, tunnel.Config{})
+	if got := goodput(t, flow(f, 8)); got < minGoodput {
+		t.Errorf("%.0f Mbit/s, want %.0f", got/1e6, minGoodput/1e6)
+	}
+}
+
+func blackhole(t *testing.T, f *fabric.Fabric, fl meter.Flow) *meter.Outage {
+	t.Helper()
+	o, err := meter.Blackhole(f, fl, outage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(o)
+	return o
+}
+
+func TestBlackholeOneFlow(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	pair(t, f, tunnel.Config{})
+	o := blackhole(t, f, flow(f, 1))
+	if o.Before < minGoodput || o.Stall > maxStall || o.Share < minShare {
+		t.Errorf("want at least %.0f Mbit/s before, a stall of at most %v and %.0f %% during the outage", minGoodput/1e6, maxStall, minShare*100)
+	}
+}
+
+func TestBlackholeEightFlows(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	pair(t, f, tunnel.Config{})
+	o := blackhole(t, f, flow(f, 8))
+	if o.Before < minGoodput || o.Stall > maxStall || o.WorstFlowStall > maxFlow || o.Share < minShare {
+		t.Errorf("want at least %.0f Mbit/s before, stalls of at most %v (one flow: %v) and %.0f %% during the outage", minGoodput/1e6, maxStall, maxFlow, minShare*100)
+	}
+}
+
+// TestPlainTCPIsStuck shows that the fabric is a fair one: TCP without a tunnel
+// has one path, and no way off it when it dies. If it had, the bounds of the
+// other tests would prove nothing.
+func TestPlainTCPIsStuck(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	fl := flow(f, 1)
+	fl.To = f.B(1).Addr4()
+	o := blackhole(t, f, fl)
+	if o.Before > 100e6 || o.Stall < 4*time.Second {
+		t.Error("plain TCP got more than one path, or left a dead one")
+	}
+}
+
+// TestSmallRequestsBesideABulkFlow guards against queues in the tunnel.
+func TestSmallRequestsBesideABulkFlow(t *testing.T) {
+	const maxP99 = 100 * time.Millisecond // a tunnel that queues without bound has 640 ms
+	f := network(t, fabric.Spec{})
+	pair(t, f, tunnel.Config{})
+	fl := flow(f, 1)
+	fl.For = 8 * time.Second
+	bulk, err := meter.Start(fl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Stop()
+	l, err := meter.Requests(f.B(1), f.A(1), tunnel.Inner4(2), 10*time.Millisecond, 6*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v beside %.0f Mbit/s", l, bulk.Sum().Mean(2*time.Second, 6*time.Second)/1e6)
+	if l.P99 > maxP99 {
+		t.Errorf("p99 %v, want at most %v", l.P99, maxP99)
+	}
+}

@@ -1,0 +1,144 @@
+package linkemu
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+func TestMain(m *testing.M) {
+	if err := fabric.Guard(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// joined is a fabric of one spine and no rate limit, with a cable of the given
+// impairment towards the spine.
+func joined(t testing.TB, im Impairment) (*fabric.Fabric, *Cable) {
+	t.Helper()
+	f, err := fabric.New(fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ab, err := NewLine(1, im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ba, _ := NewLine(2)
+	var c *Cable
+	if err := f.Lines[0].Do(func() (err error) { c, err = Join("left", "right", ab, ba); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := f.Warm(); err != nil {
+		t.Fatal(err)
+	}
+	return f, c
+}
+
+// exchange sends n datagrams of 64 equal bytes and returns how many arrived
+// whole and how many changed.
+func exchange(t *testing.T, f *fabric.Fabric, from, to netip.Addr, n int) (whole, changed int) {
+	t.Helper()
+	in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(to, 9000).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	for range n {
+		if _, err := out.WriteTo(make([]byte, 64), net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 9000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	buf := make([]byte, 100)
+	for {
+		_ = in.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		k, _, err := in.ReadFrom(buf)
+		if err != nil {
+			return whole, changed
+		}
+		if [64]byte(buf[:k]) == [64]byte{} {
+			whole++
+		} else {
+			changed++
+		}
+	}
+}
+
+func TestCableCarriesFrames(t *testing.T) {
+	f, c := joined(t, Impairment{})
+	for _, a := range [][2]netip.Addr{{f.A(1).Addr4(), f.B(1).Addr4()}, {f.A(1).Addr6(), f.B(1).Addr6()}} {
+		if whole, changed := exchange(t, f, a[0], a[1], 100); whole != 100 || changed != 0 {
+			t.Errorf("to %s: %d whole, %d changed of 100", a[1], whole, changed)
+		}
+	}
+	if d := c.Drops(); d != (Drops{}) {
+		t.Errorf("the cable lost frames: %+v", d)
+	}
+}
+
+func TestKernelDropsWhatIsCorrupted(t *testing.T) {
+	f, c := joined(t, Impairment{Corrupt: 1})
+	if whole, changed := exchange(t, f, f.A(1).Addr4(), f.B(1).Addr4(), 50); whole+changed != 0 {
+		t.Errorf("%d whole, %d changed came through", whole, changed)
+	}
+	if ab, _ := c.Stats(); ab.Corrupted < 50 {
+		t.Errorf("%+v", ab)
+	}
+}
+
+func TestFixedChecksumHidesCorruption(t *testing.T) {
+	f, _ := joined(t, Impairment{Corrupt: 1, FixChecksum: true})
+	if whole, changed := exchange(t, f, f.A(1).Addr4(), f.B(1).Addr4(), 50); whole != 0 || changed != 50 {
+		t.Errorf("%d whole, %d changed of 50", whole, changed)
+	}
+}
+
+func TestDuplicatesAndLossOnTheWire(t *testing.T) {
+	f, _ := joined(t, Impairment{Duplicate: 1})
+	if whole, _ := exchange(t, f, f.A(1).Addr4(), f.B(1).Addr4(), 50); whole != 100 {
+		t.Errorf("%d of 100 copies", whole)
+	}
+}
+
+// BenchmarkCable tells the frames a second through one direction of a cable.
+func BenchmarkCable(b *testing.B) {
+	f, c := joined(b, Impairment{})
+	to := netip.AddrPortFrom(f.B(1).Addr4(), 9000)
+	out, err := f.A(1).Dial("udp4", to.String(), time.Second)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer out.Close()
+	packet := make([]byte, 1400)
+	before, _ := c.Stats()
+	start := time.Now()
+	for b.Loop() {
+		// With no listener an answer now and then says so; it is not of interest.
+		_, _ = out.Write(packet)
+	}
+	after, _ := c.Stats()
+	b.ReportMetric(float64(after.Out-before.Out)/time.Since(start).Seconds(), "frames/s")
+	b.ReportMetric(float64(after.Out-before.Out)/float64(b.N), "carried")
+}

@@ -1,0 +1,68 @@
+package linkemu
+
+import (
+	"fmt"
+	"time"
+)
+
+// Impairment is what happens to the frames of one class. The zero value changes
+// nothing. Probabilities are from 0 to 1 and independent of each other.
+type Impairment struct {
+	Delay  time.Duration // added to every frame
+	Jitter time.Duration // more delay, uniform from 0 to this; it keeps the order
+
+	// RateBytesPerSec is the rate of the class, frames as they are on the wire
+	// without preamble and checksum; 0 means no limit. LimitBytes is the
+	// drop-tail queue in front of it; 0 means defaultLimitBytes.
+	RateBytesPerSec int64
+	LimitBytes      int
+
+	Loss      float64
+	Duplicate float64 // the copy follows at once
+	// Reorder is the share of frames that are held back by ReorderBy (0 means
+	// defaultReorderBy) beyond their time, so that later ones overtake them.
+	Reorder   float64
+	ReorderBy time.Duration
+	// Corrupt is the share of frames in which one bit behind the UDP or TCP
+	// header is flipped.
+	Corrupt float64
+	// FixChecksum mends the UDP or TCP checksum of a corrupted frame: it is then
+	// left to the layers above to notice, as after a fault inside a router. Else
+	// the receiving kernel drops the frame.
+	FixChecksum bool
+}
+
+// defaultLimitBytes is the queue of a usual switch port per 100 Mbit/s.
+const defaultLimitBytes = 256 << 10
+
+// defaultReorderBy lets tens of full frames at 100 Mbit/s overtake.
+const defaultReorderBy = 3 * time.Millisecond
+
+// check names the first field of im that has no meaning.
+func (im Impairment) check() error {
+	for _, p := range []struct {
+		name string
+		v    float64
+	}{{"Loss", im.Loss}, {"Duplicate", im.Duplicate}, {"Reorder", im.Reorder}, {"Corrupt", im.Corrupt}} {
+		if !(p.v >= 0 && p.v <= 1) {
+			return fmt.Errorf("linkemu: %s = %v is not a probability", p.name, p.v)
+		}
+	}
+	if im.Delay < 0 || im.Jitter < 0 || im.ReorderBy < 0 || im.RateBytesPerSec < 0 || im.LimitBytes < 0 {
+		return fmt.Errorf("linkemu: negative value in %+v", im)
+	}
+	return nil
+}
+
+// Stats counts the frames of a line. In + Duplicated is always Out + Lost +
+// Overflow + TooMany + Oversize + the frames that wait.
+type Stats struct {
+	In, Out    uint64
+	Lost       uint64 // by Impairment.Loss
+	Overflow   uint64 // by Impairment.LimitBytes
+	TooMany    uint64 // by the bound on waiting frames of the whole line
+	Oversize   uint64 // longer than a frame may be; see maxFrame
+	Duplicated uint64
+	Reordered  uint64
+	Corrupted  uint64
+}

@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// tools is what the tests run, and the Debian package of each.
+var tools = map[string]string{
+	"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nft": "nftables", "ethtool": "ethtool", "ping": "iputils-ping",
+	"iperf3": "iperf3", "curl": "curl", "redis-server": "redis-server", "redis-benchmark": "redis-tools", "redis-cli": "redis-tools",
+}
+
+// bin is the srdtun under test.
+var bin string
+
+func TestMain(m *testing.M) {
+	if err := setUp(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func setUp() error {
+	if err := fabric.Guard(); err != nil {
+		return err
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("these tests make network namespaces and so need root")
+	}
+	for tool, pkg := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%s is missing: apt-get install %s", tool, pkg)
+		}
+	}
+	dir, err := fabric.Scratch()
+	if err != nil {
+		return err
+	}
+	if bin = os.Getenv("SRDTUN_BIN"); bin != "" {
+		return nil
+	}
+	bin = filepath.Join(dir, "srdtun")
+	build := exec.Command("go", "build", "-o", bin, "github.com/srdtun/srdtun/cmd/srdtun")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// network builds a fabric for the test.
+func network(t *testing.T, spec fabric.Spec) *fabric.Fabric {
+	t.Helper()
+	f, err := fabric.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// closer is something that can report on a failure and must be ended.
+type closer interface {
+	Report() string
+	Close() error
+}
+
+func cleanUp(t *testing.T, c closer) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.Report())
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// pair starts a daemon on hA1 (node A, 10.9.0.1) and one on hB1 (node B,
+// 10.9.0.2), which reach each other.
+func pair(t *testing.T, f *fabric.Fabric, c tunnel.Config) *tunnel.Pair {
+	t.Helper()
+	return pairOver(t, f, c, false)
+}
+
+func pairOver(t *testing.T, f *fabric.Fabric, c tunnel.Config, outer6 bool) *tunnel.Pair {
+	t.Helper()
+	p, err := tunnel.NewPair(bin, f.A(1), f.B(1), c, outer6)
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// node makes a node that the test starts by itself.
+func node(t *testing.T, h *fabric.Host, suffix string, c tunnel.Config) *tunnel.Node {
+	t.Helper()
+	n, err := tunnel.NewNode(bin, h, suffix, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cleanUp(t, n)
+	return n
+}

@@ -1,0 +1,97 @@
+package meter
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// Content is a web server for one file of random bytes.
+type Content struct {
+	Size   int64
+	SHA256 string // hex
+	srv    *http.Server
+	addr   netip.AddrPort
+}
+
+// contentSeed makes the file the same in every run.
+var contentSeed = [32]byte{'s', 'r', 'd'}
+
+// random is the file's bytes, endless.
+func random() io.Reader { return rand.NewChaCha8(contentSeed) }
+
+// Serve offers size bytes on a port of its own in the host's namespace.
+func Serve(h *fabric.Host, at netip.Addr, size int64) (*Content, error) {
+	sum := sha256.New()
+	if _, err := io.CopyN(sum, random(), size); err != nil {
+		return nil, err
+	}
+	l, err := h.Listen("tcp", netip.AddrPortFrom(at, 0).String())
+	if err != nil {
+		return nil, err
+	}
+	c := &Content{Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}
+	c.addr = netip.AddrPortFrom(at, uint16(l.Addr().(*net.TCPAddr).Port))
+	c.srv = &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = c.srv.Serve(l) }()
+	return c, nil
+}
+
+// URL is where the file is.
+func (c *Content) URL() string { return "http://" + c.addr.String() + "/" }
+
+// Close ends the server.
+func (c *Content) Close() { _ = c.srv.Close() }
+
+// ServeHTTP sends the file.
+func (c *Content) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", fmt.Sprint(c.Size))
+	// The client sees a broken transfer by itself.
+	_, _ = io.CopyN(w, random(), c.Size)
+}
+
+// Download is what curl did.
+type Download struct {
+	Took   time.Duration
+	Bytes  int64
+	SHA256 string // hex, of what curl wrote
+}
+
+// Curl fetches a URL inside the host's namespace, without retries, within the
+// limit. The error holds curl's own words, such as a reset connection.
+func Curl(h *fabric.Host, url string, limit time.Duration) (Download, error) {
+	sum := &counter{Hash: sha256.New()}
+	start := time.Now()
+	p, err := h.StartWith(sum, nil, "curl", "-sS", "--fail", "--max-time", fmt.Sprint(int(limit.Seconds())), url)
+	if err != nil {
+		return Download{}, err
+	}
+	err = p.Wait(limit + endSlack)
+	d := Download{time.Since(start), sum.n, hex.EncodeToString(sum.Sum(nil))}
+	if err != nil {
+		err = errors.Join(err, errors.New(p.Log.String()))
+	}
+	return d, err
+}
+
+// counter hashes and counts.
+type counter struct {
+	hash.Hash
+	n int64
+}
+
+// Write never fails.
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return c.Hash.Write(p)
+}

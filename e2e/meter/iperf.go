@@ -1,0 +1,242 @@
+package meter
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// sampleEvery is the span of an interval: the shortest that iperf3 knows.
+const sampleEvery = 100 * time.Millisecond
+
+// endSlack is how long iperf3 may take beyond its time to connect and to end.
+const endSlack = 20 * time.Second
+
+// iperfPort is the port of every iperf3 server; each runs in a namespace of its own.
+const iperfPort = "5201"
+
+// Flow is what an iperf3 run does.
+type Flow struct {
+	Server, Client *fabric.Host
+	To             netip.Addr // the server's address, plain or inside the tunnel
+	Streams        int        // 0 means 1
+	For            time.Duration
+	// OnInterval is called with each interval as it is reported, all streams
+	// together; nil if nobody watches.
+	OnInterval func(Interval)
+}
+
+// Run is one iperf3 run while it goes on and afterwards.
+type Run struct {
+	flow           Flow
+	server, client *fabric.Process
+	parsed         chan struct{}
+
+	mu      sync.Mutex
+	sum     Series
+	streams map[string]Series
+	began   time.Time // estimate: the earliest of (arrival of a report - its end)
+}
+
+// Start starts server and client and returns once the client runs. What it
+// reports is what arrives at the server.
+func Start(f Flow) (*Run, error) {
+	f.Streams = max(f.Streams, 1)
+	r := &Run{flow: f, streams: map[string]Series{}, parsed: make(chan struct{})}
+	pr, pw := io.Pipe()
+	var err error
+	r.server, err = f.Server.StartWith(pw, nil, "iperf3", "-s", "-1", "-p", iperfPort, "-i", "0.1", "-f", "k", "--forceflush")
+	if err != nil {
+		return nil, err
+	}
+	go r.read(pr)
+	go func() { <-r.server.Done(); pw.Close() }()
+	if err := awaitListener(f.Server.Namespace, r.server); err != nil {
+		r.Stop()
+		return nil, err
+	}
+	r.client, err = f.Client.Start("iperf3", "-c", f.To.String(), "-p", iperfPort, "-i", "0",
+		"-t", strconv.FormatFloat(f.For.Seconds(), 'f', -1, 64), "-P", strconv.Itoa(f.Streams))
+	if err != nil {
+		r.Stop()
+	}
+	return r, err
+}
+
+// awaitListener waits until something listens on the iperf3 port.
+func awaitListener(n *fabric.Namespace, p *fabric.Process) error {
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		out, err := n.Run("ss", "-Hltn", "sport = :"+iperfPort)
+		if err == nil && strings.TrimSpace(out) != "" {
+			return nil
+		}
+		select {
+		case <-p.Done():
+			return fmt.Errorf("the iperf3 server ended: %s", p.Log.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return errors.New("the iperf3 server does not listen")
+		}
+	}
+}
+
+// Wait waits for the end of the run. The error is the client's: a reset
+// connection, for example. What was measured until then stays.
+func (r *Run) Wait() error {
+	err := r.client.Wait(r.flow.For + endSlack)
+	if err != nil {
+		err = fmt.Errorf("iperf3: %w: %s", err, strings.TrimSpace(r.client.Log.String()))
+	}
+	// A server whose client has gone may wait for ever.
+	select {
+	case <-r.server.Done():
+	case <-time.After(time.Second):
+		r.server.Kill()
+	}
+	<-r.parsed
+	return err
+}
+
+// Stop ends the run early.
+func (r *Run) Stop() {
+	if r.client != nil {
+		r.client.Kill()
+	}
+	r.server.Kill()
+	<-r.parsed
+}
+
+// Elapsed is the time since the run began, on the time axis of its series.
+// Before the first report it is zero.
+func (r *Run) Elapsed() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.began.IsZero() {
+		return 0
+	}
+	return time.Since(r.began)
+}
+
+// Sum is the series so far, all streams together.
+func (r *Run) Sum() Series {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append(Series(nil), r.sum...)
+}
+
+// Streams is the series of each stream so far.
+func (r *Run) Streams() []Series {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []Series
+	for _, s := range r.streams {
+		all = append(all, append(Series(nil), s...))
+	}
+	return all
+}
+
+// read takes in the server's report, line by line.
+func (r *Run) read(report io.Reader) {
+	defer close(r.parsed)
+	lines := bufio.NewScanner(report)
+	for lines.Scan() {
+		id, v, ok := parseInterval(lines.Text())
+		if !ok {
+			continue
+		}
+		isSum := id == "SUM" || r.flow.Streams == 1
+		r.mu.Lock()
+		if began := time.Now().Add(-v.End); r.began.IsZero() || began.Before(r.began) {
+			r.began = began
+		}
+		if id != "SUM" {
+			r.streams[id] = append(r.streams[id], v)
+		}
+		if isSum {
+			r.sum = append(r.sum, v)
+		}
+		r.mu.Unlock()
+		if isSum && r.flow.OnInterval != nil {
+			r.flow.OnInterval(v)
+		}
+	}
+	_, _ = io.Copy(io.Discard, report)
+}
+
+// parseInterval reads a line like
+//
+//	[  5]   0.10-0.20   sec  1.12 MBytes  94371 Kbits/sec
+//
+// and is false for any other. The totals at the end, over the whole run, are
+// others.
+func parseInterval(line string) (id string, v Interval, ok bool) {
+	name, rest, found := strings.Cut(strings.TrimPrefix(line, "["), "]")
+	f := strings.Fields(rest)
+	if !found || len(f) < 6 || f[1] != "sec" || f[5] != "Kbits/sec" && f[5] != "bits/sec" {
+		return "", v, false
+	}
+	from, to, found := strings.Cut(f[0], "-")
+	a, err1 := strconv.ParseFloat(from, 64)
+	b, err2 := strconv.ParseFloat(to, 64)
+	rate, err3 := strconv.ParseFloat(f[4], 64)
+	if !found || err1 != nil || err2 != nil || err3 != nil || b <= a || f[len(f)-1] == "receiver" || f[len(f)-1] == "sender" {
+		return "", v, false
+	}
+	if f[5] == "Kbits/sec" {
+		rate *= 1000
+	}
+	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+	return strings.TrimSpace(name), Interval{seconds(a), seconds(b), rate}, true
+}
+
+// Totals is what an iperf3 client says at the end, in bit/s at the receivers.
+type Totals struct {
+	Forward, Reverse float64
+	LostPercent      float64 // of UDP
+}
+
+// Iperf runs iperf3 with extra options (--bidir, -u, ...) to its end and
+// returns its totals.
+func Iperf(server, client *fabric.Host, to netip.Addr, extra ...string) (t Totals, err error) {
+	s, err := server.Start("iperf3", "-s", "-1", "-p", iperfPort)
+	if err != nil {
+		return t, err
+	}
+	defer s.Kill()
+	if err := awaitListener(server.Namespace, s); err != nil {
+		return t, err
+	}
+	out, err := client.Run("timeout", append([]string{"60", "iperf3", "-c", to.String(), "-p", iperfPort, "-J"}, extra...)...)
+	type total struct {
+		BitsPerSecond float64 `json:"bits_per_second"`
+		LostPercent   float64 `json:"lost_percent"`
+		Bytes         float64 `json:"bytes"`
+	}
+	var report struct {
+		End struct {
+			Sum                     total `json:"sum"`
+			SumReceived             total `json:"sum_received"`
+			SumReceivedBidirReverse total `json:"sum_received_bidir_reverse"`
+		} `json:"end"`
+		Error string `json:"error"`
+	}
+	if jsonErr := json.Unmarshal([]byte(out), &report); err != nil || jsonErr != nil || report.Error != "" {
+		return t, fmt.Errorf("iperf3 %v: %s: %w", extra, report.Error, errors.Join(err, jsonErr))
+	}
+	t = Totals{report.End.SumReceived.BitsPerSecond, report.End.SumReceivedBidirReverse.BitsPerSecond, report.End.Sum.LostPercent}
+	if t.Forward == 0 && report.End.Sum.Bytes > 0 {
+		// UDP reports of older versions have one sum only, the sender's, and the lost share.
+		t.Forward = report.End.Sum.BitsPerSecond * (1 - t.LostPercent/100)
+	}
+	return t, nil
+}

@@ -1,0 +1,68 @@
+// Package meter measures what applications get: goodput over time as iperf3
+// sees it, stalls, downloads by curl, and the time of small requests. Every
+// program that it runs is unmodified and knows nothing of tunnels.
+package meter
+
+import "time"
+
+// Interval is the goodput of one span of a run; times count from its beginning.
+type Interval struct {
+	Start, End time.Duration
+	BitsPerSec float64
+}
+
+// Series is the intervals of a run, in order.
+type Series []Interval
+
+// stallShare is the share of the goodput before a fault below which an interval
+// counts as stalled.
+const stallShare = 0.1
+
+// Mean is the mean goodput, in bit/s, of the time from..to. Time for which there
+// is no interval counts as zero: nothing was reported, so nothing arrived.
+func (s Series) Mean(from, to time.Duration) float64 {
+	if to <= from {
+		return 0
+	}
+	bits := 0.0
+	for _, v := range s {
+		if inside := min(v.End, to) - max(v.Start, from); inside > 0 {
+			bits += v.BitsPerSec * inside.Seconds()
+		}
+	}
+	return bits / (to - from).Seconds()
+}
+
+// Stall is the longest time within from..to in which every interval was below a
+// tenth of base, in bit/s. The end of the reports counts as silence until to.
+func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
+	var longest, current, last time.Duration
+	for _, v := range s {
+		if v.End <= from || v.Start >= to {
+			continue
+		}
+		last = v.End
+		if v.BitsPerSec < stallShare*base {
+			current += v.End - v.Start
+			longest = max(longest, current)
+		} else {
+			current = 0
+		}
+	}
+	// A report may end one interval early without anything being wrong.
+	if silence := to - max(last, from); silence > reportSlack {
+		longest = max(longest, current+silence)
+	}
+	return longest
+}
+
+// reportSlack is how much of the end of a run iperf3 may leave unreported.
+const reportSlack = 500 * time.Millisecond
+
+// End is when the last interval ends.
+func (s Series) End() time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	return s[len(s)-1].End
+}

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// maxRebinding bounds the time without traffic after a NAT gave every path a new
+// port.
+const maxRebinding = 4 * time.Second
+
+// TestNATRebinding puts host A behind address translation that gives each of its
+// ports another one, and then forgets them all and gives new ones. B only knows
+// A by what comes from it.
+func TestNATRebinding(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	translate(t, f.A(1), "20000-29999")
+	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1))
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beat.Close()
+	time.Sleep(2 * time.Second)
+	translate(t, f.A(1), "40000-49999")
+	from := time.Now()
+	took, err := beat.AnswerAfter(from, 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("an answer %.2f s after all ports changed", took.Seconds())
+	if took > maxRebinding {
+		t.Errorf("an answer after %v, want at most %v", took, maxRebinding)
+	}
+	if got := iperf(t, f, tunnel.Inner4(2)); got.Forward < 200e6 {
+		t.Error("want at least 200 Mbit/s")
+	}
+}
+
+// translate makes h change the source ports of its UDP packets into some of
+// ports, and forget what it changed before.
+func translate(t *testing.T, h *fabric.Host, ports string) {
+	t.Helper()
+	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
+	if _, err := h.Run("nft", "add table ip nat; delete table ip nat; "+rules); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) }); err != nil {
+		t.Fatal("conntrack: ", err)
+	}
+}

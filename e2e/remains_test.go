@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// snapshot is the network configuration of a host, and the interface's files.
+func snapshot(t *testing.T, n *tunnel.Node) string {
+	t.Helper()
+	var b strings.Builder
+	for _, c := range []string{"-o link show", "-o addr show", "route show table all", "-6 route show table all", "rule show", "-6 rule show"} {
+		out, err := n.Host.Run("ip", strings.Fields(c)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString("# ip " + c + "\n" + out)
+	}
+	files, _ := filepath.Glob("/run/srdtun/" + n.Name + "*")
+	for _, f := range files {
+		// The log of a background daemon is kept for whoever wants to know why it ended.
+		if filepath.Ext(f) != ".log" {
+			b.WriteString(f + "\n")
+		}
+	}
+	return b.String()
+}
+
+// wantUnchanged compares two snapshots. Some of what a device leaves goes away
+// in the kernel's own time, so the second may take a moment to settle.
+func wantUnchanged(t *testing.T, n *tunnel.Node, before string) {
+	t.Helper()
+	var after string
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if after = snapshot(t, n); after == before {
+			return
+		}
+	}
+	t.Errorf("something is left behind.\n---- before\n%s---- after\n%s", before, after)
+}
+
+// everywhere is a configuration that touches more than its own device: routes,
+// policy rules and a table for a default route through the tunnel.
+func everywhere(t *testing.T, f *fabric.Fabric) *tunnel.Node {
+	t.Helper()
+	b := node(t, f.B(1), "b", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
+	a := node(t, f.A(1), "a", tunnel.Config{
+		Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24), netip.PrefixFrom(tunnel.Inner6(1), 64)},
+		Peers: []tunnel.Peer{{
+			Name: "b", PublicKey: b.PublicKey, Endpoints: []netip.AddrPort{netip.AddrPortFrom(f.B(1).Addr4(), tunnel.DefaultPort)},
+			AllowedIPs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"), netip.MustParsePrefix("192.0.2.0/24")},
+		}},
+	})
+	return a
+}
+
+func TestNothingRemains(t *testing.T) {
+	for _, way := range []struct {
+		name string
+		end  func(t *testing.T, n *tunnel.Node)
+	}{
+		{"down", func(t *testing.T, n *tunnel.Node) {
+			if err := n.Down(); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"SIGTERM", func(t *testing.T, n *tunnel.Node) {
+			if err := n.Stop(); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"kill -9 and restart", func(t *testing.T, n *tunnel.Node) {
+			n.Kill()
+			if err := n.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.Stop(); err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
+			before := snapshot(t, n)
+			if err := n.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if during := snapshot(t, n); during == before {
+				t.Fatal("the daemon has set nothing up, so there is nothing to leave behind")
+			}
+			way.end(t, n)
+			wantUnchanged(t, n, before)
+		})
+	}
+}
+
+// TestBackgroundAndDown starts a daemon by "up -d", which returns once traffic
+// can flow, and ends it by "down".
+func TestBackgroundAndDown(t *testing.T) {
+	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
+	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, n)
+	if _, err := n.Host.Run("timeout", "10", bin, "up", "-d", n.File); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Host.Run("ip", "link", "show", n.Name); err != nil {
+		t.Error("up -d returned before the device was there: ", err)
+	}
+	if _, err := n.Show(); err != nil {
+		t.Error(err)
+	}
+	if out, err := exec.Command(bin, "down", n.Name).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	wantUnchanged(t, n, before)
+	if err := exec.Command(bin, "show", n.Name).Run(); exitCode(err) != 3 {
+		t.Errorf("show after down: %v, want exit code 3", err)
+	}
+}
+
+// exitCode is the exit code of a finished command, 0 without an error.
+func exitCode(err error) int {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.ExitCode()
+	}
+	return 0
+}
+
+// TestConfigErrorsLeaveNothing breaks a good configuration in one place at a
+// time.
+func TestConfigErrorsLeaveNothing(t *testing.T) {
+	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
+	good := string(n.Config.TOML())
+	before := snapshot(t, n)
+	for _, c := range []struct{ name, old, new, key string }{
+		{"unknown key", "listen_port", "listen_prot", "listen_prot"},
+		{"mistyped value", "listen_port = 51820", `listen_port = "many"`, "listen_port"},
+		{"bad prefix", "192.0.2.0/24", "192.0.2.0/33", "allowed_ips"},
+		{"duplicate prefix", `"192.0.2.0/24"`, `"192.0.2.0/24", "192.0.2.0/24"`, "allowed_ips"},
+		{"short key", `public_key = "`, `public_key = "x`, "public_key"},
+		{"port out of range", "listen_port = 51820", "listen_port = 70000", "listen_port"},
+		{"no TOML", "[interface]", "[interface", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			broken := strings.Replace(good, c.old, c.new, 1)
+			if broken == good {
+				t.Fatal("nothing was broken")
+			}
+			wantRefused(t, n, broken, 0o600, c.key)
+			wantUnchanged(t, n, before)
+		})
+	}
+	t.Run("readable by others", func(t *testing.T) {
+		wantRefused(t, n, good, 0o644, "")
+		wantUnchanged(t, n, before)
+	})
+}
+
+// wantRefused wants exit code 78 and one line that names file and key.
+func wantRefused(t *testing.T, n *tunnel.Node, text string, mode os.FileMode, key string) {
+	t.Helper()
+	if err := os.WriteFile(n.File, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(n.File, mode); err != nil {
+		t.Fatal(err)
+	}
+	p, err := n.Host.Start(bin, "up", n.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Wait(10 * time.Second)
+	said := p.Log.String()
+	if exitCode(err) != 78 {
+		t.Errorf("%v, want exit code 78", err)
+	}
+	if strings.Count(said, "\n") != 1 || !strings.Contains(said, n.File) || !strings.Contains(said, key) {
+		t.Errorf("said %q, want one line with the file and %q", said, key)
+	}
+}

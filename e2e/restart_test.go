@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// maxRecovery bounds the time from the start of a daemon that was killed to
+// traffic both ways; WireGuard takes some 15 s.
+const maxRecovery = 4 * time.Second
+
+func TestKillAndRestartSender(t *testing.T) {
+	killAndRestart(t, func(p *tunnel.Pair) *tunnel.Node { return p.A })
+}
+
+func TestKillAndRestartReceiver(t *testing.T) {
+	killAndRestart(t, func(p *tunnel.Pair) *tunnel.Node { return p.B })
+}
+
+// A receiver that does not know its peer's address cannot call it when it starts
+// again: the other end has to notice.
+func TestKillAndRestartPassiveReceiver(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1))
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	killUnderLoad(t, f, p.B)
+}
+
+// killAndRestart kills a daemon under load and starts it again. Datagrams must
+// pass soon, and the TCP flow, whose addresses were gone for a moment, must go
+// on as the same connection.
+func killAndRestart(t *testing.T, victim func(*tunnel.Pair) *tunnel.Node) {
+	f := network(t, fabric.Spec{})
+	killUnderLoad(t, f, victim(pair(t, f, tunnel.Config{})))
+}
+
+func killUnderLoad(t *testing.T, f *fabric.Fabric, n *tunnel.Node) {
+	t.Helper()
+	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beat.Close()
+	fl := flow(f, 1)
+	fl.For = 14 * time.Second
+	load, err := meter.Start(fl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer load.Stop()
+	time.Sleep(3 * time.Second)
+	if _, err := beat.AnswerAfter(time.Now(), time.Second); err != nil {
+		t.Fatal("before the kill: ", err)
+	}
+	n.Kill()
+	restarted := time.Now()
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	took, err := beat.AnswerAfter(restarted, 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load.Wait(); err != nil {
+		t.Error("the TCP connection did not survive: ", err)
+	}
+	after := load.Sum().Mean(10*time.Second, 14*time.Second)
+	t.Logf("traffic again %.2f s after the start; the same TCP flow later: %.0f Mbit/s", took.Seconds(), after/1e6)
+	if took > maxRecovery {
+		t.Errorf("traffic again after %v, want at most %v", took, maxRecovery)
+	}
+	if after < minGoodput/2 {
+		t.Errorf("the TCP flow carries %.0f Mbit/s", after/1e6)
+	}
+}
+
+// sourcePorts is what a configuration that says nothing has.
+const sourcePorts = 32
+
+// TestRestartsLeaveNoPaths restarts one end again and again. The other must not
+// keep paths to the ports that went with each former process.
+func TestRestartsLeaveNoPaths(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	p := pair(t, f, tunnel.Config{})
+	for range 4 {
+		p.A.Kill()
+		if err := p.A.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.A.Await(tunnel.Inner4(2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	most := 2*sourcePorts - 1 // listen port to listen port is one path
+	for _, n := range []*tunnel.Node{p.A, p.B} {
+		wantPaths(t, n, most)
+	}
+}
+
+// wantPaths waits until all of n's paths are active, and there are want of them.
+func wantPaths(t *testing.T, n *tunnel.Node, want int) {
+	t.Helper()
+	var states map[string]int
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		out, err := n.Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s struct {
+			Peers []struct{ Paths []struct{ State string } }
+		}
+		if err := json.Unmarshal(out, &s); err != nil || len(s.Peers) != 1 {
+			t.Fatalf("%v in %s", err, out)
+		}
+		states = map[string]int{}
+		for _, path := range s.Peers[0].Paths {
+			states[path.State]++
+		}
+		if len(states) == 1 && states["active"] == want {
+			return
+		}
+	}
+	t.Errorf("%s: paths %v, want %d active and no others", n.Name, states, want)
+}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// maxRerouting bounds the time without traffic after the host's route is back.
+const maxRerouting = 4 * time.Second
+
+// TestRouteGoneAndBack takes A's only route to B away for three seconds, as an
+// uplink does that loses its carrier.
+func TestRouteGoneAndBack(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	pair(t, f, tunnel.Config{})
+	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beat.Close()
+	out, err := f.A(1).Run("ip", "-4", "route", "show", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := strings.Fields(out)
+	ip := func(verb string) {
+		if _, err := f.A(1).Run("ip", append([]string{"-4", "route", verb}, route...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ip("del")
+	if _, err := beat.AnswerAfter(time.Now(), 3*time.Second); err == nil {
+		t.Fatal("there is traffic without a route")
+	}
+	ip("add")
+	back := time.Now()
+	took, err := beat.AnswerAfter(back, 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("an answer %.2f s after the route was back", took.Seconds())
+	if took > maxRerouting {
+		t.Errorf("an answer after %v, want at most %v", took, maxRerouting)
+	}
+	if got := iperf(t, f, tunnel.Inner4(2)); got.Forward < 200e6 {
+		t.Error("want at least 200 Mbit/s")
+	}
+}

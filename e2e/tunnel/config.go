@@ -1,0 +1,84 @@
+package tunnel
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Config is the part of the configuration file that tests set. Zero values are
+// left out of the file, so that the daemon's defaults hold.
+type Config struct {
+	PrivateKey  string
+	Address     []netip.Prefix
+	ListenPort  int // 0 means DefaultPort
+	MTU         int
+	SourcePorts int
+	Local       []netip.Addr
+	Cipher      string
+	Peers       []Peer
+	// Extra is put at the end of the [interface] section as it is.
+	Extra string
+}
+
+// Peer is one [[peer]] section.
+type Peer struct {
+	Name         string
+	PublicKey    string
+	PresharedKey string
+	Endpoints    []netip.AddrPort
+	AllowedIPs   []netip.Prefix
+}
+
+// TOML is the file.
+func (c Config) TOML() []byte {
+	var b strings.Builder
+	set := func(key string, value any) { fmt.Fprintf(&b, "%s = %v\n", key, value) }
+	b.WriteString("[interface]\n")
+	set("private_key", quote(c.PrivateKey))
+	set("address", list(c.Address))
+	if c.ListenPort == 0 {
+		c.ListenPort = DefaultPort
+	}
+	set("listen_port", c.ListenPort)
+	if c.MTU != 0 {
+		set("mtu", c.MTU)
+	}
+	b.WriteString(c.Extra)
+	if c.SourcePorts != 0 || len(c.Local) > 0 {
+		b.WriteString("\n[paths]\n")
+		if c.SourcePorts != 0 {
+			set("source_ports", c.SourcePorts)
+		}
+		if len(c.Local) > 0 {
+			set("local", list(c.Local))
+		}
+	}
+	if c.Cipher != "" {
+		b.WriteString("\n[transport]\n")
+		set("cipher", quote(c.Cipher))
+	}
+	for _, p := range c.Peers {
+		b.WriteString("\n[[peer]]\n")
+		set("name", quote(p.Name))
+		set("public_key", quote(p.PublicKey))
+		if p.PresharedKey != "" {
+			set("preshared_key", quote(p.PresharedKey))
+		}
+		if len(p.Endpoints) > 0 {
+			set("endpoints", list(p.Endpoints))
+		}
+		set("allowed_ips", list(p.AllowedIPs))
+	}
+	return []byte(b.String())
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+func list[T fmt.Stringer](items []T) string {
+	var quoted []string
+	for _, i := range items {
+		quoted = append(quoted, quote(i.String()))
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}

@@ -1,0 +1,219 @@
+// Package tunnel runs srdtun daemons, as they are shipped, inside a fabric:
+// fresh keys from the command itself, a TOML file, "srdtun up FILE", and what a
+// service manager would do with the process.
+package tunnel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// Bounds for a daemon that is well: to say that it is ready, to end, and for
+// the first packet through the tunnel.
+const (
+	readyWait   = 10 * time.Second
+	stopWait    = 10 * time.Second
+	trafficWait = 10 * time.Second
+)
+
+// DefaultPort is the port that a node listens on.
+const DefaultPort = 51820
+
+// Node is one daemon and its configuration.
+type Node struct {
+	Bin    string // the srdtun to run
+	Host   *fabric.Host
+	Name   string // of its interface
+	File   string // its TOML file
+	Config Config
+
+	PublicKey string
+	process   *fabric.Process
+	restarts  []*fabric.Process
+}
+
+// NewNode makes keys for a node on the host. The suffix, of up to four letters,
+// tells its interface from those of other nodes.
+func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, error) {
+	dir, err := fabric.Scratch()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Bin: bin, Host: host, Name: fabric.TunnelName(suffix), Config: c}
+	n.File = filepath.Join(dir, n.Name+".toml")
+	if n.Config.PrivateKey, err = n.command("", "genkey"); err != nil {
+		return nil, err
+	}
+	n.PublicKey, err = n.command(n.Config.PrivateKey+"\n", "pubkey")
+	return n, err
+}
+
+// command runs srdtun outside the fabric and returns its output, trimmed.
+func (n *Node) command(stdin string, args ...string) (string, error) {
+	cmd := exec.Command(n.Bin, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("srdtun %s: %w: %s", args[0], err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// Start writes the configuration, starts the daemon and waits until it says,
+// as to a service manager, that it is ready.
+func (n *Node) Start() error {
+	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
+		return err
+	}
+	ready, err := listenReady(n.File + ".notify")
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+	if n.process != nil {
+		n.restarts = append(n.restarts, n.process)
+	}
+	n.process, err = n.Host.StartWith(nil, []string{"NOTIFY_SOCKET=" + n.File + ".notify"}, n.Bin, "up", n.File)
+	if err != nil {
+		return err
+	}
+	return n.awaitReady(ready)
+}
+
+// listenReady opens the socket to which sd_notify(3) writes.
+func listenReady(path string) (*net.UnixConn, error) {
+	_ = os.Remove(path)
+	return net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+}
+
+func (n *Node) awaitReady(ready *net.UnixConn) error {
+	said := make(chan bool, 1)
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			k, err := ready.Read(buf)
+			if err != nil || strings.Contains("\n"+string(buf[:k])+"\n", "\nREADY=1\n") {
+				said <- err == nil
+				return
+			}
+		}
+	}()
+	select {
+	case <-said:
+		return nil
+	case <-n.process.Done():
+		return fmt.Errorf("%s ended before it was ready:\n%s", n.Name, n.process.Log.String())
+	case <-time.After(readyWait):
+		return fmt.Errorf("%s is not ready after %v:\n%s", n.Name, readyWait, n.process.Log.String())
+	}
+}
+
+// Await waits until pings to an address inside the tunnel are answered.
+func (n *Node) Await(to netip.Addr) error {
+	var err error
+	for deadline := time.Now().Add(trafficWait); time.Now().Before(deadline); {
+		if _, err = n.Host.Run("ping", "-n", "-q", "-c1", "-W1", to.String()); err == nil {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return fmt.Errorf("%s does not reach %s: %w", n.Name, to, err)
+}
+
+// Kill is kill -9. The daemon can put nothing in order.
+func (n *Node) Kill() { n.process.Kill() }
+
+// Stop is SIGTERM, and the error of a daemon that does not end well.
+func (n *Node) Stop() error {
+	if err := n.process.Stop(stopWait); err != nil {
+		return fmt.Errorf("%s: %w\n%s", n.Name, err, n.process.Log.String())
+	}
+	return nil
+}
+
+// Down is "srdtun down", and waits for the daemon to end.
+func (n *Node) Down() error {
+	if _, err := n.command("", "down", n.Name); err != nil {
+		return err
+	}
+	if err := n.process.Wait(stopWait); err != nil {
+		return fmt.Errorf("%s: %w\n%s", n.Name, err, n.process.Log.String())
+	}
+	return nil
+}
+
+// Running is whether the daemon has been started and has not ended.
+func (n *Node) Running() bool {
+	if n.process == nil {
+		return false
+	}
+	select {
+	case <-n.process.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// Show is "srdtun show --json", on one line.
+func (n *Node) Show() (json.RawMessage, error) {
+	out, err := n.command("", "show", n.Name, "--json")
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	err = json.Compact(&line, []byte(out))
+	return line.Bytes(), err
+}
+
+// Report is all there is to know after a failure: the configuration without its
+// keys, the status, and the logs.
+func (n *Node) Report() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "==== %s on %s\n", n.Name, n.Host.Name)
+	c := n.Config
+	c.PrivateKey, c.Peers = "(hidden)", append([]Peer(nil), c.Peers...)
+	for i := range c.Peers {
+		if c.Peers[i].PresharedKey != "" {
+			c.Peers[i].PresharedKey = "(hidden)"
+		}
+	}
+	b.Write(c.TOML())
+	if n.Running() {
+		show, err := n.Show()
+		fmt.Fprintf(&b, "---- show\n%s %v\n", show, err)
+	}
+	for _, p := range append(n.restarts, n.process) {
+		if p != nil {
+			fmt.Fprintf(&b, "---- log of process %d\n%s\n", p.Pid(), p.Log.String())
+		}
+	}
+	return b.String()
+}
+
+// Close ends the daemon, if it runs, and removes its files.
+func (n *Node) Close() error {
+	var err error
+	if n.Running() {
+		err = n.Stop()
+	}
+	for _, pattern := range []string{n.File + "*", "/run/srdtun/" + n.Name + ".*"} {
+		files, _ := filepath.Glob(pattern)
+		for _, f := range files {
+			_ = os.Remove(f)
+		}
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package tunnel
+
+import (
+	"errors"
+	"net/netip"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// Addresses inside the tunnels: node i (from 1) has 10.9.0.<i> and fd09::<i>.
+func Inner4(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 9, 0, byte(i)}) }
+
+// Inner6 is the IPv6 address of node i (from 1).
+func Inner6(i int) netip.Addr {
+	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x09, 15: byte(i)})
+}
+
+// innerConfig gives node i its addresses, on top of c.
+func innerConfig(c Config, i int) Config {
+	c.Address = []netip.Prefix{netip.PrefixFrom(Inner4(i), 24), netip.PrefixFrom(Inner6(i), 64)}
+	return c
+}
+
+// allowed is what comes from node i.
+func allowed(i int) []netip.Prefix {
+	return []netip.Prefix{netip.PrefixFrom(Inner4(i), 32), netip.PrefixFrom(Inner6(i), 128)}
+}
+
+// Pair is two nodes that know each other.
+type Pair struct {
+	A, B *Node // node 1 and node 2
+}
+
+// NewPair starts a daemon on host A and one on host B and waits until they reach
+// each other. What is set in c holds for both. Outer traffic goes over the
+// hosts' IPv6 addresses if outer6 is set.
+func NewPair(bin string, a, b *fabric.Host, c Config, outer6 bool) (*Pair, error) {
+	return newPair(bin, a, b, c, endpoints(a, outer6), endpoints(b, outer6))
+}
+
+// NewPassivePair is NewPair with a node B that does not know where A is and waits
+// for it to come.
+func NewPassivePair(bin string, a, b *fabric.Host) (*Pair, error) {
+	return newPair(bin, a, b, Config{}, nil, endpoints(b, false))
+}
+
+func newPair(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort) (*Pair, error) {
+	p := &Pair{}
+	var err error
+	if p.A, err = NewNode(bin, a, "a", innerConfig(c, 1)); err != nil {
+		return nil, err
+	}
+	if p.B, err = NewNode(bin, b, "b", innerConfig(c, 2)); err != nil {
+		return nil, err
+	}
+	p.A.Config.Peers = []Peer{{Name: "b", PublicKey: p.B.PublicKey, Endpoints: atB, AllowedIPs: allowed(2)}}
+	p.B.Config.Peers = []Peer{{Name: "a", PublicKey: p.A.PublicKey, Endpoints: atA, AllowedIPs: allowed(1)}}
+	return p, errors.Join(p.start())
+}
+
+func (p *Pair) start() error {
+	for _, n := range []*Node{p.A, p.B} {
+		if err := n.Start(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(p.A.Await(Inner4(2)), p.B.Await(Inner6(1)))
+}
+
+// endpoints is every address of the host in the chosen family.
+func endpoints(h *fabric.Host, v6 bool) []netip.AddrPort {
+	addrs := h.V4
+	if v6 {
+		addrs = h.V6
+	}
+	var all []netip.AddrPort
+	for _, a := range addrs {
+		all = append(all, netip.AddrPortFrom(a, DefaultPort))
+	}
+	return all
+}
+
+// Report is the reports of both nodes.
+func (p *Pair) Report() string { return p.A.Report() + p.B.Report() }
+
+// Close ends both nodes.
+func (p *Pair) Close() error { return errors.Join(p.A.Close(), p.B.Close()) }
+
+// NewStar starts a hub on the first host (node 1) and a spoke on each other one
+// (nodes 2, 3, ...). Spokes send everything inside the tunnel to the hub.
+func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
+	var nodes []*Node
+	for i, h := range append([]*fabric.Host{hub}, spokes...) {
+		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))
+		if err != nil {
+			return nodes, err
+		}
+		nodes = append(nodes, n)
+	}
+	for i, n := range nodes[1:] {
+		nodes[0].Config.Peers = append(nodes[0].Config.Peers, Peer{
+			Name: n.Host.Name, PublicKey: n.PublicKey, Endpoints: endpoints(n.Host, false), AllowedIPs: allowed(i + 2),
+		})
+		n.Config.Peers = []Peer{{Name: "hub", PublicKey: nodes[0].PublicKey, Endpoints: endpoints(hub, false), AllowedIPs: []netip.Prefix{
+			netip.PrefixFrom(Inner4(0), 24), netip.PrefixFrom(Inner6(0), 64),
+		}}}
+	}
+	for _, n := range nodes {
+		if err := n.Start(); err != nil {
+			return nodes, err
+		}
+	}
+	for _, n := range nodes[1:] {
+		if err := n.Await(Inner4(1)); err != nil {
+			return nodes, err
+		}
+	}
+	return nodes, nil
+}
