@@ -1,0 +1,78 @@
+# srdtun: "make help" lists the targets.
+
+# sudo drops the folder where Go usually is from PATH.
+GO      ?= $(shell command -v go || echo /usr/local/go/bin/go)
+export PATH := $(PATH):$(patsubst %/,%,$(dir $(GO)))
+# A checkout that belongs to another user than the one who builds is fine.
+VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
+export GOFLAGS += -buildvcs=false
+export CGO_ENABLED ?= 0
+
+BIN      := bin
+OUT      := out
+PREFIX   ?= /usr
+SYSCONF  ?= /etc
+UNITDIR  ?= /lib/systemd/system
+FUZZTIME ?= 10s
+# Tests that make namespaces of their own on a large scale run apart.
+UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+TESTSUM   = $(BIN)/testsum
+
+.PHONY: help build test test-unit test-plot test-e2e fuzz demo install lint clean packages packages-demo testsum
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the static binary bin/srdtun
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun
+
+test: ## all tests: unit, race, simulation, fuzz seeds, end to end (root)
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-plot
+	@$(MAKE) --no-print-directory test-e2e
+
+test-unit: testsum ## unit and simulation tests and fuzz seeds, with the race detector
+	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m $(UNIT)
+
+test-plot: testsum ## the tests of the plot command, a module of its own
+	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
+
+# One package after the other: measurements do not share the machine.
+test-e2e: packages build testsum ## the shipped binary in network namespaces (root, about 6 minutes)
+	SRDTUN_BIN=$(abspath $(BIN)/srdtun) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 15m -count 1 ./e2e/...
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@GO='$(GO)' scripts/fuzz.sh $(FUZZTIME)
+
+demo: packages-demo build ## see it work: a TCP flow over four paths, one of which dies (root)
+	@echo "building the demo"
+	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
+	@$(GO) build -o $(BIN)/demo ./scripts/demo
+	@$(BIN)/demo -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/demo.png
+
+install: build ## install the binary, the systemd unit and the folder for configurations
+	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
+	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
+	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf
+	install -d -m 0700 $(DESTDIR)$(SYSCONF)/srdtun
+
+lint: ## gofmt, go vet and, if it is there, staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	cd cmd/srdplot && $(GO) vet ./...
+	@if command -v staticcheck >/dev/null; then staticcheck ./...; fi
+
+packages:
+	@scripts/packages.sh test
+
+packages-demo:
+	@scripts/packages.sh demo
+
+testsum:
+	@$(GO) build -o $(TESTSUM) ./scripts/testsum
+
+clean: ## remove what was built
+	rm -rf $(BIN) $(OUT)

@@ -1,0 +1,182 @@
+// Command demo shows what srdtun does, in a network of namespaces on one
+// machine: an iperf3 flow and a curl download, first plain and then through the
+// tunnel, while the busiest of four paths dies silently in the middle.
+//
+// It needs root, and removes all that it made however it ends. "make demo"
+// installs what it needs and builds what it runs.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// schedule gives plain TCP time to come back: its retransmission timeout has
+// doubled to several seconds by the end of the outage.
+var schedule = meter.Schedule{Before: 5 * time.Second, During: 5 * time.Second, After: 6 * time.Second}
+
+// downloadBytes takes plain TCP some 11 s.
+const downloadBytes = 128 << 20
+
+// The fabric: a flow on one spine has 96 Mbit/s of goodput, TCP/IP headers and
+// Ethernet framing taken off.
+const (
+	spines   = 4
+	rateMbit = 100
+)
+
+func main() {
+	bin := flag.String("bin", "bin/srdtun", "the srdtun to show")
+	plot := flag.String("plot", "bin/srdplot", "the srdplot to draw with")
+	out := flag.String("o", "out/demo.png", "the picture to write")
+	flag.Parse()
+	if err := fabric.Guard(); err != nil {
+		fail(err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- demo(*bin, *plot, *out) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			fail(err)
+		}
+	case <-ctx.Done():
+		// The guard sees the end of this process and removes the network.
+		fmt.Println("\ninterrupted; the network is being removed")
+		os.Exit(130)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "\ndemo:", err)
+	os.Exit(1)
+}
+
+// demo is the whole story.
+func demo(bin, plot, out string) (err error) {
+	step("building the network: 2 hosts, 2 leaves, %d spines of %d Mbit/s", spines, rateMbit)
+	f, err := fabric.New(fabric.Spec{Spines: spines, RateMbit: rateMbit})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+
+	step("starting two daemons from TOML files with fresh keys")
+	pair, err := tunnel.NewPair(bin, f.A(1), f.B(1), tunnel.Config{}, false)
+	if pair != nil {
+		defer func() { err = errors.Join(err, pair.Close()) }()
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  %s on %s and %s on %s reach each other\n", pair.A.Name, f.A(1).Addr4(), pair.B.Name, f.B(1).Addr4())
+
+	var acts []act
+	for _, a := range []act{
+		{name: "plain TCP", title: "plain TCP, same network", to: f.B(1).Addr4()},
+		{name: "through srdtun", title: "through srdtun", to: tunnel.Inner4(2)},
+	} {
+		if err := a.play(f); err != nil {
+			return fmt.Errorf("%s: %w\n%s", a.name, err, pair.Report())
+		}
+		acts = append(acts, a)
+	}
+	printTable(acts)
+	if err := draw(plot, out, acts); err != nil {
+		return err
+	}
+	for _, a := range acts {
+		if !a.intact {
+			return fmt.Errorf("%s: the download differs from what was sent", a.name)
+		}
+	}
+	return nil
+}
+
+// act is the same play with one of the two.
+type act struct {
+	name     string
+	title    string     // in the legend
+	to       netip.Addr // of the server
+	outage   *meter.Outage
+	download meter.Download
+	intact   bool
+}
+
+// play runs iperf3 through an outage, and then curl.
+func (a *act) play(f *fabric.Fabric) error {
+	step("iperf3, one flow, %s; the busiest spine is a blackhole from %.0f s to %.0f s", a.name,
+		schedule.Before.Seconds(), (schedule.Before + schedule.During).Seconds())
+	bar := newProgress(os.Stdout)
+	var err error
+	a.outage, err = meter.Blackhole(f, meter.Flow{Client: f.A(1), Server: f.B(1), To: a.to, OnInterval: bar.show}, schedule)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	content, err := meter.Serve(f.B(1), a.to, downloadBytes)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	step("curl, %d MiB, %s", downloadBytes>>20, a.name)
+	a.download, err = meter.Curl(f.A(1), content.URL(), time.Minute)
+	a.intact = a.download.SHA256 == content.SHA256
+	fmt.Printf("  %.1f s\n", a.download.Took.Seconds())
+	return err
+}
+
+func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }
+
+// printTable prints what happened.
+func printTable(acts []act) {
+	fmt.Printf("\n%-16s%12s%22s%12s%16s%16s%10s\n", "", "before", "during the outage", "after", "longest stall", "curl 128 MiB", "SHA-256")
+	for _, a := range acts {
+		o := a.outage
+		stall, sum := fmt.Sprintf("%.1f s", o.Stall.Seconds()), "DIFFERS"
+		if o.Stall == 0 {
+			stall = "under 0.1 s"
+		}
+		if a.intact {
+			sum = "equal"
+		}
+		fmt.Printf("%-16s%5.0f Mbit/s%9.0f Mbit/s %3.0f %%%5.0f Mbit/s%16s%14.1f s%10s\n", a.name,
+			o.Before/1e6, o.Before*o.Share/1e6, o.Share*100, o.After/1e6, stall, a.download.Took.Seconds(), sum)
+	}
+}
+
+// draw writes the picture.
+func draw(plot, out string, acts []act) error {
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return err
+	}
+	figure, err := json.Marshal(newFigure(acts))
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(plot, "-o", out)
+	cmd.Stdin = bytes.NewReader(figure)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("srdplot: %w: %s", err, strings.TrimSpace(string(said)))
+	}
+	fmt.Printf("\npicture: %s\n", out)
+	return nil
+}

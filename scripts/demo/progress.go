@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/meter"
+)
+
+// barMbit is what one cell of the bar stands for.
+const barMbit = 10
+
+// progress shows a run while it goes on: a bar that moves on a terminal, a line a
+// second elsewhere.
+type progress struct {
+	out      *os.File
+	terminal bool
+	shown    time.Duration
+}
+
+func newProgress(out *os.File) *progress {
+	st, err := out.Stat()
+	return &progress{out: out, terminal: err == nil && st.Mode()&os.ModeCharDevice != 0, shown: -time.Second}
+}
+
+// show takes one interval.
+func (p *progress) show(v meter.Interval) {
+	if !p.terminal && v.End < p.shown+time.Second {
+		return
+	}
+	p.shown = v.End
+	end, note := "\n", ""
+	if p.terminal {
+		end = "\x1b[K\r"
+	}
+	if v.Start >= schedule.Before && v.End <= schedule.Before+schedule.During {
+		note = "  spine dead"
+	}
+	mbit := v.BitsPerSec / 1e6
+	cells := min(int(mbit)/barMbit, spines*rateMbit/barMbit)
+	fmt.Fprintf(p.out, "  %4.1f s %4.0f Mbit/s |%-*s|%s%s", v.End.Seconds(), mbit, spines*rateMbit/barMbit, strings.Repeat("#", cells), note, end)
+}
+
+// end leaves the last state of the bar.
+func (p *progress) end() {
+	if p.terminal {
+		fmt.Fprintln(p.out)
+	}
+}

@@ -1,0 +1,169 @@
+// Command testsum runs "go test" and shows how it goes on: a line for each
+// package and for each failure, and with -details the measurements of each
+// test. It ends with a summary, and fails if any test failed, was skipped, or
+// if there was none.
+//
+//	testsum [-go GO] [-details] -- arguments of go test
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	goCmd := flag.String("go", "go", "the go `command`")
+	details := flag.Bool("details", false, "show every test with its log")
+	flag.Parse()
+	os.Exit(run(*goCmd, *details, flag.Args()))
+}
+
+func run(goCmd string, details bool, args []string) int {
+	cmd := exec.Command(goCmd, append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		return 1
+	}
+	// Signals are caught rather than ignored: the tests would inherit the latter.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		return 1
+	}
+	go func() {
+		for s := range signals {
+			// A terminal has sent it to go test as well, which does no harm.
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	s := newSummary(os.Stdout, details)
+	s.read(out)
+	return s.finish(cmd.Wait())
+}
+
+// event is one line of go test -json (go doc test2json).
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64 // s
+	ImportPath                    string
+}
+
+// summary follows a run.
+type summary struct {
+	out                     io.Writer
+	details                 bool
+	logs                    map[[2]string][]string // of tests that have not passed yet
+	passed, failed, skipped int
+	failures, skips         []string
+	start                   time.Time
+}
+
+// logLines bounds the output that is kept of one test or package.
+const logLines = 2000
+
+func newSummary(out io.Writer, details bool) *summary {
+	return &summary{out: out, details: details, logs: map[[2]string][]string{}, start: time.Now()}
+}
+
+func (s *summary) read(r io.Reader) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		if json.Unmarshal(line, &e) == nil {
+			s.take(e)
+		} else if len(line) > 0 {
+			s.out.Write(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *summary) take(e event) {
+	key := [2]string{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(s.out, e.Output)
+	case "output":
+		if len(s.logs[key]) < logLines {
+			s.logs[key] = append(s.logs[key], e.Output)
+		}
+	case "pass", "fail", "skip":
+		s.end(e, s.logs[key])
+		delete(s.logs, key)
+	}
+}
+
+// end takes the end of a test, or, if it has no name, of a package.
+func (s *summary) end(e event, log []string) {
+	name := e.Package + " " + e.Test
+	switch {
+	case e.Test == "" && e.Action == "fail":
+		s.print(log)
+		s.failures = append(s.failures, e.Package)
+	case e.Test == "" && e.Action == "pass":
+		fmt.Fprintf(s.out, "ok    %-60s %6.1f s\n", e.Package, e.Elapsed)
+	case e.Test == "": // a package without tests
+	case e.Action == "fail":
+		s.failed++
+		s.failures = append(s.failures, name)
+		s.print(log)
+	case e.Action == "skip":
+		s.skipped++
+		s.skips = append(s.skips, name)
+		s.print(log)
+	default:
+		s.passed++
+		if s.details {
+			s.print(log)
+		}
+	}
+}
+
+func (s *summary) print(log []string) {
+	for _, l := range log {
+		if len(l) >= 7 && l[:7] == "=== RUN" {
+			continue
+		}
+		fmt.Fprint(s.out, l)
+	}
+}
+
+// finish prints the summary and is the exit code.
+func (s *summary) finish(err error) int {
+	for _, l := range s.logs { // of tests cut short by a panic or a timeout
+		s.print(l)
+	}
+	for _, f := range s.failures {
+		fmt.Fprintln(s.out, "FAIL ", f)
+	}
+	for _, f := range s.skips {
+		fmt.Fprintln(s.out, "SKIP ", f)
+	}
+	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped in %v\n", s.passed, s.failed, s.skipped, time.Since(s.start).Round(time.Second))
+	switch {
+	case err != nil || s.failed > 0 || len(s.failures) > 0:
+		fmt.Fprintln(s.out, "FAIL")
+	case s.skipped > 0:
+		fmt.Fprintln(s.out, "FAIL: a skipped test proves nothing")
+	case s.passed == 0:
+		fmt.Fprintln(s.out, "FAIL: there was no test")
+	default:
+		fmt.Fprintln(s.out, "PASS")
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// events is the output of go test -json for one package with the given ends of
+// tests.
+func events(ends ...string) string {
+	var b strings.Builder
+	for _, e := range ends {
+		b.WriteString(`{"Action":"output","Package":"p","Test":"T` + e + `","Output":"log of ` + e + `\n"}` + "\n")
+		b.WriteString(`{"Action":"` + e + `","Package":"p","Test":"T` + e + `","Elapsed":0.1}` + "\n")
+	}
+	return b.String()
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		err      error
+		code     int
+		says     string
+	}{
+		{"all pass", events("pass"), nil, 0, "1 passed, 0 failed, 0 skipped"},
+		{"one fails", events("pass", "fail"), errors.New("exit status 1"), 1, "log of fail"},
+		{"one is skipped", events("pass", "skip"), nil, 1, "SKIP  p Tskip"},
+		{"none", "", nil, 1, "no test"},
+		{"go test fails by itself", events("pass"), errors.New("exit status 2"), 1, "FAIL"},
+		{"a package does not build", `{"Action":"build-output","Output":"x.go:1: bad\n"}` + "\n" + `{"Action":"fail","Package":"p"}`, nil, 1, "x.go:1: bad"},
+		{"no JSON", "go: cannot find module\n", errors.New("exit status 1"), 1, "cannot find module"},
+		{"cut short", `{"Action":"output","Package":"p","Test":"T","Output":"panic: so\n"}`, errors.New("exit status 2"), 1, "panic: so"},
+	} {
+		var out strings.Builder
+		s := newSummary(&out, false)
+		s.read(strings.NewReader(c.in))
+		if code := s.finish(c.err); code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: code %d, want %d; said\n%s", c.name, code, c.code, out.String())
+		}
+	}
+}
