@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -32,6 +33,8 @@ const (
 	mostDebt = 16
 	// mostRounds bounds the rounds of one choice.
 	mostRounds = 8
+	// almostOne is a little less than a turn, by more than float32 rounds off.
+	almostOne = 1 - 1.0/1024
 	// meanShift sets how many samples the mean queue remembers (2^7).
 	meanShift = 7
 )
@@ -87,7 +90,6 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 	if news := usable.Without(s.known); !news.Empty() {
 		s.admit(usable)
 	}
-	best, most := -1, float32(-1)
 	for range mostRounds * len(s.order) {
 		if s.at == len(s.order) {
 			s.shuffle()
@@ -106,17 +108,35 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 			sp.credit--
 			return p
 		}
-		if sp.credit > most {
-			best, most = p, sp.credit
+	}
+	return s.forward(now, usable, c.Target)
+}
+
+// forward lets as many rounds pass at once as it takes until the first usable
+// path is due, and returns that: all that are usable have little weight.
+func (s *Spray) forward(now mono.Time, usable *Set, target time.Duration) int {
+	first, rounds := usable.First(), float32(math.MaxFloat32)
+	for _, p := range s.order {
+		sp := &s.paths[p]
+		if !usable.Has(int(p)) {
+			continue
+		}
+		if n := float32(sp.skip) + (1-sp.credit)/(sp.weight*s.now(sp, now, target)); n < rounds {
+			first, rounds = int(p), n
 		}
 	}
-	if best < 0 {
-		return usable.First()
+	for _, p := range s.order {
+		sp := &s.paths[p]
+		if !usable.Has(int(p)) {
+			continue
+		}
+		skipped := min(sp.skip, int(rounds))
+		sp.skip -= skipped
+		// Rounding must not give a path that is not first its whole turn.
+		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now, target))
 	}
-	// All that are usable have little weight: the one that waited longest for
-	// its due is next, and what it took early it waits for later.
-	s.paths[best].credit--
-	return best
+	s.paths[first].credit = 0
+	return first
 }
 
 // now returns the share of its turns that a path takes for its queue as it is:

@@ -75,6 +75,40 @@ func TestSprayPicksMembers(t *testing.T) {
 	})
 }
 
+// A path that is used although it has little weight, because no other is left,
+// does not run up a debt that it has to work off when it is well again.
+func TestSprayRunsUpNoDebt(t *testing.T) {
+	s, only := NewSpray(1), setOf(1)
+	s.paths[0].weight = minWeight
+	for range 1000 {
+		s.Pick(1, only, Context{Target: target})
+	}
+	s.paths[0].weight = 1
+	turns, both := 0, setOf(2)
+	for range 100 {
+		if s.Pick(1, both, Context{Target: target}) == 0 {
+			turns++
+		}
+	}
+	if turns < 45 {
+		t.Fatalf("%d of 100 turns for one of two equal paths", turns)
+	}
+}
+
+// Paths that all have little weight share by it.
+func TestSprayForwardKeepsShares(t *testing.T) {
+	s, usable := NewSpray(1), setOf(2)
+	s.Pick(1, usable, Context{Target: target})
+	s.paths[0].weight, s.paths[1].weight = minWeight, 3*minWeight
+	var turns [2]int
+	for range 4000 {
+		turns[s.Pick(1, usable, Context{Target: target})]++
+	}
+	if turns[0] < 900 || turns[0] > 1100 {
+		t.Fatalf("turns %v, want one to three", turns)
+	}
+}
+
 // The same seed and the same calls give the same paths.
 func TestSprayIsDeterministic(t *testing.T) {
 	run := func(seed uint64) (v [500]int) {
