@@ -19,7 +19,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,8 +44,16 @@ type Options struct {
 	Ready  func() // called once traffic can flow
 }
 
-// maxWorkers bounds the receiving threads: past a few, the device is the limit.
+// maxWorkers bounds the threads: past a few, the device is the limit.
 const maxWorkers = 4
+
+// workers returns how many threads carry packets.
+func workers() int {
+	if n, err := strconv.Atoi(os.Getenv("SRDTUN_WORKERS")); err == nil {
+		return n
+	}
+	return max(1, min(maxWorkers, runtime.NumCPU()/2))
+}
 
 // server is a running process.
 type server struct {
@@ -84,10 +94,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 		return errors.Join(err, s.close())
 	}
-	served := make(chan error, 4)
+	served := make(chan error, 3)
 	go func() { served <- ctl.Serve(ctx, s) }()
-	go func() { served <- s.loop.Run(ctx) }()
-	go func() { served <- s.read(); cancel() }()
+	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
 	s.connect()
 	s.logf("%s is up: port %d, %d source ports, %d peers", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
@@ -125,6 +134,7 @@ func (s *server) open() (err error) {
 	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, tundev.Options{
 		FlowSeed:     random64(),
 		UnorderedUDP: c.Order.UDP == "unordered",
+		Queues:       workers(),
 	})
 	if err != nil {
 		return err
@@ -150,7 +160,8 @@ func (s *server) open() (err error) {
 	s.loop, err = loop.New(loop.Config{
 		Bank:     s.bank,
 		Endpoint: srd.NewEndpoint(s.id, rand.Reader),
-		Workers:  max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2)),
+		Workers:  s.dev.Queues(),
+		Inputs:   s.inputs(),
 	})
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func (p *peer) connect() {
 	p.link.Kick()
 }
 
-// push takes frames for the peer, all at once, and sends what may be sent.
+// push takes frames for the peer, all at once.
 func (p *peer) push(frames []*frame.Frame) {
 	now := p.link.Lock()
 	for _, f := range frames {
@@ -92,7 +92,6 @@ func (p *peer) push(frames []*frame.Frame) {
 	}
 	p.link.Conn().Connect(now)
 	p.link.Unlock()
-	p.link.Kick()
 }
 
 // retarget is how many pulls pass before the queue's target is set anew.

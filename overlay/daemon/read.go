@@ -3,11 +3,12 @@ package daemon
 import (
 	"errors"
 	"os"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/tundev"
+	"github.com/srdtun/srdtun/srd/loop"
 )
 
 // readBatch is the most frames taken from the device before they are sent.
@@ -18,28 +19,42 @@ type readDrops struct {
 	noRoute atomic.Uint64 // no allowed IP holds the destination
 }
 
-// read carries frames from the device to the peers until the device is closed.
-// It has a thread of its own: blocking there wakes sooner and more evenly than
-// through Go's poller.
-func (s *server) read() error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	batch := make([]*frame.Frame, readBatch)
-	for {
-		n, err := s.dev.ReadBatch(batch)
-		if err != nil {
-			if errors.Is(err, os.ErrClosed) {
-				return nil
-			}
-			return err
-		}
-		s.spread(batch[:n])
-		clear(batch[:n])
+// input carries frames from one queue of the device to the peers. It implements
+// loop.Input.
+type input struct {
+	server *server
+	queue  *tundev.Queue
+	batch  [readBatch]*frame.Frame
+}
+
+// inputs makes one for each queue.
+func (s *server) inputs() []loop.Input {
+	var all []loop.Input
+	for i := range s.dev.Queues() {
+		all = append(all, &input{server: s, queue: s.dev.Queue(i)})
 	}
+	return all
+}
+
+// FD implements loop.Input.
+func (in *input) FD() int { return in.queue.FD() }
+
+// Serve implements loop.Input.
+func (in *input) Serve(touch func(*loop.Peer)) error {
+	n, err := in.queue.ReadBatch(in.batch[:])
+	if errors.Is(err, os.ErrClosed) {
+		return nil // the loop is ending too
+	}
+	if err != nil {
+		return err
+	}
+	in.server.spread(in.batch[:n], touch)
+	clear(in.batch[:n])
+	return nil
 }
 
 // spread gives frames to their peers, a run for the same peer at once.
-func (s *server) spread(frames []*frame.Frame) {
+func (s *server) spread(frames []*frame.Frame, touch func(*loop.Peer)) {
 	for len(frames) > 0 {
 		to, ok := s.route(frames[0])
 		n := 1
@@ -51,6 +66,7 @@ func (s *server) spread(frames []*frame.Frame) {
 		}
 		if ok {
 			s.peers[to].push(frames[:n])
+			touch(s.peers[to].link)
 		} else {
 			s.drops.noRoute.Add(uint64(n))
 			for _, f := range frames[:n] {

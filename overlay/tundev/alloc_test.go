@@ -32,7 +32,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 	batch := make([]*frame.Frame, 4)
 	if n := testing.AllocsPerRun(50, func() {
-		n, err := d.ReadBatch(batch)
+		n, err := readBatch(d, batch)
 		if err != nil {
 			t.Fatal(err)
 		}

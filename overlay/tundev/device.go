@@ -12,8 +12,7 @@ import (
 	"golang.zx2c4.com/wireguard/tun"
 )
 
-// Device is an open TUN device. ReadBatch belongs to one goroutine; all else is
-// safe for concurrent use.
+// Device is an open TUN device. It is safe for concurrent use.
 type Device struct {
 	native   tun.Device
 	name     string
@@ -26,10 +25,9 @@ type Device struct {
 	// are closed under its write lock.
 	life   sync.RWMutex
 	closed bool
-	fd     int // of native's file, which owns it
-	wake   int // eventfd that ends the poll of ReadBatch
+	fd     int      // of native's file, which owns it
+	queues []*Queue // the first is fd too
 
-	reader  reader
 	counter counters
 }
 
@@ -38,11 +36,16 @@ type Device struct {
 // namespace of the calling thread. What the kernel refuses of the optional
 // features is no error but noted in Offloads.
 func Open(name string, mtu int, opts Options) (*Device, error) {
-	native, err := tun.CreateTUN(name, mtu)
+	several := opts.Queues > 1
+	file, name, err := attach(name, several)
 	if err != nil {
 		return nil, fmt.Errorf("create TUN device %s: %w", name, err)
 	}
-	d := &Device{native: native, opts: opts, pool: opts.Pool, wake: -1}
+	native, err := tun.CreateTUNFromFile(file, mtu)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create TUN device %s: %w", name, err), file.Close())
+	}
+	d := &Device{native: native, opts: opts, pool: opts.Pool}
 	if d.pool == nil {
 		d.pool = &Pool{}
 	}
@@ -68,14 +71,13 @@ func (d *Device) setUp() error {
 	if err := d.requireVnetHeader(); err != nil {
 		return err
 	}
-	if d.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return fmt.Errorf("eventfd: %w", err)
-	}
 	link, err := netlink.LinkByName(d.name)
 	if err != nil {
 		return err
 	}
 	d.index = link.Attrs().Index
+	d.queues = []*Queue{{dev: d, fd: d.fd}}
+	d.addQueues(min(d.opts.Queues, MaxQueues) - 1)
 	d.tune(link, d.opts)
 	return nil
 }
@@ -95,9 +97,8 @@ func (d *Device) requireVnetHeader() error {
 	return nil
 }
 
-// Close removes the device. A ReadBatch that waits returns os.ErrClosed.
+// Close removes the device.
 func (d *Device) Close() error {
-	d.wakeReader()
 	d.life.Lock()
 	if d.closed {
 		d.life.Unlock()
@@ -105,10 +106,12 @@ func (d *Device) Close() error {
 	}
 	d.closed = true
 	err := d.native.Close()
-	if d.wake >= 0 {
-		unix.Close(d.wake)
+	for _, q := range d.queues {
+		if q.file != nil {
+			err = errors.Join(err, q.file.Close())
+		}
+		q.reader.release()
 	}
-	d.reader.release()
 	d.life.Unlock()
 	// Its listeners end only when nobody makes them wait for a reader.
 	for range d.native.Events() {
@@ -119,16 +122,6 @@ func (d *Device) Close() error {
 		return nil
 	}
 	return err
-}
-
-func (d *Device) wakeReader() {
-	d.life.RLock()
-	defer d.life.RUnlock()
-	if !d.closed && d.wake >= 0 {
-		one := [8]byte{1, 1, 1, 1, 1, 1, 1, 1}
-		// A full counter wakes the reader as well.
-		_, _ = unix.Write(d.wake, one[:])
-	}
 }
 
 // Name returns the interface name.

@@ -192,7 +192,7 @@ func TestCloseEndsRead(t *testing.T) {
 	go func() {
 		batch := make([]*frame.Frame, 8)
 		for {
-			n, err := d.ReadBatch(batch)
+			n, err := readBatch(d, batch)
 			if err != nil {
 				ended <- err
 				return
@@ -211,7 +211,7 @@ func TestCloseEndsRead(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("ReadBatch still waits")
 	}
-	if _, err := d.ReadBatch(make([]*frame.Frame, 1)); err != os.ErrClosed {
+	if _, err := readBatch(d, make([]*frame.Frame, 1)); err != os.ErrClosed {
 		t.Errorf("ReadBatch: %v", err)
 	}
 	if err := d.Write(echo(d.Pool())); err != os.ErrClosed {
@@ -237,7 +237,7 @@ func TestDeletedInterface(t *testing.T) {
 	})
 	batch := make([]*frame.Frame, 8)
 	for range 100 {
-		n, err := d.ReadBatch(batch)
+		n, err := readBatch(d, batch)
 		if err != nil {
 			if err != ErrGone {
 				t.Errorf("ReadBatch: %v", err)
@@ -301,7 +301,7 @@ func TestPing(t *testing.T) {
 	}
 	batch := make([]*frame.Frame, 1)
 	for range 100 {
-		if _, err := d.ReadBatch(batch); err != nil {
+		if _, err := readBatch(d, batch); err != nil {
 			t.Fatal(err)
 		}
 		f := batch[0]

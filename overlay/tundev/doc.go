@@ -4,7 +4,7 @@
 // state and MTU; the data goes through its descriptor directly, since that
 // library cuts super-frames into packets and this project carries them whole.
 //
-//	Outbound 1  ReadBatch waits in poll(2), on the caller's own thread
+//	Outbound 1  whoever owns a Queue polls its descriptor, and calls ReadBatch
 //	         2  each read(2) gives a virtio header and one frame
 //	         3  headers are parsed, the virtio header becomes frame.Facts
 //	Inbound  8  Write parses and validates the frame once more, whatever was

@@ -58,6 +58,20 @@ func (s *space) must(t *testing.T, f func() error) {
 	}
 }
 
+// readBatch waits for frames on the first queue and reads them.
+func readBatch(d *Device, dst []*frame.Frame) (int, error) {
+	for {
+		if n, err := d.Queue(0).ReadBatch(dst); n > 0 || err != nil {
+			return n, err
+		}
+		// Looks up now and then, since closing the descriptor ends no poll.
+		p := []unix.PollFd{{Fd: int32(d.Queue(0).FD()), Events: unix.POLLIN}}
+		if _, err := unix.Poll(p, 20); err != nil && err != unix.EINTR {
+			return 0, err
+		}
+	}
+}
+
 // open makes a device with the address 10.77.0.host/24 and fd77::host/64, up
 // and ready.
 func (s *space) open(t *testing.T, host byte, opts Options) *Device {
@@ -197,7 +211,7 @@ func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
 		defer close(ended)
 		batch := make([]*frame.Frame, 128)
 		for {
-			n, err := from.ReadBatch(batch)
+			n, err := readBatch(from, batch)
 			if err != nil {
 				if err != os.ErrClosed {
 					t.Errorf("ReadBatch: %v", err)

@@ -28,6 +28,7 @@ type Options struct {
 	UnorderedUDP bool   // UDP frames are not marked for order restoration
 	TxQueueLen   int    // frames
 	GSOMaxSize   int    // bytes
+	Queues       int    // at most MaxQueues
 }
 
 // Offloads says what the kernel granted. None of it is needed to work.

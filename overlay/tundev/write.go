@@ -3,6 +3,7 @@ package tundev
 import (
 	"fmt"
 	"os"
+	"unsafe"
 
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
@@ -39,19 +40,21 @@ func (d *Device) Write(f *frame.Frame) error {
 	if f.Facts.GSO != frame.GSONone {
 		d.counter.writtenSuper.Add(1)
 	}
-	return d.write(b)
+	// All packets of a flow go through one queue, on which the kernel then gives
+	// us those of the other direction.
+	return d.write(d.queues[in.FlowHash%uint32(len(d.queues))].fd, b)
 }
 
-func (d *Device) write(b []byte) error {
+func (d *Device) write(fd int, b []byte) error {
 	d.life.RLock()
 	defer d.life.RUnlock()
 	if d.closed {
 		return os.ErrClosed
 	}
 	for {
-		_, err := unix.Write(d.fd, b)
+		_, _, err := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
 		switch err {
-		case nil:
+		case 0:
 			d.counter.wrote(len(b) - packet.VnetHeaderLen)
 			return nil
 		case unix.EINTR:

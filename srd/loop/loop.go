@@ -32,11 +32,22 @@ type App interface {
 	Flush()
 }
 
+// Input is where an application's data comes from: a descriptor that a worker
+// polls along with its sockets.
+type Input interface {
+	// FD is the descriptor; it is readable while there is something.
+	FD() int
+	// Serve takes a bounded amount, without waiting, and calls touch for each
+	// peer that it gave work. After an error it is not called again: the loop ends.
+	Serve(touch func(*Peer)) error
+}
+
 // Config is what a loop is made of.
 type Config struct {
 	Bank     *udp.Bank
 	Endpoint *srd.Endpoint
-	Workers  int // receiving threads
+	Workers  int     // threads
+	Inputs   []Input // shared out among them
 }
 
 // Loop drives all connections of a process.
@@ -70,7 +81,11 @@ func New(cfg Config) (*Loop, error) {
 	l.table.init()
 	l.trains.New = func() any { return srd.NewTrain() }
 	for i := range cfg.Workers {
-		w, err := newWorker(l, i, cfg.Workers)
+		var in []Input
+		for k := i; k < len(cfg.Inputs); k += cfg.Workers {
+			in = append(in, cfg.Inputs[k])
+		}
+		w, err := newWorker(l, i, cfg.Workers, in)
 		if err != nil {
 			l.close()
 			return nil, err
@@ -87,12 +102,15 @@ func (l *Loop) Now() mono.Time { return mono.Time(time.Since(l.start)) + 1 }
 // Indexes returns the registry of receiver indices for srd.Config.
 func (l *Loop) Indexes() srd.Indexes { return &l.table }
 
-// Run serves until ctx ends. It returns when all workers have stopped.
+// Run serves until ctx ends or an input fails. It returns when all workers have
+// stopped.
 func (l *Loop) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var wg sync.WaitGroup
 	errs := make([]error, len(l.workers))
 	for i, w := range l.workers {
-		wg.Go(func() { errs[i] = w.run() })
+		wg.Go(func() { errs[i] = w.run(); cancel() })
 	}
 	<-ctx.Done()
 	for _, w := range l.workers {

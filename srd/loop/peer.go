@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -49,29 +50,37 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
 // Kick sends whatever may be sent now and sets the timer for the rest.
-func (p *Peer) Kick() {
-	p.send()
-	p.arm()
-}
+func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send drains the connection's trains. If another goroutine is at it, that one
-// goes round once more.
-func (p *Peer) send() {
+// send sends at most so many trains and sets the timer for the rest. It reports
+// whether more could be sent at once. If another goroutine is at it, that one goes
+// round once more.
+func (p *Peer) send(most int) (more bool) {
 	p.wantSend.Store(true)
 	for p.wantSend.Load() && p.sending.TryLock() {
 		p.wantSend.Store(false)
-		p.drain()
+		if more = p.drain(most); !more {
+			p.arm()
+		}
 		p.sending.Unlock()
+		if more {
+			return true
+		}
 	}
+	return false
 }
 
-func (p *Peer) drain() {
+func (p *Peer) drain(most int) (more bool) {
 	t := p.loop.trains.Get().(*srd.Train)
-	for p.next(t) {
+	defer p.loop.trains.Put(t)
+	for range most {
+		if !p.next(t) {
+			return false
+		}
 		t.Seal()
 		p.sender.Send(t)
 	}
-	p.loop.trains.Put(t)
+	return true
 }
 
 func (p *Peer) next(t *srd.Train) bool {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -12,12 +13,17 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// roundEvents bounds the sockets served in one round, so that acknowledgements
-// and timers never wait for more than that many trains.
-const roundEvents = 64
+// Bounds of one round, so that nothing waits long for the rest.
+const (
+	// roundEvents is the most sockets and inputs that are served.
+	roundEvents = 8
+	// roundTrains is the most trains that are sent for one peer.
+	roundTrains = 8
+)
 
-// worker is one thread that receives on its share of the sockets and serves the
-// timers of its share of the peers. It sleeps in epoll_wait; the timer is a
+// worker is one thread that does everything for its share of the sockets, of the
+// inputs, and of the peers' timers: one thread, because handing a train to
+// another costs more than the train. It sleeps in epoll_wait; the timer is a
 // timerfd because Go's own timers round up to a millisecond when idle.
 type worker struct {
 	loop   *Loop
@@ -29,14 +35,21 @@ type worker struct {
 	recv    *udp.Receiver
 	sender  *udp.Sender // for replies that belong to no peer
 	socks   map[int32]uint16
+	inputs  map[int32]Input
 	touched []*Peer
+	again   []*Peer // of touched, those not done
+	mark    func(*Peer)
 	nonce   srd.Nonce
 	message srd.Message
 	packets [srd.MaxTrain * 2]srd.Packet
 }
 
-func newWorker(l *Loop, number, workers int) (*worker, error) {
-	w := &worker{loop: l, epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs), socks: map[int32]uint16{}}
+func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
+	w := &worker{
+		loop: l, epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
+		socks: map[int32]uint16{}, inputs: map[int32]Input{},
+	}
+	w.mark = w.touch
 	w.sender = udp.NewSender(l.bank, &l.Sends)
 	w.timers.armed = mono.Never
 	w.timers.arm = w.armTimer
@@ -61,8 +74,15 @@ func newWorker(l *Loop, number, workers int) (*worker, error) {
 			}
 		}
 	}
+	for _, in := range inputs {
+		w.inputs[int32(in.FD())] = in
+		fds = append(fds, in.FD())
+	}
 	for _, fd := range fds {
 		ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+		if fd == w.timer {
+			ev.Events |= unix.EPOLLET // need not be read: setting it anew clears it
+		}
 		if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
 			w.close()
 			return nil, fmt.Errorf("loop: epoll add: %w", err)
@@ -97,7 +117,7 @@ func (w *worker) run() error {
 	defer runtime.UnlockOSThread()
 	events := make([]unix.EpollEvent, roundEvents)
 	for {
-		n, err := unix.EpollWait(w.epoll, events, -1)
+		n, err := w.wait(events)
 		if err == unix.EINTR {
 			continue
 		}
@@ -111,17 +131,32 @@ func (w *worker) run() error {
 			case w.timer:
 				w.expire()
 			default:
-				w.receive(int(e.Fd), w.socks[e.Fd])
+				if in := w.inputs[e.Fd]; in == nil {
+					w.receive(int(e.Fd), w.socks[e.Fd])
+				} else if err := in.Serve(w.mark); err != nil {
+					return err
+				}
 			}
 		}
 		w.finish()
 	}
 }
 
+// wait returns what is ready; it sleeps only when no peer has anything left to
+// be done. Without sleeping there is no need to tell Go's scheduler.
+func (w *worker) wait(events []unix.EpollEvent) (int, error) {
+	if len(w.touched) == 0 {
+		return unix.EpollWait(w.epoll, events, -1)
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
 // expire serves the peers whose deadline has come.
 func (w *worker) expire() {
-	var b [8]byte
-	_, _ = unix.Read(w.timer, b[:]) // clears readiness; the count does not matter
 	now := w.loop.Now()
 	for p := w.timers.due(now); p != nil; p = w.timers.due(now) {
 		p.mu.Lock()
@@ -143,14 +178,18 @@ func (w *worker) touch(p *Peer) {
 	w.touched = append(w.touched, p)
 }
 
-// finish hands on, sends, and sets timers, once for each peer of the round.
+// finish hands on, sends, and sets timers, once for each peer of the round. Those
+// that have more to send stay touched.
 func (w *worker) finish() {
-	for i, p := range w.touched {
+	w.again = w.again[:0]
+	for _, p := range w.touched {
 		p.flush()
-		p.Kick()
-		w.touched[i] = nil
+		if p.send(roundTrains) {
+			w.again = append(w.again, p)
+		}
 	}
-	w.touched = w.touched[:0]
+	clear(w.touched)
+	w.touched, w.again = w.again, w.touched[:0]
 }
 
 // receive takes one train from a socket. A socket with more is ready again in

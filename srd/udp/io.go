@@ -50,7 +50,7 @@ func (r *Receiver) Receive(fd int, d *Datagram) (ok bool) {
 	h.hdr.Namelen = uint32(len(h.name))
 	h.hdr.Control = &h.oob()[0]
 	h.hdr.SetControllen(oobSize)
-	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
+	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
 	if errno != 0 {
 		return false
 	}
@@ -156,7 +156,7 @@ func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
 	h.point(b)
 	h.setAddr(t.Tuple.Remote)
 	h.control(t.Tuple.Local, segment)
-	_, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
+	_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
 	if errno != 0 {
 		return errno
 	}

@@ -1,0 +1,116 @@
+package tundev
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"golang.org/x/sys/unix"
+)
+
+// MaxQueues bounds the queues of a device, one for each thread that reads.
+const MaxQueues = 16
+
+// Queue is one of the device's queues. The kernel gives all packets of a flow to
+// one queue. ReadBatch belongs to one goroutine.
+type Queue struct {
+	dev    *Device
+	file   *os.File // nil for the first, which native owns
+	fd     int
+	reader reader
+}
+
+// FD returns the descriptor, for polling. It is not blocking, and closed by
+// Device.Close.
+func (q *Queue) FD() int { return q.fd }
+
+// Queue returns queue i, which is below Queues.
+func (d *Device) Queue(i int) *Queue { return d.queues[i] }
+
+// Queues returns the number of queues.
+func (d *Device) Queues() int { return len(d.queues) }
+
+// cloneDevice is where TUN devices are made.
+const cloneDevice = "/dev/net/tun"
+
+// attach opens a queue of the device called name, making the device if it is the
+// first. A name with %d is filled in by the kernel. The descriptor becomes
+// non-blocking only after it was wrapped in a file: else Go's own poller would
+// watch it too, and wake for every packet.
+func attach(name string, several bool) (f *os.File, actual string, err error) {
+	ifr, err := unix.NewIfreq(name)
+	if err != nil {
+		return nil, "", err
+	}
+	flags := uint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
+	if several {
+		flags |= unix.IFF_MULTI_QUEUE
+	}
+	ifr.SetUint16(flags)
+	fd, err := unix.Open(cloneDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", cloneDevice, err)
+	}
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
+		return nil, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
+	}
+	f = os.NewFile(uintptr(fd), cloneDevice)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, "", errors.Join(err, f.Close())
+	}
+	return f, ifr.Name(), nil
+}
+
+// addQueues opens n queues beyond the first. Those that the kernel refuses are
+// noted: the device works with fewer.
+func (d *Device) addQueues(n int) {
+	for range n {
+		f, _, err := attach(d.name, true)
+		if err != nil {
+			d.offloads.Problems = append(d.offloads.Problems, fmt.Sprintf("queue %d: %v", len(d.queues), err))
+			return
+		}
+		q := &Queue{dev: d, file: f}
+		raw, err := f.SyscallConn()
+		if err == nil {
+			err = raw.Control(func(fd uintptr) { q.fd = int(fd) })
+		}
+		if err != nil {
+			f.Close()
+			d.offloads.Problems = append(d.offloads.Problems, err.Error())
+			return
+		}
+		d.queues = append(d.queues, q)
+	}
+}
+
+// ReadBatch reads until there is nothing left, dst is full, or readBytes are
+// exceeded, and returns how many frames it read; it never waits. Each frame is
+// parsed: Data, Facts, Flow and TCP are set, and the caller owns it. What cannot
+// be carried is counted and passed over. Errors are os.ErrClosed after Close,
+// ErrGone, or what read(2) says.
+func (q *Queue) ReadBatch(dst []*frame.Frame) (int, error) {
+	d := q.dev
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if d.closed {
+		return 0, os.ErrClosed
+	}
+	n := 0
+	for bytes := 0; n < len(dst) && bytes < readBytes; {
+		f, err := q.next()
+		if err == unix.EAGAIN || err != nil && n > 0 {
+			break // an error comes again with the next call
+		}
+		if err != nil {
+			return 0, err
+		}
+		if f != nil {
+			dst[n] = f
+			n++
+			bytes += len(f.Data)
+		}
+	}
+	return n, nil
+}
