@@ -53,8 +53,8 @@ const (
 // links with few values idle.
 type Spray struct {
 	rng   *rand.Rand
-	paths [MaxPaths]sprayPath
-	order []uint8 // members of known, in this round's order
+	paths []sprayPath // by number, up to the highest that was in use
+	order []uint8     // members of known, in this round's order
 	known Set
 	at    int
 	mean  time.Duration // queueing delay, smoothed over all samples
@@ -72,18 +72,36 @@ type sprayPath struct {
 
 // NewSpray returns a spraying policy; the seed decides the order of turns.
 func NewSpray(seed uint64) *Spray {
-	s := &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed))}
-	for p := range s.paths {
-		s.Reset(p)
+	return &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed))}
+}
+
+// minTable is the first size of the table of paths: those that the default
+// number of source ports makes towards one address.
+const minTable = 32
+
+// path returns the state of path p. The table grows to hold it, so that a peer
+// that is never connected has none.
+func (s *Spray) path(p int) *sprayPath {
+	if p >= len(s.paths) {
+		old := s.paths
+		s.paths = make([]sprayPath, min(MaxPaths, max(minTable, 2*len(old), p+1)))
+		for i := copy(s.paths, old); i < len(s.paths); i++ {
+			s.paths[i].weight = 1
+		}
 	}
-	return s
+	return &s.paths[p]
 }
 
 // Reset implements Policy.
-func (s *Spray) Reset(p int) { s.paths[p] = sprayPath{weight: 1} }
+func (s *Spray) Reset(p int) { *s.path(p) = sprayPath{weight: 1} }
 
 // Weight implements Policy.
-func (s *Spray) Weight(p int) float64 { return float64(s.paths[p].weight) }
+func (s *Spray) Weight(p int) float64 {
+	if p >= len(s.paths) {
+		return 1
+	}
+	return float64(s.paths[p].weight)
+}
 
 // Pick implements Policy.
 func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
@@ -160,6 +178,7 @@ func (s *Spray) admit(usable *Set) {
 	for p := range MaxPaths {
 		if usable.Has(p) || s.known.Has(p) {
 			s.known.Add(p)
+			s.path(p)
 			s.order = append(s.order, uint8(p))
 		}
 	}
@@ -173,7 +192,7 @@ func (s *Spray) shuffle() {
 
 // Sample implements Policy.
 func (s *Spray) Sample(now mono.Time, p int, m Sample) {
-	sp := &s.paths[p]
+	sp := s.path(p)
 	q := m.Queue
 	if m.CE {
 		q += max(m.Queue, time.Millisecond)
@@ -195,5 +214,6 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 
 // Loss implements Policy.
 func (s *Spray) Loss(now mono.Time, p int) {
-	s.paths[p].skip = min(mostDebt, s.paths[p].skip+lossCost)
+	sp := s.path(p)
+	sp.skip = min(mostDebt, sp.skip+lossCost)
 }

@@ -67,7 +67,7 @@ func TestSprayPicksMembers(t *testing.T) {
 				if w := s.Weight(p); !(w >= minWeight && w <= 1) {
 					t.Fatalf("path %d has weight %v", p, w)
 				}
-				if c := s.paths[p].credit; !(c >= 0 && c < 1) {
+				if c := s.path(p).credit; !(c >= 0 && c < 1) {
 					t.Fatalf("path %d has saved up %v turns", p, c)
 				}
 			}
@@ -79,11 +79,11 @@ func TestSprayPicksMembers(t *testing.T) {
 // does not run up a debt that it has to work off when it is well again.
 func TestSprayRunsUpNoDebt(t *testing.T) {
 	s, only := NewSpray(1), setOf(1)
-	s.paths[0].weight = minWeight
+	s.path(0).weight = minWeight
 	for range 1000 {
 		s.Pick(1, only, Context{Target: target})
 	}
-	s.paths[0].weight = 1
+	s.path(0).weight = 1
 	turns, both := 0, setOf(2)
 	for range 100 {
 		if s.Pick(1, both, Context{Target: target}) == 0 {
@@ -99,7 +99,7 @@ func TestSprayRunsUpNoDebt(t *testing.T) {
 func TestSprayForwardKeepsShares(t *testing.T) {
 	s, usable := NewSpray(1), setOf(2)
 	s.Pick(1, usable, Context{Target: target})
-	s.paths[0].weight, s.paths[1].weight = minWeight, 3*minWeight
+	s.path(0).weight, s.path(1).weight = minWeight, 3*minWeight
 	var turns [2]int
 	for range 4000 {
 		turns[s.Pick(1, usable, Context{Target: target})]++
@@ -253,7 +253,7 @@ func TestLossyPathIsLeft(t *testing.T) {
 func TestLossEverywhereKeepsShares(t *testing.T) {
 	s, now := NewSpray(8), mono.Time(1)
 	spread(s, &now, 4, 4, even)
-	s.paths[1].weight = 0.25
+	s.path(1).weight = 0.25
 	for range 1000 {
 		for p := range 4 {
 			s.Loss(now, p)
@@ -262,6 +262,29 @@ func TestLossEverywhereKeepsShares(t *testing.T) {
 	v := spread(s, &now, 4, 400, func(int) time.Duration { return -1 })
 	if math.Abs(v[1]/v[0]-0.25) > 0.05 {
 		t.Errorf("shares %.3f, want a quarter for path 1 of what the others have", v)
+	}
+}
+
+// A policy that was never asked has no table, and one of a few paths a small one.
+func TestTableFollowsThePaths(t *testing.T) {
+	s := NewSpray(1)
+	if w := s.Weight(MaxPaths - 1); w != 1 || len(s.paths) != 0 {
+		t.Errorf("weight %v, %d places before any path", w, len(s.paths))
+	}
+	s.Reset(3)
+	s.Loss(1, 5)
+	if len(s.paths) != minTable {
+		t.Errorf("%d places for 6 paths, want %d", len(s.paths), minTable)
+	}
+	s.Sample(1, minTable+8, Sample{})
+	s.Loss(1, MaxPaths-1)
+	if len(s.paths) != MaxPaths || s.paths[5].skip != lossCost {
+		t.Errorf("%d places for all paths, debt %d of path 5", len(s.paths), s.paths[5].skip)
+	}
+	for p := range MaxPaths {
+		if w := s.Weight(p); w != 1 {
+			t.Errorf("path %d has weight %v", p, w)
+		}
 	}
 }
 
@@ -277,5 +300,16 @@ func TestSprayDoesNotAllocate(t *testing.T) {
 		s.Pick(now, fewer, Context{Target: target})
 	}); a != 0 {
 		t.Fatalf("%v allocations", a)
+	}
+}
+
+// BenchmarkSpray is one choice among 64 paths, and the sample that comes of it.
+func BenchmarkSpray(b *testing.B) {
+	s, usable, now := NewSpray(9), setOf(64), mono.Time(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 1e5
+		p := s.Pick(now, usable, Context{Target: target})
+		s.Sample(now, p, Sample{Queue: time.Duration(now % 5e6), RTT: time.Millisecond})
 	}
 }
