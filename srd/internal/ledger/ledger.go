@@ -31,6 +31,10 @@ type Packet struct {
 // acknowledgements have stopped; then the path has stopped too.
 const Limit = 1 << 15
 
+// minRing is the first size of a ring: the challenges of a path that carries
+// nothing else.
+const minRing = 8
+
 // Ledger is a growing ring. The zero value is empty and starts at packet number
 // 0. It is not safe for concurrent use.
 type Ledger struct {
@@ -60,7 +64,7 @@ func (l *Ledger) Push(p Packet) uint64 {
 }
 
 func (l *Ledger) grow() {
-	ring := make([]Packet, max(16, 2*len(l.ring)))
+	ring := make([]Packet, max(minRing, 2*len(l.ring)))
 	for pn := l.first; pn < l.next; pn++ {
 		ring[pn&uint64(len(ring)-1)] = l.ring[pn&uint64(len(l.ring)-1)]
 	}

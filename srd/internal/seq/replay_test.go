@@ -117,3 +117,41 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 		t.Fatalf("%v allocations", a)
 	}
 }
+
+// A path that carries a few packets takes little memory, wherever its numbers
+// begin, and one that is busy takes the whole window.
+func TestReplayGrowsWithTheTraffic(t *testing.T) {
+	for _, from := range []uint64{0, 5000, 1 << 40} {
+		var r Replay
+		for n := range uint64(64) {
+			r.Set(from + n)
+		}
+		if len(r.words) != replayWords0 {
+			t.Errorf("from %d on: %d words for 64 packets", from, len(r.words))
+		}
+		r.Set(from + 1000)
+		if !r.Fresh(from+999) || r.Fresh(from+63) || len(r.words) != 16 {
+			t.Errorf("from %d on: %d words for 1001 packets", from, len(r.words))
+		}
+		if from > ReplaySize { // older packets come late
+			if !r.Set(from-1000) || r.Fresh(from-1000) || !r.Fresh(from-999) || r.Fresh(from) || len(r.words) != 32 {
+				t.Errorf("from %d on: %d words for 2001 packets", from, len(r.words))
+			}
+		}
+		r.Set(from + 1<<20)
+		if r.Set(from + 64); len(r.words) != replayWords || !r.Fresh(from+1<<20-100) {
+			t.Errorf("from %d on: %d words after a jump", from, len(r.words))
+		}
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	var r Replay
+	n := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if n++; r.Fresh(n) {
+			r.Set(n)
+		}
+	}
+}

@@ -15,33 +15,46 @@ func Expand(low uint32, reference uint64) uint64 {
 	return n
 }
 
-// Replay remembers which of the last size packet numbers have been seen
-// (RFC 6479: a ring of words, so that advancing clears whole words). It takes
-// memory on the first Set. It is not safe for concurrent use.
+// Replay remembers which of the last ReplaySize packet numbers have been seen
+// (RFC 6479: a ring of words, so that advancing clears whole words). The ring
+// grows with what it has to remember: a path that carries nothing but a few
+// challenges takes some bytes. It is not safe for concurrent use.
 type Replay struct {
-	words []uint64
-	next  uint64 // one more than the highest number seen
+	words []uint64 // by word number, modulo their count, a power of two
+	low   uint64   // lowest word number that has a place; between it and the window's end nothing was seen
+	next  uint64   // one more than the highest number seen
 }
 
 // ReplaySize is how far behind the highest packet number one may still be
 // accepted. A path is first-in-first-out, so only a change of the receiving
-// core or a train cut in pieces reorders it; a power of two.
-const ReplaySize = 16384
+// core or a train cut in pieces reorders it. It is a word short of replayWords,
+// because the highest number's word is seldom full.
+const ReplaySize = 16384 - 64
 
-const replayWords = ReplaySize/64 + 1
+// The ring's sizes, in words.
+const (
+	replayWords  = 256
+	replayWords0 = 4 // as many packets as an idle path gets with its challenges
+)
+
+const _ = uint(replayWords*64 - 64 - ReplaySize)
 
 // Next returns one more than the highest number set, 0 when none was.
 func (r *Replay) Next() uint64 { return r.next }
 
+func (r *Replay) word(w uint64) *uint64 { return &r.words[w&uint64(len(r.words)-1)] }
+
 // Fresh reports whether n has neither been set nor fallen out of the window.
 func (r *Replay) Fresh(n uint64) bool {
-	if n >= r.next {
+	switch {
+	case n >= r.next:
 		return n != 1<<64-1
-	}
-	if r.next-n > ReplaySize {
+	case r.next-n > ReplaySize:
 		return false
+	case n/64 < r.low:
+		return true
 	}
-	return r.words[n/64%replayWords]&(1<<(n%64)) == 0
+	return *r.word(n / 64)&(1<<(n%64)) == 0
 }
 
 // Set marks n. It reports whether n was fresh.
@@ -49,29 +62,60 @@ func (r *Replay) Set(n uint64) bool {
 	if !r.Fresh(n) {
 		return false
 	}
-	if r.words == nil {
-		r.words = make([]uint64, replayWords)
+	w := n / 64
+	switch {
+	case r.words == nil:
+		r.words, r.low, r.next = make([]uint64, replayWords0), w, n+1
+	case n >= r.next:
+		r.advance(w)
+		r.next = n + 1
+	case w < r.low:
+		r.reach(w)
 	}
-	if n >= r.next {
-		r.advance(n)
-	}
-	r.words[n/64%replayWords] |= 1 << (n % 64)
+	*r.word(w) |= 1 << (n % 64)
 	return true
 }
 
-func (r *Replay) advance(n uint64) {
-	was, is := r.lastWord(), n/64
-	if r.next == 0 {
-		r.next = n + 1
-		return
+// advance makes w, not below the highest word so far, the highest.
+func (r *Replay) advance(w uint64) {
+	was := (r.next - 1) / 64
+	if w-r.low >= uint64(len(r.words)) && len(r.words) < replayWords {
+		r.grow(r.low, w)
 	}
-	for i := was + 1; i <= is && i <= was+replayWords; i++ {
-		r.words[i%replayWords] = 0
+	size := uint64(len(r.words))
+	for i := was + 1; i <= w && i <= was+size; i++ {
+		*r.word(i) = 0
 	}
-	r.next = n + 1
+	if w-r.low >= size {
+		r.low = w - size + 1
+	}
 }
 
-func (r *Replay) lastWord() uint64 { return (r.next - 1) / 64 }
+// reach makes w, which is below all words but in the window, the lowest.
+func (r *Replay) reach(w uint64) {
+	high := (r.next - 1) / 64
+	if high-w >= uint64(len(r.words)) {
+		r.grow(w, high)
+	}
+	for i := w; i < r.low; i++ {
+		*r.word(i) = 0
+	}
+	r.low = w
+}
+
+// grow makes room for the words from low to high, or for as many as there may
+// be. What there is of them stays.
+func (r *Replay) grow(low, high uint64) {
+	size := uint64(len(r.words))
+	for high-low >= size && size < replayWords {
+		size *= 2
+	}
+	old := *r
+	r.words = make([]uint64, size)
+	for w := old.low; w <= (old.next-1)/64; w++ {
+		*r.word(w) = *old.word(w)
+	}
+}
 
 // Below returns which of the 64 numbers under the highest have been set: bit i
 // is highest-1-i. It must not be called before the first Set.
@@ -80,10 +124,10 @@ func (r *Replay) Below() uint64 {
 	w, s := h/64, h%64
 	var v uint64
 	if s > 0 {
-		v = bits.Reverse64(r.words[w%replayWords] << (64 - s))
+		v = bits.Reverse64(*r.word(w) << (64 - s))
 	}
-	if w > 0 {
-		v |= bits.Reverse64(r.words[(w-1)%replayWords]) << s
+	if w > r.low {
+		v |= bits.Reverse64(*r.word(w - 1)) << s
 	}
 	return v
 }

@@ -129,3 +129,14 @@ func TestWindowDoesNotAllocate(t *testing.T) {
 		t.Fatalf("%v allocations", a)
 	}
 }
+
+// BenchmarkWindow is one message that comes after the next.
+func BenchmarkWindow(b *testing.B) {
+	var w Window
+	n := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Set(n ^ 1)
+		n++
+	}
+}
