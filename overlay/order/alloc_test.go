@@ -1,6 +1,8 @@
 package order
 
 import (
+	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -52,6 +54,83 @@ func TestSmallReorderingTakesNoMemory(t *testing.T) {
 	swap()
 	if n := testing.AllocsPerRun(1000, swap); n != 0 {
 		t.Fatalf("%v allocations for two frames", n)
+	}
+}
+
+// whole carries frames from a cutter to a gatherer, message by message.
+type whole struct {
+	*feed
+	c     Cutter
+	frame *frame.Frame
+}
+
+func newWhole(size int) *whole {
+	s := &whole{feed: newFeed(), frame: frame.New(bytes.Repeat([]byte{1}, size), nil)}
+	s.frame.Facts.Ordered = true
+	return s
+}
+
+// pass cuts the frame into messages of a 1,500-byte path and puts it together
+// again.
+func (s *whole) pass() {
+	s.now++
+	s.frame.Retain()
+	for s.c.Load(s.frame); !s.c.Empty(); {
+		m := s.c.Cut(1420)
+		s.g.Add(s.now, &m)
+		m.Owner.Release()
+	}
+	s.out = s.g.TakeReady(s.out[:0])
+	for _, f := range s.out {
+		f.Release()
+	}
+}
+
+func TestCuttingAndGatheringTakeNoMemory(t *testing.T) {
+	for _, size := range []int{64, 1400, 9000, 62_000} {
+		s := newWhole(size)
+		s.pass()
+		if n := testing.AllocsPerRun(500, s.pass); n != 0 {
+			t.Errorf("%d bytes: %v allocations a frame", size, n)
+		}
+		if d := s.g.Stats().Delivered; d != 502 {
+			t.Errorf("%d bytes: %d frames came through", size, d)
+		}
+	}
+}
+
+// A peer with one flow has one block of sequence numbers, and of pointers to
+// flows, not a table for all.
+func TestTablesFollowTheFlows(t *testing.T) {
+	s := newWhole(100)
+	for range 3 {
+		s.pass()
+	}
+	blocks := 0
+	for i := range s.c.next {
+		if s.c.next[i] != nil {
+			blocks++
+		}
+		if s.g.flows[i] != nil {
+			blocks++
+		}
+	}
+	if blocks != 2 {
+		t.Errorf("%d blocks, want one on either side", blocks)
+	}
+}
+
+// BenchmarkFrame cuts a frame into messages and puts it together again.
+func BenchmarkFrame(b *testing.B) {
+	for _, size := range []int{64, 1400, 9000, 62_000} {
+		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+			s := newWhole(size)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				s.pass()
+			}
+		})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // Cutter turns frames into messages. The zero value is ready; the sequence
 // numbers take memory on first use.
 type Cutter struct {
-	next  []uint32 // per slot
+	next  bySlot[uint32]
 	frame *frame.Frame
 	h     header
 }
@@ -22,12 +22,10 @@ func (c *Cutter) Load(f *frame.Frame) {
 	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
 		panic("order: frame loaded out of turn, or of impossible size")
 	}
-	if c.next == nil {
-		c.next = make([]uint32, Slots)
-	}
 	slot := uint16(f.Flow % Slots)
-	c.h = header{slot: slot, seq: c.next[slot], length: uint16(len(f.Data)), facts: f.Facts}
-	c.next[slot]++
+	next := c.next.at(slot)
+	c.h = header{slot: slot, seq: *next, length: uint16(len(f.Data)), facts: f.Facts}
+	*next++
 	c.frame = f
 }
 

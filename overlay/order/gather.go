@@ -52,7 +52,7 @@ type Stats struct {
 // Gatherer puts frames together and restores order per flow slot.
 type Gatherer struct {
 	cfg   Config
-	flows []*flow
+	flows bySlot[*flow]
 	rings int // places in the rings of all flows
 
 	// Every partial is on one of these, oldest first.
@@ -114,15 +114,11 @@ func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
 
 // flow returns the state of a slot, making it when it is new.
 func (g *Gatherer) flow(slot uint16) *flow {
-	if g.flows == nil {
-		g.flows = make([]*flow, Slots)
+	fl := g.flows.at(slot)
+	if *fl == nil {
+		*fl = new(flow)
 	}
-	fl := g.flows[slot]
-	if fl == nil {
-		fl = new(flow)
-		g.flows[slot] = fl
-	}
-	return fl
+	return *fl
 }
 
 // build makes a frame of a whole one in a single message.
@@ -281,17 +277,11 @@ func (g *Gatherer) TakeReady(dst []*frame.Frame) []*frame.Frame {
 // Reset drops everything: the peer is another incarnation and numbers its flows
 // anew. What was complete and only waited for order is handed on.
 func (g *Gatherer) Reset(now mono.Time) {
-	for _, fl := range g.flows {
-		if fl == nil {
-			continue
+	g.flows.each(func(at **flow) {
+		if *at != nil {
+			g.handOnWhole(now, *at)
 		}
-		for i := range len(fl.ring) {
-			if p := fl.get(fl.next + uint32(i)); p != nil && p.on == &g.waits {
-				fl.remove(p)
-				g.pass(now, p)
-			}
-		}
-	}
+	})
 	for _, l := range []*list{&g.parts, &g.lates} {
 		for p := l.head; p != nil; p = l.head {
 			if !p.done() {
@@ -300,5 +290,15 @@ func (g *Gatherer) Reset(now mono.Time) {
 			g.release(p)
 		}
 	}
-	g.flows, g.rings = nil, 0
+	g.flows, g.rings = bySlot[*flow]{}, 0
+}
+
+// handOnWhole hands on the frames of fl that are complete and only wait for order.
+func (g *Gatherer) handOnWhole(now mono.Time, fl *flow) {
+	for i := range len(fl.ring) {
+		if p := fl.get(fl.next + uint32(i)); p != nil && p.on == &g.waits {
+			fl.remove(p)
+			g.pass(now, p)
+		}
+	}
 }

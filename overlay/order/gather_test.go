@@ -347,8 +347,7 @@ func TestOrderIsRestored(t *testing.T) {
 		var sent []srd.Message
 		var want []uint32
 		start := uint32(1<<32 - 50)
-		c.next = make([]uint32, Slots)
-		c.next[0], s.g.flow(0).next = start, start
+		*c.next.at(0), s.g.flow(0).next = start, start
 		for i := range 100 {
 			n := 1 + r.IntN(3000)
 			if i%10 == 0 {
