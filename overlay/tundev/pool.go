@@ -19,6 +19,11 @@ const (
 	// of Ethernet size.
 	smallSize = 2048
 
+	// middleSize is the buffer of a frame that holds one packet of a 9,000-byte
+	// network (jumbo frames: 9,000 to 9,216 bytes by vendor), or a short
+	// super-frame. In big buffers such packets would take seven times the memory.
+	middleSize = 10 << 10
+
 	// readSize is what every read(2) offers: the virtio header and 65,536
 	// bytes. The kernel cuts off silently what does not fit.
 	readSize = packet.VnetHeaderLen + 65536
@@ -26,18 +31,21 @@ const (
 
 	// MaxSmall is the most data bytes in a small frame.
 	MaxSmall = smallSize - Headroom
+
+	// MaxMiddle is the most data bytes in a frame of the middle size.
+	MaxMiddle = middleSize - Headroom
 )
 
 // MaxData is the most data bytes that a frame can have.
 const MaxData = packet.MaxLen
 
-// Pool gives frames with headroom, in two sizes. The zero value is ready. It is
-// safe for concurrent use. It keeps what the garbage collector leaves it, so
+// Pool gives frames with headroom, in three sizes. The zero value is ready. It
+// is safe for concurrent use. It keeps what the garbage collector leaves it, so
 // its memory follows the number of frames in use.
 type Pool struct {
-	small, big sync.Pool
-	once       sync.Once
-	free       func(*frame.Frame)
+	small, middle, big sync.Pool
+	once               sync.Once
+	free               func(*frame.Frame)
 }
 
 // Get returns a frame with one reference, whose Data has n bytes of undefined
@@ -47,8 +55,11 @@ func (p *Pool) Get(n int) *frame.Frame {
 	if n < 0 || n > MaxData {
 		panic(fmt.Sprintf("tundev: a frame of %d bytes", n))
 	}
-	if n <= MaxSmall {
+	switch {
+	case n <= MaxSmall:
 		return p.get(&p.small, smallSize, n)
+	case n <= MaxMiddle:
+		return p.get(&p.middle, middleSize, n)
 	}
 	return p.get(&p.big, bigSize, n)
 }
@@ -67,9 +78,12 @@ func (p *Pool) get(class *sync.Pool, size, n int) *frame.Frame {
 
 func (p *Pool) put(f *frame.Frame) {
 	f.Data = nil
-	if len(f.Buf) == smallSize {
+	switch len(f.Buf) {
+	case smallSize:
 		p.small.Put(f)
-	} else {
+	case middleSize:
+		p.middle.Put(f)
+	default:
 		p.big.Put(f)
 	}
 }

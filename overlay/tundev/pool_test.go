@@ -8,7 +8,7 @@ import (
 
 func TestPoolSizes(t *testing.T) {
 	var p Pool
-	for _, c := range []struct{ n, buf int }{{0, smallSize}, {1, smallSize}, {MaxSmall, smallSize}, {MaxSmall + 1, bigSize}, {MaxData, bigSize}} {
+	for _, c := range []struct{ n, buf int }{{0, smallSize}, {1, smallSize}, {MaxSmall, smallSize}, {MaxSmall + 1, middleSize}, {9000, middleSize}, {MaxMiddle, middleSize}, {MaxMiddle + 1, bigSize}, {MaxData, bigSize}} {
 		f := p.Get(c.n)
 		if len(f.Data) != c.n || len(f.Buf) != c.buf {
 			t.Errorf("%d: data %d buffer %d", c.n, len(f.Data), len(f.Buf))
