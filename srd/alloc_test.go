@@ -8,40 +8,48 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// endless is a source of one payload over and over.
-type endless struct{ b []byte }
+// receiving is a connection that gets one message a packet.
+type receiving struct {
+	*script
+	b       []byte
+	payload []byte
+	tuple   Tuple
+	number  uint32
+	pn      uint64
+	step    mono.Time // between packets
+}
 
-func (e *endless) Pull(now mono.Time, most int) (Message, bool) {
-	return Message{Data: e.b[:min(most, len(e.b))]}, true
+func newReceiving(t testing.TB, size int, step mono.Time) *receiving {
+	s := &receiving{step: step, script: newScript(t, 2), payload: make([]byte, size), b: make([]byte, 0, 1500)}
+	s.tuple, s.pn = s.script.tuple(1), s.peerPN[1]
+	return s
+}
+
+// round takes one packet, hands its message on, and acknowledges what is due.
+func (s *receiving) round() {
+	s.now += s.step
+	s.b = wire.AppendMessage(s.b[:0], s.number, &Imm{}, s.payload)
+	p := Packet{Tuple: s.tuple, Slot: 1, PN: s.pn, Size: len(s.b) + wire.Overhead, Plain: s.b, Keys: s.keys}
+	s.number, s.pn = s.number+1, s.pn+1
+	if !s.c.Fresh(1, p.PN) {
+		s.t.Fatal("not fresh")
+	}
+	s.c.Handle(s.now, &p)
+	for _, ok := s.c.Recv(); ok; _, ok = s.c.Recv() {
+	}
+	s.c.Advance(s.now)
+	for s.c.Next(s.now, s.train, nil) {
+	}
 }
 
 // A packet that arrives, the messages in it, and the acknowledgement for it take
 // no memory.
 func TestReceivingDoesNotAllocate(t *testing.T) {
-	s := newScript(t, 2)
-	b := make([]byte, 0, 1500)
-	number, pn := uint32(0), s.peerPN[1]
-	payload := make([]byte, 100)
-	tuple := s.tuple(1)
-	round := func() {
-		s.now += 3e5
-		b = wire.AppendMessage(b[:0], number, &Imm{}, payload)
-		p := Packet{Tuple: tuple, Slot: 1, PN: pn, Size: 200, Plain: b, Keys: s.keys}
-		number, pn = number+1, pn+1
-		if !s.c.Fresh(1, p.PN) {
-			t.Fatal("not fresh")
-		}
-		s.c.Handle(s.now, &p)
-		for _, ok := s.c.Recv(); ok; _, ok = s.c.Recv() {
-		}
-		s.c.Advance(s.now)
-		for s.c.Next(s.now, s.train, nil) {
-		}
-	}
+	s := newReceiving(t, 100, 3e5)
 	for range 100 {
-		round()
+		s.round()
 	}
-	if a := testing.AllocsPerRun(1000, round); a != 0 {
+	if a := testing.AllocsPerRun(1000, s.round); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
 	if s.c.stats.Acks < 100 || s.c.stats.Received != 1101 {
@@ -49,32 +57,57 @@ func TestReceivingDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// endless is a source of one payload over and over.
+type endless struct{ b []byte }
+
+func (e *endless) Pull(now mono.Time, most int) (Message, bool) {
+	return Message{Data: e.b[:min(most, len(e.b))]}, true
+}
+
+// windowPackets is how many packets a sending connection may have in flight.
+const windowPackets = 20
+
+// sending is a connection that always has something to send.
+type sending struct {
+	*script
+	src     *endless
+	b       []byte
+	records []wire.Record
+	tuple   Tuple
+	step    mono.Time // between windows
+}
+
+func newSending(t testing.TB, step mono.Time) *sending {
+	s := &sending{step: step, script: newScript(t, 2), src: &endless{make([]byte, 1420)}, b: make([]byte, 0, 1500), records: make([]wire.Record, 1)}
+	s.fixed.window = windowPackets * 1472
+	s.tuple = s.script.tuple(0)
+	return s
+}
+
+// round sends a window, and takes the acknowledgement for it.
+func (s *sending) round() {
+	s.now += s.step
+	for s.c.Next(s.now, s.train, s.src) {
+	}
+	sent := &s.c.paths[0].sent
+	s.records[0] = wire.Record{Highest: sent.Next() - 1, Below: ^uint64(0)}
+	s.b = wire.AppendAck(s.b[:0], s.c.out.next, 0, s.records, nil)
+	p := Packet{Tuple: s.tuple, Slot: 0, PN: s.peerPN[0], Size: 200, Plain: s.b, Keys: s.keys}
+	s.peerPN[0]++
+	s.c.Handle(s.now, &p)
+	s.c.Advance(s.now)
+	s.c.Deadline()
+	s.c.SendDeadline(s.now)
+}
+
 // A packet that is sent, and the acknowledgement that comes for it, take no
 // memory.
 func TestSendingDoesNotAllocate(t *testing.T) {
-	s := newScript(t, 2)
-	src := &endless{make([]byte, 1420)}
-	b := make([]byte, 0, 1500)
-	records := make([]wire.Record, 1)
-	s.fixed.window = 20 * 1472
-	tuple := s.tuple(0)
-	round := func() {
-		s.now += 3e5
-		for s.c.Next(s.now, s.train, src) {
-		}
-		sent := &s.c.paths[0].sent
-		records[0] = wire.Record{Highest: sent.Next() - 1, Below: ^uint64(0)}
-		b = wire.AppendAck(b[:0], s.c.out.next, 0, records, nil)
-		p := Packet{Tuple: tuple, Slot: 0, PN: s.peerPN[0], Size: 200, Plain: b, Keys: s.keys}
-		s.peerPN[0]++
-		s.c.Handle(s.now, &p)
-		s.c.Advance(s.now)
-		s.c.Deadline()
-	}
+	s := newSending(t, 3e5)
 	for range 100 {
-		round()
+		s.round()
 	}
-	if a := testing.AllocsPerRun(1000, round); a != 0 {
+	if a := testing.AllocsPerRun(1000, s.round); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
 	if s.c.stats.Sent < 20*1000 || s.c.stats.Retransmitted > 0 || s.c.RTT() > time.Millisecond {
