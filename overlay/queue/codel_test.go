@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -175,5 +176,24 @@ func TestSignalRateIsRemembered(t *testing.T) {
 		if d := at[1] - at[0]; d > c.within || d < c.least {
 			t.Errorf("after %v of quiet the second signal follows in %v", time.Duration(c.quiet), time.Duration(d))
 		}
+	}
+}
+
+// BenchmarkQueue is one frame in and out, of one flow and of many.
+func BenchmarkQueue(b *testing.B) {
+	for _, flows := range []int{1, 256} {
+		b.Run(fmt.Sprintf("flows=%d", flows), func(b *testing.B) {
+			q, now := New(Config{}), ms
+			made := make([]*frame.Frame, flows)
+			for i := range made {
+				made[i] = tcp(i, 1400, 0, 1)
+				q.Push(now, made[i])
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				now += 1000
+				q.Push(now, q.Pop(now))
+			}
+		})
 	}
 }

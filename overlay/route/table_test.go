@@ -142,3 +142,20 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// BenchmarkLookup finds the peer of an address among a thousand.
+func BenchmarkLookup(b *testing.B) {
+	tab := &Table{}
+	for i := range 1000 {
+		if err := tab.Insert(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 32), i); err != nil {
+			b.Fatal(err)
+		}
+	}
+	dst := netip.AddrFrom4([4]byte{10, 1, 2, 3})
+	b.ReportAllocs()
+	for b.Loop() {
+		if i, _ := tab.Lookup(dst); i != 515 {
+			b.Fatal(i)
+		}
+	}
+}
