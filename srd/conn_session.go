@@ -266,6 +266,8 @@ func (c *Conn) renew(now mono.Time, e *epoch) {
 		c.retire(&c.session.send)
 		if !c.out.empty() || c.cfg.Keepalive > 0 {
 			c.Connect(now)
+		} else {
+			c.rest(now)
 		}
 		return
 	}

@@ -139,6 +139,16 @@ func (o *outbox) reset() int {
 	return n
 }
 
+// rest gives the rings back. It reports whether it did: the box must be empty.
+// Numbers go on where they were.
+func (o *outbox) rest() bool {
+	if !o.empty() {
+		return false
+	}
+	*o = outbox{first: o.first, next: o.next}
+	return true
+}
+
 // queue64 is a growing ring of message numbers; at most one entry a message in
 // the outbox, so OutboxLimit bounds it.
 type queue64 struct {

@@ -157,3 +157,28 @@ func BenchmarkBehindGap(b *testing.B) {
 		s.send(seq)
 	}
 }
+
+// After a rest nothing is kept but the flows' numbers, and order goes on.
+func TestRestKeepsOrder(t *testing.T) {
+	s := newFeed()
+	for seq := uint32(0); seq < 1000; seq += 2 {
+		s.send(seq + 1)
+	}
+	s.g.Rest()
+	if s.g.Stats().HeldNow != 500 {
+		t.Fatal("frames that wait were forgotten")
+	}
+	for seq := uint32(0); seq < 1000; seq += 2 {
+		s.send(seq)
+	}
+	s.g.Rest()
+	if s.g.spare != nil || s.g.ready != nil || s.g.rings != 0 || s.g.flow(0).ring != nil {
+		t.Errorf("%d spare, %d ready, %d places in rings", len(s.g.spare), cap(s.g.ready), s.g.rings)
+	}
+	s.send(1001)
+	s.send(1000)
+	if v := s.g.Stats(); v.Delivered != 1002 || v.Late+v.TimedOut+v.Overflow != 0 {
+		t.Errorf("%+v", v)
+	}
+	s.pool.wantAllBack(t)
+}

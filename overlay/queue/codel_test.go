@@ -197,3 +197,32 @@ func BenchmarkQueue(b *testing.B) {
 		})
 	}
 }
+
+// A queue that was full and is empty has no tables after a rest, and works again.
+func TestRest(t *testing.T) {
+	q := New(Config{})
+	for i := range 5000 {
+		q.Push(ms, tcp(i%1024, 64, 0, 1))
+	}
+	q.Rest()
+	if q.Len() != 5000 {
+		t.Fatal("frames were forgotten")
+	}
+	for q.Pop(ms) != nil {
+	}
+	q.Rest()
+	if q.table.flows != nil || q.table.slots != nil || q.nodes.all != nil {
+		t.Errorf("%d flows, %d places are kept", len(q.table.flows), len(q.nodes.all))
+	}
+	for i := range 100 {
+		q.Push(ms, tcp(i, 64, 0, uint32(i)))
+	}
+	for i := range 100 {
+		if f := q.Pop(ms); f == nil || id(f) != uint32(i) {
+			t.Fatalf("frame %d: %v", i, f)
+		}
+	}
+	if q.Pop(ms) != nil || q.Bytes() != 0 {
+		t.Error("frames out of nowhere")
+	}
+}

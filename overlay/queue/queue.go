@@ -181,6 +181,14 @@ func (q *Queue) Flush() {
 	}
 }
 
+// Rest gives the memory back if the queue is empty: the peer has been idle for
+// long. What CoDel learnt of its flows is forgotten.
+func (q *Queue) Rest() {
+	if q.frames == 0 {
+		q.table, q.nodes, q.fresh, q.served = table{}, nodes{}, list{}, list{}
+	}
+}
+
 // dropFattest drops the head of the flow that has most bytes. It looks at all
 // active flows, at most maxFlows and usually a few, and only over the limit.
 func (q *Queue) dropFattest() {

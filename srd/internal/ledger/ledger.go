@@ -80,6 +80,13 @@ func (l *Ledger) At(pn uint64) *Packet {
 	return &l.ring[pn&uint64(len(l.ring)-1)]
 }
 
+// Rest gives the memory back if nothing is remembered. Packet numbers go on.
+func (l *Ledger) Rest() {
+	if l.first == l.next {
+		l.ring = nil
+	}
+}
+
 // Trim forgets the oldest entries for as long as done says so.
 func (l *Ledger) Trim(done func(*Packet) bool) {
 	for l.first < l.next && done(&l.ring[l.first&uint64(len(l.ring)-1)]) {

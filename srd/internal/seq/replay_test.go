@@ -10,10 +10,11 @@ import (
 type replayTwin struct {
 	seen map[uint64]bool
 	next uint64
+	rest uint64 // numbers below are not fresh, since the window rested
 }
 
 func (w *replayTwin) fresh(n uint64) bool {
-	return n != 1<<64-1 && !w.seen[n] && n+ReplaySize >= w.next
+	return n != 1<<64-1 && !w.seen[n] && n >= w.rest && n+ReplaySize >= w.next
 }
 
 func (w *replayTwin) set(n uint64) bool {
@@ -56,6 +57,13 @@ func TestReplayAgainstItsTwin(t *testing.T) {
 			}
 			if got, want := r.Set(n), twin.set(n); got != want {
 				t.Fatalf("Set(%d) = %v with next %d", n, got, twin.next)
+			}
+			if len(r.words) > replayWords0 && rapid.IntRange(0, 20).Draw(t, "rest") == 0 {
+				r.Rest()
+				twin.rest = r.floor * 64
+				if twin.rest+replayWords0*64 < twin.next {
+					t.Fatalf("numbers from %d on are fresh of %d, with %d words", twin.rest, twin.next, len(r.words))
+				}
 			}
 			if r.Next() != twin.next {
 				t.Fatalf("Next() = %d, want %d", r.Next(), twin.next)

@@ -21,7 +21,8 @@ func Expand(low uint32, reference uint64) uint64 {
 // challenges takes some bytes. It is not safe for concurrent use.
 type Replay struct {
 	words []uint64 // by word number, modulo their count, a power of two
-	low   uint64   // lowest word number that has a place; between it and the window's end nothing was seen
+	low   uint64   // lowest word number that has a place
+	floor uint64   // words from here up to low are all fresh, those below are not
 	next  uint64   // one more than the highest number seen
 }
 
@@ -52,7 +53,7 @@ func (r *Replay) Fresh(n uint64) bool {
 	case r.next-n > ReplaySize:
 		return false
 	case n/64 < r.low:
-		return true
+		return n/64 >= r.floor
 	}
 	return *r.word(n / 64)&(1<<(n%64)) == 0
 }
@@ -88,6 +89,21 @@ func (r *Replay) advance(w uint64) {
 	}
 	if w-r.low >= size {
 		r.low = w - size + 1
+	}
+}
+
+// Rest makes the ring small again, for a path that is not used any more. Of the
+// numbers so far only the latest are still fresh afterwards, if they were.
+func (r *Replay) Rest() {
+	if len(r.words) <= replayWords0 {
+		return
+	}
+	old, high := *r, (r.next-1)/64
+	r.words = make([]uint64, replayWords0)
+	r.low = max(r.low, high-min(high, replayWords0-1))
+	r.floor = r.low
+	for w := r.low; w <= high; w++ {
+		*r.word(w) = *old.word(w)
 	}
 }
 

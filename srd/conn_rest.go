@@ -1,0 +1,27 @@
+package srd
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// rest gives back the memory that traffic made the connection take, when its keys
+// have expired because nobody used them. A host with many peers, each of which is
+// busy for a moment once in a while, does not keep what each took at its busiest.
+func (c *Conn) rest(now mono.Time) {
+	if !c.out.rest() {
+		return
+	}
+	for _, p := range c.paths {
+		p.trim(now)
+		p.sent.Rest()
+	}
+	for _, in := range c.in {
+		if in != nil {
+			in.seen.Rest()
+		}
+	}
+	if len(c.dirty) == 0 {
+		c.dirty = nil
+	}
+	if c.taken == len(c.received) {
+		c.received, c.taken = nil, 0
+	}
+}

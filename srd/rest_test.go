@@ -1,0 +1,42 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+)
+
+// A connection that was busy gives back what that took when its keys have expired,
+// and goes on with the same numbers when there is a session again.
+func TestRestGivesMemoryBack(t *testing.T) {
+	s := newSending(t, 3e5)
+	for range 100 {
+		s.round()
+	}
+	if len(s.c.out.ring) == 0 || s.c.paths[0].sent.Next() == 0 {
+		t.Fatal("nothing was sent")
+	}
+	next, pn, keys := s.c.out.next, s.c.paths[0].sent.Next(), s.c.session.send
+	s.now = s.now.Add(rejectAfter)
+	s.c.Advance(s.now)
+	if s.c.session.send != nil || s.c.session.attempt != nil {
+		t.Fatal("the keys of an idle connection live on")
+	}
+	if len(s.c.out.ring) != 0 || s.c.dirty != nil || s.c.received != nil {
+		t.Errorf("%d messages, %d paths, %d received", len(s.c.out.ring), cap(s.c.dirty), cap(s.c.received))
+	}
+	for _, p := range s.c.paths {
+		if p.sent.First() != p.sent.Next() {
+			t.Errorf("path %d remembers %d packets", p.slot, p.sent.Next()-p.sent.First())
+		}
+	}
+	s.now = s.now.Add(time.Second)
+	keys.created, keys.sent = s.now, 0
+	s.c.session.send = keys
+	for range 100 {
+		s.round()
+	}
+	if s.c.out.next < next+100 || s.c.paths[0].sent.Next() < pn+100 || s.c.stats.Retransmitted > 0 {
+		t.Errorf("message %d after %d, packet %d after %d, %d sent again", s.c.out.next, next, s.c.paths[0].sent.Next(), pn, s.c.stats.Retransmitted)
+	}
+}
