@@ -14,12 +14,15 @@ PREFIX   ?= /usr
 SYSCONF  ?= /etc
 UNITDIR  ?= /lib/systemd/system
 FUZZTIME ?= 10s
+# Of bench-stages: runs of each benchmark, and the time of each.
+COUNT     ?= 6
+BENCHTIME ?= 0.5s
 # Tests that make namespaces of their own on a large scale run apart.
 UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
-.PHONY: help build test test-unit test-plot test-e2e fuzz demo install lint clean packages packages-demo testsum
+.PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo install lint clean packages packages-demo testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -43,6 +46,9 @@ test-plot: testsum ## the tests of the plot command, a module of its own
 # One package after the other: measurements do not share the machine.
 test-e2e: packages build testsum ## the shipped binary in network namespaces (root, about 6 minutes)
 	SRDTUN_BIN=$(abspath $(BIN)/srdtun) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 15m -count 1 ./e2e/...
+
+bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)
+	@$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count $(COUNT) ./srd/... ./overlay/...
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	@GO='$(GO)' scripts/fuzz.sh $(FUZZTIME)

@@ -3,7 +3,6 @@ package srd
 import (
 	"testing"
 	"time"
-
 )
 
 // A connection that was busy gives back what that took when its keys have expired,

@@ -118,6 +118,9 @@ func BenchmarkSend(b *testing.B) {
 	for b.Loop() {
 		s.round()
 	}
+	if got := int(s.c.stats.Sent); got < b.N*(windowPackets-1) || s.c.stats.Retransmitted > 0 {
+		b.Errorf("%d messages in %d rounds, %d sent again", got, b.N, s.c.stats.Retransmitted)
+	}
 }
 
 // BenchmarkReceive is the transport's part of one packet with one message: taken,
@@ -128,5 +131,8 @@ func BenchmarkReceive(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.round()
+	}
+	if got := int(s.c.stats.Received); got != b.N {
+		b.Errorf("%d messages of %d packets", got, b.N)
 	}
 }

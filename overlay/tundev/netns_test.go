@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // the namespace with it, when the test does.
 type space struct{ calls chan func() }
 
-func newSpace(t *testing.T) *space {
+func newSpace(t testing.TB) *space {
 	t.Helper()
 	s := &space{calls: make(chan func())}
 	entered := make(chan error)
@@ -51,7 +51,7 @@ func (s *space) do(f func() error) error {
 }
 
 // must is do for what cannot fail.
-func (s *space) must(t *testing.T, f func() error) {
+func (s *space) must(t testing.TB, f func() error) {
 	t.Helper()
 	if err := s.do(f); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func readBatch(d *Device, dst []*frame.Frame) (int, error) {
 
 // open makes a device with the address 10.77.0.host/24 and fd77::host/64, up
 // and ready.
-func (s *space) open(t *testing.T, host byte, opts Options) *Device {
+func (s *space) open(t testing.TB, host byte, opts Options) *Device {
 	t.Helper()
 	var d *Device
 	s.must(t, func() (err error) {
@@ -135,7 +135,7 @@ func configure(d *Device, host byte) error {
 }
 
 // socket makes a socket of the namespace with a limit on how long it blocks.
-func (s *space) socket(t *testing.T, addr netip.AddrPort, kind int) int {
+func (s *space) socket(t testing.TB, addr netip.AddrPort, kind int) int {
 	t.Helper()
 	fd := -1
 	s.must(t, func() (err error) {

@@ -21,7 +21,7 @@ type space struct {
 	tid   int
 }
 
-func newSpace(t *testing.T) *space {
+func newSpace(t testing.TB) *space {
 	t.Helper()
 	s := &space{calls: make(chan func())}
 	entered := make(chan error)
@@ -53,7 +53,7 @@ func (s *space) do(f func() error) error {
 }
 
 // address sets a link up with more addresses.
-func (s *space) address(t *testing.T, link string, cidrs ...string) {
+func (s *space) address(t testing.TB, link string, cidrs ...string) {
 	t.Helper()
 	err := s.do(func() error {
 		l, err := netlink.LinkByName(link)
@@ -106,7 +106,7 @@ func (s *space) mtu(t *testing.T, link string, bytes int) {
 }
 
 // open opens a bank in the namespace.
-func (s *space) open(t *testing.T, cfg Config) *Bank {
+func (s *space) open(t testing.TB, cfg Config) *Bank {
 	t.Helper()
 	var b *Bank
 	if err := s.do(func() (err error) { b, err = Open(cfg); return err }); err != nil {

@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// Bounds on memory in bytes. They are those that users are promised; the daemon
+// takes a half or less of each.
+const (
+	maxIdle     = 25 << 20  // one peer, nothing to do
+	maxThousand = 60 << 20  // a thousand peers, nothing to do
+	maxLoaded   = 120 << 20 // one peer, all that the machine carries
+)
+
+// maxIdleCPU is the most of one core that an idle daemon may take.
+const maxIdleCPU = 0.01
+
+func usage(t *testing.T, n *tunnel.Node) tunnel.Usage {
+	t.Helper()
+	u, err := n.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// datagrams is how many UDP datagrams the host has sent, of both families.
+func datagrams(t *testing.T, h *fabric.Host) (sent int) {
+	t.Helper()
+	out, err := h.Run("cat", "/proc/net/snmp", "/proc/net/snmp6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	found := 0
+	for _, line := range strings.Split(out, "\n") {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 2 && f[0] == "Udp6OutDatagrams":
+			n, _ := strconv.Atoi(f[1])
+			sent, found = sent+n, found+1
+		case len(f) > 0 && f[0] == "Udp:" && names == nil:
+			names = f
+		case len(f) > 0 && f[0] == "Udp:" && len(f) == len(names):
+			for i := range f {
+				if names[i] == "OutDatagrams" {
+					n, _ := strconv.Atoi(f[i])
+					sent, found = sent+n, found+1
+				}
+			}
+		}
+	}
+	if found != 2 {
+		t.Fatalf("no counters of UDP in %q", out)
+	}
+	return sent
+}
+
+// idleFor is how long nothing is sent by a daemon that is idle, and settled is
+// the longest that its last probes and acknowledgements may take before.
+const (
+	idleFor = 5 * time.Second
+	settled = 40 * time.Second
+)
+
+// awaitIdle returns the share of a core that n took in a time in which it sent
+// nothing.
+func awaitIdle(t *testing.T, n *tunnel.Node) (share float64) {
+	t.Helper()
+	for deadline := time.Now().Add(settled); time.Now().Before(deadline); {
+		sent, from, u := datagrams(t, n.Host), time.Now(), usage(t, n)
+		time.Sleep(idleFor)
+		if sent == 0 {
+			t.Fatal("the counter knows of no traffic at all")
+		}
+		if datagrams(t, n.Host) == sent {
+			return (usage(t, n).CPU - u.CPU).Seconds() / time.Since(from).Seconds()
+		}
+	}
+	t.Fatalf("%s still sends, %v after the last traffic", n.Name, settled)
+	return 0
+}
+
+// unreachable is where the endpoints of some idle peers are.
+var unreachable = netip.MustParsePrefix("198.18.0.0/15")
+
+// idlePeers makes peers that nobody is behind. Every other one has an endpoint
+// to which there is no route.
+func idlePeers(t *testing.T, n int) (v []tunnel.Peer) {
+	t.Helper()
+	for i := range n {
+		var key [32]byte
+		if _, err := rand.Read(key[:]); err != nil {
+			t.Fatal(err)
+		}
+		inner := netip.AddrFrom4([4]byte{10, 10, byte(i >> 8), byte(i)})
+		p := tunnel.Peer{
+			Name: fmt.Sprintf("idle%d", i), PublicKey: base64.StdEncoding.EncodeToString(key[:]),
+			AllowedIPs: []netip.Prefix{netip.PrefixFrom(inner, 32)},
+		}
+		if i%2 == 1 {
+			a := netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)})
+			p.Endpoints = []netip.AddrPort{netip.AddrPortFrom(a, tunnel.DefaultPort)}
+		}
+		v = append(v, p)
+	}
+	return v
+}
+
+// TestThousandIdlePeers is a hub with a thousand peers, one of which was there a
+// moment ago.
+func TestThousandIdlePeers(t *testing.T) {
+	f := network(t, fabric.Spec{Spines: 1})
+	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
+		t.Fatal(err)
+	}
+	hub := node(t, f.A(1), "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	spoke := node(t, f.B(1), "b", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
+	hub.Config.Peers = append(idlePeers(t, 999), tunnel.Peer{
+		Name: "spoke", PublicKey: spoke.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 32)},
+	})
+	spoke.Config.Peers = []tunnel.Peer{{
+		Name: "hub", PublicKey: hub.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 32)},
+		Endpoints: []netip.AddrPort{netip.AddrPortFrom(f.A(1).Addr4(), tunnel.DefaultPort)},
+	}}
+	for _, n := range []*tunnel.Node{hub, spoke} {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := spoke.Await(tunnel.Inner4(1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		n       *tunnel.Node
+		peers   int
+		maximum int
+	}{{hub, 1000, maxThousand}, {spoke, 1, maxIdle}} {
+		share := awaitIdle(t, c.n)
+		u := usage(t, c.n)
+		t.Logf("%d peers: %.1f MiB, %.2f %% of a core", c.peers, float64(u.RSS)/(1<<20), 100*share)
+		if u.RSS > c.maximum || share >= maxIdleCPU {
+			t.Errorf("want at most %d MiB and less than %.0f %%", c.maximum>>20, 100*maxIdleCPU)
+		}
+	}
+	// It is still there.
+	if err := hub.Await(tunnel.Inner4(2)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMemoryUnderLoad loads a pair in the ways that fill buffers most.
+func TestMemoryUnderLoad(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rate int // Mbit/s of each path
+		load func(t *testing.T, f *fabric.Fabric)
+	}{
+		{"eight flows as fast as it goes", -1, func(t *testing.T, f *fabric.Fabric) {
+			fl := flow(f, 8)
+			fl.For = 6 * time.Second
+			r, err := meter.Start(fl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%.0f Mbit/s", r.Sum().Mean(time.Second, 6*time.Second)/1e6)
+		}},
+		// Small packets take more than their size, and nobody slows them down.
+		{"small datagrams faster than the paths", 20, func(t *testing.T, f *fabric.Fabric) { flood(t, f, 4*time.Second) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := network(t, fabric.Spec{RateMbit: c.rate})
+			p := pair(t, f, tunnel.Config{})
+			c.load(t, f)
+			for _, n := range []*tunnel.Node{p.A, p.B} {
+				u := usage(t, n)
+				t.Logf("%s: %.1f MiB at most", n.Name, float64(u.Peak)/(1<<20))
+				if u.Peak > maxLoaded {
+					t.Errorf("want %d MiB at most", maxLoaded>>20)
+				}
+			}
+		})
+	}
+}
+
+// flood sends small datagrams into the tunnel from A to B, as many as the sender
+// can make in this time.
+func flood(t *testing.T, f *fabric.Fabric, d time.Duration) {
+	t.Helper()
+	out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(tunnel.Inner4(2), 7000))
+	b, n := make([]byte, 64), 0
+	for end := time.Now().Add(d); time.Now().Before(end); n++ {
+		if _, err := out.WriteTo(b, to); err != nil && !strings.Contains(err.Error(), "refused") {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%.0f datagrams a second", float64(n)/d.Seconds())
+	if n < 10_000 {
+		t.Error("too few to fill anything")
+	}
+}

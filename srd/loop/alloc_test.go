@@ -1,0 +1,89 @@
+//go:build !race
+
+package loop
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// frugal is an app that takes no memory: it sends one payload over and over and
+// counts what comes.
+type frugal struct {
+	data []byte
+	left int // to send
+	want int // to come
+	done chan struct{}
+}
+
+func (a *frugal) Pull(now mono.Time, max int) (srd.Message, bool) {
+	if a.left == 0 {
+		return srd.Message{}, false
+	}
+	a.left--
+	return srd.Message{Data: a.data[:min(max, len(a.data))]}, true
+}
+
+func (a *frugal) Deliver(now mono.Time, m *srd.Message) {
+	if a.want--; a.want == 0 {
+		a.done <- struct{}{}
+	}
+}
+
+func (a *frugal) Restarted(mono.Time) {}
+func (a *frugal) Backlog() bool       { return a.left > 0 }
+func (a *frugal) Deadline() mono.Time { return mono.Never }
+func (a *frugal) Advance(mono.Time)   {}
+func (a *frugal) Flush()              {}
+
+// carry sends n messages from one frugal app to another and returns how much was
+// allocated meanwhile in the whole process.
+func carry(t *testing.T, from, to *host, n int) (allocations uint64) {
+	t.Helper()
+	var before, after runtime.MemStats
+	a, b := from.peer.app.(*frugal), to.peer.app.(*frugal)
+	runtime.ReadMemStats(&before)
+	to.peer.Lock()
+	b.want = n
+	to.peer.Unlock()
+	from.peer.Do(func(now mono.Time, c *srd.Conn) {
+		a.left = n
+		c.Connect(now)
+	})
+	from.peer.Kick()
+	select {
+	case <-b.done:
+	case <-time.After(patience):
+		t.Fatalf("%d messages did not come", n)
+	}
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
+}
+
+// mostAllocations bounds what is allocated in a run of messages: tables that grow,
+// what the collector took from the pool of trains, the test's own. One allocation
+// a train would be twenty times as much.
+const mostAllocations = 1.0 / 1000
+
+// Once under way, nothing is allocated for a message, a packet, an
+// acknowledgement, a train or a timer, from one driver to the other. The race
+// detector makes sync.Pool forget at random, so this is not built under it.
+func TestDriverDoesNotAllocate(t *testing.T) {
+	const run = 100_000
+	x, y := newHosts(t, 1)
+	for _, h := range []*host{x, y} {
+		h.peer.Lock()
+		h.peer.app = &frugal{data: make([]byte, 1000), done: make(chan struct{}, 1)}
+		h.peer.Unlock()
+	}
+	carry(t, x, y, run) // tables grow
+	n := carry(t, x, y, run)
+	t.Logf("%d allocations for %d messages", n, run)
+	if float64(n) > mostAllocations*run {
+		t.Errorf("%d allocations for %d messages, want %.0f at most", n, run, mostAllocations*run)
+	}
+}
