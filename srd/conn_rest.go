@@ -18,6 +18,7 @@ func (c *Conn) rest(now mono.Time) {
 			in.seen.Rest()
 		}
 	}
+	c.inbox.Rest()
 	if len(c.dirty) == 0 {
 		c.dirty = nil
 	}

@@ -21,6 +21,7 @@ func live() int {
 const (
 	mostUnconnected = 8 << 10
 	mostIdle        = 56 << 10 // with a session and 32 validated paths
+	mostRested      = 36 << 10 // likewise, minutes later
 )
 
 func TestUnconnectedIsSmall(t *testing.T) {
@@ -40,7 +41,13 @@ func TestUnconnectedIsSmall(t *testing.T) {
 	runtime.KeepAlive(all)
 }
 
-func TestConnectedAndIdleIsSmall(t *testing.T) {
+func TestConnectedAndIdleIsSmall(t *testing.T) { connected(t, 20*time.Second, true, mostIdle) }
+func TestConnectedLongAgoIsSmall(t *testing.T) { connected(t, 4*time.Minute, false, mostRested) }
+
+// connected makes pairs that exchange a few messages and are idle for d then, and
+// wants that a connection takes most bytes or less.
+func connected(t *testing.T, d time.Duration, ready bool, most int) {
+	t.Helper()
 	const n = 20
 	var all []*pair
 	before := live()
@@ -53,10 +60,13 @@ func TestConnectedAndIdleIsSmall(t *testing.T) {
 		p.connect()
 		p.host[0].src.left, p.host[0].src.size = 10, 100
 		p.host[0].service()
-		p.run(20*time.Second, never)
+		p.run(d, never)
 		p.wantAll(1, 10)
 		if v := p.host[0].conn.Paths(); len(v) != 32 || v[31].State != srd.PathActive {
 			t.Fatalf("%d paths", len(v))
+		}
+		if p.host[0].conn.Session(p.now).Ready != ready {
+			t.Fatalf("session after %v: %v", d, !ready)
 		}
 		for _, h := range p.host {
 			h.train, h.end, h.got = nil, nil, nil
@@ -66,8 +76,35 @@ func TestConnectedAndIdleIsSmall(t *testing.T) {
 	}
 	each := (live() - before) / (2 * n)
 	t.Logf("%d bytes each", each)
-	if each > mostIdle {
-		t.Errorf("%d bytes, want %d at most", each, mostIdle)
+	if each > most {
+		t.Errorf("%d bytes, want %d at most", each, most)
 	}
 	runtime.KeepAlive(all)
+}
+
+// Both sides give their memory back while nothing is to do, and go on where they
+// were, whoever has something to send first.
+func TestGoesOnAfterRest(t *testing.T) {
+	for first := range 2 {
+		p := newPair(t, 5, &link{delay: time.Millisecond}, &link{delay: time.Millisecond, loss: 0.05})
+		p.connect()
+		for round := 1; round <= 3; round++ {
+			for i := range 2 {
+				h := p.host[(first+i)%2]
+				h.src.left, h.src.size = 3000, 1400
+				h.service()
+				p.run(5*time.Second, never)
+			}
+			for side := range 2 {
+				p.wantAll(side, 3000*round)
+				if n := p.host[side].src.open; n != 0 {
+					t.Errorf("side %d holds %d payloads", side, n)
+				}
+			}
+			p.run(4*time.Minute, never)
+			if p.host[first].conn.Session(p.now).Ready {
+				t.Fatal("the keys of an idle connection live on")
+			}
+		}
+	}
 }

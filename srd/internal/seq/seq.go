@@ -217,6 +217,13 @@ func (w *Window) take() bool {
 	return run == 64-s
 }
 
+// Rest gives the memory back if nothing is missing. Numbers go on.
+func (w *Window) Rest() {
+	if w.above <= w.first {
+		w.words = nil // they are all zero
+	}
+}
+
 // Words fills dst with the bitmap that starts one above the first missing
 // number and returns how many words it takes to reach the highest seen, at
 // most len(dst).

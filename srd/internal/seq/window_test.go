@@ -78,6 +78,9 @@ func TestWindowAgainstItsTwin(t *testing.T) {
 			if rapid.Bool().Draw(t, "close the gap") {
 				set(twin.first)
 			}
+			if rapid.Bool().Draw(t, "rest") {
+				w.Rest()
+			}
 			wantSameWindow(t, &w, &twin, rapid.SampledFrom([]int{0, 1, 96, WindowSize}).Draw(t, "most"))
 		}
 	})
