@@ -166,9 +166,10 @@ func TestMemoryUnderLoad(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rate int // Mbit/s of each path
+		mtu  int // of the tunnel; 0: its default
 		load func(t *testing.T, f *fabric.Fabric)
 	}{
-		{"eight flows as fast as it goes", -1, func(t *testing.T, f *fabric.Fabric) {
+		{"eight flows as fast as it goes", -1, 0, func(t *testing.T, f *fabric.Fabric) {
 			fl := flow(f, 8)
 			fl.For = 6 * time.Second
 			r, err := meter.Start(fl)
@@ -181,11 +182,12 @@ func TestMemoryUnderLoad(t *testing.T) {
 			t.Logf("%.0f Mbit/s", r.Sum().Mean(time.Second, 6*time.Second)/1e6)
 		}},
 		// Small packets take more than their size, and nobody slows them down.
-		{"small datagrams faster than the paths", 20, func(t *testing.T, f *fabric.Fabric) { flood(t, f, 4*time.Second) }},
+		{"small datagrams faster than the paths", 20, 0, func(t *testing.T, f *fabric.Fabric) { flood(t, f, 64, 4*time.Second) }},
+		{"jumbo datagrams faster than the paths", 20, 9000, func(t *testing.T, f *fabric.Fabric) { flood(t, f, 8900, 4*time.Second) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := network(t, fabric.Spec{RateMbit: c.rate})
-			p := pair(t, f, tunnel.Config{})
+			p := pair(t, f, tunnel.Config{MTU: c.mtu})
 			c.load(t, f)
 			for _, n := range []*tunnel.Node{p.A, p.B} {
 				u := usage(t, n)
@@ -198,9 +200,9 @@ func TestMemoryUnderLoad(t *testing.T) {
 	}
 }
 
-// flood sends small datagrams into the tunnel from A to B, as many as the sender
+// flood sends datagrams of size bytes into the tunnel from A to B, as many as the sender
 // can make in this time.
-func flood(t *testing.T, f *fabric.Fabric, d time.Duration) {
+func flood(t *testing.T, f *fabric.Fabric, size int, d time.Duration) {
 	t.Helper()
 	out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 0).String())
 	if err != nil {
@@ -208,7 +210,7 @@ func flood(t *testing.T, f *fabric.Fabric, d time.Duration) {
 	}
 	defer out.Close()
 	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(tunnel.Inner4(2), 7000))
-	b, n := make([]byte, 64), 0
+	b, n := make([]byte, size), 0
 	for end := time.Now().Add(d); time.Now().Before(end); n++ {
 		if _, err := out.WriteTo(b, to); err != nil && !strings.Contains(err.Error(), "refused") {
 			t.Fatal(err)
