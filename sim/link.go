@@ -97,7 +97,8 @@ func (l *Link) Receive(p *Packet) {
 		l.drop(p, LinkBurst)
 	default:
 		if l.chance(l.Duplicate) {
-			l.carry(p)
+			c := *p
+			l.carry(&c)
 		}
 		l.carry(p)
 	}
@@ -129,8 +130,7 @@ func (l *Link) carry(p *Packet) {
 			return
 		}
 		if l.Mark > 0 && waiting > l.Mark && p.ECT {
-			c := *p
-			c.CE, p = true, &c
+			p.CE = true
 		}
 		l.free = l.free.Add(time.Duration(float64(p.Size+framing) / l.Rate * 1e9))
 		at = l.free
@@ -144,7 +144,7 @@ func (l *Link) carry(p *Packet) {
 	}
 	l.Packets++
 	l.Bytes += uint64(p.Size)
-	l.engine.At(at, func() { l.To.Receive(p) })
+	l.engine.Deliver(at, l.To, p)
 }
 
 // flip returns a copy of p with one bit wrong, as a checksum may miss it.
@@ -158,6 +158,7 @@ func (l *Link) flip(p *Packet) *Packet {
 func (l *Link) drop(p *Packet, why LinkDrop) {
 	l.Drops[why]++
 	l.engine.Note(l.noun, linkDropNotes[why], p.digest(), uint64(p.Size), 0)
+	l.engine.Free(p)
 }
 
 var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: mtu"}
