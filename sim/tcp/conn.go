@@ -39,6 +39,7 @@ type Conn struct {
 	out           sim.Node
 	local, remote netip.AddrPort
 	noun          sim.Noun
+	spare         []*segment // that came back
 	opening       opening
 	synTries      int
 	answered      bool // a SYN, and nothing has come since
@@ -153,25 +154,23 @@ func (c *Conn) SmoothedRTT() int64 { return int64(c.rtt.smoothed) }
 
 // Receive implements sim.Node: p is for this end.
 func (c *Conn) Receive(p *sim.Packet) {
-	h, ok := p.Meta.(*header)
+	s, ok := p.Meta.(*segment)
 	if !ok {
-		c.free(p)
 		return
 	}
-	seg, ce := *h, p.CE
-	c.free(p)
-	switch seg.kind {
+	var acked, arrived bool
+	switch h := &s.header; h.kind {
 	case syn:
-		c.answer(&seg)
-		return
+		c.answer(h)
 	case synAck:
-		c.opened(&seg)
-		return
+		c.opened(h)
+	default:
+		c.answers(h)
+		acked = c.takeAck(h)
+		arrived = h.size > 0 && c.takeData(h, p.CE)
+		c.pump()
 	}
-	c.answers(&seg)
-	acked := c.takeAck(&seg)
-	arrived := seg.size > 0 && c.takeData(&seg, ce)
-	c.pump()
+	s.free(p)
 	c.tell(acked, arrived)
 }
 

@@ -12,11 +12,10 @@ func (c *Conn) sendSyn() {
 }
 
 func (c *Conn) sendHandshake(k kind) {
-	p, h := c.packet()
-	h.kind, h.stamp, h.echo = k, c.engine.Now(), c.in.stamp
-	p.Size = c.length(h)
+	s := c.segment()
+	s.header.kind, s.header.stamp, s.header.echo = k, c.engine.Now(), c.in.stamp
 	c.Stats.Acks++
-	c.out.Receive(p)
+	c.send(s)
 }
 
 // answer takes a SYN.

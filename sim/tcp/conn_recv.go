@@ -33,7 +33,8 @@ func (c *Conn) takeData(h *header, ce bool) bool {
 // acknowledge sends a segment without data. again says that it is for one that had
 // come before.
 func (c *Conn) acknowledge(again bool) {
-	p, h := c.packet()
+	s := c.segment()
+	h := &s.header
 	h.stamp, h.again = c.engine.Now(), again
 	most := mostBlocks
 	if c.multi != nil {
@@ -42,7 +43,6 @@ func (c *Conn) acknowledge(again bool) {
 	}
 	c.in.report(h, most)
 	c.ackDue.set(0)
-	p.Size = c.length(h)
 	c.Stats.Acks++
-	c.out.Receive(p)
+	c.send(s)
 }

@@ -92,16 +92,15 @@ func (c *Conn) repeat(i uint64) int {
 func (c *Conn) transmit(i uint64) int {
 	r := c.board.at(i)
 	now := c.engine.Now()
-	p, h := c.packet()
+	s := c.segment()
+	h := &s.header
 	h.seq, h.size, h.dsn, h.stamp = r.seq, r.size, r.dsn, now
 	c.in.report(h, 0)
 	if c.multi != nil {
 		h.dack = c.multi.in.next
 	}
 	c.ackDue.set(0)
-	p.ECT = c.cfg.ECN
-	p.Size = c.length(h)
-	size := p.Size
+	s.packet.ECT = c.cfg.ECN
 	c.Stats.Segments++
 	c.Stats.Bytes += uint64(r.size)
 	c.prr.sent(int64(r.size))
@@ -110,8 +109,7 @@ func (c *Conn) transmit(i uint64) int {
 	}
 	c.sentAt = now
 	c.armed()
-	c.out.Receive(p)
-	return size
+	return c.send(s)
 }
 
 // restart lets the window fall when nothing was sent for a timeout (RFC 5681,

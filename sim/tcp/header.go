@@ -64,15 +64,47 @@ type header struct {
 	echo   mono.Time // stamp of a segment that it acknowledges; 0: none
 }
 
-// packet returns a packet of the connection with an empty header.
-func (c *Conn) packet() (*sim.Packet, *header) {
-	h := &header{}
-	p := &sim.Packet{Src: c.local, Dst: c.remote, Proto: sim.ProtoTCP, Meta: h}
-	return p, h
+// segment is a packet with its header. It goes back to the connection that sent
+// it when the other end has read it; one that is dropped on the way is left to
+// the garbage collector. So the network must not keep a packet that it has
+// delivered. It may deliver a copy, even late: the copy then says what the
+// connection has sent since, which the other end takes like any other segment.
+type segment struct {
+	packet sim.Packet
+	header header
+	home   *Conn
 }
 
-// free gives back a packet that came in.
-func (c *Conn) free(*sim.Packet) {}
+// segment returns a segment with an empty header.
+func (c *Conn) segment() *segment {
+	n := len(c.spare)
+	if n == 0 {
+		s := &segment{home: c}
+		s.packet = sim.Packet{Src: c.local, Dst: c.remote, Proto: sim.ProtoTCP, Meta: s}
+		return s
+	}
+	s := c.spare[n-1]
+	c.spare = c.spare[:n-1]
+	s.header = header{}
+	s.packet.ECT, s.packet.CE = false, false
+	return s
+}
+
+// free gives s back, of which p was the packet, or a copy that a link has made.
+func (s *segment) free(p *sim.Packet) {
+	if p == &s.packet {
+		s.home.spare = append(s.home.spare, s)
+	}
+}
+
+// send completes s and hands it to the network. It returns the bytes of the IP
+// packet.
+func (c *Conn) send(s *segment) int {
+	size := c.length(&s.header)
+	s.packet.Size = size
+	c.out.Receive(&s.packet)
+	return size
+}
 
 // ipHeader returns the bytes of the IP header of packets to a.
 func ipHeader(a netip.AddrPort) int {

@@ -38,7 +38,8 @@ type filter struct {
 }
 
 func (f *filter) Receive(p *sim.Packet) {
-	if h, ok := p.Meta.(*header); ok && h.size > 0 && f.drop != nil {
+	if s, ok := p.Meta.(*segment); ok && s.header.size > 0 && f.drop != nil {
+		h := &s.header
 		again := f.seen[h.seq]
 		f.seen[h.seq] = true
 		if f.drop(h.seq, again) {
