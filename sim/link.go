@@ -57,7 +57,9 @@ type Link struct {
 	To Node
 
 	Packets, Bytes uint64 // that were passed on
+	Marked         uint64 // of those, with Congestion Experienced set here
 	Drops          [NumLinkDrops]uint64
+	Peak           int // most bytes that ever waited
 
 	engine *Engine
 	noun   Noun
@@ -71,6 +73,9 @@ type Link struct {
 func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 	return &Link{Quality: q, To: to, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
+
+// Name returns the link's name.
+func (l *Link) Name() string { return l.engine.names[l.noun] }
 
 // Fail and Restore take the link down and up again. They nest.
 func (l *Link) Fail() {
@@ -131,7 +136,9 @@ func (l *Link) carry(p *Packet) {
 		}
 		if l.Mark > 0 && waiting > l.Mark && p.ECT {
 			p.CE = true
+			l.Marked++
 		}
+		l.Peak = max(l.Peak, waiting)
 		l.free = l.free.Add(time.Duration(float64(p.Size+framing) / l.Rate * 1e9))
 		at = l.free
 	}

@@ -12,10 +12,10 @@ var errFailed = errors.New("a seed failed")
 func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "srdsim",
-		Short:         "Play seeds of the network simulator",
+		Short:         "Play seeds and experiments in the network simulator",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(seedCommand(), soakCommand())
+	c.AddCommand(seedCommand(), soakCommand(), runCommand())
 	return c
 }

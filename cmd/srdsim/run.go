@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/sim/lab"
+)
+
+// runCommand plays plans.
+func runCommand() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run PLAN...",
+		Short: "Run the experiments of plan files; print a table, write results as JSON",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.out, o.progress = c.OutOrStdout(), newBar(c.ErrOrStderr())
+			return runPlans(args, &o)
+		},
+	}
+	c.Flags().StringVarP(&o.dir, "out", "o", "", "the `folder` for results; none are written without it")
+	c.Flags().StringVar(&o.only, "case", "", "run only cases whose name contains this `text`")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "run only this seed (default: those of the plan)")
+	return c
+}
+
+// runOptions are what the command line says.
+type runOptions struct {
+	out      io.Writer
+	progress *bar
+	dir      string
+	only     string
+	seed     uint64
+}
+
+func runPlans(names []string, o *runOptions) error {
+	if o.dir != "" {
+		if err := os.MkdirAll(o.dir, 0o755); err != nil {
+			return err
+		}
+	}
+	missed := false
+	for _, name := range names {
+		p, err := loadPlan(name)
+		if err != nil {
+			return err
+		}
+		ok, err := runPlan(p, o)
+		if err != nil {
+			return err
+		}
+		missed = missed || !ok
+	}
+	if missed {
+		return errFailed
+	}
+	return nil
+}
+
+// loadPlan reads a plan; files it names are found from its folder.
+func loadPlan(name string) (*lab.Plan, error) {
+	base := filepath.Base(name)
+	p, err := lab.Load(base, func(file string) ([]byte, error) {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(name), file)
+		}
+		return os.ReadFile(file)
+	})
+	if err == nil {
+		p.Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return p, err
+}
+
+// runPlan runs all cases of a plan, and reports whether all goals were met.
+func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
+	fmt.Fprintf(o.out, "%s: %s (%s)\n", p.Name, p.Title, p.Source)
+	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "case\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\tdrops\tfaults\tresent\tspurious\tpeak KB\tjain\tleast\tgoals\t")
+	defer w.Flush()
+	met = true
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		if !strings.Contains(c.Name, o.only) {
+			continue
+		}
+		runs, err := runCase(p, c, o)
+		if err != nil {
+			return false, err
+		}
+		s := lab.Summarize(runs, c.Group, c.Skip)
+		missed := c.Missed(&s)
+		met = met && len(missed) == 0
+		writeRow(w, c, &s, missed)
+		if err := writeResults(o.dir, p, c, runs); err != nil {
+			return false, err
+		}
+	}
+	return met, nil
+}
+
+// runCase runs a case with all its seeds.
+func runCase(p *lab.Plan, c *lab.Case, o *runOptions) (runs []*lab.Result, err error) {
+	seeds := p.Seeds
+	if o.seed != 0 {
+		seeds = []uint64{o.seed}
+	}
+	for i, seed := range seeds {
+		label := fmt.Sprintf("%s, %s, seed %d", p.Name, c.Name, seed)
+		r, err := lab.Run(p, c, seed, func(share float64) {
+			o.progress.show(label, (float64(i)+share)/float64(len(seeds)))
+		})
+		o.progress.clear()
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+func writeRow(w io.Writer, c *lab.Case, s *lab.Summary, missed []string) {
+	goals := "-"
+	switch {
+	case len(missed) > 0:
+		goals = "missed: " + strings.Join(missed, ", ")
+	case len(c.AtMost)+len(c.AtLeast) > 0:
+		goals = "met"
+	}
+	flows := fmt.Sprint(s.Flows)
+	if s.Open > 0 {
+		flows += fmt.Sprintf(" (%d open)", s.Open)
+	}
+	fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t%d\t%.3f\t%.3f\t%s\t\n",
+		c.Name, flows, s.Mean, s.Median, s.P99, s.Max, s.MeanRatio, s.MedianRatio, s.P99Ratio, s.MaxRatio,
+		s.Drops, s.Faults, s.Retransmitted, s.Spurious, s.Peak>>10, s.Jain, s.Least, goals)
+}
+
+// writeResults writes each run to a file of its own.
+func writeResults(dir string, p *lab.Plan, c *lab.Case, runs []*lab.Result) error {
+	if dir == "" {
+		return nil
+	}
+	for _, r := range runs {
+		b, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s.%s.%d.json", p.Name, strings.ReplaceAll(c.Name, " ", "-"), r.Seed)
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bar shows progress on a terminal, and nothing elsewhere.
+type bar struct {
+	w    io.Writer
+	said time.Time
+}
+
+// barEvery is how often it is drawn anew, barWidth how wide it is.
+const (
+	barEvery = 200 * time.Millisecond
+	barWidth = 30
+)
+
+func newBar(w io.Writer) *bar {
+	f, ok := w.(*os.File)
+	if !ok {
+		return &bar{}
+	}
+	if i, err := f.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
+		return &bar{}
+	}
+	return &bar{w: w}
+}
+
+func (b *bar) show(label string, share float64) {
+	if b.w == nil || time.Since(b.said) < barEvery {
+		return
+	}
+	b.said = time.Now()
+	full := int(share * barWidth)
+	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %3.0f %% %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*share, label)
+}
+
+func (b *bar) clear() {
+	if b.w != nil {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}
