@@ -85,7 +85,7 @@ func loadPlan(name string) (*lab.Plan, error) {
 func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	fmt.Fprintf(o.out, "%s: %s (%s)\n", p.Name, p.Title, p.Source)
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "case\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\tdrops\tfaults\tresent\tspurious\tpeak KB\tjain\tleast\tgoals\t")
+	fmt.Fprintln(w, "case\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\tdrops\tfaults\tresent\tspurious\tpeak KB\tjain\tleast\tgbps\tgoals\t")
 	defer w.Flush()
 	met = true
 	for i := range p.Cases {
@@ -140,9 +140,9 @@ func writeRow(w io.Writer, c *lab.Case, s *lab.Summary, missed []string) {
 	if s.Open > 0 {
 		flows += fmt.Sprintf(" (%d open)", s.Open)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t%d\t%.3f\t%.3f\t%s\t\n",
+	fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t%d\t%.3f\t%.3f\t%.2f\t%s\t\n",
 		c.Name, flows, s.Mean, s.Median, s.P99, s.Max, s.MeanRatio, s.MedianRatio, s.P99Ratio, s.MaxRatio,
-		s.Drops, s.Faults, s.Retransmitted, s.Spurious, s.Peak>>10, s.Jain, s.Least, goals)
+		s.Drops, s.Faults, s.Retransmitted, s.Spurious, s.Peak>>10, s.Jain, s.Least, s.Goodput, goals)
 }
 
 // writeResults writes each run to a file of its own.

@@ -213,6 +213,7 @@ func TestSummarize(t *testing.T) {
 			{Size: 0}, {Size: 0},
 		},
 		Links:   []LinkResult{{Name: "t0.1-t1.2>", Queue: 3, Faults: 1, Peak: 7}, {Name: "h1>", Peak: 99}, {Name: "h1<", Peak: 8}},
+		Sample:  10,
 		Samples: [][]int64{{9, 9, 9, 9, 0, 1}, {1, 1, 1, 1, 30, 10}, {0, 0, 0, 0, 20, 20}},
 		Stats:   map[string]Stats{"a": {Retransmitted: 4, Packets: 50}},
 	}
@@ -221,7 +222,7 @@ func TestSummarize(t *testing.T) {
 		Runs: 1, Flows: 4, Open: 1, Mean: 20, Median: 20, P99: 30, Max: 30,
 		MeanRatio: 8.0 / 3, MedianRatio: 3, P99Ratio: 4, MaxRatio: 4,
 		Drops: 3, Faults: 1, Retransmitted: 4, Packets: 50, Peak: 8,
-		Jain: 1600.0 / (2 * 1000), Least: 0.5,
+		Jain: 1600.0 / (2 * 1000), Least: 0.5, Goodput: 0.016, samples: 2,
 	}
 	if s != want {
 		t.Errorf("got  %+v\nwant %+v", s, want)

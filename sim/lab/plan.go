@@ -95,7 +95,8 @@ type FlowPlan struct {
 	Dst       int      `toml:"dst"`
 	Size      int64    `toml:"size"` // bytes; 0: endless
 	Count     int      `toml:"count"`
-	Start     Duration `toml:"start"`
+	Start     Duration `toml:"start"` // of the first
+	Every     Duration `toml:"every"` // between two
 	Group     string   `toml:"group"`
 	Transport string   `toml:"transport"`
 }

@@ -121,8 +121,9 @@ func (r *run) addFlows() error {
 		}
 	}
 	for _, f := range r.c.Flows {
-		for range max(1, f.Count) {
-			r.add(&Flow{Src: f.Src, Dst: f.Dst, Size: f.Size, At: f.Start.Duration, Group: f.Group, Transport: f.Transport}, -1)
+		for i := range max(1, f.Count) {
+			at := f.Start.Duration + time.Duration(i)*f.Every.Duration
+			r.add(&Flow{Src: f.Src, Dst: f.Dst, Size: f.Size, At: at, Group: f.Group, Transport: f.Transport}, -1)
 		}
 	}
 	if x := r.c.Poisson; x != nil {

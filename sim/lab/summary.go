@@ -26,6 +26,10 @@ type Summary struct {
 	// and the least sample as a share of the mean of all in it.
 	Jain  float64
 	Least float64
+	// Goodput is their mean, in Gbit/s.
+	Goodput float64
+
+	samples int // that Goodput is of
 }
 
 // Value returns a figure by the name that goals have. ok is false for a name that
@@ -52,6 +56,8 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 		v = float64(s.Drops)
 	case "jain":
 		v = s.Jain
+	case "goodput_gbps":
+		v = s.Goodput
 	case "least_share":
 		v = s.Least
 	default:
@@ -128,6 +134,10 @@ func (s *Summary) fairness(r *Result, skip int) {
 		if n > 1 && sum > 0 {
 			s.Jain = min(s.Jain, sum*sum/(float64(n)*squares))
 			s.Least = min(s.Least, least/(sum/float64(n)))
+		}
+		if n > 0 {
+			s.samples++
+			s.Goodput += (sum/float64(n)*8/r.Sample*1e-3 - s.Goodput) / float64(s.samples)
 		}
 	}
 }
