@@ -13,6 +13,7 @@ type Figure struct {
 	X        string  `json:"x"` // label of the axis
 	Y        string  `json:"y"`
 	YMax     float64 `json:"y_max"` // 0: from the data
+	XLog     bool    `json:"x_log"` // X in powers of ten; all of it above 0
 	Lines    []Line  `json:"lines"`
 	Spans    []Span  `json:"spans"`
 	Marks    []Mark  `json:"marks"`
@@ -53,6 +54,9 @@ func (f Figure) check() error {
 			if math.IsNaN(p[0]+p[1]) || math.IsInf(p[0]+p[1], 0) {
 				return fmt.Errorf("line %q has a point that is no number", l.Name)
 			}
+			if f.XLog && p[0] <= 0 {
+				return fmt.Errorf("line %q has a point at %g of a logarithmic axis", l.Name, p[0])
+			}
 		}
 	}
 	for _, s := range f.Spans {
@@ -63,9 +67,13 @@ func (f Figure) check() error {
 	return nil
 }
 
-// bounds is the extent of the data; both axes begin at zero, or before it.
+// bounds is the extent of the data; both axes begin at zero, or before it, but for
+// a logarithmic one.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
+	if f.XLog {
+		xMin = math.Inf(1)
+	}
 	for _, l := range f.Lines {
 		for _, p := range l.Points {
 			xMin, xMax, yMax = min(xMin, p[0]), max(xMax, p[0]), max(yMax, p[1])
@@ -73,6 +81,9 @@ func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	}
 	for _, m := range f.Marks {
 		yMax = max(yMax, m.Y)
+	}
+	if f.XLog && xMin == xMax {
+		xMin, xMax = xMin/2, xMax*2
 	}
 	if yMax *= 1.2; f.YMax > 0 {
 		yMax = f.YMax
