@@ -114,17 +114,19 @@ func (f Figure) heading(c draw.Canvas) {
 // legend names the lines at the right end of the heading, where no data can be
 // in its way.
 func (f Figure) legend(c draw.Canvas) {
-	const dash, gap, lineHeight = 22, 6, 16
+	const dash, gap, lineHeight, rows, between = 22, 6, 16, 2, 18
 	st := style(ink, 10.5, text.XLeft, text.YCenter)
 	widest := vg.Length(0)
 	for _, l := range f.Lines {
 		widest = max(widest, st.Width(l.Name))
 	}
-	x, y := c.Max.X-20-widest, c.Max.Y-20
+	// Columns of two, the last at the right.
+	columns := (len(f.Lines) + rows - 1) / rows
 	for i, l := range f.Lines {
+		left := vg.Length(columns-1-i/rows) * (widest + dash + gap + between)
+		x, y := c.Max.X-20-widest-left, c.Max.Y-20-vg.Length(i%rows)*lineHeight
 		c.StrokeLine2(draw.LineStyle{Color: palette[i], Width: 2.2}, x-gap-dash, y, x-gap, y)
 		c.FillText(st, vg.Point{X: x, Y: y}, l.Name)
-		y -= lineHeight
 	}
 }
 
@@ -140,6 +142,9 @@ func (f Figure) frame(p *plot.Plot, xMin, xMax, yMax float64) {
 	}
 	p.X.Padding, p.Y.Padding = 0, 0
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(roundTicks), plot.TickerFunc(roundTicks)
+	if f.YLog {
+		p.Y.Min, p.Y.Scale, p.Y.Tick.Marker = f.leastY()/1.2, plot.LogScale{}, plot.TickerFunc(decadeTicks)
+	}
 	if f.XLog {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decadeTicks)
 	}

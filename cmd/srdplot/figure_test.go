@@ -63,6 +63,13 @@ func TestDrawsVectors(t *testing.T) {
 	if run(strings.NewReader(strings.Replace(log, "[0.1,1]", "[0,1]", 1)), out) == nil {
 		t.Error("0 on a logarithmic axis is accepted")
 	}
+	both := strings.Replace(strings.Replace(log, `"x_log"`, `"y_log":true,"x_log"`, 1), `"spans":[{"from":0.2,"to":0.5,"caption":"dead"}],`, "", 1)
+	if err := run(strings.NewReader(both), out); err != nil {
+		t.Error(err)
+	}
+	if run(strings.NewReader(strings.Replace(both, "[500,2]", "[500,0]", 1)), out) == nil {
+		t.Error("0 on a logarithmic axis is accepted")
+	}
 }
 
 func TestRefuses(t *testing.T) {

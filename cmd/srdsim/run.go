@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,8 +82,7 @@ func loadPlan(name string) (*lab.Plan, error) {
 // runPlan runs all cases of a plan, and reports whether all goals were met.
 func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	fmt.Fprintf(o.out, "%s: %s (%s)\n", p.Name, p.Title, p.Source)
-	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "case\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\tdrops\tfaults\tresent\tspurious\tpeak KB\tjain\tleast\tgbps\tgoals\t")
+	w := newTable(o.out)
 	defer w.Flush()
 	met = true
 	for i := range p.Cases {
@@ -100,7 +97,7 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 		s := lab.Summarize(runs, c.Group, c.Skip)
 		missed := c.Missed(&s)
 		met = met && len(missed) == 0
-		writeRow(w, c, &s, missed)
+		writeRow(w, c.Name, &s, goals(c, missed))
 		if err := writeResults(o.dir, p, c, runs); err != nil {
 			return false, err
 		}
@@ -128,21 +125,15 @@ func runCase(p *lab.Plan, c *lab.Case, o *runOptions) (runs []*lab.Result, err e
 	return runs, nil
 }
 
-func writeRow(w io.Writer, c *lab.Case, s *lab.Summary, missed []string) {
-	goals := "-"
+// goals says which were missed.
+func goals(c *lab.Case, missed []string) string {
 	switch {
 	case len(missed) > 0:
-		goals = "missed: " + strings.Join(missed, ", ")
+		return "missed: " + strings.Join(missed, ", ")
 	case len(c.AtMost)+len(c.AtLeast) > 0:
-		goals = "met"
+		return "met"
 	}
-	flows := fmt.Sprint(s.Flows)
-	if s.Open > 0 {
-		flows += fmt.Sprintf(" (%d open)", s.Open)
-	}
-	fmt.Fprintf(w, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%d\t%d\t%d\t%d\t%.3f\t%.3f\t%.2f\t%s\t\n",
-		c.Name, flows, s.Mean, s.Median, s.P99, s.Max, s.MeanRatio, s.MedianRatio, s.P99Ratio, s.MaxRatio,
-		s.Drops, s.Faults, s.Retransmitted, s.Spurious, s.Peak>>10, s.Jain, s.Least, s.Goodput, goals)
+	return "-"
 }
 
 // writeResults writes each run to a file of its own.
@@ -155,48 +146,10 @@ func writeResults(dir string, p *lab.Plan, c *lab.Case, runs []*lab.Result) erro
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("%s.%s.%d.json", p.Name, strings.ReplaceAll(c.Name, " ", "-"), r.Seed)
+		name := slug(fmt.Sprintf("%s.%s.%d", p.Name, c.Name, r.Seed)) + ".json"
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// bar shows progress on a terminal, and nothing elsewhere.
-type bar struct {
-	w    io.Writer
-	said time.Time
-}
-
-// barEvery is how often it is drawn anew, barWidth how wide it is.
-const (
-	barEvery = 200 * time.Millisecond
-	barWidth = 30
-)
-
-func newBar(w io.Writer) *bar {
-	f, ok := w.(*os.File)
-	if !ok {
-		return &bar{}
-	}
-	if i, err := f.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
-		return &bar{}
-	}
-	return &bar{w: w}
-}
-
-func (b *bar) show(label string, share float64) {
-	if b.w == nil || time.Since(b.said) < barEvery {
-		return
-	}
-	b.said = time.Now()
-	full := int(share * barWidth)
-	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %3.0f %% %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*share, label)
-}
-
-func (b *bar) clear() {
-	if b.w != nil {
-		fmt.Fprint(b.w, "\r\x1b[K")
-	}
 }

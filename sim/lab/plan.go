@@ -79,11 +79,18 @@ type Case struct {
 	// Goals are upper and lower bounds of what Summary.Value knows by name.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
+	// Figure names the picture that the case is drawn in, with others of that name.
+	Figure string `toml:"figure"`
+	// Line, if there is one, is a line of a picture of longest completion times:
+	// the case is its point at X.
+	Line string  `toml:"line"`
+	X    float64 `toml:"x"`
 	// Skip is how many samples at the beginning do not count.
 	Skip int `toml:"skip"`
 	// Group is whose flows the figures are of; "": all but the endless.
 	Group string `toml:"group"`
 
+	order  int // in the plan
 	matrix *workload.Matrix
 	sizes  *workload.Sizes
 	faults *workload.Faults
@@ -229,6 +236,7 @@ func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
 	note(e)
 	for i := range p.Cases {
 		c := &p.Cases[i]
+		c.order = i
 		if c.Matrix != "" {
 			c.matrix, e = workload.ParseMatrix(c.Matrix, text(c.Matrix))
 			note(e)

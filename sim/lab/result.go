@@ -12,6 +12,12 @@ type Result struct {
 	Plan   string           `json:"plan"`
 	Title  string           `json:"title"`
 	Case   string           `json:"case"`
+	Order  int              `json:"order"`            // of the case in its plan
+	Figure string           `json:"figure,omitempty"` // these are the case's in the plan
+	Line   string           `json:"line,omitempty"`
+	X      float64          `json:"x,omitempty"`
+	Group  string           `json:"group,omitempty"`
+	Skip   int              `json:"skip,omitempty"`
 	Seed   uint64           `json:"seed"`
 	Hash   string           `json:"hash"`   // digest over all flows: equal runs have equal ones
 	Events uint64           `json:"events"` // of the simulator
@@ -75,7 +81,8 @@ const idealPacket = 1500
 
 func (r *run) result() *Result {
 	x := &Result{
-		Plan: r.plan.Name, Title: r.plan.Title, Case: r.c.Name, Seed: r.seed, Events: r.engine.Done(),
+		Plan: r.plan.Name, Title: r.plan.Title, Case: r.c.Name, Seed: r.seed,
+		Order: r.c.order, Figure: r.c.Figure, Line: r.c.Line, X: r.c.X, Group: r.c.Group, Skip: r.c.Skip, Events: r.engine.Done(),
 		Time: micros(r.engine.Now().Sub(r.zero)), Stats: map[string]Stats{},
 		Sample: micros(r.plan.Sample.Duration), Samples: r.samples,
 	}
