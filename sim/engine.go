@@ -25,12 +25,17 @@ type Engine struct {
 	hash   uint64
 	trace  io.Writer
 	names  []string
+	spare  []*Packet
 }
 
+// event is a function to be called, or a packet that arrives at a node: that is
+// most of them, and needs no closure.
 type event struct {
 	at     mono.Time
 	serial uint64
 	f      func()
+	to     Node
+	packet *Packet
 }
 
 // before orders events.
@@ -65,9 +70,19 @@ func (e *Engine) Fork() *rand.Rand {
 
 // At lets f happen at time t, or now if t is past.
 func (e *Engine) At(t mono.Time, f func()) {
+	e.push(event{at: t, f: f})
+}
+
+// Deliver lets node to receive p at time t, or now if t is past.
+func (e *Engine) Deliver(t mono.Time, to Node, p *Packet) {
+	e.push(event{at: t, to: to, packet: p})
+}
+
+func (e *Engine) push(ev event) {
 	e.serial++
-	e.queue = append(e.queue, event{at: max(t, e.now), serial: e.serial, f: f})
-	e.up(len(e.queue) - 1)
+	ev.at, ev.serial = max(ev.at, e.now), e.serial
+	e.queue = append(e.queue, ev)
+	e.up(len(e.queue)-1, &ev)
 }
 
 // After lets f happen d from now.
@@ -81,7 +96,11 @@ func (e *Engine) Run(d time.Duration, done func() bool) bool {
 		ev := e.pop()
 		e.now = ev.at
 		e.done++
-		ev.f()
+		if ev.f != nil {
+			ev.f()
+		} else {
+			ev.to.Receive(ev.packet)
+		}
 		if done != nil && done() {
 			return true
 		}
@@ -136,43 +155,54 @@ func hashString(s string) uint64 {
 	return h
 }
 
-// up and pop keep queue a binary heap.
-func (e *Engine) up(i int) {
+// ways is how many children a place of the heap has: with four, half of the
+// levels of two, and a place's children lie in few cache lines.
+const ways = 4
+
+// up, pop and down keep queue a heap. They move a hole instead of swapping.
+func (e *Engine) up(i int, ev *event) {
 	q := e.queue
 	for i > 0 {
-		p := (i - 1) / 2
-		if !q[i].before(&q[p]) {
-			return
+		p := (i - 1) / ways
+		if !ev.before(&q[p]) {
+			break
 		}
-		q[i], q[p] = q[p], q[i]
+		q[i] = q[p]
 		i = p
 	}
+	q[i] = *ev
 }
 
 func (e *Engine) pop() event {
 	q := e.queue
 	top := q[0]
 	n := len(q) - 1
-	q[0], q[n] = q[n], event{}
-	e.queue = q[:n]
-	e.down(0)
+	last := q[n]
+	q[n] = event{}
+	if e.queue = q[:n]; n > 0 {
+		e.down(&last)
+	}
 	return top
 }
 
-func (e *Engine) down(i int) {
+func (e *Engine) down(ev *event) {
 	q := e.queue
+	i := 0
 	for {
-		c := 2*i + 1
+		c := ways*i + 1
 		if c >= len(q) {
-			return
+			break
 		}
-		if c+1 < len(q) && q[c+1].before(&q[c]) {
-			c++
+		for k, end := c+1, min(c+ways, len(q)); k < end; k++ {
+			if q[k].before(&q[c]) {
+				c = k
+			}
 		}
-		if !q[c].before(&q[i]) {
-			return
+		if !q[c].before(ev) {
+			break
 		}
-		q[i], q[c] = q[c], q[i]
+		q[i] = q[c]
 		i = c
 	}
+	q[i] = *ev
 }

@@ -57,7 +57,9 @@ type Link struct {
 	To Node
 
 	Packets, Bytes uint64 // that were passed on
+	Marked         uint64 // of those, with Congestion Experienced set here
 	Drops          [NumLinkDrops]uint64
+	Peak           int // most bytes that ever waited
 
 	engine *Engine
 	noun   Noun
@@ -71,6 +73,9 @@ type Link struct {
 func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 	return &Link{Quality: q, To: to, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
+
+// Name returns the link's name.
+func (l *Link) Name() string { return l.engine.names[l.noun] }
 
 // Fail and Restore take the link down and up again. They nest.
 func (l *Link) Fail() {
@@ -97,7 +102,8 @@ func (l *Link) Receive(p *Packet) {
 		l.drop(p, LinkBurst)
 	default:
 		if l.chance(l.Duplicate) {
-			l.carry(p)
+			c := *p
+			l.carry(&c)
 		}
 		l.carry(p)
 	}
@@ -129,9 +135,10 @@ func (l *Link) carry(p *Packet) {
 			return
 		}
 		if l.Mark > 0 && waiting > l.Mark && p.ECT {
-			c := *p
-			c.CE, p = true, &c
+			p.CE = true
+			l.Marked++
 		}
+		l.Peak = max(l.Peak, waiting)
 		l.free = l.free.Add(time.Duration(float64(p.Size+framing) / l.Rate * 1e9))
 		at = l.free
 	}
@@ -144,7 +151,7 @@ func (l *Link) carry(p *Packet) {
 	}
 	l.Packets++
 	l.Bytes += uint64(p.Size)
-	l.engine.At(at, func() { l.To.Receive(p) })
+	l.engine.Deliver(at, l.To, p)
 }
 
 // flip returns a copy of p with one bit wrong, as a checksum may miss it.
@@ -158,6 +165,7 @@ func (l *Link) flip(p *Packet) *Packet {
 func (l *Link) drop(p *Packet, why LinkDrop) {
 	l.Drops[why]++
 	l.engine.Note(l.noun, linkDropNotes[why], p.digest(), uint64(p.Size), 0)
+	l.engine.Free(p)
 }
 
 var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: mtu"}

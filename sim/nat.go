@@ -52,9 +52,7 @@ func (n *NAT) Send(p *Packet) {
 		n.port++
 		n.out[p.Src], n.in[ext] = ext, p.Src
 	}
-	c := *p
-	c.Src = ext
-	n.Outside.Receive(&c)
+	n.Outside.Receive(p.readdressed(ext, p.Dst))
 }
 
 // Receive implements Node: a packet from outside.
@@ -65,9 +63,7 @@ func (n *NAT) Receive(p *Packet) {
 		n.engine.Note(n.noun, "drops: no mapping", p.digest(), 0, 0)
 		return
 	}
-	c := *p
-	c.Dst = inner
-	n.Inside.Receive(&c)
+	n.Inside.Receive(p.readdressed(p.Src, inner))
 }
 
 // natSide is the translator seen from the host.

@@ -22,8 +22,9 @@ const (
 	ProtoUDP = 17
 )
 
-// Packet is one IP packet. Nodes pass it on by pointer and do not change it,
-// but for a copy of their own. Data is never written to.
+// Packet is one IP packet. It has one owner, which is the node that was handed it
+// last; a node that keeps it as well, as a tap does, makes it nobody's to change
+// or to free, and stands before nodes that do neither. Data is not written to.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8
@@ -31,11 +32,48 @@ type Packet struct {
 	Data     []byte // UDP payload
 	Meta     any    // what a model puts in place of a payload
 	Size     int    // bytes of the IP packet
+
+	flow uint64  // hash of the five-tuple; 0: not computed yet
+	self *Packet // itself, while it belongs to an engine's pool
+}
+
+// poolBytes is the room for Data in a packet of the pool: a jumbo frame.
+const poolBytes = 9000
+
+// NewPacket returns an empty packet for Free to take back. Data has room for a
+// jumbo frame.
+func (e *Engine) NewPacket() *Packet {
+	n := len(e.spare)
+	if n == 0 {
+		p := &Packet{Data: make([]byte, 0, poolBytes)}
+		p.self = p
+		return p
+	}
+	p := e.spare[n-1]
+	e.spare = e.spare[:n-1]
+	*p = Packet{Data: p.Data[:0], Meta: p.Meta, self: p}
+	return p
+}
+
+// Free takes back a packet of NewPacket that nobody looks at any more. Meta is
+// kept, so that a model may use it again. Other packets are left alone.
+func (e *Engine) Free(p *Packet) {
+	if p.self == p {
+		e.spare = append(e.spare, p)
+	}
+}
+
+// Datagram makes p the packet of one datagram, whose bytes are in p.Data.
+func (p *Packet) Datagram(src, dst netip.AddrPort) {
+	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.flow = src, dst, ProtoUDP, true, false, 0
+	p.Size = header(dst) + headerUDP + len(p.Data)
 }
 
 // UDP returns the packet of one datagram.
 func UDP(src, dst netip.AddrPort, data []byte) *Packet {
-	return &Packet{Src: src, Dst: dst, Proto: ProtoUDP, ECT: true, Data: data, Size: header(dst) + headerUDP + len(data)}
+	p := &Packet{Data: data}
+	p.Datagram(src, dst)
+	return p
 }
 
 // header returns the length of the IP header of a packet to dst.
@@ -46,16 +84,27 @@ func header(dst netip.AddrPort) int {
 	return headerIPv6
 }
 
-// tuple returns a hash of the five-tuple, which is all that ECMP looks at.
+// tuple returns a hash of the five-tuple, which is all that ECMP looks at. The
+// part that does not depend on the seed is computed once.
 func (p *Packet) tuple(seed uint64) uint64 {
-	h := mix(seed ^ uint64(p.Proto))
-	for _, a := range [...]netip.AddrPort{p.Src, p.Dst} {
-		b := a.Addr().As16()
-		h = mix(h ^ binary.BigEndian.Uint64(b[:8]))
-		h = mix(h ^ binary.BigEndian.Uint64(b[8:]))
-		h = mix(h ^ uint64(a.Port()))
+	if p.flow == 0 {
+		h := mix(uint64(p.Proto))
+		for _, a := range [...]netip.AddrPort{p.Src, p.Dst} {
+			b := a.Addr().As16()
+			h = mix(h ^ binary.BigEndian.Uint64(b[:8]))
+			h = mix(h ^ binary.BigEndian.Uint64(b[8:]))
+			h = mix(h ^ uint64(a.Port()))
+		}
+		p.flow = max(1, h)
 	}
-	return h
+	return mix(p.flow + seed)
+}
+
+// readdressed returns a copy of p with other addresses.
+func (p *Packet) readdressed(src, dst netip.AddrPort) *Packet {
+	c := *p
+	c.Src, c.Dst, c.flow = src, dst, 0
+	return &c
 }
 
 // digest identifies the packet in notes.

@@ -67,10 +67,8 @@ func (s sink) Receive(p *Packet) {
 
 // spoofed returns p as if the tap had sent it, from one of a few ports.
 func (t *Tap) spoofed(p *Packet) *Packet {
-	c := *p
-	c.Src = netip.AddrPortFrom(t.Addr, uint16(1+t.rng.IntN(4)))
 	t.Injected += uint64(len(p.Data))
-	return &c
+	return p.readdressed(netip.AddrPortFrom(t.Addr, uint16(1+t.rng.IntN(4))), p.Dst)
 }
 
 func (t *Tap) inject(what string, p *Packet) {
@@ -98,10 +96,8 @@ func (t *Tap) Attack() {
 	case 4:
 		t.inject("invents", t.invent(p))
 	case 5:
-		c := *p
-		c.Src, c.Dst = p.Dst, p.Src
-		t.engine.Note(t.noun, "reflects", c.digest(), 0, 0)
-		t.Back.Receive(&c)
+		t.engine.Note(t.noun, "reflects", p.digest(), 0, 0)
+		t.Back.Receive(p.readdressed(p.Dst, p.Src))
 	}
 }
 

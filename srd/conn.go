@@ -23,7 +23,8 @@ type Indexes interface {
 	Release(uint32)
 }
 
-// Config is what a Conn is made of. All fields but PSK and Keepalive are needed.
+// Config is what a Conn is made of. All fields but PSK, Keepalive
+// and Granularity are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -40,12 +41,16 @@ type Config struct {
 	Policy    steer.Policy
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
+	// Granularity is how coarsely the driver's clock and scheduling act, which all
+	// timeouts allow for; 0: mono.Granularity.
+	Granularity time.Duration
 }
 
 // Conn is the transport state of one peer.
 type Conn struct {
-	cfg Config
-	rng *rand.Rand
+	cfg   Config
+	rng   *rand.Rand
+	slack slack
 
 	session session
 	tuples  []Tuple // where the peer may be reached: candidates for paths
@@ -154,6 +159,7 @@ func (l Limit) String() string { return limitNames[l] }
 func New(cfg Config) *Conn {
 	c := &Conn{
 		cfg:    cfg,
+		slack:  slackOf(cfg.Granularity),
 		rng:    rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),
 		packet: BasePacket,
 	}

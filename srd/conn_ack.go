@@ -95,7 +95,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, g.rtt-p.rtt.Base()), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
-		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+time.Millisecond
+		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
 		c.cfg.Control.Ack(now, cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}, limited)
 	}
 }

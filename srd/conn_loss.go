@@ -44,7 +44,7 @@ func (c *Conn) checkPaths(now mono.Time) {
 		if !c.busy.Has(int(p.slot)) {
 			continue
 		}
-		if k := p.oldest(); k != nil && now >= k.At.Add(p.timeout(c.patience)) && c.overtaken(p, k) {
+		if k := p.oldest(); k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience)) && c.overtaken(p, k) {
 			c.suspect(now, p)
 		}
 	}
@@ -85,7 +85,7 @@ func (c *Conn) pto() time.Duration {
 	if !c.rtt.Known() {
 		return firstRTT
 	}
-	d := c.rtt.Smoothed() + max(4*c.rtt.Variation(), ptoSlack)
+	d := c.rtt.Smoothed() + max(4*c.rtt.Variation(), c.slack.pto)
 	return min(d<<min(c.timer.backoff, 16), max(ptoMost, d))
 }
 
@@ -125,7 +125,7 @@ func (c *Conn) silent() bool { return c.timer.backoff >= silentAfter && !c.out.e
 // nobody asks for.
 func (c *Conn) expireOld(now mono.Time) {
 	for _, p := range c.paths {
-		age := max(giveUpStream, 4*p.timeout(c.patience))
+		age := max(giveUpStream, 4*p.timeout(&c.slack, c.patience))
 		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
 			k := p.sent.At(pn)
 			if k.State != ledger.InFlight {
@@ -203,7 +203,7 @@ func (c *Conn) SendDeadline(now mono.Time) mono.Time {
 		c.out.full() || !c.session.ready(now) || c.silent() {
 		return mono.Never
 	}
-	return max(now, c.bucket.When(rate, min(2*c.packet, int(rate*burstTime.Seconds()))))
+	return max(now, c.bucket.When(rate, min(2*c.packet, int(rate*c.slack.burst.Seconds()))))
 }
 
 // pathDeadline returns when the next path is overdue. A path that is overdue
@@ -215,7 +215,7 @@ func (c *Conn) pathDeadline() mono.Time {
 			continue
 		}
 		if k := p.oldest(); k != nil {
-			if t := k.At.Add(p.timeout(c.patience)); t < at && (t > c.clock || c.overtaken(p, k)) {
+			if t := k.At.Add(p.timeout(&c.slack, c.patience)); t < at && (t > c.clock || c.overtaken(p, k)) {
 				at = t
 			}
 		}

@@ -65,7 +65,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 			in.queued = true
 			c.dirty = append(c.dirty, in)
 		}
-		c.ack.arrived(now, p.Size, urgent, c.rtt.Smoothed())
+		c.ack.arrived(now, p.Size, urgent, c.rtt.Smoothed(), &c.slack)
 	}
 }
 

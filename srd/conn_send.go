@@ -1,8 +1,6 @@
 package srd
 
 import (
-	"time"
-
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -23,13 +21,6 @@ const (
 	minPayload = 64
 	// burstBytes is what may leave at once, whatever the pace: 16 packets.
 	burstBytes = 16 * 1472
-	// burstTime is the share of a second's bytes that may leave at once; the
-	// driver's timers are not finer.
-	burstTime = 500 * time.Microsecond
-	// trainSpan is how much time one train takes at the pacing rate: 4 packets
-	// at 400 Mbit/s, 42 at 5 Gbit/s. A longer run on one path is a queue there; a
-	// shorter one costs a system call, and a wake-up at the far end, more often.
-	trainSpan = 100 * time.Microsecond
 	// skipEvery is the mean number of packets between packet numbers left out,
 	// to catch a peer that acknowledges what it has not received.
 	skipEvery = 4096
@@ -263,7 +254,7 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 		return LimitWindow
 	}
 	rate := c.cfg.Control.Rate()
-	burst := max(burstBytes, int(rate*burstTime.Seconds()))
+	burst := max(burstBytes, int(rate*c.slack.burst.Seconds()))
 	c.bucket.Refill(now, rate, burst)
 	budget := c.cfg.Control.Window() - c.inflight
 	if budget <= 0 {
@@ -294,7 +285,7 @@ func (c *Conn) choose(now mono.Time) *path {
 	if n == 1 {
 		most = maxInFlight
 	}
-	clean := now.Add(-2*c.rtt.Smoothed() - ackDelayMost)
+	clean := now.Add(-2*c.rtt.Smoothed() - c.slack.ackMost)
 	set, spare := &c.choice, &c.spare
 	*set, *spare = steer.Set{}, steer.Set{}
 	for _, p := range c.paths {
@@ -302,7 +293,7 @@ func (c *Conn) choose(now mono.Time) *path {
 			continue
 		}
 		spare.Add(int(p.slot))
-		if (now >= c.frozen || p.heard >= clean) && !p.late(now) {
+		if (now >= c.frozen || p.heard >= clean) && !p.late(now, &c.slack) {
 			set.Add(int(p.slot))
 		}
 	}
@@ -315,10 +306,10 @@ func (c *Conn) choose(now mono.Time) *path {
 	return c.paths[c.cfg.Policy.Pick(now, set, c.context(0))]
 }
 
-// trainPackets returns how many packets a train may have: what trainSpan takes
+// trainPackets returns how many packets a train may have: what slack.train takes
 // at the pacing rate, within what window and pacer allow.
 func (c *Conn) trainPackets(rate float64, budget, burst int) int {
-	n := 1 + int(rate*trainSpan.Seconds())/c.packet
+	n := 1 + int(rate*c.slack.train.Seconds())/c.packet
 	n = min(n, 1+max(0, c.bucket.Tokens())/c.packet, 1+budget/c.packet)
 	return max(1, min(n, MaxTrain, MaxTrainBytes/c.packet))
 }

@@ -33,18 +33,13 @@ func (in *inPath) record(now mono.Time) wire.Record {
 }
 
 // When an acknowledgement is sent: after so many packets or bytes, or so long
-// after the first of them (an eighth of a round trip, within bounds), whichever
-// is first noticed while the connection is being served anyway. Only ackDelayMost
-// wakes it up for that alone: setting a timer for each acknowledgement costs more
-// than the acknowledgement.
+// after the first of them (an eighth of a round trip, within slack.ackLeast and
+// slack.ackMost), whichever is first noticed while the connection is being served
+// anyway. Only slack.ackMost wakes it up for that alone: setting a timer for each
+// acknowledgement costs more than the acknowledgement.
 const (
 	ackEveryPackets = 16
 	ackEveryBytes   = 32 << 10
-	ackDelayLeast   = 250 * time.Microsecond
-	ackDelayMost    = time.Millisecond
-	// ackQuiet: a packet that arrives after no acknowledgement was sent for this
-	// long is acknowledged at once, so that a lone exchange measures its RTT.
-	ackQuiet = time.Millisecond
 )
 
 // ackState decides when to acknowledge.
@@ -55,19 +50,20 @@ type ackState struct {
 	now     bool      // do not wait
 	last    mono.Time // last acknowledgement sent
 	delay   time.Duration
+	latest  time.Duration // after since, it wakes the connection up
 }
 
 // arrived notes a packet that asks for an acknowledgement; rtt is the smoothed
 // round trip, 0 when unknown.
-func (a *ackState) arrived(now mono.Time, size int, urgent bool, rtt time.Duration) {
+func (a *ackState) arrived(now mono.Time, size int, urgent bool, rtt time.Duration, s *slack) {
 	if a.packets == 0 {
 		a.since = now
-		a.delay = max(ackDelayLeast, min(rtt/8, ackDelayMost))
+		a.delay, a.latest = max(s.ackLeast, min(rtt/8, s.ackMost)), s.ackMost
 	}
 	a.packets++
 	a.bytes += size
 	a.now = a.now || urgent || a.packets >= ackEveryPackets || a.bytes >= ackEveryBytes ||
-		now.Sub(a.last) > ackQuiet
+		now.Sub(a.last) > s.ackIdle
 }
 
 func (a *ackState) due(now mono.Time) bool {
@@ -81,7 +77,7 @@ func (a *ackState) deadline() mono.Time {
 	case a.now:
 		return a.since
 	}
-	return a.since.Add(ackDelayMost)
+	return a.since.Add(a.latest)
 }
 
 func (a *ackState) sent(now mono.Time) { *a = ackState{last: now} }

@@ -9,6 +9,9 @@ import (
 // Overhead is what sealing adds to a packet's frames, in bytes.
 const Overhead = wire.Overhead
 
+// HeaderLen is the part of that which stands before the frames, in bytes.
+const HeaderLen = wire.HeaderLen
+
 // SendKeys seal the packets of one session in one direction. They are immutable
 // and safe for concurrent use. Nonces come from packet headers: the Conn that
 // owns the keys never uses a (path slot, packet number) pair twice, also not

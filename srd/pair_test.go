@@ -180,7 +180,7 @@ func (h *host) start() {
 			}
 			return handshake.TimestampOf(time.Unix(1e9, int64(now)))
 		},
-		MTU: func(srd.Tuple) int { return 1472 }, Policy: steer.NewSpray(h.p.rng.Uint64()), Control: cc.New(),
+		MTU: func(srd.Tuple) int { return 1472 }, Policy: steer.NewSpray(h.p.rng.Uint64()), Control: cc.New(0),
 	})
 	h.end.Add(h.conn)
 	h.wake = mono.Never

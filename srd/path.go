@@ -112,13 +112,9 @@ const (
 	reorderMost  = 8
 )
 
-// Timeouts. Floors are what two ordinary processes on busy machines need.
+// Timeouts. For their floors see granule.go.
 const (
-	rtoSlack = 5 * time.Millisecond
-	ptoSlack = 4 * time.Millisecond
-	ptoMost  = 200 * time.Millisecond
-	// lateSlack is how much later than usual makes a path late.
-	lateSlack = 2 * time.Millisecond
+	ptoMost = 200 * time.Millisecond
 	// patienceMost bounds the additions of slack, and patienceLife is how long
 	// one lasts: a machine that stalled for a moment is not slow for ever.
 	patienceMost = 5
@@ -133,16 +129,16 @@ const (
 
 // timeout returns how long a packet on p may stay unacknowledged before the
 // path is suspected. patience adds slack for each time that proved wrong lately.
-func (p *path) timeout(patience uint) time.Duration {
+func (p *path) timeout(s *slack, patience uint) time.Duration {
 	if !p.rtt.Known() {
 		return 2 * firstRTT
 	}
-	return p.rtt.Smoothed() + max(4*p.rtt.Variation(), rtoSlack) + time.Duration(patience)*rtoSlack + ackDelayMost
+	return p.rtt.Smoothed() + max(4*p.rtt.Variation(), s.rto) + time.Duration(patience)*s.rto + s.ackMost
 }
 
 // late reports whether the oldest packet on p should have been acknowledged by
 // now, if all is well. Nothing new goes on a path that is late.
-func (p *path) late(now mono.Time) bool {
+func (p *path) late(now mono.Time, s *slack) bool {
 	if p.inflight == 0 || !p.rtt.Known() {
 		return false
 	}
@@ -152,7 +148,7 @@ func (p *path) late(now mono.Time) bool {
 			p.since = k.At
 		}
 	}
-	return now.Sub(p.since) > p.rtt.Smoothed()+max(2*p.rtt.Variation(), lateSlack)+ackDelayMost
+	return now.Sub(p.since) > p.rtt.Smoothed()+max(2*p.rtt.Variation(), s.late)+s.ackMost
 }
 
 // oldest returns the oldest packet in flight.

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // The size of the picture: 8.4 by 4.6 inches at 240 dots per inch, sharp at full
@@ -31,6 +32,8 @@ var palette = []color.RGBA{
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
 	{0x00, 0x9e, 0x73, 0xff}, // bluish green
 	{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
 }
 
 var (
@@ -43,39 +46,60 @@ var (
 // sans is the typeface of everything.
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
-// PNG draws the figure.
+// PNG draws the figure as a bitmap.
 func (f Figure) PNG() ([]byte, error) {
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+	if err := f.draw(c); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+// SVG draws the figure as vectors, on white.
+func (f Figure) SVG() ([]byte, error) {
+	c := vgsvg.New(width, height)
+	c.SetColor(color.White)
+	c.Fill(vg.Rectangle{Max: vg.Point{X: width, Y: height}}.Path())
+	if err := f.draw(c); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	_, err := c.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+// draw draws the figure on a canvas.
+func (f Figure) draw(c vg.CanvasSizer) error {
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
 	f.frame(p, xMin, xMax, yMax)
 	for _, s := range f.Spans {
 		if err := addSpan(p, s, yMax); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	addGrid(p)
 	for _, m := range f.Marks {
 		if err := addMark(p, m, xMin, xMax); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for i, l := range f.Lines {
 		if err := addLine(p, l, palette[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, s := range f.Spans {
 		if err := addText(p, (s.From+s.To)/2, yMax*0.975, s.Caption, style(faint, 10, text.XCenter, text.YTop)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	area := draw.New(c)
 	f.heading(area)
 	p.Draw(draw.Crop(area, 12, -18, 10, -52))
-	var out bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&out)
-	return out.Bytes(), err
+	return nil
 }
 
 // heading writes title and subtitle flush left above the plot.
@@ -90,17 +114,19 @@ func (f Figure) heading(c draw.Canvas) {
 // legend names the lines at the right end of the heading, where no data can be
 // in its way.
 func (f Figure) legend(c draw.Canvas) {
-	const dash, gap, lineHeight = 22, 6, 16
+	const dash, gap, lineHeight, rows, between = 22, 6, 16, 2, 18
 	st := style(ink, 10.5, text.XLeft, text.YCenter)
 	widest := vg.Length(0)
 	for _, l := range f.Lines {
 		widest = max(widest, st.Width(l.Name))
 	}
-	x, y := c.Max.X-20-widest, c.Max.Y-20
+	// Columns of two, the last at the right.
+	columns := (len(f.Lines) + rows - 1) / rows
 	for i, l := range f.Lines {
+		left := vg.Length(columns-1-i/rows) * (widest + dash + gap + between)
+		x, y := c.Max.X-20-widest-left, c.Max.Y-20-vg.Length(i%rows)*lineHeight
 		c.StrokeLine2(draw.LineStyle{Color: palette[i], Width: 2.2}, x-gap-dash, y, x-gap, y)
 		c.FillText(st, vg.Point{X: x, Y: y}, l.Name)
-		y -= lineHeight
 	}
 }
 
@@ -116,6 +142,12 @@ func (f Figure) frame(p *plot.Plot, xMin, xMax, yMax float64) {
 	}
 	p.X.Padding, p.Y.Padding = 0, 0
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(roundTicks), plot.TickerFunc(roundTicks)
+	if f.YLog {
+		p.Y.Min, p.Y.Scale, p.Y.Tick.Marker = f.leastY()/1.2, plot.LogScale{}, plot.TickerFunc(decadeTicks)
+	}
+	if f.XLog {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decadeTicks)
+	}
 }
 
 func addSpan(p *plot.Plot, s Span, yMax float64) error {
@@ -182,6 +214,26 @@ func size(points float64) font.Font { return font.From(sans, vg.Points(points)) 
 
 func style(c color.Color, points float64, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{Color: c, Font: size(points), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
+}
+
+// decadeTicks labels 1, 2 and 5 times each power of ten; the labels are left to 1
+// where there are more than three powers.
+func decadeTicks(lo, hi float64) (ticks []plot.Tick) {
+	many := hi/lo > 1000
+	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
+		for _, k := range []float64{1, 2, 5} {
+			v := k * math.Pow(10, e)
+			if v < lo || v > hi {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if k == 1 || !many {
+				t.Label = strconv.FormatFloat(v, 'g', 6, 64)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
 }
 
 // roundTicks labels four to nine values that are 1, 2 or 5 times a power of ten

@@ -13,6 +13,8 @@ type Figure struct {
 	X        string  `json:"x"` // label of the axis
 	Y        string  `json:"y"`
 	YMax     float64 `json:"y_max"` // 0: from the data
+	XLog     bool    `json:"x_log"` // X in powers of ten; all of it above 0
+	YLog     bool    `json:"y_log"` // likewise; then there are no spans
 	Lines    []Line  `json:"lines"`
 	Spans    []Span  `json:"spans"`
 	Marks    []Mark  `json:"marks"`
@@ -53,7 +55,13 @@ func (f Figure) check() error {
 			if math.IsNaN(p[0]+p[1]) || math.IsInf(p[0]+p[1], 0) {
 				return fmt.Errorf("line %q has a point that is no number", l.Name)
 			}
+			if f.XLog && p[0] <= 0 || f.YLog && p[1] <= 0 {
+				return fmt.Errorf("line %q has a point at %g, %g: 0 is not on a logarithmic axis", l.Name, p[0], p[1])
+			}
 		}
+	}
+	if f.YLog && len(f.Spans) > 0 {
+		return errors.New("spans reach down to 0, which is not on a logarithmic axis")
 	}
 	for _, s := range f.Spans {
 		if !(s.From < s.To) {
@@ -63,9 +71,24 @@ func (f Figure) check() error {
 	return nil
 }
 
-// bounds is the extent of the data; both axes begin at zero, or before it.
+// leastY returns the smallest Y of all lines.
+func (f Figure) leastY() float64 {
+	y := math.Inf(1)
+	for _, l := range f.Lines {
+		for _, p := range l.Points {
+			y = min(y, p[1])
+		}
+	}
+	return y
+}
+
+// bounds is the extent of the data; both axes begin at zero, or before it, but for
+// a logarithmic one.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
+	if f.XLog {
+		xMin = math.Inf(1)
+	}
 	for _, l := range f.Lines {
 		for _, p := range l.Points {
 			xMin, xMax, yMax = min(xMin, p[0]), max(xMax, p[0]), max(yMax, p[1])
@@ -73,6 +96,9 @@ func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	}
 	for _, m := range f.Marks {
 		yMax = max(yMax, m.Y)
+	}
+	if f.XLog && xMin == xMax {
+		xMin, xMax = xMin/2, xMax*2
 	}
 	if yMax *= 1.2; f.YMax > 0 {
 		yMax = f.YMax

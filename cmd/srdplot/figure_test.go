@@ -42,6 +42,36 @@ func TestDraws(t *testing.T) {
 	}
 }
 
+// The same figure as vectors, over a logarithmic axis: the line and all words are
+// in it.
+func TestDrawsVectors(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "f.svg")
+	log := strings.Replace(strings.Replace(good, `[[0,1],[1,2]]`, `[[0.1,1],[500,2]]`, 1), `"title"`, `"x_log":true,"title"`, 1)
+	log = strings.Replace(log, `"label_at":[0,1]`, `"label_at":[1,1]`, 1)
+	if err := run(strings.NewReader(log), out); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<svg", "Mbit/s", "#0072B2", ">100<", "dead"} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%q is not in the picture", want)
+		}
+	}
+	if run(strings.NewReader(strings.Replace(log, "[0.1,1]", "[0,1]", 1)), out) == nil {
+		t.Error("0 on a logarithmic axis is accepted")
+	}
+	both := strings.Replace(strings.Replace(log, `"x_log"`, `"y_log":true,"x_log"`, 1), `"spans":[{"from":0.2,"to":0.5,"caption":"dead"}],`, "", 1)
+	if err := run(strings.NewReader(both), out); err != nil {
+		t.Error(err)
+	}
+	if run(strings.NewReader(strings.Replace(both, "[500,2]", "[500,0]", 1)), out) == nil {
+		t.Error("0 on a logarithmic axis is accepted")
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	for _, c := range [][2]string{
 		{`"points":[[0,1],[1,2]]`, `"points":[[0,1]]`}, {`"from":0.2`, `"from":0.7`}, {`"title"`, `"titel"`},

@@ -1,6 +1,8 @@
-// Command srdplot draws a figure: lines over time, with spans shaded.
+// Command srdplot draws a figure: lines over time or over another axis, with spans
+// shaded.
 //
 //	srdplot -o FILE.png < figure.json
+//	srdplot -o FILE.svg < figure.json
 //
 // It is a module of its own, so that the daemon does not depend on a plotting
 // library.
@@ -12,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // maxInput bounds the figure that is read: a day of samples every 100 ms is
@@ -19,7 +22,7 @@ import (
 const maxInput = 64 << 20
 
 func main() {
-	out := flag.String("o", "", "the PNG `file` to write")
+	out := flag.String("o", "", "the `file` to write: .png, or .svg")
 	flag.Parse()
 	if *out == "" || flag.NArg() > 0 {
 		flag.Usage()
@@ -41,9 +44,13 @@ func run(in io.Reader, out string) error {
 	if err := fig.check(); err != nil {
 		return err
 	}
-	png, err := fig.PNG()
+	draw := fig.PNG
+	if filepath.Ext(out) == ".svg" {
+		draw = fig.SVG
+	}
+	picture, err := draw()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, png, 0o644)
+	return os.WriteFile(out, picture, 0o644)
 }

@@ -63,7 +63,7 @@ func (s *server) addPeers() error {
 			Timestamp:   s.timestamp,
 			MTU:         s.payload,
 			Policy:      steer.NewSpray(random64()),
-			Control:     cc.New(),
+			Control:     cc.New(0),
 			Keepalive:   c.PersistentKeepalive,
 		})
 		p.link = s.loop.Add(conn, p)

@@ -20,10 +20,18 @@ const (
 	// largest packet), so that no connection meets it; it keeps the arithmetic
 	// finite where the network takes whatever it is given.
 	MaxWindow = 1 << 28
-	// TargetFloor is the least queueing delay that is aimed for. Both ends are
-	// ordinary processes: a queue shorter than the time one of them may wait
-	// for a processor runs dry each time that happens.
-	TargetFloor = 4 * time.Millisecond
+	// targetGranules is the least queueing delay that is aimed for, in granules
+	// (see New). A queue shorter than the time an end may wait for a processor
+	// runs dry each time that happens.
+	targetGranules = 4
+	// TargetFloor is that of an ordinary process.
+	TargetFloor = targetGranules * mono.Granularity
+	// roundGranules is the least length of a round: what arrives within less was
+	// handled together.
+	roundGranules = 1
+	// ratePart: the least round trip that the pacing rate reckons with, a twentieth
+	// of a granule.
+	ratePart = 20
 	// TargetCeiling bounds the target on long paths, where the base RTT is no
 	// measure of how deep a queue should be.
 	TargetCeiling = 25 * time.Millisecond
@@ -53,6 +61,7 @@ const (
 // the bytes of all paths, at a target. Congestion is delay on the majority of
 // the bytes, or heavy loss; one bad path among many is not.
 type SRD struct {
+	granule   time.Duration
 	window    float64
 	slowStart bool
 
@@ -78,8 +87,14 @@ type round struct {
 	limited bool
 }
 
-// New returns a controller at its initial window.
-func New() *SRD { return &SRD{window: InitialWindow, slowStart: true} }
+// New returns a controller at its initial window. granularity is how coarsely the
+// two ends act (srd.Config); 0: mono.Granularity.
+func New(granularity time.Duration) *SRD {
+	if granularity == 0 {
+		granularity = mono.Granularity
+	}
+	return &SRD{granule: granularity, window: InitialWindow, slowStart: true}
+}
 
 // Window returns the congestion window in bytes.
 func (c *SRD) Window() int { return int(c.window) }
@@ -91,7 +106,7 @@ func (c *SRD) Queue() time.Duration { return c.queue }
 // paths, within bounds. It does not follow the variation of the round trips: most
 // of that is the queue itself, and a target that rises with it runs away.
 func (c *SRD) Target() time.Duration {
-	return max(TargetFloor, min(c.base, TargetCeiling))
+	return max(targetGranules*c.granule, min(c.base, TargetCeiling))
 }
 
 // Rate returns the pacing rate in bytes per second.
@@ -99,7 +114,7 @@ func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
 		return 0
 	}
-	return paceGain * c.window / max(c.srtt, 50*time.Microsecond).Seconds()
+	return paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
 }
 
 // Ack implements Controller.
@@ -120,7 +135,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 			c.slowStart = false
 		}
 	}
-	if now.Sub(r.from) >= max(c.srtt, time.Millisecond) {
+	if now.Sub(r.from) >= max(c.srtt, roundGranules*c.granule) {
 		c.endRound(now)
 	}
 }

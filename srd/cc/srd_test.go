@@ -18,7 +18,7 @@ type network struct {
 	now mono.Time
 }
 
-func newNetwork() *network { return &network{SRD: New(), now: 1e9} }
+func newNetwork() *network { return &network{SRD: New(0), now: 1e9} }
 
 // round lets one window be acknowledged in one round trip. queue is what each
 // packet finds, by its place in the window from 0 to 1.

@@ -177,7 +177,7 @@ func (h *host) connectTo(other *host) {
 		Identity: h.id, Remote: other.id.Public(), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()), Seed: 1,
 		Rand: rand.Reader, Indexes: h.loop.Indexes(), MTU: func(srd.Tuple) int { return 1472 },
 		Timestamp: func(mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Now()) },
-		Policy:    steer.NewSpray(1), Control: cc.New(),
+		Policy:    steer.NewSpray(1), Control: cc.New(0),
 	})
 	h.peer = h.loop.Add(c, h.app)
 	h.app.peer = h.peer

@@ -9,6 +9,11 @@ import "time"
 // "no time" wherever a deadline may be absent.
 type Time int64
 
+// Granularity is how coarsely the clock and the scheduling of an ordinary process
+// act: its timers may be late by that much, and so may it itself, when it waits for
+// a processor. RFC 9002 section 6.1.2 has the same value. Hardware is finer.
+const Granularity = time.Millisecond
+
 // Never is a deadline that does not come.
 const Never Time = 1<<63 - 1
 

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// bar shows progress on a terminal, and nothing elsewhere.
+type bar struct {
+	w    io.Writer
+	said time.Time
+}
+
+// barEvery is how often it is drawn anew, barWidth how wide it is.
+const (
+	barEvery = 200 * time.Millisecond
+	barWidth = 30
+)
+
+func newBar(w io.Writer) *bar {
+	f, ok := w.(*os.File)
+	if !ok {
+		return &bar{}
+	}
+	if i, err := f.Stat(); err != nil || i.Mode()&os.ModeCharDevice == 0 {
+		return &bar{}
+	}
+	return &bar{w: w}
+}
+
+func (b *bar) show(label string, share float64) {
+	if b.w == nil || time.Since(b.said) < barEvery {
+		return
+	}
+	b.said = time.Now()
+	full := int(share * barWidth)
+	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %3.0f %% %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*share, label)
+}
+
+func (b *bar) clear() {
+	if b.w != nil {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}

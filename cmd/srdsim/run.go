@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/sim/lab"
+)
+
+// runCommand plays plans.
+func runCommand() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run PLAN...",
+		Short: "Run the experiments of plan files; print a table, write results as JSON",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.out, o.progress = c.OutOrStdout(), newBar(c.ErrOrStderr())
+			return runPlans(args, &o)
+		},
+	}
+	c.Flags().StringVarP(&o.dir, "out", "o", "", "the `folder` for results; none are written without it")
+	c.Flags().StringVar(&o.only, "case", "", "run only cases whose name contains this `text`")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "run only this seed (default: those of the plan)")
+	return c
+}
+
+// runOptions are what the command line says.
+type runOptions struct {
+	out      io.Writer
+	progress *bar
+	dir      string
+	only     string
+	seed     uint64
+}
+
+func runPlans(names []string, o *runOptions) error {
+	if o.dir != "" {
+		if err := os.MkdirAll(o.dir, 0o755); err != nil {
+			return err
+		}
+	}
+	missed := false
+	for _, name := range names {
+		p, err := loadPlan(name)
+		if err != nil {
+			return err
+		}
+		ok, err := runPlan(p, o)
+		if err != nil {
+			return err
+		}
+		missed = missed || !ok
+	}
+	if missed {
+		return errFailed
+	}
+	return nil
+}
+
+// loadPlan reads a plan; files it names are found from its folder.
+func loadPlan(name string) (*lab.Plan, error) {
+	base := filepath.Base(name)
+	p, err := lab.Load(base, func(file string) ([]byte, error) {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(name), file)
+		}
+		return os.ReadFile(file)
+	})
+	if err == nil {
+		p.Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return p, err
+}
+
+// runPlan runs all cases of a plan, and reports whether all goals were met.
+func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
+	fmt.Fprintf(o.out, "%s: %s (%s)\n", p.Name, p.Title, p.Source)
+	w := newTable(o.out)
+	defer w.Flush()
+	met = true
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		if !strings.Contains(c.Name, o.only) {
+			continue
+		}
+		runs, err := runCase(p, c, o)
+		if err != nil {
+			return false, err
+		}
+		s := lab.Summarize(runs, c.Group, c.Skip)
+		missed := c.Missed(&s)
+		met = met && len(missed) == 0
+		writeRow(w, c.Name, &s, goals(c, missed))
+		if err := writeResults(o.dir, p, c, runs); err != nil {
+			return false, err
+		}
+	}
+	return met, nil
+}
+
+// runCase runs a case with all its seeds.
+func runCase(p *lab.Plan, c *lab.Case, o *runOptions) (runs []*lab.Result, err error) {
+	seeds := p.Seeds
+	if o.seed != 0 {
+		seeds = []uint64{o.seed}
+	}
+	for i, seed := range seeds {
+		label := fmt.Sprintf("%s, %s, seed %d", p.Name, c.Name, seed)
+		r, err := lab.Run(p, c, seed, func(share float64) {
+			o.progress.show(label, (float64(i)+share)/float64(len(seeds)))
+		})
+		o.progress.clear()
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// goals says which were missed.
+func goals(c *lab.Case, missed []string) string {
+	switch {
+	case len(missed) > 0:
+		return "missed: " + strings.Join(missed, ", ")
+	case len(c.AtMost)+len(c.AtLeast) > 0:
+		return "met"
+	}
+	return "-"
+}
+
+// writeResults writes each run to a file of its own.
+func writeResults(dir string, p *lab.Plan, c *lab.Case, runs []*lab.Result) error {
+	if dir == "" {
+		return nil
+	}
+	for _, r := range runs {
+		b, err := json.MarshalIndent(r, "", " ")
+		if err != nil {
+			return err
+		}
+		name := slug(fmt.Sprintf("%s.%s.%d", p.Name, c.Name, r.Seed)) + ".json"
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// maker makes the transport of one kind for a run.
+type maker func(*Network, *TransportPlan) (Transport, error)
+
+// makers by the name that plans use.
+var makers = map[string]maker{
+	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
+		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy}), nil
+	},
+	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
+	"tcp": func(n *Network, p *TransportPlan) (Transport, error) { return NewTCP(n, tcpOf(p)), nil },
+}
+
+// Bounds of a transport in a plan. leastMTU carries srd's smallest packet, mostMTU
+// is a jumbo frame.
+const (
+	leastMTU = 1280
+	mostMTU  = 9000
+)
+
+func (t *TransportPlan) check() error {
+	_, known := makers[t.Kind]
+	switch {
+	case !known:
+		return fmt.Errorf("kind %q is not known", t.Kind)
+	case t.MTU < leastMTU || t.MTU > mostMTU:
+		return fmt.Errorf("mtu %d, want %d to %d", t.MTU, leastMTU, mostMTU)
+	case t.Kind == "srd" && (t.Ports < 1 || t.Ports > steer.MaxPaths):
+		return fmt.Errorf("ports %d, want 1 to %d", t.Ports, steer.MaxPaths)
+	case t.Subflows < 0 || t.Subflows > mostSubflows:
+		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
+	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:
+		return fmt.Errorf("min_rto %v, want %v at least", t.MinRTO, leastRTO)
+	case t.Granularity.Duration < 0 || t.Granularity.Duration > time.Second:
+		return fmt.Errorf("granularity %v, want 0 to 1s", t.Granularity)
+	}
+	return nil
+}

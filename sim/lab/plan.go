@@ -1,0 +1,254 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/srdtun/srdtun/sim/workload"
+)
+
+// Plan is a file of experiments that share a network.
+//
+//	title = "what is looked at"
+//	source = "where it comes from"
+//	seeds = [1, 2, 3]
+//	limit = "1s"            # of virtual time
+//	sample = "1ms"          # of goodput; absent: none
+//
+//	[network]
+//	topology = "FILE.topo"  # files are found from the plan's folder
+//	queue = 200000          # bytes, of each port of a switch
+//	mark = 0                # bytes in it above which packets are marked; 0: never
+//
+//	[transport.NAME]
+//	kind = "srd"
+//	…                       # see TransportPlan
+//
+//	[[case]]
+//	name = "64K"
+//	transport = "NAME"
+//	matrix = "FILE.cm"      # and, or instead, [[case.flow]], [case.poisson]
+//	…                       # see Case
+type Plan struct {
+	Name       string                   `toml:"-"`
+	Title      string                   `toml:"title"`
+	Source     string                   `toml:"source"`
+	Seeds      []uint64                 `toml:"seeds"`
+	Limit      Duration                 `toml:"limit"`
+	Sample     Duration                 `toml:"sample"`
+	Network    NetworkPlan              `toml:"network"`
+	Transports map[string]TransportPlan `toml:"transport"`
+	Cases      []Case                   `toml:"case"`
+}
+
+// NetworkPlan is the network of a plan.
+type NetworkPlan struct {
+	Topology string `toml:"topology"`
+	Queue    int    `toml:"queue"`
+	Mark     int    `toml:"mark"`
+
+	topology *workload.Topology
+}
+
+// TransportPlan is a transport of a plan.
+type TransportPlan struct {
+	Kind        string   `toml:"kind"` // one of Kinds
+	MTU         int      `toml:"mtu"`  // bytes of the largest IP packet
+	Ports       int      `toml:"ports"`
+	Granularity Duration `toml:"granularity"`
+	Policy      string   `toml:"policy"`
+	MinRTO      Duration `toml:"min_rto"`
+	Subflows    int      `toml:"subflows"`
+}
+
+// Case is one experiment.
+type Case struct {
+	Name      string       `toml:"name"`
+	Transport string       `toml:"transport"`
+	Matrix    string       `toml:"matrix"`
+	Batches   int          `toml:"batches"` // the matrix so often, each when the last is over; 0: once
+	Flows     []FlowPlan   `toml:"flow"`
+	Poisson   *PoissonPlan `toml:"poisson"`
+	Faults    []FaultPlan  `toml:"fault"`
+	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead
+	// cables.
+	FaultFile string `toml:"fault_file"`
+	FaultMost int    `toml:"fault_most"`
+	// Goals are upper and lower bounds of what Summary.Value knows by name.
+	AtMost  map[string]float64 `toml:"at_most"`
+	AtLeast map[string]float64 `toml:"at_least"`
+	// Figure names the picture that the case is drawn in, with others of that name.
+	Figure string `toml:"figure"`
+	// Line, if there is one, is a line of a picture of longest completion times:
+	// the case is its point at X.
+	Line string  `toml:"line"`
+	X    float64 `toml:"x"`
+	// Skip is how many samples at the beginning do not count.
+	Skip int `toml:"skip"`
+	// Group is whose flows the figures are of; "": all but the endless.
+	Group string `toml:"group"`
+
+	order  int // in the plan
+	matrix *workload.Matrix
+	sizes  *workload.Sizes
+	faults *workload.Faults
+}
+
+// FlowPlan is a number of equal flows.
+type FlowPlan struct {
+	Src       int      `toml:"src"`
+	Dst       int      `toml:"dst"`
+	Size      int64    `toml:"size"` // bytes; 0: endless
+	Count     int      `toml:"count"`
+	Start     Duration `toml:"start"` // of the first
+	Every     Duration `toml:"every"` // between two
+	Group     string   `toml:"group"`
+	Transport string   `toml:"transport"`
+}
+
+// PoissonPlan is a random workload: see workload.Poisson.
+type PoissonPlan struct {
+	Sizes string   `toml:"sizes"` // FILE.cdf
+	Load  float64  `toml:"load"`  // of the links of the sending hosts
+	From  []int    `toml:"from"`  // first and last host
+	To    []int    `toml:"to"`
+	Over  Duration `toml:"over"`
+	Group string   `toml:"group"`
+}
+
+// FaultPlan is a fault: see Fault.
+type FaultPlan struct {
+	Kind   string   `toml:"kind"`
+	At     Duration `toml:"at"`
+	For    Duration `toml:"for"`
+	Tier   int      `toml:"tier"`
+	Cables []int    `toml:"cables"`
+	Value  float64  `toml:"value"`
+	Down   bool     `toml:"down_only"`
+}
+
+// Duration is a time in a plan, as time.ParseDuration has it.
+type Duration struct{ time.Duration }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) (err error) {
+	d.Duration, err = time.ParseDuration(string(b))
+	return err
+}
+
+// Load reads the plan called name, and the files that it names, with read.
+func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
+	text, err := read(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Name: name}
+	meta, err := toml.Decode(string(text), p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if v := meta.Undecoded(); len(v) > 0 {
+		return nil, fmt.Errorf("%s: unknown key %q", name, v[0])
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, p.load(read)
+}
+
+// mostEnd bounds the virtual time of a run.
+const mostEnd = time.Hour
+
+func (p *Plan) check() error {
+	switch {
+	case len(p.Seeds) == 0:
+		return fmt.Errorf("no seeds")
+	case p.Limit.Duration <= 0 || p.Limit.Duration > mostEnd:
+		return fmt.Errorf("limit %v, want more than 0 and at most %v", p.Limit, mostEnd)
+	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0:
+		return fmt.Errorf("sample %v, queue %d, mark %d", p.Sample, p.Network.Queue, p.Network.Mark)
+	case len(p.Cases) == 0:
+		return fmt.Errorf("no case")
+	}
+	for name, t := range p.Transports {
+		if err := t.check(); err != nil {
+			return fmt.Errorf("transport %s: %w", name, err)
+		}
+	}
+	for i := range p.Cases {
+		if err := p.Cases[i].check(p); err != nil {
+			return fmt.Errorf("case %q: %w", p.Cases[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Case) check(p *Plan) error {
+	for _, name := range append([]string{c.Transport}, c.transports()...) {
+		if _, ok := p.Transports[name]; !ok {
+			return fmt.Errorf("transport %q is not described", name)
+		}
+	}
+	for _, goals := range []map[string]float64{c.AtMost, c.AtLeast} {
+		for name := range goals {
+			if _, ok := (&Summary{}).Value(name); !ok {
+				return fmt.Errorf("a goal for %q, which is not measured", name)
+			}
+		}
+	}
+	if x := c.Poisson; x != nil && (len(x.From) != 2 || len(x.To) != 2 || x.Load <= 0 || x.Over.Duration <= 0) {
+		return fmt.Errorf("poisson: want from and to as first and last host, a load and a time")
+	}
+	if c.Matrix == "" && len(c.Flows) == 0 && c.Poisson == nil {
+		return fmt.Errorf("no flows")
+	}
+	return nil
+}
+
+// transports returns the names that flows of their own have.
+func (c *Case) transports() (v []string) {
+	for _, f := range c.Flows {
+		if f.Transport != "" {
+			v = append(v, f.Transport)
+		}
+	}
+	return v
+}
+
+// load reads the files the plan names.
+func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
+	text := func(file string) string {
+		b, e := read(file)
+		if err == nil {
+			err = e
+		}
+		return string(b)
+	}
+	note := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	var e error
+	p.Network.topology, e = workload.ParseTopology(p.Network.Topology, text(p.Network.Topology))
+	note(e)
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		c.order = i
+		if c.Matrix != "" {
+			c.matrix, e = workload.ParseMatrix(c.Matrix, text(c.Matrix))
+			note(e)
+		}
+		if c.FaultFile != "" {
+			c.faults, e = workload.ParseFaults(c.FaultFile, text(c.FaultFile))
+			note(e)
+		}
+		if c.Poisson != nil {
+			c.sizes, e = workload.ParseSizes(c.Poisson.Sizes, text(c.Poisson.Sizes))
+			note(e)
+		}
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+)
+
+// Result is what came out of one run.
+type Result struct {
+	Plan   string           `json:"plan"`
+	Title  string           `json:"title"`
+	Case   string           `json:"case"`
+	Order  int              `json:"order"`            // of the case in its plan
+	Figure string           `json:"figure,omitempty"` // these are the case's in the plan
+	Line   string           `json:"line,omitempty"`
+	X      float64          `json:"x,omitempty"`
+	Group  string           `json:"group,omitempty"`
+	Skip   int              `json:"skip,omitempty"`
+	Seed   uint64           `json:"seed"`
+	Hash   string           `json:"hash"`   // digest over all flows: equal runs have equal ones
+	Events uint64           `json:"events"` // of the simulator
+	Time   float64          `json:"time_us"`
+	Flows  []FlowResult     `json:"flows"`
+	Links  []LinkResult     `json:"links"` // those that packets came to
+	Stats  map[string]Stats `json:"stats"` // by transport
+	// Sample is the length of a sample in microseconds, and Samples the bytes each
+	// flow got in each.
+	Sample  float64   `json:"sample_us,omitempty"`
+	Samples [][]int64 `json:"samples,omitempty"`
+}
+
+// FlowResult is what became of a flow. Times are in microseconds.
+type FlowResult struct {
+	ID    int     `json:"id"`
+	Src   int     `json:"src"`
+	Dst   int     `json:"dst"`
+	Size  int64   `json:"size"`
+	Group string  `json:"group,omitempty"`
+	Start float64 `json:"start_us"`
+	// FCT is from the start to the last byte at the receiver; 0: it did not end.
+	FCT float64 `json:"fct_us"`
+	// Ideal is what it takes when the busiest of the flow's two host links carries
+	// nothing but the payload of this flow, and of those that start with it, at its
+	// full rate, and one packet's way adds what an empty network takes.
+	Ideal     float64 `json:"ideal_us"`
+	Delivered int64   `json:"delivered"`
+}
+
+// LinkResult is what a link counted since time zero.
+type LinkResult struct {
+	Name    string `json:"name"`
+	Packets uint64 `json:"packets"`
+	Bytes   uint64 `json:"bytes"`
+	Queue   uint64 `json:"queue_drops"`
+	Faults  uint64 `json:"fault_drops"` // loss, and while it was down
+	Marked  uint64 `json:"marked"`
+	Peak    int    `json:"peak_bytes"` // most that ever waited
+}
+
+// linkCount is a link's counters at time zero.
+type linkCount struct {
+	packets, bytes, marked uint64
+	drops                  [sim.NumLinkDrops]uint64
+}
+
+// counts reads all links, and lets their peaks begin anew.
+func (r *run) counts() (v []linkCount) {
+	for _, l := range r.net.Links() {
+		v = append(v, linkCount{l.Packets, l.Bytes, l.Marked, l.Drops})
+		l.Peak = 0
+	}
+	return v
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// idealPacket is the packet that an ideal is computed with, in bytes.
+const idealPacket = 1500
+
+func (r *run) result() *Result {
+	x := &Result{
+		Plan: r.plan.Name, Title: r.plan.Title, Case: r.c.Name, Seed: r.seed,
+		Order: r.c.order, Figure: r.c.Figure, Line: r.c.Line, X: r.c.X, Group: r.c.Group, Skip: r.c.Skip, Events: r.engine.Done(),
+		Time: micros(r.engine.Now().Sub(r.zero)), Stats: map[string]Stats{},
+		Sample: micros(r.plan.Sample.Duration), Samples: r.samples,
+	}
+	for i, f := range r.flows {
+		x.Flows = append(x.Flows, r.flow(i, f))
+		r.engine.Note(0, "flow", uint64(f.ID), uint64(f.delivered), uint64(f.ended))
+	}
+	for i, l := range r.net.Links() {
+		b := &r.before[i]
+		y := LinkResult{
+			Name: l.Name(), Packets: l.Packets - b.packets, Bytes: l.Bytes - b.bytes, Marked: l.Marked - b.marked, Peak: l.Peak,
+			Queue: l.Drops[sim.LinkQueue] - b.drops[sim.LinkQueue],
+		}
+		for k := range l.Drops {
+			if sim.LinkDrop(k) != sim.LinkQueue {
+				y.Faults += l.Drops[k] - b.drops[k]
+			}
+		}
+		r.engine.Note(0, "link", y.Packets, y.Queue, y.Faults)
+		if y.Packets+y.Queue+y.Faults > 0 {
+			x.Links = append(x.Links, y)
+		}
+	}
+	for _, name := range r.names {
+		x.Stats[name] = r.byName[name].Stats()
+	}
+	x.Hash = fmt.Sprintf("%016x", r.engine.Hash())
+	return x
+}
+
+func (r *run) flow(i int, f *Flow) FlowResult {
+	x := FlowResult{ID: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Group: f.Group, Delivered: f.delivered}
+	x.Start = micros(f.begun.Sub(r.zero))
+	if f.ended != 0 {
+		x.FCT = micros(f.ended.Sub(f.begun))
+	}
+	// With those that start at the same time in the same batch.
+	var out, in int64
+	for k, g := range r.flows {
+		if r.batch[k] == r.batch[i] && g.At == f.At && g.Group == f.Group {
+			if g.Src == f.Src {
+				out += g.Size
+			}
+			if g.Dst == f.Dst {
+				in += g.Size
+			}
+		}
+	}
+	delay, rate := r.net.Path(f.Src, f.Dst, int(min(f.Size, idealPacket)))
+	x.Ideal = micros(delay) + float64(max(out, in))/rate*1e6
+	return x
+}

@@ -1,0 +1,266 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// SRDConfig is how srd connections are set up.
+type SRDConfig struct {
+	Ports       int           // source ports of each host: paths to each other host
+	MTU         int           // bytes of the largest IP packet
+	Granularity time.Duration // of clock and scheduling (srd.Config)
+	Policy      string        // choice of the path; "spray" or ""
+}
+
+// srdHeaders is what IPv4 and UDP add to a UDP payload.
+const srdHeaders = 28
+
+// SRD is the transport of this project: the machines of package srd as they are,
+// one connection for each pair of hosts, whose flows take turns. Two things are
+// left out for speed. Packets are not encrypted: who may read them is no question
+// here, and everything else, sizes included, is as it would be. And applications
+// are read in zeros.
+type SRD struct {
+	cfg   SRDConfig
+	net   *Network
+	rng   *rand.Rand
+	hosts []*srdHost // nil: takes no part
+	first Stats      // at time zero
+}
+
+// NewSRD returns the transport for a network.
+func NewSRD(n *Network, cfg SRDConfig) *SRD {
+	return &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, len(n.Hosts))}
+}
+
+// srdHost is the transport on one host: what srd/loop is in a real one.
+type srdHost struct {
+	*Host
+	srd   *SRD
+	id    *handshake.Identity
+	end   *srd.Endpoint
+	base  uint16 // UDP port of socket 0
+	ends  []*srdEnd
+	index map[uint32]*srdIndex
+	next  uint32 // receiver index
+}
+
+// srdIndex is a receiver index: reserved for a connection, later with keys.
+type srdIndex struct {
+	end  *srdEnd
+	keys *srd.RecvKeys
+}
+
+// random makes bytes of a stream of randomness.
+type random struct{ rng *rand.Rand }
+
+func (r random) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r.rng.Uint32())
+	}
+	return len(b), nil
+}
+
+func (t *SRD) host(i int) *srdHost {
+	if t.hosts[i] != nil {
+		return t.hosts[i]
+	}
+	h := &srdHost{Host: t.net.Hosts[i], srd: t, index: map[uint32]*srdIndex{}}
+	var key [32]byte
+	io.ReadFull(random{t.rng}, key[:])
+	h.id, _ = handshake.NewIdentity(key)
+	h.end = srd.NewEndpoint(h.id, random{t.rng})
+	for n := range t.cfg.Ports {
+		p := h.Port()
+		if n == 0 {
+			h.base = p.Port()
+		}
+		h.Bind(sim.ProtoUDP, p.Port(), h)
+	}
+	t.hosts[i] = h
+	return h
+}
+
+// Open implements Transport.
+func (t *SRD) Open(f *Flow) error {
+	if p := t.cfg.Policy; p != "" && p != "spray" {
+		return fmt.Errorf("no path policy is called %q", p)
+	}
+	a, b := t.host(f.Src), t.host(f.Dst)
+	e := a.find(b)
+	if e == nil {
+		e = t.connect(a, b)
+	}
+	e.flows = append(e.flows, &srdFlow{flow: f, end: e})
+	f.State = e.flows[len(e.flows)-1]
+	return nil
+}
+
+func (h *srdHost) find(remote *srdHost) *srdEnd {
+	for _, e := range h.ends {
+		if e.remote == remote {
+			return e
+		}
+	}
+	return nil
+}
+
+// connect makes the connection of two hosts; a calls.
+func (t *SRD) connect(a, b *srdHost) *srdEnd {
+	x, y := newSRDEnd(a, b), newSRDEnd(b, a)
+	x.peer, y.peer = y, x
+	now := t.net.Engine.Now()
+	for _, e := range []*srdEnd{x, y} {
+		e.conn.SetTuples(now, e.tuples())
+	}
+	x.conn.Connect(now)
+	x.service()
+	return x
+}
+
+// Settled implements Transport: every path is in use, with its full size.
+func (t *SRD) Settled() bool {
+	for _, h := range t.hosts {
+		if h == nil {
+			continue
+		}
+		for _, e := range h.ends {
+			if !e.settled() {
+				return false
+			}
+		}
+	}
+	t.first = t.sum()
+	return true
+}
+
+// Start implements Transport.
+func (t *SRD) Start(f *Flow) {
+	s := f.State.(*srdFlow)
+	s.left = f.Left()
+	s.end.ring = append(s.end.ring, s)
+	s.end.service()
+}
+
+// Stats implements Transport.
+func (t *SRD) Stats() Stats {
+	s := t.sum()
+	return Stats{
+		Packets: s.Packets - t.first.Packets, Retransmitted: s.Retransmitted - t.first.Retransmitted,
+		Spurious: s.Spurious - t.first.Spurious, Timeouts: s.Timeouts - t.first.Timeouts, Acks: s.Acks - t.first.Acks,
+	}
+}
+
+func (t *SRD) sum() (s Stats) {
+	for _, h := range t.hosts {
+		if h == nil {
+			continue
+		}
+		for _, e := range h.ends {
+			c := e.conn.Stats()
+			s.Packets += c.Sent + c.Retransmitted
+			s.Retransmitted += c.Retransmitted
+			s.Spurious += c.Spurious
+			s.Acks += c.Acks
+			s.Timeouts += c.GivenUp
+		}
+	}
+	return s
+}
+
+// Reserve implements srd.Indexes for the connection that is being made.
+func (h *srdHost) Reserve(c *srd.Conn) uint32 {
+	h.next++
+	for _, e := range h.ends {
+		if e.conn == c {
+			h.index[h.next] = &srdIndex{end: e}
+		}
+	}
+	return h.next
+}
+
+// Publish implements srd.Indexes.
+func (h *srdHost) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
+
+// Release implements srd.Indexes.
+func (h *srdHost) Release(i uint32) { delete(h.index, i) }
+
+// Receive implements sim.Node.
+func (h *srdHost) Receive(p *sim.Packet) {
+	if e := h.take(p); e != nil {
+		e.drain()
+		h.engine.Free(p)
+		e.service()
+		return
+	}
+	h.engine.Free(p)
+}
+
+// take hands a packet to its connection, which it returns.
+func (h *srdHost) take(p *sim.Packet) *srdEnd {
+	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: h.Addr, Remote: p.Src}
+	index, ok := srd.DataIndex(p.Data)
+	if !ok {
+		return h.greet(t, p)
+	}
+	i := h.index[index]
+	if i == nil || i.keys == nil {
+		return nil
+	}
+	slot, pn := srd.DataNumber(p.Data)
+	if !i.end.conn.Fresh(slot, pn) {
+		return nil
+	}
+	pkt := srd.Packet{
+		Tuple: t, Slot: slot, PN: pn, CE: p.CE, Size: len(p.Data), Keys: i.keys,
+		Plain: p.Data[srd.HeaderLen : len(p.Data)-srd.Overhead+srd.HeaderLen],
+	}
+	i.end.conn.Handle(h.engine.Now(), &pkt)
+	return i.end
+}
+
+// greet takes a handshake packet.
+func (h *srdHost) greet(t srd.Tuple, p *sim.Packet) *srdEnd {
+	now := h.engine.Now()
+	msg := append([]byte(nil), p.Data...)
+	a, _ := h.end.Receive(now, t, msg, func(i uint32) *srd.Conn {
+		if e := h.index[i]; e != nil {
+			return e.end.conn
+		}
+		return nil
+	})
+	if a.Conn == nil {
+		return nil
+	}
+	a.Deliver(now)
+	for _, e := range h.ends {
+		if e.conn == a.Conn {
+			return e
+		}
+	}
+	return nil
+}
+
+// config is what a connection to a remote host is made of.
+func (h *srdHost) config(remote *srdHost) srd.Config {
+	t := h.srd
+	return srd.Config{
+		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
+		Incarnation: t.rng.Uint64(), Seed: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
+		Timestamp: func(now mono.Time) handshake.Timestamp {
+			return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0)))
+		},
+		MTU:    func(srd.Tuple) int { return t.cfg.MTU - srdHeaders },
+		Policy: steer.NewSpray(t.rng.Uint64()), Control: cc.New(t.cfg.Granularity), Granularity: t.cfg.Granularity,
+	}
+}

@@ -1,0 +1,197 @@
+package lab
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// timerTick: no timer is set finer. A packet at 400 Gbit/s takes 80 ns.
+	timerTick = 10 * time.Nanosecond
+	// zeroBytes is more than any message has.
+	zeroBytes = srd.MaxPacket
+)
+
+// zeros is the payload of all messages.
+var zeros [zeroBytes]byte
+
+// srdEnd is one end of a connection, with the flows that begin there.
+type srdEnd struct {
+	conn   *srd.Conn
+	host   *srdHost
+	remote *srdHost
+	peer   *srdEnd
+
+	flows []*srdFlow
+	ring  []*srdFlow // those with something to send, in turns
+	turn  int
+
+	train *srd.Train
+	more  []*sim.Packet // of a train, behind the first
+	fire  func()
+	wake  mono.Time // earliest timer that is set; Never: none
+	due   mono.Time // when service is wanted
+}
+
+// srdFlow is one flow of a connection.
+type srdFlow struct {
+	flow *Flow
+	end  *srdEnd
+	left int64 // bytes not handed to the transport
+}
+
+func newSRDEnd(h, remote *srdHost) *srdEnd {
+	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never}
+	e.fire = e.onTimer
+	e.conn = srd.New(h.config(remote))
+	h.ends = append(h.ends, e)
+	h.end.Add(e.conn)
+	return e
+}
+
+// tuples are all ways to the peer: each port of ours to its first.
+func (e *srdEnd) tuples() (v []srd.Tuple) {
+	to := netip.AddrPortFrom(e.remote.Addr, e.remote.base)
+	for n := range e.host.srd.cfg.Ports {
+		v = append(v, srd.Tuple{Sock: uint16(n), Local: e.host.Addr, Remote: to})
+	}
+	return v
+}
+
+// settled reports whether every path has its full size.
+func (e *srdEnd) settled() bool {
+	paths := e.conn.Paths()
+	for _, p := range paths {
+		if p.State != srd.PathActive || p.MTU < e.host.srd.cfg.MTU-srdHeaders {
+			return false
+		}
+	}
+	return len(paths) >= len(e.tuples())
+}
+
+// Pull implements srd.Source: flows take turns, message by message.
+func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
+	if len(e.ring) == 0 {
+		return m, false
+	}
+	if e.turn >= len(e.ring) {
+		e.turn = 0
+	}
+	f := e.ring[e.turn]
+	n := int(min(f.left, int64(most)))
+	m.Data, m.Flow = zeros[:n], uint32(f.flow.ID)
+	binary.BigEndian.PutUint32(m.Imm[:], uint32(f.flow.ID))
+	binary.BigEndian.PutUint32(m.Imm[4:], uint32(n))
+	if f.left -= int64(n); f.left > 0 {
+		e.turn++
+	} else {
+		e.ring = append(e.ring[:e.turn], e.ring[e.turn+1:]...)
+	}
+	return m, true
+}
+
+// drain gives what has arrived to the flows it belongs to.
+func (e *srdEnd) drain() {
+	for {
+		m, ok := e.conn.Recv()
+		if !ok {
+			return
+		}
+		f := e.peer.flow(int(binary.BigEndian.Uint32(m.Imm[:])))
+		if m.Expired {
+			// The application sends it again.
+			f.again(int64(binary.BigEndian.Uint32(m.Imm[4:])))
+			continue
+		}
+		f.flow.Deliver(len(m.Data))
+	}
+}
+
+func (e *srdEnd) flow(id int) *srdFlow {
+	for _, f := range e.flows {
+		if f.flow.ID == id {
+			return f
+		}
+	}
+	panic("lab: message of no flow")
+}
+
+// again lets n bytes that were given up be sent anew.
+func (f *srdFlow) again(n int64) {
+	if f.left == 0 {
+		f.end.ring = append(f.end.ring, f)
+	}
+	f.left += n
+	f.end.service()
+}
+
+// service lets the connection do all it wants now, and sets its timer.
+func (e *srdEnd) service() {
+	now := e.host.engine.Now()
+	e.conn.Advance(now)
+	for e.next(now) {
+	}
+	at, _ := e.conn.Deadline()
+	if len(e.ring) > 0 {
+		at = at.Min(e.conn.SendDeadline(now))
+	}
+	e.due = max(at, now.Add(timerTick))
+	if e.due < e.wake {
+		e.wake = e.due
+		e.host.engine.At(e.wake, e.fire)
+	}
+}
+
+// onTimer is called at times that were wanted once.
+func (e *srdEnd) onTimer() {
+	now := e.host.engine.Now()
+	if now < e.wake {
+		return // an earlier one was set meanwhile, and has fired
+	}
+	e.wake = mono.Never
+	if now >= e.due {
+		e.service()
+		return
+	}
+	if e.due != mono.Never {
+		e.wake = e.due
+		e.host.engine.At(e.wake, e.fire)
+	}
+}
+
+// next sends one train. It is built in the buffer of a packet, which is where it
+// stays when it is a train of one.
+func (e *srdEnd) next(now mono.Time) bool {
+	h, t := e.host, e.train
+	p := h.engine.NewPacket()
+	t.Buf = p.Data[:0]
+	if !e.conn.Next(now, t, e) {
+		h.engine.Free(p)
+		return false
+	}
+	from := netip.AddrPortFrom(h.Addr, h.base+t.Tuple.Sock)
+	first := min(t.Size, len(t.Buf))
+	e.more = e.more[:0]
+	for b := t.Buf[first:]; len(b) > 0; {
+		n := min(t.Size, len(b))
+		q := h.engine.NewPacket()
+		q.Data = append(q.Data, b[:n]...)
+		e.more = append(e.more, q)
+		b = b[n:]
+	}
+	p.Data = t.Buf[:first]
+	p.Datagram(from, t.Tuple.Remote)
+	h.Send(p)
+	for _, q := range e.more {
+		q.Datagram(from, t.Tuple.Remote)
+		h.Send(q)
+	}
+	return true
+}
+
+var _ sim.Node = (*srdHost)(nil)

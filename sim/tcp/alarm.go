@@ -1,0 +1,46 @@
+package tcp
+
+import (
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// alarm is a timer that is moved far more often than it rings. Moving it later
+// costs nothing: the event that is in the engine's queue sees that it came too
+// early, and asks for another.
+type alarm struct {
+	engine *sim.Engine
+	at     mono.Time // 0: off
+	armed  mono.Time // the earliest event in the queue that counts; 0: none
+	event  func()
+	ring   func()
+}
+
+func newAlarm(e *sim.Engine, ring func()) *alarm {
+	a := &alarm{engine: e, ring: ring}
+	a.event = a.fire
+	return a
+}
+
+// set moves the alarm to t; 0 turns it off.
+func (a *alarm) set(t mono.Time) {
+	a.at = t
+	if t != 0 && (a.armed == 0 || t < a.armed) {
+		a.armed = max(t, a.engine.Now())
+		a.engine.At(t, a.event)
+	}
+}
+
+func (a *alarm) fire() {
+	now := a.engine.Now()
+	if now != a.armed {
+		return // an earlier one took its place
+	}
+	a.armed = 0
+	if a.at > now {
+		a.set(a.at)
+	} else if a.at != 0 {
+		a.at = 0
+		a.ring()
+	}
+}

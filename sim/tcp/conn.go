@@ -1,0 +1,189 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Stats are the counters of one end.
+type Stats struct {
+	Segments       uint64 // with data, repetitions included
+	Bytes          uint64 // of payload in them
+	Retransmitted  uint64 // segments sent again
+	Recoveries     uint64 // times that fast recovery began
+	Timeouts       uint64 // retransmission timeouts
+	Probes         uint64 // tail loss probes
+	Spurious       uint64 // recoveries and timeouts that were not needed
+	MarkReductions uint64 // reductions for congestion marks
+	Restarts       uint64 // windows that fell after an idle time
+	Acks           uint64 // segments without data
+
+	Duplicates uint64 // segments that came again
+	Early      uint64 // segments that came before their turn
+}
+
+// Conn is one end of a connection. It is driven by Write, by Receive and by its
+// alarms, and calls back at the very end of those, when its state is whole; a
+// callback may write.
+type Conn struct {
+	Stats Stats
+	// Acked is called when written bytes are acknowledged, with their number so
+	// far, and Received when bytes came in order, with theirs. Both may be nil.
+	Acked    func(total int64)
+	Received func(total int64)
+
+	engine        *sim.Engine
+	cfg           Config
+	out           sim.Node
+	local, remote netip.AddrPort
+	noun          sim.Noun
+	spare         []*segment // that came back
+	opening       opening
+	synTries      int
+	answered      bool // a SYN, and nothing has come since
+
+	// What comes in.
+	in     receiver
+	ackDue *alarm
+
+	// What goes out.
+	written int64
+	board   scoreboard
+	win     window
+	ctl     control
+	limited bool // the window, not the application, held back the last segment
+	queued  bool // at the NIC
+	sentAt  mono.Time
+
+	// What becomes of it.
+	rtt     rtt
+	rack    rack
+	phase   phase
+	point   int64 // the phase ends when this is acknowledged
+	prr     prr
+	regret  regret
+	backoff int
+	probe   probe
+	round   round
+	hystart hystart
+	timer   *alarm
+	rtoAt   mono.Time // retransmission timeout; 0: nothing in flight
+	probeAt mono.Time // tail loss probe; 0: none
+	reorder mono.Time // when rack looks again; 0: not
+	multi   *Multi
+}
+
+// opening is where the handshake is.
+type opening uint8
+
+const (
+	idle opening = iota
+	asking
+	open
+)
+
+// phase is what the sender does about losses.
+type phase uint8
+
+const (
+	steady   phase = iota
+	recovery       // fast recovery
+	loss           // after a retransmission timeout
+)
+
+// NewConn returns one end of a connection whose packets go to out. The other end
+// is made with the addresses exchanged, and gets them through Receive.
+func NewConn(e *sim.Engine, cfg Config, out sim.Node, local, remote netip.AddrPort) *Conn {
+	cfg.complete(remote, 0)
+	return newConn(e, cfg, out, local, remote)
+}
+
+func newConn(e *sim.Engine, cfg Config, out sim.Node, local, remote netip.AddrPort) *Conn {
+	c := &Conn{
+		engine: e, cfg: cfg, out: out, local: local, remote: remote,
+		noun: e.Name("tcp " + local.String()),
+		ctl:  newControl(cfg.Algorithm),
+	}
+	c.win.mss = float64(cfg.MSS)
+	c.win.cwnd = c.initialWindow()
+	c.win.ssthresh = float64(cfg.Window)
+	c.hystart.done = !cfg.HyStart
+	c.in.quick = cfg.QuickAcks
+	c.ackDue = newAlarm(e, func() { c.acknowledge(false) })
+	c.timer = newAlarm(e, c.expire)
+	if !cfg.Handshake {
+		c.opening = open
+		if cfg.RTT > 0 {
+			c.rtt.sample(cfg.RTT)
+		}
+	}
+	return c
+}
+
+func (c *Conn) initialWindow() float64 { return float64(c.cfg.InitialWindow) * c.win.mss }
+
+// Write lets the application send n bytes more.
+func (c *Conn) Write(n int64) {
+	c.written += n
+	c.begin()
+}
+
+// begin sends what there is, and the handshake before it.
+func (c *Conn) begin() {
+	switch c.opening {
+	case idle:
+		c.opening = asking
+		c.sendSyn()
+	case open:
+		c.restart()
+		c.pump()
+	}
+}
+
+// Window returns the congestion window and the slow start threshold in bytes.
+func (c *Conn) Window() (cwnd, ssthresh int64) { return int64(c.win.cwnd), int64(c.win.ssthresh) }
+
+// InFlight returns the estimate of bytes in the network.
+func (c *Conn) InFlight() int64 { return c.board.pipe() }
+
+// SmoothedRTT returns the smoothed round trip in nanoseconds of virtual time; 0
+// before the first sample.
+func (c *Conn) SmoothedRTT() int64 { return int64(c.rtt.smoothed) }
+
+// Receive implements sim.Node: p is for this end.
+func (c *Conn) Receive(p *sim.Packet) {
+	s, ok := p.Meta.(*segment)
+	if !ok {
+		return
+	}
+	var acked, arrived bool
+	switch h := &s.header; h.kind {
+	case syn:
+		c.answer(h)
+	case synAck:
+		c.opened(h)
+	default:
+		c.answers(h)
+		acked = c.takeAck(h)
+		arrived = h.size > 0 && c.takeData(h, p.CE)
+		c.pump()
+	}
+	s.free(p)
+	c.tell(acked, arrived)
+}
+
+// tell calls back.
+func (c *Conn) tell(acked, arrived bool) {
+	if c.multi != nil {
+		c.multi.tell()
+		return
+	}
+	if acked && c.Acked != nil {
+		c.Acked(c.board.una)
+	}
+	if arrived && c.Received != nil {
+		c.Received(c.in.next)
+	}
+}

@@ -1,0 +1,142 @@
+package tcp
+
+import (
+	"math"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// maxBackoff bounds the exponent of timeouts; Config.MaxRTO is met long before.
+const maxBackoff = 16
+
+// prr is proportional rate reduction (RFC 9937): in fast recovery the window
+// follows what arrives, so that it neither stops for half a round trip nor sends
+// a burst.
+type prr struct {
+	flight  int64 // bytes outstanding when recovery began
+	arrived int64
+	out     int64
+}
+
+func (p *prr) sent(n int64) { p.out += n }
+
+// window returns the window after bytes have arrived. clean says that they filled
+// a gap, and that no other was found.
+func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
+	p.arrived += bytes
+	pipe := b.pipe()
+	var more float64
+	if over := float64(pipe) - w.ssthresh; over > 0 {
+		more = math.Ceil(float64(p.arrived)*w.ssthresh/float64(p.flight)) - float64(p.out)
+	} else {
+		more = float64(max(p.arrived-p.out, bytes))
+		if clean {
+			more += w.mss
+		}
+		more = min(-over, more)
+	}
+	if p.out == 0 {
+		more = max(more, w.mss) // the first repetition always leaves
+	}
+	return float64(pipe) + max(more, 0)
+}
+
+// regret is what a sender needs to take back a reduction that was not needed,
+// because what was sent again had not been lost: the acknowledgement then echoes
+// a timestamp from before the repetition (RFC 3522; RFC 4015).
+type regret struct {
+	cwnd, ssthresh float64
+	at             mono.Time // of the first repetition; 0: none yet
+	armed          bool
+}
+
+func (r *regret) repeated(now mono.Time) {
+	if r.armed && r.at == 0 {
+		r.at = now
+	}
+}
+
+func (r *regret) proven(echo mono.Time) bool {
+	return r.armed && r.at != 0 && echo != 0 && echo < r.at
+}
+
+// detect finds losses, and begins recovery. It reports whether there were any.
+func (c *Conn) detect() (news bool) {
+	now := c.engine.Now()
+	c.reorder = 0
+	if c.cfg.RACK {
+		proven := c.phase != steady || c.board.sackedSegs >= dupThresh
+		wait := c.rack.reorderWindow(&c.rtt, proven)
+		news, c.reorder = c.rack.detect(&c.board, now, wait)
+		if c.reorder != 0 {
+			c.reorder = max(c.reorder, now.Add(2*c.cfg.Granularity))
+		}
+	} else {
+		news = c.board.markBelow()
+	}
+	if news && c.phase == steady {
+		c.Stats.Recoveries++
+		c.engine.Note(c.noun, "recovers", uint64(c.board.una), uint64(c.win.cwnd), 0)
+		c.reduce()
+		c.phase = recovery
+		c.prr = prr{flight: c.board.outstanding()}
+		c.win.cwnd = c.prr.window(&c.board, &c.win, 0, false)
+	}
+	return news
+}
+
+// reduce sets the threshold after a loss, and remembers what was before.
+func (c *Conn) reduce() {
+	c.ctl.save()
+	c.regret = regret{cwnd: c.win.cwnd, ssthresh: c.win.ssthresh, armed: true}
+	c.win.ssthresh = c.ctl.lost(&c.win)
+	c.point = c.board.nxt
+	c.round.cut = c.board.nxt
+	c.probe = probe{}
+	c.hystart.over()
+}
+
+// recovered ends recovery, or what follows a timeout.
+func (c *Conn) recovered() {
+	if c.phase == recovery {
+		c.win.cwnd = c.win.ssthresh
+	}
+	c.phase = steady
+	c.regret.armed = false
+}
+
+// takeBack undoes a reduction that was not needed.
+func (c *Conn) takeBack() {
+	c.Stats.Spurious++
+	c.engine.Note(c.noun, "takes back", uint64(c.board.una), 0, 0)
+	c.ctl.undo()
+	c.board.unmark()
+	c.win.cwnd = max(c.win.cwnd, c.regret.cwnd)
+	c.win.ssthresh = max(c.win.ssthresh, c.regret.ssthresh)
+	c.phase = steady
+	c.regret.armed = false
+}
+
+// timeout is the retransmission timeout (RFC 6298, section 5; RFC 5681, section
+// 3.1): all that is not known to have arrived is lost, and slow start begins
+// again.
+func (c *Conn) timeout() {
+	c.Stats.Timeouts++
+	c.backoff = min(c.backoff+1, maxBackoff)
+	c.engine.Note(c.noun, "times out", uint64(c.board.una), uint64(c.backoff), 0)
+	if c.phase == steady {
+		// Within a recovery the threshold has been set already.
+		c.reduce()
+	} else if c.phase == recovery {
+		c.point = c.board.nxt
+	}
+	c.phase = loss
+	c.win.cwnd = c.win.mss
+	c.probe = probe{}
+	c.board.markAll()
+	if c.multi != nil {
+		c.multi.stalled(c)
+	}
+	c.rtoAt = 0 // the repetition sets it
+	c.pump()
+}

@@ -1,0 +1,335 @@
+package tcp
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+)
+
+// classic is Linux with losses found by segments and by timeouts only.
+func classic(a Algorithm) Config {
+	c := Linux()
+	c.Algorithm, c.RACK, c.TLP = a, false, false
+	return c
+}
+
+func modern(a Algorithm) Config {
+	c := Linux()
+	c.Algorithm = a
+	return c
+}
+
+// A flow keeps a link busy whose queue holds a bandwidth-delay product.
+func TestOneFlowFillsTheLink(t *testing.T) {
+	for _, a := range []Algorithm{Cubic, Reno} {
+		for _, cfg := range []Config{classic(a), modern(a)} {
+			t.Run(fmt.Sprintf("%v/rack=%v", a, cfg.RACK), func(t *testing.T) {
+				d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 125_000})
+				v := d.connect(known(cfg, 10*ms), 1)
+				v.from.Write(1 << 40)
+				d.e.Run(5*time.Second, nil)
+				before := v.to.in.next
+				d.e.Run(10*time.Second, nil)
+				ideal := 10 * 100 * mbit * 1448 / wire
+				within(t, "goodput / ideal", float64(v.to.in.next-before)/ideal, 0.95, 1.0001)
+				if v.from.Stats.Timeouts != 0 || v.from.Stats.Recoveries == 0 {
+					t.Errorf("%+v", v.from.Stats)
+				}
+			})
+		}
+	}
+}
+
+// Two flows with the same round trip, the second begun later, have equal shares
+// over time.
+func TestTwoFlowsShare(t *testing.T) {
+	for _, a := range []Algorithm{Cubic, Reno} {
+		t.Run(a.String(), func(t *testing.T) {
+			d := newDumbbell(1, sim.Quality{Rate: 50 * mbit, Delay: 5 * ms, Queue: 60_000, Loss: 1e-5})
+			v, w := d.connect(known(modern(a), 10*ms), 1), d.connect(known(modern(a), 10*ms), 2)
+			v.from.Write(1 << 40)
+			d.e.Run(2*time.Second, nil)
+			w.from.Write(1 << 40)
+			d.e.Run(20*time.Second, nil)
+			x, y := v.to.in.next, w.to.in.next
+			d.e.Run(60*time.Second, nil)
+			x, y = v.to.in.next-x, w.to.in.next-y
+			within(t, "share", float64(x)/float64(x+y), 0.4, 0.6)
+			within(t, "use", float64(x+y)/(60*50*mbit*1448/wire), 0.95, 1.0001)
+		})
+	}
+}
+
+// One lost segment of many is repaired within a round trip or so, without a
+// timeout, and nothing else is sent again.
+func TestFastRetransmit(t *testing.T) {
+	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
+		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		v := d.connect(known(cfg, 10*ms), 1)
+		clean := d.took(v, 100*1448)
+		d = newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		v = d.connect(known(cfg, 10*ms), 1)
+		d.filter.drop = func(seq int64, again bool) bool { return seq == 30*1448 && !again }
+		took := d.took(v, 100*1448)
+		if s := v.from.Stats; s.Recoveries != 1 || s.Retransmitted != 1 || s.Timeouts != 0 || s.Spurious != 0 {
+			t.Errorf("rack=%v: %+v", cfg.RACK, s)
+		}
+		if took < clean || took > clean+25*ms {
+			t.Errorf("rack=%v: %v, without the loss %v", cfg.RACK, took, clean)
+		}
+	}
+}
+
+// Many losses in one window are one recovery, and one reduction.
+func TestManyLossesOneRecovery(t *testing.T) {
+	for _, cfg := range []Config{classic(Reno), modern(Reno)} {
+		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		v := d.connect(known(cfg, 10*ms), 1)
+		d.filter.drop = func(seq int64, again bool) bool {
+			n := seq / 1448
+			return n >= 30 && n < 50 && n%2 == 0 && !again
+		}
+		d.took(v, 200*1448)
+		if s := v.from.Stats; s.Recoveries != 1 || s.Retransmitted != 10 || s.Timeouts != 0 {
+			t.Errorf("rack=%v: %+v", cfg.RACK, s)
+		}
+	}
+}
+
+// A repetition that is lost as well is found by RACK, and by nothing but a
+// timeout without it.
+func TestLostRetransmission(t *testing.T) {
+	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
+		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		v := d.connect(known(cfg, 10*ms), 1)
+		left := 2
+		d.filter.drop = func(seq int64, _ bool) bool {
+			if seq != 30*1448 || left == 0 {
+				return false
+			}
+			left--
+			return true
+		}
+		d.took(v, 1000*1448)
+		want := uint64(1)
+		if cfg.RACK {
+			want = 0
+		}
+		if s := v.from.Stats; s.Timeouts != want {
+			t.Errorf("rack=%v: %+v", cfg.RACK, s)
+		}
+	}
+}
+
+// A lost tail waits for exactly the least timeout, counted from the last
+// acknowledgement that said something new.
+func TestTailLossWaitsForTheTimeout(t *testing.T) {
+	for _, least := range []time.Duration{50 * ms, 200 * ms} {
+		cfg := known(classic(Cubic), 200*time.Microsecond)
+		cfg.MinRTO, cfg.QuickAcks = least, 100
+		q := sim.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1 << 20}
+		clean := newDumbbell(1, q)
+		v := clean.connect(cfg, 1)
+		before := clean.took(v, 19*1448) // until the last that arrives at first
+		d := newDumbbell(1, q)
+		v = d.connect(cfg, 1)
+		d.filter.drop = func(seq int64, again bool) bool { return seq == 19*1448 && !again }
+		took := d.took(v, 20*1448)
+		// There, its acknowledgement back, the timeout, and the last segment there:
+		// its time on the cable is all that is added to two delays.
+		const segment = time.Duration(wire * 8 / 10) // nanoseconds at 10 Gbit/s
+		if want := before + 100*time.Microsecond + least + segment + 100*time.Microsecond; took-want < -time.Microsecond || took-want > time.Microsecond {
+			t.Errorf("%v instead of %v", took, want)
+		}
+		if s := v.from.Stats; s.Timeouts != 1 || s.Retransmitted != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A probe repairs it long before, and counts as a congestion signal as soon as
+// more has been acknowledged. One that was not needed does not.
+func TestTailLossProbe(t *testing.T) {
+	cfg := known(modern(Cubic), 10*ms)
+	d := newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	v := d.connect(cfg, 1)
+	d.filter.drop = func(seq int64, again bool) bool { return seq == 19*1448 && !again }
+	took := d.took(v, 20*1448)
+	d.e.Run(time.Second, nil)
+	if s := v.from.Stats; s.Timeouts != 0 || s.Probes != 1 || s.Retransmitted != 1 {
+		t.Errorf("%+v", s)
+	}
+	if took > 60*ms {
+		t.Errorf("took %v", took)
+	}
+	d.took(v, 1448)
+	d.e.Run(time.Second, nil)
+	cwnd, ssthresh := v.from.Window()
+	if cwnd < ssthresh || cwnd > ssthresh+1448 || cwnd > 25*1448 {
+		t.Errorf("window %d, threshold %d", cwnd, ssthresh)
+	}
+	d = newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 50 * ms, Queue: 1 << 20})
+	v = d.connect(cfg, 1) // the round trip is ten times what it knows
+	d.took(v, 10*1448)
+	d.e.Run(time.Second, nil)
+	d.took(v, 1448)
+	d.e.Run(time.Second, nil)
+	if s := v.from.Stats; s.Probes != 1 || v.to.Stats.Duplicates != 1 || s.Retransmitted != 1 {
+		t.Errorf("%+v", s)
+	}
+	if _, ssthresh := v.from.Window(); ssthresh != cfg.Window {
+		t.Errorf("threshold %d after a probe that was not needed", ssthresh)
+	}
+}
+
+// Into a network that takes nothing, repetitions leave after the least timeout,
+// then after twice that, and so on.
+func TestBackoff(t *testing.T) {
+	cfg := known(classic(Cubic), ms)
+	cfg.MinRTO, cfg.MaxRTO = 50*ms, 2*time.Second
+	d := newDumbbell(1, sim.Quality{Delay: ms})
+	v := d.connect(cfg, 1)
+	var at []time.Duration
+	d.filter.drop = func(int64, bool) bool {
+		at = append(at, d.e.Since())
+		return true
+	}
+	v.from.Write(1000)
+	d.e.Run(10*time.Second, nil)
+	wait := cfg.MinRTO
+	for i := 1; i < len(at); i++ {
+		if at[i]-at[i-1] != wait {
+			t.Errorf("repetition %d after %v, want %v", i, at[i]-at[i-1], wait)
+		}
+		wait = min(2*wait, cfg.MaxRTO)
+	}
+	if len(at) < 8 {
+		t.Errorf("%d transmissions", len(at))
+	}
+}
+
+// A path that takes a rest longer than the timeout costs nothing for long: the
+// timestamps show that nothing had been lost.
+func TestSpuriousTimeoutIsTakenBack(t *testing.T) {
+	cfg := known(classic(Reno), 10*ms)
+	cfg.MinRTO = 50 * ms
+	d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	v := d.connect(cfg, 1)
+	d.e.After(100*ms, func() { d.there.Delay += 150 * ms })
+	v.from.Write(1 << 30)
+	d.e.Run(99*ms, nil)
+	before, _ := v.from.Window()
+	d.e.Run(300*ms, nil)
+	after, _ := v.from.Window()
+	if s := v.from.Stats; s.Timeouts == 0 || s.Spurious == 0 || after < before {
+		t.Errorf("window %d, then %d; %+v", before, after, s)
+	}
+}
+
+// The receiver acknowledges every second segment, at the latest after the delay,
+// and at the beginning every one.
+func TestDelayedAcknowledgements(t *testing.T) {
+	cfg := known(Linux(), 10*ms)
+	cfg.TLP = false
+	d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	v := d.connect(cfg, 1)
+	d.took(v, 16*1448)
+	if got := v.to.Stats.Acks; got != 16 {
+		t.Errorf("%d of 16 acknowledged at once", got)
+	}
+	d.took(v, 20*1448)
+	if got := v.to.Stats.Acks; got != 26 {
+		t.Errorf("%d acknowledgements after 20 segments more", got)
+	}
+	d.took(v, 1)
+	arrived := d.e.Now()
+	d.e.Run(time.Second, func() bool { return v.to.Stats.Acks == 27 })
+	if got := d.e.Now().Sub(arrived); got != cfg.AckDelay {
+		t.Errorf("the last segment was acknowledged after %v", got)
+	}
+}
+
+// The handshake costs a round trip, and a second more if SYN is lost.
+func TestHandshake(t *testing.T) {
+	cfg := Linux()
+	cfg.Handshake = true
+	q := sim.Quality{Delay: 5 * ms}
+	d := newDumbbell(1, q)
+	v := d.connect(cfg, 1)
+	if got := d.took(v, 1000); got != 15*ms {
+		t.Errorf("%v", got)
+	}
+	if v.from.SmoothedRTT() != int64(10*ms) || v.to.SmoothedRTT() != int64(10*ms) {
+		t.Errorf("round trips %d and %d", v.from.SmoothedRTT(), v.to.SmoothedRTT())
+	}
+	for _, cable := range []func(*dumbbell) *sim.Link{
+		func(d *dumbbell) *sim.Link { return d.there },
+		func(d *dumbbell) *sim.Link { return d.back },
+	} {
+		d = newDumbbell(1, q)
+		v = d.connect(cfg, 1)
+		cable(d).Fail()
+		d.e.After(100*ms, cable(d).Restore)
+		if got := d.took(v, 1000); got != time.Second+15*ms {
+			t.Errorf("with a lost SYN or answer: %v", got)
+		}
+	}
+}
+
+// After an idle time the window is the initial one again.
+func TestIdleRestart(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		cfg := known(Linux(), 10*ms)
+		cfg.KeepWindow = keep
+		d := newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 22})
+		v := d.connect(cfg, 1)
+		d.took(v, 300*1448)
+		d.e.Run(5*time.Second, nil)
+		before, _ := v.from.Window()
+		v.from.Write(1448)
+		after, _ := v.from.Window()
+		if before < 100*1448 || keep != (after == before) || !keep && after != 10*1448 {
+			t.Errorf("keep=%v: window %d, then %d", keep, before, after)
+		}
+	}
+}
+
+// Both ends may write, and the callbacks tell how far each is.
+func TestBothDirections(t *testing.T) {
+	d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20, Loss: 0.01})
+	v := d.connect(known(Linux(), 10*ms), 1)
+	var acked, received [2]int64
+	for i, c := range []*Conn{v.from, v.to} {
+		c.Acked = func(n int64) { acked[i] = n }
+		c.Received = func(n int64) { received[i] = n }
+		c.Write(1_000_000)
+	}
+	d.e.Run(time.Minute, nil)
+	if want := [2]int64{1_000_000, 1_000_000}; acked != want || received != want {
+		t.Errorf("acknowledged %v, received %v", acked, received)
+	}
+}
+
+// A connection over IPv6 has longer headers and shorter segments.
+func TestSizes(t *testing.T) {
+	cfg := Linux()
+	cfg.complete(netip.MustParseAddrPort("[2001:db8::1]:1"), 0)
+	if cfg.MSS != 1428 {
+		t.Errorf("MSS %d", cfg.MSS)
+	}
+	cfg = Linux()
+	cfg.complete(netip.MustParseAddrPort("10.0.0.1:1"), 0)
+	if cfg.MSS != 1448 {
+		t.Errorf("MSS %d", cfg.MSS)
+	}
+	c := &Conn{remote: netip.MustParseAddrPort("10.0.0.1:1")}
+	if n := c.length(&header{size: 1448}); n != 1500 {
+		t.Errorf("full segment: %d bytes", n)
+	}
+	if n := c.length(&header{blocks: 3}); n != 20+20+12+28 {
+		t.Errorf("acknowledgement with three blocks: %d bytes", n)
+	}
+}

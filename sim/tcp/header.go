@@ -1,0 +1,135 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Sizes in bytes.
+const (
+	headerIPv4 = 20
+	headerIPv6 = 40
+	headerTCP  = 20
+	// optionTime is the timestamp option with its padding (RFC 7323, appendix A).
+	optionTime = 12
+	// optionSack and optionBlock make the SACK option, padded (RFC 2018, section 3).
+	optionSack  = 4
+	optionBlock = 8
+	// optionSyn is what a SYN carries: maximum segment size, window scale, SACK
+	// permitted, timestamps.
+	optionSyn = 20
+	// optionMap and optionDataAck are MPTCP's data sequence signal with a mapping
+	// and an acknowledgement, or with the latter only, in 4-byte numbers (RFC 8684,
+	// section 3.3).
+	optionMap     = 20
+	optionDataAck = 8
+	// framing is what Ethernet adds to an IP packet: header, check sequence,
+	// preamble and gap. Links count it as well.
+	framing = 38
+	// mtu is the IP packet that the default segment size fills.
+	mtu = 1500
+)
+
+// A SACK option has room for three blocks beside timestamps (RFC 2018, section
+// 3), and for two beside MPTCP's option too.
+const (
+	mostBlocks      = 3
+	mostBlocksMulti = 2
+)
+
+type kind uint8
+
+const (
+	plain kind = iota
+	syn
+	synAck
+)
+
+// header is what a segment says. Sequence numbers are offsets in the stream and
+// do not wrap.
+type header struct {
+	kind   kind
+	size   int32 // bytes of payload
+	blocks uint8
+	again  bool // duplicate SACK (RFC 2883): sent for a segment that had come before
+	seq    int64
+	ack    int64
+	dsn    int64 // MPTCP: place of the payload in the stream over all subflows
+	dack   int64 // MPTCP: data acknowledgement
+	marked int64 // payload bytes that came with congestion experienced, so far
+	sack   [mostBlocks]span
+	stamp  mono.Time // when it was sent
+	echo   mono.Time // stamp of a segment that it acknowledges; 0: none
+}
+
+// segment is a packet with its header. It goes back to the connection that sent
+// it when the other end has read it; one that is dropped on the way is left to
+// the garbage collector. So the network must not keep a packet that it has
+// delivered. It may deliver a copy, even late: the copy then says what the
+// connection has sent since, which the other end takes like any other segment.
+type segment struct {
+	packet sim.Packet
+	header header
+	home   *Conn
+}
+
+// segment returns a segment with an empty header.
+func (c *Conn) segment() *segment {
+	n := len(c.spare)
+	if n == 0 {
+		s := &segment{home: c}
+		s.packet = sim.Packet{Src: c.local, Dst: c.remote, Proto: sim.ProtoTCP, Meta: s}
+		return s
+	}
+	s := c.spare[n-1]
+	c.spare = c.spare[:n-1]
+	s.header = header{}
+	s.packet.ECT, s.packet.CE = false, false
+	return s
+}
+
+// free gives s back, of which p was the packet, or a copy that a link has made.
+func (s *segment) free(p *sim.Packet) {
+	if p == &s.packet {
+		s.home.spare = append(s.home.spare, s)
+	}
+}
+
+// send completes s and hands it to the network. It returns the bytes of the IP
+// packet.
+func (c *Conn) send(s *segment) int {
+	size := c.length(&s.header)
+	s.packet.Size = size
+	c.out.Receive(&s.packet)
+	return size
+}
+
+// ipHeader returns the bytes of the IP header of packets to a.
+func ipHeader(a netip.AddrPort) int {
+	if a.Addr().Is4() {
+		return headerIPv4
+	}
+	return headerIPv6
+}
+
+// length returns the bytes of the IP packet.
+func (c *Conn) length(h *header) int {
+	n := ipHeader(c.remote) + headerTCP + int(h.size)
+	if h.kind != plain {
+		return n + optionSyn
+	}
+	n += optionTime
+	if h.blocks > 0 {
+		n += optionSack + optionBlock*int(h.blocks)
+	}
+	switch {
+	case c.multi == nil:
+	case h.size > 0:
+		n += optionMap
+	default:
+		n += optionDataAck
+	}
+	return n
+}

@@ -1,0 +1,62 @@
+package tcp
+
+import "time"
+
+// Constants of HyStart++ (RFC 9406, section 4.3).
+const (
+	hystartLeast   = 4 * time.Millisecond
+	hystartMost    = 16 * time.Millisecond
+	hystartDivisor = 8
+	hystartSamples = 8
+	hystartSlower  = 4 // growth in conservative slow start is divided by this
+	hystartRounds  = 5 // rounds of it before congestion avoidance
+)
+
+// hystart is HyStart++ (RFC 9406). It only acts in the first slow start.
+type hystart struct {
+	last, now time.Duration // least round trip of the last round and of this one; 0: none
+	samples   int
+	base      time.Duration // least round trip when conservative slow start began; 0: it has not
+	rounds    int           // of conservative slow start
+	done      bool
+}
+
+// sample enters a round trip, and begins or ends conservative slow start (section
+// 4.2).
+func (s *hystart) sample(d time.Duration) {
+	if s.now == 0 || d < s.now {
+		s.now = d
+	}
+	if s.samples++; s.done || s.samples < hystartSamples || s.last == 0 {
+		return
+	}
+	limit := min(max(s.last/hystartDivisor, hystartLeast), hystartMost)
+	switch {
+	case s.base == 0 && s.now >= s.last+limit:
+		s.base, s.rounds = s.now, 0
+	case s.now < s.base:
+		s.base = 0 // it was jitter
+	}
+}
+
+// slow returns how many bytes slow start grows by when so many have arrived.
+func (s *hystart) slow(bytes float64) float64 {
+	if s.base != 0 && !s.done {
+		return bytes / hystartSlower
+	}
+	return bytes
+}
+
+// round ends a round, and slow start after enough rounds of the conservative one.
+func (s *hystart) round(w *window) {
+	if s.base != 0 && !s.done {
+		if s.rounds++; s.rounds >= hystartRounds {
+			w.ssthresh = w.cwnd
+			s.done = true
+		}
+	}
+	s.last, s.now, s.samples = s.now, 0, 0
+}
+
+// over ends it for good: there was a loss.
+func (s *hystart) over() { s.done = true }

@@ -1,0 +1,188 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/sim"
+)
+
+// Multi is one end of an MPTCP connection (RFC 8684): subflows with ports of
+// their own, so that ECMP spreads them, below one stream of data. What there is
+// to send goes to the subflow with the shortest round trip that has room. Data of
+// a subflow that has timed out are sent on the others as well.
+//
+// It is a model in two respects: the receiver puts data into the stream as they
+// come, even while their subflow has a gap before them; and a subflow is never
+// closed, however long it is silent.
+type Multi struct {
+	// Acked and Received are like Conn's, for the stream of data.
+	Acked    func(total int64)
+	Received func(total int64)
+	// Reinjected counts segments that were sent on another subflow as well.
+	Reinjected uint64
+
+	engine   *sim.Engine
+	window   int64
+	subflows []*Conn
+	order    []*Conn // the same, by round trip
+
+	written, taken int64
+	una            int64 // data acknowledgement
+	again          spans // data to be reinjected
+	blocked        bool  // the receiver's window held a subflow back
+
+	in        stream
+	toldAcked int64
+	toldNext  int64
+}
+
+// stream puts data together in order.
+type stream struct {
+	next  int64
+	early spans
+}
+
+// NewMulti returns one end of a connection with a subflow for each pair of
+// addresses, coupled by LIA whatever cfg.Algorithm says. The other end is made
+// with the addresses exchanged.
+func NewMulti(e *sim.Engine, cfg Config, out sim.Node, local, remote []netip.AddrPort) *Multi {
+	cfg.Algorithm = lia
+	cfg.complete(remote[0], optionMap)
+	m := &Multi{engine: e, window: cfg.Window}
+	for i := range local {
+		c := newConn(e, cfg, out, local[i], remote[i])
+		c.multi = m
+		c.ctl = &coupled{of: m}
+		m.subflows = append(m.subflows, c)
+	}
+	m.order = append(m.order, m.subflows...)
+	return m
+}
+
+// Subflows returns the subflows, for their counters.
+func (m *Multi) Subflows() []*Conn { return m.subflows }
+
+// Write lets the application send n bytes more.
+func (m *Multi) Write(n int64) {
+	m.written += n
+	m.begin()
+}
+
+// begin sends what there is. The first subflow opens the connection, the others
+// join when it is open.
+func (m *Multi) begin() {
+	if first := m.subflows[0]; first.opening != open {
+		first.begin()
+		return
+	}
+	for _, c := range m.byRoundTrip() {
+		c.begin()
+	}
+}
+
+// byRoundTrip returns the subflows, that with the shortest round trip first.
+func (m *Multi) byRoundTrip() []*Conn {
+	for i := 1; i < len(m.order); i++ {
+		for j := i; j > 0 && m.order[j].rtt.smoothed < m.order[j-1].rtt.smoothed; j-- {
+			m.order[j], m.order[j-1] = m.order[j-1], m.order[j]
+		}
+	}
+	return m.order
+}
+
+// Receive implements sim.Node: p is for this end.
+func (m *Multi) Receive(p *sim.Packet) {
+	for _, c := range m.subflows {
+		if c.local == p.Dst && c.remote == p.Src {
+			c.Receive(p)
+			return
+		}
+	}
+}
+
+// available returns the payload of the next segment of c; 0: there is nothing.
+func (m *Multi) available(c *Conn) int {
+	most := int64(c.cfg.MSS)
+	if m.reinjects(c) {
+		return int(min(most, m.again.v[0].to-m.again.v[0].from))
+	}
+	n := min(most, m.written-m.taken)
+	if m.taken+n-m.una > m.window {
+		m.blocked = true
+		return 0
+	}
+	return int(n)
+}
+
+// reinjects reports whether c is to send what another has not got through.
+func (m *Multi) reinjects(c *Conn) bool { return c.phase != loss && len(m.again.v) > 0 }
+
+// take gives c the n bytes that available promised, and returns their place.
+func (m *Multi) take(c *Conn, n int) int64 {
+	if m.reinjects(c) {
+		m.Reinjected++
+		return m.again.shift(int64(n)).from
+	}
+	at := m.taken
+	m.taken += int64(n)
+	return at
+}
+
+// stalled hands what c has in flight to the others.
+func (m *Multi) stalled(c *Conn) {
+	b := &c.board
+	for i := b.base; i < b.next; i++ {
+		if r := b.at(i); !r.sacked {
+			m.again.add(max(r.dsn, m.una), r.dsn+int64(r.size))
+		}
+	}
+	for _, other := range m.byRoundTrip() {
+		if other != c {
+			other.pump()
+		}
+	}
+}
+
+// acked takes a data acknowledgement.
+func (m *Multi) acked(dack int64) {
+	if dack > m.una {
+		m.una = dack
+		m.again.drop(dack)
+	}
+}
+
+// arrived takes data.
+func (m *Multi) arrived(dsn, n int64) {
+	s := &m.in
+	switch {
+	case dsn+n <= s.next:
+	case dsn > s.next:
+		s.early.add(dsn, dsn+n)
+	default:
+		s.early.add(s.next, dsn+n)
+		s.next = s.early.v[0].to
+		s.early.drop(s.next)
+	}
+}
+
+// tell lets subflows go on that waited for the stream, and calls back.
+func (m *Multi) tell() {
+	if m.una > m.toldAcked {
+		m.toldAcked = m.una
+		if m.blocked {
+			m.blocked = false
+			for _, c := range m.byRoundTrip() {
+				c.pump()
+			}
+		}
+		if m.Acked != nil {
+			m.Acked(m.una)
+		}
+	}
+	if m.in.next > m.toldNext {
+		m.toldNext = m.in.next
+		if m.Received != nil {
+			m.Received(m.in.next)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package tcp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+)
+
+// Addresses of the two ends of the tests.
+var (
+	left  = netip.MustParseAddr("10.0.0.1")
+	right = netip.MustParseAddr("10.0.0.2")
+)
+
+const (
+	mbit = 1e6 / 8 // bytes per second
+	ms   = time.Millisecond
+	// wire is what a full segment of 1448 bytes takes on a cable.
+	wire = 1448 + headerIPv4 + headerTCP + optionTime + framing
+)
+
+// ports hands packets to the connection that has their destination port.
+type ports [1 << 16]sim.Node
+
+func (d *ports) Receive(p *sim.Packet) {
+	if n := d[p.Dst.Port()]; n != nil {
+		n.Receive(p)
+	}
+}
+
+// filter drops the data segments that it is told to.
+type filter struct {
+	to   sim.Node
+	drop func(seq int64, again bool) bool
+	seen map[int64]bool
+}
+
+func (f *filter) Receive(p *sim.Packet) {
+	if s, ok := p.Meta.(*segment); ok && s.header.size > 0 && f.drop != nil {
+		h := &s.header
+		again := f.seen[h.seq]
+		f.seen[h.seq] = true
+		if f.drop(h.seq, again) {
+			return
+		}
+	}
+	f.to.Receive(p)
+}
+
+// dumbbell is two hosts, and a cable between them that all connections share.
+type dumbbell struct {
+	e           *sim.Engine
+	there, back *sim.Link
+	filter      *filter
+	lefts       ports
+	rights      ports
+}
+
+// newDumbbell has a bottleneck to the right; what comes back never waits.
+func newDumbbell(seed uint64, q sim.Quality) *dumbbell {
+	d := &dumbbell{e: sim.NewEngine(seed, nil)}
+	d.there = d.e.NewLink("there", q, &d.rights)
+	d.back = d.e.NewLink("back", sim.Quality{Delay: q.Delay}, &d.lefts)
+	d.filter = &filter{to: d.there, seen: map[int64]bool{}}
+	return d
+}
+
+// pair is the two ends of a connection.
+type pair struct{ from, to *Conn }
+
+func (d *dumbbell) connect(cfg Config, port uint16) pair {
+	a, b := netip.AddrPortFrom(left, port), netip.AddrPortFrom(right, port)
+	v := pair{NewConn(d.e, cfg, d.filter, a, b), NewConn(d.e, cfg, d.back, b, a)}
+	d.lefts[port], d.rights[port] = v.from, v.to
+	return v
+}
+
+// took lets n bytes be sent and returns how long it took until all had come; 0
+// if they did not come in a minute.
+func (d *dumbbell) took(v pair, n int64) time.Duration {
+	begun, sum := d.e.Now(), v.to.in.next+n
+	v.from.Write(n)
+	if !d.e.Run(time.Minute, func() bool { return v.to.in.next >= sum }) {
+		return 0
+	}
+	return d.e.Now().Sub(begun)
+}
+
+// known returns cfg for a connection that knows its round trip.
+func known(cfg Config, rtt time.Duration) Config {
+	cfg.RTT = rtt
+	return cfg
+}
+
+// within checks that got is between lo and hi.
+func within(t *testing.T, what string, got, lo, hi float64) {
+	t.Helper()
+	if got < lo || got > hi {
+		t.Errorf("%s is %.4g, not between %.4g and %.4g", what, got, lo, hi)
+	}
+}

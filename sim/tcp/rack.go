@@ -1,0 +1,89 @@
+package tcp
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// rack detects losses by time: a segment is lost when one sent enough later has
+// arrived (RFC 8985, section 6).
+type rack struct {
+	at  mono.Time // when the newest segment that has arrived was sent; 0: none
+	end int64     // and its end, which decides between two sent at once
+	rtt time.Duration
+
+	highest   int64 // end of the highest segment that has arrived
+	reordered bool  // one below it arrived later, without being resent
+
+	sent []sending // transmissions in order of time
+	head int       // those before it are done with
+}
+
+// sending is one transmission of a record.
+type sending struct {
+	record uint64
+	at     mono.Time
+}
+
+// transmitted notes a transmission.
+func (r *rack) transmitted(record uint64, at mono.Time) {
+	if r.head > 0 && len(r.sent) == cap(r.sent) {
+		r.sent = r.sent[:copy(r.sent, r.sent[r.head:])]
+		r.head = 0
+	}
+	r.sent = append(r.sent, sending{record, at})
+}
+
+// arrived notes that a segment has arrived (RFC 8985, section 6.2, steps 2 and
+// 3); least is the least round trip.
+func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
+	if s.end() > r.highest {
+		r.highest = s.end()
+	} else if !s.ever {
+		r.reordered = true
+	}
+	took := now.Sub(s.at)
+	if s.ever && took < least {
+		return // it was the first transmission that arrived
+	}
+	r.rtt = took
+	if s.at > r.at || s.at == r.at && s.end() > r.end {
+		r.at, r.end = s.at, s.end()
+	}
+}
+
+// reorderWindow is how much longer a segment may take than one sent after it
+// (section 6.2, step 4). Its multiplier stays 1.
+func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
+	if !r.reordered && proven {
+		return 0
+	}
+	return min(t.least/4, t.smoothed)
+}
+
+// detect declares lost what is (section 6.2, step 5). It returns whether that was
+// anything, and when to look again (0: not before something arrives).
+func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bool, again mono.Time) {
+	for ; r.head < len(r.sent); r.head++ {
+		s := r.sent[r.head]
+		if s.record < b.base {
+			continue
+		}
+		rec := b.at(s.record)
+		if rec.sacked || rec.at != s.at || rec.lost && !rec.resent {
+			continue
+		}
+		if s.at > r.at || s.at == r.at && rec.end() >= r.end {
+			return news, 0
+		}
+		if due := s.at.Add(r.rtt + wait); due > now {
+			return news, due
+		}
+		if b.markLost(s.record) {
+			news = true
+		}
+	}
+	r.sent, r.head = r.sent[:0], 0
+	return news, 0
+}

@@ -1,0 +1,90 @@
+package tcp
+
+import (
+	"slices"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// receiver is the state of what comes in.
+type receiver struct {
+	next   int64 // first byte that is missing
+	early  spans // what came beyond it
+	recent []int64
+	marked int64 // bytes that came with congestion experienced
+
+	told  int64     // the last acknowledgement that was sent
+	stamp mono.Time // TS.Recent of RFC 7323
+	held  int       // segments that came in order since then
+	quick int       // segments to be acknowledged one by one
+}
+
+// arrival is what a segment is to the receiver.
+type arrival uint8
+
+const (
+	inOrder   arrival = iota
+	gapFilled         // in order, or above a gap: to be acknowledged at once
+	duplicate
+)
+
+// take enters a segment.
+func (r *receiver) take(h *header, ce bool) arrival {
+	if ce {
+		r.marked += int64(h.size)
+	}
+	// RFC 7323, section 4.3: the earliest segment that is not acknowledged yet.
+	if h.seq <= r.told {
+		r.stamp = max(r.stamp, h.stamp)
+	}
+	end := h.seq + int64(h.size)
+	switch {
+	case end <= r.next:
+		return duplicate
+	case h.seq > r.next:
+		if s, ok := r.early.at(h.seq); ok && s.to >= end {
+			return duplicate
+		}
+		r.early.add(h.seq, end)
+		r.note(h.seq)
+		return gapFilled
+	}
+	if len(r.early.v) == 0 {
+		r.next = end
+		return inOrder
+	}
+	r.early.add(r.next, end)
+	r.next = r.early.v[0].to
+	r.early.drop(r.next)
+	return gapFilled
+}
+
+// note puts the block of byte seq ahead of all others (RFC 2018, section 4).
+func (r *receiver) note(seq int64) {
+	s, _ := r.early.at(seq)
+	keep := r.recent[:0]
+	for _, x := range r.recent {
+		if x < s.from || x >= s.to {
+			keep = append(keep, x)
+		}
+	}
+	if len(keep) >= mostBlocks {
+		keep = keep[:mostBlocks-1]
+	}
+	r.recent = slices.Insert(keep, 0, seq)
+}
+
+// report fills in what an acknowledgement says, with up to most SACK blocks.
+func (r *receiver) report(h *header, most int) {
+	h.ack, h.echo, h.marked = r.next, r.stamp, r.marked
+	for _, x := range r.recent {
+		if int(h.blocks) == most {
+			break
+		}
+		if s, ok := r.early.at(x); ok {
+			h.sack[h.blocks] = s
+			h.blocks++
+		}
+	}
+	r.told, r.held = r.next, 0
+}

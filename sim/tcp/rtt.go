@@ -1,0 +1,35 @@
+package tcp
+
+import "time"
+
+// rtt is the estimator of RFC 6298, section 2, with the least round trip.
+type rtt struct {
+	smoothed time.Duration // 0: no sample yet
+	variance time.Duration
+	least    time.Duration
+}
+
+// sample enters a measured round trip.
+func (r *rtt) sample(d time.Duration) {
+	d = max(d, 1)
+	if r.smoothed == 0 {
+		r.smoothed, r.variance, r.least = d, d/2, d
+		return
+	}
+	off := r.smoothed - d
+	if off < 0 {
+		off = -off
+	}
+	r.variance += (off - r.variance) / 4
+	r.smoothed += (d - r.smoothed) / 8
+	r.least = min(r.least, d)
+}
+
+// timeout returns the retransmission timeout without backoff: SRTT + max(G,
+// 4 RTTVAR), at least c.MinRTO (RFC 6298, rules 2.1 to 2.4).
+func (r *rtt) timeout(c *Config) time.Duration {
+	if r.smoothed == 0 {
+		return max(initialRTO, c.MinRTO)
+	}
+	return min(max(r.smoothed+max(c.Granularity, 4*r.variance), c.MinRTO), c.MaxRTO)
+}

@@ -1,0 +1,207 @@
+package tcp
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// record is one segment between its first transmission and the cumulative
+// acknowledgement. A segment keeps its boundaries when it is sent again.
+type record struct {
+	seq  int64
+	dsn  int64     // where its data lie in the stream over all subflows
+	at   mono.Time // last transmission
+	size int32
+
+	sacked bool
+	lost   bool // declared lost, and not known to have arrived since
+	resent bool // a repetition is in flight
+	ever   bool // it was sent more than once
+}
+
+func (r *record) end() int64 { return r.seq + int64(r.size) }
+
+// scoreboard is what a sender knows of its segments in flight (RFC 6675,
+// section 2). Records have numbers that grow by one; they lie in a ring.
+type scoreboard struct {
+	una, nxt int64 // first byte not acknowledged; first not sent
+
+	ring       []record // a power of two long
+	base, next uint64   // numbers of the oldest record and of the next
+
+	sacked      spans
+	sackedBytes int64
+	sackedSegs  int
+	lostBytes   int64
+	resentBytes int64
+
+	waiting int    // records that are lost and not resent
+	cursor  uint64 // none of those lies before this one
+	judged  uint64 // markBelow was here
+}
+
+const firstRing = 64 // records; it grows by doubling
+
+// pipe is the estimate of bytes in flight (RFC 6675, section 4).
+func (b *scoreboard) pipe() int64 {
+	return b.nxt - b.una - b.sackedBytes - b.lostBytes + b.resentBytes
+}
+
+// outstanding returns the bytes that are not cumulatively acknowledged.
+func (b *scoreboard) outstanding() int64 { return b.nxt - b.una }
+
+func (b *scoreboard) at(i uint64) *record { return &b.ring[i&uint64(len(b.ring)-1)] }
+
+// find returns the number of the record that byte seq lies in; seq is in flight.
+func (b *scoreboard) find(seq int64) uint64 {
+	lo, hi := b.base, b.next
+	for lo < hi {
+		if mid := (lo + hi) / 2; b.at(mid).end() > seq {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}
+
+// push enters a segment of size new bytes, and returns its number.
+func (b *scoreboard) push(size int, dsn int64, now mono.Time) uint64 {
+	if int(b.next-b.base) == len(b.ring) {
+		b.grow()
+	}
+	i := b.next
+	*b.at(i) = record{seq: b.nxt, dsn: dsn, at: now, size: int32(size)}
+	b.next++
+	b.nxt += int64(size)
+	return i
+}
+
+func (b *scoreboard) grow() {
+	old := b.ring
+	b.ring = make([]record, max(firstRing, 2*len(old)))
+	for i := b.base; i < b.next; i++ {
+		*b.at(i) = old[i&uint64(len(old)-1)]
+	}
+}
+
+// pop takes the oldest record off; it is cumulatively acknowledged.
+func (b *scoreboard) pop() {
+	r := b.at(b.base)
+	if r.sacked {
+		b.sackedBytes -= int64(r.size)
+		b.sackedSegs--
+	} else {
+		b.settle(r)
+	}
+	b.una = r.end()
+	b.base++
+}
+
+// sack notes that the segment has arrived.
+func (b *scoreboard) sack(r *record) {
+	b.settle(r)
+	r.sacked = true
+	b.sackedBytes += int64(r.size)
+	b.sackedSegs++
+	b.sacked.add(r.seq, r.end())
+}
+
+// settle undoes what was thought of a segment that has arrived.
+func (b *scoreboard) settle(r *record) {
+	if r.lost {
+		r.lost = false
+		b.lostBytes -= int64(r.size)
+		if !r.resent {
+			b.waiting--
+		}
+	}
+	if r.resent {
+		r.resent = false
+		b.resentBytes -= int64(r.size)
+	}
+}
+
+// markLost declares record i lost, or its repetition if there is one, and
+// reports whether that was news.
+func (b *scoreboard) markLost(i uint64) bool {
+	r := b.at(i)
+	if r.sacked || r.lost && !r.resent {
+		return false
+	}
+	if r.resent {
+		r.resent = false
+		b.resentBytes -= int64(r.size)
+	}
+	if !r.lost {
+		r.lost = true
+		b.lostBytes += int64(r.size)
+	}
+	b.waiting++
+	b.cursor = min(b.cursor, i)
+	return true
+}
+
+// markAll declares everything lost that was not selectively acknowledged, as a
+// retransmission timeout does.
+func (b *scoreboard) markAll() {
+	for i := b.base; i < b.next; i++ {
+		b.markLost(i)
+	}
+}
+
+// markBelow declares lost what has dupThresh selectively acknowledged segments
+// above it (IsLost of RFC 6675, section 4, counted in segments as kernels do),
+// and reports whether there was any. A repetition is not judged again.
+func (b *scoreboard) markBelow() (news bool) {
+	if b.sackedSegs < dupThresh {
+		return false
+	}
+	i := b.find(b.sacked.end() - 1)
+	for above := 0; ; i-- {
+		if b.at(i).sacked {
+			if above++; above == dupThresh {
+				break
+			}
+		}
+	}
+	for j := max(b.judged, b.base); j < i; j++ {
+		if r := b.at(j); !r.lost && b.markLost(j) {
+			news = true
+		}
+	}
+	b.judged = max(b.judged, i)
+	return news
+}
+
+// nextLost returns the number of the first record that is to be sent again.
+func (b *scoreboard) nextLost() (uint64, bool) {
+	if b.waiting == 0 {
+		return 0, false
+	}
+	i := max(b.cursor, b.base)
+	for r := b.at(i); !r.lost || r.resent; r = b.at(i) {
+		i++
+	}
+	b.cursor = i
+	return i, true
+}
+
+// resend notes a repetition of record i.
+func (b *scoreboard) resend(i uint64, now mono.Time) {
+	r := b.at(i)
+	if !r.resent {
+		r.resent = true
+		b.resentBytes += int64(r.size)
+		if r.lost {
+			b.waiting--
+		}
+	}
+	r.ever, r.at = true, now
+}
+
+// unmark takes back every declaration of loss, which has proven wrong.
+func (b *scoreboard) unmark() {
+	for i := b.base; i < b.next; i++ {
+		if r := b.at(i); !r.sacked {
+			b.settle(r)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package workload
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Poisson returns flows that arrive at random over a time: between a random one of
+// from and a random other one of to, of sizes drawn from s. load is the share of
+// capacity (bytes per second) that they take together. to needs a member that is
+// not the only one of from.
+func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, over time.Duration) []Flow {
+	gap := s.Mean() / (load * capacity) // seconds
+	var v []Flow
+	for at := rng.ExpFloat64() * gap; at < over.Seconds() && len(v) < mostFlows; at += rng.ExpFloat64() * gap {
+		f := Flow{Src: from[rng.IntN(len(from))], ID: len(v) + 1, Size: s.Draw(rng)}
+		f.Start = time.Duration(at * 1e9)
+		for f.Dst = f.Src; f.Dst == f.Src; {
+			f.Dst = to[rng.IntN(len(to))]
+		}
+		v = append(v, f)
+	}
+	return v
+}
+
+// Barrier returns m's flows repeated: batch after batch, each when all flows of
+// the one before are over. Start is then counted from that moment, and the number
+// of the batch is given for each flow.
+func Barrier(m []Flow, batches int) (v []Flow, batch []int) {
+	for b := range batches {
+		for _, f := range m {
+			f.ID = len(v) + 1
+			v, batch = append(v, f), append(batch, b)
+		}
+	}
+	return v, batch
+}

@@ -1,0 +1,72 @@
+package workload
+
+import "math/rand/v2"
+
+// Sizes is a distribution of flow sizes: points of the cumulative distribution,
+// joined by straight lines, as the generators of DCTCP and pFabric have it.
+type Sizes struct {
+	bytes []float64
+	below []float64
+}
+
+// Fixed returns the distribution in which all flows have one size.
+func Fixed(bytes int64) *Sizes {
+	return &Sizes{bytes: []float64{float64(bytes), float64(bytes)}, below: []float64{0, 1}}
+}
+
+// ParseSizes reads a .cdf file: lines "BYTES SHARE", where SHARE of all flows have
+// at most BYTES. Both rise, and the last share is 1. Between no bytes and the first
+// point the line begins at one byte.
+func ParseSizes(file, text string) (*Sizes, error) {
+	s := &Sizes{bytes: []float64{1}, below: []float64{0}}
+	at := line{file: file, number: 1}
+	for _, l := range split(file, text) {
+		at = l
+		if err := l.alone(2); err != nil {
+			return nil, err
+		}
+		b, err := l.real(0, 1, mostBytes)
+		if err != nil {
+			return nil, err
+		}
+		p, err := l.real(1, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		n := len(s.bytes) - 1
+		if b < s.bytes[n] || p < s.below[n] {
+			return nil, l.errorf("%g bytes, share %g: less than in the line before", b, p)
+		}
+		s.bytes, s.below = append(s.bytes, b), append(s.below, p)
+	}
+	if s.below[len(s.below)-1] != 1 {
+		return nil, at.errorf("the last share is %g, not 1", s.below[len(s.below)-1])
+	}
+	return s, nil
+}
+
+// Draw returns a size in bytes, one at least.
+func (s *Sizes) Draw(rng *rand.Rand) int64 { return s.at(rng.Float64()) }
+
+// at returns the size below which share p of all flows are.
+func (s *Sizes) at(p float64) int64 {
+	for i := 1; i < len(s.below); i++ {
+		if p <= s.below[i] {
+			a, b := s.bytes[i-1], s.bytes[i]
+			if d := s.below[i] - s.below[i-1]; d > 0 {
+				a += (b - a) * (p - s.below[i-1]) / d
+			}
+			return max(1, int64(a))
+		}
+	}
+	return int64(s.bytes[len(s.bytes)-1])
+}
+
+// Mean returns the mean size in bytes.
+func (s *Sizes) Mean() float64 {
+	var m float64
+	for i := 1; i < len(s.below); i++ {
+		m += (s.below[i] - s.below[i-1]) * (s.bytes[i] + s.bytes[i-1]) / 2
+	}
+	return m
+}
