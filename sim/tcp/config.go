@@ -28,8 +28,8 @@ func (a Algorithm) String() string { return algorithmNames[a] }
 type Config struct {
 	Algorithm Algorithm
 	// MSS is the payload of a full segment in bytes; 0 means what fits into an IP
-	// packet of 1500 bytes beside its options.
-	MSS int
+	// packet of MTU bytes beside its options.
+	MSS, MTU int
 	// InitialWindow is in segments (RFC 6928).
 	InitialWindow int
 	// Window is the receiver's window in bytes. The application reads at once, so
@@ -85,6 +85,7 @@ const (
 // timeout of 200 ms, acknowledgements every second segment or after 40 ms.
 func Linux() Config {
 	return Config{
+		MTU:           1500,
 		InitialWindow: 10,
 		Window:        16 << 20,
 		MinRTO:        200 * time.Millisecond,
@@ -110,7 +111,7 @@ func Datacenter() Config {
 // mistake of the program, so it panics.
 func (c *Config) complete(remote netip.AddrPort, options int) {
 	if c.MSS == 0 {
-		c.MSS = mtu - ipHeader(remote) - headerTCP - optionTime - options
+		c.MSS = c.MTU - ipHeader(remote) - headerTCP - optionTime - options
 	}
 	switch {
 	case c.MSS < 1, c.InitialWindow < 1, c.AckEvery < 1, c.Window < int64(c.MSS):

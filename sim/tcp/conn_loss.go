@@ -109,8 +109,12 @@ func (c *Conn) recovered() {
 func (c *Conn) takeBack() {
 	c.Stats.Spurious++
 	c.engine.Note(c.noun, "takes back", uint64(c.board.una), 0, 0)
+	if c.phase == recovery {
+		c.rack.reordered = true // late is not lost
+	}
 	c.ctl.undo()
 	c.board.unmark()
+	c.rack.again(&c.board)
 	c.win.cwnd = max(c.win.cwnd, c.regret.cwnd)
 	c.win.ssthresh = max(c.win.ssthresh, c.regret.ssthresh)
 	c.phase = steady

@@ -185,6 +185,51 @@ func TestTailLossProbe(t *testing.T) {
 	}
 }
 
+// When the probe is lost too, the timeout counts from the probe. A single segment
+// is not probed for as long as its acknowledgement may be held.
+func TestTimeoutAfterProbe(t *testing.T) {
+	cfg := known(modern(Cubic), 10*ms)
+	cfg.QuickAcks = 0
+	d := newDumbbell(1, sim.Quality{Delay: 5 * ms})
+	v := d.connect(cfg, 1)
+	var at []time.Duration
+	d.filter.drop = func(int64, bool) bool {
+		at = append(at, d.e.Since())
+		return len(at) < 3
+	}
+	d.took(v, 1000)
+	d.e.Run(time.Second, nil)
+	probe := 2*10*ms + 2*cfg.Granularity + cfg.AckDelay
+	if len(at) != 3 || at[1] != probe || at[2] != probe+cfg.MinRTO {
+		t.Errorf("sent at %v", at)
+	}
+	d.took(v, 1000)
+	d.e.Run(time.Second, nil)
+	if s := v.from.Stats; s.Probes != 1 || v.to.Stats.Duplicates != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Packets that overtake others by less than a quarter of the round trip cost RACK
+// a few repetitions until it has seen that; who counts segments falls for each.
+// A loss among them is still found.
+func TestReordering(t *testing.T) {
+	var again [2]uint64
+	for i, cfg := range []Config{classic(Cubic), modern(Cubic)} {
+		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 20 * ms, Queue: 1 << 20, Reorder: 0.01, HoldMost: 8 * ms})
+		v := d.connect(known(cfg, 40*ms), 1)
+		d.filter.drop = func(seq int64, again bool) bool { return cfg.RACK && seq%(500*1448) == 499*1448 && !again }
+		d.took(v, 2000*1448)
+		again[i] = v.from.Stats.Retransmitted
+		if s := v.from.Stats; s.Spurious == 0 || s.Timeouts != 0 {
+			t.Errorf("rack=%v: %+v", cfg.RACK, s)
+		}
+	}
+	if again[0] < 10 || again[1] < 4 || again[1] > 7 {
+		t.Errorf("sent again: %d, with RACK %d", again[0], again[1])
+	}
+}
+
 // Into a network that takes nothing, repetitions leave after the least timeout,
 // then after twice that, and so on.
 func TestBackoff(t *testing.T) {
@@ -279,7 +324,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// After an idle time the window is the initial one again.
+// After an idle time the window is the initial one again, and CUBIC's curve goes on
+// where it was.
 func TestIdleRestart(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		cfg := known(Linux(), 10*ms)
@@ -287,9 +333,15 @@ func TestIdleRestart(t *testing.T) {
 		d := newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 22})
 		v := d.connect(cfg, 1)
 		d.took(v, 300*1448)
+		curve := v.from.ctl.(*cubic)
+		curve.epoch = d.e.Now()
+		sent, epoch := v.from.sentAt, curve.epoch
 		d.e.Run(5*time.Second, nil)
 		before, _ := v.from.Window()
 		v.from.Write(1448)
+		if got, want := curve.epoch.Sub(epoch), d.e.Now().Sub(sent); got != want {
+			t.Errorf("the curve went on %v later, not %v", got, want)
+		}
 		after, _ := v.from.Window()
 		if before < 100*1448 || keep != (after == before) || !keep && after != 10*1448 {
 			t.Errorf("keep=%v: window %d, then %d", keep, before, after)

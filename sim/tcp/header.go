@@ -28,8 +28,6 @@ const (
 	// framing is what Ethernet adds to an IP packet: header, check sequence,
 	// preamble and gap. Links count it as well.
 	framing = 38
-	// mtu is the IP packet that the default segment size fills.
-	mtu = 1500
 )
 
 // A SACK option has room for three blocks beside timestamps (RFC 2018, section

@@ -18,12 +18,11 @@ func TestSpansAgainstBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s spans
 		twin := bytewise{}
-		below := int64(0)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			from := rapid.Int64Range(0, 99).Draw(t, "from")
-			to := rapid.Int64Range(from, 100).Draw(t, "to")
+			to := min(100, from+rapid.Int64Range(0, 9).Draw(t, "bytes"))
 			if rapid.IntRange(0, 4).Draw(t, "drop") == 0 {
-				below = max(below, min(from, 20))
+				from /= 3
 				s.drop(from)
 				for x := range from {
 					delete(twin, x)
@@ -193,6 +192,26 @@ func TestCubicIsNoSlowerThanReno(t *testing.T) {
 		now = now.Add(rtt)
 	}
 	within(t, "round trips back to the former window", float64(rounds), 30/cubicAlpha*0.97, 30/cubicAlpha*1.03)
+	for rounds = 0; w.cwnd < 150*w.mss; rounds++ {
+		for left := w.cwnd; left > 0; left -= w.mss {
+			c.avoid(w, 1448, now, rtt)
+		}
+		now = now.Add(rtt)
+	}
+	within(t, "round trips for 50 segments more", float64(rounds), 48, 51)
+}
+
+// Reno gives half away, but keeps two segments, and gains one in a round trip.
+func TestReno(t *testing.T) {
+	w := &window{cwnd: 100 * 1448, mss: 1448}
+	r := &reno{}
+	within(t, "window after a loss", r.lost(w)/w.mss, 50, 50)
+	for range 100 {
+		r.avoid(w, 1448, 1, ms)
+	}
+	within(t, "window after a round trip", w.cwnd/w.mss, 100.99, 101.001)
+	w.cwnd = 3 * w.mss
+	within(t, "least window", r.lost(w)/w.mss, 2, 2)
 }
 
 // A second loss below the last maximum lets go of more (RFC 9438, section 4.7),

@@ -97,6 +97,19 @@ func TestReinjection(t *testing.T) {
 	}
 }
 
+// What has arrived in the meantime is not sent on another subflow.
+func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
+	l := newLanes(1, sim.Quality{Delay: 5 * ms})
+	m, _ := l.multi(known(Linux(), 10*ms), 1, 2)
+	m.written, m.taken = 1000, 1000
+	m.again.add(0, 1000)
+	m.acked(600)
+	c := m.subflows[0]
+	if n := m.available(c); n != 400 || m.take(c, n) != 600 || m.available(c) != 0 {
+		t.Errorf("%d bytes to be reinjected, and %v after that", n, m.again)
+	}
+}
+
 // Data go to the subflow with the shorter round trip as long as it has room.
 func TestShortestRoundTripFirst(t *testing.T) {
 	near, far := sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20}, sim.Quality{Rate: 100 * mbit, Delay: 50 * ms, Queue: 1 << 20}

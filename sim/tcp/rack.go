@@ -1,6 +1,8 @@
 package tcp
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/mono"
@@ -14,7 +16,7 @@ type rack struct {
 	rtt time.Duration
 
 	highest   int64 // end of the highest segment that has arrived
-	reordered bool  // one below it arrived later, without being resent
+	reordered bool  // one below it arrived later, although it was not resent, or in vain
 
 	sent []sending // transmissions in order of time
 	head int       // those before it are done with
@@ -86,4 +88,15 @@ func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bo
 	}
 	r.sent, r.head = r.sent[:0], 0
 	return news, 0
+}
+
+// again takes up all segments that have not arrived: it had been wrong about some.
+func (r *rack) again(b *scoreboard) {
+	r.sent, r.head = r.sent[:0], 0
+	for i := b.base; i < b.next; i++ {
+		if s := b.at(i); !s.sacked {
+			r.sent = append(r.sent, sending{i, s.at})
+		}
+	}
+	slices.SortStableFunc(r.sent, func(x, y sending) int { return cmp.Compare(x.at, y.at) })
 }

@@ -1,0 +1,154 @@
+package tcp
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// An alarm that is moved about rings when it should, and with one event in the
+// queue for each time that it was moved to an earlier time.
+func TestAlarm(t *testing.T) {
+	e := sim.NewEngine(1, nil)
+	begun := e.Now()
+	at := func(n int) mono.Time { return begun.Add(time.Duration(n)) }
+	var rings []time.Duration
+	var a *alarm
+	a = newAlarm(e, func() {
+		rings = append(rings, e.Since())
+		if len(rings) == 1 {
+			a.set(at(150))
+		}
+	})
+	a.set(at(100))
+	a.set(at(200))
+	a.set(at(50))
+	e.Run(1000, nil)
+	if !slices.Equal(rings, []time.Duration{50, 150}) || e.Done() != 3 {
+		t.Errorf("rang at %v, %d events", rings, e.Done())
+	}
+	a.set(at(2000))
+	a.set(0)
+	e.Run(10_000, nil)
+	if len(rings) != 2 {
+		t.Errorf("rang at %v", rings)
+	}
+}
+
+// The echo is the stamp of the first segment that is not acknowledged yet, so
+// that a round trip includes what the receiver holds (RFC 7323, section 4.3).
+func TestEcho(t *testing.T) {
+	var r receiver
+	for i := range int64(3) {
+		r.take(&header{seq: 10 * i, size: 10, stamp: mono.Time(i + 1)}, false)
+	}
+	var h header
+	if r.report(&h, mostBlocks); h.echo != 1 || h.ack != 30 {
+		t.Errorf("%+v", h)
+	}
+	r.take(&header{seq: 50, size: 10, stamp: 7}, false) // above a gap
+	h = header{}
+	if r.report(&h, mostBlocks); h.echo != 1 {
+		t.Errorf("%+v", h)
+	}
+	r.take(&header{seq: 30, size: 20, stamp: 9}, false) // fills it
+	h = header{}
+	if r.report(&h, mostBlocks); h.echo != 9 || h.ack != 60 || h.blocks != 0 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// The newest block comes first, then the others by when they last grew (RFC 2018,
+// section 4).
+func TestBlocks(t *testing.T) {
+	var r receiver
+	for _, seq := range []int64{10, 30, 50, 70, 31, 20} {
+		r.take(&header{seq: seq, size: 1}, false)
+	}
+	var h header
+	r.report(&h, mostBlocks)
+	if want := [mostBlocks]span{{20, 21}, {30, 32}, {70, 71}}; h.sack != want || h.blocks != 3 {
+		t.Errorf("%v", h.sack)
+	}
+	h = header{}
+	if r.report(&h, 2); h.blocks != 2 {
+		t.Errorf("%d blocks", h.blocks)
+	}
+}
+
+// RACK: a segment is lost when it is overdue by the newest round trip and the
+// reordering window, and one that was sent later has arrived.
+func TestRack(t *testing.T) {
+	var b scoreboard
+	var r rack
+	for i := range 3 {
+		now := mono.Time(100 + 10*i)
+		r.transmitted(b.push(100, 0, now), now)
+	}
+	if news, again := r.detect(&b, 1000, 0); news || again != 0 {
+		t.Error("lost, though nothing has arrived")
+	}
+	r.arrived(b.at(1), 160, 0) // sent at 110: a round trip of 50
+	b.sack(b.at(1))
+	if news, again := r.detect(&b, 160, 12); news || again != 162 {
+		t.Errorf("lost too soon, or looked at again at %d", again)
+	}
+	if news, again := r.detect(&b, 162, 12); !news || again != 0 || !b.at(0).lost || b.at(2).lost {
+		t.Error("not lost")
+	}
+}
+
+// The repetition of a segment whose first transmission arrives says nothing.
+func TestRackTakesNoEarlyAnswer(t *testing.T) {
+	var r rack
+	r.arrived(&record{at: 100, size: 1, ever: true}, 105, 50)
+	if r.at != 0 {
+		t.Errorf("%+v", r)
+	}
+	r.arrived(&record{at: 100, size: 1, ever: true}, 160, 50)
+	if r.at != 100 || r.rtt != 60 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The reordering window is a quarter of the least round trip; it is nothing after
+// enough segments above a gap, until reordering has been seen.
+func TestReorderWindow(t *testing.T) {
+	var r rack
+	e := &rtt{smoothed: 100, least: 40}
+	if r.reorderWindow(e, false) != 10 || r.reorderWindow(e, true) != 0 {
+		t.Errorf("%v, %v", r.reorderWindow(e, false), r.reorderWindow(e, true))
+	}
+	r.arrived(&record{seq: 5, size: 1}, 1, 0)
+	r.arrived(&record{seq: 3, size: 1}, 1, 0)
+	if r.reorderWindow(e, true) != 10 {
+		t.Errorf("%v once reordering was seen", r.reorderWindow(e, true))
+	}
+}
+
+// After it was wrong about some segments, RACK judges all of them anew, in the
+// order in which they were sent last.
+func TestRackJudgesAgain(t *testing.T) {
+	var b scoreboard
+	var r rack
+	for i := range 4 {
+		now := mono.Time(100 + 10*i)
+		r.transmitted(b.push(100, 0, now), now)
+	}
+	r.arrived(b.at(3), 200, 0)
+	b.sack(b.at(3))
+	r.detect(&b, 1000, 0)
+	b.resend(0, 1000)
+	r.transmitted(0, 1000)
+	b.unmark()
+	r.again(&b)
+	if want := []sending{{1, 110}, {2, 120}, {0, 1000}}; !slices.Equal(r.sent, want) {
+		t.Errorf("%v", r.sent)
+	}
+	if news, _ := r.detect(&b, 1000, 0); !news || b.at(0).lost || !b.at(1).lost || !b.at(2).lost {
+		t.Error("not lost again")
+	}
+}
