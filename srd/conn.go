@@ -23,7 +23,7 @@ type Indexes interface {
 	Release(uint32)
 }
 
-// Config is what a Conn is made of. All fields but PSK and Keepalive are needed.
+// Config is what a Conn is made of. All fields but PSK, Class and Keepalive are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -38,6 +38,7 @@ type Config struct {
 	// MTU returns the UDP payload bytes worth probing for towards an address.
 	MTU       func(Tuple) int
 	Policy    steer.Policy
+	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
 }
@@ -72,6 +73,7 @@ type Conn struct {
 	nextSkip int       // packets until a packet number is skipped
 	replies  []reply
 	packet   int // UDP payload bytes of a full packet now
+	steering steering
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told
@@ -158,6 +160,7 @@ func New(cfg Config) *Conn {
 		packet: BasePacket,
 	}
 	c.nextSkip = c.skipGap()
+	c.SetPolicy(cfg.Policy)
 	return c
 }
 
