@@ -141,6 +141,9 @@ func (c *Conn) measure(now mono.Time, p *Packet) {
 	s := &c.steering
 	s.arrival.CE = p.CE
 	s.gauge.Arrived(now, int(p.Slot), s.arrival, c.cfg.Control.Target())
+	if p.Load > 0 {
+		s.gauge.Write(now, int(p.Slot), p.Load-1)
+	}
 	s.arrival = steer.Arrival{}
 }
 

@@ -164,9 +164,10 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 			t.Fatal("stamped unasked")
 		}
 	}
+	var b []byte
 	stamped := func(delay time.Duration) {
 		s.now = s.now.Add(2 * time.Millisecond)
-		b := wire.AppendMessage(nil, uint32(s.peerPN[1]), &Imm{}, []byte("x"))
+		b = wire.AppendMessage(nil, uint32(s.peerPN[1]), &Imm{}, []byte("x"))
 		s.arrive(1, 100, wire.AppendStamp(b, steer.Stamp(s.now.Add(-delay))))
 		s.pump()
 	}
@@ -185,6 +186,15 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	}
 	if acks < 70 || last(s.sent[len(s.sent)-1]).Metric != steer.MetricMost {
 		t.Errorf("%d acknowledgements with a metric, the last frame is %+v", acks, last(s.sent[len(s.sent)-1]))
+	}
+	// A network that writes its load into packets knows better than we.
+	s.now = s.now.Add(2 * time.Millisecond)
+	b = wire.AppendStamp(wire.AppendPing(nil), steer.Stamp(s.now))
+	s.c.Handle(s.now, &Packet{Tuple: s.tuple(1), Slot: 1, PN: s.peerPN[1], Load: 4, Plain: b, Keys: s.keys})
+	s.peerPN[1]++
+	s.pump()
+	if f := last(s.sent[len(s.sent)-1]); f.Kind != wire.KindMetric || f.Metric != 3 {
+		t.Errorf("the network wrote 3, the last frame is %+v", f)
 	}
 	told := &tally{metrics: map[int]uint8{}}
 	s.c.SetPolicy(told)

@@ -128,7 +128,7 @@ func TestCongaLearnsWhatFullIs(t *testing.T) {
 	}
 }
 
-// The paper's example (section 2.4, figure 2c): two paths, one of which carries
+// The paper's example (figure 2): two paths, one of which carries
 // half as much. The far end sees the queue, and CONGA settles at two to one.
 func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 	a, usable, now := lab(), setOf(2), mono.Time(1e6)

@@ -7,8 +7,8 @@ import "github.com/srdtun/srdtun/srd/mono"
 const DefaultFlowcell = 64 << 10
 
 // Presto cuts flows into flowcells of 64 KB and gives them to the paths in turn,
-// by weight (He et al., SIGCOMM 2015, sections 3.1 and 3.3: weights are for
-// networks that are not symmetric). It measures nothing. The paper goes round the
+// by weight (He et al., SIGCOMM 2015, section 3; weights are for networks
+// that are not symmetric). It measures nothing. The paper goes round the
 // paths with each flow by itself; here all flows to a peer take turns together, so
 // that those of two flows never fall into step.
 type Presto struct {
