@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
@@ -80,4 +82,18 @@ func TestSet(t *testing.T) {
 	}
 	r.cancel()
 	r.wait()
+}
+
+// A path's class is the entry of paths.local that its address stands for.
+func TestClassesAreUplinks(t *testing.T) {
+	s := &server{cfg: parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n")}
+	s.locals(netip.MustParseAddrPort("127.0.0.9:1"))
+	for text, want := range map[string]int{"192.0.2.1": 0, "127.0.0.1": 1, "192.0.2.2": 3, "198.51.100.1": 0} {
+		if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr(text)}); got != want {
+			t.Errorf("%s is of class %d, want %d", text, got, want)
+		}
+	}
+	if got := s.links.class(srd.Tuple{}); got != 0 {
+		t.Errorf("an address not known yet is of class %d", got)
+	}
 }
