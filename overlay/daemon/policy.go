@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"sync"
@@ -31,14 +32,15 @@ type uplinks struct {
 	of map[netip.Addr]int
 }
 
-// set notes the addresses of entry i. One that stands for two entries is the
-// first's.
+// set notes the addresses that entry i has now. One that stands for two entries is
+// the first's.
 func (u *uplinks) set(i int, addrs []netip.Addr) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
 		u.of = map[netip.Addr]int{}
 	}
+	maps.DeleteFunc(u.of, func(_ netip.Addr, k int) bool { return k == i })
 	for _, a := range addrs {
 		if before, ok := u.of[a.WithZone("")]; !ok || i < before {
 			u.of[a.WithZone("")] = i

@@ -93,6 +93,12 @@ func TestClassesAreUplinks(t *testing.T) {
 			t.Errorf("%s is of class %d, want %d", text, got, want)
 		}
 	}
+	// An address moves from one interface to another.
+	s.links.set(0, nil)
+	s.links.set(3, []netip.Addr{netip.MustParseAddr("192.0.2.1")})
+	if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr("192.0.2.1")}); got != 3 {
+		t.Errorf("the address that moved is of class %d", got)
+	}
 	if got := s.links.class(srd.Tuple{}); got != 0 {
 		t.Errorf("an address not known yet is of class %d", got)
 	}
