@@ -7,6 +7,7 @@ import "net/netip"
 func (d *draft) checkWhole() {
 	d.checkAddresses()
 	d.checkLocals()
+	d.checkWeights()
 	d.checkPorts()
 	d.checkPeerNames()
 	d.checkPrefixes()
@@ -40,6 +41,25 @@ func (d *draft) checkLocals() {
 			}
 		}
 	}
+}
+
+// checkWeights: weights are of places to send from, each its own.
+func (d *draft) checkWeights() {
+	have, want := len(d.cfg.Paths.Steering.Weights), len(d.cfg.Paths.Local)
+	if d.paths.has("weights") && have != want {
+		d.paths.fail("weights", "has %d numbers for the %d entries of local", have, want)
+	}
+	if !d.paths.has("primary") {
+		return
+	}
+	text := d.paths.text("primary", "")
+	for i, local := range d.cfg.Paths.Local {
+		if local.String() == text {
+			d.cfg.Paths.Steering.Primary = i + 1
+			return
+		}
+	}
+	d.paths.fail("primary", "%s is not listed in local", quoted(text))
 }
 
 // checkPorts keeps the bank of source ports and the listening port apart.

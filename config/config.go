@@ -43,6 +43,20 @@ const (
 
 	maxKeepaliveSeconds = 65535 // 16 bits in wg(8)
 	maxNameBytes        = 63    // one DNS label; it has to fit a line of `srdtun show`
+
+	// A timeout below a packet's time on a slow link ends every flowlet at once; one
+	// above any pause within a connection never ends one.
+	minFlowlet = 10 * time.Microsecond
+	maxFlowlet = 10 * time.Second
+
+	maxWeight    = 1000     // uplinks that differ by more are not worth being used together
+	minFlowcell  = 1500     // a packet
+	maxFlowcell  = 64 << 20 // a second at half a Gbit/s
+	minDREAlpha  = 0.01     // with the longest period the memory is 10 s
+	maxDREAlpha  = 0.99
+	minDREPeriod = time.Microsecond
+	maxDREPeriod = 100 * time.Millisecond
+	maxLinkMbit  = 1_000_000 // 1 Tbit/s
 )
 
 const _ = uint16(maxLocals*maxSourcePorts*maxEndpoints - 1) // every path has a slot
@@ -81,8 +95,20 @@ type Paths struct {
 	SourcePorts int       // UDP source ports in the bank
 	PortRange   [2]uint16 // first and last port to take them from; zero is any free port
 	Local       []Local   // empty is whatever the routing table chooses
-	Policy      string
-	PathMTU     int // upper bound in bytes of an outer packet; 0 is discovered
+	Policy      string    // one of Policies
+	Steering    Steering  // of all policies
+	PathMTU     int       // upper bound in bytes of an outer packet; 0 is discovered
+}
+
+// Steering is what path policies can be set; zero fields leave it to the policy.
+type Steering struct {
+	FlowletTimeout time.Duration
+	Weights        []int // as long as Local, or empty
+	Primary        int   // which of Local goes first, from 1 on; 0: none
+	Flowcell       int   // bytes
+	DREAlpha       float64
+	DREPeriod      time.Duration
+	LinkMbit       int // rate of each path in Mbit/s
 }
 
 // Local is a place to send from. Exactly one of the two is set.
@@ -117,5 +143,6 @@ type Peer struct {
 	PresharedKey        Secret // zero when there is none
 	Endpoints           []Endpoint
 	AllowedIPs          []netip.Prefix // masked; unique in a Config
+	Policy              string         // one of Policies
 	PersistentKeepalive time.Duration  // whole seconds; 0 is off
 }

@@ -20,7 +20,16 @@
 //	source_ports          1..256, default 32
 //	port_range            "first-last", default: any free port
 //	local                 list of addresses or interface names, default: any
-//	policy                "spray"
+//	policy                "spray" (default), "ecmp", "wcmp", "letflow", "conga",
+//	                      "conga-flow", "clove-ecn", "presto", "plb", "flowbender",
+//	                      "duplicate" or "active-backup": see docs/policies.md
+//	flowlet_timeout       "10us".."10s", default: the policy's own
+//	weights               list of numbers 1..1000, one for each of local; default: equal
+//	primary               the one of local that goes first, default: none
+//	flowcell              bytes, 1500..67108864, default 65536
+//	dre_alpha             0.01..0.99, default 0.125
+//	dre_period            "1us".."100ms", default "20us"
+//	link_mbit             rate of each path in Mbit/s, default 0: learn it
 //	mtu                   upper bound of the path MTU, default 0: discover it
 //
 //	[transport]
@@ -37,6 +46,7 @@
 //	preshared_key_file    path, relative to the configuration file
 //	endpoints             list of "host:port"
 //	allowed_ips           list of prefixes
+//	policy                as in [paths], default: what stands there
 //	persistent_keepalive  seconds, 0..65535 or "off", default 0
 //
 // A list with one member may be written as a single string.

@@ -37,7 +37,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	cfg.Order.UDP = root.section("order").oneOf("udp", DefaultUDP, "ordered", "unordered")
 	cfg.Order.HoldMax = DefaultHoldMax
 	for _, s := range d.peers {
-		cfg.Peers = append(cfg.Peers, readPeer(s))
+		cfg.Peers = append(cfg.Peers, readPeer(s, cfg.Paths.Policy))
 	}
 	if err := root.doc.first(); err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ func (d *draft) readPaths() Paths {
 		SourcePorts: int(s.number("source_ports", DefaultSourcePorts, 1, maxSourcePorts)),
 		PortRange:   s.portRange("port_range"),
 		Local:       s.locals("local"),
-		Policy:      s.oneOf("policy", DefaultPolicy, "spray"),
+		Policy:      s.oneOf("policy", DefaultPolicy, Policies...),
+		Steering:    s.steering(),
 		PathMTU:     s.pathMTU("mtu"),
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-func readPeer(s section) Peer {
+// readPeer reads one peer; policy is that of all peers that do not name one.
+func readPeer(s section, policy string) Peer {
 	seconds := s.numberOr("persistent_keepalive", 0, maxKeepaliveSeconds, "off")
 	return Peer{
 		Name:                s.peerName("name"),
@@ -16,6 +17,7 @@ func readPeer(s section) Peer {
 		PresharedKey:        s.secret("preshared_key"),
 		Endpoints:           s.endpoints("endpoints"),
 		AllowedIPs:          s.allowedIPs("allowed_ips"),
+		Policy:              s.oneOf("policy", policy, Policies...),
 		PersistentKeepalive: time.Duration(seconds) * time.Second,
 	}
 }

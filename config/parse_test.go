@@ -32,7 +32,14 @@ table = 123
 source_ports = 64
 port_range = "40000-40063"
 local = ["192.0.2.1", "2001:db8::1", "fe80::1%eth0", "eth1.100"]
-policy = "spray"
+policy = "conga"
+flowlet_timeout = "13ms"
+weights = [3, 1, 1000, 2]
+primary = "fe80::1%eth0"
+flowcell = 131072
+dre_alpha = 0.25
+dre_period = "40us"
+link_mbit = 10000
 mtu = 1400
 
 [transport]
@@ -48,6 +55,7 @@ preshared_key = "$psk"
 endpoints = ["198.51.100.1:51820", "[2001:DB8:0::7]:51820", "left.example.net:4500"]
 allowed_ips = ["10.80.0.2/32", "10.81.0.77/16", "fd00::2", "0.0.0.0/0"]
 persistent_keepalive = 25
+policy = "letflow"
 
 [[peer]]
 public_key = "$2"
@@ -72,10 +80,14 @@ func TestParseEverything(t *testing.T) {
 			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123},
 		},
 		Paths: Paths{
-			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "spray", PathMTU: 1400,
+			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "conga", PathMTU: 1400,
 			Local: []Local{
 				{Addr: netip.MustParseAddr("192.0.2.1")}, {Addr: netip.MustParseAddr("2001:db8::1")},
 				{Addr: netip.MustParseAddr("fe80::1%eth0")}, {Interface: "eth1.100"},
+			},
+			Steering: Steering{
+				FlowletTimeout: 13 * time.Millisecond, Weights: []int{3, 1, 1000, 2}, Primary: 3, Flowcell: 131072,
+				DREAlpha: 0.25, DREPeriod: 40 * time.Microsecond, LinkMbit: 10000,
 			},
 		},
 		Transport: Transport{Cipher: "aes-128-gcm"},
@@ -85,8 +97,8 @@ func TestParseEverything(t *testing.T) {
 			PresharedKey:        NewSecret(key(t, wgPairs[2].private)),
 			Endpoints:           []Endpoint{{"198.51.100.1", 51820}, {"2001:db8::7", 51820}, {"left.example.net", 4500}},
 			AllowedIPs:          prefixes("10.80.0.2/32", "10.81.0.0/16", "fd00::2/128", "0.0.0.0/0"),
-			PersistentKeepalive: 25 * time.Second,
-		}, {PublicKey: key(t, wgPairs[2].public)}},
+			PersistentKeepalive: 25 * time.Second, Policy: "letflow",
+		}, {PublicKey: key(t, wgPairs[2].public), Policy: "conga"}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

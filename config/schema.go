@@ -8,10 +8,10 @@ var schema = []struct {
 	keys []string
 }{
 	{"interface", []string{"name", "private_key", "private_key_file", "address", "listen_port", "mtu", "fwmark", "table"}},
-	{"paths", []string{"source_ports", "port_range", "local", "policy", "mtu"}},
+	{"paths", []string{"source_ports", "port_range", "local", "policy", "flowlet_timeout", "weights", "primary", "flowcell", "dre_alpha", "dre_period", "link_mbit", "mtu"}},
 	{"transport", []string{"cipher"}},
 	{"order", []string{"udp"}},
-	{"peer", []string{"name", "public_key", "preshared_key", "preshared_key_file", "endpoints", "allowed_ips", "persistent_keepalive"}},
+	{"peer", []string{"name", "public_key", "preshared_key", "preshared_key_file", "endpoints", "allowed_ips", "policy", "persistent_keepalive"}},
 }
 
 // header is how a section begins in a file.

@@ -75,7 +75,8 @@ func TestTemplateShowsDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|source_ports|policy|cipher|udp)( = )`).ReplaceAllString(string(text), "$1$2")
+	before, _, _ := strings.Cut(string(text), "#[[peer]]")
+	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|source_ports|policy|link_mbit|cipher|udp)( = )`).ReplaceAllString(before, "$1$2")
 	full, err := Parse("lab.toml", []byte(doc))
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Bounds of a host.
@@ -41,6 +42,20 @@ type HostConfig struct {
 
 	Offers    handshake.Offers
 	Keepalive time.Duration
+	Policy    string // of all its connections; "" is spray
+}
+
+// policy makes the path policy of one connection.
+func (c *HostConfig) policy(seed uint64) steer.Policy {
+	name := c.Policy
+	if name == "" {
+		name = steer.Names()[0]
+	}
+	p, err := steer.New(name, steer.Options{Seed: seed})
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // Host is a machine with a program on it: sockets, clocks, and the loop that

@@ -5,7 +5,6 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 const (
@@ -45,7 +44,7 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 		Incarnation: incarnation, Seed: h.rng.Uint64(), Rand: reader{h.rng}, Indexes: p,
 		Timestamp: func(now mono.Time) handshake.Timestamp { return h.wall(now) },
 		MTU:       func(srd.Tuple) int { return h.MTU },
-		Policy:    steer.NewSpray(h.rng.Uint64()), Control: cc.New(0), Keepalive: h.Keepalive,
+		Policy:    h.policy(h.rng.Uint64()), Control: cc.New(0), Keepalive: h.Keepalive,
 	})
 	return peer
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Bounds of what a seed may draw.
@@ -119,6 +120,9 @@ func (p *plan) drawHosts() {
 		}
 		if p.chance(0.1) {
 			h.Keepalive = p.duration(100*time.Millisecond, 25*time.Second)
+		}
+		if names := steer.Names(); p.chance(0.5) {
+			h.Policy = names[p.rng.IntN(len(names))]
 		}
 		h.Tunnel = tunnel
 		h.AnyLocal = !s.Rails && p.chance(0.25)

@@ -102,14 +102,29 @@ func (t *Tunnel) Pending() bool { return !t.cutter.Empty() || t.queue.Len() > 0 
 
 // Pull implements srd.Source.
 func (t *Tunnel) Pull(now mono.Time, most int) (srd.Message, bool) {
-	if t.cutter.Empty() {
-		f := t.queue.Pop(now)
-		if f == nil {
-			return srd.Message{}, false
-		}
-		t.cutter.Load(f)
+	if !t.load(now) {
+		return srd.Message{}, false
 	}
 	return t.cutter.Cut(most), true
+}
+
+// Peek implements srd.Peeker.
+func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
+	if !t.load(now) {
+		return 0, 0, false
+	}
+	flow, bytes = t.cutter.Front()
+	return flow, bytes, true
+}
+
+// load takes a frame to be cut out of the queue, unless there is one already.
+func (t *Tunnel) load(now mono.Time) bool {
+	if t.cutter.Empty() {
+		if f := t.queue.Pop(now); f != nil {
+			t.cutter.Load(f)
+		}
+	}
+	return !t.cutter.Empty()
 }
 
 // Deliver implements App.

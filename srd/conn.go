@@ -23,8 +23,8 @@ type Indexes interface {
 	Release(uint32)
 }
 
-// Config is what a Conn is made of. All fields but PSK, Keepalive
-// and Granularity are needed.
+// Config is what a Conn is made of. All fields but PSK, Class, Keepalive and
+// Granularity are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -39,6 +39,7 @@ type Config struct {
 	// MTU returns the UDP payload bytes worth probing for towards an address.
 	MTU       func(Tuple) int
 	Policy    steer.Policy
+	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
 	// Granularity is how coarsely the driver's clock and scheduling act, which all
@@ -77,6 +78,7 @@ type Conn struct {
 	nextSkip int       // packets until a packet number is skipped
 	replies  []reply
 	packet   int // UDP payload bytes of a full packet now
+	steering steering
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told
@@ -164,6 +166,7 @@ func New(cfg Config) *Conn {
 		packet: BasePacket,
 	}
 	c.nextSkip = c.skipGap()
+	c.SetPolicy(cfg.Policy)
 	return c
 }
 

@@ -141,6 +141,7 @@ func (c *Conn) activate(now mono.Time, p *path) {
 	if p.state == PathCandidate || p.state == PathDown {
 		c.cfg.Policy.Reset(int(p.slot))
 	}
+	c.place(p)
 	p.state = PathActive
 	p.mtu = max(p.mtu, BasePacket)
 	c.usable.Add(int(p.slot))

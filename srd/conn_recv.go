@@ -67,6 +67,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		}
 		c.ack.arrived(now, p.Size, urgent, c.rtt.Smoothed(), &c.slack)
 	}
+	c.measure(now, p)
 }
 
 // arrive notes p's arrival on its path and reports whether that is worth an
@@ -115,6 +116,10 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 			if !c.handleAck(now, &f.Ack) {
 				return false
 			}
+		case wire.KindStamp:
+			c.steering.arrival = steer.Arrival{Stamped: true, Sent: f.Sent}
+		case wire.KindMetric:
+			c.told(now, &f)
 		case wire.KindChallenge:
 			c.challenged(p, in.path, f.Nonce)
 		case wire.KindResponse:
@@ -182,6 +187,8 @@ func (c *Conn) forget(now mono.Time) {
 	c.dirty, c.ack = nil, ackState{}
 	c.inbox = seq.Window{}
 	c.received, c.taken = nil, 0
+	c.steering.copies = copies{}
+	c.steering.gauge.Reset()
 	c.timer = lossTimer{progress: now, lastSent: now}
 	c.restarted = true
 }

@@ -13,7 +13,8 @@ import (
 //	2. path challenges that are due, and responses that are owed
 //	3. an acknowledgement that is due
 //	4. messages to be sent again, each on a path it has not tried
-//	5. new messages, as the window and the pacer allow
+//	5. a second copy of what was just sent, if the path policy wants one
+//	6. new messages, as the window and the pacer allow
 
 // Bounds of a data train.
 const (
@@ -41,7 +42,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t) ||
-		c.nextRetransmit(now, t) || c.nextData(now, t, src)
+		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextData(now, t, src)
 }
 
 // single builds a train of one packet on p whose frames f appends.
@@ -105,6 +106,9 @@ func (c *Conn) nextAck(now mono.Time, t *Train) bool {
 		b = wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, words)
 		if ping {
 			b = wire.AppendPing(b)
+		}
+		if len(b)+wire.MetricLen+wire.TagLen <= BasePacket {
+			b = c.steering.feedback(now, b)
 		}
 		return b
 	})
@@ -214,11 +218,8 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 	case fits.Empty():
 		return nil
 	}
-	return c.paths[c.cfg.Policy.Pick(now, fits, c.context(m.m.Flow))]
-}
-
-func (c *Conn) context(flow uint32) steer.Context {
-	return steer.Context{Target: c.cfg.Control.Target(), Flow: flow}
+	what := steer.Context{Target: c.cfg.Control.Target(), Flow: m.m.Flow, Bytes: len(m.m.Data), Repair: true}
+	return c.paths[c.cfg.Policy.Pick(now, fits, what)]
 }
 
 // nextData builds a train of new messages.
@@ -263,14 +264,19 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 	if rate > 0 && !c.bucket.Ready() {
 		return LimitPacing
 	}
+	most := c.trainPackets(rate, budget, burst)
+	if !c.look(now, src, most*c.packet) {
+		return LimitData
+	}
 	p := c.choose(now)
 	if p == nil {
 		return LimitPaths
 	}
 	c.maybeSkip(p)
-	most := c.trainPackets(rate, budget, burst)
 	t.reset(p.tuple, c.session.sendKeys(now, most))
+	first := c.out.next
 	c.fill(now, t, p, most, src)
+	c.spread(now, p, first, len(t.Buf))
 	c.bucket.Spend(len(t.Buf))
 	return LimitData
 }
@@ -278,11 +284,13 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 // choose picks the path for a train of new messages: among those that do not
 // hold much more than their share of the window already, are not late, and while
 // frozen, have been heard lately (REPS, "freezing": a path that died seldom died
-// alone). If that leaves none, lateness is no reason.
+// alone). If that leaves none, lateness is no reason. A policy that keeps to one
+// path, of a flow or altogether, has all that work to choose from.
 func (c *Conn) choose(now mono.Time) *path {
 	n := c.usable.Len()
 	most := max(2*c.packet, pathShare*c.cfg.Control.Window()/max(1, n))
-	if n == 1 {
+	settled := c.steering.scope != steer.PerTrain
+	if n == 1 || settled {
 		most = maxInFlight
 	}
 	clean := now.Add(-2*c.rtt.Smoothed() - c.slack.ackMost)
@@ -293,7 +301,7 @@ func (c *Conn) choose(now mono.Time) *path {
 			continue
 		}
 		spare.Add(int(p.slot))
-		if (now >= c.frozen || p.heard >= clean) && !p.late(now, &c.slack) {
+		if settled || ((now >= c.frozen || p.heard >= clean) && !p.late(now, &c.slack)) {
 			set.Add(int(p.slot))
 		}
 	}
@@ -303,7 +311,7 @@ func (c *Conn) choose(now mono.Time) *path {
 	if set.Empty() {
 		return nil
 	}
-	return c.paths[c.cfg.Policy.Pick(now, set, c.context(0))]
+	return c.paths[c.cfg.Policy.Pick(now, set, c.steering.ahead)]
 }
 
 // trainPackets returns how many packets a train may have: what slack.train takes
@@ -327,6 +335,7 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 			t.Buf = t.Buf[:from]
 			return
 		}
+		b = c.steering.trailer(now, b)
 		pad := 0
 		if full {
 			pad = c.packet
@@ -343,10 +352,14 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 // pack appends MESSAGE frames to the packet that began at from until it is full
 // (then full is true) or there are no more messages.
 func (c *Conn) pack(now mono.Time, b []byte, from int, p *path, src Source) (_ []byte, full bool) {
+	room := c.packet - wire.TagLen - c.steering.room(now)
 	for !c.out.full() {
-		left := c.packet - wire.TagLen - (len(b) - from) - wire.MessageOverhead
+		left := room - (len(b) - from) - wire.MessageOverhead
 		if left < minPayload {
 			return b, true
+		}
+		if !c.steering.same(now) {
+			return b, false
 		}
 		m, ok := src.Pull(now, left)
 		if !ok {

@@ -59,8 +59,9 @@ type Packet struct {
 	Tuple Tuple
 	Slot  uint16
 	PN    uint64
-	CE    bool // the outer header carried Congestion Experienced
-	Size  int  // bytes of UDP payload
+	CE    bool  // the outer header carried Congestion Experienced
+	Load  uint8 // one more than the congestion metric that the network wrote into the packet; 0: it writes none
+	Size  int   // bytes of UDP payload
 	Plain []byte
 	Keys  *RecvKeys // what opened it
 }

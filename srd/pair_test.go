@@ -101,7 +101,7 @@ type source struct {
 	size int
 	next uint64
 	open int
-	flow uint32
+	flow uint64 // how many flows take turns; 0: one
 }
 
 func (s *source) Release() { s.open-- }
@@ -113,13 +113,21 @@ func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	s.left--
 	s.open++
 	n := min(max, s.size)
-	m := srd.Message{Data: make([]byte, n), Owner: s}
+	m := srd.Message{Data: make([]byte, n), Owner: s, Flow: s.turn()}
 	binary.BigEndian.PutUint64(m.Imm[:], s.next)
 	for i := range m.Data {
 		m.Data[i] = byte(s.next + uint64(i))
 	}
 	s.next++
 	return m, true
+}
+
+// turn returns the flow of the next message.
+func (s *source) turn() uint32 { return uint32(s.next % max(1, s.flow)) }
+
+// Peek implements srd.Peeker.
+func (s *source) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
+	return s.turn(), s.size, s.left > 0
 }
 
 type event struct {

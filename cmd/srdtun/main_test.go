@@ -117,7 +117,13 @@ type still struct {
 }
 
 func (s still) Show() control.Status { return s.status }
-func (s still) Down()                { s.down() }
+func (s still) Set(key, value string) error {
+	if key != "paths.policy" {
+		return fmt.Errorf("%s cannot be changed while running", key)
+	}
+	return os.WriteFile("set", []byte(value), 0o600)
+}
+func (s still) Down() { s.down() }
 
 func standin() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -142,7 +148,7 @@ func sample(name string) control.Status {
 			Name: "hub", PublicKey: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=", HasPresharedKey: true,
 			Endpoint: "192.0.2.9:51820", Endpoints: []string{"192.0.2.9:51820", "[2001:db8::9]:51820"},
 			AllowedIPs: []string{"10.9.0.1/32", "fd00::/64"}, LatestHandshakeUnixS: 4102444800,
-			RxBytes: 1000, TxBytes: 1536, PersistentKeepaliveS: 25, Cipher: "aes-256-gcm",
+			RxBytes: 1000, TxBytes: 1536, PersistentKeepaliveS: 25, Cipher: "aes-256-gcm", Policy: "conga",
 			Paths: []control.Path{
 				{Slot: 0, Local: "192.0.2.2:40000", Remote: "192.0.2.9:51820", State: control.PathActive, SRTTUs: 250,
 					BaseRTTUs: 200, QueueUs: 50, MTU: 1500, SentPackets: 12, SentBytes: 3 << 20, Lost: 1, Retransmits: 2, Weight: 875},

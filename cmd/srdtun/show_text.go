@@ -117,6 +117,9 @@ func (t *text) transport(p control.Peer) {
 	if p.Cipher != "" {
 		t.field("session cipher", "%s", p.Cipher)
 	}
+	if p.Policy != "" {
+		t.field("path policy", "%s", p.Policy)
+	}
 	t.paths(p.Paths)
 	t.field("window", "%s in flight of %s, pacing %s, delivering %s",
 		byteCount(p.BytesInFlight), byteCount(p.CwndBytes), orOff(p.RateBytesPerS), rate(p.DeliveredBytesPerS))

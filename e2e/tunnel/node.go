@@ -167,6 +167,12 @@ func (n *Node) Running() bool {
 	}
 }
 
+// Set is "srdtun set".
+func (n *Node) Set(setting string) error {
+	_, err := n.command("", "set", n.Name, setting)
+	return err
+}
+
 // Show is "srdtun show --json", on one line.
 func (n *Node) Show() (json.RawMessage, error) {
 	out, err := n.command("", "show", n.Name, "--json")

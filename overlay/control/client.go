@@ -84,6 +84,13 @@ func (c *Client) Version() (string, error) {
 	return r.Version, err
 }
 
+// Set changes one key of the running configuration, which the file does not
+// follow. The error says what is wrong with key or value.
+func (c *Client) Set(key, value string) error {
+	_, err := c.do(request{Op: opSet, Key: key, Value: value})
+	return err
+}
+
 // Down ends the daemon and waits until its process is gone, or ctx ends.
 func (c *Client) Down(ctx context.Context) error {
 	cred, err := peerCredentials(c.conn)
@@ -124,8 +131,10 @@ func waitExit(ctx context.Context, pidfd int) error {
 	}
 }
 
-func (c *Client) call(op string) (reply, error) {
-	line, err := json.Marshal(request{Op: op})
+func (c *Client) call(op string) (reply, error) { return c.do(request{Op: op}) }
+
+func (c *Client) do(req request) (reply, error) {
+	line, err := json.Marshal(req)
 	if err != nil {
 		return reply{}, err
 	}

@@ -25,11 +25,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type recorder struct {
 	status Status
 	once   sync.Once
+	set    []string
 	down   chan struct{}
 }
 
 func (r *recorder) Show() Status { return r.status }
 func (r *recorder) Down()        { r.once.Do(func() { close(r.down) }) }
+
+func (r *recorder) Set(key, value string) error {
+	if value == "" {
+		return errors.New(key + " of nothing")
+	}
+	r.set = append(r.set, key+"="+value)
+	return nil
+}
 
 func newRecorder() *recorder {
 	return &recorder{status: filled(), down: make(chan struct{})}
@@ -259,6 +268,26 @@ func TestDownReachesTheHandler(t *testing.T) {
 		t.Errorf("Down = %v, want the context's end", err)
 	}
 	<-h.down
+}
+
+func TestSetReachesTheHandler(t *testing.T) {
+	runDir(t)
+	h := newRecorder()
+	start(t, "srd0", h)
+	c := dial(t, "srd0")
+	if err := c.Set("paths.policy", "conga"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Set("paths.policy", ""); err == nil || err.Error() != "srd0: paths.policy of nothing" {
+		t.Errorf("%v", err)
+	}
+	// The same connection serves another request after an error, too.
+	if err := c.Set("a", "b=c"); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"paths.policy=conga", "a=b=c"}; !reflect.DeepEqual(h.set, want) {
+		t.Errorf("%q, want %q", h.set, want)
+	}
 }
 
 func TestBadRequests(t *testing.T) {

@@ -4,6 +4,7 @@
 //
 //	{"op":"show"}     {"status":{...}}        Status is what `show --json` prints
 //	{"op":"version"}  {"version":"v1.2.3"}
+//	{"op":"set","key":"paths.policy","value":"conga"}  {}
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //

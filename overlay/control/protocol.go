@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxRequest bounds a request line in bytes. The longest valid one is under
-	// 20; the rest is room for operations with arguments.
+	// maxRequest bounds a request line in bytes. The longest valid one sets a key
+	// of a peer whose name has 63 bytes.
 	maxRequest = 4096
 
 	// maxReply bounds a reply line in bytes, on the client's side: 256 paths of
@@ -33,10 +33,13 @@ const (
 	opShow    = "show"
 	opDown    = "down"
 	opVersion = "version"
+	opSet     = "set"
 )
 
 type request struct {
-	Op string `json:"op"`
+	Op    string `json:"op"`
+	Key   string `json:"key,omitempty"`   // set only
+	Value string `json:"value,omitempty"` // set only
 }
 
 type reply struct {
@@ -82,7 +85,7 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion:
+	case opShow, opDown, opVersion, opSet:
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)

@@ -19,6 +19,9 @@ import (
 type Handler interface {
 	// Show returns the state of now. The server fills in Version.
 	Show() Status
+	// Set changes one key of the configuration while running. The error is for the
+	// caller, and then nothing has changed.
+	Set(key, value string) error
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
 }
@@ -233,6 +236,12 @@ func answer(c *net.UnixConn, h Handler, line []byte) bool {
 		st.Version = Version
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil
+	case opSet:
+		var r reply
+		if err := h.Set(req.Key, req.Value); err != nil {
+			r.Error = err.Error()
+		}
+		return writeReply(c, r) == nil
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown

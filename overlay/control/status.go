@@ -44,6 +44,7 @@ type Peer struct {
 	TxBytes              uint64   `json:"tx_bytes"`
 	PersistentKeepaliveS int      `json:"persistent_keepalive_s"` // 0: off
 	Cipher               string   `json:"cipher"`                 // of the session; "" without one
+	Policy               string   `json:"policy"`                 // how packets are spread over the paths
 
 	Paths              []Path `json:"paths"`
 	CwndBytes          uint64 `json:"cwnd_bytes"`

@@ -70,6 +70,7 @@ type server struct {
 	table *route.Table
 	peers []*peer
 	mtus  mtuTable
+	links uplinks
 	drops readDrops
 }
 

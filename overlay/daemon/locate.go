@@ -241,12 +241,13 @@ func (s *server) locals(r netip.AddrPort) []netip.Addr {
 		return []netip.Addr{a}
 	}
 	var v []netip.Addr
-	for _, l := range s.cfg.Paths.Local {
-		if l.Addr.IsValid() {
-			v = append(v, l.Addr)
-			continue
+	for i, l := range s.cfg.Paths.Local {
+		addrs := []netip.Addr{l.Addr}
+		if !l.Addr.IsValid() {
+			addrs = addressesOf(l.Interface)
 		}
-		v = append(v, addressesOf(l.Interface)...)
+		s.links.set(i, addrs)
+		v = append(v, addrs...)
 	}
 	return slices.DeleteFunc(v, func(a netip.Addr) bool {
 		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast()

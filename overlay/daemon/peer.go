@@ -18,7 +18,6 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // peer is the overlay's side of one connection. It implements loop.App; its
@@ -39,6 +38,7 @@ type peer struct {
 	found    []netip.AddrPort // what the endpoints' names stand for
 	unplaced bool             // and it was said that there is no way to them
 	tuples   []srd.Tuple      // as last given to the connection
+	policy   string           // name of the connection's path policy
 
 	out      []*frame.Frame // Flush's own
 	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
@@ -51,6 +51,11 @@ func (s *server) addPeers() error {
 		c := &s.cfg.Peers[i]
 		p := &peer{cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax, queue: queue.New(queue.Config{})}
 		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Alloc: s.dev.Pool().Get})
+		policy, err := s.policy(c.Policy)
+		if err != nil {
+			return err
+		}
+		p.policy = c.Policy
 		conn := srd.New(srd.Config{
 			Identity:    s.id,
 			Remote:      handshake.PublicKey(c.PublicKey),
@@ -62,7 +67,8 @@ func (s *server) addPeers() error {
 			Indexes:     s.loop.Indexes(),
 			Timestamp:   s.timestamp,
 			MTU:         s.payload,
-			Policy:      steer.NewSpray(random64()),
+			Policy:      policy,
+			Class:       s.links.class,
 			Control:     cc.New(0),
 			Keepalive:   c.PersistentKeepalive,
 		})
@@ -99,17 +105,35 @@ const retarget = 256
 
 // Pull implements srd.Source.
 func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
-	if p.cutter.Empty() {
-		if p.pulls++; p.pulls%retarget == 0 {
-			p.scale()
-		}
-		f := p.queue.Pop(now)
-		if f == nil {
-			return srd.Message{}, false
-		}
-		p.cutter.Load(f)
+	if !p.load(now) {
+		return srd.Message{}, false
 	}
 	return p.cutter.Cut(max), true
+}
+
+// Peek implements srd.Peeker: the rest of a frame is of one flow.
+func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
+	if !p.load(now) {
+		return 0, 0, false
+	}
+	flow, bytes = p.cutter.Front()
+	return flow, bytes, true
+}
+
+// load takes a frame to be cut out of the queue, unless there is one already.
+func (p *peer) load(now mono.Time) bool {
+	if !p.cutter.Empty() {
+		return true
+	}
+	if p.pulls++; p.pulls%retarget == 0 {
+		p.scale()
+	}
+	f := p.queue.Pop(now)
+	if f == nil {
+		return false
+	}
+	p.cutter.Load(f)
+	return true
 }
 
 // scale sets the queue's interval to what the inner connections' round trip is

@@ -81,7 +81,10 @@ func (s *server) describe(p *peer) control.Peer {
 	for _, a := range p.cfg.AllowedIPs {
 		v.AllowedIPs = append(v.AllowedIPs, a.String())
 	}
-	p.link.Do(func(now mono.Time, c *srd.Conn) { s.describeConn(&v, p, now, c) })
+	p.link.Do(func(now mono.Time, c *srd.Conn) {
+		v.Policy = p.policy
+		s.describeConn(&v, p, now, c)
+	})
 	return v
 }
 

@@ -29,6 +29,12 @@ func (c *Cutter) Load(f *frame.Frame) {
 	c.frame = f
 }
 
+// Front returns the flow of the frame being cut, and how many of its bytes are
+// left. The cutter must not be empty.
+func (c *Cutter) Front() (flow uint32, bytes int) {
+	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
+}
+
 // Cut returns the next message, its payload at most max bytes (at least 1). The
 // cutter must not be empty. The message owns a reference to the frame.
 func (c *Cutter) Cut(max int) srd.Message {

@@ -30,6 +30,18 @@ func TestSetAgainstItsTwin(t *testing.T) {
 				t.Fatalf("path %d: %v, without the others %v", p, s.Has(p), left.Has(p))
 			}
 		}
+		members := []int{}
+		for p := s.Next(0); p >= 0; p = s.Next(p + 1) {
+			members = append(members, p)
+		}
+		if len(members) != len(twin) || s.Len() != len(twin) {
+			t.Fatalf("members %v of %v", members, twin)
+		}
+		for i, p := range members {
+			if !twin[p] || s.At(i) != p {
+				t.Fatalf("members %v: %d is number %d", members, s.At(i), i)
+			}
+		}
 		if s.Empty() != (len(twin) == 0) {
 			t.Fatalf("empty %v with %d members", s.Empty(), len(twin))
 		}

@@ -1,5 +1,3 @@
-// Package steer chooses the path of the next packets. A policy is pure, has
-// fixed tables and a seed, and never looks at a clock of its own.
 package steer
 
 import (
@@ -46,6 +44,37 @@ func (s *Set) First() int {
 	panic("steer: no member in an empty set")
 }
 
+// Next returns the lowest member that is p or above, or -1.
+func (s *Set) Next(p int) int {
+	if p >= MaxPaths {
+		return -1
+	}
+	i := p / 64
+	w := s[i] &^ (1<<(p%64) - 1)
+	for w == 0 {
+		if i++; i == len(s) {
+			return -1
+		}
+		w = s[i]
+	}
+	return i*64 + bits.TrailingZeros64(w)
+}
+
+// At returns the member with n members below it; s must have more than n.
+func (s *Set) At(n int) int {
+	for i, w := range s {
+		if k := bits.OnesCount64(w); n >= k {
+			n -= k
+			continue
+		}
+		for ; n > 0; n-- {
+			w &= w - 1
+		}
+		return i*64 + bits.TrailingZeros64(w)
+	}
+	panic("steer: a set has fewer members")
+}
+
 // Without returns the members of s that are not in t.
 func (s Set) Without(t Set) Set {
 	for i := range s {
@@ -65,6 +94,8 @@ type Sample struct {
 type Context struct {
 	Target time.Duration // queueing delay aimed for
 	Flow   uint32        // hash of the inner flow, for policies that keep flows
+	Bytes  int           // what is about to be sent, as far as it is known
+	Repair bool          // a message is sent again: this says nothing of its flow's path
 }
 
 // Policy chooses paths.

@@ -13,6 +13,8 @@ import "encoding/binary"
 //	CLOSE      0x05 | reason u8
 //	PING       0x06
 //	TOMBSTONE  0x07 | number u32 | immediate 13
+//	STAMP      0x08 | sent u32, microseconds
+//	METRIC     0x09 | slot u16 | metric u8
 //
 // An ACK record is
 //
@@ -32,6 +34,8 @@ const (
 	KindClose
 	KindPing
 	KindTombstone
+	KindStamp
+	KindMetric
 )
 
 // Sizes of frames in bytes.
@@ -41,6 +45,8 @@ const (
 	TombstoneLen    = 1 + 4 + ImmLen
 	NonceFrameLen   = 1 + 8
 	CloseLen        = 2
+	StampLen        = 1 + 4
+	MetricLen       = 1 + 2 + 1
 	AckFixed        = 1 + 1 + 1 + 8 + 4
 	AckRecordLen    = 24
 	AckWordLen      = 8
@@ -116,6 +122,9 @@ type Frame struct {
 	Ack     Ack    // ACK
 	Nonce   uint64 // CHALLENGE, RESPONSE
 	Reason  uint8  // CLOSE
+	Sent    uint32 // STAMP: the sender's clock, modulo 2^32 us
+	Slot    uint16 // METRIC: a path of the receiver's
+	Metric  uint8  // METRIC
 }
 
 // Next decodes the first frame of b into f and returns the rest of b. ok is
@@ -154,6 +163,18 @@ func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 		return b[CloseLen:], true
 	case KindPing:
 		return b[1:], true
+	case KindStamp:
+		if len(b) < StampLen {
+			return nil, false
+		}
+		f.Sent = binary.BigEndian.Uint32(b[1:])
+		return b[StampLen:], true
+	case KindMetric:
+		if len(b) < MetricLen {
+			return nil, false
+		}
+		f.Slot, f.Metric = binary.BigEndian.Uint16(b[1:]), b[3]
+		return b[MetricLen:], true
 	}
 	return nil, false
 }
@@ -238,6 +259,16 @@ func AppendNonce(b []byte, k Kind, nonce uint64) []byte {
 
 // AppendClose appends a CLOSE frame.
 func AppendClose(b []byte, reason uint8) []byte { return append(b, byte(KindClose), reason) }
+
+// AppendStamp appends a STAMP frame.
+func AppendStamp(b []byte, sent uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(b, byte(KindStamp)), sent)
+}
+
+// AppendMetric appends a METRIC frame.
+func AppendMetric(b []byte, slot uint16, metric uint8) []byte {
+	return append(binary.BigEndian.AppendUint16(append(b, byte(KindMetric)), slot), metric)
+}
 
 // AppendPing appends a PING frame.
 func AppendPing(b []byte) []byte { return append(b, byte(KindPing)) }

@@ -54,6 +54,8 @@ func documented() map[string][]byte {
 		"RESPONSE":  AppendNonce(nil, KindResponse, 0x5152535455565758),
 		"CLOSE":     AppendClose(nil, 0),
 		"PING":      AppendPing(nil),
+		"STAMP":     AppendStamp(nil, 0x61626364),
+		"METRIC":    AppendMetric(nil, 0x0102, 5),
 		"TOMBSTONE": AppendTombstone(nil, uint32(number), &docImm),
 	}
 }

@@ -70,10 +70,13 @@ type drawn struct {
 	words   []uint64
 	nonce   uint64
 	reason  uint8
+	sent    uint32
+	slot    uint16
+	metric  uint8
 }
 
 func drawFrame(t *rapid.T) drawn {
-	f := drawn{kind: Kind(rapid.IntRange(int(KindMessage), int(KindTombstone)).Draw(t, "kind"))}
+	f := drawn{kind: Kind(rapid.IntRange(int(KindMessage), int(KindMetric)).Draw(t, "kind"))}
 	switch f.kind {
 	case KindMessage, KindTombstone:
 		f.number = rapid.Uint32().Draw(t, "number")
@@ -94,6 +97,10 @@ func drawFrame(t *rapid.T) drawn {
 		f.nonce = rapid.Uint64().Draw(t, "nonce")
 	case KindClose:
 		f.reason = rapid.Byte().Draw(t, "reason")
+	case KindStamp:
+		f.sent = rapid.Uint32().Draw(t, "sent")
+	case KindMetric:
+		f.slot, f.metric = rapid.Uint16().Draw(t, "slot"), rapid.Byte().Draw(t, "metric")
 	}
 	return f
 }
@@ -110,6 +117,10 @@ func (f *drawn) append(b []byte) []byte {
 		return AppendNonce(b, f.kind, f.nonce)
 	case KindClose:
 		return AppendClose(b, f.reason)
+	case KindStamp:
+		return AppendStamp(b, f.sent)
+	case KindMetric:
+		return AppendMetric(b, f.slot, f.metric)
 	}
 	return AppendPing(b)
 }
@@ -135,6 +146,10 @@ func wantFrame(t *rapid.T, got *Frame, f *drawn) {
 		ok = ok && got.Nonce == f.nonce
 	case KindClose:
 		ok = ok && got.Reason == f.reason
+	case KindStamp:
+		ok = ok && got.Sent == f.sent
+	case KindMetric:
+		ok = ok && got.Slot == f.slot && got.Metric == f.metric
 	}
 	if !ok {
 		t.Fatalf("%+v came back as %+v", f, got)
@@ -230,7 +245,7 @@ func FuzzNext(f *testing.F) {
 
 // encode writes f again.
 func encode(f *Frame) []byte {
-	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, nonce: f.Nonce, reason: f.Reason}
+	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, nonce: f.Nonce, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric}
 	if f.Kind == KindAck {
 		d.first, d.limit = f.Ack.FirstMissing, f.Ack.Cap
 		for i := range f.Ack.NumRecords() {

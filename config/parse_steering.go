@@ -1,0 +1,95 @@
+package config
+
+import (
+	"time"
+)
+
+// Policies are the names of the path policies.
+var Policies = []string{
+	"spray", "ecmp", "wcmp", "letflow", "conga", "conga-flow", "clove-ecn", "presto", "plb", "flowbender", "duplicate",
+	"active-backup",
+}
+
+// steering reads what path policies can be set. The primary is found among the
+// places to send from when these are known.
+func (s section) steering() Steering {
+	s.text("primary", "") // notes a wrong type
+	return Steering{
+		FlowletTimeout: s.duration("flowlet_timeout", minFlowlet, maxFlowlet),
+		Weights:        s.numbers("weights", maxLocals, 1, maxWeight),
+		Flowcell:       int(s.number("flowcell", 0, minFlowcell, maxFlowcell)),
+		DREAlpha:       s.fraction("dre_alpha", minDREAlpha, maxDREAlpha),
+		DREPeriod:      s.duration("dre_period", minDREPeriod, maxDREPeriod),
+		LinkMbit:       int(s.number("link_mbit", 0, 0, maxLinkMbit)),
+	}
+}
+
+// duration reads a time like "500us"; 0 when the key is missing.
+func (s section) duration(key string, lo, hi time.Duration) time.Duration {
+	text := s.text(key, "")
+	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		s.fail(key, `want a time like "500us" or "13ms", not %s`, quoted(text))
+	case d < lo || d > hi:
+		s.fail(key, "%v is out of bounds; want %v to %v", d, lo, hi)
+	default:
+		return d
+	}
+	return 0
+}
+
+// fraction reads a number that need not be whole; 0 when the key is missing.
+func (s section) fraction(key string, lo, hi float64) float64 {
+	v, ok := s.vals[key]
+	if !ok {
+		return 0
+	}
+	f, ok := v.(float64)
+	if n, whole := v.(int64); whole {
+		f, ok = float64(n), true
+	}
+	switch {
+	case !ok:
+		s.fail(key, "want a number without quotes, not %s", kind(v))
+	case !(f >= lo && f <= hi):
+		s.fail(key, "%v is out of bounds; want %v to %v", f, lo, hi)
+	default:
+		return f
+	}
+	return 0
+}
+
+// numbers reads a list of whole numbers.
+func (s section) numbers(key string, most int, lo, hi int64) []int {
+	v, ok := s.vals[key]
+	if !ok {
+		return nil
+	}
+	values, ok := v.([]any)
+	switch {
+	case !ok:
+		s.fail(key, "want a list of numbers, not %s", kind(v))
+		return nil
+	case len(values) > most:
+		s.fail(key, "%d entries; at most %d are allowed", len(values), most)
+		return nil
+	}
+	var list []int
+	for i, v := range values {
+		off := s.itemOff(key, i)
+		n, ok := v.(int64)
+		switch {
+		case !ok:
+			s.failAt(off, key, "want numbers without quotes, not %s", kind(v))
+		case n < lo || n > hi:
+			s.failAt(off, key, "%d is out of bounds; want %d to %d", n, lo, hi)
+		default:
+			list = append(list, int(n))
+		}
+	}
+	return list
+}

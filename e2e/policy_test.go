@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// policies is each path policy, in the order of a run through all. The last one
+// keeps to a single path.
+var policies = []string{
+	"spray", "letflow", "conga", "presto", "clove-ecn", "plb", "flowbender", "wcmp", "conga-flow", "duplicate", "ecmp", "active-backup",
+}
+
+// policySpan is how long each is in force.
+const policySpan = 1500 * time.Millisecond
+
+// TestPolicyChangesUnderLoad goes through all policies while eight connections
+// run: none of them stops, nothing is given up.
+func TestPolicyChangesUnderLoad(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	p := pair(t, f, tunnel.Config{})
+	fl := flow(f, 8)
+	fl.For = time.Second + time.Duration(len(policies))*policySpan
+	r, err := meter.Start(fl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	var since []time.Duration
+	for _, name := range policies {
+		since = append(since, r.Elapsed())
+		for _, n := range []*tunnel.Node{p.A, p.B} {
+			if err := n.Set("paths.policy=" + name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(policySpan)
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	sum := r.Sum()
+	for i, name := range policies {
+		got := sum.Mean(since[i]+policySpan/3, since[i]+policySpan)
+		t.Logf("%-14s %4.0f Mbit/s", name, got/1e6)
+		// Half of what one path carries, whatever the policy makes of the others.
+		if got < 48e6 {
+			t.Errorf("%s: %.0f Mbit/s", name, got/1e6)
+		}
+	}
+	if stall := sum.Stall(time.Second, sum.End(), 96e6); stall > maxStall {
+		t.Errorf("all stood still for %v", stall)
+	}
+	for _, n := range []*tunnel.Node{p.A, p.B} {
+		var st struct {
+			Peers []struct {
+				Policy   string
+				Messages struct {
+					GivenUp uint64 `json:"given_up"`
+				}
+			}
+		}
+		raw, err := n.Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &st); err != nil {
+			t.Fatal(err)
+		}
+		if p := st.Peers[0]; p.Policy != policies[len(policies)-1] || p.Messages.GivenUp > 0 {
+			t.Errorf("%s: policy %s, %d messages given up", n.Name, p.Policy, p.Messages.GivenUp)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// A configuration may name every policy there is, and no other.
+func TestEveryPolicyIsConfigurable(t *testing.T) {
+	if v := steer.Names(); !slices.Equal(v, config.Policies) || v[0] != config.DefaultPolicy {
+		t.Errorf("policies %q, configurable %q, default %q", v, config.Policies, config.DefaultPolicy)
+	}
+}
+
+// The bounds of the configuration are within those of the policies.
+func TestEverySettingIsTaken(t *testing.T) {
+	for _, doc := range []string{
+		`flowlet_timeout = "10us"
+local = ["lo", "192.0.2.1"]
+weights = [1, 1000]
+primary = "192.0.2.1"
+flowcell = 1500
+dre_alpha = 0.01
+dre_period = "1us"
+link_mbit = 1`,
+		`flowlet_timeout = "10s"
+flowcell = 67108864
+dre_alpha = 0.99
+dre_period = "100ms"
+link_mbit = 1000000`,
+	} {
+		s := &server{cfg: parse(t, "[paths]\n", "[paths]\n"+doc+"\n")}
+		for _, name := range config.Policies {
+			if _, err := s.policy(name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t, `name = "near"`, "name = \"near\"\npolicy = \"letflow\""))
+	c, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	want := func(near, named string) {
+		t.Helper()
+		st, err := c.Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := st.Peers[0].Policy, st.Peers[1].Policy; a != near || b != named {
+			t.Errorf("policies %s and %s, want %s and %s", a, b, near, named)
+		}
+	}
+	want("letflow", "spray")
+	for _, step := range []struct{ key, value, near, named, fault string }{
+		{"peer.named.policy", "conga", "letflow", "conga", ""},
+		{"paths.policy", "presto", "presto", "presto", ""},
+		{"peer." + key(t, 2) + ".policy", "ecmp", "ecmp", "presto", ""},
+		{"paths.policy", "prest", "ecmp", "presto", `no path policy is named "prest"; there are spray, ecmp`},
+		{"peer.far.policy", "ecmp", "ecmp", "presto", `no peer is named "far"`},
+		{"interface.mtu", "9000", "ecmp", "presto", `"interface.mtu" cannot be changed while running`},
+		{"peer.named.name", "x", "ecmp", "presto", `"peer.named.name" cannot be changed while running`},
+		{"", "", "ecmp", "presto", `"" cannot be changed while running`},
+	} {
+		err := c.Set(step.key, step.value)
+		if (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {
+			t.Errorf("%s=%s: %v", step.key, step.value, err)
+		}
+		want(step.near, step.named)
+	}
+	r.cancel()
+	r.wait()
+}
+
+// A path's class is the entry of paths.local that its address stands for.
+func TestClassesAreUplinks(t *testing.T) {
+	s := &server{cfg: parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n")}
+	s.locals(netip.MustParseAddrPort("127.0.0.9:1"))
+	for text, want := range map[string]int{"192.0.2.1": 0, "127.0.0.1": 1, "192.0.2.2": 3, "198.51.100.1": 0} {
+		if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr(text)}); got != want {
+			t.Errorf("%s is of class %d, want %d", text, got, want)
+		}
+	}
+	// An address moves from one interface to another.
+	s.links.set(0, nil)
+	s.links.set(3, []netip.Addr{netip.MustParseAddr("192.0.2.1")})
+	if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr("192.0.2.1")}); got != 3 {
+		t.Errorf("the address that moved is of class %d", got)
+	}
+	if got := s.links.class(srd.Tuple{}); got != 0 {
+		t.Errorf("an address not known yet is of class %d", got)
+	}
+}

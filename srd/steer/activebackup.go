@@ -1,0 +1,63 @@
+package steer
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// ActiveBackup uses one path as long as it works, and another when it fails: what
+// the Linux bonding driver calls active-backup. Paths of the primary class, those
+// from one local address, go before all others, and are gone back to when they
+// work again; among the rest it stays where it is.
+type ActiveBackup struct {
+	classes
+	primary int // class; below 0: none
+	active  int // path; below 0: none
+}
+
+// NewActiveBackup returns the policy; below 0 no class of paths goes first.
+func NewActiveBackup(primary int) *ActiveBackup {
+	return &ActiveBackup{primary: primary, active: -1}
+}
+
+// Scope implements Scoped.
+func (a *ActiveBackup) Scope() Scope { return PerPeer }
+
+// Pick implements Policy.
+func (a *ActiveBackup) Pick(_ mono.Time, usable *Set, c Context) int {
+	works := a.active >= 0 && usable.Has(a.active)
+	if works && a.first(a.active) {
+		return a.active
+	}
+	p := a.active
+	if !works {
+		p = usable.First()
+	}
+	for q := usable.Next(0); q >= 0; q = usable.Next(q + 1) {
+		if a.first(q) {
+			p = q
+			break
+		}
+	}
+	if !c.Repair {
+		a.active = p
+	}
+	return p
+}
+
+// first reports whether path p is of the primary class.
+func (a *ActiveBackup) first(p int) bool { return int(a.of[p]) == a.primary }
+
+// Sample implements Policy.
+func (a *ActiveBackup) Sample(mono.Time, int, Sample) {}
+
+// Loss implements Policy.
+func (a *ActiveBackup) Loss(mono.Time, int) {}
+
+// Reset implements Policy.
+func (a *ActiveBackup) Reset(int) {}
+
+// Weight implements Policy: 1 for the path in use.
+func (a *ActiveBackup) Weight(p int) float64 {
+	if p == a.active {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,58 @@
+package steer
+
+import "testing"
+
+func TestActiveBackup(t *testing.T) {
+	a := NewActiveBackup(1)
+	for p := range 6 {
+		a.Place(p, p/2) // classes 0 0 1 1 2 2
+	}
+	for _, c := range []struct {
+		usable []int
+		repair bool
+		want   int
+	}{
+		{[]int{0, 1, 4}, false, 0},          // none of the primary class: any
+		{[]int{0, 1, 4}, false, 0},          // and it stays there
+		{[]int{1, 4}, false, 1},             // until that fails
+		{[]int{0, 1, 4}, false, 1},          // it does not go back
+		{[]int{0, 1, 3, 4}, false, 3},       // but to the primary class it does
+		{[]int{0, 1, 2, 3, 4}, false, 3},    // within it, it stays
+		{[]int{0, 1}, true, 0},              // a repair elsewhere changes nothing
+		{[]int{0, 1, 2, 3, 4, 5}, false, 3}, //
+		{[]int{0, 1, 2, 4}, false, 2},
+	} {
+		var s Set
+		for _, p := range c.usable {
+			s.Add(p)
+		}
+		if p := a.Pick(1, &s, Context{Repair: c.repair}); p != c.want {
+			t.Fatalf("of %v path %d, want %d", c.usable, p, c.want)
+		}
+	}
+	if a.Weight(2) != 1 || a.Weight(3) != 0 {
+		t.Error("the path in use is not seen")
+	}
+}
+
+// The second copy leaves from another address where there is one.
+func TestDuplicateGoesElsewhere(t *testing.T) {
+	d := NewDuplicate(1)
+	for p := range 8 {
+		d.Place(p, p/6) // 0 to 5 and 6, 7
+	}
+	for range 200 {
+		first := d.Pick(1, setOf(8), Context{})
+		second, ok := d.Second(1, setOf(8), Context{}, first)
+		if !ok || (first < 6) == (second < 6) {
+			t.Fatalf("paths %d and %d", first, second)
+		}
+		second, ok = d.Second(1, setOf(6), Context{}, 3)
+		if !ok || second == 3 {
+			t.Fatalf("paths 3 and %d, %v, where there is one address", second, ok)
+		}
+	}
+	if _, ok := d.Second(1, setOf(1), Context{}, 0); ok {
+		t.Error("a second path where there is one")
+	}
+}

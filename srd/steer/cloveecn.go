@@ -1,0 +1,108 @@
+package steer
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Constants of Clove-ECN.
+const (
+	// cloveCut is what a mark leaves of a path's weight: a third is taken.
+	cloveCut = 2.0 / 3
+	// cloveLeast keeps every path in use now and then, or no mark and no absence
+	// of marks would ever be heard of it. Weights are 1 on average.
+	cloveLeast = 1.0 / 64
+)
+
+// CloveECN gives flowlets to paths in turn, by weights that it learns from marks
+// (Katta et al., CoNEXT 2017, "Clove-ECN"). When the other end has seen Congestion
+// Experienced on a path, the path loses a third of its weight to those that were
+// not marked lately, at most once in a round trip. Of networks that do not mark it
+// learns nothing: then it is flowlets in turn.
+type CloveECN struct {
+	turns
+	rng   *rand.Rand
+	table flowlets
+	known Set
+	cut   [MaxPaths]mono.Time // when a path was last marked and lost weight
+}
+
+// NewCloveECN returns the policy.
+func NewCloveECN(seed uint64, timeout time.Duration) *CloveECN {
+	return &CloveECN{rng: newRand(seed), table: flowlets{timeout: timeout}}
+}
+
+// Scope implements Scoped.
+func (c *CloveECN) Scope() Scope { return PerFlow }
+
+// Pick implements Policy.
+func (c *CloveECN) Pick(now mono.Time, usable *Set, ctx Context) int {
+	if news := usable.Without(c.known); !news.Empty() {
+		for p := news.Next(0); p >= 0; p = news.Next(p + 1) {
+			// Somewhere in the round, so that peers do not go round in step.
+			c.weight[p], c.credit[p] = 1, c.rng.Float32()
+			c.known.Add(p)
+		}
+	}
+	if ctx.Repair {
+		return c.next(usable)
+	}
+	e, active := c.table.touch(now, ctx.Flow)
+	if active && usable.Has(e.last()) {
+		return e.last()
+	}
+	p := c.next(usable)
+	e.path = uint16(p) + 1
+	return p
+}
+
+// Sample implements Policy.
+func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
+	if !s.CE || !c.known.Has(p) || (c.cut[p] != 0 && now.Sub(c.cut[p]) < s.RTT) {
+		return
+	}
+	c.cut[p] = now
+	var calm Set
+	for q := c.known.Next(0); q >= 0; q = c.known.Next(q + 1) {
+		if c.cut[q] == 0 || now.Sub(c.cut[q]) >= s.RTT {
+			calm.Add(q)
+		}
+	}
+	calm.Remove(p) // also where there is no round trip yet
+	if calm.Empty() {
+		return // all are congested, and none is better than another
+	}
+	rest := max(cloveLeast, c.weight[p]*cloveCut)
+	share := (c.weight[p] - rest) / float32(calm.Len())
+	c.weight[p] = rest
+	for q := calm.Next(0); q >= 0; q = calm.Next(q + 1) {
+		c.weight[q] += share
+	}
+}
+
+// Loss implements Policy.
+func (c *CloveECN) Loss(mono.Time, int) {}
+
+// Reset implements Policy: the path is new, and the weight it had is the others'.
+func (c *CloveECN) Reset(p int) {
+	if !c.known.Has(p) {
+		return
+	}
+	c.known.Remove(p)
+	n := c.known.Len()
+	for q := c.known.Next(0); q >= 0; q = c.known.Next(q + 1) {
+		c.weight[q] = max(cloveLeast, c.weight[q]+(c.weight[p]-1)/float32(n))
+	}
+	c.weight[p], c.credit[p], c.cut[p] = 0, 0, 0
+}
+
+// Weight implements Policy.
+func (c *CloveECN) Weight(p int) float64 {
+	most := float32(cloveLeast)
+	for q := c.known.Next(0); q >= 0; q = c.known.Next(q + 1) {
+		most = max(most, c.weight[q])
+	}
+	return float64(c.weight[p] / most)
+}

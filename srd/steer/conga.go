@@ -1,0 +1,139 @@
+package steer
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM
+// 2014, section 3). A path is as congested as the worse of two metrics: the local
+// one, from the rate at which we send on it, and the remote one, which the other
+// end measures and sends back.
+//
+// The paper's switches write the load of every link into the packet on its way.
+// Ordinary ones do not write into our header, so here the remote metric is what
+// the other end sees itself: queueing in one direction, and marks (see Gauge).
+// And a host does not know the rate of its paths; where none is configured, a path
+// is full at the highest rate that any path had lately.
+type Conga struct {
+	rng    *rand.Rand
+	table  flowlets
+	shape  dreShape
+	fixed  float64 // a full register, as configured; 0: learnt
+	full   float64 // the highest register of any path lately
+	faded  mono.Time
+	local  [MaxPaths]dre
+	remote [MaxPaths]aged // Congestion-To-Leaf table
+	clock  mono.Time
+}
+
+// CongaConfig is the parameters of Conga (section 3.6).
+type CongaConfig struct {
+	Timeout time.Duration // of flowlets
+	Alpha   float64       // of the rate estimators, and their period
+	Period  time.Duration
+	Rate    float64 // of every path in bytes per second; 0: learnt
+}
+
+// Bounds of the register that counts as full.
+const (
+	// fullLeast: a single packet makes no path full.
+	fullLeast = 2 * 1500
+	// fullLife is the time in which a highest rate is forgotten: long beside the
+	// pauses of traffic, short beside changes of paths.
+	fullLife = 10 * time.Second
+)
+
+// NewConga returns the policy.
+func NewConga(seed uint64, cfg CongaConfig) *Conga {
+	c := &Conga{
+		rng:   newRand(seed),
+		table: flowlets{timeout: cfg.Timeout},
+		shape: dreShape{alpha: cfg.Alpha, period: cfg.Period},
+	}
+	c.fixed = cfg.Rate * c.shape.tau()
+	return c
+}
+
+// Scope implements Scoped.
+func (c *Conga) Scope() Scope { return PerFlow }
+
+// Pick implements Policy: the decision is made on a flowlet's first packet, and
+// the others follow it (section 3.5).
+func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
+	c.clock = now
+	if ctx.Repair {
+		return c.best(now, usable, -1)
+	}
+	e, active := c.table.touch(now, ctx.Flow)
+	if active && usable.Has(e.last()) {
+		return e.last()
+	}
+	p := c.best(now, usable, e.last())
+	e.path = uint16(p) + 1
+	return p
+}
+
+// best returns the path of the least metric. Of several one is drawn, but a flow
+// moves only to a path that is better than its last one (section 3.5).
+func (c *Conga) best(now mono.Time, usable *Set, last int) int {
+	var ties Set
+	least := uint8(MetricMost + 1)
+	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {
+		m := c.metric(now, p)
+		if m < least {
+			least, ties = m, Set{}
+		}
+		if m == least {
+			ties.Add(p)
+		}
+	}
+	if last >= 0 && ties.Has(last) {
+		return last
+	}
+	return anyOf(c.rng, &ties)
+}
+
+// metric returns how congested path p is, 0 to MetricMost.
+func (c *Conga) metric(now mono.Time, p int) uint8 {
+	return max(c.localMetric(now, p), c.remote[p].now(now))
+}
+
+func (c *Conga) localMetric(now mono.Time, p int) uint8 {
+	full := c.fixed
+	if full == 0 {
+		full = c.full
+	}
+	return quantise(c.local[p].at(now, &c.shape), full)
+}
+
+// Sent implements Sender.
+func (c *Conga) Sent(now mono.Time, p int, _ uint32, n int) {
+	c.local[p].add(now, n, &c.shape)
+	if since := now.Sub(c.faded); since > 0 {
+		c.full -= c.full * min(1, since.Seconds()/fullLife.Seconds())
+		c.faded = now
+	}
+	c.full = max(c.full, c.local[p].x, fullLeast)
+}
+
+// Told implements Remote.
+func (c *Conga) Told(now mono.Time, p int, metric uint8) {
+	c.remote[p] = aged{metric: min(metric, MetricMost), at: now}
+}
+
+// Sample implements Policy.
+func (c *Conga) Sample(mono.Time, int, Sample) {}
+
+// Loss implements Policy.
+func (c *Conga) Loss(mono.Time, int) {}
+
+// Reset implements Policy.
+func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
+
+// Weight implements Policy: 1 for a path that is idle, 0 for one that is full.
+func (c *Conga) Weight(p int) float64 {
+	return 1 - float64(c.metric(c.clock, p))/MetricMost
+}

@@ -1,0 +1,33 @@
+package steer
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// Duplicate sends everything on two paths, for those to whom latency is worth
+// twice the bytes: what comes first counts. The first path is chosen as in
+// spraying. The second is another one, from another local address if there is one
+// that works.
+type Duplicate struct {
+	*Spray
+	classes
+}
+
+// NewDuplicate returns the policy.
+func NewDuplicate(seed uint64) *Duplicate { return &Duplicate{Spray: NewSpray(seed)} }
+
+// Second implements Doubled.
+func (d *Duplicate) Second(now mono.Time, usable *Set, c Context, first int) (int, bool) {
+	others, elsewhere := *usable, *usable
+	others.Remove(first)
+	if others.Empty() {
+		return 0, false
+	}
+	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {
+		if d.of[p] == d.of[first] {
+			elsewhere.Remove(p)
+		}
+	}
+	if elsewhere.Empty() {
+		elsewhere = others
+	}
+	return d.Pick(now, &elsewhere, c), true
+}

@@ -1,0 +1,38 @@
+package steer
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// ECMP puts each flow on one path, by a hash: what routers do (RFC 2992), and the
+// yardstick of all that came after. The path is the usable one with the highest
+// hash of flow and path (Thaler and Ravishankar, IEEE/ACM ToN 1998), so a flow
+// moves only when its path fails or a new one wins it.
+type ECMP struct{ seed uint64 }
+
+// NewECMP returns the policy; the seed is that of the hash.
+func NewECMP(seed uint64) *ECMP { return &ECMP{seed: seed} }
+
+// Scope implements Scoped.
+func (e *ECMP) Scope() Scope { return PerFlow }
+
+// Pick implements Policy.
+func (e *ECMP) Pick(_ mono.Time, usable *Set, c Context) int {
+	best, most := -1, uint64(0)
+	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {
+		if h := mix(e.seed, c.Flow, p); best < 0 || h > most {
+			best, most = p, h
+		}
+	}
+	return best
+}
+
+// Sample implements Policy.
+func (e *ECMP) Sample(mono.Time, int, Sample) {}
+
+// Loss implements Policy.
+func (e *ECMP) Loss(mono.Time, int) {}
+
+// Reset implements Policy.
+func (e *ECMP) Reset(int) {}
+
+// Weight implements Policy.
+func (e *ECMP) Weight(int) float64 { return 1 }

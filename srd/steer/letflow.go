@@ -1,0 +1,52 @@
+package steer
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// LetFlow puts each flowlet on a path drawn at random, all equally likely (Vanini
+// et al., NSDI 2017, section 3). It measures nothing: on a congested path the
+// gaps of a flow are longer, so flowlets there are shorter, and flows leave it
+// sooner than they come.
+type LetFlow struct {
+	rng   *rand.Rand
+	table flowlets
+}
+
+// NewLetFlow returns the policy. A gap of between one and two timeouts ends a
+// flowlet.
+func NewLetFlow(seed uint64, timeout time.Duration) *LetFlow {
+	return &LetFlow{rng: newRand(seed), table: flowlets{timeout: timeout}}
+}
+
+// Scope implements Scoped.
+func (l *LetFlow) Scope() Scope { return PerFlow }
+
+// Pick implements Policy.
+func (l *LetFlow) Pick(now mono.Time, usable *Set, c Context) int {
+	if c.Repair {
+		return anyOf(l.rng, usable)
+	}
+	e, active := l.table.touch(now, c.Flow)
+	if active && usable.Has(e.last()) {
+		return e.last()
+	}
+	p := anyOf(l.rng, usable)
+	e.path = uint16(p) + 1
+	return p
+}
+
+// Sample implements Policy.
+func (l *LetFlow) Sample(mono.Time, int, Sample) {}
+
+// Loss implements Policy.
+func (l *LetFlow) Loss(mono.Time, int) {}
+
+// Reset implements Policy.
+func (l *LetFlow) Reset(int) {}
+
+// Weight implements Policy.
+func (l *LetFlow) Weight(int) float64 { return 1 }

@@ -1,0 +1,259 @@
+package steer
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// made returns the policy of a name, with options that matter for some.
+func made(t testing.TB, name string, seed uint64) Policy {
+	t.Helper()
+	p, err := New(name, Options{Seed: seed, Weights: []int{3, 1}, Primary: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := p.(Placed); ok {
+		for i := range MaxPaths {
+			c.Place(i, i%3)
+		}
+	}
+	return p
+}
+
+// each runs f for every policy.
+func each(t *testing.T, f func(t *testing.T, name string)) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) { f(t, name) })
+	}
+}
+
+// happen does something to p that a connection may do.
+func happen(t *rapid.T, p Policy, now mono.Time) {
+	path := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
+	switch rapid.IntRange(0, 6).Draw(t, "verb") {
+	case 0, 1:
+		p.Sample(now, path, Sample{
+			Queue: time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "queue")),
+			RTT:   time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "rtt")),
+			CE:    rapid.Bool().Draw(t, "ce"),
+		})
+	case 2:
+		p.Loss(now, path)
+	case 3:
+		p.Reset(path)
+	case 4:
+		if s, ok := p.(Sender); ok {
+			s.Sent(now, path, rapid.Uint32().Draw(t, "flow"), rapid.IntRange(1, 65507).Draw(t, "bytes"))
+		}
+	case 5:
+		if r, ok := p.(Remote); ok {
+			r.Told(now, path, rapid.Uint8().Draw(t, "metric"))
+		}
+	case 6:
+		if c, ok := p.(Placed); ok {
+			c.Place(path, rapid.IntRange(-1, 2*MaxClasses).Draw(t, "class"))
+		}
+	}
+}
+
+// Whatever happens, every policy picks a path that may be used, the second one
+// another, and weights are between 0 and 1.
+func TestPoliciesPickMembers(t *testing.T) {
+	each(t, func(t *testing.T, name string) {
+		rapid.Check(t, func(t *rapid.T) {
+			p, err := New(name, Options{Seed: rapid.Uint64().Draw(t, "seed"), Weights: []int{7, 1, 1000}, Primary: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			usable, now := drawSet(t), mono.Time(1)
+			for range rapid.IntRange(1, 100).Draw(t, "steps") {
+				now += mono.Time(rapid.Int64Range(0, int64(time.Second)).Draw(t, "wait"))
+				if rapid.IntRange(0, 5).Draw(t, "other paths") == 0 {
+					usable = drawSet(t)
+				}
+				happen(t, p, now)
+				c := Context{
+					Target: time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "target")),
+					Flow:   rapid.Uint32Range(0, 5).Draw(t, "flow"),
+					Bytes:  rapid.IntRange(0, 1<<20).Draw(t, "bytes"),
+					Repair: rapid.Bool().Draw(t, "repair"),
+				}
+				path := p.Pick(now, usable, c)
+				if path < 0 || path >= MaxPaths || !usable.Has(path) {
+					t.Fatalf("picked %d, which may not be used", path)
+				}
+				if d, ok := p.(Doubled); ok {
+					second, ok := d.Second(now, usable, c, path)
+					if ok != (usable.Len() > 1) || ok && (second == path || !usable.Has(second)) {
+						t.Fatalf("after %d: second %d, %v", path, second, ok)
+					}
+				}
+				if w := p.Weight(path); !(w >= 0 && w <= 1) {
+					t.Fatalf("path %d has weight %v", path, w)
+				}
+			}
+		})
+	})
+}
+
+// play gives p the same 2,000 events each time and returns its choices.
+func play(p Policy) (v []int) {
+	usable, fewer := setOf(13), setOf(9)
+	for i := range 2000 {
+		now, set := mono.Time(i+1)*2e5, usable
+		if i/100%3 == 2 {
+			set = fewer
+		}
+		flow := uint32(i * i % 31)
+		path := p.Pick(now, set, Context{Target: target, Flow: flow, Bytes: 9000})
+		v = append(v, path)
+		p.Sample(now, path, Sample{Queue: time.Duration(i%7) * time.Millisecond, RTT: time.Millisecond, CE: i%5 == 0})
+		if s, ok := p.(Sender); ok {
+			s.Sent(now, path, flow, 9000)
+		}
+		if r, ok := p.(Remote); ok {
+			r.Told(now, i%13, uint8(i%11))
+		}
+		if i%50 == 49 {
+			p.Loss(now, path)
+		}
+	}
+	return v
+}
+
+// The same seed and the same calls give the same paths; another seed gives others,
+// where the policy draws lots at all.
+func TestPoliciesAreDeterministic(t *testing.T) {
+	each(t, func(t *testing.T, name string) {
+		if !slices.Equal(play(made(t, name, 1)), play(made(t, name, 1))) {
+			t.Error("one seed, two sequences")
+		}
+		lots := name != "presto" && name != "active-backup"
+		if slices.Equal(play(made(t, name, 1)), play(made(t, name, 2))) == lots {
+			t.Errorf("two seeds, different sequences: %v", !lots)
+		}
+	})
+}
+
+// No policy takes memory after its first choice, whatever flows come.
+func TestPoliciesDoNotAllocate(t *testing.T) {
+	each(t, func(t *testing.T, name string) {
+		p, usable, fewer := made(t, name, 3), setOf(64), setOf(40)
+		now, flow := mono.Time(1), uint32(1)
+		round := func() {
+			now += 1e5
+			flow = flow*1664525 + 1013904223
+			c := Context{Target: target, Flow: flow, Bytes: 1500}
+			path := p.Pick(now, usable, c)
+			p.Sample(now, path, Sample{Queue: time.Duration(now % 5e6), RTT: time.Millisecond, CE: now%3 == 0})
+			p.Loss(now, path)
+			if s, ok := p.(Sender); ok {
+				s.Sent(now, path, flow, 1500)
+			}
+			if r, ok := p.(Remote); ok {
+				r.Told(now, path, uint8(now%8))
+			}
+			if d, ok := p.(Doubled); ok {
+				d.Second(now, usable, c, path)
+			}
+			c.Repair = true
+			p.Pick(now, fewer, c)
+			p.Weight(path)
+		}
+		round()
+		if a := testing.AllocsPerRun(2000, round); a != 0 {
+			t.Errorf("%v allocations", a)
+		}
+	})
+}
+
+// A policy of flowlets leaves a flow on its path as long as the gaps are shorter
+// than the timeout and the path is usable; repairs in between change nothing.
+func TestFlowletsAreNotTornApart(t *testing.T) {
+	type seen struct {
+		path int
+		at   mono.Time
+	}
+	for _, name := range []string{"letflow", "conga", "conga-flow", "clove-ecn"} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				timeout := time.Duration(rapid.Int64Range(1e4, 2e7).Draw(t, "timeout"))
+				p, err := New(name, Options{Seed: rapid.Uint64().Draw(t, "seed"), FlowletTimeout: timeout})
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := map[uint32]seen{}
+				usable, now := drawSet(t), mono.Time(1)
+				for range rapid.IntRange(1, 200).Draw(t, "steps") {
+					now += mono.Time(rapid.Int64Range(0, int64(timeout)).Draw(t, "wait"))
+					if rapid.IntRange(0, 9).Draw(t, "other paths") == 0 {
+						usable = drawSet(t)
+					}
+					if rapid.IntRange(0, 3).Draw(t, "event") == 0 {
+						happen(t, p, now)
+					}
+					flow := rapid.Uint32Range(0, 5).Draw(t, "flow")
+					p.Pick(now, usable, Context{Flow: flow, Repair: true})
+					path := p.Pick(now, usable, Context{Flow: flow})
+					if l, ok := last[flow]; ok && now.Sub(l.at) < timeout && usable.Has(l.path) && path != l.path {
+						t.Fatalf("flow %d went from %d to %d after %v", flow, l.path, path, now.Sub(l.at))
+					}
+					last[flow] = seen{path, now}
+				}
+			})
+		})
+	}
+}
+
+// A flowlet ends after a gap of two timeouts at the latest.
+func TestFlowletsEnd(t *testing.T) {
+	for _, name := range []string{"letflow", "clove-ecn"} {
+		p, usable, moved := made(t, name, 4), setOf(16), 0
+		last := -1
+		for i := range 100 {
+			now := mono.Time(i+1) * mono.Time(2*DefaultFlowletTimeout)
+			if path := p.Pick(now, usable, Context{}); path != last {
+				moved, last = moved+1, path
+			}
+		}
+		if moved < 80 {
+			t.Errorf("%s: %d of 100 flowlets on another path", name, moved)
+		}
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	if v := Names(); v[0] != "spray" || len(v) != 12 {
+		t.Errorf("%v", v)
+	}
+	if _, err := New("spry", Options{}); err == nil || err.Error()[:30] != `no path policy is named "spry"` {
+		t.Errorf("%v", err)
+	}
+	for _, o := range []Options{
+		{FlowletTimeout: -1}, {Flowcell: -1}, {Weights: []int{1, 0}}, {Weights: []int{MaxWeight + 1}},
+		{Weights: make([]int, MaxClasses+1)}, {Primary: -1}, {Primary: MaxClasses + 1},
+		{DREAlpha: 1}, {DREAlpha: 0.001}, {DREPeriod: -1}, {LinkRate: -1},
+	} {
+		if _, err := New("conga", o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
+
+func TestScopes(t *testing.T) {
+	want := map[string]Scope{"spray": PerTrain, "duplicate": PerTrain, "active-backup": PerPeer}
+	each(t, func(t *testing.T, name string) {
+		scope, known := want[name]
+		if !known {
+			scope = PerFlow
+		}
+		if s := ScopeOf(made(t, name, 1)); s != scope {
+			t.Errorf("scope %d", s)
+		}
+	})
+}

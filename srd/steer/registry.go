@@ -1,0 +1,107 @@
+package steer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options are what policies can be set. Zero fields take the policy's own values,
+// and what a policy has no use for is ignored.
+type Options struct {
+	Seed uint64
+	// FlowletTimeout: a gap of between one and two of it ends a flowlet (letflow,
+	// conga, conga-flow, clove-ecn).
+	FlowletTimeout time.Duration
+	// Weights of paths by class (wcmp, presto), each 1 to MaxWeight; those beyond
+	// the list count 1.
+	Weights []int
+	// Primary is the class that goes first, from 1 on; 0: none (active-backup).
+	Primary int
+	// Flowcell is its size in bytes (presto).
+	Flowcell int
+	// DREAlpha and DREPeriod shape the estimates of rates; their tau is the period
+	// over alpha. LinkRate is the rate of every path in bytes per second, where it
+	// is known (conga, conga-flow).
+	DREAlpha  float64
+	DREPeriod time.Duration
+	LinkRate  float64
+}
+
+// makers makes each policy by its name.
+var makers = []struct {
+	name string
+	make func(o *Options) Policy
+}{
+	{"spray", func(o *Options) Policy { return NewSpray(o.Seed) }},
+	{"ecmp", func(o *Options) Policy { return NewECMP(o.Seed) }},
+	{"wcmp", func(o *Options) Policy { return NewWCMP(o.Seed, o.Weights) }},
+	{"letflow", func(o *Options) Policy { return NewLetFlow(o.Seed, or(o.FlowletTimeout, DefaultFlowletTimeout)) }},
+	{"conga", func(o *Options) Policy { return NewConga(o.Seed, o.conga(DefaultFlowletTimeout)) }},
+	{"conga-flow", func(o *Options) Policy { return NewConga(o.Seed, o.conga(FlowTimeout)) }},
+	{"clove-ecn", func(o *Options) Policy { return NewCloveECN(o.Seed, or(o.FlowletTimeout, DefaultFlowletTimeout)) }},
+	{"presto", func(o *Options) Policy { return NewPresto(o.Weights, or(o.Flowcell, DefaultFlowcell)) }},
+	{"plb", func(o *Options) Policy { return NewPLB(o.Seed) }},
+	{"flowbender", func(o *Options) Policy { return NewFlowBender(o.Seed) }},
+	{"duplicate", func(o *Options) Policy { return NewDuplicate(o.Seed) }},
+	{"active-backup", func(o *Options) Policy { return NewActiveBackup(o.Primary - 1) }},
+}
+
+func or[T int | float64 | time.Duration](v, standard T) T {
+	if v == 0 {
+		return standard
+	}
+	return v
+}
+
+func (o *Options) conga(timeout time.Duration) CongaConfig {
+	return CongaConfig{
+		Timeout: or(o.FlowletTimeout, timeout), Rate: o.LinkRate,
+		Alpha: or(o.DREAlpha, DefaultDREAlpha), Period: or(o.DREPeriod, DefaultDREPeriod),
+	}
+}
+
+// Names returns the names of all policies, the default first.
+func Names() []string {
+	var v []string
+	for _, m := range makers {
+		v = append(v, m.name)
+	}
+	return v
+}
+
+// New returns a policy by name. The error says which name is unknown, or which
+// option is out of bounds.
+func New(name string, o Options) (Policy, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	for _, m := range makers {
+		if m.name == name {
+			return m.make(&o), nil
+		}
+	}
+	return nil, fmt.Errorf("no path policy is named %.32q; there are %s", name, strings.Join(Names(), ", "))
+}
+
+// check reports the first option that is out of bounds.
+func (o *Options) check() error {
+	switch {
+	case o.FlowletTimeout < 0:
+		return fmt.Errorf("flowlet timeout %v is below zero", o.FlowletTimeout)
+	case o.Flowcell < 0:
+		return fmt.Errorf("flowcell of %d bytes is below zero", o.Flowcell)
+	case len(o.Weights) > MaxClasses || slices.ContainsFunc(o.Weights, func(w int) bool { return w < 1 || w > MaxWeight }):
+		return fmt.Errorf("weights %v: want at most %d, from 1 to %d", o.Weights, MaxClasses, MaxWeight)
+	case o.Primary < 0 || o.Primary > MaxClasses:
+		return fmt.Errorf("primary %d: want 1 to %d", o.Primary, MaxClasses)
+	case o.DREAlpha != 0 && !(o.DREAlpha >= MinDREAlpha && o.DREAlpha < 1):
+		return fmt.Errorf("alpha %v: want %v to less than 1", o.DREAlpha, MinDREAlpha)
+	case o.DREPeriod < 0:
+		return fmt.Errorf("period %v is below zero", o.DREPeriod)
+	case !(o.LinkRate >= 0):
+		return fmt.Errorf("link rate %v is below zero", o.LinkRate)
+	}
+	return nil
+}

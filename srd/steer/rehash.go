@@ -1,0 +1,130 @@
+package steer
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// RehashConfig tells when a flow changes its path.
+type RehashConfig struct {
+	// Threshold is the share of marked samples from which on a round trip counts
+	// as congested.
+	Threshold float64
+	// Rounds congested in a row make a flow change its path.
+	Rounds int
+	// IdleRounds are enough for a flow that has paused for a round trip; 0: no
+	// difference is made.
+	IdleRounds int
+}
+
+// Rehash keeps each flow on one path until it was congested for some round trips,
+// and then draws another: PLB and FlowBender are two settings of it.
+//
+// Both papers count marks for each connection, which has its own acknowledgements.
+// Here a path's acknowledgements are those of all flows on it. So rounds are
+// counted by path, a flow counts those since it came, and only one flow leaves for
+// each bad round; or all would leave at once, and meet again elsewhere. A sample
+// is marked when it tells of Congestion Experienced, or of a queue above the
+// target, as many networks do not mark.
+type Rehash struct {
+	cfg    RehashConfig
+	rng    *rand.Rand
+	target time.Duration
+	paths  [MaxPaths]rounds
+	flows  []rehashFlow
+}
+
+// rounds counts the congested round trips of a path.
+type rounds struct {
+	end          mono.Time // of the current one; 0: none began
+	seen, marked uint32    // samples in it
+	bad          uint32    // congested rounds in a row
+	all          uint32    // rounds so far
+	rtt          time.Duration
+}
+
+type rehashFlow struct {
+	path   uint16 // plus one; 0: none yet
+	joined uint32 // rounds.all of that path when the flow came
+	last   mono.Time
+}
+
+// NewRehash returns the policy.
+func NewRehash(seed uint64, cfg RehashConfig) *Rehash {
+	return &Rehash{cfg: cfg, rng: newRand(seed)}
+}
+
+// Scope implements Scoped.
+func (r *Rehash) Scope() Scope { return PerFlow }
+
+// Pick implements Policy.
+func (r *Rehash) Pick(now mono.Time, usable *Set, c Context) int {
+	r.target = c.Target
+	if c.Repair {
+		return anyOf(r.rng, usable)
+	}
+	if r.flows == nil {
+		r.flows = make([]rehashFlow, flowSlots)
+	}
+	f := &r.flows[c.Flow%flowSlots]
+	p, last := int(f.path)-1, f.last
+	f.last = now
+	switch {
+	case p < 0 || !usable.Has(p):
+		p = anyOf(r.rng, usable)
+	case r.leaves(now, &r.paths[p], f, last):
+		r.paths[p].bad--
+		p = otherThan(r.rng, usable, p)
+	default:
+		return p
+	}
+	f.path, f.joined = uint16(p)+1, r.paths[p].all
+	return p
+}
+
+// leaves reports whether a flow has had enough of its path.
+func (r *Rehash) leaves(now mono.Time, w *rounds, f *rehashFlow, last mono.Time) bool {
+	bad := int(min(w.bad, w.all-f.joined))
+	paused := w.rtt > 0 && now.Sub(last) > w.rtt
+	return bad >= r.cfg.Rounds || (r.cfg.IdleRounds > 0 && paused && bad >= r.cfg.IdleRounds)
+}
+
+// Sample implements Policy.
+func (r *Rehash) Sample(now mono.Time, p int, s Sample) {
+	w := &r.paths[p]
+	w.rtt = s.RTT
+	if now >= w.end {
+		w.finish(r.cfg.Threshold)
+		w.end = now.Add(s.RTT)
+	}
+	w.seen++
+	if s.CE || (r.target > 0 && s.Queue > r.target) {
+		w.marked++
+	}
+}
+
+// finish ends a round.
+func (w *rounds) finish(threshold float64) {
+	if w.seen == 0 {
+		return
+	}
+	if w.all++; float64(w.marked) >= threshold*float64(w.seen) {
+		w.bad++
+	} else {
+		w.bad = 0
+	}
+	w.seen, w.marked = 0, 0
+}
+
+// Loss implements Policy.
+func (r *Rehash) Loss(mono.Time, int) {}
+
+// Reset implements Policy.
+func (r *Rehash) Reset(p int) { r.paths[p] = rounds{all: r.paths[p].all} }
+
+// Weight implements Policy: what is left until flows leave.
+func (r *Rehash) Weight(p int) float64 {
+	return 1 - min(1, float64(r.paths[p].bad)/float64(r.cfg.Rounds))
+}

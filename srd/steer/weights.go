@@ -1,0 +1,35 @@
+package steer
+
+// MaxWeight bounds a configured weight. Uplinks that differ by more are not worth
+// being used together.
+const MaxWeight = 1000
+
+// MaxClasses is how many classes of paths there can be: local addresses and
+// interfaces in a configuration.
+const MaxClasses = 16
+
+// classes knows the weight of each path by its class.
+type classes struct {
+	weights []int // by class; a class beyond counts 1
+	of      [MaxPaths]uint8
+}
+
+// Place implements Placed. Classes that cannot be told apart are the last one.
+func (c *classes) Place(p, class int) { c.of[p] = uint8(max(0, min(class, MaxClasses-1))) }
+
+// weightOf returns the configured weight of path p.
+func (c *classes) weightOf(p int) float64 {
+	if k := int(c.of[p]); k < len(c.weights) {
+		return float64(c.weights[k])
+	}
+	return 1
+}
+
+// relative returns the weight of path p as a share of the largest.
+func (c *classes) relative(p int) float64 {
+	most := 1
+	for _, w := range c.weights {
+		most = max(most, w)
+	}
+	return c.weightOf(p) / float64(most)
+}
