@@ -45,6 +45,9 @@ var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
 // PNG draws the figure.
 func (f Figure) PNG() ([]byte, error) {
+	if len(f.Panels) > 0 {
+		return f.barsPNG()
+	}
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
 	f.frame(p, xMin, xMax, yMax)

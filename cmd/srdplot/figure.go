@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// Figure is the input. Names of units belong into the labels.
+// Figure is the input: lines over an axis, or panels of bars. Names of units
+// belong into the labels.
 type Figure struct {
 	Title    string  `json:"title"`
 	Subtitle string  `json:"subtitle"`
@@ -16,6 +17,7 @@ type Figure struct {
 	Lines    []Line  `json:"lines"`
 	Spans    []Span  `json:"spans"`
 	Marks    []Mark  `json:"marks"`
+	Panels   []Panel `json:"panels"` // instead of lines and what belongs to them
 }
 
 // Line is one series. Its colour comes from its place in the figure.
@@ -42,6 +44,9 @@ type Mark struct {
 
 // check refuses what cannot be drawn.
 func (f Figure) check() error {
+	if len(f.Panels) > 0 {
+		return f.checkPanels()
+	}
 	if len(f.Lines) == 0 || len(f.Lines) > len(palette) {
 		return fmt.Errorf("%d lines, want 1 to %d", len(f.Lines), len(palette))
 	}
@@ -58,6 +63,22 @@ func (f Figure) check() error {
 	for _, s := range f.Spans {
 		if !(s.From < s.To) {
 			return errors.New("a span ends before it begins")
+		}
+	}
+	return nil
+}
+
+// checkPanels refuses what cannot be drawn as bars.
+func (f Figure) checkPanels() error {
+	if len(f.Lines)+len(f.Spans)+len(f.Marks) > 0 {
+		return errors.New("a figure has panels or lines, not both")
+	}
+	if len(f.Panels) > maxPanels {
+		return fmt.Errorf("%d panels, want %d at most", len(f.Panels), maxPanels)
+	}
+	for _, p := range f.Panels {
+		if err := p.check(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,4 +1,5 @@
-// Command srdplot draws a figure: lines over time, with spans shaded.
+// Command srdplot draws a figure: lines over time, with spans shaded, or panels of
+// bars with ranges.
 //
 //	srdplot -o FILE.png < figure.json
 //
