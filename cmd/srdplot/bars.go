@@ -118,18 +118,25 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 	y := top - panelHead - barPitch/2
 	for _, b := range p.Bars {
 		at := func(v float64) vg.Length { return zero + vg.Length(v)*scale }
-		c.FillText(names, vg.Point{X: zero - nameGap, Y: y}, b.Name)
+		c.FillText(names, vg.Point{X: zero - nameGap, Y: y + 1}, b.Name)
 		c.FillPolygon(tones[b.Tone], []vg.Point{
 			{X: zero, Y: y - barHeight/2}, {X: at(b.Value), Y: y - barHeight/2}, {X: at(b.Value), Y: y + barHeight/2}, {X: zero, Y: y + barHeight/2},
 		})
-		line := draw.LineStyle{Color: ink, Width: 0.9}
-		c.StrokeLine2(line, at(b.Low), y, at(b.High), y)
-		c.StrokeLine2(line, at(b.Low), y-whiskerHalf, at(b.Low), y+whiskerHalf)
-		c.StrokeLine2(line, at(b.High), y-whiskerHalf, at(b.High), y+whiskerHalf)
-		c.FillText(values, vg.Point{X: at(b.High) + nameGap, Y: y}, threeDigits(b.Value))
+		if b.Low < b.High {
+			drawRange(c, at(b.Low), at(b.High), y)
+		}
+		c.FillText(values, vg.Point{X: at(b.High) + nameGap, Y: y + 1}, threeDigits(b.Value))
 		y -= barPitch
 	}
 	c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.8}, zero, top-panelHead, zero, y+barPitch/2)
+}
+
+// drawRange draws a line with an end at either side.
+func drawRange(c draw.Canvas, low, high, y vg.Length) {
+	line := draw.LineStyle{Color: ink, Width: 0.9}
+	c.StrokeLine2(line, low, y, high, y)
+	c.StrokeLine2(line, low, y-whiskerHalf, low, y+whiskerHalf)
+	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
 }
 
 // threeDigits writes a value with the digits that count.
