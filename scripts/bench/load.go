@@ -68,7 +68,7 @@ func (r *load) finish() (received, seconds, cpu float64, err error) {
 	after, cpuErr := readCPU()
 	r.server.Kill()
 	received, seconds, parseErr := parseLoad(r.report.Bytes())
-	if err := errors.Join(parseErr, err, cpuErr); err != nil {
+	if err := errors.Join(err, parseErr, cpuErr); err != nil {
 		return 0, 0, 0, fmt.Errorf("iperf3: %w: %s", err, strings.TrimSpace(r.client.Log.String()))
 	}
 	return received, seconds, after.since(r.before).busy, nil
