@@ -22,7 +22,11 @@ UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
+<<<<<<< HEAD
 .PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo install lint clean packages packages-demo testsum
+=======
+.PHONY: help build test test-unit test-plot test-e2e fuzz demo bench install lint clean packages packages-demo packages-bench testsum
+>>>>>>> bench
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -59,6 +63,13 @@ demo: packages-demo build ## see it work: a TCP flow over four paths, one of whi
 	@$(GO) build -o $(BIN)/demo ./scripts/demo
 	@$(BIN)/demo -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/demo.png
 
+# BENCHFLAGS are flags of bin/bench, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
+bench: packages-bench build ## compare with wireguard-go, nebula, openvpn and MPTCP (root, about an hour)
+	@echo "building the comparison"
+	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
+	@$(GO) build -o $(BIN)/bench ./scripts/bench
+	@$(BIN)/bench -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
+
 install: build ## install the binary, the systemd unit and the folder for configurations
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
 	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
@@ -76,6 +87,9 @@ packages:
 
 packages-demo:
 	@scripts/packages.sh demo
+
+packages-bench:
+	@scripts/packages.sh bench
 
 testsum:
 	@$(GO) build -o $(TESTSUM) ./scripts/testsum

@@ -1,11 +1,12 @@
 #!/bin/sh
-# packages.sh demo|test: installs, on Debian, the packages that the demo or the
-# tests run and that are missing. Does nothing, and needs no root, if all are there.
+# packages.sh demo|test|bench: installs, on Debian, the packages that the demo, the
+# tests or the comparison run and that are missing. Does nothing, and needs no root, if all are there.
 set -eu
 demo="iperf3:iperf3 curl:curl nft:nftables ethtool:ethtool ip:iproute2 tc:iproute2 ss:iproute2 ping:iputils-ping"
 case ${1:-} in
 demo) want=$demo ;;
 test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc" ;;
+bench) want="$demo wg:wireguard-tools openvpn:openvpn sockperf:sockperf mptcpize:mptcpize" ;;
 *) sed -n 2,3p "$0" >&2; exit 2 ;;
 esac
 PATH=$PATH:/usr/sbin:/sbin

@@ -158,7 +158,7 @@ func (c *Conn) nextCopy(now mono.Time, t *Train) bool {
 	set := &c.choice
 	*set = steer.Set{}
 	for _, p := range c.paths {
-		if c.usable.Has(int(p.slot)) && p.carries(c.packet) && !p.sent.Full() && !p.late(now) {
+		if c.usable.Has(int(p.slot)) && p.carries(c.packet) && !p.sent.Full() && !p.late(now, &c.slack) {
 			set.Add(int(p.slot))
 		}
 	}

@@ -48,6 +48,7 @@ var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
 // PNG draws the figure as a bitmap.
 func (f Figure) PNG() ([]byte, error) {
+<<<<<<< HEAD
 	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	if err := f.draw(c); err != nil {
 		return nil, err
@@ -72,6 +73,11 @@ func (f Figure) SVG() ([]byte, error) {
 
 // draw draws the figure on a canvas.
 func (f Figure) draw(c vg.CanvasSizer) error {
+=======
+	if len(f.Panels) > 0 {
+		return f.barsPNG()
+	}
+>>>>>>> bench
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
 	f.frame(p, xMin, xMax, yMax)

@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// Figure is the input. Names of units belong into the labels.
+// Figure is the input: lines over an axis, or panels of bars. Names of units
+// belong into the labels.
 type Figure struct {
 	Title    string  `json:"title"`
 	Subtitle string  `json:"subtitle"`
@@ -18,6 +19,7 @@ type Figure struct {
 	Lines    []Line  `json:"lines"`
 	Spans    []Span  `json:"spans"`
 	Marks    []Mark  `json:"marks"`
+	Panels   []Panel `json:"panels"` // instead of lines and what belongs to them
 }
 
 // Line is one series. Its colour comes from its place in the figure.
@@ -44,6 +46,9 @@ type Mark struct {
 
 // check refuses what cannot be drawn.
 func (f Figure) check() error {
+	if len(f.Panels) > 0 {
+		return f.checkPanels()
+	}
 	if len(f.Lines) == 0 || len(f.Lines) > len(palette) {
 		return fmt.Errorf("%d lines, want 1 to %d", len(f.Lines), len(palette))
 	}
@@ -71,6 +76,7 @@ func (f Figure) check() error {
 	return nil
 }
 
+<<<<<<< HEAD
 // leastY returns the smallest Y of all lines.
 func (f Figure) leastY() float64 {
 	y := math.Inf(1)
@@ -84,6 +90,25 @@ func (f Figure) leastY() float64 {
 
 // bounds is the extent of the data; both axes begin at zero, or before it, but for
 // a logarithmic one.
+=======
+// checkPanels refuses what cannot be drawn as bars.
+func (f Figure) checkPanels() error {
+	if len(f.Lines)+len(f.Spans)+len(f.Marks) > 0 {
+		return errors.New("a figure has panels or lines, not both")
+	}
+	if len(f.Panels) > maxPanels {
+		return fmt.Errorf("%d panels, want %d at most", len(f.Panels), maxPanels)
+	}
+	for _, p := range f.Panels {
+		if err := p.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounds is the extent of the data; both axes begin at zero, or before it.
+>>>>>>> bench
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
 	if f.XLog {

@@ -114,15 +114,7 @@ func (f *Fabric) setSysctls() error {
 		return err
 	}
 	for _, h := range f.hosts() {
-		if err := h.setSysctl(map[string]string{
-			"net.ipv4.tcp_congestion_control":     "cubic",
-			"net.ipv4.tcp_no_metrics_save":        "1",
-			"net.ipv4.conf.all.rp_filter":         "0",
-			"net.ipv4.conf.default.rp_filter":     "0",
-			"net.ipv6.conf.default.dad_transmits": "0",
-			"net.ipv6.conf.default.accept_dad":    "0",
-			"net.ipv6.conf.default.accept_ra":     "0",
-		}); err != nil {
+		if err := h.setSysctl(hostSysctl); err != nil {
 			return err
 		}
 	}
@@ -133,6 +125,18 @@ func (f *Fabric) setSysctls() error {
 		}
 	}
 	return nil
+}
+
+// hostSysctl is what a run must not inherit from the machine: the congestion
+// control, and what TCP remembers of earlier connections.
+var hostSysctl = map[string]string{
+	"net.ipv4.tcp_congestion_control":     "cubic",
+	"net.ipv4.tcp_no_metrics_save":        "1",
+	"net.ipv4.conf.all.rp_filter":         "0",
+	"net.ipv4.conf.default.rp_filter":     "0",
+	"net.ipv6.conf.default.dad_transmits": "0",
+	"net.ipv6.conf.default.accept_dad":    "0",
+	"net.ipv6.conf.default.accept_ra":     "0",
 }
 
 // allowCubic adds cubic to the machine-wide list of algorithms that a namespace
@@ -291,13 +295,19 @@ func (f *Fabric) shapeLinks() error {
 	return nil
 }
 
-// wireLike makes the hosts' cards send packets of MTU size and receive with
-// GRO, for which a veth needs gro on.
+// wireLike makes the hosts' cards behave like hardware.
 func (f *Fabric) wireLike() error {
 	for _, h := range f.hosts() {
-		if _, err := h.Run("ethtool", "-K", "eth0", "tso", "off", "gso", "off", "tx-udp-segmentation", "off", "gro", "on"); err != nil {
+		if err := h.wireLike("eth0"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wireLike makes a card send packets of MTU size and receive with GRO, for which
+// a veth needs gro on.
+func (h *Host) wireLike(dev string) error {
+	_, err := h.Run("ethtool", "-K", dev, "tso", "off", "gso", "off", "tx-udp-segmentation", "off", "gro", "on")
+	return err
 }

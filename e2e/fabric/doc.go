@@ -16,6 +16,9 @@
 //     as a network card does. A veth would carry whole 64 KB super-frames.
 //   - Neighbour entries are warm, so that no measured packet waits for ARP.
 //
+// A Direct is the smaller network of two hosts and the cables between them, for
+// comparisons that only the processor limits.
+//
 // Building needs root, and ip, tc, nft and ethtool in PATH. Nothing survives
 // the process that built it if its main function begins with Guard.
 package fabric

@@ -26,7 +26,8 @@ type Fabric struct {
 	closeErr       error
 }
 
-// Host is an end system of the fabric. Its one network card is "eth0".
+// Host is an end system. Its one network card is "eth0"; in a Direct it has one
+// for each address.
 type Host struct {
 	*Namespace
 	V4, V6 []netip.Addr

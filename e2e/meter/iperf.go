@@ -72,20 +72,25 @@ func Start(f Flow) (*Run, error) {
 	return r, err
 }
 
-// awaitListener waits until something listens on the iperf3 port.
 func awaitListener(n *fabric.Namespace, p *fabric.Process) error {
+	return AwaitListener(n, p, iperfPort)
+}
+
+// AwaitListener waits until something in the namespace listens on the TCP port.
+// It is an error if p, which should, ends before.
+func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 	for deadline := time.Now().Add(5 * time.Second); ; {
-		out, err := n.Run("ss", "-Hltn", "sport = :"+iperfPort)
+		out, err := n.Run("ss", "-Hltn", "sport = :"+port)
 		if err == nil && strings.TrimSpace(out) != "" {
 			return nil
 		}
 		select {
 		case <-p.Done():
-			return fmt.Errorf("the iperf3 server ended: %s", p.Log.String())
+			return fmt.Errorf("the server for port %s ended: %s", port, p.Log.String())
 		case <-time.After(10 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return errors.New("the iperf3 server does not listen")
+			return fmt.Errorf("nothing listens on port %s", port)
 		}
 	}
 }

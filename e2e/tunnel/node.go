@@ -173,6 +173,9 @@ func (n *Node) Set(setting string) error {
 	return err
 }
 
+// Pid is the number of the daemon's process, which must have been started.
+func (n *Node) Pid() int { return n.process.Pid() }
+
 // Show is "srdtun show --json", on one line.
 func (n *Node) Show() (json.RawMessage, error) {
 	out, err := n.command("", "show", n.Name, "--json")

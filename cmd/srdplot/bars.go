@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"strconv"
+
+	stdfont "golang.org/x/image/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+// Panel is one group of bars with a scale of its own, from zero on.
+type Panel struct {
+	Title string `json:"title"`
+	Unit  string `json:"unit"` // and which end of it is good
+	Bars  []Bar  `json:"bars"`
+}
+
+// Bar is a value, drawn as a bar, and the range around it, drawn as a line.
+type Bar struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Tone  int     `json:"tone"` // 0 what the figure is about, 1 others, 2 for orientation
+}
+
+// tones are the colours of bars. They differ in brightness as well, for readers
+// and printers that see no colour.
+var tones = []color.RGBA{
+	palette[0],
+	{0x9a, 0xa5, 0xb1, 0xff},
+	{0xd5, 0xd9, 0xde, 0xff},
+}
+
+// Bounds of a figure of panels: what is still legible at the width of a page.
+const (
+	maxPanels = 12
+	maxBars   = 16
+	columns   = 2
+)
+
+func (p Panel) check() error {
+	if len(p.Bars) == 0 || len(p.Bars) > maxBars {
+		return fmt.Errorf("panel %q has %d bars, want 1 to %d", p.Title, len(p.Bars), maxBars)
+	}
+	for _, b := range p.Bars {
+		if !(0 <= b.Low && b.Low <= b.Value && b.Value <= b.High) || math.IsInf(b.High, 0) {
+			return fmt.Errorf("bar %q of panel %q: want 0 <= low <= value <= high", b.Name, p.Title)
+		}
+		if b.Tone < 0 || b.Tone >= len(tones) {
+			return fmt.Errorf("bar %q of panel %q: tone %d, want 0 to %d", b.Name, p.Title, b.Tone, len(tones)-1)
+		}
+	}
+	return nil
+}
+
+// Sizes of a figure of panels.
+const (
+	barPitch    = vg.Length(17) // from one bar to the next
+	barHeight   = vg.Length(11)
+	panelHead   = vg.Length(40) // title and unit
+	panelFoot   = vg.Length(16)
+	panelGap    = vg.Length(26) // between columns
+	margin      = vg.Length(16)
+	headHeight  = vg.Length(56) // title and subtitle of the figure
+	nameGap     = vg.Length(6)
+	whiskerHalf = vg.Length(3)
+)
+
+// barsPNG draws the panels in two columns.
+func (f Figure) barsPNG() ([]byte, error) {
+	rows := (len(f.Panels) + columns - 1) / columns
+	heights := make([]vg.Length, rows)
+	total := headHeight
+	for i, p := range f.Panels {
+		heights[i/columns] = max(heights[i/columns], panelHead+panelFoot+vg.Length(len(p.Bars))*barPitch)
+	}
+	for _, h := range heights {
+		total += h
+	}
+	c := vgimg.NewWith(vgimg.UseWH(width, total), vgimg.UseDPI(dpi))
+	area := draw.New(c)
+	f.heading(area)
+	wide := (area.Max.X - area.Min.X - 2*margin - (columns-1)*panelGap) / columns
+	top := area.Max.Y - headHeight
+	for i, p := range f.Panels {
+		left := area.Min.X + margin + vg.Length(i%columns)*(wide+panelGap)
+		p.draw(area, left, left+wide, top)
+		if i%columns == columns-1 {
+			top -= heights[i/columns]
+		}
+	}
+	var out bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+// draw draws the panel below top, between left and right.
+func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
+	title := style(ink, 11.5, text.XLeft, text.YTop)
+	title.Font.Weight = stdfont.WeightBold
+	c.FillText(title, vg.Point{X: left, Y: top}, p.Title)
+	c.FillText(style(faint, 9.5, text.XLeft, text.YTop), vg.Point{X: left, Y: top - 17}, p.Unit)
+	names, values := style(ink, 9.5, text.XRight, text.YCenter), style(ink, 9.5, text.XLeft, text.YCenter)
+	nameWide, valueWide, most := vg.Length(0), vg.Length(0), 0.0
+	for _, b := range p.Bars {
+		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(threeDigits(b.Value)))
+		most = max(most, b.High)
+	}
+	zero := left + nameWide + nameGap
+	scale := (right - zero - valueWide - nameGap) / vg.Length(max(most, math.SmallestNonzeroFloat32))
+	y := top - panelHead - barPitch/2
+	for _, b := range p.Bars {
+		at := func(v float64) vg.Length { return zero + vg.Length(v)*scale }
+		c.FillText(names, vg.Point{X: zero - nameGap, Y: y + 1}, b.Name)
+		c.FillPolygon(tones[b.Tone], []vg.Point{
+			{X: zero, Y: y - barHeight/2}, {X: at(b.Value), Y: y - barHeight/2}, {X: at(b.Value), Y: y + barHeight/2}, {X: zero, Y: y + barHeight/2},
+		})
+		if b.Low < b.High {
+			drawRange(c, at(b.Low), at(b.High), y)
+		}
+		c.FillText(values, vg.Point{X: at(b.High) + nameGap, Y: y + 1}, threeDigits(b.Value))
+		y -= barPitch
+	}
+	c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.8}, zero, top-panelHead, zero, y+barPitch/2)
+}
+
+// drawRange draws a line with an end at either side.
+func drawRange(c draw.Canvas, low, high, y vg.Length) {
+	line := draw.LineStyle{Color: ink, Width: 0.9}
+	c.StrokeLine2(line, low, y, high, y)
+	c.StrokeLine2(line, low, y-whiskerHalf, low, y+whiskerHalf)
+	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
+}
+
+// threeDigits writes a value with the digits that count.
+func threeDigits(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

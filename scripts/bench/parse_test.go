@@ -1,0 +1,85 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseCPU(t *testing.T) {
+	c, err := parseCPU("cpu  100 20 300 4000 50 6 70 8 0 0\ncpu0 1 1 1 1\n")
+	if want := (cpuTime{4.96, 0.2, 0.08}); err != nil || c != want {
+		t.Errorf("%+v, %v, want %+v", c, err, want)
+	}
+	for _, bad := range []string{"", "cpu 1 2 3", "intr 1 2 3 4 5 6 7 8 9", "cpu 1 2 x 4 5 6 7 8"} {
+		if _, err := parseCPU(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestParsePings(t *testing.T) {
+	var b strings.Builder
+	for i := 1; i <= 100; i++ {
+		b.WriteString("64 bytes from 10.9.0.2: icmp_seq=1 ttl=64 time=" + strings.Repeat("0", i%2) + "0." + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) + " ms\n")
+	}
+	// The hundred times are 0.01 to 0.99 and 0.00 ms.
+	p, err := parsePings(b.String())
+	if err != nil || p.p50 < 489 || p.p50 > 491 || p.p99 < 979 || p.p99 > 981 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := parsePings("100 packets transmitted, 0 received"); err == nil {
+		t.Error("no answer is accepted")
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	v := []float64{1, 2, 3, 4}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1, 0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
+		if got := quantile(v, q); got != want {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+}
+
+func TestParseSockperf(t *testing.T) {
+	const out = "sockperf: \x1b[2;35m---> percentile 99.900 =  310.1\x1b[0m\nsockperf: ---> percentile 99.000 =  127.5\n" +
+		"sockperf: ---> percentile 90.000 = 99\nsockperf: ---> percentile 50.000 =   76.25\n"
+	if p, err := parseSockperf(out); err != nil || p != (percentiles{76.25, 127.5}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := parseSockperf("sockperf: ERROR: connection refused"); err == nil {
+		t.Error("a failure is accepted")
+	}
+}
+
+func TestParseLoad(t *testing.T) {
+	bytes, seconds, err := parseLoad([]byte("a word\n" + `{"end":{"sum_sent":{"bytes":11},"sum_received":{"bytes":10,"seconds":2}}}`))
+	if err != nil || bytes != 10 || seconds != 2 {
+		t.Errorf("%v bytes in %v s, %v", bytes, seconds, err)
+	}
+	for _, bad := range []string{"", "{}", `{"error":"refused","end":{"sum_received":{"bytes":10,"seconds":2}}}`} {
+		if _, _, err := parseLoad([]byte(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestParseRSS(t *testing.T) {
+	if mib, err := parseRSS("VmHWM:\t 99 kB\nVmRSS:\t   13312 kB\nRssAnon: 1 kB\n"); err != nil || mib != 13 {
+		t.Errorf("%v MiB, %v", mib, err)
+	}
+	if _, err := parseRSS("Name: x\n"); err == nil {
+		t.Error("a process without memory is accepted")
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	got := candidates("m v1.0.0 v1.1.0 v1.2.0 v1.3.0 v1.4.0-rc1 v1.4.0\n")
+	if want := []string{"v1.4.0", "v1.3.0", "v1.2.0", "v1.1.0"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := candidates("m\n"); len(got) != 0 {
+		t.Errorf("no release: %v", got)
+	}
+}
