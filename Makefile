@@ -22,11 +22,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
-<<<<<<< HEAD
-.PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo install lint clean packages packages-demo testsum
-=======
-.PHONY: help build test test-unit test-plot test-e2e fuzz demo bench install lint clean packages packages-demo packages-bench testsum
->>>>>>> bench
+.PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo bench install lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets

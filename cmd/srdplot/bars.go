@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"math"
@@ -11,7 +10,6 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // Panel is one group of bars with a scale of its own, from zero on.
@@ -73,19 +71,22 @@ const (
 	whiskerHalf = vg.Length(3)
 )
 
-// barsPNG draws the panels in two columns.
-func (f Figure) barsPNG() ([]byte, error) {
-	rows := (len(f.Panels) + columns - 1) / columns
-	heights := make([]vg.Length, rows)
-	total := headHeight
+// panelRows returns the height of each row of panels, and of the whole figure.
+func (f Figure) panelRows() (heights []vg.Length, total vg.Length) {
+	heights = make([]vg.Length, (len(f.Panels)+columns-1)/columns)
 	for i, p := range f.Panels {
 		heights[i/columns] = max(heights[i/columns], panelHead+panelFoot+vg.Length(len(p.Bars))*barPitch)
 	}
+	total = headHeight
 	for _, h := range heights {
 		total += h
 	}
-	c := vgimg.NewWith(vgimg.UseWH(width, total), vgimg.UseDPI(dpi))
-	area := draw.New(c)
+	return heights, total
+}
+
+// drawPanels draws the panels in two columns.
+func (f Figure) drawPanels(area draw.Canvas) {
+	heights, _ := f.panelRows()
 	f.heading(area)
 	wide := (area.Max.X - area.Min.X - 2*margin - (columns-1)*panelGap) / columns
 	top := area.Max.Y - headHeight
@@ -96,9 +97,6 @@ func (f Figure) barsPNG() ([]byte, error) {
 			top -= heights[i/columns]
 		}
 	}
-	var out bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&out)
-	return out.Bytes(), err
 }
 
 // draw draws the panel below top, between left and right.

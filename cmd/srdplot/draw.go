@@ -48,8 +48,7 @@ var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
 // PNG draws the figure as a bitmap.
 func (f Figure) PNG() ([]byte, error) {
-<<<<<<< HEAD
-	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+	c := vgimg.NewWith(vgimg.UseWH(f.size()), vgimg.UseDPI(dpi))
 	if err := f.draw(c); err != nil {
 		return nil, err
 	}
@@ -60,9 +59,10 @@ func (f Figure) PNG() ([]byte, error) {
 
 // SVG draws the figure as vectors, on white.
 func (f Figure) SVG() ([]byte, error) {
-	c := vgsvg.New(width, height)
+	c := vgsvg.New(f.size())
 	c.SetColor(color.White)
-	c.Fill(vg.Rectangle{Max: vg.Point{X: width, Y: height}}.Path())
+	w, h := f.size()
+	c.Fill(vg.Rectangle{Max: vg.Point{X: w, Y: h}}.Path())
 	if err := f.draw(c); err != nil {
 		return nil, err
 	}
@@ -71,13 +71,21 @@ func (f Figure) SVG() ([]byte, error) {
 	return out.Bytes(), err
 }
 
+// size returns width and height.
+func (f Figure) size() (w, h vg.Length) {
+	if len(f.Panels) > 0 {
+		_, h = f.panelRows()
+		return width, h
+	}
+	return width, height
+}
+
 // draw draws the figure on a canvas.
 func (f Figure) draw(c vg.CanvasSizer) error {
-=======
 	if len(f.Panels) > 0 {
-		return f.barsPNG()
+		f.drawPanels(draw.New(c))
+		return nil
 	}
->>>>>>> bench
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
 	f.frame(p, xMin, xMax, yMax)

@@ -76,21 +76,6 @@ func (f Figure) check() error {
 	return nil
 }
 
-<<<<<<< HEAD
-// leastY returns the smallest Y of all lines.
-func (f Figure) leastY() float64 {
-	y := math.Inf(1)
-	for _, l := range f.Lines {
-		for _, p := range l.Points {
-			y = min(y, p[1])
-		}
-	}
-	return y
-}
-
-// bounds is the extent of the data; both axes begin at zero, or before it, but for
-// a logarithmic one.
-=======
 // checkPanels refuses what cannot be drawn as bars.
 func (f Figure) checkPanels() error {
 	if len(f.Lines)+len(f.Spans)+len(f.Marks) > 0 {
@@ -107,8 +92,19 @@ func (f Figure) checkPanels() error {
 	return nil
 }
 
-// bounds is the extent of the data; both axes begin at zero, or before it.
->>>>>>> bench
+// leastY returns the smallest Y of all lines.
+func (f Figure) leastY() float64 {
+	y := math.Inf(1)
+	for _, l := range f.Lines {
+		for _, p := range l.Points {
+			y = min(y, p[1])
+		}
+	}
+	return y
+}
+
+// bounds is the extent of the data; both axes begin at zero, or before it, but for
+// a logarithmic one.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
 	if f.XLog {

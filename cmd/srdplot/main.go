@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 // Command srdplot draws a figure: lines over time or over another axis, with spans
-// shaded.
-=======
-// Command srdplot draws a figure: lines over time, with spans shaded, or panels of
-// bars with ranges.
->>>>>>> bench
+// shaded, or panels of bars with ranges.
 //
 //	srdplot -o FILE.png < figure.json
 //	srdplot -o FILE.svg < figure.json
