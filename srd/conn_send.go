@@ -11,7 +11,7 @@ import (
 //
 //	1. handshake packets
 //	2. path challenges that are due, and responses that are owed
-//	3. an acknowledgement that is due
+//	3. an acknowledgement that is due: with new messages, or alone
 //	4. messages to be sent again, each on a path it has not tried
 //	5. a second copy of what was just sent, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
@@ -41,7 +41,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if !c.session.ready(now) {
 		return false
 	}
-	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t) ||
+	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
 		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextData(now, t, src)
 }
 
@@ -77,24 +77,21 @@ func (c *Conn) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 	return pn
 }
 
-// nextAck sends an acknowledgement when one is due.
-func (c *Conn) nextAck(now mono.Time, t *Train) bool {
+// nextAck sends an acknowledgement when one is due: in a packet with new
+// messages if there are any, which saves a packet, else in one of its own.
+func (c *Conn) nextAck(now mono.Time, t *Train, src Source) bool {
 	if !c.ack.due(now) {
 		return false
+	}
+	if c.out.retx.len() == 0 && !c.steering.doubling() && c.nextData(now, t, src) {
+		return true
 	}
 	p := c.ackPath()
 	if p == nil {
 		return false
 	}
-	records := c.recs[:0]
-	n := min(len(c.dirty), len(c.recs))
-	for _, in := range c.dirty[:n] {
-		in.queued = false
-		records = append(records, in.record(now))
-	}
-	c.dirty = append(c.dirty[:0], c.dirty[n:]...)
-	words := c.words[:c.inbox.Words(c.words[:])]
 	state := ledger.Silent
+	words := c.inbox.Words(c.words[:])
 	// Now and then an acknowledgement asks to be acknowledged, so that a side
 	// that only receives notices paths that died in its own direction.
 	c.pings++
@@ -103,7 +100,7 @@ func (c *Conn) nextAck(now mono.Time, t *Train) bool {
 		c.pings, state = 0, ledger.InFlight
 	}
 	c.single(now, t, p, state, 0, func(b []byte) []byte {
-		b = wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, words)
+		b = c.appendAck(now, b, words)
 		if ping {
 			b = wire.AppendPing(b)
 		}
@@ -112,11 +109,41 @@ func (c *Conn) nextAck(now mono.Time, t *Train) bool {
 		}
 		return b
 	})
+	return true
+}
+
+// appendAck appends an acknowledgement with the first words of c.words.
+func (c *Conn) appendAck(now mono.Time, b []byte, words int) []byte {
+	records := c.recs[:0]
+	n := min(len(c.dirty), len(c.recs))
+	for _, in := range c.dirty[:n] {
+		in.queued = false
+		records = append(records, in.record(now))
+	}
+	c.dirty = append(c.dirty[:0], c.dirty[n:]...)
 	c.stats.Acks++
 	if len(c.dirty) == 0 {
 		c.ack.sent(now)
 	}
-	return true
+	return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.words[:words])
+}
+
+// ackShare is the part of a packet that an acknowledgement may take beside new
+// messages. A longer one, that tells of many gaps, goes alone.
+const ackShare = 4
+
+// ackRoom returns how many bytes an acknowledgement that is due takes, and how
+// many words of c.words; 0 when none is due, or it should go alone.
+func (c *Conn) ackRoom(now mono.Time) (room, words int) {
+	if !c.ack.due(now) {
+		return 0, 0
+	}
+	words = c.inbox.Words(c.words[:])
+	room = wire.AckFixed + min(len(c.dirty), len(c.recs))*wire.AckRecordLen + words*wire.AckWordLen
+	if room > c.packet/ackShare {
+		return 0, 0
+	}
+	return room, words
 }
 
 // ackPath returns the path for an acknowledgement: the one data last came on,
@@ -227,7 +254,11 @@ func (c *Conn) nextData(now mono.Time, t *Train, src Source) bool {
 	if src == nil {
 		return false
 	}
-	limit := c.build(now, t, src)
+	limit := LimitData
+	t.Buf = t.Buf[:0]
+	if s, ok := src.(Backlogger); !ok || s.Backlog() {
+		limit = c.build(now, t, src)
+	}
 	if c.stopped != 0 {
 		c.stats.Waited[c.limit] += now.Sub(c.stopped)
 	}
@@ -244,7 +275,6 @@ func (c *Conn) nextData(now mono.Time, t *Train, src Source) bool {
 
 // build fills t with new messages and returns LimitData, or why it may not.
 func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
-	t.Buf = t.Buf[:0]
 	if c.usable.Empty() {
 		return LimitPaths
 	}
@@ -324,6 +354,7 @@ func (c *Conn) trainPackets(rate float64, budget, burst int) int {
 
 // fill builds up to most packets of new messages for p.
 func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
+	ack, words := c.ackRoom(now)
 	for range most {
 		from, first := len(t.Buf), c.out.next
 		if from+c.packet > cap(t.Buf) {
@@ -331,11 +362,14 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		b := t.open(p.slot, p.sent.Next())
 		var full bool
-		if b, full = c.pack(now, b, from, p, src); c.out.next == first {
+		if b, full = c.pack(now, b, from, p, ack, src); c.out.next == first {
 			t.Buf = t.Buf[:from]
 			return
 		}
 		b = c.steering.trailer(now, b)
+		if ack > 0 {
+			b, ack = c.appendAck(now, b, words), 0
+		}
 		pad := 0
 		if full {
 			pad = c.packet
@@ -350,9 +384,9 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 }
 
 // pack appends MESSAGE frames to the packet that began at from until it is full
-// (then full is true) or there are no more messages.
-func (c *Conn) pack(now mono.Time, b []byte, from int, p *path, src Source) (_ []byte, full bool) {
-	room := c.packet - wire.TagLen - c.steering.room(now)
+// but for spare bytes (then full is true) or there are no more messages.
+func (c *Conn) pack(now mono.Time, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
+	room := c.packet - wire.TagLen - c.steering.room(now) - spare
 	for !c.out.full() {
 		left := room - (len(b) - from) - wire.MessageOverhead
 		if left < minPayload {

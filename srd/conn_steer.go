@@ -147,6 +147,9 @@ func (c *Conn) measure(now mono.Time, p *Packet) {
 	s.arrival = steer.Arrival{}
 }
 
+// doubling reports whether the last train is to be sent once more.
+func (s *steering) doubling() bool { return s.copies.from != s.copies.to }
+
 // nextCopy sends what the last train carried on a second path.
 func (c *Conn) nextCopy(now mono.Time, t *Train) bool {
 	s := &c.steering

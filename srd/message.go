@@ -47,6 +47,10 @@ type Source interface {
 	Pull(now mono.Time, max int) (m Message, ok bool)
 }
 
+// Backlogger is a Source that can say beforehand whether Pull would return
+// something.
+type Backlogger interface{ Backlog() bool }
+
 // Tuple is one UDP 4-tuple seen from here: a path's address.
 type Tuple struct {
 	Sock   uint16         // number of the local socket, which stands for its port

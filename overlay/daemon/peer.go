@@ -186,14 +186,15 @@ func (p *peer) Advance(now mono.Time) {
 func (p *peer) Deadline() mono.Time { return p.gather.Deadline() }
 
 // Flush implements loop.App: it writes what is in order to the device.
-func (p *peer) Flush() {
+func (p *peer) Flush() (flushed bool) {
 	for {
 		p.link.Lock()
 		p.out = p.gather.TakeReady(p.out[:0])
 		p.link.Unlock()
 		if len(p.out) == 0 {
-			return
+			return flushed
 		}
+		flushed = true
 		for i, f := range p.out {
 			p.write(f)
 			p.out[i] = nil

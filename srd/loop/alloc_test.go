@@ -38,7 +38,7 @@ func (a *frugal) Restarted(mono.Time) {}
 func (a *frugal) Backlog() bool       { return a.left > 0 }
 func (a *frugal) Deadline() mono.Time { return mono.Never }
 func (a *frugal) Advance(mono.Time)   {}
-func (a *frugal) Flush()              {}
+func (a *frugal) Flush() bool         { return false }
 
 // carry sends n messages from one frugal app to another and returns how much was
 // allocated meanwhile in the whole process.

@@ -108,12 +108,14 @@ func (a *app) wake() {
 	}
 }
 
-func (a *app) Flush() {
+func (a *app) Flush() bool {
 	a.peer.Lock()
+	any := len(a.fresh) > 0
 	a.got = append(a.got, a.fresh...)
 	a.fresh = a.fresh[:0]
 	a.peer.Unlock()
 	a.wake()
+	return any
 }
 
 // newHosts returns two hosts, each with sockets on the loopback device of one

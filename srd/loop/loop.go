@@ -28,8 +28,9 @@ type App interface {
 	Advance(now mono.Time)
 	Deadline() mono.Time
 	// Flush hands on what Deliver and Advance made ready. It is called without
-	// the peer's lock, on one goroutine at a time.
-	Flush()
+	// the peer's lock, on one goroutine at a time. It reports whether there was
+	// anything.
+	Flush() bool
 }
 
 // Input is where an application's data comes from: a descriptor that a worker

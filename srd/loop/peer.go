@@ -90,13 +90,14 @@ func (p *Peer) next(t *srd.Train) bool {
 }
 
 // flush lets the app hand on what it has, likewise.
-func (p *Peer) flush() {
+func (p *Peer) flush() (flushed bool) {
 	p.wantFlush.Store(true)
 	for p.wantFlush.Load() && p.flushing.TryLock() {
 		p.wantFlush.Store(false)
-		p.app.Flush()
+		flushed = p.app.Flush() || flushed
 		p.flushing.Unlock()
 	}
+	return flushed
 }
 
 // arm sets the timer for the earliest deadline. The lock is held over both

@@ -138,7 +138,9 @@ func (w *worker) run() error {
 				}
 			}
 		}
-		w.finish()
+		if err := w.finish(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -180,16 +182,29 @@ func (w *worker) touch(p *Peer) {
 
 // finish hands on, sends, and sets timers, once for each peer of the round. Those
 // that have more to send stay touched.
-func (w *worker) finish() {
+func (w *worker) finish() error {
+	flushed := false
+	for _, p := range w.touched {
+		flushed = p.flush() || flushed
+	}
+	// What was handed on often has its answer at once, as data has a TCP
+	// acknowledgement: sent now, our own acknowledgement goes with it.
+	if flushed {
+		for _, in := range w.inputs {
+			if err := in.Serve(w.mark); err != nil {
+				return err
+			}
+		}
+	}
 	w.again = w.again[:0]
 	for _, p := range w.touched {
-		p.flush()
 		if p.send(roundTrains) {
 			w.again = append(w.again, p)
 		}
 	}
 	clear(w.touched)
 	w.touched, w.again = w.again, w.touched[:0]
+	return nil
 }
 
 // receive takes one train from a socket. A socket with more is ready again in
