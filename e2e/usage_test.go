@@ -96,9 +96,10 @@ func awaitIdle(t *testing.T, n *tunnel.Node) (share float64) {
 // unreachable is where the endpoints of some idle peers are.
 var unreachable = netip.MustParsePrefix("198.18.0.0/15")
 
-// idlePeers makes peers that nobody is behind. Every other one has an endpoint
-// to which there is no route.
-func idlePeers(t *testing.T, n int) (v []tunnel.Peer) {
+// idlePeers makes peers that nobody is behind. One in three has no endpoint, one
+// has an endpoint to which there is no route, and one has a port of a host where
+// nobody listens.
+func idlePeers(t *testing.T, n int, deaf netip.Addr) (v []tunnel.Peer) {
 	t.Helper()
 	for i := range n {
 		var key [32]byte
@@ -110,9 +111,12 @@ func idlePeers(t *testing.T, n int) (v []tunnel.Peer) {
 			Name: fmt.Sprintf("idle%d", i), PublicKey: base64.StdEncoding.EncodeToString(key[:]),
 			AllowedIPs: []netip.Prefix{netip.PrefixFrom(inner, 32)},
 		}
-		if i%2 == 1 {
+		switch i % 3 {
+		case 1:
 			a := netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)})
 			p.Endpoints = []netip.AddrPort{netip.AddrPortFrom(a, tunnel.DefaultPort)}
+		case 2:
+			p.Endpoints = []netip.AddrPort{netip.AddrPortFrom(deaf, uint16(1+i))}
 		}
 		v = append(v, p)
 	}
@@ -128,7 +132,7 @@ func TestThousandIdlePeers(t *testing.T) {
 	}
 	hub := node(t, f.A(1), "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	spoke := node(t, f.B(1), "b", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
-	hub.Config.Peers = append(idlePeers(t, 999), tunnel.Peer{
+	hub.Config.Peers = append(idlePeers(t, 999, f.B(1).Addr4()), tunnel.Peer{
 		Name: "spoke", PublicKey: spoke.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 32)},
 	})
 	spoke.Config.Peers = []tunnel.Peer{{

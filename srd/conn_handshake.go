@@ -13,6 +13,9 @@ const (
 	retryMost  = 5 * time.Second
 	// giveUpAfter so many attempts, over about 90 s, what waits is dropped.
 	giveUpAttempts = 22
+	// greetAttempts is when a greeting is given up, some 2 s after the first: a
+	// peer that is there has answered, and one that comes later greets us.
+	greetAttempts = 3
 	// hellos is the number of paths an initiation is sent on at once: a dead
 	// first path must not stop the tunnel.
 	hellos = 8
@@ -28,9 +31,27 @@ func (c *Conn) Connect(now mono.Time) {
 	case c.session.ready(now):
 		c.seek(now)
 	case c.session.attempt == nil:
-		c.session.tries = 0
-		c.initiate(now)
+		c.call(now)
+	default:
+		c.session.greeting = false
 	}
+}
+
+// Greet begins a handshake, if none is under way, although there is nothing to
+// send: so that the first message need not wait for one, and a peer that knew a
+// former process of ours meets the new one. It is not pursued for long. With many
+// peers that are not there, that would be a load without a use.
+func (c *Conn) Greet(now mono.Time) {
+	if !c.session.ready(now) && c.session.attempt == nil {
+		c.call(now)
+		c.session.greeting = true
+	}
+}
+
+// call makes the first attempt of a handshake.
+func (c *Conn) call(now mono.Time) {
+	c.session.tries, c.session.greeting = 0, false
+	c.initiate(now)
 }
 
 // seek keeps looking for a path when there is a session and none works. Nothing
@@ -51,8 +72,7 @@ func (c *Conn) seek(now mono.Time) {
 // doubt begins a handshake although there is a session: the peer is silent.
 func (c *Conn) doubt(now mono.Time) {
 	if c.session.attempt == nil {
-		c.session.tries = 0
-		c.initiate(now)
+		c.call(now)
 	}
 }
 

@@ -29,14 +29,16 @@ type session struct {
 	attempt *handshake.Attempt
 	local   uint32 // index reserved for the attempt
 	tries   int
-	retry   mono.Time // when the attempt is given up for the next; 0: none
-	call    mono.Time // when to call again though there is nothing to send; 0: not planned
-	turn    int       // rotates the tuples that initiations go out on
-	stamper *handshake.Stamper
-	cookie  *Tuple // where a cookie has come that no initiation has used
-	replay  handshake.Replay
-	out     []rawPacket
-	last    response
+	// greeting: the attempt was begun with nothing to send, and nothing has come since.
+	greeting bool
+	retry    mono.Time // when the attempt is given up for the next; 0: none
+	call     mono.Time // when to call again though there is nothing to send; 0: not planned
+	turn     int       // rotates the tuples that initiations go out on
+	stamper  *handshake.Stamper
+	cookie   *Tuple // where a cookie has come that no initiation has used
+	replay   handshake.Replay
+	out      []rawPacket
+	last     response
 
 	incarnation uint64 // the peer's
 	met         bool   // incarnation is known
@@ -238,7 +240,11 @@ func (c *Conn) advanceSession(now mono.Time) {
 // callAgain makes the next attempt, or gives up; whoever is to keep alive does not.
 func (c *Conn) callAgain(now mono.Time) {
 	s := &c.session
-	if s.tries >= giveUpAttempts {
+	enough := giveUpAttempts
+	if s.greeting && c.out.empty() && c.cfg.Keepalive == 0 {
+		enough = greetAttempts
+	}
+	if s.tries >= enough {
 		c.abandon()
 		c.voidAll()
 		if c.cfg.Keepalive == 0 {
@@ -277,8 +283,7 @@ func (c *Conn) renew(now mono.Time, e *epoch) {
 	}
 	busy := c.cfg.Keepalive > 0 || now.Sub(max(c.active, c.lastHeard)) < idleAfter
 	if busy && (age >= after || e.sent >= rekeyPackets) && c.session.attempt == nil {
-		c.session.tries = 0
-		c.initiate(now)
+		c.call(now)
 	}
 }
 

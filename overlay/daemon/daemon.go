@@ -99,7 +99,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
-	s.connect()
 	s.logf("%s is up: port %d, %d source ports, %d peers", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
 	if o.Ready != nil {
 		o.Ready()
@@ -198,13 +197,6 @@ func (s *server) close() error {
 		errs = append(errs, s.dev.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// connect begins a handshake with every peer whose address is known.
-func (s *server) connect() {
-	for _, p := range s.peers {
-		p.connect()
-	}
 }
 
 // Down implements control.Handler.

@@ -197,7 +197,7 @@ func (s *server) place(p *peer) {
 		if !slices.Equal(tuples, p.tuples) {
 			p.tuples = tuples
 			c.SetTuples(now, tuples)
-			c.Connect(now)
+			c.Greet(now)
 		}
 	})
 	p.link.Kick()
