@@ -120,7 +120,13 @@ func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
 	c.timer.newest = max(c.timer.newest, k.At)
 	c.alive(now, p)
 	for n := k.First; n < k.First+uint64(k.N); n++ {
-		if c.out.open(n) {
+		switch {
+		case !c.out.open(n):
+		case c.steering.doubled != nil:
+			// The other copy is still under way, and will tell of its own path.
+			c.out.ack(n)
+			c.stats.Acked++
+		default:
 			c.ackMessage(n)
 		}
 	}

@@ -110,7 +110,15 @@ func TestScriptDuplicate(t *testing.T) {
 	// Path 1 has lost all but its last packet, path 0 nothing.
 	r := wire.Record{Slot: 0, Highest: by[0][len(by[0])-1].pn, Below: ^uint64(0)}
 	s.ackAll(30, nil, r)
+	if s.c.paths[1].inflight == 0 {
+		t.Error("the other copies count as arrived")
+	}
+	before := s.c.paths[1].rtt.Smoothed()
+	s.now = s.now.Add(10 * time.Millisecond)
 	s.ack(got(1, by[1][len(by[1])-1].pn))
+	if s.c.paths[1].rtt.Smoothed() <= before || s.c.paths[1].stats.Lost == 0 {
+		t.Error("nothing is learnt from the copy that came later")
+	}
 	if !s.c.out.empty() || s.c.stats.Retransmitted > 0 {
 		t.Errorf("%d messages open, %d sent again", s.c.out.next-s.c.out.first, s.c.stats.Retransmitted)
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/steer"
@@ -13,7 +14,7 @@ type maker func(*Network, *TransportPlan) (Transport, error)
 // makers by the name that plans use.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy}), nil
+		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration}), nil
 	},
 	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
 	"tcp": func(n *Network, p *TransportPlan) (Transport, error) { return NewTCP(n, tcpOf(p)), nil },
@@ -35,6 +36,10 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("mtu %d, want %d to %d", t.MTU, leastMTU, mostMTU)
 	case t.Kind == "srd" && (t.Ports < 1 || t.Ports > steer.MaxPaths):
 		return fmt.Errorf("ports %d, want 1 to %d", t.Ports, steer.MaxPaths)
+	case t.Kind == "srd" && t.Policy != "" && !slices.Contains(steer.Names(), t.Policy):
+		return fmt.Errorf("policy %q is not known", t.Policy)
+	case t.FlowletTimeout.Duration < 0 || t.FlowletTimeout.Duration > time.Second:
+		return fmt.Errorf("flowlet_timeout %v, want 0 to 1s", t.FlowletTimeout)
 	case t.Subflows < 0 || t.Subflows > mostSubflows:
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:

@@ -262,6 +262,8 @@ func TestPlanErrors(t *testing.T) {
 		{`kind = "srd"`, `kind = "pigeon"`, `"pigeon" is not known`},
 		{"ports = 16", "ports = 0", "ports 0"},
 		{"mtu = 9000", "mtu = 100", "mtu 100"},
+		{"mtu = 9000", "mtu = 9000\npolicy = \"spry\"", `policy "spry" is not known`},
+		{"mtu = 9000", "mtu = 9000\nflowlet_timeout = \"-1s\"", "flowlet_timeout -1s"},
 		{`transport = "srd"`, `transport = "tcp"`, `transport "tcp" is not described`},
 		{`transport = "srd"`, "transport = \"srd\"\nat_most = { colour = 1 }", `"colour", which is not measured`},
 		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", "", "no flows"},

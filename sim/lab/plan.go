@@ -59,8 +59,10 @@ type TransportPlan struct {
 	Ports       int      `toml:"ports"`
 	Granularity Duration `toml:"granularity"`
 	Policy      string   `toml:"policy"`
-	MinRTO      Duration `toml:"min_rto"`
-	Subflows    int      `toml:"subflows"`
+	// FlowletTimeout is of policies that have one; 0: their own.
+	FlowletTimeout Duration `toml:"flowlet_timeout"`
+	MinRTO         Duration `toml:"min_rto"`
+	Subflows       int      `toml:"subflows"`
 }
 
 // Case is one experiment.

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -19,7 +18,18 @@ type SRDConfig struct {
 	Ports       int           // source ports of each host: paths to each other host
 	MTU         int           // bytes of the largest IP packet
 	Granularity time.Duration // of clock and scheduling (srd.Config)
-	Policy      string        // choice of the path; "spray" or ""
+	Policy      string        // choice of the path, a name of package steer; "" is spray
+	// FlowletTimeout is of policies that have one; 0: their own.
+	FlowletTimeout time.Duration
+}
+
+// policy makes the path policy of a connection.
+func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
+	name := c.Policy
+	if name == "" {
+		name = steer.Names()[0]
+	}
+	return steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout})
 }
 
 // srdHeaders is what IPv4 and UDP add to a UDP payload.
@@ -93,8 +103,8 @@ func (t *SRD) host(i int) *srdHost {
 
 // Open implements Transport.
 func (t *SRD) Open(f *Flow) error {
-	if p := t.cfg.Policy; p != "" && p != "spray" {
-		return fmt.Errorf("no path policy is called %q", p)
+	if _, err := t.cfg.policy(0); err != nil {
+		return err
 	}
 	a, b := t.host(f.Src), t.host(f.Dst)
 	e := a.find(b)
@@ -254,6 +264,10 @@ func (h *srdHost) greet(t srd.Tuple, p *sim.Packet) *srdEnd {
 // config is what a connection to a remote host is made of.
 func (h *srdHost) config(remote *srdHost) srd.Config {
 	t := h.srd
+	policy, err := t.cfg.policy(t.rng.Uint64())
+	if err != nil {
+		panic(err) // Open has asked before
+	}
 	return srd.Config{
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Seed: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
@@ -261,6 +275,6 @@ func (h *srdHost) config(remote *srdHost) srd.Config {
 			return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0)))
 		},
 		MTU:    func(srd.Tuple) int { return t.cfg.MTU - srdHeaders },
-		Policy: steer.NewSpray(t.rng.Uint64()), Control: cc.New(t.cfg.Granularity), Granularity: t.cfg.Granularity,
+		Policy: policy, Control: cc.New(t.cfg.Granularity), Granularity: t.cfg.Granularity,
 	}
 }

@@ -95,6 +95,18 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 	return m, true
 }
 
+// Peek implements srd.Peeker.
+func (e *srdEnd) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
+	if len(e.ring) == 0 {
+		return 0, 0, false
+	}
+	if e.turn >= len(e.ring) {
+		e.turn = 0
+	}
+	f := e.ring[e.turn]
+	return uint32(f.flow.ID), int(min(f.left, int64(len(zeros)))), true
+}
+
 // drain gives what has arrived to the flows it belongs to.
 func (e *srdEnd) drain() {
 	for {
