@@ -66,6 +66,13 @@ type Config struct {
 	Handshake bool
 	RTT       time.Duration
 
+	// Jitter is by how much a segment leaves later at most, in order, because a host
+	// does not take the same time for each. Without it, packets of several hosts
+	// arrive at a full queue in the same order again and again, so that some always
+	// find room and others never do (Floyd and Jacobson, "On Traffic Phase Effects
+	// in Packet-Switched Gateways", 1992).
+	Jitter time.Duration
+
 	// NIC takes turns between the connections of a host; without one a connection
 	// hands its segments to the network as soon as its window allows.
 	NIC *NIC
@@ -76,6 +83,9 @@ const (
 	initialRTO = time.Second
 	// dupThresh is how many segments above a gap prove a loss (RFC 5681).
 	dupThresh = 3
+	// hostJitter is some transmission times of a packet in a data centre, and little
+	// beside what a kernel takes for one.
+	hostJitter = 2 * time.Microsecond
 	// leastWindow is the smallest threshold after a loss, in segments (RFC 5681,
 	// equation 4).
 	leastWindow = 2
@@ -94,6 +104,7 @@ func Linux() Config {
 		AckEvery:      2,
 		AckDelay:      40 * time.Millisecond,
 		QuickAcks:     16,
+		Jitter:        hostJitter,
 		RACK:          true,
 		TLP:           true,
 	}
@@ -117,9 +128,9 @@ func (c *Config) complete(remote netip.AddrPort, options int) {
 	case c.MSS < 1, c.InitialWindow < 1, c.AckEvery < 1, c.Window < int64(c.MSS):
 		panic(fmt.Sprintf("tcp: segment size %d, initial window %d, acknowledgement every %d, window %d",
 			c.MSS, c.InitialWindow, c.AckEvery, c.Window))
-	case c.MinRTO <= 0, c.MaxRTO < c.MinRTO, c.AckDelay < 0, c.Granularity < 0, c.RTT < 0:
-		panic(fmt.Sprintf("tcp: timeouts %v to %v, acknowledgement after %v, granularity %v, round trip %v",
-			c.MinRTO, c.MaxRTO, c.AckDelay, c.Granularity, c.RTT))
+	case c.MinRTO <= 0, c.MaxRTO < c.MinRTO, c.AckDelay < 0, c.Granularity < 0, c.RTT < 0, c.Jitter < 0:
+		panic(fmt.Sprintf("tcp: timeouts %v to %v, acknowledgement after %v, granularity %v, round trip %v, jitter %v",
+			c.MinRTO, c.MaxRTO, c.AckDelay, c.Granularity, c.RTT, c.Jitter))
 	case c.Algorithm == DCTCP && !c.ECN:
 		panic("tcp: dctcp without ECN")
 	}

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"math/rand/v2"
 	"net/netip"
 
 	"github.com/srdtun/srdtun/sim"
@@ -40,6 +41,8 @@ type Conn struct {
 	local, remote netip.AddrPort
 	noun          sim.Noun
 	spare         []*segment // that came back
+	rng           *rand.Rand // of Config.Jitter; nil without
+	leaves        mono.Time  // when the last segment does
 	opening       opening
 	synTries      int
 	answered      bool // a SYN, and nothing has come since
@@ -111,6 +114,9 @@ func newConn(e *sim.Engine, cfg Config, out sim.Node, local, remote netip.AddrPo
 	c.win.ssthresh = float64(cfg.Window)
 	c.hystart.done = !cfg.HyStart
 	c.in.quick = cfg.QuickAcks
+	if cfg.Jitter > 0 {
+		c.rng = e.Fork()
+	}
 	c.ackDue = newAlarm(e, func() { c.acknowledge(false) })
 	c.timer = newAlarm(e, c.expire)
 	if !cfg.Handshake {

@@ -9,6 +9,15 @@ package tcp
 
 // pump sends what it may.
 func (c *Conn) pump() {
+	if c.multi != nil {
+		c.multi.pump(c)
+		return
+	}
+	c.push()
+}
+
+// push sends what it may on this connection, or subflow.
+func (c *Conn) push() {
 	if c.opening != open {
 		return
 	}

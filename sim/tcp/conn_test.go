@@ -300,7 +300,7 @@ func TestDelayedAcknowledgements(t *testing.T) {
 // The handshake costs a round trip, and a second more if SYN is lost.
 func TestHandshake(t *testing.T) {
 	cfg := Linux()
-	cfg.Handshake = true
+	cfg.Handshake, cfg.Jitter = true, 0
 	q := sim.Quality{Delay: 5 * ms}
 	d := newDumbbell(1, q)
 	v := d.connect(cfg, 1)

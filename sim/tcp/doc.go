@@ -24,6 +24,6 @@
 // bytes in every acknowledgement, as in AccECN (RFC 9768), so that a classic
 // sender and DCTCP need no two kinds of receiver.
 //
-// Like all of sim, a Conn is driven by one goroutine and is deterministic; it
-// draws no randomness at all.
+// Like all of sim, a Conn is driven by one goroutine and is deterministic. Its only
+// randomness is Config.Jitter, of the engine's seed.
 package tcp

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -100,7 +101,13 @@ func (s *segment) free(p *sim.Packet) {
 func (c *Conn) send(s *segment) int {
 	size := c.length(&s.header)
 	s.packet.Size = size
-	c.out.Receive(&s.packet)
+	if c.cfg.Jitter == 0 {
+		c.out.Receive(&s.packet)
+		return size
+	}
+	late := time.Duration(c.rng.Int64N(int64(c.cfg.Jitter)))
+	c.leaves = max(c.leaves, c.engine.Now().Add(late))
+	c.engine.Deliver(c.leaves, c.out, &s.packet)
 	return size
 }
 

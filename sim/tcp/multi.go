@@ -75,8 +75,29 @@ func (m *Multi) begin() {
 		first.begin()
 		return
 	}
-	for _, c := range m.byRoundTrip() {
-		c.begin()
+	for _, c := range m.subflows {
+		if c.opening == open {
+			c.restart()
+		} else {
+			c.begin()
+		}
+	}
+	m.pump(m.subflows[0])
+}
+
+// pump sends what may be sent after something happened to c: its repetitions, and
+// then what there is, on the first subflow that has room for it.
+func (m *Multi) pump(c *Conn) {
+	if c.board.waiting > 0 {
+		c.push()
+	}
+	for _, s := range m.byRoundTrip() {
+		if m.taken == m.written && len(m.again.v) == 0 {
+			return
+		}
+		if s.push(); s.queued {
+			return // it has a turn at the interface, and comes here after that
+		}
 	}
 }
 
@@ -128,17 +149,12 @@ func (m *Multi) take(c *Conn, n int) int64 {
 	return at
 }
 
-// stalled hands what c has in flight to the others.
+// stalled marks what c has in flight to be sent on others.
 func (m *Multi) stalled(c *Conn) {
 	b := &c.board
 	for i := b.base; i < b.next; i++ {
 		if r := b.at(i); !r.sacked {
 			m.again.add(max(r.dsn, m.una), r.dsn+int64(r.size))
-		}
-	}
-	for _, other := range m.byRoundTrip() {
-		if other != c {
-			other.pump()
 		}
 	}
 }
@@ -171,9 +187,7 @@ func (m *Multi) tell() {
 		m.toldAcked = m.una
 		if m.blocked {
 			m.blocked = false
-			for _, c := range m.byRoundTrip() {
-				c.pump()
-			}
+			m.pump(m.subflows[0])
 		}
 		if m.Acked != nil {
 			m.Acked(m.una)

@@ -97,6 +97,25 @@ func TestReinjection(t *testing.T) {
 	}
 }
 
+// With turns at an interface, too, a short message takes one subflow.
+func TestTurnsKeepToTheFirstSubflow(t *testing.T) {
+	l := newLanes(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	cfg := known(Linux(), 10*ms)
+	cfg.NIC = NewNIC(l.e, 100*mbit)
+	from, to := l.multi(cfg, 1, 4)
+	from.Write(25 * 1428)
+	l.e.Run(4*ms, nil)
+	for i, want := range []uint64{10, 10, 5, 0} {
+		if got := from.subflows[i].Stats.Segments; got != want {
+			t.Errorf("subflow %d carries %d segments, not %d", i, got, want)
+		}
+	}
+	l.e.Run(time.Second, nil)
+	if to.in.next != 25*1428 {
+		t.Errorf("%d bytes", to.in.next)
+	}
+}
+
 // What has arrived in the meantime is not sent on another subflow.
 func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
 	l := newLanes(1, sim.Quality{Delay: 5 * ms})

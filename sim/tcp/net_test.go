@@ -88,9 +88,10 @@ func (d *dumbbell) took(v pair, n int64) time.Duration {
 	return d.e.Now().Sub(begun)
 }
 
-// known returns cfg for a connection that knows its round trip.
+// known returns cfg for a connection that knows its round trip, and whose times
+// are exact.
 func known(cfg Config, rtt time.Duration) Config {
-	cfg.RTT = rtt
+	cfg.RTT, cfg.Jitter = rtt, 0
 	return cfg
 }
 

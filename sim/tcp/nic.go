@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/srdtun/srdtun/sim"
@@ -17,12 +18,19 @@ type NIC struct {
 	waiting []*Conn
 	busy    bool
 	event   func()
+	rng     *rand.Rand
 }
+
+// nicPause is the longest pause after a segment, as a part of its time on the
+// cable. No interface feeds its cable without gaps. One that did could keep the
+// queue of an equally fast port so exactly full that all of its own packets find
+// room, and none of another host's does, for ever.
+const nicPause = 100
 
 // NewNIC returns an interface that sends at rate, in bytes per second with the
 // framing of Ethernet, as sim.Quality has it.
 func NewNIC(e *sim.Engine, rate float64) *NIC {
-	n := &NIC{engine: e, rate: rate}
+	n := &NIC{engine: e, rate: rate, rng: e.Fork()}
 	n.event = n.turn
 	return n
 }
@@ -51,7 +59,8 @@ func (n *NIC) turn() {
 			continue
 		}
 		n.busy = true
-		n.engine.After(time.Duration(float64(sent+framing)/n.rate*1e9), n.event)
+		took := time.Duration(float64(sent+framing) / n.rate * 1e9)
+		n.engine.After(took+time.Duration(n.rng.Int64N(int64(took/nicPause)+1)), n.event)
 		c.pump()
 	}
 }

@@ -36,6 +36,7 @@ func play(seed uint64) story {
 	cfg.RACK, cfg.TLP = rng.IntN(2) == 0, rng.IntN(2) == 0
 	cfg.HyStart, cfg.Handshake = rng.IntN(2) == 0, rng.IntN(2) == 0
 	cfg.MinRTO = time.Duration(1+rng.IntN(200)) * ms
+	cfg.Jitter = time.Duration(rng.IntN(3)) * 10 * time.Microsecond
 	cfg.MSS = 100 + rng.IntN(1300)
 	cfg.AckEvery, cfg.QuickAcks = 1+rng.IntN(4), rng.IntN(20)
 	size := int64(1 + rng.IntN(1_000_000))
