@@ -43,14 +43,16 @@ var panels = []struct {
 	{metric{rowTCP8, gbps, "", false}, "Eight TCP flows", "Gbit/s, more is better", 1},
 	{metric{rowUDP64, kpps, "", false}, "64-byte UDP without loss", "1,000 packets/s, more is better", 1},
 	{metric{rowTCP1, cpuPerGB, "", true}, "Processor time, one flow", "CPU s per GB, both ends, less is better", 1},
-	{metric{rowPing, p99us, "", true}, "Idle ping, p99", "ms, less is better", 1e-3},
+	{metric{rowPing, p99us, "", true}, "Idle ping, p99", "us, less is better", 1},
 	{metric{rowRTTLoad, p99us, "", true}, "Requests beside a bulk flow, p99", "ms, less is better", 1e-3},
 }
 
 func newFigure(a about, r results) figure {
+	release, _, _ := strings.Cut(a.Kernel, "-")
+	day, _, _ := strings.Cut(a.Date, " ")
 	f := figure{
-		Title:    "srdtun and others on one machine",
-		Subtitle: fmt.Sprintf("%s, Linux %s, %s; median and range of %d runs in turn; veth, packets of MTU size", a.Machine, a.Kernel, a.Date, a.Rounds),
+		Title:    "Both ends on one machine, packets of MTU size on a veth",
+		Subtitle: fmt.Sprintf("Median and range of %d rounds, %s, Linux %s, %.40s", a.Rounds, day, release, a.Machine),
 	}
 	for _, p := range panels {
 		panel := panel{Title: p.title, Unit: p.unit}

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	plainTCP = kind{"tcp", "plain TCP", startPlain}
+	plainTCP = kind{"tcp", "no tunnel", startPlain}
 	mptcp    = kind{"mptcp", "kernel MPTCP", startMPTCP}
 )
 
