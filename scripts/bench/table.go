@@ -86,7 +86,7 @@ func (a about) heading(b *strings.Builder) {
 	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
 		"Ratios are of values of the same round. Both ends share the machine. "+
 		"CPU is the busy time of the whole machine (/proc/stat: user, nice, system, irq and softirq): both daemons, iperf3 and the kernel's work for packets. "+
-		"The column without a tunnel is plain TCP, UDP or ping. " +
+		"The column without a tunnel is plain TCP, UDP or ping. "+
 		"Without loss means below 0.1 %%, found by doubling the rate and halving the step, single datagrams in bursts of 0.2 ms from a sender of real-time priority, 32 MiB of receive buffer.\n",
 		a.Rounds, a.Seconds)
 }
