@@ -166,14 +166,20 @@ func (p *path) oldest() *ledger.Packet {
 	return nil
 }
 
-// lostMemory is how long a packet taken to be lost is remembered, to learn from
-// it when its acknowledgement comes after all.
-const lostMemory = 300 * time.Millisecond
+// How long a packet taken to be lost is remembered, to learn from it when its
+// acknowledgement comes after all: for lostMemory, and while it leaves half of the
+// ledger to those sent later. A ledger full of what came after one loss would take
+// no more packets, and so hear of no more acknowledgements.
+const (
+	lostMemory  = 300 * time.Millisecond
+	lostPackets = ledger.Limit / 2
+)
 
 // trim forgets what is settled at the old end of the ledger.
 func (p *path) trim(now mono.Time) {
 	p.sent.Trim(func(k *ledger.Packet) bool {
-		return k.State != ledger.InFlight && (k.State != ledger.Lost || now.Sub(k.At) > lostMemory)
+		return k.State != ledger.InFlight &&
+			(k.State != ledger.Lost || now.Sub(k.At) > lostMemory || p.sent.Next()-p.sent.First() > lostPackets)
 	})
 }
 
