@@ -11,7 +11,7 @@ func TestOneLossAtHighRateDoesNotFillTheLedger(t *testing.T) {
 	p := newPair(t, 3, &link{rate: 1e10 / 8, delay: 20 * time.Microsecond, limit: 20 * time.Millisecond})
 	p.connect()
 	h := p.host[0]
-	const n = 100_000
+	const n = 150_000
 	h.src = source{left: n, size: 1300}
 	h.service()
 	p.run(20*time.Millisecond, never)
