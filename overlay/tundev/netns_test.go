@@ -2,6 +2,7 @@ package tundev
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -61,7 +62,7 @@ func (s *space) must(t testing.TB, f func() error) {
 // readBatch waits for frames on the first queue and reads them.
 func readBatch(d *Device, dst []*frame.Frame) (int, error) {
 	for {
-		if n, err := d.Queue(0).ReadBatch(dst); n > 0 || err != nil {
+		if n, err := d.Queue(0).ReadBatch(dst, math.MaxInt); n > 0 || err != nil {
 			return n, err
 		}
 		// Looks up now and then, since closing the descriptor ends no poll.

@@ -85,12 +85,12 @@ func (d *Device) addQueues(n int) {
 	}
 }
 
-// ReadBatch reads until there is nothing left, dst is full, or readBytes are
-// exceeded, and returns how many frames it read; it never waits. Each frame is
+// ReadBatch reads until there is nothing left, dst is full, or at least most bytes
+// have come, and returns how many frames it read; it never waits. Each frame is
 // parsed: Data, Facts, Flow and TCP are set, and the caller owns it. What cannot
 // be carried is counted and passed over. Errors are os.ErrClosed after Close,
 // ErrGone, or what read(2) says.
-func (q *Queue) ReadBatch(dst []*frame.Frame) (int, error) {
+func (q *Queue) ReadBatch(dst []*frame.Frame, most int) (int, error) {
 	d := q.dev
 	d.life.RLock()
 	defer d.life.RUnlock()
@@ -98,7 +98,7 @@ func (q *Queue) ReadBatch(dst []*frame.Frame) (int, error) {
 		return 0, os.ErrClosed
 	}
 	n := 0
-	for bytes := 0; n < len(dst) && bytes < readBytes; {
+	for bytes := 0; n < len(dst) && bytes < most; {
 		f, err := q.next()
 		if err == unix.EAGAIN || err != nil && n > 0 {
 			break // an error comes again with the next call

@@ -13,10 +13,6 @@ import (
 // ErrGone is returned when the interface was deleted by somebody else.
 var ErrGone = errors.New("the TUN device is gone")
 
-// readBytes is about how much one ReadBatch takes: a few super-frames, after
-// which the thread looks at its sockets again.
-const readBytes = 256 << 10
-
 // reader is the state of ReadBatch.
 type reader struct {
 	spare *frame.Frame // big, for the next read; nil when it was handed out

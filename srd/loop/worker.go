@@ -18,7 +18,7 @@ const (
 	// roundEvents is the most sockets and inputs that are served.
 	roundEvents = 8
 	// roundTrains is the most trains that are sent for one peer.
-	roundTrains = 8
+	roundTrains = 4
 )
 
 // worker is one thread that does everything for its share of the sockets, of the
