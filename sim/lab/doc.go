@@ -7,5 +7,5 @@
 //	transport.go  what carries flows: srd.go and srd_end.go are this project's own, tcp.go TCP and MPTCP
 //
 // It is pure: files are read by the caller, and a plan and a seed give the same
-// Result, to the last bit, on every machine.
+// Result, to the last bit.
 package lab
