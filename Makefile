@@ -22,7 +22,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
-.PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo bench install lint clean packages packages-demo packages-bench testsum
+.PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo lab bench install lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -65,6 +65,11 @@ bench: packages-bench build ## compare with wireguard-go, nebula, openvpn and MP
 	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
 	@$(GO) build -o $(BIN)/bench ./scripts/bench
 	@$(BIN)/bench -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
+
+lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
+	@$(GO) build -o $(BIN)/srdsim ./cmd/srdsim
+	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
+	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
 
 install: build ## install the binary, the systemd unit and the folder for configurations
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun

@@ -15,6 +15,9 @@
 // and traffic, the Audit checks what must hold at every step, and when all
 // faults are healed it demands progress.
 //
+// Package lab builds experiments of the same nodes, at the scale of the papers;
+// tcp has the models of what they compare with.
+//
 // The files: engine.go time and events; packet.go, link.go, switch.go, nat.go,
 // tap.go the network; host.go, process.go, peer.go a machine, the program on
 // it, and one of its connections; app.go, stream.go, tunnel.go what is sent,

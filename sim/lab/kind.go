@@ -14,7 +14,7 @@ type maker func(*Network, *TransportPlan) (Transport, error)
 // makers by the name that plans use.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration}), nil
+		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration})
 	},
 	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
 	"tcp": func(n *Network, p *TransportPlan) (Transport, error) { return NewTCP(n, tcpOf(p)), nil },

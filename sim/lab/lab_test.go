@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -136,7 +137,7 @@ batches = 3
 	end := [3]float64{}
 	for i, f := range r.Flows {
 		end[i/48] = max(end[i/48], f.Start+f.FCT)
-		if i >= 48 && f.Start < end[i/48-1] {
+		if i >= 48 && f.Start < end[i/48-1]-1e-3 { // a nanosecond, as times are rounded
 			t.Fatalf("flow %d starts at %v, the batch before ends at %v", i, f.Start, end[i/48-1])
 		}
 		if f.FCT == 0 {
@@ -249,6 +250,11 @@ func TestPlansLoad(t *testing.T) {
 	}
 }
 
+// poisson is a random workload in a plan.
+func poisson(from, to string, load int) string {
+	return fmt.Sprintf("[case.poisson]\nsizes = \"../testdata/websearch.cdf\"\nfrom = %s\nto = %s\nload = %d\nover = \"1ms\"\n", from, to, load)
+}
+
 // What is wrong with a plan is said.
 func TestPlanErrors(t *testing.T) {
 	good := head + network + lone
@@ -268,6 +274,12 @@ func TestPlanErrors(t *testing.T) {
 		{`transport = "srd"`, "transport = \"srd\"\nat_most = { colour = 1 }", `"colour", which is not measured`},
 		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", "", "no flows"},
 		{"queue = 400_000", "queue = 0", "queue 0"},
+		{"size = 1_000_000", "size = -1", "flow 1->17"},
+		{"size = 1_000_000", "count = 1_000_000", "flow 1->17"},
+		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", poisson("[3, 1]", "[16, 19]", 1), "hosts [3 1]"},
+		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", poisson("[1, 3]", "[2, 2]", 1), "host 2 would send to itself"},
+		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", poisson("[1, 3]", "[16, 32]", 1), "hosts [16 32]"},
+		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", poisson("[1, 3]", "[16, 19]", 0), "load 0"},
 	} {
 		if !strings.Contains(good, c.old) {
 			t.Fatalf("%q is not in the plan", c.old)

@@ -120,6 +120,25 @@ type PoissonPlan struct {
 	Group string   `toml:"group"`
 }
 
+// check makes sure that there are hosts to choose from.
+func (x *PoissonPlan) check(hosts int) error {
+	for _, v := range [][]int{x.From, x.To} {
+		if len(v) != 2 || v[0] < 0 || v[0] > v[1] || v[1] >= hosts {
+			return fmt.Errorf("poisson: hosts %v, want the first and the last of %d", v, hosts)
+		}
+	}
+	if a := x.To[0]; a == x.To[1] && x.From[0] <= a && a <= x.From[1] {
+		return fmt.Errorf("poisson: host %d would send to itself", a)
+	}
+	if !(x.Load > 0 && x.Load <= mostLoad) || x.Over.Duration <= 0 {
+		return fmt.Errorf("poisson: load %v over %v, want a load above 0 and at most %v, and a time", x.Load, x.Over, mostLoad)
+	}
+	return nil
+}
+
+// mostLoad is more than any network carries.
+const mostLoad = 10.0
+
 // FaultPlan is a fault: see Fault.
 type FaultPlan struct {
 	Kind   string   `toml:"kind"`
@@ -160,8 +179,12 @@ func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	return p, p.load(read)
 }
 
-// mostEnd bounds the virtual time of a run.
-const mostEnd = time.Hour
+// Bounds of a plan: the virtual time of a run, and how often a flow or a matrix is
+// repeated.
+const (
+	mostEnd   = time.Hour
+	mostCount = 1 << 16
+)
 
 func (p *Plan) check() error {
 	switch {
@@ -200,8 +223,13 @@ func (c *Case) check(p *Plan) error {
 			}
 		}
 	}
-	if x := c.Poisson; x != nil && (len(x.From) != 2 || len(x.To) != 2 || x.Load <= 0 || x.Over.Duration <= 0) {
-		return fmt.Errorf("poisson: want from and to as first and last host, a load and a time")
+	for _, f := range c.Flows {
+		if f.Size < 0 || f.Count < 0 || f.Count > mostCount || f.Start.Duration < 0 || f.Every.Duration < 0 {
+			return fmt.Errorf("flow %d->%d: size, count, start and every must not be below zero, nor count above %d", f.Src, f.Dst, mostCount)
+		}
+	}
+	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 {
+		return fmt.Errorf("batches %d, skip %d", c.Batches, c.Skip)
 	}
 	if c.Matrix == "" && len(c.Flows) == 0 && c.Poisson == nil {
 		return fmt.Errorf("no flows")
@@ -250,6 +278,9 @@ func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
 		if c.Poisson != nil {
 			c.sizes, e = workload.ParseSizes(c.Poisson.Sizes, text(c.Poisson.Sizes))
 			note(e)
+			if err == nil {
+				note(c.Poisson.check(p.Network.topology.Nodes))
+			}
 		}
 	}
 	return err

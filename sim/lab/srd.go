@@ -29,7 +29,7 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	if name == "" {
 		name = steer.Names()[0]
 	}
-	return steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout})
+	return steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout, Granularity: c.Granularity})
 }
 
 // srdHeaders is what IPv4 and UDP add to a UDP payload.
@@ -48,9 +48,11 @@ type SRD struct {
 	first Stats      // at time zero
 }
 
-// NewSRD returns the transport for a network.
-func NewSRD(n *Network, cfg SRDConfig) *SRD {
-	return &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, len(n.Hosts))}
+// NewSRD returns the transport for a network. The error is about the policy.
+func NewSRD(n *Network, cfg SRDConfig) (*SRD, error) {
+	t := &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, len(n.Hosts))}
+	_, err := cfg.policy(0)
+	return t, err
 }
 
 // srdHost is the transport on one host: what srd/loop is in a real one.
@@ -103,13 +105,13 @@ func (t *SRD) host(i int) *srdHost {
 
 // Open implements Transport.
 func (t *SRD) Open(f *Flow) error {
-	if _, err := t.cfg.policy(0); err != nil {
-		return err
-	}
 	a, b := t.host(f.Src), t.host(f.Dst)
 	e := a.find(b)
 	if e == nil {
-		e = t.connect(a, b)
+		var err error
+		if e, err = t.connect(a, b); err != nil {
+			return err
+		}
 	}
 	e.flows = append(e.flows, &srdFlow{flow: f, end: e})
 	f.State = e.flows[len(e.flows)-1]
@@ -126,8 +128,15 @@ func (h *srdHost) find(remote *srdHost) *srdEnd {
 }
 
 // connect makes the connection of two hosts; a calls.
-func (t *SRD) connect(a, b *srdHost) *srdEnd {
-	x, y := newSRDEnd(a, b), newSRDEnd(b, a)
+func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
+	x, err := newSRDEnd(a, b)
+	if err != nil {
+		return nil, err
+	}
+	y, err := newSRDEnd(b, a)
+	if err != nil {
+		return nil, err
+	}
 	x.peer, y.peer = y, x
 	now := t.net.Engine.Now()
 	for _, e := range []*srdEnd{x, y} {
@@ -135,7 +144,7 @@ func (t *SRD) connect(a, b *srdHost) *srdEnd {
 	}
 	x.conn.Connect(now)
 	x.service()
-	return x
+	return x, nil
 }
 
 // Settled implements Transport: every path is in use, with its full size.
@@ -262,12 +271,9 @@ func (h *srdHost) greet(t srd.Tuple, p *sim.Packet) *srdEnd {
 }
 
 // config is what a connection to a remote host is made of.
-func (h *srdHost) config(remote *srdHost) srd.Config {
+func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())
-	if err != nil {
-		panic(err) // Open has asked before
-	}
 	return srd.Config{
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Seed: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
@@ -276,5 +282,5 @@ func (h *srdHost) config(remote *srdHost) srd.Config {
 		},
 		MTU:    func(srd.Tuple) int { return t.cfg.MTU - srdHeaders },
 		Policy: policy, Control: cc.New(t.cfg.Granularity), Granularity: t.cfg.Granularity,
-	}
+	}, err
 }

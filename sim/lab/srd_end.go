@@ -45,13 +45,16 @@ type srdFlow struct {
 	left int64 // bytes not handed to the transport
 }
 
-func newSRDEnd(h, remote *srdHost) *srdEnd {
-	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never}
+func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
+	cfg, err := h.config(remote)
+	if err != nil {
+		return nil, err
+	}
+	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: srd.New(cfg)}
 	e.fire = e.onTimer
-	e.conn = srd.New(h.config(remote))
 	h.ends = append(h.ends, e)
 	h.end.Add(e.conn)
-	return e
+	return e, nil
 }
 
 // tuples are all ways to the peer: each port of ours to its first.
@@ -74,17 +77,38 @@ func (e *srdEnd) settled() bool {
 	return len(paths) >= len(e.tuples())
 }
 
-// Pull implements srd.Source: flows take turns, message by message.
-func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
+// turnOf returns the flow whose turn it is, nil when there is none.
+func (e *srdEnd) turnOf() *srdFlow {
 	if len(e.ring) == 0 {
-		return m, false
+		return nil
 	}
 	if e.turn >= len(e.ring) {
 		e.turn = 0
 	}
-	f := e.ring[e.turn]
+	return e.ring[e.turn]
+}
+
+// hash stands for the inner five-tuple: the multiplicative hash of Knuth, The Art
+// of Computer Programming, volume 3, section 6.4.
+func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
+
+// Peek implements srd.Peeker.
+func (e *srdEnd) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
+	f := e.turnOf()
+	if f == nil {
+		return 0, 0, false
+	}
+	return f.hash(), int(min(f.left, zeroBytes)), true
+}
+
+// Pull implements srd.Source: flows take turns, message by message.
+func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
+	f := e.turnOf()
+	if f == nil {
+		return m, false
+	}
 	n := int(min(f.left, int64(most)))
-	m.Data, m.Flow = zeros[:n], uint32(f.flow.ID)
+	m.Data, m.Flow = zeros[:n], f.hash()
 	binary.BigEndian.PutUint32(m.Imm[:], uint32(f.flow.ID))
 	binary.BigEndian.PutUint32(m.Imm[4:], uint32(n))
 	if f.left -= int64(n); f.left > 0 {
@@ -93,18 +117,6 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 		e.ring = append(e.ring[:e.turn], e.ring[e.turn+1:]...)
 	}
 	return m, true
-}
-
-// Peek implements srd.Peeker.
-func (e *srdEnd) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
-	if len(e.ring) == 0 {
-		return 0, 0, false
-	}
-	if e.turn >= len(e.ring) {
-		e.turn = 0
-	}
-	f := e.ring[e.turn]
-	return uint32(f.flow.ID), int(min(f.left, int64(len(zeros)))), true
 }
 
 // drain gives what has arrived to the flows it belongs to.

@@ -7,8 +7,8 @@ import (
 
 // Poisson returns flows that arrive at random over a time: between a random one of
 // from and a random other one of to, of sizes drawn from s. load is the share of
-// capacity (bytes per second) that they take together. to needs a member that is
-// not the only one of from.
+// capacity (bytes per second) that they take together. Of each member of from there
+// is another one in to.
 func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, over time.Duration) []Flow {
 	gap := s.Mean() / (load * capacity) // seconds
 	var v []Flow

@@ -5,12 +5,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Options are what policies can be set. Zero fields take the policy's own values,
 // and what a policy has no use for is ignored.
 type Options struct {
 	Seed uint64
+	// Granularity is how coarsely the two ends act, as in srd.Config; 0:
+	// mono.Granularity (spray).
+	Granularity time.Duration
 	// FlowletTimeout: a gap of between one and two of it ends a flowlet (letflow,
 	// conga, conga-flow, clove-ecn).
 	FlowletTimeout time.Duration
@@ -34,7 +39,7 @@ var makers = []struct {
 	name string
 	make func(o *Options) Policy
 }{
-	{"spray", func(o *Options) Policy { return NewSpray(o.Seed) }},
+	{"spray", func(o *Options) Policy { return newSpray(o.Seed, or(o.Granularity, mono.Granularity)) }},
 	{"ecmp", func(o *Options) Policy { return NewECMP(o.Seed) }},
 	{"wcmp", func(o *Options) Policy { return NewWCMP(o.Seed, o.Weights) }},
 	{"letflow", func(o *Options) Policy { return NewLetFlow(o.Seed, or(o.FlowletTimeout, DefaultFlowletTimeout)) }},
@@ -88,6 +93,8 @@ func New(name string, o Options) (Policy, error) {
 // check reports the first option that is out of bounds.
 func (o *Options) check() error {
 	switch {
+	case o.Granularity < 0:
+		return fmt.Errorf("granularity %v is below zero", o.Granularity)
 	case o.FlowletTimeout < 0:
 		return fmt.Errorf("flowlet timeout %v is below zero", o.FlowletTimeout)
 	case o.Flowcell < 0:

@@ -31,6 +31,11 @@ const (
 	// still gets five of six turns: repairing costs less than leaving it idle.
 	lossCost = 2
 	mostDebt = 16
+	// markGranules is the least queue that a mark stands for, in granules
+	// (Options.Granularity), and scalePart the part of one below which differences
+	// of queues count for less: neither end measures them.
+	markGranules = 1
+	scalePart    = 20
 	// mostRounds bounds the rounds of one choice.
 	mostRounds = 8
 	// almostOne is a little less than a turn, by more than float32 rounds off.
@@ -53,8 +58,9 @@ const (
 // links with few values idle.
 type Spray struct {
 	rng   *rand.Rand
-	paths []sprayPath // by number, up to the highest that was in use
-	order []uint8     // members of known, in this round's order
+	grain time.Duration // Options.Granularity
+	paths []sprayPath   // by number, up to the highest that was in use
+	order []uint8       // members of known, in this round's order
 	known Set
 	at    int
 	mean  time.Duration // queueing delay, smoothed over all samples
@@ -71,8 +77,10 @@ type sprayPath struct {
 }
 
 // NewSpray returns a spraying policy; the seed decides the order of turns.
-func NewSpray(seed uint64) *Spray {
-	return &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed))}
+func NewSpray(seed uint64) *Spray { return newSpray(seed, mono.Granularity) }
+
+func newSpray(seed uint64, granularity time.Duration) *Spray {
+	return &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed)), grain: granularity}
 }
 
 // minTable is the first size of the table of paths: those that the default
@@ -195,7 +203,7 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
 	q := m.Queue
 	if m.CE {
-		q += max(m.Queue, time.Millisecond)
+		q += max(m.Queue, markGranules*s.grain)
 	}
 	if !s.heard {
 		s.heard, s.mean, s.rtt = true, q, m.RTT
@@ -204,7 +212,7 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	s.rtt += (m.RTT - s.rtt) >> meanShift
 	if since := now.Sub(sp.at); sp.at != 0 && s.rtt > 0 {
 		span := float32(min(mostSpan, float64(since)/float64(s.rtt)))
-		scale := float32(max(s.mean, s.rtt/4, 50*time.Microsecond))
+		scale := float32(max(s.mean, s.rtt/4, s.grain/scalePart))
 		off := max(-1, min(1, float32(q-s.mean)/scale))
 		sp.weight += span * (leak*(1-sp.weight) - learn*off*sp.weight)
 		sp.weight = max(minWeight, min(1, sp.weight))

@@ -313,3 +313,17 @@ func BenchmarkSpray(b *testing.B) {
 		s.Sample(now, p, Sample{Queue: time.Duration(now % 5e6), RTT: time.Millisecond})
 	}
 }
+
+// A mark stands for a queue of a granule at least.
+func TestMarksCountInGranules(t *testing.T) {
+	for g, want := range map[time.Duration]time.Duration{0: time.Millisecond, time.Microsecond: time.Microsecond} {
+		p, err := New("spray", Options{Seed: 1, Granularity: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Sample(1, 3, Sample{RTT: 10 * time.Microsecond, CE: true})
+		if got := p.(*Spray).paths[3].queue; got != want {
+			t.Errorf("granularity %v: a mark counts as %v, want %v", g, got, want)
+		}
+	}
+}
