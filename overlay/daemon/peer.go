@@ -8,6 +8,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/merge"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/queue"
@@ -41,6 +42,7 @@ type peer struct {
 	policy   string           // name of the connection's path policy
 
 	out      []*frame.Frame // Flush's own
+	merger   *merge.Merger  // likewise; nil before first use
 	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
 	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
 }
@@ -195,26 +197,43 @@ func (p *peer) Flush() (flushed bool) {
 			return flushed
 		}
 		flushed = true
-		for i, f := range p.out {
-			p.write(f)
-			p.out[i] = nil
-		}
+		p.writeAll(p.out)
+		clear(p.out)
 	}
 }
 
+// writeAll hands frames to the kernel, packets of a flow joined where there are
+// several.
+func (p *peer) writeAll(frames []*frame.Frame) {
+	if len(frames) == 1 {
+		p.write(frames[0], merge.AsCame)
+		return
+	}
+	if p.merger == nil {
+		p.merger = merge.New(merge.Config{UDP: p.dev.Offloads().USO, Alloc: p.dev.Pool().Get, Write: p.write})
+	}
+	for _, f := range frames {
+		p.merger.Add(f)
+	}
+	p.merger.Flush()
+}
+
 // write checks that the peer may send from the inner source address, on the
-// inner header itself, and hands the frame to the kernel.
-func (p *peer) write(f *frame.Frame) {
+// inner header itself, and hands the frame to the kernel. Joined packets had the
+// same source.
+func (p *peer) write(f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
 	src, ok := source(f.Data)
+	// The device counts what it drops; it fails for good only when it is gone,
+	// which its reader notices too.
 	switch {
 	case !ok:
 		p.unwanted.Add(1)
 	case !p.table.Allowed(p.index, src):
 		p.forged.Add(1)
+	case what == merge.Joined:
+		_ = p.dev.WriteJoined(f)
 	default:
-		// The device counts what it drops; it fails for good only when it is
-		// gone, which the reader notices too.
 		_ = p.dev.Write(f)
 	}
 }

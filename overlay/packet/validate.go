@@ -30,6 +30,16 @@ const (
 // the partial checksum is computed here and written into b, and a frame of one
 // segment becomes a plain packet. Nothing but OK may be written.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
+	return validate(b, in, facts, MinSegment)
+}
+
+// ValidateJoined is Validate for a frame that Join made: its segments were packets
+// of their own, of whatever size.
+func ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
+	return validate(b, in, facts, 1)
+}
+
+func validate(b []byte, in *Info, facts *frame.Facts, least uint16) Reason {
 	if len(b) != in.TotalLen {
 		return BadLength
 	}
@@ -50,7 +60,7 @@ func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	}
 	if n := segments(in, *facts); n > MaxSegments {
 		return TooManySegments
-	} else if n > 1 && facts.GSOSize < MinSegment {
+	} else if n > 1 && facts.GSOSize < least {
 		return BadSegmentSize
 	}
 	writePartial(b, in)

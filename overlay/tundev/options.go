@@ -10,11 +10,11 @@ import (
 
 // What zero fields of Options stand for.
 const (
-	// DefaultTxQueueLen is counted in frames: 2.5 ms of small packets at
-	// 200,000 a second, in which the reader may wait for a processor. It is not
-	// where packets queue: the reader empties it at once into the ingress queue
-	// behind the device, which decides about delay.
-	DefaultTxQueueLen = 500
+	// DefaultTxQueueLen is counted in frames, and what Ethernet devices have: 5 ms
+	// of small packets at 200,000 a second, in which the reader may wait for a
+	// processor. It is not where packets of several flows queue: the reader empties
+	// it at once into the ingress queue behind the device, which decides about delay.
+	DefaultTxQueueLen = 1000
 
 	// DefaultGSOMaxSize lets a super-frame fit into one train of 44 packets of
 	// 1500 bytes, in bytes.

@@ -14,6 +14,7 @@ type Stats struct {
 	Split                 uint64 // super-frames cut up since no peer would take them
 	Written, WrittenBytes uint64
 	WrittenSuper          uint64
+	WrittenJoined         uint64 // of those, joined from packets here
 	Copied                uint64 // written by way of a copy, for want of headroom
 	WriteBusy             uint64 // dropped since the kernel had no memory
 	WriteRefused          uint64 // dropped since the kernel found the header invalid
@@ -24,10 +25,10 @@ type Stats struct {
 }
 
 type counters struct {
-	readFrames, readBytes, readSuper, split     atomic.Uint64
-	written, writtenBytes, writtenSuper, copied atomic.Uint64
-	writeBusy, writeRefused, writeErrors        atomic.Uint64
-	readDrops, writeDrops                       [packet.NumReasons]atomic.Uint64
+	readFrames, readBytes, readSuper, split             atomic.Uint64
+	written, writtenBytes, writtenSuper, joined, copied atomic.Uint64
+	writeBusy, writeRefused, writeErrors                atomic.Uint64
+	readDrops, writeDrops                               [packet.NumReasons]atomic.Uint64
 }
 
 func (c *counters) read(n int) {
@@ -46,7 +47,7 @@ func (d *Device) Stats() Stats {
 	s := Stats{
 		Read: c.readFrames.Load(), ReadBytes: c.readBytes.Load(), ReadSuper: c.readSuper.Load(), Split: c.split.Load(),
 		Written: c.written.Load(), WrittenBytes: c.writtenBytes.Load(), WrittenSuper: c.writtenSuper.Load(),
-		Copied: c.copied.Load(), WriteBusy: c.writeBusy.Load(), WriteRefused: c.writeRefused.Load(), WriteErrors: c.writeErrors.Load(),
+		WrittenJoined: c.joined.Load(), Copied: c.copied.Load(), WriteBusy: c.writeBusy.Load(), WriteRefused: c.writeRefused.Load(), WriteErrors: c.writeErrors.Load(),
 	}
 	for r := range packet.NumReasons {
 		s.ReadDrops[r] = c.readDrops[r].Load()

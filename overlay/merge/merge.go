@@ -1,0 +1,158 @@
+// Package merge joins packets of one flow, on their way to the TUN device, into
+// super-frames: one write and one pass through the kernel's stack instead of many.
+// It is what generic receive offload does behind a network card. Nothing waits:
+// what is merged has arrived in one round of the driver.
+package merge
+
+import (
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
+)
+
+// Bounds of a Merger.
+const (
+	// openRuns is how many flows can be merged side by side; as many as the kernel
+	// keeps in a GRO bucket (MAX_GRO_SKBS).
+	openRuns = 8
+	// maxParts is the most packets in a run: UDP_MAX_SEGMENTS of kernels before 6.9.
+	maxParts = 64
+)
+
+// Config says where frames come from and go to.
+type Config struct {
+	UDP   bool                        // the device takes UDP super-frames
+	Alloc func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
+	Write func(*frame.Frame, Outcome) // takes a frame over
+}
+
+// Outcome says what a written frame is.
+type Outcome uint8
+
+// The outcomes.
+const (
+	AsCame Outcome = iota
+	Joined         // made of several packets here, its headers are ours
+)
+
+// Merger collects frames. It is not safe for concurrent use.
+type Merger struct {
+	cfg  Config
+	runs [openRuns]run
+	open []*run // oldest first
+	info packet.Info
+}
+
+// run is packets of one flow that will be one frame.
+type run struct {
+	first packet.Info
+	kind  frame.GSO
+	parts [maxParts]*frame.Frame
+	n     int
+	bytes int  // payload
+	size  int  // payload of each part but the last
+	last  bool // the newest part ends the run
+}
+
+// New returns an empty Merger.
+func New(cfg Config) *Merger {
+	m := &Merger{cfg: cfg}
+	m.open = make([]*run, 0, openRuns)
+	return m
+}
+
+// Add takes a frame over. Frames of one flow are written in the order in which
+// they were added.
+func (m *Merger) Add(f *frame.Frame) {
+	in := &m.info
+	if packet.Parse(f.Data, 0, in) != packet.OK {
+		m.cfg.Write(f, AsCame) // counted there
+		return
+	}
+	i := m.find(in.FlowHash)
+	kind, ok := packet.Joinable(f.Data, in, f.Facts)
+	if !ok || kind == frame.GSOUDP && !m.cfg.UDP {
+		if i >= 0 {
+			m.close(i)
+		}
+		m.cfg.Write(f, AsCame)
+		return
+	}
+	if i >= 0 && !m.open[i].add(f, in) {
+		m.close(i)
+		i = -1
+	}
+	if i < 0 {
+		m.begin(f, kind)
+	}
+}
+
+// Flush writes all that is left.
+func (m *Merger) Flush() {
+	for len(m.open) > 0 {
+		m.close(0)
+	}
+}
+
+// find returns the place of the open run of a flow, or -1. Two flows of one hash
+// only end each other's runs.
+func (m *Merger) find(hash uint32) int {
+	for i, r := range m.open {
+		if r.first.FlowHash == hash {
+			return i
+		}
+	}
+	return -1
+}
+
+// begin opens a run with f, which m.info describes.
+func (m *Merger) begin(f *frame.Frame, kind frame.GSO) {
+	if len(m.open) == openRuns {
+		m.close(0)
+	}
+	for i := range m.runs {
+		if r := &m.runs[i]; r.n == 0 {
+			r.first, r.kind, r.n = m.info, kind, 1
+			r.parts[0] = f
+			r.bytes = m.info.Payload()
+			r.size, r.last = r.bytes, packet.Pushed(f.Data, &m.info)
+			m.open = append(m.open, r)
+			return
+		}
+	}
+}
+
+// add appends f to the run if it belongs there.
+func (r *run) add(f *frame.Frame, in *packet.Info) bool {
+	n := in.Payload()
+	if r.last || r.n == maxParts || n > r.size || r.first.TotalLen+r.bytes-r.size+n > packet.MaxLen ||
+		f.Facts.Ordered != r.parts[0].Facts.Ordered ||
+		!packet.Follows(r.parts[0].Data, &r.first, r.bytes, f.Data, in) {
+		return false
+	}
+	r.parts[r.n] = f
+	r.n++
+	r.bytes += n
+	r.last = n < r.size || packet.Pushed(f.Data, in)
+	return true
+}
+
+// close writes run i.
+func (m *Merger) close(i int) {
+	r := m.open[i]
+	m.open = append(m.open[:i], m.open[i+1:]...)
+	parts := r.parts[:r.n]
+	r.n = 0
+	if len(parts) == 1 {
+		m.cfg.Write(parts[0], AsCame)
+		parts[0] = nil
+		return
+	}
+	f := m.cfg.Alloc(r.first.HeaderLen + r.first.L4HeaderLen + r.bytes)
+	packet.Join(f.Data, parts, &r.first)
+	f.Facts = frame.Facts{GSO: r.kind, GSOSize: uint16(r.size), CSum: true, Ordered: parts[0].Facts.Ordered}
+	for k, p := range parts {
+		p.Release()
+		parts[k] = nil
+	}
+	m.cfg.Write(f, Joined)
+}

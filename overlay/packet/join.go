@@ -1,0 +1,113 @@
+package packet
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+)
+
+// Joining is the reverse of Segment: what generic receive offload does in the
+// kernel (net/ipv4/tcp_offload.c, udp_offload.c), for packets that are written to
+// the TUN device one after the other.
+
+const (
+	tcpACK          = 0x10
+	tcpAckOffset    = 8
+	tcpWindowOffset = 14
+	tcpUrgOffset    = 18
+	ipv4FlagsOffset = 6
+	ipv4DontFrag    = 0x40
+)
+
+// Payload returns how many bytes follow the transport header.
+func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
+
+// Joinable reports whether the packet b, which Parse has described in in, may be
+// part of a super-frame, and of which kind: a plain TCP segment with data, or a UDP
+// datagram, without IP options, that the IPv4 sender forbade to fragment (else its
+// identification would have to be kept). A checksum that came complete is checked,
+// because joining replaces it.
+func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
+	if facts.GSO != frame.GSONone || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
+		return frame.GSONone, false
+	}
+	if in.Version == 4 && (in.HeaderLen != ipv4HeaderLen || b[ipv4FlagsOffset] != ipv4DontFrag) ||
+		in.Version == 6 && in.HeaderLen != ipv6HeaderLen {
+		return frame.GSONone, false
+	}
+	l4 := b[in.HeaderLen:]
+	kind := frame.GSOUDP
+	switch in.Proto {
+	case ProtoTCP:
+		if l4[tcpFlagsOffset]&^tcpPSH != tcpACK || binary.BigEndian.Uint16(l4[tcpUrgOffset:]) != 0 {
+			return frame.GSONone, false
+		}
+		if kind = frame.GSOTCP4; in.Version == 6 {
+			kind = frame.GSOTCP6
+		}
+	case ProtoUDP:
+		if int(binary.BigEndian.Uint16(l4[udpLenOffset:])) != len(l4) || binary.BigEndian.Uint16(l4[udpCSumOffset:]) == 0 {
+			return frame.GSONone, false
+		}
+	default:
+		return frame.GSONone, false
+	}
+	if !facts.CSum && fold16(sum(l4, uint64(pseudoSum(b, in, len(l4))))) != 0xffff {
+		return frame.GSONone, false
+	}
+	return kind, true
+}
+
+// Follows reports whether b is what segmentation would give as the packet that
+// comes n bytes of payload after packet a. Both are Joinable; their lengths are
+// not compared.
+func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
+	if ai.Version != bi.Version || ai.Proto != bi.Proto || ai.L4HeaderLen != bi.L4HeaderLen || !sameIP(a, b, ai.Version) {
+		return false
+	}
+	s, t := a[ai.HeaderLen:], b[bi.HeaderLen:]
+	if !bytes.Equal(s[:4], t[:4]) { // ports
+		return false
+	}
+	return ai.Proto == ProtoUDP ||
+		binary.BigEndian.Uint32(t[tcpSeqOffset:]) == binary.BigEndian.Uint32(s[tcpSeqOffset:])+uint32(n) &&
+			bytes.Equal(s[tcpAckOffset:tcpFlagsOffset], t[tcpAckOffset:tcpFlagsOffset]) &&
+			bytes.Equal(s[tcpWindowOffset:tcpCSumOffset], t[tcpWindowOffset:tcpCSumOffset]) &&
+			bytes.Equal(s[tcpHeaderLen:ai.L4HeaderLen], t[tcpHeaderLen:ai.L4HeaderLen])
+}
+
+// sameIP compares what segments of one frame have in common: all but length,
+// IPv4 identification and header checksum. ECN marks are in it, so that none is
+// lost or spread.
+func sameIP(a, b []byte, version uint8) bool {
+	if version == 4 {
+		return bytes.Equal(a[:2], b[:2]) && bytes.Equal(a[6:10], b[6:10]) && bytes.Equal(a[12:20], b[12:20])
+	}
+	return bytes.Equal(a[:4], b[:4]) && bytes.Equal(a[6:40], b[6:40])
+}
+
+// Pushed reports whether the TCP packet b asks to be handed on at once, which
+// ends a run.
+func Pushed(b []byte, in *Info) bool {
+	return in.Proto == ProtoTCP && b[in.HeaderLen+tcpFlagsOffset]&tcpPSH != 0
+}
+
+// Join writes into dst the super-frame of parts, of which the first is described
+// in in and each follows the one before. dst has room for exactly its headers and
+// all payloads. The checksum becomes partial.
+func Join(dst []byte, parts []*frame.Frame, in *Info) {
+	headers := in.HeaderLen + in.L4HeaderLen
+	n := copy(dst, parts[0].Data)
+	for _, f := range parts[1:] {
+		n += copy(dst[n:], f.Data[headers:])
+	}
+	if in.Proto == ProtoTCP {
+		dst[in.HeaderLen+tcpFlagsOffset] |= parts[len(parts)-1].Data[in.HeaderLen+tcpFlagsOffset] & tcpPSH
+	}
+	whole := *in
+	setLength(dst, &whole, n)
+	if in.Version == 4 {
+		writeHeaderChecksum(dst, in.HeaderLen)
+	}
+}
