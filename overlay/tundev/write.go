@@ -18,19 +18,21 @@ import (
 // one that the kernel refuses or has no memory for is counted too. None of this
 // is an error, since it may be the doing of a peer. Errors are os.ErrClosed after Close, ErrGone, and what write(2) says otherwise, which
 // is EIO while the interface is down.
-func (d *Device) Write(f *frame.Frame) error { return d.put(f, packet.Validate) }
+func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
 // WriteJoined is Write for a super-frame that was joined here from packets.
 func (d *Device) WriteJoined(f *frame.Frame) error {
 	d.counter.joined.Add(1)
-	return d.put(f, packet.ValidateJoined)
+	return d.put(f, true)
 }
 
-func (d *Device) put(f *frame.Frame, validate func([]byte, *packet.Info, *frame.Facts) packet.Reason) error {
+func (d *Device) put(f *frame.Frame, joined bool) error {
 	var in packet.Info
 	reason := packet.Parse(f.Data, 0, &in)
-	if reason == packet.OK {
-		reason = validate(f.Data, &in, &f.Facts)
+	if reason == packet.OK && joined {
+		reason = packet.ValidateJoined(f.Data, &in, &f.Facts)
+	} else if reason == packet.OK {
+		reason = packet.Validate(f.Data, &in, &f.Facts)
 	}
 	if reason != packet.OK {
 		d.counter.writeDrops[reason].Add(1)
