@@ -26,13 +26,15 @@ func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderL
 // Joinable reports whether the packet b, which Parse has described in in, may be
 // part of a super-frame, and of which kind: a plain TCP segment with data, or a UDP
 // datagram, without IP options, that the IPv4 sender forbade to fragment (else its
-// identification would have to be kept). A checksum that came complete is checked,
-// because joining replaces it.
+// identification would have to be kept, RFC 6864 section 4). Checksums that came
+// complete, that of the IPv4 header always, are checked, because joining replaces
+// them. What Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
-	if facts.GSO != frame.GSONone || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
+	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
 	}
-	if in.Version == 4 && (in.HeaderLen != ipv4HeaderLen || b[ipv4FlagsOffset] != ipv4DontFrag) ||
+	if in.Version == 4 && (in.HeaderLen != ipv4HeaderLen || b[ipv4FlagsOffset] != ipv4DontFrag ||
+		fold16(sum(b[:ipv4HeaderLen], 0)) != 0xffff) ||
 		in.Version == 6 && in.HeaderLen != ipv6HeaderLen {
 		return frame.GSONone, false
 	}
