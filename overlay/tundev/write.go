@@ -16,15 +16,13 @@ import (
 //
 // A frame that does not stand up to packet.Validate is counted under its reason;
 // one that the kernel refuses or has no memory for is counted too. None of this
-// is an error, since it may be the doing of a peer. Errors are os.ErrClosed after Close, ErrGone, and what write(2) says otherwise, which
-// is EIO while the interface is down.
+// is an error, since it may be the doing of a peer. Errors are os.ErrClosed after
+// Close, ErrGone, and what write(2) says otherwise, which is EIO while the
+// interface is down.
 func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
 // WriteJoined is Write for a super-frame that was joined here from packets.
-func (d *Device) WriteJoined(f *frame.Frame) error {
-	d.counter.joined.Add(1)
-	return d.put(f, true)
-}
+func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 
 func (d *Device) put(f *frame.Frame, joined bool) error {
 	var in packet.Info
@@ -49,6 +47,9 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 	packet.BuildVnetHeader(f.Data, &in, f.Facts).Put(b)
 	if f.Facts.GSO != frame.GSONone {
 		d.counter.writtenSuper.Add(1)
+		if joined {
+			d.counter.joined.Add(1)
+		}
 	}
 	// All packets of a flow go through one queue, on which the kernel then gives
 	// us those of the other direction.
