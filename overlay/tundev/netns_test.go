@@ -207,6 +207,20 @@ func conn(t *testing.T, fd int) *net.TCPConn {
 // pump carries frames from one device to the other until it is closed, and
 // shows each to see.
 func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
+	pumpAll(t, from, func(frames []*frame.Frame) {
+		for _, f := range frames {
+			see(f)
+			if err := to.Write(f); err != nil && err != os.ErrClosed {
+				t.Errorf("Write: %v", err)
+			}
+			f.Release()
+		}
+	})
+}
+
+// pumpAll gives what comes from a device to take, which owns it, until the test
+// ends.
+func pumpAll(t *testing.T, from *Device, take func([]*frame.Frame)) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -219,13 +233,7 @@ func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
 				}
 				return
 			}
-			for _, f := range batch[:n] {
-				see(f)
-				if err := to.Write(f); err != nil && err != os.ErrClosed {
-					t.Errorf("Write: %v", err)
-				}
-				f.Release()
-			}
+			take(batch[:n])
 		}
 	}()
 	t.Cleanup(func() {
