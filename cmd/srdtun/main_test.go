@@ -141,9 +141,19 @@ func sample(name string) control.Status {
 		Interface: name, PublicKey: "HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=", ListenPort: 51820, MTU: 1500,
 		FwMark: 0xca6c, Cipher: "auto", UptimeS: 3723,
 		Drops: map[string]uint64{"unknown receiver": 4, "bad mac1": 2, "never": 0},
+		Device: control.Device{
+			Queues: 2, UDPSuperFrames: false, TxQueueLen: 1000, GSOMaxBytes: 62000, GSOMaxSegments: 128,
+			Problems:   []string{"UDP segmentation offload: invalid argument"},
+			ReadFrames: 1, ReadBytes: 2, ReadSuperFrames: 3, SplitSuperFrames: 4,
+			WrittenFrames: 5, WrittenBytes: 6, WrittenSuperFrames: 7, JoinedSuperFrames: 8, CopiedFrames: 9,
+			WriteBusy: 10, WriteRefused: 11, WriteErrors: 12,
+			ReadDrops: map[string]uint64{"too_long": 13}, WriteDrops: map[string]uint64{"bad_length": 14},
+		},
+		Sends:    control.Sends{Trains: 15, Packets: 16, Unsegmented: 1, NoBuffer: 18, TooBig: 19, Failed: 20},
+		Receives: control.Receives{Merged: false, Truncated: 21},
 		Peers: []control.Peer{{
 			Name: "spoke", PublicKey: "TrMvSoP4jYQlY6RIzBgbssQqY3vxI2Pi+y71lOWWXX0=",
-			Endpoints: []string{"spoke.example:51820"}, AllowedIPs: []string{},
+			Endpoints: []string{"spoke.example:51820"}, AllowedIPs: []string{}, SilentSinceUnixS: 4102444801,
 		}, {
 			Name: "hub", PublicKey: "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=", HasPresharedKey: true,
 			Endpoint: "192.0.2.9:51820", Endpoints: []string{"192.0.2.9:51820", "[2001:db8::9]:51820"},

@@ -72,6 +72,7 @@ func (t *text) iface(st *control.Status) {
 	t.field("cipher", "%s", st.Cipher)
 	t.field("up for", "%s", duration(time.Duration(st.UptimeS)*time.Second))
 	t.field("version", "%s", st.Version)
+	t.fallbacks(st)
 	t.drops(st.Drops)
 	peers := slices.Clone(st.Peers)
 	// The peer with the latest handshake first, as wg has it.
@@ -81,6 +82,23 @@ func (t *text) iface(st *control.Status) {
 	for _, p := range peers {
 		t.line("")
 		t.peer(p)
+	}
+}
+
+// fallbacks says what works more slowly than it could, if anything.
+func (t *text) fallbacks(st *control.Status) {
+	parts := slices.Clone(st.Device.Problems)
+	if n := st.Device.CopiedFrames; n > 0 {
+		parts = append(parts, count(int(n), "frame")+" copied for the device")
+	}
+	if n := st.Sends.Unsegmented; n > 0 {
+		parts = append(parts, count(int(n), "train")+" sent packet by packet")
+	}
+	if !st.Receives.Merged {
+		parts = append(parts, "received packet by packet")
+	}
+	if len(parts) > 0 {
+		t.field("fallbacks", "%s", strings.Join(parts, ", "))
 	}
 }
 
@@ -96,6 +114,9 @@ func (t *text) peer(p control.Peer) {
 	t.field("allowed ips", "%s", orNone(strings.Join(p.AllowedIPs, ", ")))
 	if p.LatestHandshakeUnixS != 0 {
 		t.field("latest handshake", "%s", t.ago(p.LatestHandshakeUnixS))
+	}
+	if p.SilentSinceUnixS != 0 {
+		t.field("no answer since", "%s", t.ago(p.SilentSinceUnixS))
 	}
 	if p.RxBytes|p.TxBytes != 0 {
 		t.field("transfer", "%s received, %s sent", byteCount(p.RxBytes), byteCount(p.TxBytes))

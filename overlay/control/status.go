@@ -19,16 +19,9 @@ type Status struct {
 	Version    string            `json:"version"`
 	Peers      []Peer            `json:"peers"`
 	Drops      map[string]uint64 `json:"drops"` // device and sockets: reason to count
+	Device     Device            `json:"device"`
 	Sends      Sends             `json:"sends"`
-}
-
-// Sends counts what left through the sockets, over all peers.
-type Sends struct {
-	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
-	Packets uint64 `json:"packets"` // in them
-	// Unsegmented counts trains sent packet by packet because the route or
-	// device refused UDP segmentation: slower, and worth knowing.
-	Unsegmented uint64 `json:"unsegmented"`
+	Receives   Receives          `json:"receives"`
 }
 
 // Peer is one peer of an interface.
@@ -40,6 +33,7 @@ type Peer struct {
 	Endpoints            []string `json:"endpoints"` // as configured
 	AllowedIPs           []string `json:"allowed_ips"`
 	LatestHandshakeUnixS int64    `json:"latest_handshake_unix_s"` // 0: never
+	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // when something was sent that is still unanswered; 0: nothing is
 	RxBytes              uint64   `json:"rx_bytes"`                // UDP payload, as wg counts
 	TxBytes              uint64   `json:"tx_bytes"`
 	PersistentKeepaliveS int      `json:"persistent_keepalive_s"` // 0: off
@@ -69,6 +63,7 @@ func (s *Status) fillEmpty() {
 	if s.Drops == nil {
 		s.Drops = map[string]uint64{}
 	}
+	s.Device.fillEmpty()
 	for i := range s.Peers {
 		p := &s.Peers[i]
 		if p.Endpoints == nil {

@@ -33,7 +33,8 @@ type peer struct {
 	queue    *queue.Queue
 	cutter   order.Cutter
 	gather   *order.Gatherer
-	without  mono.Time     // since when there is no session; 0: there is one
+	without  mono.Time // since when there is no session; 0: there is one
+	silence  silence
 	hold     time.Duration // least wait for order, as configured
 	pulls    int
 	found    []netip.AddrPort // what the endpoints' names stand for
@@ -172,10 +173,12 @@ const staleAfter = 5 * time.Second
 // Advance implements loop.App.
 func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
+	ready := c.Session(now).Ready
+	p.silence.observe(now, ready, c.Stats())
 	p.gather.SetHold(max(p.hold, min(holdRounds*c.RTT(), holdMost)))
 	p.gather.Advance(now)
 	switch {
-	case c.Session(now).Ready:
+	case ready:
 		p.without = 0
 	case p.without == 0:
 		p.without = now

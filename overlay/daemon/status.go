@@ -23,10 +23,9 @@ func (s *server) Show() control.Status {
 		Cipher:     s.cfg.Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
 		Drops:      s.dropCounts(),
-		Sends: control.Sends{
-			Trains: s.loop.Sends.Trains.Load(), Packets: s.loop.Sends.Packets.Load(),
-			Unsegmented: s.loop.Sends.NoSegments.Load(),
-		},
+		Device:     describeDevice(s.dev.Stats(), s.dev.Offloads(), s.dev.Queues()),
+		Sends:      describeSends(&s.loop.Sends),
+		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load()},
 	}
 	for _, p := range s.peers {
 		st.Peers = append(st.Peers, s.describe(p))
@@ -99,6 +98,10 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		}
 	}
 	t := c.Stats()
+	p.silence.observe(now, c.Session(now).Ready, t)
+	if since, silent := p.silence.since(now); silent {
+		v.SilentSinceUnixS = time.Now().Add(since.Sub(now)).Unix()
+	}
 	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
 	window, inflight, rate := c.Window()
 	v.CwndBytes, v.BytesInFlight, v.RateBytesPerS = uint64(window), uint64(max(0, inflight)), uint64(rate)

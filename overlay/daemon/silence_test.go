@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Each step is what the counters have grown by a second after the step before, and
+// since which second the peer is known to be silent thereafter.
+func TestSilence(t *testing.T) {
+	type step struct {
+		session             bool
+		sent, resent, shook uint64
+		tx, rx              uint64
+		silent              bool
+		from                int // second
+		seconds             int // that pass first; 0: one
+	}
+	for _, c := range []struct {
+		name  string
+		steps []step
+	}{
+		{"nothing is sent", []step{{}, {session: true}, {seconds: 3600}}},
+		{"a handshake without an answer", []step{
+			{tx: 148}, {tx: 148}, {tx: 148}, {}, {}, {tx: 148, silent: true, from: 1}, {seconds: 3600, silent: true, from: 1}}},
+		{"a handshake that is answered late", []step{
+			{tx: 148}, {seconds: 6, silent: true, from: 1}, {session: true, shook: 1}, {session: true, seconds: 3600}}},
+		{"a session, and the peer dies", []step{
+			{session: true, shook: 1, tx: 300, rx: 100, sent: 5}, {session: true, sent: 1, tx: 100},
+			{session: true, sent: 9, tx: 900, seconds: 4}, {session: true, resent: 9, tx: 900, silent: true, from: 2},
+			{tx: 148, silent: true, from: 2}, {session: true, rx: 50}, {session: true, seconds: 9}}},
+		{"what is only sent again", []step{
+			{session: true, sent: 1, tx: 100, rx: 100}, {session: true, resent: 1, tx: 100}, {session: true, seconds: 5, silent: true, from: 2}}},
+		{"acknowledgements and keepalives", []step{
+			{session: true, shook: 1, tx: 50, rx: 1000}, {session: true, tx: 50}, {session: true, tx: 50, seconds: 30}, {session: true, seconds: 9}}},
+		{"keys expire after an acknowledgement", []step{
+			{session: true, shook: 1, tx: 50, rx: 1000}, {session: true, tx: 50}, {seconds: 180}, {seconds: 9}}},
+	} {
+		var s silence
+		var n srd.Stats
+		second := 0
+		for i, st := range c.steps {
+			second += max(1, st.seconds)
+			n.Sent, n.Retransmitted, n.Handshakes = n.Sent+st.sent, n.Retransmitted+st.resent, n.Handshakes+st.shook
+			n.TxBytes, n.RxBytes = n.TxBytes+st.tx, n.RxBytes+st.rx
+			now := at(second)
+			s.observe(now, st.session, &n)
+			from, silent := s.since(now)
+			if silent != st.silent || silent && from != at(st.from) {
+				t.Errorf("%s: step %d, second %d: silent %v since %v", c.name, i, second, silent, from)
+			}
+		}
+	}
+}
+
+func at(second int) mono.Time { return mono.Time(0).Add(time.Duration(second) * time.Second) }

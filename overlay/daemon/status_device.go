@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/tundev"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+func describeDevice(d tundev.Stats, o tundev.Offloads, queues int) control.Device {
+	return control.Device{
+		Queues: queues, UDPSuperFrames: o.USO, TxQueueLen: o.TxQueueLen,
+		GSOMaxBytes: o.GSOMaxSize, GSOMaxSegments: o.GSOMaxSegments, Problems: o.Problems,
+		ReadFrames: d.Read, ReadBytes: d.ReadBytes, ReadSuperFrames: d.ReadSuper, SplitSuperFrames: d.Split,
+		WrittenFrames: d.Written, WrittenBytes: d.WrittenBytes, WrittenSuperFrames: d.WrittenSuper,
+		JoinedSuperFrames: d.WrittenJoined, CopiedFrames: d.Copied,
+		WriteBusy: d.WriteBusy, WriteRefused: d.WriteRefused, WriteErrors: d.WriteErrors,
+		ReadDrops: byReason(d.ReadDrops), WriteDrops: byReason(d.WriteDrops),
+	}
+}
+
+func byReason(n [packet.NumReasons]uint64) map[string]uint64 {
+	c := counts{}
+	for r := range n {
+		c.add(packet.Reason(r).String(), n[r])
+	}
+	return c
+}
+
+func describeSends(n *udp.SendStats) control.Sends {
+	return control.Sends{
+		Trains: n.Trains.Load(), Packets: n.Packets.Load(), Unsegmented: n.NoSegments.Load(),
+		NoBuffer: n.NoBuffer.Load(), TooBig: n.TooBig.Load(), Failed: n.Failed.Load(),
+	}
+}
