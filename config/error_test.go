@@ -59,6 +59,8 @@ var faulty = []struct{ name, doc, want string }{
 	{"empty interface name", "[interface]\nname = ''\n", `s.toml:2: interface.name: an interface name must not be empty`},
 
 	{"bad address", "[interface]\naddress = [\n\"10.0.0.1/24\",\n\"10.0.0.256/24\"]\n", `s.toml:4: interface.address: "10.0.0.256/24": not an IP prefix; want address/length`},
+	{"addresses in one string", "[interface]\naddress = '10.0.0.1/24, fd00::1/64'\n", `s.toml:2: interface.address: several entries in one string; want a list: ["10.0.0.1/24", "fd00::1/64"]`},
+	{"endpoints in one string", mainPart + "[[peer]]\nendpoints = 'a:1,b:2'\n", `s.toml:6: peer.endpoints: several entries in one string; want a list: ["a:1", "b:2"]`},
 	{"prefix too long", "[interface]\naddress = '10.0.0.1/33'\n", `s.toml:2: interface.address: "10.0.0.1/33": the prefix length must be a number from 0 to 32`},
 	{"prefix with sign", "[interface]\naddress = '::2/+64'\n", `s.toml:2: interface.address: "::2/+64": the prefix length must be a number from 0 to 128`},
 	{"unspecified address", "[interface]\naddress = '0.0.0.0/0'\n", `s.toml:2: interface.address: "0.0.0.0/0": the unspecified address is no place to send to or from`},
@@ -138,7 +140,8 @@ var faulty = []struct{ name, doc, want string }{
 	{"open string at the end", "[interface]\n\nname = \"abc", `s.toml:3: interface.name: not valid TOML: unexpected EOF; expected '"'`},
 	{"open header", "\n[interface\nname = 'x'\n", `s.toml:2: not valid TOML: expected '.' or ']' to end table name, but got '\n' instead`},
 	{"secret without quotes", "[interface]\nprivate_key = $0\n", `s.toml:2: interface.private_key: not valid TOML: want a string in quotes on one line`},
-	{"secret as in wg", "[Interface]\nPrivateKey = $0\n", `s.toml:2: Interface: not valid TOML: want a string in quotes on one line`},
+	{"secret as in wg", "[Interface]\nPrivateKey = $0\n", `s.toml:2: looks like a wg(8) file; "srdtun init NAME" writes one for srdtun, in which its keys can be used`},
+	{"file of wg", "# home\n[Interface]\nListenPort = 5\n  privatekey=$0\n[Peer]\nPublicKey = $1\nAllowedIPs = 10.0.0.0/8, ::/0\n[Peer]\nPublicKey = $2\n", `s.toml:4: looks like a wg(8) file; "srdtun init NAME" writes one for srdtun, in which its keys can be used`},
 	{"secret without key", "[interface]\n$0\n", `s.toml:2: interface: not valid TOML: want a string in quotes on one line`},
 }
 

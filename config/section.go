@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -137,6 +138,10 @@ func (s section) items(key string, most int) []item {
 	case nil:
 		return nil
 	case string:
+		if strings.Contains(v, ",") {
+			s.fail(key, "several entries in one string; want a list: %s", asList(v))
+			return nil
+		}
 		return []item{{v, s.off(key)}}
 	case []any:
 		values = v
@@ -159,6 +164,16 @@ func (s section) items(key string, most int) []item {
 		items = append(items, item{text, off})
 	}
 	return items
+}
+
+// asList writes what stands between commas as a list in TOML, of which it shows no
+// more than of any value.
+func asList(text string) string {
+	var parts []string
+	for _, part := range strings.Split(clipped(text), ",") {
+		parts = append(parts, strconv.Quote(strings.TrimSpace(part)))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 // kind names the TOML type of a decoded value.

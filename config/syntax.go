@@ -15,6 +15,12 @@ import (
 // maxPeers of them fit.
 const maxFileBytes = 1 << 20
 
+// foreign is a line of wg(8)'s configuration that TOML does not allow: its keys are
+// not quoted. Upper and lower case are the same there.
+var foreign = regexp.MustCompile(`(?im)^[ \t]*(private|public|preshared)key[ \t]*=[ \t]*[a-z0-9+/]`)
+
+const looksForeign = `looks like a wg(8) file; "srdtun init NAME" writes one for srdtun, in which its keys can be used`
+
 // decode checks the syntax of a document and gives its root.
 func decode(file string, data []byte) (section, error) {
 	if len(data) > maxFileBytes {
@@ -35,10 +41,14 @@ func decode(file string, data []byte) (section, error) {
 		doc.fail(found.deep, "", nil, fmt.Sprintf("nested deeper than %d", maxDepth))
 		return section{}, doc.first()
 	}
+	vals, err := decodeTOML(text)
+	if at := foreign.FindStringIndex(text); at != nil && (found.twice.off >= 0 || err != nil) {
+		doc.fail(at[0], "", nil, looksForeign)
+		return section{}, doc.first()
+	}
 	if found.twice.off >= 0 {
 		doc.fail(found.twice.off, found.twice.name, nil, "the key is in this section already")
 	}
-	vals, err := decodeTOML(text)
 	if err != nil {
 		doc.failSyntax(text, err)
 	}

@@ -53,7 +53,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 77 permission, 78 bad confi
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
 		upCommand(), downCommand(), showCommand(), setCommand(), versionCommand(), completionCommand(root),
 	)
-	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.SetHelpCommand(helpCommand(root))
 	return root
 }
 

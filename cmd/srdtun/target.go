@@ -21,6 +21,10 @@ const (
 	credentialsEnv = "CREDENTIALS_DIRECTORY"
 
 	suffix = ".toml"
+
+	// foreignSuffix is what wg-quick(8) calls its files. Whoever gives one is told
+	// what to do, rather than that there is no interface of that name.
+	foreignSuffix = ".conf"
 )
 
 func configDir() string {
@@ -32,7 +36,7 @@ func configDir() string {
 
 // isFile reports whether an argument is a file's path and not a name.
 func isFile(arg string) bool {
-	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix)
+	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
 // configFile returns the file that NAME|FILE stands for. In a service, a
