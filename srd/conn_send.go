@@ -132,10 +132,11 @@ func (c *Conn) appendAck(now mono.Time, b []byte, words int) []byte {
 // messages. A longer one, that tells of many gaps, goes alone.
 const ackShare = 4
 
-// ackRoom returns how many bytes an acknowledgement that is due takes, and how
-// many words of c.words; 0 when none is due, or it should go alone.
-func (c *Conn) ackRoom(now mono.Time) (room, words int) {
-	if !c.ack.due(now) {
+// ackRoom returns how many bytes an acknowledgement of what has arrived takes, and
+// how many words of c.words; 0 when there is nothing new, or it should go alone. It
+// need not be due yet: where there is room, it costs nothing.
+func (c *Conn) ackRoom() (room, words int) {
+	if c.ack.packets == 0 {
 		return 0, 0
 	}
 	words = c.inbox.Words(c.words[:])
@@ -354,7 +355,7 @@ func (c *Conn) trainPackets(rate float64, budget, burst int) int {
 
 // fill builds up to most packets of new messages for p.
 func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
-	ack, words := c.ackRoom(now)
+	ack, words := c.ackRoom()
 	for range most {
 		from, first := len(t.Buf), c.out.next
 		if from+c.packet > cap(t.Buf) {
@@ -366,10 +367,10 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 			t.Buf = t.Buf[:from]
 			return
 		}
-		b = c.steering.trailer(now, b)
 		if ack > 0 {
 			b, ack = c.appendAck(now, b, words), 0
 		}
+		b = c.steering.trailer(now, b)
 		pad := 0
 		if full {
 			pad = c.packet
