@@ -31,6 +31,7 @@ type Process struct {
 	end   *srd.Endpoint
 	index map[uint32]*entry
 	train *srd.Train
+	buf   []byte // the packet being read, as a socket's buffer is used again
 }
 
 // entry is a receiver index: reserved for a connection, later with keys.
@@ -102,7 +103,8 @@ func (p *Process) handle(pkt *Packet) {
 		return
 	}
 	t := srd.Tuple{Sock: sock, Local: pkt.Dst.Addr(), Remote: pkt.Src}
-	b := append([]byte(nil), pkt.Data...)
+	b := append(p.buf[:0], pkt.Data...)
+	p.buf = b[:0]
 	if index, ok := srd.DataIndex(b); ok {
 		p.data(t, index, b, pkt.CE)
 	} else {

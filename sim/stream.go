@@ -60,9 +60,7 @@ func (p *payload) Release() {
 	}
 	*f |= released
 	s.Released++
-	for i := range p.data {
-		p.data[i] ^= 0xa5
-	}
+	clear(p.data)
 }
 
 // Offer adds messages to be sent.
@@ -103,19 +101,38 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return m, true
 }
 
+// pattern returns the eight bytes of content that are at a place, which is a
+// multiple of eight, of the message or packet with a number.
+func pattern(serial, at int) uint64 {
+	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
+}
+
 // fill writes the content that goes with a number.
 func fill(b []byte, serial int) {
-	for i := range b {
-		b[i] = byte(serial*7 + i*13 + i>>8)
+	at := 0
+	for ; at+8 <= len(b); at += 8 {
+		binary.LittleEndian.PutUint64(b[at:], pattern(serial, at))
+	}
+	for v := pattern(serial, at); at < len(b); at++ {
+		b[at] = byte(v)
+		v >>= 8
 	}
 }
 
 // wrong returns the first byte of b that does not go with the number, -1 when
 // all do.
 func wrong(b []byte, serial int) int {
-	for i := range b {
-		if b[i] != byte(serial*7+i*13+i>>8) {
-			return i
+	for at := 0; at < len(b); at++ {
+		if at%8 == 0 {
+			for at+8 <= len(b) && binary.LittleEndian.Uint64(b[at:]) == pattern(serial, at) {
+				at += 8
+			}
+			if at == len(b) {
+				break
+			}
+		}
+		if b[at] != byte(pattern(serial, at-at%8)>>(at%8*8)) {
+			return at
 		}
 	}
 	return -1
