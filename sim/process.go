@@ -129,7 +129,12 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, ce bool) {
 	}
 	pkt.Tuple, pkt.CE = t, ce
 	peer := p.peer(e.conn)
+	s := e.conn.Stats()
+	dropped := s.Drops[srd.DropReplay] + s.Drops[srd.DropSessionOld] + s.Drops[srd.DropSlot]
 	e.conn.Handle(p.host.clock(), &pkt)
+	if s.Drops[srd.DropReplay]+s.Drops[srd.DropSessionOld]+s.Drops[srd.DropSlot] == dropped {
+		p.host.Audit.Taken(p.host.Index, index, pkt.Slot, pkt.PN)
+	}
 	peer.drain()
 	clear(b) // the buffer is used again: nothing may point into it any more
 }
