@@ -95,7 +95,7 @@ func (p *Peer) service() (mono.Time, string) {
 	if t := p.App.Deadline(); t < at {
 		at, why = t, "application"
 	}
-	if at < now && h.paused == 0 {
+	if at < now {
 		h.Audit.Fail("host %d wants to be woken %v ago: %s", h.Index, now.Sub(at), why)
 	}
 	if p.App.Pending() {

@@ -235,21 +235,3 @@ func TestRebindWhateverThePorts(t *testing.T) {
 		}
 	}
 }
-
-// Seeds that once failed, and why.
-func TestSeedsThatFailed(t *testing.T) {
-	for seed, why := range map[uint64]string{
-		12:    "an acknowledgement was due, and no path worked: it was waited for without waiting",
-		125:   "message numbers began anew after a session was given up",
-		136:   "two handshakes crossed, and each side kept another one",
-		137:   "a stranger's path was probed without limit",
-		162:   "a cookie was used on another path than the one it came on",
-		319:   "what expired on a path was not the packet that was old; the pacer ran into debt",
-		550:   "the pacer woke the driver while there was no session to send under",
-		11993: "a session had no path that worked and nothing in flight, and was never doubted",
-	} {
-		if r := Swarm(seed, nil); r.Err != nil {
-			t.Errorf("%s:\n%v", why, r)
-		}
-	}
-}

@@ -43,7 +43,8 @@ type Config struct {
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
 	// KeyLife and KeyPackets are after how long, and after how many packets, the
-	// side that began a handshake renews the keys; 0: 120 s and 2^27 packets.
+	// side that began a handshake renews the keys; 0: 120 s and 2^27 packets. The
+	// shortest life is 12 s.
 	KeyLife    time.Duration
 	KeyPackets uint64
 	// Granularity is how coarsely the driver's clock and scheduling act, which all

@@ -25,10 +25,14 @@ type keyLife struct {
 	renewPackets, rejectPackets  uint64
 }
 
-// lifeOf returns the life of keys that are renewed after an age or a number of
-// packets; 0 stands for what the protocol has.
+// leastKeyLife is more than idleAfter: a handshake is heard from the peer, and
+// would keep a connection busy that has nothing else to do.
+const leastKeyLife = idleAfter + 2*time.Second
+
+// lifeOf returns the life of keys that are renewed after an age, of leastKeyLife at
+// least, or a number of packets; 0 stands for what the protocol has.
 func lifeOf(age time.Duration, packets uint64) keyLife {
-	age, packets = cmp.Or(age, rekeyAfter), cmp.Or(packets, rekeyPackets)
+	age, packets = max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
 	return keyLife{
 		renew: age, renewResponse: age * 5 / 4, reject: age * 3 / 2,
 		renewPackets: packets, rejectPackets: 2 * packets,

@@ -38,8 +38,6 @@ func (c *Conn) Sound() error {
 		return fmt.Errorf("%d paths to acknowledge", len(c.dirty))
 	case len(c.session.out) > mostRaw:
 		return fmt.Errorf("%d handshake packets wait", len(c.session.out))
-	case c.session.send == nil && c.session.prev != nil:
-		return fmt.Errorf("keys were replaced by none")
 	}
 	return nil
 }
