@@ -54,8 +54,6 @@ var bugs = []bug{
 	{"bytes in flight are never taken back", "srd/conn_ack.go", "	c.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/conn_send.go", "	budget := c.cfg.Control.Window() - c.inflight\n", "	budget := c.cfg.Control.Window()*3/2 - c.inflight\n"},
 	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {", "	if q.len() == 0 {"},
-	{"gaps prove nothing", "srd/conn_ack.go", "	for pn := p.lowest; pn+p.reorder < p.largest; pn++ {", "	for pn := p.lowest; pn+p.reorder+1000 < p.largest; pn++ {"},
-	{"a neighbour that overtakes is a loss", "srd/path.go", "	reorderFirst = 2\n", "	reorderFirst = 0\n"},
 	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p)\n	if p.state == PathActive {", "	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/conn_loss.go", "c.overtaken(p, k) {\n			c.suspect(now, p)\n		}", "c.overtaken(p, k) && p.slot > 100 {\n			c.suspect(now, p)\n		}"},
 	{"repairs go where the message was lost", "srd/conn_send.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
