@@ -14,6 +14,8 @@ PREFIX   ?= /usr
 SYSCONF  ?= /etc
 UNITDIR  ?= /lib/systemd/system
 FUZZTIME ?= 10s
+# Of soak: first and last seed.
+SEEDS     ?= 1..2000
 # Of bench-stages: runs of each benchmark, and the time of each.
 COUNT     ?= 6
 BENCHTIME ?= 0.5s
@@ -22,7 +24,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
-.PHONY: help build test test-unit test-plot test-e2e bench-stages fuzz demo lab bench install lint clean packages packages-demo packages-bench testsum
+.PHONY: help build test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab bench install lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -34,11 +36,20 @@ build: ## build the static binary bin/srdtun
 test: ## all tests: unit, race, simulation, fuzz seeds, end to end (root)
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory soak
 	@$(MAKE) --no-print-directory test-plot
 	@$(MAKE) --no-print-directory test-e2e
 
 test-unit: testsum ## unit and simulation tests and fuzz seeds, with the race detector
 	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m $(UNIT)
+
+soak: ## the simulator's swarm: 2,000 seeds, or SEEDS=A..B
+	@$(GO) build -o $(BIN)/srdsim ./cmd/srdsim
+	@$(BIN)/srdsim soak --seeds $(SEEDS)
+
+mutate: ## plant bugs one at a time and see that the swarm catches each (about 15 minutes)
+	@$(GO) build -o $(BIN)/mutate ./scripts/mutate
+	@$(BIN)/mutate -go $(GO)
 
 test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...

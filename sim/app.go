@@ -58,6 +58,8 @@ func (b bare) Look(c *srd.Conn) {
 	switch {
 	case s.Sent != uint64(b.Pulled):
 		b.audit.Fail("host %d counts %d messages sent, %d were pulled", b.From, s.Sent, b.Pulled)
+	case b.held() > heldMost:
+		b.audit.Fail("host %d holds a payload for %v", b.From, b.held())
 	case !c.Backlog() && b.Open() != 0:
 		b.audit.Fail("host %d has an empty outbox but holds %d payloads", b.From, b.Open())
 	}

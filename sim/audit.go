@@ -1,11 +1,14 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Audit holds a simulation to what must always be true. The first breach ends
@@ -16,6 +19,14 @@ type Audit struct {
 	streams []*Stream
 	tunnels []*Tunnel
 	nonces  map[nonce]uint64
+	keys    map[nonce]*key            // by host and index, slot 0
+	taken   map[nonce]map[uint64]bool // packets that were opened and not dropped
+}
+
+// key is what is known of the keys that a host seals with.
+type key struct {
+	first   mono.Time // when they were first used
+	packets uint64
 }
 
 // nonce is one packet number space: the keys a host seals with, by the receiver
@@ -27,7 +38,9 @@ type nonce struct {
 }
 
 // NewAudit returns an audit without streams.
-func NewAudit(e *Engine) *Audit { return &Audit{engine: e, nonces: map[nonce]uint64{}} }
+func NewAudit(e *Engine) *Audit {
+	return &Audit{engine: e, nonces: map[nonce]uint64{}, keys: map[nonce]*key{}, taken: map[nonce]map[uint64]bool{}}
+}
 
 // Err returns the first breach, or nil.
 func (a *Audit) Err() error { return a.err }
@@ -35,7 +48,7 @@ func (a *Audit) Err() error { return a.err }
 // Fail notes a breach.
 func (a *Audit) Fail(format string, args ...any) {
 	if a.err == nil {
-		a.err = fmt.Errorf("at %.6f s: %s", a.engine.Since().Seconds(), fmt.Sprintf(format, args...))
+		a.err = fmt.Errorf("at %.6f s: %w", a.engine.Since().Seconds(), fmt.Errorf(format, args...))
 		a.engine.Say("BREACH %v", a.err)
 	}
 }
@@ -60,8 +73,9 @@ func (a *Audit) Arrived(from, at int, m *srd.Message) {
 }
 
 // Sealed takes a packet as it leaves. The packet numbers of one key and slot
-// must rise; then no nonce is used twice.
-func (a *Audit) Sealed(host int, b []byte) {
+// must rise; then no nonce is used twice. And keys are used for no longer, and for
+// no more packets, than is agreed.
+func (a *Audit) Sealed(host int, b []byte, c *HostConfig) {
 	index, ok := srd.DataIndex(b)
 	if !ok {
 		return
@@ -72,4 +86,36 @@ func (a *Audit) Sealed(host int, b []byte) {
 		a.Fail("host %d seals index %08x slot %d number %d after %d", host, index, slot, pn, last)
 	}
 	a.nonces[k] = pn
+	u := a.keys[nonce{host: host, index: index}]
+	if u == nil {
+		u = &key{first: a.engine.now}
+		a.keys[nonce{host: host, index: index}] = u
+	}
+	u.packets++
+	age, packets := cmp.Or(c.KeyLife, keyLife)*3/2, cmp.Or(c.KeyPackets, keyPackets)*2+srd.MaxTrain
+	if old := a.engine.now.Sub(u.first); old > age || u.packets > packets {
+		a.Fail("host %d seals packet %d under keys %v old", host, u.packets, old)
+	}
+}
+
+// What keys are good for before they are renewed (docs/design.md); half as long
+// again, and twice as many packets, they may be used.
+const (
+	keyLife    = 120 * time.Second
+	keyPackets = 1 << 27
+)
+
+// Taken takes a packet that a program has opened and believed: each is at most
+// once.
+func (a *Audit) Taken(host int, index uint32, slot uint16, pn uint64) {
+	k := nonce{host, index, slot}
+	seen := a.taken[k]
+	if seen == nil {
+		seen = map[uint64]bool{}
+		a.taken[k] = seen
+	}
+	if seen[pn] {
+		a.Fail("host %d takes packet %d of slot %d, index %08x, again", host, pn, slot, index)
+	}
+	seen[pn] = true
 }

@@ -22,6 +22,6 @@
 // tap.go the network; host.go, process.go, peer.go a machine, the program on
 // it, and one of its connections; app.go, stream.go, tunnel.go what is sent,
 // bare or through the overlay; audit.go what must hold; fabric.go topologies;
-// fault.go what goes wrong and when; plan.go, swarm.go, settle.go the test: what
-// is drawn, its course, its end.
+// fault.go what goes wrong and when; plan.go, swarm.go, settle.go, strict.go the
+// test: what is drawn, its course, its end, and what good networks are held to.
 package sim

@@ -20,11 +20,15 @@ const (
 	Rebind                       // a host's address translator
 	Pause                        // a host's program stands still
 	Restart                      // a host's program is killed and started again
+	CrashLoop                    // again and again
+	ClockStep                    // a host's wall clock jumps
+	Detour                       // a cable becomes longer
+	Brownout                     // one direction of a cable becomes slower
 	NumFaultKinds
 )
 
 var faultNames = [NumFaultKinds]string{
-	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart",
+	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout",
 }
 
 // String returns the kind's name.
@@ -37,7 +41,11 @@ type Fault struct {
 	For   time.Duration
 	Host  int // whose cable, leaf, translator or program
 	Spine int // the cable's other end
-	Value int // OneWayDown: 0 outwards, 1 back; Flap: period in ms; ShrinkMTU: bytes; Rebind: 1 to move; Restart: wall clock skew in ms
+	Value int // see below
+
+	// OneWayDown, Brownout: 0 outwards, 1 back. Flap, CrashLoop: period in ms.
+	// ShrinkMTU: bytes outwards, negative: back. Rebind: 1 to move. Restart,
+	// ClockStep: by how many ms the wall clock is off. Detour: more delay, in us.
 }
 
 // String describes the fault in one line.
@@ -76,9 +84,13 @@ func (f *Fabric) inflict(x Fault) {
 	case Flap:
 		f.flap(cable, time.Duration(x.Value)*time.Millisecond, f.Engine.now.Add(x.For).Sub(start))
 	case ShrinkMTU:
-		was := cable.Out.MTU
-		cable.Out.MTU = x.Value
-		end(func() { cable.Out.MTU = was })
+		l, size := cable.Out, x.Value
+		if size < 0 {
+			l, size = cable.Back, -size
+		}
+		was := l.MTU
+		l.MTU = size
+		end(func() { l.MTU = was })
 	case Rehash:
 		f.Leaves[x.Host].Seed++
 	case Rebind:
@@ -89,14 +101,44 @@ func (f *Fabric) inflict(x Fault) {
 		h.Pause()
 		end(h.Resume)
 	case Restart:
+		h.Skew += time.Duration(x.Value) * time.Millisecond
 		h.Kill()
-		end(func() {
-			if h.process == nil {
-				h.Skew += time.Duration(x.Value) * time.Millisecond
-				h.Boot()
-			}
-		})
+		end(h.revive)
+	case CrashLoop:
+		f.crash(h, time.Duration(x.Value)*time.Millisecond, f.Engine.Since()+x.For)
+	case ClockStep:
+		h.Skew += time.Duration(x.Value) * time.Millisecond
+	case Detour:
+		more := time.Duration(x.Value) * time.Microsecond
+		cable.Out.Delay += more
+		cable.Back.Delay += more
+		end(func() { cable.Out.Delay, cable.Back.Delay = cable.Out.Delay-more, cable.Back.Delay-more })
+	case Brownout:
+		l := []*Link{cable.Out, cable.Back}[x.Value]
+		was := l.Rate
+		l.Rate /= brownout
+		end(func() { l.Rate = was })
 	}
+}
+
+// brownout is by how much a link becomes slower.
+const brownout = 4
+
+// revive starts a host's program unless it runs.
+func (h *Host) revive() {
+	if h.process == nil {
+		h.Boot()
+	}
+}
+
+// crash kills a host's program every period, and starts it again halfway.
+func (f *Fabric) crash(h *Host, period, until time.Duration) {
+	if h.Kill(); f.Engine.Since()+period >= until {
+		h.revive()
+		return
+	}
+	f.Engine.After(period/2, h.revive)
+	f.Engine.After(period, func() { f.crash(h, period, until) })
 }
 
 // fail takes links down for d.

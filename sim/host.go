@@ -40,9 +40,13 @@ type HostConfig struct {
 	// Tunnel puts the overlay between applications and transport.
 	Tunnel bool
 
-	Offers    handshake.Offers
-	Keepalive time.Duration
-	Policy    string // of all its connections; "" is spray
+	Offers     handshake.Offers
+	Keepalive  time.Duration
+	KeyLife    time.Duration // as in srd.Config
+	KeyPackets uint64
+	HeldBytes  int    // that a tunnel may hold for order; 0: order.DefaultHeldBytes
+	QueueBytes int    // that may wait before a tunnel; 0: queue.DefaultLimitBytes
+	Policy     string // of all its connections; "" is spray
 }
 
 // policy makes the path policy of one connection.

@@ -11,9 +11,9 @@ const (
 	// trainsPerTurn is more than a turn can send: an outbox full of messages, a
 	// full queue of acknowledgements, replies and probes. More is a loop.
 	trainsPerTurn = 2 * srd.OutboxLimit
-	// closeLookEvery is how many turns pass between looks at all paths, which
-	// cost more.
-	closeLookEvery = 64
+	// closeLookEvery is how many turns pass between looks at the whole state of a
+	// connection, which cost more.
+	closeLookEvery = 48
 )
 
 // Peer is one connection of a program, with the application above it.
@@ -45,6 +45,7 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 		Timestamp: func(now mono.Time) handshake.Timestamp { return h.wall(now) },
 		MTU:       func(srd.Tuple) int { return h.MTU },
 		Policy:    h.policy(h.rng.Uint64()), Control: cc.New(0), Keepalive: h.Keepalive,
+		KeyLife: h.KeyLife, KeyPackets: h.KeyPackets,
 	})
 	return peer
 }
@@ -94,6 +95,9 @@ func (p *Peer) service() (mono.Time, string) {
 	if t := p.App.Deadline(); t < at {
 		at, why = t, "application"
 	}
+	if at < now {
+		h.Audit.Fail("host %d wants to be woken %v ago: %s", h.Index, now.Sub(at), why)
+	}
 	if p.App.Pending() {
 		if t := p.Conn.SendDeadline(now); t < at {
 			at, why = t, "pacing"
@@ -121,7 +125,7 @@ func (p *Peer) next(now mono.Time) bool {
 	t.Seal()
 	for b := t.Buf; len(b) > 0; {
 		n := min(t.Size, len(b))
-		h.Audit.Sealed(h.Index, b[:n])
+		h.Audit.Sealed(h.Index, b[:n], &h.HostConfig)
 		if n <= h.MTU {
 			h.transmit(t.Tuple.Sock, t.Tuple.Local, t.Tuple.Remote, b[:n])
 		}
@@ -148,20 +152,20 @@ func (p *Peer) look() {
 	}
 }
 
-// lookClosely checks the paths.
+// lookClosely checks the connection's books.
 func (p *Peer) lookClosely() {
 	h := p.process.host
-	sum := 0
-	for _, i := range p.Conn.Paths() {
-		sum += i.InFlight
-		if i.InFlight < 0 || (i.State == srd.PathActive && i.MTU < srd.BasePacket) {
-			h.Audit.Fail("host %d path %d: %d bytes in flight, MTU %d", h.Index, i.Slot, i.InFlight, i.MTU)
-		}
+	if err := p.Conn.Sound(); err != nil {
+		h.Audit.Fail("host %d to %d: %w", h.Index, p.remote.Index, err)
 	}
-	if _, inflight, _ := p.Conn.Window(); inflight != sum {
-		h.Audit.Fail("host %d has %d bytes in flight, its paths %d", h.Index, inflight, sum)
+	if n := p.process.Indexes(); n > indexesEach*len(p.process.Peers) {
+		h.Audit.Fail("host %d uses %d receiver indices for %d peers", h.Index, n, len(p.process.Peers))
 	}
 }
+
+// indexesEach is how many receiver indices a connection may use: of the keys in
+// use, of those before and after them, and of a handshake that is under way.
+const indexesEach = 4
 
 // Settled reports whether nothing is on its way out.
 func (p *Peer) Settled() bool {

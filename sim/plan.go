@@ -52,9 +52,13 @@ func drawPlan(rng *rand.Rand) *plan {
 	p.drawKind()
 	p.drawHosts()
 	p.drawCables()
+	if p.strict() {
+		p.drawStrict()
+	}
+	p.drawLimits()
 	p.drawFaults()
 	p.drawTraffic()
-	if p.chance(0.4) {
+	if p.chance(0.4) && !p.strict() {
 		p.attack = p.duration(time.Millisecond, p.trouble)
 		if p.chance(0.5) {
 			p.race = 0.05 * rng.Float64()
@@ -76,14 +80,20 @@ func (p *plan) duration(a, b time.Duration) time.Duration {
 	return time.Duration(p.spread(float64(a), float64(b)))
 }
 
+// kinds is how many parts the kinds of plans are dealt from; most are ordinary.
+const kinds = 16
+
 func (p *plan) drawKind() {
-	switch n := p.rng.IntN(10); {
+	switch n := p.rng.IntN(kinds); {
 	case n == 0:
 		p.kind, p.trouble = "rekey", p.duration(130*time.Second, 300*time.Second)
 	case n == 1:
 		p.kind, p.trouble = "long outage", p.duration(30*time.Second, 240*time.Second)
 	case n == 2:
 		p.kind, p.trouble = "peaceful", p.duration(200*time.Millisecond, 3*time.Second)
+	case n <= 6:
+		p.kind = [...]string{kindClean, kindFlood, kindLossy, kindReroute}[n-3]
+		p.trouble = p.duration(500*time.Millisecond, 3*time.Second)
 	default:
 		p.kind, p.trouble = "ordinary", p.duration(300*time.Millisecond, 8*time.Second)
 	}
@@ -133,6 +143,35 @@ func (p *plan) drawHosts() {
 		s.NAT = append(s.NAT, nat && i == 0)
 	}
 }
+
+// drawLimits draws limits that a run would hardly meet as they are: the life of
+// keys, of which all hosts must know the same, and the room for frames.
+func (p *plan) drawLimits() {
+	life, packets, room := time.Duration(0), uint64(0), 0
+	if p.chance(0.3) {
+		life = p.duration(shortestLife, time.Minute)
+	}
+	if p.chance(0.2) {
+		packets = uint64(p.spread(leastPackets, 50000))
+	}
+	if p.chance(0.3) {
+		room = int(p.spread(leastRoom, 4<<20))
+	}
+	for i := range p.spec.Hosts {
+		h := &p.spec.Hosts[i]
+		h.KeyLife, h.KeyPackets, h.HeldBytes, h.QueueBytes = life, packets, room, room
+	}
+}
+
+// shortestLife is the least life of keys that srd allows, leastRoom the least room
+// for frames in bytes: for a few of the largest.
+// leastPackets is for keys that outlive the challenges on all paths, which some
+// hundred packets do.
+const (
+	leastPackets = 3000
+	shortestLife = 12 * time.Second
+	leastRoom    = 128 << 10
+)
 
 func (p *plan) drawCables() {
 	s := &p.spec
@@ -189,7 +228,11 @@ func (p *plan) drawQuality(rate float64, uneven bool) Quality {
 
 // drawFaults draws what goes wrong; all of it is over when the trouble is.
 func (p *plan) drawFaults() {
-	if p.kind == "peaceful" {
+	switch p.kind {
+	case "peaceful", kindClean, kindFlood, kindLossy:
+		return
+	case kindReroute:
+		p.drawDeath()
 		return
 	}
 	for range p.rng.IntN(mostFaults + 1) {
@@ -207,22 +250,31 @@ func (p *plan) drawFaults() {
 
 func (p *plan) drawValue(x *Fault) {
 	switch x.Kind {
-	case OneWayDown, Rebind:
+	case OneWayDown, Rebind, Brownout:
 		x.Value = p.rng.IntN(2)
 	case Flap:
 		x.Value = p.between(2, 400)
 	case ShrinkMTU:
-		x.Value = p.between(600, 1400)
+		x.Value = p.between(600, 1400) * (1 - 2*p.rng.IntN(2))
 	case Restart:
 		// A clock may come back wrong, as that of a restored machine does.
 		if p.chance(0.3) {
 			x.Value = p.between(-1e7, 1e6)
 		}
+	case ClockStep:
+		x.Value = p.between(-1e7, 1e6)
+	case CrashLoop:
+		x.Value = p.between(20, 2000)
+	case Detour:
+		x.Value = int(p.duration(10*time.Microsecond, 100*time.Millisecond).Microseconds())
 	}
 }
 
 // drawTraffic draws bursts each way.
 func (p *plan) drawTraffic() {
+	if p.kind == kindFlood {
+		p.bursts = []burst{{at: floodRTT, from: 0, to: 1, batch: Batch{N: floodMessages, Max: 4, Class: srd.Stream}}}
+	}
 	left := p.between(50, mostMessages)
 	for range p.between(1, mostBursts) {
 		from := p.rng.IntN(len(p.spec.Hosts))
@@ -233,7 +285,9 @@ func (p *plan) drawTraffic() {
 			b.batch.Max = 9000
 		}
 		b.batch.Min = p.between(0, b.batch.Max)
-		b.batch.Class = srd.Class(p.rng.IntN(2))
+		if b.batch.Class = srd.Class(p.rng.IntN(2)); p.strict() {
+			b.batch.Class = srd.Stream // a datagram is seldom worth a second repair
+		}
 		p.bursts = append(p.bursts, b)
 		if left -= b.batch.N; left <= 0 {
 			return

@@ -31,6 +31,7 @@ type Process struct {
 	end   *srd.Endpoint
 	index map[uint32]*entry
 	train *srd.Train
+	buf   []byte // the packet being read, as a socket's buffer is used again
 }
 
 // entry is a receiver index: reserved for a connection, later with keys.
@@ -102,7 +103,8 @@ func (p *Process) handle(pkt *Packet) {
 		return
 	}
 	t := srd.Tuple{Sock: sock, Local: pkt.Dst.Addr(), Remote: pkt.Src}
-	b := append([]byte(nil), pkt.Data...)
+	b := append(p.buf[:0], pkt.Data...)
+	p.buf = b[:0]
 	if index, ok := srd.DataIndex(b); ok {
 		p.data(t, index, b, pkt.CE)
 	} else {
@@ -127,7 +129,12 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, ce bool) {
 	}
 	pkt.Tuple, pkt.CE = t, ce
 	peer := p.peer(e.conn)
+	s := e.conn.Stats()
+	dropped := s.Drops[srd.DropReplay] + s.Drops[srd.DropSessionOld] + s.Drops[srd.DropSlot]
 	e.conn.Handle(p.host.clock(), &pkt)
+	if s.Drops[srd.DropReplay]+s.Drops[srd.DropSessionOld]+s.Drops[srd.DropSlot] == dropped {
+		p.host.Audit.Taken(p.host.Index, index, pkt.Slot, pkt.PN)
+	}
 	peer.drain()
 	clear(b) // the buffer is used again: nothing may point into it any more
 }

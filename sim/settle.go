@@ -28,6 +28,7 @@ func (s *swarm) settle() {
 	for _, p := range s.Peers() {
 		s.account(p)
 	}
+	s.demand()
 	s.fallSilent()
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"time"
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -41,6 +42,29 @@ type Stream struct {
 	rng     *rand.Rand
 	batches []Batch
 	fates   []fate
+	pulled  []mono.Time // when each message was
+	oldest  int         // all messages below have been released
+}
+
+// heldMost is the longest time that the transport may hold a payload: as long as a
+// peer that is gone is called (22 times, up to 6.25 s apart), and some more for
+// programs that are paused.
+const heldMost = 150 * time.Second
+
+// lateMost is the age at which no payload may arrive any more. It is given up after
+// 150 ms or four round trips, of which none is measured as more than 10 s; and a
+// program may have been paused for 5 s when the last copy came.
+const lateMost = 60 * time.Second
+
+// held returns for how long the transport has held the oldest payload that it has.
+func (s *Stream) held() time.Duration {
+	for s.oldest < s.Pulled && s.fates[s.oldest]&released != 0 {
+		s.oldest++
+	}
+	if s.oldest == s.Pulled {
+		return 0
+	}
+	return s.audit.engine.now.Sub(s.pulled[s.oldest])
 }
 
 // payload is one message's buffer and its owner.
@@ -60,9 +84,7 @@ func (p *payload) Release() {
 	}
 	*f |= released
 	s.Released++
-	for i := range p.data {
-		p.data[i] ^= 0xa5
-	}
+	clear(p.data)
 }
 
 // Offer adds messages to be sent.
@@ -95,7 +117,7 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	binary.BigEndian.PutUint16(m.Imm[1:], s.Gen)
 	binary.BigEndian.PutUint64(m.Imm[3:], uint64(p.serial))
 	binary.BigEndian.PutUint16(m.Imm[11:], uint16(size))
-	s.fates = append(s.fates, 0)
+	s.fates, s.pulled = append(s.fates, 0), append(s.pulled, s.audit.engine.now)
 	s.Pulled++
 	if b.N--; b.N == 0 {
 		s.batches = s.batches[1:]
@@ -103,19 +125,38 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return m, true
 }
 
+// pattern returns the eight bytes of content that are at a place, which is a
+// multiple of eight, of the message or packet with a number.
+func pattern(serial, at int) uint64 {
+	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
+}
+
 // fill writes the content that goes with a number.
 func fill(b []byte, serial int) {
-	for i := range b {
-		b[i] = byte(serial*7 + i*13 + i>>8)
+	at := 0
+	for ; at+8 <= len(b); at += 8 {
+		binary.LittleEndian.PutUint64(b[at:], pattern(serial, at))
+	}
+	for v := pattern(serial, at); at < len(b); at++ {
+		b[at] = byte(v)
+		v >>= 8
 	}
 }
 
 // wrong returns the first byte of b that does not go with the number, -1 when
 // all do.
 func wrong(b []byte, serial int) int {
-	for i := range b {
-		if b[i] != byte(serial*7+i*13+i>>8) {
-			return i
+	for at := 0; at < len(b); at++ {
+		if at%8 == 0 {
+			for at+8 <= len(b) && binary.LittleEndian.Uint64(b[at:]) == pattern(serial, at) {
+				at += 8
+			}
+			if at == len(b) {
+				break
+			}
+		}
+		if b[at] != byte(pattern(serial, at-at%8)>>(at%8*8)) {
+			return at
 		}
 	}
 	return -1
@@ -144,6 +185,9 @@ func (s *Stream) arrive(m *srd.Message) {
 	}
 	*f |= delivered
 	s.Delivered++
+	if age := s.audit.engine.now.Sub(s.pulled[serial]); age > lateMost {
+		s.audit.Fail("message %d of host %d arrives %v after it was sent: it is of no use any more", serial, s.From, age)
+	}
 	if len(m.Data) != size {
 		s.audit.Fail("message %d of host %d has %d bytes, not %d", serial, s.From, len(m.Data), size)
 	} else if i := wrong(m.Data, serial); i >= 0 {

@@ -9,10 +9,11 @@ import (
 	"github.com/srdtun/srdtun/sim"
 )
 
-// Seeds played by default and with -short. SRDSIM_SEEDS=n plays n.
+// Seeds played by default and with -short: with the race detector, that is. All the
+// others are played without it (make soak). SRDSIM_SEEDS=n plays n.
 const (
-	seedsDefault = 150
-	seedsShort   = 60
+	seedsDefault = 100
+	seedsShort   = 40
 	// seedGroups is how many tests the seeds are dealt to, so that all
 	// processors have something to do.
 	seedGroups = 4
@@ -53,14 +54,15 @@ func TestSwarm(t *testing.T) {
 func TestSwarmReachesWhatItTests(t *testing.T) {
 	var delivered, expired int
 	kinds := map[string]int{}
-	for seed := range uint64(40) {
+	const seeds = 60
+	for seed := range uint64(seeds) {
 		r := sim.Swarm(1000+seed, nil)
 		delivered += r.Delivered
 		expired += r.Expired
 		kinds[r.Kind]++
 	}
-	if delivered < 10000 || expired < 100 || len(kinds) != 4 {
-		t.Errorf("40 seeds deliver %d messages, %d expire, kinds %v", delivered, expired, kinds)
+	if delivered < 10000 || expired < 100 || len(kinds) < 6 {
+		t.Errorf("%d seeds deliver %d messages, %d expire, kinds %v", seeds, delivered, expired, kinds)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
@@ -47,8 +48,8 @@ type Tunnel struct {
 }
 
 func newTunnel(h *Host, to int, gen uint16, rng *rand.Rand) *Tunnel {
-	t := &Tunnel{From: h.Index, To: to, Gen: gen, host: h, audit: h.Audit, rng: rng, queue: queue.New(queue.Config{})}
-	t.gather = order.NewGatherer(order.Config{Alloc: t.alloc})
+	t := &Tunnel{From: h.Index, To: to, Gen: gen, host: h, audit: h.Audit, rng: rng, queue: queue.New(queue.Config{LimitBytes: h.QueueBytes})}
+	t.gather = order.NewGatherer(order.Config{Alloc: t.alloc, HeldBytes: h.HeldBytes})
 	h.Audit.tunnels = append(h.Audit.tunnels, t)
 	return t
 }
@@ -237,8 +238,11 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	if !c.Backlog() && !t.Pending() && t.held != 0 {
 		t.audit.Fail("host %d has nothing to send but holds %d frames", t.From, t.held)
 	}
-	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Longest > holdMost {
+	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.HeldBytes > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
 		t.audit.Fail("host %d holds frames: %+v", t.From, s)
+	}
+	if n := t.queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {
+		t.audit.Fail("host %d lets %d bytes wait", t.From, n)
 	}
 }
 

@@ -23,8 +23,8 @@ type Indexes interface {
 	Release(uint32)
 }
 
-// Config is what a Conn is made of. All fields but PSK, Class, Keepalive and
-// Granularity are needed.
+// Config is what a Conn is made of. All fields but PSK, Class, Keepalive,
+// KeyLife, KeyPackets and Granularity are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -42,6 +42,11 @@ type Config struct {
 	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
+	// KeyLife and KeyPackets are after how long, and after how many packets, the
+	// side that began a handshake renews the keys; 0: 120 s and 2^27 packets. The
+	// shortest life is 12 s.
+	KeyLife    time.Duration
+	KeyPackets uint64
 	// Granularity is how coarsely the driver's clock and scheduling act, which all
 	// timeouts allow for; 0: mono.Granularity.
 	Granularity time.Duration
@@ -165,6 +170,7 @@ func New(cfg Config) *Conn {
 		rng:    rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),
 		packet: BasePacket,
 	}
+	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)
 	c.nextSkip = c.skipGap()
 	c.SetPolicy(cfg.Policy)
 	return c

@@ -400,6 +400,11 @@ func (c *Conn) pack(now mono.Time, b []byte, from int, p *path, spare int, src S
 		if !ok {
 			return b, false
 		}
+		if c.out.empty() {
+			// Tail timeouts of what nobody waited for, as an acknowledgement that asked
+			// for an answer, say nothing of the way this message takes.
+			c.timer.backoff = 0
+		}
 		n := c.out.push(m, now)
 		o := c.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)

@@ -2,26 +2,46 @@ package srd
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Life of keys (DESIGN 4). The responder renews later than the initiator, so
-// that one of the two does.
+// Life of keys (DESIGN 4).
 const (
-	rekeyAfter         = 120 * time.Second
-	rekeyAfterResponse = 150 * time.Second
-	rejectAfter        = 180 * time.Second
-	rekeyPackets       = 1 << 27
-	rejectPackets      = 1 << 28
+	rekeyAfter   = 120 * time.Second
+	rekeyPackets = 1 << 27
 	// previousLife is how long packets under replaced keys are still taken.
 	previousLife = 5 * time.Second
 )
 
+// keyLife is when keys are renewed, by the initiator or by the responder, and
+// when they are not used any more. The responder renews later, so that one of the
+// two does.
+type keyLife struct {
+	renew, renewResponse, reject time.Duration
+	renewPackets, rejectPackets  uint64
+}
+
+// leastKeyLife is more than idleAfter: a handshake is heard from the peer, and
+// would keep a connection busy that has nothing else to do.
+const leastKeyLife = idleAfter + 2*time.Second
+
+// lifeOf returns the life of keys that are renewed after an age, of leastKeyLife at
+// least, or a number of packets; 0 stands for what the protocol has.
+func lifeOf(age time.Duration, packets uint64) keyLife {
+	age, packets = max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
+	return keyLife{
+		renew: age, renewResponse: age * 5 / 4, reject: age * 3 / 2,
+		renewPackets: packets, rejectPackets: 2 * packets,
+	}
+}
+
 // session is the key state of a connection.
 type session struct {
+	life keyLife
 	send *epoch // what packets are sealed with; nil: no session
 	prev *epoch // replaced, still opens
 	next *epoch // ours as responder, not used before the initiator has
@@ -72,7 +92,7 @@ type response struct {
 }
 
 func (s *session) ready(now mono.Time) bool {
-	return s.send != nil && now.Sub(s.send.created) < rejectAfter && s.send.sent < rejectPackets
+	return s.send != nil && now.Sub(s.send.created) < s.life.reject && s.send.sent < s.life.rejectPackets
 }
 
 // sendKeys returns the keys for n packets and counts them.
@@ -85,7 +105,7 @@ func (s *session) sendKeys(now mono.Time, n int) *SendKeys {
 func (s *session) accepts(now mono.Time, k *RecvKeys) bool {
 	for _, e := range []*epoch{s.send, s.next, s.prev} {
 		if e != nil && e.recv == k {
-			return now.Sub(e.created) < rejectAfter && (e.dies == 0 || now < e.dies)
+			return now.Sub(e.created) < s.life.reject && (e.dies == 0 || now < e.dies)
 		}
 	}
 	return false
@@ -222,7 +242,7 @@ func (c *Conn) advanceSession(now mono.Time) {
 	if e := s.prev; e != nil && now >= e.dies {
 		c.retire(&s.prev)
 	}
-	if s.next != nil && now.Sub(s.next.created) >= rejectAfter {
+	if s.next != nil && now.Sub(s.next.created) >= s.life.reject {
 		c.retire(&s.next)
 	}
 	if e := s.send; e != nil {
@@ -267,8 +287,8 @@ func (c *Conn) voidAll() {
 
 // renew expires e, or begins its replacement.
 func (c *Conn) renew(now mono.Time, e *epoch) {
-	age := now.Sub(e.created)
-	if age >= rejectAfter || e.sent >= rejectPackets {
+	age, life := now.Sub(e.created), &c.session.life
+	if age >= life.reject || e.sent >= life.rejectPackets {
 		c.retire(&c.session.send)
 		if !c.out.empty() || c.cfg.Keepalive > 0 {
 			c.Connect(now)
@@ -277,12 +297,12 @@ func (c *Conn) renew(now mono.Time, e *epoch) {
 		}
 		return
 	}
-	after := rekeyAfterResponse
+	after := life.renewResponse
 	if e.initiator {
-		after = rekeyAfter
+		after = life.renew
 	}
 	busy := c.cfg.Keepalive > 0 || now.Sub(max(c.active, c.lastHeard)) < idleAfter
-	if busy && (age >= after || e.sent >= rekeyPackets) && c.session.attempt == nil {
+	if busy && (age >= after || e.sent >= life.renewPackets) && c.session.attempt == nil {
 		c.call(now)
 	}
 }
@@ -304,8 +324,8 @@ func (c *Conn) sessionDeadline() (mono.Time, string) {
 		at, why = s.prev.dies, "old keys expire"
 	}
 	for _, e := range []*epoch{s.send, s.next} {
-		if e != nil && e.created.Add(rejectAfter) < at {
-			at, why = e.created.Add(rejectAfter), "keys expire"
+		if e != nil && e.created.Add(s.life.reject) < at {
+			at, why = e.created.Add(s.life.reject), "keys expire"
 		}
 	}
 	return at, why

@@ -300,33 +300,8 @@ func (s *script) wantEnded(ended bool) {
 
 // wantSound fails when the books do not agree with each other.
 func (s *script) wantSound(t interface{ Fatalf(string, ...any) }) {
-	total := 0
-	for _, p := range s.c.paths {
-		sum, oldest := 0, (*ledger.Packet)(nil)
-		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
-			if k := p.sent.At(pn); k.State == ledger.InFlight {
-				sum += int(k.Size)
-				if oldest == nil {
-					oldest = k
-				}
-			}
-		}
-		if got := p.oldest(); got != oldest {
-			t.Fatalf("path %d: oldest in flight %p, want %p", p.slot, got, oldest)
-		}
-		if sum != p.inflight || s.c.busy.Has(int(p.slot)) != (sum > 0) {
-			t.Fatalf("path %d: %d bytes in flight, booked %d", p.slot, sum, p.inflight)
-		}
-		if s.c.usable.Has(int(p.slot)) != (p.state == PathActive) {
-			t.Fatalf("path %d is %v", p.slot, p.state)
-		}
-		total += sum
-	}
-	if total != s.c.inflight {
-		t.Fatalf("%d bytes in flight, booked %d", total, s.c.inflight)
-	}
-	if open := s.c.out.next - s.c.out.first; open > OutboxLimit || len(s.c.paths) > steer.MaxPaths || len(s.c.replies) > maxReplies {
-		t.Fatalf("%d messages, %d paths, %d replies", open, len(s.c.paths), len(s.c.replies))
+	if err := s.c.Sound(); err != nil {
+		t.Fatalf("%v", err)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 		t.Fatal("nothing was sent")
 	}
 	next, pn, keys := s.c.out.next, s.c.paths[0].sent.Next(), s.c.session.send
-	s.now = s.now.Add(rejectAfter)
+	s.now = s.now.Add(s.c.session.life.reject)
 	s.c.Advance(s.now)
 	if s.c.session.send != nil || s.c.session.attempt != nil {
 		t.Fatal("the keys of an idle connection live on")

@@ -400,3 +400,23 @@ func (s *script) challenges(slot uint16) (n int) {
 	}
 	return n
 }
+
+// Acknowledgements that asked for an answer and got none, while no message waited,
+// are no reason to take the peer for silent when there are messages again.
+func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
+	s := newScript(t, 2)
+	for s.c.inflight == 0 {
+		s.arrive(0, 100, wire.AppendPing(nil))
+		s.wait(2 * time.Millisecond)
+	}
+	s.wait(300 * time.Millisecond)
+	if s.c.timer.backoff < silentAfter {
+		t.Fatalf("%d tail timeouts: nothing was unanswered for long", s.c.timer.backoff)
+	}
+	s.send(20, 1) // all at once
+	before := len(s.sent)
+	s.wait(s.c.rtt.Smoothed() + s.c.slack.pto + s.c.slack.ackMost)
+	if len(s.sent) == before {
+		t.Error("no tail probe after one timeout")
+	}
+}

@@ -30,6 +30,7 @@ func TestCommands(t *testing.T) {
 		{"seed 3", "seed 3: ", false},
 		{"seed 3 -v", "host0", false},
 		{"soak --seeds 1..3", "3 of 3 seeds, 0 failed", false},
+		{"soak --seeds 4..9 --jobs 3 --first", "6 of 6 seeds, 0 failed", false},
 		{"seed x", "", true},
 		{"soak --seeds 9..1", "", true},
 	} {

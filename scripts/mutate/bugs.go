@@ -1,0 +1,89 @@
+package main
+
+// bug is a small edit that breaks something.
+type bug struct {
+	name     string
+	file     string // from the top, with slashes
+	old, new string // old occurs in it once
+}
+
+// bugs are those a tired engineer could make: a lost line, a bound that is off, a
+// condition the wrong way round.
+var bugs = []bug{
+	// Keys and numbers.
+	{"packet numbers of a slot begin anew", "srd/conn_path.go", "ours: ours, sent: p.sent, largest: p.largest,", "ours: ours,"},
+	{"a packet number is not used up", "srd/internal/ledger/ledger.go", "	l.next++\n	return pn", "	if pn%500 != 499 {\n		l.next++\n	}\n	return pn"},
+	{"a packet is taken again", "srd/internal/seq/seq.go", "	*r.word(w) |= 1 << (n % 64)\n	return true", "	return true"},
+	{"the replay window forgets what is 64 behind", "srd/internal/seq/seq.go", "	case r.next-n > ReplaySize:\n		return false", "	case r.next-n > 64:\n		return true"},
+	{"keys are used for ever", "srd/conn_session.go", "reject: age * 3 / 2,", "reject: age * 3,"},
+	{"keys that expired are not replaced", "srd/conn_session.go", "	if age >= life.reject || e.sent >= life.rejectPackets {", "	if age >= 1000*life.reject {"},
+	{"keys are not renewed", "srd/conn_session.go", "if busy && (age >= after || e.sent >= life.renewPackets)", "if busy && age >= 1000*after"},
+	{"replaced keys die at once", "srd/conn_session.go", "	s.prev, s.send = s.send, e\n", "	c.retire(&s.send)\n	s.send = e\n"},
+	{"receiver index of old keys is not released", "srd/conn_session.go", "		c.cfg.Indexes.Release((*e).recv.local)\n", ""},
+	{"crossed handshakes: both keep their own", "srd/conn_session.go", "bytes.Compare(own[:], remote[:]) < 0", "bytes.Compare(own[:], remote[:]) < 2"},
+	{"the responder sends under keys nobody confirmed", "srd/conn_handshake.go", "		c.retire(&s.next)\n		s.next = e\n", "		c.retire(&s.next)\n		c.meet(now, e.peer)\n		c.begin(now, e)\n"},
+	{"an attempt outlives its response", "srd/conn_handshake.go", "	s.attempt, s.retry, s.tries = nil, 0, 0\n", "	s.retry, s.tries = 0, 0\n"},
+	{"a cookie is used on all paths", "srd/conn_handshake.go", "h.Token, targets = s.stamper.Token(now), []Tuple{*s.cookie}", "h.Token = s.stamper.Token(now)"},
+	{"a handshake is not given up", "srd/conn_handshake.go", "giveUpAttempts = 22", "giveUpAttempts = 1 << 30"},
+	{"a handshake that failed is not repeated", "srd/conn_session.go", "	if s.attempt != nil && now >= s.retry {", "	if s.attempt != nil && s.tries == 0 && now >= s.retry {"},
+	{"a silent session is never doubted", "srd/conn_loss.go", "	if !c.out.empty() && now.Sub(max(c.lastHeard, c.out.at(c.out.first).first)) > deadAfter {", "	if false {"},
+
+	// A peer that was started anew.
+	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
+	{"message numbers of a former process are remembered", "srd/conn_recv.go", "	c.inbox = seq.Window{}\n", ""},
+	{"packet numbers of a former process are remembered", "srd/conn_recv.go", "	c.in = [steer.MaxPaths]*inPath{}\n", ""},
+	{"messages to a former process stay", "srd/conn_recv.go", "	n := c.out.reset()\n", "	n := 0\n"},
+	{"the bytes in flight of a former process stay", "srd/conn_recv.go", "				c.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		p.largest = 0", "				k.State = ledger.Acked\n			}\n		}\n		p.largest = 0"},
+	{"reassembly is not cleared", "overlay/order/gather.go", "	g.flows, g.rings = bySlot[*flow]{}, 0\n}", "	g.rings = 0\n}"},
+	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
+
+	// Messages.
+	{"a message is delivered again", "srd/internal/seq/seq.go", "	*p |= b\n	w.above", "	if n%512 != 0 {\n		*p |= b\n	}\n	w.above"},
+	{"one message too many is acknowledged", "srd/conn_send.go", "	return wire.AppendAck(b, c.inbox.FirstMissing(), 0,", "	return wire.AppendAck(b, c.inbox.Highest(), 0,"},
+	{"the bitmap is read one off", "srd/conn_ack.go", "		from := a.FirstMissing + 1 + uint64(i)*64", "		from := a.FirstMissing + uint64(i)*64"},
+	{"a payload is not given back", "srd/outbox.go", "	m := o.at(n)\n	m.release()\n	m.acked = true", "	m := o.at(n)\n	m.acked = true"},
+	{"a payload is given back when sent", "srd/conn_send.go", "		n := c.out.push(m, now)\n", "		n := c.out.push(m, now)\n		if n%64 == 63 {\n			m.Owner.Release()\n		}\n"},
+	{"what was given up is kept", "srd/conn_loss.go", "	m.release()\n	m.void = true\n", "	m.void = true\n"},
+	{"no tombstone", "srd/conn_loss.go", "	c.stats.GivenUp++\n", "	c.stats.GivenUp++\n	m.wants = false\n	c.out.ack(c.out.first)\n"},
+	{"nothing is given up", "srd/conn_loss.go", "	if !m.void && (m.tries >= giveUpTries || now.Sub(m.first) > limit) {", "	if !m.void && now.Sub(m.first) > 1000*limit {"},
+	{"all is given up at once", "srd/conn_loss.go", "m.tries >= giveUpTries ||", "m.tries >= 1 ||"},
+	{"the outbox has no limit", "srd/outbox.go", "return o.next-o.first >= OutboxLimit }", "return o.next-o.first >= 8*OutboxLimit }"},
+	{"the queue of repairs loses one that grows", "srd/outbox.go", "		for i := q.head; i != q.tail; i++ {", "		for i := q.head + 1; i != q.tail; i++ {"},
+
+	// Loss and windows.
+	{"bytes in flight are never taken back", "srd/conn_ack.go", "	c.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
+	{"the window is half as much again", "srd/conn_send.go", "	budget := c.cfg.Control.Window() - c.inflight\n", "	budget := c.cfg.Control.Window()*3/2 - c.inflight\n"},
+	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {", "	if q.len() == 0 {"},
+	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p)\n	if p.state == PathActive {", "	if p.state == PathActive {"},
+	{"no path is ever suspected", "srd/conn_loss.go", "c.overtaken(p, k) {\n			c.suspect(now, p)\n		}", "c.overtaken(p, k) && p.slot > 100 {\n			c.suspect(now, p)\n		}"},
+	{"repairs go where the message was lost", "srd/conn_send.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
+	{"no tail probe", "srd/conn_loss.go", "	if c.out.empty() && c.inflight == 0 {\n		return mono.Never", "	if c.out.empty() || c.inflight > 0 {\n		return mono.Never"},
+	{"tail timeouts back off while nobody waits", "srd/conn_send.go", "			c.timer.backoff = 0\n		}\n		n := c.out.push", "		}\n		n := c.out.push"},
+	{"the ledger forgets what is in flight", "srd/path.go", "		return k.State != ledger.InFlight &&\n", "		return true ||\n"},
+	{"a lost packet's messages are forgotten", "srd/conn_ack.go", "		if m := c.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := c.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
+	{"the pacer is in debt without end", "srd/conn_send.go", "	if c.bucket.Tokens() > -burstBytes {\n		c.bucket.Spend(len(t.Buf))\n	}", "	c.bucket.Spend(len(t.Buf))"},
+	{"the pacer wakes without a session", "srd/conn_loss.go", "		c.out.full() || !c.session.ready(now) || c.silent() {", "		c.out.full() || c.silent() {"},
+	{"an acknowledgement waits for time and not for a path", "srd/conn_loss.go", "	if c.ack.packets > 0 && c.ackPath() != nil {", "	if c.ack.packets > 0 {"},
+	{"acknowledgements wait for ever", "srd/inpath.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
+
+	// Paths.
+	{"a stranger gets ten times what came", "srd/conn_recv.go", "			own.owed += 3 * p.Size\n", "			own.owed += 10 * BasePacket\n"},
+	{"any answer proves a path", "srd/conn_path.go", "q.at == 0 || q.nonce != nonce ||", "q.at == 0 ||"},
+	{"where the response came from is believed", "srd/conn_handshake.go", "p.state != PathActive && (p.state != PathCandidate || c.listed(from)) {", "p.state != PathActive {"},
+	{"a path of the peer's is data's at once", "srd/conn_path.go", "	p.until = now.Add(strangerWait)\n", "	p.until = now.Add(strangerWait)\n	if !ours {\n		c.activate(now, p)\n	}\n"},
+	{"a path is probed for ever", "srd/conn_path.go", "	case now.Sub(max(c.active, c.lastHeard)) > idleAfter:", "	case now.Sub(max(c.active, c.lastHeard)) > 1000*idleAfter:"},
+	{"dormant paths do not wake", "srd/conn_path.go", "	if c.dormant && now.Sub(max(c.active, c.lastHeard)) < idleAfter {", "	if c.dormant && len(c.paths) == 0 {"},
+	{"a path that answers stays down", "srd/conn_path.go", "	case PathDown:\n		if q.echoes++; q.echoes < provenEchoes {", "	case PathDown:\n		if q.echoes++; q.echoes < 1000 {"},
+	{"a probe is due again at once", "srd/conn_path.go", "q.nonce, q.at, q.size, q.next = c.rng.Uint64(), now, size, now.Add(wait)", "q.nonce, q.at, q.size, q.next = c.rng.Uint64(), now, size, now.Add(wait/100)"},
+	{"packets are larger than the path", "srd/conn_path.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
+	{"a path that was freed still receives", "srd/conn_path.go", "		if in != nil && in.path == p {\n			in.path = nil\n		}", "		_ = in"},
+
+	// Frames and their order.
+	{"a frame is handed on out of turn", "overlay/order/gather.go", "	case h.seq == fl.next && !m.Expired &&", "	case int32(h.seq-fl.next) < 2 && !m.Expired &&"},
+	{"a hole in a frame is taken for filled", "overlay/order/partial.go", "	return p.frame != nil && p.n == 1 && p.spans[0] == span{0, uint16(len(p.frame.Data))}", "	return p.frame != nil && p.n > 0 && p.spans[p.n-1].to == uint16(len(p.frame.Data))"},
+	{"a gap is waited for without end", "overlay/order/hold.go", "p != nil && now >= p.since.Add(g.cfg.Hold); p = g.waits.head {", "p != nil && now >= p.since.Add(100*g.cfg.Hold); p = g.waits.head {"},
+	{"a frame that was given up is kept", "overlay/order/hold.go", "	if !p.done() {\n		g.pension(now, p)\n		return\n	}", "	if !p.done() {\n		return\n	}"},
+	{"a dropped frame's memory is not given back", "overlay/order/gather.go", "		g.buffers -= room(p.frame)\n		p.frame.Release()\n", "		g.buffers -= room(p.frame)\n"},
+	{"the next fragment begins one byte early", "overlay/order/cutter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
+	{"the queue swaps two frames", "overlay/queue/queue.go", "	if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n", "	if fl.tail != 0 && q.frames%64 == 63 {\n		q.nodes.all[n].next, fl.head = fl.head, n\n		n = fl.tail\n	} else if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n"},
+}

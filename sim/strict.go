@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// Kinds of plans whose network is so good that more can be demanded than that
+// nothing is wrong: what is slow, or is done for nothing, is then seen as well.
+const (
+	kindClean   = "clean"   // every link is perfect
+	kindFlood   = "flood"   // and long, and there are more messages than may be open
+	kindLossy   = "lossy"   // links lose a packet now and then
+	kindReroute = "reroute" // links are perfect, but a spine dies
+)
+
+// Bounds of such networks.
+const (
+	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
+	strictLoss  = 0.01
+	// A payload is given up after 150 ms. These are round trips in which several
+	// repairs in a row may fail before that.
+	lossyRTT    = 30 * time.Millisecond
+	rerouteRTT  = 6 * time.Millisecond
+	strictPorts = 16 // they reach both of two spines
+	floodRTT    = 100 * time.Millisecond
+	// floodMessages of a few bytes each, at once, are several windows of a long path
+	// and several times as many as srd.OutboxLimit.
+	floodMessages = 5 * srd.OutboxLimit
+)
+
+// strict reports whether the plan's network is a good one.
+func (p *plan) strict() bool {
+	switch p.kind {
+	case kindClean, kindFlood, kindLossy, kindReroute:
+		return true
+	}
+	return false
+}
+
+// drawStrict replaces what was drawn of hosts and cables for a network without
+// faults by what its kind wants.
+func (p *plan) drawStrict() {
+	s, rate := &p.spec, p.spread(20*mbit, 1000*mbit)
+	switch p.kind {
+	case kindFlood:
+		p.rtt, rate = floodRTT, 0
+		for i := range s.Hosts {
+			s.Hosts[i].Tunnel = false
+		}
+	case kindLossy:
+		p.rtt = min(p.rtt, lossyRTT)
+	case kindReroute:
+		p.rtt = min(p.rtt, rerouteRTT)
+	}
+	if p.kind == kindReroute {
+		s.Spines = max(s.Spines, 2)
+		for i := range s.Hosts {
+			h := &s.Hosts[i]
+			h.Ports, h.Policy = max(h.Ports, strictPorts), ""
+		}
+	}
+	q := Quality{Rate: rate, Delay: p.rtt / 4, MTU: 1500, Queue: strictQueue}
+	if p.kind == kindLossy {
+		q.Loss = p.spread(strictLoss/10, strictLoss)
+	}
+	s.Cables = nil
+	for range s.Hosts {
+		var row [][2]Quality
+		for range s.Spines {
+			row = append(row, [2]Quality{q, q})
+		}
+		s.Cables = append(s.Cables, row)
+	}
+}
+
+// drawDeath draws the one fault of a plan in which a spine dies.
+func (p *plan) drawDeath() {
+	x := Fault{Kind: SpineDown, Spine: p.rng.IntN(p.spec.Spines)}
+	if p.chance(0.5) {
+		x.Kind, x.Host, x.Value = OneWayDown, p.rng.IntN(len(p.spec.Hosts)), p.rng.IntN(2)
+	}
+	x.At = p.trouble / 4
+	x.For = p.trouble / 2
+	p.faults = Schedule{x}
+}
+
+// neverIn are the reasons for which no connection drops anything in a good network,
+// in which nobody is hostile and no program dies.
+var neverIn = [...]srd.Reason{
+	srd.DropMalformed, srd.DropReplay, srd.DropMessageFar, srd.DropSlot, srd.DropPathLimit, srd.DropAckInvalid,
+	srd.DropIncarnation, srd.DropClosed,
+}
+
+// demand holds a good network to more than others.
+func (s *swarm) demand() {
+	if !s.plan.strict() {
+		return
+	}
+	for _, p := range s.Peers() {
+		if err := s.flaw(p); err != nil {
+			s.Audit.Fail("%s, host %d to %d: %w", s.plan.kind, p.Host().Index, p.remote.Index, err)
+		}
+	}
+}
+
+// flaw returns what p should not have met.
+func (s *swarm) flaw(p *Peer) error {
+	x, drops := p.Conn.Stats(), &p.process.Drops
+	for _, r := range neverIn {
+		if x.Drops[r] > 0 {
+			return fmt.Errorf("%d dropped: %v", x.Drops[r], r)
+		}
+	}
+	most := p.App.Dropped()
+	if s.plan.kind == kindReroute {
+		most += unlucky
+	}
+	if n, first := p.App.Undelivered(0); n > most {
+		return fmt.Errorf("%d messages are not delivered, first %d", n, first)
+	}
+	if drops[Forged] > 0 || drops[NotOurs] > 0 {
+		return fmt.Errorf("dropped %v", *drops)
+	}
+	if s.overflowed() || p.Host().KeyPackets > 0 {
+		// Sockets are too small for the links, or keys are renewed more than once
+		// in a round trip: what is under way then is lost.
+		return nil
+	}
+	if drops[NoIndex] > 0 || drops[NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
+		return fmt.Errorf("dropped %v, %d of an old session", *drops, x.Drops[srd.DropSessionOld])
+	}
+	if n := repairShare*int(x.Sent)/100 + repairsFree; int(x.Retransmitted) > n && s.plan.spares(p.Host()) {
+		return fmt.Errorf("%d repairs of %d messages, of which none was lost", x.Retransmitted, x.Sent)
+	}
+	return nil
+}
+
+// On a clean network some repairs are for nothing, as when a handshake takes the
+// time of a tail probe: repairsFree, and repairShare of a hundred messages.
+const (
+	repairsFree = 20
+	repairShare = 5
+)
+
+// unlucky messages, of one short burst, may be given up when a spine has died in
+// silence: they, and repair after repair, may meet nothing but paths over it.
+const unlucky = 12
+
+// spares reports whether h has no reason to repeat anything: where no packet is
+// lost, and flows that are kept to paths make no queues.
+func (p *plan) spares(h *Host) bool {
+	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
+}
+
+// overflowed reports whether a socket was full.
+func (s *swarm) overflowed() bool {
+	for _, h := range s.Hosts {
+		if h.Overflow > 0 {
+			return true
+		}
+	}
+	return false
+}

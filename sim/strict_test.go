@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+)
+
+// A good network is held to more: a message that was given up, and repairs of what
+// was not lost, are breaches there.
+func TestGoodNetworksAreHeldToMore(t *testing.T) {
+	for name, spoil := range map[string]func(*Fabric){
+		"not delivered": func(f *Fabric) {
+			f.Hosts[0].process.Peers[0].App.(bare).fates[0] = expired
+		},
+		"repairs": func(f *Fabric) {
+			f.Hosts[0].process.Peers[0].Conn.Stats().Retransmitted = 1000
+		},
+		"dropped": func(f *Fabric) { f.Hosts[0].process.Drops[Forged] = 1 },
+		"":        func(*Fabric) {},
+	} {
+		f := twoHosts(2, 4, clean, nil)
+		f.boot()
+		f.wantSoon(t, 100, clean.Delay*100)
+		s := &swarm{Fabric: f, plan: &plan{kind: kindClean}}
+		spoil(f)
+		s.demand()
+		err := f.Audit.Err()
+		if (err != nil) != (name != "") || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// The audit notices a nonce that is used twice, keys that are used for too long,
+// and a packet that is taken twice.
+func TestAuditOfKeys(t *testing.T) {
+	packet := func(pn byte) []byte {
+		b := make([]byte, 64)
+		b[0], b[15] = 0x14, pn
+		return b
+	}
+	for name, breach := range map[string]func(*Audit){
+		"after 7": func(a *Audit) {
+			a.Sealed(0, packet(7), &HostConfig{})
+			a.Sealed(0, packet(7), &HostConfig{})
+		},
+		"old": func(a *Audit) {
+			a.Sealed(0, packet(7), &HostConfig{})
+			a.engine.now = a.engine.now.Add(2 * keyLife)
+			a.Sealed(0, packet(8), &HostConfig{})
+		},
+		"again": func(a *Audit) {
+			a.Taken(0, 1, 2, 3)
+			a.Taken(0, 1, 2, 4)
+			a.Taken(0, 1, 2, 3)
+		},
+	} {
+		a := NewAudit(NewEngine(1, nil))
+		if breach(a); a.Err() == nil || !strings.Contains(a.Err().Error(), name) {
+			t.Errorf("%q: %v", name, a.Err())
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package srd
+
+import (
+	"fmt"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// mostRaw bounds the handshake packets that wait to be sent: between two calls of
+// Next, an initiation on hellos paths and answers to one and all its copies.
+const mostRaw = 2*hellos + echoes + 1
+
+// Sound reports the first thing in which the connection's books disagree, or that
+// is beyond its bound; nil when all is well. It looks at everything, which takes
+// time in proportion to what is unacknowledged: it is for tests and simulations.
+func (c *Conn) Sound() error {
+	sum := 0
+	for _, p := range c.paths {
+		n, err := c.soundPath(p)
+		if err != nil {
+			return fmt.Errorf("path %d, %v: %w", p.slot, p.state, err)
+		}
+		sum += n
+	}
+	if sum != c.inflight {
+		return fmt.Errorf("paths have %d bytes in flight, the connection %d", sum, c.inflight)
+	}
+	if err := c.soundOutbox(); err != nil {
+		return err
+	}
+	switch {
+	case len(c.paths) > steer.MaxPaths:
+		return fmt.Errorf("%d paths", len(c.paths))
+	case len(c.replies) > maxReplies:
+		return fmt.Errorf("%d responses owed", len(c.replies))
+	case len(c.dirty) > steer.MaxPaths:
+		return fmt.Errorf("%d paths to acknowledge", len(c.dirty))
+	case len(c.session.out) > mostRaw:
+		return fmt.Errorf("%d handshake packets wait", len(c.session.out))
+	}
+	return nil
+}
+
+// soundPath checks one path and returns its bytes in flight.
+func (c *Conn) soundPath(p *path) (sum int, err error) {
+	var oldest *ledger.Packet
+	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
+		k := p.sent.At(pn)
+		if k.State != ledger.InFlight {
+			continue
+		}
+		sum += int(k.Size)
+		if oldest == nil {
+			oldest = k
+		}
+	}
+	switch slot := int(p.slot); {
+	case sum != p.inflight:
+		err = fmt.Errorf("%d bytes in flight, booked %d", sum, p.inflight)
+	case p.oldest() != oldest:
+		err = fmt.Errorf("another packet is the oldest in flight")
+	case c.busy.Has(slot) != (sum > 0):
+		err = fmt.Errorf("busy is %v with %d bytes in flight", c.busy.Has(slot), sum)
+	case c.usable.Has(slot) != (p.state == PathActive):
+		err = fmt.Errorf("usable is %v", c.usable.Has(slot))
+	case p.state == PathFree && (sum > 0 || c.probing.Has(slot)):
+		err = fmt.Errorf("free, with %d bytes in flight, probed %v", sum, c.probing.Has(slot))
+	case p.state == PathActive && p.mtu < BasePacket:
+		err = fmt.Errorf("its packets have %d bytes", p.mtu)
+	case p.sent.Next()-p.sent.First() > ledger.Limit:
+		err = fmt.Errorf("%d packet numbers are open", p.sent.Next()-p.sent.First())
+	}
+	return sum, err
+}
+
+// soundOutbox checks that each message that is not acknowledged is in flight, or
+// waits to be sent again.
+func (c *Conn) soundOutbox() error {
+	o := &c.out
+	if n := o.next - o.first; o.next < o.first || n > OutboxLimit {
+		return fmt.Errorf("messages %d to %d wait for an acknowledgement", o.first, o.next)
+	}
+	waits := make(map[uint64]bool, o.retx.len())
+	for i := o.retx.head; i != o.retx.tail; i++ {
+		waits[o.retx.ring[i&uint64(len(o.retx.ring)-1)]] = true
+	}
+	for n := o.first; n < o.next; n++ {
+		m := o.at(n)
+		k := c.paths[m.slot].sent.At(m.pn)
+		switch {
+		case m.acked:
+			if m.m.Owner != nil {
+				return fmt.Errorf("message %d is acknowledged, and its payload held", n)
+			}
+		case m.void && m.m.Owner != nil:
+			return fmt.Errorf("message %d is given up, and its payload held", n)
+		case m.wants && !waits[n]:
+			return fmt.Errorf("message %d wants to be sent again, and is not in the queue", n)
+		case !m.wants && (k == nil || k.State != ledger.InFlight):
+			return fmt.Errorf("message %d is neither in flight nor to be sent again", n)
+		}
+	}
+	return nil
+}
