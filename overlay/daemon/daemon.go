@@ -19,9 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"runtime"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,13 +45,9 @@ type Options struct {
 // maxWorkers bounds the threads: past a few, the device is the limit.
 const maxWorkers = 4
 
-// workers returns how many threads carry packets.
-func workers() int {
-	if n, err := strconv.Atoi(os.Getenv("SRDTUN_WORKERS")); err == nil {
-		return n
-	}
-	return max(1, min(maxWorkers, runtime.NumCPU()/2))
-}
+// workers returns how many threads carry packets: half as many as there are
+// processors, since the kernel's share of the work is as large as ours.
+func workers() int { return max(1, min(maxWorkers, runtime.NumCPU()/2)) }
 
 // server is a running process.
 type server struct {

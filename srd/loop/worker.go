@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -112,6 +113,8 @@ func (w *worker) armTimer(at mono.Time) {
 
 // run serves until stop is called.
 func (w *worker) run() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	events := make([]unix.EpollEvent, roundEvents)
 	for {
 		n, err := w.wait(events)
