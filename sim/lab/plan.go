@@ -63,6 +63,7 @@ type TransportPlan struct {
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
+	HyStart        bool     `toml:"hystart"` // leave slow start when the round trip grows
 }
 
 // Case is one experiment.
@@ -74,6 +75,8 @@ type Case struct {
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
+	// Uplinks, if there are any, join two hosts in place of the plan's topology.
+	Uplinks []UplinkPlan `toml:"uplink"`
 	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead
 	// cables.
 	FaultFile string `toml:"fault_file"`
@@ -231,6 +234,14 @@ func (c *Case) check(p *Plan) error {
 	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 {
 		return fmt.Errorf("batches %d, skip %d", c.Batches, c.Skip)
 	}
+	for i := range c.Uplinks {
+		if err := c.Uplinks[i].check(); err != nil {
+			return err
+		}
+	}
+	if c.Uplinks == nil && p.Network.Topology == "" {
+		return fmt.Errorf("neither uplinks nor a topology")
+	}
 	if c.Matrix == "" && len(c.Flows) == 0 && c.Poisson == nil {
 		return fmt.Errorf("no flows")
 	}
@@ -262,8 +273,10 @@ func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
 		}
 	}
 	var e error
-	p.Network.topology, e = workload.ParseTopology(p.Network.Topology, text(p.Network.Topology))
-	note(e)
+	if p.Network.Topology != "" {
+		p.Network.topology, e = workload.ParseTopology(p.Network.Topology, text(p.Network.Topology))
+		note(e)
+	}
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		c.order = i
