@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -84,6 +85,10 @@ type Case struct {
 	// Goals are upper and lower bounds of what Summary.Value knows by name.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
+	// BestOf names cases before this one. Its speed (Summary.Speed) is to be at least
+	// Share of that of the fastest of them.
+	BestOf []string `toml:"best_of"`
+	Share  float64  `toml:"share"`
 	// Figure names the picture that the case is drawn in, with others of that name.
 	Figure string `toml:"figure"`
 	// Line, if there is one, is a line of a picture of longest completion times:
@@ -233,6 +238,17 @@ func (c *Case) check(p *Plan) error {
 	}
 	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 {
 		return fmt.Errorf("batches %d, skip %d", c.Batches, c.Skip)
+	}
+	for _, name := range c.BestOf {
+		if !slices.ContainsFunc(p.Cases, func(o Case) bool { return o.Name == name }) {
+			return fmt.Errorf("best_of %q, which is no case", name)
+		}
+	}
+	if (len(c.BestOf) > 0) != (c.Share > 0) {
+		return fmt.Errorf("best_of and share go together")
+	}
+	if c.Uplinks != nil && c.Poisson != nil {
+		return fmt.Errorf("poisson needs a topology")
 	}
 	for i := range c.Uplinks {
 		if err := c.Uplinks[i].check(); err != nil {
