@@ -17,9 +17,8 @@ const (
 	// jitterFirst samples it takes until they mean something.
 	jitterFirst = 64
 	// spreads is how many mean deviations lie between the mean and the least of
-	// thousands of samples: of a normal distribution it is 4.5. The smoothed delay's
-	// least is a little below its mean.
-	spreads = 3
+	// thousands of samples: of a normal distribution it is 4.4.
+	spreads = 4
 	// jitterMost bounds the allowance: radio links whose delay varies by more in
 	// either direction hardly carry TCP.
 	jitterMost = 100 * time.Millisecond
