@@ -107,7 +107,9 @@ func (c *SRD) Queue() time.Duration { return c.queue }
 // paths, within bounds, and what jitter adds to every measurement. It does not follow the variation of the round trips: most
 // of that is the queue itself, and a target that rises with it runs away.
 func (c *SRD) Target() time.Duration {
-	return max(targetGranules*c.granule, min(c.base, TargetCeiling)) + c.jitter.allowance()
+	// Without jitter the least round trip would be longer by what that adds.
+	more := c.jitter.allowance()
+	return max(targetGranules*c.granule, min(c.base+more, TargetCeiling)) + more
 }
 
 // Rate returns the pacing rate in bytes per second.
