@@ -69,11 +69,12 @@ func (c *Conn) distance(p *path) time.Duration {
 // far the slower packets lie above that if the path is an unsteady one.
 func (p *path) length() time.Duration { return p.rtt.Base() + p.unsteady() }
 
-// Most round trips are within three mean deviations, and what is less than the
-// longest queue that is aimed for is not told from one.
+// Most round trips are within three mean deviations of the mean, to either side, and
+// those of six lie between the base and the slowest. What is less than twice the
+// longest queue that is aimed for is not told from what a queue does.
 const (
-	spreads     = 3
-	steadyBelow = cc.TargetCeiling
+	spreads     = 6
+	steadyBelow = 2 * cc.TargetCeiling
 )
 
 // unsteady returns by how much packets on p are late at random.

@@ -19,6 +19,9 @@ const (
 	// spreads is how many mean deviations lie between the mean and the least of
 	// thousands of samples: of a normal distribution it is 4.4.
 	spreads = 4
+	// jitterLeast is what a queue that is steered to TargetFloor may explain: twice
+	// that, as it is when packets take milliseconds each.
+	jitterLeast = 2 * TargetFloor
 	// jitterMost bounds the allowance: radio links whose delay varies by more in
 	// either direction hardly carry TCP.
 	jitterMost = 100 * time.Millisecond
@@ -65,5 +68,5 @@ func (j *jitter) allowance() time.Duration {
 		return 0
 	}
 	floor := min(j.least[0], j.least[1])
-	return max(0, min(floor, spreads*j.spread, jitterMost)-TargetFloor)
+	return max(0, min(floor, spreads*j.spread, jitterMost)-jitterLeast)
 }
