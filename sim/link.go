@@ -12,9 +12,12 @@ import (
 type Quality struct {
 	Rate  float64       // bytes per second; 0 is unlimited
 	Delay time.Duration // propagation
-	Queue int           // bytes that may wait; more are dropped at the tail
-	Mark  int           // bytes waiting above which ECN-capable packets are marked; 0: never
-	MTU   int           // bytes of the largest IP packet that passes; 0: any
+	// Jitter is the standard deviation of the delay, which is then normally
+	// distributed, and never negative. Packets keep their order.
+	Jitter time.Duration
+	Queue  int // bytes that may wait; more are dropped at the tail
+	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
+	MTU    int // bytes of the largest IP packet that passes; 0: any
 
 	Loss      float64 // chance of each packet
 	Burst     Burst
@@ -67,6 +70,7 @@ type Link struct {
 	down   int       // faults that keep it down at the moment
 	bad    bool      // state of Burst
 	free   mono.Time // when what waits will have left
+	last   mono.Time // when the latest packet arrives that jitter has delayed
 }
 
 // NewLink returns a link to a node.
@@ -143,6 +147,10 @@ func (l *Link) carry(p *Packet) {
 		at = l.free
 	}
 	at = at.Add(l.Delay)
+	if l.Jitter > 0 {
+		at = max(now, l.last, at.Add(time.Duration(l.rng.NormFloat64()*float64(l.Jitter))))
+		l.last = at
+	}
 	if l.HoldMost > 0 && l.chance(l.Reorder) {
 		at = at.Add(time.Duration(l.rng.Int64N(int64(l.HoldMost))))
 	}

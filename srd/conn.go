@@ -84,6 +84,7 @@ type Conn struct {
 	replies  []reply
 	packet   int // UDP payload bytes of a full packet now
 	steering steering
+	reach    reach
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told

@@ -89,14 +89,23 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 // credit tells congestion control and steering what was gained.
 func (c *Conn) credit(now mono.Time, g *gain) {
 	p := g.p
+	near := c.reach.near.Has(int(p.slot)) || c.reach.near.Empty()
 	if g.rtt > 0 {
 		p.rtt.Add(now, g.rtt)
-		c.rtt.Add(now, g.rtt)
-		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, g.rtt-p.rtt.Base()), RTT: p.rtt.Smoothed(), CE: g.ce})
+		if near {
+			c.rtt.Add(now, g.rtt)
+		}
+		queue := max(0, g.rtt-p.rtt.Base())
+		c.costs(now, p, queue)
+		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: queue, Distance: c.distance(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
 		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
-		c.cfg.Control.Ack(now, cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}, limited)
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}
+		if !near {
+			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
+		}
+		c.cfg.Control.Ack(now, a, limited)
 	}
 }
 

@@ -44,7 +44,7 @@ func (c *Conn) checkPaths(now mono.Time) {
 		if !c.busy.Has(int(p.slot)) {
 			continue
 		}
-		if k := p.oldest(); k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience)) && c.overtaken(p, k) {
+		if k := p.oldest(); k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
 			c.suspect(now, p)
 		}
 	}
@@ -53,7 +53,7 @@ func (c *Conn) checkPaths(now mono.Time) {
 // overtaken reports whether something sent after k, by more than paths of equal
 // length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
 func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
-	return c.timer.newest > k.At.Add(p.rtt.Variation())
+	return c.timer.newest > k.At.Add(p.variation(&c.rtt))
 }
 
 // suspect takes p out of use and hands all that is in flight on it back. That is
@@ -94,7 +94,11 @@ func (c *Conn) tailDeadline() mono.Time {
 	if c.out.empty() && c.inflight == 0 {
 		return mono.Never
 	}
-	return max(c.timer.progress, c.timer.lastSent).Add(c.pto())
+	wait := c.pto()
+	if c.out.empty() {
+		wait += c.reach.most // what is out may be the ping of a far path
+	}
+	return max(c.timer.progress, c.timer.lastSent).Add(wait)
 }
 
 // checkTail sends the oldest open message again when nothing has been heard for
@@ -125,7 +129,7 @@ func (c *Conn) silent() bool { return c.timer.backoff >= silentAfter && !c.out.e
 // nobody asks for.
 func (c *Conn) expireOld(now mono.Time) {
 	for _, p := range c.paths {
-		age := max(giveUpStream, 4*p.timeout(&c.slack, c.patience))
+		age := max(giveUpStream, 4*p.timeout(&c.slack, c.patience, &c.rtt))
 		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
 			k := p.sent.At(pn)
 			if k.State != ledger.InFlight {
@@ -215,7 +219,7 @@ func (c *Conn) pathDeadline() mono.Time {
 			continue
 		}
 		if k := p.oldest(); k != nil {
-			if t := k.At.Add(p.timeout(&c.slack, c.patience)); t < at && (t > c.clock || c.overtaken(p, k)) {
+			if t := k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)); t < at && (t > c.clock || c.overtaken(p, k)) {
 				at = t
 			}
 		}

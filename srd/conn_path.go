@@ -260,7 +260,7 @@ func (c *Conn) planProbe(now mono.Time, p *path) (size int, wait time.Duration, 
 		}
 		if len(q.sizes) > 0 {
 			q.sizeTry++
-			return q.sizes[0], max(mtuWait, 3*p.rtt.Smoothed()), true
+			return q.sizes[0], p.sizeWait(), true
 		}
 		if c.cfg.Keepalive > 0 && p.ours {
 			return keepaliveSize, c.cfg.Keepalive, true
@@ -269,6 +269,16 @@ func (c *Conn) planProbe(now mono.Time, p *path) (size int, wait time.Duration, 
 	c.probing.Remove(int(p.slot))
 	q.next = mono.Never
 	return 0, 0, false
+}
+
+// sizeWait returns how long a size probe is given. The answer to one that was
+// followed by another is not known any more, so on a path that was taken into use
+// by an acknowledgement, and not measured yet, that is as long as a path may take.
+func (p *path) sizeWait() time.Duration {
+	if !p.rtt.Known() {
+		return probeMost
+	}
+	return max(mtuWait, 3*p.rtt.Smoothed())
 }
 
 // candidateWait returns how long the challenge after tries others is given.

@@ -42,7 +42,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
-		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextData(now, t, src)
+		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextPing(now, t) || c.nextData(now, t, src)
 }
 
 // single builds a train of one packet on p whose frames f appends.
@@ -86,6 +86,7 @@ func (c *Conn) nextAck(now mono.Time, t *Train, src Source) bool {
 	if c.out.retx.len() == 0 && !c.steering.doubling() && c.nextData(now, t, src) {
 		return true
 	}
+	c.survey(now)
 	p := c.ackPath()
 	if p == nil {
 		return false
@@ -151,7 +152,7 @@ func (c *Conn) ackRoom() (room, words int) {
 // if it works in our direction too, else any that does.
 func (c *Conn) ackPath() *path {
 	if p := c.lastPath; p != nil && p.state == PathActive {
-		return p
+		return c.nearer(p)
 	}
 	for _, p := range c.paths {
 		if p.state == PathActive {
@@ -230,6 +231,9 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			fresh.Add(int(p.slot))
 		}
 	}
+	if !c.desperate() && !fresh.Disjoint(c.reach.near) {
+		fresh = fresh.Common(c.reach.near)
+	}
 	switch p := c.lastPath; {
 	case c.timer.backoff > 0 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
 		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter):
@@ -268,7 +272,11 @@ func (c *Conn) nextData(now mono.Time, t *Train, src Source) bool {
 		return true
 	}
 	c.limit, c.stopped = limit, now
-	if limit == LimitWindow || limit == LimitPacing || limit == LimitPaths {
+	switch {
+	case limit == LimitWindow || limit == LimitPaths,
+		// The pacer stretches a burst even where the window has room to spare, which
+		// says nothing of whether a larger one would be of use (RFC 7661 section 3).
+		limit == LimitPacing && 2*c.inflight >= c.cfg.Control.Window():
 		c.limited = now
 	}
 	return false
@@ -285,6 +293,7 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 	if c.silent() {
 		return LimitWindow
 	}
+	c.survey(now)
 	rate := c.cfg.Control.Rate()
 	burst := max(burstBytes, int(rate*c.slack.burst.Seconds()))
 	c.bucket.Refill(now, rate, burst)
@@ -318,9 +327,13 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 // alone). If that leaves none, lateness is no reason. A policy that keeps to one
 // path, of a flow or altogether, has all that work to choose from.
 func (c *Conn) choose(now mono.Time) *path {
-	n := c.usable.Len()
-	most := max(2*c.packet, pathShare*c.cfg.Control.Window()/max(1, n))
 	settled := c.steering.scope != steer.PerTrain
+	from := c.usable
+	if !settled && !c.desperate() {
+		from = c.reach.near
+	}
+	n := from.Len()
+	most := max(2*c.packet, pathShare*c.cfg.Control.Window()/max(1, n))
 	if n == 1 || settled {
 		most = maxInFlight
 	}
@@ -328,7 +341,7 @@ func (c *Conn) choose(now mono.Time) *path {
 	set, spare := &c.choice, &c.spare
 	*set, *spare = steer.Set{}, steer.Set{}
 	for _, p := range c.paths {
-		if !c.usable.Has(int(p.slot)) || !p.carries(c.packet) || p.inflight >= most || p.sent.Full() {
+		if !from.Has(int(p.slot)) || !c.usable.Has(int(p.slot)) || !p.carries(c.packet) || p.inflight >= most || p.sent.Full() {
 			continue
 		}
 		spare.Add(int(p.slot))

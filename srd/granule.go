@@ -33,6 +33,8 @@ const (
 	// burstPart: half a granule's bytes may leave at once, as the driver's timers
 	// are not finer.
 	burstPart = 2
+	// surveyGranules is how often paths are looked through for those that are near.
+	surveyGranules = 1
 )
 
 // slack is these allowances as times.
@@ -40,6 +42,7 @@ type slack struct {
 	rto, pto, late             time.Duration
 	ackLeast, ackMost, ackIdle time.Duration
 	limited, train, burst      time.Duration
+	alike, survey              time.Duration
 }
 
 // slackOf returns the allowances for a granularity; 0 is that of a process.
@@ -51,5 +54,6 @@ func slackOf(g time.Duration) slack {
 		rto: rtoGranules * g, pto: ptoGranules * g, late: lateGranules * g,
 		ackLeast: g / ackLeastPart, ackMost: ackMostGranules * g, ackIdle: ackQuietGranules * g,
 		limited: limitedGranules * g, train: g / trainPart, burst: g / burstPart,
+		alike: alikeGranules * g, survey: surveyGranules * g,
 	}
 }

@@ -28,10 +28,10 @@ func TestTimeoutFollowsGranularity(t *testing.T) {
 		p.rtt.Add(1, 12*time.Microsecond)
 	}
 	coarse, fine := slackOf(0), slackOf(time.Microsecond)
-	if d := p.timeout(&coarse, 0); d < 6*time.Millisecond || d > 7*time.Millisecond {
+	if d := p.timeout(&coarse, 0, &p.rtt); d < 6*time.Millisecond || d > 7*time.Millisecond {
 		t.Errorf("timeout %v of a process", d)
 	}
-	if d := p.timeout(&fine, 0); d < 18*time.Microsecond || d > 19*time.Microsecond {
+	if d := p.timeout(&fine, 0, &p.rtt); d < 18*time.Microsecond || d > 19*time.Microsecond {
 		t.Errorf("timeout %v of a network interface", d)
 	}
 	p.inflight, p.since = 1, 1

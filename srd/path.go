@@ -3,6 +3,7 @@ package srd
 import (
 	"time"
 
+	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -70,10 +71,11 @@ type path struct {
 	heard    mono.Time // last acknowledgement of a packet on it
 	seen     mono.Time // last packet of the peer's on it
 	rtt      rtt.Estimator
-	largest  uint64 // highest packet number acknowledged, plus one
-	reorder  uint64 // packets that must follow before a gap is a loss
-	peerCE   uint32 // the peer's counter of CE marks
-	skipped  uint64 // packet number left out last, plus one; 0: none yet
+	largest  uint64    // highest packet number acknowledged, plus one
+	reorder  uint64    // packets that must follow before a gap is a loss
+	peerCE   uint32    // the peer's counter of CE marks
+	pinged   mono.Time // last measured as a far path
+	skipped  uint64    // packet number left out last, plus one; 0: none yet
 
 	mtu   int // UDP payload known to pass
 	probe probe
@@ -129,11 +131,26 @@ const (
 
 // timeout returns how long a packet on p may stay unacknowledged before the
 // path is suspected. patience adds slack for each time that proved wrong lately.
-func (p *path) timeout(s *slack, patience uint) time.Duration {
+func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duration {
 	if !p.rtt.Known() {
 		return 2 * firstRTT
 	}
-	return p.rtt.Smoothed() + max(4*p.rtt.Variation(), s.rto) + time.Duration(patience)*s.rto + s.ackMost
+	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto) + time.Duration(patience)*s.rto + s.ackMost
+}
+
+// unsettledLeast is the least that a variation not yet settled counts: half of the
+// longest queue that is aimed for. Shorter round trips than that vary by as much as
+// they take, when a queue begins.
+const unsettledLeast = cc.TargetCeiling / 4
+
+// variation returns the mean deviation of p's round trips. While it is but a guess,
+// that of all paths together is taken if it is less: the more paths there are, the
+// longer each is but guessed at, and a lone loss would be repaired late.
+func (p *path) variation(all *rtt.Estimator) time.Duration {
+	if p.rtt.Settled() || !all.Settled() {
+		return p.rtt.Variation()
+	}
+	return min(p.rtt.Variation(), max(all.Variation(), unsettledLeast))
 }
 
 // late reports whether the oldest packet on p should have been acknowledged by

@@ -85,6 +85,7 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	w := newTable(o.out)
 	defer w.Flush()
 	met = true
+	speeds := map[string]float64{} // of the cases so far
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		if !strings.Contains(c.Name, o.only) {
@@ -96,6 +97,10 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 		}
 		s := lab.Summarize(runs, c.Group, c.Skip)
 		missed := c.Missed(&s)
+		if slow := c.Slower(&s, speeds); slow != "" {
+			missed = append(missed, slow)
+		}
+		speeds[c.Name] = s.Speed()
 		met = met && len(missed) == 0
 		writeRow(w, c.Name, &s, goals(c, missed))
 		if err := writeResults(o.dir, p, c, runs); err != nil {
@@ -130,7 +135,7 @@ func goals(c *lab.Case, missed []string) string {
 	switch {
 	case len(missed) > 0:
 		return "missed: " + strings.Join(missed, ", ")
-	case len(c.AtMost)+len(c.AtLeast) > 0:
+	case len(c.AtMost)+len(c.AtLeast)+len(c.BestOf) > 0:
 		return "met"
 	}
 	return "-"

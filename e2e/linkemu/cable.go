@@ -105,11 +105,12 @@ func (d *direction) run(closing *atomic.Bool) {
 func (d *direction) turn() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := clock()
-	d.sendDue(now)
+	d.sendDue(clock())
 	n, bad, err := d.from.receive(func(frame []byte) {
-		// An oversized frame is counted by the line.
-		_ = d.line.Push(now, frame)
+		// The time is taken when the frame is here: sending may have taken long, and
+		// what came meanwhile must not be delayed by less than it should. An oversized
+		// frame is counted by the line.
+		_ = d.line.Push(clock(), frame)
 	})
 	d.drops.Unusable += uint64(bad)
 	if err != nil {

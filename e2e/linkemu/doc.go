@@ -9,7 +9,7 @@
 // come out in the order of their times. Everything random comes from its seed.
 // A Cable drives two lines with packet sockets.
 //
-// The flows in a line are divided into classes by a hash of their source port,
+// The flows in a line are divided into classes by a hash of their ports,
 // and each class has an Impairment of its own, so one cable may stand for
 // several paths.
 package linkemu

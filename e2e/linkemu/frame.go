@@ -74,9 +74,10 @@ func (t *transport) findBody(frame []byte) bool {
 	return t.body <= t.end
 }
 
-// sourcePort is the flow key of the frame.
-func (t transport) sourcePort(frame []byte) uint16 {
-	return binary.BigEndian.Uint16(frame[t.start:])
+// ports is the flow key of the frame: the sum of both ports, which is the same in
+// the other direction.
+func (t transport) ports(frame []byte) uint16 {
+	return binary.BigEndian.Uint16(frame[t.start:]) + binary.BigEndian.Uint16(frame[t.start+2:])
 }
 
 // setChecksum computes the checksum over pseudo header and segment afresh.

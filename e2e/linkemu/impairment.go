@@ -10,6 +10,9 @@ import (
 type Impairment struct {
 	Delay  time.Duration // added to every frame
 	Jitter time.Duration // more delay, uniform from 0 to this; it keeps the order
+	// Deviation makes the delay normally distributed with this standard deviation,
+	// never negative; it keeps the order.
+	Deviation time.Duration
 
 	// RateBytesPerSec is the rate of the class, frames as they are on the wire
 	// without preamble and checksum; 0 means no limit. LimitBytes is the
@@ -48,7 +51,7 @@ func (im Impairment) check() error {
 			return fmt.Errorf("linkemu: %s = %v is not a probability", p.name, p.v)
 		}
 	}
-	if im.Delay < 0 || im.Jitter < 0 || im.ReorderBy < 0 || im.RateBytesPerSec < 0 || im.LimitBytes < 0 {
+	if im.Delay < 0 || im.Jitter < 0 || im.Deviation < 0 || im.ReorderBy < 0 || im.RateBytesPerSec < 0 || im.LimitBytes < 0 {
 		return fmt.Errorf("linkemu: negative value in %+v", im)
 	}
 	return nil

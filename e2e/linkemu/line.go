@@ -33,7 +33,8 @@ type class struct {
 }
 
 // NewLine makes a line with one class for each impairment; a flow belongs to
-// one of them by a hash of its source port. Frames without a port go to the
+// one of them by a hash of its ports, the same as in another line of that seed for
+// the other direction. Frames without a port go to the
 // first. No impairment at all means one that changes nothing.
 func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 	if len(impairments) == 0 {
@@ -68,7 +69,7 @@ func (l *Line) Push(now int64, frame []byte) error {
 	t, isFlow := parse(frame)
 	c := &l.classes[0]
 	if isFlow {
-		c = &l.classes[l.classOf(t.sourcePort(frame))]
+		c = &l.classes[l.classOf(t.ports(frame))]
 	}
 	if l.draw(c.Loss) {
 		l.Stats.Lost++
@@ -140,10 +141,10 @@ func (l *Line) buffer() []byte {
 	return make([]byte, 0, 2048)
 }
 
-// classOf hashes a source port with the finalizer of splitmix64, salted by the
+// classOf hashes a flow's key with the finalizer of splitmix64, salted by the
 // line's seed.
-func (l *Line) classOf(port uint16) int {
-	x := uint64(port) + l.seed*0x9e3779b97f4a7c15
+func (l *Line) classOf(key uint16) int {
+	x := uint64(key) + l.seed*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return int((x ^ x>>31) % uint64(len(l.classes)))
@@ -172,9 +173,13 @@ func (c *class) departure(now int64, size int) (int64, bool) {
 // delayed adds delay and jitter, and keeps the order of the class except for
 // frames chosen to be overtaken.
 func (l *Line) delayed(c *class, at int64) int64 {
+	sent := at
 	at += int64(c.Delay)
 	if c.Jitter > 0 {
 		at += l.rand.Int64N(int64(c.Jitter) + 1)
+	}
+	if c.Deviation > 0 {
+		at = max(sent, at+int64(l.rand.NormFloat64()*float64(c.Deviation)))
 	}
 	at = max(at, c.lastAt)
 	if l.draw(c.Reorder) {

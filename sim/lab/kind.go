@@ -16,8 +16,16 @@ var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
 		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration})
 	},
+	// TCP inside srdtun.
+	"tunnel": func(n *Network, p *TransportPlan) (Transport, error) {
+		return NewTunnel(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration}, tcpOf(p))
+	},
 	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
-	"tcp": func(n *Network, p *TransportPlan) (Transport, error) { return NewTCP(n, tcpOf(p)), nil },
+	"tcp": func(n *Network, p *TransportPlan) (Transport, error) {
+		c := tcpOf(p)
+		c.HyStart = p.HyStart
+		return NewTCP(n, c), nil
+	},
 }
 
 // Bounds of a transport in a plan. leastMTU carries srd's smallest packet, mostMTU
@@ -34,9 +42,9 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("kind %q is not known", t.Kind)
 	case t.MTU < leastMTU || t.MTU > mostMTU:
 		return fmt.Errorf("mtu %d, want %d to %d", t.MTU, leastMTU, mostMTU)
-	case t.Kind == "srd" && (t.Ports < 1 || t.Ports > steer.MaxPaths):
+	case t.Kind != "tcp" && (t.Ports < 1 || t.Ports > steer.MaxPaths):
 		return fmt.Errorf("ports %d, want 1 to %d", t.Ports, steer.MaxPaths)
-	case t.Kind == "srd" && t.Policy != "" && !slices.Contains(steer.Names(), t.Policy):
+	case t.Kind != "tcp" && t.Policy != "" && !slices.Contains(steer.Names(), t.Policy):
 		return fmt.Errorf("policy %q is not known", t.Policy)
 	case t.FlowletTimeout.Duration < 0 || t.FlowletTimeout.Duration > time.Second:
 		return fmt.Errorf("flowlet_timeout %v, want 0 to 1s", t.FlowletTimeout)

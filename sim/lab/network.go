@@ -31,6 +31,8 @@ type Network struct {
 
 	tiers [][]*sim.Switch
 	ports Ports
+
+	uplinks []UplinkPlan // in place of Topology
 }
 
 // Ports is what the ports of switches have.
@@ -134,6 +136,9 @@ func (n *Network) below(tier, i int) []*Host {
 // nothing else is there, and the rate of its slowest link in bytes per second.
 func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 	t := n.Topology
+	if t == nil {
+		return n.nearest(size)
+	}
 	top := len(t.Tiers) - 1
 	switch {
 	case src/t.Tiers[0].Down == dst/t.Tiers[0].Down:

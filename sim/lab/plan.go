@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -63,6 +64,7 @@ type TransportPlan struct {
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
+	HyStart        bool     `toml:"hystart"` // leave slow start when the round trip grows
 }
 
 // Case is one experiment.
@@ -74,6 +76,8 @@ type Case struct {
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
+	// Uplinks, if there are any, join two hosts in place of the plan's topology.
+	Uplinks []UplinkPlan `toml:"uplink"`
 	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead
 	// cables.
 	FaultFile string `toml:"fault_file"`
@@ -81,6 +85,10 @@ type Case struct {
 	// Goals are upper and lower bounds of what Summary.Value knows by name.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
+	// BestOf names cases before this one. Its speed (Summary.Speed) is to be at least
+	// Share of that of the fastest of them.
+	BestOf []string `toml:"best_of"`
+	Share  float64  `toml:"share"`
 	// Figure names the picture that the case is drawn in, with others of that name.
 	Figure string `toml:"figure"`
 	// Line, if there is one, is a line of a picture of longest completion times:
@@ -231,6 +239,25 @@ func (c *Case) check(p *Plan) error {
 	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 {
 		return fmt.Errorf("batches %d, skip %d", c.Batches, c.Skip)
 	}
+	for _, name := range c.BestOf {
+		if !slices.ContainsFunc(p.Cases, func(o Case) bool { return o.Name == name }) {
+			return fmt.Errorf("best_of %q, which is no case", name)
+		}
+	}
+	if (len(c.BestOf) > 0) != (c.Share > 0) {
+		return fmt.Errorf("best_of and share go together")
+	}
+	if c.Uplinks != nil && c.Poisson != nil {
+		return fmt.Errorf("poisson needs a topology")
+	}
+	for i := range c.Uplinks {
+		if err := c.Uplinks[i].check(); err != nil {
+			return err
+		}
+	}
+	if c.Uplinks == nil && p.Network.Topology == "" {
+		return fmt.Errorf("neither uplinks nor a topology")
+	}
 	if c.Matrix == "" && len(c.Flows) == 0 && c.Poisson == nil {
 		return fmt.Errorf("no flows")
 	}
@@ -262,8 +289,10 @@ func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
 		}
 	}
 	var e error
-	p.Network.topology, e = workload.ParseTopology(p.Network.Topology, text(p.Network.Topology))
-	note(e)
+	if p.Network.Topology != "" {
+		p.Network.topology, e = workload.ParseTopology(p.Network.Topology, text(p.Network.Topology))
+		note(e)
+	}
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		c.order = i

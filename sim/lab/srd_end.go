@@ -23,6 +23,7 @@ var zeros [zeroBytes]byte
 // srdEnd is one end of a connection, with the flows that begin there.
 type srdEnd struct {
 	conn   *srd.Conn
+	app    endApp
 	host   *srdHost
 	remote *srdHost
 	peer   *srdEnd
@@ -38,6 +39,15 @@ type srdEnd struct {
 	due   mono.Time // when service is wanted
 }
 
+// endApp is what runs above an end: flows of bare messages, or a tunnel.
+type endApp interface {
+	srd.Source
+	pending() bool // something to be pulled
+	deliver(now mono.Time, m *srd.Message)
+	advance(now mono.Time)
+	deadline() mono.Time
+}
+
 // srdFlow is one flow of a connection.
 type srdFlow struct {
 	flow *Flow
@@ -51,7 +61,7 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 		return nil, err
 	}
 	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: srd.New(cfg)}
-	e.fire = e.onTimer
+	e.app, e.fire = e, e.onTimer
 	h.ends = append(h.ends, e)
 	h.end.Add(e.conn)
 	return e, nil
@@ -121,20 +131,33 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 
 // drain gives what has arrived to the flows it belongs to.
 func (e *srdEnd) drain() {
+	now := e.host.engine.Now()
 	for {
 		m, ok := e.conn.Recv()
 		if !ok {
 			return
 		}
-		f := e.peer.flow(int(binary.BigEndian.Uint32(m.Imm[:])))
-		if m.Expired {
-			// The application sends it again.
-			f.again(int64(binary.BigEndian.Uint32(m.Imm[4:])))
-			continue
-		}
-		f.flow.Deliver(len(m.Data))
+		e.app.deliver(now, &m)
 	}
 }
+
+// deliver implements endApp.
+func (e *srdEnd) deliver(_ mono.Time, m *srd.Message) {
+	f := e.peer.flow(int(binary.BigEndian.Uint32(m.Imm[:])))
+	if m.Expired {
+		// The application sends it again.
+		f.again(int64(binary.BigEndian.Uint32(m.Imm[4:])))
+		return
+	}
+	f.flow.Deliver(len(m.Data))
+}
+
+// pending implements endApp.
+func (e *srdEnd) pending() bool { return len(e.ring) > 0 }
+
+// advance and deadline implement endApp: flows have no time of their own.
+func (e *srdEnd) advance(mono.Time)   {}
+func (e *srdEnd) deadline() mono.Time { return mono.Never }
 
 func (e *srdEnd) flow(id int) *srdFlow {
 	for _, f := range e.flows {
@@ -158,10 +181,12 @@ func (f *srdFlow) again(n int64) {
 func (e *srdEnd) service() {
 	now := e.host.engine.Now()
 	e.conn.Advance(now)
+	e.app.advance(now)
 	for e.next(now) {
 	}
 	at, _ := e.conn.Deadline()
-	if len(e.ring) > 0 {
+	at = at.Min(e.app.deadline())
+	if e.app.pending() {
 		at = at.Min(e.conn.SendDeadline(now))
 	}
 	e.due = max(at, now.Add(timerTick))
@@ -194,7 +219,7 @@ func (e *srdEnd) next(now mono.Time) bool {
 	h, t := e.host, e.train
 	p := h.engine.NewPacket()
 	t.Buf = p.Data[:0]
-	if !e.conn.Next(now, t, e) {
+	if !e.conn.Next(now, t, e.app) {
 		h.engine.Free(p)
 		return false
 	}

@@ -68,6 +68,7 @@ type SRD struct {
 	srtt   time.Duration
 	base   time.Duration // least base RTT of the paths heard from lately
 	queue  time.Duration // smoothed queueing delay
+	jitter jitter
 	round  round
 	drain  mono.Time // next drain begins
 	undo   mono.Time // drain ends
@@ -103,10 +104,12 @@ func (c *SRD) Window() int { return int(c.window) }
 func (c *SRD) Queue() time.Duration { return c.queue }
 
 // Target returns the queueing delay that is aimed for: the base RTT of the
-// paths, within bounds. It does not follow the variation of the round trips: most
+// paths, within bounds, and what jitter adds to every measurement. It does not follow the variation of the round trips: most
 // of that is the queue itself, and a target that rises with it runs away.
 func (c *SRD) Target() time.Duration {
-	return max(targetGranules*c.granule, min(c.base, TargetCeiling))
+	// Without jitter the least round trip would be longer by what that adds.
+	more := c.jitter.allowance()
+	return max(targetGranules*c.granule, min(c.base+more, TargetCeiling)) + more
 }
 
 // Rate returns the pacing rate in bytes per second.
@@ -127,7 +130,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	r.acked += a.Bytes
 	r.limited = r.limited || limited
 	if a.RTT > 0 {
-		c.sample(a)
+		c.sample(now, a)
 	}
 	if c.slowStart && limited {
 		c.window = min(MaxWindow, c.window+float64(a.Bytes))
@@ -140,7 +143,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	}
 }
 
-func (c *SRD) sample(a Ack) {
+func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
 	q := max(0, a.RTT-a.Base)
 	if c.srtt == 0 {
@@ -148,6 +151,7 @@ func (c *SRD) sample(a Ack) {
 	}
 	c.srtt += (a.RTT - c.srtt) / 16
 	c.queue += (q - c.queue) / 16
+	c.jitter.add(now, q)
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
 	if r.minBase == 0 || a.Base < r.minBase {

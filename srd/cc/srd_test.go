@@ -73,7 +73,7 @@ func wantBounded(t interface{ Fatalf(string, ...any) }, n *network) {
 	if r := n.Rate(); r < 0 || math.IsNaN(r) || math.IsInf(r, 0) {
 		t.Fatalf("rate %v", r)
 	}
-	if q, goal := n.Queue(), n.Target(); q < 0 || goal < TargetFloor || goal > 2*TargetCeiling {
+	if q, goal := n.Queue(), n.Target(); q < 0 || goal < TargetFloor || goal > TargetCeiling+jitterMost {
 		t.Fatalf("queue %v, target %v", q, goal)
 	}
 }

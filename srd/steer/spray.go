@@ -63,17 +63,17 @@ type Spray struct {
 	order []uint8       // members of known, in this round's order
 	known Set
 	at    int
-	mean  time.Duration // queueing delay, smoothed over all samples
+	mean  time.Duration // queueing delay and distance, smoothed over all samples
 	rtt   time.Duration // round trip, smoothed likewise: what a step of learning takes
 	heard bool          // there was a sample
 }
 
 type sprayPath struct {
-	weight float32 // standing weight
-	credit float32 // turns saved up; a turn costs 1
-	skip   int     // turns to pass over, for losses
-	queue  time.Duration
-	at     mono.Time // of queue
+	weight float32       // standing weight
+	credit float32       // turns saved up; a turn costs 1
+	skip   int           // turns to pass over, for losses
+	queue  time.Duration // with the distance
+	at     mono.Time     // of queue
 }
 
 // NewSpray returns a spraying policy; the seed decides the order of turns.
@@ -201,7 +201,7 @@ func (s *Spray) shuffle() {
 // Sample implements Policy.
 func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
-	q := m.Queue
+	q := m.Queue + m.Distance
 	if m.CE {
 		q += max(m.Queue, markGranules*s.grain)
 	}

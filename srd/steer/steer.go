@@ -75,6 +75,24 @@ func (s *Set) At(n int) int {
 	panic("steer: a set has fewer members")
 }
 
+// Disjoint reports whether s and t have no member in common.
+func (s Set) Disjoint(t Set) bool {
+	for i := range s {
+		if s[i]&t[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Common returns the members that s and t both have.
+func (s Set) Common(t Set) Set {
+	for i := range s {
+		s[i] &= t[i]
+	}
+	return s
+}
+
 // Without returns the members of s that are not in t.
 func (s Set) Without(t Set) Set {
 	for i := range s {
@@ -86,8 +104,11 @@ func (s Set) Without(t Set) Set {
 // Sample is what the acknowledgement of a packet says of its path.
 type Sample struct {
 	Queue time.Duration // round trip above the path's base
-	RTT   time.Duration // smoothed round trip of the path
-	CE    bool
+	// Distance is by how much that base is longer than the least of all paths, if it
+	// matters.
+	Distance time.Duration
+	RTT      time.Duration // smoothed round trip of the path
+	CE       bool
 }
 
 // Context is what holds for all paths at the moment of a choice.

@@ -20,6 +20,8 @@ type Estimator struct {
 	variation time.Duration
 	latest    time.Duration
 	latestAt  mono.Time
+	samples   int           // up to spreadPart
+	spread    time.Duration // mean deviation, over more samples
 
 	base     [2]time.Duration // minimum of the previous and of the running window
 	windowAt mono.Time
@@ -28,6 +30,7 @@ type Estimator struct {
 // Add takes one sample, which must be positive.
 func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	e.latest, e.latestAt = sample, now
+	e.samples = min(e.samples+1, spreadPart)
 	if e.smoothed == 0 {
 		e.smoothed, e.variation = sample, sample/2
 		e.base = [2]time.Duration{sample, sample}
@@ -39,6 +42,7 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		d = -d
 	}
 	e.variation += (d - e.variation) / 4
+	e.spread += (d - e.spread) / time.Duration(min(e.samples-1, spreadPart))
 	e.smoothed += (sample - e.smoothed) / 8
 	if now.Sub(e.windowAt) > BaseWindow {
 		e.base[0], e.base[1] = e.base[1], sample
@@ -49,6 +53,26 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 
 // Known reports whether there was a sample.
 func (e *Estimator) Known() bool { return e.smoothed != 0 }
+
+// settled is how many samples it takes until little is left of the first guess of
+// the variation, which is half of the first round trip: a tenth of it.
+const settled = 9
+
+// spreadPart is the weight of a new sample in the spread, 1/32; those before weigh
+// the same.
+const spreadPart = 32
+
+// Spread returns the mean deviation over a longer time than Variation, 0 while that
+// is not settled: what a path adds at random, rather than what a queue does.
+func (e *Estimator) Spread() time.Duration {
+	if !e.Settled() {
+		return 0
+	}
+	return e.spread
+}
+
+// Settled reports whether the variation is measured rather than guessed.
+func (e *Estimator) Settled() bool { return e.samples >= settled }
 
 // Smoothed returns the smoothed RTT, 0 when unknown.
 func (e *Estimator) Smoothed() time.Duration { return e.smoothed }

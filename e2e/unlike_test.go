@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// profiles are pairs of paths that differ in length, steadiness, loss or rate, as
+// mqvpn has published them (2026-06). Sixteen take some ten minutes.
+var profiles = []struct {
+	name string
+	a, b linkemu.Impairment
+}{
+	{"baseline", uplink(20, 0, 0, 50), uplink(20, 0, 0, 50)},
+	{"rtt_40", uplink(20, 0, 0, 50), uplink(40, 0, 0, 50)},
+	{"rtt_70", uplink(20, 0, 0, 50), uplink(70, 0, 0, 50)},
+	{"rtt_120", uplink(20, 0, 0, 50), uplink(120, 0, 0, 50)},
+	{"rtt_320", uplink(20, 0, 0, 50), uplink(320, 0, 0, 50)},
+	{"jit_5", uplink(20, 5, 0, 50), uplink(20, 5, 0, 50)},
+	{"jit_20", uplink(20, 20, 0, 50), uplink(20, 20, 0, 50)},
+	{"loss_05", uplink(20, 0, 0.005, 50), uplink(20, 0, 0.005, 50)},
+	{"loss_2", uplink(20, 0, 0.02, 50), uplink(20, 0, 0.02, 50)},
+	{"bw_4to1", uplink(20, 0, 0, 50), uplink(20, 0, 0, 12)},
+	{"bw_10to1", uplink(20, 0, 0, 100), uplink(20, 0, 0, 10)},
+	{"dual_lte", uplink(30, 5, 0.005, 40), uplink(45, 8, 0.005, 25)},
+	{"fiber_lte", uplink(8, 0, 0, 300), uplink(40, 8, 0.005, 30)},
+	{"lte_starlink", uplink(35, 8, 0, 40), uplink(50, 25, 0.01, 100)},
+	{"lte_geo", uplink(35, 0, 0, 40), uplink(320, 20, 0.005, 20)},
+	{"congested", uplink(50, 20, 0.02, 20), uplink(60, 25, 0.02, 15)},
+}
+
+// uplink is a path: one-way delay and its standard deviation in milliseconds, the
+// chance of a loss, and Mbit/s.
+func uplink(delay, deviation int, loss float64, mbit int64) linkemu.Impairment {
+	return linkemu.Impairment{
+		Delay: time.Duration(delay) * time.Millisecond, Deviation: time.Duration(deviation) * time.Millisecond,
+		Loss: loss, RateBytesPerSec: mbit * 1e6 / 8,
+	}
+}
+
+var unlike = flag.String("unlike", "rtt_320,bw_4to1,dual_lte", "the `profiles` of TestUnlikePaths, or \"all\"")
+
+const (
+	// unlikeFor is how long a flow is measured, beside unlikeStart at the beginning.
+	unlikeFor   = 8 * time.Second
+	unlikeStart = 2 * time.Second
+	// unlikeSettle is how long paths get to be validated and measured.
+	unlikeSettle = 3 * time.Second
+	// unlikeShare of the better path's goodput both together must have. Runs of the
+	// same path differ by a fifth where packets are lost at random; a tunnel that
+	// waits for the longer path has a tenth.
+	unlikeShare = 0.75
+)
+
+// TestUnlikePaths: two paths together are never slower than the better one alone.
+func TestUnlikePaths(t *testing.T) {
+	for _, p := range profiles {
+		if *unlike != "all" && !strings.Contains(","+*unlike+",", ","+p.name+",") {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			a := over(t, "a", p.a)
+			b := over(t, "b", p.b)
+			both := over(t, "both", p.a, p.b)
+			t.Logf("a %.1f, b %.1f, both %.1f Mbit/s: %.2f of the better", a/1e6, b/1e6, both/1e6, both/max(a, b))
+			if both < unlikeShare*max(a, b) {
+				t.Errorf("%.1f Mbit/s, want %.2f of %.1f", both/1e6, unlikeShare, max(a, b)/1e6)
+			}
+		})
+	}
+}
+
+// over returns the goodput in bit/s of a flow through a tunnel over these paths.
+func over(t *testing.T, name string, paths ...linkemu.Impairment) (mean float64) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
+		ways(t, f, paths)
+		pair(t, f, tunnel.Config{})
+		time.Sleep(unlikeSettle)
+		fl := flow(f, 1)
+		fl.For = unlikeStart + unlikeFor
+		r, err := meter.Start(fl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		mean = r.Sum().Mean(unlikeStart, fl.For)
+	})
+	return mean
+}
+
+// ways puts the paths into the only cable of the fabric: flows take one or another
+// by their ports, the same in both directions.
+func ways(t *testing.T, f *fabric.Fabric, paths []linkemu.Impairment) {
+	t.Helper()
+	var lines [2]*linkemu.Line
+	for i := range lines {
+		var err error
+		if lines[i], err = linkemu.NewLine(1, paths...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var c *linkemu.Cable
+	if err := f.Lines[0].Do(func() (err error) { c, err = linkemu.Join("left", "right", lines[0], lines[1]); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			ab, ba := c.Stats()
+			t.Logf("there %+v, back %+v", ab, ba)
+		}
+	})
+	if err := f.Warm(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,219 @@
+package lab
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/tcp"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Tunnel is TCP inside srdtun: the transport SRD, on it the overlay with its queue
+// and its restoring of order, and in that a connection of the model of sim/tcp for
+// each flow. There are no super-frames in it.
+type Tunnel struct {
+	*SRD
+	tcp   TCPConfig
+	inner map[*srdEnd]*overlay
+}
+
+// innerMTU lets an inner packet fit into one message. In a real tunnel it is 1500,
+// and super-frames are cut without regard to it: they leave few small remainders,
+// which packets of that size, one by one, would each have.
+const innerMTU = 1400
+
+// innerWindow is how many bytes a connection may have in flight: as much as Linux
+// lets one buffer at most for sending, unless it is told otherwise (tcp_wmem).
+const innerWindow = 4 << 20
+
+// NewTunnel returns the transport for a network.
+func NewTunnel(n *Network, cfg SRDConfig, inner TCPConfig) (*Tunnel, error) {
+	inner.MSS, inner.Window = 0, innerWindow
+	inner.MTU, inner.HyStart = innerMTU, true
+	t, err := NewSRD(n, cfg)
+	return &Tunnel{SRD: t, tcp: inner, inner: map[*srdEnd]*overlay{}}, err
+}
+
+// Open implements Transport.
+func (t *Tunnel) Open(f *Flow) error {
+	if err := t.SRD.Open(f); err != nil {
+		return err
+	}
+	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
+	cfg := t.tcp.Config
+	cfg.RTT = 2 * there
+	end := f.State.(*srdFlow).end
+	a, b := t.overlay(end), t.overlay(end.peer)
+	local, remote := end.host.Port(), end.peer.host.Port()
+	x := tcp.NewConn(t.net.Engine, cfg, a, local, remote)
+	y := tcp.NewConn(t.net.Engine, cfg, b, remote, local)
+	a.conns[local.Port()], b.conns[remote.Port()] = x, y
+	told := int64(0)
+	y.Received = func(total int64) {
+		n := total - told
+		told = total
+		f.Deliver(int(n))
+	}
+	f.State = x
+	return nil
+}
+
+// Settled implements Transport: every path is in use. Their full size need not be
+// known: where packets are lost, one may have been found to be smaller.
+func (t *Tunnel) Settled() bool {
+	for _, h := range t.hosts {
+		if h == nil {
+			continue
+		}
+		for _, e := range h.ends {
+			paths := e.conn.Paths()
+			for _, p := range paths {
+				if p.State != srd.PathActive || p.MTU == srd.BasePacket {
+					return false
+				}
+			}
+			if len(paths) < len(e.tuples()) {
+				return false
+			}
+		}
+	}
+	t.first = t.sum()
+	return true
+}
+
+// Start implements Transport.
+func (t *Tunnel) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
+
+func (t *Tunnel) overlay(e *srdEnd) *overlay {
+	if o := t.inner[e]; o != nil {
+		return o
+	}
+	o := &overlay{end: e, conns: map[uint16]sim.Node{}, queue: queue.New(queue.Config{})}
+	o.gather = order.NewGatherer(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
+	e.app, t.inner[e] = o, o
+	return o
+}
+
+// overlay is one end of a tunnel: what overlay/daemon's peer is in a real one.
+type overlay struct {
+	end     *srdEnd
+	conns   map[uint16]sim.Node // by port
+	queue   *queue.Queue
+	cutter  order.Cutter
+	gather  *order.Gatherer
+	pulls   int
+	serial  uint32
+	packets map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
+	ready   []*frame.Frame
+}
+
+// Where an inner packet has what it is known by, behind its IPv4 header.
+const (
+	innerHeader = 20
+	innerSerial = innerHeader
+	innerLeast  = innerHeader + 4
+)
+
+// Receive implements sim.Node: a packet of an inner connection that begins here.
+func (o *overlay) Receive(p *sim.Packet) {
+	o.serial++
+	b := make([]byte, max(p.Size, innerLeast))
+	b[0], b[8], b[9] = 0x45, 64, sim.ProtoTCP
+	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
+	binary.BigEndian.PutUint32(b[innerSerial:], o.serial)
+	if o.packets == nil {
+		o.packets = map[uint32]*sim.Packet{}
+	}
+	o.packets[o.serial] = p
+	f := frame.New(b, nil)
+	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), true, true
+	o.queue.Push(o.end.host.engine.Now(), f)
+	o.end.service()
+}
+
+// flowOf is a hash of an inner connection's addresses, good enough for the few of
+// an experiment.
+func flowOf(src, dst netip.AddrPort) uint32 {
+	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
+}
+
+// What follows is as in overlay/daemon: how often the queue is told the round
+// trip, and how long frames wait for order.
+const (
+	retarget   = 256
+	holdRounds = 5
+	holdMost   = time.Second
+)
+
+// Pull implements srd.Source.
+func (o *overlay) Pull(now mono.Time, most int) (srd.Message, bool) {
+	if !o.load(now) {
+		return srd.Message{}, false
+	}
+	return o.cutter.Cut(most), true
+}
+
+// Peek implements srd.Peeker.
+func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
+	if !o.load(now) {
+		return 0, 0, false
+	}
+	flow, bytes = o.cutter.Front()
+	return flow, bytes, true
+}
+
+// Backlog implements srd.Backlogger.
+func (o *overlay) Backlog() bool { return o.pending() }
+
+func (o *overlay) load(now mono.Time) bool {
+	if !o.cutter.Empty() {
+		return true
+	}
+	if o.pulls++; o.pulls%retarget == 0 {
+		interval := max(queue.DefaultInterval, 2*o.end.conn.RTT())
+		o.queue.SetTarget(interval/20, interval)
+	}
+	f := o.queue.Pop(now)
+	if f == nil {
+		return false
+	}
+	o.cutter.Load(f)
+	return true
+}
+
+func (o *overlay) pending() bool { return !o.cutter.Empty() || o.queue.Len() > 0 }
+
+func (o *overlay) deliver(now mono.Time, m *srd.Message) {
+	o.gather.Add(now, m)
+	o.take(now)
+}
+
+func (o *overlay) advance(now mono.Time) {
+	o.gather.SetHold(max(order.DefaultHold, min(holdRounds*o.end.conn.RTT(), holdMost)))
+	o.gather.Advance(now)
+	o.take(now)
+}
+
+func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
+
+// take hands on the inner packets that are in order, once the end's own machine
+// is at rest: a connection answers at once.
+func (o *overlay) take(now mono.Time) {
+	e := o.end
+	from := e.peer.app.(*overlay).packets
+	o.ready = o.gather.TakeReady(o.ready[:0])
+	for _, f := range o.ready {
+		serial := binary.BigEndian.Uint32(f.Data[innerSerial:])
+		if p := from[serial]; p != nil {
+			delete(from, serial)
+			e.host.engine.Deliver(now, o.conns[p.Dst.Port()], p)
+		}
+		f.Release()
+	}
+}

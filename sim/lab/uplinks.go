@@ -1,0 +1,83 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+)
+
+// UplinkPlan is one of several paths between two hosts, the same in both
+// directions.
+type UplinkPlan struct {
+	Mbit   float64  `toml:"mbit"`   // Mbit/s, with Ethernet's framing
+	Delay  Duration `toml:"delay"`  // one way
+	Jitter Duration `toml:"jitter"` // standard deviation of the delay; packets keep their order
+	Loss   float64  `toml:"loss"`   // chance of a packet
+}
+
+// hostRate is that of the cable between a host and its uplinks, in bytes per
+// second: more than any of them has.
+const hostRate = 10e9 / 8
+
+// NewUplinks joins two hosts by paths that have nothing in common. A packet takes
+// the one that its UDP or TCP ports stand for, the same in both directions, as where
+// each uplink has an address of its own: the ports are dealt out evenly.
+func NewUplinks(e *sim.Engine, plans []UplinkPlan, p Ports) *Network {
+	n := &Network{Engine: e, ports: p, uplinks: plans, Cables: make([][]*Cable, 1)}
+	fan := sim.Quality{Rate: hostRate, Queue: nicQueue}
+	for i := range 2 {
+		h := newHost(e, i, address(i))
+		h.Up = e.NewLink(fmt.Sprintf("h%d>", i), fan, &fork{network: n, from: i})
+		n.Hosts = append(n.Hosts, h)
+	}
+	for i, u := range plans {
+		q := sim.Quality{
+			Rate: u.Mbit * 1e6 / 8, Delay: u.Delay.Duration, Jitter: u.Jitter.Duration, Loss: u.Loss,
+			Queue: p.Queue, Mark: p.Mark,
+		}
+		n.Cables[0] = append(n.Cables[0], &Cable{
+			Up:   e.NewLink(fmt.Sprintf("t%d>", i), q, n.Hosts[1]),
+			Down: e.NewLink(fmt.Sprintf("t%d<", i), q, n.Hosts[0]),
+		})
+	}
+	return n
+}
+
+// fork is where a host's packets part.
+type fork struct {
+	network *Network
+	from    int // host
+}
+
+// Receive implements sim.Node.
+func (f *fork) Receive(p *sim.Packet) {
+	cables := f.network.Cables[0]
+	c := cables[(int(p.Src.Port())+int(p.Dst.Port()))%len(cables)]
+	if f.from == 0 {
+		c.Up.Receive(p)
+		return
+	}
+	c.Down.Receive(p)
+}
+
+// nearest returns the delay of a packet of size bytes over the shortest uplink,
+// and the rate of all together.
+func (n *Network) nearest(size int) (delay time.Duration, rate float64) {
+	for i, u := range n.uplinks {
+		r := u.Mbit * 1e6 / 8
+		d := u.Delay.Duration + time.Duration(float64(size)*(1/r+1/hostRate)*1e9)
+		if i == 0 || d < delay {
+			delay = d
+		}
+		rate += r
+	}
+	return delay, rate
+}
+
+func (u *UplinkPlan) check() error {
+	if u.Mbit <= 0 || u.Delay.Duration < 0 || u.Jitter.Duration < 0 || u.Loss < 0 || u.Loss >= 1 {
+		return fmt.Errorf("uplink of %v Mbit/s, delay %v, jitter %v, loss %v", u.Mbit, u.Delay, u.Jitter, u.Loss)
+	}
+	return nil
+}

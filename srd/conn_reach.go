@@ -1,0 +1,163 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// reach tells near paths from far ones, for policies that may send every packet
+// anywhere.
+//
+// An application gets its bytes in order, so what goes on a longer path is waited
+// for, and makes the whole as slow as that path. A path's distance is by how much
+// its base round trip is longer than the least of all. New data goes where it
+// arrives first: a path is near while its distance is no more than what packets
+// have to wait on the others anyway, for their queues. So a path that is a little
+// longer helps out when the shorter ones are full, which is when it pays; one that
+// is much longer, as by a satellite, never does, and is kept for the day when the
+// others fail. Paths whose distances hardly differ are alike, and always near.
+//
+// Acknowledgements go on the nearest path (ackPath). Then round trips differ by as
+// much as the ways there do.
+type reach struct {
+	near  steer.Set
+	least time.Duration // base round trip of the nearest
+	most  time.Duration // and of the farthest
+	cost  time.Duration // queue and distance of what was sent lately, smoothed
+	heard mono.Time     // last sample of cost
+	at    mono.Time     // when near was determined
+	ping  *path         // a far path that is to be measured
+}
+
+const (
+	// alikeGranules and alikePart: bases that differ by no more than two granules,
+	// or an eighth of the least, are alike. A base is known no better than that
+	// after some round trips.
+	alikeGranules = 2
+	alikePart     = 8
+	// costPart is the weight of a new sample in the smoothed cost, 1/16.
+	costPart = 16
+	// leaveShare: a path that was let in for the wait on others stays until that
+	// falls to three quarters of its distance, or it would come and go.
+	leaveShare = 0.75
+	// pingEvery is how often a far path is measured while something is sent.
+	pingEvery = time.Second
+)
+
+// distance returns by how much p is longer than the nearest; 0 for one that is
+// alike. One that is not measured yet is taken for a long one, unless all are.
+func (c *Conn) distance(p *path) time.Duration {
+	r := &c.reach
+	d := p.length() - r.least
+	switch {
+	case r.least == 0:
+		return 0
+	case !p.rtt.Known():
+		return sampleMost
+	case d <= max(c.slack.alike, r.least/alikePart):
+		return 0
+	}
+	return d
+}
+
+// length returns how long p is to those who wait for all packets: its base, and how
+// far the slower packets lie above that if the path is an unsteady one.
+func (p *path) length() time.Duration { return p.rtt.Base() + p.unsteady() }
+
+// Most round trips are within three mean deviations of the mean, to either side, and
+// those of six lie between the base and the slowest. What is less than twice the
+// longest queue that is aimed for is not told from what a queue does.
+const (
+	spreads     = 6
+	steadyBelow = 2 * cc.TargetCeiling
+)
+
+// unsteady returns by how much packets on p are late at random.
+func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-steadyBelow) }
+
+// survey determines which paths are near, if that was long ago or those that were
+// have all gone.
+func (c *Conn) survey(now mono.Time) {
+	r := &c.reach
+	if r.at != 0 && now.Sub(r.at) < c.slack.survey && !c.usable.Disjoint(r.near) {
+		return
+	}
+	r.at, r.ping, r.least, r.most = now, nil, 0, 0
+	for _, p := range c.paths {
+		if c.usable.Has(int(p.slot)) && p.rtt.Known() && (r.least == 0 || p.length() < r.least) {
+			r.least = p.length()
+		}
+		if c.usable.Has(int(p.slot)) {
+			r.most = max(r.most, p.length())
+		}
+	}
+	if now.Sub(r.heard) > 2*c.rtt.Smoothed()+c.slack.limited {
+		r.cost = 0 // what was sent then has left the queues
+	}
+	before := r.near
+	r.near = steer.Set{}
+	for _, p := range c.paths {
+		if !c.usable.Has(int(p.slot)) {
+			continue
+		}
+		d := c.distance(p)
+		if before.Has(int(p.slot)) {
+			d = time.Duration(leaveShare * float64(d))
+		}
+		if d <= r.cost {
+			r.near.Add(int(p.slot))
+		} else if r.ping == nil && p.inflight == 0 && now.Sub(c.active) < pingEvery && now.Sub(p.pinged) >= pingEvery {
+			r.ping = p
+		}
+	}
+}
+
+// cost notes what a packet on p had to wait for: its queue and the distance.
+func (c *Conn) costs(now mono.Time, p *path, queue time.Duration) {
+	r := &c.reach
+	if !r.near.Has(int(p.slot)) {
+		return
+	}
+	r.cost += (max(0, queue-p.unsteady()) + c.distance(p) - r.cost) / costPart
+	r.heard = now
+}
+
+// nextPing measures a far path: how long it is, and whether it works.
+func (c *Conn) nextPing(now mono.Time, t *Train) bool {
+	p := c.reach.ping
+	c.reach.ping = nil
+	if p == nil || !c.usable.Has(int(p.slot)) || p.sent.Full() {
+		return false
+	}
+	p.pinged = now
+	c.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
+	return true
+}
+
+// nearer returns the path for an acknowledgement of what came on p: p itself, if
+// it is one of the shortest, else that of those which the peer was heard on last, if
+// that was lately: the peer may have left them because they do not work.
+func (c *Conn) nearer(p *path) *path {
+	if c.distance(p) == 0 {
+		return p
+	}
+	best := p
+	for _, q := range c.paths {
+		if q.state == PathActive && q.rtt.Known() && c.distance(q) == 0 && (best == p || q.seen > best.seen) {
+			best = q
+		}
+	}
+	if c.lastHeard.Sub(best.seen) > 2*c.rtt.Smoothed()+c.slack.limited {
+		return p
+	}
+	return best
+}
+
+// desperate reports whether tail probes go unanswered: the near paths may all have
+// failed at once, and any other will do. The first probe is mostly answered.
+func (c *Conn) desperate() bool { return c.timer.backoff >= 2 && !c.out.empty() }

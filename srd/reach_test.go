@@ -1,0 +1,76 @@
+package srd_test
+
+import (
+	"testing"
+	"time"
+)
+
+// unlike is a pair over a short and a long link of 40 Mbit/s.
+func unlike(t *testing.T, short, long time.Duration) *pair {
+	p := newPair(t, 5,
+		&link{rate: 5e6, delay: short, limit: 100 * time.Millisecond},
+		&link{rate: 5e6, delay: long, limit: 100 * time.Millisecond})
+	p.connect()
+	p.run(2*time.Second, never)
+	return p
+}
+
+// carried lets n full messages be sent at once, and returns how many packets each
+// link has carried for them, and how long it took.
+func (p *pair) carried(n int) (packets [2]int, took time.Duration) {
+	p.t.Helper()
+	before, begun, sum := [2]int{p.links[0].sent[0], p.links[1].sent[0]}, p.now, len(p.host[1].got)+n
+	p.offer(n)
+	p.run(time.Minute, func() bool { return len(p.host[1].got) == sum })
+	for i := range packets {
+		packets[i] = p.links[i].sent[0] - before[i]
+	}
+	return packets, p.now.Sub(begun)
+}
+
+// New data does not go on a path that is much longer, however much there is of it.
+func TestFarPathIsKeptInReserve(t *testing.T) {
+	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
+	for _, n := range []int{20, 3000} {
+		if v, took := p.carried(n); v[1] > n/50+2 || took > time.Duration(n)*400*time.Microsecond+150*time.Millisecond {
+			t.Errorf("%d messages took %v, and %d of %d packets went the long way", n, took, v[1], v[0]+v[1])
+		}
+	}
+}
+
+// A path that is longer by less than packets wait in the queue of the short one
+// helps out when that is full, and only then.
+func TestLongerPathHelpsOut(t *testing.T) {
+	p := unlike(t, 20*time.Millisecond, 30*time.Millisecond)
+	if v, _ := p.carried(20); v[1] > 2 {
+		t.Errorf("of 20 messages %d packets went the longer way", v[1])
+	}
+	if v, _ := p.carried(6000); v[1] < 500 {
+		t.Errorf("of 6000 messages only %d packets went the longer way", v[1])
+	}
+}
+
+// When the short path dies the long one takes over.
+func TestFarPathTakesOver(t *testing.T) {
+	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
+	p.offer(2000)
+	p.run(100*time.Millisecond, never)
+	p.links[0].dead = [2]bool{true, true}
+	sum := int(p.host[0].src.next) + p.host[0].src.left
+	p.run(20*time.Second, func() bool { return len(p.host[1].got)+p.host[1].expired >= sum })
+	if n := len(p.host[1].got) + p.host[1].expired; n < sum {
+		t.Fatalf("%d of %d messages after the short path died", n, sum)
+	}
+}
+
+// A tunnel that is not used measures nothing.
+func TestFarPathIsNotMeasuredWhileIdle(t *testing.T) {
+	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
+	p.carried(20)
+	p.run(5*time.Second, never)
+	before := p.links[1].sent
+	p.run(30*time.Second, never)
+	if p.links[1].sent != before {
+		t.Errorf("%v packets on the long path before 30 s of rest, %v after", before, p.links[1].sent)
+	}
+}
