@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Quality is what one direction of a cable does to packets. The zero value is a
@@ -18,6 +19,8 @@ type Quality struct {
 	Queue  int // bytes that may wait; more are dropped at the tail
 	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
 	MTU    int // bytes of the largest IP packet that passes; 0: any
+	// Tell lets the link write its load into packets, as CONGA's switches do; needs Rate.
+	Tell bool
 
 	Loss      float64 // chance of each packet
 	Burst     Burst
@@ -71,6 +74,7 @@ type Link struct {
 	bad    bool      // state of Burst
 	free   mono.Time // when what waits will have left
 	last   mono.Time // when the latest packet arrives that jitter has delayed
+	load   steer.LinkLoad
 }
 
 // NewLink returns a link to a node.
@@ -141,6 +145,10 @@ func (l *Link) carry(p *Packet) {
 		if l.Mark > 0 && waiting > l.Mark && p.ECT {
 			p.CE = true
 			l.Marked++
+		}
+		if l.Tell {
+			// As it is when the packet joins the queue: what waits is on its way.
+			p.Load = max(p.Load, 1+l.load.Add(now, p.Size+framing, l.Rate))
 		}
 		l.Peak = max(l.Peak, waiting)
 		l.free = l.free.Add(time.Duration(float64(p.Size+framing) / l.Rate * 1e9))

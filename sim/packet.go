@@ -32,6 +32,9 @@ type Packet struct {
 	Data     []byte // UDP payload
 	Meta     any    // what a model puts in place of a payload
 	Size     int    // bytes of the IP packet
+	// Load is one more than the metric of the busiest link so far that writes it
+	// (Quality.Tell); 0: none did.
+	Load uint8
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet
 	self *Packet // itself, while it belongs to an engine's pool
@@ -65,7 +68,7 @@ func (e *Engine) Free(p *Packet) {
 
 // Datagram makes p the packet of one datagram, whose bytes are in p.Data.
 func (p *Packet) Datagram(src, dst netip.AddrPort) {
-	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.flow = src, dst, ProtoUDP, true, false, 0
+	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.Load, p.flow = src, dst, ProtoUDP, true, false, 0, 0
 	p.Size = header(dst) + headerUDP + len(p.Data)
 }
 
