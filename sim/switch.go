@@ -1,6 +1,9 @@
 package sim
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Switch passes packets on by destination address. Where there are several next
 // hops, a hash of the five-tuple decides, as ECMP does: packets of one 4-tuple
@@ -24,6 +27,21 @@ func (e *Engine) NewSwitch(name string, seed uint64) *Switch {
 // Route adds next hops for an address.
 func (s *Switch) Route(to netip.Addr, next ...Node) {
 	s.routes[to] = append(s.routes[to], next...)
+}
+
+// Avoid takes a next hop out of those for an address, as a routing protocol does
+// that has noticed that it leads nowhere. It returns how many are left.
+func (s *Switch) Avoid(to netip.Addr, next Node) int {
+	hops := s.routes[to]
+	if hops == nil {
+		hops = s.Default
+	}
+	hops = slices.DeleteFunc(slices.Clone(hops), func(n Node) bool { return n == next })
+	if hops == nil {
+		hops = []Node{}
+	}
+	s.routes[to] = hops
+	return len(hops)
 }
 
 // Receive implements Node.

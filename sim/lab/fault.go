@@ -11,7 +11,7 @@ import (
 
 // Fault is something that happens to cables.
 type Fault struct {
-	Kind  string        // "dead", "rate" or "loss"
+	Kind  string        // "cut", "dead", "rate" or "loss"
 	At    time.Duration // after time zero; negative: before anything is sent
 	For   time.Duration // 0: to the end
 	Tier  int           // of the cables' upper end; 0 are those of hosts
@@ -30,6 +30,9 @@ var kinds = map[string]struct{ begin, end func(*sim.Link, float64) }{
 
 // plant lets the fault happen, at times counted from now.
 func (x *Fault) plant(n *Network) error {
+	if x.Kind == cut {
+		return x.cut(n)
+	}
 	k, ok := kinds[x.Kind]
 	if !ok {
 		return fmt.Errorf("no fault is called %q", x.Kind)
@@ -51,6 +54,22 @@ func (x *Fault) plant(n *Network) error {
 			if x.For > 0 {
 				n.Engine.After(x.At+x.For, func() { k.end(l, x.Value) })
 			}
+		}
+	}
+	return nil
+}
+
+// cut is a fault that routing knows of from the start, and that lasts: the cables are
+// not used. What "dead" does nobody is told.
+const cut = "cut"
+
+func (x *Fault) cut(n *Network) error {
+	if x.At != 0 || x.For != 0 || x.Tier != 1 || x.Down {
+		return fmt.Errorf("cables that are cut are so between two tiers of switches, both ways and all the time")
+	}
+	for _, i := range x.Cable {
+		if err := n.Cut(i); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ type maker func(*Network, *TransportPlan) (Transport, error)
 // makers by the name that plans use.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewSRD(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration})
+		return NewSRD(n, srdOf(p))
 	},
 	// TCP inside srdtun.
 	"tunnel": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewTunnel(n, SRDConfig{Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, FlowletTimeout: p.FlowletTimeout.Duration}, tcpOf(p))
+		return NewTunnel(n, srdOf(p), tcpOf(p))
 	},
 	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
 	"tcp": func(n *Network, p *TransportPlan) (Transport, error) {
@@ -26,6 +26,14 @@ var makers = map[string]maker{
 		c.HyStart = p.HyStart
 		return NewTCP(n, c), nil
 	},
+}
+
+// srdOf returns the configuration of srd in a plan.
+func srdOf(p *TransportPlan) SRDConfig {
+	return SRDConfig{
+		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy,
+		FlowletTimeout: p.FlowletTimeout.Duration, Watch: p.Watch,
+	}
 }
 
 // Bounds of a transport in a plan. leastMTU carries srd's smallest packet, mostMTU

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/sim"
@@ -17,6 +18,8 @@ const nicQueue = 1 << 30
 type Cable struct {
 	Tier     int // of the switch above
 	Up, Down *sim.Link
+
+	lower, upper int // numbers of the switches in their tiers; of tier 0 unused
 }
 
 // Network is a fat tree with hosts. Each switch hashes the five-tuple with a seed
@@ -39,6 +42,8 @@ type Network struct {
 type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
+	// Tell lets links between switches write their load into packets (sim.Quality).
+	Tell bool
 }
 
 // NewNetwork builds the tree.
@@ -85,7 +90,7 @@ func (n *Network) addHost(i int) {
 // quality is that of a link from a switch, below one of the tier.
 func (n *Network) quality(tier int) sim.Quality {
 	t := &n.Topology.Tiers[tier]
-	return sim.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark}
+	return sim.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
 }
 
 // above returns the switches of a tier that a switch of the tier below has links
@@ -114,7 +119,7 @@ func (n *Network) join(tier, lower, upper int) {
 	a, b := n.tiers[tier-1][lower], n.tiers[tier][upper]
 	name := fmt.Sprintf("t%d.%d-t%d.%d", tier-1, lower, tier, upper)
 	q := n.quality(tier)
-	c := &Cable{Tier: tier, Up: n.Engine.NewLink(name+">", q, b), Down: n.Engine.NewLink(name+"<", q, a)}
+	c := &Cable{Tier: tier, Up: n.Engine.NewLink(name+">", q, b), Down: n.Engine.NewLink(name+"<", q, a), lower: lower, upper: upper}
 	n.Cables[tier] = append(n.Cables[tier], c)
 	a.Default = append(a.Default, c.Up)
 	for _, h := range n.below(tier-1, lower) {
@@ -155,6 +160,34 @@ func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 		}
 	}
 	return delay, rate
+}
+
+// Cut takes a cable between two switches of a fabric of two tiers out of service,
+// and lets all switches know: no route leads over it, or to a switch above that has
+// no other cable to where a packet goes.
+func (n *Network) Cut(i int) error {
+	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
+		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))
+	}
+	c := n.Cables[1][i]
+	upper := n.tiers[1][c.upper]
+	below := n.below(0, c.lower)
+	for _, h := range n.Hosts {
+		if !slices.Contains(below, h) {
+			n.tiers[0][c.lower].Avoid(h.Addr, c.Up)
+		}
+	}
+	for _, h := range below {
+		if upper.Avoid(h.Addr, c.Down) > 0 {
+			continue
+		}
+		for _, other := range n.Cables[1] {
+			if other.upper == c.upper && other.lower != c.lower {
+				n.tiers[0][other.lower].Avoid(h.Addr, other.Up)
+			}
+		}
+	}
+	return nil
 }
 
 // Links returns all links, in a fixed order.

@@ -8,6 +8,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/srdtun/srdtun/sim/workload"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Plan is a file of experiments that share a network.
@@ -22,6 +23,7 @@ import (
 //	topology = "FILE.topo"  # files are found from the plan's folder
 //	queue = 200000          # bytes, of each port of a switch
 //	mark = 0                # bytes in it above which packets are marked; 0: never
+//	tell = false            # links write their load into packets, as CONGA's do
 //
 //	[transport.NAME]
 //	kind = "srd"
@@ -49,6 +51,7 @@ type NetworkPlan struct {
 	Topology string `toml:"topology"`
 	Queue    int    `toml:"queue"`
 	Mark     int    `toml:"mark"`
+	Tell     bool   `toml:"tell"`
 
 	topology *workload.Topology
 }
@@ -65,6 +68,8 @@ type TransportPlan struct {
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
 	HyStart        bool     `toml:"hystart"` // leave slow start when the round trip grows
+	// Watch is SRDConfig's.
+	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }
 
 // Case is one experiment.
@@ -121,6 +126,7 @@ type FlowPlan struct {
 // PoissonPlan is a random workload: see workload.Poisson.
 type PoissonPlan struct {
 	Sizes string   `toml:"sizes"` // FILE.cdf
+	Most  int64    `toml:"most"`  // bytes of the largest flow; larger ones are cut to it; 0: any
 	Load  float64  `toml:"load"`  // of the links of the sending hosts
 	From  []int    `toml:"from"`  // first and last host
 	To    []int    `toml:"to"`
@@ -137,6 +143,9 @@ func (x *PoissonPlan) check(hosts int) error {
 	}
 	if a := x.To[0]; a == x.To[1] && x.From[0] <= a && a <= x.From[1] {
 		return fmt.Errorf("poisson: host %d would send to itself", a)
+	}
+	if x.Most < 0 {
+		return fmt.Errorf("poisson: flows of at most %d bytes", x.Most)
 	}
 	if !(x.Load > 0 && x.Load <= mostLoad) || x.Over.Duration <= 0 {
 		return fmt.Errorf("poisson: load %v over %v, want a load above 0 and at most %v, and a time", x.Load, x.Over, mostLoad)
@@ -307,6 +316,9 @@ func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
 		if c.Poisson != nil {
 			c.sizes, e = workload.ParseSizes(c.Poisson.Sizes, text(c.Poisson.Sizes))
 			note(e)
+			if err == nil && c.Poisson.Most > 0 {
+				c.sizes = c.sizes.Cut(c.Poisson.Most)
+			}
 			if err == nil {
 				note(c.Poisson.check(p.Network.topology.Nodes))
 			}

@@ -23,7 +23,7 @@ const (
 // now and then what share of the bytes has arrived, or of the time has passed.
 func Run(p *Plan, c *Case, seed uint64, progress func(share float64)) (*Result, error) {
 	r := &run{plan: p, c: c, seed: seed, progress: progress, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
-	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark}
+	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell}
 	if c.Uplinks != nil {
 		r.net = NewUplinks(r.engine, c.Uplinks, ports)
 	} else {

@@ -21,6 +21,8 @@ type SRDConfig struct {
 	Policy      string        // choice of the path, a name of package steer; "" is spray
 	// FlowletTimeout is of policies that have one; 0: their own.
 	FlowletTimeout time.Duration
+	// Watch, if there is one, stands between each connection and its policy.
+	Watch func(steer.Policy) steer.Policy
 }
 
 // policy makes the path policy of a connection.
@@ -29,7 +31,11 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	if name == "" {
 		name = steer.Names()[0]
 	}
-	return steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout, Granularity: c.Granularity})
+	p, err := steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout, Granularity: c.Granularity})
+	if err == nil && c.Watch != nil {
+		p = c.Watch(p)
+	}
+	return p, err
 }
 
 // srdHeaders is what IPv4 and UDP add to a UDP payload.
@@ -241,7 +247,7 @@ func (h *srdHost) take(p *sim.Packet) *srdEnd {
 		return nil
 	}
 	pkt := srd.Packet{
-		Tuple: t, Slot: slot, PN: pn, CE: p.CE, Size: len(p.Data), Keys: i.keys,
+		Tuple: t, Slot: slot, PN: pn, CE: p.CE, Size: len(p.Data), Load: p.Load, Keys: i.keys,
 		Plain: p.Data[srd.HeaderLen : len(p.Data)-srd.Overhead+srd.HeaderLen],
 	}
 	i.end.conn.Handle(h.engine.Now(), &pkt)

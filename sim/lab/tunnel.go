@@ -23,10 +23,11 @@ type Tunnel struct {
 	inner map[*srdEnd]*overlay
 }
 
-// innerMTU lets an inner packet fit into one message. In a real tunnel it is 1500,
-// and super-frames are cut without regard to it: they leave few small remainders,
-// which packets of that size, one by one, would each have.
-const innerMTU = 1400
+// innerLess lets an inner packet fit into one message: by how much its MTU is below
+// the network's. In a real tunnel they may be equal, and super-frames are cut without
+// regard to it: they leave few small remainders, which packets of that size, one by
+// one, would each have.
+const innerLess = 100
 
 // innerWindow is how many bytes a connection may have in flight: as much as Linux
 // lets one buffer at most for sending, unless it is told otherwise (tcp_wmem).
@@ -35,7 +36,7 @@ const innerWindow = 4 << 20
 // NewTunnel returns the transport for a network.
 func NewTunnel(n *Network, cfg SRDConfig, inner TCPConfig) (*Tunnel, error) {
 	inner.MSS, inner.Window = 0, innerWindow
-	inner.MTU, inner.HyStart = innerMTU, true
+	inner.MTU, inner.HyStart = cfg.MTU-innerLess, true
 	t, err := NewSRD(n, cfg)
 	return &Tunnel{SRD: t, tcp: inner, inner: map[*srdEnd]*overlay{}}, err
 }

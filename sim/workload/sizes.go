@@ -45,6 +45,24 @@ func ParseSizes(file, text string) (*Sizes, error) {
 	return s, nil
 }
 
+// Cut returns the distribution in which what is larger than most bytes has just
+// that size, so that a run is not as long as its largest flow.
+func (s *Sizes) Cut(most int64) *Sizes {
+	c := &Sizes{}
+	for i := range s.bytes {
+		if b := float64(most); s.bytes[i] >= b {
+			share := s.below[i]
+			if i > 0 && s.bytes[i] > s.bytes[i-1] {
+				share = s.below[i-1] + (s.below[i]-s.below[i-1])*(b-s.bytes[i-1])/(s.bytes[i]-s.bytes[i-1])
+			}
+			c.bytes, c.below = append(c.bytes, b, b), append(c.below, share, 1)
+			return c
+		}
+		c.bytes, c.below = append(c.bytes, s.bytes[i]), append(c.below, s.below[i])
+	}
+	return c
+}
+
 // Draw returns a size in bytes, one at least.
 func (s *Sizes) Draw(rng *rand.Rand) int64 { return s.at(rng.Float64()) }
 

@@ -254,3 +254,21 @@ func TestBarrier(t *testing.T) {
 		t.Errorf("%d flows", len(v))
 	}
 }
+
+// Cut leaves smaller sizes as they are, and gives all others the bound.
+func TestSizesCut(t *testing.T) {
+	for _, name := range []string{"websearch.cdf", "datamining.cdf"} {
+		s, err := ParseSizes(name, text(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, most := range []int64{1, 50_000, 300_000, 1 << 40} {
+			c := s.Cut(most)
+			for p := 0.005; p < 1; p += 0.01 {
+				if got, want := c.at(p), min(s.at(p), most); math.Abs(float64(got-want)) > 1 {
+					t.Errorf("%s cut to %d: at %.3f there are %d bytes, want %d", name, most, p, got, want)
+				}
+			}
+		}
+	}
+}
