@@ -38,8 +38,13 @@ func (f *figure) draw(plot, file string) error {
 	if err != nil {
 		return err
 	}
+	return plotTo(plot, file, b)
+}
+
+// plotTo lets srdplot draw its input into a file.
+func plotTo(plot, file string, input []byte) error {
 	c := exec.Command(plot, "-o", file)
-	c.Stdin = bytes.NewReader(b)
+	c.Stdin = bytes.NewReader(input)
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}

@@ -16,6 +16,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(seedCommand(), soakCommand(), runCommand(), reportCommand())
+	c.AddCommand(seedCommand(), soakCommand(), runCommand(), reportCommand(), compareCommand())
 	return c
 }

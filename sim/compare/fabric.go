@@ -1,0 +1,44 @@
+package compare
+
+// Fabric is a network of two tiers.
+type Fabric struct {
+	Name     string
+	Topology string // file
+	Servers  int
+	PerLeaf  int
+	// From and To are the first and the last server that flows come from and go to.
+	From, To [2]int
+	// Share is the capacity between leaves as a share of the sending servers' links.
+	Share float64
+	// Gbit is that capacity in Gbit/s, of all that send.
+	Gbit float64
+	// Broken are the cables that break where a scenario breaks some.
+	Broken []int
+	// Clients are where answers of many servers come together, which are Fan many, each
+	// Step after the last.
+	Clients   []int
+	Fan, Step int
+}
+
+// fabrics are those of the papers.
+var fabrics = []Fabric{
+	{
+		// CONGA's testbed (section 5, figure 7): clients below one leaf, servers below the
+		// other, two to one; a cable between the clients' leaf and the second spine breaks.
+		Name: "conga64", Topology: "conga64.topo", Servers: 64, PerLeaf: 32,
+		From: [2]int{0, 31}, To: [2]int{32, 63}, Share: 0.5, Gbit: 160,
+		Broken: []int{7}, Clients: []int{32, 40, 48, 56}, Fan: 32, Step: 1,
+	},
+	{
+		// From every server to every other; a cable of each leaf breaks, each at another
+		// spine.
+		Name: "letflow384", Topology: "letflow384.topo", Servers: 384, PerLeaf: 48,
+		From: [2]int{0, 383}, To: [2]int{0, 383}, Share: 1, Gbit: 3840,
+		Broken: []int{0, 13, 26, 39, 52, 65, 78, 91}, Clients: []int{5, 107, 209, 311}, Fan: 48, Step: 8,
+	},
+}
+
+// Fabrics returns those that are named; the first without names.
+func Fabrics(names []string) ([]Fabric, error) {
+	return pick("fabric", fabrics, names, func(f Fabric) string { return f.Name }, func(f Fabric) bool { return f.Name == fabrics[0].Name })
+}

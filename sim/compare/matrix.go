@@ -1,0 +1,33 @@
+package compare
+
+// Matrix is a set of situations: all that its parts make together.
+type Matrix struct {
+	Fabrics   []Fabric
+	Scenarios []Scenario
+	Workloads []Workload
+	Loads     []float64
+	Systems   []System
+	Seeds     int
+	Scale     Scale
+}
+
+// Cells returns the situations, in an order that completes one group of systems after
+// the other, so that an interrupted run has comparisons.
+func (m *Matrix) Cells() (v []Cell) {
+	for _, f := range m.Fabrics {
+		for _, load := range m.Loads {
+			for _, s := range m.Scenarios {
+				for _, w := range m.Workloads {
+					for seed := range m.Seeds {
+						for _, x := range m.Systems {
+							v = append(v, Cell{
+								System: x, Fabric: f, Scenario: s, Workload: w, Load: load, Seed: uint64(seed + 1), Scale: m.Scale,
+							})
+						}
+					}
+				}
+			}
+		}
+	}
+	return v
+}
