@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +72,8 @@ func compareCommand() *cobra.Command {
 	f.Int64Var(&o.scale.Most, "most", 0, "`bytes` of the largest flow, larger ones are cut to it; below 0: any")
 	f.IntVar(&o.scale.MTU, "mtu", 9000, "`bytes` of the largest packet")
 	f.IntVar(&o.scale.Ports, "ports", 32, "source `ports` of each server")
+	f.DurationVar(&o.scale.Timeout, "flowlet-timeout", 0, "`pause` that ends a flowlet (default: the policies' own)")
+	f.DurationVar(&o.scale.Granularity, "granularity", edgeGranularity, "how coarsely tunnels act: a `time`")
 	f.IntVar(&o.seeds, "seeds", 1, "how `many` seeds")
 	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "how `many` at a time")
 	f.StringVar(&o.data, "data", "sim/testdata", "the `folder` of topologies and flow sizes")
@@ -79,6 +82,10 @@ func compareCommand() *cobra.Command {
 	f.BoolVar(&o.redraw, "redraw", false, "compute nothing")
 	return c
 }
+
+// edgeGranularity is what a host takes at best from a packet's arrival to one that it
+// sends: an interface is quicker, a process much slower.
+const edgeGranularity = 20 * time.Microsecond
 
 // Scales of runs. Data mining has a tenth of its bytes in flows of above 100 MB,
 // which a run of some hundred flows has two or three of: it would be a comparison of

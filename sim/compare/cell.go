@@ -62,6 +62,12 @@ type Scale struct {
 	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
 	MTU   int
 	Ports int
+	// Timeout is that of flowlets, of systems that do not have one; 0: their own.
+	Timeout time.Duration
+	// Granularity is how coarsely tunnels act (srd.Config). A network interface, or a
+	// switch, as the papers' policies are in, acts within a microsecond, a process
+	// within a millisecond.
+	Granularity time.Duration
 }
 
 // Cell is one situation.
@@ -148,8 +154,11 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	if c.System.Kind == "tcp" {
 		fmt.Fprintf(b, "subflows = %d\n", c.System.Subflows)
 	} else {
-		// As coarse as a network interface: the papers' policies are in hardware.
-		fmt.Fprintf(b, "ports = %d\ngranularity = \"1us\"\npolicy = %q\nflowlet_timeout = %q\n", c.Scale.Ports, c.System.Policy, c.System.Timeout)
+		timeout := c.System.Timeout
+		if timeout == 0 {
+			timeout = c.Scale.Timeout
+		}
+		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\n", c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout)
 	}
 	fmt.Fprintf(b, "[[case]]\nname = \"it\"\ntransport = \"it\"\n")
 }

@@ -53,7 +53,7 @@ func (i *Incast) Label() string {
 func (i *Incast) Key() Key {
 	return Key{
 		Fabric: i.Fabric.Name, Scenario: "requests", Load: float64(i.Fan), System: i.System.Name,
-		Seed: i.Seed, MTU: i.Scale.MTU, Ports: i.Scale.Ports,
+		Seed: i.Seed, MTU: i.Scale.MTU, Ports: i.Scale.Ports, Timeout: i.Scale.Timeout, Granularity: i.Scale.Granularity,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/srdtun/srdtun/sim/lab"
 )
@@ -24,6 +25,9 @@ type Key struct {
 	Most     int64   `json:"most"`
 	MTU      int     `json:"mtu"`
 	Ports    int     `json:"ports"`
+	// Timeout and Granularity are in nanoseconds.
+	Timeout     time.Duration `json:"timeout_ns"`
+	Granularity time.Duration `json:"granularity_ns"`
 }
 
 // Record is what came of a cell. Times are in microseconds.
@@ -52,7 +56,7 @@ const (
 func (c *Cell) Key() Key {
 	return Key{
 		Fabric: c.Fabric.Name, Scenario: c.Scenario.Name, Workload: c.Workload.Name, Load: c.Load, System: c.System.Name,
-		Seed: c.Seed, Flows: c.Scale.Flows, Most: c.Scale.Most, MTU: c.Scale.MTU, Ports: c.Scale.Ports,
+		Seed: c.Seed, Flows: c.Scale.Flows, Most: c.Scale.Most, MTU: c.Scale.MTU, Ports: c.Scale.Ports, Timeout: c.Scale.Timeout, Granularity: c.Scale.Granularity,
 	}
 }
 
