@@ -177,7 +177,27 @@ func (o *compareOptions) run(what string) error {
 	for _, s := range where {
 		fmt.Fprintln(o.out, "-", s)
 	}
-	return o.draw(groups, "sim/tcp and srd in virtual time", "matrix.png")
+	return o.draw(groups)
+}
+
+// draw draws the figures of a matrix.
+func (o *compareOptions) draw(groups []*compare.Group) error {
+	plot, err := findPlot(o.plot)
+	if err != nil {
+		return err
+	}
+	for i, b := range compare.Figures(groups, "simulated: "+groups[0].Fabric+"; TCP in tunnels, and TCP and MPTCP without") {
+		name := "matrix.png"
+		if i > 0 {
+			name = fmt.Sprintf("matrix-%d.png", i+1)
+		}
+		file := filepath.Join(o.dir, name)
+		if err := plotTo(plot, file, b); err != nil {
+			return err
+		}
+		fmt.Fprintln(o.out, file)
+	}
+	return nil
 }
 
 // behindShare is what does not count as a difference: about what another seed makes.

@@ -23,7 +23,9 @@ func Bars(all []*Group) (v []Panel) {
 					logs, count = logs+math.Log(x.Mean), count+1
 				}
 			}
-			p.Middle, p.Low, p.High = append(p.Middle, math.Exp(logs/count)), append(p.Low, low), append(p.High, high)
+			// Of one load all three are the same, but for the last bit.
+			middle := min(high, max(low, math.Exp(logs/count)))
+			p.Middle, p.Low, p.High = append(p.Middle, middle), append(p.Low, low), append(p.High, high)
 		}
 		v = append(v, p)
 	}

@@ -101,11 +101,8 @@ func (c *Cell) Label() string {
 	return fmt.Sprintf("%s %s %s %.0f %% %s", c.Fabric.Name, c.Scenario.Name, c.Workload.Name, 100*c.Load, c.System.Name)
 }
 
-// over returns for how long flows arrive.
-func (c *Cell) over(s *workload.Sizes) time.Duration {
-	if c.Scale.Most > 0 {
-		s = s.Cut(c.Scale.Most)
-	}
+// Over returns for how long flows arrive.
+func (c *Cell) Over(s *workload.Sizes) time.Duration {
 	flows := float64(c.Scale.Flows) / float64(max(1, c.Workload.Fewer))
 	return time.Duration(flows * s.Mean() * 8 / (c.Load * c.Fabric.Gbit))
 }
@@ -120,7 +117,10 @@ func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	over := c.over(sizes)
+	if c.Scale.Most > 0 {
+		sizes = sizes.Cut(c.Scale.Most)
+	}
+	over := c.Over(sizes)
 	var b strings.Builder
 	c.head(&b, over+patience)
 	fmt.Fprintf(&b, "[case.poisson]\nsizes = %q\nmost = %d\nload = %g\nfrom = [%d, %d]\nto = [%d, %d]\nover = %q\ngroup = %q\n",

@@ -74,7 +74,7 @@ func (i *Incast) Play(read func(string) ([]byte, error), progress func(float64))
 		return nil, err
 	}
 	x := &Record{Key: i.Key()}
-	x.sum(r)
+	x.read(r)
 	return x, nil
 }
 

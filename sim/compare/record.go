@@ -71,45 +71,65 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 		return nil, err
 	}
 	x := &Record{Key: c.Key()}
-	x.sum(r)
+	x.read(r)
 	return x, nil
 }
 
-// sum fills in the figures.
-func (x *Record) sum(r *lab.Result) {
-	var all, small, large []float64
-	var requests []request
+// Took is how long a flow took. Times are in microseconds.
+type Took struct {
+	Size    int64
+	Start   float64
+	Took    float64 // to the end of the run, if it did not end
+	Ended   bool
+	Request bool // it answers a request of a client
+	Client  int
+}
+
+// read fills in the figures of a run.
+func (x *Record) read(r *lab.Result) {
+	var flows []Took
 	for _, f := range r.Flows {
-		took := f.FCT
-		if took == 0 {
-			took = r.Time - f.Start
+		t := Took{Size: f.Size, Start: f.Start, Took: f.FCT, Ended: f.FCT > 0, Request: f.Group == groupIncast, Client: f.Dst}
+		if !t.Ended {
+			t.Took = r.Time - f.Start
 		}
-		if f.Group == groupIncast {
-			requests = answer(requests, f.Dst, f.Start, f.Size, took)
-			continue
-		}
-		if x.Ended++; f.FCT == 0 {
-			x.Ended--
-			x.Open++
-		}
-		all = append(all, took)
-		if f.Size < smallFlow {
-			small = append(small, took)
-		}
-		if f.Size >= largeFlow {
-			large = append(large, took)
-		}
+		flows = append(flows, t)
 	}
-	x.Mean, x.P99, x.Small, x.Large = mean(all), percentile(all, 0.99), mean(small), mean(large)
-	for _, q := range requests {
-		x.Incast += float64(q.bytes) * 8 / q.took * 1e-3 / float64(len(requests))
-	}
+	x.Sum(flows)
 	for _, l := range r.Links {
 		x.Drops += l.Queue
 		x.Faults += l.Faults
 	}
 	for _, t := range r.Stats {
 		x.Resent += t.Retransmitted
+	}
+}
+
+// Sum fills in what flows took. Requests count by themselves.
+func (x *Record) Sum(flows []Took) {
+	var all, small, large []float64
+	var requests []request
+	for _, f := range flows {
+		if f.Request {
+			requests = answer(requests, f.Client, f.Start, f.Size, f.Took)
+			continue
+		}
+		if f.Ended {
+			x.Ended++
+		} else {
+			x.Open++
+		}
+		all = append(all, f.Took)
+		if f.Size < smallFlow {
+			small = append(small, f.Took)
+		}
+		if f.Size >= largeFlow {
+			large = append(large, f.Took)
+		}
+	}
+	x.Mean, x.P99, x.Small, x.Large = mean(all), percentile(all, 0.99), mean(small), mean(large)
+	for _, q := range requests {
+		x.Incast += float64(q.bytes) * 8 / q.took * 1e-3 / float64(len(requests))
 	}
 }
 
