@@ -24,7 +24,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
-.PHONY: help build test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab bench install lint clean packages packages-demo packages-bench testsum
+.PHONY: help build test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench install lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -81,6 +81,17 @@ lab: ## the papers' experiments in the simulator: tables, results and figures in
 	@$(GO) build -o $(BIN)/srdsim ./cmd/srdsim
 	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
 	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
+
+# COMPAREFLAGS are flags of bin/srdsim compare, or of bin/compare.
+compare: ## all path policies, TCP and MPTCP in the simulator: out/compare (minutes; COMPAREFLAGS=--full: an hour)
+	@$(GO) build -o $(BIN)/srdsim ./cmd/srdsim
+	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
+	@$(BIN)/srdsim compare -o $(OUT)/compare $(COMPAREFLAGS)
+
+compare-fabric: packages-demo build ## the same with the daemon in namespaces: out/compare-fabric.* (root, minutes)
+	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
+	@$(GO) build -o $(BIN)/compare ./scripts/compare
+	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
 
 install: build ## install the binary, the systemd unit and the folder for configurations
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun

@@ -152,7 +152,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
 	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", c.System.Kind, c.Scale.MTU)
 	if c.System.Kind == "tcp" {
-		fmt.Fprintf(b, "subflows = %d\n", c.System.Subflows)
+		fmt.Fprintf(b, "subflows = %d\nhystart = %v\n", c.System.Subflows, c.System.Subflows == 1) // CUBIC of Linux has it, LIA has not
 	} else {
 		timeout := c.System.Timeout
 		if timeout == 0 {
