@@ -352,6 +352,7 @@ func (c *Conn) answered(now mono.Time, nonce uint64) {
 		if !c.rtt.Known() {
 			c.rtt.Add(now, p.rtt.Smoothed())
 		}
+		c.cfg.Control.Base(p.rtt.Base())
 		size := q.size
 		q.at = 0
 		c.proven(now, p, size)

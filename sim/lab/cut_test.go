@@ -90,7 +90,9 @@ func TestTunnel(t *testing.T) {
 // and nothing else is lost or gained.
 func TestTell(t *testing.T) {
 	text := head + network + strings.Replace(fmt.Sprintf(tunnels, "conga"), `"tunnel"`, `"srd"`, 1) +
-		strings.Replace(lone, `"srd"`, `"tunnel"`, 1) + "count = 8\nevery = \"20us\"\n"
+		strings.Replace(lone, `"srd"`, `"tunnel"`, 1) + "count = 8\nevery = \"20us\"\n" +
+		// Others load links that the first ones' acknowledgements say nothing of.
+		"[[case.flow]]\nsrc = 2\ndst = 18\nsize = 1_000_000\ncount = 8\nevery = \"20us\"\ntransport = \"tunnel\"\n"
 	plain, told := one(t, text), one(t, strings.Replace(text, "queue = 400_000", "queue = 400_000\ntell = true", 1))
 	if plain.Hash == told.Hash {
 		t.Error("loads that links write make no difference")

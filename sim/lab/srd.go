@@ -291,6 +291,8 @@ func (h *srdHost) greet(t srd.Tuple, p *sim.Packet) *srdEnd {
 func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())
+	control := cc.New(t.cfg.Granularity)
+	control.SetLine(h.Up.Rate)
 	return srd.Config{
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Seed: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
@@ -298,6 +300,6 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 			return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0)))
 		},
 		MTU:    func(srd.Tuple) int { return t.cfg.MTU - srdHeaders },
-		Policy: policy, Control: cc.New(t.cfg.Granularity), Granularity: t.cfg.Granularity,
+		Policy: policy, Control: control, Granularity: t.cfg.Granularity,
 	}, err
 }

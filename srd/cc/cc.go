@@ -20,6 +20,9 @@ type Ack struct {
 // Controller is one peer's congestion state. Paths are coupled: there is one
 // window however many there are, so that paths never buy bandwidth.
 type Controller interface {
+	// Base tells the base round trip of a path before anything was acknowledged,
+	// as the challenges on it measured it.
+	Base(time.Duration)
 	// Ack takes an acknowledgement. limited says whether the window, not the
 	// application, held sending back when it was in flight.
 	Ack(now mono.Time, a Ack, limited bool)

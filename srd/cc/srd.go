@@ -40,7 +40,8 @@ const (
 	// beta scales the decrease with the excess delay (Swift's beta).
 	beta = 0.8
 	// gain of the proportional increase: a round with an empty queue adds a
-	// quarter of the window (UET NSCC's proportional increase has this shape).
+	// quarter of the window (UET NSCC's proportional increase has this shape; see
+	// growth for the case that the line is known).
 	gain = 0.25
 	// paceGain lets a window leave in four fifths of a round, so that pacing
 	// alone never leaves a link idle.
@@ -62,6 +63,7 @@ const (
 // the bytes, or heavy loss; one bad path among many is not.
 type SRD struct {
 	granule   time.Duration
+	line      float64 // bytes per second, 0: unknown (SetLine)
 	window    float64
 	slowStart bool
 
@@ -117,7 +119,11 @@ func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
 		return 0
 	}
-	return paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
+	rate := paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
+	if c.line > 0 {
+		return min(rate, lineShare*c.line)
+	}
+	return rate
 }
 
 // Ack implements Controller.
@@ -133,7 +139,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 		c.sample(now, a)
 	}
 	if c.slowStart && limited {
-		c.window = min(MaxWindow, c.window+float64(a.Bytes))
+		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
 		if c.queue > c.Target()/2 {
 			c.slowStart = false
 		}
@@ -195,11 +201,11 @@ func (c *SRD) endRound(now mono.Time) {
 		c.dented = !c.dented
 	case r.limited && !c.slowStart:
 		c.dented = false
-		c.window += MSS + gain*c.window*max(0, float64(t-avg)/float64(t))
+		c.window += MSS + c.growth()*max(0, float64(t-avg)/float64(t))
 	default:
 		c.dented = false
 	}
-	c.window = max(MinWindow, min(MaxWindow, c.window))
+	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
 
 // heavyLoss is quick adapt (UET NSCC): what arrived in the last round is what

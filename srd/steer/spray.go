@@ -12,20 +12,25 @@ import (
 const (
 	// minWeight keeps every usable path sampled: one turn in 64.
 	minWeight = 1.0 / 64
-	// minShare is the least that a long queue leaves of a path's turns at once;
-	// what is to be less the standing weight learns.
-	minShare = 0.25
+	// minShare is the least that a long queue leaves of a path's turns at once:
+	// enough to hear of it when the queue is gone.
+	minShare = 0.01
+	// halfPart and halfGranules: a queue longer than the mean by this part of the
+	// target, or by so many granules if that is more, halves a path's turns. Below
+	// that the ends measure themselves rather than the path.
+	halfPart     = 5
+	halfGranules = 2
 	// learn is how fast a path's standing weight follows the difference of its
 	// queue to the mean, for one round trip of that path: slow, as one sample is
 	// mostly noise, and the skipping answers at once.
-	learn = 0.03
+	learn = 0.1
 	// mostSpan bounds what one sample of a path rarely used teaches, in round
 	// trips.
 	mostSpan = 4
 	// leak pulls a standing weight back to 1 in a round trip. Without it the
 	// weights of paths over one link, whose queue only tells of their sum, would
 	// wander apart until a few carry all.
-	leak = 0.0006
+	leak = 0.002
 	// lossCost is what a lost packet costs its path, in turns; mostDebt bounds
 	// what a burst of losses adds up to. A path that loses one packet in ten
 	// still gets five of six turns: repairing costs less than leaving it idle.
@@ -166,9 +171,10 @@ func (s *Spray) forward(now mono.Time, usable *Set, target time.Duration) int {
 }
 
 // now returns the share of its turns that a path takes for its queue as it is:
-// half when the queue is two targets longer than the mean. A steeper answer
-// overshoots, because a queue is known only a round trip later, and that round
-// trip contains the queue.
+// half when the queue is halfPart of the target longer than the mean. A much
+// steeper answer overshoots, because a queue is known only a round trip later, and
+// that round trip contains the queue; a flatter one lets a link at a quarter of its
+// rate fill up within a short flow.
 func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 {
 	if target <= 0 || sp.queue <= s.mean {
 		return 1
@@ -176,7 +182,7 @@ func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 
 	// A measured queue grows old: nothing was sent into it meanwhile.
 	// It counts for no less than an empty one: turns are not saved up by resting.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
-	return max(minShare, 1/(1+float32(over)/float32(2*target)))
+	return max(minShare, 1/(1+float32(over)/float32(max(target/halfPart, halfGranules*s.grain))))
 }
 
 // admit takes new paths into the round. Those that are not usable for a while

@@ -1,0 +1,108 @@
+package cc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	lineRate = 12.5e9 // bytes per second: 100 Gbit/s
+	fineBase = 14 * time.Microsecond
+)
+
+// fine returns a controller of an interface, with its line known or not.
+func fine(line float64) *SRD {
+	c := New(time.Microsecond)
+	c.SetLine(line)
+	c.Base(fineBase)
+	return c
+}
+
+// play lets a window be acknowledged in each of so many rounds, with a queue.
+func (c *SRD) play(now *mono.Time, rounds int, queue time.Duration) {
+	for range rounds {
+		for n := max(1, c.Window()/MSS); n > 0; n-- {
+			*now = now.Add((fineBase + queue) / time.Duration(max(1, c.Window()/MSS)))
+			c.Ack(*now, Ack{Bytes: MSS, RTT: fineBase + queue, Base: fineBase}, true)
+		}
+	}
+}
+
+func TestFirstWindowIsWhatTheLineCarries(t *testing.T) {
+	if w := fine(0).Window(); w != InitialWindow {
+		t.Errorf("window %d without a line, want %d", w, InitialWindow)
+	}
+	if w := fine(lineRate).Window(); w != 175_000 {
+		t.Errorf("window %d, want what 100 Gbit/s carry in %v", w, fineBase)
+	}
+	c := fine(lineRate)
+	c.Base(2 * fineBase)
+	if c.Window() != 175_000 {
+		t.Errorf("window %d: a longer path counts", c.Window())
+	}
+	c = fine(lineRate / 1000)
+	if c.Window() != InitialWindow {
+		t.Errorf("window %d on a slow line, want no less than %d", c.Window(), InitialWindow)
+	}
+}
+
+// A window in use is not begun anew by a challenge.
+func TestBaseCountsBeforeTheFirstAcknowledgement(t *testing.T) {
+	c, now := fine(lineRate), mono.Time(1)
+	c.play(&now, 1, 0)
+	before := c.Window()
+	c.Base(fineBase / 2)
+	if c.Window() != before {
+		t.Errorf("window went from %d to %d", before, c.Window())
+	}
+}
+
+// The target is known from the first packet on, so slow start is not ended by a
+// queue that is shorter than it.
+func TestTargetIsKnownFromTheStart(t *testing.T) {
+	if got := fine(0).Target(); got != fineBase {
+		t.Fatalf("target %v, want %v", got, fineBase)
+	}
+	c, now := fine(0), mono.Time(1)
+	c.play(&now, 1, fineBase/3)
+	if w := c.Window(); w < 2*InitialWindow-MSS {
+		t.Errorf("window %d after a round, want it doubled", w)
+	}
+}
+
+func TestLineBoundsRateAndWindow(t *testing.T) {
+	c, now := fine(lineRate), mono.Time(1)
+	for range 200 {
+		c.play(&now, 1, 0)
+		if c.Rate() > lineShare*lineRate {
+			t.Fatalf("rate %.0f on a line of %.0f", c.Rate(), lineRate)
+		}
+		if most := 2 * lineRate * fineBase.Seconds(); float64(c.Window()) > most+1 {
+			t.Fatalf("window %d, more than %.0f", c.Window(), most)
+		}
+	}
+	if c.Rate() != lineShare*lineRate {
+		t.Errorf("rate %.0f, want all that the line carries", c.Rate())
+	}
+}
+
+// Of two that share a link and a queue, the one behind catches up.
+func TestSmallerWindowGrowsFaster(t *testing.T) {
+	ratio := func(line float64) float64 {
+		a, b := fine(line), fine(line)
+		a.slowStart, b.slowStart = false, false
+		a.window, b.window = 80_000, 20_000
+		now, then := mono.Time(1), mono.Time(1)
+		a.play(&now, 6, fineBase/2)
+		b.play(&then, 6, fineBase/2)
+		return float64(a.Window()) / float64(b.Window())
+	}
+	if r := ratio(lineRate); r > 3 {
+		t.Errorf("from four times as much to %.2f times, want below 3", r)
+	}
+	if r := ratio(0); r < 3 {
+		t.Errorf("without a line to %.2f times: the test shows nothing", r)
+	}
+}
