@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// lineShare is the share of the line rate that is paced at most: the rest is for
-// the headers below the UDP payload and for acknowledgements of what comes the
-// other way. A sender that is faster than its own line queues in front of it, and
-// its acknowledgements wait there too.
-const lineShare = 0.97
+// lineShare is the share of the line rate that UDP payload is paced at, at most: a
+// sender that is faster than its own line queues in front of it, and its
+// acknowledgements wait there too. IP, UDP and framing take 0.6 % of it with
+// packets of 9,000 bytes, 1.3 % with 4,150.
+const lineShare = 0.99
 
 // SetLine tells the rate in bytes per second of the line that everything leaves
 // on; 0, the default, is unknown. The first window is then what the line carries
