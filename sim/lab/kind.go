@@ -14,9 +14,11 @@ type maker func(*Network, *TransportPlan) (Transport, error)
 // makers by the name that plans use.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewSRD(n, srdOf(p))
+		c := srdOf(p)
+		c.Line = true
+		return NewSRD(n, c)
 	},
-	// TCP inside srdtun.
+	// TCP inside srdtun, which does not know the rate of its line.
 	"tunnel": func(n *Network, p *TransportPlan) (Transport, error) {
 		return NewTunnel(n, srdOf(p), tcpOf(p))
 	},

@@ -18,6 +18,7 @@ type SRDConfig struct {
 	Ports       int           // source ports of each host: paths to each other host
 	MTU         int           // bytes of the largest IP packet
 	Granularity time.Duration // of clock and scheduling (srd.Config)
+	Line        bool          // ends know the rate of their link, as interfaces do
 	Policy      string        // choice of the path, a name of package steer; "" is spray
 	// FlowletTimeout is of policies that have one; 0: their own.
 	FlowletTimeout time.Duration
@@ -292,7 +293,9 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())
 	control := cc.New(t.cfg.Granularity)
-	control.SetLine(h.Up.Rate)
+	if t.cfg.Line {
+		control.SetLine(h.Up.Rate)
+	}
 	return srd.Config{
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Seed: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
