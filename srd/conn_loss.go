@@ -193,7 +193,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	if c.inflight > 0 {
 		add(c.pathDeadline(), "path timeout")
 	}
-	add(c.tailDeadline(), "tail probe")
+	// How long a far path takes is found out while sending, after Advance: what that
+	// made overdue is due now.
+	add(max(c.tailDeadline(), c.clock), "tail probe")
 	add(c.probeDeadline(), "path probe")
 	return at, why
 }
