@@ -208,35 +208,41 @@ func (p *peer) Flush() (flushed bool) {
 // writeAll hands frames to the kernel, packets of a flow joined where there are
 // several.
 func (p *peer) writeAll(frames []*frame.Frame) {
-	if len(frames) == 1 {
-		p.write(frames[0], merge.AsCame)
-		return
-	}
 	if p.merger == nil {
 		p.merger = merge.New(merge.Config{UDP: p.dev.Offloads().USO, Alloc: p.dev.Pool().Get, Write: p.write})
 	}
 	for _, f := range frames {
-		p.merger.Add(f)
+		switch {
+		case !p.admits(f):
+			f.Release()
+		case len(frames) == 1:
+			p.write(f, merge.AsCame)
+		default:
+			p.merger.Add(f)
+		}
 	}
 	p.merger.Flush()
 }
 
-// write checks that the peer may send from the inner source address, on the
-// inner header itself, and hands the frame to the kernel. Joined packets had the
-// same source.
+// admits reports whether the peer may send from the inner source address, on the
+// inner header itself, and counts what it may not.
+func (p *peer) admits(f *frame.Frame) bool {
+	src, ok := source(f.Data)
+	if !ok {
+		p.unwanted.Add(1)
+	} else if ok = p.table.Allowed(p.index, src); !ok {
+		p.forged.Add(1)
+	}
+	return ok
+}
+
+// write hands a frame to the kernel. The device counts what it drops; it fails for
+// good only when it is gone, which its reader notices too.
 func (p *peer) write(f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
-	src, ok := source(f.Data)
-	// The device counts what it drops; it fails for good only when it is gone,
-	// which its reader notices too.
-	switch {
-	case !ok:
-		p.unwanted.Add(1)
-	case !p.table.Allowed(p.index, src):
-		p.forged.Add(1)
-	case what == merge.Joined:
+	if what == merge.Joined {
 		_ = p.dev.WriteJoined(f)
-	default:
+	} else {
 		_ = p.dev.Write(f)
 	}
 }
