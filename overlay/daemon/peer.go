@@ -87,12 +87,6 @@ func (s *server) timestamp(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Now().Add(now.Sub(s.loop.Now())))
 }
 
-// connect begins a handshake if the peer's address is known.
-func (p *peer) connect() {
-	p.link.Do(func(now mono.Time, c *srd.Conn) { c.Connect(now) })
-	p.link.Kick()
-}
-
 // push takes frames for the peer, all at once.
 func (p *peer) push(frames []*frame.Frame) {
 	now := p.link.Lock()
@@ -182,6 +176,9 @@ func (p *peer) Advance(now mono.Time) {
 		p.without = 0
 	case p.without == 0:
 		p.without = now
+		// A thousand peers that talked once are not to cost as much as ones that talk.
+		p.queue.Rest()
+		p.gather.Rest()
 	case now.Sub(p.without) > staleAfter:
 		p.queue.Flush()
 	}

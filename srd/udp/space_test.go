@@ -90,21 +90,6 @@ func isLocal(ip net.IP) bool {
 	return err == nil && len(v) > 0 && v[0].Type == unix.RTN_LOCAL
 }
 
-// mtu sets a link's MTU.
-func (s *space) mtu(t *testing.T, link string, bytes int) {
-	t.Helper()
-	err := s.do(func() error {
-		l, err := netlink.LinkByName(link)
-		if err != nil {
-			return err
-		}
-		return netlink.LinkSetMTU(l, bytes)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // open opens a bank in the namespace.
 func (s *space) open(t testing.TB, cfg Config) *Bank {
 	t.Helper()
