@@ -12,11 +12,9 @@
 //     (acknowledgements, retransmissions, data), set the timer
 //
 // Sending takes the peer's lock for building a train, no lock for sealing and
-// sending it. It may happen on any goroutine that has something to send
-// (Peer.Kick), but one at a time sends for a peer, so that packets of a path leave in the order of
-// their numbers; another that comes meanwhile leaves a note and goes (flat
-// combining: Hendler et al., SPAA 2010).
+// sending it, so several threads seal and send for one peer at a time. Trains from
+// one socket leave in the order in which they were built (lane).
 //
-// Locks, in the order they may be taken: Peer.sending, Peer.mu, then the leaves
-// Loop.table and worker.timers. The endpoint's lock is taken alone.
+// Locks, in the order they may be taken: Peer.mu, then the leaves Loop.table and
+// worker.timers. The endpoint's lock and those of lanes are taken alone.
 package loop

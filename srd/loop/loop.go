@@ -62,7 +62,7 @@ type Loop struct {
 
 	workers []*worker
 	turn    atomic.Uint32 // assigns peers to workers
-	trains  sync.Pool
+	outs    sync.Pool     // of *outgoing
 
 	Sends udp.SendStats
 	Recvs udp.RecvStats
@@ -80,7 +80,7 @@ type Drops struct {
 func New(cfg Config) (*Loop, error) {
 	l := &Loop{bank: cfg.Bank, start: time.Now(), endpoint: cfg.Endpoint}
 	l.table.init()
-	l.trains.New = func() any { return srd.NewTrain() }
+	l.outs.New = func() any { return &outgoing{train: srd.NewTrain()} }
 	for i := range cfg.Workers {
 		var in []Input
 		for k := i; k < len(cfg.Inputs); k += cfg.Workers {
@@ -132,7 +132,6 @@ func (l *Loop) close() {
 func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	w := l.workers[int(l.turn.Add(1))%len(l.workers)]
 	p := &Peer{loop: l, worker: w, conn: c, app: app, at: mono.Never, place: -1}
-	p.sender = udp.NewSender(l.bank, &l.Sends)
 	l.table.bind(c, p)
 	l.endLock.Lock()
 	l.endpoint.Add(c)
@@ -145,17 +144,19 @@ func (l *Loop) Remove(p *Peer) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)
 	l.endLock.Unlock()
-	t := l.trains.Get().(*srd.Train)
-	defer l.trains.Put(t)
-	p.sending.Lock()
-	defer p.sending.Unlock()
+	o := l.outs.Get().(*outgoing)
 	p.mu.Lock()
 	p.removed = true
-	said := p.conn.Close(l.Now(), t)
+	said := p.conn.Close(l.Now(), o.train)
+	if said {
+		p.enter(o)
+	}
 	p.mu.Unlock()
 	if said {
-		t.Seal()
-		p.sender.Send(t)
+		o.train.Seal()
+		o.lane.send(o, &l.outs)
+	} else {
+		l.outs.Put(o)
 	}
 	p.worker.timers.remove(p)
 	l.table.unbind(p.conn)

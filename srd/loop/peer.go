@@ -19,10 +19,7 @@ type Peer struct {
 	conn    *srd.Conn
 	app     App
 	removed bool
-
-	sending  sync.Mutex // held by the goroutine that sends
-	wantSend atomic.Bool
-	sender   *udp.Sender
+	lanes   []*lane // of the sockets; nil before first use
 
 	flushing  sync.Mutex
 	wantFlush atomic.Bool
@@ -53,43 +50,49 @@ func (p *Peer) Conn() *srd.Conn { return p.conn }
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
 // send sends at most so many trains and sets the timer for the rest. It reports
-// whether more could be sent at once. If another goroutine is at it, that one goes
-// round once more.
+// whether more could be sent at once.
 func (p *Peer) send(most int) (more bool) {
-	p.wantSend.Store(true)
-	for p.wantSend.Load() && p.sending.TryLock() {
-		p.wantSend.Store(false)
-		if more = p.drain(most); !more {
-			p.arm()
-		}
-		p.sending.Unlock()
-		if more {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *Peer) drain(most int) (more bool) {
-	t := p.loop.trains.Get().(*srd.Train)
-	defer p.loop.trains.Put(t)
 	for range most {
-		if !p.next(t) {
+		o := p.loop.outs.Get().(*outgoing)
+		if !p.next(o) {
+			p.loop.outs.Put(o)
+			p.arm()
 			return false
 		}
-		t.Seal()
-		p.sender.Send(t)
+		o.train.Seal()
+		o.lane.send(o, &p.loop.outs)
 	}
 	return true
 }
 
-func (p *Peer) next(t *srd.Train) bool {
+// next builds a train.
+func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.removed && p.conn.Next(p.loop.Now(), t, p.app)
+	if p.removed || !p.conn.Next(p.loop.Now(), o.train, p.app) {
+		return false
+	}
+	p.enter(o)
+	return true
 }
 
-// flush lets the app hand on what it has, likewise.
+// enter gives a train its place behind those that were built before. The peer is
+// locked.
+func (p *Peer) enter(o *outgoing) {
+	if p.lanes == nil {
+		p.lanes = make([]*lane, p.loop.bank.Len())
+	}
+	// A socket that does not exist counts as a failed send, on any lane.
+	at := &p.lanes[int(o.train.Tuple.Sock)%len(p.lanes)]
+	if *at == nil {
+		*at = newLane(udp.NewSender(p.loop.bank, &p.loop.Sends))
+	}
+	o.lane, o.number = *at, (*at).built
+	(*at).built++
+}
+
+// flush lets the app hand on what it has. If another goroutine is at it, that one
+// goes round once more (flat combining: Hendler et al., SPAA 2010).
 func (p *Peer) flush() (flushed bool) {
 	p.wantFlush.Store(true)
 	for p.wantFlush.Load() && p.flushing.TryLock() {

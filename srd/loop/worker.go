@@ -47,6 +47,7 @@ type worker struct {
 	nonce   srd.Nonce
 	message srd.Message
 	taken   int // packets received in this round
+	lull    coalescer
 	packets [srd.MaxTrain * 2]srd.Packet
 }
 
@@ -160,6 +161,11 @@ func (w *worker) run() error {
 // be done. Without sleeping there is no need to tell Go's scheduler.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	if len(w.touched) == 0 {
+		if w.lull.pause(w.loop.Now()) {
+			t := unix.NsecToTimespec(int64(coalesceFor))
+			// A signal ends it early, and nothing is lost by that.
+			_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+		}
 		return unix.EpollWait(w.epoll, events, -1)
 	}
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
@@ -231,6 +237,7 @@ func (w *worker) receive(fd int, sock uint16) {
 	if size == 0 {
 		size = len(d.Data)
 	}
+	w.lull.took(len(d.Data))
 	if len(d.Data) == 0 {
 		w.handshake(t, nil) // where nonsense is counted
 	}

@@ -1,0 +1,54 @@
+package loop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// play plays so many rounds, each of so many bytes, and returns after how many of
+// the last hundred it is waited.
+func (c *coalescer) play(n, bytes int, apart time.Duration) (waits int) {
+	now := mono.Time(time.Second)
+	for i := range n {
+		c.took(bytes)
+		now = now.Add(apart)
+		if c.pause(now) && i >= n-100 {
+			waits++
+		}
+	}
+	return waits
+}
+
+func TestCoalescing(t *testing.T) {
+	for _, k := range []struct {
+		what  string
+		bytes int
+		apart time.Duration
+		waits int
+	}{
+		{"packets one by one", 1500, 30 * time.Microsecond, 100},
+		{"a few at a time", 6 * 1500, 130 * time.Microsecond, 100},
+		{"requests and answers, small and very fast", 120, 10 * time.Microsecond, 0},
+		{"long trains", 60_000, 100 * time.Microsecond, 0},
+		{"a packet now and then", 1500, 5 * time.Millisecond, 0},
+		{"a train now and then", 60_000, 5 * time.Millisecond, 0},
+	} {
+		if got := new(coalescer).play(1000, k.bytes, k.apart); got != k.waits {
+			t.Errorf("%s: waited after %d of the last 100 rounds, want %d", k.what, got, k.waits)
+		}
+	}
+}
+
+// A load that ends is noticed: what comes first after a rest is served at once.
+func TestCoalescingEnds(t *testing.T) {
+	c := new(coalescer)
+	if c.play(1000, 1500, 30*time.Microsecond) == 0 {
+		t.Fatal("not on")
+	}
+	c.took(120)
+	if c.pause(mono.Time(2 * time.Second)) {
+		t.Error("waits after a rest")
+	}
+}
