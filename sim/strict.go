@@ -114,11 +114,7 @@ func (s *swarm) flaw(p *Peer) error {
 			return fmt.Errorf("%d dropped: %v", x.Drops[r], r)
 		}
 	}
-	most := p.App.Dropped()
-	if s.plan.kind == kindReroute {
-		most += unlucky
-	}
-	if n, first := p.App.Undelivered(0); n > most {
+	if n, first := p.App.Undelivered(0); n > p.App.Dropped() {
 		return fmt.Errorf("%d messages are not delivered, first %d", n, first)
 	}
 	if drops[Forged] > 0 || drops[NotOurs] > 0 {
@@ -144,10 +140,6 @@ const (
 	repairsFree = 20
 	repairShare = 5
 )
-
-// unlucky messages, of one short burst, may be given up when a spine has died in
-// silence: they, and repair after repair, may meet nothing but paths over it.
-const unlucky = 12
 
 // spares reports whether h has no reason to repeat anything: where no packet is
 // lost, and flows that are kept to paths make no queues.

@@ -112,7 +112,7 @@ type lossTimer struct {
 	progress mono.Time // last acknowledgement of something new, or first send after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint
-	probe    bool // send the oldest open message, whatever the window says
+	probes   int // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
 }
 

@@ -45,15 +45,15 @@ var bugs = []bug{
 	{"a payload is given back when sent", "srd/conn_send.go", "		n := c.out.push(m, now)\n", "		n := c.out.push(m, now)\n		if n%64 == 63 {\n			m.Owner.Release()\n		}\n"},
 	{"what was given up is kept", "srd/conn_loss.go", "	m.release()\n	m.void = true\n", "	m.void = true\n"},
 	{"no tombstone", "srd/conn_loss.go", "	c.stats.GivenUp++\n", "	c.stats.GivenUp++\n	m.wants = false\n	c.out.ack(c.out.first)\n"},
-	{"nothing is given up", "srd/conn_loss.go", "	if !m.void && (m.tries >= giveUpTries || now.Sub(m.first) > limit) {", "	if !m.void && now.Sub(m.first) > 1000*limit {"},
-	{"all is given up at once", "srd/conn_loss.go", "m.tries >= giveUpTries ||", "m.tries >= 1 ||"},
+	{"nothing is given up", "srd/conn_loss.go", "	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > limit) {", "	if !m.void && now.Sub(m.first) > 1000*limit {"},
+	{"all is given up at once", "srd/conn_loss.go", "m.fails >= giveUpFails ||", "m.fails >= 1 ||"},
 	{"the outbox has no limit", "srd/outbox.go", "return o.next-o.first >= OutboxLimit }", "return o.next-o.first >= 8*OutboxLimit }"},
 	{"the queue of repairs loses one that grows", "srd/outbox.go", "		for i := q.head; i != q.tail; i++ {", "		for i := q.head + 1; i != q.tail; i++ {"},
 
 	// Loss and windows.
 	{"bytes in flight are never taken back", "srd/conn_ack.go", "	c.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/conn_send.go", "	budget := c.cfg.Control.Window() - c.inflight\n", "	budget := c.cfg.Control.Window()*3/2 - c.inflight\n"},
-	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {", "	if q.len() == 0 {"},
+	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {", "	if q.len() == 0 {"},
 	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p)\n	if p.state == PathActive {", "	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/conn_loss.go", "c.overtaken(p, k) {\n			c.suspect(now, p)\n		}", "c.overtaken(p, k) && p.slot > 100 {\n			c.suspect(now, p)\n		}"},
 	{"repairs go where the message was lost", "srd/conn_send.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
