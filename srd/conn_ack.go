@@ -100,6 +100,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: queue, Distance: c.distance(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
+		c.rate.add(now, g.bytes)
 		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}
 		if !near {
