@@ -56,6 +56,7 @@ func drawPlan(rng *rand.Rand) *plan {
 		p.drawStrict()
 	}
 	p.drawLimits()
+	p.drawNowhere()
 	p.drawFaults()
 	p.drawTraffic()
 	if p.chance(0.4) && !p.strict() {
@@ -141,6 +142,18 @@ func (p *plan) drawHosts() {
 		// Between any two hosts one at least can call.
 		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
 		s.NAT = append(s.NAT, nat && i == 0)
+	}
+}
+
+// drawNowhere gives the hosts an address that nobody can be reached at. Every port
+// makes a path to it as well, so there are half as many ports.
+func (p *plan) drawNowhere() {
+	s := &p.spec
+	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
+		return
+	}
+	for i := range s.Hosts {
+		s.Hosts[i].Ports = min(s.Hosts[i].Ports, mostPaths/2)
 	}
 }
 
@@ -238,7 +251,7 @@ func (p *plan) drawFaults() {
 	for range p.rng.IntN(mostFaults + 1) {
 		x := Fault{Kind: FaultKind(p.rng.IntN(int(NumFaultKinds))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
 		x.At = time.Duration(p.rng.Int64N(int64(p.trouble)))
-		x.For = min(p.duration(time.Millisecond, 5*time.Second), p.trouble-x.At)
+		x.For = min(p.duration(time.Millisecond, p.longest()), p.trouble-x.At)
 		p.drawValue(&x)
 		p.faults = append(p.faults, x)
 	}
@@ -247,6 +260,10 @@ func (p *plan) drawFaults() {
 		p.faults = append(p.faults, Fault{Kind: Blackout, At: at, For: p.trouble - at})
 	}
 }
+
+// longest returns how long a fault may last: in a long run for so long that probing
+// has an end.
+func (p *plan) longest() time.Duration { return max(5*time.Second, p.trouble/4) }
 
 func (p *plan) drawValue(x *Fault) {
 	switch x.Kind {
@@ -299,8 +316,8 @@ func (p *plan) drawTraffic() {
 func (p *plan) String() string {
 	var b strings.Builder
 	s := &p.spec
-	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, attack every %v, race %.3f\n",
-		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, p.attack, p.race)
+	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, nowhere %v, attack every %v, race %.3f\n",
+		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, s.Nowhere, p.attack, p.race)
 	for i, h := range s.Hosts {
 		fmt.Fprintf(&b, "host %d: %+v\n", i, h)
 		for k, c := range s.Cables[i] {

@@ -204,7 +204,7 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 	// The pacer does not hold repairs back, but new data makes room for them,
 	// up to a burst: what a long outage has cost is not paid back after it.
 	if c.bucket.Tokens() > -burstBytes {
-		c.bucket.Spend(len(t.Buf))
+		c.spend(len(t.Buf))
 	}
 	return true
 }
@@ -331,8 +331,16 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 	first := c.out.next
 	c.fill(now, t, p, most, src)
 	c.spread(now, p, first, len(t.Buf))
-	c.bucket.Spend(len(t.Buf))
+	c.spend(len(t.Buf))
 	return LimitData
+}
+
+// spend takes n bytes off what the pacer allows. What goes out before there is a pace
+// is no debt: the first window would be paid for again once there is one.
+func (c *Conn) spend(n int) {
+	if c.cfg.Control.Rate() > 0 {
+		c.bucket.Spend(n)
+	}
 }
 
 // choose picks the path for a train of new messages: among those that do not

@@ -61,7 +61,7 @@ var bugs = []bug{
 	{"tail timeouts back off while nobody waits", "srd/conn_send.go", "			c.timer.backoff = 0\n		}\n		n := c.out.push", "		}\n		n := c.out.push"},
 	{"the ledger forgets what is in flight", "srd/path.go", "		return k.State != ledger.InFlight &&\n", "		return true ||\n"},
 	{"a lost packet's messages are forgotten", "srd/conn_ack.go", "		if m := c.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := c.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
-	{"the pacer is in debt without end", "srd/conn_send.go", "	if c.bucket.Tokens() > -burstBytes {\n		c.bucket.Spend(len(t.Buf))\n	}", "	c.bucket.Spend(len(t.Buf))"},
+	{"the pacer is in debt without end", "srd/conn_send.go", "	if c.bucket.Tokens() > -burstBytes {\n		c.spend(len(t.Buf))\n	}", "	c.spend(len(t.Buf))"},
 	{"the pacer wakes without a session", "srd/conn_loss.go", "		c.out.full() || !c.session.ready(now) || c.silent() {", "		c.out.full() || c.silent() {"},
 	{"an acknowledgement waits for time and not for a path", "srd/conn_loss.go", "	if c.ack.packets > 0 && c.ackPath() != nil {", "	if c.ack.packets > 0 {"},
 	{"acknowledgements wait for ever", "srd/inpath.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
