@@ -95,6 +95,8 @@ func (p *plan) drawKind() {
 	case n <= 6:
 		p.kind = [...]string{kindClean, kindFlood, kindLossy, kindReroute}[n-3]
 		p.trouble = p.duration(500*time.Millisecond, 3*time.Second)
+	case n == 7:
+		p.kind, p.trouble = kindGone, p.duration(goneLeast, 2*goneLeast)
 	default:
 		p.kind, p.trouble = "ordinary", p.duration(300*time.Millisecond, 8*time.Second)
 	}
@@ -244,7 +246,7 @@ func (p *plan) drawFaults() {
 	switch p.kind {
 	case "peaceful", kindClean, kindFlood, kindLossy:
 		return
-	case kindReroute:
+	case kindReroute, kindGone:
 		p.drawDeath()
 		return
 	}
@@ -291,6 +293,10 @@ func (p *plan) drawValue(x *Fault) {
 func (p *plan) drawTraffic() {
 	if p.kind == kindFlood {
 		p.bursts = []burst{{at: floodRTT, from: 0, to: 1, batch: Batch{N: floodMessages, Max: 4, Class: srd.Stream}}}
+	}
+	if p.kind == kindGone {
+		p.drawGone()
+		return
 	}
 	left := p.between(50, mostMessages)
 	for range p.between(1, mostBursts) {

@@ -204,7 +204,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 			at, why = t, w
 		}
 	}
-	if c.session.send == nil {
+	if !c.session.ready(c.clock) {
 		return at, why
 	}
 	// Without a path that works an acknowledgement waits for one, not for time.
