@@ -20,6 +20,7 @@ type FabricSpec struct {
 	Cables  [][][2]Quality
 	NAT     []bool // by host: behind a translator, so it must be the one that calls
 	Passive []bool // by host: knows no address of its peers, so it must be called
+	Nowhere bool   // hosts have an address more in the others' configurations, that leads nowhere
 }
 
 // Fabric is a leaf-spine network with hosts that all know each other.
@@ -66,6 +67,9 @@ func publicAddr(host, n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{100, 64, byte(host), byte(n)})
 }
 func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(host)}) }
+
+// nowhereAddr is an address of a host's that no packet gets to.
+func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
 
 // publicAddrs is how many addresses a translator owns.
 const publicAddrs = 3
@@ -150,6 +154,9 @@ func (f *Fabric) introduce(i, j int, psk handshake.PSK) {
 	if !f.spec.Passive[i] && f.NATs[j] == nil {
 		for _, a := range f.Hosts[j].Addrs {
 			r.Addrs = append(r.Addrs, netip.AddrPortFrom(a, FirstPort))
+		}
+		if f.spec.Nowhere {
+			r.Addrs = append(r.Addrs, netip.AddrPortFrom(nowhereAddr(j), FirstPort))
 		}
 	}
 	f.Hosts[i].Peer(r)

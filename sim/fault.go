@@ -24,11 +24,12 @@ const (
 	ClockStep                    // a host's wall clock jumps
 	Detour                       // a cable becomes longer
 	Brownout                     // one direction of a cable becomes slower
+	Stop                         // a host's program is ended properly and started again
 	NumFaultKinds
 )
 
 var faultNames = [NumFaultKinds]string{
-	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout",
+	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout", "stop",
 }
 
 // String returns the kind's name.
@@ -103,6 +104,9 @@ func (f *Fabric) inflict(x Fault) {
 	case Restart:
 		h.Skew += time.Duration(x.Value) * time.Millisecond
 		h.Kill()
+		end(h.revive)
+	case Stop:
+		h.Stop()
 		end(h.revive)
 	case CrashLoop:
 		f.crash(h, time.Duration(x.Value)*time.Millisecond, f.Engine.Since()+x.For)

@@ -139,6 +139,14 @@ func (h *Host) Kill() {
 	h.inbox, h.waiting = nil, 0
 }
 
+// Stop ends the program as it should end: it says goodbye.
+func (h *Host) Stop() {
+	if h.process != nil && h.paused == 0 {
+		h.process.close()
+	}
+	h.Kill()
+}
+
 // Pause keeps the program from running; Resume lets it go on. They nest.
 func (h *Host) Pause() {
 	h.paused++

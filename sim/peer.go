@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
@@ -122,6 +124,13 @@ func (p *Peer) next(now mono.Time) bool {
 	if s.Sent > sent && after > window+len(t.Buf) {
 		h.Audit.Fail("host %d has %d bytes in flight, window %d, train %d", h.Index, after, window, len(t.Buf))
 	}
+	p.transmit(t)
+	return true
+}
+
+// transmit seals a train and hands it to the network, packet by packet.
+func (p *Peer) transmit(t *srd.Train) {
+	h := p.process.host
 	t.Seal()
 	for b := t.Buf; len(b) > 0; {
 		n := min(t.Size, len(b))
@@ -131,7 +140,13 @@ func (p *Peer) next(now mono.Time) bool {
 		}
 		b = b[n:]
 	}
-	return true
+}
+
+// down returns the paths that are down although the peer's address is a good one.
+func (p *Peer) down() []srd.PathInfo {
+	return slices.DeleteFunc(p.Conn.Paths(), func(i srd.PathInfo) bool {
+		return i.State != srd.PathDown || !slices.Contains(p.remote.Addrs, i.Tuple.Remote.Addr())
+	})
 }
 
 // look checks what must hold between turns.

@@ -56,6 +56,7 @@ func drawPlan(rng *rand.Rand) *plan {
 		p.drawStrict()
 	}
 	p.drawLimits()
+	p.drawNowhere()
 	p.drawFaults()
 	p.drawTraffic()
 	if p.chance(0.4) && !p.strict() {
@@ -94,6 +95,8 @@ func (p *plan) drawKind() {
 	case n <= 6:
 		p.kind = [...]string{kindClean, kindFlood, kindLossy, kindReroute}[n-3]
 		p.trouble = p.duration(500*time.Millisecond, 3*time.Second)
+	case n == 7:
+		p.kind, p.trouble = kindGone, p.duration(goneLeast, 2*goneLeast)
 	default:
 		p.kind, p.trouble = "ordinary", p.duration(300*time.Millisecond, 8*time.Second)
 	}
@@ -141,6 +144,18 @@ func (p *plan) drawHosts() {
 		// Between any two hosts one at least can call.
 		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
 		s.NAT = append(s.NAT, nat && i == 0)
+	}
+}
+
+// drawNowhere gives the hosts an address that nobody can be reached at. Every port
+// makes a path to it as well, so there are half as many ports.
+func (p *plan) drawNowhere() {
+	s := &p.spec
+	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
+		return
+	}
+	for i := range s.Hosts {
+		s.Hosts[i].Ports = min(s.Hosts[i].Ports, mostPaths/2)
 	}
 }
 
@@ -231,14 +246,14 @@ func (p *plan) drawFaults() {
 	switch p.kind {
 	case "peaceful", kindClean, kindFlood, kindLossy:
 		return
-	case kindReroute:
+	case kindReroute, kindGone:
 		p.drawDeath()
 		return
 	}
 	for range p.rng.IntN(mostFaults + 1) {
 		x := Fault{Kind: FaultKind(p.rng.IntN(int(NumFaultKinds))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
 		x.At = time.Duration(p.rng.Int64N(int64(p.trouble)))
-		x.For = min(p.duration(time.Millisecond, 5*time.Second), p.trouble-x.At)
+		x.For = min(p.duration(time.Millisecond, p.longest()), p.trouble-x.At)
 		p.drawValue(&x)
 		p.faults = append(p.faults, x)
 	}
@@ -247,6 +262,10 @@ func (p *plan) drawFaults() {
 		p.faults = append(p.faults, Fault{Kind: Blackout, At: at, For: p.trouble - at})
 	}
 }
+
+// longest returns how long a fault may last: in a long run for so long that probing
+// has an end.
+func (p *plan) longest() time.Duration { return max(5*time.Second, p.trouble/4) }
 
 func (p *plan) drawValue(x *Fault) {
 	switch x.Kind {
@@ -275,6 +294,10 @@ func (p *plan) drawTraffic() {
 	if p.kind == kindFlood {
 		p.bursts = []burst{{at: floodRTT, from: 0, to: 1, batch: Batch{N: floodMessages, Max: 4, Class: srd.Stream}}}
 	}
+	if p.kind == kindGone {
+		p.drawGone()
+		return
+	}
 	left := p.between(50, mostMessages)
 	for range p.between(1, mostBursts) {
 		from := p.rng.IntN(len(p.spec.Hosts))
@@ -299,8 +322,8 @@ func (p *plan) drawTraffic() {
 func (p *plan) String() string {
 	var b strings.Builder
 	s := &p.spec
-	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, attack every %v, race %.3f\n",
-		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, p.attack, p.race)
+	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, nowhere %v, attack every %v, race %.3f\n",
+		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, s.Nowhere, p.attack, p.race)
 	for i, h := range s.Hosts {
 		fmt.Fprintf(&b, "host %d: %+v\n", i, h)
 		for k, c := range s.Cables[i] {

@@ -64,6 +64,15 @@ func (p *Process) connect() {
 	}
 }
 
+// close says goodbye to all peers.
+func (p *Process) close() {
+	for _, peer := range p.Peers {
+		if peer.Conn.Close(p.host.clock(), p.train) {
+			peer.transmit(p.train)
+		}
+	}
+}
+
 // Reserve implements srd.Indexes.
 func (p *Process) Reserve(c *srd.Conn) uint32 {
 	for {

@@ -114,8 +114,11 @@ func (s *swarm) play() {
 		return
 	}
 	s.lastBatch()
-	if !s.run(bound+long, s.arrived) {
+	switch {
+	case !s.run(bound+long, s.arrived):
 		s.missing()
+	case !s.run(bound+long, s.restored):
+		s.unrestored()
 	}
 	if s.Audit.Err() != nil {
 		return
@@ -227,6 +230,27 @@ func (s *swarm) arrived() bool {
 		}
 	}
 	return true
+}
+
+// restored reports whether no path is down that a host has opened to where another
+// one is.
+func (s *swarm) restored() bool {
+	for _, p := range s.Peers() {
+		if len(p.down()) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// unrestored names such paths. They have had longer than any interval of probes, which
+// go on for 10 s after the last message.
+func (s *swarm) unrestored() {
+	for _, p := range s.Peers() {
+		for _, i := range p.down() {
+			s.Audit.Fail("a path is still down after all is healed: host %d to %d: %+v", p.Host().Index, p.remote.Index, i)
+		}
+	}
 }
 
 // missing names what of the last batch has not arrived.

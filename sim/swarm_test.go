@@ -3,7 +3,9 @@ package sim_test
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/srdtun/srdtun/sim"
@@ -78,6 +80,28 @@ func TestSameSeedSameRun(t *testing.T) {
 			t.Errorf("seeds %d and %d have the same run", seed, other)
 		}
 		hashes[a.Hash] = seed
+	}
+}
+
+// How many processors there are, and how many seeds are played at once, changes
+// nothing.
+func TestSameRunOnAnyProcessors(t *testing.T) {
+	const seeds = 8
+	var alone, together [seeds]sim.Report
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for i := range alone {
+		alone[i] = sim.Swarm(uint64(100+i), nil)
+	}
+	runtime.GOMAXPROCS(4)
+	var all sync.WaitGroup
+	for i := range together {
+		all.Go(func() { together[i] = sim.Swarm(uint64(100+i), nil) })
+	}
+	all.Wait()
+	for i := range alone {
+		if alone[i] != together[i] {
+			t.Errorf("on one processor %v\non four %v", alone[i], together[i])
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *Conn) handleAck(now mono.Time, a *wire.Ack) bool {
 		}
 	}
 	if c.inflight < before || c.stats.Acked > acked || c.stats.Spurious > spurious {
-		c.timer.progress, c.timer.backoff = now, 0
+		c.timer.progress, c.timer.backoff, c.timer.probes = now, 0, 0
 	}
 	return true
 }
@@ -100,6 +100,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: queue, Distance: c.distance(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
+		c.rate.add(now, g.bytes)
 		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}
 		if !near {
@@ -223,12 +224,26 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 		}
 		if k.State == ledger.InFlight {
 			lost += int(k.Size)
+			c.blame(p, pn, k)
 			c.lose(now, p, pn, k)
 			c.cfg.Policy.Loss(now, int(p.slot))
 		}
 	}
 	if lost > 0 {
 		c.cfg.Control.Lost(now, lost)
+	}
+}
+
+// blame counts the loss of packet pn against its messages: the path works, as
+// something sent later on it has arrived.
+func (c *Conn) blame(p *path, pn uint64, k *ledger.Packet) {
+	for n := k.First; n < k.First+uint64(k.N); n++ {
+		if !c.out.open(n) {
+			continue
+		}
+		if m := c.out.at(n); m.slot == p.slot && m.pn == pn && m.fails < giveUpFails {
+			m.fails++
+		}
 	}
 }
 

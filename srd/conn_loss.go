@@ -9,7 +9,9 @@ import (
 
 // How long a payload is worth repairing (DESIGN 7).
 const (
-	giveUpTries    = 8
+	// giveUpFails counts losses on paths that worked. What went on a path that fell
+	// silent tells nothing of the message: half of a network may have died at once.
+	giveUpFails    = 8
 	giveUpStream   = 150 * time.Millisecond
 	giveUpDatagram = 50 * time.Millisecond
 	// freezeRounds is for how many round trips after a path fell silent only
@@ -21,6 +23,10 @@ const (
 	// silentAfter so many tail probes without an answer nothing else is sent.
 	// Three have tried three paths.
 	silentAfter = 3
+	// probesMost is on how many paths at once a tail probe goes at most. The first
+	// goes on 1, the second on 4, the third on 8: where half of the paths have died,
+	// and half of those back, that fails twice in a hundred times, and takes 28 ms.
+	probesMost = 8
 )
 
 // Advance lets time pass: path timeouts, tail-loss probes, session timers.
@@ -112,11 +118,26 @@ func (c *Conn) checkTail(now mono.Time) {
 	c.expireOld(now)
 	if n := c.out.first; c.out.open(n) {
 		c.queueFirst(n)
-		c.timer.probe = true
+		c.timer.probes = c.probesNow(n)
 	}
 	if !c.out.empty() && now.Sub(max(c.lastHeard, c.out.at(c.out.first).first)) > deadAfter {
 		c.doubt(now)
 	}
+}
+
+// probesNow returns on how many paths the tail probe with message n goes: on one at
+// first, then on more, but no more than half of all, as long as it has a payload. Many
+// paths may have died while nobody looked, and one after the other there is no time to
+// try them.
+func (c *Conn) probesNow(n uint64) int {
+	most := probesMost
+	switch {
+	case c.out.at(n).void || c.timer.backoff <= 1:
+		return 1
+	case c.timer.backoff == 2:
+		most /= 2
+	}
+	return max(1, min(most, c.usable.Len()/2))
 }
 
 // silent reports whether the peer has said nothing for several tail probes.
@@ -161,7 +182,7 @@ func (c *Conn) expire(now mono.Time, m *outMsg) {
 	}
 	// A long path is given the time of a few round trips.
 	limit = max(limit, 4*c.rtt.Smoothed())
-	if !m.void && (m.tries >= giveUpTries || now.Sub(m.first) > limit) {
+	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > limit) {
 		c.giveUp(m)
 	}
 }
@@ -183,7 +204,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 			at, why = t, w
 		}
 	}
-	if c.session.send == nil {
+	if !c.session.ready(c.clock) {
 		return at, why
 	}
 	// Without a path that works an acknowledgement waits for one, not for time.

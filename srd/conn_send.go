@@ -174,7 +174,7 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 		return false
 	}
 	c.out.retx.pop()
-	m.wants, c.timer.probe = false, false
+	m.wants = false
 	c.expire(now, m)
 	t.reset(p.tuple, c.session.sendKeys(now, 1))
 	b := t.open(p.slot, p.sent.Next())
@@ -189,8 +189,14 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 	if m.tries < 255 {
 		m.tries++
 	}
-	// From the second repetition on the message goes on two paths at once.
-	if m.tries >= 2 && m.tries%2 == 0 && c.inflight < c.cfg.Control.Window() {
+	if c.timer.probes--; m.void || c.timer.probes < 0 {
+		c.timer.probes = 0 // a tombstone is in no hurry
+	}
+	switch {
+	case c.timer.probes > 0:
+		c.queueFirst(n)
+	case m.tries >= 2 && m.tries%2 == 0 && c.inflight < c.cfg.Control.Window():
+		// From the second repetition on the message goes on two paths at once.
 		c.queueRetransmit(n)
 	}
 	c.stats.Retransmitted++
@@ -198,7 +204,7 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 	// The pacer does not hold repairs back, but new data makes room for them,
 	// up to a burst: what a long outage has cost is not paid back after it.
 	if c.bucket.Tokens() > -burstBytes {
-		c.bucket.Spend(len(t.Buf))
+		c.spend(len(t.Buf))
 	}
 	return true
 }
@@ -210,16 +216,17 @@ func (c *Conn) retransmission(now mono.Time) (uint64, bool) {
 	for q.len() > 0 && (!c.out.open(q.peek()) || !c.out.at(q.peek()).wants) {
 		q.pop()
 	}
-	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {
+	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {
 		return 0, false
 	}
 	return q.peek(), true
 }
 
-// alternative picks a path for m: one it has not been tried on, if there is.
+// alternative picks a path for m: one it has not been tried on, if there is, and that
+// something has arrived on since it was first sent.
 func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
-	var fresh steer.Set
+	var fresh, heard steer.Set
 	fits := &c.choice
 	*fits = steer.Set{}
 	for _, p := range c.paths {
@@ -229,13 +236,20 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 		fits.Add(int(p.slot))
 		if m.tried&(1<<(p.slot%64)) == 0 {
 			fresh.Add(int(p.slot))
+			if p.heard > m.first {
+				heard.Add(int(p.slot))
+			}
 		}
 	}
 	if !c.desperate() && !fresh.Disjoint(c.reach.near) {
 		fresh = fresh.Common(c.reach.near)
 	}
+	// Others may have died with the one it was lost on, these have not.
+	if !fresh.Disjoint(heard) {
+		fresh = fresh.Common(heard)
+	}
 	switch p := c.lastPath; {
-	case c.timer.backoff > 0 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
+	case c.timer.backoff > 0 && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
 		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter):
 		// A tail probe looks for a path that is alive. The likeliest is where the
 		// peer was heard last: it may have moved away from all the others. When
@@ -317,8 +331,16 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 	first := c.out.next
 	c.fill(now, t, p, most, src)
 	c.spread(now, p, first, len(t.Buf))
-	c.bucket.Spend(len(t.Buf))
+	c.spend(len(t.Buf))
 	return LimitData
+}
+
+// spend takes n bytes off what the pacer allows. What goes out before there is a pace
+// is no debt: the first window would be paid for again once there is one.
+func (c *Conn) spend(n int) {
+	if c.cfg.Control.Rate() > 0 {
+		c.bucket.Spend(n)
+	}
 }
 
 // choose picks the path for a train of new messages: among those that do not

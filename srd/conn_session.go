@@ -288,7 +288,7 @@ func (c *Conn) voidAll() {
 // renew expires e, or begins its replacement.
 func (c *Conn) renew(now mono.Time, e *epoch) {
 	age, life := now.Sub(e.created), &c.session.life
-	if age >= life.reject || e.sent >= life.rejectPackets {
+	if age >= life.reject {
 		c.retire(&c.session.send)
 		if !c.out.empty() || c.cfg.Keepalive > 0 {
 			c.Connect(now)
@@ -301,6 +301,7 @@ func (c *Conn) renew(now mono.Time, e *epoch) {
 	if e.initiator {
 		after = life.renew
 	}
+	// Keys that have sealed as many packets as they may still open those of the peer.
 	busy := c.cfg.Keepalive > 0 || now.Sub(max(c.active, c.lastHeard)) < idleAfter
 	if busy && (age >= after || e.sent >= life.renewPackets) && c.session.attempt == nil {
 		c.call(now)

@@ -177,7 +177,7 @@ func (c *Conn) nextCopy(now mono.Time, t *Train) bool {
 	for n := what.from; n < what.to && len(t.Buf)+c.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
 		n = c.copyPacket(now, t, p, n, what.to)
 	}
-	c.bucket.Spend(len(t.Buf))
+	c.spend(len(t.Buf))
 	return len(t.Buf) > 0
 }
 

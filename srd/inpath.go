@@ -16,7 +16,6 @@ type inPath struct {
 	seen   seq.Replay
 	at     mono.Time // arrival of the highest packet number
 	ce     uint32    // packets with Congestion Experienced
-	dirty  bool      // something to acknowledge since the last acknowledgement
 	queued bool      // on Conn.dirty
 }
 

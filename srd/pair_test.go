@@ -131,10 +131,9 @@ func (s *source) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
 }
 
 type event struct {
-	at   mono.Time
-	n    int
-	f    func()
-	dead bool
+	at mono.Time
+	n  int
+	f  func()
 }
 type events []*event
 

@@ -152,6 +152,9 @@ func (s *script) wait(d time.Duration) {
 	end := s.now.Add(d)
 	for range 100_000 {
 		at, _ := s.c.Deadline()
+		if s.left > 0 {
+			at = at.Min(s.c.SendDeadline(s.now))
+		}
 		if at > end {
 			s.now = end
 			s.c.Advance(s.now)

@@ -2,6 +2,7 @@ package srd
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -29,6 +30,9 @@ func (c *Conn) Sound() error {
 	if err := c.soundOutbox(); err != nil {
 		return err
 	}
+	if err := c.soundTimers(); err != nil {
+		return err
+	}
 	switch {
 	case len(c.paths) > steer.MaxPaths:
 		return fmt.Errorf("%d paths", len(c.paths))
@@ -38,6 +42,29 @@ func (c *Conn) Sound() error {
 		return fmt.Errorf("%d paths to acknowledge", len(c.dirty))
 	case len(c.session.out) > mostRaw:
 		return fmt.Errorf("%d handshake packets wait", len(c.session.out))
+	}
+	return nil
+}
+
+// debtMost is how far the pacer may be in debt: what is in it may go out as one
+// packet too many, or one train where each has a copy, and the repairs of a burst.
+const debtMost = burstBytes + 2*MaxPacket
+
+// soundTimers checks that new messages are held back for no longer than what has
+// happened since they were first sent asks for.
+func (c *Conn) soundTimers() error {
+	debt := debtMost
+	if c.steering.doubled != nil {
+		debt += MaxTrainBytes
+	}
+	if n := -c.bucket.Tokens(); n > debt {
+		return fmt.Errorf("the pacer is %d bytes in debt", n)
+	}
+	if c.out.empty() || c.timer.backoff == 0 {
+		return nil
+	}
+	if age := c.clock.Sub(c.out.at(c.out.first).first); age < time.Duration(c.timer.backoff)*c.slack.pto {
+		return fmt.Errorf("%d tail probes of a message that is %v old", c.timer.backoff, age)
 	}
 	return nil
 }

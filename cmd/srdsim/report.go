@@ -58,7 +58,7 @@ func report(dir string, o *reportOptions) error {
 		for _, c := range p.cases {
 			first := c.runs[0]
 			s := lab.Summarize(c.runs, first.Group, first.Skip)
-			writeRow(w, c.name, &s, "")
+			writeRow(w, c.name, &s, "-")
 		}
 		w.Flush()
 		for _, f := range p.figures() {

@@ -110,14 +110,6 @@ func Linux() Config {
 	}
 }
 
-// Datacenter returns Linux with a least timeout of 50 ms, which is what SRD is
-// compared with (Shalev et al., IEEE Micro 2020, "Bursty Incast FCT").
-func Datacenter() Config {
-	c := Linux()
-	c.MinRTO = 50 * time.Millisecond
-	return c
-}
-
 // complete checks c and fills in the segment size. A wrong configuration is a
 // mistake of the program, so it panics.
 func (c *Config) complete(remote netip.AddrPort, options int) {

@@ -1,0 +1,35 @@
+package srd
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// What arrives at a steady rate is shown at that rate, with what it weighs on the wire;
+// a second after the last acknowledgement, and before the first, nothing is.
+func TestDelivered(t *testing.T) {
+	s := newScript(t, 2)
+	if r := s.c.Delivered(s.now); r != 0 {
+		t.Fatalf("%.0f bytes/s before anything was sent", r)
+	}
+	const every, each = 10 * time.Millisecond, 5
+	for range 2 { // the second time after a pause, which does not count
+		size := 0
+		for range 2 * int(meterSpan/every) {
+			for _, p := range s.send(each, 0) {
+				size = p.size
+			}
+			s.wait(every - 200*time.Microsecond) // an acknowledgement takes the rest
+			s.ackAll(s.c.out.next, nil)
+		}
+		want := each * float64(size) / every.Seconds()
+		if r := s.c.Delivered(s.now); math.Abs(r-want) > 0.1*want {
+			t.Errorf("%.0f bytes/s, want %.0f", r, want)
+		}
+		s.wait(meterStale + meterSpan)
+		if r := s.c.Delivered(s.now); r != 0 {
+			t.Errorf("%.0f bytes/s after %v of silence", r, meterStale)
+		}
+	}
+}
