@@ -42,7 +42,7 @@ func (a *frugal) Flush() bool         { return false }
 
 // carry sends n messages from one frugal app to another and returns how much was
 // allocated meanwhile in the whole process.
-func carry(t *testing.T, from, to *host, n int) (allocations uint64) {
+func carry(t testing.TB, from, to *host, n int) (allocations uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
 	a, b := from.peer.app.(*frugal), to.peer.app.(*frugal)

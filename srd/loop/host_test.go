@@ -29,7 +29,7 @@ const patience = 20 * time.Second
 
 // inNamespace calls f on a thread with a network namespace of its own, in which
 // lo is up. Sockets that f makes stay in it.
-func inNamespace(t *testing.T, f func() error) {
+func inNamespace(t testing.TB, f func() error) {
 	t.Helper()
 	done := make(chan error)
 	go func() {
@@ -55,7 +55,7 @@ func inNamespace(t *testing.T, f func() error) {
 
 // host is one loop with one connection.
 type host struct {
-	*testing.T
+	testing.TB
 	bank *udp.Bank
 	loop *Loop
 	peer *Peer
@@ -120,10 +120,10 @@ func (a *app) Flush() bool {
 
 // newHosts returns two hosts, each with sockets on the loopback device of one
 // namespace, whose loops run until the test ends. Nothing is left of them then.
-func newHosts(t *testing.T, workers int) (a, b *host) {
+func newHosts(t testing.TB, workers int) (a, b *host) {
 	t.Helper()
 	before := descriptors(t)
-	a, b = &host{T: t}, &host{T: t}
+	a, b = &host{TB: t}, &host{TB: t}
 	inNamespace(t, func() (err error) {
 		for _, h := range []*host{a, b} {
 			if h.bank, err = udp.Open(udp.Config{Ports: 4}); err != nil {
@@ -238,7 +238,7 @@ func (h *host) awaitAll(n uint32) {
 }
 
 // descriptors returns how many files this process has open.
-func descriptors(t *testing.T) int {
+func descriptors(t testing.TB) int {
 	t.Helper()
 	v, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/udp"
 )
 
 // outgoing is a train on its way out.
@@ -23,9 +22,9 @@ type lane struct {
 
 	mu      sync.Mutex
 	sent    uint64
-	waiting []*outgoing // sealed, behind one that is not sent yet
-	room    *sync.Cond  // of waiting
-	sender  *udp.Sender // used by whoever has train number sent
+	waiting []*outgoing      // sealed, behind one that is not sent yet
+	room    *sync.Cond       // of waiting
+	out     func(*srd.Train) // called by whoever has train number sent
 }
 
 // laneLimit trains wait in a lane, a few for each worker that there may be. A thread
@@ -33,8 +32,8 @@ type lane struct {
 // not have all memory filled with trains behind its own.
 const laneLimit = 16
 
-func newLane(s *udp.Sender) *lane {
-	l := &lane{sender: s}
+func newLane(out func(*srd.Train)) *lane {
+	l := &lane{out: out}
 	l.room = sync.NewCond(&l.mu)
 	return l
 }
@@ -53,7 +52,7 @@ func (l *lane) send(o *outgoing, done *sync.Pool) {
 	}
 	for o != nil {
 		l.mu.Unlock()
-		l.sender.Send(o.train)
+		l.out(o.train)
 		done.Put(o)
 		l.mu.Lock()
 		l.sent++

@@ -85,7 +85,7 @@ func (p *Peer) enter(o *outgoing) {
 	// A socket that does not exist counts as a failed send, on any lane.
 	at := &p.lanes[int(o.train.Tuple.Sock)%len(p.lanes)]
 	if *at == nil {
-		*at = newLane(udp.NewSender(p.loop.bank, &p.loop.Sends))
+		*at = newLane(udp.NewSender(p.loop.bank, &p.loop.Sends).Send)
 	}
 	o.lane, o.number = *at, (*at).built
 	(*at).built++
