@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/sim/lab"
 	"github.com/srdtun/srdtun/sim/workload"
 )
 
@@ -199,6 +200,22 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// Orders of several runs add up by system; systems without a tunnel have none.
+func TestOrderTable(t *testing.T) {
+	v := records()[:3]
+	v[0].Order = &lab.OrderStats{Delivered: 1000, Held: 10, MostHeld: 4, MostBytes: 9000, Longest: 70}
+	v[2].Order = &lab.OrderStats{Delivered: 3000, Held: 90, MostHeld: 3, MostBytes: 19000, Longest: 60}
+	var b bytes.Buffer
+	OrderTable(&b, v)
+	if !strings.Contains(b.String(), "| a | 2 | 2.500 % | 3.00 % | 4 | 19 | 0.07 |\n") || strings.Contains(b.String(), "| b |") {
+		t.Error(b.String())
+	}
+	b.Reset()
+	if OrderTable(&b, records()); b.Len() > 0 {
+		t.Errorf("a table of nothing: %s", b.String())
+	}
+}
+
 // Records are read as they were written, the last line may be cut off, and no other.
 func TestRead(t *testing.T) {
 	var b bytes.Buffer
@@ -240,7 +257,7 @@ func TestSum(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if v, err := Systems(nil); err != nil || v[0].Name != "spray" || len(v) != 8 {
+	if v, err := Systems(nil); err != nil || v[0].Name != "spray" || len(v) != 11 {
 		t.Errorf("%v, %v", v, err)
 	}
 	if v, err := Systems([]string{"mptcp", "conga-told"}); err != nil || len(v) != 2 {
