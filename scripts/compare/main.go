@@ -135,7 +135,9 @@ func (o options) cells() ([]compare.Cell, error) {
 
 // possible reports whether a system needs neither switches that do more than those of
 // namespaces, nor a setting that is no policy's.
-func possible(s *compare.System) bool { return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 }
+func possible(s *compare.System) bool {
+	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
+}
 
 // named is the error of asking by name for a system that is not possible here.
 func named(asked, name string) error {

@@ -157,6 +157,9 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", kind, c.Scale.MTU)
 	if c.System.Kind == "tcp" {
 		fmt.Fprintf(b, "subflows = %d\nhystart = %v\n", c.System.Subflows, c.System.Subflows == 1) // CUBIC of Linux has it, LIA has not
+		if c.System.MinRTO > 0 {
+			fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
+		}
 	} else {
 		timeout := c.System.Timeout
 		if timeout == 0 {

@@ -10,9 +10,10 @@ import (
 // System is what carries flows: a policy of the tunnel, or a transport without one.
 type System struct {
 	Name     string
-	Kind     string // of sim/lab
-	Policy   string // kind tunnel
-	Subflows int    // kind tcp
+	Kind     string        // of sim/lab
+	Policy   string        // kind tunnel
+	Subflows int           // kind tcp
+	MinRTO   time.Duration // kind tcp; 0: 200 ms, as in Linux
 	// Timeout of flowlets; 0: the policy's own.
 	Timeout time.Duration
 	// Mark is bytes in a queue above which the network marks; 0: it does not.
@@ -52,6 +53,8 @@ var systems = []System{
 	{Name: "ecmp", Kind: "tunnel", Policy: "ecmp"},
 	{Name: "tcp", Kind: "tcp", Subflows: 1},
 	{Name: "mptcp", Kind: "tcp", Subflows: 8},
+	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: 10 * time.Millisecond, Extra: true},
+	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: 10 * time.Millisecond, Extra: true},
 	{Name: "conga-rated", Kind: "tunnel", Policy: "conga", Rated: true, Extra: true},
 	{Name: "conga-rated-told", Kind: "tunnel", Policy: "conga", Rated: true, Tell: true, Extra: true},
 	{Name: "conga-told", Kind: "tunnel", Policy: "conga", Tell: true, Extra: true},
