@@ -63,6 +63,41 @@ func TestEverySystemInEveryScenario(t *testing.T) {
 	}
 }
 
+// Policies of flows and flowlets need nothing that restores order: with a cable out of
+// service hardly a packet waits for one before it, and flows take as long without.
+// spray needs it.
+func TestFlowletsStayInOrder(t *testing.T) {
+	m := small(t)
+	m.Scale = Scale{Flows: 60, Most: 3_000_000, MTU: 9000, Ports: 32, Granularity: 20 * time.Microsecond}
+	m.Loads = []float64{0.7}
+	var err error
+	if m.Scenarios, err = Scenarios([]string{"failed"}); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"spray", "conga", "conga-100us", "letflow-100us", "ecmp", "conga-unordered", "spray-unordered"}
+	if m.Systems, err = Systems(names); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*Record{}
+	for _, c := range m.Cells() {
+		if all[c.System.Name], err = c.Play(read, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(name string) float64 { return float64(all[name].Order.Held) / float64(all[name].Order.Delivered) }
+	for _, name := range names[1:5] {
+		if held(name) > 1e-3 {
+			t.Errorf("%s: %.4f of the packets wait for others", name, held(name))
+		}
+	}
+	if a, b := all["conga"].Mean, all["conga-unordered"].Mean; b > 1.01*a {
+		t.Errorf("conga takes %.0f us, without order %.0f", a, b)
+	}
+	if a, b := all["spray"].Mean, all["spray-unordered"].Mean; held("spray") < 0.01 || b <= a {
+		t.Errorf("spray holds %.4f of the packets, takes %.0f us, without order %.0f", held("spray"), a, b)
+	}
+}
+
 // The flows of a cell offer about the load that it is named after.
 func TestLoad(t *testing.T) {
 	for _, f := range fabrics {
