@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ type compareOptions struct {
 	dir       string
 	plot      string
 	redraw    bool
+	within    time.Duration
 }
 
 const compareLong = `Put path policies, TCP and MPTCP into the same situations, and say how much longer flows take than
@@ -63,7 +65,7 @@ func compareCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&o.full, "full", false, "loads of 30 to 90 % and more flows: up to an hour, instead of minutes")
-	f.StringSliceVar(&o.fabrics, "fabric", nil, "`networks`: conga64, letflow384 (default conga64)")
+	f.StringSliceVar(&o.fabrics, "fabric", nil, "`networks`: conga64, conga64-leaf, letflow48-leaf, letflow384 (default conga64)")
 	f.StringSliceVar(&o.scenarios, "scenario", nil, "`scenarios`: symmetric, failed, quarter, incast, dead (default all)")
 	f.StringSliceVar(&o.workloads, "workload", nil, "`workloads`: websearch, datamining (default both)")
 	f.StringSliceVar(&o.systems, "system", nil, "`systems`, or all (default the usual ones)")
@@ -79,6 +81,7 @@ func compareCommand() *cobra.Command {
 	f.StringVar(&o.data, "data", "sim/testdata", "the `folder` of topologies and flow sizes")
 	f.StringVarP(&o.dir, "out", "o", "out/compare", "the `folder` for results, table and figure")
 	f.StringVar(&o.plot, "srdplot", "", "the srdplot `command` (default: beside this one, or in PATH)")
+	f.DurationVar(&o.within, "for", 0, "begin nothing new after this `time`; run again to go on (default: no limit)")
 	f.BoolVar(&o.redraw, "redraw", false, "compute nothing")
 	return c
 }
@@ -172,6 +175,7 @@ func (o *compareOptions) run(what string) error {
 	}
 	groups := compare.Groups(all)
 	compare.Table(o.out, groups)
+	compare.OrderTable(o.out, all)
 	where, of := compare.Behind(groups, m.Systems[0].Name, behindShare)
 	fmt.Fprintf(o.out, "%s is within %.0f %% of the best in %d of %d situations\n", m.Systems[0].Name, 100*behindShare, of-len(where), of)
 	for _, s := range where {
@@ -310,14 +314,19 @@ func (o *compareOptions) compute(todo []job, have []compare.Record, file string)
 		err    error
 	}
 	next, done := make(chan job), make(chan result)
+	began := time.Now()
 	go func() {
-		for _, j := range todo {
+		for i, j := range todo {
+			if i > 0 && o.within > 0 && time.Since(began) > o.within {
+				break
+			}
 			next <- j
 		}
 		close(next)
 	}()
+	var running sync.WaitGroup
 	for range o.jobs {
-		go func() {
+		running.Go(func() {
 			for j := range next {
 				r, err := j.play(nil)
 				if err != nil {
@@ -325,11 +334,18 @@ func (o *compareOptions) compute(todo []job, have []compare.Record, file string)
 				}
 				done <- result{r, err}
 			}
-		}()
+		})
 	}
-	for i, j := range todo {
-		o.progress.show(fmt.Sprintf("%d of %d: %s", i, len(todo), j.label), float64(i)/float64(len(todo)))
-		x := <-done
+	go func() {
+		running.Wait()
+		close(done)
+	}()
+	o.progress.show(fmt.Sprintf("%d of %d", 0, len(todo)), 0)
+	ready := 0
+	for x := range done {
+		if ready++; x.err == nil {
+			o.progress.show(fmt.Sprintf("%d of %d", ready, len(todo)), float64(ready)/float64(len(todo)))
+		}
 		if x.err != nil {
 			o.progress.clear()
 			return nil, x.err

@@ -48,6 +48,23 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A run that is cut into pieces makes some progress in each, and in the end the same.
+func TestCompareInPieces(t *testing.T) {
+	whole, err := srdsim(t, compareArgs(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(compareArgs(t), "--for", "1ns", "-j", "1")
+	first, err := srdsim(t, args...)
+	if err != nil || strings.Contains(first, "tcp") {
+		t.Errorf("%v, the first piece has everything: %s", err, first)
+	}
+	second, err := srdsim(t, args...)
+	if cut := func(s string) string { return s[:strings.LastIndex(s, "\n/")+1] }; err != nil || cut(second) != cut(whole) {
+		t.Errorf("%v, in pieces %s, at once %s", err, second, whole)
+	}
+}
+
 func TestCompareOthers(t *testing.T) {
 	if s, err := srdsim(t, append(compareArgs(t), "requests")...); err != nil || !strings.Contains(s, "| 31 |") {
 		t.Errorf("%v, output %s", err, s)

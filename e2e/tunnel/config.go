@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // Config is the part of the configuration file that tests set. Zero values are
@@ -15,8 +16,10 @@ type Config struct {
 	MTU         int
 	SourcePorts int
 	Local       []netip.Addr
-	Cipher      string
-	Peers       []Peer
+	// FlowletTimeout of policies that have one; 0: their own.
+	FlowletTimeout time.Duration
+	Cipher         string
+	Peers          []Peer
 	// Extra is put at the end of the [interface] section as it is.
 	Extra string
 }
@@ -45,13 +48,16 @@ func (c Config) TOML() []byte {
 		set("mtu", c.MTU)
 	}
 	b.WriteString(c.Extra)
-	if c.SourcePorts != 0 || len(c.Local) > 0 {
+	if c.SourcePorts != 0 || len(c.Local) > 0 || c.FlowletTimeout != 0 {
 		b.WriteString("\n[paths]\n")
 		if c.SourcePorts != 0 {
 			set("source_ports", c.SourcePorts)
 		}
 		if len(c.Local) > 0 {
 			set("local", list(c.Local))
+		}
+		if c.FlowletTimeout != 0 {
+			set("flowlet_timeout", quote(c.FlowletTimeout.String()))
 		}
 	}
 	if c.Cipher != "" {

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +36,7 @@ type options struct {
 	flows                         int
 	most                          int64
 	seeds                         int
+	timeout                       time.Duration
 	length                        time.Duration
 	redraw                        bool
 }
@@ -52,6 +54,7 @@ func main() {
 	flag.IntVar(&o.flows, "flows", 100, "how many `flows` arrive in each situation, about")
 	flag.Int64Var(&o.most, "most", 10_000_000, "`bytes` of the largest flow; larger ones are cut to it")
 	flag.IntVar(&o.seeds, "seeds", 1, "how `many` seeds")
+	flag.DurationVar(&o.timeout, "flowlet-timeout", 0, "`pause` that ends a flowlet (default: the policies' own)")
 	flag.DurationVar(&o.length, "for", 0, "begin nothing new after this `time`; 0: go on to the end")
 	flag.BoolVar(&o.redraw, "redraw", false, "measure nothing; write table and picture of the results that there are")
 	flag.Parse()
@@ -109,7 +112,7 @@ func (o options) run() error {
 
 // cells are the situations that the command line asks for.
 func (o options) cells() ([]compare.Cell, error) {
-	m := compare.Matrix{Fabrics: []compare.Fabric{network}, Seeds: o.seeds, Scale: compare.Scale{Flows: o.flows, Most: o.most}}
+	m := compare.Matrix{Fabrics: []compare.Fabric{network}, Seeds: o.seeds, Scale: compare.Scale{Flows: o.flows, Most: o.most, Timeout: o.timeout}}
 	var err [4]error
 	m.Systems, err[0] = compare.Systems(list(o.systems))
 	m.Scenarios, err[1] = compare.Scenarios(list(o.scenarios))
@@ -122,29 +125,25 @@ func (o options) cells() ([]compare.Cell, error) {
 		m.Loads = append(m.Loads, l)
 	}
 	for _, s := range m.Systems {
-		if s.Mark > 0 || s.Tell || s.Timeout > 0 {
-			m.Systems, err[0] = withoutSwitches(m.Systems), errors.Join(err[0], named(o.systems, s.Name))
+		if !possible(&s) {
+			err[0] = errors.Join(err[0], named(o.systems, s.Name))
 		}
 	}
+	m.Systems = slices.DeleteFunc(m.Systems, func(s compare.System) bool { return !possible(&s) })
 	return m.Cells(), errors.Join(err[:]...)
 }
 
-// withoutSwitches leaves out the systems that need switches which do more than those of
-// namespaces, or a setting that is no policy's.
-func withoutSwitches(all []compare.System) (v []compare.System) {
-	for _, s := range all {
-		if s.Mark == 0 && !s.Tell && s.Timeout == 0 {
-			v = append(v, s)
-		}
-	}
-	return v
+// possible reports whether a system needs neither switches that do more than those of
+// namespaces, nor a setting that is no policy's.
+func possible(s *compare.System) bool {
+	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
 }
 
 // named is the error of asking by name for a system that is not possible here.
 func named(asked, name string) error {
 	for _, n := range list(asked) {
 		if n == name {
-			return fmt.Errorf("%s needs switches that this fabric does not have", n)
+			return fmt.Errorf("%s needs switches or settings that this fabric does not have", n)
 		}
 	}
 	return nil
@@ -157,7 +156,7 @@ func list(s string) []string {
 // measure goes through the cells.
 func (o options) measure(todo []compare.Cell, r *results) (err error) {
 	began := time.Now()
-	s, err := build(o.srdtun)
+	s, err := build(o.srdtun, o.timeout)
 	if s != nil {
 		defer func() { err = errors.Join(err, s.close()) }()
 	}

@@ -75,10 +75,10 @@ func TestCells(t *testing.T) {
 	for _, c := range v {
 		count[c.System.Name]++
 	}
-	if count["clove-ecn"] != 0 || count["spray"] != 5*2*2 || count["mptcp"] != count["spray"] {
+	if count["conga-100us"] != 0 || count["clove-ecn"] != count["spray"] || count["spray"] != 5*2*2 || count["mptcp"] != count["spray"] {
 		t.Errorf("%v", count)
 	}
-	for _, bad := range []options{{systems: "clove-ecn", loads: "0.5"}, {loads: "2"}, {systems: "nobody", loads: "0.5"}} {
+	for _, bad := range []options{{systems: "conga-told", loads: "0.5"}, {loads: "2"}, {systems: "nobody", loads: "0.5"}} {
 		if _, err := bad.cells(); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}

@@ -42,11 +42,12 @@ type site struct {
 	nodes []*tunnel.Node // of all servers, those of leaf A first
 	sinks []*sink        // of the servers of leaf B
 	mptcp bool           // the kernel has been told of all addresses
+	marks bool           // links between leaves and spines mark
 	busy  float64        // share of the processors in the last measurement
 }
 
 // build makes it.
-func build(bin string) (s *site, err error) {
+func build(bin string, timeout time.Duration) (s *site, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("namespaces can be made by root only")
 	}
@@ -54,7 +55,7 @@ func build(bin string) (s *site, err error) {
 	if s.f, err = fabric.New(fabric.Spec{HostsA: perLeaf, HostsB: perLeaf, Spines: spines, Addrs: addresses, RateMbit: spineMbit}); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{s.shape, func() error { return s.startDaemons(bin) }, s.listen} {
+	for _, step := range []func() error{s.shape, func() error { return s.startDaemons(bin, timeout) }, s.listen} {
 		if err := step(); err != nil {
 			return s, err
 		}
@@ -105,10 +106,32 @@ func limit(n *fabric.Namespace, dev string, mbit int) error {
 	return err
 }
 
+// A link marks packets that would find a queue if it had markShare of its rate, which
+// is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1): kernels need
+// not have a queue that marks. markBytes is what may wait in it: 5 ms at 100 Mbit/s,
+// below what a port of such a rate has and above the bursts of a few senders.
+const (
+	markShare = 0.95
+	markBytes = 60_000
+)
+
+// mark lets a link mark, or not any more.
+func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
+	table := "ip phantom_" + dev
+	rules := fmt.Sprintf("add table %[1]s; delete table %[1]s", table)
+	if s.marks {
+		rules += fmt.Sprintf("; add table %[1]s; add chain %[1]s f { type filter hook forward priority 0; }; "+
+			"add rule %[1]s f oifname %[2]s ip ecn != not-ect limit rate over %.0[3]f kbytes/second burst %[4]d bytes ip ecn set ce",
+			table, dev, markShare*float64(mbit)*1e3/8, markBytes)
+	}
+	_, err := n.Run("nft", rules)
+	return err
+}
+
 // startDaemons starts one on each server, with those of the other leaf as peers.
-func (s *site) startDaemons(bin string) error {
+func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	for i := range 2 * perLeaf {
-		c := tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}}
+		c := tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}, FlowletTimeout: timeout}
 		// Only the first address: the others are MPTCP's.
 		c.Local = s.server(i).V4[:1]
 		n, err := tunnel.NewNode(bin, s.server(i), string(rune('a'+i)), c)
@@ -148,6 +171,7 @@ func (s *site) startDaemons(bin string) error {
 // use makes the servers ready for a system, and returns the address that a server
 // is reached at, and whether connections are of MPTCP.
 func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
+	s.marks = x.Mark > 0
 	if x.Kind == "tcp" {
 		if x.Subflows > 1 {
 			err = s.tellMPTCP()
@@ -197,9 +221,19 @@ func (s *site) breaks(name string, after time.Duration) (undo func() error, err 
 	set := func(mbit int, n ...int) error {
 		var all []error
 		for _, k := range n {
-			all = append(all, limit(s.f.Spines[k-1], "lB", mbit), limit(s.f.LeafB, fmt.Sprintf("s%d", k), mbit))
+			port := fmt.Sprintf("s%d", k)
+			all = append(all, limit(s.f.Spines[k-1], "lB", mbit), limit(s.f.LeafB, port, mbit))
+			all = append(all, s.mark(s.f.Spines[k-1], "lB", mbit), s.mark(s.f.LeafB, port, mbit))
 		}
 		return errors.Join(all...)
+	}
+	for k := range spines {
+		port := fmt.Sprintf("s%d", k+1)
+		err = errors.Join(err, s.mark(s.f.LeafA, port, spineMbit), s.mark(s.f.Spines[k], "lA", spineMbit))
+		err = errors.Join(err, set(spineMbit, k+1))
+	}
+	if err != nil {
+		return func() error { return nil }, err
 	}
 	switch name {
 	case "failed":

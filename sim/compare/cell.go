@@ -150,15 +150,26 @@ func load(text string, read func(string) ([]byte, error)) (*lab.Plan, error) {
 func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "title = %q\nseeds = [%d]\nlimit = %q\n", c.Label(), c.Seed, limit)
 	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
-	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", c.System.Kind, c.Scale.MTU)
+	kind := c.System.Kind
+	if kind == "tunnel" && c.Fabric.Edge {
+		kind = "edge"
+	}
+	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", kind, c.Scale.MTU)
 	if c.System.Kind == "tcp" {
 		fmt.Fprintf(b, "subflows = %d\nhystart = %v\n", c.System.Subflows, c.System.Subflows == 1) // CUBIC of Linux has it, LIA has not
+		if c.System.MinRTO > 0 {
+			fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
+		}
 	} else {
 		timeout := c.System.Timeout
 		if timeout == 0 {
 			timeout = c.Scale.Timeout
 		}
-		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\n", c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout)
+		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
+			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
+		if c.System.Rated {
+			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)
+		}
 	}
 	fmt.Fprintf(b, "[[case]]\nname = \"it\"\ntransport = \"it\"\n")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/sim/lab"
 	"github.com/srdtun/srdtun/sim/workload"
 )
 
@@ -59,6 +60,41 @@ func TestEverySystemInEveryScenario(t *testing.T) {
 			t.Errorf("%s: %d flows, another system has %d", c.Label(), n, old)
 		}
 		flows[c.Scenario.Name] = n
+	}
+}
+
+// Policies of flows and flowlets need nothing that restores order: with a cable out of
+// service hardly a packet waits for one before it, and flows take as long without.
+// spray needs it.
+func TestFlowletsStayInOrder(t *testing.T) {
+	m := small(t)
+	m.Scale = Scale{Flows: 60, Most: 3_000_000, MTU: 9000, Ports: 32, Granularity: 20 * time.Microsecond}
+	m.Loads = []float64{0.7}
+	var err error
+	if m.Scenarios, err = Scenarios([]string{"failed"}); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"spray", "conga", "conga-100us", "letflow-100us", "ecmp", "conga-unordered", "spray-unordered"}
+	if m.Systems, err = Systems(names); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*Record{}
+	for _, c := range m.Cells() {
+		if all[c.System.Name], err = c.Play(read, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(name string) float64 { return float64(all[name].Order.Held) / float64(all[name].Order.Delivered) }
+	for _, name := range names[1:5] {
+		if held(name) > 1e-3 {
+			t.Errorf("%s: %.4f of the packets wait for others", name, held(name))
+		}
+	}
+	if a, b := all["conga"].Mean, all["conga-unordered"].Mean; b > 1.01*a {
+		t.Errorf("conga takes %.0f us, without order %.0f", a, b)
+	}
+	if a, b := all["spray"].Mean, all["spray-unordered"].Mean; held("spray") < 0.01 || b <= a {
+		t.Errorf("spray holds %.4f of the packets, takes %.0f us, without order %.0f", held("spray"), a, b)
 	}
 }
 
@@ -199,6 +235,22 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// Orders of several runs add up by system; systems without a tunnel have none.
+func TestOrderTable(t *testing.T) {
+	v := records()[:3]
+	v[0].Order = &lab.OrderStats{Delivered: 1000, Held: 10, MostHeld: 4, MostBytes: 9000, Longest: 70}
+	v[2].Order = &lab.OrderStats{Delivered: 3000, Held: 90, MostHeld: 3, MostBytes: 19000, Longest: 60}
+	var b bytes.Buffer
+	OrderTable(&b, v)
+	if !strings.Contains(b.String(), "| a | 2 | 2.500 % | 3.00 % | 4 | 19 | 0.07 |\n") || strings.Contains(b.String(), "| b |") {
+		t.Error(b.String())
+	}
+	b.Reset()
+	if OrderTable(&b, records()); b.Len() > 0 {
+		t.Errorf("a table of nothing: %s", b.String())
+	}
+}
+
 // Records are read as they were written, the last line may be cut off, and no other.
 func TestRead(t *testing.T) {
 	var b bytes.Buffer
@@ -240,7 +292,7 @@ func TestSum(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if v, err := Systems(nil); err != nil || v[0].Name != "spray" || len(v) != 8 {
+	if v, err := Systems(nil); err != nil || v[0].Name != "spray" || len(v) != 11 {
 		t.Errorf("%v, %v", v, err)
 	}
 	if v, err := Systems([]string{"mptcp", "conga-told"}); err != nil || len(v) != 2 {

@@ -6,6 +6,7 @@
 //	system.go   what is compared     cell.go    one of its situations, as a plan of sim/lab
 //	fabric.go   on which network     record.go  what came of it, a line of JSON
 //	matrix.go   all situations       table.go   ratios, tables, bars
+//	ordering.go what restoring the order of flows took
 //	incast.go   many senders answer one client       flowlets.go  how long flowlets are
 //
 // Inner flows are those of TCP through the overlay (lab.Tunnel): a flowlet ends

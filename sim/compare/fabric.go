@@ -12,6 +12,10 @@ type Fabric struct {
 	Share float64
 	// Gbit is that capacity in Gbit/s, of all that send.
 	Gbit float64
+	// Edge lets tunnels end at the leaf switches; else they end at the servers.
+	Edge bool
+	// Uplink is the rate of a link between a leaf and a spine in Gbit/s.
+	Uplink float64
 	// Broken are the cables that break where a scenario breaks some.
 	Broken []int
 	// Clients are where answers of many servers come together, which are Fan many, each
@@ -26,14 +30,27 @@ var fabrics = []Fabric{
 		// CONGA's testbed (section 5, figure 7): clients below one leaf, servers below the
 		// other, two to one; a cable between the clients' leaf and the second spine breaks.
 		Name: "conga64", Topology: "conga64.topo", Servers: 64, PerLeaf: 32,
-		From: [2]int{0, 31}, To: [2]int{32, 63}, Share: 0.5, Gbit: 160,
+		From: [2]int{0, 31}, To: [2]int{32, 63}, Share: 0.5, Gbit: 160, Uplink: 40,
 		Broken: []int{7}, Clients: []int{32, 40, 48, 56}, Fan: 32, Step: 1,
+	},
+	{
+		// The same with the tunnel where CONGA has it: in the leaves.
+		Name: "conga64-leaf", Topology: "conga64.topo", Servers: 64, PerLeaf: 32, Edge: true,
+		From: [2]int{0, 31}, To: [2]int{32, 63}, Share: 0.5, Gbit: 160, Uplink: 40,
+		Broken: []int{7}, Clients: []int{32, 40, 48, 56}, Fan: 32, Step: 1,
+	},
+	{
+		// LetFlow's first figure, (a): servers below two leaves send to those below a third;
+		// the cable between the first leaf and the second spine breaks.
+		Name: "letflow48-leaf", Topology: "letflow48.topo", Servers: 48, PerLeaf: 16, Edge: true,
+		From: [2]int{0, 31}, To: [2]int{32, 47}, Share: 0.25, Gbit: 80, Uplink: 40,
+		Broken: []int{1}, Clients: []int{32, 36, 40, 44}, Fan: 32, Step: 1,
 	},
 	{
 		// From every server to every other; a cable of each leaf breaks, each at another
 		// spine.
 		Name: "letflow384", Topology: "letflow384.topo", Servers: 384, PerLeaf: 48,
-		From: [2]int{0, 383}, To: [2]int{0, 383}, Share: 1, Gbit: 3840,
+		From: [2]int{0, 383}, To: [2]int{0, 383}, Share: 1, Gbit: 3840, Uplink: 40,
 		Broken: []int{0, 13, 26, 39, 52, 65, 78, 91}, Clients: []int{5, 107, 209, 311}, Fan: 48, Step: 8,
 	},
 }

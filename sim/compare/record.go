@@ -44,6 +44,8 @@ type Record struct {
 	Drops  uint64  `json:"drops"`  // at queues
 	Faults uint64  `json:"faults"` // at cables that were broken
 	Resent uint64  `json:"resent"` // packets
+	// Order is what restoring the order of inner flows took; nil: none was restored.
+	Order *lab.OrderStats `json:"order,omitempty"`
 }
 
 // What is a small and a large flow, in bytes (CONGA, section 5.2).
@@ -102,6 +104,7 @@ func (x *Record) read(r *lab.Result) {
 	}
 	for _, t := range r.Stats {
 		x.Resent += t.Retransmitted
+		x.Order = t.Order
 	}
 }
 

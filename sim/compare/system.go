@@ -10,15 +10,20 @@ import (
 // System is what carries flows: a policy of the tunnel, or a transport without one.
 type System struct {
 	Name     string
-	Kind     string // of sim/lab
-	Policy   string // kind tunnel
-	Subflows int    // kind tcp
+	Kind     string        // of sim/lab
+	Policy   string        // kind tunnel
+	Subflows int           // kind tcp
+	MinRTO   time.Duration // kind tcp; 0: 200 ms, as in Linux
 	// Timeout of flowlets; 0: the policy's own.
 	Timeout time.Duration
 	// Mark is bytes in a queue above which the network marks; 0: it does not.
 	Mark int
 	// Tell lets the network write loads into packets, as CONGA's switches do.
 	Tell bool
+	// Rated says that the policy knows the rate of the network's links, as switches do.
+	Rated bool
+	// Unordered leaves out what restores the order of inner flows.
+	Unordered bool
 	// Extra systems are compared only where they are asked for by name.
 	Extra bool
 }
@@ -30,16 +35,28 @@ const cloveMark = 65 * 1500
 // perPacket is a flowlet timeout so short that each train is a flowlet.
 const perPacket = time.Nanosecond
 
+// shortTimeout of flowlets is some round trips of these networks, whose base is 10 us.
+// The 500 us of the papers are some round trips of theirs, whose senders are kernels
+// of 2014. Here few flows ever pause for so long.
+const shortTimeout = 100 * time.Microsecond
+
 // systems are all of them, this project's default first.
 var systems = []System{
 	{Name: "spray", Kind: "tunnel", Policy: "spray"},
 	{Name: "conga", Kind: "tunnel", Policy: "conga"},
 	{Name: "letflow", Kind: "tunnel", Policy: "letflow"},
 	{Name: "clove-ecn", Kind: "tunnel", Policy: "clove-ecn", Mark: cloveMark},
+	{Name: "conga-100us", Kind: "tunnel", Policy: "conga", Timeout: shortTimeout},
+	{Name: "letflow-100us", Kind: "tunnel", Policy: "letflow", Timeout: shortTimeout},
+	{Name: "clove-ecn-100us", Kind: "tunnel", Policy: "clove-ecn", Mark: cloveMark, Timeout: shortTimeout},
 	{Name: "presto", Kind: "tunnel", Policy: "presto"},
 	{Name: "ecmp", Kind: "tunnel", Policy: "ecmp"},
 	{Name: "tcp", Kind: "tcp", Subflows: 1},
 	{Name: "mptcp", Kind: "tcp", Subflows: 8},
+	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: 10 * time.Millisecond, Extra: true},
+	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: 10 * time.Millisecond, Extra: true},
+	{Name: "conga-rated", Kind: "tunnel", Policy: "conga", Rated: true, Extra: true},
+	{Name: "conga-rated-told", Kind: "tunnel", Policy: "conga", Rated: true, Tell: true, Extra: true},
 	{Name: "conga-told", Kind: "tunnel", Policy: "conga", Tell: true, Extra: true},
 	{Name: "conga-flow", Kind: "tunnel", Policy: "conga-flow", Extra: true},
 	{Name: "per-packet", Kind: "tunnel", Policy: "letflow", Timeout: perPacket, Extra: true},
@@ -48,6 +65,12 @@ var systems = []System{
 	{Name: "wcmp", Kind: "tunnel", Policy: "wcmp", Extra: true},
 	{Name: "duplicate", Kind: "tunnel", Policy: "duplicate", Extra: true},
 	{Name: "active-backup", Kind: "tunnel", Policy: "active-backup", Extra: true},
+	{Name: "spray-unordered", Kind: "tunnel", Policy: "spray", Unordered: true, Extra: true},
+	{Name: "conga-unordered", Kind: "tunnel", Policy: "conga", Unordered: true, Extra: true},
+	{Name: "letflow-unordered", Kind: "tunnel", Policy: "letflow", Unordered: true, Extra: true},
+	{Name: "clove-ecn-unordered", Kind: "tunnel", Policy: "clove-ecn", Mark: cloveMark, Unordered: true, Extra: true},
+	{Name: "presto-unordered", Kind: "tunnel", Policy: "presto", Unordered: true, Extra: true},
+	{Name: "ecmp-unordered", Kind: "tunnel", Policy: "ecmp", Unordered: true, Extra: true},
 }
 
 // Systems returns those that are named, in a fixed order. No names stand for all but

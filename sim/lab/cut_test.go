@@ -12,7 +12,7 @@ import (
 // and nothing goes over the cable: whether another one leads to the same spine
 // (conga64) or all leaves have to avoid that spine (letflow384).
 func TestCut(t *testing.T) {
-	for _, name := range []string{"conga64.topo", "letflow384.topo"} {
+	for _, name := range []string{"conga64.topo", "letflow384.topo", "letflow48.topo"} {
 		n := NewNetwork(sim.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
 		const cable = 1
 		if err := n.Cut(cable); err != nil {

@@ -22,6 +22,10 @@ var makers = map[string]maker{
 	"tunnel": func(n *Network, p *TransportPlan) (Transport, error) {
 		return NewTunnel(n, srdOf(p), tcpOf(p))
 	},
+	// The same between leaf switches, whose servers have TCP alone.
+	"edge": func(n *Network, p *TransportPlan) (Transport, error) {
+		return NewEdge(n, srdOf(p), tcpOf(p))
+	},
 	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
 	"tcp": func(n *Network, p *TransportPlan) (Transport, error) {
 		c := tcpOf(p)
@@ -34,7 +38,7 @@ var makers = map[string]maker{
 func srdOf(p *TransportPlan) SRDConfig {
 	return SRDConfig{
 		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy,
-		FlowletTimeout: p.FlowletTimeout.Duration, Watch: p.Watch,
+		FlowletTimeout: p.FlowletTimeout.Duration, LinkRate: p.LinkGbit * 1e9 / 8, Unordered: p.Unordered, Watch: p.Watch,
 	}
 }
 
@@ -58,6 +62,8 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("policy %q is not known", t.Policy)
 	case t.FlowletTimeout.Duration < 0 || t.FlowletTimeout.Duration > time.Second:
 		return fmt.Errorf("flowlet_timeout %v, want 0 to 1s", t.FlowletTimeout)
+	case !(t.LinkGbit >= 0):
+		return fmt.Errorf("link_gbit %v, want 0 or more", t.LinkGbit)
 	case t.Subflows < 0 || t.Subflows > mostSubflows:
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:

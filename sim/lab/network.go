@@ -33,6 +33,7 @@ type Network struct {
 	Cables [][]*Cable
 
 	tiers [][]*sim.Switch
+	gates []*Host // machines of leaves, see AddGates
 	ports Ports
 
 	uplinks []UplinkPlan // in place of Topology
@@ -171,8 +172,9 @@ func (n *Network) Cut(i int) error {
 	}
 	c := n.Cables[1][i]
 	upper := n.tiers[1][c.upper]
-	below := n.below(0, c.lower)
-	for _, h := range n.Hosts {
+	below := n.leafOf(c.lower)
+	for i := range n.machines() {
+		h := n.machine(i)
 		if !slices.Contains(below, h) {
 			n.tiers[0][c.lower].Avoid(h.Addr, c.Up)
 		}

@@ -65,6 +65,8 @@ type TransportPlan struct {
 	Policy      string   `toml:"policy"`
 	// FlowletTimeout is of policies that have one; 0: their own.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
+	LinkGbit       float64  `toml:"link_gbit"` // of every path, as policies are told it; 0: they are not
+	Unordered      bool     `toml:"unordered"` // a tunnel hands on inner packets as they come
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
 	HyStart        bool     `toml:"hystart"` // leave slow start when the round trip grows

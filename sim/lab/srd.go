@@ -22,6 +22,11 @@ type SRDConfig struct {
 	Policy      string        // choice of the path, a name of package steer; "" is spray
 	// FlowletTimeout is of policies that have one; 0: their own.
 	FlowletTimeout time.Duration
+	// LinkRate is that of every path in bytes per second, as policies are told it; 0:
+	// they are not.
+	LinkRate float64
+	// Unordered leaves out what restores the order of inner flows.
+	Unordered bool
 	// Watch, if there is one, stands between each connection and its policy.
 	Watch func(steer.Policy) steer.Policy
 }
@@ -32,7 +37,7 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	if name == "" {
 		name = steer.Names()[0]
 	}
-	p, err := steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout, Granularity: c.Granularity})
+	p, err := steer.New(name, steer.Options{Seed: seed, FlowletTimeout: c.FlowletTimeout, Granularity: c.Granularity, LinkRate: c.LinkRate})
 	if err == nil && c.Watch != nil {
 		p = c.Watch(p)
 	}
@@ -58,7 +63,7 @@ type SRD struct {
 
 // NewSRD returns the transport for a network. The error is about the policy.
 func NewSRD(n *Network, cfg SRDConfig) (*SRD, error) {
-	t := &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, len(n.Hosts))}
+	t := &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, n.machines())}
 	_, err := cfg.policy(0)
 	return t, err
 }
@@ -95,7 +100,7 @@ func (t *SRD) host(i int) *srdHost {
 	if t.hosts[i] != nil {
 		return t.hosts[i]
 	}
-	h := &srdHost{Host: t.net.Hosts[i], srd: t, index: map[uint32]*srdIndex{}}
+	h := &srdHost{Host: t.net.machine(i), srd: t, index: map[uint32]*srdIndex{}}
 	var key [32]byte
 	io.ReadFull(random{t.rng}, key[:])
 	h.id, _ = handshake.NewIdentity(key)
@@ -113,17 +118,23 @@ func (t *SRD) host(i int) *srdHost {
 
 // Open implements Transport.
 func (t *SRD) Open(f *Flow) error {
-	a, b := t.host(f.Src), t.host(f.Dst)
-	e := a.find(b)
-	if e == nil {
-		var err error
-		if e, err = t.connect(a, b); err != nil {
-			return err
-		}
+	e, err := t.between(f.Src, f.Dst)
+	if err != nil {
+		return err
 	}
 	e.flows = append(e.flows, &srdFlow{flow: f, end: e})
 	f.State = e.flows[len(e.flows)-1]
 	return nil
+}
+
+// between returns the connection from one machine to another at its near end, making
+// it when there is none.
+func (t *SRD) between(from, to int) (*srdEnd, error) {
+	a, b := t.host(from), t.host(to)
+	if e := a.find(b); e != nil {
+		return e, nil
+	}
+	return t.connect(a, b)
 }
 
 func (h *srdHost) find(remote *srdHost) *srdEnd {

@@ -65,12 +65,7 @@ func (t *TCP) Open(f *Flow) error {
 	for range n {
 		local, remote = append(local, a.Port()), append(remote, b.Port())
 	}
-	told := int64(0)
-	received := func(total int64) {
-		n := total - told
-		told = total
-		f.Deliver(int(n))
-	}
+	received := delivers(f)
 	if n == 1 {
 		x := tcp.NewConn(t.net.Engine, out, hostLink{a}, local[0], remote[0])
 		y := tcp.NewConn(t.net.Engine, back, hostLink{b}, remote[0], local[0])
@@ -89,6 +84,17 @@ func (t *TCP) Open(f *Flow) error {
 	}
 	f.State, t.conns = x, append(append(t.conns, x.Subflows()...), y.Subflows()...)
 	return nil
+}
+
+// delivers returns what is called with the number of bytes of f that have been received
+// in all.
+func delivers(f *Flow) func(total int64) {
+	told := int64(0)
+	return func(total int64) {
+		n := total - told
+		told = total
+		f.Deliver(int(n))
+	}
 }
 
 // Settled implements Transport.

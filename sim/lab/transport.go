@@ -35,6 +35,32 @@ type Stats struct {
 	Spurious      uint64 `json:"spurious"`      // of those, not needed, as far as the sender knows
 	Timeouts      uint64 `json:"timeouts"`      // retransmission timeouts
 	Acks          uint64 `json:"acks"`          // packets that carry only acknowledgements
+	// Order is what restoring the order of inner flows took; nil: the transport
+	// restores none.
+	Order *OrderStats `json:"order,omitempty"`
+}
+
+// OrderStats are the counters of all reordering buffers of a transport.
+type OrderStats struct {
+	Delivered uint64 `json:"delivered"` // inner packets
+	Held      uint64 `json:"held"`      // of those, held for at least one before it
+	TimedOut  uint64 `json:"timed_out"` // gaps not waited for any longer
+	// MostHeld and MostBytes are the most packets, and bytes, that any one buffer held
+	// at a time.
+	MostHeld  int `json:"most_held"`
+	MostBytes int `json:"most_bytes"`
+	// Longest is the longest time a packet was held, in microseconds.
+	Longest float64 `json:"longest_us"`
+}
+
+// Add takes the counters of another buffer, or of several.
+func (s *OrderStats) Add(o *OrderStats) {
+	s.Delivered += o.Delivered
+	s.Held += o.Held
+	s.TimedOut += o.TimedOut
+	s.MostHeld = max(s.MostHeld, o.MostHeld)
+	s.MostBytes = max(s.MostBytes, o.MostBytes)
+	s.Longest = max(s.Longest, o.Longest)
 }
 
 // Flow is a number of bytes that one host sends to another, and what became of

@@ -46,23 +46,25 @@ func (t *Tunnel) Open(f *Flow) error {
 	if err := t.SRD.Open(f); err != nil {
 		return err
 	}
-	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
-	cfg := t.tcp.Config
-	cfg.RTT = 2 * there
+	cfg := t.config(f)
 	end := f.State.(*srdFlow).end
 	a, b := t.overlay(end), t.overlay(end.peer)
 	local, remote := end.host.Port(), end.peer.host.Port()
 	x := tcp.NewConn(t.net.Engine, cfg, a, local, remote)
 	y := tcp.NewConn(t.net.Engine, cfg, b, remote, local)
 	a.conns[local.Port()], b.conns[remote.Port()] = x, y
-	told := int64(0)
-	y.Received = func(total int64) {
-		n := total - told
-		told = total
-		f.Deliver(int(n))
-	}
+	y.Received = delivers(f)
 	f.State = x
 	return nil
+}
+
+// config returns the configuration of a flow's connection: its handshake has met an
+// empty network.
+func (t *Tunnel) config(f *Flow) tcp.Config {
+	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
+	cfg := t.tcp.Config
+	cfg.RTT = 2 * there
+	return cfg
 }
 
 // Settled implements Transport: every path is in use. Their full size need not be
@@ -91,6 +93,21 @@ func (t *Tunnel) Settled() bool {
 // Start implements Transport.
 func (t *Tunnel) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
 
+// Stats implements Transport. The buffers' counters are from the beginning: before
+// time zero they hold nothing.
+func (t *Tunnel) Stats() Stats {
+	s := t.SRD.Stats()
+	s.Order = &OrderStats{}
+	for _, o := range t.inner {
+		g := o.gather.Stats()
+		s.Order.Add(&OrderStats{
+			Delivered: g.Delivered, Held: g.Reordered, TimedOut: g.TimedOut,
+			MostHeld: o.peak.HeldNow, MostBytes: o.peak.HeldBytes, Longest: micros(g.Longest),
+		})
+	}
+	return s
+}
+
 func (t *Tunnel) overlay(e *srdEnd) *overlay {
 	if o := t.inner[e]; o != nil {
 		return o
@@ -110,6 +127,7 @@ type overlay struct {
 	gather  *order.Gatherer
 	pulls   int
 	serial  uint32
+	peak    order.Stats            // the most that was held, of the buffer's counters
 	packets map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
 	ready   []*frame.Frame
 }
@@ -133,7 +151,7 @@ func (o *overlay) Receive(p *sim.Packet) {
 	}
 	o.packets[o.serial] = p
 	f := frame.New(b, nil)
-	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), true, true
+	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), true, !o.end.host.srd.cfg.Unordered
 	o.queue.Push(o.end.host.engine.Now(), f)
 	o.end.service()
 }
@@ -192,6 +210,8 @@ func (o *overlay) pending() bool { return !o.cutter.Empty() || o.queue.Len() > 0
 
 func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 	o.gather.Add(now, m)
+	s := o.gather.Stats()
+	o.peak.HeldNow, o.peak.HeldBytes = max(o.peak.HeldNow, s.HeldNow), max(o.peak.HeldBytes, s.HeldBytes)
 	o.take(now)
 }
 

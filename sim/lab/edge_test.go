@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+)
+
+// edgeNetwork has the tunnel between the leaves of ls32.topo, whose servers have TCP.
+const edgeNetwork = `
+[network]
+topology = "../testdata/ls32.topo"
+queue = 400_000
+[transport.edge]
+kind = "edge"
+ports = 16
+mtu = 9000
+granularity = "1us"
+`
+
+// edgeFlows go from leaf to leaf, both ways, and between two servers of one leaf.
+const edgeFlows = `
+[[case]]
+name = "edge"
+transport = "edge"
+[[case.flow]]
+src = 1
+dst = 17
+size = 3_000_000
+[[case.flow]]
+src = 18
+dst = 2
+size = 3_000_000
+[[case.flow]]
+src = 3
+dst = 4
+size = 3_000_000
+`
+
+// Flows through tunnels between leaves arrive whole, in little more than their ideal,
+// and so do those that need no tunnel. Nothing passes the tunnel but what has to.
+func TestEdge(t *testing.T) {
+	r := one(t, head+edgeNetwork+edgeFlows)
+	for _, f := range r.Flows {
+		if f.Delivered != f.Size || f.FCT < f.Ideal || f.FCT > 2*f.Ideal {
+			t.Errorf("%+v", f)
+		}
+	}
+	s := r.Stats["edge"]
+	if s.Retransmitted != 0 || s.Order == nil || s.Order.TimedOut != 0 {
+		t.Errorf("%+v, order %+v", s, s.Order)
+	}
+	// Two flows in segments of some 8,848 bytes, and their acknowledgements.
+	if least := uint64(2 * 3_000_000 / 8_848); s.Order.Delivered < least || s.Order.Delivered > 3*least {
+		t.Errorf("%d inner packets, want %d and acknowledgements", s.Order.Delivered, least)
+	}
+	// And on with a cable that is out of service.
+	r = one(t, head+edgeNetwork+edgeFlows+"[[case.fault]]\nkind = \"cut\"\ntier = 1\ncables = [3]\n")
+	for _, f := range r.Flows {
+		if f.Delivered != f.Size {
+			t.Errorf("with a cable cut: %+v", f)
+		}
+	}
+}
+
+// Leaves have machines only in a network that has leaves.
+func TestEdgeNeedsLeaves(t *testing.T) {
+	text := strings.Replace(head+edgeNetwork+edgeFlows, "ls32.topo", "rack8x1.topo", 1) +
+		"[[case.uplink]]\nmbit = 100\n"
+	p := plan(t, strings.Replace(text, "topology = \"../testdata/rack8x1.topo\"\n", "", 1))
+	if _, err := Run(p, &p.Cases[0], 1, nil); err == nil {
+		t.Error("tunnels between leaves of a network without any")
+	}
+}
+
+// unevenFlow is one flow of TCP in a tunnel whose trains go over any path, one of which
+// has a fifth of the others' rate.
+const unevenFlow = `
+[transport.tunnel]
+kind = "tunnel"
+ports = 16
+mtu = 9000
+granularity = "1us"
+policy = "letflow"
+flowlet_timeout = "1ns"
+unordered = false
+[[case]]
+name = "uneven"
+transport = "tunnel"
+[[case.flow]]
+src = 1
+dst = 17
+size = 10_000_000
+[[case.fault]]
+kind = "rate"
+tier = 1
+cables = [0, 1]
+value = 0.2
+`
+
+// What restores order counts what it held; without it nothing is held, and TCP meets
+// what happened on the way.
+func TestOrderIsCounted(t *testing.T) {
+	ordered := one(t, head+network+unevenFlow)
+	bare := one(t, head+network+strings.Replace(unevenFlow, "unordered = false", "unordered = true", 1))
+	a, b := ordered.Stats["tunnel"].Order, bare.Stats["tunnel"].Order
+	if a.Held == 0 || a.MostHeld == 0 || a.MostBytes < 8_000 || a.Longest <= 0 || a.Delivered < 10_000_000/9_000 {
+		t.Errorf("ordered: %+v", a)
+	}
+	if b.Held != 0 || b.MostHeld != 0 {
+		t.Errorf("unordered: %+v", b)
+	}
+	for _, r := range []*Result{ordered, bare} {
+		if f := r.Flows[0]; f.Delivered != f.Size {
+			t.Errorf("%+v", f)
+		}
+	}
+}
