@@ -35,8 +35,7 @@ type peer struct {
 	gather   *order.Gatherer
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
-	hold     time.Duration // least wait for order, as configured
-	pulls    int
+	hold     time.Duration    // least wait for order, as configured
 	found    []netip.AddrPort // what the endpoints' names stand for
 	unplaced bool             // and it was said that there is no way to them
 	tuples   []srd.Tuple      // as last given to the connection
@@ -97,9 +96,6 @@ func (p *peer) push(frames []*frame.Frame) {
 	p.link.Unlock()
 }
 
-// retarget is how many pulls pass before the queue's target is set anew.
-const retarget = 256
-
 // Pull implements srd.Source.
 func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
 	if !p.load(now) {
@@ -122,9 +118,6 @@ func (p *peer) load(now mono.Time) bool {
 	if !p.cutter.Empty() {
 		return true
 	}
-	if p.pulls++; p.pulls%retarget == 0 {
-		p.scale()
-	}
 	f := p.queue.Pop(now)
 	if f == nil {
 		return false
@@ -133,10 +126,15 @@ func (p *peer) load(now mono.Time) bool {
 	return true
 }
 
-// scale sets the queue's interval to what the inner connections' round trip is
-// at least (RFC 8289 section 4.3), and its target to a twentieth of it.
+// queueRounds: the queue's interval in round trips. The window may be small for two
+// of them while it is found out whether a delay is a queue, as at the end of slow
+// start. An inner connection that lost a packet then would leave its own far too early.
+const queueRounds = 4
+
+// scale sets the queue's interval to what the inner connections' round trip may be
+// (RFC 8289 section 4.3), and its target to a twentieth of it.
 func (p *peer) scale() {
-	interval := max(queue.DefaultInterval, 2*p.link.Conn().RTT())
+	interval := max(queue.DefaultInterval, queueRounds*p.link.Conn().RTT())
 	p.queue.SetTarget(interval/20, interval)
 }
 
@@ -171,6 +169,7 @@ func (p *peer) Advance(now mono.Time) {
 	p.silence.observe(now, ready, c.Stats())
 	p.gather.SetHold(max(p.hold, min(holdRounds*c.RTT(), holdMost)))
 	p.gather.Advance(now)
+	p.scale()
 	switch {
 	case ready:
 		p.without = 0

@@ -125,7 +125,6 @@ type overlay struct {
 	queue   *queue.Queue
 	cutter  order.Cutter
 	gather  *order.Gatherer
-	pulls   int
 	serial  uint32
 	peak    order.Stats            // the most that was held, of the buffer's counters
 	packets map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
@@ -162,12 +161,11 @@ func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
 }
 
-// What follows is as in overlay/daemon: how often the queue is told the round
-// trip, and how long frames wait for order.
+// The queue's interval, and how long frames wait for order, as in overlay/daemon.
 const (
-	retarget   = 256
-	holdRounds = 5
-	holdMost   = time.Second
+	queueRounds = 4
+	holdRounds  = 5
+	holdMost    = time.Second
 )
 
 // Pull implements srd.Source.
@@ -194,10 +192,6 @@ func (o *overlay) load(now mono.Time) bool {
 	if !o.cutter.Empty() {
 		return true
 	}
-	if o.pulls++; o.pulls%retarget == 0 {
-		interval := max(queue.DefaultInterval, 2*o.end.conn.RTT())
-		o.queue.SetTarget(interval/20, interval)
-	}
 	f := o.queue.Pop(now)
 	if f == nil {
 		return false
@@ -218,6 +212,8 @@ func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 func (o *overlay) advance(now mono.Time) {
 	o.gather.SetHold(max(order.DefaultHold, min(holdRounds*o.end.conn.RTT(), holdMost)))
 	o.gather.Advance(now)
+	interval := max(queue.DefaultInterval, queueRounds*o.end.conn.RTT())
+	o.queue.SetTarget(interval/20, interval)
 	o.take(now)
 }
 
