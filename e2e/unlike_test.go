@@ -45,11 +45,17 @@ func uplink(delay, deviation int, loss float64, mbit int64) linkemu.Impairment {
 	}
 }
 
-var unlike = flag.String("unlike", "rtt_320,bw_4to1,dual_lte", "the `profiles` of TestUnlikePaths, or \"all\"")
+var (
+	unlike = flag.String("unlike", "rtt_320,bw_4to1,dual_lte", "the `profiles` of TestUnlikePaths, or \"all\"")
+	// A run of all profiles takes 14 s each instead of three times that, if the machine
+	// has the time for it.
+	unlikeAtOnce = flag.Bool("unlike-at-once", false, "measure single paths and both at the same time (with -test.parallel 5)")
+	unlikePlain  = flag.Bool("unlike-plain", false, "also measure TCP without a tunnel on each path")
+	unlikeFor    = flag.Duration("unlike-for", 8*time.Second, "how long a flow of TestUnlikePaths is measured, after unlikeStart")
+)
 
 const (
-	// unlikeFor is how long a flow is measured, beside unlikeStart at the beginning.
-	unlikeFor   = 8 * time.Second
+	// unlikeStart is the beginning of a flow, which does not count.
 	unlikeStart = 2 * time.Second
 	// unlikeSettle is how long paths get to be validated and measured.
 	unlikeSettle = 3 * time.Second
@@ -66,10 +72,18 @@ func TestUnlikePaths(t *testing.T) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			a := over(t, "a", p.a)
-			b := over(t, "b", p.b)
-			both := over(t, "both", p.a, p.b)
-			t.Logf("a %.1f, b %.1f, both %.1f Mbit/s: %.2f of the better", a/1e6, b/1e6, both/1e6, both/max(a, b))
+			var a, b, both, plainA, plainB float64
+			t.Run("over", func(t *testing.T) {
+				over(t, "a", &a, true, p.a)
+				over(t, "b", &b, true, p.b)
+				over(t, "ab", &both, true, p.a, p.b)
+				if *unlikePlain {
+					over(t, "plain_a", &plainA, false, p.a)
+					over(t, "plain_b", &plainB, false, p.b)
+				}
+			})
+			t.Logf("%s: a %.1f, b %.1f, both %.1f Mbit/s: %.2f of the better; TCP %.1f, %.1f", p.name,
+				a/1e6, b/1e6, both/1e6, both/max(a, b), plainA/1e6, plainB/1e6)
 			if both < unlikeShare*max(a, b) {
 				t.Errorf("%.1f Mbit/s, want %.2f of %.1f", both/1e6, unlikeShare, max(a, b)/1e6)
 			}
@@ -77,16 +91,24 @@ func TestUnlikePaths(t *testing.T) {
 	}
 }
 
-// over returns the goodput in bit/s of a flow through a tunnel over these paths.
-func over(t *testing.T, name string, paths ...linkemu.Impairment) (mean float64) {
+// over measures the goodput in bit/s of a flow over these paths, through a tunnel or
+// not.
+func over(t *testing.T, name string, mean *float64, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
+		if *unlikeAtOnce {
+			t.Parallel()
+		}
 		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
 		ways(t, f, paths)
-		pair(t, f, tunnel.Config{})
-		time.Sleep(unlikeSettle)
 		fl := flow(f, 1)
-		fl.For = unlikeStart + unlikeFor
+		fl.For = unlikeStart + *unlikeFor
+		if through {
+			pair(t, f, tunnel.Config{Tag: name})
+			time.Sleep(unlikeSettle)
+		} else {
+			fl.To = f.B(1).V4[0]
+		}
 		r, err := meter.Start(fl)
 		if err != nil {
 			t.Fatal(err)
@@ -94,9 +116,8 @@ func over(t *testing.T, name string, paths ...linkemu.Impairment) (mean float64)
 		if err := r.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		mean = r.Sum().Mean(unlikeStart, fl.For)
+		*mean = r.Sum().Mean(unlikeStart, fl.For)
 	})
-	return mean
 }
 
 // ways puts the paths into the only cable of the fabric: flows take one or another

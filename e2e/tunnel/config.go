@@ -10,6 +10,9 @@ import (
 // Config is the part of the configuration file that tests set. Zero values are
 // left out of the file, so that the daemon's defaults hold.
 type Config struct {
+	// Tag, of up to three letters and not in the file, tells the interfaces of a
+	// Pair from those of others that run at the same time.
+	Tag         string
 	PrivateKey  string
 	Address     []netip.Prefix
 	ListenPort  int // 0 means DefaultPort

@@ -47,10 +47,10 @@ func NewPassivePair(bin string, a, b *fabric.Host) (*Pair, error) {
 func newPair(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort) (*Pair, error) {
 	p := &Pair{}
 	var err error
-	if p.A, err = NewNode(bin, a, "a", innerConfig(c, 1)); err != nil {
+	if p.A, err = NewNode(bin, a, c.Tag+"a", innerConfig(c, 1)); err != nil {
 		return nil, err
 	}
-	if p.B, err = NewNode(bin, b, "b", innerConfig(c, 2)); err != nil {
+	if p.B, err = NewNode(bin, b, c.Tag+"b", innerConfig(c, 2)); err != nil {
 		return nil, err
 	}
 	p.A.Config.Peers = []Peer{{Name: "b", PublicKey: p.B.PublicKey, Endpoints: atB, AllowedIPs: allowed(2)}}
