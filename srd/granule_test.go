@@ -32,7 +32,7 @@ func TestTimeoutFollowsGranularity(t *testing.T) {
 	if d := p.timeout(&coarse, 0, &p.rtt); d < 6*time.Millisecond || d > 7*time.Millisecond {
 		t.Errorf("timeout %v of a process", d)
 	}
-	if d := p.timeout(&fine, 0, &p.rtt); d < 18*time.Microsecond || d > 19*time.Microsecond {
+	if d := p.timeout(&fine, 0, &p.rtt); d < 36*time.Microsecond || d > 38*time.Microsecond {
 		t.Errorf("timeout %v of a network interface", d)
 	}
 	p.inflight, p.since = 1, 1

@@ -129,13 +129,18 @@ const (
 	sampleMost = 10 * time.Second
 )
 
+// queueBases: a queue of two base round trips may build up within one, as when many
+// begin at once, and variation tells only afterwards. Where ends act so coarsely that
+// their own slack is longer, that is bound enough.
+const queueBases = 2
+
 // timeout returns how long a packet on p may stay unacknowledged before the
 // path is suspected. patience adds slack for each time that proved wrong lately.
 func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duration {
 	if !p.rtt.Known() {
 		return 2 * firstRTT
 	}
-	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto) + time.Duration(patience)*s.rto + s.ackMost
+	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, min(queueBases*p.rtt.Base(), cc.TargetFloor)) + time.Duration(patience)*s.rto + s.ackMost
 }
 
 // unsettledLeast is the least that a variation not yet settled counts: half of the

@@ -36,26 +36,34 @@ const (
 	udpIPv6 = 48
 )
 
-// mtuTable knows the MTU of the device that has an address.
+// mtuTable knows the device that has an address, and its MTU.
 type mtuTable struct {
-	mu sync.Mutex
-	of map[netip.Addr]int
+	mu    sync.Mutex
+	of    map[netip.Addr]int
+	names map[netip.Addr]string
 }
 
 func (t *mtuTable) load() {
-	of := map[netip.Addr]int{}
+	of, names := map[netip.Addr]int{}, map[netip.Addr]string{}
 	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
 	for _, i := range ifaces {
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
-				of[p.Addr().Unmap()] = i.MTU
+				of[p.Addr().Unmap()], names[p.Addr().Unmap()] = i.MTU, i.Name
 			}
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of = of
+	t.of, t.names = of, names
+}
+
+// name returns the device that has an address; "": none is known.
+func (t *mtuTable) name(a netip.Addr) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.names[a.WithZone("")]
 }
 
 // ethernetMTU is assumed of a device that is not known.
@@ -193,9 +201,11 @@ func (s *server) place(p *peer) {
 		s.logf("peer %s: no address here to reach %v from; see paths.local and the routes", p.title(), remotes[0])
 	}
 	p.unplaced = len(remotes) > 0 && len(tuples) == 0
+	line := s.lineOf(tuples)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if !slices.Equal(tuples, p.tuples) {
 			p.tuples = tuples
+			p.control.SetLine(line)
 			c.SetTuples(now, tuples)
 			c.Greet(now)
 		}

@@ -40,6 +40,7 @@ type peer struct {
 	unplaced bool             // and it was said that there is no way to them
 	tuples   []srd.Tuple      // as last given to the connection
 	policy   string           // name of the connection's path policy
+	control  *cc.SRD          // its congestion control
 
 	out      []*frame.Frame // Flush's own
 	merger   *merge.Merger  // likewise; nil before first use
@@ -57,7 +58,7 @@ func (s *server) addPeers() error {
 		if err != nil {
 			return err
 		}
-		p.policy = c.Policy
+		p.policy, p.control = c.Policy, cc.New(0)
 		conn := srd.New(srd.Config{
 			Identity:    s.id,
 			Remote:      handshake.PublicKey(c.PublicKey),
@@ -71,7 +72,7 @@ func (s *server) addPeers() error {
 			MTU:         s.payload,
 			Policy:      policy,
 			Class:       s.links.class,
-			Control:     cc.New(0),
+			Control:     p.control,
 			Keepalive:   c.PersistentKeepalive,
 		})
 		p.link = s.loop.Add(conn, p)

@@ -31,7 +31,8 @@ type Controller interface {
 	Lost(now mono.Time, bytes int)
 	// Window is the most bytes that may be in flight.
 	Window() int
-	// Rate is the pacing rate in bytes per second; 0 before the first sample.
+	// Rate is the pacing rate in bytes per second; 0 before the first sample, unless
+	// the line is known.
 	Rate() float64
 	// Queue is the smoothed queueing delay over all paths, and Target what it
 	// is steered to.

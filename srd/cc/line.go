@@ -5,16 +5,26 @@ import (
 	"time"
 )
 
-// lineShare is the share of the line rate that UDP payload is paced at, at most: a
-// sender that is faster than its own line queues in front of it, and its
-// acknowledgements wait there too. IP, UDP and framing take 0.6 % of it with
-// packets of 9,000 bytes, 1.3 % with 4,150.
-const lineShare = 0.99
+const (
+	// lineShare is the share of the line rate that UDP payload is paced at, at most: a
+	// sender that is faster than its own line queues in front of it, and its
+	// acknowledgements wait there too. IP, UDP and framing take 0.6 % of it with
+	// packets of 9,000 bytes, 1.3 % with 4,150.
+	lineShare = 0.99
+	// queueTargets is how much queue, in targets, the largest window fills.
+	queueTargets = 1.5
+	// fabricBase bounds the round trips on which the line says what the network can
+	// carry: within a data centre links are as fast as those of the hosts, and a
+	// round trip through kernels and switches takes 20 to 300 us. Beyond, the line only
+	// bounds the rate.
+	fabricBase = 500 * time.Microsecond
+)
 
 // SetLine tells the rate in bytes per second of the line that everything leaves
-// on; 0, the default, is unknown. The first window is then what the line carries
-// in a base round trip, and neither rate nor window exceeds what it can use (UET's
-// NSCC begins and is bounded likewise). It must come before Base.
+// on; 0, the default, is unknown. The rate never exceeds it, and begins at it. On a
+// fabric the first window is what the line carries in a base round trip, and no
+// window exceeds what the line can use (UET's NSCC begins and is bounded likewise).
+// It must come before Base.
 func (c *SRD) SetLine(bytesPerSec float64) { c.line = bytesPerSec }
 
 // Base implements Controller.
@@ -23,21 +33,27 @@ func (c *SRD) Base(d time.Duration) {
 		return
 	}
 	c.base = d
-	if c.line > 0 {
-		c.window = max(InitialWindow, min(MaxWindow, c.product()))
+	if p := c.product(); p > 0 {
+		c.window = max(InitialWindow, min(MaxWindow, p))
 	}
 }
 
-// product is the bytes that the line carries in a base round trip.
-func (c *SRD) product() float64 { return c.line * c.base.Seconds() }
+// product is the bytes that the line carries in a base round trip; 0 when that is
+// not known, or says nothing.
+func (c *SRD) product() float64 {
+	if c.base > fabricBase {
+		return 0
+	}
+	return c.line * c.base.Seconds()
+}
 
 // ceiling bounds the window: what the line carries while a packet goes around and
-// waits for the target, if the line is known. More would only wait.
+// waits, if the line is known. More would only wait.
 func (c *SRD) ceiling() float64 {
-	if c.line == 0 {
+	if c.product() == 0 {
 		return MaxWindow
 	}
-	return min(MaxWindow, max(InitialWindow, c.line*(c.base+c.Target()).Seconds()))
+	return min(MaxWindow, max(InitialWindow, c.line*(c.base.Seconds()+queueTargets*c.Target().Seconds())))
 }
 
 // growth is what a round with an empty queue adds to the window. Relative to the
@@ -45,8 +61,8 @@ func (c *SRD) ceiling() float64 {
 // they have. Where the line is known the geometric mean of the window and what the
 // line carries takes its place: the smaller of two windows grows faster.
 func (c *SRD) growth() float64 {
-	if c.line == 0 {
-		return gain * c.window
+	if p := c.product(); p > 0 {
+		return gain * math.Sqrt(c.window*p)
 	}
-	return gain * math.Sqrt(c.window*c.product())
+	return gain * c.window
 }

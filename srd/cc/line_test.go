@@ -79,7 +79,7 @@ func TestLineBoundsRateAndWindow(t *testing.T) {
 		if c.Rate() > lineShare*lineRate {
 			t.Fatalf("rate %.0f on a line of %.0f", c.Rate(), lineRate)
 		}
-		if most := 2 * lineRate * fineBase.Seconds(); float64(c.Window()) > most+1 {
+		if most := 2.5 * lineRate * fineBase.Seconds(); float64(c.Window()) > most+1 {
 			t.Fatalf("window %d, more than %.0f", c.Window(), most)
 		}
 	}
@@ -104,5 +104,30 @@ func TestSmallerWindowGrowsFaster(t *testing.T) {
 	}
 	if r := ratio(0); r < 3 {
 		t.Errorf("without a line to %.2f times: the test shows nothing", r)
+	}
+}
+
+// Nothing leaves faster than the line from the first packet on, not even before
+// the first acknowledgement: what is sent all at once waits in front of the line,
+// and that would be taken for the network's queue.
+func TestFirstWindowLeavesAtTheLinesPace(t *testing.T) {
+	if r := fine(lineRate).Rate(); r != lineShare*lineRate {
+		t.Errorf("rate %.0f before the first sample", r)
+	}
+	if r := fine(0).Rate(); r != 0 {
+		t.Errorf("rate %.0f, without a line or a sample", r)
+	}
+}
+
+// How fast a host's line is says nothing of a network that is large.
+func TestLineSaysNothingOfLongPaths(t *testing.T) {
+	c := New(0)
+	c.SetLine(lineRate)
+	c.Base(20 * time.Millisecond)
+	if c.Window() != InitialWindow || c.ceiling() != MaxWindow || c.growth() != gain*c.window {
+		t.Errorf("window %d of at most %.0f, growing by %.0f", c.Window(), c.ceiling(), c.growth())
+	}
+	if c.Rate() != lineShare*lineRate {
+		t.Errorf("rate %.0f, want no more than the line's", c.Rate())
 	}
 }

@@ -117,7 +117,7 @@ func (c *SRD) Target() time.Duration {
 // Rate returns the pacing rate in bytes per second.
 func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
-		return 0
+		return lineShare * c.line // 0 where that is not known
 	}
 	rate := paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
 	if c.line > 0 {

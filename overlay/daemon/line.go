@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"io/fs"
+	"net/netip"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// sysfs is where the kernel tells of interfaces.
+var sysfs = os.DirFS("/sys/class/net")
+
+// lineOf returns what the interfaces that tuples leave by carry together, in bytes
+// per second; 0 when one of them does not tell.
+func (s *server) lineOf(tuples []srd.Tuple) (rate float64) {
+	seen := map[string]bool{}
+	locals := map[netip.Addr]bool{}
+	for _, t := range tuples {
+		if locals[t.Local] {
+			continue
+		}
+		locals[t.Local] = true
+		name := s.mtus.name(t.Local)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		r := speed(sysfs, name)
+		if r == 0 {
+			return 0
+		}
+		rate += r
+	}
+	return rate
+}
+
+// speed returns the rate of an interface in bytes per second, or 0. Only the driver
+// of a device knows: veth and TUN name a rate, and have none (Linux,
+// Documentation/ABI/testing/sysfs-class-net, speed: in Mbit/s, -1 unknown).
+func speed(sys fs.FS, name string) float64 {
+	if name == "" {
+		return 0
+	}
+	if _, err := fs.Stat(sys, path.Join(name, "device")); err != nil {
+		return 0
+	}
+	text, err := fs.ReadFile(sys, path.Join(name, "speed"))
+	if err != nil {
+		return 0
+	}
+	mbit, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || mbit <= 0 {
+		return 0
+	}
+	return float64(mbit) * bytesPerMbit
+}

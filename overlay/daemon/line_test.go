@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"net/netip"
+	"testing"
+	"testing/fstest"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// The rate of the line is that of all interfaces in use, each counted once; who has
+// no device behind it, or does not know, has none.
+func TestLineIsWhatTheInterfacesTell(t *testing.T) {
+	old := sysfs
+	defer func() { sysfs = old }()
+	sysfs = fstest.MapFS{
+		"eth0/device/vendor": {}, "eth0/speed": {Data: []byte("25000\n")},
+		"eth1/device/vendor": {}, "eth1/speed": {Data: []byte("10000\n")},
+		"eth2/device/vendor": {}, "eth2/speed": {Data: []byte("-1\n")},
+		"eth3/device/vendor": {},
+		"veth0/speed":        {Data: []byte("10000\n")},
+	}
+	for name, want := range map[string]float64{"eth0": 25e9 / 8, "eth2": 0, "eth3": 0, "veth0": 0, "gone": 0, "": 0} {
+		if got := speed(sysfs, name); got != want {
+			t.Errorf("%q: %v bytes per second, want %v", name, got, want)
+		}
+	}
+	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.1.1"), netip.MustParseAddr("10.0.2.1")
+	s := &server{}
+	s.mtus.names = map[netip.Addr]string{a: "eth0", b: "eth1", c: "eth2"}
+	tuple := func(sock uint16, l netip.Addr) srd.Tuple { return srd.Tuple{Sock: sock, Local: l} }
+	for _, x := range []struct {
+		tuples []srd.Tuple
+		want   float64
+	}{
+		{nil, 0},
+		{[]srd.Tuple{tuple(0, a), tuple(1, a)}, 25e9 / 8},
+		{[]srd.Tuple{tuple(0, a), tuple(0, b), tuple(1, a), tuple(1, b)}, 35e9 / 8},
+		{[]srd.Tuple{tuple(0, a), tuple(0, c)}, 0},
+	} {
+		if got := s.lineOf(x.tuples); got != x.want {
+			t.Errorf("%v: %v bytes per second, want %v", x.tuples, got, x.want)
+		}
+	}
+}
