@@ -63,6 +63,10 @@ const (
 	// same path differ by a fifth where packets are lost at random; a tunnel that
 	// waits for the longer path has a tenth.
 	unlikeShare = 0.75
+	// unlikeRounds are measured at most, and the bytes of all of them count: one round
+	// of a path that loses and jitters gives between 16 and 28 Mbit/s, and a claim
+	// about means is not judged by one.
+	unlikeRounds = 4
 )
 
 // TestUnlikePaths: two paths together are never slower than the better one alone.
@@ -72,28 +76,35 @@ func TestUnlikePaths(t *testing.T) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			var a, b, both, plainA, plainB float64
-			t.Run("over", func(t *testing.T) {
-				over(t, "a", &a, true, p.a)
-				over(t, "b", &b, true, p.b)
-				over(t, "ab", &both, true, p.a, p.b)
-				if *unlikePlain {
-					over(t, "plain_a", &plainA, false, p.a)
-					over(t, "plain_b", &plainB, false, p.b)
+			var a, b, both, plainA, plainB float64 // sums
+			for round := 1; round <= unlikeRounds; round++ {
+				t.Run("over", func(t *testing.T) {
+					over(t, "a", &a, true, p.a)
+					over(t, "b", &b, true, p.b)
+					over(t, "ab", &both, true, p.a, p.b)
+					if *unlikePlain {
+						over(t, "plain_a", &plainA, false, p.a)
+						over(t, "plain_b", &plainB, false, p.b)
+					}
+				})
+				if t.Failed() {
+					return
 				}
-			})
-			t.Logf("%s: a %.1f, b %.1f, both %.1f Mbit/s: %.2f of the better; TCP %.1f, %.1f", p.name,
-				a/1e6, b/1e6, both/1e6, both/max(a, b), plainA/1e6, plainB/1e6)
-			if both < unlikeShare*max(a, b) {
-				t.Errorf("%.1f Mbit/s, want %.2f of %.1f", both/1e6, unlikeShare, max(a, b)/1e6)
+				n := 1e6 * float64(round)
+				t.Logf("%s, mean of %d: a %.1f, b %.1f, both %.1f Mbit/s: %.2f of the better; TCP %.1f, %.1f", p.name, round,
+					a/n, b/n, both/n, both/max(a, b), plainA/n, plainB/n)
+				if both >= unlikeShare*max(a, b) {
+					return
+				}
 			}
+			t.Errorf("%.2f of the better path, want %.2f", both/max(a, b), unlikeShare)
 		})
 	}
 }
 
-// over measures the goodput in bit/s of a flow over these paths, through a tunnel or
-// not.
-func over(t *testing.T, name string, mean *float64, through bool, paths ...linkemu.Impairment) {
+// over adds the goodput in bit/s of a flow over these paths to sum, through a tunnel
+// or not.
+func over(t *testing.T, name string, sum *float64, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		if *unlikeAtOnce {
@@ -116,7 +127,7 @@ func over(t *testing.T, name string, mean *float64, through bool, paths ...linke
 		if err := r.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		*mean = r.Sum().Mean(unlikeStart, fl.For)
+		*sum += r.Sum().Mean(unlikeStart, fl.For)
 	})
 }
 
