@@ -26,17 +26,20 @@ const (
 // seventh of all processor time. Network cards call it adaptive interrupt moderation.
 type coalescer struct {
 	since         mono.Time
-	bytes, rounds int // since then
+	bytes, rounds int // since then; rounds in which anything was received
+	some          bool
 	on            bool
 }
 
 // took counts received bytes.
-func (c *coalescer) took(bytes int) { c.bytes += bytes }
+func (c *coalescer) took(bytes int) { c.bytes, c.some = c.bytes+bytes, true }
 
 // pause is called when a round is over and nothing is left to be done. It reports
 // whether to wait before the next.
 func (c *coalescer) pause(now mono.Time) bool {
-	c.rounds++
+	if c.some {
+		c.rounds, c.some = c.rounds+1, false
+	}
 	if now.Sub(c.since) >= coalesceSpan {
 		// A span that took longer has the same bytes, at a lower rate.
 		c.on = now.Sub(c.since) < 2*coalesceSpan && c.bytes >= coalesceLeast && c.bytes < c.rounds*coalesceEnough

@@ -41,6 +41,20 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
+// Answers that are read from the device in between make no train short.
+func TestCoalescingCountsWhatIsReceived(t *testing.T) {
+	c, now := new(coalescer), mono.Time(time.Second)
+	for i := range 3000 {
+		now = now.Add(30 * time.Microsecond)
+		if i%3 == 0 {
+			c.took(60_000)
+		}
+		if c.pause(now) {
+			t.Fatalf("waits in round %d", i)
+		}
+	}
+}
+
 // A load that ends is noticed: what comes first after a rest is served at once.
 func TestCoalescingEnds(t *testing.T) {
 	c := new(coalescer)
