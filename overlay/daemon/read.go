@@ -39,6 +39,7 @@ type input struct {
 
 	flow    uint32    // of the frame read last
 	company mono.Time // when it changed last
+	haste   haste
 }
 
 // inputs makes one for each queue.
@@ -54,7 +55,7 @@ func (s *server) inputs() []loop.Input {
 func (in *input) FD() int { return in.queue.FD() }
 
 // Serve implements loop.Input.
-func (in *input) Serve(touch func(*loop.Peer)) error {
+func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	now, most := in.server.loop.Now(), aloneBytes
 	if in.company != 0 && now.Sub(in.company) < companyLast {
 		most = math.MaxInt
@@ -71,13 +72,14 @@ func (in *input) Serve(touch func(*loop.Peer)) error {
 			in.flow, in.company = f.Flow, now
 		}
 	}
-	in.server.spread(in.batch[:n], touch)
+	in.spread(now, in.batch[:n], touch)
 	clear(in.batch[:n])
 	return nil
 }
 
 // spread gives frames to their peers, a run for the same peer at once.
-func (s *server) spread(frames []*frame.Frame, touch func(*loop.Peer)) {
+func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
+	s := in.server
 	for len(frames) > 0 {
 		to, ok := s.route(frames[0])
 		n := 1
@@ -89,7 +91,7 @@ func (s *server) spread(frames []*frame.Frame, touch func(*loop.Peer)) {
 		}
 		if ok {
 			s.peers[to].push(frames[:n])
-			touch(s.peers[to].link)
+			touch(s.peers[to].link, in.haste.any(now, frames[:n]))
 		} else {
 			s.drops.noRoute.Add(uint64(n))
 			for _, f := range frames[:n] {

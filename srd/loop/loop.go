@@ -38,9 +38,11 @@ type App interface {
 type Input interface {
 	// FD is the descriptor; it is readable while there is something.
 	FD() int
-	// Serve takes a bounded amount, without waiting, and calls touch for each
-	// peer that it gave work. After an error it is not called again: the loop ends.
-	Serve(touch func(*Peer)) error
+	// Serve takes a bounded amount, without waiting, and calls touch for each peer
+	// that it gave work, telling whether any of that is urgent: small enough for
+	// somebody to wait for its answer. After an error it is not called again: the
+	// loop ends.
+	Serve(touch func(p *Peer, urgent bool)) error
 }
 
 // Config is what a loop is made of.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,11 +21,19 @@ const (
 	// roundPackets received, about three long trains, end a round early: what came
 	// is handed on, its answer read and sent, before more is opened.
 	roundPackets = 128
-	// roundTrains is the most trains that are sent for one peer. A long one takes
-	// the kernel some 70 us, which is what a small packet waits for that the
-	// application wrote meanwhile; four save a lone flow nothing.
-	roundTrains = 1
+	// urgentTrains is the most trains that are sent for one peer while somebody may
+	// wait for an answer, and bulkTrains while nobody does. A long train takes the
+	// kernel some 70 us, which is what a small packet waits for that the application
+	// wrote meanwhile. Eight in a row, without a look at everything else in between,
+	// save a bulk transfer a tenth of the processor time.
+	urgentTrains = 1
+	bulkTrains   = 8
 )
+
+// urgentLast is how long an urgent packet counts after it was taken in: longer than
+// the pause between the requests of somebody who waits for each answer, beside a bulk
+// transfer in the same data centre.
+const urgentLast = 20 * time.Millisecond
 
 // worker is one thread that does everything for its share of the sockets, of the
 // inputs, and of the peers' timers: one thread, because handing a train to
@@ -43,7 +52,8 @@ type worker struct {
 	inputs  map[int32]Input
 	touched []*Peer
 	again   []*Peer // of touched, those not done
-	mark    func(*Peer)
+	mark    func(*Peer, bool)
+	urgent  mono.Time // when an urgent packet was last taken in
 	nonce   srd.Nonce
 	message srd.Message
 	taken   int // packets received in this round
@@ -56,7 +66,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 		loop: l, epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
 		socks: map[int32]uint16{}, inputs: map[int32]Input{},
 	}
-	w.mark = w.touch
+	w.mark = w.given
 	w.sender = udp.NewSender(l.bank, &l.Sends)
 	w.timers.armed = mono.Never
 	w.timers.arm = w.armTimer
@@ -188,6 +198,22 @@ func (w *worker) expire() {
 	}
 }
 
+// given is what inputs call: they gave p work.
+func (w *worker) given(p *Peer, urgent bool) {
+	if urgent {
+		w.urgent = w.loop.Now()
+	}
+	w.touch(p)
+}
+
+// trains returns how many may be sent for a peer in this round.
+func (w *worker) trains(now mono.Time) int {
+	if w.urgent != 0 && now.Sub(w.urgent) < urgentLast {
+		return urgentTrains
+	}
+	return bulkTrains
+}
+
 // touch remembers p for finish.
 func (w *worker) touch(p *Peer) {
 	for _, q := range w.touched {
@@ -215,8 +241,9 @@ func (w *worker) finish() error {
 		}
 	}
 	w.again = w.again[:0]
+	trains := w.trains(w.loop.Now())
 	for _, p := range w.touched {
-		if p.send(roundTrains) {
+		if p.send(trains) {
 			w.again = append(w.again, p)
 		}
 	}

@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+func sized(flow uint32, n int) []*frame.Frame {
+	return []*frame.Frame{{Flow: flow, Data: make([]byte, n)}}
+}
+
+// A short packet is urgent, unless its flow carries bulk data, of which it is an end.
+func TestHaste(t *testing.T) {
+	const request, download = 1, 2
+	var h haste
+	now := mono.Time(time.Second)
+	expect := func(want bool, flow uint32, n int) {
+		t.Helper()
+		if got := h.any(now, sized(flow, n)); got != want {
+			t.Errorf("%v: %d bytes of flow %d urgent: %v, want %v", time.Duration(now), n, flow, got, want)
+		}
+	}
+	expect(true, request, hasteBytes)
+	expect(false, request, hasteBytes+1)
+	expect(true, download, 40) // its first segment
+	expect(false, download, 60000)
+	expect(false, download, 700) // the end of a write
+	expect(true, request, 64)    // beside it
+	now += mono.Time(bulkLast)
+	expect(false, download, 40)
+	now++
+	expect(true, download, 40) // over, and asked anew
+	if h.any(now, append(sized(download, 60000), sized(request, 64)...)) != true {
+		t.Error("a request behind bulk data is not urgent")
+	}
+}
