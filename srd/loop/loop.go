@@ -110,6 +110,7 @@ func (l *Loop) Indexes() srd.Indexes { return &l.table }
 func (l *Loop) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	shortSlices(slice)
 	var wg sync.WaitGroup
 	errs := make([]error, len(l.workers))
 	for i, w := range l.workers {

@@ -1,6 +1,11 @@
 package loop
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 // slice is for how long, in nanoseconds, a worker may keep a processor from others
 // that were woken, and how soon its own turn comes when it is woken itself: the
@@ -10,13 +15,27 @@ import "golang.org/x/sys/unix"
 // Deadline First"; custom slices since Linux 6.12).
 const slice = 100_000
 
-// shortSlices asks for that for the calling thread, if it is scheduled as an ordinary
-// one. Older kernels take it and change nothing; who may not ask goes without.
-func shortSlices() {
-	a, err := unix.SchedGetAttr(0, 0)
+// shortSlices asks for that for all threads of the process, those to come included,
+// as they inherit it: which of them a worker runs on is up to Go.
+func shortSlices(nanoseconds uint64) {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			shortSlice(tid, nanoseconds)
+		}
+	}
+}
+
+// shortSlice asks for it for one thread, if it is scheduled as an ordinary one. Older
+// kernels take it and change nothing; who may not ask goes without.
+func shortSlice(tid int, nanoseconds uint64) {
+	a, err := unix.SchedGetAttr(tid, 0)
 	if err != nil || (a.Policy != unix.SCHED_NORMAL && a.Policy != unix.SCHED_BATCH) {
 		return
 	}
-	a.Runtime = slice
-	_ = unix.SchedSetAttr(0, a, 0)
+	a.Runtime = nanoseconds
+	_ = unix.SchedSetAttr(tid, a, 0)
 }

@@ -3,7 +3,6 @@ package loop
 import (
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"time"
 	"unsafe"
 
@@ -35,10 +34,15 @@ const (
 // transfer in the same data centre.
 const urgentLast = 20 * time.Millisecond
 
-// worker is one thread that does everything for its share of the sockets, of the
-// inputs, and of the peers' timers: one thread, because handing a train to
-// another costs more than the train. It sleeps in epoll_wait; the timer is a
-// timerfd because Go's own timers round up to a millisecond when idle.
+// worker is one goroutine that does everything for its share of the sockets, of the
+// inputs, and of the peers' timers: one, because handing a train to another thread
+// costs more than the train. It sleeps in epoll_wait; the timer is a timerfd because
+// Go's own timers round up to a millisecond when idle.
+//
+// It is not locked to its thread. Go asks a goroutine to give way that has not done so
+// for 10 ms, the time it slept in the kernel included, and so each time that a quiet
+// tunnel gets a packet. One that is locked then hands its processor to another thread,
+// and waits for that one to give it back.
 type worker struct {
 	loop   *Loop
 	epoll  int
@@ -130,9 +134,6 @@ func (w *worker) armTimer(at mono.Time) {
 
 // run serves until stop is called.
 func (w *worker) run() error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	shortSlices()
 	events := make([]unix.EpollEvent, roundEvents)
 	var ready []unix.EpollEvent // of events, those not served yet
 	for {
