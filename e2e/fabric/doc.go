@@ -20,5 +20,5 @@
 // comparisons that only the processor limits.
 //
 // Building needs root, and ip, tc, nft and ethtool in PATH. Nothing survives
-// the process that built it if its main function begins with Guard.
+// the process that built it if its main function is a Command, or begins with Guard.
 package fabric

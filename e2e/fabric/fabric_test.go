@@ -12,6 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(commandEnv) != "" {
+		play()
+	}
 	if err := Guard(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

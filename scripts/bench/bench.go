@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/srdtun/srdtun/e2e/meter"
 	"golang.org/x/sys/unix"
 )
 
@@ -87,7 +88,7 @@ func (b *bench) measure(v visit, s *site, l *link, row string) error {
 	if err != nil {
 		return err
 	}
-	before, err := readCPU()
+	before, err := meter.ReadCPU()
 	if err != nil {
 		return err
 	}
@@ -97,12 +98,12 @@ func (b *bench) measure(v visit, s *site, l *link, row string) error {
 		return err
 	}
 	took := time.Since(begun)
-	after, err := readCPU()
+	after, err := meter.ReadCPU()
 	if err != nil {
 		return err
 	}
 	if note == "" {
-		note = disturbance(after.since(before), took, b.niced)
+		note = disturbance(after.Since(before), took, b.niced)
 	}
 	if err := b.keep(v, row, values, note); err != nil {
 		return err

@@ -24,7 +24,7 @@ type load struct {
 	server, client *fabric.Process
 	report         bytes.Buffer // the client's, which holds what the server received
 	seconds        int
-	before         cpuTime // when the client started
+	before         meter.CPUTime // when the client started
 }
 
 func startLoad(s *site, l *link, streams, seconds int) (*load, error) {
@@ -40,7 +40,7 @@ func startLoad(s *site, l *link, streams, seconds int) (*load, error) {
 		return nil, err
 	}
 	if err = meter.AwaitListener(s.b.Namespace, r.server, loadPort); err == nil {
-		r.before, err = readCPU()
+		r.before, err = meter.ReadCPU()
 	}
 	if err == nil {
 		name, args = command("-c", l.to.String(), "-p", loadPort, "-t", strconv.Itoa(seconds), "-P", strconv.Itoa(streams), "-i", "0", "-J")
@@ -65,13 +65,13 @@ func (r *load) stop() {
 // seconds, and the processor seconds of the whole machine that went by meanwhile.
 func (r *load) finish() (received, seconds, cpu float64, err error) {
 	err = r.client.Wait(time.Duration(r.seconds)*time.Second + loadSlack)
-	after, cpuErr := readCPU()
+	after, cpuErr := meter.ReadCPU()
 	r.server.Kill()
 	received, seconds, parseErr := parseLoad(r.report.Bytes())
 	if err := errors.Join(err, parseErr, cpuErr); err != nil {
 		return 0, 0, 0, fmt.Errorf("iperf3: %w: %s", err, strings.TrimSpace(r.client.Log.String()))
 	}
-	return received, seconds, after.since(r.before).busy, nil
+	return received, seconds, after.Since(r.before).Busy, nil
 }
 
 // received is how many bytes have come out of the link at B so far.

@@ -8,14 +8,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -45,28 +42,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := fabric.Guard(); err != nil {
-		fail(err)
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- o.run() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			fail(err)
-		}
-	case <-ctx.Done():
-		// The guard sees the end of this process and removes the network.
-		fmt.Printf("\ninterrupted; the network is being removed. What was measured is in %s.jsonl; -from makes a table of it\n", o.out)
-		os.Exit(130)
-	}
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "bench:", err)
-	os.Exit(1)
+	fabric.Command("bench", ". What was measured is in "+o.out+".jsonl; -from makes a table of it", o.run)
 }
 
 func (o options) run() error {

@@ -10,17 +10,14 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -62,28 +59,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := fabric.Guard(); err != nil {
-		fail(err)
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- o.run() }()
-	select {
-	case err := <-done:
-		if err != nil {
-			fail(err)
-		}
-	case <-ctx.Done():
-		// The guard sees the end of this process and removes the network.
-		fmt.Printf("\ninterrupted; the network is being removed. What was measured is in %s.jsonl\n", o.out)
-		os.Exit(130)
-	}
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "compare:", err)
-	os.Exit(1)
+	fabric.Command("compare", ". What was measured is in "+o.out+".jsonl", o.run)
 }
 
 func (o options) run() error {

@@ -43,7 +43,7 @@ type site struct {
 	sinks []*sink        // of the servers of leaf B
 	mptcp bool           // the kernel has been told of all addresses
 	marks bool           // links between leaves and spines mark
-	busy  float64        // share of the processors in the last measurement
+	busy  float64        // share of the processors in the last measurement: a fabric that waits for them shows no policy
 }
 
 // build makes it.

@@ -11,10 +11,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/sim/compare"
 	"github.com/srdtun/srdtun/sim/workload"
 )
@@ -146,7 +148,10 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 	no := current.no
 	current.Unlock()
 	r.left.Add(len(flows))
-	busy := processor()
+	before, err := meter.ReadCPU()
+	if err != nil {
+		return nil, err
+	}
 	zero := time.Now()
 	for i, f := range flows {
 		time.Sleep(time.Until(zero.Add(f.Start)))
@@ -154,7 +159,11 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 		go r.send(no, i, s.server(f.Src), to(f.Dst), f.Size, mptcp)
 	}
 	r.wait(time.Until(zero.Add(over + patience)))
-	s.busy = busy()
+	after, err := meter.ReadCPU()
+	if err != nil {
+		return nil, err
+	}
+	s.busy = after.Since(before).Busy / time.Since(zero).Seconds() / float64(runtime.NumCPU())
 	return r.record(c, flows), nil
 }
 

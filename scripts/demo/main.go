@@ -8,7 +8,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -16,10 +15,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -46,28 +43,7 @@ func main() {
 	plot := flag.String("plot", "bin/srdplot", "the srdplot to draw with")
 	out := flag.String("o", "out/demo.png", "the picture to write")
 	flag.Parse()
-	if err := fabric.Guard(); err != nil {
-		fail(err)
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- demo(*bin, *plot, *out) }()
-	select {
-	case err := <-done:
-		if err != nil {
-			fail(err)
-		}
-	case <-ctx.Done():
-		// The guard sees the end of this process and removes the network.
-		fmt.Println("\ninterrupted; the network is being removed")
-		os.Exit(130)
-	}
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "\ndemo:", err)
-	os.Exit(1)
+	fabric.Command("demo", "", func() error { return demo(*bin, *plot, *out) })
 }
 
 // demo is the whole story.

@@ -1,0 +1,43 @@
+package fabric
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// exitInterrupted is what a shell reports of a program that SIGINT ended: 128 and
+// the number of the signal.
+const exitInterrupted = 128 + int(syscall.SIGINT)
+
+// Command is the main function of a program that builds fabrics, once its flags
+// are read: it starts the guard (see Guard) and calls work. If work fails, Command
+// prints the error behind the program's name and exits with 1. A signal that ends
+// the program does not wait for work: Command prints that it was interrupted, then
+// note, and exits with 130, whereupon the guard removes the network.
+func Command(name, note string, work func() error) {
+	if err := Guard(); err != nil {
+		fail(name, err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			fail(name, err)
+		}
+	case <-ctx.Done():
+		// The guard sees the end of this process and removes the network.
+		fmt.Println("\ninterrupted; the network is being removed" + note)
+		os.Exit(exitInterrupted)
+	}
+}
+
+func fail(name string, err error) {
+	fmt.Fprintf(os.Stderr, "\n%s: %v\n", name, err)
+	os.Exit(1)
+}
