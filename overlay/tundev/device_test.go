@@ -159,7 +159,7 @@ func TestOffloads(t *testing.T) {
 	if !o.USO || o.TxQueueLen != 33 || o.GSOMaxSize != 50_000 || o.GSOMaxSegments != packet.MaxSegments || len(o.Problems) != 0 {
 		t.Errorf("%+v", o)
 	}
-	s.must(t, func() error {
+	s.Must(t, func() error {
 		link, err := netlink.LinkByIndex(d.Index())
 		if err != nil {
 			return err
@@ -178,10 +178,10 @@ func TestOffloads(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	s := newSpace(t)
 	d := s.open(t, 1, Options{})
-	if err := s.do(func() error { _, err := Open(d.Name(), 1500, Options{}); return err }); err == nil {
+	if err := s.Do(func() error { _, err := Open(d.Name(), 1500, Options{}); return err }); err == nil {
 		t.Error("the same name twice")
 	}
-	if err := s.do(func() error { _, err := Open("a-name-that-is-too-long", 1500, Options{}); return err }); err == nil {
+	if err := s.Do(func() error { _, err := Open("a-name-that-is-too-long", 1500, Options{}); return err }); err == nil {
 		t.Error("a name that is too long")
 	}
 }
@@ -228,7 +228,7 @@ func TestCloseEndsRead(t *testing.T) {
 func TestDeletedInterface(t *testing.T) {
 	s := newSpace(t)
 	d := s.open(t, 1, Options{})
-	s.must(t, func() error {
+	s.Must(t, func() error {
 		link, err := netlink.LinkByIndex(d.Index())
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 // carry.
 func plainDevice(t *testing.T, s *space) (fd int) {
 	t.Helper()
-	s.must(t, func() error {
+	s.Must(t, func() error {
 		var err error
 		if fd, err = unix.Open(cloneDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); err != nil {
 			return err
@@ -101,7 +101,7 @@ func TestJoinedFramesAreForwarded(t *testing.T) {
 // routeTo sends what goes to an address through the device called name.
 func routeTo(t *testing.T, s *space, name string, to netip.Addr) {
 	t.Helper()
-	s.must(t, func() error {
+	s.Must(t, func() error {
 		link, err := netlink.LinkByName(name)
 		if err != nil {
 			return err

@@ -6,10 +6,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/netspace"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
@@ -18,46 +18,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// space is a network namespace of its own, with one thread in it that ends, and
-// the namespace with it, when the test does.
-type space struct{ calls chan func() }
+// space is a network namespace for a test.
+type space struct{ *netspace.Space }
 
-func newSpace(t testing.TB) *space {
-	t.Helper()
-	s := &space{calls: make(chan func())}
-	entered := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread is thrown away
-		err := unix.Unshare(unix.CLONE_NEWNET)
-		entered <- err
-		if err != nil {
-			return
-		}
-		for call := range s.calls {
-			call()
-		}
-	}()
-	if err := <-entered; err != nil {
-		t.Fatalf("a network namespace needs root: %v", err)
-	}
-	t.Cleanup(func() { close(s.calls) })
-	return s
-}
-
-// do runs f in the namespace.
-func (s *space) do(f func() error) error {
-	done := make(chan error)
-	s.calls <- func() { done <- f() }
-	return <-done
-}
-
-// must is do for what cannot fail.
-func (s *space) must(t testing.TB, f func() error) {
-	t.Helper()
-	if err := s.do(f); err != nil {
-		t.Fatal(err)
-	}
-}
+func newSpace(t testing.TB) *space { return &space{netspace.New(t)} }
 
 // readBatch waits for frames on the first queue and reads them.
 func readBatch(d *Device, dst []*frame.Frame) (int, error) {
@@ -78,7 +42,7 @@ func readBatch(d *Device, dst []*frame.Frame) (int, error) {
 func (s *space) open(t testing.TB, host byte, opts Options) *Device {
 	t.Helper()
 	var d *Device
-	s.must(t, func() (err error) {
+	s.Must(t, func() (err error) {
 		if d, err = Open("srdt%d", 1500, opts); err != nil {
 			return err
 		}
@@ -139,7 +103,7 @@ func configure(d *Device, host byte) error {
 func (s *space) socket(t testing.TB, addr netip.AddrPort, kind int) int {
 	t.Helper()
 	fd := -1
-	s.must(t, func() (err error) {
+	s.Must(t, func() (err error) {
 		fd, err = unix.Socket(family(addr), kind|unix.SOCK_CLOEXEC, 0)
 		return err
 	})

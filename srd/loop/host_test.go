@@ -6,52 +6,24 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/netspace"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 	"github.com/srdtun/srdtun/srd/udp"
-	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience ends a test that hangs.
 const patience = 20 * time.Second
-
-// inNamespace calls f on a thread with a network namespace of its own, in which
-// lo is up. Sockets that f makes stay in it.
-func inNamespace(t testing.TB, f func() error) {
-	t.Helper()
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread is thrown away
-		done <- func() error {
-			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-				return err
-			}
-			lo, err := netlink.LinkByName("lo")
-			if err != nil {
-				return err
-			}
-			if err := netlink.LinkSetUp(lo); err != nil {
-				return err
-			}
-			return f()
-		}()
-	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-}
 
 // host is one loop with one connection.
 type host struct {
@@ -124,7 +96,7 @@ func newHosts(t testing.TB, workers int) (a, b *host) {
 	t.Helper()
 	before := descriptors(t)
 	a, b = &host{TB: t}, &host{TB: t}
-	inNamespace(t, func() (err error) {
+	netspace.New(t).Must(t, func() (err error) {
 		for _, h := range []*host{a, b} {
 			if h.bank, err = udp.Open(udp.Config{Ports: 4}); err != nil {
 				return err

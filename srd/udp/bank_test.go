@@ -59,7 +59,7 @@ func TestAnyPorts(t *testing.T) {
 // An ephemeral port that is free for one family only is passed over.
 func TestAnyPortIsFreeForBothFamilies(t *testing.T) {
 	s := newSpace(t)
-	err := s.do(func() error {
+	err := s.Do(func() error {
 		if err := os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte("40000 40009"), 0); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func TestOpenFails(t *testing.T) {
 			unix.Close(six.Socket(0).fd4)
 			six.Socket(0).fd4 = -1
 			before := descriptors(t)
-			err := s.do(func() error { _, err := Open(c.cfg); return err })
+			err := s.Do(func() error { _, err := Open(c.cfg); return err })
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v, want %q", err, c.want)
 			}
@@ -135,7 +135,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	unix.Close(top)
 	for more, done := 0, false; !done; more++ {
 		before := descriptors(t)
-		err := s.do(func() error {
+		err := s.Do(func() error {
 			low := unix.Rlimit{Cur: uint64(top + more), Max: old.Max}
 			if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
 				return err
@@ -172,7 +172,7 @@ func TestLocalFor(t *testing.T) {
 		"[2001::1]:99": "",
 	} {
 		var got netip.Addr
-		err := s.do(func() (err error) { got, err = LocalFor(netip.MustParseAddrPort(remote), 0); return err })
+		err := s.Do(func() (err error) { got, err = LocalFor(netip.MustParseAddrPort(remote), 0); return err })
 		if want == "" {
 			if err == nil {
 				t.Errorf("%s: %v without a route", remote, got)

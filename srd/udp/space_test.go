@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/srdtun/srdtun/internal/netspace"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
@@ -14,48 +15,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// space is a network namespace of its own, with one thread in it that ends, and
-// the namespace with it, when the test does.
-type space struct {
-	calls chan func()
-	tid   int
-}
+// space is a network namespace for a test.
+type space struct{ *netspace.Space }
 
-func newSpace(t testing.TB) *space {
-	t.Helper()
-	s := &space{calls: make(chan func())}
-	entered := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread is thrown away
-		err := unix.Unshare(unix.CLONE_NEWNET)
-		s.tid = unix.Gettid()
-		entered <- err
-		if err != nil {
-			return
-		}
-		for call := range s.calls {
-			call()
-		}
-	}()
-	if err := <-entered; err != nil {
-		t.Fatalf("a network namespace needs root: %v", err)
-	}
-	t.Cleanup(func() { close(s.calls) })
-	s.address(t, "lo", "127.0.0.1/8")
-	return s
-}
-
-// do runs f in the namespace.
-func (s *space) do(f func() error) error {
-	done := make(chan error)
-	s.calls <- func() { done <- f() }
-	return <-done
-}
+func newSpace(t testing.TB) *space { return &space{netspace.New(t)} }
 
 // address sets a link up with more addresses.
 func (s *space) address(t testing.TB, link string, cidrs ...string) {
 	t.Helper()
-	err := s.do(func() error {
+	err := s.Do(func() error {
 		l, err := netlink.LinkByName(link)
 		if err != nil {
 			return err
@@ -94,7 +62,7 @@ func isLocal(ip net.IP) bool {
 func (s *space) open(t testing.TB, cfg Config) *Bank {
 	t.Helper()
 	var b *Bank
-	if err := s.do(func() (err error) { b, err = Open(cfg); return err }); err != nil {
+	if err := s.Do(func() (err error) { b, err = Open(cfg); return err }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
@@ -105,8 +73,8 @@ func (s *space) open(t testing.TB, cfg Config) *Bank {
 // the near end, .2 and ::2 at the far one.
 func wire(t *testing.T, near, far *space) {
 	t.Helper()
-	err := near.do(func() error {
-		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdu0"}, PeerName: "srdu1", PeerNamespace: netlink.NsPid(far.tid)})
+	err := near.Do(func() error {
+		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdu0"}, PeerName: "srdu1", PeerNamespace: netlink.NsPid(far.Thread())})
 	})
 	if err != nil {
 		t.Fatal(err)
