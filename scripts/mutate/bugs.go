@@ -16,7 +16,7 @@ var bugs = []bug{
 	{"a packet is taken again", "srd/internal/seq/seq.go", "	*r.word(w) |= 1 << (n % 64)\n	return true", "	return true"},
 	{"the replay window forgets what is 64 behind", "srd/internal/seq/seq.go", "	case r.next-n > ReplaySize:\n		return false", "	case r.next-n > 64:\n		return true"},
 	{"keys are used for ever", "srd/conn_session.go", "reject: age * 3 / 2,", "reject: age * 3,"},
-	{"keys that expired are not replaced", "srd/conn_session.go", "	if age >= life.reject || e.sent >= life.rejectPackets {", "	if age >= 1000*life.reject {"},
+	{"keys that expired are not replaced", "srd/conn_session.go", "	if age >= life.reject {", "	if age >= 1000*life.reject {"},
 	{"keys are not renewed", "srd/conn_session.go", "if busy && (age >= after || e.sent >= life.renewPackets)", "if busy && age >= 1000*after"},
 	{"replaced keys die at once", "srd/conn_session.go", "	s.prev, s.send = s.send, e\n", "	c.retire(&s.send)\n	s.send = e\n"},
 	{"receiver index of old keys is not released", "srd/conn_session.go", "		c.cfg.Indexes.Release((*e).recv.local)\n", ""},
