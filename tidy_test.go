@@ -197,8 +197,8 @@ func forbidden(s *source, to string) string {
 		return "a simulation has no sockets and no devices"
 	case under(to, "cmd") && !under(s.dir, "cmd"):
 		return "commands are no library"
-	case to == "internal/netspace" && !s.test:
-		return "only tests make network namespaces out of threads"
+	case (to == "internal/netspace" || strings.HasSuffix(to, "test")) && !s.test:
+		return "it is for tests"
 	case under(to, "e2e") && !under(s.dir, "e2e", "cmd", "bench", "scripts"):
 		return "the product does not need its tests"
 	case pure(s.dir) && !s.test && !pure(to):

@@ -5,6 +5,7 @@ import (
 
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
 // spec describes a packet or super-frame; its checksum is partial.
@@ -44,7 +45,7 @@ func (s spec) put(b []byte, fill byte) {
 		b[0], b[1], b[6], b[8], b[9] = 0x45, s.tos, 0x40, 64, proto
 		binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
 		copy(b[12:], []byte{10, 0, 0, 1, 10, 0, 0, 2})
-		binary.BigEndian.PutUint16(b[10:], ^slowSum(b[:20]))
+		binary.BigEndian.PutUint16(b[10:], ^packettest.Sum(b[:20]))
 	}
 	l4 := b[header:]
 	binary.BigEndian.PutUint16(l4, s.port)
@@ -81,22 +82,4 @@ func (s spec) facts() frame.Facts {
 	return f
 }
 
-func (s spec) kind() frame.GSO {
-	switch {
-	case s.udp:
-		return frame.GSOUDP
-	case s.v6:
-		return frame.GSOTCP6
-	}
-	return frame.GSOTCP4
-}
-
-// slowSum is RFC 1071 for an even number of bytes.
-func slowSum(b []byte) uint16 {
-	var s uint32
-	for i := 0; i < len(b); i += 2 {
-		s += uint32(b[i])<<8 | uint32(b[i+1])
-		s = s&0xffff + s>>16
-	}
-	return uint16(s)
-}
+func (s spec) kind() frame.GSO { return packettest.GSO(s.v6, s.udp) }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
 // spec describes a packet from which build makes the bytes, field by field and
@@ -41,7 +42,7 @@ func (s spec) build() []byte {
 		ip[6], ip[8], ip[9] = 0x40, 64, s.proto()
 		copy(ip[12:], src)
 		copy(ip[16:], dst)
-		binary.BigEndian.PutUint16(ip[10:], ^slowSum(ip))
+		binary.BigEndian.PutUint16(ip[10:], ^packettest.Sum(ip))
 	}
 	return append(ip, l4...)
 }
@@ -70,10 +71,10 @@ func (s spec) transport() []byte {
 	pseudo = append(pseudo, 0, s.proto(), 0, 0)
 	binary.BigEndian.PutUint16(pseudo[len(pseudo)-2:], uint16(len(l4)))
 	if s.partial {
-		binary.BigEndian.PutUint16(l4[field:], slowSum(pseudo))
+		binary.BigEndian.PutUint16(l4[field:], packettest.Sum(pseudo))
 		return l4
 	}
-	c := ^slowSum(append(pseudo, l4...))
+	c := ^packettest.Sum(append(pseudo, l4...))
 	if c == 0 {
 		c = 0xffff
 	}
@@ -107,29 +108,7 @@ func (s spec) frame(size int) *frame.Frame {
 	return f
 }
 
-func (s spec) gso() frame.GSO {
-	switch {
-	case s.udp:
-		return frame.GSOUDP
-	case s.v6:
-		return frame.GSOTCP6
-	}
-	return frame.GSOTCP4
-}
-
-// slowSum is RFC 1071 as it is written there.
-func slowSum(b []byte) uint16 {
-	var s uint32
-	for i := 0; i < len(b); i += 2 {
-		w := uint32(b[i]) << 8
-		if i+1 < len(b) {
-			w |= uint32(b[i+1])
-		}
-		s += w
-		s = s&0xffff + s>>16
-	}
-	return uint16(s)
-}
+func (s spec) gso() frame.GSO { return packettest.GSO(s.v6, s.udp) }
 
 func bytesUpTo(n int) []byte {
 	b := make([]byte, n)

@@ -1,0 +1,32 @@
+// Package packettest has the slow, obvious twins that tests of inner packets
+// compare with.
+package packettest
+
+import "github.com/srdtun/srdtun/overlay/frame"
+
+// Sum is the sum of RFC 1071 as it is written there: of 16-bit words, with the
+// carry added at once, an odd byte at the end taken for a word with a zero behind
+// it. A checksum is its complement.
+func Sum(b []byte) uint16 {
+	var s uint32
+	for i := 0; i < len(b); i += 2 {
+		w := uint32(b[i]) << 8
+		if i+1 < len(b) {
+			w |= uint32(b[i+1])
+		}
+		s += w
+		s = s&0xffff + s>>16
+	}
+	return uint16(s)
+}
+
+// GSO is the kind of a super-frame of such packets.
+func GSO(v6, udp bool) frame.GSO {
+	switch {
+	case udp:
+		return frame.GSOUDP
+	case v6:
+		return frame.GSOTCP6
+	}
+	return frame.GSOTCP4
+}
