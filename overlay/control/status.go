@@ -44,7 +44,7 @@ type Peer struct {
 	CwndBytes          uint64 `json:"cwnd_bytes"`
 	BytesInFlight      uint64 `json:"bytes_in_flight"`
 	RateBytesPerS      uint64 `json:"rate_bytes_per_s"`      // pacing rate; 0: unpaced
-	DeliveredBytesPerS uint64 `json:"delivered_bytes_per_s"` // of the last round trip
+	DeliveredBytesPerS uint64 `json:"delivered_bytes_per_s"` // acknowledged, over some 200 ms; 0 a second after the last
 	// WaitedUs is how long each limit held back sending: data (nothing to
 	// send), window, pacing, paths, outbox.
 	WaitedUs map[string]uint64 `json:"waited_us"`
