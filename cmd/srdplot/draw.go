@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"image/color"
-	"math"
-	"strconv"
 
 	stdfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -157,10 +155,10 @@ func (f Figure) frame(p *plot.Plot, xMin, xMax, yMax float64) {
 	p.X.Padding, p.Y.Padding = 0, 0
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(roundTicks), plot.TickerFunc(roundTicks)
 	if f.YLog {
-		p.Y.Min, p.Y.Scale, p.Y.Tick.Marker = f.leastY()/1.2, plot.LogScale{}, plot.TickerFunc(decadeTicks)
+		p.Y.Min, p.Y.Scale, p.Y.Tick.Marker = f.leastY()/1.2, plot.LogScale{}, plot.TickerFunc(logTicks)
 	}
 	if f.XLog {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decadeTicks)
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	}
 }
 
@@ -228,41 +226,4 @@ func size(points float64) font.Font { return font.From(sans, vg.Points(points)) 
 
 func style(c color.Color, points float64, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{Color: c, Font: size(points), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
-}
-
-// decadeTicks labels 1, 2 and 5 times each power of ten; the labels are left to 1
-// where there are more than three powers.
-func decadeTicks(lo, hi float64) (ticks []plot.Tick) {
-	many := hi/lo > 1000
-	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
-		for _, k := range []float64{1, 2, 5} {
-			v := k * math.Pow(10, e)
-			if v < lo || v > hi {
-				continue
-			}
-			t := plot.Tick{Value: v}
-			if k == 1 || !many {
-				t.Label = strconv.FormatFloat(v, 'g', 6, 64)
-			}
-			ticks = append(ticks, t)
-		}
-	}
-	return ticks
-}
-
-// roundTicks labels four to nine values that are 1, 2 or 5 times a power of ten
-// apart.
-func roundTicks(lo, hi float64) (ticks []plot.Tick) {
-	const most = 9
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/most)))
-	for _, k := range []float64{1, 2, 5, 10} {
-		if (hi-lo)/(k*step) <= most {
-			step *= k
-			break
-		}
-	}
-	for v := math.Ceil(lo/step) * step; v <= hi; v += step {
-		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
-	}
-	return ticks
 }

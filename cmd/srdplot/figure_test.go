@@ -81,11 +81,3 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestRoundTicks(t *testing.T) {
-	for _, hi := range []float64{0.3, 1, 7, 430, 480, 99_999} {
-		if n := len(roundTicks(0, hi)); n < 4 || n > 10 {
-			t.Errorf("%d ticks up to %v", n, hi)
-		}
-	}
-}

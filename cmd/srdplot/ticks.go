@@ -1,0 +1,89 @@
+package main
+
+import (
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+)
+
+// An axis can be read with three labels or more; more than mostLabels touch each
+// other, five digits wide.
+const (
+	leastLabels = 3
+	mostLabels  = 9
+)
+
+// logTicks labels a logarithmic axis, lo above 0: 1, 2 and 5 times each power of
+// ten; powers alone where those are too many, and every second or third power
+// where these are; all ones of a power where there are too few; and steps
+// of one length where the axis is so short that it is almost a linear one.
+func logTicks(lo, hi float64) []plot.Tick {
+	steps := logSteps(lo, hi, 1, 2, 5)
+	if len(steps) > mostLabels {
+		return powerTicks(lo, hi, steps)
+	}
+	if len(steps) < leastLabels {
+		steps = logSteps(lo, hi, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	}
+	if len(steps) < leastLabels {
+		return roundTicks(lo, hi)
+	}
+	return labelled(steps)
+}
+
+// logSteps returns the multiples of powers of ten from lo to hi.
+func logSteps(lo, hi float64, multiples ...float64) (v []float64) {
+	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
+		for _, k := range multiples {
+			if x := k * math.Pow(10, e); lo <= x && x <= hi {
+				v = append(v, x)
+			}
+		}
+	}
+	return v
+}
+
+// powerTicks labels powers of ten only, and marks steps beside them.
+func powerTicks(lo, hi float64, steps []float64) (ticks []plot.Tick) {
+	powers := logSteps(lo, hi, 1)
+	stride := (len(powers) + mostLabels - 1) / mostLabels
+	for i, x := range powers {
+		if i%stride == 0 {
+			ticks = append(ticks, labelled([]float64{x})...)
+		} else {
+			ticks = append(ticks, plot.Tick{Value: x})
+		}
+	}
+	if stride > 1 {
+		return ticks
+	}
+	for _, x := range steps {
+		ticks = append(ticks, plot.Tick{Value: x}) // that of a power lies on its own
+	}
+	return ticks
+}
+
+// roundTicks labels three to ten values that are 1, 2 or 5 times a power of ten
+// apart.
+func roundTicks(lo, hi float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/mostLabels)))
+	for _, k := range []float64{1, 2, 5, 10} {
+		if (hi-lo)/(k*step) <= mostLabels {
+			step *= k
+			break
+		}
+	}
+	var v []float64
+	for k := math.Ceil(lo / step); k*step <= hi; k++ {
+		v = append(v, k*step)
+	}
+	return labelled(v)
+}
+
+func labelled(values []float64) (ticks []plot.Tick) {
+	for _, v := range values {
+		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
+	}
+	return ticks
+}
