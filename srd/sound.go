@@ -51,8 +51,12 @@ func (c *Conn) Sound() error {
 const debtMost = burstBytes + 2*MaxPacket
 
 // soundTimers checks that new messages are held back for no longer than what has
-// happened since they were first sent asks for.
+// happened since they were first sent asks for, and that whoever waits for an
+// acknowledgement gets one in time.
 func (c *Conn) soundTimers() error {
+	if err := c.soundAck(); err != nil {
+		return err
+	}
 	debt := debtMost
 	if c.steering.doubled != nil {
 		debt += MaxTrainBytes
@@ -65,6 +69,19 @@ func (c *Conn) soundTimers() error {
 	}
 	if age := c.clock.Sub(c.out.at(c.out.first).first); age < time.Duration(c.timer.backoff)*c.slack.pto {
 		return fmt.Errorf("%d tail probes of a message that is %v old", c.timer.backoff, age)
+	}
+	return nil
+}
+
+// soundAck checks that the connection wakes up for an acknowledgement, though
+// nothing else may happen any more: a peer whose last packets nobody acknowledges
+// sends them again.
+func (c *Conn) soundAck() error {
+	if c.ack.packets == 0 || !c.session.ready(c.clock) || c.ackPath() == nil {
+		return nil
+	}
+	if at, why := c.Deadline(); at > c.ack.since.Add(c.slack.ackMost) {
+		return fmt.Errorf("packets wait for an acknowledgement, and it wakes %v after the first: %s", at.Sub(c.ack.since), why)
 	}
 	return nil
 }
