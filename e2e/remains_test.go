@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +121,9 @@ func TestBackgroundAndDown(t *testing.T) {
 	if _, err := n.Show(); err != nil {
 		t.Error(err)
 	}
+	if names := processNames(n.Host.Pids()); !slices.Contains(names, "srdtun") {
+		t.Errorf("the processes are called %q", names)
+	}
 	if out, err := exec.Command(bin, "down", n.Name).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -126,6 +131,15 @@ func TestBackgroundAndDown(t *testing.T) {
 	if err := exec.Command(bin, "show", n.Name).Run(); exitCode(err) != 3 {
 		t.Errorf("show after down: %v, want exit code 3", err)
 	}
+}
+
+// processNames returns what ps and top call processes.
+func processNames(pids []int) (names []string) {
+	for _, p := range pids {
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p)) // it may have ended
+		names = append(names, strings.TrimSpace(string(name)))
+	}
+	return names
 }
 
 // exitCode is the exit code of a finished command, 0 without an error.

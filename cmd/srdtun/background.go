@@ -91,6 +91,13 @@ func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// takeName gives a background process the name that top, ps and killall know it by:
+// the kernel has the last part of the path it was started from, which is "exe".
+func takeName() {
+	// Whoever may not write it loses no more than a name.
+	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
+}
+
 // awaitReady waits for the report. A user who interrupts the wait ends the
 // background process, too.
 func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) error {

@@ -54,6 +54,9 @@ func up(arg string, f upFlags) error {
 	if f.detach {
 		return startBackground(ctx, arg, f)
 	}
+	if f.readyFD > 0 {
+		takeName()
+	}
 	r := newReporter(f.readyFD)
 	err := foreground(ctx, arg, f, r)
 	if err != nil {
