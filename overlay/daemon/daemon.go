@@ -93,7 +93,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
-	s.logf("%s is up: port %d, %d source ports, %d peers", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
+	s.logf("%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
 	if o.Ready != nil {
 		o.Ready()
 	}
