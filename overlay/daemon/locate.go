@@ -151,12 +151,13 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 	}
 }
 
-// lookup resolves the peers' names. It returns when to do so again.
+// lookup resolves the peers' names. It returns when to do so again. What a name stood
+// for holds until there is another answer: a resolver that is away, perhaps behind the
+// tunnel itself, must not end the tunnel.
 func (s *server) lookup(ctx context.Context) time.Duration {
 	wait := lookupEvery
 	for _, p := range s.peers {
-		var found []netip.AddrPort
-		for _, e := range p.cfg.Endpoints {
+		for i, e := range p.cfg.Endpoints {
 			if _, ok := e.Addr(); ok {
 				continue
 			}
@@ -167,10 +168,10 @@ func (s *server) lookup(ctx context.Context) time.Duration {
 			if err != nil {
 				s.logf("peer %s: %v", p.title(), err)
 				wait = lookupRetry
+				continue
 			}
-			found = append(found, addrs...)
+			p.found[i] = addrs
 		}
-		p.found = found
 	}
 	return wait
 }
@@ -183,19 +184,28 @@ func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
 	for _, a := range addrs {
 		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
 	}
+	// Servers turn their answers round. The order means nothing here, and must not look
+	// like a change.
+	slices.SortFunc(v, netip.AddrPort.Compare)
 	return v, err
 }
 
-// place gives p the tuples of its endpoints: those that are plain addresses, and
-// what its names were found to be.
-func (s *server) place(p *peer) {
-	var remotes []netip.AddrPort
-	for _, e := range p.cfg.Endpoints {
+// remotes returns where p may be reached: endpoints that are plain addresses, and
+// what the names in others were found to be.
+func (p *peer) remotes() (v []netip.AddrPort) {
+	for i, e := range p.cfg.Endpoints {
 		if a, ok := e.Addr(); ok {
-			remotes = append(remotes, a)
+			v = append(v, a)
+		} else {
+			v = append(v, p.found[i]...)
 		}
 	}
-	remotes = append(remotes, p.found...)
+	return v
+}
+
+// place gives p the tuples of its endpoints.
+func (s *server) place(p *peer) {
+	remotes := p.remotes()
 	tuples := s.tuples(remotes)
 	if len(remotes) > 0 && len(tuples) == 0 && !p.unplaced {
 		s.logf("peer %s: no address here to reach %v from; see paths.local and the routes", p.title(), remotes[0])

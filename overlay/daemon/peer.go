@@ -35,12 +35,12 @@ type peer struct {
 	gather   *order.Gatherer
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
-	hold     time.Duration    // least wait for order, as configured
-	found    []netip.AddrPort // what the endpoints' names stand for
-	unplaced bool             // and it was said that there is no way to them
-	tuples   []srd.Tuple      // as last given to the connection
-	policy   string           // name of the connection's path policy
-	control  *cc.SRD          // its congestion control
+	hold     time.Duration      // least wait for order, as configured
+	found    [][]netip.AddrPort // what the name in each endpoint stood for last
+	unplaced bool               // and it was said that there is no way to them
+	tuples   []srd.Tuple        // as last given to the connection
+	policy   string             // name of the connection's path policy
+	control  *cc.SRD            // its congestion control
 
 	out      []*frame.Frame // Flush's own
 	merger   *merge.Merger  // likewise; nil before first use
@@ -52,7 +52,10 @@ type peer struct {
 func (s *server) addPeers() error {
 	for i := range s.cfg.Peers {
 		c := &s.cfg.Peers[i]
-		p := &peer{cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax, queue: queue.New(queue.Config{})}
+		p := &peer{
+			cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax,
+			found: make([][]netip.AddrPort, len(c.Endpoints)), queue: queue.New(queue.Config{}),
+		}
 		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Alloc: s.dev.Pool().Get})
 		policy, err := s.policy(c.Policy)
 		if err != nil {

@@ -1,0 +1,106 @@
+package daemon
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/srdtun/srdtun/config"
+)
+
+// nameServer answers every question for an IPv4 address with addrs, and others with
+// none; without addrs it cannot be reached.
+type nameServer struct{ addrs []string }
+
+// use makes it the resolver of the test.
+func (n *nameServer) use(t *testing.T) {
+	old := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = old })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		if len(n.addrs) == 0 {
+			return nil, errors.New("the network is down")
+		}
+		near, far := net.Pipe()
+		go n.answer(far, n.addrs)
+		return near, nil
+	}}
+}
+
+// answer reads one question in the form that TCP carries, two bytes of length in
+// front (RFC 1035 section 4.2.2), and writes the answer.
+func (n *nameServer) answer(c net.Conn, addrs []string) {
+	defer c.Close()
+	var size [2]byte
+	if _, err := io.ReadFull(c, size[:]); err != nil {
+		return
+	}
+	b := make([]byte, binary.BigEndian.Uint16(size[:]))
+	if _, err := io.ReadFull(c, b); err != nil {
+		return
+	}
+	end := 12 // of the question: a name of labels, its type and class
+	for b[end] != 0 {
+		end += 1 + int(b[end])
+	}
+	const typeA = 1
+	isA := binary.BigEndian.Uint16(b[end+1:]) == typeA
+	b = b[:end+5]
+	b[2], b[3] = 0x81, 0x80        // a response, recursion wanted and available
+	copy(b[6:12], make([]byte, 6)) // no records
+	if isA {
+		b[7] = byte(len(addrs))
+		for _, a := range addrs {
+			// The name of the question, type A, class IN, 60 s, four bytes.
+			b = append(b, 0xc0, 12, 0, typeA, 0, 1, 0, 0, 0, 60, 0, 4)
+			b = append(b, netip.MustParseAddr(a).AsSlice()...)
+		}
+	}
+	_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
+}
+
+// A name that cannot be looked up any more stands for what it stood for; another
+// answer replaces that; and the order of an answer means nothing.
+func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
+	cfg := parse(t, "localhost", "peer.example")
+	i := slices.IndexFunc(cfg.Peers, func(p config.Peer) bool {
+		return slices.ContainsFunc(p.Endpoints, func(e config.Endpoint) bool { return e.Host == "peer.example" })
+	})
+	if i < 0 {
+		t.Fatal("no peer has the name")
+	}
+	p := &peer{cfg: &cfg.Peers[i], found: make([][]netip.AddrPort, len(cfg.Peers[i].Endpoints))}
+	s := &server{peers: []*peer{p}, logf: t.Logf}
+	var dns nameServer
+	dns.use(t)
+	for _, c := range []struct {
+		answer, want []string
+	}{
+		{nil, nil},
+		{[]string{"192.0.2.2", "192.0.2.1"}, []string{"192.0.2.1", "192.0.2.2"}},
+		{nil, []string{"192.0.2.1", "192.0.2.2"}},
+		{[]string{"192.0.2.1", "192.0.2.2"}, []string{"192.0.2.1", "192.0.2.2"}},
+		{[]string{"192.0.2.3"}, []string{"192.0.2.3"}},
+		{nil, []string{"192.0.2.3"}},
+	} {
+		dns.addrs = c.answer
+		again := lookupEvery
+		if c.answer == nil {
+			again = lookupRetry
+		}
+		if wait := s.lookup(t.Context()); wait != again {
+			t.Errorf("answer %v: again after %v, want %v", c.answer, wait, again)
+		}
+		var got []string
+		for _, a := range p.remotes() {
+			got = append(got, a.Addr().String())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("answer %v: at %v, want %v", c.answer, got, c.want)
+		}
+	}
+}
