@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"image"
-	"image/png"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,18 +24,7 @@ func dots(img image.Image, tone int) (n int) {
 }
 
 func TestDrawsBars(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "f.png")
-	if err := run(strings.NewReader(goodBars), out); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := picture(t, goodBars)
 	// The range is drawn over the bar, so areas are not exactly as 2 to 1.
 	if a, b := dots(img, 0), dots(img, 1); b < 1000 || float64(a) < 1.7*float64(b) || float64(a) > 2.3*float64(b) {
 		t.Errorf("bars of 2 and 1 have %d and %d dots", a, b)

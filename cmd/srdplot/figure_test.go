@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"image"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -12,9 +13,11 @@ import (
 const good = `{"title":"t","subtitle":"s","x":"s","y":"Mbit/s","lines":[{"name":"a","points":[[0,1],[1,2]],"label":"a","label_at":[0,1]}],
 "spans":[{"from":0.2,"to":0.5,"caption":"dead"}],"marks":[{"y":4,"caption":"all"}]}`
 
-func TestDraws(t *testing.T) {
+// picture draws a figure and reads the bitmap back.
+func picture(t *testing.T, figure string) image.Image {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "f.png")
-	if err := run(strings.NewReader(good), out); err != nil {
+	if err := run(strings.NewReader(figure), out); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(out)
@@ -25,6 +28,11 @@ func TestDraws(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return img
+}
+
+func TestDraws(t *testing.T) {
+	img := picture(t, good)
 	line, other := 0, 0
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {

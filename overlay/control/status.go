@@ -114,7 +114,7 @@ type Messages struct {
 	Sent          uint64 `json:"sent"`
 	Acked         uint64 `json:"acked"`
 	Retransmitted uint64 `json:"retransmitted"`
-	Spurious      uint64 `json:"spurious"`   // resent although the first copy had arrived
+	Spurious      uint64 `json:"spurious"`   // packets taken to be lost that had arrived
 	GivenUp       uint64 `json:"given_up"`   // left to the inner transport
 	Duplicates    uint64 `json:"duplicates"` // received again and discarded
 }
