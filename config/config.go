@@ -29,6 +29,8 @@ const (
 	minPathMTU = 1280  // path validation sends 1200-byte datagrams, which need 1248 bytes with IPv6 and UDP headers
 	maxPathMTU = 65535 // the longest IPv4 packet
 
+	maxWorkers = 16 // queues of a TUN device that the tunnel opens
+
 	// A path is one local address, source port and endpoint, and its slot is a
 	// 16-bit number on the wire: 16 x 256 x 16 is all of them.
 	maxSourcePorts = 256
@@ -80,6 +82,7 @@ type Interface struct {
 	MTU        int            // bytes of an inner packet
 	FwMark     uint32         // SO_MARK of the outer packets; 0 is none
 	Table      Table
+	Workers    int // threads that carry packets; 0: as many as half of the processors, up to four
 }
 
 // Table says where the routes of the allowed IPs go, as in wg-quick(8). The zero

@@ -15,6 +15,7 @@
 //	mtu                   1280..65520, default 1500
 //	fwmark                0..4294967295 or "off", default 0
 //	table                 "auto" (default), "off" or a number
+//	workers               0..16, default 0: half of the processors, up to four
 //
 //	[paths]
 //	source_ports          1..256, default 32

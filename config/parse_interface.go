@@ -18,6 +18,7 @@ func (d *draft) readInterface() Interface {
 		MTU:        int(s.number("mtu", DefaultMTU, minMTU, maxMTU)),
 		FwMark:     uint32(s.numberOr("fwmark", 0, math.MaxUint32, "off")),
 		Table:      s.table("table"),
+		Workers:    int(s.number("workers", 0, 0, maxWorkers)),
 	}
 }
 

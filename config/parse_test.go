@@ -27,6 +27,7 @@ listen_port = 4500
 mtu = 9000
 fwmark = 0xca6c
 table = 123
+workers = 2
 
 [paths]
 source_ports = 64
@@ -77,7 +78,7 @@ func TestParseEverything(t *testing.T) {
 		Interface: Interface{
 			Name: "lab0", PrivateKey: NewSecret(key(t, wgPairs[0].private)),
 			Address:    prefixes("10.80.0.1/24", "fd00::1/64", "192.0.2.9/32"),
-			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123},
+			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123}, Workers: 2,
 		},
 		Paths: Paths{
 			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "conga", PathMTU: 1400,

@@ -7,7 +7,7 @@ var schema = []struct {
 	name string
 	keys []string
 }{
-	{"interface", []string{"name", "private_key", "private_key_file", "address", "listen_port", "mtu", "fwmark", "table"}},
+	{"interface", []string{"name", "private_key", "private_key_file", "address", "listen_port", "mtu", "fwmark", "table", "workers"}},
 	{"paths", []string{"source_ports", "port_range", "local", "policy", "flowlet_timeout", "weights", "primary", "flowcell", "dre_alpha", "dre_period", "link_mbit", "mtu"}},
 	{"transport", []string{"cipher"}},
 	{"order", []string{"udp"}},

@@ -40,6 +40,7 @@ func Template(name string) ([]byte, error) {
 		"MinMTU":      minMTU,
 		"MaxMTU":      maxMTU,
 		"MaxPorts":    maxSourcePorts,
+		"MaxWorkers":  maxWorkers,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the template: %w", err)

@@ -76,13 +76,13 @@ func TestTemplateShowsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _, _ := strings.Cut(string(text), "#[[peer]]")
-	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|source_ports|policy|link_mbit|cipher|udp)( = )`).ReplaceAllString(before, "$1$2")
+	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|workers|source_ports|policy|link_mbit|cipher|udp)( = )`).ReplaceAllString(before, "$1$2")
 	full, err := Parse("lab.toml", []byte(doc))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bare.Interface.MTU != full.Interface.MTU || bare.Interface.FwMark != full.Interface.FwMark ||
-		bare.Interface.Table != full.Interface.Table || bare.Paths.SourcePorts != full.Paths.SourcePorts ||
+		bare.Interface.Table != full.Interface.Table || bare.Interface.Workers != full.Interface.Workers || bare.Paths.SourcePorts != full.Paths.SourcePorts ||
 		bare.Paths.Policy != full.Paths.Policy || bare.Paths.PathMTU != full.Paths.PathMTU ||
 		bare.Transport != full.Transport || bare.Order != full.Order {
 		t.Errorf("without %+v\nwith %+v", bare, full)

@@ -149,6 +149,7 @@ func sample(name string) control.Status {
 			WriteBusy: 10, WriteRefused: 11, WriteErrors: 12,
 			ReadDrops: map[string]uint64{"too_long": 13}, WriteDrops: map[string]uint64{"bad_length": 14},
 		},
+		Workers:  []control.Worker{{RxPackets: 21, TxTrains: 22}},
 		Sends:    control.Sends{Trains: 15, Packets: 16, Unsegmented: 1, NoBuffer: 18, TooBig: 19, Failed: 20},
 		Receives: control.Receives{Merged: false, Truncated: 21},
 		Peers: []control.Peer{{

@@ -20,6 +20,7 @@ type Status struct {
 	Peers      []Peer            `json:"peers"`
 	Drops      map[string]uint64 `json:"drops"` // device and sockets: reason to count
 	Device     Device            `json:"device"`
+	Workers    []Worker          `json:"workers"`
 	Sends      Sends             `json:"sends"`
 	Receives   Receives          `json:"receives"`
 }
@@ -54,6 +55,12 @@ type Peer struct {
 	Drops    map[string]uint64 `json:"drops"` // this peer's: reason to count
 }
 
+// Worker is what one of the threads that carry packets did.
+type Worker struct {
+	RxPackets uint64 `json:"rx_packets"` // of the transport, opened or dropped
+	TxTrains  uint64 `json:"tx_trains"`  // runs of up to 44 packets or more for one path
+}
+
 // fillEmpty replaces what is nil by what is empty, so that a script finds [] and
 // {} and never null.
 func (s *Status) fillEmpty() {
@@ -62,6 +69,9 @@ func (s *Status) fillEmpty() {
 	}
 	if s.Drops == nil {
 		s.Drops = map[string]uint64{}
+	}
+	if s.Workers == nil {
+		s.Workers = []Worker{}
 	}
 	s.Device.fillEmpty()
 	for i := range s.Peers {

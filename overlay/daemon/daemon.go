@@ -42,12 +42,19 @@ type Options struct {
 	Ready  func() // called once traffic can flow
 }
 
-// maxWorkers bounds the threads: past a few, the device is the limit.
+// maxWorkers bounds the threads unless configured: past a few, the device is the
+// limit.
 const maxWorkers = 4
 
-// workers returns how many threads carry packets: half as many as there are
-// processors, since the kernel's share of the work is as large as ours.
-func workers() int { return max(1, min(maxWorkers, runtime.NumCPU()/2)) }
+// workers returns how many threads carry packets if the file does not say: half as
+// many as there are processors, since the kernel's share of the work is as large as
+// ours.
+func workers(asked int) int {
+	if asked > 0 {
+		return asked
+	}
+	return max(1, min(maxWorkers, runtime.NumCPU()/2))
+}
 
 // server is a running process.
 type server struct {
@@ -128,7 +135,7 @@ func (s *server) open() (err error) {
 	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, tundev.Options{
 		FlowSeed:     random64(),
 		UnorderedUDP: c.Order.UDP == "unordered",
-		Queues:       workers(),
+		Queues:       workers(c.Interface.Workers),
 	})
 	if err != nil {
 		return err

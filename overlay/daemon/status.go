@@ -27,6 +27,9 @@ func (s *server) Show() control.Status {
 		Sends:      describeSends(&s.loop.Sends),
 		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load()},
 	}
+	for _, w := range s.loop.Workers() {
+		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
+	}
 	for _, p := range s.peers {
 		st.Peers = append(st.Peers, s.describe(p))
 	}

@@ -165,6 +165,21 @@ func (l *Loop) Remove(p *Peer) {
 	l.table.unbind(p.conn)
 }
 
+// Work is what one worker did since the start.
+type Work struct {
+	Packets uint64 // received
+	Trains  uint64 // sent
+}
+
+// Workers returns the work of each.
+func (l *Loop) Workers() []Work {
+	all := make([]Work, len(l.workers))
+	for i, w := range l.workers {
+		all[i] = Work{w.did.packets.Load(), w.did.trains.Load()}
+	}
+	return all
+}
+
 // EndpointDrops returns the endpoint's drop counters.
 func (l *Loop) EndpointDrops() [srd.NumEndpointReasons]uint64 {
 	l.endLock.Lock()

@@ -49,20 +49,20 @@ func (p *Peer) Conn() *srd.Conn { return p.conn }
 // Kick sends whatever may be sent now and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends at most so many trains and sets the timer for the rest. It reports
-// whether more could be sent at once.
-func (p *Peer) send(most int) (more bool) {
-	for range most {
+// send sends at most so many trains and sets the timer for the rest. It returns how
+// many, and whether more could be sent at once.
+func (p *Peer) send(most int) (sent int, more bool) {
+	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)
 		if !p.next(o) {
 			p.loop.outs.Put(o)
 			p.arm()
-			return false
+			return sent, false
 		}
 		o.train.Seal()
 		o.lane.send(o, &p.loop.outs)
 	}
-	return true
+	return sent, true
 }
 
 // next builds a train.

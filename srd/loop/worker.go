@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -63,6 +64,8 @@ type worker struct {
 	taken   int // packets received in this round
 	lull    coalescer
 	packets [srd.MaxTrain * 2]srd.Packet
+
+	did struct{ packets, trains atomic.Uint64 } // since the start
 }
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
@@ -244,7 +247,9 @@ func (w *worker) finish() error {
 	w.again = w.again[:0]
 	trains := w.trains(w.loop.Now())
 	for _, p := range w.touched {
-		if p.send(trains) {
+		sent, more := p.send(trains)
+		w.did.trains.Add(uint64(sent))
+		if more {
 			w.again = append(w.again, p)
 		}
 	}
@@ -271,7 +276,9 @@ func (w *worker) receive(fd int, sock uint16) {
 	}
 	// A train is of one session nearly always: the kernel merges packets of one
 	// 4-tuple. Runs of packets with the same index are opened together.
-	w.taken += (len(d.Data) + size - 1) / max(1, size)
+	n := (len(d.Data) + size - 1) / max(1, size)
+	w.taken += n
+	w.did.packets.Add(uint64(n))
 	for b := d.Data; len(b) > 0; {
 		index, ok := srd.DataIndex(b[:min(size, len(b))])
 		if !ok {

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// workerFlows at once, all in one of two queues, are one run in 30,000.
+const workerFlows = 16
+
+// minWork is the least share of the work that each of two threads has to have: the
+// kernel gives flows to queues of the device by their hash, which is seldom even.
+const minWork = 0.05
+
+// The flows to one peer are carried by all threads.
+func TestTwoThreadsForOnePeer(t *testing.T) {
+	f := network(t, fabric.Spec{RateMbit: -1})
+	p := pair(t, f, tunnel.Config{Extra: "workers = 2\n"})
+	fl := flow(f, workerFlows)
+	fl.For = 3 * time.Second
+	r, err := meter.Start(fl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.0f Mbit/s", r.Sum().Mean(time.Second, 3*time.Second)/1e6)
+	for _, n := range []*tunnel.Node{p.A, p.B} {
+		text, err := n.Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var st struct {
+			Workers []struct {
+				Packets uint64 `json:"rx_packets"`
+				Trains  uint64 `json:"tx_trains"`
+			}
+		}
+		if err := json.Unmarshal(text, &st); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %+v", n.Name, st.Workers)
+		if len(st.Workers) != 2 {
+			t.Fatalf("%s has %d threads, want 2", n.Name, len(st.Workers))
+		}
+		a, b := st.Workers[0], st.Workers[1]
+		for what, v := range map[string][2]uint64{"packets received": {a.Packets, b.Packets}, "trains sent": {a.Trains, b.Trains}} {
+			if least := min(v[0], v[1]); float64(least) < minWork*float64(v[0]+v[1]) {
+				t.Errorf("%s, %s: %d and %d", n.Name, what, v[0], v[1])
+			}
+		}
+	}
+}
