@@ -73,6 +73,8 @@ type server struct {
 	mtus  mtuTable
 	links uplinks
 	drops readDrops
+
+	missing map[string]bool // interfaces of paths.local, by name: said to have no address; follow's own
 }
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked

@@ -17,12 +17,7 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// How often addresses are looked at again: names may have moved. A change of the
-// host's own addresses is noticed at once.
 const (
-	lookupEvery   = time.Minute
-	lookupRetry   = 5 * time.Second
-	lookupTimeout = 4 * time.Second
 	// settle is how long changes of addresses may trickle in before they are
 	// acted upon.
 	settle = 200 * time.Millisecond
@@ -91,11 +86,16 @@ func (s *server) payload(t srd.Tuple) int {
 }
 
 // follow keeps the peers' addresses current until ctx ends: at once when the
-// host's addresses or routes change, and by the clock for names.
+// host's addresses or routes change, and by the clock for names. Names are looked up
+// beside it: a resolver that does not answer because an uplink is gone must not keep
+// the peers from the uplinks that are left.
 func (s *server) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
-	due := time.Now()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	found := make(chan []answer)
+	due := time.Now() // when to look names up again
 	for {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
@@ -110,31 +110,44 @@ func (s *server) follow(ctx context.Context) {
 			}
 		}
 		if !time.Now().Before(due) {
-			due = time.Now().Add(s.lookup(ctx))
+			due = time.Now().Add(lookupMost)
+			asking.Go(func() {
+				select {
+				case found <- s.lookup(ctx):
+				case <-ctx.Done():
+				}
+			})
 		}
 		s.mtus.load()
+		s.reportLocals()
 		for _, p := range s.peers {
 			s.place(p)
 		}
-		if !await(ctx, &addrs, &routes, time.Until(due)) {
+		answers, ok := await(ctx, &addrs, &routes, found, min(time.Until(due), lookupEvery))
+		if !ok {
 			return
+		}
+		if answers != nil {
+			due = time.Now().Add(s.accept(answers))
 		}
 	}
 }
 
-// await returns when something changed and has been quiet for a moment, or after
-// wait; false when ctx has ended. A channel that was closed, because news were
-// lost, becomes nil.
-func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, wait time.Duration) bool {
+// await returns when something changed and has been quiet for a moment, with the
+// answers that come, or after wait; false when ctx has ended. A channel that was
+// closed, because news were lost, becomes nil.
+func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, wait time.Duration) ([]answer, bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
 	var latest time.Time // when to act at the latest
 	for {
 		select {
 		case <-ctx.Done():
-			return false
+			return nil, false
 		case <-quiet.C:
-			return true
+			return nil, true
+		case v := <-found:
+			return v, true
 		case _, ok := <-*addrs:
 			if !ok {
 				*addrs = nil
@@ -149,45 +162,6 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 		}
 		quiet.Reset(min(settle, time.Until(latest)))
 	}
-}
-
-// lookup resolves the peers' names. It returns when to do so again. What a name stood
-// for holds until there is another answer: a resolver that is away, perhaps behind the
-// tunnel itself, must not end the tunnel.
-func (s *server) lookup(ctx context.Context) time.Duration {
-	wait := lookupEvery
-	for _, p := range s.peers {
-		for i, e := range p.cfg.Endpoints {
-			if _, ok := e.Addr(); ok {
-				continue
-			}
-			addrs, err := resolve(ctx, e)
-			if ctx.Err() != nil {
-				return wait // the end, and no fault of the name
-			}
-			if err != nil {
-				s.logf("peer %s: %v", p.title(), err)
-				wait = lookupRetry
-				continue
-			}
-			p.found[i] = addrs
-		}
-	}
-	return wait
-}
-
-func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", e.Host)
-	var v []netip.AddrPort
-	for _, a := range addrs {
-		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
-	}
-	// Servers turn their answers round. The order means nothing here, and must not look
-	// like a change.
-	slices.SortFunc(v, netip.AddrPort.Compare)
-	return v, err
 }
 
 // remotes returns where p may be reached: endpoints that are plain addresses, and
@@ -213,9 +187,9 @@ func (s *server) place(p *peer) {
 	p.unplaced = len(remotes) > 0 && len(tuples) == 0
 	line := s.lineOf(tuples)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
+		p.control.SetLine(line) // a cable may have come up at another rate
 		if !slices.Equal(tuples, p.tuples) {
 			p.tuples = tuples
-			p.control.SetLine(line)
 			c.SetTuples(now, tuples)
 			c.Greet(now)
 		}
@@ -272,6 +246,24 @@ func (s *server) locals(r netip.AddrPort) []netip.Addr {
 	return slices.DeleteFunc(v, func(a netip.Addr) bool {
 		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast()
 	})
+}
+
+// reportLocals says which interfaces of paths.local have no address here, once until
+// one has.
+func (s *server) reportLocals() {
+	for _, l := range s.cfg.Paths.Local {
+		if l.Interface == "" {
+			continue
+		}
+		missing := len(addressesOf(l.Interface)) == 0
+		if missing && !s.missing[l.Interface] {
+			s.logf("paths.local: there is no interface %s with an address; its paths begin when there is", l.Interface)
+		}
+		if s.missing == nil {
+			s.missing = map[string]bool{}
+		}
+		s.missing[l.Interface] = missing
+	}
 }
 
 func addressesOf(name string) []netip.Addr {

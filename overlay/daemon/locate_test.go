@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/srdtun/srdtun/config"
@@ -92,7 +94,7 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 		if c.answer == nil {
 			again = lookupRetry
 		}
-		if wait := s.lookup(t.Context()); wait != again {
+		if wait := s.accept(s.lookup(t.Context())); wait != again {
 			t.Errorf("answer %v: again after %v, want %v", c.answer, wait, again)
 		}
 		var got []string
@@ -102,5 +104,55 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("answer %v: at %v, want %v", c.answer, got, c.want)
 		}
+	}
+}
+
+// One interface that is not there is told once, and again after it was there.
+func TestMissingLocalIsTold(t *testing.T) {
+	var said []string
+	s := &server{
+		cfg:  &config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}},
+		logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
+	}
+	for range 3 {
+		s.reportLocals()
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "srdnone0") {
+		t.Errorf("said %q, want one line about srdnone0", said)
+	}
+	s.missing["srdnone0"] = false
+	s.reportLocals()
+	if len(said) != 2 {
+		t.Errorf("%d lines after it was lost again, want 2", len(said))
+	}
+}
+
+// Names are asked for side by side: a resolver that is slow for each is so only once.
+func TestNamesAreLookedUpAtOnce(t *testing.T) {
+	release := make(chan struct{})
+	waiting := make(chan struct{}, lookupAtOnce)
+	old := net.DefaultResolver
+	defer func() { net.DefaultResolver = old }()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		select {
+		case waiting <- struct{}{}:
+		default:
+		}
+		<-release
+		return nil, errors.New("the network is down")
+	}}
+	s := &server{logf: t.Logf}
+	for _, name := range []string{"one.example", "two.example", "three.example"} {
+		p := &peer{cfg: &config.Peer{Endpoints: []config.Endpoint{{Host: name, Port: 1}}}, found: make([][]netip.AddrPort, 1)}
+		s.peers = append(s.peers, p)
+	}
+	done := make(chan []answer)
+	go func() { done <- s.lookup(t.Context()) }()
+	for range s.peers {
+		<-waiting // as many are under way at once, or this waits for ever
+	}
+	close(release)
+	if v := <-done; len(v) != len(s.peers) || v[0].err == nil {
+		t.Errorf("answers %+v", v)
 	}
 }
