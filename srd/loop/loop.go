@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,8 +79,14 @@ type Drops struct {
 	Closed       atomic.Uint64 // for a peer that was removed meanwhile
 }
 
+// MaxWorkers bounds the threads of a loop: a peer has a bit for each.
+const MaxWorkers = 32
+
 // New returns a loop that does not run yet.
 func New(cfg Config) (*Loop, error) {
+	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
+		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
+	}
 	l := &Loop{bank: cfg.Bank, start: time.Now(), endpoint: cfg.Endpoint}
 	l.table.init()
 	l.outs.New = func() any { return &outgoing{train: srd.NewTrain()} }

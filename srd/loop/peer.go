@@ -21,6 +21,7 @@ type Peer struct {
 	removed bool
 	lanes   []*lane // of the sockets; nil before first use
 
+	touched   atomic.Uint32 // by which workers: a bit for each
 	flushing  sync.Mutex
 	wantFlush atomic.Bool
 

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // when there was no urgent packet.
 func TestTrainsPerRound(t *testing.T) {
 	l := &Loop{start: time.Now()}
-	w := &worker{loop: l}
+	w := &worker{loop: l, bit: 1}
 	p := &Peer{}
 	if got := w.trains(l.Now()); got != bulkTrains {
 		t.Errorf("%d trains, want %d: nothing urgent yet", got, bulkTrains)
@@ -31,5 +32,19 @@ func TestTrainsPerRound(t *testing.T) {
 	}
 	if len(w.touched) != 1 {
 		t.Errorf("%d peers to be served, want 1", len(w.touched))
+	}
+}
+
+// A peer is served once in a round, however often it was touched, and by each worker.
+func TestTouchedOnce(t *testing.T) {
+	one, two := &worker{bit: 1}, &worker{bit: 2}
+	p, q := &Peer{}, &Peer{}
+	for range 3 {
+		one.touch(p)
+		one.touch(q)
+		two.touch(q)
+	}
+	if !slices.Equal(one.touched, []*Peer{p, q}) || !slices.Equal(two.touched, []*Peer{q}) {
+		t.Errorf("%d and %d peers to be served, want 2 and 1", len(one.touched), len(two.touched))
 	}
 }

@@ -46,6 +46,7 @@ const urgentLast = 20 * time.Millisecond
 // and waits for that one to give it back.
 type worker struct {
 	loop   *Loop
+	bit    uint32 // of Peer.touched
 	epoll  int
 	timer  int
 	event  int // eventfd: stop
@@ -70,7 +71,7 @@ type worker struct {
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w := &worker{
-		loop: l, epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
+		loop: l, bit: 1 << number, epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
 		socks: map[int32]uint16{}, inputs: map[int32]Input{},
 	}
 	w.mark = w.given
@@ -220,12 +221,9 @@ func (w *worker) trains(now mono.Time) int {
 
 // touch remembers p for finish.
 func (w *worker) touch(p *Peer) {
-	for _, q := range w.touched {
-		if q == p {
-			return
-		}
+	if p.touched.Or(w.bit)&w.bit == 0 {
+		w.touched = append(w.touched, p)
 	}
-	w.touched = append(w.touched, p)
 }
 
 // finish hands on, sends, and sets timers, once for each peer of the round. Those
@@ -249,7 +247,9 @@ func (w *worker) finish() error {
 	for _, p := range w.touched {
 		sent, more := p.send(trains)
 		w.did.trains.Add(uint64(sent))
-		if more {
+		if !more {
+			p.touched.And(^w.bit)
+		} else {
 			w.again = append(w.again, p)
 		}
 	}
