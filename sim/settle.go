@@ -27,6 +27,7 @@ func (s *swarm) settle() {
 	}
 	for _, p := range s.Peers() {
 		s.account(p)
+		s.agree(p)
 	}
 	s.demand()
 	s.fallSilent()
@@ -68,4 +69,19 @@ func (s *swarm) account(p *Peer) {
 		s.Audit.Fail("host %d holds %d payloads", i, p.App.Open())
 	}
 	p.App.Account(p.Conn)
+}
+
+// agree demands that both ends of a connection use the same session, which one of them
+// has begun. With one each, either end's keys are the replaced ones of the other, and
+// expire in the next pause.
+func (s *swarm) agree(p *Peer) {
+	for _, q := range s.Peers() {
+		if q.Host() != p.remote || q.remote != p.Host() || p.Host().Index > q.Host().Index {
+			continue
+		}
+		a, b := p.Conn.Session(p.Host().clock()), q.Conn.Session(q.Host().clock())
+		if a.Ready && b.Ready && a.Initiator == b.Initiator {
+			s.Audit.Fail("hosts %d and %d use a session each", p.Host().Index, q.Host().Index)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -105,7 +106,7 @@ func (c *Conn) initiate(now mono.Time) {
 		c.drop(DropHandshakeBad)
 		return
 	}
-	s.attempt = attempt
+	s.attempt, s.called = attempt, now
 	for _, t := range targets {
 		s.out = append(s.out, rawPacket{t, msg})
 	}
@@ -168,6 +169,7 @@ func (c *Conn) HandleResponse(now mono.Time, from Tuple, msg []byte) {
 	if e == nil {
 		return
 	}
+	e.called = s.called
 	s.attempt, s.retry, s.tries = nil, 0, 0
 	c.meet(now, r.Hello.Incarnation)
 	c.begin(now, e)
@@ -209,7 +211,7 @@ func (c *Conn) HandleInitiation(now mono.Time, from Tuple, in *handshake.Incomin
 	}
 	if e := c.newEpoch(now, &r, false); e != nil {
 		c.retire(&s.next)
-		s.next = e
+		s.next, e.crossed = e, s.fresh(now)
 		s.out = append(s.out, rawPacket{from, answer})
 		s.last = response{mac: mac1(msg), b: answer, left: echoes, on: []Tuple{from}}
 	}
@@ -228,6 +230,25 @@ func (c *Conn) HandleCopy(from Tuple, msg []byte) bool {
 		l.on = append(l.on, from)
 		c.session.out = append(c.session.out, rawPacket{from, l.b})
 	}
+	return true
+}
+
+// nextProof sends an acknowledgement under keys that an attempt of ours made: the peer
+// uses them only once it knows that we have them, and would begin a session of its own
+// in time. There may be nothing else to send, or only to where nobody is. The first keys
+// of all are shown by the challenges of paths.
+func (c *Conn) nextProof(now mono.Time, t *Train) bool {
+	e := c.session.send
+	if !e.initiator || e.proven || e.heard || c.session.prev == nil {
+		return false
+	}
+	p := c.ackPath()
+	if p == nil || p.sent.Full() {
+		return false
+	}
+	e.proven = true
+	words := c.inbox.Words(c.words[:])
+	c.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return c.appendAck(now, b, words) })
 	return true
 }
 

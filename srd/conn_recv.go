@@ -58,7 +58,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	}
 	c.stats.RxBytes += uint64(p.Size)
 	c.lastHeard = now
-	c.linger(now, p.Keys)
+	c.used(now, p.Keys)
 	urgent := c.arrive(now, in, p, next)
 	if eliciting := c.frames(now, in, p, &urgent); eliciting {
 		if !in.queued {

@@ -47,7 +47,8 @@ type session struct {
 	next *epoch // ours as responder, not used before the initiator has
 
 	attempt *handshake.Attempt
-	local   uint32 // index reserved for the attempt
+	called  mono.Time // when it was begun
+	local   uint32    // index reserved for the attempt
 	tries   int
 	// greeting: the attempt was begun with nothing to send, and nothing has come since.
 	greeting bool
@@ -70,8 +71,12 @@ type epoch struct {
 	keys      *SendKeys
 	recv      *RecvKeys
 	created   mono.Time
+	called    mono.Time // begun by us: when the initiation went out
 	dies      mono.Time // set when replaced
 	initiator bool
+	heard     bool // the peer has used them
+	proven    bool // begun by us: the peer was sent something to see that we have them
+	crossed   bool // made as responder, for an initiation that met ours on the way
 	sent      uint64
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
@@ -175,7 +180,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	e := s.next
 	s.next = nil
 	c.meet(now, e.peer)
-	if c.crossed(e) {
+	if c.keeps(e) {
 		c.retire(&s.prev)
 		s.prev, e.dies = e, now.Add(max(previousLife, 3*c.pto()))
 	} else {
@@ -192,19 +197,41 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	c.openAll(now)
 }
 
-// crossed reports whether e, made as responder, and the session in use are two
-// handshakes that met on the way, one begun by each side. Then both sides must
-// keep the same one: that of the smaller public key. What the peer still sends
-// under the other one is taken as under replaced keys.
-func (c *Conn) crossed(e *epoch) bool {
-	s := &c.session
+// keeps reports whether the session in use stays although e, made as responder, is
+// confirmed. That is so where our initiation met that of e on the way: then both sides
+// must keep the same one of the two, that of the smaller public key. And where ours
+// went out long after we had answered that of e: then it is the newer one. What the
+// peer still sends under the other keys is taken as under replaced ones.
+func (c *Conn) keeps(e *epoch) bool {
 	own, remote := c.cfg.Identity.Public(), c.cfg.Remote
-	return s.send != nil && s.send.initiator && s.since >= e.created && bytes.Compare(own[:], remote[:]) < 0
+	s := &c.session
+	switch {
+	case s.send == nil || !s.send.initiator:
+		return false
+	case s.send.called.Sub(e.created) >= deadAfter:
+		return true
+	case s.send.created >= e.created || e.crossed:
+		return bytes.Compare(own[:], remote[:]) < 0
+	}
+	return false
 }
 
-// linger lets replaced keys live on for as long as the peer uses them.
-func (c *Conn) linger(now mono.Time, k *RecvKeys) {
-	if e := c.session.prev; e != nil && e.recv == k {
+// fresh reports whether there is a session of our making that the peer may not have
+// known when it sent an initiation that arrives now. Packets overtake each other, so
+// the answer to ours may have come first although the peer had not yet heard that we
+// have it. Once it has, it drops its own attempt, and first uses our session. If it
+// does not for so long that it might call again for that, the initiation is a new one.
+func (s *session) fresh(now mono.Time) bool {
+	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
+}
+
+// used notes that the peer uses k. Replaced keys live on for as long as it does.
+func (c *Conn) used(now mono.Time, k *RecvKeys) {
+	s := &c.session
+	if s.send != nil && s.send.recv == k {
+		s.send.heard = true
+	}
+	if e := s.prev; e != nil && e.recv == k {
 		e.dies = max(e.dies, now.Add(previousLife))
 	}
 }
