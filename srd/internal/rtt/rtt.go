@@ -21,7 +21,7 @@ type Estimator struct {
 	latest    time.Duration
 	latestAt  mono.Time
 	samples   int           // up to spreadPart
-	spread    time.Duration // mean deviation, over more samples
+	spread    time.Duration // mean deviation, over more samples, by their steps
 
 	base     [2]time.Duration // minimum of the previous and of the running window
 	windowAt mono.Time
@@ -29,6 +29,10 @@ type Estimator struct {
 
 // Add takes one sample, which must be positive.
 func (e *Estimator) Add(now mono.Time, sample time.Duration) {
+	step := sample - e.latest
+	if step < 0 {
+		step = -step
+	}
 	e.latest, e.latestAt = sample, now
 	e.samples = min(e.samples+1, spreadPart)
 	if e.smoothed == 0 {
@@ -42,7 +46,7 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		d = -d
 	}
 	e.variation += (d - e.variation) / 4
-	e.spread += (d - e.spread) / time.Duration(min(e.samples-1, spreadPart))
+	e.spread += (step*stepNum/stepDen - e.spread) / time.Duration(min(e.samples-1, spreadPart))
 	e.smoothed += (sample - e.smoothed) / 8
 	if now.Sub(e.windowAt) > BaseWindow {
 		e.base[0], e.base[1] = e.base[1], sample
@@ -62,8 +66,14 @@ const settled = 9
 // the same.
 const spreadPart = 32
 
+// stepNum / stepDen is what two independent samples' mean deviation is of their mean
+// difference: 1/sqrt(2) for a normal distribution.
+const stepNum, stepDen = 7, 10
+
 // Spread returns the mean deviation over a longer time than Variation, 0 while that
-// is not settled: what a path adds at random, rather than what a queue does.
+// is not settled: what a path adds at random, rather than what a queue does. It is
+// taken from the difference of one sample to the next. A queue that fills and drains
+// takes all samples along, and on a path that is then left it would count for long.
 func (e *Estimator) Spread() time.Duration {
 	if !e.Settled() {
 		return 0

@@ -2,6 +2,7 @@ package rtt
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -103,5 +104,30 @@ func TestUnknownAtFirst(t *testing.T) {
 	}
 	if !e.Known() || e.Smoothed() != 1 || e.Base() != 1 {
 		t.Fatal("the shortest sample there is, many times, is not known")
+	}
+}
+
+// A queue that fills within a round trip's samples and drains again is no unsteadiness
+// of the path, however long it gets; what is random is, by its mean deviation.
+func TestSpreadIsNoQueue(t *testing.T) {
+	var queue, jitter Estimator
+	now := mono.Time(0)
+	for i := range 12 {
+		queue.Add(now, 100*time.Microsecond+time.Duration(i)*3*time.Millisecond)
+		now = now.Add(time.Millisecond)
+	}
+	if s := queue.Spread(); s > 3*time.Millisecond {
+		t.Errorf("a queue of 36 ms that filled steadily counts for a spread of %v", s)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	mean, n := 0.0, 400
+	for range n {
+		jitter.Add(now, 100*time.Millisecond+time.Duration(rng.NormFloat64()*10e6))
+		now = now.Add(time.Millisecond)
+		mean += float64(jitter.Spread()) / float64(n)
+	}
+	// The mean deviation of a normal distribution is sqrt(2/pi) of the standard one.
+	if want := 10e6 * math.Sqrt(2/math.Pi); mean < want*0.85 || mean > want*1.15 {
+		t.Errorf("spread %v of jitter whose mean deviation is %v", time.Duration(mean), time.Duration(want))
 	}
 }
