@@ -207,6 +207,8 @@ func (c *SRD) endRound(now mono.Time) {
 	avg := r.delay * 1024 / time.Duration(r.sampled)
 	t := c.Target()
 	switch {
+	case 2*r.high >= r.sampled && avg > t && c.slowStart && !c.scatter.known() && c.base > fabricBase:
+		c.full = true // this may be jitter; it is known after a few round trips
 	case 2*r.high >= r.sampled && avg > t:
 		c.full = c.slowStart && !c.scatter.known()
 		c.slowStart = c.full // it goes on if this was jitter
