@@ -90,6 +90,7 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 func (c *Conn) credit(now mono.Time, g *gain) {
 	p := g.p
 	near := c.reach.near.Has(int(p.slot)) || c.reach.near.Empty()
+	level := p.rtt.Level()
 	if g.rtt > 0 {
 		p.rtt.Add(now, g.rtt)
 		if near {
@@ -102,7 +103,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 	if g.bytes > 0 {
 		c.rate.add(now, g.bytes)
 		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), CE: g.ce}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}

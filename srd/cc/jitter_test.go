@@ -4,37 +4,64 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shaken lets rounds pass in which packets are late at random, normally distributed
-// with the least three deviations below the mean, beside a queue.
-func (n *network) shaken(rng *rand.Rand, rounds int, deviation, queue time.Duration) {
-	for range rounds {
-		n.round(true, func(float64) time.Duration {
-			return max(0, queue+3*deviation+time.Duration(rng.NormFloat64()*float64(deviation)))
-		})
-	}
-}
-
-// A delay that is there whatever is sent is no reason to send less, when it is
-// random; when it stands still, it is a queue.
-func TestJitterIsNoQueue(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+// A queue of others stands still from one packet to the next; it is no jitter.
+func TestStandingQueueIsNoJitter(t *testing.T) {
 	n := newNetwork()
-	n.shaken(rng, 200, 20*time.Millisecond, 0)
-	if w := n.Window(); w < InitialWindow/2 {
-		t.Errorf("window %d under jitter", w)
-	}
-	if a := n.jitter.allowance(); a < 20*time.Millisecond || a > jitterMost {
-		t.Errorf("allowance %v", a)
-	}
-	n = newNetwork()
 	n.rounds(200, true, 75*time.Millisecond)
 	if w := n.Window(); w != MinWindow {
 		t.Errorf("window %d with a queue of 75 ms", w)
 	}
-	if a := n.jitter.allowance(); a > TargetFloor {
+	if a := n.allowance(); a != 0 {
 		t.Errorf("allowance %v for a queue that stands still", a)
+	}
+}
+
+// Nor is one that grows or falls from round to round.
+func TestSlopeIsNoScatter(t *testing.T) {
+	var s scatter
+	now := mono.Time(1e9)
+	for round := range 20 {
+		for i := range 64 {
+			now += 1e6
+			delay := time.Duration(i) * time.Millisecond
+			if round%2 == 1 {
+				delay = 64*time.Millisecond - delay
+			}
+			s.add(now, delay)
+		}
+		s.endRound(true)
+	}
+	if s.value > time.Microsecond {
+		t.Errorf("scatter %v", s.value)
+	}
+}
+
+// The scatter is the standard deviation, whatever the slope; rounds that were not
+// full do not count, nor do those with few samples until there are enough.
+func TestScatter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var s scatter
+	now := mono.Time(1e9)
+	for round := range 400 {
+		for i := range 5 {
+			now += 1e6
+			if round%8 == 7 {
+				s.add(now, time.Duration(i)*time.Second)
+				continue
+			}
+			s.add(now, 200*time.Millisecond+time.Duration(round)*100*time.Microsecond+time.Duration(rng.NormFloat64()*5e6))
+		}
+		s.endRound(round%8 != 7)
+		if s.known() != (round >= 3) {
+			t.Fatalf("after %d samples: known %v", 5*(round+1), s.known())
+		}
+	}
+	if s.value < 4*time.Millisecond || s.value > 6*time.Millisecond {
+		t.Errorf("scatter %v, want 5 ms", s.value)
 	}
 }
 
@@ -43,9 +70,22 @@ func TestFabricHasNoJitter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := newNetwork()
 	for range 200 {
-		n.round(true, func(float64) time.Duration { return time.Duration(rng.Int64N(int64(TargetFloor))) })
+		n.round(true, func(float64) time.Duration { return time.Duration(rng.Int64N(int64(2 * TargetFloor))) })
 	}
-	if a := n.jitter.allowance(); a != 0 || n.Target() != TargetFloor {
+	if a := n.allowance(); a != 0 || n.Target() != TargetFloor {
 		t.Errorf("allowance %v, target %v", a, n.Target())
+	}
+}
+
+// Paths whose queues differ do not jitter.
+func TestUnlikeQueuesAreNoJitter(t *testing.T) {
+	n := newNetwork()
+	for i := range 20_000 {
+		n.now += 1e6
+		queue := time.Duration(i%2) * 60 * time.Millisecond
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, Level: base + queue}, true)
+	}
+	if a := n.allowance(); a != 0 {
+		t.Errorf("allowance %v", a)
 	}
 }

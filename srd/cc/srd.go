@@ -66,16 +66,17 @@ type SRD struct {
 	line      float64 // bytes per second, 0: unknown (SetLine)
 	window    float64
 	slowStart bool
+	full      bool // slow start has met a queue, or jitter that is not known yet
 
-	srtt   time.Duration
-	base   time.Duration // least base RTT of the paths heard from lately
-	queue  time.Duration // smoothed queueing delay
-	jitter jitter
-	round  round
-	drain  mono.Time // next drain begins
-	undo   mono.Time // drain ends
-	saved  float64   // window to return to after a drain
-	dented bool      // the window was cut last round
+	srtt    time.Duration
+	base    time.Duration // least base RTT of the paths heard from lately
+	queue   time.Duration // smoothed queueing delay
+	scatter scatter
+	round   round
+	drain   mono.Time // next drain begins
+	undo    mono.Time // drain ends
+	saved   float64   // window to return to after a drain
+	dented  bool      // the window was cut last round
 }
 
 // round is one round trip's worth of evidence.
@@ -106,11 +107,12 @@ func (c *SRD) Window() int { return int(c.window) }
 func (c *SRD) Queue() time.Duration { return c.queue }
 
 // Target returns the queueing delay that is aimed for: the base RTT of the
-// paths, within bounds, and what jitter adds to every measurement. It does not follow the variation of the round trips: most
-// of that is the queue itself, and a target that rises with it runs away.
+// paths, within bounds, and what jitter adds to every measurement. It does not follow
+// the variation of the round trips: most of that is the queue itself, and a target
+// that rises with it runs away.
 func (c *SRD) Target() time.Duration {
 	// Without jitter the least round trip would be longer by what that adds.
-	more := c.jitter.allowance()
+	more := c.allowance()
 	return max(targetGranules*c.granule, min(c.base+more, TargetCeiling)) + more
 }
 
@@ -138,16 +140,18 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	if a.RTT > 0 {
 		c.sample(now, a)
 	}
-	if c.slowStart && limited {
+	if c.slowStart && !c.full && limited {
 		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
-		if c.queue > c.Target()/2 {
-			c.slowStart = false
-		}
+		c.full = c.queue > c.enough()
 	}
 	if now.Sub(r.from) >= max(c.srtt, roundGranules*c.granule) {
 		c.endRound(now)
 	}
 }
+
+// enough is the smoothed delay that ends slow start: half of the queue that is aimed
+// for.
+func (c *SRD) enough() time.Duration { return (c.Target() + c.allowance()) / 2 }
 
 func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
@@ -157,7 +161,10 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	}
 	c.srtt += (a.RTT - c.srtt) / 16
 	c.queue += (q - c.queue) / 16
-	c.jitter.add(now, q)
+	if a.Level > 0 {
+		// Paths differ by their queues, and that is no scatter.
+		c.scatter.add(now, a.RTT-a.Level)
+	}
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
 	if r.minBase == 0 || a.Base < r.minBase {
@@ -177,6 +184,16 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.minBase > 0 {
 		c.base = r.minBase
 	}
+	// A window that holds sending back all the time is used: half of it at least
+	// arrives in a round (as RFC 7661 section 4.1 has it).
+	full := r.limited && float64(r.acked+r.lost) >= c.window/2
+	c.scatter.endRound(full)
+	if c.base > fabricBase {
+		r.limited = full // within a data centre rounds are as short as a wait for a processor
+	}
+	if c.full && c.scatter.known() {
+		c.slowStart, c.full = c.allowance() > 0 && c.queue <= c.enough(), false
+	}
 	if c.draining(now) {
 		return
 	}
@@ -190,8 +207,11 @@ func (c *SRD) endRound(now mono.Time) {
 	avg := r.delay * 1024 / time.Duration(r.sampled)
 	t := c.Target()
 	switch {
+	case 2*r.high >= r.sampled && avg > t && c.slowStart && !c.scatter.known() && c.base > fabricBase:
+		c.full = true // this may be jitter; it is known after a few round trips
 	case 2*r.high >= r.sampled && avg > t:
-		c.slowStart = false
+		c.full = c.slowStart && !c.scatter.known()
+		c.slowStart = c.full // it goes on if this was jitter
 		f := 1 - beta*float64(avg-t)/float64(avg)
 		// A round's cut shows in the next round but one: cutting each round
 		// would count every excess twice.
@@ -199,7 +219,7 @@ func (c *SRD) endRound(now mono.Time) {
 			c.window *= max(f, maxDecrease)
 		}
 		c.dented = !c.dented
-	case r.limited && !c.slowStart:
+	case r.limited && (!c.slowStart || c.full):
 		c.dented = false
 		c.window += MSS + c.growth()*max(0, float64(t-avg)/float64(t))
 	default:
@@ -211,7 +231,7 @@ func (c *SRD) endRound(now mono.Time) {
 // heavyLoss is quick adapt (UET NSCC): what arrived in the last round is what
 // the network carries.
 func (c *SRD) heavyLoss(r round, loss float64) {
-	c.slowStart = false
+	c.slowStart, c.full = false, false
 	c.window = max(MinWindow, min(c.window*(1-loss/2), max(float64(r.acked), c.window*maxDecrease)))
 }
 

@@ -27,7 +27,7 @@ func (n *network) round(limited bool, queue func(place float64) time.Duration) {
 	span := max(base+queue(0.5), time.Millisecond)
 	for i := range packets {
 		n.now += mono.Time(span) / mono.Time(packets)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue(float64(i)/float64(packets)), Base: base}, limited)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue(float64(i)/float64(packets)), Base: base, Level: base}, limited)
 	}
 }
 

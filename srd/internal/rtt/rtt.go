@@ -22,6 +22,8 @@ type Estimator struct {
 	latestAt  mono.Time
 	samples   int           // up to spreadPart
 	spread    time.Duration // mean deviation, over more samples, by their steps
+	level     time.Duration // smoothed, of a sample each round trip
+	levelAt   mono.Time
 
 	base     [2]time.Duration // minimum of the previous and of the running window
 	windowAt mono.Time
@@ -37,6 +39,7 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	e.samples = min(e.samples+1, spreadPart)
 	if e.smoothed == 0 {
 		e.smoothed, e.variation = sample, sample/2
+		e.level, e.levelAt = sample, now
 		e.base = [2]time.Duration{sample, sample}
 		e.windowAt = now
 		return
@@ -47,6 +50,10 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	}
 	e.variation += (d - e.variation) / 4
 	e.spread += (step*stepNum/stepDen - e.spread) / time.Duration(min(e.samples-1, spreadPart))
+	if now.Sub(e.levelAt) >= e.smoothed {
+		e.level += (sample - e.level) / 8
+		e.levelAt = now
+	}
 	e.smoothed += (sample - e.smoothed) / 8
 	if now.Sub(e.windowAt) > BaseWindow {
 		e.base[0], e.base[1] = e.base[1], sample
@@ -86,6 +93,10 @@ func (e *Estimator) Settled() bool { return e.samples >= settled }
 
 // Smoothed returns the smoothed RTT, 0 when unknown.
 func (e *Estimator) Smoothed() time.Duration { return e.smoothed }
+
+// Level returns an RTT smoothed over round trips, however many samples there are in
+// each: about what it was in the last eight. 0 when unknown.
+func (e *Estimator) Level() time.Duration { return e.level }
 
 // Variation returns the mean deviation.
 func (e *Estimator) Variation() time.Duration { return e.variation }

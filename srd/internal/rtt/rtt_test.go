@@ -131,3 +131,28 @@ func TestSpreadIsNoQueue(t *testing.T) {
 		t.Errorf("spread %v of jitter whose mean deviation is %v", time.Duration(mean), time.Duration(want))
 	}
 }
+
+// The level is of the last round trips, however many samples they had.
+func TestLevel(t *testing.T) {
+	for _, samples := range []int{1, 100} {
+		var e Estimator
+		now := mono.Time(1e9)
+		if e.Level() != 0 {
+			t.Fatalf("level %v at first", e.Level())
+		}
+		add := func(rounds int, trip time.Duration) {
+			for range rounds * samples {
+				now = now.Add(trip / time.Duration(samples))
+				e.Add(now, trip)
+			}
+		}
+		add(2, 100*time.Millisecond)
+		if e.Level() != 100*time.Millisecond {
+			t.Errorf("level %v", e.Level())
+		}
+		add(4, 200*time.Millisecond)
+		if l := e.Level(); l < 120*time.Millisecond || l > 160*time.Millisecond {
+			t.Errorf("%d samples a round: level %v after 4 rounds, want about 140ms", samples, l)
+		}
+	}
+}
