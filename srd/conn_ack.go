@@ -70,6 +70,9 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
 		p.largest = r.Highest + 1
+		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
+			p.newest, p.told = k.At, now
+		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			g.rtt = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond)
 		}
@@ -223,15 +226,37 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 			break
 		}
 		if k.State == ledger.InFlight {
-			lost += int(k.Size)
-			c.blame(p, pn, k)
-			c.lose(now, p, pn, k)
-			c.cfg.Policy.Loss(now, int(p.slot))
+			lost += c.lost(now, p, pn, k)
 		}
 	}
 	if lost > 0 {
 		c.cfg.Control.Lost(now, lost)
 	}
+}
+
+// lost takes packet pn for lost on a path that carries what others sent with it, and
+// returns its size.
+func (c *Conn) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) int {
+	p.lossy = now
+	c.blame(p, pn, k)
+	c.lose(now, p, pn, k)
+	c.cfg.Policy.Loss(now, int(p.slot))
+	return int(k.Size)
+}
+
+// loseTail takes what is left of trains that have arrived in part for lost.
+func (c *Conn) loseTail(now mono.Time, p *path) {
+	lost := 0
+	for pn := p.lowest; pn < p.sent.Next(); pn++ {
+		k := p.sent.At(pn)
+		if k.At > p.newest {
+			break
+		}
+		if k.State == ledger.InFlight {
+			lost += c.lost(now, p, pn, k)
+		}
+	}
+	c.cfg.Control.Lost(now, lost)
 }
 
 // blame counts the loss of packet pn against its messages: the path works, as
