@@ -226,7 +226,9 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 			break
 		}
 		if k.State == ledger.InFlight {
-			lost += c.lost(now, p, pn, k)
+			lost += int(k.Size)
+			c.blame(p, pn, k)
+			c.lost(now, p, pn, k)
 		}
 	}
 	if lost > 0 {
@@ -234,29 +236,26 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 	}
 }
 
-// lost takes packet pn for lost on a path that carries what others sent with it, and
-// returns its size.
-func (c *Conn) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) int {
+// lost takes packet pn for lost on a path that carries what others sent with it.
+func (c *Conn) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 	p.lossy = now
-	c.blame(p, pn, k)
 	c.lose(now, p, pn, k)
 	c.cfg.Policy.Loss(now, int(p.slot))
-	return int(k.Size)
 }
 
-// loseTail takes what is left of trains that have arrived in part for lost.
+// loseTail takes what is left of trains that have arrived in part for lost. That it did
+// not come in time is no proof: its messages are not blamed, but repaired for as long as
+// it may take, and congestion control is not told.
 func (c *Conn) loseTail(now mono.Time, p *path) {
-	lost := 0
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
 		if k.At > p.newest {
 			break
 		}
 		if k.State == ledger.InFlight {
-			lost += c.lost(now, p, pn, k)
+			c.lost(now, p, pn, k)
 		}
 	}
-	c.cfg.Control.Lost(now, lost)
 }
 
 // blame counts the loss of packet pn against its messages: the path works, as

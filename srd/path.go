@@ -152,12 +152,13 @@ func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duratio
 // is not so. With many paths the next train on this one may be further away than its
 // timeout, and it is not silent. A granule passes until the other end speaks, and one
 // until we listen; each proven mistake adds one. On longer paths it is a quarter of the
-// round trip (RFC 8985 section 6.2, RACK_reo_wnd), or what that varies by.
+// round trip (RFC 8985 section 6.2, RACK_reo_wnd), or what that varies by, as the two
+// acknowledgements may take different ways.
 func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
 	if p.largest == 0 || k.At > p.newest {
 		return mono.Never
 	}
-	return p.told.Add(max(time.Duration(p.reorder)*s.granule, p.rtt.Smoothed()/4, 2*p.variation(all)) + time.Duration(patience)*s.granule)
+	return p.told.Add(max(time.Duration(p.reorder)*s.granule, p.rtt.Smoothed()/4, p.variation(all)) + time.Duration(patience)*s.granule)
 }
 
 // unsettledLeast is the least that a variation not yet settled counts: half of the

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
@@ -23,11 +24,16 @@ import (
 
 // options are those of the command line.
 type options struct {
-	srdtun string
-	out    string
-	trials int
-	flows  int
+	srdtun   string
+	out      string
+	trials   int
+	flows    int
+	dead     time.Duration
+	permille int
 }
+
+// deadFor is ten times the stall that is allowed.
+const deadFor = 500 * time.Millisecond
 
 func main() {
 	var o options
@@ -35,8 +41,10 @@ func main() {
 	flag.StringVar(&o.out, "o", "", "add each trial to this `file`, as a line of JSON")
 	flag.IntVar(&o.trials, "trials", 100, "how `many` spines die, one after another")
 	flag.IntVar(&o.flows, "flows", 1, "TCP `flows` at once")
+	flag.DurationVar(&o.dead, "for", deadFor, "how `long` a spine is dead")
+	flag.IntVar(&o.permille, "permille", 0, "packets of a thousand that it drops at random; 0: all")
 	flag.Parse()
-	if flag.NArg() > 0 || o.trials < 1 || o.flows < 1 {
+	if flag.NArg() > 0 || o.trials < 1 || o.flows < 1 || o.dead < sample || o.permille < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -87,7 +95,7 @@ func (o options) run() (err error) {
 	}
 	var all []trial
 	for i := range o.trials {
-		t, err := measure(f, pair.A, fl)
+		t, err := o.measure(f, pair.A, fl)
 		if err != nil {
 			return err
 		}

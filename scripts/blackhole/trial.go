@@ -15,8 +15,6 @@ const (
 	sample = 5 * time.Millisecond
 	// before is the healthy time that tells the goodput, and which spine is busiest.
 	before = 500 * time.Millisecond
-	// dead is how long a spine drops everything: ten times the stall that is allowed.
-	dead = 500 * time.Millisecond
 	// heal is the time in which the paths over it come back before the next trial: their
 	// probes are up to a second apart.
 	heal = 1500 * time.Millisecond
@@ -44,8 +42,8 @@ func (t trial) String() string {
 		t.Spine, 100*t.Share, t.Before, t.During, t.Stall, t.Quiet, t.Worst, t.Dead)
 }
 
-// measure lets the busiest spine die and come back.
-func measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t trial, err error) {
+// measure lets the busiest spine fail and come back.
+func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t trial, err error) {
 	since, err := f.Counters()
 	if err != nil {
 		return t, err
@@ -70,10 +68,10 @@ func measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t trial, err error
 	// The rules of a fault take some milliseconds to be loaded, in which the spine dies.
 	// A stall is what is seen from the last sample before on.
 	died := fl.mark()
-	if err := f.Break(t.Spine); err != nil {
+	if err := o.hurt(f, t.Spine); err != nil {
 		return t, err
 	}
-	if err := fl.run(dead); err != nil {
+	if err := fl.run(o.dead); err != nil {
 		return t, err
 	}
 	healed := fl.mark()
@@ -91,6 +89,14 @@ func measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t trial, err error
 	t.Stall, t.Worst = fl.stall(died, healed, t.Before)
 	t.Healthy, t.Dead = paid[1].less(paid[0]), paid[2].less(paid[1])
 	return t, nil
+}
+
+// hurt makes the spine drop everything, or what it was asked to.
+func (o options) hurt(f *fabric.Fabric, spine int) error {
+	if o.permille > 0 {
+		return f.Lossy(spine, o.permille)
+	}
+	return f.Break(spine)
 }
 
 // share is what part of what left leaf A went over the spine.
