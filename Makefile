@@ -24,7 +24,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v '/e2e')
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 
-.PHONY: help build test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench install lint clean packages packages-demo packages-bench testsum
+.PHONY: help build test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole install lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -92,6 +92,11 @@ compare-fabric: packages-demo build ## the same with the daemon in namespaces: o
 	@cd cmd/srdplot && $(GO) build -o ../../$(BIN)/srdplot .
 	@$(GO) build -o $(BIN)/compare ./scripts/compare
 	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
+
+# BLACKHOLEFLAGS are flags of bin/blackhole.
+blackhole: packages-demo build ## how long an application stalls when a spine dies silently, 100 times (root, 5 minutes)
+	@$(GO) build -o $(BIN)/blackhole ./scripts/blackhole
+	@$(BIN)/blackhole -bin $(abspath $(BIN)/srdtun) $(BLACKHOLEFLAGS)
 
 install: build ## install the binary, the systemd unit and the folder for configurations
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun

@@ -70,6 +70,9 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
 		p.largest = r.Highest + 1
+		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
+			p.newest, p.told = k.At, now
+		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			g.rtt = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond)
 		}
@@ -226,12 +229,33 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 		if k.State == ledger.InFlight {
 			lost += int(k.Size)
 			c.blame(p, pn, k)
-			c.lose(now, p, pn, k)
-			c.cfg.Policy.Loss(now, int(p.slot))
+			c.lost(now, p, pn, k)
 		}
 	}
 	if lost > 0 {
 		c.cfg.Control.Lost(now, lost)
+	}
+}
+
+// lost takes packet pn for lost on a path that carries what others sent with it.
+func (c *Conn) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
+	p.lossy = now
+	c.lose(now, p, pn, k)
+	c.cfg.Policy.Loss(now, int(p.slot))
+}
+
+// loseTail takes what is left of trains that have arrived in part for lost. That it did
+// not come in time is no proof: its messages are not blamed, but repaired for as long as
+// it may take, and congestion control is not told.
+func (c *Conn) loseTail(now mono.Time, p *path) {
+	for pn := p.lowest; pn < p.sent.Next(); pn++ {
+		k := p.sent.At(pn)
+		if k.At > p.newest {
+			break
+		}
+		if k.State == ledger.InFlight {
+			c.lost(now, p, pn, k)
+		}
 	}
 }
 

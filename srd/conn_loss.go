@@ -43,14 +43,19 @@ func (c *Conn) Advance(now mono.Time) {
 	c.advanceProbes(now)
 }
 
-// checkPaths suspects each path whose oldest packet is overdue although packets
-// sent later on other paths have arrived.
+// checkPaths takes the overdue rest of a train for lost, and suspects each path whose
+// oldest packet is overdue although packets sent later on other paths have arrived.
 func (c *Conn) checkPaths(now mono.Time) {
 	for _, p := range c.paths {
 		if !c.busy.Has(int(p.slot)) {
 			continue
 		}
-		if k := p.oldest(); k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
+		k := p.oldest()
+		if k != nil && now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) {
+			c.loseTail(now, p)
+			k = p.oldest()
+		}
+		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
 			c.suspect(now, p)
 		}
 	}
@@ -245,6 +250,7 @@ func (c *Conn) pathDeadline() mono.Time {
 			if t := k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)); t < at && (t > c.clock || c.overtaken(p, k)) {
 				at = t
 			}
+			at = at.Min(p.tailDue(k, &c.slack, c.patience, &c.rtt))
 		}
 	}
 	return at

@@ -223,11 +223,13 @@ func (c *Conn) retransmission(now mono.Time) (uint64, bool) {
 	return q.peek(), true
 }
 
-// alternative picks a path for m: one it has not been tried on, if there is, and that
-// something has arrived on since it was first sent.
+// alternative picks a path for m: one it has not been tried on, if there is, that
+// something has arrived on since it was first sent, and that has lost nothing lately.
+// Where one spine of several loses packets, a repair on it that is lost again is waited
+// for twice as long, and the flow's other packets with it.
 func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
-	var fresh, heard steer.Set
+	var fresh, heard, clean steer.Set
 	fits := &c.choice
 	*fits = steer.Set{}
 	for _, p := range c.paths {
@@ -240,6 +242,9 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			if p.heard > m.first {
 				heard.Add(int(p.slot))
 			}
+			if p.lossy == 0 || now.Sub(p.lossy) > max(c.slack.clean, 4*c.rtt.Smoothed()) {
+				clean.Add(int(p.slot))
+			}
 		}
 	}
 	if !c.desperate() && !fresh.Disjoint(c.reach.near) {
@@ -248,6 +253,9 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 	// Others may have died with the one it was lost on, these have not.
 	if !fresh.Disjoint(heard) {
 		fresh = fresh.Common(heard)
+	}
+	if !fresh.Disjoint(clean) {
+		fresh = fresh.Common(clean)
 	}
 	switch p := c.lastPath; {
 	case c.timer.backoff > 0 && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&

@@ -33,6 +33,8 @@ const (
 	// burstPart: half a granule's bytes may leave at once, as the driver's timers
 	// are not finer.
 	burstPart = 2
+	// cleanGranules after a loss a path is as good for repairs as one without.
+	cleanGranules = 100
 	// surveyGranules is how often paths are looked through for those that are near.
 	surveyGranules = 1
 )
@@ -43,6 +45,7 @@ type slack struct {
 	ackLeast, ackMost, ackIdle time.Duration
 	limited, train, burst      time.Duration
 	alike, survey              time.Duration
+	clean, granule             time.Duration
 }
 
 // slackOf returns the allowances for a granularity; 0 is that of a process.
@@ -55,5 +58,6 @@ func slackOf(g time.Duration) slack {
 		ackLeast: g / ackLeastPart, ackMost: ackMostGranules * g, ackIdle: ackQuietGranules * g,
 		limited: limitedGranules * g, train: g / trainPart, burst: g / burstPart,
 		alike: alikeGranules * g, survey: surveyGranules * g,
+		clean: cleanGranules * g, granule: g,
 	}
 }

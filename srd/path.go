@@ -73,6 +73,9 @@ type path struct {
 	rtt      rtt.Estimator
 	largest  uint64    // highest packet number acknowledged, plus one
 	reorder  uint64    // packets that must follow before a gap is a loss
+	newest   mono.Time // when the packet below largest was sent
+	told     mono.Time // and when its acknowledgement came
+	lossy    mono.Time // when a packet was last found lost among others that arrived
 	peerCE   uint32    // the peer's counter of CE marks
 	pinged   mono.Time // last measured as a far path
 	skipped  uint64    // packet number left out last, plus one; 0: none yet
@@ -141,6 +144,21 @@ func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duratio
 		return 2 * firstRTT
 	}
 	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, min(queueBases*p.rtt.Base(), cc.TargetFloor)) + time.Duration(patience)*s.rto + s.ackMost
+}
+
+// tailDue returns when packet k, the oldest in flight on p, is lost although nothing was
+// sent after it that could prove it: the beginning of its train has arrived, and its own
+// acknowledgement should have come together with that, or with the next. Never if that
+// is not so. With many paths the next train on this one may be further away than its
+// timeout, and it is not silent. A granule passes until the other end speaks, and one
+// until we listen; each proven mistake adds one. On longer paths it is a quarter of the
+// round trip (RFC 8985 section 6.2, RACK_reo_wnd), or what that varies by, as the two
+// acknowledgements may take different ways.
+func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
+	if p.largest == 0 || k.At > p.newest {
+		return mono.Never
+	}
+	return p.told.Add(max(time.Duration(p.reorder)*s.granule, p.rtt.Smoothed()/4, p.variation(all)) + time.Duration(patience)*s.granule)
 }
 
 // unsettledLeast is the least that a variation not yet settled counts: half of the

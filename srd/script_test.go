@@ -27,6 +27,70 @@ func TestScriptFIFORule(t *testing.T) {
 	s.wantSound(t)
 }
 
+// When the beginning of a train has arrived and its end not, a moment later, nothing
+// need follow to prove that the end is lost, and the path is not taken for silent.
+func TestScriptTailOfATrain(t *testing.T) {
+	s := newScript(t, 3)
+	v := s.send(4, 1)
+	from := len(s.sent)
+	s.ack(got(1, v[0].pn, v[1].pn))
+	s.wait(1500 * time.Microsecond)
+	s.wantLost(1) // its acknowledgement may come with the next
+	s.wait(time.Millisecond)
+	s.wantLost(1, v[2].pn, v[3].pn)
+	if n := s.resent(from, 1); len(n) != 2 {
+		t.Errorf("sent again: %v, want two messages", n)
+	}
+	if p := s.c.paths[1]; p.state != PathActive {
+		t.Errorf("the path is %v", p.state)
+	}
+	s.wantSound(t)
+}
+
+// A train of which nothing has arrived is not judged by one before it.
+func TestScriptWholeTrainWaits(t *testing.T) {
+	s := newScript(t, 3)
+	v := s.send(2, 1)
+	s.wait(100 * time.Microsecond)
+	s.send(2, 1)
+	s.ack(got(1, v[0].pn, v[1].pn))
+	s.wait(4 * time.Millisecond)
+	s.wantLost(1)
+}
+
+// What was lost beside others that arrived is repaired on paths that lost nothing
+// lately, as long as there are such.
+func TestScriptRepairsAvoidLossyPaths(t *testing.T) {
+	s := newScript(t, 4)
+	// lose loses a packet on a path, and returns where it is sent again by a policy that
+	// would take the first path.
+	lose := func(on int) uint16 {
+		v := s.send(3, on)
+		from := len(s.sent)
+		s.pin.on = 0
+		s.ack(got(uint16(on), v[1].pn, v[2].pn))
+		if len(s.sent) != from+1 {
+			t.Fatalf("%d repairs", len(s.sent)-from)
+		}
+		slot := s.sent[from].slot
+		s.ackAll(s.c.out.next, nil)
+		return slot
+	}
+	for i, want := range []uint16{1, 2, 3} {
+		if slot := lose(i); slot != want {
+			t.Errorf("repair on path %d, want %d", slot, want)
+		}
+	}
+	// When all lose packets, it is where it was not lost.
+	if slot := lose(3); slot != 0 {
+		t.Errorf("repair on path %d, want 0", slot)
+	}
+	s.wait(200 * time.Millisecond)
+	if slot := lose(1); slot != 0 {
+		t.Errorf("long after the last loss, repair on path %d, want 0", slot)
+	}
+}
+
 // What overtakes on another path proves nothing.
 func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	s := newScript(t, 3)

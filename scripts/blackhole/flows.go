@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+const (
+	// block is what a flow writes or reads at once.
+	block = 64 << 10
+	// dialWait bounds the time to connect through a tunnel that works.
+	dialWait = 5 * time.Second
+)
+
+// flows are TCP connections through a tunnel that send for as long as they live, and
+// the samples of what arrived.
+type flows struct {
+	conns   []net.Conn
+	got     []atomic.Int64
+	ended   atomic.Bool
+	mu      sync.Mutex
+	samples []point
+	over    chan struct{}
+}
+
+// point is what had arrived of each flow at a time.
+type point struct {
+	when time.Time
+	got  []int64
+}
+
+// start connects n flows to the address of the server inside the tunnel.
+func start(client, server *fabric.Host, to netip.Addr, n int) (*flows, error) {
+	fl := &flows{got: make([]atomic.Int64, n), over: make(chan struct{})}
+	l, err := server.Listen("tcp4", netip.AddrPortFrom(to, 0).String())
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	for i := range n {
+		out, err := client.Dial("tcp4", l.Addr().String(), dialWait)
+		if err != nil {
+			return nil, errors.Join(err, fl.stop())
+		}
+		fl.conns = append(fl.conns, out)
+		in, err := l.Accept()
+		if err != nil {
+			return nil, errors.Join(err, fl.stop())
+		}
+		fl.conns = append(fl.conns, in)
+		go fl.send(out)
+		go fl.take(in, i)
+	}
+	go fl.watch()
+	return fl, nil
+}
+
+func (fl *flows) stop() error {
+	close(fl.over)
+	var all []error
+	for _, c := range fl.conns {
+		all = append(all, c.Close())
+	}
+	return errors.Join(all...)
+}
+
+func (fl *flows) send(c net.Conn) {
+	for buf := make([]byte, block); ; {
+		if _, err := c.Write(buf); err != nil {
+			fl.ended.Store(true)
+			return
+		}
+	}
+}
+
+func (fl *flows) take(c net.Conn, i int) {
+	for buf := make([]byte, block); ; {
+		n, err := c.Read(buf)
+		if err != nil {
+			return
+		}
+		fl.got[i].Add(int64(n))
+	}
+}
+
+// watch samples. A sample says when it was really taken: on a busy machine a ticker is
+// late, and a late sample holds more.
+func (fl *flows) watch() {
+	tick := time.NewTicker(sample)
+	defer tick.Stop()
+	for {
+		select {
+		case <-fl.over:
+			return
+		case <-tick.C:
+			p := point{time.Now(), make([]int64, len(fl.got))}
+			for i := range fl.got {
+				p.got[i] = fl.got[i].Load()
+			}
+			fl.mu.Lock()
+			fl.samples = append(fl.samples, p)
+			fl.mu.Unlock()
+		}
+	}
+}
+
+// run lets time pass, and reports a flow that ended.
+func (fl *flows) run(d time.Duration) error {
+	time.Sleep(d)
+	if fl.ended.Load() {
+		return errors.New("a TCP connection ended")
+	}
+	return nil
+}
+
+// mark is the number of the newest sample.
+func (fl *flows) mark() int {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return max(len(fl.samples)-1, 0)
+}
+
+// mean is the goodput of all flows between two samples, in Mbit/s.
+func (fl *flows) mean(from, to int) float64 {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	a, b := fl.samples[from], fl.samples[to]
+	return rate(sum(b.got)-sum(a.got), b.when.Sub(a.when))
+}
+
+// stall is the longest time, in ms, in which all samples were below a tenth of the
+// goodput before (in Mbit/s): of all flows together, and of the worst, which is
+// compared with its even share.
+func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	v := fl.samples[from : to+1]
+	all = longest(v, stalled*before, func(p point) int64 { return sum(p.got) })
+	for i := range fl.got {
+		worst = max(worst, longest(v, stalled*before/float64(len(fl.got)), func(p point) int64 { return p.got[i] }))
+	}
+	return all, worst
+}
+
+// longest is the longest time, in ms, of samples below a rate, in Mbit/s.
+func longest(v []point, below float64, got func(p point) int64) (most float64) {
+	current := time.Duration(0)
+	for i := 1; i < len(v); i++ {
+		d := v[i].when.Sub(v[i-1].when)
+		if rate(got(v[i])-got(v[i-1]), d) < below {
+			current += d
+		} else {
+			current = 0
+		}
+		most = max(most, current.Seconds()*1e3)
+	}
+	return most
+}
+
+func rate(bytes int64, d time.Duration) float64 {
+	return float64(bytes) * 8 / 1e6 / max(d, 1).Seconds()
+}
+
+func sum(v []int64) (s int64) {
+	for _, n := range v {
+		s += n
+	}
+	return s
+}

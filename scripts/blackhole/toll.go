@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// toll is what inner TCP pays, and what it pays for.
+type toll struct {
+	Again    int `json:"again"`    // segments that it sent again
+	Signals  int `json:"signals"`  // segments that the queue in front of the tunnel took out, to tell of congestion
+	Repaired int `json:"repaired"` // messages that the tunnel sent again
+	GivenUp  int `json:"given_up"` // messages that it gave up
+}
+
+func (t toll) less(u toll) toll {
+	return toll{t.Again - u.Again, t.Signals - u.Signals, t.Repaired - u.Repaired, t.GivenUp - u.GivenUp}
+}
+
+func (t toll) plus(u toll) toll {
+	return toll{t.Again + u.Again, t.Signals + u.Signals, t.Repaired + u.Repaired, t.GivenUp + u.GivenUp}
+}
+
+// String is a few words.
+func (t toll) String() string {
+	return fmt.Sprintf("TCP segments again %d, taken out by the queue %d, messages repaired %d, given up %d", t.Again, t.Signals, t.Repaired, t.GivenUp)
+}
+
+// tolls reads what has been paid so far on the host of a node. All TCP in its namespace
+// goes through the tunnel.
+func tolls(n *tunnel.Node) (t toll, err error) {
+	err = n.Host.Do(func() error {
+		text, err := os.ReadFile("/proc/thread-self/net/snmp")
+		if err != nil {
+			return err
+		}
+		t.Again, err = counter(string(text), "Tcp", "RetransSegs")
+		return err
+	})
+	if err != nil {
+		return t, err
+	}
+	raw, err := n.Show()
+	if err != nil {
+		return t, err
+	}
+	var status struct {
+		Peers []struct {
+			Messages struct {
+				Retransmitted int `json:"retransmitted"`
+				GivenUp       int `json:"given_up"`
+			} `json:"messages"`
+			Queue struct {
+				Drops int `json:"drops"`
+			} `json:"queue"`
+		} `json:"peers"`
+	}
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return t, fmt.Errorf("what %s shows: %w", n.Name, err)
+	}
+	for _, p := range status.Peers {
+		t.Signals += p.Queue.Drops
+		t.Repaired += p.Messages.Retransmitted
+		t.GivenUp += p.Messages.GivenUp
+	}
+	return t, nil
+}
+
+// counter reads a counter of /proc/net/snmp: of each protocol a line with names, and
+// one with values.
+func counter(text, protocol, name string) (int, error) {
+	var names []string
+	for _, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) == 0 || f[0] != protocol+":" {
+			continue
+		}
+		if names == nil {
+			names = f
+			continue
+		}
+		for i := 1; i < min(len(f), len(names)); i++ {
+			if names[i] == name {
+				return strconv.Atoi(f[i])
+			}
+		}
+	}
+	return 0, fmt.Errorf("no counter %s of %s", name, protocol)
+}

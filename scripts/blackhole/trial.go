@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	// sample is the span of a sample. Shorter ones are empty at times on a healthy
+	// network as well, when both ends wait for a processor.
+	sample = 5 * time.Millisecond
+	// before is the healthy time that tells the goodput, and which spine is busiest.
+	before = 500 * time.Millisecond
+	// heal is the time in which the paths over it come back before the next trial: their
+	// probes are up to a second apart.
+	heal = 1500 * time.Millisecond
+	// stalled is the share of the goodput before, below which a sample is a stall; it is
+	// that of package meter.
+	stalled = 0.1
+)
+
+// trial is what one death showed. Times are in ms, rates in Mbit/s.
+type trial struct {
+	Spine   int     `json:"spine"`
+	Share   float64 `json:"share"`   // of what left before, over that spine
+	Before  float64 `json:"before"`  // goodput
+	During  float64 `json:"during"`  // goodput while it was dead
+	Stall   float64 `json:"stall"`   // longest run of samples below a tenth of Before, from its death on
+	Quiet   float64 `json:"quiet"`   // the same of the time before it died: what the machine does by itself
+	Worst   float64 `json:"worst"`   // longest stall of any single flow
+	Healthy toll    `json:"healthy"` // what TCP paid in the time before
+	Dead    toll    `json:"dead"`    // and while it was dead
+}
+
+// String is a line.
+func (t trial) String() string {
+	return fmt.Sprintf("spine %d with %.0f %%: %.0f Mbit/s before, %.0f during, stall %.0f ms (before: %.0f, worst flow: %.0f), %v",
+		t.Spine, 100*t.Share, t.Before, t.During, t.Stall, t.Quiet, t.Worst, t.Dead)
+}
+
+// measure lets the busiest spine fail and come back.
+func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t trial, err error) {
+	since, err := f.Counters()
+	if err != nil {
+		return t, err
+	}
+	var paid [3]toll
+	if paid[0], err = tolls(from); err != nil {
+		return t, err
+	}
+	begun := fl.mark()
+	if err := fl.run(before); err != nil {
+		return t, err
+	}
+	if t.Spine, err = f.Busiest(since); err != nil {
+		return t, err
+	}
+	if t.Share, err = share(f, since, t.Spine); err != nil {
+		return t, err
+	}
+	if paid[1], err = tolls(from); err != nil {
+		return t, err
+	}
+	// The rules of a fault take some milliseconds to be loaded, in which the spine dies.
+	// A stall is what is seen from the last sample before on.
+	died := fl.mark()
+	if err := o.hurt(f, t.Spine); err != nil {
+		return t, err
+	}
+	if err := fl.run(o.dead); err != nil {
+		return t, err
+	}
+	healed := fl.mark()
+	if paid[2], err = tolls(from); err != nil {
+		return t, err
+	}
+	if err := f.Heal(); err != nil {
+		return t, err
+	}
+	if err := fl.run(heal); err != nil {
+		return t, err
+	}
+	t.Before, t.During = fl.mean(begun, died), fl.mean(died, healed)
+	t.Quiet, _ = fl.stall(begun, died, t.Before)
+	t.Stall, t.Worst = fl.stall(died, healed, t.Before)
+	t.Healthy, t.Dead = paid[1].less(paid[0]), paid[2].less(paid[1])
+	return t, nil
+}
+
+// hurt makes the spine drop everything, or what it was asked to.
+func (o options) hurt(f *fabric.Fabric, spine int) error {
+	if o.permille > 0 {
+		return f.Lossy(spine, o.permille)
+	}
+	return f.Break(spine)
+}
+
+// share is what part of what left leaf A went over the spine.
+func share(f *fabric.Fabric, since []uint64, spine int) (float64, error) {
+	now, err := f.Counters()
+	if err != nil {
+		return 0, err
+	}
+	sum := uint64(0)
+	for i, n := range now {
+		sum += n - since[i]
+	}
+	return float64(now[spine-1]-since[spine-1]) / float64(max(sum, 1)), nil
+}
+
+// summary is the distributions over all trials.
+func summary(all []trial) string {
+	of := func(get func(t trial) float64) (v []float64) {
+		for _, t := range all {
+			v = append(v, get(t))
+		}
+		slices.Sort(v)
+		return v
+	}
+	q := func(v []float64) string {
+		return fmt.Sprintf("p50 %.0f, p90 %.0f, p99 %.0f, max %.0f", at(v, 0.5), at(v, 0.9), at(v, 0.99), v[len(v)-1])
+	}
+	var healthy, dead toll
+	for _, t := range all {
+		healthy, dead = healthy.plus(t.Healthy), dead.plus(t.Dead)
+	}
+	return fmt.Sprintf("%d trials\nstall, ms:              %s\n... of the worst flow:  %s\n... before it died:     %s\n"+
+		"goodput, Mbit/s:        before %.0f, during %.0f\nwhile dead:             %v\nbefore:                 %v",
+		len(all), q(of(func(t trial) float64 { return t.Stall })), q(of(func(t trial) float64 { return t.Worst })),
+		q(of(func(t trial) float64 { return t.Quiet })), at(of(func(t trial) float64 { return t.Before }), 0.5),
+		at(of(func(t trial) float64 { return t.During }), 0.5), dead, healthy)
+}
+
+// at is a quantile of sorted values: the least that a share q of them does not exceed.
+func at(v []float64, q float64) float64 {
+	i := int(q * float64(len(v)))
+	if float64(i) == q*float64(len(v)) && i > 0 {
+		i--
+	}
+	return v[i]
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// points are samples 5 ms apart with so many bytes in each.
+func points(bytes ...int64) []point {
+	now, sum := time.Unix(0, 0), int64(0)
+	v := []point{{now, []int64{0}}}
+	for _, n := range bytes {
+		now, sum = now.Add(sample), sum+n
+		v = append(v, point{now, []int64{sum}})
+	}
+	return v
+}
+
+func TestLongest(t *testing.T) {
+	first := func(p point) int64 { return p.got[0] }
+	for _, c := range []struct {
+		bytes []int64
+		want  float64
+	}{
+		{[]int64{1000, 1000}, 0},
+		{[]int64{1000, 0, 0, 0, 1000, 0}, 15},
+		{[]int64{0, 1000, 0, 99, 0, 0}, 20},
+		{[]int64{100, 99, 101}, 5},
+	} {
+		// 100 bytes in 5 ms are 0.16 Mbit/s.
+		if got := longest(points(c.bytes...), 0.16, first); got != c.want {
+			t.Errorf("%v: %v ms, want %v", c.bytes, got, c.want)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	var v []float64
+	for i := range 100 {
+		v = append(v, float64(i+1))
+	}
+	for q, want := range map[float64]float64{0.5: 50, 0.9: 90, 0.99: 99} {
+		if got := at(v, q); got != want {
+			t.Errorf("%v of 1..100 is %v, want %v", q, got, want)
+		}
+	}
+	if got := at([]float64{7}, 0.99); got != 7 {
+		t.Errorf("of one value %v", got)
+	}
+}
+
+func TestCounter(t *testing.T) {
+	const text = "Ip: A RetransSegs\nIp: 1 2\nTcp: InSegs RetransSegs\nTcp: 5 42\n"
+	if n, err := counter(text, "Tcp", "RetransSegs"); n != 42 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	for _, name := range []string{"OutRsts", "5"} {
+		if n, err := counter(text, "Tcp", name); err == nil {
+			t.Errorf("%s is %d", name, n)
+		}
+	}
+}
