@@ -75,7 +75,9 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 		p.state = PathSuspect
 		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())
 		c.usable.Remove(int(p.slot))
-		p.probe = probe{next: now, size: p.probe.size, sizes: p.probe.sizes}
+		// What is in flight on it may still be acknowledged, and then it is in use
+		// again. A probe at once would be one more packet in what is, mostly, a queue.
+		p.probe = probe{next: now.Add(p.timeout(&c.slack, c.patience, &c.rtt)), size: p.probe.size, sizes: p.probe.sizes}
 		c.probing.Add(int(p.slot))
 		c.resize()
 	}
@@ -152,10 +154,16 @@ func (c *Conn) silent() bool { return c.timer.backoff >= silentAfter && !c.out.e
 
 // expireOld takes what has been in flight for longer than any repair takes for
 // lost, so that a long silence does not leave a window of packets whose fate
-// nobody asks for.
+// nobody asks for. When copies have been acknowledged instead of all that is in
+// flight, and that fills the window, a path's timeout is enough: nothing new may go,
+// and there is nothing that a tail probe could send.
 func (c *Conn) expireOld(now mono.Time) {
+	stuck := c.out.empty() && c.inflight >= c.cfg.Control.Window()
 	for _, p := range c.paths {
-		age := max(giveUpStream, 4*p.timeout(&c.slack, c.patience, &c.rtt))
+		age := p.timeout(&c.slack, c.patience, &c.rtt)
+		if !stuck {
+			age = max(giveUpStream, 4*age)
+		}
 		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
 			k := p.sent.At(pn)
 			if k.State != ledger.InFlight {
@@ -223,6 +231,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	// made overdue is due now.
 	add(max(c.tailDeadline(), c.clock), "tail probe")
 	add(c.probeDeadline(), "path probe")
+	if c.idling() && c.inflight < c.cfg.Control.Window() && c.timer.backoff == 0 && c.reinject > c.clock {
+		add(c.reinject, "reinjection")
+	}
 	return at, why
 }
 

@@ -161,6 +161,11 @@ func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estim
 	return p.told.Add(max(time.Duration(p.reorder)*s.granule, p.rtt.Smoothed()/4, p.variation(all)) + time.Duration(patience)*s.granule)
 }
 
+// lossless reports whether p has lost nothing lately among what others arrived of.
+func (p *path) lossless(now mono.Time, s *slack, all *rtt.Estimator) bool {
+	return p.lossy == 0 || now.Sub(p.lossy) > max(s.clean, 4*all.Smoothed())
+}
+
 // unsettledLeast is the least that a variation not yet settled counts: half of the
 // longest queue that is aimed for. Shorter round trips than that vary by as much as
 // they take, when a queue begins.

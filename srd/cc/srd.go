@@ -64,6 +64,7 @@ const (
 type SRD struct {
 	granule   time.Duration
 	line      float64 // bytes per second, 0: unknown (SetLine)
+	packet    int     // UDP payload bytes of a full packet
 	window    float64
 	slowStart bool
 	full      bool // slow start has met a queue, or jitter that is not known yet
@@ -89,6 +90,7 @@ type round struct {
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
 	minBase time.Duration
 	limited bool
+	delays  delays
 }
 
 // New returns a controller at its initial window. granularity is how coarsely the
@@ -97,7 +99,7 @@ func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity
 	}
-	return &SRD{granule: granularity, window: InitialWindow, slowStart: true}
+	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true}
 }
 
 // Window returns the congestion window in bytes.
@@ -119,11 +121,11 @@ func (c *SRD) Target() time.Duration {
 // Rate returns the pacing rate in bytes per second.
 func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
-		return lineShare * c.line // 0 where that is not known
+		return c.lineRate() // 0 where that is not known
 	}
 	rate := paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
 	if c.line > 0 {
-		return min(rate, lineShare*c.line)
+		return min(rate, c.lineRate())
 	}
 	return rate
 }
@@ -170,7 +172,9 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
 	}
-	if a.CE || q > c.Target() {
+	t := c.Target()
+	r.delays.add(q, t, a.Bytes)
+	if a.CE || q > t {
 		r.high += a.Bytes
 	}
 }
@@ -206,13 +210,17 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	avg := r.delay * 1024 / time.Duration(r.sampled)
 	t := c.Target()
+	excess := avg // the delay that a smaller window would lessen
+	if c.product() > 0 {
+		excess = min(avg, r.delays.low(t, r.sampled))
+	}
 	switch {
-	case 2*r.high >= r.sampled && avg > t && c.slowStart && !c.scatter.known() && c.base > fabricBase:
+	case 2*r.high >= r.sampled && excess > t && c.slowStart && !c.scatter.known() && c.base > fabricBase:
 		c.full = true // this may be jitter; it is known after a few round trips
-	case 2*r.high >= r.sampled && avg > t:
+	case 2*r.high >= r.sampled && excess > t:
 		c.full = c.slowStart && !c.scatter.known()
 		c.slowStart = c.full // it goes on if this was jitter
-		f := 1 - beta*float64(avg-t)/float64(avg)
+		f := 1 - beta*float64(excess-t)/float64(excess)
 		// A round's cut shows in the next round but one: cutting each round
 		// would count every excess twice.
 		if !c.dented {
