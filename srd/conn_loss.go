@@ -147,10 +147,16 @@ func (c *Conn) silent() bool { return c.timer.backoff >= silentAfter && !c.out.e
 
 // expireOld takes what has been in flight for longer than any repair takes for
 // lost, so that a long silence does not leave a window of packets whose fate
-// nobody asks for.
+// nobody asks for. When copies have been acknowledged instead of all that is in
+// flight, and that fills the window, a path's timeout is enough: nothing new may go,
+// and there is nothing that a tail probe could send.
 func (c *Conn) expireOld(now mono.Time) {
+	stuck := c.out.empty() && c.inflight >= c.cfg.Control.Window()
 	for _, p := range c.paths {
-		age := max(giveUpStream, 4*p.timeout(&c.slack, c.patience, &c.rtt))
+		age := p.timeout(&c.slack, c.patience, &c.rtt)
+		if !stuck {
+			age = max(giveUpStream, 4*age)
+		}
 		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
 			k := p.sent.At(pn)
 			if k.State != ledger.InFlight {

@@ -420,3 +420,31 @@ func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 		t.Error("no tail probe after one timeout")
 	}
 }
+
+// Copies are acknowledged, and what carried the same messages first is lost without
+// anything later to prove it. Nobody waits for that any more, so it must not keep a
+// small window full until the longest repair would be over.
+func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
+	s := newScript(t, 2)
+	first := s.send(4, 0)
+	for n := range s.c.out.next {
+		s.c.queueRetransmit(n)
+	}
+	from := len(s.sent)
+	s.pump()
+	var copies []uint64
+	for _, p := range s.sent[from:] {
+		copies = append(copies, p.pn)
+	}
+	s.ack(got(1, copies...))
+	if !s.c.out.empty() || s.c.inflight < 4*first[0].size {
+		t.Fatalf("%d bytes in flight, box empty: %v", s.c.inflight, s.c.out.empty())
+	}
+	s.fixed.window = s.c.inflight
+	s.left, from = 1, len(s.sent)
+	s.wait(50 * time.Millisecond)
+	if s.left > 0 {
+		t.Errorf("nothing new after 50 ms, %d bytes in flight", s.c.inflight)
+	}
+	s.wantSound(t)
+}
