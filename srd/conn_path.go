@@ -175,6 +175,7 @@ func (c *Conn) resize() {
 	}
 	if !c.usable.Empty() {
 		c.packet = max(size, BasePacket)
+		c.cfg.Control.Packet(c.packet)
 	}
 }
 

@@ -82,6 +82,7 @@ func (p *pin) Weight(int) float64                  { return 1 }
 type fixed struct{ window, lost int }
 
 func (f *fixed) Base(time.Duration)            {}
+func (f *fixed) Packet(int)                    {}
 func (f *fixed) Ack(mono.Time, cc.Ack, bool)   {}
 func (f *fixed) Lost(now mono.Time, bytes int) { f.lost += bytes }
 func (f *fixed) Window() int                   { return f.window }

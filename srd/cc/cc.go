@@ -23,6 +23,8 @@ type Controller interface {
 	// Base tells the base round trip of a path before anything was acknowledged,
 	// as the challenges on it measured it.
 	Base(time.Duration)
+	// Packet tells how many bytes of UDP payload a full packet has from now on.
+	Packet(bytes int)
 	// Ack takes an acknowledgement. limited says whether the window, not the
 	// application, held sending back when it was in flight.
 	Ack(now mono.Time, a Ack, limited bool)

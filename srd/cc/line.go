@@ -6,13 +6,19 @@ import (
 )
 
 const (
-	// lineShare is the share of the line rate that UDP payload is paced at, at most: a
-	// sender that is faster than its own line queues in front of it, and its
-	// acknowledgements wait there too. IP, UDP and framing take 0.6 % of it with
-	// packets of 9,000 bytes, 1.3 % with 4,150.
-	lineShare = 0.99
+	// lineShare is the share of the line that packets leave at, at most. A sender that
+	// is faster than its own line queues in front of it, and its acknowledgements wait
+	// there too; what is left lets such a queue run dry.
+	lineShare = 0.9925
+	// wireOverhead is what a packet takes on the line beyond its UDP payload: UDP 8,
+	// IPv4 20, and Ethernet's header, check sequence, preamble and gap 38.
+	wireOverhead = 66
+	// firstProducts is how many products of line and base round trip the first window
+	// is. With one, the sender waits at the end of its first round trip for whatever
+	// the acknowledgements of others' packets did to its own.
+	firstProducts = 1.5
 	// queueTargets is how much queue, in targets, the largest window fills.
-	queueTargets = 1.5
+	queueTargets = 1.0
 	// fabricBase bounds the round trips on which the line says what the network can
 	// carry: within a data centre links are as fast as those of the hosts, and a
 	// round trip through kernels and switches takes 20 to 300 us. Beyond, the line only
@@ -22,10 +28,18 @@ const (
 
 // SetLine tells the rate in bytes per second of the line that everything leaves
 // on; 0, the default, is unknown. The rate never exceeds it, and begins at it. On a
-// fabric the first window is what the line carries in a base round trip, and no
-// window exceeds what the line can use (UET's NSCC begins and is bounded likewise).
+// fabric the first window is what the line carries in one and a half base round trips,
+// and no window exceeds what the line can use (UET's NSCC begins and is bounded likewise).
 // It must come before Base.
 func (c *SRD) SetLine(bytesPerSec float64) { c.line = bytesPerSec }
+
+// Packet implements Controller.
+func (c *SRD) Packet(bytes int) { c.packet = bytes }
+
+// lineRate is the UDP payload that the line carries in a second, at most.
+func (c *SRD) lineRate() float64 {
+	return lineShare * c.line * float64(c.packet) / float64(c.packet+wireOverhead)
+}
 
 // Base implements Controller.
 func (c *SRD) Base(d time.Duration) {
@@ -34,7 +48,7 @@ func (c *SRD) Base(d time.Duration) {
 	}
 	c.base = d
 	if p := c.product(); p > 0 {
-		c.window = max(InitialWindow, min(MaxWindow, p))
+		c.window = max(InitialWindow, min(MaxWindow, firstProducts*p))
 	}
 }
 

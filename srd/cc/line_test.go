@@ -34,12 +34,13 @@ func TestFirstWindowIsWhatTheLineCarries(t *testing.T) {
 	if w := fine(0).Window(); w != InitialWindow {
 		t.Errorf("window %d without a line, want %d", w, InitialWindow)
 	}
-	if w := fine(lineRate).Window(); w != 175_000 {
-		t.Errorf("window %d, want what 100 Gbit/s carry in %v", w, fineBase)
+	const want = 262_500 // 12.5e9 times 14e-6, and a half more
+	if w := fine(lineRate).Window(); w != want {
+		t.Errorf("window %d, want what 100 Gbit/s carry in 1.5 times %v", w, fineBase)
 	}
 	c := fine(lineRate)
 	c.Base(2 * fineBase)
-	if c.Window() != 175_000 {
+	if c.Window() != want {
 		t.Errorf("window %d: a longer path counts", c.Window())
 	}
 	c = fine(lineRate / 1000)
@@ -76,14 +77,14 @@ func TestLineBoundsRateAndWindow(t *testing.T) {
 	c, now := fine(lineRate), mono.Time(1)
 	for range 200 {
 		c.play(&now, 1, 0)
-		if c.Rate() > lineShare*lineRate {
+		if c.Rate() > c.lineRate() {
 			t.Fatalf("rate %.0f on a line of %.0f", c.Rate(), lineRate)
 		}
-		if most := 2.5 * lineRate * fineBase.Seconds(); float64(c.Window()) > most+1 {
+		if most := 2 * lineRate * fineBase.Seconds(); float64(c.Window()) > most+1 {
 			t.Fatalf("window %d, more than %.0f", c.Window(), most)
 		}
 	}
-	if c.Rate() != lineShare*lineRate {
+	if c.Rate() != c.lineRate() {
 		t.Errorf("rate %.0f, want all that the line carries", c.Rate())
 	}
 }
@@ -111,8 +112,8 @@ func TestSmallerWindowGrowsFaster(t *testing.T) {
 // the first acknowledgement: what is sent all at once waits in front of the line,
 // and that would be taken for the network's queue.
 func TestFirstWindowLeavesAtTheLinesPace(t *testing.T) {
-	if r := fine(lineRate).Rate(); r != lineShare*lineRate {
-		t.Errorf("rate %.0f before the first sample", r)
+	if c := fine(lineRate); c.Rate() != c.lineRate() {
+		t.Errorf("rate %.0f before the first sample", c.Rate())
 	}
 	if r := fine(0).Rate(); r != 0 {
 		t.Errorf("rate %.0f, without a line or a sample", r)
@@ -127,7 +128,20 @@ func TestLineSaysNothingOfLongPaths(t *testing.T) {
 	if c.Window() != InitialWindow || c.ceiling() != MaxWindow || c.growth() != gain*c.window {
 		t.Errorf("window %d of at most %.0f, growing by %.0f", c.Window(), c.ceiling(), c.growth())
 	}
-	if c.Rate() != lineShare*lineRate {
+	if c.Rate() != c.lineRate() {
 		t.Errorf("rate %.0f, want no more than the line's", c.Rate())
+	}
+}
+
+// Packets and what they take on the wire beyond their payload never need more than the
+// line, whatever their size.
+func TestRateLeavesRoomForHeaders(t *testing.T) {
+	for _, size := range []int{1200, 1472, 8972} {
+		c := fine(lineRate)
+		c.Packet(size)
+		wire := c.Rate() / float64(size) * float64(size+wireOverhead)
+		if wire > lineRate || wire < 0.99*lineRate {
+			t.Errorf("packets of %d bytes take %.4f of the line", size, wire/lineRate)
+		}
 	}
 }

@@ -64,6 +64,7 @@ const (
 type SRD struct {
 	granule   time.Duration
 	line      float64 // bytes per second, 0: unknown (SetLine)
+	packet    int     // UDP payload bytes of a full packet
 	window    float64
 	slowStart bool
 
@@ -96,7 +97,7 @@ func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity
 	}
-	return &SRD{granule: granularity, window: InitialWindow, slowStart: true}
+	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true}
 }
 
 // Window returns the congestion window in bytes.
@@ -117,11 +118,11 @@ func (c *SRD) Target() time.Duration {
 // Rate returns the pacing rate in bytes per second.
 func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
-		return lineShare * c.line // 0 where that is not known
+		return c.lineRate() // 0 where that is not known
 	}
 	rate := paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
 	if c.line > 0 {
-		return min(rate, lineShare*c.line)
+		return min(rate, c.lineRate())
 	}
 	return rate
 }
