@@ -89,6 +89,7 @@ type round struct {
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
 	minBase time.Duration
 	limited bool
+	delays  delays
 }
 
 // New returns a controller at its initial window. granularity is how coarsely the
@@ -164,7 +165,9 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
 	}
-	if a.CE || q > c.Target() {
+	t := c.Target()
+	r.delays.add(q, t, a.Bytes)
+	if a.CE || q > t {
 		r.high += a.Bytes
 	}
 }
@@ -190,10 +193,14 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	avg := r.delay * 1024 / time.Duration(r.sampled)
 	t := c.Target()
+	excess := avg // the delay that a smaller window would lessen
+	if c.product() > 0 {
+		excess = min(avg, r.delays.low(t, r.sampled))
+	}
 	switch {
-	case 2*r.high >= r.sampled && avg > t:
+	case 2*r.high >= r.sampled && excess > t:
 		c.slowStart = false
-		f := 1 - beta*float64(avg-t)/float64(avg)
+		f := 1 - beta*float64(excess-t)/float64(excess)
 		// A round's cut shows in the next round but one: cutting each round
 		// would count every excess twice.
 		if !c.dented {
