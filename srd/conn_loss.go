@@ -70,7 +70,9 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 		p.state = PathSuspect
 		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())
 		c.usable.Remove(int(p.slot))
-		p.probe = probe{next: now, size: p.probe.size, sizes: p.probe.sizes}
+		// What is in flight on it may still be acknowledged, and then it is in use
+		// again. A probe at once would be one more packet in what is, mostly, a queue.
+		p.probe = probe{next: now.Add(p.timeout(&c.slack, c.patience, &c.rtt)), size: p.probe.size, sizes: p.probe.sizes}
 		c.probing.Add(int(p.slot))
 		c.resize()
 	}
