@@ -1,6 +1,8 @@
 package srd
 
 import (
+	"time"
+
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -25,11 +27,10 @@ const (
 	// skipEvery is the mean number of packets between packet numbers left out,
 	// to catch a peer that acknowledges what it has not received.
 	skipEvery = 4096
-	// pathShare: a path may hold this many times its even share of the window,
-	// so that one that died a moment ago does not swallow it.
+	// pathShare: a path may hold this many times its even share of the window
+	// among those that are good to send on, so that one that died a moment ago does not
+	// swallow it.
 	pathShare = 3
-	// maxInFlight is more than any window.
-	maxInFlight = 1 << 30
 )
 
 // Next fills t with the next train to send, taking new messages from src (which
@@ -226,7 +227,7 @@ func (c *Conn) retransmission(now mono.Time) (uint64, bool) {
 // something has arrived on since it was first sent.
 func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
-	var fresh, heard steer.Set
+	var fresh, heard, clean steer.Set
 	fits := &c.choice
 	*fits = steer.Set{}
 	for _, p := range c.paths {
@@ -239,14 +240,21 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			if p.heard > m.first {
 				heard.Add(int(p.slot))
 			}
+			if c.clean(now, p) {
+				clean.Add(int(p.slot))
+			}
 		}
 	}
 	if !c.desperate() && !fresh.Disjoint(c.reach.near) {
 		fresh = fresh.Common(c.reach.near)
 	}
-	// Others may have died with the one it was lost on, these have not.
+	// Others may have died with the one it was lost on, these have not. Those that
+	// have no long queue are better still.
 	if !fresh.Disjoint(heard) {
 		fresh = fresh.Common(heard)
+	}
+	if !fresh.Disjoint(clean) {
+		fresh = fresh.Common(clean)
 	}
 	switch p := c.lastPath; {
 	case c.timer.backoff > 0 && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
@@ -345,7 +353,7 @@ func (c *Conn) spend(n int) {
 
 // choose picks the path for a train of new messages: among those that do not
 // hold much more than their share of the window already, are not late, and while
-// frozen, have been heard lately (REPS, "freezing": a path that died seldom died
+// frozen, came back clean lately (REPS, "freezing": a path that died seldom died
 // alone). If that leaves none, lateness is no reason. A policy that keeps to one
 // path, of a flow or altogether, has all that work to choose from.
 func (c *Conn) choose(now mono.Time) *path {
@@ -354,22 +362,19 @@ func (c *Conn) choose(now mono.Time) *path {
 	if !settled && !c.desperate() {
 		from = c.reach.near
 	}
-	n := from.Len()
-	most := max(2*c.packet, pathShare*c.cfg.Control.Window()/max(1, n))
-	if n == 1 || settled {
-		most = maxInFlight
-	}
-	clean := now.Add(-2*c.rtt.Smoothed() - c.slack.ackMost)
 	set, spare := &c.choice, &c.spare
 	*set, *spare = steer.Set{}, steer.Set{}
 	for _, p := range c.paths {
-		if !from.Has(int(p.slot)) || !c.usable.Has(int(p.slot)) || !p.carries(c.packet) || p.inflight >= most || p.sent.Full() {
+		if !from.Has(int(p.slot)) || !c.usable.Has(int(p.slot)) || !p.carries(c.packet) || p.sent.Full() {
 			continue
 		}
 		spare.Add(int(p.slot))
-		if settled || ((now >= c.frozen || p.heard >= clean) && !p.late(now, &c.slack)) {
+		if settled || ((now >= c.frozen || c.clean(now, p)) && !p.late(now, &c.slack)) {
 			set.Add(int(p.slot))
 		}
+	}
+	if !settled && from.Len() > 1 {
+		c.level(set, spare)
 	}
 	if set.Empty() {
 		set = spare
@@ -378,6 +383,40 @@ func (c *Conn) choose(now mono.Time) *path {
 		return nil
 	}
 	return c.paths[c.cfg.Policy.Pick(now, set, c.steering.ahead)]
+}
+
+// level takes those paths out of set and spare that hold more than pathShare times
+// what each of set would, if these carried the window alone; or each of spare, if set
+// is empty.
+func (c *Conn) level(set, spare *steer.Set) {
+	n := set.Len()
+	if n == 0 {
+		n = max(1, spare.Len())
+	}
+	most := max(2*c.packet, pathShare*c.cfg.Control.Window()/n)
+	for _, p := range c.paths {
+		if p.inflight >= most {
+			set.Remove(int(p.slot))
+			spare.Remove(int(p.slot))
+		}
+	}
+}
+
+// cleanRounds is how long ago a path may have been heard, in round trips, and
+// cleanRTT how many of these it may have taken: what took longer came through a queue
+// that others do not have.
+const (
+	cleanRounds = 2
+	cleanRTT    = 1.5
+)
+
+// clean reports whether a packet on p was acknowledged lately, and soon after it was
+// sent.
+func (c *Conn) clean(now mono.Time, p *path) bool {
+	srtt := c.rtt.Smoothed()
+	last, _ := p.rtt.Latest()
+	return now.Sub(p.heard) <= cleanRounds*srtt+c.slack.ackMost &&
+		last <= time.Duration(cleanRTT*float64(srtt))+c.slack.ackMost
 }
 
 // trainPackets returns how many packets a train may have: what slack.train takes

@@ -27,7 +27,7 @@ type Packet struct {
 }
 
 // Limit is the most packet numbers a path may have open. It is more than any
-// congestion window (see srd.maxInFlight), so the limit is only met when
+// congestion window (see cc.MaxWindow), so the limit is only met when
 // acknowledgements have stopped; then the path has stopped too.
 const Limit = 1 << 15
 
