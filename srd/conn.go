@@ -78,6 +78,7 @@ type Conn struct {
 	limited  mono.Time // when the window or pacing last held back sending
 	active   mono.Time // last new message sent
 	frozen   mono.Time // until then only paths heard lately carry data
+	reinject mono.Time // not before then is any message late
 	patience uint      // additions to the slack of path timeouts
 	humbled  mono.Time // when one was last added or taken back
 	nextSkip int       // packets until a packet number is skipped

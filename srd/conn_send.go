@@ -17,6 +17,7 @@ import (
 //	4. messages to be sent again, each on a path it has not tried
 //	5. a second copy of what was just sent, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
+//	7. when there are none, messages whose paths have become slow
 
 // Bounds of a data train.
 const (
@@ -43,7 +44,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
-		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextPing(now, t) || c.nextData(now, t, src)
+		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) || c.nextReinjection(now, t)
 }
 
 // single builds a train of one packet on p whose frames f appends.

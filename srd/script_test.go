@@ -448,3 +448,79 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 	}
 	s.wantSound(t)
 }
+
+// When all is sent, what a slow path holds is sent again elsewhere, while the path is
+// still in use. As long as there is something new to send it is not.
+func TestScriptReinjection(t *testing.T) {
+	for _, more := range []bool{false, true} {
+		s := newScript(t, 3)
+		old := s.send(1, 0)
+		s.wait(time.Millisecond)
+		s.ack(got(1, s.send(1, 1)[0].pn))
+		if more {
+			s.fixed.window, s.left = s.c.inflight, 1
+		}
+		from := len(s.sent)
+		s.wait(s.c.lateness(s.c.paths[0]) - time.Millisecond)
+		resent := slices.Contains(s.resent(from, 9), old[0].numbers()[0])
+		if p := s.c.paths[0]; p.state != PathActive || p.stats.Lost != 0 {
+			t.Fatalf("path is %v, %d lost: nothing was tested", p.state, p.stats.Lost)
+		}
+		if resent == more {
+			t.Errorf("more to send: %v, sent again: %v", more, resent)
+		}
+		if n := s.c.stats.Retransmitted; n > 1 {
+			t.Errorf("%d copies", n)
+		}
+		s.wantSound(t)
+	}
+}
+
+// A path that fell silent is not probed at once: what is in flight on it may still be
+// acknowledged, and if it is slow because of a queue, a probe makes that longer.
+func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
+	s := newScript(t, 3)
+	s.send(1, 0)
+	s.wait(time.Millisecond)
+	s.ack(got(1, s.send(1, 1)[0].pn))
+	p := s.c.paths[0]
+	for p.state == PathActive {
+		s.wait(100 * time.Microsecond)
+	}
+	s.mute = true
+	before := s.challenges(0)
+	wait := p.timeout(&s.c.slack, s.c.patience, &s.c.rtt)
+	s.wait(wait - 200*time.Microsecond)
+	if n := s.challenges(0) - before; n != 0 {
+		t.Errorf("%d probes within %v", n, wait)
+	}
+	s.wait(time.Millisecond)
+	if n := s.challenges(0) - before; n != 1 {
+		t.Errorf("%d probes after %v, want one", n, wait)
+	}
+}
+
+// While many paths are doubted, new data goes where it comes back soon: having been
+// heard is not enough if that took long.
+func TestScriptFrozenToCleanPaths(t *testing.T) {
+	s := newScript(t, 2)
+	s.ack(got(0, s.send(1, 0)[0].pn))
+	s.ack(got(1, s.send(1, 1)[0].pn))
+	slow := s.send(1, 0)
+	s.wait(3 * time.Millisecond)
+	for range 10 {
+		s.ack(got(1, s.send(1, 1)[0].pn))
+	}
+	s.ack(got(0, slow[0].pn))
+	if s.c.paths[0].heard < s.c.paths[1].heard || s.c.paths[0].state != PathActive {
+		t.Fatal("the slow path was not heard last")
+	}
+	s.pin.on = 0
+	if p := s.c.choose(s.now); p.slot != 0 {
+		t.Errorf("path %d, and none is doubted", p.slot)
+	}
+	s.c.frozen = s.now + 1
+	if p := s.c.choose(s.now); p.slot != 1 {
+		t.Errorf("path %d, which took %v of a round trip of %v", p.slot, s.c.paths[0].rtt.Smoothed(), s.c.rtt.Smoothed())
+	}
+}
