@@ -65,8 +65,8 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 	return k.At.Add(c.lateness(p))
 }
 
-// lateness returns how long a packet on p should take at most: as long as others do
+// lateness returns how long a packet on p should take at most: as long as slow ones do
 // now, and a queue of another target.
 func (c *Conn) lateness(p *path) time.Duration {
-	return p.rtt.Base() + c.cfg.Control.Queue() + max(c.cfg.Control.Target(), c.slack.pto) + c.slack.ackMost
+	return p.length() + c.cfg.Control.Queue() + max(c.cfg.Control.Target(), c.slack.pto) + c.slack.ackMost
 }
