@@ -18,7 +18,8 @@ const (
 // above the target although most links have room. A smaller window does not end that,
 // another path does (SRD, "Congestion Control": congestion is what the majority of the
 // paths tell). What all paths share, a receiver's link above all, delays the fastest
-// bytes as well. So a window shrinks for the delay that nearly all bytes had.
+// bytes as well. So a window shrinks, and grows, for the delay that nearly all bytes had:
+// if it grew for the mean, windows between the two would stay as unequal as they are.
 type delays [lowSteps * lowTargets]int
 
 // add counts bytes that met a queue.

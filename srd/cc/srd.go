@@ -210,7 +210,7 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	avg := r.delay * 1024 / time.Duration(r.sampled)
 	t := c.Target()
-	excess := avg // the delay that a smaller window would lessen
+	excess := avg // the delay that the window is to blame for
 	if c.product() > 0 {
 		excess = min(avg, r.delays.low(t, r.sampled))
 	}
@@ -229,7 +229,7 @@ func (c *SRD) endRound(now mono.Time) {
 		c.dented = !c.dented
 	case r.limited && (!c.slowStart || c.full):
 		c.dented = false
-		c.window += MSS + c.growth()*max(0, float64(t-avg)/float64(t))
+		c.window += MSS + c.growth()*max(0, float64(t-excess)/float64(t))
 	default:
 		c.dented = false
 	}
