@@ -231,7 +231,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	// made overdue is due now.
 	add(max(c.tailDeadline(), c.clock), "tail probe")
 	add(c.probeDeadline(), "path probe")
-	if c.idling() && c.inflight < c.cfg.Control.Window() && c.timer.backoff == 0 && c.reinject > c.clock {
+	if c.idling() && c.queuesTell() && c.inflight < c.cfg.Control.Window() && c.timer.backoff == 0 && c.reinject > c.clock {
 		add(c.reinject, "reinjection")
 	}
 	return at, why
