@@ -369,7 +369,9 @@ func (c *Conn) proven(now mono.Time, p *path, size int) {
 		p.mtu = size
 		c.activate(now, p)
 	case PathDown:
-		if q.echoes++; q.echoes < provenEchoes {
+		// Where no other path is left, one that carries small packets, for now at least,
+		// is better than none.
+		if q.echoes++; q.echoes < provenEchoes && !c.usable.Empty() {
 			q.next = now.Add(probeFirst)
 			return
 		}
