@@ -12,7 +12,7 @@ import (
 // when there was no urgent packet.
 func TestTrainsPerRound(t *testing.T) {
 	l := &Loop{start: time.Now()}
-	w := &worker{loop: l, bit: 1}
+	w := &worker{loop: l, bit: 1, sockets: 32}
 	p := &Peer{}
 	if got := w.trains(l.Now()); got != bulkTrains {
 		t.Errorf("%d trains, want %d: nothing urgent yet", got, bulkTrains)
@@ -29,6 +29,10 @@ func TestTrainsPerRound(t *testing.T) {
 		if got := w.trains(w.urgent + mono.Time(c.after)); got != c.want {
 			t.Errorf("%d trains %v after an urgent packet, want %d", got, c.after, c.want)
 		}
+	}
+	w.sockets = 1
+	if got := w.trains(w.urgent + mono.Time(urgentLast)); got != 1 {
+		t.Errorf("%d trains on one socket, want 1", got)
 	}
 	if len(w.touched) != 1 {
 		t.Errorf("%d peers to be served, want 1", len(w.touched))
