@@ -75,7 +75,7 @@ var bugs = []bug{
 	{"a path of the peer's is data's at once", "srd/conn_path.go", "	p.until = now.Add(strangerWait)\n", "	p.until = now.Add(strangerWait)\n	if !ours {\n		c.activate(now, p)\n	}\n"},
 	{"a path is probed for ever", "srd/conn_path.go", "	case now.Sub(max(c.active, c.lastHeard)) > idleAfter:", "	case now.Sub(max(c.active, c.lastHeard)) > 1000*idleAfter:"},
 	{"dormant paths do not wake", "srd/conn_path.go", "	if c.dormant && now.Sub(max(c.active, c.lastHeard)) < idleAfter {", "	if c.dormant && len(c.paths) == 0 {"},
-	{"a path that answers stays down", "srd/conn_path.go", "	case PathDown:\n		if q.echoes++; q.echoes < provenEchoes {", "	case PathDown:\n		if q.echoes++; q.echoes < 1000 {"},
+	{"a path that answers stays down", "srd/conn_path.go", "if q.echoes++; q.echoes < provenEchoes && !c.usable.Empty() {", "if q.echoes++; q.echoes < 1000 {"},
 	{"a probe is due again at once", "srd/conn_path.go", "q.nonce, q.at, q.size, q.next = c.rng.Uint64(), now, size, now.Add(wait)", "q.nonce, q.at, q.size, q.next = c.rng.Uint64(), now, size, now.Add(wait/100)"},
 	{"packets are larger than the path", "srd/conn_path.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
 	{"a path that was freed still receives", "srd/conn_path.go", "		if in != nil && in.path == p {\n			in.path = nil\n		}", "		_ = in"},
