@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/sim"
@@ -17,8 +18,8 @@ type Fault struct {
 	Tier  int           // of the cables' upper end; 0 are those of hosts
 	Cable []int         // their numbers in Network.Cables
 	Value float64       // rate: the share that is left; loss: the chance of a packet
-	// Down leaves the direction up alone.
-	Down bool
+	// Down leaves the direction up alone, and Up that down.
+	Down, Up bool
 }
 
 // kinds of faults: what each does to a link, and how it is undone.
@@ -46,8 +47,11 @@ func (x *Fault) plant(n *Network) error {
 		}
 		c := n.Cables[x.Tier][i]
 		links := []*sim.Link{c.Down, c.Up}
-		if x.Down {
+		switch {
+		case x.Down:
 			links = links[:1]
+		case x.Up:
+			links = links[1:]
 		}
 		for _, l := range links {
 			n.Engine.After(x.At, func() { k.begin(l, x.Value) })
@@ -64,7 +68,7 @@ func (x *Fault) plant(n *Network) error {
 const cut = "cut"
 
 func (x *Fault) cut(n *Network) error {
-	if x.At != 0 || x.For != 0 || x.Tier != 1 || x.Down {
+	if x.At != 0 || x.For != 0 || x.Tier != 1 || x.Down || x.Up {
 		return fmt.Errorf("cables that are cut are so between two tiers of switches, both ways and all the time")
 	}
 	for _, i := range x.Cable {
@@ -76,26 +80,47 @@ func (x *Fault) cut(n *Network) error {
 }
 
 // fromFile turns a fault plan of workload into faults of this network, with no
-// more than most dead cables; 0: as many as the plan says.
-func fromFile(f *workload.Faults, most int, n *Network, rng *rand.Rand) (v []Fault) {
+// more than most dead cables; 0: as many as the plan says. flows are those of the case,
+// in the order in which they start.
+func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) (v []Fault) {
 	if f.Fail.On {
-		top := len(n.Cables) - 1
-		all := rng.Perm(len(n.Cables[top]))
-		dead := max(1, int(f.Fail.Most*float64(len(all))))
+		uplinks := n.deathOrder(flows, rng)
+		dead := max(1, int(f.Fail.Most*float64(len(uplinks))))
 		if most > 0 {
 			dead = min(dead, most)
 		}
-		for i, c := range all[:dead] {
-			v = append(v, Fault{Kind: "dead", At: f.Fail.Start + time.Duration(i)*f.Fail.Period, Tier: top, Cable: []int{c}})
+		for i, c := range uplinks[:dead] {
+			v = append(v, Fault{Kind: "dead", At: f.Fail.Start + time.Duration(i)*f.Fail.Period, Tier: 1, Cable: []int{c}, Up: true})
 		}
 	}
 	if f.BER.On {
-		// Noticed at the receiver: lost on the last cable.
-		hosts := Fault{Kind: "loss", At: f.BER.Start, Value: f.BER.Most, Down: true}
-		for i := range n.Hosts {
-			hosts.Cable = append(hosts.Cable, i)
+		// Each cable of the way spoils its share.
+		for tier, row := range n.Cables {
+			x := Fault{Kind: "loss", At: f.BER.Start, Value: f.BER.Most, Tier: tier}
+			for i := range row {
+				x.Cable = append(x.Cable, i)
+			}
+			v = append(v, x)
 		}
-		v = append(v, hosts)
 	}
 	return v
+}
+
+// deathOrder returns the cables above leaves in the order in which a fault plan takes
+// them: the artifact lets the one die that a packet reaches first when the time has come.
+// That is one of those which the first flow that leaves its leaf is sprayed over; which
+// one is the hash's choice, and so are all others.
+func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
+	order := rng.Perm(len(n.Cables[1]))
+	each := n.Topology.Tiers[0].Down
+	for _, f := range flows {
+		leaf := f.Src / each
+		if leaf == f.Dst/each {
+			continue
+		}
+		i := slices.IndexFunc(order, func(c int) bool { return n.Cables[1][c].lower == leaf })
+		order[0], order[i] = order[i], order[0]
+		break
+	}
+	return order
 }

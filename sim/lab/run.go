@@ -168,7 +168,7 @@ func (r *run) plantFaults() error {
 	}
 	rng := r.engine.Fork()
 	if r.c.faults != nil {
-		v = append(v, fromFile(r.c.faults, r.c.FaultMost, r.net, rng)...)
+		v = append(v, fromFile(r.c.faults, r.c.FaultMost, r.net, r.flows, rng)...)
 	}
 	for i := range v {
 		if err := v[i].plant(r.net); err != nil {

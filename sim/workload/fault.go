@@ -12,10 +12,12 @@ type Faults struct {
 	BER  CableFault
 }
 
-// CableFault is one kind of fault. Fail: from Start on a cable between two switches
-// dies for good each Period, until Most of them have; one does at least. BER: from
-// Start on packets are corrupted, a share of Most of them all and no two within
-// Period, and dropped where that is noticed, at the receiver.
+// CableFault is one kind of fault, as the artifact's failuregenerator.cpp takes it.
+// Fail: from Start on a cable from a leaf up to a switch above dies for good each Period,
+// in that direction only, until Most of them have; one does at least. It is the one that
+// the next packet comes to. BER: from Start on packets are spoilt on their way, a share of
+// Most on each cable and no two within Period, and dropped where that is noticed, at the
+// receiver.
 type CableFault struct {
 	On            bool
 	Start, Period time.Duration
