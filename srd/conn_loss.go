@@ -51,7 +51,7 @@ func (c *Conn) checkPaths(now mono.Time) {
 			continue
 		}
 		k := p.oldest()
-		if k != nil && now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) {
+		if k != nil && now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) && c.outlived(p, k) {
 			c.loseTail(now, p)
 			k = p.oldest()
 		}
@@ -65,6 +65,15 @@ func (c *Conn) checkPaths(now mono.Time) {
 // length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
 func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
 	return c.timer.newest > k.At.Add(p.variation(&c.rtt))
+}
+
+// outlived reports whether an acknowledgement of k, the rest of a train, should have been
+// seen by now: that of something sent later has, or nothing else was sent that could be
+// told of. The acknowledgement that told of the train's beginning may have come on a
+// shorter way than those that followed; on short round trips that is all the difference
+// there is.
+func (c *Conn) outlived(p *path, k *ledger.Packet) bool {
+	return c.overtaken(p, k) || c.timer.lastSent <= k.At.Add(p.variation(&c.rtt))
 }
 
 // suspect takes p out of use and hands all that is in flight on it back. That is
@@ -249,8 +258,8 @@ func (c *Conn) SendDeadline(now mono.Time) mono.Time {
 	return max(now, c.bucket.When(rate, min(2*c.packet, int(rate*c.slack.burst.Seconds()))))
 }
 
-// pathDeadline returns when the next path is overdue. A path that is overdue
-// already but not overtaken is left to the tail probe.
+// pathDeadline returns when the next path is overdue. A path that is overdue already but
+// not overtaken is left to the tail probe, or to the next acknowledgement.
 func (c *Conn) pathDeadline() mono.Time {
 	at := mono.Never
 	for _, p := range c.paths {
@@ -261,7 +270,9 @@ func (c *Conn) pathDeadline() mono.Time {
 			if t := k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)); t < at && (t > c.clock || c.overtaken(p, k)) {
 				at = t
 			}
-			at = at.Min(p.tailDue(k, &c.slack, c.patience, &c.rtt))
+			if t := p.tailDue(k, &c.slack, c.patience, &c.rtt); t < at && (t > c.clock || c.outlived(p, k)) {
+				at = t
+			}
 		}
 	}
 	return at

@@ -27,37 +27,6 @@ func TestScriptFIFORule(t *testing.T) {
 	s.wantSound(t)
 }
 
-// When the beginning of a train has arrived and its end not, a moment later, nothing
-// need follow to prove that the end is lost, and the path is not taken for silent.
-func TestScriptTailOfATrain(t *testing.T) {
-	s := newScript(t, 3)
-	v := s.send(4, 1)
-	from := len(s.sent)
-	s.ack(got(1, v[0].pn, v[1].pn))
-	s.wait(1500 * time.Microsecond)
-	s.wantLost(1) // its acknowledgement may come with the next
-	s.wait(time.Millisecond)
-	s.wantLost(1, v[2].pn, v[3].pn)
-	if n := s.resent(from, 1); len(n) != 2 {
-		t.Errorf("sent again: %v, want two messages", n)
-	}
-	if p := s.c.paths[1]; p.state != PathActive {
-		t.Errorf("the path is %v", p.state)
-	}
-	s.wantSound(t)
-}
-
-// A train of which nothing has arrived is not judged by one before it.
-func TestScriptWholeTrainWaits(t *testing.T) {
-	s := newScript(t, 3)
-	v := s.send(2, 1)
-	s.wait(100 * time.Microsecond)
-	s.send(2, 1)
-	s.ack(got(1, v[0].pn, v[1].pn))
-	s.wait(4 * time.Millisecond)
-	s.wantLost(1)
-}
-
 // What was lost beside others that arrived is repaired on paths that lost nothing
 // lately, as long as there are such.
 func TestScriptRepairsAvoidLossyPaths(t *testing.T) {
