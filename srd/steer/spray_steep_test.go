@@ -42,3 +42,44 @@ func TestLongQueueLosesTurns(t *testing.T) {
 		}
 	}
 }
+
+// One sample of a queue far above all others takes most of a path's turns for good, as
+// somebody fills that link; a queue that a collision leaves does not. Clean samples give
+// the turns back, one by one.
+func TestSteepQueueIsRemembered(t *testing.T) {
+	const rtt = 10 * time.Microsecond
+	s, now := newSpray(1, time.Microsecond), mono.Time(1)
+	round := func(five, six time.Duration) {
+		now = now.Add(mostSpan * rtt)
+		for p := range 16 {
+			q := time.Microsecond
+			switch p {
+			case 5:
+				q = five
+			case 6:
+				q = six
+			}
+			s.Sample(now, p, Sample{Queue: q, RTT: rtt})
+		}
+	}
+	for range 20 {
+		round(time.Microsecond, time.Microsecond)
+	}
+	round(8*rtt, rtt/2)
+	if w := s.Weight(5); w > 0.1 {
+		t.Errorf("weight %.2f after a queue of %v", w, 8*rtt)
+	}
+	if w := s.Weight(6); w < 0.5 {
+		t.Errorf("weight %.2f after a queue of %v", w, rtt/2)
+	}
+	round(0, 0)
+	if w := s.Weight(5); w > 0.2 {
+		t.Errorf("weight %.2f after one clean sample", w)
+	}
+	for range 60 {
+		round(0, time.Microsecond)
+	}
+	if w := s.Weight(5); w < 0.9 {
+		t.Errorf("weight %.2f long after the queue has gone", w)
+	}
+}
