@@ -19,6 +19,11 @@ const (
 	reinjectLook = 128
 	// reinjectTries bounds the copies of a message that are made for this.
 	reinjectTries = 3
+	// radioBase is the least round trip over radio, which may take longer for no queue
+	// (cc's jitter); steadyPart is what part of a target is waited for on shorter ones.
+	// Spraying leaves a path for less.
+	radioBase  = time.Millisecond
+	steadyPart = 2
 )
 
 // nextReinjection sends a copy of the first message that is late, when there is
@@ -71,7 +76,12 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 }
 
 // lateness returns how long a packet on p should take at most: as long as slow ones do
-// now, and a queue of another target.
+// now, and a queue of another target; of half a target where nothing but queues makes
+// round trips differ.
 func (c *Conn) lateness(p *path) time.Duration {
-	return p.length() + c.cfg.Control.Queue() + max(c.cfg.Control.Target(), c.slack.pto) + c.slack.ackMost
+	more := c.cfg.Control.Target()
+	if p.rtt.Base() < radioBase {
+		more /= steadyPart
+	}
+	return p.length() + c.cfg.Control.Queue() + max(more, c.slack.pto) + c.slack.ackMost
 }
