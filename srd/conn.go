@@ -67,6 +67,7 @@ type Conn struct {
 	busy     steer.Set // paths with packets in flight
 	probing  steer.Set // paths with a probe planned
 	spare    steer.Set // likewise
+	probeAt  mono.Time // not before then is another silent path probed
 	choice   steer.Set // scratch: what a policy may choose from
 	out      outbox
 	inflight int
