@@ -67,6 +67,7 @@ type Conn struct {
 	busy     steer.Set // paths with packets in flight
 	probing  steer.Set // paths with a probe planned
 	spare    steer.Set // likewise
+	probeAt  mono.Time // not before then is another silent path probed
 	choice   steer.Set // scratch: what a policy may choose from
 	out      outbox
 	inflight int
@@ -86,6 +87,7 @@ type Conn struct {
 	packet   int // UDP payload bytes of a full packet now
 	steering steering
 	reach    reach
+	floors   floors
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told

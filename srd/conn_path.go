@@ -216,9 +216,16 @@ func (c *Conn) nextProbe(now mono.Time, t *Train) bool {
 		if !c.probing.Has(int(p.slot)) || now < p.probe.next {
 			continue
 		}
+		if p.silent() && !c.usable.Empty() && now < c.probeAt {
+			p.probe.next = c.probeAt
+			continue
+		}
 		size, wait, ok := c.planProbe(now, p)
 		if !ok {
 			continue
+		}
+		if p.silent() {
+			c.probeAt = now.Add(c.probeGap(size))
 		}
 		q := &p.probe
 		q.nonce, q.at, q.size, q.next = c.rng.Uint64(), now, size, now.Add(wait)
@@ -231,6 +238,25 @@ func (c *Conn) nextProbe(now mono.Time, t *Train) bool {
 	}
 	return false
 }
+
+// probePart: probes of paths that fell silent take an eighth of what the window lets
+// leave, at most. Many paths fall silent at once where all share a link that is full,
+// and that is no place for as many packets more.
+// Where round trips are long none waits for more than probeGapMost for each before it:
+// then jitter silences paths as well, and to get them back soon is worth more.
+const (
+	probePart    = 8
+	probeGapMost = probeFirst / 16
+)
+
+// probeGap returns how long after a probe of size bytes the next may go out.
+func (c *Conn) probeGap(size int) time.Duration {
+	share := probePart * float64(size) / float64(c.cfg.Control.Window())
+	return min(probeGapMost, time.Duration(share*float64(c.rtt.Smoothed())))
+}
+
+// silent reports whether p carried data until nothing came back.
+func (p *path) silent() bool { return p.state == PathSuspect || p.state == PathDown }
 
 // planProbe decides the next challenge on p, which is due: its size and how
 // long to wait for the answer. Without one p leaves the probing set.
@@ -348,7 +374,9 @@ func (c *Conn) answered(now mono.Time, nonce uint64) {
 			continue
 		}
 		if !p.rtt.Known() || p.inflight == 0 {
-			p.rtt.Add(now, max(now.Sub(q.at), time.Microsecond))
+			trip := max(now.Sub(q.at), time.Microsecond)
+			p.rtt.Add(now, trip)
+			c.floors.add(now, trip, q.size)
 		}
 		if !c.rtt.Known() {
 			c.rtt.Add(now, p.rtt.Smoothed())

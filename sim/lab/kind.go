@@ -38,7 +38,7 @@ var makers = map[string]maker{
 func srdOf(p *TransportPlan) SRDConfig {
 	return SRDConfig{
 		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy,
-		FlowletTimeout: p.FlowletTimeout.Duration, LinkRate: p.LinkGbit * 1e9 / 8, Unordered: p.Unordered, Watch: p.Watch,
+		FlowletTimeout: p.FlowletTimeout.Duration, LinkRate: p.LinkGbit * 1e9 / 8, Unordered: p.Unordered, AtOnce: p.AtOnce, Watch: p.Watch,
 	}
 }
 

@@ -66,6 +66,7 @@ type TransportPlan struct {
 	// FlowletTimeout is of policies that have one; 0: their own.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	LinkGbit       float64  `toml:"link_gbit"` // of every path, as policies are told it; 0: they are not
+	AtOnce         bool     `toml:"at_once"`   // connections are made all at the same time
 	Unordered      bool     `toml:"unordered"` // a tunnel hands on inner packets as they come
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`

@@ -25,6 +25,9 @@ type SRDConfig struct {
 	// LinkRate is that of every path in bytes per second, as policies are told it; 0:
 	// they are not.
 	LinkRate float64
+	// AtOnce makes all connections at the same time: the challenges of their paths wait
+	// behind each other.
+	AtOnce bool
 	// Unordered leaves out what restores the order of inner flows.
 	Unordered bool
 	// Watch, if there is one, stands between each connection and its policy.
@@ -157,9 +160,14 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 		return nil, err
 	}
 	x.peer, y.peer = y, x
-	// One after the other, before time zero: all at once, the probes of their paths
-	// fill queues and are lost, and initiations need cookies.
-	t.net.Engine.After(time.Duration(t.made)*connectEvery, x.call)
+	// One after the other, before time zero, unless that is what is looked at: all at
+	// once, the probes of their paths fill queues and are lost, and initiations need
+	// cookies.
+	every := connectEvery
+	if t.cfg.AtOnce {
+		every = 0
+	}
+	t.net.Engine.After(time.Duration(t.made)*every, x.call)
 	t.made++
 	return x, nil
 }

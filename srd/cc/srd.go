@@ -157,7 +157,7 @@ func (c *SRD) enough() time.Duration { return (c.Target() + c.allowance()) / 2 }
 
 func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
-	q := max(0, a.RTT-a.Base)
+	q := max(0, a.RTT-c.zero(a))
 	if c.srtt == 0 {
 		c.srtt = a.RTT
 	}
@@ -172,7 +172,7 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
 	}
-	t := c.Target()
+	t := c.goal()
 	r.delays.add(q, t, a.Bytes)
 	if a.CE || q > t {
 		r.high += a.Bytes
@@ -209,12 +209,16 @@ func (c *SRD) endRound(now mono.Time) {
 		return
 	}
 	avg := r.delay * 1024 / time.Duration(r.sampled)
-	t := c.Target()
+	t := c.goal()
 	excess := avg // the delay that the window is to blame for
 	if c.product() > 0 {
 		excess = min(avg, r.delays.low(t, r.sampled))
 	}
+	less, adapt := c.adapted(&r, now.Sub(r.from), excess, t)
 	switch {
+	case adapt:
+		c.slowStart, c.full, c.dented = false, false, true
+		c.window = less
 	case 2*r.high >= r.sampled && excess > t && c.slowStart && !c.scatter.known() && c.base > fabricBase:
 		c.full = true // this may be jitter; it is known after a few round trips
 	case 2*r.high >= r.sampled && excess > t:
