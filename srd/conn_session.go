@@ -77,7 +77,7 @@ type epoch struct {
 	heard     bool // the peer has used them
 	proven    bool // begun by us: the peer was sent something to see that we have them
 	crossed   bool // made as responder, for an initiation that met ours on the way
-	sent      uint64
+	sent      uint64 // packets sealed with them
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
 }
@@ -98,12 +98,6 @@ type response struct {
 
 func (s *session) ready(now mono.Time) bool {
 	return s.send != nil && now.Sub(s.send.created) < s.life.reject && s.send.sent < s.life.rejectPackets
-}
-
-// sendKeys returns the keys for n packets and counts them.
-func (s *session) sendKeys(now mono.Time, n int) *SendKeys {
-	s.send.sent += uint64(n)
-	return s.send.keys
 }
 
 // accepts reports whether k may still open packets.
