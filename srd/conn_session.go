@@ -74,9 +74,9 @@ type epoch struct {
 	called    mono.Time // begun by us: when the initiation went out
 	dies      mono.Time // set when replaced
 	initiator bool
-	heard     bool // the peer has used them
-	proven    bool // begun by us: the peer was sent something to see that we have them
-	crossed   bool // made as responder, for an initiation that met ours on the way
+	heard     bool   // the peer has used them
+	proven    bool   // begun by us: the peer was sent something to see that we have them
+	crossed   bool   // made as responder, for an initiation that met ours on the way
 	sent      uint64 // packets sealed with them
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
