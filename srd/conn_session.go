@@ -156,6 +156,7 @@ func (c *Conn) begin(now mono.Time, e *epoch) {
 	if s.prev != nil {
 		s.prev.dies = now.Add(max(previousLife, 3*c.pto()))
 	}
+	e.proven = s.since == 0 // the first keys of all are shown by the challenges of paths
 	s.since = now
 	c.lastHeard = now
 	c.timer.backoff = 0
