@@ -20,6 +20,7 @@ type FabricSpec struct {
 	Cables  [][][2]Quality
 	NAT     []bool // by host: behind a translator, so it must be the one that calls
 	Passive []bool // by host: knows no address of its peers, so it must be called
+	V6      bool   // addresses are IPv6
 	Nowhere bool   // hosts have an address more in the others' configurations, that leads nowhere
 }
 
@@ -71,6 +72,17 @@ func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100,
 // nowhereAddr is an address of a host's that no packet gets to.
 func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
 
+// addr returns the address of the network that stands for an IPv4 address: itself, or
+// one below the prefix for documentation (RFC 3849).
+func (f *Fabric) addr(a netip.Addr) netip.Addr {
+	if !f.spec.V6 {
+		return a
+	}
+	b := [16]byte{0x20, 0x01, 0x0d, 0xb8}
+	copy(b[12:], a.AsSlice())
+	return netip.AddrFrom16(b)
+}
+
 // publicAddrs is how many addresses a translator owns.
 const publicAddrs = 3
 
@@ -86,18 +98,18 @@ func (f *Fabric) addHost(i int, hash uint64) {
 	e, cfg := f.Engine, f.spec.Hosts[i]
 	cfg.Addrs = nil
 	for r := range f.rails() {
-		cfg.Addrs = append(cfg.Addrs, hostAddr(i, r))
+		cfg.Addrs = append(cfg.Addrs, f.addr(hostAddr(i, r)))
 	}
 	h := e.NewHost(fmt.Sprintf("host%d", i), i, cfg, f.Audit)
 	leaf := e.NewSwitch(fmt.Sprintf("leaf%d", i), hash)
-	tap := e.NewTap(fmt.Sprintf("tap%d", i), tapAddr(i), h)
+	tap := e.NewTap(fmt.Sprintf("tap%d", i), f.addr(tapAddr(i)), h)
 	tap.Back = leaf
 	h.Up = leaf
 	var nat *NAT
 	if f.spec.NAT[i] {
 		var public []netip.Addr
 		for n := range publicAddrs {
-			public = append(public, publicAddr(i, n))
+			public = append(public, f.addr(publicAddr(i, n)))
 		}
 		nat = e.NewNAT(fmt.Sprintf("nat%d", i), public, h, leaf)
 		tap.To, h.Up = nat, natSide{nat}
@@ -116,7 +128,7 @@ func (f *Fabric) addHost(i int, hash uint64) {
 func (f *Fabric) route() {
 	for i, leaf := range f.Leaves {
 		for j := range f.Hosts {
-			leaf.Route(tapAddr(j), sink{f.Taps[j]})
+			leaf.Route(f.addr(tapAddr(j)), sink{f.Taps[j]})
 		}
 		for _, a := range f.addrs(i) {
 			leaf.Route(a, f.Taps[i])
@@ -156,7 +168,7 @@ func (f *Fabric) introduce(i, j int, psk handshake.PSK) {
 			r.Addrs = append(r.Addrs, netip.AddrPortFrom(a, FirstPort))
 		}
 		if f.spec.Nowhere {
-			r.Addrs = append(r.Addrs, netip.AddrPortFrom(nowhereAddr(j), FirstPort))
+			r.Addrs = append(r.Addrs, netip.AddrPortFrom(f.addr(nowhereAddr(j)), FirstPort))
 		}
 	}
 	f.Hosts[i].Peer(r)

@@ -2,7 +2,11 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // FaultKind is what goes wrong.
@@ -25,11 +29,14 @@ const (
 	Detour                       // a cable becomes longer
 	Brownout                     // one direction of a cable becomes slower
 	Stop                         // a host's program is ended properly and started again
+	Policy                       // a host chooses paths by another policy
+	Readdress                    // a host has fewer ports, and then all again
 	NumFaultKinds
 )
 
 var faultNames = [NumFaultKinds]string{
 	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout", "stop",
+	"policy", "fewer ports",
 }
 
 // String returns the kind's name.
@@ -47,6 +54,7 @@ type Fault struct {
 	// OneWayDown, Brownout: 0 outwards, 1 back. Flap, CrashLoop: period in ms.
 	// ShrinkMTU: bytes outwards, negative: back. Rebind: 1 to move. Restart,
 	// ClockStep: by how many ms the wall clock is off. Detour: more delay, in us.
+	// Policy: its number. Readdress: every so manyth port is left, 0: none.
 }
 
 // String describes the fault in one line.
@@ -117,12 +125,41 @@ func (f *Fabric) inflict(x Fault) {
 		cable.Out.Delay += more
 		cable.Back.Delay += more
 		end(func() { cable.Out.Delay, cable.Back.Delay = cable.Out.Delay-more, cable.Back.Delay-more })
+	case Policy:
+		h.steerBy(steer.Names()[x.Value])
+	case Readdress:
+		h.readdress(func(t srd.Tuple) bool { return x.Value > 0 && int(t.Sock)%x.Value == 0 })
+		end(func() { h.readdress(func(srd.Tuple) bool { return true }) })
 	case Brownout:
 		l := []*Link{cable.Out, cable.Back}[x.Value]
 		was := l.Rate
 		l.Rate /= brownout
 		end(func() { l.Rate = was })
 	}
+}
+
+// steerBy changes the path policy of all connections of the program that runs.
+func (h *Host) steerBy(name string) {
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		p.Conn.SetPolicy(policyNamed(name, h.rng.Uint64()))
+	}
+	h.Poke()
+}
+
+// readdress tells the connections of the program that runs of those ways to their peers
+// that are left, as when a host's addresses change.
+func (h *Host) readdress(left func(srd.Tuple) bool) {
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		gone := func(t srd.Tuple) bool { return !left(t) }
+		p.Conn.SetTuples(h.clock(), slices.DeleteFunc(slices.Clone(p.tuples), gone))
+	}
+	h.Poke()
 }
 
 // brownout is by how much a link becomes slower.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -47,11 +48,25 @@ type HostConfig struct {
 	HeldBytes  int    // that a tunnel may hold for order; 0: order.DefaultHeldBytes
 	QueueBytes int    // that may wait before a tunnel; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
+	// Line is the rate in bytes per second that congestion control is told of the
+	// interface; 0: none.
+	Line float64
+	// Unordered lets a tunnel hand over every other flow as it comes.
+	Unordered bool
+}
+
+// control makes the congestion control of one connection.
+func (c *HostConfig) control() cc.Controller {
+	v := cc.New(0)
+	v.SetLine(c.Line)
+	return v
 }
 
 // policy makes the path policy of one connection.
-func (c *HostConfig) policy(seed uint64) steer.Policy {
-	name := c.Policy
+func (c *HostConfig) policy(seed uint64) steer.Policy { return policyNamed(c.Policy, seed) }
+
+// policyNamed makes a path policy; "" is the default.
+func policyNamed(name string, seed uint64) steer.Policy {
 	if name == "" {
 		name = steer.Names()[0]
 	}

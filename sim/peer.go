@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -16,6 +15,8 @@ const (
 	// closeLookEvery is how many turns pass between looks at the whole state of a
 	// connection, which cost more.
 	closeLookEvery = 48
+	// pathClasses is into how many classes paths fall, for policies that have any.
+	pathClasses = 3
 )
 
 // Peer is one connection of a program, with the application above it.
@@ -46,7 +47,8 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 		Incarnation: incarnation, Seed: h.rng.Uint64(), Rand: reader{h.rng}, Indexes: p,
 		Timestamp: func(now mono.Time) handshake.Timestamp { return h.wall(now) },
 		MTU:       func(srd.Tuple) int { return h.MTU },
-		Policy:    h.policy(h.rng.Uint64()), Control: cc.New(0), Keepalive: h.Keepalive,
+		Class:     func(t srd.Tuple) int { return int(t.Sock) % pathClasses },
+		Policy:    h.policy(h.rng.Uint64()), Control: h.control(), Keepalive: h.Keepalive,
 		KeyLife: h.KeyLife, KeyPackets: h.KeyPackets,
 	})
 	return peer
@@ -112,17 +114,23 @@ func (p *Peer) service() (mono.Time, string) {
 func (p *Peer) next(now mono.Time) bool {
 	h, t := p.process.host, p.process.train
 	s := p.Conn.Stats()
-	sent := s.Sent
+	sent, repaired, probes := s.Sent, s.Retransmitted, p.Conn.TailProbes()
 	window, before, _ := p.Conn.Window()
 	if !p.Conn.Next(now, t, p.App) {
 		return false
 	}
-	_, after, _ := p.Conn.Window()
+	_, after, rate := p.Conn.Window()
+	if h.Line > 0 && rate > h.Line {
+		h.Audit.Fail("host %d sends at %.0f bytes/s on a line of %.0f", h.Index, rate, h.Line)
+	}
 	if s.Sent > sent && before >= window {
 		h.Audit.Fail("host %d sends new data with %d of %d bytes in flight", h.Index, before, window)
 	}
 	if s.Sent > sent && after > window+len(t.Buf) {
 		h.Audit.Fail("host %d has %d bytes in flight, window %d, train %d", h.Index, after, window, len(t.Buf))
+	}
+	if s.Retransmitted > repaired && before >= window && probes == 0 {
+		h.Audit.Fail("host %d repairs with %d of %d bytes in flight, and not to probe the tail", h.Index, before, window)
 	}
 	p.transmit(t)
 	return true
@@ -161,6 +169,9 @@ func (p *Peer) look() {
 		h.Audit.Fail("host %d counts %d of %d messages acknowledged", h.Index, s.Acked, s.Sent)
 	case s.Sent > s.Acked+void+srd.OutboxLimit:
 		h.Audit.Fail("host %d has %d messages in its outbox", h.Index, s.Sent-s.Acked)
+	}
+	if err := p.Conn.Within(); err != nil {
+		h.Audit.Fail("host %d to %d: %w", h.Index, p.remote.Index, err)
 	}
 	if p.turns++; p.turns%closeLookEvery == 0 {
 		p.lookClosely()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ const (
 	// mostMessages each way keeps a seed within a fraction of a second.
 	mostMessages = 3000
 	mbit         = 125e3 // bytes per second
-	// floorMTU is what every path must carry: srd.BasePacket in IPv4 and UDP.
-	floorMTU = srd.BasePacket + headerIPv4 + headerUDP
+	// floorMTU is what every path must carry: srd.BasePacket in IPv6 and UDP.
+	floorMTU = srd.BasePacket + headerIPv6 + headerUDP
+	mostUDP  = 1500 - headerUDP // with the IP header
 )
 
 // plan is what a seed stands for.
@@ -56,6 +58,7 @@ func drawPlan(rng *rand.Rand) *plan {
 		p.drawStrict()
 	}
 	p.drawLimits()
+	p.drawLines()
 	p.drawNowhere()
 	p.drawFaults()
 	p.drawTraffic()
@@ -110,7 +113,11 @@ func (p *plan) drawHosts() {
 		hosts = 3
 	}
 	s.Spines = p.between(1, mostSpines)
-	s.Rails = p.chance(0.3)
+	s.Rails, s.V6 = p.chance(0.3), p.chance(0.3)
+	header := headerIPv4
+	if s.V6 {
+		header = headerIPv6
+	}
 	paths := mostPaths
 	if s.Rails {
 		paths /= s.Spines
@@ -124,7 +131,7 @@ func (p *plan) drawHosts() {
 	}
 	tunnel := p.chance(0.3)
 	for i := range hosts {
-		h := HostConfig{Ports: ports, MTU: 1472, Offset: p.duration(time.Second, 1000*time.Hour), Offers: offers}
+		h := HostConfig{Ports: ports, MTU: mostUDP - header, Offset: p.duration(time.Second, 1000*time.Hour), Offers: offers}
 		if p.chance(0.2) {
 			h.MTU = srd.MaxPacket
 		}
@@ -139,6 +146,7 @@ func (p *plan) drawHosts() {
 		}
 		h.Tunnel = tunnel
 		h.AnyLocal = !s.Rails && p.chance(0.25)
+		h.Unordered = p.chance(0.3)
 		h.Skew = time.Duration(p.between(-1e6, 1e6)) * time.Millisecond
 		s.Hosts = append(s.Hosts, h)
 		// Between any two hosts one at least can call.
@@ -156,6 +164,21 @@ func (p *plan) drawNowhere() {
 	}
 	for i := range s.Hosts {
 		s.Hosts[i].Ports = min(s.Hosts[i].Ports, mostPaths/2)
+	}
+}
+
+// drawLines tells some hosts the rate of their interface, which is that of all their
+// cables together at least, if these have any.
+func (p *plan) drawLines() {
+	s := &p.spec
+	for i := range s.Hosts {
+		rate := 0.0
+		for _, c := range s.Cables[i] {
+			rate += c[0].Rate
+		}
+		if p.chance(0.4) {
+			s.Hosts[i].Line = max(rate, 100*mbit) * p.spread(1, 10)
+		}
 	}
 }
 
@@ -183,9 +206,10 @@ func (p *plan) drawLimits() {
 // leastPackets is for keys that outlive the challenges on all paths, which some
 // hundred packets do.
 const (
-	leastPackets = 3000
-	shortestLife = 12 * time.Second
-	leastRoom    = 128 << 10
+	leastPackets  = 500
+	longestJitter = 20 * time.Millisecond
+	shortestLife  = 12 * time.Second
+	leastRoom     = 128 << 10
 )
 
 func (p *plan) drawCables() {
@@ -229,6 +253,9 @@ func (p *plan) drawQuality(rate float64, uneven bool) Quality {
 	if p.chance(0.15) {
 		q.Burst = Burst{Begin: p.spread(0.0005, 0.02), End: p.spread(0.02, 0.5), Loss: 0.5 + 0.5*p.rng.Float64()}
 	}
+	if p.chance(0.1) {
+		q.Jitter = p.duration(10*time.Microsecond, longestJitter)
+	}
 	if p.chance(0.15) {
 		q.Duplicate = p.spread(0.001, 0.3)
 	}
@@ -254,6 +281,9 @@ func (p *plan) drawFaults() {
 		x := Fault{Kind: FaultKind(p.rng.IntN(int(NumFaultKinds))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
 		x.At = time.Duration(p.rng.Int64N(int64(p.trouble)))
 		x.For = min(p.duration(time.Millisecond, p.longest()), p.trouble-x.At)
+		if n := slices.Index(p.spec.NAT, true); x.Kind == Rebind && n >= 0 {
+			x.Host = n
+		}
 		p.drawValue(&x)
 		p.faults = append(p.faults, x)
 	}
@@ -282,6 +312,10 @@ func (p *plan) drawValue(x *Fault) {
 		}
 	case ClockStep:
 		x.Value = p.between(-1e7, 1e6)
+	case Policy:
+		x.Value = p.rng.IntN(len(steer.Names()))
+	case Readdress:
+		x.Value = p.rng.IntN(4)
 	case CrashLoop:
 		x.Value = p.between(20, 2000)
 	case Detour:

@@ -64,7 +64,8 @@ func (s *swarm) account(p *Peer) {
 	i := p.Host().Index
 	switch {
 	case !p.Settled():
-		s.Audit.Fail("host %d does not come to rest: backlog %v, %+v", i, p.Conn.Backlog(), *p.Conn.Stats())
+		_, inflight, _ := p.Conn.Window()
+		s.Audit.Fail("host %d does not come to rest: backlog %v, pending %v, %d bytes in flight, %+v", i, p.Conn.Backlog(), p.App.Pending(), inflight, *p.Conn.Stats())
 	case p.App.Open() != 0:
 		s.Audit.Fail("host %d holds %d payloads", i, p.App.Open())
 	}

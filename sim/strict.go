@@ -161,6 +161,10 @@ func (s *swarm) flaw(p *Peer) error {
 		// then is lost.
 		return nil
 	}
+	// Policies that keep flows to paths make queues in which packets wait for longer.
+	if t, ok := p.App.(*Tunnel); ok && p.remote.Policy == "" && (t.Swapped > 0 || t.gather.Stats().TimedOut > 0) {
+		return fmt.Errorf("%d inner packets came out of order, %d gaps were not waited for", t.Swapped, t.gather.Stats().TimedOut)
+	}
 	if drops[NoIndex] > 0 || drops[NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
 		return fmt.Errorf("dropped %v, %d of an old session", *drops, x.Drops[srd.DropSessionOld])
 	}

@@ -7,8 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// capturesKept bounds what a tap remembers.
-const capturesKept = 128
+const (
+	// capturesKept bounds what a tap remembers, and callsKept what it remembers of
+	// handshakes: those of former processes and keys too.
+	capturesKept = 128
+	callsKept    = 64
+	// callShare is how often it takes one of these.
+	callShare = 0.3
+)
 
 // Tap is somebody on the wire before a host: it sees all that comes in, and may
 // play it again, reflect it, spoil it or invent packets. It cannot break
@@ -28,8 +34,23 @@ type Tap struct {
 	engine *Engine
 	noun   Noun
 	rng    *rand.Rand
-	kept   []*Packet
-	turn   int
+	kept   captures
+	calls  captures // handshake packets
+}
+
+// captures are packets seen, of which the newest take the place of the oldest.
+type captures struct {
+	packets []*Packet
+	seen    int
+}
+
+func (c *captures) add(p *Packet, most int) {
+	if len(c.packets) < most {
+		c.packets = append(c.packets, p)
+	} else {
+		c.packets[c.seen%most] = p
+	}
+	c.seen++
 }
 
 // NewTap returns a tap before a node.
@@ -39,11 +60,9 @@ func (e *Engine) NewTap(name string, addr netip.Addr, to Node) *Tap {
 
 // Receive implements Node.
 func (t *Tap) Receive(p *Packet) {
-	if len(t.kept) < capturesKept {
-		t.kept = append(t.kept, p)
-	} else {
-		t.kept[t.turn%capturesKept] = p
-		t.turn++
+	t.kept.add(p, capturesKept)
+	if handshake.Kind(p.Data) != 0 {
+		t.calls.add(p, callsKept)
 	}
 	if t.Race > 0 && t.rng.Float64() < t.Race && !opens(p) {
 		t.inject("races", t.spoofed(p))
@@ -78,10 +97,14 @@ func (t *Tap) inject(what string, p *Packet) {
 
 // Attack does one hostile thing.
 func (t *Tap) Attack() {
-	if len(t.kept) == 0 {
+	from := t.kept.packets
+	if t.rng.Float64() < callShare {
+		from = t.calls.packets
+	}
+	if len(from) == 0 {
 		return
 	}
-	p := t.kept[t.rng.IntN(len(t.kept))]
+	p := from[t.rng.IntN(len(from))]
 	switch t.rng.IntN(6) {
 	case 0:
 		t.inject("replays", p)

@@ -163,6 +163,9 @@ func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	c.stats.Spurious++
 	if p.state != PathSuspect {
+		if now >= c.repairDue(k) {
+			return // it was late, and had not been overtaken on its path
+		}
 		p.reorder = min(p.reorder+1, reorderMost)
 		return
 	}

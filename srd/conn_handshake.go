@@ -235,11 +235,11 @@ func (c *Conn) HandleCopy(from Tuple, msg []byte) bool {
 
 // nextProof sends an acknowledgement under keys that an attempt of ours made: the peer
 // uses them only once it knows that we have them, and would begin a session of its own
-// in time. There may be nothing else to send, or only to where nobody is. The first keys
-// of all are shown by the challenges of paths.
+// in time. There may be nothing else to send, or only to where nobody is. The keys before
+// may have expired while the handshake was under way.
 func (c *Conn) nextProof(now mono.Time, t *Train) bool {
 	e := c.session.send
-	if !e.initiator || e.proven || e.heard || c.session.prev == nil {
+	if !e.initiator || e.proven || e.heard {
 		return false
 	}
 	p := c.ackPath()

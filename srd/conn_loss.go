@@ -17,6 +17,8 @@ const (
 	// freezeRounds is for how many round trips after a path fell silent only
 	// paths heard lately are used.
 	freezeRounds = 10
+	// repairPart of the time that a payload is worth repairing, the first repair is due.
+	repairPart = 2
 	// deadAfter without a word from the peer, while something is in flight, a
 	// new handshake is tried: the peer may have been restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
@@ -55,6 +57,10 @@ func (c *Conn) checkPaths(now mono.Time) {
 			c.loseTail(now, p)
 			k = p.oldest()
 		}
+		for k != nil && now >= c.repairDue(k) {
+			c.lose(now, p, p.lowest, k)
+			k = p.oldest()
+		}
 		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
 			c.suspect(now, p)
 		}
@@ -75,6 +81,22 @@ func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
 func (c *Conn) outlived(p *path, k *ledger.Packet) bool {
 	return c.overtaken(p, k) || c.timer.lastSent <= k.At.Add(p.variation(&c.rtt))
 }
+
+// repairDue returns when the messages of packet k are repaired whatever its path's
+// timeout. While a queue builds up that is longer than a payload is worth repairing, and
+// a lone loss that nothing follows on its path would never be repaired at all. Never if
+// it carries none, or nothing sent later has arrived anywhere: that is left to the tail
+// probe.
+func (c *Conn) repairDue(k *ledger.Packet) mono.Time {
+	if k.N == 0 || c.timer.newest <= k.At {
+		return mono.Never
+	}
+	return k.At.Add(c.worth(giveUpStream) / repairPart)
+}
+
+// worth returns for how long a payload is repaired: for least, but on a long path for the
+// time of a few round trips.
+func (c *Conn) worth(least time.Duration) time.Duration { return max(least, 4*c.rtt.Smoothed()) }
 
 // suspect takes p out of use and hands all that is in flight on it back. That is
 // not congestion: it is told to nobody but the path.
@@ -202,9 +224,7 @@ func (c *Conn) expire(now mono.Time, m *outMsg) {
 	if m.m.Class == Datagram {
 		limit = giveUpDatagram
 	}
-	// A long path is given the time of a few round trips.
-	limit = max(limit, 4*c.rtt.Smoothed())
-	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > limit) {
+	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > c.worth(limit)) {
 		c.giveUp(m)
 	}
 }
@@ -273,6 +293,7 @@ func (c *Conn) pathDeadline() mono.Time {
 			if t := p.tailDue(k, &c.slack, c.patience, &c.rtt); t < at && (t > c.clock || c.outlived(p, k)) {
 				at = t
 			}
+			at = at.Min(c.repairDue(k))
 		}
 	}
 	return at

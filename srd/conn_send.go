@@ -51,16 +51,18 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 
 // single builds a train of one packet on p whose frames f appends.
 func (c *Conn) single(now mono.Time, t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
-	t.reset(p.tuple, c.session.sendKeys(now, 1))
+	t.reset(p.tuple, c.session.send.keys)
 	b := t.open(p.slot, p.sent.Next())
 	b = f(b)
 	t.close(b, 0, size)
 	c.record(now, p, ledger.Packet{At: now, State: state, Size: uint16(len(t.Buf))})
 }
 
-// record enters a packet just built into the path's ledger.
+// record enters a packet just built into the path's ledger, and counts it for the keys
+// that it will be sealed with.
 func (c *Conn) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 	c.stats.TxBytes += uint64(k.Size)
+	c.session.send.sent++
 	if k.State == ledger.InFlight {
 		if p.inflight == 0 {
 			p.since, p.stale = now, false
@@ -180,7 +182,7 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 	c.out.retx.pop()
 	m.wants = false
 	c.expire(now, m)
-	t.reset(p.tuple, c.session.sendKeys(now, 1))
+	t.reset(p.tuple, c.session.send.keys)
 	b := t.open(p.slot, p.sent.Next())
 	if m.void {
 		b = wire.AppendTombstone(b, uint32(n), &m.m.Imm)
@@ -342,7 +344,7 @@ func (c *Conn) build(now mono.Time, t *Train, src Source) Limit {
 		return LimitPaths
 	}
 	c.maybeSkip(p)
-	t.reset(p.tuple, c.session.sendKeys(now, most))
+	t.reset(p.tuple, c.session.send.keys)
 	first := c.out.next
 	c.fill(now, t, p, most, src)
 	c.spread(now, p, first, len(t.Buf))

@@ -74,10 +74,10 @@ type epoch struct {
 	called    mono.Time // begun by us: when the initiation went out
 	dies      mono.Time // set when replaced
 	initiator bool
-	heard     bool // the peer has used them
-	proven    bool // begun by us: the peer was sent something to see that we have them
-	crossed   bool // made as responder, for an initiation that met ours on the way
-	sent      uint64
+	heard     bool   // the peer has used them
+	proven    bool   // begun by us: the peer was sent something to see that we have them
+	crossed   bool   // made as responder, for an initiation that met ours on the way
+	sent      uint64 // packets sealed with them
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
 }
@@ -98,12 +98,6 @@ type response struct {
 
 func (s *session) ready(now mono.Time) bool {
 	return s.send != nil && now.Sub(s.send.created) < s.life.reject && s.send.sent < s.life.rejectPackets
-}
-
-// sendKeys returns the keys for n packets and counts them.
-func (s *session) sendKeys(now mono.Time, n int) *SendKeys {
-	s.send.sent += uint64(n)
-	return s.send.keys
 }
 
 // accepts reports whether k may still open packets.
@@ -162,6 +156,7 @@ func (c *Conn) begin(now mono.Time, e *epoch) {
 	if s.prev != nil {
 		s.prev.dies = now.Add(max(previousLife, 3*c.pto()))
 	}
+	e.proven = s.since == 0 // the first keys of all are shown by the challenges of paths
 	s.since = now
 	c.lastHeard = now
 	c.timer.backoff = 0

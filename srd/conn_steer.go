@@ -173,7 +173,7 @@ func (c *Conn) nextCopy(now mono.Time, t *Train) bool {
 		return false
 	}
 	p := c.paths[second]
-	t.reset(p.tuple, c.session.sendKeys(now, MaxTrain))
+	t.reset(p.tuple, c.session.send.keys)
 	for n := what.from; n < what.to && len(t.Buf)+c.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
 		n = c.copyPacket(now, t, p, n, what.to)
 	}

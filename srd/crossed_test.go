@@ -40,3 +40,28 @@ func TestCrossedHandshakesAgree(t *testing.T) {
 		}
 	}
 }
+
+// The same when the keys before have expired, so that neither side has anything to send
+// under the new ones but a proof that it has them: paths are known and need no challenge.
+func TestCrossedHandshakesAgreeAfterExpiry(t *testing.T) {
+	for seed := range uint64(50) {
+		p := newPair(t, seed, four(0, 200*time.Microsecond)...)
+		p.connect()
+		p.host[1].conn.SetTuples(p.now, p.tuples(1))
+		p.run(200*time.Second, never)
+		for _, h := range p.host {
+			if h.conn.Session(p.now).Ready {
+				t.Fatal("the keys have not expired: nothing was tested")
+			}
+			p.at(p.now.Add(time.Duration(p.rng.Int64N(int64(200*time.Microsecond)))), func() {
+				h.conn.Connect(p.now)
+				h.service()
+			})
+		}
+		p.run(time.Second, never)
+		a, b := p.host[0].conn.Session(p.now), p.host[1].conn.Session(p.now)
+		if !a.Ready || !b.Ready || a.Initiator == b.Initiator {
+			t.Errorf("seed %d: sessions %+v and %+v", seed, a, b)
+		}
+	}
+}

@@ -153,12 +153,18 @@ func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duratio
 // timeout, and it is not silent. A granule passes until the other end speaks, and one
 // until we listen; each proven mistake adds one. On longer paths it is a quarter of the
 // round trip (RFC 8985 section 6.2, RACK_reo_wnd), or what that varies by, as the two
-// acknowledgements may take different ways.
+// acknowledgements may take different ways. The first round trips of all tell too little
+// for that: a first window is still arriving over a slow link when its beginning is known
+// to have, and its acknowledgements meet the challenges of new paths.
 func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
 	if p.largest == 0 || k.At > p.newest {
 		return mono.Never
 	}
-	return p.told.Add(max(time.Duration(p.reorder)*s.granule, p.rtt.Smoothed()/4, p.variation(all)) + time.Duration(patience)*s.granule)
+	part := p.rtt.Smoothed()
+	if all.Settled() {
+		part /= 4
+	}
+	return p.told.Add(max(time.Duration(p.reorder)*s.granule, part, p.variation(all)) + time.Duration(patience)*s.granule)
 }
 
 // lossless reports whether p has lost nothing lately among what others arrived of.

@@ -3,6 +3,9 @@ package srd
 import (
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
 // A connection that was busy gives back what that took when its keys have expired,
@@ -38,4 +41,23 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	if s.c.out.next < next+100 || s.c.paths[0].sent.Next() < pn+100 || s.c.stats.Retransmitted > 0 {
 		t.Errorf("message %d after %d, packet %d after %d, %d sent again", s.c.out.next, next, s.c.paths[0].sent.Next(), pn, s.c.stats.Retransmitted)
 	}
+}
+
+// A ping is under way when the keys expire. It will not be answered, and does not stay in
+// flight for as long as nobody sends.
+func TestScriptPingWhenKeysExpire(t *testing.T) {
+	s := newScript(t, 2)
+	s.mute = true
+	p := s.c.paths[1]
+	s.now = s.c.session.send.created.Add(s.c.session.life.reject) - 1
+	s.c.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+	if s.c.inflight == 0 {
+		t.Fatal("nothing is in flight")
+	}
+	s.now++
+	s.c.Advance(s.now)
+	if s.c.inflight != 0 || s.c.session.send != nil {
+		t.Errorf("%d bytes in flight without keys", s.c.inflight)
+	}
+	s.wantSound(t)
 }

@@ -33,6 +33,13 @@ func (c *Conn) Sound() error {
 	if err := c.soundTimers(); err != nil {
 		return err
 	}
+	return c.Within()
+}
+
+// Within reports the first table or queue that is beyond its bound, nil when none is. It
+// takes no longer than a look at each, so that a simulation may ask after every step.
+func (c *Conn) Within() error {
+	s := &c.session
 	switch {
 	case len(c.paths) > steer.MaxPaths:
 		return fmt.Errorf("%d paths", len(c.paths))
@@ -40,11 +47,25 @@ func (c *Conn) Sound() error {
 		return fmt.Errorf("%d responses owed", len(c.replies))
 	case len(c.dirty) > steer.MaxPaths:
 		return fmt.Errorf("%d paths to acknowledge", len(c.dirty))
-	case len(c.session.out) > mostRaw:
-		return fmt.Errorf("%d handshake packets wait", len(c.session.out))
+	case len(s.out) > mostRaw:
+		return fmt.Errorf("%d handshake packets wait", len(s.out))
+	case len(s.last.on) > 1+echoes:
+		return fmt.Errorf("the response went to %d places", len(s.last.on))
+	case c.out.next-c.out.first > OutboxLimit || len(c.out.ring) > OutboxLimit:
+		return fmt.Errorf("%d messages of %d wait for an acknowledgement", c.out.next-c.out.first, len(c.out.ring))
+	case c.out.retx.len() > OutboxLimit || len(c.out.retx.ring) > OutboxLimit:
+		return fmt.Errorf("%d messages of %d wait to be sent again", c.out.retx.len(), len(c.out.retx.ring))
+	case c.timer.probes < 0 || c.timer.probes > probesMost:
+		return fmt.Errorf("%d copies of the oldest message are to be sent", c.timer.probes)
+	case c.inflight < 0 || (c.inflight > 0) == c.busy.Empty():
+		return fmt.Errorf("%d bytes in flight, no path busy: %v", c.inflight, c.busy.Empty())
 	}
 	return nil
 }
+
+// TailProbes returns how many copies of the oldest message may be sent whatever the
+// window says.
+func (c *Conn) TailProbes() int { return c.timer.probes }
 
 // debtMost is how far the pacer may be in debt: what is in it may go out as one
 // packet too many, or one train where each has a copy, and the repairs of a burst.

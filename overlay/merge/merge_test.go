@@ -168,7 +168,7 @@ func TestMergeMatchesTwin(t *testing.T) {
 	})
 }
 
-func (b *bench) compare(t *rapid.T, want map[uint32][]string, udp bool) {
+func (b *bench) compare(t rapid.TB, want map[uint32][]string, udp bool) {
 	if b.err != nil {
 		t.Fatal(b.err)
 	}

@@ -1,0 +1,31 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/rtt"
+)
+
+// The first train of a connection fills a slow link for many round trips. As long as these
+// are not settled, two acknowledgements may be as far apart as one of them, and what is
+// still on its way is not lost. Later a quarter is enough.
+func TestScriptTailOfTheFirstTrain(t *testing.T) {
+	const roundTrip = 12 * time.Millisecond
+	for _, samples := range []int{1, 40} {
+		s := newScript(t, 3)
+		p := s.c.paths[1]
+		p.rtt, s.c.rtt = rtt.Estimator{}, rtt.Estimator{}
+		for range samples {
+			p.rtt.Add(s.now, roundTrip)
+			s.c.rtt.Add(s.now, roundTrip)
+		}
+		v := s.send(4, 1)
+		s.ack(got(1, v[0].pn, v[1].pn))
+		s.wait(roundTrip / 2)
+		if lost := p.stats.Lost != 0; lost != s.c.rtt.Settled() {
+			t.Errorf("%d round trips measured, %d packets lost after half of one", samples, p.stats.Lost)
+		}
+		s.wantSound(t)
+	}
+}

@@ -1,0 +1,23 @@
+package srd
+
+import "testing"
+
+// Each table and queue has a bound that Within knows, and Sound as well.
+func TestWithin(t *testing.T) {
+	for name, spoil := range map[string]func(c *Conn){
+		"responses": func(c *Conn) { c.replies = make([]reply, maxReplies+1) },
+		"handshake": func(c *Conn) { c.session.out = make([]rawPacket, mostRaw+1) },
+		"places":    func(c *Conn) { c.session.last.on = make([]Tuple, echoes+2) },
+		"box":       func(c *Conn) { c.out.next = c.out.first + OutboxLimit + 1 },
+		"repairs":   func(c *Conn) { c.out.retx.tail = c.out.retx.head + OutboxLimit + 1 },
+		"probes":    func(c *Conn) { c.timer.probes = probesMost + 1 },
+		"books":     func(c *Conn) { c.inflight++ },
+		"":          func(*Conn) {},
+	} {
+		c := newScript(t, 2).c
+		spoil(c)
+		if err := c.Within(); (err != nil) != (name != "") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
