@@ -86,6 +86,7 @@ type Conn struct {
 	packet   int // UDP payload bytes of a full packet now
 	steering steering
 	reach    reach
+	doubts   doubts
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told
