@@ -88,6 +88,7 @@ type Conn struct {
 	steering steering
 	reach    reach
 	floors   floors
+	doubts   doubts
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told

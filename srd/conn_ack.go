@@ -71,6 +71,7 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
 		p.largest = r.Highest + 1
+		c.sure(p)
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
 			p.newest, p.told = k.At, now
 		}

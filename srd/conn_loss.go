@@ -41,6 +41,7 @@ func (c *Conn) Advance(now mono.Time) {
 	if c.inflight > 0 {
 		c.checkPaths(now)
 	}
+	c.checkDoubts(now)
 	c.checkTail(now)
 	c.advanceProbes(now)
 }
@@ -101,8 +102,14 @@ func (c *Conn) worth(least time.Duration) time.Duration { return max(least, 4*c.
 // suspect takes p out of use and hands all that is in flight on it back. That is
 // not congestion: it is told to nobody but the path.
 func (c *Conn) suspect(now mono.Time, p *path) {
+	var since mono.Time
+	if k := p.oldest(); k != nil {
+		since = k.At
+	}
 	c.handBack(now, p)
+	c.sure(p)
 	if p.state == PathActive {
+		c.doubtOthers(now, p, since)
 		p.state = PathSuspect
 		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())
 		c.usable.Remove(int(p.slot))

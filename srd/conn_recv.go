@@ -162,6 +162,7 @@ func (c *Conn) message(f *wire.Frame) seq.Verdict {
 // alive notes that p works in our direction: something sent on it arrived.
 func (c *Conn) alive(now mono.Time, p *path) {
 	p.heard = now
+	c.sure(p)
 	if p.state == PathSuspect || p.state == PathDown {
 		c.activate(now, p)
 	}
@@ -183,6 +184,7 @@ func (c *Conn) forget(now mono.Time) {
 		p.peerCE = 0
 		c.reopen(now, p)
 	}
+	c.doubts = doubts{}
 	c.in = [steer.MaxPaths]*inPath{}
 	c.dirty, c.ack = nil, ackState{}
 	c.inbox = seq.Window{}

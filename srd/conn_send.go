@@ -45,7 +45,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
-		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) ||
+		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextQuestion(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) ||
 		c.nextProof(now, t) || c.nextReinjection(now, t)
 }
 
@@ -378,7 +378,7 @@ func (c *Conn) choose(now mono.Time) *path {
 			continue
 		}
 		spare.Add(int(p.slot))
-		if settled || ((now >= c.frozen || c.clean(now, p)) && !p.late(now, &c.slack)) {
+		if settled || ((now >= c.frozen || c.clean(now, p)) && !c.doubts.unsure.Has(int(p.slot)) && !p.late(now, &c.slack)) {
 			set.Add(int(p.slot))
 		}
 	}

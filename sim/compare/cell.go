@@ -151,11 +151,14 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "title = %q\nseeds = [%d]\nlimit = %q\n", c.Label(), c.Seed, limit)
 	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
 	kind := c.System.Kind
+	if kind == fairKind {
+		kind = "tcp" // whatever it is, the flows are the same
+	}
 	if kind == "tunnel" && c.Fabric.Edge {
 		kind = "edge"
 	}
 	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", kind, c.Scale.MTU)
-	if c.System.Kind == "tcp" {
+	if kind == "tcp" {
 		fmt.Fprintf(b, "subflows = %d\nhystart = %v\n", c.System.Subflows, c.System.Subflows == 1) // CUBIC of Linux has it, LIA has not
 		if c.System.MinRTO > 0 {
 			fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
@@ -167,6 +170,9 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		}
 		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
 			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
+		// A daemon on a server tells its congestion control what its network card tells; a
+		// leaf switch has several links, and no rate that would bound a peer's.
+		fmt.Fprintf(b, "line = %v\n", kind == "tunnel")
 		if c.System.Rated {
 			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)
 		}

@@ -4,6 +4,7 @@
 // et al., NSDI 2017, section 5) do.
 //
 //	system.go   what is compared     cell.go    one of its situations, as a plan of sim/lab
+//	fair.go     what no fair system betters
 //	fabric.go   on which network     record.go  what came of it, a line of JSON
 //	matrix.go   all situations       table.go   ratios, tables, bars
 //	ordering.go what restoring the order of flows took

@@ -68,11 +68,16 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 	if err != nil {
 		return nil, err
 	}
+	x := &Record{Key: c.Key()}
+	if c.System.Kind == fairKind {
+		flows, err := c.playFair(p)
+		x.Sum(flows)
+		return x, err
+	}
 	r, err := lab.Run(p, &p.Cases[0], c.Seed, progress)
 	if err != nil {
 		return nil, err
 	}
-	x := &Record{Key: c.Key()}
 	x.read(r)
 	return x, nil
 }

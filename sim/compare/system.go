@@ -10,7 +10,7 @@ import (
 // System is what carries flows: a policy of the tunnel, or a transport without one.
 type System struct {
 	Name     string
-	Kind     string        // of sim/lab
+	Kind     string        // of sim/lab, or fairKind
 	Policy   string        // kind tunnel
 	Subflows int           // kind tcp
 	MinRTO   time.Duration // kind tcp; 0: 200 ms, as in Linux
@@ -53,6 +53,7 @@ var systems = []System{
 	{Name: "ecmp", Kind: "tunnel", Policy: "ecmp"},
 	{Name: "tcp", Kind: "tcp", Subflows: 1},
 	{Name: "mptcp", Kind: "tcp", Subflows: 8},
+	{Name: "fair", Kind: fairKind, Subflows: 1, Extra: true},
 	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: 10 * time.Millisecond, Extra: true},
 	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: 10 * time.Millisecond, Extra: true},
 	{Name: "conga-rated", Kind: "tunnel", Policy: "conga", Rated: true, Extra: true},

@@ -18,7 +18,7 @@ var makers = map[string]maker{
 		c.Line = true
 		return NewSRD(n, c)
 	},
-	// TCP inside srdtun, which does not know the rate of its line.
+	// TCP inside srdtun.
 	"tunnel": func(n *Network, p *TransportPlan) (Transport, error) {
 		return NewTunnel(n, srdOf(p), tcpOf(p))
 	},
@@ -37,7 +37,7 @@ var makers = map[string]maker{
 // srdOf returns the configuration of srd in a plan.
 func srdOf(p *TransportPlan) SRDConfig {
 	return SRDConfig{
-		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy,
+		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, Line: p.Line,
 		FlowletTimeout: p.FlowletTimeout.Duration, LinkRate: p.LinkGbit * 1e9 / 8, Unordered: p.Unordered, AtOnce: p.AtOnce, Watch: p.Watch,
 	}
 }

@@ -66,11 +66,14 @@ type TransportPlan struct {
 	// FlowletTimeout is of policies that have one; 0: their own.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	LinkGbit       float64  `toml:"link_gbit"` // of every path, as policies are told it; 0: they are not
-	AtOnce         bool     `toml:"at_once"`   // connections are made all at the same time
-	Unordered      bool     `toml:"unordered"` // a tunnel hands on inner packets as they come
-	MinRTO         Duration `toml:"min_rto"`
-	Subflows       int      `toml:"subflows"`
-	HyStart        bool     `toml:"hystart"` // leave slow start when the round trip grows
+	// Line lets tunnels know the rate of their host's link, as the daemon does on a
+	// network card. Ends of kind srd always know it.
+	Line      bool     `toml:"line"`
+	AtOnce    bool     `toml:"at_once"`   // connections are made all at the same time
+	Unordered bool     `toml:"unordered"` // a tunnel hands on inner packets as they come
+	MinRTO    Duration `toml:"min_rto"`
+	Subflows  int      `toml:"subflows"`
+	HyStart   bool     `toml:"hystart"` // leave slow start when the round trip grows
 	// Watch is SRDConfig's.
 	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }

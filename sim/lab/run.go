@@ -22,18 +22,32 @@ const (
 // Run plays one case of a plan with a seed. progress, which may be nil, is told
 // now and then what share of the bytes has arrived, or of the time has passed.
 func Run(p *Plan, c *Case, seed uint64, progress func(share float64)) (*Result, error) {
-	r := &run{plan: p, c: c, seed: seed, progress: progress, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
+	r := newRun(p, c, seed)
+	r.progress = progress
+	if err := r.prepare(); err != nil {
+		return nil, fmt.Errorf("%s: %s: seed %d: %w", p.Name, c.Name, seed, err)
+	}
+	r.play()
+	return r.result(), nil
+}
+
+// newRun makes an experiment with its network, but without flows.
+func newRun(p *Plan, c *Case, seed uint64) *run {
+	r := &run{plan: p, c: c, seed: seed, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
 	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell}
 	if c.Uplinks != nil {
 		r.net = NewUplinks(r.engine, c.Uplinks, ports)
 	} else {
 		r.net = NewNetwork(r.engine, p.Network.topology, ports)
 	}
-	if err := r.prepare(); err != nil {
-		return nil, fmt.Errorf("%s: %s: seed %d: %w", p.Name, c.Name, seed, err)
-	}
-	r.play()
-	return r.result(), nil
+	return r
+}
+
+// Flows returns the flows that Run would play, with nobody to carry them.
+func Flows(p *Plan, c *Case, seed uint64) ([]*Flow, error) {
+	r := newRun(p, c, seed)
+	err := r.addFlows()
+	return r.flows, err
 }
 
 // run is one experiment under way.
