@@ -72,7 +72,7 @@ const (
 // TestUnlikePaths: two paths together are never slower than the better one alone.
 func TestUnlikePaths(t *testing.T) {
 	for _, p := range profiles {
-		if *unlike != "all" && !strings.Contains(","+*unlike+",", ","+p.name+",") {
+		if !chosen(p.name) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
@@ -100,6 +100,11 @@ func TestUnlikePaths(t *testing.T) {
 			t.Errorf("%.2f of the better path, want %.2f", both/max(a, b), unlikeShare)
 		})
 	}
+}
+
+// chosen reports whether a profile is to be measured.
+func chosen(profile string) bool {
+	return *unlike == "all" || strings.Contains(","+*unlike+",", ","+profile+",")
 }
 
 // over adds the goodput in bit/s of a flow over these paths to sum, through a tunnel

@@ -63,9 +63,38 @@ func (c *Conn) checkPaths(now mono.Time) {
 			k = p.oldest()
 		}
 		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
-			c.suspect(now, p)
+			if c.talks(now, p) {
+				c.loseOverdue(now, p)
+			} else {
+				c.suspect(now, p)
+			}
 		}
 	}
+}
+
+// talks reports whether a packet on p was acknowledged so lately that the path has not
+// fallen silent. Then what is overdue on it is lost, and what follows is not. Where a
+// link drops much of what it is sent, it takes some packets until two of them have
+// arrived that prove the loss of one, and on a long path many are behind it by then.
+func (c *Conn) talks(now mono.Time, p *path) bool {
+	return p.rtt.Base() >= longBase && now.Sub(p.heard) < p.timeout(&c.slack, c.patience, &c.rtt)-p.rtt.Smoothed()
+}
+
+// loseOverdue takes what is overdue on p for lost.
+func (c *Conn) loseOverdue(now mono.Time, p *path) {
+	due, lost := now.Add(-p.timeout(&c.slack, c.patience, &c.rtt)), 0
+	for pn := p.lowest; pn < p.sent.Next(); pn++ {
+		k := p.sent.At(pn)
+		if k.State != ledger.InFlight {
+			continue
+		}
+		if k.At > due {
+			break
+		}
+		lost += int(k.Size)
+		c.lost(now, p, pn, k)
+	}
+	c.cfg.Control.Lost(now, lost)
 }
 
 // overtaken reports whether something sent after k, by more than paths of equal

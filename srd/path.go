@@ -137,13 +137,26 @@ const (
 // their own slack is longer, that is bound enough.
 const queueBases = 2
 
+// On paths of longBase and more a path is given a quarter of its least round trip
+// (RFC 8985 section 6.2, RACK_reo_wnd): until a window answers a queue that began, a
+// round trip goes by, and the queue grows for as long. On shorter ones the waits of two
+// processes make the difference.
+const (
+	longBase = time.Millisecond
+	longPart = 4
+)
+
 // timeout returns how long a packet on p may stay unacknowledged before the
 // path is suspected. patience adds slack for each time that proved wrong lately.
 func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duration {
 	if !p.rtt.Known() {
 		return 2 * firstRTT
 	}
-	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, min(queueBases*p.rtt.Base(), cc.TargetFloor)) + time.Duration(patience)*s.rto + s.ackMost
+	queue := min(queueBases*p.rtt.Base(), cc.TargetFloor)
+	if p.rtt.Base() >= longBase {
+		queue = max(queue, p.rtt.Base()/longPart)
+	}
+	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, queue) + time.Duration(patience)*s.rto + s.ackMost
 }
 
 // tailDue returns when packet k, the oldest in flight on p, is lost although nothing was

@@ -65,7 +65,7 @@ func (c *SRD) product() float64 {
 // waits, if the line is known. More would only wait.
 func (c *SRD) ceiling() float64 {
 	if c.product() == 0 {
-		return MaxWindow
+		return c.over.ceiling()
 	}
 	return min(MaxWindow, max(InitialWindow, c.line*(c.base.Seconds()+queueTargets*c.Target().Seconds())))
 }

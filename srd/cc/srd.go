@@ -73,6 +73,7 @@ type SRD struct {
 	base    time.Duration // least base RTT of the paths heard from lately
 	queue   time.Duration // smoothed queueing delay
 	scatter scatter
+	over    overflow
 	round   round
 	drain   mono.Time // next drain begins
 	undo    mono.Time // drain ends
@@ -99,7 +100,7 @@ func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity
 	}
-	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true}
+	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true, over: overflow{usual: usualFirst}}
 }
 
 // Window returns the congestion window in bytes.
@@ -201,15 +202,17 @@ func (c *SRD) endRound(now mono.Time) {
 	if c.draining(now) {
 		return
 	}
-	if loss := float64(r.lost) / float64(r.lost+r.acked+1); loss > lossTolerated {
-		c.heavyLoss(r, loss)
+	t := c.goal()
+	var avg time.Duration
+	if r.sampled > 0 {
+		avg = r.delay * 1024 / time.Duration(r.sampled)
+	}
+	if c.lossy(now, r, avg > time.Duration(overflowQueue*float64(t))) {
 		return
 	}
 	if r.sampled == 0 {
 		return
 	}
-	avg := r.delay * 1024 / time.Duration(r.sampled)
-	t := c.goal()
 	excess := avg // the delay that the window is to blame for
 	if c.product() > 0 {
 		excess = min(avg, r.delays.low(t, r.sampled))
@@ -233,11 +236,44 @@ func (c *SRD) endRound(now mono.Time) {
 		c.dented = !c.dented
 	case r.limited && (!c.slowStart || c.full):
 		c.dented = false
-		c.window += MSS + c.growth()*max(0, float64(t-excess)/float64(t))
+		c.window += MSS + min(c.growth()*max(0, float64(t-excess)/float64(t)), c.room(t-excess))
 	default:
 		c.dented = false
 	}
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
+}
+
+// lossy reports whether the losses of a round were congestion, and shrinks the window
+// if so. queued says that there was a queue.
+func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
+	if c.base < radioBase {
+		loss := float64(r.lost) / float64(r.lost+r.acked+1)
+		if loss > lossTolerated {
+			c.heavyLoss(r, loss)
+		}
+		return loss > lossTolerated
+	}
+	if r.from < c.over.answered {
+		return false
+	}
+	packet := float64(c.packet)
+	switch loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet); {
+	case loss > lossTolerated:
+		c.heavyLoss(r, loss)
+		c.over.cut(now, c.window, c.srtt)
+		return true
+	case loss > 0 && queued:
+		c.slowStart, c.full = false, false
+		flight := c.window
+		if !r.limited {
+			flight = min(flight, float64(r.acked+r.lost))
+		}
+		c.window = min(c.window, c.over.cut(now, overflowCut*flight, c.srtt))
+		return true
+	case r.limited:
+		c.over.probe(c.window, queued)
+	}
+	return false
 }
 
 // heavyLoss is quick adapt (UET NSCC): what arrived in the last round is what

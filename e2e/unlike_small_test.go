@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// A transfer of 64 KiB takes a round trip or a few: how long its paths are matters, and
+// what is known of them before.
+const (
+	smallBytes = 64 << 10
+	// smallPause lets the queues of the transfer before run dry.
+	smallPause = 200 * time.Millisecond
+)
+
+var smallCount = flag.Int("unlike-transfers", 12, "how many transfers of 64 KiB TestUnlikePathsSmall makes over each way")
+
+// TestUnlikePathsSmall: small transfers take no longer over two paths than over the
+// better one alone.
+func TestUnlikePathsSmall(t *testing.T) {
+	for _, p := range profiles {
+		if !chosen(p.name) {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			var a, b, both, plainA, plainB meter.Latency
+			t.Run("over", func(t *testing.T) {
+				small(t, "a", &a, true, p.a)
+				small(t, "b", &b, true, p.b)
+				small(t, "ab", &both, true, p.a, p.b)
+				if *unlikePlain {
+					small(t, "plain_a", &plainA, false, p.a)
+					small(t, "plain_b", &plainB, false, p.b)
+				}
+			})
+			if t.Failed() {
+				return
+			}
+			better := min(a.P50, b.P50)
+			t.Logf("%s: a %v; b %v; both %v: %.2f; TCP %v; %v", p.name, a, b, both, better.Seconds()/both.P50.Seconds(), plainA, plainB)
+			if better.Seconds() < unlikeShare*both.P50.Seconds() {
+				t.Errorf("half of the transfers took %v or more, over the better path alone %v", both.P50, better)
+			}
+		})
+	}
+}
+
+// small measures transfers over these paths, through a tunnel or not.
+func small(t *testing.T, name string, l *meter.Latency, through bool, paths ...linkemu.Impairment) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		if *unlikeAtOnce {
+			t.Parallel()
+		}
+		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
+		ways(t, f, paths)
+		to := f.B(1).V4[0]
+		if through {
+			pair(t, f, tunnel.Config{Tag: name})
+			time.Sleep(unlikeSettle)
+			to = tunnel.Inner4(2)
+		}
+		var err error
+		if *l, err = meter.Transfers(f.B(1), f.A(1), to, smallBytes, *smallCount, smallPause); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package cc
+
+import (
+	"math"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Constants of overflow.
+const (
+	// overflowLeast packets lost in a round are no overflow yet, whatever the network
+	// loses as a rule: a queue that ran over has dropped more than two.
+	overflowLeast = 2
+	// overflowDeviations is how many standard deviations above its mean chance goes:
+	// one round in forty.
+	overflowDeviations = 2
+	// overflowQueue is the part of the target that a queue which ran over had at
+	// least. Buffers are shorter than the target, but where next to nothing waits
+	// what is lost is lost otherwise.
+	overflowQueue = 1.0 / 8
+	// overflowPackets is among how many packets, at least, losses are counted.
+	overflowPackets = 64
+	// overflowCut of what was under way is the window after it: it lets the
+	// queue shrink by a tenth of all that is under way, and a link stays full as long
+	// as its buffer holds that.
+	overflowCut = 0.9
+	// probePart: in the k-th round in which the bound was met and nothing ran over, it
+	// grows by k / probePart of the window, and by probeMost at most. A tenth is won
+	// back in ten rounds, the last step of which was two in a hundred: that is what
+	// the next overflow costs.
+	probePart = 512.0
+	probeMost = 0.125
+	// probeEmpty is how many rounds one counts for in which next to nothing waited:
+	// then the cut was too deep.
+	probeEmpty = 4
+	// usualFirst is the share that is taken to be lost by chance before anything is
+	// known, as on radio links.
+	usualFirst = 0.02
+	// usualWeight is that of a round in the share that is lost by chance; usualSteps
+	// bounds what one round counts, in multiples of what is usual, and usualLeast is
+	// added to that so that it can grow from nothing.
+	usualWeight = 1.0 / 16
+	usualSteps  = 2
+	usualLeast  = 0.005
+	// roomRounds is in how many rounds a queue is filled up to the target: it takes two
+	// until what one adds shows.
+	roomRounds = 2
+)
+
+// overflow bounds the window where buffers are shorter than the target. The delay
+// never gets there, as what would wait longer is dropped, and up to lossTolerated of a
+// round would be, for as long as something is sent. What is lost by chance has to be
+// told from that: it is lost in every round, whatever the window. So a round that loses
+// clearly more than those before ran over. The window is then cut to a little less than
+// what arrived, and grows slowly at first from there, faster the longer it goes well
+// (inflight_hi of BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02, is such a bound).
+type overflow struct {
+	bound float64 // of the window; 0: none
+	good  float64 // rounds in which the bound was met since it was set
+	usual float64 // share of packets that is lost by chance
+
+	packets, losses float64   // since the last answer
+	answered        mono.Time // rounds that began earlier were answered by a cut
+}
+
+// lost takes a round of so many packets, of which some were lost. It returns the share
+// that was lost since the last answer if that is more than chance has it, else 0: with
+// few packets in each round an answer takes several.
+func (o *overflow) lost(packets, lost float64) float64 {
+	o.packets += packets
+	o.losses += lost
+	if o.packets < overflowPackets {
+		return 0
+	}
+	expected, share := o.usual*o.packets, o.losses/o.packets
+	over := o.losses > expected+overflowDeviations*math.Sqrt(expected)+overflowLeast
+	counted := min(share, usualSteps*o.usual+usualLeast)
+	o.usual += usualWeight * (counted - o.usual)
+	o.packets, o.losses = 0, 0
+	if !over {
+		return 0
+	}
+	return share
+}
+
+// cut sets the bound after a round that ran over with so many bytes under way. What is
+// lost of them until the round that begins in one more round trip has been answered.
+func (o *overflow) cut(now mono.Time, flight float64, srtt time.Duration) float64 {
+	o.bound, o.good, o.answered = max(MinWindow, flight), 0, now.Add(srtt)
+	o.packets, o.losses = 0, 0
+	return o.bound
+}
+
+// probe lets the bound grow after a round that met it without running over. queued says
+// whether something waited.
+func (o *overflow) probe(window float64, queued bool) {
+	if o.bound == 0 || window < o.bound-MSS {
+		return
+	}
+	if o.good++; !queued {
+		o.good += probeEmpty - 1
+	}
+	if o.bound += max(MSS, window*min(probeMost, o.good/probePart)); o.bound > MaxWindow {
+		o.bound = 0
+	}
+}
+
+// ceiling is the largest window that is known to do no harm.
+func (o *overflow) ceiling() float64 {
+	if o.bound == 0 {
+		return MaxWindow
+	}
+	return o.bound
+}
+
+// room bounds by how much the window grows when the queue is shorter than the target by
+// that much. Where a round trip is longer than two targets, a quarter of the window is
+// more than a queue of the target, and a buffer has run over before that is known.
+func (c *SRD) room(missing time.Duration) float64 {
+	if c.base < radioBase {
+		return math.Inf(1)
+	}
+	return c.window * float64(max(0, missing)) / float64(roomRounds*c.srtt)
+}

@@ -1,0 +1,64 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/rtt"
+)
+
+// lengthen makes every path of the script one of base round trips.
+func (s *script) lengthen(base time.Duration) {
+	all := []*rtt.Estimator{&s.c.rtt}
+	for _, p := range s.c.paths {
+		all = append(all, &p.rtt)
+	}
+	for _, e := range all {
+		*e = rtt.Estimator{}
+		for range 50 {
+			e.Add(s.now, base)
+		}
+	}
+}
+
+// On a long path on which packets keep being acknowledged, what is overdue is lost, and
+// nothing else: the path has not fallen silent.
+func TestScriptOverdueOnPathThatTalks(t *testing.T) {
+	s := newScript(t, 2)
+	s.lengthen(40 * time.Millisecond)
+	first := s.send(1, 1)
+	s.wait(4 * time.Millisecond)
+	second := s.send(1, 1)
+	s.wait(16 * time.Millisecond)
+	s.send(1, 1)
+	s.wait(24 * time.Millisecond)
+	s.ack(got(1, second[0].pn))
+	s.wantLost(1)
+	s.wait(8 * time.Millisecond)
+	s.wantLost(1, first[0].pn)
+	if p := s.c.paths[1]; p.state != PathActive {
+		t.Errorf("the path is %v", p.state)
+	}
+	s.wantSound(t)
+}
+
+// One that is not heard any more while another one is has fallen silent, however long it
+// is, and all that is in flight on it is handed back. A queue that began a round trip ago
+// is no silence.
+func TestScriptLongPathFallsSilent(t *testing.T) {
+	s := newScript(t, 2)
+	s.lengthen(40 * time.Millisecond)
+	v := s.send(2, 1)
+	s.wait(4 * time.Millisecond)
+	other := s.send(1, 0)
+	s.wait(42 * time.Millisecond)
+	s.ack(got(0, other[0].pn))
+	s.wait(3 * time.Millisecond)
+	s.wantLost(1)
+	s.wait(4 * time.Millisecond)
+	s.wantLost(1, v[0].pn, v[1].pn)
+	if p := s.c.paths[1]; p.state != PathSuspect {
+		t.Errorf("the path is %v", p.state)
+	}
+	s.wantSound(t)
+}
