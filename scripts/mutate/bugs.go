@@ -80,28 +80,11 @@ var bugs = []bug{
 	{"packets are larger than the path", "srd/conn_path.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
 	{"a path that was freed still receives", "srd/conn_path.go", "		if in != nil && in.path == p {\n			in.path = nil\n		}", "		_ = in"},
 
-	// Delays, late packets, and where a repair goes.
+	// Rates, delays, the ends of trains, and choice.
 	{"delays beyond the table", "srd/cc/low.go", "d[min(time.Duration(len(d)-1), lowSteps*queue/target)] += bytes", "d[lowSteps*queue/target] += bytes"},
 	{"the line is no bound of the rate", "srd/cc/srd.go", "		return min(rate, c.lineRate())\n", "		return max(rate, c.lineRate())\n"},
-	{"jitter counts without bound", "srd/cc/jitter.go", "	return max(0, min(scatters*c.scatter.value-jitterLeast, jitterBases*c.base, jitterMost))", "	return max(0, 1000*scatters*c.scatter.value)"},
-	{"scatter of two delays", "srd/cc/scatter.go", "	if full && s.n < scatterLeast {\n		return\n	}\n	d := s.deviation()", "	d := s.deviation() * scatterLeast"},
-	{"what is late is copied at each look", "srd/conn_reinject.go", "	c.reinject = now.Add(c.slack.pto)\n", "	c.reinject = now\n"},
-	{"what is late is copied without end", "srd/conn_reinject.go", "m.tries >= reinjectTries ||", "m.tries >= 255 ||"},
-	{"a late copy counts as the loss of its packet", "srd/conn_reinject.go", "			c.queueRetransmit(n)\n", "			c.lose(now, c.paths[c.out.at(n).slot], c.out.at(n).pn, c.paths[c.out.at(n).slot].sent.At(c.out.at(n).pn))\n"},
 	{"the end of a train is late at once", "srd/path.go", "max(time.Duration(p.reorder)*s.granule, part, p.variation(all))", "max(0, p.variation(all)/64)"},
-	{"the next train is lost with the one before", "srd/conn_ack.go", "		if k.At > p.newest {\n			break\n		}\n", ""},
 	{"the end of a train is forgotten", "srd/conn_ack.go", "		if k.State == ledger.InFlight {\n			c.lost(now, p, pn, k)\n		}\n	}\n}\n\n// blame", "		if k.State == ledger.InFlight {\n			c.land(p, k)\n			k.State = ledger.Lost\n		}\n	}\n}\n\n// blame"},
-	{"a lone loss waits for its path's timeout", "srd/conn_loss.go", "	if k.N == 0 || c.timer.newest <= k.At {", "	if k.N == 0 || c.timer.newest <= k.At.Add(time.Hour) {"},
-	{"the last path has to answer for ever", "srd/conn_path.go", "provenEchoes && !c.usable.Empty() {", "provenEchoes || c.usable.Empty() {"},
-	{"idle calls use keys up", "srd/conn_send.go", "	t.reset(p.tuple, c.session.send.keys)\n	first := c.out.next\n", "	t.reset(p.tuple, c.session.send.keys)\n	c.session.send.sent += uint64(most)\n	first := c.out.next\n"},
-	{"copies of a new policy are those of the former", "srd/conn_steer.go", "	s.doubled, _ = p.(steer.Doubled)\n", "	s.doubled, _ = s.doubled.(steer.Doubled)\n"},
-	{"ways that come back are not opened", "srd/conn_path.go", "	if c.session.ready(now) {\n		c.openAll(now)\n	}\n", ""},
-	{"repairs take no notice of who was heard", "srd/conn_send.go", "	for _, better := range []steer.Set{heard, whole, soon} {", "	for _, better := range []steer.Set{} {"},
-	{"tail probes do not widen", "srd/conn_loss.go", "	return max(1, min(most, c.usable.Len()/2))", "	return 1"},
-	{"no path is frozen out", "srd/conn_loss.go", "		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())\n", ""},
-	{"far paths are near", "srd/conn_reach.go", "		if d <= r.cost {", "		if d <= r.cost || true {"},
-	{"acknowledgements go where nobody was heard", "srd/conn_reach.go", "	if c.lastHeard.Sub(best.seen) > 2*c.rtt.Smoothed()+c.slack.limited {\n		return p\n	}\n", ""},
-	{"a path that lost nothing is skipped for ever", "srd/steer/spray.go", "sp.skip = min(mostDebt, sp.skip+lossCost)", "sp.skip += 100 * lossCost"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
 
 	// Frames and their order.
