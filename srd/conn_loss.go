@@ -73,6 +73,7 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 	c.handBack(now, p)
 	if p.state == PathActive {
 		p.state = PathSuspect
+		p.fell, c.fell = now, now
 		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())
 		c.usable.Remove(int(p.slot))
 		// What is in flight on it may still be acknowledged, and then it is in use

@@ -69,6 +69,7 @@ type path struct {
 	since    mono.Time // when the oldest packet in flight was sent, if not stale
 	stale    bool      // since must be looked up
 	heard    mono.Time // last acknowledgement of a packet on it
+	fell     mono.Time // when it last fell silent
 	seen     mono.Time // last packet of the peer's on it
 	rtt      rtt.Estimator
 	largest  uint64    // highest packet number acknowledged, plus one
