@@ -43,8 +43,9 @@ func (c *Conn) Advance(now mono.Time) {
 	c.advanceProbes(now)
 }
 
-// checkPaths takes the overdue rest of a train for lost, and suspects each path whose
-// oldest packet is overdue although packets sent later on other paths have arrived.
+// checkPaths takes the overdue rest of a train for lost, sends late trains of lossy paths
+// again elsewhere, and suspects each path whose oldest packet is overdue although packets
+// sent later on other paths have arrived.
 func (c *Conn) checkPaths(now mono.Time) {
 	for _, p := range c.paths {
 		if !c.busy.Has(int(p.slot)) {
@@ -55,8 +56,43 @@ func (c *Conn) checkPaths(now mono.Time) {
 			c.loseTail(now, p)
 			k = p.oldest()
 		}
+		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {
+			c.copyTrain(p, k.At)
+		}
 		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
 			c.suspect(now, p)
+		}
+	}
+}
+
+// copyDue returns when packet k on p is to be sent again elsewhere because it is late;
+// Never as long as nothing sent later has arrived anywhere.
+func (c *Conn) copyDue(p *path, k *ledger.Packet) mono.Time {
+	if !c.overtaken(p, k) {
+		return mono.Never
+	}
+	return p.copyDue(k, &c.slack, c.patience, &c.rtt)
+}
+
+// copyTrain sends what was sent on p at a time, and was not sent again yet, once more
+// elsewhere. It is not taken for lost by that.
+func (c *Conn) copyTrain(p *path, at mono.Time) {
+	p.copied = at
+	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
+		k := p.sent.At(pn)
+		if k.At > at {
+			return
+		}
+		if k.At < at || k.State != ledger.InFlight {
+			continue
+		}
+		for n := k.First; n < k.First+uint64(k.N); n++ {
+			if !c.out.open(n) {
+				continue
+			}
+			if m := c.out.at(n); m.slot == p.slot && m.pn == pn {
+				c.queueRetransmit(n)
+			}
 		}
 	}
 }
@@ -263,6 +299,9 @@ func (c *Conn) pathDeadline() mono.Time {
 				at = t
 			}
 			at = at.Min(p.tailDue(k, &c.slack, c.patience, &c.rtt))
+			if k := p.uncopied(); k != nil {
+				at = at.Min(c.copyDue(p, k))
+			}
 		}
 	}
 	return at
