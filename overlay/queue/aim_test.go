@@ -31,7 +31,7 @@ func TestAim(t *testing.T) {
 func TestSignalsWhileAPathFails(t *testing.T) {
 	dropped := func(s Stats) uint64 { return s.Dropped }
 	const end = 1000
-	q := New(Config{})
+	q := New(Config{Alone: -1})
 	q.SetTarget(Aim(0, true))
 	if at := overload(t, q, end, 1000, 0, dropped); len(at) != 0 { // of about 20 ms
 		t.Errorf("signals at %v", at)
@@ -48,7 +48,7 @@ func TestSignalsWhileAPathFails(t *testing.T) {
 	if d := first - end*ms; d < mono.Time(DefaultInterval) || d > mono.Time(DefaultInterval)+5*ms {
 		t.Errorf("the first signal came %v afterwards", time.Duration(d))
 	}
-	q = New(Config{})
+	q = New(Config{Alone: -1})
 	q.SetTarget(failingTargets*DefaultTarget/2, DefaultInterval)
 	if at := overload(t, q, 200, 1000, 0, dropped); len(at) == 0 {
 		t.Error("no signal for a queue above the larger target")
