@@ -79,6 +79,7 @@ type Conn struct {
 	limited  mono.Time // when the window or pacing last held back sending
 	active   mono.Time // last new message sent
 	frozen   mono.Time // until then only paths heard lately carry data
+	fell     mono.Time // when the last of the paths that are silent now fell so; 0: none is
 	reinject mono.Time // not before then is any message late
 	patience uint      // additions to the slack of path timeouts
 	humbled  mono.Time // when one was last added or taken back
@@ -202,6 +203,15 @@ func (c *Conn) Delivered(now mono.Time) float64 { return c.rate.at(now) }
 
 // RTT returns the smoothed round trip over all paths, 0 when unknown.
 func (c *Conn) RTT() time.Duration { return c.rtt.Smoothed() }
+
+// failingFor is how long a path that fell silent counts as a matter of the moment: as
+// long as two probes are apart at most. By then routing has mostly found another way, or
+// the path is gone and the rest is what there is.
+const failingFor = probeMost
+
+// Failing reports whether a path fell silent a moment ago and has not come back. What
+// the network carries has then changed without the doing of those who send.
+func (c *Conn) Failing(now mono.Time) bool { return c.fell != 0 && now.Sub(c.fell) < failingFor }
 
 // Queue returns the smoothed queueing delay and its target.
 func (c *Conn) Queue() (queue, target time.Duration) {

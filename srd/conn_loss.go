@@ -17,8 +17,6 @@ const (
 	// freezeRounds is for how many round trips after a path fell silent only
 	// paths heard lately are used.
 	freezeRounds = 10
-	// repairPart of the time that a payload is worth repairing, the first repair is due.
-	repairPart = 2
 	// deadAfter without a word from the peer, while something is in flight, a
 	// new handshake is tried: the peer may have been restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
@@ -46,84 +44,6 @@ func (c *Conn) Advance(now mono.Time) {
 	c.advanceProbes(now)
 }
 
-// checkPaths takes the overdue rest of a train for lost, and suspects each path whose
-// oldest packet is overdue although packets sent later on other paths have arrived.
-func (c *Conn) checkPaths(now mono.Time) {
-	for _, p := range c.paths {
-		if !c.busy.Has(int(p.slot)) {
-			continue
-		}
-		k := p.oldest()
-		if k != nil && now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) && c.outlived(p, k) {
-			c.loseTail(now, p)
-			k = p.oldest()
-		}
-		for k != nil && now >= c.repairDue(k) {
-			c.lose(now, p, p.lowest, k)
-			k = p.oldest()
-		}
-		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
-			if c.talks(now, p) {
-				c.loseOverdue(now, p)
-			} else {
-				c.suspect(now, p)
-			}
-		}
-	}
-}
-
-// talks reports whether a packet on p was acknowledged so lately that the path has not
-// fallen silent. Then what is overdue on it is lost, and what follows is not. Where a
-// link drops much of what it is sent, it takes some packets until two of them have
-// arrived that prove the loss of one, and on a long path many are behind it by then.
-func (c *Conn) talks(now mono.Time, p *path) bool {
-	return p.rtt.Base() >= longBase && now.Sub(p.heard) < p.timeout(&c.slack, c.patience, &c.rtt)-p.rtt.Smoothed()
-}
-
-// loseOverdue takes what is overdue on p for lost.
-func (c *Conn) loseOverdue(now mono.Time, p *path) {
-	due, lost := now.Add(-p.timeout(&c.slack, c.patience, &c.rtt)), 0
-	for pn := p.lowest; pn < p.sent.Next(); pn++ {
-		k := p.sent.At(pn)
-		if k.State != ledger.InFlight {
-			continue
-		}
-		if k.At > due {
-			break
-		}
-		lost += int(k.Size)
-		c.lost(now, p, pn, k)
-	}
-	c.cfg.Control.Lost(now, lost)
-}
-
-// overtaken reports whether something sent after k, by more than paths of equal
-// length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
-func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
-	return c.timer.newest > k.At.Add(p.variation(&c.rtt))
-}
-
-// outlived reports whether an acknowledgement of k, the rest of a train, should have been
-// seen by now: that of something sent later has, or nothing else was sent that could be
-// told of. The acknowledgement that told of the train's beginning may have come on a
-// shorter way than those that followed; on short round trips that is all the difference
-// there is.
-func (c *Conn) outlived(p *path, k *ledger.Packet) bool {
-	return c.overtaken(p, k) || c.timer.lastSent <= k.At.Add(p.variation(&c.rtt))
-}
-
-// repairDue returns when the messages of packet k are repaired whatever its path's
-// timeout. While a queue builds up that is longer than a payload is worth repairing, and
-// a lone loss that nothing follows on its path would never be repaired at all. Never if
-// it carries none, or nothing sent later has arrived anywhere: that is left to the tail
-// probe.
-func (c *Conn) repairDue(k *ledger.Packet) mono.Time {
-	if k.N == 0 || c.timer.newest <= k.At {
-		return mono.Never
-	}
-	return k.At.Add(c.worth(giveUpStream) / repairPart)
-}
-
 // worth returns for how long a payload is repaired: for least, but on a long path for the
 // time of a few round trips.
 func (c *Conn) worth(least time.Duration) time.Duration { return max(least, 4*c.rtt.Smoothed()) }
@@ -140,6 +60,7 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 	if p.state == PathActive {
 		c.doubtOthers(now, p, since)
 		p.state = PathSuspect
+		p.fell, c.fell = now, now
 		c.frozen = now.Add(freezeRounds * c.rtt.Smoothed())
 		c.usable.Remove(int(p.slot))
 		// What is in flight on it may still be acknowledged, and then it is in use
@@ -312,25 +233,4 @@ func (c *Conn) SendDeadline(now mono.Time) mono.Time {
 		return mono.Never
 	}
 	return max(now, c.bucket.When(rate, min(2*c.packet, int(rate*c.slack.burst.Seconds()))))
-}
-
-// pathDeadline returns when the next path is overdue. A path that is overdue already but
-// not overtaken is left to the tail probe, or to the next acknowledgement.
-func (c *Conn) pathDeadline() mono.Time {
-	at := mono.Never
-	for _, p := range c.paths {
-		if !c.busy.Has(int(p.slot)) {
-			continue
-		}
-		if k := p.oldest(); k != nil {
-			if t := k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)); t < at && (t > c.clock || c.overtaken(p, k)) {
-				at = t
-			}
-			if t := p.tailDue(k, &c.slack, c.patience, &c.rtt); t < at && (t > c.clock || c.outlived(p, k)) {
-				at = t
-			}
-			at = at.Min(c.repairDue(k))
-		}
-	}
-	return at
 }

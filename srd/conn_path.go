@@ -144,11 +144,22 @@ func (c *Conn) activate(now mono.Time, p *path) {
 	}
 	c.place(p)
 	p.state = PathActive
+	c.mourn()
 	p.mtu = max(p.mtu, BasePacket)
 	c.usable.Add(int(p.slot))
 	p.probe = probe{next: now, sizes: c.sizes(p)}
 	c.probing.Add(int(p.slot))
 	c.resize()
+}
+
+// mourn determines anew when the last of the paths that are silent fell so.
+func (c *Conn) mourn() {
+	c.fell = 0
+	for _, p := range c.paths {
+		if p.state == PathSuspect || p.state == PathDown {
+			c.fell = max(c.fell, p.fell)
+		}
+	}
 }
 
 // sizes returns the packet sizes worth probing for on p, largest first.

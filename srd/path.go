@@ -69,6 +69,7 @@ type path struct {
 	since    mono.Time // when the oldest packet in flight was sent, if not stale
 	stale    bool      // since must be looked up
 	heard    mono.Time // last acknowledgement of a packet on it
+	fell     mono.Time // when it last fell silent
 	seen     mono.Time // last packet of the peer's on it
 	rtt      rtt.Estimator
 	largest  uint64    // highest packet number acknowledged, plus one
@@ -76,6 +77,7 @@ type path struct {
 	newest   mono.Time // when the packet below largest was sent
 	told     mono.Time // and when its acknowledgement came
 	lossy    mono.Time // when a packet was last found lost among others that arrived
+	copied   mono.Time // when the newest packet was sent that was copied for being late
 	peerCE   uint32    // the peer's counter of CE marks
 	pinged   mono.Time // last measured as a far path
 	skipped  uint64    // packet number left out last, plus one; 0: none yet
@@ -180,6 +182,16 @@ func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estim
 	return p.told.Add(max(time.Duration(p.reorder)*s.granule, part, p.variation(all)) + time.Duration(patience)*s.granule)
 }
 
+// copyDue returns when packet k, on p, of whose train nothing has arrived, is late enough
+// to be sent again elsewhere: where a path loses packets, that is the likeliest reason.
+// Never where it has lost nothing lately.
+func (p *path) copyDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
+	if !p.rtt.Known() || k.At <= p.newest || p.lossless(k.At, s, all) {
+		return mono.Never
+	}
+	return k.At.Add(p.usual(s) + time.Duration(patience)*s.granule)
+}
+
 // lossless reports whether p has lost nothing lately among what others arrived of.
 func (p *path) lossless(now mono.Time, s *slack, all *rtt.Estimator) bool {
 	return p.lossy == 0 || now.Sub(p.lossy) > max(s.clean, 4*all.Smoothed())
@@ -212,7 +224,13 @@ func (p *path) late(now mono.Time, s *slack) bool {
 			p.since = k.At
 		}
 	}
-	return now.Sub(p.since) > p.rtt.Smoothed()+max(2*p.rtt.Variation(), s.late)+s.ackMost
+	return now.Sub(p.since) > p.usual(s)
+}
+
+// usual returns how long the acknowledgement of a packet on p takes at most, if all is
+// well.
+func (p *path) usual(s *slack) time.Duration {
+	return p.rtt.Smoothed() + max(2*p.rtt.Variation(), s.late) + s.ackMost
 }
 
 // oldest returns the oldest packet in flight.
@@ -224,6 +242,19 @@ func (p *path) oldest() *ledger.Packet {
 	// is kept of losses behind it may be thousands of packets.
 	for p.lowest = max(p.lowest, p.sent.First()); p.lowest < p.sent.Next(); p.lowest++ {
 		if k := p.sent.At(p.lowest); k.State == ledger.InFlight {
+			return k
+		}
+	}
+	return nil
+}
+
+// uncopied returns the oldest packet in flight that was not copied for being late.
+func (p *path) uncopied() *ledger.Packet {
+	if p.inflight == 0 {
+		return nil
+	}
+	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
+		if k := p.sent.At(pn); k.State == ledger.InFlight && k.At > p.copied {
 			return k
 		}
 	}

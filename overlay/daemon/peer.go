@@ -130,18 +130,6 @@ func (p *peer) load(now mono.Time) bool {
 	return true
 }
 
-// queueRounds: the queue's interval in round trips. The window may be small for two
-// of them while it is found out whether a delay is a queue, as at the end of slow
-// start. An inner connection that lost a packet then would leave its own far too early.
-const queueRounds = 4
-
-// scale sets the queue's interval to what the inner connections' round trip may be
-// (RFC 8289 section 4.3), and its target to a twentieth of it.
-func (p *peer) scale() {
-	interval := max(queue.DefaultInterval, queueRounds*p.link.Conn().RTT())
-	p.queue.SetTarget(interval/20, interval)
-}
-
 // Backlog implements loop.App.
 func (p *peer) Backlog() bool { return !p.cutter.Empty() || p.queue.Len() > 0 }
 
@@ -173,7 +161,7 @@ func (p *peer) Advance(now mono.Time) {
 	p.silence.observe(now, ready, c.Stats())
 	p.gather.SetHold(max(p.hold, min(holdRounds*c.RTT(), holdMost)))
 	p.gather.Advance(now)
-	p.scale()
+	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
 	switch {
 	case ready:
 		p.without = 0

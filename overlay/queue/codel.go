@@ -14,6 +14,10 @@ const (
 	// as standing: one packet of Ethernet size (RFC 8289 section 5.6).
 	minStanding = 1514
 
+	// alonePart bounds for how long what waits of a lone flow may do so: a quarter of
+	// the interval, which is 25 ms at least.
+	alonePart = 4
+
 	// resumeIntervals is how long after the last signal the signal rate is
 	// still a good guess (RFC 8289 section 5.5, as in Linux).
 	resumeIntervals = 16
@@ -117,7 +121,8 @@ func (q *Queue) give(f *frame.Frame) (*frame.Frame, signal) {
 // take takes the head off the flow and says whether its delay has been above
 // the target for an interval: dodequeue of RFC 8289 section 5.6. A backlog no
 // longer than the frame just taken is not standing, whatever its delay: on a
-// slow path a super-frame alone takes longer than the target.
+// slow path a super-frame alone takes longer than the target. Nor is one of a lone flow,
+// within bounds: it delays nobody else.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel
 	if fl.head == 0 {
@@ -125,7 +130,7 @@ func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 		return nil, false
 	}
 	f = q.unlink(fl)
-	if now.Sub(f.Enqueued) < q.cfg.Target || fl.bytes <= max(len(f.Data), minStanding) {
+	if wait := now.Sub(f.Enqueued); wait < q.cfg.Target || fl.bytes <= max(len(f.Data), minStanding) || q.alone(fl, wait) {
 		c.firstAbove = 0
 		return f, false
 	}
@@ -134,6 +139,11 @@ func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 		return f, false
 	}
 	return f, now >= c.firstAbove
+}
+
+// alone reports whether fl is the only flow that waits, and neither by much nor for long.
+func (q *Queue) alone(fl *flow, wait time.Duration) bool {
+	return fl.bytes == q.bytes && fl.bytes <= q.cfg.Alone && wait < q.cfg.Interval/alonePart
 }
 
 // controlLaw returns the time of the signal after the one at t: interval /

@@ -49,7 +49,7 @@ func TestControlLaw(t *testing.T) {
 		{"shorten", 60_000, 0, func(s Stats) uint64 { return s.Shortened }},
 		{"drop", 1000, 0, func(s Stats) uint64 { return s.Dropped }},
 	} {
-		q := New(Config{})
+		q := New(Config{Alone: -1})
 		at := overload(t, q, 600, c.size, c.ecn, c.signals)
 		if len(at) < 10 {
 			t.Fatalf("%s: %d signals", c.name, len(at))
@@ -96,8 +96,39 @@ func TestNoSignalWithoutStandingQueue(t *testing.T) {
 	}
 }
 
+// A flow that is alone may have more waiting than the target allows, up to so many bytes
+// and for so long, and not when there is another.
+func TestAloneFlowMayStand(t *testing.T) {
+	dropped := func(s Stats) uint64 { return s.Dropped }
+	const size = 1000 // overload lets 20 of them wait, for 20 ms
+	for _, c := range []struct {
+		alone, others int
+		interval      time.Duration
+		signals       bool
+	}{
+		{25 * size, 0, DefaultInterval, false},
+		{10 * size, 0, DefaultInterval, true},
+		{25 * size, 0, 40 * time.Millisecond, true}, // of which a quarter is less than 20 ms
+		{40 * size, 1, DefaultInterval, true},
+		{-1, 0, DefaultInterval, true},
+	} {
+		q := New(Config{Alone: c.alone, Interval: c.interval})
+		for range c.others {
+			for range 600 {
+				q.Push(ms, tcp(2, size/10, 0, 1)) // takes turns, and is there all the time
+			}
+		}
+		if at := overload(t, q, 600, size, 0, dropped); (len(at) > 0) != c.signals {
+			t.Errorf("%+v: %d signals", c, len(at))
+		}
+	}
+	if q := New(Config{}); q.cfg.Alone != DefaultAlone {
+		t.Errorf("%d bytes by default", q.cfg.Alone)
+	}
+}
+
 func TestSetTarget(t *testing.T) {
-	q := New(Config{})
+	q := New(Config{Alone: -1})
 	q.SetTarget(time.Millisecond, 10*time.Millisecond)
 	at := overload(t, q, 100, 1000, 2, func(s Stats) uint64 { return s.Marked })
 	if len(at) == 0 || at[0] > 35*ms {
@@ -156,7 +187,7 @@ func TestSignalRateIsRemembered(t *testing.T) {
 		within mono.Time // of the second signal after the first
 		least  mono.Time
 	}{{200 * ms, 45 * ms, 0}, {5000 * ms, 105 * ms, 95 * ms}} {
-		q := New(Config{})
+		q := New(Config{Alone: -1})
 		overload(t, q, 800, 1000, 2, func(s Stats) uint64 { return s.Marked })
 		for q.Pop(800*ms) != nil {
 		}

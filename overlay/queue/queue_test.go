@@ -44,6 +44,7 @@ func TestMatchesTwin(t *testing.T) {
 			Interval:   time.Duration(rapid.IntRange(1, 30).Draw(t, "interval")) * time.Millisecond,
 			LimitBytes: rapid.IntRange(1000, 400_000).Draw(t, "limit"),
 			Quantum:    rapid.IntRange(minQuantum, 70_000).Draw(t, "quantum"),
+			Alone:      rapid.SampledFrom([]int{-1, 10_000, 200_000}).Draw(t, "alone"),
 		}
 		q := New(cfg)
 		w := &twin{cfg: cfg, buckets: map[int]*twinFlow{}}

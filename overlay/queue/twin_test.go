@@ -116,7 +116,10 @@ func (w *twin) head(now mono.Time, fl *twinFlow) (*frame.Frame, bool) {
 	}
 	f := fl.frames[0]
 	fl.frames = fl.frames[1:]
-	standing := now.Sub(f.Enqueued) >= w.cfg.Target && fl.bytes() > len(f.Data) && fl.bytes() > 1514
+	all, _ := w.total()
+	wait := now.Sub(f.Enqueued)
+	alone := fl.bytes() == all && all <= w.cfg.Alone && wait < w.cfg.Interval/4
+	standing := wait >= w.cfg.Target && fl.bytes() > len(f.Data) && fl.bytes() > 1514 && !alone
 	if !standing {
 		fl.above = 0
 		return f, false

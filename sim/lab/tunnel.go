@@ -161,11 +161,10 @@ func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
 }
 
-// The queue's interval, and how long frames wait for order, as in overlay/daemon.
+// How long frames wait for order, as in overlay/daemon.
 const (
-	queueRounds = 4
-	holdRounds  = 5
-	holdMost    = time.Second
+	holdRounds = 5
+	holdMost   = time.Second
 )
 
 // Pull implements srd.Source.
@@ -212,8 +211,7 @@ func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 func (o *overlay) advance(now mono.Time) {
 	o.gather.SetHold(max(order.DefaultHold, min(holdRounds*o.end.conn.RTT(), holdMost)))
 	o.gather.Advance(now)
-	interval := max(queue.DefaultInterval, queueRounds*o.end.conn.RTT())
-	o.queue.SetTarget(interval/20, interval)
+	o.queue.SetTarget(queue.Aim(o.end.conn.RTT(), o.end.conn.Failing(now)))
 	o.take(now)
 }
 
