@@ -55,8 +55,8 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 	if k := p.oldest(); k != nil {
 		since = k.At
 	}
-	c.handBack(now, p)
 	c.sure(p)
+	c.handBack(now, p)
 	if p.state == PathActive {
 		c.doubtOthers(now, p, since)
 		p.state = PathSuspect
