@@ -25,26 +25,35 @@ func (c *Conn) checkPaths(now mono.Time) {
 		if !c.busy.Has(int(p.slot)) {
 			continue
 		}
-		k := p.oldest()
-		if k != nil && now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) && c.outlived(p, k) {
-			c.loseTail(now, p)
-			k = p.oldest()
+		for c.checkOldest(now, p) {
+			// The next one may be due as well.
 		}
-		for k != nil && now >= c.repairDue(k) {
-			c.lose(now, p, p.lowest, k)
-			k = p.oldest()
-		}
+		// What was lost just now makes p one that loses packets.
 		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {
 			c.copyTrain(p, k.At)
 		}
-		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
-			if c.talks(now, p) {
-				c.loseOverdue(now, p)
-			} else {
-				c.suspect(now, p)
-			}
-		}
 	}
+}
+
+// checkOldest takes the oldest packet in flight on p for lost if that is due, with others
+// perhaps, and reports whether it was.
+func (c *Conn) checkOldest(now mono.Time, p *path) bool {
+	k := p.oldest()
+	switch {
+	case k == nil:
+		return false
+	case now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) && c.outlived(p, k):
+		c.loseTail(now, p)
+	case now >= c.repairDue(k):
+		c.lose(now, p, p.lowest, k)
+	case now < k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) || !c.overtaken(p, k):
+		return false
+	case c.talks(now, p):
+		c.loseOverdue(now, p)
+	default:
+		c.suspect(now, p)
+	}
+	return true
 }
 
 // overtaken reports whether something sent after k, by more than paths of equal

@@ -57,7 +57,7 @@ var bugs = []bug{
 	{"the window is half as much again", "srd/conn_send.go", "	budget := c.cfg.Control.Window() - c.inflight\n", "	budget := c.cfg.Control.Window()*3/2 - c.inflight\n"},
 	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {", "	if q.len() == 0 {"},
 	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p)\n	if p.state == PathActive {", "	if p.state == PathActive {"},
-	{"no path is ever suspected", "srd/conn_loss.go", "c.overtaken(p, k) {\n			c.suspect(now, p)\n		}", "c.overtaken(p, k) && p.slot > 100 {\n			c.suspect(now, p)\n		}"},
+	{"no path is ever suspected", "srd/conn_overdue.go", "|| !c.overtaken(p, k):\n		return false", "|| !c.overtaken(p, k) || !c.talks(now, p):\n		return false"},
 	{"repairs go where the message was lost", "srd/conn_send.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
 	{"no tail probe", "srd/conn_loss.go", "	if c.out.empty() && c.inflight == 0 {\n		return mono.Never", "	if c.out.empty() || c.inflight > 0 {\n		return mono.Never"},
 	{"tail timeouts back off while nobody waits", "srd/conn_send.go", "			c.timer.backoff = 0\n		}\n		n := c.out.push", "		}\n		n := c.out.push"},

@@ -65,7 +65,7 @@ func TestEverySystemInEveryScenario(t *testing.T) {
 
 // Policies of flows and flowlets need nothing that restores order: with a cable out of
 // service hardly a packet waits for one before it, and flows take as long without.
-// spray needs it.
+// spray needs it: many times as many of its packets wait, and without it flows take longer.
 func TestFlowletsStayInOrder(t *testing.T) {
 	m := small(t)
 	m.Scale = Scale{Flows: 60, Most: 3_000_000, MTU: 9000, Ports: 32, Granularity: 20 * time.Microsecond}
@@ -85,16 +85,18 @@ func TestFlowletsStayInOrder(t *testing.T) {
 		}
 	}
 	held := func(name string) float64 { return float64(all[name].Order.Held) / float64(all[name].Order.Delivered) }
+	most := 0.0
 	for _, name := range names[1:5] {
 		if held(name) > 1e-3 {
 			t.Errorf("%s: %.4f of the packets wait for others", name, held(name))
 		}
+		most = max(most, held(name))
 	}
 	if a, b := all["conga"].Mean, all["conga-unordered"].Mean; b > 1.01*a {
 		t.Errorf("conga takes %.0f us, without order %.0f", a, b)
 	}
-	if a, b := all["spray"].Mean, all["spray-unordered"].Mean; held("spray") < 0.01 || b <= a {
-		t.Errorf("spray holds %.4f of the packets, takes %.0f us, without order %.0f", held("spray"), a, b)
+	if a, b := all["spray"].Mean, all["spray-unordered"].Mean; held("spray") < 4*most || b <= a {
+		t.Errorf("spray holds %.4f of the packets (a flowlet policy at most %.4f), takes %.0f us, without order %.0f", held("spray"), most, a, b)
 	}
 }
 
