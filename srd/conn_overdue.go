@@ -34,15 +34,16 @@ func (c *Conn) checkPaths(now mono.Time) {
 			c.lose(now, p, p.lowest, k)
 			k = p.oldest()
 		}
-		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {
-			c.copyTrain(p, k.At)
-		}
 		if k != nil && now >= k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) && c.overtaken(p, k) {
 			if c.talks(now, p) {
 				c.loseOverdue(now, p)
 			} else {
 				c.suspect(now, p)
 			}
+		}
+		// What was lost just now makes p one that loses packets.
+		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {
+			c.copyTrain(p, k.At)
 		}
 	}
 }
