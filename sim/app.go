@@ -16,8 +16,8 @@ type App interface {
 	Deliver(now mono.Time, m *srd.Message)
 	// Restarted tells that the peer is another process than before.
 	Restarted(now mono.Time)
-	// Advance lets time pass; Deadline is when it should be called.
-	Advance(now mono.Time)
+	// Advance lets time pass on connection c; Deadline is when it should be called.
+	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
 	// Offer adds things to be sent; Withdraw takes back what was not pulled.
@@ -44,10 +44,10 @@ type bare struct{ *Stream }
 // Deliver implements App: the stream of the other side is asked for.
 func (b bare) Deliver(_ mono.Time, m *srd.Message) { b.audit.Arrived(b.To, b.From, m) }
 
-func (b bare) Restarted(mono.Time) {}
-func (b bare) Advance(mono.Time)   {}
-func (b bare) Deadline() mono.Time { return mono.Never }
-func (b bare) Begun() int          { return b.Pulled }
+func (b bare) Restarted(mono.Time)          {}
+func (b bare) Advance(mono.Time, *srd.Conn) {}
+func (b bare) Deadline() mono.Time          { return mono.Never }
+func (b bare) Begun() int                   { return b.Pulled }
 
 // Dropped implements App.
 func (b bare) Dropped() int { return 0 }

@@ -84,7 +84,7 @@ func (p *Peer) service() (mono.Time, string) {
 	h := p.process.host
 	now := h.clock()
 	p.Conn.Advance(now)
-	p.App.Advance(now)
+	p.App.Advance(now, p.Conn)
 	if p.App.Pending() {
 		p.Conn.Connect(now)
 	}

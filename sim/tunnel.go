@@ -145,7 +145,9 @@ func (t *Tunnel) Restarted(now mono.Time) {
 }
 
 // Advance implements App.
-func (t *Tunnel) Advance(now mono.Time) {
+func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
+	t.gather.SetHold(order.HoldFor(order.DefaultHold, c.RTT()))
+	t.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
 	t.gather.Advance(now)
 	t.take()
 }
@@ -257,7 +259,7 @@ func (t *Tunnel) Look(c *srd.Conn) {
 
 // holdMost is longer than any frame may be held back for order: the hold of the
 // gatherer, and by how much a paused host can be late.
-const holdMost = order.DefaultHold + 6*time.Second
+const holdMost = order.MostHold + 6*time.Second
 
 // Account implements App: what has vanished was dropped by the queue, given up
 // by either end, or lost in a restart.

@@ -142,14 +142,6 @@ func (p *peer) Restarted(now mono.Time) {
 	p.cutter.Reset()
 }
 
-// holdRounds is for how many round trips a frame waits on long paths: a little
-// longer than the sender repairs what is missing (4 of its round trips).
-const holdRounds = 5
-
-// holdMost bounds the wait whatever the round trip: Linux's TCP has timed out by
-// then even on the way to the Moon.
-const holdMost = time.Second
-
 // staleAfter without a session, what waits for one is dropped: nobody wants to
 // receive it when the peer is back.
 const staleAfter = 5 * time.Second
@@ -159,7 +151,7 @@ func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	ready := c.Session(now).Ready
 	p.silence.observe(now, ready, c.Stats())
-	p.gather.SetHold(max(p.hold, min(holdRounds*c.RTT(), holdMost)))
+	p.gather.SetHold(order.HoldFor(p.hold, c.RTT()))
 	p.gather.Advance(now)
 	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
 	switch {

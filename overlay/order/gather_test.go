@@ -107,6 +107,20 @@ func TestGapIsWaitedForThenGivenUp(t *testing.T) {
 	}
 }
 
+// A hold outlasts the sender's repairs on long paths, but not what TCP waits for.
+func TestHoldForLongPaths(t *testing.T) {
+	for rtt, want := range map[time.Duration]time.Duration{
+		0: DefaultHold, 30 * time.Millisecond: DefaultHold, 40 * time.Millisecond: 200 * time.Millisecond, time.Second: MostHold,
+	} {
+		if d := HoldFor(DefaultHold, rtt); d != want {
+			t.Errorf("%v for round trips of %v, want %v", d, rtt, want)
+		}
+	}
+	if d := HoldFor(2*MostHold, time.Second); d != 2*MostHold {
+		t.Errorf("%v where more was asked for", d)
+	}
+}
+
 func TestHoldCanChange(t *testing.T) {
 	s := newScript(t, Config{Hold: 10 * time.Millisecond})
 	s.whole(1)

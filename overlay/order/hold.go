@@ -1,6 +1,26 @@
 package order
 
-import "github.com/srdtun/srdtun/srd/mono"
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// holdRounds is for how many round trips a frame waits on long paths: a little
+	// longer than the sender repairs what is missing (4 of its round trips).
+	holdRounds = 5
+	// MostHold bounds the wait whatever the round trip: Linux's TCP has timed out by
+	// then even on the way to the Moon.
+	MostHold = time.Second
+)
+
+// HoldFor returns how long frames wait for those before them on a connection with a
+// smoothed round trip of rtt (0: unknown): least, but longer where the sender repairs for
+// longer.
+func HoldFor(least, rtt time.Duration) time.Duration {
+	return max(least, min(holdRounds*rtt, MostHold))
+}
 
 // Deadline returns when Advance has something to do.
 func (g *Gatherer) Deadline() mono.Time {

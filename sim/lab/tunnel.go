@@ -3,7 +3,6 @@ package lab
 import (
 	"encoding/binary"
 	"net/netip"
-	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
@@ -161,12 +160,6 @@ func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
 }
 
-// How long frames wait for order, as in overlay/daemon.
-const (
-	holdRounds = 5
-	holdMost   = time.Second
-)
-
 // Pull implements srd.Source.
 func (o *overlay) Pull(now mono.Time, most int) (srd.Message, bool) {
 	if !o.load(now) {
@@ -209,7 +202,7 @@ func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 }
 
 func (o *overlay) advance(now mono.Time) {
-	o.gather.SetHold(max(order.DefaultHold, min(holdRounds*o.end.conn.RTT(), holdMost)))
+	o.gather.SetHold(order.HoldFor(order.DefaultHold, o.end.conn.RTT()))
 	o.gather.Advance(now)
 	o.queue.SetTarget(queue.Aim(o.end.conn.RTT(), o.end.conn.Failing(now)))
 	o.take(now)
