@@ -32,6 +32,8 @@ type App interface {
 	Dropped() int
 	// Open returns how many things the transport, or the app itself, holds.
 	Open() int
+	// Sending returns how many of those are on their way from here.
+	Sending() int
 	// Look checks what must hold between turns, Account what must hold when all
 	// is over.
 	Look(c *srd.Conn)
@@ -48,6 +50,9 @@ func (b bare) Restarted(mono.Time)          {}
 func (b bare) Advance(mono.Time, *srd.Conn) {}
 func (b bare) Deadline() mono.Time          { return mono.Never }
 func (b bare) Begun() int                   { return b.Pulled }
+
+// Sending implements App.
+func (b bare) Sending() int { return b.Open() }
 
 // Dropped implements App.
 func (b bare) Dropped() int { return 0 }

@@ -19,6 +19,8 @@ const (
 	roundTrips = 30
 	// trickleEvery is the traffic by which connections notice that all is well.
 	trickleEvery = 50 * time.Millisecond
+	// trickleMost of that may be under way: more would be a burst when it can go.
+	trickleMost = 10
 	// lastRounds of lastEach messages are what must arrive, each way. They are
 	// roundEvery apart, so that they do not make on the slowest links a queue
 	// that is longer than a message is worth repairing.
@@ -191,10 +193,12 @@ func (s *swarm) heal() {
 	}
 }
 
-// trickle offers a message to every connection now and then.
+// trickle offers a message to every connection now and then, unless some wait already.
+// What a program that was killed has left here, half put together, is no reason not to:
+// it is by what is sent that this is noticed.
 func (s *swarm) trickle(until time.Duration) {
 	for _, p := range s.Peers() {
-		if p.App.Open() < 10 {
+		if p.App.Sending() < trickleMost {
 			s.offer(p.Host().Index, p.remote.Index, Batch{N: 1, Max: 400})
 		}
 	}

@@ -244,6 +244,9 @@ func (t *Tunnel) orphaned() (n int) {
 // Open implements App.
 func (t *Tunnel) Open() int { return t.held + t.alive }
 
+// Sending implements App.
+func (t *Tunnel) Sending() int { return t.held }
+
 // Look implements App.
 func (t *Tunnel) Look(c *srd.Conn) {
 	if !c.Backlog() && !t.Pending() && t.held != 0 {

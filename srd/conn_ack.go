@@ -136,6 +136,7 @@ func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
 	k.State = ledger.Acked
 	c.timer.newest = max(c.timer.newest, k.At)
 	c.alive(now, p)
+	c.passed(now, p, k)
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		switch {
 		case !c.out.open(n):
@@ -281,6 +282,7 @@ func (c *Conn) blame(p *path, pn uint64, k *ledger.Packet) {
 // lose takes packet pn for lost and hands its messages back.
 func (c *Conn) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 	c.land(p, k)
+	p.hole.swallow(k)
 	k.State = ledger.Lost
 	p.stats.Lost++
 	for n := k.First; n < k.First+uint64(k.N); n++ {

@@ -294,7 +294,10 @@ func (c *Conn) planProbe(now mono.Time, p *path) (size int, wait time.Duration, 
 	case PathSuspect, PathDown:
 		return c.planSilent(now, p)
 	case PathActive:
-		if len(q.sizes) > 0 && q.sizeTry >= mtuTries {
+		switch {
+		case q.hole && q.sizeTry >= holeTries:
+			c.shrink(now, p)
+		case !q.hole && len(q.sizes) > 0 && q.sizeTry >= mtuTries:
 			q.sizes, q.sizeTry = q.sizes[1:], 0
 		}
 		if len(q.sizes) > 0 {
@@ -395,6 +398,9 @@ func (c *Conn) answered(now mono.Time, nonce uint64) {
 		}
 		c.cfg.Control.Base(p.rtt.Base())
 		size := q.size
+		if size > BasePacket {
+			p.hole.pass(q.at)
+		}
 		q.at = 0
 		c.proven(now, p, size)
 		return
@@ -423,7 +429,7 @@ func (c *Conn) proven(now mono.Time, p *path, size int) {
 			c.resize()
 		}
 		if len(q.sizes) > 0 && size >= q.sizes[0] {
-			q.sizes = nil
+			q.sizes, q.hole = nil, false
 			if c.cfg.Keepalive > 0 && p.ours {
 				q.next = now.Add(c.cfg.Keepalive)
 			} else {

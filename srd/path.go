@@ -83,6 +83,7 @@ type path struct {
 	skipped  uint64    // packet number left out last, plus one; 0: none yet
 
 	mtu   int // UDP payload known to pass
+	hole  hole
 	probe probe
 	owed  int       // candidate of the peer's: bytes we may send before it is validated
 	until mono.Time // and when it is forgotten, unless it is validated
@@ -100,6 +101,7 @@ type probe struct {
 	echoes  int
 	sizes   []int // sizes still to be tried, largest first
 	sizeTry int
+	hole    bool // sizes has but the size that is known to have passed once
 }
 
 // PathStats counts what happened on a path.

@@ -58,6 +58,7 @@ var bugs = []bug{
 	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {", "	if q.len() == 0 {"},
 	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p)\n	if p.state == PathActive {", "	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/conn_overdue.go", "|| !c.overtaken(p, k):\n		return false", "|| !c.overtaken(p, k) || !c.talks(now, p):\n		return false"},
+	{"late trains are copied before others are lost", "srd/conn_overdue.go", "		for c.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n		// What was lost just now makes p one that loses packets.\n		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {\n			c.copyTrain(p, k.At)\n		}\n", "		// What was lost just now makes p one that loses packets.\n		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {\n			c.copyTrain(p, k.At)\n		}\n		for c.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n"},
 	{"repairs go where the message was lost", "srd/conn_send.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
 	{"no tail probe", "srd/conn_loss.go", "	if c.out.empty() && c.inflight == 0 {\n		return mono.Never", "	if c.out.empty() || c.inflight > 0 {\n		return mono.Never"},
 	{"tail timeouts back off while nobody waits", "srd/conn_send.go", "			c.timer.backoff = 0\n		}\n		n := c.out.push", "		}\n		n := c.out.push"},
