@@ -20,10 +20,12 @@ const (
 	// reinjectTries bounds the copies of a message that are made for this.
 	reinjectTries = 3
 	// radioBase is the least round trip over radio, which may take longer for no queue
-	// (cc's jitter); steadyPart is what part of a target is waited for on shorter ones.
-	// Spraying leaves a path for less.
-	radioBase  = time.Millisecond
-	steadyPart = 2
+	// (cc's jitter); steadyParts of steadyOf of a target are waited for on shorter ones.
+	// Spraying leaves a path for less, but half a target made twice the copies on healthy
+	// fabrics for nothing.
+	radioBase   = time.Millisecond
+	steadyParts = 2
+	steadyOf    = 3
 )
 
 // nextReinjection sends a copy of the first message that is late, when there is
@@ -76,12 +78,12 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 }
 
 // lateness returns how long a packet on p should take at most: as long as slow ones do
-// now, and a queue of another target; of half a target where nothing but queues makes
+// now, and a queue of another target; of two thirds of one where nothing but queues makes
 // round trips differ.
 func (c *Conn) lateness(p *path) time.Duration {
 	more := c.cfg.Control.Target()
 	if p.rtt.Base() < radioBase {
-		more /= steadyPart
+		more = more * steadyParts / steadyOf
 	}
 	return p.length() + c.cfg.Control.Queue() + max(more, c.slack.pto) + c.slack.ackMost
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 )
 
-// What is waited for before a copy is made is half a target where only queues make round
-// trips differ, and a whole one where it may be radio.
+// What is waited for before a copy is made is two thirds of a target where only queues make
+// round trips differ, and a whole one where it may be radio.
 func TestScriptLatenessByLength(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.slack.pto = 1
 	p, target := s.c.paths[0], s.c.cfg.Control.Target()
 	for _, x := range []struct{ base, want time.Duration }{
-		{100 * time.Microsecond, target / 2}, {20 * time.Millisecond, target},
+		{100 * time.Microsecond, target * 2 / 3}, {20 * time.Millisecond, target},
 	} {
 		p.rtt = rtt.Estimator{}
 		p.rtt.Add(s.now, x.base)

@@ -33,15 +33,20 @@ func (c *SRD) goal() time.Duration {
 	return t + time.Duration(max(0, min(goalMost, more))*float64(c.base))
 }
 
-// zero returns the round trip that a packet would have had without a queue. On a fabric
-// all paths have nearly the same, and that is measured better by all of them together.
-// One that is longer by itself is not counted among the fastest bytes (see delays), which
-// the window goes by.
+// zero returns the round trip that a packet would have had without a queue: its path's own
+// least. On a fabric all paths have nearly the same, so what that is longer than the least
+// of all, by more than a full packet takes on the line, was a queue already when it was
+// measured: as when a hundred begin at once, and challenges wait behind each other.
 func (c *SRD) zero(a Ack) time.Duration {
 	if c.product() > 0 && a.Least > 0 {
-		return a.Least
+		return min(a.Base, a.Least+c.packetTime())
 	}
 	return a.Base
+}
+
+// packetTime is how long a full packet takes on the line, which must be known.
+func (c *SRD) packetTime() time.Duration {
+	return time.Duration(float64(c.packet+wireOverhead) / c.line * float64(time.Second))
 }
 
 // adapted returns the window that fills what it got of the link in a round, with the

@@ -69,18 +69,24 @@ func TestQueueOfMany(t *testing.T) {
 	}
 }
 
-// The least round trip of all paths counts on a fabric, and only there: elsewhere paths
-// differ.
+// On a fabric a path's own least round trip counts as long as it is not longer than that
+// of all paths by more than a packet takes, and only there: elsewhere paths differ.
 func TestLeastOfAllPathsCountsOnAFabric(t *testing.T) {
-	a := Ack{RTT: 2 * fineBase, Base: fineBase, Least: fineBase / 2}
-	if got := fine(lineRate).zero(a); got != a.Least {
-		t.Errorf("%v on a fabric, want %v", got, a.Least)
-	}
-	if got := fine(0).zero(a); got != a.Base {
-		t.Errorf("%v without a line, want the path's %v", got, a.Base)
-	}
-	if a.Least = 0; fine(lineRate).zero(a) != a.Base {
-		t.Error("the least counts before it is known")
+	const packet = time.Duration((MSS + wireOverhead) * int64(time.Second) / lineRate)
+	least := fineBase - 8*packet
+	for _, x := range []struct{ base, want time.Duration }{
+		{least, least}, {least + packet/2, least + packet/2}, {least + 2*packet, least + packet}, {least - packet, least - packet},
+	} {
+		a := Ack{RTT: 2 * fineBase, Base: x.base, Least: least}
+		if got := fine(lineRate).zero(a); got != x.want {
+			t.Errorf("base %v, least %v: %v on a fabric, want %v", x.base, least, got, x.want)
+		}
+		if got := fine(0).zero(a); got != a.Base {
+			t.Errorf("%v without a line, want the path's %v", got, a.Base)
+		}
+		if a.Least = 0; fine(lineRate).zero(a) != a.Base {
+			t.Error("the least counts before it is known")
+		}
 	}
 }
 
