@@ -119,6 +119,7 @@ type lossTimer struct {
 	backoff  uint
 	probes   int // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
+	probed   mono.Time // last tail probe
 }
 
 // reply is a path response that is owed.
