@@ -88,7 +88,6 @@ type Conn struct {
 	packet   int // UDP payload bytes of a full packet now
 	steering steering
 	reach    reach
-	floors   floors
 	doubts   doubts
 
 	dormant bool      // some silent paths are not probed while idle
