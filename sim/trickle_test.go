@@ -35,3 +35,29 @@ func TestTrickleToProgramThatWasKilled(t *testing.T) {
 		t.Errorf("%d restarts were noticed, want one", here.Restarts)
 	}
 }
+
+// Whoever sends a little all the time, as a call does, notices as soon as others that
+// nothing comes back: that the peer was restarted, here.
+func TestRestartIsNoticedByThinTraffic(t *testing.T) {
+	for _, delay := range []time.Duration{time.Millisecond / 2, 20 * time.Millisecond} {
+		for _, every := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond} {
+			f := twoHosts(1, 4, Quality{Rate: 100 * mbit, Delay: delay, MTU: 1500, Queue: 1 << 20}, func(s *FabricSpec) { s.Passive[1] = true })
+			f.boot()
+			f.say(0, 100)
+			f.pass(t, 2*time.Second, nil)
+			here := f.Hosts[0].process.Peers[0]
+			f.Hosts[1].Kill()
+			f.Hosts[1].Boot()
+			from := f.Engine.Since()
+			for here.Restarts == 0 && f.Engine.Since()-from < 10*time.Second {
+				f.say(0, 1)
+				f.pass(t, every, nil)
+			}
+			// Doubt begins after 500 ms, at the next tail probe, and a handshake takes a
+			// round trip.
+			if d := f.Engine.Since() - from; d > time.Second {
+				t.Errorf("round trips of %v, a message every %v: noticed after %v", 4*delay, every, d)
+			}
+		}
+	}
+}

@@ -88,7 +88,6 @@ type Conn struct {
 	packet   int // UDP payload bytes of a full packet now
 	steering steering
 	reach    reach
-	floors   floors
 	doubts   doubts
 
 	dormant bool      // some silent paths are not probed while idle
@@ -119,6 +118,7 @@ type lossTimer struct {
 	backoff  uint
 	probes   int // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
+	probed   mono.Time // last tail probe
 }
 
 // reply is a path response that is owed.

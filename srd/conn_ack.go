@@ -15,7 +15,6 @@ type gain struct {
 	p     *path
 	bytes int
 	rtt   time.Duration // sample, 0 if none
-	size  int           // bytes of the packet that the sample is of
 	ce    bool
 }
 
@@ -76,7 +75,7 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 			p.newest, p.told = k.At, now
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
-			g.rtt, g.size = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond), int(k.Size)
+			g.rtt = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond)
 		}
 		g.ce = r.CE != p.peerCE
 		p.peerCE = r.CE
@@ -100,7 +99,6 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 		p.rtt.Add(now, g.rtt)
 		if near {
 			c.rtt.Add(now, g.rtt)
-			c.floors.add(now, g.rtt, g.size)
 		}
 		queue := max(0, g.rtt-p.rtt.Base())
 		c.costs(now, p, queue)
@@ -109,7 +107,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 	if g.bytes > 0 {
 		c.rate.add(now, g.bytes)
 		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Least: c.floors.of(g.size), Level: level, CE: g.ce}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}

@@ -90,7 +90,9 @@ func (c *Conn) pto() time.Duration {
 	return min(d<<min(c.timer.backoff, 16), max(ptoMost, d))
 }
 
-// tailDeadline returns when the tail probe is due.
+// tailDeadline returns when the tail probe is due: a PTO after the last packet was sent
+// (RFC 9002 section 6.2.1). But who sends a little all the time would never get there: in
+// silence it is due no later than ptoMost after the oldest message, or the last probe.
 func (c *Conn) tailDeadline() mono.Time {
 	if c.out.empty() && c.inflight == 0 {
 		return mono.Never
@@ -99,7 +101,12 @@ func (c *Conn) tailDeadline() mono.Time {
 	if c.out.empty() {
 		wait += c.reach.most // what is out may be the ping of a far path
 	}
-	return max(c.timer.progress, c.timer.lastSent).Add(wait)
+	due := max(c.timer.progress, c.timer.lastSent).Add(wait)
+	if c.out.empty() {
+		return due
+	}
+	oldest := max(c.timer.progress, c.timer.probed, c.out.at(c.out.first).first)
+	return due.Min(oldest.Add(max(wait, ptoMost)))
 }
 
 // checkTail sends the oldest open message again when nothing has been heard for
@@ -109,7 +116,7 @@ func (c *Conn) checkTail(now mono.Time) {
 		return
 	}
 	c.timer.backoff++
-	c.timer.lastSent = now
+	c.timer.lastSent, c.timer.probed = now, now
 	c.expireOld(now)
 	if n := c.out.first; c.out.open(n) {
 		c.queueFirst(n)

@@ -389,9 +389,7 @@ func (c *Conn) answered(now mono.Time, nonce uint64) {
 			continue
 		}
 		if !p.rtt.Known() || p.inflight == 0 {
-			trip := max(now.Sub(q.at), time.Microsecond)
-			p.rtt.Add(now, trip)
-			c.floors.add(now, trip, q.size)
+			p.rtt.Add(now, max(now.Sub(q.at), time.Microsecond))
 		}
 		if !c.rtt.Known() {
 			c.rtt.Add(now, p.rtt.Smoothed())

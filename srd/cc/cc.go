@@ -14,7 +14,6 @@ type Ack struct {
 	Bytes int           // bytes newly known to have arrived
 	RTT   time.Duration // the packet's round trip; 0 when not measured
 	Base  time.Duration // the path's base round trip
-	Least time.Duration // and the least of all paths, of packets of that size; 0: unknown
 	Level time.Duration // and what it was in the last round trips; 0: this is the first
 	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
 }

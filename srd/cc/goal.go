@@ -33,22 +33,6 @@ func (c *SRD) goal() time.Duration {
 	return t + time.Duration(max(0, min(goalMost, more))*float64(c.base))
 }
 
-// zero returns the round trip that a packet would have had without a queue: its path's own
-// least. On a fabric all paths have nearly the same, so what that is longer than the least
-// of all, by more than a full packet takes on the line, was a queue already when it was
-// measured: as when a hundred begin at once, and challenges wait behind each other.
-func (c *SRD) zero(a Ack) time.Duration {
-	if c.product() > 0 && a.Least > 0 {
-		return min(a.Base, a.Least+c.packetTime())
-	}
-	return a.Base
-}
-
-// packetTime is how long a full packet takes on the line, which must be known.
-func (c *SRD) packetTime() time.Duration {
-	return time.Duration(float64(c.packet+wireOverhead) / c.line * float64(time.Second))
-}
-
 // adapted returns the window that fills what it got of the link in a round, with the
 // delay that is aimed for: the rate at which bytes arrived, times the round trip with
 // that delay (J. D. C. Little, Operations Research, 1961). ok says that this is what the window

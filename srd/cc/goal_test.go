@@ -28,7 +28,7 @@ func together(rounds int, least ...time.Duration) (mean []float64, queue time.Du
 		for k, c := range v {
 			n := max(1, c.Window()/MSS)
 			for j := range n {
-				c.Ack(now.Add(rtt*time.Duration(j+1)/time.Duration(n)), Ack{Bytes: MSS, RTT: rtt, Base: least[k], Least: least[k]}, true)
+				c.Ack(now.Add(rtt*time.Duration(j+1)/time.Duration(n)), Ack{Bytes: MSS, RTT: rtt, Base: least[k]}, true)
 			}
 			if i >= rounds/2 {
 				mean[k] += c.window / float64(rounds-rounds/2)
@@ -66,27 +66,6 @@ func TestQueueOfMany(t *testing.T) {
 	}
 	if most := (2 + goalMost) * fineBase; longest < 2*fineBase || longest > most {
 		t.Errorf("queue %v, want it between two and %d targets", longest, 2+goalMost)
-	}
-}
-
-// On a fabric a path's own least round trip counts as long as it is not longer than that
-// of all paths by more than a packet takes, and only there: elsewhere paths differ.
-func TestLeastOfAllPathsCountsOnAFabric(t *testing.T) {
-	const packet = time.Duration((MSS + wireOverhead) * int64(time.Second) / lineRate)
-	least := fineBase - 8*packet
-	for _, x := range []struct{ base, want time.Duration }{
-		{least, least}, {least + packet/2, least + packet/2}, {least + 2*packet, least + packet}, {least - packet, least - packet},
-	} {
-		a := Ack{RTT: 2 * fineBase, Base: x.base, Least: least}
-		if got := fine(lineRate).zero(a); got != x.want {
-			t.Errorf("base %v, least %v: %v on a fabric, want %v", x.base, least, got, x.want)
-		}
-		if got := fine(0).zero(a); got != a.Base {
-			t.Errorf("%v without a line, want the path's %v", got, a.Base)
-		}
-		if a.Least = 0; fine(lineRate).zero(a) != a.Base {
-			t.Error("the least counts before it is known")
-		}
 	}
 }
 

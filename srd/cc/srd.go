@@ -158,7 +158,7 @@ func (c *SRD) enough() time.Duration { return (c.Target() + c.allowance()) / 2 }
 
 func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
-	q := max(0, a.RTT-c.zero(a))
+	q := max(0, a.RTT-a.Base)
 	if c.srtt == 0 {
 		c.srtt = a.RTT
 	}

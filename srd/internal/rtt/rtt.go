@@ -9,6 +9,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
+// BaseWindow is how long a minimum counts as the path's base. A route change
+// that makes a path longer is believed after at most twice this.
+const BaseWindow = 10 * time.Second
+
 // Estimator is one path's RTT state, useful at its zero value, not safe for
 // concurrent use.
 type Estimator struct {
@@ -21,7 +25,8 @@ type Estimator struct {
 	level     time.Duration // smoothed, of a sample each round trip
 	levelAt   mono.Time
 
-	base Floor
+	base     [2]time.Duration // minimum of the previous and of the running window
+	windowAt mono.Time
 }
 
 // Add takes one sample, which must be positive.
@@ -35,7 +40,8 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	if e.smoothed == 0 {
 		e.smoothed, e.variation = sample, sample/2
 		e.level, e.levelAt = sample, now
-		e.base.Add(now, sample)
+		e.base = [2]time.Duration{sample, sample}
+		e.windowAt = now
 		return
 	}
 	d := e.smoothed - sample
@@ -49,7 +55,11 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		e.levelAt = now
 	}
 	e.smoothed += (sample - e.smoothed) / 8
-	e.base.Add(now, sample)
+	if now.Sub(e.windowAt) > BaseWindow {
+		e.base[0], e.base[1] = e.base[1], sample
+		e.windowAt = now
+	}
+	e.base[1] = min(e.base[1], sample)
 }
 
 // Known reports whether there was a sample.
@@ -95,4 +105,4 @@ func (e *Estimator) Variation() time.Duration { return e.variation }
 func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.latestAt }
 
 // Base returns the least RTT of the last one to two windows.
-func (e *Estimator) Base() time.Duration { return e.base.Value() }
+func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }
