@@ -55,7 +55,7 @@ test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
 # One package after the other: measurements do not share the machine.
-test-e2e: packages build testsum ## the shipped binary in network namespaces (root, about 6 minutes)
+test-e2e: packages build testsum ## the shipped binary in network namespaces (root, about 9 minutes)
 	SRDTUN_BIN=$(abspath $(BIN)/srdtun) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 15m -count 1 ./e2e/...
 
 bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)
