@@ -2,13 +2,13 @@ package e2e
 
 import (
 	"flag"
+	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/linkemu"
 	"github.com/srdtun/srdtun/e2e/meter"
-	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
 // A transfer of 64 KiB takes a round trip or a few: how long its paths are matters, and
@@ -54,18 +54,7 @@ func TestUnlikePathsSmall(t *testing.T) {
 // small measures transfers over these paths, through a tunnel or not.
 func small(t *testing.T, name string, l *meter.Latency, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		if *unlikeAtOnce {
-			t.Parallel()
-		}
-		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
-		ways(t, f, paths)
-		to := f.B(1).V4[0]
-		if through {
-			pair(t, f, tunnel.Config{Tag: name})
-			time.Sleep(unlikeSettle)
-			to = tunnel.Inner4(2)
-		}
+	between(t, name, through, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
 		var err error
 		if *l, err = meter.Transfers(f.B(1), f.A(1), to, smallBytes, *smallCount, smallPause); err != nil {
 			t.Fatal(err)

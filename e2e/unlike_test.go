@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"flag"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -111,20 +112,9 @@ func chosen(profile string) bool {
 // or not.
 func over(t *testing.T, name string, sum *float64, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		if *unlikeAtOnce {
-			t.Parallel()
-		}
-		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
-		ways(t, f, paths)
+	between(t, name, through, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
 		fl := flow(f, 1)
-		fl.For = unlikeStart + *unlikeFor
-		if through {
-			pair(t, f, tunnel.Config{Tag: name})
-			time.Sleep(unlikeSettle)
-		} else {
-			fl.To = f.B(1).V4[0]
-		}
+		fl.To, fl.For = to, unlikeStart+*unlikeFor
 		r, err := meter.Start(fl)
 		if err != nil {
 			t.Fatal(err)
@@ -133,6 +123,26 @@ func over(t *testing.T, name string, sum *float64, through bool, paths ...linkem
 			t.Fatal(err)
 		}
 		*sum += r.Sum().Mean(unlikeStart, fl.For)
+	})
+}
+
+// between runs a test on two hosts that these paths join, through a tunnel or not; to is
+// the second one's address.
+func between(t *testing.T, name string, through bool, paths []linkemu.Impairment, run func(t *testing.T, f *fabric.Fabric, to netip.Addr)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		if *unlikeAtOnce {
+			t.Parallel()
+		}
+		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
+		ways(t, f, paths)
+		to := f.B(1).V4[0]
+		if through {
+			pair(t, f, tunnel.Config{Tag: name})
+			time.Sleep(unlikeSettle)
+			to = tunnel.Inner4(2)
+		}
+		run(t, f, to)
 	})
 }
 

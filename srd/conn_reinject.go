@@ -19,11 +19,9 @@ const (
 	reinjectLook = 128
 	// reinjectTries bounds the copies of a message that are made for this.
 	reinjectTries = 3
-	// radioBase is the least round trip over radio, which may take longer for no queue
-	// (cc's jitter); steadyParts of steadyOf of a target are waited for on shorter ones.
-	// Spraying leaves a path for less, but half a target made twice the copies on healthy
-	// fabrics for nothing.
-	radioBase   = time.Millisecond
+	// steadyParts of steadyOf of a target are waited for on paths below longBase, which
+	// lead over no radio, whose jitter takes longer for no queue. Spraying leaves a path
+	// for less, but half a target made twice the copies on healthy fabrics for nothing.
 	steadyParts = 2
 	steadyOf    = 3
 )
@@ -82,7 +80,7 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 // round trips differ.
 func (c *Conn) lateness(p *path) time.Duration {
 	more := c.cfg.Control.Target()
-	if p.rtt.Base() < radioBase {
+	if p.rtt.Base() < longBase {
 		more = more * steadyParts / steadyOf
 	}
 	return p.length() + c.cfg.Control.Queue() + max(more, c.slack.pto) + c.slack.ackMost

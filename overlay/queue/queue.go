@@ -5,10 +5,10 @@
 //	Push -> bucket by flow hash -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
 //
-// Where the RFCs speak of packets, two things differ. A signal of congestion to
+// Where the RFCs speak of packets, three things differ. A signal of congestion to
 // a sender without ECN takes one segment off a TCP or UDP super-frame and not the
 // whole frame, so that it costs one packet. And a flow may owe several quanta
-// after a large frame, which it pays by being passed over in that many rounds. And where
+// after a large frame, which it pays by being passed over in that many rounds. Third, where
 // they aim for the same delay always, a flow that is alone may have more waiting, within
 // bounds: it delays nobody else, and needs it when its round trip grows for a while.
 //
