@@ -162,6 +162,9 @@ func (c *Conn) land(p *path, k *ledger.Packet) {
 func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	c.stats.Spurious++
+	if k.Told {
+		c.cfg.Control.Found(int(k.Size))
+	}
 	if p.state != PathSuspect {
 		if now >= c.repairDue(k) {
 			return // it was late, and had not been overtaken on its path
@@ -235,6 +238,7 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 			lost += int(k.Size)
 			c.blame(p, pn, k)
 			c.lost(now, p, pn, k)
+			k.Told = true
 		}
 	}
 	if lost > 0 {

@@ -85,6 +85,7 @@ func (f *fixed) Base(time.Duration)            {}
 func (f *fixed) Packet(int)                    {}
 func (f *fixed) Ack(mono.Time, cc.Ack, bool)   {}
 func (f *fixed) Lost(now mono.Time, bytes int) { f.lost += bytes }
+func (f *fixed) Found(bytes int)               { f.lost -= bytes }
 func (f *fixed) Window() int                   { return f.window }
 func (f *fixed) Rate() float64                 { return 0 }
 func (f *fixed) Queue() time.Duration          { return 0 }

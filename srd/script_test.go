@@ -92,9 +92,15 @@ func TestScriptSpuriousLoss(t *testing.T) {
 	v := s.send(3, 0)
 	s.ack(got(0, v[2].pn))
 	s.wantLost(0, v[0].pn)
+	if s.fixed.lost == 0 {
+		t.Fatal("congestion control was not told")
+	}
 	s.ack(got(0, v[0].pn, v[1].pn, v[2].pn))
 	if n := s.c.paths[0].stats.Spurious; n != 1 {
 		t.Fatalf("%d spurious losses", n)
+	}
+	if s.fixed.lost != 0 {
+		t.Errorf("congestion control still counts %d bytes", s.fixed.lost)
 	}
 	v = s.send(3, 0)
 	s.ack(got(0, v[2].pn))

@@ -32,6 +32,8 @@ type Controller interface {
 	// Lost takes bytes proven lost on a path that works. Losses on a path that
 	// is being given up are not congestion and are not told.
 	Lost(now mono.Time, bytes int)
+	// Found takes back bytes that were told as lost and have arrived after all.
+	Found(bytes int)
 	// Window is the most bytes that may be in flight.
 	Window() int
 	// Rate is the pacing rate in bytes per second; 0 before the first sample, unless

@@ -183,6 +183,20 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 // Lost implements Controller.
 func (c *SRD) Lost(now mono.Time, bytes int) { c.round.lost += bytes }
 
+// Found implements Controller. Only where losses are an overflow can they be undone: on
+// a fabric a window that was cut is back within some round trips.
+func (c *SRD) Found(bytes int) {
+	if c.base < radioBase {
+		return
+	}
+	n := min(bytes, c.round.lost)
+	c.round.lost -= n
+	if b := &c.over.before; c.over.found(float64(bytes-n) / float64(c.packet)) {
+		c.window, c.slowStart, c.full = max(c.window, b.window), b.slowStart, b.full
+		*b = before{}
+	}
+}
+
 func (c *SRD) endRound(now mono.Time) {
 	r := c.round
 	c.round = round{from: now}
@@ -257,12 +271,18 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 		return false
 	}
 	packet := float64(c.packet)
+	undo := func() {
+		b := &c.over.before
+		b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
+	}
 	switch loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet); {
 	case loss > lossTolerated:
+		undo()
 		c.heavyLoss(r, loss)
 		c.over.cut(now, c.window, c.srtt)
 		return true
 	case loss > 0 && queued:
+		undo()
 		c.slowStart, c.full = false, false
 		flight := c.window
 		if !r.limited {

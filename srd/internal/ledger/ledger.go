@@ -24,6 +24,7 @@ type Packet struct {
 	Left  uint16    // of those, not yet known to have arrived
 	Size  uint16    // bytes on the wire, UDP payload
 	State State
+	Told  bool // its loss was told to congestion control
 }
 
 // Limit is the most packet numbers a path may have open. It is more than any
