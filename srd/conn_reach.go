@@ -15,7 +15,10 @@ import (
 //
 // An application gets its bytes in order, so what goes on a longer path is waited
 // for, and makes the whole as slow as that path. A path's distance is by how much
-// its base round trip is longer than the least of all. New data goes where it
+// what a packet takes on it without a queue is longer than on the shortest of all. That
+// is the mean, not the least round trip: where delays differ at random, the least of a few
+// is low by luck, and a wait counted from there is for the most part no queue, so that of
+// many ports on a long and unsteady path some always look near. New data goes where it
 // arrives first: a path is near while its distance is no more than what packets
 // have to wait on the others anyway, for their queues. So a path that is a little
 // longer helps out when the shorter ones are full, which is when it pays; one that
@@ -26,7 +29,7 @@ import (
 // much as the ways there do.
 type reach struct {
 	near  steer.Set
-	least time.Duration // base round trip of the nearest
+	least time.Duration // length of the nearest
 	most  time.Duration // and of the farthest
 	cost  time.Duration // queue and distance of what was sent lately, smoothed
 	heard mono.Time     // last sample of cost
@@ -35,9 +38,9 @@ type reach struct {
 }
 
 const (
-	// alikeGranules and alikePart: bases that differ by no more than two granules,
-	// or an eighth of the least, are alike. A base is known no better than that
-	// after some round trips.
+	// alikeGranules and alikePart: paths whose lengths differ by no more than two
+	// granules, or an eighth of the least, are alike. A length is known no better than
+	// that after some round trips.
 	alikeGranules = 2
 	alikePart     = 8
 	// costPart is the weight of a new sample in the smoothed cost, 1/16.
@@ -59,23 +62,41 @@ func (c *Conn) distance(p *path) time.Duration {
 		return 0
 	case !p.rtt.Known():
 		return sampleMost
-	case d <= max(c.slack.alike, r.least/alikePart):
+	case d <= max(c.slack.alike, r.least/alikePart, p.unsure()):
 		return 0
 	}
 	return d
 }
 
-// length returns how long p is to those who wait for all packets: its base, and how
-// far the slower packets lie above that if the path is an unsteady one.
-func (p *path) length() time.Duration { return p.rtt.Base() + p.unsteady() }
+// length returns how long p is to those who wait for all packets: what a packet takes
+// without a queue, and how far the slower ones lie above that if the path is an unsteady
+// one. Below longBase nothing is random but what queues do, and the least round trip is
+// what it takes.
+func (p *path) length() time.Duration { return p.empty() + p.unsteady() }
 
-// Most round trips are within three mean deviations of the mean, to either side, and
-// those of six lie between the base and the slowest. What is less than twice the
+// empty returns what a packet takes on p without a queue.
+func (p *path) empty() time.Duration {
+	if p.rtt.Base() < longBase {
+		return p.rtt.Base()
+	}
+	return p.rtt.Usual()
+}
+
+// Most round trips are within three mean deviations of the mean. What is less than the
 // longest queue that is aimed for is not told from what a queue does.
 const (
-	spreads     = 6
-	steadyBelow = 2 * cc.TargetCeiling
+	spreads     = 3
+	steadyBelow = cc.TargetCeiling
 )
+
+// unsure returns by how much p's length may be another than it seems: the mean of some
+// samples is off by half a mean deviation, and the least of several means by as much more.
+func (p *path) unsure() time.Duration {
+	if p.rtt.Base() < longBase {
+		return 0
+	}
+	return p.rtt.Spread()
+}
 
 // unsteady returns by how much packets on p are late at random.
 func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-steadyBelow) }
@@ -109,7 +130,7 @@ func (c *Conn) survey(now mono.Time) {
 		if before.Has(int(p.slot)) {
 			d = time.Duration(leaveShare * float64(d))
 		}
-		if d <= r.cost {
+		if d <= max(0, r.cost) {
 			r.near.Add(int(p.slot))
 		} else if r.ping == nil && p.inflight == 0 && now.Sub(c.active) < pingEvery && now.Sub(p.pinged) >= pingEvery {
 			r.ping = p
@@ -117,13 +138,14 @@ func (c *Conn) survey(now mono.Time) {
 	}
 }
 
-// cost notes what a packet on p had to wait for: its queue and the distance.
+// costs notes what a packet on p had to wait for: its queue and the distance. queue is
+// what it took more than is usual without one; by chance that may be less than nothing.
 func (c *Conn) costs(now mono.Time, p *path, queue time.Duration) {
 	r := &c.reach
 	if !r.near.Has(int(p.slot)) {
 		return
 	}
-	r.cost += (max(0, queue-p.unsteady()) + c.distance(p) - r.cost) / costPart
+	r.cost += (queue + c.distance(p) - r.cost) / costPart
 	r.heard = now
 }
 

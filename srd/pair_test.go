@@ -64,6 +64,7 @@ func (v *nonces) use(t testing.TB, side int, b []byte) {
 type link struct {
 	rate  float64 // bytes per second; 0 is unlimited
 	delay time.Duration
+	vary  time.Duration // standard deviation of the delay; packets keep their order
 	limit time.Duration // longest queue
 	loss  float64
 	dup   float64
@@ -71,6 +72,7 @@ type link struct {
 	flip  float64 // chance of a corrupted bit
 	dead  [2]bool // by direction
 	free  [2]mono.Time
+	last  [2]mono.Time // arrival of the packet before, where delays vary
 	sent  [2]int
 	drops [2]int
 }
@@ -295,6 +297,10 @@ func (p *pair) carry(side, i int, b []byte) {
 			at = l.free[side]
 		}
 		at = at.Add(l.delay)
+		if l.vary > 0 {
+			at = max(p.now, l.last[side], at.Add(time.Duration(p.rng.NormFloat64()*float64(l.vary))))
+			l.last[side] = at
+		}
 		if p.rng.Float64() < l.swap {
 			at = at.Add(time.Duration(p.rng.Int64N(int64(time.Millisecond))))
 		}

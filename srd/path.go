@@ -58,16 +58,16 @@ const (
 
 // path is one of our own paths: a 4-tuple with a packet number space.
 type path struct {
-	slot  uint16
 	tuple Tuple
+	slot  uint16
 	state PathState
 	ours  bool // opened by us, kept while the endpoint is configured
+	stale bool // since must be looked up
 
 	sent     ledger.Ledger
 	inflight int
 	lowest   uint64    // no packet below is in flight
 	since    mono.Time // when the oldest packet in flight was sent, if not stale
-	stale    bool      // since must be looked up
 	heard    mono.Time // last acknowledgement of a packet on it
 	fell     mono.Time // when it last fell silent
 	seen     mono.Time // last packet of the peer's on it

@@ -50,6 +50,28 @@ func TestLongerPathHelpsOut(t *testing.T) {
 	}
 }
 
+// How long a path is does not follow from the shortest of its round trips where these
+// differ at random: little goes on the longer and less steady of two before there is a
+// queue, whatever is known of each of the many ports.
+func TestUnsteadyPathIsNotTakenForAShortOne(t *testing.T) {
+	var sum [2]int
+	for seed := range uint64(8) {
+		p := newPair(t, seed,
+			&link{rate: 5e6, delay: 35 * time.Millisecond, vary: 8 * time.Millisecond, limit: 100 * time.Millisecond},
+			&link{rate: 12.5e6, delay: 50 * time.Millisecond, vary: 25 * time.Millisecond, limit: 100 * time.Millisecond})
+		p.connect()
+		p.run(2*time.Second, never)
+		for range 10 {
+			v, _ := p.carried(20)
+			sum[0], sum[1] = sum[0]+v[0], sum[1]+v[1]
+			p.run(200*time.Millisecond, never)
+		}
+	}
+	if sum[1] > sum[0]/10 {
+		t.Errorf("%d packets went the short way, %d the long one", sum[0], sum[1])
+	}
+}
+
 // When the short path dies the long one takes over.
 func TestFarPathTakesOver(t *testing.T) {
 	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)

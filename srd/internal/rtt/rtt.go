@@ -26,6 +26,7 @@ type Estimator struct {
 	levelAt   mono.Time
 
 	base     [2]time.Duration // minimum of the previous and of the running window
+	usual    [2]time.Duration // and that of the smoothed time, or the mean of the first samples
 	windowAt mono.Time
 }
 
@@ -41,6 +42,7 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		e.smoothed, e.variation = sample, sample/2
 		e.level, e.levelAt = sample, now
 		e.base = [2]time.Duration{sample, sample}
+		e.usual = e.base
 		e.windowAt = now
 		return
 	}
@@ -55,11 +57,19 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		e.levelAt = now
 	}
 	e.smoothed += (sample - e.smoothed) / 8
+	if e.samples <= meanOf {
+		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples)
+		e.usual[0] = e.usual[1]
+	}
 	if now.Sub(e.windowAt) > BaseWindow {
 		e.base[0], e.base[1] = e.base[1], sample
+		e.usual[0], e.usual[1] = e.usual[1], e.smoothed
 		e.windowAt = now
 	}
 	e.base[1] = min(e.base[1], sample)
+	if e.samples > meanOf {
+		e.usual[1] = min(e.usual[1], e.smoothed)
+	}
 }
 
 // Known reports whether there was a sample.
@@ -103,6 +113,16 @@ func (e *Estimator) Variation() time.Duration { return e.variation }
 
 // Latest returns the newest sample and when it was taken.
 func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.latestAt }
+
+// meanOf is of how many first samples the mean is taken: of these little more than a
+// third is left in the smoothed time of the first one alone.
+const meanOf = 8
+
+// Usual returns the least smoothed RTT of the last one to two windows, or the mean of
+// the first samples: what a packet takes on the path when there is no queue. Where round
+// trips differ at random that is far more than the least of them, which is the lower the
+// more there were.
+func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 
 // Base returns the least RTT of the last one to two windows.
 func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }

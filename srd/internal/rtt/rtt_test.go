@@ -156,3 +156,35 @@ func TestLevel(t *testing.T) {
 		}
 	}
 }
+
+// Where round trips differ at random Usual is near their mean, however many there are,
+// and the base far below; a queue does not raise it before two windows are over.
+func TestUsualIsTheMeanOfARestingPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const mean, deviation, queue = 100 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond
+	var e Estimator
+	now := mono.Time(1e9)
+	add := func(n int, more time.Duration) {
+		for range n {
+			now = now.Add(10 * time.Millisecond)
+			e.Add(now, mean+more+time.Duration(rng.NormFloat64()*float64(deviation)))
+		}
+	}
+	for range 20 {
+		add(40, 0)
+		if d := e.Usual() - mean; d < -deviation || d > deviation {
+			t.Fatalf("usual %v of %v", e.Usual(), mean)
+		}
+	}
+	if e.Base() > mean-2*deviation {
+		t.Errorf("base %v", e.Base())
+	}
+	add(100, queue)
+	if e.Usual() > mean {
+		t.Errorf("usual %v a second after a queue began", e.Usual())
+	}
+	add(2500, queue)
+	if e.Usual() < mean+queue/2 {
+		t.Errorf("usual %v on a path that takes %v", e.Usual(), mean+queue)
+	}
+}
