@@ -282,7 +282,10 @@ func (c *Conn) blame(p *path, pn uint64, k *ledger.Packet) {
 }
 
 // lose takes packet pn for lost and hands its messages back.
-func (c *Conn) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
+func (c *Conn) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) { c.loseUntil(p, pn, k, 0) }
+
+// loseUntil is lose, with a respite for the messages; 0: none.
+func (c *Conn) loseUntil(p *path, pn uint64, k *ledger.Packet, respite mono.Time) {
 	c.land(p, k)
 	p.hole.swallow(k)
 	k.State = ledger.Lost
@@ -292,7 +295,7 @@ func (c *Conn) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 			continue
 		}
 		if m := c.out.at(n); m.slot == p.slot && m.pn == pn {
-			c.queueRetransmit(n)
+			c.queueUntil(n, respite)
 		}
 	}
 }

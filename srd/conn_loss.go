@@ -40,6 +40,7 @@ func (c *Conn) Advance(now mono.Time) {
 		c.checkPaths(now)
 	}
 	c.checkDoubts(now)
+	c.endRespites(now)
 	c.checkTail(now)
 	c.advanceProbes(now)
 }
@@ -56,7 +57,8 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 		since = k.At
 	}
 	c.sure(p)
-	c.handBack(now, p)
+	respite := c.respite(now, p)
+	c.handBack(now, p, respite)
 	if p.state == PathActive {
 		c.doubtOthers(now, p, since)
 		p.state = PathSuspect
@@ -65,17 +67,19 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 		c.usable.Remove(int(p.slot))
 		// What is in flight on it may still be acknowledged, and then it is in use
 		// again. A probe at once would be one more packet in what is, mostly, a queue.
-		p.probe = probe{next: now.Add(p.timeout(&c.slack, c.patience, &c.rtt)), size: p.probe.size, sizes: p.probe.sizes}
+		next := max(respite, now.Add(p.timeout(&c.slack, c.patience, &c.rtt)))
+		p.probe = probe{next: next, size: p.probe.size, sizes: p.probe.sizes}
 		c.probing.Add(int(p.slot))
 		c.resize()
 	}
 }
 
-// handBack takes everything in flight on p for lost.
-func (c *Conn) handBack(now mono.Time, p *path) {
+// handBack takes everything in flight on p for lost, to be sent again when the respite is
+// over, or at once if that is 0.
+func (c *Conn) handBack(now mono.Time, p *path, respite mono.Time) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
-			c.lose(now, p, pn, k)
+			c.loseUntil(p, pn, k, respite)
 		}
 	}
 }
@@ -224,6 +228,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	// made overdue is due now.
 	add(max(c.tailDeadline(), c.clock), "tail probe")
 	add(c.probeDeadline(), "path probe")
+	add(c.out.respites.end(), "end of a respite")
 	if c.idling() && c.queuesTell() && c.inflight < c.cfg.Control.Window() && c.timer.backoff == 0 && c.reinject > c.clock {
 		add(c.reinject, "reinjection")
 	}

@@ -121,7 +121,7 @@ func (p *path) worth(now mono.Time) mono.Time {
 
 // freePath gives p's slot back.
 func (c *Conn) freePath(now mono.Time, p *path) {
-	c.handBack(now, p)
+	c.handBack(now, p, 0)
 	c.sure(p)
 	p.state = PathFree
 	c.usable.Remove(int(p.slot))

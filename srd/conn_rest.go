@@ -10,7 +10,7 @@ func (c *Conn) rest(now mono.Time) {
 		return
 	}
 	for _, p := range c.paths {
-		c.handBack(now, p) // a ping under way is not answered any more
+		c.handBack(now, p, 0) // a ping under way is not answered any more
 		p.trim(now)
 		p.sent.Rest()
 	}

@@ -18,7 +18,7 @@ import (
 //	5. a second copy of what was just sent, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
 //	7. when there are none, a proof that we have the keys of a session that we began,
-//	   and messages whose paths have become slow
+//	   messages whose paths fell silent a moment ago, and those whose paths have become slow
 
 // Bounds of a data train.
 const (
@@ -46,7 +46,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	}
 	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
 		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextQuestion(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) ||
-		c.nextProof(now, t) || c.nextReinjection(now, t)
+		c.nextProof(now, t) || c.nextRespited(now, t) || c.nextReinjection(now, t)
 }
 
 // single builds a train of one packet on p whose frames f appends.

@@ -33,6 +33,8 @@ type outbox struct {
 	first uint64   // lowest unacknowledged
 	next  uint64   // number of the next message
 	retx  queue64  // numbers that wait for retransmission
+	// respites are those that wait until an acknowledgement is out of the question.
+	respites respites
 }
 
 func (o *outbox) full() bool  { return o.next-o.first >= OutboxLimit }

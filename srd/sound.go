@@ -55,6 +55,8 @@ func (c *Conn) Within() error {
 		return fmt.Errorf("%d messages of %d wait for an acknowledgement", c.out.next-c.out.first, len(c.out.ring))
 	case c.out.retx.len() > OutboxLimit || len(c.out.retx.ring) > OutboxLimit:
 		return fmt.Errorf("%d messages of %d wait to be sent again", c.out.retx.len(), len(c.out.retx.ring))
+	case c.out.respites.len() > OutboxLimit || len(c.out.respites.numbers.ring) > OutboxLimit:
+		return fmt.Errorf("%d messages of %d have a respite", c.out.respites.len(), len(c.out.respites.numbers.ring))
 	case c.timer.probes < 0 || c.timer.probes > probesMost:
 		return fmt.Errorf("%d copies of the oldest message are to be sent", c.timer.probes)
 	case c.inflight < 0 || (c.inflight > 0) == c.busy.Empty():
@@ -146,9 +148,11 @@ func (c *Conn) soundOutbox() error {
 	if n := o.next - o.first; o.next < o.first || n > OutboxLimit {
 		return fmt.Errorf("messages %d to %d wait for an acknowledgement", o.first, o.next)
 	}
-	waits := make(map[uint64]bool, o.retx.len())
-	for i := o.retx.head; i != o.retx.tail; i++ {
-		waits[o.retx.ring[i&uint64(len(o.retx.ring)-1)]] = true
+	waits := make(map[uint64]bool, o.retx.len()+o.respites.len())
+	for _, q := range []*queue64{&o.retx, &o.respites.numbers} {
+		for i := q.head; i != q.tail; i++ {
+			waits[q.ring[i&uint64(len(q.ring)-1)]] = true
+		}
 	}
 	for n := o.first; n < o.next; n++ {
 		m := o.at(n)

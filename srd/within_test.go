@@ -10,6 +10,7 @@ func TestWithin(t *testing.T) {
 		"places":    func(c *Conn) { c.session.last.on = make([]Tuple, echoes+2) },
 		"box":       func(c *Conn) { c.out.next = c.out.first + OutboxLimit + 1 },
 		"repairs":   func(c *Conn) { c.out.retx.tail = c.out.retx.head + OutboxLimit + 1 },
+		"respites":  func(c *Conn) { c.out.respites.numbers.tail = c.out.respites.numbers.head + OutboxLimit + 1 },
 		"probes":    func(c *Conn) { c.timer.probes = probesMost + 1 },
 		"books":     func(c *Conn) { c.inflight++ },
 		"":          func(*Conn) {},
