@@ -408,6 +408,11 @@ func (c *Conn) answered(now mono.Time, nonce uint64) {
 // proven takes it that a challenge of size bytes has gone to the peer and back.
 func (c *Conn) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
+	if p.silent() {
+		// It works, so what it fell silent over was lost among others: packets keep
+		// their order on it, and those would have arrived before the challenge.
+		p.lossy = now
+	}
 	switch p.state {
 	case PathCandidate, PathSuspect:
 		p.mtu = size

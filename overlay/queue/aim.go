@@ -16,9 +16,10 @@ const (
 	// the network carries has fallen, by a quarter where there were four, and the windows
 	// of the inner connections, which fitted, stand in the queue. That is not for long:
 	// the path comes back, or this time is over. A segment taken out would cost the
-	// connection a third of its window when it is. A sender that is too fast for what is
-	// left, without regard to the round trip, is above this soon.
-	failingTargets = 5
+	// connection a third of its window when it is. What was within the bounds of a lone
+	// flow is so with half of the rate left: it takes twice as long. A sender that is too
+	// fast for what is left, without regard to the round trip, is above this soon.
+	failingTargets = 2 * intervalPart / alonePart
 )
 
 // Aim returns the target and the interval for a tunnel of this smoothed round trip (0:

@@ -15,9 +15,9 @@ func TestAim(t *testing.T) {
 	}{
 		{0, false, DefaultTarget, DefaultInterval},
 		{5 * time.Millisecond, false, DefaultTarget, DefaultInterval},
-		{5 * time.Millisecond, true, 25 * time.Millisecond, DefaultInterval},
+		{5 * time.Millisecond, true, 50 * time.Millisecond, DefaultInterval},
 		{100 * time.Millisecond, false, 20 * time.Millisecond, 400 * time.Millisecond},
-		{100 * time.Millisecond, true, 100 * time.Millisecond, 400 * time.Millisecond},
+		{100 * time.Millisecond, true, 200 * time.Millisecond, 400 * time.Millisecond},
 	} {
 		if target, interval := Aim(c.rtt, c.failing); target != c.target || interval != c.interval {
 			t.Errorf("%v, failing %v: target %v, interval %v", c.rtt, c.failing, target, interval)
@@ -49,7 +49,7 @@ func TestSignalsWhileAPathFails(t *testing.T) {
 		t.Errorf("the first signal came %v afterwards", time.Duration(d))
 	}
 	q = New(Config{Alone: -1})
-	q.SetTarget(failingTargets*DefaultTarget/2, DefaultInterval)
+	q.SetTarget(failingTargets*DefaultTarget/4, DefaultInterval)
 	if at := overload(t, q, 200, 1000, 0, dropped); len(at) == 0 {
 		t.Error("no signal for a queue above the larger target")
 	}

@@ -33,12 +33,13 @@ const (
 	// DefaultQuantum is a compromise: a full super-frame is paid in eight
 	// rounds, and a flow of small packets sends five of them in its turn.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone lets the window of a lone flow be large enough that the network
-	// is still full when the round trip inside is longer by a half, as where a link loses
-	// packets and repairs are waited for: 10 ms at 400 Mbit/s. At several Gbit/s that
-	// is less than the target, so nothing changes there: what waits long leaves the
-	// processor's cache.
-	DefaultAlone = 512 << 10
+	// DefaultAlone lets the window of a lone flow be large enough that the network is
+	// still full after CUBIC took three tenths of it off and when the round trip inside
+	// is twice the usual 10 ms, as where a link loses packets and repairs are waited for.
+	// At 400 Mbit/s what is under way then is 500 KB, and 0.7 (x + 500 KB) is twice that
+	// for x = 930 KB. Above 1.6 Gbit/s this is less than the target, so nothing changes
+	// there: what waits long leaves the processor's cache.
+	DefaultAlone = 1 << 20
 )
 
 const (

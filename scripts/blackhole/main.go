@@ -30,6 +30,7 @@ type options struct {
 	flows    int
 	dead     time.Duration
 	permille int
+	trace    bool
 }
 
 // deadFor is ten times the stall that is allowed.
@@ -43,6 +44,7 @@ func main() {
 	flag.IntVar(&o.flows, "flows", 1, "TCP `flows` at once")
 	flag.DurationVar(&o.dead, "for", deadFor, "how `long` a spine is dead")
 	flag.IntVar(&o.permille, "permille", 0, "packets of a thousand that it drops at random; 0: all")
+	flag.BoolVar(&o.trace, "trace", false, "say what surrounds each segment that the first flow sent again, and what limited it")
 	flag.Parse()
 	if flag.NArg() > 0 || o.trials < 1 || o.flows < 1 || o.dead < sample || o.permille < 0 {
 		flag.Usage()
@@ -93,13 +95,22 @@ func (o options) run() (err error) {
 	if err := fl.run(heal); err != nil {
 		return err
 	}
+	var tr *trace
+	if o.trace {
+		tr = watch(pair.A, pair.B, fl.conns[0])
+		defer func() { err = errors.Join(err, tr.stop()) }()
+	}
 	var all []trial
 	for i := range o.trials {
+		begun := time.Now()
 		t, err := o.measure(f, pair.A, fl)
 		if err != nil {
 			return err
 		}
 		fmt.Printf("%3d of %d: %v\n", i+1, o.trials, t)
+		if tr != nil {
+			tr.tell(os.Stdout, begun, t.died, t.healed)
+		}
 		all = append(all, t)
 		if err := o.write(t); err != nil {
 			return err

@@ -34,6 +34,8 @@ type trial struct {
 	Worst   float64 `json:"worst"`   // longest stall of any single flow
 	Healthy toll    `json:"healthy"` // what TCP paid in the time before
 	Dead    toll    `json:"dead"`    // and while it was dead
+
+	died, healed time.Time
 }
 
 // String is a line.
@@ -68,6 +70,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	// The rules of a fault take some milliseconds to be loaded, in which the spine dies.
 	// A stall is what is seen from the last sample before on.
 	died := fl.mark()
+	t.died = time.Now()
 	if err := o.hurt(f, t.Spine); err != nil {
 		return t, err
 	}
@@ -75,6 +78,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 		return t, err
 	}
 	healed := fl.mark()
+	t.healed = time.Now()
 	if paid[2], err = tolls(from); err != nil {
 		return t, err
 	}

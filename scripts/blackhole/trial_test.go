@@ -34,6 +34,13 @@ func TestLongest(t *testing.T) {
 	}
 }
 
+func TestGrown(t *testing.T) {
+	was := map[string]uint64{"a": 3, "b": 1}
+	if got := grown(map[string]uint64{"c": 2, "b": 1, "a": 7}, was); got != ", a +4, c +2" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	var v []float64
 	for i := range 100 {

@@ -38,9 +38,9 @@ const (
 	deathCount = 2
 )
 
-// deaths is the plan of a flow in a tunnel under which one spine after the other dies.
-func deaths(t testing.TB) *Plan {
-	t.Helper()
+// deathsText is the text of the plan of a flow in a tunnel under which count spines die,
+// one after the other.
+func deathsText(count int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
 seeds = [1]
@@ -59,15 +59,21 @@ transport = "srdtun"
 src = 0
 dst = 1
 size = 0
-`, deathFirst+deathCount*deathEvery)
-	for i := range deathCount {
+`, deathFirst+time.Duration(count)*deathEvery)
+	for i := range count {
 		fmt.Fprintf(&b, "[[case.fault]]\nkind = \"dead\"\ntier = 1\ncables = [%d]\nat = \"%v\"\nfor = \"%v\"\n",
 			i, deathFirst+time.Duration(i)*deathEvery, deathFor)
 	}
+	return b.String()
+}
+
+// fourSpinePlan reads a plan of the network of four spines.
+func fourSpinePlan(t testing.TB, text string) *Plan {
+	t.Helper()
 	p, err := Load("plan.toml", func(file string) ([]byte, error) {
 		switch file {
 		case "plan.toml":
-			return []byte(b.String()), nil
+			return []byte(text), nil
 		case "four.topo":
 			return []byte(fourSpines), nil
 		}
@@ -83,7 +89,7 @@ size = 0
 // connection, whose window is too large for what is left, pays nothing: no segment is
 // taken out of the queue in front, and none is sent again.
 func TestDeathCostsInnerTCPNothing(t *testing.T) {
-	p := deaths(t)
+	p := fourSpinePlan(t, deathsText(deathCount))
 	r := &run{plan: p, c: &p.Cases[0], seed: 1, engine: sim.NewEngine(1, nil), byName: map[string]Transport{}}
 	r.net = NewNetwork(r.engine, p.Network.topology, Ports{Queue: p.Network.Queue})
 	if err := r.prepare(); err != nil {

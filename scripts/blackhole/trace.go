@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
+	"golang.org/x/sys/unix"
+)
+
+// traceEvery is the time between two looks of a trace: below the tunnel's round trip
+// under load, and some permille of a processor.
+const traceEvery = 10 * time.Millisecond
+
+// around is how many looks before and after one that tells of a loss are printed.
+const around = 12
+
+// look is what the daemons of both ends and the first inner connection say of
+// themselves at one time. Counters count from the beginning.
+type look struct {
+	at       time.Time
+	queue    uint64 // bytes in front of the tunnel
+	window   uint64 // of the tunnel, bytes
+	inflight uint64
+	repaired uint64            // messages that the tunnel sent again
+	drops    map[string]uint64 // of the sender, reason to count
+	held     uint64            // bytes that wait for order at the receiver
+	released uint64            // gaps that it gave up
+	late     map[string]uint64 // drops of the receiver
+	down     int               // paths of the sender that are not in use
+	tcp      unix.TCPInfo
+}
+
+// trace is a record of looks.
+type trace struct {
+	over  chan struct{}
+	done  sync.WaitGroup
+	mu    sync.Mutex
+	looks []look
+	err   error
+}
+
+// watch begins a trace of two daemons and the sender of a connection through them.
+func watch(a, b *tunnel.Node, conn net.Conn) *trace {
+	t := &trace{over: make(chan struct{})}
+	t.done.Go(func() {
+		tick := time.NewTicker(traceEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-t.over:
+				return
+			case <-tick.C:
+				l, err := see(a, b, conn)
+				t.mu.Lock()
+				t.looks, t.err = append(t.looks, l), err
+				t.mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		}
+	})
+	return t
+}
+
+// stop ends the trace and returns what made it end early, if anything did.
+func (t *trace) stop() error {
+	close(t.over)
+	t.done.Wait()
+	return t.err
+}
+
+// see takes a look.
+func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
+	l.at = time.Now()
+	if raw, ok := conn.(syscall.Conn); ok {
+		c, err := raw.SyscallConn()
+		if err != nil {
+			return l, err
+		}
+		var info *unix.TCPInfo
+		var failed error
+		if err := c.Control(func(fd uintptr) {
+			info, failed = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		}); err != nil {
+			return l, err
+		}
+		if failed != nil {
+			return l, failed
+		}
+		l.tcp = *info
+	}
+	p, err := peerOf(a)
+	if err != nil {
+		return l, err
+	}
+	l.queue, l.window, l.inflight, l.repaired, l.drops = p.Queue.Bytes, p.CwndBytes, p.BytesInFlight, p.Messages.Retransmitted, p.Drops
+	for _, q := range p.Paths {
+		if q.State != control.PathActive {
+			l.down++
+		}
+	}
+	if p, err = peerOf(b); err != nil {
+		return l, err
+	}
+	l.held, l.released, l.late = p.Order.HeldBytes, p.Order.ReleasedByTimeout, p.Drops
+	return l, nil
+}
+
+// peerOf asks a daemon of its only peer.
+func peerOf(n *tunnel.Node) (*control.Peer, error) {
+	c, err := control.Dial(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	s, err := c.Show()
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Peers) != 1 {
+		return nil, fmt.Errorf("%s has %d peers", n.Name, len(s.Peers))
+	}
+	return &s.Peers[0], nil
+}
+
+// between returns the looks of a span of time.
+func (t *trace) between(from, to time.Time) (v []look) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.looks {
+		if !l.at.Before(from) && l.at.Before(to) {
+			v = append(v, l)
+		}
+	}
+	return v
+}
+
+// tell prints what surrounds each segment that TCP sent again in a span of time, and what
+// its window was limited by. died is when the spine did.
+func (t *trace) tell(w io.Writer, from, died, to time.Time) {
+	v := t.between(from, to)
+	if len(v) < 2 {
+		return
+	}
+	until := -1 // printed so far
+	for i := 1; i < len(v); i++ {
+		if v[i].tcp.Total_retrans == v[i-1].tcp.Total_retrans {
+			continue
+		}
+		first := max(i-around, until+1)
+		until = min(i+around, len(v)-1)
+		for k := first; k <= until; k++ {
+			fmt.Fprintf(w, "  %7.1f ms: %v\n", v[k].at.Sub(died).Seconds()*1e3, v[k].since(&v[max(k-1, 0)]))
+		}
+	}
+	fmt.Fprintf(w, "  while dead: %s\n", sumUp(t.between(died, to)))
+}
+
+// since says what there is, and what happened since an earlier look.
+func (l *look) since(was *look) string {
+	s := fmt.Sprintf("queue %4d KB, tunnel %4d of %4d KB, held %4d KB, paths out %2d, repaired %2d; TCP: cwnd %4d, unacked %4d, rtt %5.1f ms, state %d",
+		l.queue>>10, l.inflight>>10, l.window>>10, l.held>>10, l.down, l.repaired-was.repaired,
+		l.tcp.Snd_cwnd, l.tcp.Unacked, float64(l.tcp.Rtt)/1e3, l.tcp.Ca_state)
+	return s + grown(l.counted(), was.counted()) + grown(l.drops, was.drops) + grown(l.late, was.late)
+}
+
+// counted is what the connection and the receiver count of things that went wrong.
+func (l *look) counted() map[string]uint64 {
+	return map[string]uint64{
+		"sent_again":        uint64(l.tcp.Total_retrans),
+		"duplicate_sack":    uint64(l.tcp.Dsack_dups),
+		"timeout":           uint64(l.tcp.Total_rto),
+		"reordering_seen":   uint64(l.tcp.Reord_seen),
+		"order_gaps_let_go": l.released,
+	}
+}
+
+// grown lists the counters that have grown.
+func grown(now, was map[string]uint64) (s string) {
+	var names []string
+	for name, n := range now {
+		if n > was[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		s += fmt.Sprintf(", %s %+d", name, now[name]-was[name])
+	}
+	return s
+}
+
+// sumUp says by what a connection was limited in a span: the share of looks with an empty
+// queue in front of the tunnel (the connection's own window), and with the tunnel's
+// window full.
+func sumUp(v []look) string {
+	if len(v) < 2 {
+		return "no looks"
+	}
+	var empty, full, queue, held, rtt, cwnd int
+	for _, l := range v {
+		if l.queue == 0 {
+			empty++
+		}
+		if l.inflight+l.inflight/8 >= l.window {
+			full++
+		}
+		queue, held, rtt, cwnd = queue+int(l.queue), held+int(l.held), rtt+int(l.tcp.Rtt), cwnd+int(l.tcp.Snd_cwnd)
+	}
+	n, first, last := len(v), &v[0].tcp, &v[len(v)-1].tcp
+	d := v[n-1].at.Sub(v[0].at)
+	return fmt.Sprintf("queue empty %d %%, tunnel's window full %d %%; means: queue %d KB, held %d KB, rtt %.1f ms, cwnd %d; limited by the receiver's window %.0f %%, send buffer %.0f %%; repaired %d/s",
+		100*empty/n, 100*full/n, queue/n>>10, held/n>>10, float64(rtt/n)/1e3, cwnd/n,
+		float64(last.Rwnd_limited-first.Rwnd_limited)/1e4/d.Seconds(), float64(last.Sndbuf_limited-first.Sndbuf_limited)/1e4/d.Seconds(),
+		int(float64(v[n-1].repaired-v[0].repaired)/d.Seconds()))
+}
