@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		"standin": standin,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
+		// stubborn GRACE is asked to end, and does not.
+		"stubborn": stubborn,
 	})
 }
 
