@@ -14,6 +14,10 @@ const (
 	maxLabelBytes = 63
 )
 
+// errLinkLocal: such an address means something on one link only, and paths go by
+// addresses that are the same on all of them.
+var errLinkLocal = errors.New("a link-local address is no endpoint; give one that routes lead to")
+
 // Endpoint is where a peer may be reached over UDP.
 type Endpoint struct {
 	Host string // an IP address, without brackets, or a DNS name
@@ -94,6 +98,9 @@ func checkHost(host string) (string, error) {
 		addr, err := parseAddr(host)
 		if err != nil {
 			return "", err
+		}
+		if addr.Is6() && addr.IsLinkLocalUnicast() {
+			return "", errLinkLocal
 		}
 		return addr.String(), nil
 	}

@@ -1,20 +1,22 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
 
 // Fault is the error for a key whose value only proves wrong when it is put to
 // use, such as a port that another process has: it names file, line and key as
-// every fault of the file does. The file is looked at again for the line, which
-// is 0 if it cannot be read any more.
-func (c *Config) Fault(table, key, format string, args ...any) *Error {
+// every fault of the file does. It is no *Error, since the file may be right and
+// what is in the way may pass. The file is looked at again for the line, which
+// is left out if it cannot be read any more.
+func (c *Config) Fault(table, key, format string, args ...any) error {
 	e := &Error{File: c.File, Key: table + "." + key, Msg: fmt.Sprintf(format, args...)}
 	if doc, err := os.ReadFile(c.File); err == nil {
 		e.Line = lineOf(string(doc), table, key)
 	}
-	return e
+	return errors.New(e.Error())
 }
 
 // lineOf is the line of a key, or of its table when it is not written out.

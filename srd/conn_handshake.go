@@ -225,11 +225,13 @@ func (c *Conn) HandleCopy(from Tuple, msg []byte) bool {
 	if l.b == nil || l.mac != mac1(msg) {
 		return false
 	}
-	if l.left > 0 {
-		l.left--
-		l.on = append(l.on, from)
-		c.session.out = append(c.session.out, rawPacket{from, l.b})
+	if l.left == 0 {
+		c.drop(DropHandshakeCopy)
+		return true
 	}
+	l.left--
+	l.on = append(l.on, from)
+	c.session.out = append(c.session.out, rawPacket{from, l.b})
 	return true
 }
 

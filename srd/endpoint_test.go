@@ -213,6 +213,10 @@ func TestCopiesMakeOneSession(t *testing.T) {
 	if n := p.host[0].conn.Stats().Drops[srd.DropHandshakeCopy]; n < 8 {
 		t.Errorf("%d copies of the response counted", n)
 	}
+	// Of 16, the first was handled, and 8 were answered as copies of it.
+	if n := p.host[1].conn.Stats().Drops[srd.DropHandshakeCopy]; n != 7 {
+		t.Errorf("%d copies of the initiation counted", n)
+	}
 }
 
 // Handshake packets that were recorded and are played again make no session,

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		"standin": standin,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
+		// stubborn GRACE is asked to end, and does not.
+		"stubborn": stubborn,
 	})
 }
 
@@ -118,10 +120,16 @@ type still struct {
 
 func (s still) Show() control.Status { return s.status }
 func (s still) Set(key, value string) error {
+	if err := s.Check(key, value); err != nil {
+		return err
+	}
+	return os.WriteFile("set", []byte(value), 0o600)
+}
+func (s still) Check(key, _ string) error {
 	if key != "paths.policy" {
 		return fmt.Errorf("%s cannot be changed while running", key)
 	}
-	return os.WriteFile("set", []byte(value), 0o600)
+	return nil
 }
 func (s still) Down() { s.down() }
 

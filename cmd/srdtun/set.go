@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,8 @@ func setCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME|FILE KEY=VALUE...",
 		Short: "Change a running interface",
-		Long: `Change a running interface, without losing a packet. The configuration file is
-not changed.
+		Long: `Change a running interface, without losing a packet: all that is asked for, or
+nothing. The configuration file is not changed.
 
   paths.policy=POLICY      how packets are spread over the paths to all peers
   peer.PEER.policy=POLICY  the same for one, by its name or public key
@@ -33,10 +34,9 @@ Policies: ` + strings.Join(config.Policies, ", ") + ".",
 const maxSettings = 256
 
 func set(arg string, settings []string) error {
-	for _, s := range settings {
-		if key, _, ok := strings.Cut(s, "="); !ok || key == "" {
-			return usagef("%q is no KEY=VALUE", s)
-		}
+	wanted, err := parseSettings(settings)
+	if err != nil {
+		return err
 	}
 	name, err := interfaceName(arg)
 	if err != nil {
@@ -47,14 +47,41 @@ func set(arg string, settings []string) error {
 		return err
 	}
 	defer c.Close()
-	for _, s := range settings {
-		// A public key in base64 ends with an equals sign, a policy does not.
-		i := strings.LastIndexByte(s, '=')
-		if err := c.Set(s[:i], s[i+1:]); err != nil {
+	// All or nothing: one that is refused must not leave those before it.
+	for _, s := range wanted {
+		if len(wanted) == 1 {
+			break // it is that by itself
+		}
+		if err := c.Check(s.key, s.value); err != nil {
+			return err
+		}
+	}
+	for _, s := range wanted {
+		if err := c.Set(s.key, s.value); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// setting is one KEY=VALUE.
+type setting struct{ key, value string }
+
+// parseSettings reads what needs no daemon to judge.
+func parseSettings(args []string) (v []setting, err error) {
+	for _, s := range args {
+		// A public key in base64 ends with an equals sign, a policy does not.
+		i := strings.LastIndexByte(s, '=')
+		if i <= 0 {
+			return nil, usagef("%q is no KEY=VALUE", s)
+		}
+		one := setting{s[:i], s[i+1:]}
+		if strings.HasSuffix(one.key, ".policy") && !slices.Contains(config.Policies, one.value) {
+			return nil, usagef("no path policy is named %.64q; there are %s", one.value, strings.Join(config.Policies, ", "))
+		}
+		v = append(v, one)
+	}
+	return v, nil
 }
 
 func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

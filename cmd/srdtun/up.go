@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
-	"syscall"
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
@@ -46,11 +44,8 @@ func upCommand() *cobra.Command {
 }
 
 func up(arg string, f upFlags) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(signalGrace)
 	defer stop()
-	// After the first signal the next one has its ordinary effect again: it
-	// ends the process at once.
-	context.AfterFunc(ctx, stop)
 	if f.detach {
 		return startBackground(ctx, arg, f)
 	}

@@ -91,6 +91,12 @@ func (c *Client) Set(key, value string) error {
 	return err
 }
 
+// Check returns what Set would, and changes nothing.
+func (c *Client) Check(key, value string) error {
+	_, err := c.do(request{Op: opCheck, Key: key, Value: value})
+	return err
+}
+
 // Down ends the daemon and waits until its process is gone, or ctx ends.
 func (c *Client) Down(ctx context.Context) error {
 	cred, err := peerCredentials(c.conn)

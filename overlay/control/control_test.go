@@ -33,10 +33,17 @@ func (r *recorder) Show() Status { return r.status }
 func (r *recorder) Down()        { r.once.Do(func() { close(r.down) }) }
 
 func (r *recorder) Set(key, value string) error {
+	if err := r.Check(key, value); err != nil {
+		return err
+	}
+	r.set = append(r.set, key+"="+value)
+	return nil
+}
+
+func (r *recorder) Check(key, value string) error {
 	if value == "" {
 		return errors.New(key + " of nothing")
 	}
-	r.set = append(r.set, key+"="+value)
 	return nil
 }
 
@@ -277,6 +284,12 @@ func TestSetReachesTheHandler(t *testing.T) {
 	c := dial(t, "srd0")
 	if err := c.Set("paths.policy", "conga"); err != nil {
 		t.Fatal(err)
+	}
+	if err := c.Check("paths.policy", "ecmp"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Check("paths.policy", ""); err == nil || err.Error() != "srd0: paths.policy of nothing" {
+		t.Errorf("error %v", err)
 	}
 	if err := c.Set("paths.policy", ""); err == nil || err.Error() != "srd0: paths.policy of nothing" {
 		t.Errorf("%v", err)

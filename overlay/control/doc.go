@@ -5,6 +5,7 @@
 //	{"op":"show"}     {"status":{...}}        Status is what `show --json` prints
 //	{"op":"version"}  {"version":"v1.2.3"}
 //	{"op":"set","key":"paths.policy","value":"conga"}  {}
+//	{"op":"check","key":"paths.policy","value":"conga"}  {}  what set would say
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //

@@ -34,12 +34,13 @@ const (
 	opDown    = "down"
 	opVersion = "version"
 	opSet     = "set"
+	opCheck   = "check"
 )
 
 type request struct {
 	Op    string `json:"op"`
-	Key   string `json:"key,omitempty"`   // set only
-	Value string `json:"value,omitempty"` // set only
+	Key   string `json:"key,omitempty"`   // set and check only
+	Value string `json:"value,omitempty"` // set and check only
 }
 
 type reply struct {
@@ -85,7 +86,7 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opSet:
+	case opShow, opDown, opVersion, opSet, opCheck:
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)

@@ -22,6 +22,8 @@ type Handler interface {
 	// Set changes one key of the configuration while running. The error is for the
 	// caller, and then nothing has changed.
 	Set(key, value string) error
+	// Check returns what Set would, and changes nothing.
+	Check(key, value string) error
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
 }
@@ -237,11 +239,9 @@ func answer(c *net.UnixConn, h Handler, line []byte) bool {
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil
 	case opSet:
-		var r reply
-		if err := h.Set(req.Key, req.Value); err != nil {
-			r.Error = err.Error()
-		}
-		return writeReply(c, r) == nil
+		return writeReply(c, outcome(h.Set(req.Key, req.Value))) == nil
+	case opCheck:
+		return writeReply(c, outcome(h.Check(req.Key, req.Value))) == nil
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown
@@ -250,4 +250,12 @@ func answer(c *net.UnixConn, h Handler, line []byte) bool {
 		h.Down()
 		return false
 	}
+}
+
+// outcome is the reply to what either fails or has nothing to tell.
+func outcome(err error) reply {
+	if err != nil {
+		return reply{Error: err.Error()}
+	}
+	return reply{}
 }

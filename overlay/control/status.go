@@ -34,7 +34,7 @@ type Peer struct {
 	Endpoints            []string `json:"endpoints"` // as configured
 	AllowedIPs           []string `json:"allowed_ips"`
 	LatestHandshakeUnixS int64    `json:"latest_handshake_unix_s"` // 0: never
-	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // when something was sent that is still unanswered; 0: nothing is
+	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // nothing that was sent since then has been answered; 0: it has, or was sent less than 5 s ago
 	RxBytes              uint64   `json:"rx_bytes"`                // UDP payload, as wg counts
 	TxBytes              uint64   `json:"tx_bytes"`
 	PersistentKeepaliveS int      `json:"persistent_keepalive_s"` // 0: off

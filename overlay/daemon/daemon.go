@@ -154,10 +154,13 @@ func (s *server) open() (err error) {
 	s.bank, err = udp.Open(udp.Config{
 		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark,
 	})
-	if errors.Is(err, unix.EADDRINUSE) {
+	var few *udp.RangeError
+	switch {
+	case errors.As(err, &few):
+		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
+	case errors.Is(err, unix.EADDRINUSE):
 		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	s.loop, err = loop.New(loop.Config{

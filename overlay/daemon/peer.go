@@ -149,13 +149,13 @@ const staleAfter = 5 * time.Second
 // Advance implements loop.App.
 func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
-	ready := c.Session(now).Ready
-	p.silence.observe(now, ready, c.Stats())
+	session := c.Session(now)
+	p.silence.observe(now, session, c.Stats())
 	p.gather.SetHold(order.HoldFor(p.hold, c.RTT()))
 	p.gather.Advance(now)
 	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
 	switch {
-	case ready:
+	case session.Ready:
 		p.without = 0
 	case p.without == 0:
 		p.without = now

@@ -57,11 +57,11 @@ func (u *uplinks) class(t srd.Tuple) int {
 
 // Set implements control.Handler.
 func (s *server) Set(key, value string) error {
-	peers, err := s.named(key)
-	if err != nil {
+	if err := s.Check(key, value); err != nil {
 		return err
 	}
-	if _, err := s.policy(value); err != nil {
+	peers, err := s.named(key)
+	if err != nil {
 		return err
 	}
 	for _, p := range peers {
@@ -70,6 +70,15 @@ func (s *server) Set(key, value string) error {
 		}
 	}
 	return nil
+}
+
+// Check implements control.Handler.
+func (s *server) Check(key, value string) error {
+	if _, err := s.named(key); err != nil {
+		return err
+	}
+	_, err := s.policy(value)
+	return err
 }
 
 // steer gives p's connection a new path policy.

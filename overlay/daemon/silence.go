@@ -13,26 +13,28 @@ import (
 const noAnswerAfter = 5 * time.Second
 
 // silence finds out from a connection's counters since when its peer owes an
-// answer. Acknowledgements and keepalives are not answered, so with a session only
-// messages count, and without one the packets of handshakes. Use starts with the
-// zero value.
+// answer. What it says of its own accord is none: if the way there is cut, its
+// packets may still get here. Acknowledgements and keepalives are not answered, so
+// with a session only messages count, and without one the packets of handshakes. Use
+// starts with the zero value.
 type silence struct {
-	heard uint64    // packets that proved to be the peer's, in a measure that only grows
-	asked uint64    // likewise, what it should answer
+	acked uint64    // messages that the peer had
+	begun mono.Time // when the newest session began, which takes both directions
+	asked uint64    // what it should answer, in a measure that only grows
 	tx    uint64    // bytes sent
 	from  mono.Time // of the first unanswered one, as far as the observer saw; 0: none
 }
 
-// observe looks at the counters, at least once in a while.
-func (s *silence) observe(now mono.Time, session bool, t *srd.Stats) {
-	heard, asked := t.RxBytes+t.Handshakes, t.Sent+t.Retransmitted
+// observe looks at session and counters, at least once in a while.
+func (s *silence) observe(now mono.Time, session srd.Session, t *srd.Stats) {
+	asked := t.Sent + t.Retransmitted
 	switch {
-	case heard != s.heard:
+	case t.Acked != s.acked || session.Since != s.begun:
 		s.from = 0
-	case s.from == 0 && (asked != s.asked || !session && t.TxBytes != s.tx):
+	case s.from == 0 && (asked != s.asked || !session.Ready && t.TxBytes != s.tx):
 		s.from = now
 	}
-	s.heard, s.asked, s.tx = heard, asked, t.TxBytes
+	s.acked, s.begun, s.asked, s.tx = t.Acked, session.Since, asked, t.TxBytes
 }
 
 // since returns from when on the peer has not answered, if that is long ago.

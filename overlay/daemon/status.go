@@ -94,14 +94,15 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	if e := c.Endpoint(); e.IsValid() {
 		v.Endpoint = e.String()
 	}
-	if k := c.Session(now); k.Since != 0 {
+	k := c.Session(now)
+	if k.Since != 0 {
 		v.LatestHandshakeUnixS = time.Now().Add(k.Since.Sub(now)).Unix()
 		if k.Ready {
 			v.Cipher = fmt.Sprint(k.Cipher)
 		}
 	}
 	t := c.Stats()
-	p.silence.observe(now, c.Session(now).Ready, t)
+	p.silence.observe(now, k, t)
 	if since, silent := p.silence.since(now); silent {
 		v.SilentSinceUnixS = time.Now().Add(since.Sub(now)).Unix()
 	}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -118,6 +119,9 @@ func (t *Tier) set(l line) (err error) {
 
 // check makes sure that the numbers make a tree.
 func (t *Topology) check() error {
+	if t.Nodes == 0 {
+		return errors.New("no Nodes")
+	}
 	last := len(t.Tiers) - 1
 	for i := range t.Tiers {
 		tier := &t.Tiers[i]

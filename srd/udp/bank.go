@@ -31,6 +31,16 @@ type Config struct {
 	Mark       uint32    // SO_MARK, 0: none
 }
 
+// RangeError says that others have too many of the ports of Config.Range.
+type RangeError struct {
+	Open int // how many sockets there were, the listening one with them
+	Of   Config
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("udp: only %d of %d ports are free in %d-%d", e.Open, e.Of.Ports, e.Of.Range[0], e.Of.Range[1])
+}
+
 // Socket is one source port: a descriptor for each address family.
 type Socket struct {
 	Port uint16
@@ -78,11 +88,11 @@ func Open(cfg Config) (_ *Bank, err error) {
 		case next == 0 || !errors.Is(e, unix.EADDRINUSE):
 			return nil, fmt.Errorf("udp: port %d: %w", next, e)
 		case next == cfg.Range[1]:
-			return nil, fmt.Errorf("udp: only %d of %d ports are free in %d-%d", len(b.socks), cfg.Ports, cfg.Range[0], cfg.Range[1])
+			return nil, &RangeError{len(b.socks), cfg}
 		}
 		if next != 0 {
 			if next == cfg.Range[1] && len(b.socks) < cfg.Ports {
-				return nil, fmt.Errorf("udp: only %d of %d ports are free in %d-%d", len(b.socks), cfg.Ports, cfg.Range[0], cfg.Range[1])
+				return nil, &RangeError{len(b.socks), cfg}
 			}
 			next++
 		}

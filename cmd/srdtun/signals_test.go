@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stubborn GRACE is a process whose tear-down never ends. It says so, and then answers
+// each line on standard input.
+func stubborn() {
+	grace, err := time.ParseDuration(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := untilSignal(grace)
+	defer stop()
+	fmt.Println("up")
+	<-ctx.Done()
+	fmt.Println("ending")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		fmt.Println("alive")
+	}
+}
+
+func startStubborn(t *testing.T, grace time.Duration) (c *exec.Cmd, in io.Writer, want func(line string)) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = exec.Command(self)
+	c.Args = []string{"stubborn", grace.String()}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err = c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	lines := bufio.NewScanner(out)
+	return c, in, func(line string) {
+		t.Helper()
+		if !lines.Scan() || lines.Text() != line {
+			t.Fatalf("got %q, want %q", lines.Text(), line)
+		}
+	}
+}
+
+// timeout(1) signals its child and then the group, which reaches the child again.
+func TestRepeatedSignalDoesNotEndTearDown(t *testing.T) {
+	c, in, want := startStubborn(t, time.Hour)
+	want("up")
+	c.Process.Signal(syscall.SIGTERM)
+	want("ending")
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		if err := c.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(in, "\n")
+		want("alive")
+	}
+}
+
+func TestLaterSignalEndsAtOnce(t *testing.T) {
+	c, _, want := startStubborn(t, time.Millisecond)
+	want("up")
+	c.Process.Signal(syscall.SIGTERM)
+	want("ending")
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if ws, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGTERM {
+				t.Errorf("ended with %v", err)
+			}
+			return
+		case <-again.C:
+			c.Process.Signal(syscall.SIGTERM)
+		}
+	}
+}
