@@ -142,7 +142,7 @@ func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
 	c.add("order_incomplete_frame", g.Voided)
 	c.add("order_overflow", g.Overflow)
 	c.add("queue_overflow", q.Overflow)
-	c.add("queue_stale", q.Flushed)
+	c.add("queue_stale", q.Flushed+p.stale)
 	c.add("queue_codel", q.Dropped)
 	c.add("queue_codel_segment", q.Shortened)
 	c.add("source_not_allowed", p.forged.Load())
