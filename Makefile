@@ -28,7 +28,7 @@ TESTSUM   = $(BIN)/testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the static binary bin/srdtun
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun

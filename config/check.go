@@ -1,6 +1,9 @@
 package config
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // checkWhole notes what is missing and what contradicts something else. Every
 // single value is sound when it is called.
@@ -11,6 +14,7 @@ func (d *draft) checkWhole() {
 	d.checkPorts()
 	d.checkPeerNames()
 	d.checkPrefixes()
+	d.checkOuterRoutes()
 	if !d.iface.has("private_key") && !d.iface.has("private_key_file") {
 		d.iface.fail("private_key", "is missing; give private_key or private_key_file")
 		return
@@ -47,7 +51,7 @@ func (d *draft) checkLocals() {
 func (d *draft) checkWeights() {
 	have, want := len(d.cfg.Paths.Steering.Weights), len(d.cfg.Paths.Local)
 	if d.paths.has("weights") && have != want {
-		d.paths.fail("weights", "has %d numbers for the %d entries of local", have, want)
+		d.paths.fail("weights", "needs a number for each entry of local: %d, not %d", want, have)
 	}
 	if !d.paths.has("primary") {
 		return
@@ -132,6 +136,25 @@ func (d *draft) checkPrefixes() {
 				s.failAt(off, "allowed_ips", "%s is listed twice", prefix)
 			default:
 				s.failAt(off, "allowed_ips", "%s belongs to another peer already, in line %d", prefix, before.line)
+			}
+		}
+	}
+}
+
+// checkOuterRoutes finds peers whose endpoint is an address that is routed to them
+// through the tunnel, alone: the tunnel's packets would enter it again, for ever. With
+// a wider prefix another route may lead out, and so may the user's own rules with a
+// mark or a table.
+func (d *draft) checkOuterRoutes() {
+	if i := d.cfg.Interface; i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
+		return
+	}
+	for i, p := range d.cfg.Peers {
+		for j, e := range p.Endpoints {
+			at, ok := e.Addr()
+			if ok && slices.Contains(p.AllowedIPs, netip.PrefixFrom(at.Addr(), at.Addr().BitLen())) {
+				s := d.peers[i]
+				s.failAt(s.itemOff("endpoints", j), "endpoints", "%s is among allowed_ips: the way to it would be the tunnel itself", at.Addr())
 			}
 		}
 	}

@@ -30,3 +30,12 @@ func checkIfname(name string) error {
 	}
 	return nil
 }
+
+// checkOwnName is checkIfname for the tunnel's own device, whose name must not be a
+// word that stands for something else in `srdtun show`; "all" is none anyway.
+func checkOwnName(name string) error {
+	if name == "interfaces" {
+		return errors.New(quoted(name) + ` is a word of "srdtun show", and cannot name the tunnel`)
+	}
+	return checkIfname(name)
+}

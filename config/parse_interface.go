@@ -28,14 +28,14 @@ func (d *draft) readName() string {
 	s := d.iface
 	if s.has("name") {
 		name := s.text("name", "")
-		if err := checkIfname(name); err != nil && kind(s.vals["name"]) == "a string" {
+		if err := checkOwnName(name); err != nil && kind(s.vals["name"]) == "a string" {
 			s.fail("name", "%v", err)
 		}
 		return name
 	}
 	base := filepath.Base(d.cfg.File)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
-	if err := checkIfname(name); err != nil {
+	if err := checkOwnName(name); err != nil {
 		s.fail("name", "is missing, and the file name gives none: %v", err)
 	}
 	return name

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 )
@@ -20,8 +21,8 @@ func (d *draft) readPaths() Paths {
 
 // pathMTU is 0 for discovery, or a bound that leaves room for path validation.
 func (s section) pathMTU(key string) int {
-	n := s.number(key, 0, 0, maxPathMTU)
-	if n > 0 && n < minPathMTU {
+	n := s.number(key, 0, 0, math.MaxInt32)
+	if n > maxPathMTU || n > 0 && n < minPathMTU {
 		s.fail(key, "%d is out of bounds; want 0 or %d to %d", n, minPathMTU, maxPathMTU)
 	}
 	return int(n)

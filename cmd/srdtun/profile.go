@@ -8,6 +8,8 @@ import (
 	"os"
 	rpprof "runtime/pprof"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // profileTimeout bounds how long a client of the profiler takes to ask.
@@ -53,6 +55,9 @@ func recordCPU(file string) (stop func() error, err error) {
 }
 
 func servePprof(socket string) (stop func() error, err error) {
+	if err := removeStale(socket); err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, err
@@ -69,4 +74,17 @@ func servePprof(socket string) (stop func() error, err error) {
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: profileTimeout}
 	go s.Serve(l)
 	return s.Close, nil
+}
+
+// removeStale removes a socket that nobody listens on: that of a process which was
+// killed.
+func removeStale(socket string) error {
+	c, err := net.Dial("unix", socket)
+	switch {
+	case err == nil:
+		return c.Close()
+	case errors.Is(err, unix.ECONNREFUSED):
+		return os.Remove(socket)
+	}
+	return nil // whatever it is, Listen says so
 }

@@ -105,7 +105,7 @@ func statuses(which string) ([]*control.Status, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no interface is running: %w", control.ErrNotRunning)
+		return nil, &codedError{code: exitNotRunning, msg: "no interface is running"}
 	}
 	return list, nil
 }

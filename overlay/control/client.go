@@ -151,6 +151,8 @@ func (c *Client) do(req request) (reply, error) {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
 		return reply{}, fmt.Errorf("%s: the daemon ended during the request", c.name)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return reply{}, fmt.Errorf("%s does not answer", c.name)
 	case err != nil:
 		return reply{}, fmt.Errorf("%s: %w", c.name, errors.Join(err, writeErr))
 	}

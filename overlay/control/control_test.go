@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
@@ -275,6 +276,18 @@ func TestDownReachesTheHandler(t *testing.T) {
 		t.Errorf("Down = %v, want the context's end", err)
 	}
 	<-h.down
+}
+
+func TestNoAnswerIsSaidSo(t *testing.T) {
+	runDir(t)
+	start(t, "srd0", newRecorder())
+	c := dial(t, "srd0")
+	if err := c.conn.SetDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Show(); err == nil || err.Error() != "srd0 does not answer" {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestSetReachesTheHandler(t *testing.T) {

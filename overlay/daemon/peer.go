@@ -33,6 +33,7 @@ type peer struct {
 	queue    *queue.Queue
 	cutter   order.Cutter
 	gather   *order.Gatherer
+	stale    uint64    // datagrams dropped for their age
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
 	hold     time.Duration      // least wait for order, as configured
@@ -122,13 +123,24 @@ func (p *peer) load(now mono.Time) bool {
 	if !p.cutter.Empty() {
 		return true
 	}
-	f := p.queue.Pop(now)
-	if f == nil {
-		return false
+	for f := p.queue.Pop(now); f != nil; f = p.queue.Pop(now) {
+		if !f.TCP && now.Sub(f.Enqueued) > datagramAge {
+			p.stale++
+			f.Release()
+			continue
+		}
+		p.cutter.Load(f)
+		return true
 	}
-	p.cutter.Load(f)
-	return true
+	return false
 }
+
+// datagramAge is how long a datagram may wait to be sent, in the queue while nobody
+// answers: then nothing is taken out of it, and at the end it would all arrive late at
+// once. A handshake has three tries in that time, and whoever wanted an answer has
+// mostly asked again. TCP's packets stay: they bring a connection back at once that
+// else waits for its own timer.
+const datagramAge = 2 * time.Second
 
 // Backlog implements loop.App.
 func (p *peer) Backlog() bool { return !p.cutter.Empty() || p.queue.Len() > 0 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"time"
 
@@ -18,7 +19,7 @@ func (s *server) Show() control.Status {
 		Interface:  s.dev.Name(),
 		PublicKey:  config.Key(s.id.Public()).String(),
 		ListenPort: s.bank.Socket(0).Port,
-		MTU:        s.cfg.Interface.MTU,
+		MTU:        s.mtu(),
 		FwMark:     s.net.FwMark,
 		Cipher:     s.cfg.Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
@@ -34,6 +35,14 @@ func (s *server) Show() control.Status {
 		st.Peers = append(st.Peers, s.describe(p))
 	}
 	return st
+}
+
+// mtu is what the device has now, which others may have changed.
+func (s *server) mtu() int {
+	if i, err := net.InterfaceByName(s.dev.Name()); err == nil {
+		return i.MTU
+	}
+	return s.cfg.Interface.MTU
 }
 
 // counts collects counters that are not zero.
@@ -142,7 +151,7 @@ func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
 	c.add("order_incomplete_frame", g.Voided)
 	c.add("order_overflow", g.Overflow)
 	c.add("queue_overflow", q.Overflow)
-	c.add("queue_stale", q.Flushed)
+	c.add("queue_stale", q.Flushed+p.stale)
 	c.add("queue_codel", q.Dropped)
 	c.add("queue_codel_segment", q.Shortened)
 	c.add("source_not_allowed", p.forged.Load())

@@ -115,7 +115,7 @@ func readLeft(path string) (left, error) {
 func parseLeft(path string, data []byte) (left, error) {
 	var l left
 	if err := json.Unmarshal(data, &l); err != nil {
-		return left{}, fmt.Errorf("%s: %w", path, err)
+		return left{}, fmt.Errorf("%s is damaged (%w); remove it, and routes and rules that are left", path, err)
 	}
 	if l.Version != stateVersion {
 		return left{}, fmt.Errorf("%s: format version %d is not known", path, l.Version)

@@ -37,9 +37,10 @@ type Device struct {
 // features is no error but noted in Offloads.
 func Open(name string, mtu int, opts Options) (*Device, error) {
 	several := opts.Queues > 1
-	file, name, err := attach(name, several)
+	asked := name
+	file, name, err := attach(asked, several)
 	if err != nil {
-		return nil, fmt.Errorf("create TUN device %s: %w", name, err)
+		return nil, fmt.Errorf("create TUN device %s: %w", asked, err)
 	}
 	native, err := tun.CreateTUNFromFile(file, mtu)
 	if err != nil {
