@@ -18,7 +18,7 @@ var templateParsed = template.Must(template.New("init").Parse(templateText))
 // no peers yet. The error is that of a name no interface can have, or of the
 // system's random source.
 func Template(name string) ([]byte, error) {
-	if err := checkIfname(name); err != nil {
+	if err := checkOwnName(name); err != nil {
 		return nil, err
 	}
 	private, err := GeneratePrivate()

@@ -31,7 +31,7 @@ func TestTemplateRoundTrip(t *testing.T) {
 }
 
 func TestTemplateRefusesBadNames(t *testing.T) {
-	for _, name := range []string{"", "a/b", "a\nb", "abcdefghijklmnop"} {
+	for _, name := range []string{"", "a/b", "a\nb", "abcdefghijklmnop", "interfaces"} {
 		if text, err := Template(name); err == nil {
 			t.Errorf("%q gives %s", name, text)
 		}
@@ -47,7 +47,7 @@ func TestTemplateHasEveryKey(t *testing.T) {
 	}
 	doc := regexp.MustCompile(`(?m)^#(\w+ = |\[\[)`).ReplaceAllString(string(text), "$1")
 	doc = strings.Replace(doc, "what `srdtun pubkey` prints there", wgPairs[0].public, 1)
-	doc = strings.Replace(doc, `preshared_key = ""`, `preshared_key = "`+wgPairs[1].private+`"`, 1)
+	doc = strings.Replace(doc, "preshared_key = \"what `srdtun genpsk` printed\"", `preshared_key = "`+wgPairs[1].private+`"`, 1)
 	cfg, err := Parse("lab.toml", []byte(doc))
 	if err != nil {
 		t.Fatal(err)
