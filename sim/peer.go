@@ -49,7 +49,7 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 		MTU:       func(srd.Tuple) int { return h.MTU },
 		Class:     func(t srd.Tuple) int { return int(t.Sock) % pathClasses },
 		Policy:    h.policy(h.rng.Uint64()), Control: h.control(), Keepalive: h.Keepalive,
-		KeyLife: h.KeyLife, KeyPackets: h.KeyPackets,
+		KeyLife: h.KeyLife, KeyPackets: h.KeyPackets, Granularity: h.Granularity,
 	})
 	return peer
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
@@ -68,6 +69,7 @@ func drawPlan(rng *rand.Rand) *plan {
 			p.race = 0.05 * rng.Float64()
 		}
 	}
+	p.drawGranularity()
 	return p
 }
 
@@ -179,6 +181,38 @@ func (p *plan) drawLines() {
 		if p.chance(0.4) {
 			s.Hosts[i].Line = max(rate, 100*mbit) * p.spread(1, 10)
 		}
+	}
+}
+
+// Hosts on round trips below fabricRTT may say that they act more finely than a process:
+// as an interface does, at the finest.
+const (
+	finest    = 10 * time.Microsecond
+	fabricRTT = time.Millisecond
+)
+
+// drawGranularity lets all hosts say that they act more finely than a process, if they
+// all do, and no link takes longer for a packet. It comes last, so that plans are
+// otherwise what they were.
+func (p *plan) drawGranularity() {
+	g := p.duration(finest, mono.Granularity)
+	if p.rtt >= fabricRTT {
+		return
+	}
+	for i, h := range p.spec.Hosts {
+		if h.Latency+h.Slack > g {
+			return
+		}
+		for _, c := range p.spec.Cables[i] {
+			for _, q := range c {
+				if q.Rate > 0 && mostUDP/q.Rate > g.Seconds() {
+					return
+				}
+			}
+		}
+	}
+	for i := range p.spec.Hosts {
+		p.spec.Hosts[i].Granularity = g
 	}
 }
 

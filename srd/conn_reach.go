@@ -74,12 +74,17 @@ func (c *Conn) distance(p *path) time.Duration {
 // what it takes.
 func (p *path) length() time.Duration { return p.empty() + p.unsteady() }
 
-// empty returns what a packet takes on p without a queue.
+// empty returns what a packet takes on p without a queue: the least smoothed round trip,
+// but no more than what is random explains, if that is known.
 func (p *path) empty() time.Duration {
-	if p.rtt.Base() < longBase {
-		return p.rtt.Base()
+	base, usual := p.rtt.Base(), p.rtt.Usual()
+	switch {
+	case base < longBase:
+		return base
+	case !p.rtt.Settled():
+		return usual
 	}
-	return p.rtt.Usual()
+	return max(base, min(usual, base+spreads*p.rtt.Spread()))
 }
 
 // Most round trips are within three mean deviations of the mean. What is less than the

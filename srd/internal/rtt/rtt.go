@@ -58,8 +58,13 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	}
 	e.smoothed += (sample - e.smoothed) / 8
 	if e.samples <= meanOf {
-		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples)
-		e.usual[0] = e.usual[1]
+		// usual[0] is the mean of all, usual[1] of all but the first, until there are enough:
+		// the first is that of probes on all paths at once, which may wait for each other.
+		e.usual[0] += (sample - e.usual[0]) / time.Duration(e.samples)
+		if e.samples == 2 {
+			e.usual[1] = sample
+		}
+		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples-1)
 	}
 	if now.Sub(e.windowAt) > BaseWindow {
 		e.base[0], e.base[1] = e.base[1], sample
@@ -119,7 +124,7 @@ func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.lat
 const meanOf = 8
 
 // Usual returns the least smoothed RTT of the last one to two windows, or the mean of
-// the first samples: what a packet takes on the path when there is no queue. Where round
+// the first samples, without the very first if that is less: what a packet takes on the path when there is no queue. Where round
 // trips differ at random that is far more than the least of them, which is the lower the
 // more there were.
 func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }

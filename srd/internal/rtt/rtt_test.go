@@ -188,3 +188,19 @@ func TestUsualIsTheMeanOfARestingPath(t *testing.T) {
 		t.Errorf("usual %v on a path that takes %v", e.Usual(), mean+queue)
 	}
 }
+
+// The first round trip may be that of a probe that waited behind the probes of all other
+// paths. It does not make the path look long.
+func TestUsualForgivesTheFirstRoundTrip(t *testing.T) {
+	const base, wait = 2 * time.Millisecond, 18 * time.Millisecond
+	var e Estimator
+	now := mono.Time(1e9)
+	e.Add(now, base+wait)
+	for range 2 * meanOf {
+		now = now.Add(5 * time.Millisecond)
+		e.Add(now, base)
+		if e.Usual() != base {
+			t.Fatalf("usual %v of %v", e.Usual(), base)
+		}
+	}
+}
