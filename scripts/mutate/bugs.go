@@ -56,7 +56,7 @@ var bugs = []bug{
 	{"bytes in flight are never taken back", "srd/conn_ack.go", "	c.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/conn_send.go", "	budget := c.cfg.Control.Window() - c.inflight\n", "	budget := c.cfg.Control.Window()*3/2 - c.inflight\n"},
 	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {", "	if q.len() == 0 {"},
-	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p, respite)\n	if p.state == PathActive {", "	if p.state == PathActive {"},
+	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.handBack(now, p, respite)\n	if p.state == PathActive {", "	_ = respite\n	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/conn_overdue.go", "|| !c.overtaken(p, k):\n		return false", "|| !c.overtaken(p, k) || !c.talks(now, p):\n		return false"},
 	{"late trains are copied before others are lost", "srd/conn_overdue.go", "		for c.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n		// What was lost just now makes p one that loses packets.\n		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {\n			c.copyTrain(p, k.At)\n		}\n", "		// What was lost just now makes p one that loses packets.\n		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {\n			c.copyTrain(p, k.At)\n		}\n		for c.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n"},
 	{"repairs go where the message was lost", "srd/conn_send.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
