@@ -49,9 +49,6 @@ func set(arg string, settings []string) error {
 	defer c.Close()
 	// All or nothing: one that is refused must not leave those before it.
 	for _, s := range wanted {
-		if len(wanted) == 1 {
-			break // it is that by itself
-		}
 		if err := c.Check(s.key, s.value); err != nil {
 			return err
 		}

@@ -124,9 +124,9 @@ func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.lat
 const meanOf = 8
 
 // Usual returns the least smoothed RTT of the last one to two windows, or the mean of
-// the first samples, without the very first if that is less: what a packet takes on the path when there is no queue. Where round
-// trips differ at random that is far more than the least of them, which is the lower the
-// more there were.
+// the first samples, without the very first if that is less: what a packet takes on the
+// path when there is no queue. Where round trips differ at random that is far more than
+// the least of them, which is the lower the more there were.
 func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 
 // Base returns the least RTT of the last one to two windows.
