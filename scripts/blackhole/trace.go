@@ -114,7 +114,8 @@ func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 	return l, nil
 }
 
-// peerOf asks a daemon of its only peer.
+// peerOf asks a daemon of its only peer, over the socket itself: to start a program for
+// each look would be a load of its own.
 func peerOf(n *tunnel.Node) (*control.Peer, error) {
 	c, err := control.Dial(n.Name)
 	if err != nil {
