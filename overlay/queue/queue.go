@@ -2,8 +2,11 @@
 // does not admit yet waits here. It is FQ-CoDel (RFC 8290 with the CoDel of RFC
 // 8289) over frames that may be super-frames of some 44 packets.
 //
-//	Push -> bucket by flow hash -> FIFO per flow -> deficit round robin,
+//	Push -> one of the flow's buckets -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
+//
+// A flow is found by its hash in a set of eight buckets, so two that are busy at once
+// practically never share a queue.
 //
 // Where the RFCs speak of packets, three things differ. A signal of congestion to
 // a sender without ECN takes one segment off a TCP or UDP super-frame and not the
@@ -63,7 +66,7 @@ const (
 
 // Config sets up a queue. Zero fields take the defaults.
 type Config struct {
-	Flows      int           // number of hash buckets
+	Flows      int           // number of hash buckets, rounded down to whole sets of eight if above
 	Target     time.Duration // standing delay that is accepted
 	Interval   time.Duration // how long it may last: about the longest RTT
 	LimitBytes int           // frames' bytes in all

@@ -104,8 +104,12 @@ func checkTable(t *rapid.T, q *Queue) {
 	for bucket, slot := range q.table.slots {
 		if slot != 0 {
 			used++
-			if fl := q.table.flows[slot]; fl.bucket != uint32(bucket) {
+			fl := q.table.flows[slot]
+			if fl.bucket != uint32(bucket) {
 				t.Fatalf("bucket %d has slot %d, which is of bucket %d", bucket, slot, fl.bucket)
+			}
+			if first, set := q.table.set(fl.hash); fl.bucket < first || int(fl.bucket-first) >= len(set) {
+				t.Fatalf("bucket %d has a flow whose set begins at %d", bucket, first)
 			}
 		}
 	}
@@ -189,6 +193,30 @@ func TestFairness(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Flows whose hashes differ by little share the link evenly, as any others, whichever
+// came first and has most: none waits for another in the same queue.
+func TestFlowsDoNotMeet(t *testing.T) {
+	q := New(Config{LimitBytes: 1 << 26})
+	const flows, share = 8, 40
+	for hash := range uint32(flows) {
+		for range 400 / (hash + 1) {
+			f := tcp(0, 1448, 0, 0)
+			f.Flow = hash
+			q.Push(ms, f)
+		}
+	}
+	var got [flows]int
+	for range flows * share {
+		got[q.Pop(ms).Flow]++
+	}
+	for hash, n := range got {
+		// A turn is a quantum of some six packets.
+		if n < share-6 || n > share+6 {
+			t.Errorf("flow %d sent %d packets, an even share is %d", hash, n, share)
+		}
+	}
 }
 
 // A request of 64 bytes overtakes 100 super-frames, each time anew with at most
