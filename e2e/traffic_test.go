@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,31 +67,7 @@ func TestKindsOfTraffic(t *testing.T) {
 
 // unread is how many datagrams the host has dropped because a program's socket
 // was full.
-func unread(t *testing.T, h *fabric.Host) int {
-	t.Helper()
-	out, err := h.Run("cat", "/proc/net/snmp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for line := range strings.Lines(out) {
-		f := strings.Fields(line)
-		if f[0] != "Udp:" {
-			continue
-		}
-		if names == nil {
-			names = f
-			continue
-		}
-		n, err := strconv.Atoi(f[slices.Index(names, "RcvbufErrors")])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	t.Fatal("no UDP counters")
-	return 0
-}
+func unread(t *testing.T, h *fabric.Host) int { return counted(t, h, "snmp", "Udp:", "RcvbufErrors") }
 
 // deviceDrops is what the kernel has dropped at the tunnel's device: packets out
 // when the daemon did not read them, packets in when the host did not take them.

@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// counted reads a counter of a host's kernel from /proc/net/snmp or /proc/net/netstat:
+// of each protocol a line with names, and one with values.
+func counted(t *testing.T, h *fabric.Host, file, protocol, name string) int {
+	t.Helper()
+	out, err := h.Run("cat", "/proc/net/"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		if f[0] != protocol {
+			continue
+		}
+		if names == nil {
+			names = f
+			continue
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			break
+		}
+		n, err := strconv.Atoi(f[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	t.Fatalf("no counter %s of %s", name, protocol)
+	return 0
+}
