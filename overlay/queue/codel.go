@@ -48,7 +48,10 @@ func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 		f = q.signalDue(now, fl, f)
 	default:
 		var kind signal
-		if f, kind = q.give(f); kind == signalDropped {
+		switch f, kind = q.give(fl, f); kind {
+		case signalPutOff:
+			return f
+		case signalDropped:
 			f, _ = q.take(now, fl)
 		}
 		q.begin(now, c)
@@ -74,9 +77,12 @@ func (q *Queue) begin(now mono.Time, c *codel) {
 func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame {
 	c := &fl.codel
 	for now >= c.next {
-		c.count = min(c.count+1, maxCount)
 		var kind signal
-		if f, kind = q.give(f); kind == signalDropped {
+		if f, kind = q.give(fl, f); kind == signalPutOff {
+			break
+		}
+		c.count = min(c.count+1, maxCount)
+		if kind == signalDropped {
 			var above bool
 			if f, above = q.take(now, fl); !above {
 				c.signalling = false
@@ -98,11 +104,16 @@ const (
 	signalMarked signal = iota
 	signalShortened
 	signalDropped
+	signalPutOff
 )
 
-// give tells the sender of f in the mildest way that it understands. f is
-// released and the answer nil when it had to be dropped.
-func (q *Queue) give(f *frame.Frame) (*frame.Frame, signal) {
+// give tells the sender of f, taken from fl, in the mildest way that it understands. f is
+// released and the answer nil when it had to be dropped. A packet that travels alone
+// while super-frames wait behind it is likely a repair of what an earlier signal took:
+// Linux sends lost segments again one by one. To take it as well would cost the reader
+// another round trip, through this queue, and say nothing new; so the signal is left for
+// the next super-frame.
+func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
 		return f, signalMarked
@@ -112,6 +123,9 @@ func (q *Queue) give(f *frame.Frame) (*frame.Frame, signal) {
 		q.stats.Shortened++
 		q.stats.DroppedBytes += uint64(before - len(f.Data))
 		return f, signalShortened
+	}
+	if f.Facts.GSO == frame.GSONone && fl.supers > 0 {
+		return f, signalPutOff
 	}
 	q.drop(f)
 	q.stats.Dropped++

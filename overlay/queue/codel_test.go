@@ -210,6 +210,30 @@ func TestSignalRateIsRemembered(t *testing.T) {
 	}
 }
 
+// A repair, which travels alone among super-frames, is not taken for a signal; the
+// super-frame behind it is shortened instead, and no signal is lost by that.
+func TestRepairsAreSpared(t *testing.T) {
+	const every = 10 // frames from one repair to the next
+	q := New(Config{Alone: -1})
+	repairs := 0
+	for i := range 400 {
+		now := ms * mono.Time(1+5*i)
+		for k := range 2 {
+			size := 5 * 1448
+			if n := 2*i + k; n%every == 0 {
+				size = 100
+			}
+			q.Push(now, tcp(1, size, 0, uint32(2*i+k)))
+		}
+		if f := q.Pop(now); f != nil && len(f.Data) == 140 {
+			repairs++
+		}
+	}
+	if s := q.Stats(); repairs != 400/every || s.Dropped != 0 || s.Shortened < 100 {
+		t.Errorf("%d repairs of %d came through; %+v", repairs, 400/every, s)
+	}
+}
+
 // BenchmarkQueue is one frame in and out, of one flow and of many.
 func BenchmarkQueue(b *testing.B) {
 	for _, flows := range []int{1, 256} {

@@ -28,6 +28,7 @@ type flow struct {
 	in         uint8
 	shared     bool // frames of other flows were put here while it was busy
 	bytes      int
+	supers     int // super-frames among its frames
 	deficit    int // bytes that it may still send in this round; negative is debt
 	codel      codel
 }

@@ -10,7 +10,8 @@
 //
 // Where the RFCs speak of packets, three things differ. A signal of congestion to
 // a sender without ECN takes one segment off a TCP or UDP super-frame and not the
-// whole frame, so that it costs one packet. And a flow may owe several quanta
+// whole frame, so that it costs one packet, and passes over lone packets, which may be
+// repairs, while there are super-frames. And a flow may owe several quanta
 // after a large frame, which it pays by being passed over in that many rounds. Third, where
 // they aim for the same delay always, a flow that is alone may have more waiting, within
 // bounds: it delays nobody else, and needs it when its round trip grows for a while.
@@ -138,6 +139,9 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	fl.tail = n
 	size := len(f.Data)
 	fl.bytes += size
+	if f.Facts.GSO != frame.GSONone {
+		fl.supers++
+	}
 	q.bytes += size
 	q.frames++
 	q.stats.Pushed++
@@ -227,6 +231,9 @@ func (q *Queue) unlink(fl *flow) *frame.Frame {
 	}
 	f := q.nodes.put(n)
 	fl.bytes -= len(f.Data)
+	if f.Facts.GSO != frame.GSONone {
+		fl.supers--
+	}
 	q.bytes -= len(f.Data)
 	q.frames--
 	return f

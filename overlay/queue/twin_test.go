@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -140,7 +141,14 @@ func (w *twin) codel(now mono.Time, fl *twinFlow) *frame.Frame {
 	law := func(t mono.Time) mono.Time {
 		return t.Add(time.Duration(float64(w.cfg.Interval) / math.Sqrt(float64(fl.count))))
 	}
+	// Lone packets are spared while super-frames wait behind them.
+	spared := func() bool {
+		return f.Facts.GSO == frame.GSONone && f.Data[1]&3 == 0 && slices.ContainsFunc(fl.frames, func(f *frame.Frame) bool { return f.Facts.GSO != frame.GSONone })
+	}
 	if !fl.dropping {
+		if spared() {
+			return f
+		}
 		if !packet.SetCE(f.Data) && !w.shorten(f) {
 			w.dropped += len(f.Data)
 			f, _ = w.head(now, fl)
@@ -155,7 +163,7 @@ func (w *twin) codel(now mono.Time, fl *twinFlow) *frame.Frame {
 		fl.dropNext = law(now)
 		return f
 	}
-	for fl.dropping && now >= fl.dropNext {
+	for fl.dropping && now >= fl.dropNext && !spared() {
 		fl.count++
 		if packet.SetCE(f.Data) {
 			fl.dropNext = law(fl.dropNext)
