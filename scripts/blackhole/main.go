@@ -31,6 +31,7 @@ type options struct {
 	dead     time.Duration
 	permille int
 	trace    bool
+	ecn      bool
 }
 
 // deadFor is ten times the stall that is allowed.
@@ -45,6 +46,7 @@ func main() {
 	flag.DurationVar(&o.dead, "for", deadFor, "how `long` a spine is dead")
 	flag.IntVar(&o.permille, "permille", 0, "packets of a thousand that it drops at random; 0: all")
 	flag.BoolVar(&o.trace, "trace", false, "say what surrounds each segment that the first flow sent again, and what limited it")
+	flag.BoolVar(&o.ecn, "ecn", false, "flows speak ECN, as Linux does where net.ipv4.tcp_ecn is 1")
 	flag.Parse()
 	if flag.NArg() > 0 || o.trials < 1 || o.flows < 1 || o.dead < sample || o.permille < 0 {
 		flag.Usage()
@@ -81,6 +83,13 @@ func (o options) run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if o.ecn {
+		for _, h := range []*fabric.Host{f.A(1), f.B(1)} {
+			if _, err := h.Run("sysctl", "-qw", "net.ipv4.tcp_ecn=1"); err != nil {
+				return err
+			}
+		}
+	}
 	pair, err := tunnel.NewPair(o.srdtun, f.A(1), f.B(1), tunnel.Config{}, false)
 	if err != nil {
 		return err

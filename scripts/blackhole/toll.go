@@ -14,21 +14,22 @@ import (
 type toll struct {
 	Again    int `json:"again"`    // segments that it sent again
 	Signals  int `json:"signals"`  // segments that the queue in front of the tunnel took out, to tell of congestion
+	Marks    int `json:"marks"`    // frames that it marked instead, where connections speak ECN
 	Repaired int `json:"repaired"` // messages that the tunnel sent again
 	GivenUp  int `json:"given_up"` // messages that it gave up
 }
 
 func (t toll) less(u toll) toll {
-	return toll{t.Again - u.Again, t.Signals - u.Signals, t.Repaired - u.Repaired, t.GivenUp - u.GivenUp}
+	return toll{t.Again - u.Again, t.Signals - u.Signals, t.Marks - u.Marks, t.Repaired - u.Repaired, t.GivenUp - u.GivenUp}
 }
 
 func (t toll) plus(u toll) toll {
-	return toll{t.Again + u.Again, t.Signals + u.Signals, t.Repaired + u.Repaired, t.GivenUp + u.GivenUp}
+	return toll{t.Again + u.Again, t.Signals + u.Signals, t.Marks + u.Marks, t.Repaired + u.Repaired, t.GivenUp + u.GivenUp}
 }
 
 // String is a few words.
 func (t toll) String() string {
-	return fmt.Sprintf("TCP segments again %d, taken out by the queue %d, messages repaired %d, given up %d", t.Again, t.Signals, t.Repaired, t.GivenUp)
+	return fmt.Sprintf("TCP segments again %d, taken out by the queue %d, marked %d, messages repaired %d, given up %d", t.Again, t.Signals, t.Marks, t.Repaired, t.GivenUp)
 }
 
 // tolls reads what has been paid so far on the host of a node. All TCP in its namespace
@@ -57,6 +58,7 @@ func tolls(n *tunnel.Node) (t toll, err error) {
 			} `json:"messages"`
 			Queue struct {
 				Drops int `json:"drops"`
+				Marks int `json:"marks"`
 			} `json:"queue"`
 		} `json:"peers"`
 	}
@@ -65,6 +67,7 @@ func tolls(n *tunnel.Node) (t toll, err error) {
 	}
 	for _, p := range status.Peers {
 		t.Signals += p.Queue.Drops
+		t.Marks += p.Queue.Marks
 		t.Repaired += p.Messages.Retransmitted
 		t.GivenUp += p.Messages.GivenUp
 	}
