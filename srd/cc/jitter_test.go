@@ -89,3 +89,26 @@ func TestUnlikeQueuesAreNoJitter(t *testing.T) {
 		t.Errorf("allowance %v", a)
 	}
 }
+
+// Of many paths over radio one has a round trip of next to nothing once, by luck, and that
+// is its least for a while. The others still are what they are: no fabric.
+func TestLuckyPathMakesNoFabric(t *testing.T) {
+	const paths, mean, sigma = 63, 40e6, 20e6
+	rng := rand.New(rand.NewPCG(5, 6))
+	c, now := New(0), mono.Time(1e9)
+	for i := range 40_000 {
+		now += 1e6
+		least := 15 * time.Millisecond
+		if i%paths == 0 {
+			least = 300 * time.Microsecond
+		}
+		rtt := max(least, time.Duration(mean+sigma*rng.NormFloat64()))
+		c.Ack(now, Ack{Bytes: MSS, RTT: rtt, Base: least, Level: mean}, true)
+	}
+	if c.Target() < TargetCeiling {
+		t.Errorf("target %v where round trips are 40 ms", c.Target())
+	}
+	if c.Window() <= InitialWindow {
+		t.Errorf("window %d, of jitter alone", c.Window())
+	}
+}

@@ -70,7 +70,7 @@ type SRD struct {
 	full      bool // slow start has met a queue, or jitter that is not known yet
 
 	srtt    time.Duration
-	base    time.Duration // least base RTT of the paths heard from lately
+	base    time.Duration // round trip without a queue (round.empty)
 	queue   time.Duration // smoothed queueing delay
 	scatter scatter
 	over    overflow
@@ -89,6 +89,7 @@ type round struct {
 	sampled int           // acked bytes that had a delay sample
 	high    int           // of those, over the target or marked
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
+	bases   time.Duration // sum of base RTTs, weighted by kilobytes
 	minBase time.Duration
 	limited bool
 	delays  delays
@@ -170,6 +171,7 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	}
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
+	r.bases += a.Base * time.Duration(a.Bytes) / 1024
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
 	}
@@ -197,11 +199,21 @@ func (c *SRD) Found(bytes int) {
 	}
 }
 
+// empty returns what a byte took without a queue. Over radio that is the mean: delays
+// differ at random, and the least round trip of one of many paths may be next to nothing by
+// luck, which would make a fabric of them all.
+func (r *round) empty() time.Duration {
+	if mean := r.bases * 1024 / time.Duration(r.sampled); mean >= radioBase {
+		return mean
+	}
+	return r.minBase
+}
+
 func (c *SRD) endRound(now mono.Time) {
 	r := c.round
 	c.round = round{from: now}
-	if r.minBase > 0 {
-		c.base = r.minBase
+	if r.sampled > 0 {
+		c.base = r.empty()
 	}
 	// A window that holds sending back all the time is used: half of it at least
 	// arrives in a round (as RFC 7661 section 4.1 has it).
