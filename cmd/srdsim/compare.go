@@ -169,6 +169,7 @@ func (o *compareOptions) run(what string) error {
 	groups := compare.Groups(all)
 	compare.Table(o.out, groups)
 	compare.OrderTable(o.out, all)
+	compare.InnerTable(o.out, all)
 	where, of := compare.Behind(groups, m.Systems[0].Name, behindShare)
 	fmt.Fprintf(o.out, "%s is within %.0f %% of the best in %d of %d situations\n", m.Systems[0].Name, 100*behindShare, of-len(where), of)
 	for _, s := range where {

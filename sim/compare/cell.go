@@ -158,11 +158,11 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		kind = "edge"
 	}
 	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", kind, c.Scale.MTU)
+	if c.System.MinRTO > 0 {
+		fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
+	}
 	if kind == "tcp" {
 		fmt.Fprintf(b, "subflows = %d\nhystart = %v\n", c.System.Subflows, c.System.Subflows == 1) // CUBIC of Linux has it, LIA has not
-		if c.System.MinRTO > 0 {
-			fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
-		}
 	} else {
 		timeout := c.System.Timeout
 		if timeout == 0 {

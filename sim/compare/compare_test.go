@@ -253,6 +253,42 @@ func TestOrderTable(t *testing.T) {
 	}
 }
 
+// What inner connections met adds up by system; systems without a tunnel met nothing.
+func TestInnerTable(t *testing.T) {
+	v := records()[:3]
+	v[0].Inner = &lab.InnerStats{Retransmitted: 12, Timeouts: 2, Queue: 3, Dropped: 7}
+	v[2].Inner = &lab.InnerStats{Retransmitted: 5, Queue: 1, Dropped: 4}
+	var b bytes.Buffer
+	InnerTable(&b, v)
+	if !strings.Contains(b.String(), "| a | 2 | 1 | 2 | 17 | 4 | 11 |\n") || strings.Contains(b.String(), "| b |") {
+		t.Error(b.String())
+	}
+	b.Reset()
+	if InnerTable(&b, records()); b.Len() > 0 {
+		t.Errorf("a table of nothing: %s", b.String())
+	}
+}
+
+// A least timeout is that of TCP, in a tunnel or not.
+func TestShortTimeouts(t *testing.T) {
+	for name, want := range map[string]time.Duration{"spray": 0, "spray-10ms": shortRTO, "conga-100us-10ms": shortRTO, "tcp": 0, "tcp-10ms": shortRTO} {
+		systems, err := Systems([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fabrics, _ := Fabrics([]string{"conga64-leaf"})
+		workloads, _ := Workloads(nil)
+		c := Cell{System: systems[0], Fabric: fabrics[0], Scenario: scenarios[0], Workload: workloads[0], Load: 0.5, Seed: 1, Scale: Scale{Flows: 10, MTU: 9000, Ports: 8}}
+		p, err := c.Plan(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Transports["it"].MinRTO.Duration; got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 // Records are read as they were written, the last line may be cut off, and no other.
 func TestRead(t *testing.T) {
 	var b bytes.Buffer

@@ -46,6 +46,8 @@ type Record struct {
 	Resent uint64  `json:"resent"` // packets
 	// Order is what restoring the order of inner flows took; nil: none was restored.
 	Order *lab.OrderStats `json:"order,omitempty"`
+	// Inner is what TCP inside of tunnels met; nil: there is none.
+	Inner *lab.InnerStats `json:"inner,omitempty"`
 }
 
 // What is a small and a large flow, in bytes (CONGA, section 5.2).
@@ -109,7 +111,7 @@ func (x *Record) read(r *lab.Result) {
 	}
 	for _, t := range r.Stats {
 		x.Resent += t.Retransmitted
-		x.Order = t.Order
+		x.Order, x.Inner = t.Order, t.Inner
 	}
 }
 

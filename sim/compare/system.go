@@ -13,7 +13,7 @@ type System struct {
 	Kind     string        // of sim/lab, or fairKind
 	Policy   string        // kind tunnel
 	Subflows int           // kind tcp
-	MinRTO   time.Duration // kind tcp; 0: 200 ms, as in Linux
+	MinRTO   time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
 	// Timeout of flowlets; 0: the policy's own.
 	Timeout time.Duration
 	// Mark is bytes in a queue above which the network marks; 0: it does not.
@@ -40,6 +40,10 @@ const perPacket = time.Nanosecond
 // of 2014. Here few flows ever pause for so long.
 const shortTimeout = 100 * time.Microsecond
 
+// shortRTO is the least timeout of a TCP for data centres (Vasudevan et al., SIGCOMM 2009):
+// with it a flow that is unlucky at a server's port does not outweigh hundreds of others.
+const shortRTO = 10 * time.Millisecond
+
 // systems are all of them, this project's default first.
 var systems = []System{
 	{Name: "spray", Kind: "tunnel", Policy: "spray"},
@@ -54,8 +58,11 @@ var systems = []System{
 	{Name: "tcp", Kind: "tcp", Subflows: 1},
 	{Name: "mptcp", Kind: "tcp", Subflows: 8},
 	{Name: "fair", Kind: fairKind, Subflows: 1, Extra: true},
-	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: 10 * time.Millisecond, Extra: true},
-	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: 10 * time.Millisecond, Extra: true},
+	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: shortRTO, Extra: true},
+	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: shortRTO, Extra: true},
+	{Name: "spray-10ms", Kind: "tunnel", Policy: "spray", MinRTO: shortRTO, Extra: true},
+	{Name: "conga-10ms", Kind: "tunnel", Policy: "conga", MinRTO: shortRTO, Extra: true},
+	{Name: "conga-100us-10ms", Kind: "tunnel", Policy: "conga", Timeout: shortTimeout, MinRTO: shortRTO, Extra: true},
 	{Name: "conga-rated", Kind: "tunnel", Policy: "conga", Rated: true, Extra: true},
 	{Name: "conga-rated-told", Kind: "tunnel", Policy: "conga", Rated: true, Tell: true, Extra: true},
 	{Name: "conga-told", Kind: "tunnel", Policy: "conga", Tell: true, Extra: true},

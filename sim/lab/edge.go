@@ -79,7 +79,15 @@ func (t *Edge) Open(f *Flow) error {
 	x := tcp.NewConn(t.net.Engine, out, t.up[f.Src], local, remote)
 	y := tcp.NewConn(t.net.Engine, back, t.up[f.Dst], remote, local)
 	t.server[f.Src].conns[local.Port()], t.server[f.Dst].conns[remote.Port()] = x, y
-	y.Received = delivers(f)
-	f.State = x
+	t.join(f, x, y)
 	return nil
+}
+
+// Stats implements Transport.
+func (t *Edge) Stats() Stats {
+	s := t.Tunnel.Stats()
+	for i := range t.up {
+		s.Inner.Dropped += t.up[i].Drops[sim.LinkQueue] + t.down[i].Drops[sim.LinkQueue]
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -113,5 +114,32 @@ func TestOrderIsCounted(t *testing.T) {
 		if f := r.Flows[0]; f.Delivered != f.Size {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// What TCP in tunnels meets is counted apart: packets that a server's link drops behind
+// the tunnel, and those that the queue in front of it does. Each is sent again.
+func TestInnerIsCounted(t *testing.T) {
+	if n := one(t, head+edgeNetwork+edgeFlows).Stats["edge"].Inner; n == nil || *n != (InnerStats{}) {
+		t.Errorf("of flows that nothing stood in the way of: %+v", n)
+	}
+	// Four servers send to one whose port has room for 400 KB.
+	incast := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
+	for i := range 4 {
+		incast += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = 17\nsize = 3_000_000\n", i)
+	}
+	n := one(t, head+edgeNetwork+incast).Stats["edge"].Inner
+	if n.Dropped == 0 || n.Queue != 0 || n.Retransmitted < n.Dropped {
+		t.Errorf("at a server's port: %+v", n)
+	}
+	// Sixteen leave by cables that have a hundredth of their rate.
+	slow := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
+	for i := range 16 {
+		slow += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = %d\nsize = 3_000_000\n", i, 16+i)
+	}
+	slow += "[[case.fault]]\nkind = \"rate\"\ntier = 1\ncables = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]\nvalue = 0.01\n"
+	n = one(t, head+edgeNetwork+slow).Stats["edge"].Inner
+	if n.Dropped != 0 || n.Queue == 0 || n.Retransmitted < n.Queue {
+		t.Errorf("in front of a slow network: %+v", n)
 	}
 }

@@ -38,6 +38,28 @@ type Stats struct {
 	// Order is what restoring the order of inner flows took; nil: the transport
 	// restores none.
 	Order *OrderStats `json:"order,omitempty"`
+	// Inner is what the connections inside of tunnels met; nil: there are none.
+	Inner *InnerStats `json:"inner,omitempty"`
+}
+
+// InnerStats are the counters of TCP inside of tunnels, both ends of all connections.
+// What a tunnel repairs is not in them.
+type InnerStats struct {
+	Retransmitted uint64 `json:"retransmitted"` // segments
+	Timeouts      uint64 `json:"timeouts"`
+	// Queue are packets that the queues in front of tunnels dropped, to tell of congestion
+	// or because they were full.
+	Queue uint64 `json:"queue"`
+	// Dropped are packets that links of servers dropped behind the end of the tunnel.
+	Dropped uint64 `json:"dropped"`
+}
+
+// Add takes the counters of another run.
+func (s *InnerStats) Add(o *InnerStats) {
+	s.Retransmitted += o.Retransmitted
+	s.Timeouts += o.Timeouts
+	s.Queue += o.Queue
+	s.Dropped += o.Dropped
 }
 
 // OrderStats are the counters of all reordering buffers of a transport.

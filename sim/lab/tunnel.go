@@ -20,6 +20,7 @@ type Tunnel struct {
 	*SRD
 	tcp   TCPConfig
 	inner map[*srdEnd]*overlay
+	conns []*tcp.Conn
 }
 
 // innerLess lets an inner packet fit into one message: by how much its MTU is below
@@ -52,9 +53,15 @@ func (t *Tunnel) Open(f *Flow) error {
 	x := tcp.NewConn(t.net.Engine, cfg, a, local, remote)
 	y := tcp.NewConn(t.net.Engine, cfg, b, remote, local)
 	a.conns[local.Port()], b.conns[remote.Port()] = x, y
+	t.join(f, x, y)
+	return nil
+}
+
+// join lets f be carried by a connection from x to y.
+func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
+	t.conns = append(t.conns, x, y)
 	y.Received = delivers(f)
 	f.State = x
-	return nil
 }
 
 // config returns the configuration of a flow's connection: its handshake has met an
@@ -103,6 +110,15 @@ func (t *Tunnel) Stats() Stats {
 			Delivered: g.Delivered, Held: g.Reordered, TimedOut: g.TimedOut,
 			MostHeld: o.peak.HeldNow, MostBytes: o.peak.HeldBytes, Longest: micros(g.Longest),
 		})
+	}
+	s.Inner = &InnerStats{}
+	for _, o := range t.inner {
+		q := o.queue.Stats()
+		s.Inner.Queue += q.Dropped + q.Overflow
+	}
+	for _, c := range t.conns {
+		s.Inner.Retransmitted += c.Stats.Retransmitted
+		s.Inner.Timeouts += c.Stats.Timeouts
 	}
 	return s
 }

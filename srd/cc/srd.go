@@ -203,7 +203,7 @@ func (c *SRD) Found(bytes int) {
 // differ at random, and the least round trip of one of many paths may be next to nothing by
 // luck, which would make a fabric of them all.
 func (r *round) empty() time.Duration {
-	if mean := r.bases * 1024 / time.Duration(r.sampled); mean >= radioBase {
+	if mean := r.bases * 1024 / time.Duration(r.sampled); mean >= jitterLeast {
 		return mean
 	}
 	return r.minBase
