@@ -16,9 +16,8 @@ import (
 
 // Bounds of one round, so that nothing waits long for the rest.
 const (
-	// roundEvents is the most sockets and inputs that are served: as many as the bank
-	// has by default, as each round more is a call of epoll more.
-	roundEvents = 32
+	// roundEvents is the most sockets and inputs that are served.
+	roundEvents = 8
 	// socketPackets is the most packets that a socket gives one by one, where the
 	// kernel did not merge them into trains. With one, a round is a call of epoll and an
 	// acknowledgement for few packets, and as coalescer waits between rounds, sockets
