@@ -3,8 +3,8 @@
 //
 // A worker is one thread. Once a round of epoll:
 //
-//  1. one receive call for each ready socket, a train at a time; one call of
-//     Serve for each ready input
+//  1. from each ready socket a train, or a few packets that the kernel did not merge
+//     into one; one call of Serve for each ready input
 //  2. receiver index -> keys, under a read lock; cheap replay check under the
 //     peer's lock; opening under no lock
 //  3. the peer's lock: Handle, and Deliver of what is new

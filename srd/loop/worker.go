@@ -18,6 +18,12 @@ import (
 const (
 	// roundEvents is the most sockets and inputs that are served.
 	roundEvents = 8
+	// socketPackets is the most packets that a socket gives one by one, where the
+	// kernel did not merge them into trains. With one, a round is a call of epoll and an
+	// acknowledgement for few packets, and as coalescer waits between rounds, sockets
+	// stay full. Trains of more packets are seldom that are not merged; the bound
+	// gives the other sockets their turn.
+	socketPackets = 16
 	// roundPackets received, about three long trains, end a round early: what came
 	// is handed on, its answer read and sent, before more is opened.
 	roundPackets = 128
@@ -164,7 +170,7 @@ func (w *worker) run() error {
 				w.expire()
 			default:
 				if in := w.inputs[e.Fd]; in == nil {
-					w.receive(int(e.Fd), w.socks[e.Fd])
+					w.drain(int(e.Fd), w.socks[e.Fd])
 				} else if err := in.Serve(w.mark); err != nil {
 					return err
 				}
@@ -262,12 +268,22 @@ func (w *worker) finish() error {
 	return nil
 }
 
-// receive takes one train from a socket. A socket with more is ready again in
-// the next round.
-func (w *worker) receive(fd int, sock uint16) {
+// drain takes one train from a socket, or a few packets that were not merged into
+// one. A socket with more is ready again in the next round.
+func (w *worker) drain(fd int, sock uint16) {
+	for range socketPackets {
+		if w.receive(fd, sock) != 1 {
+			return
+		}
+	}
+}
+
+// receive takes what one call gives from a socket and returns how many packets that
+// were; 0 when there was nothing.
+func (w *worker) receive(fd int, sock uint16) (packets int) {
 	var d udp.Datagram
 	if !w.recv.Receive(fd, &d) {
-		return
+		return 0
 	}
 	t := srd.Tuple{Sock: sock, Local: d.Local, Remote: d.From}
 	size := d.Segment
@@ -301,6 +317,7 @@ func (w *worker) receive(fd int, sock uint16) {
 		w.open(t, index, b[:run], size, d.CE)
 		b = b[run:]
 	}
+	return n
 }
 
 // open opens a run of packets of one session and hands them to its connection.

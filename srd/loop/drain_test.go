@@ -1,0 +1,58 @@
+package loop
+
+import (
+	"bytes"
+	"crypto/rand"
+	"net/netip"
+	"testing"
+
+	"github.com/srdtun/srdtun/internal/netspace"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// In a round a socket gives one train, however long, or so many packets that came one
+// by one, as from networks that merge nothing: one only would be a round for each.
+func TestDrain(t *testing.T) {
+	const size = 100
+	var from, bank *udp.Bank
+	netspace.New(t).Must(t, func() (err error) {
+		if from, err = udp.Open(udp.Config{Ports: 1}); err != nil {
+			return err
+		}
+		bank, err = udp.Open(udp.Config{Ports: 1})
+		return err
+	})
+	defer from.Close()
+	defer bank.Close()
+	h := &host{TB: t}
+	h.identify(1)
+	l, err := New(Config{Bank: bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	w, sender := l.workers[0], udp.NewSender(from, new(udp.SendStats))
+	to := srd.Tuple{Remote: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), bank.Socket(0).Port)}
+	packet := append([]byte{0x14}, make([]byte, size-1)...) // of a session that does not exist
+	send := func(packets int) {
+		sender.Send(&srd.Train{Tuple: to, Size: size, Buf: bytes.Repeat(packet, packets)})
+	}
+	for range socketPackets + 3 {
+		send(1)
+	}
+	for range 2 {
+		send(20)
+	}
+	send(1)
+	for i, want := range []uint64{socketPackets, 3 + 20, 20, 1, 0} {
+		before := w.did.packets.Load()
+		w.drain(bank.Socket(0).FDs()[0], 0)
+		if got := w.did.packets.Load() - before; got != want {
+			t.Errorf("round %d: %d packets taken, want %d", i, got, want)
+		}
+	}
+	if got, want := l.Drops.UnknownIndex.Load(), uint64(socketPackets+3+20+20+1); got != want {
+		t.Errorf("%d packets of an unknown session counted, want %d", got, want)
+	}
+}
