@@ -98,7 +98,7 @@ func TestLuckyPathMakesNoFabric(t *testing.T) {
 	c, now := New(0), mono.Time(1e9)
 	for i := range 40_000 {
 		now += 1e6
-		least := 15 * time.Millisecond
+		least := 20 * time.Millisecond
 		if i%paths == 0 {
 			least = 300 * time.Microsecond
 		}
