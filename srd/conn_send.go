@@ -441,7 +441,7 @@ func (c *Conn) trainPackets(rate float64, budget, burst int) int {
 // fill builds up to most packets of new messages for p.
 func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 	ack, words := c.ackRoom()
-	for range most {
+	for i := range most {
 		from, first := len(t.Buf), c.out.next
 		if from+c.packet > cap(t.Buf) {
 			return
@@ -462,7 +462,11 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		t.close(b, from, pad)
 		n := uint16(c.out.next - first)
-		c.record(now, p, ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
+		k := ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
+		if i > 0 {
+			k.Marks = ledger.Follows
+		}
+		c.record(now, p, k)
 		if !full {
 			return
 		}
