@@ -7,23 +7,23 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// answers are acknowledgements of a message whose copies came on several paths at once,
-// and nothing else with them. That is a tail probe: the peer has heard nothing for long and
-// looks for a path that is alive both ways (Conn.probesNow). Hosts that are busy handle
+// answers are acknowledgements of a message that was acknowledged before, and whose copies
+// came on several paths at once, and nothing else with them. That is a tail probe: the peer
+// has heard nothing for long and looks for a path that is alive both ways (Conn.probesNow). Hosts that are busy handle
 // what comes in a moment together and acknowledge it once, on one path; if that is dead in
 // our direction, all of the probe was in vain. So there is an acknowledgement on each of
 // the paths.
 type answers struct {
 	number uint64    // of the message, since the last acknowledgement
 	some   bool      // there was one
-	mixed  bool      // and others
+	mixed  bool      // and others, or it was new
 	on     steer.Set // slots of the peer's that it came on, probesMost at most
 	owed   steer.Set // those an acknowledgement is owed on now
 }
 
-// note takes it that message n came on the peer's slot.
-func (a *answers) note(n uint64, slot uint16) {
-	if a.some && n != a.number {
+// note takes it that message n, new or not, came on the peer's slot.
+func (a *answers) note(n uint64, fresh bool, slot uint16) {
+	if fresh || (a.some && n != a.number) {
 		a.mixed = true
 	}
 	a.number, a.some = n, true

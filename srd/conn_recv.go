@@ -142,8 +142,8 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 // message delivers a message that is new. It came on the peer's slot.
 func (c *Conn) message(slot uint16, f *wire.Frame) seq.Verdict {
 	n := seq.Expand(f.Number, c.inbox.FirstMissing())
-	c.answers.note(n, slot)
 	v := c.inbox.Set(n)
+	c.answers.note(n, v != seq.Duplicate, slot)
 	switch v {
 	case seq.Duplicate:
 		c.drop(DropDuplicate)
