@@ -98,6 +98,7 @@ type Conn struct {
 	dirty     []*inPath
 	inbox     seq.Window
 	ack       ackState
+	answers   answers
 	pings     int // acknowledgements since one last asked for an answer
 	received  []Message
 	taken     int // of received, by Recv

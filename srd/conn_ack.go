@@ -162,7 +162,7 @@ func (c *Conn) land(p *path, k *ledger.Packet) {
 func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	c.stats.Spurious++
-	if k.Told {
+	if k.Marks&ledger.Told != 0 {
 		c.cfg.Control.Found(int(k.Size))
 	}
 	if p.state != PathSuspect {
@@ -238,7 +238,7 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 			lost += int(k.Size)
 			c.blame(p, pn, k)
 			c.lost(now, p, pn, k)
-			k.Told = true
+			k.Marks |= ledger.Told
 		}
 	}
 	if lost > 0 {
@@ -259,7 +259,7 @@ func (c *Conn) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 func (c *Conn) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.At > p.newest {
+		if k.At > p.newest || !p.begun(pn, &c.slack) {
 			break
 		}
 		if k.State == ledger.InFlight {

@@ -250,7 +250,7 @@ func (c *Conn) nextProof(now mono.Time, t *Train) bool {
 	}
 	e.proven = true
 	words := c.inbox.Words(c.words[:])
-	c.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return c.appendAck(now, b, words) })
+	c.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return c.appendAck(now, b, p, words) })
 	return true
 }
 

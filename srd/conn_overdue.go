@@ -92,7 +92,7 @@ func (c *Conn) loseOverdue(now mono.Time, p *path) {
 		}
 		lost += int(k.Size)
 		c.lost(now, p, pn, k)
-		k.Told = true
+		k.Marks |= ledger.Told
 	}
 	c.cfg.Control.Lost(now, lost)
 }

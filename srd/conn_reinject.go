@@ -77,7 +77,8 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 }
 
 // outrun reports whether a copy of message n on another path comes sooner even if it is
-// nearly late there, as far as the last round trip of its path tells, or all of them do.
+// nearly late there, as far as the last round trip of its path tells; what they were before
+// may be a queue that is long gone. A copy is not copied for that.
 // Then nothing is waited for. late is when it should have been acknowledged. Only queues
 // are foreseen like that, not what a radio adds.
 func (c *Conn) outrun(now mono.Time, n uint64, late mono.Time) bool {
@@ -87,8 +88,8 @@ func (c *Conn) outrun(now mono.Time, n uint64, late mono.Time) bool {
 	m := c.out.at(n)
 	p := c.paths[m.slot]
 	latest, _ := p.rtt.Latest()
-	expected := p.sent.At(m.pn).At.Add(max(latest, p.rtt.Smoothed()))
-	return p.rtt.Base() < longBase && now.Add(c.lateness(p)) < expected
+	expected := p.sent.At(m.pn).At.Add(latest)
+	return p.rtt.Base() < longBase && m.tries == 0 && now.Add(c.lateness(p)) < expected
 }
 
 // lateness returns how long a packet on p should take at most: as long as slow ones do

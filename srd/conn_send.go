@@ -13,7 +13,8 @@ import (
 //
 //	1. handshake packets
 //	2. path challenges that are due, and responses that are owed
-//	3. an acknowledgement that is due: with new messages, or alone
+//	3. an acknowledgement that is due: with new messages, or alone; of a tail probe on
+//	   each path that it came on
 //	4. messages to be sent again, each on a path it has not tried
 //	5. a second copy of what was just sent, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
@@ -44,7 +45,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if !c.session.ready(now) {
 		return false
 	}
-	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
+	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) || c.nextAnswer(now, t) ||
 		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextQuestion(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) ||
 		c.nextProof(now, t) || c.nextRespited(now, t) || c.nextReinjection(now, t)
 }
@@ -107,7 +108,7 @@ func (c *Conn) nextAck(now mono.Time, t *Train, src Source) bool {
 		c.pings, state = 0, ledger.InFlight
 	}
 	c.single(now, t, p, state, 0, func(b []byte) []byte {
-		b = c.appendAck(now, b, words)
+		b = c.appendAck(now, b, p, words)
 		if ping {
 			b = wire.AppendPing(b)
 		}
@@ -119,8 +120,8 @@ func (c *Conn) nextAck(now mono.Time, t *Train, src Source) bool {
 	return true
 }
 
-// appendAck appends an acknowledgement with the first words of c.words.
-func (c *Conn) appendAck(now mono.Time, b []byte, words int) []byte {
+// appendAck appends an acknowledgement, in a packet on p, with the first words of c.words.
+func (c *Conn) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
 	records := c.recs[:0]
 	n := min(len(c.dirty), len(c.recs))
 	for _, in := range c.dirty[:n] {
@@ -131,6 +132,7 @@ func (c *Conn) appendAck(now mono.Time, b []byte, words int) []byte {
 	c.stats.Acks++
 	if len(c.dirty) == 0 {
 		c.ack.sent(now)
+		c.owe(p)
 	}
 	return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.words[:words])
 }
@@ -439,7 +441,7 @@ func (c *Conn) trainPackets(rate float64, budget, burst int) int {
 // fill builds up to most packets of new messages for p.
 func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 	ack, words := c.ackRoom()
-	for range most {
+	for i := range most {
 		from, first := len(t.Buf), c.out.next
 		if from+c.packet > cap(t.Buf) {
 			return
@@ -451,7 +453,7 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 			return
 		}
 		if ack > 0 {
-			b, ack = c.appendAck(now, b, words), 0
+			b, ack = c.appendAck(now, b, p, words), 0
 		}
 		b = c.steering.trailer(now, b)
 		pad := 0
@@ -460,7 +462,11 @@ func (c *Conn) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		t.close(b, from, pad)
 		n := uint16(c.out.next - first)
-		c.record(now, p, ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
+		k := ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
+		if i > 0 {
+			k.Marks = ledger.Follows
+		}
+		c.record(now, p, k)
 		if !full {
 			return
 		}

@@ -20,7 +20,7 @@ func TestScriptTailOfTheFirstTrain(t *testing.T) {
 			p.rtt.Add(s.now, roundTrip)
 			s.c.rtt.Add(s.now, roundTrip)
 		}
-		v := s.send(4, 1)
+		v := s.sendTrain(4, 1)
 		s.ack(got(1, v[0].pn, v[1].pn))
 		s.wait(roundTrip / 2)
 		if lost := p.stats.Lost != 0; lost != s.c.rtt.Settled() {

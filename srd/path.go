@@ -174,7 +174,7 @@ func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duratio
 // for that: a first window is still arriving over a slow link when its beginning is known
 // to have, and its acknowledgements meet the challenges of new paths.
 func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
-	if p.largest == 0 || k.At > p.newest {
+	if p.largest == 0 || k.At > p.newest || !p.begun(p.lowest, s) {
 		return mono.Never
 	}
 	part := p.rtt.Smoothed()
@@ -182,6 +182,22 @@ func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estim
 		part /= 4
 	}
 	return p.told.Add(max(time.Duration(p.reorder)*s.granule, part, p.variation(all)) + time.Duration(patience)*s.granule)
+}
+
+// begun reports whether something of packet pn's train, or something later, has arrived.
+// That it left at the same time is not enough: what else did may be between the two on a
+// link that paths share, a first window for example, which leaves at once. A quarter of a
+// long round trip is enough for that; granules are not.
+func (p *path) begun(pn uint64, s *slack) bool {
+	if p.rtt.Smoothed()/4 >= time.Duration(p.reorder)*s.granule {
+		return true
+	}
+	for q := p.largest; q <= pn; q++ {
+		if k := p.sent.At(q); k == nil || k.Marks&ledger.Follows == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // copyDue returns when packet k, on p, of whose train nothing has arrived, is late enough

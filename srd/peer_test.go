@@ -78,8 +78,11 @@ func (p *pin) Loss(mono.Time, int)                 {}
 func (p *pin) Reset(int)                           {}
 func (p *pin) Weight(int) float64                  { return 1 }
 
-// fixed is a controller with a window that stays, and no pacing.
-type fixed struct{ window, lost int }
+// fixed is a controller with a window and a rate that stay; 0: no pacing.
+type fixed struct {
+	window, lost int
+	rate         float64
+}
 
 func (f *fixed) Base(time.Duration)            {}
 func (f *fixed) Packet(int)                    {}
@@ -87,7 +90,7 @@ func (f *fixed) Ack(mono.Time, cc.Ack, bool)   {}
 func (f *fixed) Lost(now mono.Time, bytes int) { f.lost += bytes }
 func (f *fixed) Found(bytes int)               { f.lost -= bytes }
 func (f *fixed) Window() int                   { return f.window }
-func (f *fixed) Rate() float64                 { return 0 }
+func (f *fixed) Rate() float64                 { return f.rate }
 func (f *fixed) Queue() time.Duration          { return 0 }
 func (f *fixed) Target() time.Duration         { return cc.TargetFloor }
 
@@ -231,6 +234,16 @@ func (s *script) send(n, on int) []sent {
 	if len(v) != n {
 		s.t.Fatalf("%d packets for %d messages", len(v), n)
 	}
+	return v
+}
+
+// sendTrain is send for packets that leave as one train.
+func (s *script) sendTrain(n, on int) []sent {
+	s.t.Helper()
+	before := s.fixed.rate
+	s.fixed.rate = float64(n*s.c.packet) / s.c.slack.train.Seconds()
+	v := s.send(n, on)
+	s.fixed.rate = before
 	return v
 }
 

@@ -9,7 +9,7 @@ import (
 // need follow to prove that the end is lost, and the path is not taken for silent.
 func TestScriptTailOfATrain(t *testing.T) {
 	s := newScript(t, 3)
-	v := s.send(4, 1)
+	v := s.sendTrain(4, 1)
 	from := len(s.sent)
 	s.ack(got(1, v[0].pn, v[1].pn))
 	s.wait(1500 * time.Microsecond)
@@ -29,7 +29,7 @@ func TestScriptTailOfATrain(t *testing.T) {
 // later has arrived: the acknowledgements in between may have taken a longer way.
 func TestScriptTailWaitsForWhatWasSentLater(t *testing.T) {
 	s := newScript(t, 3)
-	v := s.send(2, 1)
+	v := s.sendTrain(2, 1)
 	s.wait(2 * time.Millisecond)
 	later := s.send(1, 2)
 	s.ack(got(1, v[0].pn))
@@ -54,4 +54,23 @@ func TestScriptWholeTrainWaits(t *testing.T) {
 	s.ack(got(1, v[0].pn, v[1].pn))
 	s.wait(4 * time.Millisecond)
 	s.wantLost(1)
+}
+
+// Nor by one that left on the path at the same time, as all trains of a first window do:
+// what other paths were given in between is before it on a link that they share, and takes
+// longer than two acknowledgements are apart.
+func TestScriptTrainsOfOneMomentAreJudgedEachByItself(t *testing.T) {
+	s := newScript(t, 3)
+	first, other := s.sendTrain(2, 1), s.sendTrain(2, 2)
+	second := s.sendTrain(2, 1)
+	if first[0].at != second[0].at {
+		t.Fatal("the trains left at different times")
+	}
+	s.ack(got(1, first[0].pn, first[1].pn))
+	s.wait(time.Millisecond)
+	s.ack(got(2, other[0].pn))
+	s.wait(3 * time.Millisecond)
+	s.wantLost(1)
+	s.wantLost(2, other[1].pn) // the end of a train that has begun to arrive is
+	s.wantSound(t)
 }

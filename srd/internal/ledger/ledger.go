@@ -16,6 +16,15 @@ const (
 	Lost                  // taken to be lost; a late acknowledgement proves it wrong
 )
 
+// Mark is what else is known of a packet, as bits.
+type Mark uint8
+
+// The marks.
+const (
+	Told    Mark = 1 << iota // its loss was told to congestion control
+	Follows                  // it left right behind the one before, in one train
+)
+
 // Packet is one packet number's entry.
 type Packet struct {
 	At    mono.Time // when it was sent
@@ -24,7 +33,7 @@ type Packet struct {
 	Left  uint16    // of those, not yet known to have arrived
 	Size  uint16    // bytes on the wire, UDP payload
 	State State
-	Told  bool // its loss was told to congestion control
+	Marks Mark
 }
 
 // Limit is the most packet numbers a path may have open. It is more than any
