@@ -60,3 +60,28 @@ func TestScriptAnswersAreBounded(t *testing.T) {
 		t.Errorf("then acknowledged on %v", on)
 	}
 }
+
+// Hosts send little while somebody waits for the answer, one packet at a time perhaps, and
+// read the rest of a probe before all is answered. What is owed is not forgotten for that.
+func TestScriptAnswersOutliveTheNextBatch(t *testing.T) {
+	s := newScript(t, 4)
+	s.acks(0)
+	s.wait(time.Second)
+	from := len(s.sent)
+	for slot := range uint16(3) {
+		s.arrive(slot, 100, wire.AppendMessage(nil, 0, &Imm{}, []byte("x")))
+	}
+	s.one()
+	s.arrive(3, 100, wire.AppendMessage(nil, 0, &Imm{}, []byte("x")))
+	s.wait(10 * time.Millisecond)
+	on := map[uint16]bool{}
+	for _, p := range s.sent[from:] {
+		if p.has(wire.KindAck) {
+			on[p.slot] = true
+		}
+	}
+	if !on[0] || !on[1] || !on[2] {
+		t.Errorf("acknowledged on %v", on)
+	}
+	s.wantSound(t)
+}

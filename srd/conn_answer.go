@@ -9,10 +9,10 @@ import (
 
 // answers are acknowledgements of a message that was acknowledged before, and whose copies
 // came on several paths at once, and nothing else with them. That is a tail probe: the peer
-// has heard nothing for long and looks for a path that is alive both ways (Conn.probesNow). Hosts that are busy handle
-// what comes in a moment together and acknowledge it once, on one path; if that is dead in
-// our direction, all of the probe was in vain. So there is an acknowledgement on each of
-// the paths.
+// has heard nothing for long and looks for a path that is alive both ways
+// (Conn.probesNow). Hosts that are busy handle what comes in a moment together and
+// acknowledge it once, on one path; if that is dead in our direction, all of the probe was
+// in vain. So there is an acknowledgement on each of the paths.
 type answers struct {
 	number uint64    // of the message, since the last acknowledgement
 	some   bool      // there was one
@@ -36,7 +36,7 @@ func (a *answers) note(n uint64, fresh bool, slot uint16) {
 // enough.
 func (c *Conn) owe(p *path) {
 	a := c.answers
-	c.answers = answers{}
+	c.answers = answers{owed: a.owed} // those of a probe whose copies were not read all at once
 	if a.mixed || a.on.Len() < 2 {
 		return
 	}

@@ -29,7 +29,7 @@ func (c *Conn) checkPaths(now mono.Time) {
 			// The next one may be due as well.
 		}
 		// What was lost just now makes p one that loses packets.
-		for k := p.uncopied(); k != nil && now >= c.copyDue(p, k); k = p.uncopied() {
+		for pn, k := p.uncopied(); k != nil && now >= c.copyDue(p, pn, k); pn, k = p.uncopied() {
 			c.copyTrain(p, k.At)
 		}
 	}
@@ -109,13 +109,13 @@ func (c *Conn) repairDue(k *ledger.Packet) mono.Time {
 	return k.At.Add(c.worth(giveUpStream) / repairPart)
 }
 
-// copyDue returns when packet k on p is to be sent again elsewhere because it is late;
+// copyDue returns when packet pn, k, on p is to be sent again elsewhere because it is late;
 // Never as long as nothing sent later has arrived anywhere.
-func (c *Conn) copyDue(p *path, k *ledger.Packet) mono.Time {
+func (c *Conn) copyDue(p *path, pn uint64, k *ledger.Packet) mono.Time {
 	if !c.overtaken(p, k) {
 		return mono.Never
 	}
-	return p.copyDue(k, &c.slack, c.patience, &c.rtt)
+	return p.copyDue(pn, k, &c.slack, c.patience, &c.rtt)
 }
 
 // copyTrain sends what was sent on p at a time, and was not sent again yet, once more
@@ -157,8 +157,8 @@ func (c *Conn) pathDeadline() mono.Time {
 				at = t
 			}
 			at = at.Min(c.repairDue(k))
-			if k := p.uncopied(); k != nil {
-				at = at.Min(c.copyDue(p, k))
+			if pn, k := p.uncopied(); k != nil {
+				at = at.Min(c.copyDue(p, pn, k))
 			}
 		}
 	}

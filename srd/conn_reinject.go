@@ -78,9 +78,9 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 
 // outrun reports whether a copy of message n on another path comes sooner even if it is
 // nearly late there, as far as the last round trip of its path tells; what they were before
-// may be a queue that is long gone. A copy is not copied for that.
-// Then nothing is waited for. late is when it should have been acknowledged. Only queues
-// are foreseen like that, not what a radio adds.
+// may be a queue that is long gone. Then nothing is waited for. late is when the message
+// should have been acknowledged. Only queues are foreseen like that, not what a radio adds,
+// and only for what was sent once: what was sent again waits until it is late.
 func (c *Conn) outrun(now mono.Time, n uint64, late mono.Time) bool {
 	if late == mono.Never {
 		return false

@@ -187,24 +187,25 @@ func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estim
 // begun reports whether something of packet pn's train, or something later, has arrived.
 // That it left at the same time is not enough: what else did may be between the two on a
 // link that paths share, a first window for example, which leaves at once. A quarter of a
-// long round trip is enough for that; granules are not.
+// long round trip is enough for that; granules are not. (Where a clock of nanoseconds is
+// read for each train, as package loop does, no two trains leave at the same time.)
 func (p *path) begun(pn uint64, s *slack) bool {
 	if p.rtt.Smoothed()/4 >= time.Duration(p.reorder)*s.granule {
 		return true
 	}
 	for q := p.largest; q <= pn; q++ {
-		if k := p.sent.At(q); k == nil || k.Marks&ledger.Follows == 0 {
+		if k := p.sent.At(q); k != nil && k.Marks&ledger.Follows == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// copyDue returns when packet k, on p, of whose train nothing has arrived, is late enough
+// copyDue returns when packet pn, k, on p, of whose train nothing has arrived, is late enough
 // to be sent again elsewhere: where a path loses packets, that is the likeliest reason.
 // Never where it has lost nothing lately.
-func (p *path) copyDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
-	if !p.rtt.Known() || k.At <= p.newest || p.lossless(k.At, s, all) {
+func (p *path) copyDue(pn uint64, k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
+	if !p.rtt.Known() || k.At < p.newest || (k.At == p.newest && p.begun(pn, s)) || p.lossless(k.At, s, all) {
 		return mono.Never
 	}
 	return k.At.Add(p.usual(s) + time.Duration(patience)*s.granule)
@@ -266,17 +267,17 @@ func (p *path) oldest() *ledger.Packet {
 	return nil
 }
 
-// uncopied returns the oldest packet in flight that was not copied for being late.
-func (p *path) uncopied() *ledger.Packet {
+// uncopied returns number and entry of the oldest packet in flight that was not copied for being late.
+func (p *path) uncopied() (uint64, *ledger.Packet) {
 	if p.inflight == 0 {
-		return nil
+		return 0, nil
 	}
 	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight && k.At > p.copied {
-			return k
+			return pn, k
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // How long a packet taken to be lost is remembered, to learn from it when its

@@ -175,16 +175,24 @@ func (s *script) wait(d time.Duration) {
 
 // pump takes all the Conn wants to send now.
 func (s *script) pump() {
-	for s.c.Next(s.now, s.train, s) {
-		if s.train.keys == nil {
-			continue
-		}
-		for b := s.train.Buf; len(b) > 0; {
-			n := min(s.train.Size, len(b))
-			s.take(b[:n])
-			b = b[n:]
-		}
+	for s.one() {
 	}
+}
+
+// one takes one train of that, and reports whether there was one.
+func (s *script) one() bool {
+	if !s.c.Next(s.now, s.train, s) {
+		return false
+	}
+	if s.train.keys == nil {
+		return true
+	}
+	for b := s.train.Buf; len(b) > 0; {
+		n := min(s.train.Size, len(b))
+		s.take(b[:n])
+		b = b[n:]
+	}
+	return true
 }
 
 // take notes a packet and answers challenges in it.

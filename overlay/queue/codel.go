@@ -79,6 +79,7 @@ func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame 
 	for now >= c.next {
 		var kind signal
 		if f, kind = q.give(fl, f); kind == signalPutOff {
+			c.next = now // one stays due, not one for each frame that is passed over
 			break
 		}
 		c.count = min(c.count+1, maxCount)

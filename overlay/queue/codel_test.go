@@ -234,6 +234,42 @@ func TestRepairsAreSpared(t *testing.T) {
 	}
 }
 
+// Signals that were not given for the sake of lone packets are not made up for: a
+// super-frame behind many of them loses one segment.
+func TestPutOffSignalsDoNotPileUp(t *testing.T) {
+	const standing, lone, pause = 10, 100, 5 * ms
+	q := New(Config{Alone: -1})
+	now := mono.Time(ms)
+	super := func() { q.Push(now, tcp(1, 40*1448, 0, 0)) }
+	for range standing {
+		super()
+	}
+	for range 400 {
+		now += pause
+		super()
+		q.Pop(now)
+	}
+	if q.Stats().Shortened < 20 {
+		t.Fatalf("%+v: not enough of a queue", q.Stats())
+	}
+	for range lone {
+		q.Push(now, tcp(1, 100, 0, 0))
+	}
+	for range standing {
+		super()
+	}
+	for range standing + lone {
+		now += pause
+		q.Pop(now)
+	}
+	before := q.Stats().Shortened
+	now += pause
+	q.Pop(now)
+	if n := q.Stats().Shortened - before; n != 1 {
+		t.Errorf("%d segments taken off the super-frame behind %d lone packets", n, lone)
+	}
+}
+
 // BenchmarkQueue is one frame in and out, of one flow and of many.
 func BenchmarkQueue(b *testing.B) {
 	for _, flows := range []int{1, 256} {

@@ -26,7 +26,7 @@ type flow struct {
 	bucket     uint32
 	hash       uint32
 	in         uint8
-	shared     bool // frames of other flows were put here while it was busy
+	foreign    int // frames here of other flows than that of hash
 	bytes      int
 	supers     int // super-frames among its frames
 	deficit    int // bytes that it may still send in this round; negative is debt
@@ -71,9 +71,7 @@ func (q *Queue) flowOf(hash uint32) int32 {
 	}
 	// Whoever found no way may have frames in that of another flow, and would overtake
 	// them in one of its own.
-	common := int(hash) % len(set)
-	if slot := set[common]; slot != 0 && t.flows[slot].in != listIdle && (way < 0 || t.flows[slot].shared) {
-		t.flows[slot].shared = true
+	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}
 	if set[way] == 0 {
@@ -94,7 +92,7 @@ func (t *table) set(hash uint32) (first uint32, set []int32) {
 
 // take gives the slot of an idle flow to another one, which has nothing of its state.
 func (fl *flow) take(bucket, hash uint32) {
-	fl.bucket, fl.hash, fl.shared, fl.codel = bucket, hash, false, codel{}
+	fl.bucket, fl.hash, fl.codel = bucket, hash, codel{}
 }
 
 // newSlot returns a slot in the idle list: the longest idle or a fresh one.

@@ -142,6 +142,9 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	if f.Facts.GSO != frame.GSONone {
 		fl.supers++
 	}
+	if f.Flow != fl.hash {
+		fl.foreign++
+	}
 	q.bytes += size
 	q.frames++
 	q.stats.Pushed++
@@ -233,6 +236,9 @@ func (q *Queue) unlink(fl *flow) *frame.Frame {
 	fl.bytes -= len(f.Data)
 	if f.Facts.GSO != frame.GSONone {
 		fl.supers--
+	}
+	if f.Flow != fl.hash {
+		fl.foreign--
 	}
 	q.bytes -= len(f.Data)
 	q.frames--

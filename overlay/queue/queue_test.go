@@ -219,6 +219,41 @@ func TestFlowsDoNotMeet(t *testing.T) {
 	}
 }
 
+// A ninth busy flow of a set shares with one of the eight. When it is through, that one has
+// its queue to itself again, and a newcomer has one of its own, however long the eight last.
+func TestSharingEnds(t *testing.T) {
+	q := New(Config{LimitBytes: 1 << 26})
+	push := func(hash uint32, n int) {
+		for range n {
+			f := tcp(0, 1448, 0, 0)
+			f.Flow = hash
+			q.Push(ms, f)
+		}
+	}
+	slot := func(hash uint32) int32 { return q.flowOf(hash) }
+	push(0, 400)
+	for hash := uint32(1); hash < 8; hash++ {
+		push(hash, 2)
+	}
+	push(8, 1)
+	if slot(8) != slot(0) {
+		t.Fatal("the ninth flow has a queue of its own")
+	}
+	for range 7 {
+		if q.Pop(ms); slot(8) != slot(0) {
+			t.Fatal("it left what it has there behind")
+		}
+	}
+	for range 450 {
+		q.Pop(ms)
+		push(0, 1)
+	}
+	push(16, 1)
+	if slot(16) == slot(0) {
+		t.Error("a newcomer shares with one that shared once, though others are idle")
+	}
+}
+
 // A request of 64 bytes overtakes 100 super-frames, each time anew with at most
 // one of them in between.
 func TestSparseFlowGoesFirst(t *testing.T) {

@@ -163,7 +163,11 @@ func (w *twin) codel(now mono.Time, fl *twinFlow) *frame.Frame {
 		fl.dropNext = law(now)
 		return f
 	}
-	for fl.dropping && now >= fl.dropNext && !spared() {
+	for fl.dropping && now >= fl.dropNext {
+		if spared() {
+			fl.dropNext = now
+			break
+		}
 		fl.count++
 		if packet.SetCE(f.Data) {
 			fl.dropNext = law(fl.dropNext)

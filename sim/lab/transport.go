@@ -50,7 +50,7 @@ type InnerStats struct {
 	// Queue are packets that the queues in front of tunnels dropped, to tell of congestion
 	// or because they were full.
 	Queue uint64 `json:"queue"`
-	// Dropped are packets that links of servers dropped behind the end of the tunnel.
+	// Dropped are packets that links between servers and the ends of tunnels dropped.
 	Dropped uint64 `json:"dropped"`
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/srdtun/srdtun/internal/netspace"
+	"golang.org/x/sys/unix"
+
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/udp"
 )
@@ -45,14 +47,19 @@ func TestDrain(t *testing.T) {
 		send(20)
 	}
 	send(1)
-	for i, want := range []uint64{socketPackets, 3 + 20, 20, 1, 0} {
+	// A datagram of nothing is no packet.
+	if err := unix.Sendto(from.Socket(0).FDs()[0], nil, 0, &unix.SockaddrInet4{Port: int(to.Remote.Port()), Addr: to.Remote.Addr().As4()}); err != nil {
+		t.Fatal(err)
+	}
+	send(1)
+	for i, want := range []uint64{socketPackets, 3 + 20, 20, 1, 1, 0} {
 		before := w.did.packets.Load()
 		w.drain(bank.Socket(0).FDs()[0], 0)
 		if got := w.did.packets.Load() - before; got != want {
 			t.Errorf("round %d: %d packets taken, want %d", i, got, want)
 		}
 	}
-	if got, want := l.Drops.UnknownIndex.Load(), uint64(socketPackets+3+20+20+1); got != want {
+	if got, want := l.Drops.UnknownIndex.Load(), uint64(socketPackets+3+20+20+1+1); got != want {
 		t.Errorf("%d packets of an unknown session counted, want %d", got, want)
 	}
 }

@@ -21,8 +21,8 @@ const (
 	// socketPackets is the most packets that a socket gives one by one, where the
 	// kernel did not merge them into trains. With one, a round is a call of epoll and an
 	// acknowledgement for few packets, and as coalescer waits between rounds, sockets
-	// stay full. Trains of more packets are seldom that are not merged; the bound
-	// gives the other sockets their turn.
+	// stay full. Unmerged trains are seldom longer; the bound gives the other sockets
+	// their turn.
 	socketPackets = 16
 	// roundPackets received, about three long trains, end a round early: what came
 	// is handed on, its answer read and sent, before more is opened.
@@ -279,7 +279,7 @@ func (w *worker) drain(fd int, sock uint16) {
 }
 
 // receive takes what one call gives from a socket and returns how many packets that
-// were; 0 when there was nothing.
+// were; 0 when there was nothing, or a datagram without any.
 func (w *worker) receive(fd int, sock uint16) (packets int) {
 	var d udp.Datagram
 	if !w.recv.Receive(fd, &d) {
@@ -293,10 +293,11 @@ func (w *worker) receive(fd int, sock uint16) (packets int) {
 	w.lull.took(len(d.Data))
 	if len(d.Data) == 0 {
 		w.handshake(t, nil) // where nonsense is counted
+		return 0
 	}
 	// A train is of one session nearly always: the kernel merges packets of one
 	// 4-tuple. Runs of packets with the same index are opened together.
-	n := (len(d.Data) + size - 1) / max(1, size)
+	n := (len(d.Data) + size - 1) / size
 	w.taken += n
 	w.did.packets.Add(uint64(n))
 	for b := d.Data; len(b) > 0; {
