@@ -267,7 +267,8 @@ func (p *path) oldest() *ledger.Packet {
 	return nil
 }
 
-// uncopied returns number and entry of the oldest packet in flight that was not copied for being late.
+// uncopied returns number and entry of the oldest packet in flight that was not copied for
+// being late.
 func (p *path) uncopied() (uint64, *ledger.Packet) {
 	if p.inflight == 0 {
 		return 0, nil
