@@ -1,0 +1,20 @@
+package compare
+
+// bySystem returns the records for which has holds, those of one system together: a
+// list for each, in the order in which systems first come.
+func bySystem(all []Record, has func(*Record) bool) (v [][]*Record) {
+	at := map[string]int{}
+	for i := range all {
+		r := &all[i]
+		if !has(r) {
+			continue
+		}
+		k, known := at[r.System]
+		if !known {
+			k, v = len(v), append(v, nil)
+			at[r.System] = k
+		}
+		v[k] = append(v[k], r)
+	}
+	return v
+}
