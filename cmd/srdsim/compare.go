@@ -40,7 +40,7 @@ with the best of them: a table, and a figure.
 
 	matrix    scenarios x workloads x loads: completion times
 	requests  10 MB from 4 to 31 servers at once: goodput
-	flowlets  how large LetFlow's flowlets are on paths with how long a queue
+	flowlets  how large LetFlow's flowlets are on paths with how long a queue, a link at a quarter
 
 Every result is written to a file as soon as there is one. What is there already is not computed again: an
 interrupted run goes on where it was, and --redraw makes table and figure of what there is.`
@@ -215,7 +215,8 @@ func (o *compareOptions) requests(m *compare.Matrix) error {
 	return nil
 }
 
-// flowlets prints the sizes of flowlets with one link at a quarter of its rate.
+// flowlets prints the sizes of flowlets with one link at a quarter of its rate: a table
+// for all seeds of a situation together.
 func (o *compareOptions) flowlets(m *compare.Matrix) error {
 	systems, err := compare.Systems([]string{"letflow"})
 	if err != nil {
@@ -226,15 +227,21 @@ func (o *compareOptions) flowlets(m *compare.Matrix) error {
 		return err
 	}
 	m.Systems, m.Scenarios = systems, slow
-	for _, c := range m.Cells() {
-		f, err := c.PlayFlowlets(o.read, func(share float64) { o.progress.show(c.Label(), share) })
+	var sum compare.Flowlets
+	for i, c := range m.Cells() { // seeds of a situation follow each other
+		f, err := c.PlayFlowlets(o.read, func(share float64) { o.progress.show(fmt.Sprintf("%s, seed %d", c.Label(), c.Seed), share) })
 		o.progress.clear()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(o.out, "%s\n\n", c.Label())
-		f.Table(o.out)
+		sum.Add(f)
+		if (i+1)%m.Seeds != 0 {
+			continue
+		}
+		fmt.Fprintf(o.out, "%s, %d seeds\n\n", c.Label(), m.Seeds)
+		sum.Table(o.out)
 		fmt.Fprintln(o.out)
+		sum = compare.Flowlets{}
 	}
 	return nil
 }

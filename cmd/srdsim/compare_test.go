@@ -69,7 +69,7 @@ func TestCompareOthers(t *testing.T) {
 	if s, err := srdsim(t, append(compareArgs(t), "requests")...); err != nil || !strings.Contains(s, "| 31 |") {
 		t.Errorf("%v, output %s", err, s)
 	}
-	if s, err := srdsim(t, append(compareArgs(t), "flowlets", "--flowlet-timeout", "1us")...); err != nil || !strings.Contains(s, "mean size, KB") {
+	if s, err := srdsim(t, append(compareArgs(t), "flowlets", "--flowlet-timeout", "1us")...); err != nil || !strings.Contains(s, "flowlets ended") {
 		t.Errorf("%v, output %s", err, s)
 	}
 	for _, bad := range [][]string{{"--load", "0"}, {"--fabric", "x"}, {"--seeds", "0"}, {"everything"}, {"--system", "nobody"}} {

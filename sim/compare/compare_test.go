@@ -149,45 +149,6 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-// Flowlets are counted, and short timeouts make more of them.
-func TestFlowlets(t *testing.T) {
-	m := small(t)
-	m.Scale.Flows, m.Scale.Most = 60, 2_000_000
-	count := func(timeout time.Duration) (n int) {
-		m.Scale.Timeout = timeout
-		c := m.Cells()[0]
-		for _, s := range systems {
-			if s.Name == "letflow" {
-				c.System = s
-			}
-		}
-		f, err := c.PlayFlowlets(read, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		f.Table(&b)
-		for _, x := range f.bins {
-			n += x.count
-		}
-		if n > 0 && !strings.Contains(b.String(), "µs") {
-			t.Errorf("table %s", b.String())
-		}
-		return n
-	}
-	if few, many := count(100*time.Microsecond), count(time.Microsecond); few >= many || many < 100 {
-		t.Errorf("%d flowlets with a timeout of 100 us, %d with 1 us", few, many)
-	}
-}
-
-func TestBin(t *testing.T) {
-	for us, want := range map[int]int{0: 0, 9: 0, 10: 1, 19: 1, 20: 2, 39: 2, 639: 6, 640: 7, 1e6: 7} {
-		if got := bin(time.Duration(us) * time.Microsecond); got != want {
-			t.Errorf("%d us are in bin %d, want %d", us, got, want)
-		}
-	}
-}
-
 // records are two systems in two situations, of which the second has two seeds.
 func records() []Record {
 	r := func(load float64, system string, seed uint64, mean, p99 float64, open int) Record {
@@ -234,6 +195,14 @@ func TestGroups(t *testing.T) {
 	f := Figures(g, "sub")
 	if len(f) != 1 || !json.Valid(f[0]) || !bytes.Contains(f[0], []byte(`"name":"b"`)) {
 		t.Errorf("%s", f)
+	}
+}
+
+// Systems come in the order of their first record, and their records in theirs.
+func TestBySystem(t *testing.T) {
+	v := bySystem(records(), func(r *Record) bool { return r.Load == 0.3 && r.Mean > 100 })
+	if len(v) != 2 || len(v[0]) != 1 || v[0][0].System != "a" || len(v[1]) != 2 || v[1][0].P99 != 700 || v[1][1].P99 != 900 {
+		t.Errorf("%+v", v)
 	}
 }
 

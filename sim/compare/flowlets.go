@@ -11,17 +11,35 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Flowlets is the elasticity of flowlets (LetFlow, section 2): how large they are on
-// paths with how long a queue. A flowlet is what a flow sends on a path until it is
-// given another; LetFlow gives it the same again by chance once in as many times as
-// there are paths, and then two count as one.
+// Flowlets is the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017, section
+// 2): how much a flow sends on a path until it is given another, by the queue that the
+// path had when it was given this one. That is drawn by lot, so flows on a path with a
+// long queue are like those on one without. LetFlow gives a flow the same path again
+// once in as many times as there are paths, and then two flowlets count as one. The zero
+// value has met none.
 type Flowlets struct {
 	bins [flowletBins]flowletBin
 }
 
+// flowletBin is the flowlets that began on paths with a queue of some length.
 type flowletBin struct {
-	count int
-	bytes float64
+	ended int   // those that did, with another path for the flow
+	bytes int64 // of all, also of those that ended with their flow or are not over
+}
+
+// mean returns the bytes of a flowlet until it ends. What flows that are over had sent
+// on their last path counts as bytes, not as an end: a flow that is over does not tell
+// how long its path would have kept it. (It is the maximum-likelihood estimate where
+// each byte is as likely as the next to be the last one; the mean of those that ended
+// would leave out the longest.)
+func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
+
+// Add takes the flowlets of another run.
+func (a *Flowlets) Add(o *Flowlets) {
+	for i, b := range o.bins {
+		a.bins[i].ended += b.ended
+		a.bins[i].bytes += b.bytes
+	}
 }
 
 const (
@@ -48,20 +66,15 @@ type flowletWatch struct {
 	steer.Policy
 	all   *Flowlets
 	queue [steer.MaxPaths]time.Duration
-	flows map[uint32]*flowletUnder
+	flows map[uint32]flowletUnder
 }
 
 // flowletUnder is the flowlet that a flow is in.
-type flowletUnder struct {
-	path  int
-	queue time.Duration // sum over trains
-	n     int
-	bytes int
-}
+type flowletUnder struct{ path, bin int }
 
 // watch returns p watched.
 func (a *Flowlets) watch(p steer.Policy) steer.Policy {
-	return &flowletWatch{Policy: p, all: a, flows: map[uint32]*flowletUnder{}}
+	return &flowletWatch{Policy: p, all: a, flows: map[uint32]flowletUnder{}}
 }
 
 // Scope implements steer.Scoped.
@@ -78,24 +91,19 @@ func (w *flowletWatch) Sent(_ mono.Time, p int, flow uint32, n int) {
 	if n < ackTrain {
 		return
 	}
-	u := w.flows[flow]
-	if u == nil {
-		u = &flowletUnder{path: p}
+	u, known := w.flows[flow]
+	if known && u.path != p {
+		w.all.bins[u.bin].ended++
+	}
+	if !known || u.path != p {
+		u = flowletUnder{p, bin(w.queue[p])}
 		w.flows[flow] = u
 	}
-	if u.path != p {
-		b := &w.all.bins[bin(u.queue/time.Duration(u.n))]
-		b.count++
-		b.bytes += float64(u.bytes)
-		*u = flowletUnder{path: p}
-	}
-	u.n++
-	u.bytes += n
-	u.queue += w.queue[p]
+	w.all.bins[u.bin].bytes += int64(n)
 }
 
 // PlayFlowlets measures the flowlets of a cell whose system is letflow, or has its
-// form. The last flowlet of each flow, which ends with it, does not count.
+// form.
 func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(float64)) (*Flowlets, error) {
 	p, err := c.Plan(read)
 	if err != nil {
@@ -109,12 +117,13 @@ func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(flo
 	return a, err
 }
 
-// Table writes how many flowlets there were, and their mean size, by the queue of
-// their path.
+// Table writes how many flowlets ended, and after how many bytes, by the queue of
+// their path when they began.
 func (a *Flowlets) Table(w io.Writer) {
-	fmt.Fprint(w, "| queue of the path | flowlets | mean size, KB |\n|---|---|---|\n")
-	for i, b := range a.bins {
-		if b.count == 0 {
+	fmt.Fprint(w, "| queue of the path | MB sent | flowlets ended | size, KB |\n|---|---|---|---|\n")
+	for i := range a.bins {
+		b := &a.bins[i]
+		if b.bytes == 0 {
 			continue
 		}
 		from, to := flowletFirst<<i/2, flowletFirst<<i
@@ -125,6 +134,10 @@ func (a *Flowlets) Table(w io.Writer) {
 		case flowletBins - 1:
 			label = fmt.Sprintf("%v and more", from)
 		}
-		fmt.Fprintf(w, "| %s | %d | %.1f |\n", label, b.count, b.bytes/float64(b.count)/1e3)
+		size := "none ended"
+		if b.ended > 0 {
+			size = fmt.Sprintf("%.0f", b.mean()/1e3)
+		}
+		fmt.Fprintf(w, "| %s | %.0f | %d | %s |\n", label, float64(b.bytes)/1e6, b.ended, size)
 	}
 }

@@ -1,0 +1,110 @@
+package compare
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Flowlets are counted, and short timeouts make more of them.
+func TestFlowlets(t *testing.T) {
+	m := small(t)
+	m.Scale.Flows, m.Scale.Most = 60, 2_000_000
+	count := func(timeout time.Duration) (n int) {
+		m.Scale.Timeout = timeout
+		c := m.Cells()[0]
+		for _, s := range systems {
+			if s.Name == "letflow" {
+				c.System = s
+			}
+		}
+		f, err := c.PlayFlowlets(read, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		f.Table(&b)
+		for _, x := range f.bins {
+			n += x.ended
+		}
+		if n > 0 && !strings.Contains(b.String(), "µs") {
+			t.Errorf("table %s", b.String())
+		}
+		return n
+	}
+	if few, many := count(100*time.Microsecond), count(time.Microsecond); few >= many || many < 100 {
+		t.Errorf("%d flowlets with a timeout of 100 us, %d with 1 us", few, many)
+	}
+}
+
+// Flowlets are elastic (LetFlow, section 2): those that begin on a path with a long queue
+// end after far fewer bytes than those that begin on one with a short queue.
+func TestFlowletsAreElastic(t *testing.T) {
+	m := small(t)
+	m.Scale = Scale{Flows: 400, MTU: 9000, Ports: 32, Timeout: 100 * time.Microsecond, Granularity: 20 * time.Microsecond}
+	m.Loads = []float64{0.3}
+	var err [3]error
+	m.Fabrics, err[0] = Fabrics([]string{"conga64-leaf"})
+	m.Scenarios, err[1] = Scenarios([]string{"quarter"})
+	m.Systems, err[2] = Systems([]string{"letflow"})
+	m.Seeds = 3
+	var sum Flowlets
+	for _, c := range m.Cells() {
+		f, e := c.PlayFlowlets(read, nil)
+		if e := errors.Join(e, err[0], err[1], err[2]); e != nil {
+			t.Fatal(e)
+		}
+		sum.Add(f)
+	}
+	// 160 us is a longer queue than the healthy links ever have for long.
+	var short, long flowletBin
+	for i, b := range sum.bins {
+		x := &short
+		if i >= bin(160*time.Microsecond) {
+			x = &long
+		}
+		x.ended, x.bytes = x.ended+b.ended, x.bytes+b.bytes
+	}
+	if min(short.ended, long.ended) < 50 || short.mean() < 2*long.mean() {
+		t.Errorf("%d flowlets of %.0f bytes on short queues, %d of %.0f on long ones", short.ended, short.mean(), long.ended, long.mean())
+	}
+}
+
+// What a flow sent on its last path counts, but not as a flowlet that ended; trains of
+// acknowledgements count in no way.
+func TestFlowletsByHand(t *testing.T) {
+	var a Flowlets
+	w := a.watch(steer.NewLetFlow(1, time.Millisecond)).(*flowletWatch)
+	for range 100 {
+		w.Sample(1, 1, steer.Sample{Queue: 15 * time.Microsecond})
+	}
+	for _, s := range []struct{ path, flow, bytes int }{
+		{0, 7, 1000}, {0, 7, 2000}, {1, 7, 500}, {1, 7, ackTrain - 1}, {0, 8, 9000}, {1, 7, 500}, {2, 7, 600}, {1, 8, 700},
+	} {
+		w.Sent(1, s.path, uint32(s.flow), s.bytes)
+	}
+	var sum Flowlets
+	sum.Add(&a)
+	sum.Add(&a)
+	want := [flowletBins]flowletBin{0: {ended: 4, bytes: 2 * (3000 + 9000 + 600)}, 1: {ended: 2, bytes: 2 * (1000 + 700)}}
+	if sum.bins != want {
+		t.Errorf("%+v, want %+v", sum.bins, want)
+	}
+	var b bytes.Buffer
+	sum.Table(&b)
+	if !strings.Contains(b.String(), "| 10µs to 20µs | 0 | 2 | 2 |\n") {
+		t.Error(b.String())
+	}
+}
+
+func TestBin(t *testing.T) {
+	for us, want := range map[int]int{0: 0, 9: 0, 10: 1, 19: 1, 20: 2, 39: 2, 639: 6, 640: 7, 1e6: 7} {
+		if got := bin(time.Duration(us) * time.Microsecond); got != want {
+			t.Errorf("%d us are in bin %d, want %d", us, got, want)
+		}
+	}
+}
