@@ -188,6 +188,15 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	}
 	acks := 0
 	for _, p := range s.sent[from:] {
+		pairs := 0 // CONGA, section 3.1: one path and its metric in a packet
+		for _, f := range p.frames {
+			if f.Kind == wire.KindMetric {
+				pairs++
+			}
+		}
+		if pairs > 1 {
+			t.Errorf("%d metrics in a packet: %+v", pairs, p.frames)
+		}
 		if p.has(wire.KindAck) && p.has(wire.KindMetric) && last(p).Slot == 1 {
 			acks++
 		}
