@@ -181,7 +181,7 @@ func TestPoliciesDoNotAllocate(t *testing.T) {
 		round()
 		// Each time as many choices as in all before, so that what doubles does so every
 		// time; the runtime allocates now and then as well, but not every time.
-		least, n := ^uint64(0), 10_000
+		least, n := ^uint64(0), 2_000
 		for range 4 {
 			least = min(least, mallocs(func() {
 				for range n {
