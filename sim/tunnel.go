@@ -121,6 +121,9 @@ func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	return flow, bytes, true
 }
 
+// Waiting implements srd.Waiter.
+func (t *Tunnel) Waiting() int { return t.queue.Bytes() }
+
 // load takes a frame to be cut out of the queue, unless there is one already.
 func (t *Tunnel) load(now mono.Time) bool {
 	if t.cutter.Empty() {

@@ -102,7 +102,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 		}
 		queue := g.rtt - p.empty()
 		c.costs(now, p, queue)
-		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: c.distance(p), RTT: p.rtt.Smoothed(), CE: g.ce})
+		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: c.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
 		c.rate.add(now, g.bytes)

@@ -25,10 +25,17 @@ import (
 // is much longer, as by a satellite, never does, and is kept for the day when the
 // others fail. Paths whose distances hardly differ are alike, and always near.
 //
+// What waits in front of the window counts as well. When it is more than a path is longer,
+// that path is as good as a near one for what waits: it arrives there before its turn
+// comes on the others. It is no place for repairs, which all that follows waits for.
+//
 // Acknowledgements go on the nearest path (ackPath). Then round trips differ by as
 // much as the ways there do.
 type reach struct {
-	near  steer.Set
+	near  steer.Set // for new data
+	quick steer.Set // those that would be near if nothing waited in front: for repairs
+	front front
+	short time.Duration // least round trip of all
 	least time.Duration // length of the nearest
 	most  time.Duration // and of the farthest
 	cost  time.Duration // queue and distance of what was sent lately, smoothed
@@ -113,29 +120,22 @@ func (c *Conn) survey(now mono.Time) {
 	if r.at != 0 && now.Sub(r.at) < c.slack.survey && !c.usable.Disjoint(r.near) {
 		return
 	}
-	r.at, r.ping, r.least, r.most = now, nil, 0, 0
-	for _, p := range c.paths {
-		if c.usable.Has(int(p.slot)) && p.rtt.Known() && (r.least == 0 || p.length() < r.least) {
-			r.least = p.length()
-		}
-		if c.usable.Has(int(p.slot)) {
-			r.most = max(r.most, p.length())
-		}
-	}
+	r.at, r.ping = now, nil
+	c.compare()
 	if now.Sub(r.heard) > 2*c.rtt.Smoothed()+c.slack.limited {
 		r.cost = 0 // what was sent then has left the queues
 	}
-	before := r.near
-	r.near = steer.Set{}
+	near, quick := r.near, r.quick
+	r.near, r.quick = steer.Set{}, steer.Set{}
 	for _, p := range c.paths {
 		if !c.usable.Has(int(p.slot)) {
 			continue
 		}
-		d := c.distance(p)
-		if before.Has(int(p.slot)) {
-			d = time.Duration(leaveShare * float64(d))
+		cost := max(0, r.cost)
+		if c.enters(p, &quick, cost) {
+			r.quick.Add(int(p.slot))
 		}
-		if d <= max(0, r.cost) {
+		if c.enters(p, &near, cost+r.front.wait) {
 			r.near.Add(int(p.slot))
 		} else if r.ping == nil && p.inflight == 0 && now.Sub(c.active) < pingEvery && now.Sub(p.pinged) >= pingEvery {
 			r.ping = p
@@ -143,14 +143,43 @@ func (c *Conn) survey(now mono.Time) {
 	}
 }
 
-// costs notes what a packet on p had to wait for: its queue and the distance. queue is
-// what it took more than is usual without one; by chance that may be less than nothing.
+// compare finds the shortest of the paths that work, and the longest.
+func (c *Conn) compare() {
+	r := &c.reach
+	r.short, r.least, r.most = 0, 0, 0
+	for _, p := range c.paths {
+		if !c.usable.Has(int(p.slot)) {
+			continue
+		}
+		if p.rtt.Known() && (r.least == 0 || p.length() < r.least) {
+			r.least = p.length()
+		}
+		if base := p.rtt.Base(); p.rtt.Known() && (r.short == 0 || base < r.short) {
+			r.short = base
+		}
+		r.most = max(r.most, p.length())
+	}
+}
+
+// enters reports whether p is one of those that are used when packets have to wait that
+// long on the others; before are those that were.
+func (c *Conn) enters(p *path, before *steer.Set, wait time.Duration) bool {
+	d := c.distance(p)
+	if before.Has(int(p.slot)) {
+		d = time.Duration(leaveShare * float64(d))
+	}
+	return d <= wait
+}
+
+// costs notes what a packet on p had to wait for: its queue, and by how much it came later
+// than on the nearest path. queue is what it took more than is usual without one; by
+// chance that may be less than nothing.
 func (c *Conn) costs(now mono.Time, p *path, queue time.Duration) {
 	r := &c.reach
 	if !r.near.Has(int(p.slot)) {
 		return
 	}
-	r.cost += (queue + c.distance(p) - r.cost) / costPart
+	r.cost += (queue + c.behind(p) - r.cost) / costPart
 	r.heard = now
 }
 

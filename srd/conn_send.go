@@ -257,8 +257,8 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			}
 		}
 	}
-	if !c.desperate() && !fresh.Disjoint(c.reach.near) {
-		fresh = fresh.Common(c.reach.near)
+	if !c.desperate() && !fresh.Disjoint(c.reach.quick) {
+		fresh = fresh.Common(c.reach.quick)
 	}
 	// Others may have died with the one it was lost on, these have not. Those that
 	// have no long queue are better still.
@@ -293,6 +293,9 @@ func (c *Conn) nextData(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	limit := LimitData
+	if s, ok := src.(Waiter); ok {
+		c.reach.front.note(now, s.Waiting(), c.rate.at(now), c.rtt.Smoothed())
+	}
 	t.Buf = t.Buf[:0]
 	if s, ok := src.(Backlogger); !ok || s.Backlog() {
 		limit = c.build(now, t, src)

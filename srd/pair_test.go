@@ -104,6 +104,7 @@ type source struct {
 	next uint64
 	open int
 	flow uint64 // how many flows take turns; 0: one
+	tell bool   // how much waits
 }
 
 func (s *source) Release() { s.open-- }
@@ -122,6 +123,14 @@ func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	}
 	s.next++
 	return m, true
+}
+
+// Waiting implements srd.Waiter.
+func (s *source) Waiting() int {
+	if !s.tell {
+		return 0
+	}
+	return s.left * s.size
 }
 
 // turn returns the flow of the next message.

@@ -142,6 +142,9 @@ func (p *peer) load(now mono.Time) bool {
 // else waits for its own timer.
 const datagramAge = 2 * time.Second
 
+// Waiting implements srd.Waiter.
+func (p *peer) Waiting() int { return p.queue.Bytes() }
+
 // Backlog implements loop.App.
 func (p *peer) Backlog() bool { return !p.cutter.Empty() || p.queue.Len() > 0 }
 

@@ -193,6 +193,9 @@ func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	return flow, bytes, true
 }
 
+// Waiting implements srd.Waiter.
+func (o *overlay) Waiting() int { return o.queue.Bytes() }
+
 // Backlog implements srd.Backlogger.
 func (o *overlay) Backlog() bool { return o.pending() }
 

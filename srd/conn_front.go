@@ -1,0 +1,49 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Waiter is a Source that tells how many bytes wait in it. With one, a longer path is
+// used as soon as what goes on it arrives before its turn on the shorter ones would come.
+type Waiter interface{ Waiting() int }
+
+// front is how long messages wait before the window admits them: what waits, at the rate
+// at which data arrives. It is what a message that comes now will have waited, not what
+// the first one has: the last packets of a transfer have waited longest and gain nothing
+// by a longer path (ECF: Lim et al., CoNEXT 2017, section 3).
+//
+// The zero value is ready: nothing waits.
+type front struct {
+	wait time.Duration // smoothed
+	last time.Duration // as of at
+	at   mono.Time
+}
+
+// frontRounds is over how many round trips what waits is smoothed. A connection inside
+// sends in bursts when the order of its bytes waits for a repair, and between two of them
+// nothing waits; paths that came and went with these would fill the nearest ones. Nor is
+// the end of a slow start, some round trips long, a queue that will stand.
+const frontRounds = 8
+
+// note takes how many bytes wait as of now, at so many bytes per second (0: not known),
+// where a round trip takes rtt.
+func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {
+	if span := frontRounds * rtt; f.at != 0 && span > 0 {
+		f.wait += time.Duration(float64(f.last-f.wait) * min(1, float64(now.Sub(f.at))/float64(span)))
+	}
+	f.at, f.last = now, 0
+	if rate > 0 {
+		f.last = time.Duration(min(float64(bytes)/rate, sampleMost.Seconds()) * float64(time.Second))
+	}
+}
+
+// behind returns by how much p is longer to what has waited in front: that wait is taken
+// off, but no more of it than the least round trip is longer. What a path takes beyond
+// that may be the queue of a slow link, which no wait elsewhere makes shorter.
+func (c *Conn) behind(p *path) time.Duration {
+	further := max(0, p.rtt.Base()-c.reach.short)
+	return max(0, c.distance(p)-min(c.reach.front.wait, further))
+}

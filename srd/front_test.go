@@ -1,0 +1,37 @@
+package srd_test
+
+import (
+	"testing"
+	"time"
+)
+
+// A path that is longer than packets ever wait in the queue of the short one carries its
+// share while more than that waits in front: all is there sooner. Where nothing is known
+// of what waits, it does not.
+func TestLongerPathCarriesWhatWaits(t *testing.T) {
+	const n = 30_000 // 4 s on one link
+	var took [2]time.Duration
+	for i, tell := range []bool{false, true} {
+		p := unlike(t, 20*time.Millisecond, 70*time.Millisecond)
+		p.host[0].src.tell = tell
+		var v [2]int
+		v, took[i] = p.carried(n)
+		if far := v[1] > n/5; far != tell {
+			t.Errorf("known what waits: %v; %d of %d packets went the longer way", tell, v[1], v[0]+v[1])
+		}
+	}
+	if took[1] > took[0]*4/5 {
+		t.Errorf("%v without the longer path, %v with it", took[0], took[1])
+	}
+}
+
+// What waits for less than a path is longer gains nothing there.
+func TestShortWaitKeepsToShortPath(t *testing.T) {
+	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
+	p.host[0].src.tell = true
+	for range 10 {
+		if v, took := p.carried(400); v[1] > 400/50+2 || took > 300*time.Millisecond {
+			t.Fatalf("400 messages took %v, and %d of %d packets went the long way", took, v[1], v[0]+v[1])
+		}
+	}
+}
