@@ -257,8 +257,8 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			}
 		}
 	}
-	if !c.desperate() && !fresh.Disjoint(c.reach.near) {
-		fresh = fresh.Common(c.reach.near)
+	if e := c.eligible(); !fresh.Disjoint(*e) {
+		fresh = fresh.Common(*e)
 	}
 	// Others may have died with the one it was lost on, these have not. Those that
 	// have no long queue are better still.
@@ -369,9 +369,9 @@ func (c *Conn) spend(n int) {
 // path, of a flow or altogether, has all that work to choose from.
 func (c *Conn) choose(now mono.Time) *path {
 	settled := c.steering.scope != steer.PerTrain
-	from := c.usable
-	if !settled && !c.desperate() {
-		from = c.reach.near
+	from := &c.usable
+	if !settled {
+		from = c.eligible()
 	}
 	set, spare := &c.choice, &c.spare
 	*set, *spare = steer.Set{}, steer.Set{}
