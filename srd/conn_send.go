@@ -267,6 +267,11 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			fresh = fresh.Common(better)
 		}
 	}
+	if c.timer.backoff > 0 && c.timer.probes == 2 && fresh.Disjoint(heard) {
+		if p := c.heardSince(now, m, fits); p != nil {
+			return p
+		}
+	}
 	switch p := c.lastPath; {
 	case c.timer.backoff > 0 && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
 		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter):
