@@ -1,8 +1,6 @@
 package srd
 
 import (
-	"time"
-
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -48,7 +46,7 @@ func (c *Conn) checkOldest(now mono.Time, p *path) bool {
 		c.loseTail(now, p)
 	case now >= c.repairDue(k):
 		c.lose(now, p, p.lowest, k)
-	case now < c.overdue(p, k) || !c.overtaken(p, k):
+	case now < k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) || !c.overtaken(p, k):
 		return false
 	case c.talks(now, p):
 		c.loseOverdue(now, p)
@@ -56,20 +54,6 @@ func (c *Conn) checkOldest(now mono.Time, p *path) bool {
 		c.suspect(now, p)
 	}
 	return true
-}
-
-// overdue returns when packet k, the oldest in flight on p, is so late that p is suspected.
-// If p was not measured since k was sent, it knows nothing of a queue that has begun since,
-// as in the first window of a connection or after a pause. Others do: then it is given what
-// all of them together take and vary by (RFC 6298 section 2), if that is longer. Where what
-// is suspected has a respite nothing is sent again too soon anyway.
-func (c *Conn) overdue(p *path, k *ledger.Packet) mono.Time {
-	d := p.timeout(&c.slack, c.patience, &c.rtt)
-	if _, at := p.rtt.Latest(); at < k.At && c.rtt.Settled() && c.respite(k.At, p) == 0 {
-		slack := max(4*c.rtt.Variation(), c.slack.rto) + time.Duration(c.patience)*c.slack.rto + c.slack.ackMost
-		d = max(d, c.rtt.Smoothed()+slack)
-	}
-	return k.At.Add(d)
 }
 
 // overtaken reports whether something sent after k, by more than paths of equal
@@ -166,7 +150,7 @@ func (c *Conn) pathDeadline() mono.Time {
 			continue
 		}
 		if k := p.oldest(); k != nil {
-			if t := c.overdue(p, k); t < at && (t > c.clock || c.overtaken(p, k)) {
+			if t := k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)); t < at && (t > c.clock || c.overtaken(p, k)) {
 				at = t
 			}
 			if t := p.tailDue(k, &c.slack, c.patience, &c.rtt); t < at && (t > c.clock || c.outlived(p, k)) {

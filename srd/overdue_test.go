@@ -96,33 +96,3 @@ func TestScriptOverdueMakesAPathLossy(t *testing.T) {
 	}
 	s.wantSound(t)
 }
-
-// A path that was not measured since a packet left on it knows nothing of the queue that
-// others tell of, and is given what they all take. One that was measured goes by itself.
-func TestScriptPathNotMeasuredLatelyGoesByTheOthers(t *testing.T) {
-	const queue = 20 * time.Millisecond
-	for _, measured := range []bool{false, true} {
-		s := newScript(t, 3)
-		s.c.rtt = rtt.Estimator{}
-		for range 9 {
-			s.c.rtt.Add(s.now, queue)
-		}
-		p := s.c.paths[0]
-		s.mute = true
-		s.send(1, 0)
-		s.wait(time.Millisecond)
-		if measured {
-			p.rtt.Add(s.now, time.Millisecond)
-		}
-		s.ack(got(1, s.send(1, 1)[0].pn))
-		s.wait(queue)
-		if silent := p.state != PathActive; silent != measured {
-			t.Errorf("measured since: %v; taken for silent after %v: %v", measured, queue, silent)
-		}
-		s.wait(3 * queue)
-		if p.state == PathActive {
-			t.Errorf("measured since: %v; never taken for silent", measured)
-		}
-		s.wantSound(t)
-	}
-}
