@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/srd"
 )
 
@@ -161,8 +162,7 @@ func (s *swarm) flaw(p *Peer) error {
 		// then is lost.
 		return nil
 	}
-	// Policies that keep flows to paths make queues in which packets wait for longer.
-	if t, ok := p.App.(*Tunnel); ok && p.remote.Policy == "" && (t.Swapped > 0 || t.gather.Stats().TimedOut > 0) {
+	if t, ok := p.App.(*Tunnel); ok && s.repairable() && (t.Swapped > 0 || t.gather.Stats().TimedOut > 0) {
 		return fmt.Errorf("%d inner packets came out of order, %d gaps were not waited for", t.Swapped, t.gather.Stats().TimedOut)
 	}
 	if drops[NoIndex] > 0 || drops[NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
@@ -185,6 +185,28 @@ const (
 // lost, and flows that are kept to paths make no queues.
 func (p *plan) spares(h *Host) bool {
 	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
+}
+
+// repairable reports whether what is lost can come in time for its order: it is known to be
+// lost when the acknowledgement of something else has come, and comes itself a round trip
+// later at the earliest. Both may stand behind what the host sends to others, or sends by a
+// policy that keeps flows to paths, in the longest queue that a link had.
+func (s *swarm) repairable() bool {
+	if s.plan.kind == kindClean || s.plan.kind == kindFlood {
+		return true
+	}
+	trips := s.plan.rtt + s.plan.rtt/2
+	return trips+2*s.longestWait() < order.DefaultHold
+}
+
+// longestWait returns how long a packet had to wait for those before it on a link, at most.
+func (s *swarm) longestWait() (most time.Duration) {
+	for _, l := range s.Links() {
+		if l.Rate > 0 {
+			most = max(most, time.Duration(float64(l.Peak)/l.Rate*float64(time.Second)))
+		}
+	}
+	return most
 }
 
 // overflowed reports whether a socket was full.

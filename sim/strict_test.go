@@ -3,6 +3,9 @@ package sim
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/order"
 )
 
 // A good network is held to more: a message that was given up, and repairs of what
@@ -27,6 +30,32 @@ func TestGoodNetworksAreHeldToMore(t *testing.T) {
 		err := f.Audit.Err()
 		if (err != nil) != (name != "") || err != nil && !strings.Contains(err.Error(), name) {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// Order is demanded where a repair can come in time for it: not where packets are lost and
+// the acknowledgement and the repair may each have stood in a queue for as long as frames
+// are held back. Where nothing is lost it always is.
+func TestOrderIsDemandedWhereRepairsComeInTime(t *testing.T) {
+	for _, x := range []struct {
+		kind string
+		wait time.Duration
+		want bool
+	}{
+		{kindLossy, 0, true},
+		{kindLossy, order.DefaultHold / 3, true},
+		{kindLossy, order.DefaultHold / 2, false},
+		{kindReroute, order.DefaultHold / 2, false},
+		{kindClean, order.DefaultHold, true},
+	} {
+		f := twoHosts(2, 4, clean, nil)
+		s := &swarm{Fabric: f, plan: &plan{kind: x.kind, rtt: 10 * time.Millisecond}}
+		l := f.Links()[1]
+		l.Rate = 1e6
+		l.Peak = int(x.wait.Seconds() * l.Rate)
+		if got := s.repairable(); got != x.want {
+			t.Errorf("%s, queues of %v: order demanded: %v", x.kind, x.wait, got)
 		}
 	}
 }

@@ -17,8 +17,10 @@ import (
 type doubts struct {
 	unsure steer.Set // paths not heard since one fell silent
 	ask    steer.Set // of those, the ones to be asked now
+	since  mono.Time // when the packet was sent that showed the silent path to be so
 	asked  mono.Time // when the last questions began
 	tries  int       // how often was asked
+	refuge steer.Set // scratch: those that were heard since, when all near ones are in doubt
 }
 
 // doubtOthers begins to doubt paths that were not heard since what was sent at since on
@@ -32,9 +34,34 @@ func (c *Conn) doubtOthers(now mono.Time, p *path, since mono.Time) {
 		if q != p && q.heard <= since && c.usable.Has(int(q.slot)) && c.reach.near.Has(int(q.slot)) && !d.unsure.Has(int(q.slot)) {
 			d.unsure.Add(int(q.slot))
 			d.ask.Add(int(q.slot))
-			d.asked, d.tries = now, 0 // all are given the time of the newest
+			d.asked, d.tries, d.since = now, 0, since // all are given the time of the newest
 		}
 	}
+}
+
+// eligible returns the paths that a packet may go on if its policy may send every packet
+// anywhere: the near ones, for what it is; all that work when tail probes go unanswered; and when all near
+// ones that are left are in doubt, those that were heard since, far as they are. A cable that
+// died may have been that of every near path, as when a queue made those over the others
+// look far.
+func (c *Conn) eligible(near *steer.Set) *steer.Set {
+	if c.desperate() {
+		return &c.usable
+	}
+	d := &c.doubts
+	if d.unsure.Empty() || !c.usable.Without(d.unsure).Disjoint(*near) {
+		return near
+	}
+	d.refuge = steer.Set{}
+	for _, p := range c.paths {
+		if p.heard > d.since && c.usable.Has(int(p.slot)) && !d.unsure.Has(int(p.slot)) {
+			d.refuge.Add(int(p.slot))
+		}
+	}
+	if d.refuge.Empty() {
+		return near
+	}
+	return &d.refuge
 }
 
 // sure ends the doubt about p: something sent on it was answered, or it is not used.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // How long a payload is worth repairing (DESIGN 7).
@@ -144,6 +145,23 @@ func (c *Conn) probesNow(n uint64) int {
 		most /= 2
 	}
 	return max(1, min(most, c.usable.Len()/2))
+}
+
+// heardSince returns which of the paths was heard last since m was first sent; nil if none was,
+// or something has just been sent there. One copy of a tail probe goes there, although m
+// did before, if none of those that were not tried was heard: where few paths are alive,
+// none of these may be, and the acknowledgement of m may have gone another way than that
+// which was heard.
+func (c *Conn) heardSince(now mono.Time, m *outMsg, of *steer.Set) (best *path) {
+	for _, p := range c.paths {
+		if !of.Has(int(p.slot)) || p.heard <= m.first || (best != nil && p.heard <= best.heard) {
+			continue
+		}
+		if k := p.sent.At(p.sent.Next() - 1); k == nil || k.At < now {
+			best = p
+		}
+	}
+	return best
 }
 
 // silent reports whether the peer has said nothing for several tail probes.

@@ -257,14 +257,19 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			}
 		}
 	}
-	if !c.desperate() && !fresh.Disjoint(c.reach.quick) {
-		fresh = fresh.Common(c.reach.quick)
+	if e := c.eligible(&c.reach.quick); !fresh.Disjoint(*e) {
+		fresh = fresh.Common(*e)
 	}
 	// Others may have died with the one it was lost on, these have not. Those that
 	// have no long queue are better still.
 	for _, better := range []steer.Set{heard, whole, soon} {
 		if !fresh.Disjoint(better) {
 			fresh = fresh.Common(better)
+		}
+	}
+	if c.timer.backoff > 0 && c.timer.probes == 2 && fresh.Disjoint(heard) {
+		if p := c.heardSince(now, m, fits); p != nil {
+			return p
 		}
 	}
 	switch p := c.lastPath; {
@@ -372,9 +377,9 @@ func (c *Conn) spend(n int) {
 // path, of a flow or altogether, has all that work to choose from.
 func (c *Conn) choose(now mono.Time) *path {
 	settled := c.steering.scope != steer.PerTrain
-	from := c.usable
-	if !settled && !c.desperate() {
-		from = c.reach.near
+	from := &c.usable
+	if !settled {
+		from = c.eligible(&c.reach.near)
 	}
 	set, spare := &c.choice, &c.spare
 	*set, *spare = steer.Set{}, steer.Set{}

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
@@ -81,6 +83,60 @@ func TestScriptDoubtIsBetterThanNothing(t *testing.T) {
 	s.c.suspect(s.now, s.c.paths[0])
 	if p := s.c.choose(s.now); p == nil || p.slot < 2 {
 		t.Errorf("path %v", p)
+	}
+	s.wantSound(t)
+}
+
+// When the cable of all near paths has died, what is sent anew and what is sent again goes
+// on those further away that were heard since, before the near ones are known to be dead.
+func TestScriptFarPathsWhenAllNearOnesAreInDoubt(t *testing.T) {
+	const far, on = 20, 5 // milliseconds, and the path that takes them and is alive
+	s := newScript(t, 6)
+	for slot := range uint16(6) {
+		s.ack(got(slot, s.send(1, int(slot))[0].pn))
+	}
+	for _, p := range s.c.paths[4:] {
+		p.rtt = rtt.Estimator{}
+		for range 9 {
+			p.rtt.Add(s.now, far*time.Millisecond)
+		}
+	}
+	s.mute = true
+	var pings []uint64
+	// step lets a millisecond pass in which the far path is measured once more.
+	step := func() {
+		p := s.c.paths[on]
+		pings = append(pings, p.sent.Next())
+		s.c.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+		s.wait(800 * time.Microsecond)
+		if n := len(pings) - far; n >= 0 {
+			s.ack(got(on, pings[n]))
+		}
+	}
+	for range far + 5 {
+		step()
+	}
+	from := len(s.sent)
+	number := s.send(1, 0)[0].numbers()[0]
+	if s.c.reach.near.Has(4) || s.c.reach.near.Has(on) || s.c.reach.near.Len() != 4 {
+		t.Fatalf("near are %v", s.c.reach.near)
+	}
+	for n := 0; s.c.paths[0].state == PathActive && n < 2*far; n++ {
+		step()
+	}
+	if s.c.desperate() || s.c.reach.near.Has(on) || len(s.questions(2)) == 0 {
+		t.Fatalf("desperate %v, near are %v: nothing was tested", s.c.desperate(), s.c.reach.near)
+	}
+	if v := s.paths(from, number); len(v) != 2 || v[1] != on {
+		t.Errorf("sent on %v, want it again on path %d, the only one that was heard", v, on)
+	}
+	s.pin.on = 1
+	if p := s.c.choose(s.now); p.slot != on {
+		t.Errorf("path %d carries data before it has answered", p.slot)
+	}
+	q := s.questions(2)
+	if s.ack(got(2, q[len(q)-1].pn)); s.c.choose(s.now).slot != 2 {
+		t.Errorf("path %d, and not the near one that has answered", s.c.choose(s.now).slot)
 	}
 	s.wantSound(t)
 }

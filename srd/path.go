@@ -188,13 +188,14 @@ func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estim
 // That it left at the same time is not enough: what else did may be between the two on a
 // link that paths share, a first window for example, which leaves at once. A quarter of a
 // long round trip is enough for that; granules are not. (Where a clock of nanoseconds is
-// read for each train, as package loop does, no two trains leave at the same time.)
+// read for each train, as package loop does, no two trains leave at the same time.) Of what
+// was settled otherwise and is forgotten nothing is known, now as before it was.
 func (p *path) begun(pn uint64, s *slack) bool {
 	if p.rtt.Smoothed()/4 >= time.Duration(p.reorder)*s.granule {
 		return true
 	}
 	for q := p.largest; q <= pn; q++ {
-		if k := p.sent.At(q); k != nil && k.Marks&ledger.Follows == 0 {
+		if k := p.sent.At(q); k == nil || k.Marks&ledger.Follows == 0 {
 			return false
 		}
 	}

@@ -108,3 +108,28 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 		t.Errorf("given up after %v: for its age, not for its losses", d)
 	}
 }
+
+// Most paths have died, and only that on which the message went first is known to have
+// worked since. A copy of the tail probe goes there, though all others were not tried yet.
+func TestScriptTailProbeGoesWhereThePeerWasHeard(t *testing.T) {
+	s := newScript(t, 16)
+	v := s.send(2, 3)
+	number := v[1].numbers()[0]
+	s.ack(got(3, v[0].pn)) // that of the second packet went another way, and was lost
+	from := len(s.sent)
+	for s.c.timer.backoff < 2 {
+		s.wait(time.Millisecond)
+	}
+	if on := s.paths(from, number); len(on) != 1+probesMost/2 || !slices.Contains(on, 3) {
+		t.Errorf("tried again on %v, want one to be path 3", on)
+	}
+	for s.c.timer.backoff < 3 {
+		s.wait(time.Millisecond)
+	}
+	on := s.paths(from, number)
+	slices.Sort(on)
+	if n := len(slices.Compact(on)); n != 1+probesMost/2+probesMost-1 {
+		t.Errorf("%d different paths in three probes", n)
+	}
+	s.wantSound(t)
+}

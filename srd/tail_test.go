@@ -74,3 +74,25 @@ func TestScriptTrainsOfOneMomentAreJudgedEachByItself(t *testing.T) {
 	s.wantLost(2, other[1].pn) // the end of a train that has begun to arrive is
 	s.wantSound(t)
 }
+
+// What is acknowledged by message number alone, and forgotten when the path's books are
+// trimmed, tells nothing of the train that follows it: that was not begun before, and is
+// not by that. Otherwise its end would be late at a time that has gone by.
+func TestScriptForgottenPacketsBeginNoTrain(t *testing.T) {
+	s := newScript(t, 3)
+	first, second := s.sendTrain(2, 1), s.sendTrain(2, 1)
+	s.ack(got(1, first[0].pn, first[1].pn))
+	s.c.ackMessage(uint64(second[0].numbers()[0]))
+	s.wait(4 * time.Millisecond)
+	s.wantLost(1)
+	s.c.paths[1].trim(s.now)
+	if k := s.c.paths[1].sent.At(second[0].pn); k != nil {
+		t.Fatalf("packet %d is still remembered: %+v", second[0].pn, *k)
+	}
+	if at, why := s.c.Deadline(); at < s.now {
+		t.Errorf("wants to be woken %v ago: %s", s.now.Sub(at), why)
+	}
+	s.wait(100 * time.Microsecond)
+	s.wantLost(1)
+	s.wantSound(t)
+}
