@@ -40,10 +40,10 @@ func (c *Conn) doubtOthers(now mono.Time, p *path, since mono.Time) {
 }
 
 // eligible returns the paths that a packet may go on if its policy may send every packet
-// anywhere: the near ones, for what it is; all that work when tail probes go unanswered; and when all near
-// ones that are left are in doubt, those that were heard since, far as they are. A cable that
-// died may have been that of every near path, as when a queue made those over the others
-// look far.
+// anywhere: those that are near for what it is; all that work when tail probes go
+// unanswered; and when all near ones that are left are in doubt, those that were heard
+// since, far as they are. A cable that died may have been that of every near path, as when
+// a queue made those over the others look far.
 func (c *Conn) eligible(near *steer.Set) *steer.Set {
 	if c.desperate() {
 		return &c.usable
