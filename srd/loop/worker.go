@@ -45,7 +45,7 @@ const urgentLast = 20 * time.Millisecond
 
 // worker is one goroutine that does everything for its share of the sockets, of the
 // inputs, and of the peers' timers: one, because handing a train to another thread
-// costs more than the train. It sleeps in epoll_wait; the timer is a timerfd because
+// costs more than the train. It sleeps in a waiter; the timer is a timerfd because
 // Go's own timers round up to a millisecond when idle.
 //
 // It is not locked to its thread. Go asks a goroutine to give way that has not done so
@@ -57,7 +57,7 @@ type worker struct {
 	bit  uint32 // of Peer.touched
 
 	sockets int // of the whole bank
-	epoll   int
+	waiter  *waiter
 	timer   int
 	event   int // eventfd: stop
 	timers  timers
@@ -81,7 +81,7 @@ type worker struct {
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w := &worker{
-		loop: l, bit: 1 << number, sockets: l.bank.Len(), epoll: -1, timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
+		loop: l, bit: 1 << number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
 		socks: map[int32]uint16{}, inputs: map[int32]Input{},
 	}
 	w.mark = w.given
@@ -89,8 +89,8 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w.timers.armed = mono.Never
 	w.timers.arm = w.armTimer
 	var err error
-	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("loop: epoll: %w", err)
+	if w.waiter, err = newWaiter(); err != nil {
+		return nil, err
 	}
 	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
 		w.close()
@@ -114,13 +114,13 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 		fds = append(fds, in.FD())
 	}
 	for _, fd := range fds {
-		ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+		var flags uint32
 		if fd == w.timer {
-			ev.Events |= unix.EPOLLET // need not be read: setting it anew clears it
+			flags = unix.EPOLLET // need not be read: setting it anew clears it
 		}
-		if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		if err := w.waiter.add(fd, flags); err != nil {
 			w.close()
-			return nil, fmt.Errorf("loop: epoll add: %w", err)
+			return nil, err
 		}
 	}
 	return w, nil
@@ -128,7 +128,8 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 
 func (w *worker) close() {
 	w.timers.stop()
-	closeAll(w.epoll, w.timer, w.event)
+	w.waiter.close()
+	closeAll(w.timer, w.event)
 }
 
 func (w *worker) stop() {
@@ -183,21 +184,16 @@ func (w *worker) run() error {
 }
 
 // wait returns what is ready; it sleeps only when no peer has anything left to
-// be done. Without sleeping there is no need to tell Go's scheduler.
+// be done.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
-	if len(w.touched) == 0 {
-		if w.lull.pause(w.loop.Now()) {
-			t := unix.NsecToTimespec(int64(coalesceFor))
-			// A signal ends it early, and nothing is lost by that.
-			_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
-		}
-		return unix.EpollWait(w.epoll, events, -1)
+	now := w.loop.Now()
+	sleep := len(w.touched) == 0
+	if sleep && w.lull.pause(now) {
+		t := unix.NsecToTimespec(int64(coalesceFor))
+		// A signal ends it early, and nothing is lost by that.
+		_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(n), nil
+	return w.waiter.wait(now, events, sleep)
 }
 
 // expire serves the peers whose deadline has come.

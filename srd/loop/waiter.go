@@ -1,0 +1,146 @@
+package loop
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// restAfter is how long a waiter sleeps in the kernel without Go's scheduler being
+	// told, while there was something lately. Go's monitor then asks a goroutine to
+	// give way, which ends a sleep, so longer ones are of no use.
+	restAfter = 10 * time.Millisecond
+	// tellEvery is how long a waiter that never rests goes without a call that Go's
+	// scheduler sees. On one processor other goroutines may have to wait for that
+	// long, and for the monitor. It is longer than most bursts.
+	tellEvery = 50 * time.Millisecond
+)
+
+// waiter is an epoll for one goroutine that sleeps and wakes often.
+//
+// A blocking call that Go's scheduler is told of costs little by itself. But Go's
+// monitor thread takes the goroutine's place from it when it has slept, or has just
+// run for 10 ms; to get that back wakes the monitor, which then looks every 20 us
+// whether to take it again, for a millisecond at least. With a few daemons on two
+// processors that was an eighth of all processor time in bursts, and a thread that
+// gets in the way whenever it wakes. So short sleeps are not told to the scheduler. A
+// signal ends them, so a garbage collection does not wait.
+//
+// Long ones go by Go's own poller, which unlike the end of a system call does not wake
+// the monitor. The poller watches gate, an epoll that holds the waiter's own one
+// while that rests and nothing at other times: Go's poller would else wake for each
+// packet.
+type waiter struct {
+	epoll int
+	gate  *os.File
+	gated int // gate's descriptor
+	rest  syscall.RawConn
+	look  func(uintptr) bool
+	told  mono.Time // when Go's scheduler last saw the goroutine; 0: it rested since
+
+	events []unix.EpollEvent // of the wait that rests
+	n      int
+	err    error
+}
+
+func newWaiter() (*waiter, error) {
+	w := &waiter{}
+	w.look = w.poll
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("loop: epoll: %w", err)
+	}
+	gate, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		unix.Close(w.epoll)
+		return nil, fmt.Errorf("loop: epoll: %w", err)
+	}
+	// Only what is marked as such goes to Go's poller.
+	err = unix.SetNonblock(gate, true)
+	w.gated, w.gate = gate, os.NewFile(uintptr(gate), "epoll")
+	if err == nil {
+		w.rest, err = w.gate.SyscallConn()
+	}
+	if err != nil {
+		w.close()
+		return nil, fmt.Errorf("loop: epoll: %w", err)
+	}
+	return w, nil
+}
+
+func (w *waiter) close() {
+	w.gate.Close()
+	unix.Close(w.epoll)
+}
+
+// add has fd waited for, with unix.EPOLLIN and the flags given.
+func (w *waiter) add(fd int, flags uint32) error {
+	ev := unix.EpollEvent{Events: unix.EPOLLIN | flags, Fd: int32(fd)}
+	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		return fmt.Errorf("loop: epoll add: %w", err)
+	}
+	return nil
+}
+
+// wait fills events with what is ready, and returns how many that are. With sleep it
+// waits for some; it may return none all the same, or unix.EINTR, and is then to be
+// called again.
+func (w *waiter) wait(now mono.Time, events []unix.EpollEvent, sleep bool) (int, error) {
+	most := 0
+	if sleep {
+		most = int(restAfter / time.Millisecond)
+	}
+	if w.told == 0 {
+		w.told = now
+	}
+	if now.Sub(w.told) >= tellEvery {
+		w.told = now
+		return unix.EpollWait(w.epoll, events, most)
+	}
+	n, err := w.raw(events, most)
+	if n != 0 || err != nil || !sleep {
+		return n, err
+	}
+	w.told = 0
+	return w.long(events)
+}
+
+// raw waits for so many milliseconds at most without telling Go's scheduler.
+func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(ms), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// long waits for however long, in Go's poller.
+func (w *waiter) long(events []unix.EpollEvent) (int, error) {
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(w.epoll)}
+	if err := unix.EpollCtl(w.gated, unix.EPOLL_CTL_ADD, w.epoll, &ev); err != nil {
+		return 0, err
+	}
+	w.events = events
+	err := w.rest.Read(w.look)
+	w.events = nil
+	if e := unix.EpollCtl(w.gated, unix.EPOLL_CTL_DEL, w.epoll, nil); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = w.err
+	}
+	return w.n, err
+}
+
+// poll is what Go's poller calls at first and whenever gate may be ready.
+func (w *waiter) poll(uintptr) (done bool) {
+	w.n, w.err = w.raw(w.events, 0)
+	return w.n != 0 || w.err != nil
+}
