@@ -187,16 +187,27 @@ func (p *plan) spares(h *Host) bool {
 	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
 }
 
-// repairable reports whether what is lost can come in time for its order: it is known to be
-// lost when the acknowledgement of something else has come, and comes itself a round trip
-// later at the earliest. Both may stand behind what the host sends to others, or sends by a
-// policy that keeps flows to paths, in the longest queue that a link had.
+// repairable reports whether what is lost is to come in time for its order. It is known to
+// be lost when the acknowledgement of something else has come, and comes itself a round
+// trip later at the earliest; both may stand behind what a policy that keeps flows to paths
+// sends, in the longest queue that a link had. Where all hosts spray there are to be no
+// such queues.
 func (s *swarm) repairable() bool {
-	if s.plan.kind == kindClean || s.plan.kind == kindFlood {
+	if s.plan.kind == kindClean || s.plan.kind == kindFlood || s.plan.sprays() {
 		return true
 	}
-	trips := s.plan.rtt + s.plan.rtt/2
-	return trips+2*s.longestWait() < order.DefaultHold
+	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
+	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
+}
+
+// sprays reports whether all hosts have the default policy.
+func (p *plan) sprays() bool {
+	for _, h := range p.spec.Hosts {
+		if h.Policy != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // longestWait returns how long a packet had to wait for those before it on a link, at most.

@@ -36,26 +36,28 @@ func TestGoodNetworksAreHeldToMore(t *testing.T) {
 
 // Order is demanded where a repair can come in time for it: not where packets are lost and
 // the acknowledgement and the repair may each have stood in a queue for as long as frames
-// are held back. Where nothing is lost it always is.
+// are held back. Where nothing is lost, or all hosts spray, it always is.
 func TestOrderIsDemandedWhereRepairsComeInTime(t *testing.T) {
 	for _, x := range []struct {
-		kind string
-		wait time.Duration
-		want bool
+		kind, policy string
+		wait         time.Duration
+		want         bool
 	}{
-		{kindLossy, 0, true},
-		{kindLossy, order.DefaultHold / 3, true},
-		{kindLossy, order.DefaultHold / 2, false},
-		{kindReroute, order.DefaultHold / 2, false},
-		{kindClean, order.DefaultHold, true},
+		{kindLossy, "ecmp", 0, true},
+		{kindLossy, "ecmp", order.DefaultHold / 3, true},
+		{kindLossy, "ecmp", order.DefaultHold / 2, false},
+		{kindReroute, "ecmp", order.DefaultHold / 2, false},
+		{kindReroute, "", order.DefaultHold, true},
+		{kindClean, "ecmp", order.DefaultHold, true},
 	} {
 		f := twoHosts(2, 4, clean, nil)
 		s := &swarm{Fabric: f, plan: &plan{kind: x.kind, rtt: 10 * time.Millisecond}}
+		s.plan.spec.Hosts = []HostConfig{{}, {Policy: x.policy}}
 		l := f.Links()[1]
 		l.Rate = 1e6
 		l.Peak = int(x.wait.Seconds() * l.Rate)
 		if got := s.repairable(); got != x.want {
-			t.Errorf("%s, queues of %v: order demanded: %v", x.kind, x.wait, got)
+			t.Errorf("%s, %q, queues of %v: order demanded: %v", x.kind, x.policy, x.wait, got)
 		}
 	}
 }

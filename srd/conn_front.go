@@ -29,10 +29,13 @@ type front struct {
 const frontRounds = 8
 
 // note takes how many bytes wait as of now, at so many bytes per second (0: not known),
-// where a round trip takes rtt.
+// where a round trip takes rtt. What waited during a long pause nobody knows.
 func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {
-	if span := frontRounds * rtt; f.at != 0 && span > 0 {
-		f.wait += time.Duration(float64(f.last-f.wait) * min(1, float64(now.Sub(f.at))/float64(span)))
+	switch past, span := now.Sub(f.at), frontRounds*rtt; {
+	case past >= span:
+		f.wait = 0
+	default:
+		f.wait += time.Duration(float64(f.last-f.wait) * float64(past) / float64(span))
 	}
 	f.at, f.last = now, 0
 	if rate > 0 {
@@ -46,4 +49,15 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 func (c *Conn) behind(p *path) time.Duration {
 	further := max(0, p.rtt.Base()-c.reach.short)
 	return max(0, c.distance(p)-min(c.reach.front.wait, further))
+}
+
+// admitted returns how many bytes per second the window lets out, 0 if that is not known:
+// what arrived lately, but no less than a window in each round trip. After a pause, or
+// where little was sent, what arrived is what there was to send.
+func (c *Conn) admitted(now mono.Time) float64 {
+	rate, trip := c.rate.at(now), c.rtt.Smoothed().Seconds()
+	if rate == 0 || trip == 0 {
+		return 0
+	}
+	return max(rate, float64(c.cfg.Control.Window())/trip)
 }

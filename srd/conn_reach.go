@@ -38,7 +38,7 @@ type reach struct {
 	short time.Duration // least round trip of all
 	least time.Duration // length of the nearest
 	most  time.Duration // and of the farthest
-	cost  time.Duration // queue and distance of what was sent lately, smoothed
+	cost  time.Duration // queue of what was sent lately, and what that came later by (behind), smoothed
 	heard mono.Time     // last sample of cost
 	at    mono.Time     // when near was determined
 	ping  *path         // a far path that is to be measured
@@ -113,11 +113,11 @@ func (p *path) unsure() time.Duration {
 // unsteady returns by how much packets on p are late at random.
 func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-steadyBelow) }
 
-// survey determines which paths are near, if that was long ago or those that were
-// have all gone.
+// survey determines which paths are near, if that was long ago or those that are for
+// repairs have all gone.
 func (c *Conn) survey(now mono.Time) {
 	r := &c.reach
-	if r.at != 0 && now.Sub(r.at) < c.slack.survey && !c.usable.Disjoint(r.near) {
+	if r.at != 0 && now.Sub(r.at) < c.slack.survey && !c.usable.Disjoint(r.quick) {
 		return
 	}
 	r.at, r.ping = now, nil
@@ -172,7 +172,7 @@ func (c *Conn) enters(p *path, before *steer.Set, wait time.Duration) bool {
 }
 
 // costs notes what a packet on p had to wait for: its queue, and by how much it came later
-// than on the nearest path. queue is what it took more than is usual without one; by
+// than it would have on the nearest path, in its turn there. queue is what it took more than is usual without one; by
 // chance that may be less than nothing.
 func (c *Conn) costs(now mono.Time, p *path, queue time.Duration) {
 	r := &c.reach

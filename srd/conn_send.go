@@ -299,7 +299,7 @@ func (c *Conn) nextData(now mono.Time, t *Train, src Source) bool {
 	}
 	limit := LimitData
 	if s, ok := src.(Waiter); ok {
-		c.reach.front.note(now, s.Waiting(), c.rate.at(now), c.rtt.Smoothed())
+		c.reach.front.note(now, s.Waiting(), c.admitted(now), c.rtt.Smoothed())
 	}
 	t.Buf = t.Buf[:0]
 	if s, ok := src.(Backlogger); !ok || s.Backlog() {

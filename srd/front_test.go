@@ -35,3 +35,19 @@ func TestShortWaitKeepsToShortPath(t *testing.T) {
 		}
 	}
 }
+
+// A transfer after a time with little to send does not wait long, though little arrived
+// lately: the window lets out more.
+func TestLittleTrafficIsNoLongWait(t *testing.T) {
+	const n = 1500
+	p := unlike(t, 10*time.Millisecond, 100*time.Millisecond)
+	p.host[0].src.tell = true
+	p.carried(400)
+	for range 10 {
+		p.run(300*time.Millisecond, never)
+		p.carried(1)
+	}
+	if v, took := p.carried(n); v[1] > n/300 {
+		t.Errorf("%d messages took %v, and %d of %d packets went the long way", n, took, v[1], v[0]+v[1])
+	}
+}

@@ -36,12 +36,12 @@ func TestFrontOfAPause(t *testing.T) {
 	var f front
 	f.note(1, 1<<20, 1e6, time.Millisecond)
 	f.note(mono.Time(time.Second), 0, 1e6, time.Millisecond)
-	f.note(mono.Time(time.Minute), 1<<20, 0, time.Millisecond)
+	f.note(mono.Time(time.Second+time.Millisecond), 1<<20, 0, time.Millisecond)
 	if f.wait != 0 || f.last != 0 {
 		t.Errorf("%v waits, %v now", f.wait, f.last)
 	}
 	f.note(mono.Time(2*time.Minute), 1<<20, 1e-300, time.Millisecond)
-	f.note(mono.Time(3*time.Minute), 0, 1, time.Millisecond)
+	f.note(mono.Time(2*time.Minute+time.Millisecond), 0, 1, time.Millisecond)
 	if f.wait <= 0 || f.wait > sampleMost {
 		t.Errorf("%v waits", f.wait)
 	}

@@ -12,7 +12,7 @@ const meterSpan = 200 * time.Millisecond
 // meterStale after the last span its rate is not shown any more.
 const meterStale = 5 * meterSpan
 
-// meter measures the rate of acknowledged bytes (UDP payload), for people.
+// meter measures the rate of acknowledged bytes (UDP payload).
 type meter struct {
 	from  mono.Time
 	bytes int

@@ -47,13 +47,13 @@ type Options struct {
 const maxWorkers = 4
 
 // workers returns how many threads carry packets if the file does not say: half as
-// many as there are processors, since the kernel's share of the work is as large as
-// ours.
+// many as there are processors for this process, since the kernel's share of the work is
+// as large as ours.
 func workers(asked int) int {
 	if asked > 0 {
 		return asked
 	}
-	return max(1, min(maxWorkers, runtime.NumCPU()/2))
+	return max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2))
 }
 
 // server is a running process.

@@ -3,25 +3,18 @@ package loop
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/srdtun/srdtun/srd/mono"
 )
 
-const (
-	// restAfter is how long a waiter sleeps in the kernel without Go's scheduler being
-	// told, while there was something lately. Go's monitor then asks a goroutine to
-	// give way, which ends a sleep, so longer ones are of no use.
-	restAfter = 10 * time.Millisecond
-	// tellEvery is how long a waiter that never rests goes without a call that Go's
-	// scheduler sees. On one processor other goroutines may have to wait for that
-	// long, and for the monitor. It is longer than most bursts.
-	tellEvery = 50 * time.Millisecond
-)
+// restAfter is how long a waiter sleeps in the kernel without Go's scheduler being
+// told, while there was something lately. Go's monitor asks a goroutine to give way
+// that has run for so long, which ends a sleep, so longer ones are of no use.
+const restAfter = 10 * time.Millisecond
 
 // waiter is an epoll for one goroutine that sleeps and wakes often.
 //
@@ -33,25 +26,30 @@ const (
 // gets in the way whenever it wakes. So short sleeps are not told to the scheduler. A
 // signal ends them, so a garbage collection does not wait.
 //
-// Long ones go by Go's own poller, which unlike the end of a system call does not wake
-// the monitor. The poller watches gate, an epoll that holds the waiter's own one
+// Who sleeps so keeps a place on a processor. There has to be another for everybody
+// else: where there are no more of them (GOMAXPROCS) than waiters, all sleeps are told.
+//
+// Long sleeps go by Go's own poller, which unlike the end of a system call does not
+// wake the monitor. The poller watches gate, an epoll that holds the waiter's own one
 // while that rests and nothing at other times: Go's poller would else wake for each
 // packet.
 type waiter struct {
-	epoll int
-	gate  *os.File
-	gated int // gate's descriptor
-	rest  syscall.RawConn
-	look  func(uintptr) bool
-	told  mono.Time // when Go's scheduler last saw the goroutine; 0: it rested since
+	epoll  int
+	others int // goroutines that have a waiter too
+	gate   *os.File
+	gated  int // gate's descriptor
+	rest   syscall.RawConn
+	look   func(uintptr) bool
+	rested bool // and took the poller's thread with it when it was woken
 
 	events []unix.EpollEvent // of the wait that rests
 	n      int
 	err    error
 }
 
-func newWaiter() (*waiter, error) {
-	w := &waiter{}
+// newWaiter returns one of so many waiters.
+func newWaiter(of int) (*waiter, error) {
+	w := &waiter{others: of - 1}
 	w.look = w.poll
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -92,23 +90,23 @@ func (w *waiter) add(fd int, flags uint32) error {
 // wait fills events with what is ready, and returns how many that are. With sleep it
 // waits for some; it may return none all the same, or unix.EINTR, and is then to be
 // called again.
-func (w *waiter) wait(now mono.Time, events []unix.EpollEvent, sleep bool) (int, error) {
-	most := 0
-	if sleep {
-		most = int(restAfter / time.Millisecond)
+func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
+	if !sleep {
+		return w.raw(events, 0)
 	}
-	if w.told == 0 {
-		w.told = now
+	if runtime.GOMAXPROCS(0) <= w.others+1 {
+		return unix.EpollWait(w.epoll, events, -1)
 	}
-	if now.Sub(w.told) >= tellEvery {
-		w.told = now
-		return unix.EpollWait(w.epoll, events, most)
+	if w.rested {
+		// The thread that sat in Go's poller runs this goroutine now, and none is left
+		// there for those who still rest. To yield wakes one.
+		w.rested = false
+		runtime.Gosched()
 	}
-	n, err := w.raw(events, most)
-	if n != 0 || err != nil || !sleep {
+	n, err := w.raw(events, int(restAfter/time.Millisecond))
+	if n != 0 || err != nil {
 		return n, err
 	}
-	w.told = 0
 	return w.long(events)
 }
 
@@ -121,22 +119,23 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits for however long, in Go's poller.
+// long waits for however long, in Go's poller. Where the kernel refuses that, as when a
+// user has used up its share of epolls, the scheduler is told.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(w.epoll)}
 	if err := unix.EpollCtl(w.gated, unix.EPOLL_CTL_ADD, w.epoll, &ev); err != nil {
-		return 0, err
+		return unix.EpollWait(w.epoll, events, -1)
 	}
-	w.events = events
+	w.events, w.rested = events, true
 	err := w.rest.Read(w.look)
 	w.events = nil
-	if e := unix.EpollCtl(w.gated, unix.EPOLL_CTL_DEL, w.epoll, nil); err == nil {
-		err = e
+	if e := unix.EpollCtl(w.gated, unix.EPOLL_CTL_DEL, w.epoll, nil); e != nil {
+		return 0, e
 	}
-	if err == nil {
-		err = w.err
+	if err != nil {
+		return unix.EpollWait(w.epoll, events, -1)
 	}
-	return w.n, err
+	return w.n, w.err
 }
 
 // poll is what Go's poller calls at first and whenever gate may be ready.

@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -11,8 +12,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // bell is a descriptor that a waiter waits for.
@@ -28,12 +27,12 @@ func newBell(t *testing.T) *bell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bellOf(t, fd)
+	return bellOf(t, fd, 1)
 }
 
-// bellOf makes one of a descriptor, and closes that at the end.
-func bellOf(t *testing.T, fd int) *bell {
-	w, err := newWaiter()
+// bellOf makes one of a descriptor, and closes that at the end; of so many waiters.
+func bellOf(t *testing.T, fd, of int) *bell {
+	w, err := newWaiter(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +59,9 @@ func (b *bell) quiet() {
 }
 
 // wait returns what the waiter does; signals do not count.
-func (b *bell) wait(now mono.Time, sleep bool) int {
+func (b *bell) wait(sleep bool) int {
 	for {
-		n, err := b.waiter.wait(now, b.events, sleep)
+		n, err := b.waiter.wait(b.events, sleep)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -91,7 +90,7 @@ func (b *bell) watched() bool {
 // latter again and again. Go's poller has nothing to look at but while it rests.
 func TestWaiter(t *testing.T) {
 	b := newBell(t)
-	if n := b.wait(1, false); n != 0 {
+	if n := b.wait(false); n != 0 {
 		t.Fatalf("%d ready before anything happened", n)
 	}
 	for range 3 {
@@ -100,78 +99,133 @@ func TestWaiter(t *testing.T) {
 				time.Sleep(after)
 				b.ring()
 			}()
-			for b.wait(1, true) == 0 {
+			for b.wait(true) == 0 {
 			}
 			if b.watched() {
 				t.Fatalf("Go's poller watches a waiter that was woken after %v", after)
 			}
-			if n := b.wait(1, true); n != 1 {
+			if n := b.wait(true); n != 1 {
 				t.Fatalf("%d ready before the event was taken, want 1", n)
 			}
 			b.quiet()
-			if n := b.wait(1, false); n != 0 {
+			if n := b.wait(false); n != 0 {
 				t.Fatalf("%d ready after the event was taken", n)
 			}
 		}
 	}
 }
 
-// A goroutine that waits for Go's poller is served on the only processor, though a
-// waiter that never rests has it.
-func TestWaiterLeavesTime(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	// A timer of Go's would wake Go's monitor, which this is about.
-	timer, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+// tick returns a timer that rings after, and then again and again. A timer of Go's would
+// wake Go's monitor, which these tests are about.
+func tick(t *testing.T, after, again time.Duration) int {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bellOf(t, timer)
-	r, w, err := os.Pipe()
-	if err != nil {
+	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(after)), Interval: unix.NsecToTimespec(int64(again))}
+	if err := unix.TimerfdSettime(fd, 0, &its, nil); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	defer w.Close()
-	var served atomic.Bool
-	go func() {
-		var one [1]byte
-		if _, err := r.Read(one[:]); err != nil {
-			t.Error(err)
-		}
-		served.Store(true)
-	}()
-	// Rest first, as after that Go's monitor sleeps.
-	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(4 * restAfter))}
-	if err := unix.TimerfdSettime(timer, 0, &its, nil); err != nil {
-		t.Fatal(err)
-	}
-	for b.wait(1, true) == 0 {
-	}
-	c, err := w.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := new(byte)
-	err = c.Control(func(fd uintptr) {
-		// As above: Go's scheduler is not told.
-		_, _, _ = unix.RawSyscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(one)), 1)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for start := time.Now(); !served.Load(); {
+	return fd
+}
+
+// hush takes the ringing off a timer; Go's scheduler is not told.
+func hush(fd int) {
+	var n [8]byte
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&n)), 8)
+}
+
+// busy lets b, which has a timer, rest once, since Go's monitor sleeps after that, and
+// then wait again and again for short until done.
+func (b *bell) busy(done *atomic.Bool) {
+	for start := time.Now(); !done.Load(); {
 		if time.Since(start) > patience {
-			t.Fatal("the other goroutine never ran")
+			b.Fatal("the others never ran")
 		}
-		b.wait(mono.Time(time.Since(start))+1, true)
+		b.wait(true)
+		hush(b.fd)
 	}
 }
 
-// A waiter that is woken costs no memory.
+// A goroutine that waits for Go's poller is served beside a waiter that never rests: where
+// there is one processor, or one for each waiter, and where there is one more.
+func TestWaiterLeavesTime(t *testing.T) {
+	for _, procs := range []int{1, 2} {
+		t.Run(fmt.Sprint(procs), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			b := bellOf(t, tick(t, 4*restAfter, restAfter/8), 1)
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			defer w.Close()
+			var served atomic.Bool
+			go func() {
+				var one [1]byte
+				if _, err := r.Read(one[:]); err != nil {
+					t.Error(err)
+				}
+				served.Store(true)
+			}()
+			for b.wait(true) == 0 {
+			}
+			c, err := w.SyscallConn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := new(byte)
+			err = c.Control(func(fd uintptr) {
+				_, _, _ = unix.RawSyscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(one)), 1)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.busy(&served)
+		})
+	}
+}
+
+// A waiter that rests is woken beside another that never does: the thread that sits in
+// Go's poller goes with whoever is woken first.
+func TestWaitersWakeBesideEachOther(t *testing.T) {
+	for _, procs := range []int{2, 3, 4} {
+		t.Run(fmt.Sprint(procs), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			var served, ready atomic.Bool
+			one := bellOf(t, tick(t, 4*restAfter, restAfter/8), 2)
+			two := bellOf(t, tick(t, 40*restAfter, 0), 2) // Go's monitor sleeps by then
+			go func() {
+				ready.Store(true)
+				for two.wait(true) == 0 {
+				}
+				served.Store(true)
+			}()
+			for !ready.Load() {
+				runtime.Gosched()
+			}
+			one.busy(&served)
+		})
+	}
+}
+
+// A waiter that is woken costs no memory, from a moment's sleep or from a rest.
 func TestWaiterAllocatesNothing(t *testing.T) {
-	b := newBell(t)
-	b.ring()
-	if n := testing.AllocsPerRun(100, func() { b.wait(1, true) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	b := bellOf(t, tick(t, 3*restAfter, 3*restAfter), 1)
+	rests := func(n int) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range n {
+			for b.wait(true) == 0 {
+			}
+			hush(b.fd)
+		}
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs
+	}
+	rests(1)
+	// What else runs may allocate now and then, but not each time.
+	if n := rests(10); n >= 10 {
+		t.Errorf("%d allocations in 10 rests", n)
 	}
 }

@@ -48,10 +48,8 @@ const urgentLast = 20 * time.Millisecond
 // costs more than the train. It sleeps in a waiter; the timer is a timerfd because
 // Go's own timers round up to a millisecond when idle.
 //
-// It is not locked to its thread. Go asks a goroutine to give way that has not done so
-// for 10 ms, the time it slept in the kernel included, and so each time that a quiet
-// tunnel gets a packet. One that is locked then hands its processor to another thread,
-// and waits for that one to give it back.
+// It is not locked to its thread. When Go's poller wakes it, or it was asked to give way,
+// another thread would have to hand a processor over to its own, and wait for that.
 type worker struct {
 	loop *Loop
 	bit  uint32 // of Peer.touched
@@ -89,7 +87,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w.timers.armed = mono.Never
 	w.timers.arm = w.armTimer
 	var err error
-	if w.waiter, err = newWaiter(); err != nil {
+	if w.waiter, err = newWaiter(workers); err != nil {
 		return nil, err
 	}
 	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
@@ -193,7 +191,7 @@ func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 		// A signal ends it early, and nothing is lost by that.
 		_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 	}
-	return w.waiter.wait(now, events, sleep)
+	return w.waiter.wait(events, sleep)
 }
 
 // expire serves the peers whose deadline has come.

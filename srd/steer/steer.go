@@ -105,7 +105,7 @@ func (s Set) Without(t Set) Set {
 type Sample struct {
 	Queue time.Duration // round trip above the path's base
 	// Distance is by how much that base is longer than the least of all paths, if it
-	// matters.
+	// matters: less what waits before it is sent, which a longer path makes good.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
