@@ -20,6 +20,7 @@ type front struct {
 	wait time.Duration // smoothed
 	last time.Duration // as of at
 	at   mono.Time
+	idle mono.Time // when next to nothing waited
 }
 
 // frontRounds is over how many round trips what waits is smoothed. A connection inside
@@ -27,6 +28,9 @@ type front struct {
 // nothing waits; paths that came and went with these would fill the nearest ones. Nor is
 // the end of a slow start, some round trips long, a queue that will stand.
 const frontRounds = 8
+
+// frontLeast is next to nothing: no path that is longer by so little is told from the others.
+const frontLeast = time.Millisecond
 
 // note takes how many bytes wait as of now, at so many bytes per second (0: not known),
 // where a round trip takes rtt. What waited during a long pause nobody knows.
@@ -36,6 +40,9 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 		f.wait = 0
 	default:
 		f.wait += time.Duration(float64(f.last-f.wait) * float64(past) / float64(span))
+	}
+	if f.wait < frontLeast {
+		f.idle = now
 	}
 	f.at, f.last = now, 0
 	if rate > 0 {
@@ -51,13 +58,13 @@ func (c *Conn) behind(p *path) time.Duration {
 	return max(0, c.distance(p)-min(c.reach.front.wait, further))
 }
 
-// admitted returns how many bytes per second the window lets out, 0 if that is not known:
-// what arrived lately, but no less than a window in each round trip. After a pause, or
-// where little was sent, what arrived is what there was to send.
+// admitted returns at how many bytes per second what waits in front is let out, 0 if that
+// is not known: what arrives, once that was measured while something waited; before, what
+// arrived is what there was to send, and it is no less than a window in each round trip.
 func (c *Conn) admitted(now mono.Time) float64 {
 	rate, trip := c.rate.at(now), c.rtt.Smoothed().Seconds()
-	if rate == 0 || trip == 0 {
-		return 0
+	if rate == 0 || trip == 0 || c.rate.since >= c.reach.front.idle {
+		return rate
 	}
 	return max(rate, float64(c.cfg.Control.Window())/trip)
 }

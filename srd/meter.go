@@ -16,7 +16,8 @@ const meterStale = 5 * meterSpan
 type meter struct {
 	from  mono.Time
 	bytes int
-	rate  float64 // of the last whole span, bytes per second
+	rate  float64   // of the last whole span, bytes per second
+	since mono.Time // when that began
 }
 
 // add notes bytes that were acknowledged. What came before a pause counts no more.
@@ -27,7 +28,7 @@ func (m *meter) add(now mono.Time, bytes int) {
 	m.bytes += bytes
 	if d := now.Sub(m.from); d >= meterSpan {
 		m.rate = float64(m.bytes) / d.Seconds()
-		m.from, m.bytes = now, 0
+		m.since, m.from, m.bytes = m.from, now, 0
 	}
 }
 
