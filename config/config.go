@@ -66,6 +66,7 @@ const _ = uint16(maxLocals*maxSourcePorts*maxEndpoints - 1) // every path has a 
 // Config is one tunnel interface with its peers, complete with defaults.
 type Config struct {
 	File      string // as given to Load or Parse
+	copy      string // of File, if that was read instead
 	Interface Interface
 	Paths     Paths
 	Transport Transport

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +14,7 @@ import (
 // is left out if it cannot be read any more.
 func (c *Config) Fault(table, key, format string, args ...any) error {
 	e := &Error{File: c.File, Key: table + "." + key, Msg: fmt.Sprintf(format, args...)}
-	if doc, err := os.ReadFile(c.File); err == nil {
+	if doc, err := os.ReadFile(cmp.Or(c.copy, c.File)); err == nil {
 		e.Line = lineOf(string(doc), table, key)
 	}
 	return errors.New(e.Error())

@@ -1,14 +1,25 @@
 package config
 
+import "path/filepath"
+
 // Load reads, parses and validates a file. The file and the key files that it
 // names must be regular files that only their owner may read and write. Every
 // error is an [*Error].
-func Load(file string) (*Config, error) {
-	data, err := readPrivate(file, maxFileBytes)
+func Load(file string) (*Config, error) { return LoadCopy(file, file) }
+
+// LoadCopy is Load for a file of which the service manager has handed over a copy
+// (systemd.exec(5), LoadCredential=). The copy is read, and key files beside it; the
+// interface is named after the file, and so are faults: that is what a person can edit.
+func LoadCopy(file, from string) (*Config, error) {
+	data, err := readPrivate(from, maxFileBytes)
 	if err != nil {
 		return nil, &Error{File: file, Msg: err.Error(), cause: err}
 	}
-	return Parse(file, data)
+	c, err := parse(file, from, data)
+	if c != nil && from != file {
+		c.copy = from
+	}
+	return c, err
 }
 
 // Parse parses and validates the content of a file. The name gives the interface
@@ -17,11 +28,14 @@ func Load(file string) (*Config, error) {
 //
 // Of several faults the first in the file is reported. What is wrong by itself
 // comes before what is missing or contradicts something else.
-func Parse(file string, data []byte) (*Config, error) {
+func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
+
+func parse(file, from string, data []byte) (*Config, error) {
 	root, err := decode(file, data)
 	if err != nil {
 		return nil, err
 	}
+	root.doc.dir = filepath.Dir(from)
 	root.checkKeys()
 	cfg := &Config{File: file}
 	d := draft{

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 )
@@ -51,16 +54,26 @@ func (s section) secretFile(key, fileKey string) Secret {
 		}
 		return Secret{}
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(s.doc.file), name)
-	}
-	name = filepath.Clean(name)
-	data, err := readPrivate(name, maxKeyFileBytes)
+	name, from := s.doc.keyFile(name)
+	data, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
-		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, clipped(name)+": "+err.Error())
+		msg := clipped(name) + ": " + err.Error()
+		if name != from && errors.Is(err, fs.ErrNotExist) {
+			msg = fmt.Sprintf("the service was not handed %s; it needs LoadCredential=%s:%s", clipped(name), filepath.Base(name), name)
+		}
+		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, msg)
 		return Secret{}
 	}
 	return s.secretText(key, fileKey, strings.TrimRight(string(data), " \t\r\n"))
+}
+
+// keyFile returns the path of a key file, and where it is read: beside the copy that
+// the service manager made of the configuration, if there is one.
+func (d *document) keyFile(name string) (path, from string) {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name), filepath.Clean(name)
+	}
+	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
 // secretText decodes a secret; at is the key that a fault is noted under.

@@ -12,7 +12,8 @@ import (
 // document is one file while it is read. Faults are collected, so that the one
 // reported is the first in the file and does not depend on the order of checks.
 type document struct {
-	file   string
+	file   string // as faults name it
+	dir    string // where its key files are
 	lines  lineIndex
 	faults []fault
 }

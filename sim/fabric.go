@@ -104,14 +104,14 @@ func (f *Fabric) addHost(i int, hash uint64) {
 	leaf := e.NewSwitch(fmt.Sprintf("leaf%d", i), hash)
 	tap := e.NewTap(fmt.Sprintf("tap%d", i), f.addr(tapAddr(i)), h)
 	tap.Back = leaf
-	h.Up = leaf
+	h.Up = out{tap, leaf}
 	var nat *NAT
 	if f.spec.NAT[i] {
 		var public []netip.Addr
 		for n := range publicAddrs {
 			public = append(public, f.addr(publicAddr(i, n)))
 		}
-		nat = e.NewNAT(fmt.Sprintf("nat%d", i), public, h, leaf)
+		nat = e.NewNAT(fmt.Sprintf("nat%d", i), public, h, out{tap, leaf})
 		tap.To, h.Up = nat, natSide{nat}
 	}
 	f.Hosts, f.Leaves = append(f.Hosts, h), append(f.Leaves, leaf)
@@ -185,12 +185,19 @@ func (f *Fabric) Links() []*Link {
 	return v
 }
 
-// Peers returns the connections of all running programs, in a fixed order.
-func (f *Fabric) Peers() []*Peer {
-	var v []*Peer
+// Peers returns the connections between all running programs, in a fixed order.
+func (f *Fabric) Peers() (v []*Peer) { return f.peers(false) }
+
+// peers returns the connections of all running programs: to each other, or to a liar.
+func (f *Fabric) peers(liars bool) (v []*Peer) {
 	for _, h := range f.Hosts {
-		if h.process != nil {
-			v = append(v, h.process.Peers...)
+		if h.process == nil {
+			continue
+		}
+		for _, p := range h.process.Peers {
+			if (p.remote.liar != nil) == liars {
+				v = append(v, p)
+			}
 		}
 	}
 	return v

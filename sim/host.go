@@ -109,6 +109,9 @@ type Host struct {
 	wake    mono.Time // when the timer fires, in engine time; Never: not set
 	idle    int       // wakes for nothing in this millisecond
 	idleIn  mono.Time
+
+	trust trust
+	liar  *Liar // whose place in configurations this is; nil: an honest host
 }
 
 // Remote is a peer in a host's configuration.
@@ -120,7 +123,7 @@ type Remote struct {
 
 // NewHost returns a host without a program.
 func (e *Engine) NewHost(name string, index int, cfg HostConfig, audit *Audit) *Host {
-	h := &Host{HostConfig: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never}
+	h := &Host{HostConfig: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never, trust: newTrust()}
 	var key [32]byte
 	io.ReadFull(reader{h.rng}, key[:])
 	h.id, _ = handshake.NewIdentity(key)
@@ -146,8 +149,9 @@ func (h *Host) clock() mono.Time { return h.engine.now.Add(h.Offset) }
 // Boot starts the program.
 func (h *Host) Boot() {
 	h.engine.Note(h.noun, "boots", uint64(h.gen), 0, 0)
-	h.process = newProcess(h, h.gen)
 	h.gen++
+	h.trust.boot()
+	h.process = newProcess(h, h.gen-1)
 	h.process.connect()
 	h.plan()
 }
@@ -239,6 +243,9 @@ func (h *Host) countIdle(why string) {
 	if h.Granularity > 0 {
 		most = idleWakesFine
 	}
+	if h.remotes[len(h.remotes)-1].Host.liar != nil {
+		most += steer.MaxPaths // each path that a liar has opened has a time of its own
+	}
 	if h.idle++; h.idle > most {
 		h.Audit.Fail("host %d wakes %d times in a millisecond for nothing: %s", h.Index, h.idle, why)
 	}
@@ -267,14 +274,19 @@ func (h *Host) arm(at mono.Time) {
 	})
 }
 
-// transmit sends one datagram from a socket.
-func (h *Host) transmit(sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
+// transmit sends one datagram from a socket, for a peer or for nobody.
+func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
 	if !from.IsValid() {
 		from = h.Addrs[0]
 	}
 	h.Sent++
 	h.SentBytes += uint64(len(data))
+	h.spend(peer, to.Addr(), len(data))
+	if peer != nil && handshake.Kind(data) == handshake.TypeInitiation && !h.inOrder(peer, to.Addr()) {
+		h.Audit.Fail("host %d calls host %d at %v, where it has not proven to be", h.Index, peer.Index, to)
+	}
 	p := UDP(netip.AddrPortFrom(from, FirstPort+sock), to, append([]byte(nil), data...))
+	p.origin = origin{h, h.gen, to.Addr(), h.engine.now}
 	h.engine.Note(h.noun, "sends", p.digest(), uint64(len(data)), uint64(sock))
 	h.Up.Receive(p)
 }

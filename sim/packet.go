@@ -3,6 +3,8 @@ package sim
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Sizes of headers in bytes, as links count them.
@@ -38,6 +40,19 @@ type Packet struct {
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet
 	self *Packet // itself, while it belongs to an engine's pool
+
+	origin origin
+	forged bool // spoilt or made up on its way: none of it is to be believed
+	trap   bool // acknowledges a packet that was never sent
+}
+
+// origin is who sent a packet and where to, whatever became of its addresses since. It
+// stays with all copies; by is nil for what a stranger has made.
+type origin struct {
+	by  *Host
+	gen uint16     // which process of by
+	aim netip.Addr // where it was sent to
+	at  mono.Time
 }
 
 // poolBytes is the room for Data in a packet of the pool: a jumbo frame.

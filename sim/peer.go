@@ -37,14 +37,17 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	h := p.host
 	peer := &Peer{process: p, remote: r.Host}
 	peer.tuples = h.tuplesTo(r.Addrs)
-	if h.Tunnel {
+	switch {
+	case r.Host.liar != nil:
+		peer.App = newDoubt(h, r.Host.Index, p.gen, h.engine.Fork(), r.Host.liar.blank)
+	case h.Tunnel:
 		peer.App = newTunnel(h, r.Host.Index, p.gen, h.engine.Fork())
-	} else {
+	default:
 		peer.App = bare{h.Audit.NewStream(h.Index, r.Host.Index, p.gen, h.engine.Fork())}
 	}
 	peer.Conn = srd.New(srd.Config{
 		Identity: h.id, Remote: r.Host.id.Public(), PSK: r.PSK, Offers: h.Offers,
-		Incarnation: incarnation, Seed: h.rng.Uint64(), Rand: reader{h.rng}, Indexes: p,
+		Incarnation: incarnation, Rand: reader{h.rng}, Indexes: p, Addresses: &p.where,
 		Timestamp: func(now mono.Time) handshake.Timestamp { return h.wall(now) },
 		MTU:       func(srd.Tuple) int { return h.MTU },
 		Class:     func(t srd.Tuple) int { return int(t.Sock) % pathClasses },
@@ -144,7 +147,7 @@ func (p *Peer) transmit(t *srd.Train) {
 		n := min(t.Size, len(b))
 		h.Audit.Sealed(h.Index, b[:n], &h.HostConfig)
 		if n <= h.MTU {
-			h.transmit(t.Tuple.Sock, t.Tuple.Local, t.Tuple.Remote, b[:n])
+			h.transmit(p.remote, t.Tuple.Sock, t.Tuple.Local, t.Tuple.Remote, b[:n])
 		}
 		b = b[n:]
 	}
@@ -153,7 +156,8 @@ func (p *Peer) transmit(t *srd.Train) {
 // down returns the paths that are down although the peer's address is a good one.
 func (p *Peer) down() []srd.PathInfo {
 	return slices.DeleteFunc(p.Conn.Paths(), func(i srd.PathInfo) bool {
-		return i.State != srd.PathDown || !slices.Contains(p.remote.Addrs, i.Tuple.Remote.Addr())
+		port := int(i.Tuple.Remote.Port()) - FirstPort
+		return i.State != srd.PathDown || port < 0 || port >= p.remote.Ports || !slices.Contains(p.remote.Addrs, i.Tuple.Remote.Addr())
 	})
 }
 
@@ -184,14 +188,18 @@ func (p *Peer) lookClosely() {
 	if err := p.Conn.Sound(); err != nil {
 		h.Audit.Fail("host %d to %d: %w", h.Index, p.remote.Index, err)
 	}
+	if i, some := p.mistrusted(); some {
+		h.Audit.Fail("host %d uses a path to where host %d has not proven to be: %+v", h.Index, p.remote.Index, i)
+	}
 	if n := p.process.Indexes(); n > indexesEach*len(p.process.Peers) {
 		h.Audit.Fail("host %d uses %d receiver indices for %d peers", h.Index, n, len(p.process.Peers))
 	}
 }
 
-// indexesEach is how many receiver indices a connection may use: of the keys in
-// use, of those before and after them, and of a handshake that is under way.
-const indexesEach = 4
+// indexesEach is how many receiver indices a connection may use: of the keys in use and
+// of those before, of the two that were answered last and not confirmed, and of two
+// attempts that are under way.
+const indexesEach = 6
 
 // Settled reports whether nothing is on its way out.
 func (p *Peer) Settled() bool {

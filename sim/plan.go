@@ -39,6 +39,8 @@ type plan struct {
 	bursts  []burst
 	attack  time.Duration // mean time between attacks; 0: none
 	race    float64
+	foes    foes
+	lies    lies
 }
 
 // burst is traffic offered to one connection.
@@ -48,8 +50,11 @@ type burst struct {
 	batch    Batch
 }
 
+// hostileStream is the stream of a seed's randomness from which is drawn who is hostile.
+const hostileStream = 1 << 32
+
 // drawPlan makes the plan of a seed.
-func drawPlan(rng *rand.Rand) *plan {
+func drawPlan(rng *rand.Rand, seed uint64) *plan {
 	p := &plan{rng: rng}
 	p.rtt = p.duration(50*time.Microsecond, 300*time.Millisecond)
 	p.drawKind()
@@ -70,6 +75,9 @@ func drawPlan(rng *rand.Rand) *plan {
 		}
 	}
 	p.drawGranularity()
+	p.rng = rand.New(rand.NewPCG(seed, hostileStream))
+	p.drawHostility()
+	p.rng = rng
 	return p
 }
 
@@ -392,6 +400,7 @@ func (p *plan) String() string {
 	s := &p.spec
 	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, nowhere %v, attack every %v, race %.3f\n",
 		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, s.Nowhere, p.attack, p.race)
+	fmt.Fprintf(&b, "foes: %v\nliar: %v\n", &p.foes, &p.lies)
 	for i, h := range s.Hosts {
 		fmt.Fprintf(&b, "host %d: %+v\n", i, h)
 		for k, c := range s.Cables[i] {

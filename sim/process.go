@@ -30,8 +30,11 @@ type Process struct {
 	gen   uint16
 	end   *srd.Endpoint
 	index map[uint32]*entry
+	where srd.AddressSet // of the peers
 	train *srd.Train
 	buf   []byte // the packet being read, as a socket's buffer is used again
+
+	labour labour
 }
 
 // entry is a receiver index: reserved for a connection, later with keys.
@@ -43,6 +46,7 @@ type entry struct {
 func newProcess(h *Host, gen uint16) *Process {
 	p := &Process{host: h, gen: gen, index: map[uint32]*entry{}, train: srd.NewTrain()}
 	p.end = srd.NewEndpoint(h.id, reader{h.rng})
+	p.end.Prefer(p.where.Has)
 	incarnation := h.rng.Uint64()
 	for _, r := range h.remotes {
 		peer := newPeer(p, r, incarnation)
@@ -107,6 +111,7 @@ func (p *Process) Indexes() int { return len(p.index) }
 // handle takes one datagram from a socket.
 func (p *Process) handle(pkt *Packet) {
 	sock := pkt.Dst.Port() - FirstPort
+	p.host.trust.receive(p.host.engine.now, pkt)
 	if int(sock) >= p.host.Ports {
 		p.Drops[NotOurs]++
 		return
@@ -115,13 +120,13 @@ func (p *Process) handle(pkt *Packet) {
 	b := append(p.buf[:0], pkt.Data...)
 	p.buf = b[:0]
 	if index, ok := srd.DataIndex(b); ok {
-		p.data(t, index, b, pkt.CE)
+		p.data(t, index, b, pkt)
 	} else {
-		p.handshake(t, b)
+		p.handshake(t, b, pkt.forged)
 	}
 }
 
-func (p *Process) data(t srd.Tuple, index uint32, b []byte, ce bool) {
+func (p *Process) data(t srd.Tuple, index uint32, b []byte, from *Packet) {
 	e := p.index[index]
 	if e == nil || e.keys == nil {
 		p.Drops[NoIndex]++
@@ -136,19 +141,24 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, ce bool) {
 		p.Drops[Forged]++
 		return
 	}
-	pkt.Tuple, pkt.CE = t, ce
+	pkt.Tuple, pkt.CE = t, from.CE
 	peer := p.peer(e.conn)
+	p.host.trust.of(peer.remote, t.Remote.Addr()).came += pkt.Size
 	s := e.conn.Stats()
 	dropped := s.Drops[srd.DropReplay] + s.Drops[srd.DropSessionOld] + s.Drops[srd.DropSlot]
+	lies := s.Drops[srd.DropAckInvalid]
 	e.conn.Handle(p.host.clock(), &pkt)
 	if s.Drops[srd.DropReplay]+s.Drops[srd.DropSessionOld]+s.Drops[srd.DropSlot] == dropped {
 		p.host.Audit.Taken(p.host.Index, index, pkt.Slot, pkt.PN)
+		if from.trap && s.Drops[srd.DropAckInvalid] == lies {
+			p.host.Audit.Fail("host %d believes an acknowledgement of a packet that it has left out", p.host.Index)
+		}
 	}
 	peer.drain()
 	clear(b) // the buffer is used again: nothing may point into it any more
 }
 
-func (p *Process) handshake(t srd.Tuple, b []byte) {
+func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
 	now := p.host.clock()
 	a, reply := p.end.Receive(now, t, b, func(i uint32) *srd.Conn {
 		if e := p.index[i]; e != nil {
@@ -157,13 +167,48 @@ func (p *Process) handshake(t srd.Tuple, b []byte) {
 		return nil
 	})
 	if a.Conn != nil {
+		peer := p.peer(a.Conn)
+		p.host.trust.of(peer.remote, t.Remote.Addr()).came += len(b)
+		before := peer.unmoved(now)
 		if a.Deliver(now) {
 			reply = p.end.Stale(now, &a)
 		}
-		p.peer(a.Conn).drain()
+		if after := peer.unmoved(now); forged && after != before {
+			p.host.Audit.Fail("a packet that nobody of host %d's peers has made changes %+v to %+v", p.host.Index, before, after)
+		}
+		peer.drain()
 	}
 	if reply != nil {
-		p.host.transmit(t.Sock, t.Local, t.Remote, reply)
+		p.host.transmit(nil, t.Sock, t.Local, t.Remote, reply)
+	}
+	if forged {
+		p.labours(now)
+	}
+}
+
+// labour is what forged handshake packets have cost in a second.
+type labour struct {
+	since       mono.Time
+	inits, rest uint64 // initiations and responses that were opened in vain, when it began
+}
+
+// How many forged packets a second may cost Diffie-Hellman operations, 0.35 ms each: all
+// together as many as take a quarter of a core; responses to one attempt far fewer.
+const (
+	initsMost     = 500
+	responsesMost = 300
+)
+
+// labours demands that what nobody of our peers has made takes no more than its share.
+func (p *Process) labours(now mono.Time) {
+	inits, rest := p.end.Drops[srd.EndBadInit], uint64(0)
+	for _, q := range p.Peers {
+		rest += q.Conn.Stats().Drops[srd.DropHandshakeBad]
+	}
+	if l := &p.labour; now.Sub(l.since) >= time.Second {
+		*l = labour{now, inits, rest}
+	} else if inits-l.inits > initsMost || rest-l.rest > responsesMost {
+		p.host.Audit.Fail("host %d opens %d forged initiations and %d responses in %v", p.host.Index, inits-l.inits, rest-l.rest, now.Sub(l.since))
 	}
 }
 

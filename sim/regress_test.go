@@ -200,6 +200,7 @@ func TestAnyLocalAddressIsOnePath(t *testing.T) {
 	})
 	f.boot()
 	f.wantSoon(t, 50, 5*time.Second)
+	f.pass(t, time.Second, nil) // until each port has proven to be the peer's
 	for _, p := range f.Peers() {
 		if n := len(p.Conn.Paths()); n != 6 {
 			t.Errorf("%d paths over 6 ports", n)

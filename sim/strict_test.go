@@ -67,7 +67,7 @@ func TestOrderIsDemandedWhereRepairsComeInTime(t *testing.T) {
 func TestAuditOfKeys(t *testing.T) {
 	packet := func(pn byte) []byte {
 		b := make([]byte, 64)
-		b[0], b[15] = 0x14, pn
+		b[0], b[15] = 0x24, pn
 		return b
 	}
 	for name, breach := range map[string]func(*Audit){

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/srdtun/srdtun/srd"
 )
 
 // What a swarm demands once everything is healed.
@@ -59,6 +61,9 @@ type swarm struct {
 	*Fabric
 	plan *plan
 	last []mark // by peer
+	liar *Liar  // nil: none
+
+	siege siege
 }
 
 // mark is where a connection's last batch begins.
@@ -78,9 +83,9 @@ func (m mark) missing(p *Peer) (n, example int) {
 // healed, and what is sent from then on must arrive in time. trace may be nil.
 func Swarm(seed uint64, trace io.Writer) Report {
 	e := NewEngine(seed, trace)
-	p := drawPlan(e.Fork())
+	p := drawPlan(e.Fork(), seed)
 	e.Say("%v", p)
-	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
+	s := newSwarm(e, p)
 	s.play()
 	r := Report{Seed: seed, Hash: e.Hash(), Events: e.Done(), Virtual: e.Since(), Kind: p.kind, Err: s.Audit.Err()}
 	for _, x := range s.Audit.streams {
@@ -93,6 +98,16 @@ func Swarm(seed uint64, trace io.Writer) Report {
 		r.Delivered += x.Delivered
 	}
 	return r
+}
+
+// newSwarm builds what a plan has, and who is hostile in it.
+func newSwarm(e *Engine, p *plan) *swarm {
+	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
+	s.infest(p.foes)
+	if p.lies.every > 0 {
+		s.liar = s.addLiar(p.lies)
+	}
+	return s
 }
 
 // play goes through the phases; a breach ends it.
@@ -154,11 +169,17 @@ func (s *swarm) offer(from, to int, b Batch) {
 
 // hostility plans the attacks, until the trouble is over.
 func (s *swarm) hostility() {
+	if s.liar != nil {
+		s.liar.begin(s.plan.trouble)
+		s.tellLiar()
+	}
+	if s.plan.besieged() {
+		s.besiege()
+	}
 	if s.plan.attack == 0 {
 		return
 	}
 	for _, t := range s.Taps {
-		t.Race = s.plan.race
 		var again func()
 		again = func() {
 			if s.Engine.Since() > s.plan.trouble {
@@ -186,11 +207,32 @@ func (s *swarm) heal() {
 		}
 	}
 	for _, t := range s.Taps {
-		t.Race = 0
+		t.calm()
 	}
-	for _, p := range s.Peers() {
+	if s.liar != nil {
+		s.liar.end()
+	}
+	for _, p := range append(s.Peers(), s.peers(true)...) {
 		p.App.Withdraw()
 	}
+}
+
+// tellLiar offers messages to a lying peer, until the trouble is over.
+func (s *swarm) tellLiar() {
+	if s.Engine.Since() > s.plan.trouble {
+		return
+	}
+	each := liarEach
+	if s.liar.greedy {
+		each *= liarGreedy
+	}
+	for _, p := range s.peers(true) {
+		if p.App.Sending() < 2*each {
+			p.App.Offer(Batch{N: each, Min: 1, Max: 1000, Class: srd.Stream})
+			p.Host().Poke()
+		}
+	}
+	s.Engine.After(max(liarPulse, s.plan.trouble/liarPulses), s.tellLiar)
 }
 
 // trickle offers a message to every connection now and then, unless some wait already.

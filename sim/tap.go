@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"net/netip"
 
+	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
@@ -14,18 +16,24 @@ const (
 	callsKept    = 64
 	// callShare is how often it takes one of these.
 	callShare = 0.3
+	// lureNext is how many packets after an initiation are overtaken as well.
+	lureNext = 12
+	// relayed is how many packets' ways a tap remembers.
+	relayed = 256
+	mac2Len = 16
 )
 
-// Tap is somebody on the wire before a host: it sees all that comes in, and may
-// play it again, reflect it, spoil it or invent packets. It cannot break
-// cryptography. What hosts send to its own address it counts.
+// Tap is somebody on the wire before a host: it sees all that comes in and goes out, may
+// play it again from anywhere, and have its copy there first; may reflect it, spoil it or
+// invent packets. It knows public keys. It cannot break cryptography, and cannot drop.
+// What hosts send to its own addresses it gets.
 type Tap struct {
 	To   Node
 	Back Node       // where the host's packets go, to reflect some
 	Addr netip.Addr // its own
 
 	// Race is the chance that a packet arrives first in a copy that seems to
-	// come from the tap's address.
+	// come from elsewhere.
 	Race float64
 
 	Injected  uint64 // bytes of UDP payload sent from its own address
@@ -34,9 +42,29 @@ type Tap struct {
 	engine *Engine
 	noun   Noun
 	rng    *rand.Rand
+	fabric *Fabric
 	kept   captures
-	calls  captures // handshake packets
+	calls  captures // handshake packets that came in
+	called captures // initiations that went out
+
+	foes   foes
+	mute   []netip.Addr
+	mail   []netip.Addr
+	lure   lure
+	relays []relay
+	turn   int
+	forger forger
 }
+
+// lure is a place from where a handshake's first packets are overtaken.
+type lure struct {
+	from netip.AddrPort
+	who  netip.Addr // whose packets
+	left int
+}
+
+// relay is an address of the tap's that passes on what comes to it.
+type relay struct{ at, to netip.AddrPort }
 
 // captures are packets seen, of which the newest take the place of the oldest.
 type captures struct {
@@ -53,41 +81,129 @@ func (c *captures) add(p *Packet, most int) {
 	c.seen++
 }
 
+// any returns one of them, nil when there are none.
+func (c *captures) any(rng *rand.Rand) *Packet {
+	if len(c.packets) == 0 {
+		return nil
+	}
+	return c.packets[rng.IntN(len(c.packets))]
+}
+
+// newest returns the last one, nil when there are none.
+func (c *captures) newest() *Packet {
+	if len(c.packets) == 0 {
+		return nil
+	}
+	return c.packets[(c.seen-1)%len(c.packets)]
+}
+
 // NewTap returns a tap before a node.
 func (e *Engine) NewTap(name string, addr netip.Addr, to Node) *Tap {
 	return &Tap{To: to, Addr: addr, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
 
-// Receive implements Node.
+// Receive implements Node: a packet to the host.
 func (t *Tap) Receive(p *Packet) {
 	t.kept.add(p, capturesKept)
-	if handshake.Kind(p.Data) != 0 {
+	kind := handshake.Kind(p.Data)
+	if kind != 0 {
 		t.calls.add(p, callsKept)
 	}
-	if t.Race > 0 && t.rng.Float64() < t.Race && !opens(p) {
-		t.inject("races", t.spoofed(p))
+	switch l := &t.lure; {
+	case kind == handshake.TypeInitiation && t.dares(t.foes.crowd):
+		for range 1 + t.rng.IntN(mostCrowd) {
+			t.inject("crowds", t.from(t.elsewhere(), p))
+		}
+	case kind == handshake.TypeInitiation && t.dares(t.foes.lure):
+		*l = lure{t.elsewhere(), p.Src.Addr(), lureNext}
+		t.inject("lures", t.from(l.from, p))
+	case l.left > 0 && l.who == p.Src.Addr():
+		l.left--
+		t.inject("lures", t.from(l.from, p))
+	case t.dares(t.Race):
+		t.overtake(p)
 	}
 	t.To.Receive(p)
 }
 
-// opens reports whether p begins a handshake. Those are not passed on from the
-// tap's address: somebody who wins the race with an initiation and again with
-// the first packet under the keys that come of it is believed to be there, which
-// the transport has in common with QUIC (RFC 9000 section 8.1).
-func opens(p *Packet) bool { return handshake.Kind(p.Data) == handshake.TypeInitiation }
+// dares draws, if there is a chance at all.
+func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
+
+// overtake lets a copy of p arrive from elsewhere.
+func (t *Tap) overtake(p *Packet) {
+	from := t.elsewhere()
+	if t.dares(t.foes.relay) {
+		from = netip.AddrPortFrom(t.mail[0], uint16(1+t.turn))
+		r := relay{from, p.Src}
+		if t.turn < len(t.relays) {
+			t.relays[t.turn] = r
+		} else {
+			t.relays = append(t.relays, r)
+		}
+		t.turn = (t.turn + 1) % relayed
+	}
+	t.inject("races", t.from(from, p))
+}
+
+// out is the tap's view of what the host sends.
+type out struct {
+	t    *Tap
+	next Node
+}
+
+// Receive implements Node.
+func (o out) Receive(p *Packet) {
+	if handshake.Kind(p.Data) == handshake.TypeInitiation {
+		o.t.called.add(p, callsKept)
+		o.t.answer(p)
+	}
+	o.next.Receive(p)
+}
 
 // sink is the tap's own address.
 type sink struct{ t *Tap }
 
-func (s sink) Receive(p *Packet) {
-	s.t.Collected += uint64(len(p.Data))
-	s.t.engine.Note(s.t.noun, "collects", p.digest(), uint64(len(p.Data)), 0)
+func (s sink) Receive(p *Packet) { s.t.collect(p) }
+
+// collect takes a packet to an address of the tap's.
+func (t *Tap) collect(p *Packet) {
+	t.Collected += uint64(len(p.Data))
+	t.engine.Note(t.noun, "collects", p.digest(), uint64(len(p.Data)), 0)
+	for _, r := range t.relays {
+		if r.at == p.Dst && t.foes.relay > 0 {
+			t.engine.Note(t.noun, "passes on", p.digest(), 0, 0)
+			t.Back.Receive(p.readdressed(p.Src, r.to))
+			return
+		}
+	}
+	t.read(p)
 }
 
-// spoofed returns p as if the tap had sent it, from one of a few ports.
-func (t *Tap) spoofed(p *Packet) *Packet {
-	t.Injected += uint64(len(p.Data))
-	return p.readdressed(netip.AddrPortFrom(t.Addr, uint16(1+t.rng.IntN(4))), p.Dst)
+// elsewhere draws an address and port: one that is mute, one of the tap's, or another
+// port of one from which something has come.
+func (t *Tap) elsewhere() netip.AddrPort {
+	addr, ports := t.Addr, max(1, t.foes.ports)
+	switch n := t.rng.IntN(10); {
+	case len(t.mute) == 0:
+		ports = 4
+	case n < 6:
+		addr = t.mute[t.rng.IntN(len(t.mute))]
+	case n < 9:
+		addr = t.mail[t.rng.IntN(len(t.mail))]
+	default:
+		if p := t.kept.any(t.rng); p != nil {
+			addr = p.Src.Addr()
+		}
+	}
+	return netip.AddrPortFrom(addr, uint16(1+t.rng.IntN(ports)))
+}
+
+// from returns p as if it had come from an address.
+func (t *Tap) from(a netip.AddrPort, p *Packet) *Packet {
+	if a.Addr() == t.Addr {
+		t.Injected += uint64(len(p.Data))
+	}
+	return p.readdressed(a, p.Dst)
 }
 
 func (t *Tap) inject(what string, p *Packet) {
@@ -97,21 +213,19 @@ func (t *Tap) inject(what string, p *Packet) {
 
 // Attack does one hostile thing.
 func (t *Tap) Attack() {
-	from := t.kept.packets
+	from := &t.kept
 	if t.rng.Float64() < callShare {
-		from = t.calls.packets
+		from = &t.calls
 	}
-	if len(from) == 0 {
+	p := from.any(t.rng)
+	if p == nil {
 		return
 	}
-	p := from[t.rng.IntN(len(from))]
-	switch t.rng.IntN(6) {
+	switch t.rng.IntN(8) {
 	case 0:
 		t.inject("replays", p)
 	case 1:
-		if !opens(p) {
-			t.inject("replays elsewhere", t.spoofed(p))
-		}
+		t.inject("replays elsewhere", t.from(t.elsewhere(), p))
 	case 2:
 		t.inject("spoils", t.spoil(p))
 	case 3:
@@ -121,20 +235,36 @@ func (t *Tap) Attack() {
 	case 5:
 		t.engine.Note(t.noun, "reflects", p.digest(), 0, 0)
 		t.Back.Receive(p.readdressed(p.Dst, p.Src))
+	case 6:
+		if t.forger.made++; t.forger.made <= mostForged {
+			t.forge(p)
+		}
+	case 7:
+		if q := t.called.any(t.rng); q != nil {
+			t.answerFalsely(q)
+		}
 	}
 }
 
+// spoil changes some bytes of a packet. A handshake packet of which no more than mac2
+// is changed still is what it was, where nobody asks for that.
 func (t *Tap) spoil(p *Packet) *Packet {
 	c := *p
 	c.Data = append([]byte(nil), p.Data...)
 	for range 1 + t.rng.IntN(4) {
 		c.Data[t.rng.IntN(len(c.Data))] = byte(t.rng.Uint32())
 	}
+	same := len(c.Data)
+	if handshake.Kind(p.Data) != 0 {
+		same = max(0, same-mac2Len)
+	}
+	c.forged = !bytes.Equal(c.Data[:same], p.Data[:same])
 	return &c
 }
 
 func (t *Tap) cut(p *Packet) *Packet {
 	c := *p
+	c.forged = true
 	c.Data = p.Data[:t.rng.IntN(len(p.Data))]
 	return &c
 }
@@ -142,8 +272,12 @@ func (t *Tap) cut(p *Packet) *Packet {
 // invent makes a packet of noise that begins as real ones do.
 func (t *Tap) invent(p *Packet) *Packet {
 	c := *p
+	c.forged = true
 	c.Data = make([]byte, t.rng.IntN(1500))
 	reader{t.rng}.Read(c.Data)
 	copy(c.Data, p.Data[:min(len(p.Data), t.rng.IntN(17))])
 	return &c
 }
+
+// index returns the receiver index that p is for, if it is a data packet.
+func index(p *Packet) (uint32, bool) { return srd.DataIndex(p.Data) }

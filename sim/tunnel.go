@@ -255,7 +255,7 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	if !c.Backlog() && !t.Pending() && t.held != 0 {
 		t.audit.Fail("host %d has nothing to send but holds %d frames", t.From, t.held)
 	}
-	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.HeldBytes > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
+	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
 		t.audit.Fail("host %d holds frames: %+v", t.From, s)
 	}
 	if n := t.queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/internal/pace"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/internal/seq"
@@ -23,17 +24,17 @@ type Indexes interface {
 	Release(uint32)
 }
 
-// Config is what a Conn is made of. All fields but PSK, Class, Keepalive,
-// KeyLife, KeyPackets and Granularity are needed.
+// Config is what a Conn is made of. All fields but PSK, Addresses, Class,
+// Keepalive, KeyLife, KeyPackets and Granularity are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
 	PSK         handshake.PSK
 	Offers      handshake.Offers // ciphers that may be used
 	Incarnation uint64           // random, a new one each time the connection's state is made
-	Seed        uint64           // of path choice and probe nonces
-	Rand        io.Reader        // of keys
+	Rand        io.Reader        // of keys and of all that a peer must not foresee; it does not fail
 	Indexes     Indexes
+	Addresses   Addresses // where the peer is; nil: nobody wants to know
 	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
 	Timestamp func(mono.Time) handshake.Timestamp
 	// MTU returns the UDP payload bytes worth probing for towards an address.
@@ -42,9 +43,9 @@ type Config struct {
 	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
-	// KeyLife and KeyPackets are after how long, and after how many packets, the
-	// side that began a handshake renews the keys; 0: 120 s and 2^27 packets. The
-	// shortest life is 12 s.
+	// KeyLife and KeyPackets are after how long, and after how many packets of up to
+	// 2,048 bytes (a larger one counts as several), the side that began a handshake
+	// renews the keys; 0: 120 s and 2^27 packets. The shortest life is 12 s.
 	KeyLife    time.Duration
 	KeyPackets uint64
 	// Granularity is how coarsely the driver's clock and scheduling act, which all
@@ -59,6 +60,7 @@ type Conn struct {
 	slack slack
 
 	session session
+	held    holding
 	tuples  []Tuple // where the peer may be reached: candidates for paths
 
 	// Sending.
@@ -71,6 +73,7 @@ type Conn struct {
 	choice   steer.Set // scratch: what a policy may choose from
 	out      outbox
 	inflight int
+	freed    int // of inflight, in packets whose messages were acknowledged by number
 	bucket   pace.Bucket
 	rtt      rtt.Estimator
 	timer    lossTimer
@@ -84,17 +87,28 @@ type Conn struct {
 	patience uint      // additions to the slack of path timeouts
 	humbled  mono.Time // when one was last added or taken back
 	nextSkip int       // packets until a packet number is skipped
-	replies  []reply
-	packet   int // UDP payload bytes of a full packet now
+	replies  []owed
+	round    uint16    // of round trips, for the responses in each
+	roundAt  mono.Time // when it began
+	packet   int       // UDP payload bytes of a full packet now
 	steering steering
 	reach    reach
 	doubts   doubts
+
+	// Addresses.
+	candidates candidate.Table[Tuple]
+	strayed    uint64    // packets sent to candidates: the next packet number of their slot
+	opened     uint32    // paths opened so far
+	wanting    bool      // some of tuples have no path, for want of room
+	changed    bool      // a path has gone since the last Advance, is down, or carries too little
+	askedAt    mono.Time // when quiet paths were last asked whether they work
+	former     former
 
 	dormant bool      // some silent paths are not probed while idle
 	clock   mono.Time // last time Advance was told
 
 	// Receiving.
-	in        [steer.MaxPaths]*inPath
+	in        [steer.MaxPaths + 1]*inPath
 	dirty     []*inPath
 	inbox     seq.Window
 	ack       ackState
@@ -108,8 +122,21 @@ type Conn struct {
 
 	rate  meter
 	stats Stats
+	parts *ackParts // nil while none was sent lately
+}
+
+// ackParts is where the parts of an acknowledgement are put together.
+type ackParts struct {
 	words [wire.MaxAckWords]uint64
 	recs  [wire.MaxAckRecords]wire.Record
+}
+
+// ackParts returns the room for the parts of an acknowledgement.
+func (c *Conn) ackParts() *ackParts {
+	if c.parts == nil {
+		c.parts = new(ackParts)
+	}
+	return c.parts
 }
 
 // lossTimer is the tail-loss state of the whole connection.
@@ -120,18 +147,8 @@ type lossTimer struct {
 	probes   int // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
+	found    bool      // the next copy goes where the peer was just found: it has moved
 }
-
-// reply is a path response that is owed.
-type reply struct {
-	path  *path
-	nonce uint64
-	size  int
-}
-
-// maxReplies bounds the responses owed; a peer challenges a path at most once a
-// round trip.
-const maxReplies = 64
 
 // Stats are a connection's counters.
 type Stats struct {
@@ -139,10 +156,12 @@ type Stats struct {
 	Acked         uint64
 	Retransmitted uint64 // message copies sent again
 	GivenUp       uint64 // payloads given up
+	NeverRepaired uint64 // of those, the ones that were sent only once
 	Received      uint64 // messages delivered
 	Spurious      uint64 // packets taken to be lost that had arrived
 	Acks          uint64 // acknowledgements sent
 	Handshakes    uint64
+	PathsRefused  uint64 // paths taken out of use because this host had no way on them
 	TxBytes       uint64 // UDP payload
 	RxBytes       uint64
 	// Waited is how long each limit held back sending, in all.
@@ -171,12 +190,17 @@ func (l Limit) String() string { return limitNames[l] }
 // New returns a connection without a session. Nothing is sent before SetTuples,
 // a message to send, or a handshake from the peer.
 func New(cfg Config) *Conn {
+	var seed [32]byte
+	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
+		panic("srd: source of randomness: " + err.Error())
+	}
 	c := &Conn{
 		cfg:    cfg,
 		slack:  slackOf(cfg.Granularity),
-		rng:    rand.New(rand.NewPCG(cfg.Seed, 0x5ead)),
+		rng:    rand.New(rand.NewChaCha8(seed)),
 		packet: BasePacket,
 	}
+	c.session.calls.indexes = cfg.Indexes
 	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)
 	c.nextSkip = c.skipGap()
 	c.SetPolicy(cfg.Policy)

@@ -23,8 +23,7 @@ type gain struct {
 func (c *Conn) handleAck(now mono.Time, a *wire.Ack) bool {
 	if a.FirstMissing > c.out.next || !c.plausible(a) {
 		c.drop(DropAckInvalid)
-		c.closeSession(now)
-		c.Connect(now)
+		c.lied(now)
 		return false
 	}
 	before, acked, spurious := c.inflight, c.stats.Acked, c.stats.Spurious
@@ -52,16 +51,33 @@ func (c *Conn) plausible(a *wire.Ack) bool {
 			return false
 		}
 		p := c.paths[r.Slot]
-		if r.Highest >= p.sent.Next() || (p.skipped > 0 && claims(&r, p.skipped-1)) {
+		if r.Highest >= p.sent.Next() || p.trapped(&r) {
 			return false
 		}
 	}
 	return true
 }
 
+// trapped reports whether r says that a packet has arrived whose number was left out.
+// Each one that a record could tell of is in the ledger still (trim).
+func (p *path) trapped(r *wire.Record) bool {
+	if p.skipped <= p.sent.First() {
+		return false
+	}
+	for pn := max(p.sent.First(), r.Highest-min(r.Highest, recordReach)); pn <= r.Highest; pn++ {
+		if p.sent.At(pn).State == ledger.Skipped && claims(r, pn) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordReach is how far below the highest packet a record tells of others.
+const recordReach = 64
+
 // claims reports whether r says that packet pn has arrived.
 func claims(r *wire.Record, pn uint64) bool {
-	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= 64 && r.Below>>(r.Highest-1-pn)&1 != 0)
+	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= recordReach && r.Below>>(r.Highest-1-pn)&1 != 0)
 }
 
 // ackRecord takes what the peer says of the packets of one path.
@@ -74,7 +90,7 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
 			p.newest, p.told = k.At, now
 		}
-		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
+		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			g.rtt = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond)
 		}
 		g.ce = r.CE != p.peerCE
@@ -105,6 +121,7 @@ func (c *Conn) credit(now mono.Time, g *gain) {
 		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: c.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
+		p.freed.backoff = 0
 		c.rate.add(now, g.bytes)
 		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
@@ -123,7 +140,7 @@ func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
 		return
 	}
 	switch k.State {
-	case ledger.InFlight:
+	case ledger.InFlight, ledger.Freed:
 		c.land(p, k)
 		g.bytes += int(k.Size)
 	case ledger.Lost:
@@ -143,13 +160,20 @@ func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
 			c.out.ack(n)
 			c.stats.Acked++
 		default:
-			c.ackMessage(n)
+			// A copy that is under way is no use any more. It is not credited.
+			if q, other := c.ackMessage(n); other != nil {
+				c.settle(q, other)
+			}
 		}
 	}
 }
 
 // land takes a packet out of flight.
 func (c *Conn) land(p *path, k *ledger.Packet) {
+	if k.State == ledger.Freed {
+		c.freed -= int(k.Size)
+		p.freed.bytes -= int(k.Size)
+	}
 	c.inflight -= int(k.Size)
 	p.inflight -= int(k.Size)
 	p.stale = true
@@ -178,33 +202,30 @@ func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	}
 }
 
-// ackMessage marks message n, which is open, as delivered. The packet it last
-// travelled in lands when that was its last open message.
-func (c *Conn) ackMessage(n uint64) (landed *path, bytes int) {
+// ackMessage marks message n, which is open, as delivered. When that was the last open
+// message of the packet in flight that it last travelled in, it returns that packet.
+func (c *Conn) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
 	m := c.out.at(n)
-	p := c.paths[m.slot]
+	p = c.paths[m.slot]
 	if k := p.sent.At(m.pn); k != nil && k.State == ledger.InFlight && n >= k.First && n < k.First+uint64(k.N) {
 		if k.Left--; k.Left == 0 {
-			c.land(p, k)
-			k.State = ledger.Acked
-			c.timer.newest = max(c.timer.newest, k.At)
-			landed, bytes = p, int(k.Size)
+			empty = k
 		}
 	}
 	c.out.ack(n)
 	c.stats.Acked++
-	return landed, bytes
+	return p, empty
 }
 
 // ackMessages takes the message part: everything below the first missing, and
-// the bitmap above it. It frees what the path records did not speak of, because
-// the acknowledgement that did was lost.
+// the bitmap above it. It frees the messages that the path records did not speak of,
+// because the acknowledgement that did was lost. It frees no room in the window, which
+// is for records alone to do: a message may have been acknowledged that never arrived,
+// and no number that was left out would show it.
 func (c *Conn) ackMessages(now mono.Time, a *wire.Ack) {
-	var bytes int
-	var last *path
 	take := func(n uint64) {
-		if p, b := c.ackMessage(n); p != nil {
-			last, bytes = p, bytes+b
+		if p, k := c.ackMessage(n); k != nil {
+			c.free(now, p, k)
 		}
 	}
 	for n := c.out.first; n < a.FirstMissing; n++ {
@@ -216,25 +237,24 @@ func (c *Conn) ackMessages(now mono.Time, a *wire.Ack) {
 		from := a.FirstMissing + 1 + uint64(i)*64
 		each(from, c.out.fresh(from, a.Word(i)), take)
 	}
-	if bytes > 0 {
-		c.credit(now, &gain{p: last, bytes: bytes})
-	}
 }
 
 // detectLoss applies the FIFO rule to p: a packet is lost when one sent reorder
-// or more packet numbers later has arrived on the same path (DESIGN 7.1).
+// or more packet numbers later has arrived on the same path. Of one that was freed, and
+// lies so far below the highest that no record tells of it any more, nothing is known.
 func (c *Conn) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
-	if p.largest < p.reorder+1 || p.oldest() == nil {
+	if p.largest < p.reorder+1 || p.inflight == 0 {
 		return
 	}
 	lost := 0
-	for pn := p.lowest; pn+p.reorder < p.largest; pn++ {
+	for pn := max(p.judged, p.sent.First()); pn+p.reorder < p.largest; pn++ {
+		p.judged = pn + 1
 		k := p.sent.At(pn)
-		if k == nil {
-			break
-		}
-		if k.State == ledger.InFlight {
+		switch {
+		case k.State == ledger.Freed && pn+recordReach+1 < p.largest:
+			c.settle(p, k)
+		case k.State == ledger.InFlight || k.State == ledger.Freed:
 			lost += int(k.Size)
 			c.blame(p, pn, k)
 			c.lost(now, p, pn, k)

@@ -57,11 +57,11 @@ func (c *Conn) nextAnswer(now mono.Time, t *Train) bool {
 		if in == nil || in.path == nil || in.path.state != PathActive {
 			continue
 		}
-		records := append(c.recs[:0], in.record(now))
-		words := c.inbox.Words(c.words[:])
+		records := append(c.ackParts().recs[:0], in.record(now))
+		words := c.inbox.Words(c.ackParts().words[:])
 		c.stats.Acks++
 		c.single(now, t, in.path, ledger.Silent, 0, func(b []byte) []byte {
-			return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.words[:words])
+			return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.ackParts().words[:words])
 		})
 		return true
 	}

@@ -21,9 +21,17 @@ const (
 	// first path must not stop the tunnel.
 	hellos = 8
 	// echoes is how many copies of one initiation are answered, each on the path
-	// it came on.
+	// it came on, that come from where the peer is known to be.
 	echoes = 8
 )
+
+// copyLimit is for all other copies of one initiation. Whoever sees an initiation can copy it
+// from any number of addresses before it is there: answering the first few alone would
+// keep a peer that nobody knows from its answer. One costs no cryptography, and is paid
+// for by its address.
+var copyLimit = limit{rate: 1000, burst: copyBurst}
+
+const copyBurst = 64
 
 // Connect says that there is something to send. It begins a handshake unless
 // there is a session or an attempt already.
@@ -31,10 +39,10 @@ func (c *Conn) Connect(now mono.Time) {
 	switch {
 	case c.session.ready(now):
 		c.seek(now)
-	case c.session.attempt == nil:
+	case !c.session.calls.busy():
 		c.call(now)
 	default:
-		c.session.greeting = false
+		c.session.calls.greeting = false
 	}
 }
 
@@ -43,15 +51,21 @@ func (c *Conn) Connect(now mono.Time) {
 // former process of ours meets the new one. It is not pursued for long. With many
 // peers that are not there, that would be a load without a use.
 func (c *Conn) Greet(now mono.Time) {
-	if !c.session.ready(now) && c.session.attempt == nil {
+	if !c.session.ready(now) && !c.session.calls.busy() {
 		c.call(now)
-		c.session.greeting = true
+		c.session.calls.greeting = true
 	}
 }
 
-// call makes the first attempt of a handshake.
+// call makes the first attempt of a handshake. A peer that has lied is not called before
+// its wait is over.
 func (c *Conn) call(now mono.Time) {
-	c.session.tries, c.session.greeting = 0, false
+	s := &c.session
+	if s.liar.waits(now) {
+		s.call = s.liar.until
+		return
+	}
+	s.calls.tries, s.calls.greeting = 0, false
 	c.initiate(now)
 }
 
@@ -72,47 +86,62 @@ func (c *Conn) seek(now mono.Time) {
 
 // doubt begins a handshake although there is a session: the peer is silent.
 func (c *Conn) doubt(now mono.Time) {
-	if c.session.attempt == nil {
+	if !c.session.calls.busy() {
 		c.call(now)
 	}
 }
 
-// initiate sends a new initiation on several paths.
+// initiate sends a new initiation on several paths, in place of the one whose time is over.
 func (c *Conn) initiate(now mono.Time) {
+	v := &c.session.calls
+	v.drop(&v.regular)
+	if targets := c.targets(); len(targets) > 0 {
+		if a, ok := c.attempt(now, targets, [16]byte{}, v.tries); ok {
+			v.begin(a)
+			c.holdAddresses()
+		}
+	}
+}
+
+// hurry sends the initiation that a cookie makes possible. A cookie is good on the path
+// it came on only, and a copy on another path that got there first would be what the peer
+// looks at.
+func (c *Conn) hurry(now mono.Time, to Tuple) {
 	s := &c.session
-	c.abandon()
-	targets := c.targets()
-	if len(targets) == 0 {
-		return
+	if a, ok := c.attempt(now, []Tuple{to}, s.stamper.Token(now), s.calls.tries-1); ok {
+		s.calls.follow(a)
 	}
-	if s.stamper == nil {
-		s.stamper = handshake.NewStamper(c.cfg.Remote)
-	}
-	s.stamper.Expire(now)
-	s.local = c.cfg.Indexes.Reserve(c)
-	h := handshake.Hello{Timestamp: c.cfg.Timestamp(now), Incarnation: c.cfg.Incarnation, Offers: c.cfg.Offers}
-	if s.cookie != nil {
-		// A cookie is good on the path it came on only, and a copy on another
-		// path that got there first would be what the peer looks at. It is used
-		// once: should it fail, the next attempt goes out everywhere again.
-		h.Token, targets = s.stamper.Token(now), []Tuple{*s.cookie}
-		s.cookie = nil
-	}
-	attempt, msg, err := c.cfg.Identity.Initiate(c.cfg.Rand, c.cfg.Remote, c.cfg.PSK, s.local, h, s.stamper)
+}
+
+// attempt sends an initiation to targets, with the time of day if there is no token. The
+// more there were before, the longer it is given.
+func (c *Conn) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
+	s := &c.session
+	s.stamps(c.cfg.Remote).Expire(now)
+	local := c.cfg.Indexes.Reserve(c)
+	h := handshake.Hello{Timestamp: c.cfg.Timestamp(now), Incarnation: c.cfg.Incarnation, Offers: c.cfg.Offers, Token: token}
+	hs, msg, err := c.cfg.Identity.Initiate(c.cfg.Rand, c.cfg.Remote, c.cfg.PSK, local, h, s.stamper)
 	if err != nil {
 		// The peer's public key is not a point to agree with; the configuration
 		// is wrong for good, and each attempt says so in the counter.
-		c.cfg.Indexes.Release(s.local)
+		c.cfg.Indexes.Release(local)
 		c.drop(DropHandshakeBad)
-		return
+		return attempt{}, false
 	}
-	s.attempt, s.called = attempt, now
 	for _, t := range targets {
 		s.out = append(s.out, rawPacket{t, msg})
 	}
-	wait := min(retryFirst<<min(s.tries, 8), retryMost)
-	s.retry = now.Add(wait + time.Duration(c.rng.Int64N(int64(wait/4))))
-	s.tries++
+	wait := min(retryFirst<<min(before, 8), retryMost)
+	end := now.Add(wait + time.Duration(c.rng.Int64N(int64(wait/4))))
+	return attempt{hs: hs, index: local, on: targets, begun: now, end: end}, true
+}
+
+// stamps returns what stamps the packets to the peer.
+func (s *session) stamps(remote handshake.PublicKey) *handshake.Stamper {
+	if s.stamper == nil {
+		s.stamper = handshake.NewStamper(remote)
+	}
+	return s.stamper
 }
 
 // targets returns the tuples the next initiation goes out on: paths that work
@@ -129,68 +158,83 @@ func (c *Conn) targets() []Tuple {
 	}
 	if n := len(c.paths); n > 0 {
 		for i := range n {
-			if p := c.paths[(c.session.turn+i)%n]; p.state != PathFree && p.state != PathCandidate && len(v) < hellos/2 {
+			if p := c.paths[(c.session.calls.turn+i)%n]; p.state != PathFree && p.state != PathCandidate && len(v) < hellos/2 {
 				add(p.tuple)
 			}
 		}
 	}
 	for i := range c.tuples {
 		if len(v) < hellos {
-			add(c.tuples[(c.session.turn+i)%len(c.tuples)])
+			add(c.tuples[(c.session.calls.turn+i)%len(c.tuples)])
 		}
 	}
-	c.session.turn += hellos
+	c.session.calls.turn += hellos
 	return v
 }
 
-// abandon forgets the attempt that is under way.
-func (c *Conn) abandon() {
-	s := &c.session
-	if s.attempt != nil {
-		c.cfg.Indexes.Release(s.local)
-	}
-	s.attempt, s.retry = nil, 0
-}
-
-// HandleResponse takes the response to our initiation. The attempt is consumed:
-// a second response to it finds nothing.
+// HandleResponse takes the response to one of our attempts, which is consumed: a second
+// response to it finds nothing. One that does not open leaves all as it was.
 func (c *Conn) HandleResponse(now mono.Time, from Tuple, msg []byte) {
 	s := &c.session
-	if s.attempt == nil {
+	index, _ := handshake.ReceiverIndex(msg)
+	a := s.calls.find(index)
+	if a == nil {
 		c.drop(DropHandshakeCopy)
 		return
 	}
-	r, err := s.attempt.Consume(msg)
+	r, err := a.hs.Consume(msg)
 	if err != nil {
 		c.drop(DropHandshakeBad)
 		return
 	}
+	begun, sole := a.begun, soleAddr(a.on)
+	s.calls.answered(a)
 	e := c.newEpoch(now, &r, true)
 	if e == nil {
 		return
 	}
-	e.called = s.called
-	s.attempt, s.retry, s.tries = nil, 0, 0
+	e.called = begun
+	if took := now.Sub(begun); took > firstRTT && !c.rtt.Known() {
+		c.rtt.Add(now, took) // what is assumed else is too short (RFC 9002 section 5.2)
+	}
 	c.meet(now, r.Hello.Incarnation)
 	c.begin(now, e)
-	// The response shows that from works, if it is where we called. From
-	// elsewhere anybody may have passed it on, so that is a candidate.
-	if p := c.pathOn(now, from); p != nil && p.state != PathActive && (p.state != PathCandidate || c.listed(from)) {
-		c.activate(now, p)
-	}
 	c.openAll(now)
+	c.calledBack(now, from, len(msg), sole)
 }
 
-// HandleCookie takes a cookie reply.
+// HandleCookie takes a cookie reply: to one of our attempts, or to our response to the
+// peer's. It comes without proof of who sent it, so the cookie is kept, if it comes from
+// where we have sent what it answers, and nothing else changes: an attempt lives on, with
+// at most one more beside it, and a response goes out again where it was sent already.
 func (c *Conn) HandleCookie(now mono.Time, from Tuple, msg []byte) {
 	s := &c.session
-	if s.attempt == nil || s.stamper == nil || s.stamper.ConsumeCookie(now, msg) != nil {
+	index, _ := handshake.ReceiverIndex(msg)
+	a, answer := s.calls.find(index), s.last.answers(index, from)
+	if (a == nil || !a.called(from)) && !answer {
+		c.drop(DropCookieStray)
+		return
+	}
+	if s.stamper.ConsumeCookie(now, msg) != nil {
 		c.drop(DropHandshakeBad)
 		return
 	}
-	// Try again soon, now with the cookie.
-	s.cookie = &from
-	s.retry = s.retry.Min(now.Add(retryFirst / 10))
+	if a != nil {
+		s.calls.plan(now, index, from)
+	} else {
+		c.answerAgain(now, from, len(msg))
+	}
+}
+
+// answerAgain sends our newest response once more, now with the cookie that came in n bytes.
+func (c *Conn) answerAgain(now mono.Time, to Tuple, n int) {
+	s := &c.session
+	if s.last.again == 0 {
+		c.drop(DropHandshakeCopy)
+		return
+	}
+	s.last.again--
+	c.sendBack(now, to, n, s.stamper.Restamp(s.last.b))
 }
 
 // HandleInitiation answers an initiation that the endpoint has decrypted.
@@ -198,22 +242,28 @@ func (c *Conn) HandleCookie(now mono.Time, from Tuple, msg []byte) {
 // not newer than what was seen: then a cookie may help the peer.
 func (c *Conn) HandleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
 	s := &c.session
+	if s.liar.waits(now) {
+		c.drop(DropLiar)
+		return false
+	}
 	if !s.replay.Accept(in.Hello, tokenOK) {
 		c.drop(DropHandshakeReplay)
 		return true
 	}
 	local := c.cfg.Indexes.Reserve(c)
-	r, answer, err := in.Respond(c.cfg.Rand, c.cfg.PSK, local, c.cfg.Incarnation, c.cfg.Offers, handshake.Choose, s.stamper)
+	r, answer, err := in.Respond(c.cfg.Rand, c.cfg.PSK, local, c.cfg.Incarnation, c.cfg.Offers, handshake.Choose, s.stamps(c.cfg.Remote))
 	if err != nil {
 		c.cfg.Indexes.Release(local)
 		c.drop(DropHandshakeBad)
 		return false
 	}
 	if e := c.newEpoch(now, &r, false); e != nil {
-		c.retire(&s.next)
-		s.next, e.crossed = e, s.fresh(now)
-		s.out = append(s.out, rawPacket{from, answer})
-		s.last = response{mac: mac1(msg), b: answer, left: echoes, on: []Tuple{from}}
+		// The initiator may have taken our response to the one before, with this one
+		// on its way already.
+		c.retire(&s.other)
+		s.other, s.next, e.crossed = s.next, e, s.fresh(now)
+		s.last = response{mac: mac1(msg), index: local, b: answer, left: echoes, again: echoes}
+		c.respond(now, from, len(msg))
 	}
 	return false
 }
@@ -225,13 +275,14 @@ func (c *Conn) HandleCopy(from Tuple, msg []byte) bool {
 	if l.b == nil || l.mac != mac1(msg) {
 		return false
 	}
-	if l.left == 0 {
+	switch known := c.listed(from) || c.trusts(from.Remote.Addr()); {
+	case known && l.left > 0:
+		l.left--
+	case !l.copies.take(c.clock, copyLimit):
 		c.drop(DropHandshakeCopy)
 		return true
 	}
-	l.left--
-	l.on = append(l.on, from)
-	c.session.out = append(c.session.out, rawPacket{from, l.b})
+	c.respond(c.clock, from, len(msg))
 	return true
 }
 
@@ -249,7 +300,7 @@ func (c *Conn) nextProof(now mono.Time, t *Train) bool {
 		return false
 	}
 	e.proven = true
-	words := c.inbox.Words(c.words[:])
+	words := c.inbox.Words(c.ackParts().words[:])
 	c.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return c.appendAck(now, b, p, words) })
 	return true
 }

@@ -47,11 +47,14 @@ func (h *hole) pass(at mono.Time) {
 // passed notes that packet k has arrived on p, and begins to ask for p's size if only
 // small ones do.
 func (c *Conn) passed(now mono.Time, p *path, k *ledger.Packet) {
+	if k.Size >= BasePacket {
+		p.unsized = false
+	}
 	switch {
 	case k.Size > BasePacket:
 		p.hole.pass(k.At)
 	case p.hole.lost >= holeAfter && k.At > p.hole.since && p.state == PathActive && p.mtu > BasePacket && !p.probe.hole:
-		p.probe = probe{next: now, sizes: []int{p.mtu}, hole: true}
+		p.probe = probe{next: now, want: uint16(p.mtu), hole: true}
 		c.probing.Add(int(p.slot))
 	}
 }
@@ -61,6 +64,6 @@ func (c *Conn) passed(now mono.Time, p *path, k *ledger.Packet) {
 func (c *Conn) shrink(now mono.Time, p *path) {
 	p.mtu = BasePacket
 	p.hole.pass(now)
-	p.probe.sizes, p.probe.sizeTry, p.probe.hole = c.sizes(p), 0, false
+	p.probe.want, p.probe.sizeTry, p.probe.hole = c.below(p, MaxPacket+1), 0, false
 	c.resize()
 }

@@ -15,6 +15,13 @@ const (
 	giveUpFails    = 8
 	giveUpStream   = 150 * time.Millisecond
 	giveUpDatagram = 50 * time.Millisecond
+	// firstRepairMost bounds the age at which a payload that was sent only once is sent
+	// again. Those limits are for what is lost again and again; a process that was not
+	// scheduled for so long has tried nothing. A repair that comes after the receiver's
+	// wait for order is handed over late, and TCP needs it still. A second is when TCP
+	// sends the first packet of a connection again (RFC 6298 section 2): until then
+	// nobody may have asked again, and later somebody has.
+	firstRepairMost = time.Second
 	// freezeRounds is for how many round trips after a path fell silent only
 	// paths heard lately are used.
 	freezeRounds = 10
@@ -47,8 +54,14 @@ func (c *Conn) Advance(now mono.Time) {
 }
 
 // worth returns for how long a payload is repaired: for least, but on a long path for the
-// time of a few round trips.
-func (c *Conn) worth(least time.Duration) time.Duration { return max(least, 4*c.rtt.Smoothed()) }
+// time of a few round trips. One that was not measured yet may take as long as TCP allows
+// its first (RFC 6298 section 2).
+func (c *Conn) worth(least time.Duration) time.Duration {
+	if !c.rtt.Known() {
+		return max(least, firstRepairMost)
+	}
+	return max(least, 4*c.rtt.Smoothed())
+}
 
 // suspect takes p out of use and hands all that is in flight on it back. That is
 // not congestion: it is told to nobody but the path.
@@ -59,7 +72,7 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 	}
 	c.sure(p)
 	respite := c.respite(now, p)
-	c.handBack(now, p, respite)
+	c.loseAll(now, p, respite)
 	if p.state == PathActive {
 		c.doubtOthers(now, p, since)
 		p.state = PathSuspect
@@ -69,15 +82,22 @@ func (c *Conn) suspect(now mono.Time, p *path) {
 		// What is in flight on it may still be acknowledged, and then it is in use
 		// again. A probe at once would be one more packet in what is, mostly, a queue.
 		next := max(respite, now.Add(p.timeout(&c.slack, c.patience, &c.rtt)))
-		p.probe = probe{next: next, size: p.probe.size, sizes: p.probe.sizes}
+		p.probe = probe{next: next, size: p.probe.size, want: p.probe.want}
 		c.probing.Add(int(p.slot))
 		c.resize()
 	}
 }
 
 // handBack takes everything in flight on p for lost, to be sent again when the respite is
-// over, or at once if that is 0.
+// over, or at once if that is 0. p is not used any more.
 func (c *Conn) handBack(now mono.Time, p *path, respite mono.Time) {
+	c.loseAll(now, p, respite)
+	c.settleFreed(p)
+}
+
+// loseAll is handBack for a path that may be used again soon: what was freed stays in
+// flight, or a path that falls silent again and again would empty the window.
+func (c *Conn) loseAll(now mono.Time, p *path, respite mono.Time) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
 			c.loseUntil(p, pn, k, respite)
@@ -99,7 +119,7 @@ func (c *Conn) pto() time.Duration {
 // (RFC 9002 section 6.2.1). But who sends a little all the time would never get there: in
 // silence it is due no later than ptoMost after the oldest message, or the last probe.
 func (c *Conn) tailDeadline() mono.Time {
-	if c.out.empty() && c.inflight == 0 {
+	if c.out.empty() && c.inflight == c.freed {
 		return mono.Never
 	}
 	wait := c.pto()
@@ -207,7 +227,10 @@ func (c *Conn) queueFirst(n uint64) {
 // expire gives m's payload up when it has been repaired for long enough.
 func (c *Conn) expire(now mono.Time, m *outMsg) {
 	limit := giveUpStream
-	if m.m.Class == Datagram {
+	switch {
+	case m.tries == 0:
+		limit = firstRepairMost
+	case m.m.Class == Datagram:
 		limit = giveUpDatagram
 	}
 	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > c.worth(limit)) {
@@ -221,6 +244,9 @@ func (c *Conn) giveUp(m *outMsg) {
 	m.release()
 	m.void = true
 	c.stats.GivenUp++
+	if m.tries == 0 {
+		c.stats.NeverRepaired++
+	}
 }
 
 // Deadline returns when Advance or Next should be called at the latest, and

@@ -32,6 +32,7 @@ func (c *Conn) checkPaths(now mono.Time) {
 		for pn, k := p.uncopied(); k != nil && now >= c.copyDue(p, pn, k); pn, k = p.uncopied() {
 			c.copyTrain(p, k.At)
 		}
+		c.checkFreed(now, p)
 	}
 }
 
@@ -160,6 +161,9 @@ func (c *Conn) pathDeadline() mono.Time {
 			if pn, k := p.uncopied(); k != nil {
 				at = at.Min(c.copyDue(p, pn, k))
 			}
+		}
+		if p.freed.bytes > 0 {
+			at = at.Min(p.freed.due)
 		}
 	}
 	return at

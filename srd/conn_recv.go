@@ -23,7 +23,7 @@ import (
 // Fresh reports whether a packet with these numbers could be new. It is a cheap
 // look before opening; Handle decides.
 func (c *Conn) Fresh(slot uint16, pn uint64) bool {
-	if slot >= steer.MaxPaths {
+	if slot > candidateSlot {
 		c.drop(DropSlot)
 		return false
 	}
@@ -37,7 +37,7 @@ func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 // Handle takes one opened packet. Messages in it alias p.Plain: drain Recv
 // before that buffer is used again.
 func (c *Conn) Handle(now mono.Time, p *Packet) {
-	if p.Slot >= steer.MaxPaths {
+	if p.Slot > candidateSlot {
 		c.drop(DropSlot)
 		return
 	}
@@ -48,7 +48,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.confirm(now, p) // may clear all that was seen
 	in := c.in[p.Slot]
 	if in == nil {
-		in = &inPath{slot: p.Slot}
+		in = &inPath{slot: p.Slot, told: [2]uint64{p.PN, p.PN}}
 		c.in[p.Slot] = in
 	}
 	next := in.seen.Next()
@@ -81,28 +81,48 @@ func (c *Conn) arrive(now mono.Time, in *inPath, p *Packet, next uint64) (urgent
 		urgent = true
 	}
 	if in.tuple != p.Tuple || in.path == nil || in.path.tuple != p.Tuple {
-		in.tuple = p.Tuple
-		in.path = c.pathOn(now, p.Tuple)
+		c.locate(in, p)
 	}
-	if own := in.path; own != nil {
-		c.lastPath, own.seen = own, now
-		if own.state == PathCandidate {
-			own.owed += 3 * p.Size
-			own.probe.next = own.probe.next.Min(max(now, own.probe.again()))
-		}
+	own := in.path
+	if own == nil {
+		c.heardOn(now, in, p)
+		return urgent || (next > 0 && p.PN > next)
+	}
+	c.lastPath, own.seen = own, now
+	if own.state == PathCandidate {
+		own.probe.next = own.probe.next.Min(max(now, own.probe.again()))
 	}
 	return urgent || (next > 0 && p.PN > next)
+}
+
+// locate finds our path where p came.
+func (c *Conn) locate(in *inPath, p *Packet) {
+	if in.tuple == p.Tuple && in.path == nil && in.looked == c.opened {
+		return
+	}
+	if in.path != nil && in.slot != candidateSlot {
+		in.was = in.path.slot + 1
+	}
+	in.tuple, in.path, in.looked = p.Tuple, c.find(p.Tuple), c.opened
+	if in.path != nil {
+		in.was = 0
+	}
 }
 
 // frames handles all frames of p and reports whether any asks for an
 // acknowledgement.
 func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
+	var asked, told bool // a challenge, and a response, of which a packet has one at most
 	for rest := p.Plain; len(rest) > 0; {
 		var ok bool
 		if rest, ok = wire.Next(rest, &f); !ok {
 			c.drop(DropMalformed)
 			return eliciting
+		}
+		if in.slot == candidateSlot && f.Kind.Elicits() {
+			c.drop(DropMalformed) // nobody may ask for an acknowledgement there
+			return false
 		}
 		switch f.Kind {
 		case wire.KindMessage, wire.KindTombstone:
@@ -121,9 +141,19 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 		case wire.KindMetric:
 			c.told(now, &f)
 		case wire.KindChallenge:
-			c.challenged(p, in.path, f.Nonce)
+			if asked {
+				c.drop(DropChallenge)
+				continue
+			}
+			asked = true
+			c.challenged(p, in.path, f.Secret)
 		case wire.KindResponse:
-			c.answered(now, f.Nonce)
+			if told {
+				c.drop(DropChallenge)
+				continue
+			}
+			told = true
+			c.answered(now, &f.Secret, p.Keys)
 		case wire.KindClose:
 			c.drop(DropClosed)
 			// One that was under way when the keys were replaced ends nothing.
@@ -164,7 +194,7 @@ func (c *Conn) message(slot uint16, f *wire.Frame) seq.Verdict {
 func (c *Conn) alive(now mono.Time, p *path) {
 	p.heard = now
 	c.sure(p)
-	if p.state == PathSuspect || p.state == PathDown {
+	if p.silent() && !p.unsized {
 		c.activate(now, p)
 	}
 }
@@ -181,12 +211,14 @@ func (c *Conn) forget(now mono.Time) {
 				k.State = ledger.Acked
 			}
 		}
+		c.settleFreed(p)
 		p.largest = 0
 		p.peerCE = 0
 		c.reopen(now, p)
 	}
 	c.doubts = doubts{}
-	c.in = [steer.MaxPaths]*inPath{}
+	c.in = [steer.MaxPaths + 1]*inPath{}
+	c.candidates.Clear()
 	c.dirty, c.ack, c.answers = nil, ackState{}, answers{}
 	c.inbox = seq.Window{}
 	c.received, c.taken = nil, 0
@@ -205,9 +237,9 @@ func (c *Conn) reopen(now mono.Time, p *path) {
 	case !p.ours:
 		c.freePath(now, p)
 	default:
-		p.state = PathCandidate
+		p.state, p.validated, p.unsized = PathCandidate, false, false
 		c.usable.Remove(int(p.slot))
-		p.probe = probe{next: now.Add(time.Duration(p.slot) * openEvery)}
+		p.probe = probe{next: now.Add(time.Duration(p.slot) * c.openGap())}
 		c.probing.Add(int(p.slot))
 	}
 }

@@ -1,6 +1,9 @@
 package srd
 
-import "github.com/srdtun/srdtun/srd/mono"
+import (
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/mono"
+)
 
 // rest gives back the memory that traffic made the connection take, when its keys
 // have expired because nobody used them. A host with many peers, each of which is
@@ -11,7 +14,7 @@ func (c *Conn) rest(now mono.Time) {
 	}
 	for _, p := range c.paths {
 		c.handBack(now, p, 0) // a ping under way is not answered any more
-		p.trim(now)
+		p.sent.Trim(func(*ledger.Packet) bool { return true })
 		p.sent.Rest()
 	}
 	for _, in := range c.in {
@@ -20,6 +23,11 @@ func (c *Conn) rest(now mono.Time) {
 		}
 	}
 	c.inbox.Rest()
+	c.candidates.Rest()
+	c.parts = nil
+	if s := &c.session; s.calls.deadline() == mono.Never {
+		s.stamper, s.last = nil, response{} // a handshake begins anew with both
+	}
 	if len(c.dirty) == 0 {
 		c.dirty = nil
 	}

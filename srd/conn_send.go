@@ -63,9 +63,9 @@ func (c *Conn) single(now mono.Time, t *Train, p *path, state ledger.State, size
 // that it will be sealed with.
 func (c *Conn) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 	c.stats.TxBytes += uint64(k.Size)
-	c.session.send.sent++
+	c.session.send.sent += (uint64(k.Size) + packetUnit - 1) / packetUnit
 	if k.State == ledger.InFlight {
-		if p.inflight == 0 {
+		if p.inflight == p.freed.bytes {
 			p.since, p.stale = now, false
 		}
 		c.inflight += int(k.Size)
@@ -73,7 +73,7 @@ func (c *Conn) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 		p.stats.Packets++
 		p.stats.Bytes += uint64(k.Size)
 		c.busy.Add(int(p.slot))
-		if c.inflight == int(k.Size) {
+		if c.inflight-c.freed == int(k.Size) {
 			c.timer.progress = now
 		}
 		c.timer.lastSent = now
@@ -99,7 +99,7 @@ func (c *Conn) nextAck(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	state := ledger.Silent
-	words := c.inbox.Words(c.words[:])
+	words := c.inbox.Words(c.ackParts().words[:])
 	// Now and then an acknowledgement asks to be acknowledged, so that a side
 	// that only receives notices paths that died in its own direction.
 	c.pings++
@@ -120,13 +120,18 @@ func (c *Conn) nextAck(now mono.Time, t *Train, src Source) bool {
 	return true
 }
 
-// appendAck appends an acknowledgement, in a packet on p, with the first words of c.words.
+// appendAck appends an acknowledgement, in a packet on p, with the first words of those in ackParts.
 func (c *Conn) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
-	records := c.recs[:0]
-	n := min(len(c.dirty), len(c.recs))
+	records := c.ackParts().recs[:0]
+	n := min(len(c.dirty), wire.MaxAckRecords)
+	spare := wire.MaxAckRecords - n
 	for _, in := range c.dirty[:n] {
 		in.queued = false
+		at := len(records)
 		records = append(records, in.record(now))
+		records = in.appendMore(records, spare)
+		spare -= len(records) - at - 1
+		in.tell()
 	}
 	c.dirty = append(c.dirty[:0], c.dirty[n:]...)
 	c.stats.Acks++
@@ -134,7 +139,7 @@ func (c *Conn) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
 		c.ack.sent(now)
 		c.owe(p)
 	}
-	return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.words[:words])
+	return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.ackParts().words[:words])
 }
 
 // ackShare is the part of a packet that an acknowledgement may take beside new
@@ -142,14 +147,18 @@ func (c *Conn) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
 const ackShare = 4
 
 // ackRoom returns how many bytes an acknowledgement of what has arrived takes, and
-// how many words of c.words; 0 when there is nothing new, or it should go alone. It
+// how many words of those in ackParts; 0 when there is nothing new, or it should go alone. It
 // need not be due yet: where there is room, it costs nothing.
 func (c *Conn) ackRoom() (room, words int) {
 	if c.ack.packets == 0 {
 		return 0, 0
 	}
-	words = c.inbox.Words(c.words[:])
-	room = wire.AckFixed + min(len(c.dirty), len(c.recs))*wire.AckRecordLen + words*wire.AckWordLen
+	words = c.inbox.Words(c.ackParts().words[:])
+	records := 0
+	for _, in := range c.dirty[:min(len(c.dirty), wire.MaxAckRecords)] {
+		records += 1 + in.more()
+	}
+	room = wire.AckFixed + min(records, wire.MaxAckRecords)*wire.AckRecordLen + words*wire.AckWordLen
 	if room > c.packet/ackShare {
 		return 0, 0
 	}
@@ -182,7 +191,7 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 		return false
 	}
 	c.out.retx.pop()
-	m.wants = false
+	m.wants, c.timer.found = false, false
 	c.expire(now, m)
 	t.reset(p.tuple, c.session.send.keys)
 	b := t.open(p.slot, p.sent.Next())
@@ -273,8 +282,8 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 		}
 	}
 	switch p := c.lastPath; {
-	case c.timer.backoff > 0 && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
-		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter):
+	case (c.timer.backoff > 0 || c.timer.found) && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
+		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter || c.timer.found):
 		// A tail probe looks for a path that is alive. The likeliest is where the
 		// peer was heard last: it may have moved away from all the others. When
 		// nothing gets through, every second probe goes there.

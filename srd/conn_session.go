@@ -12,7 +12,10 @@ import (
 // Life of keys (DESIGN 4).
 const (
 	rekeyAfter   = 120 * time.Second
-	rekeyPackets = 1 << 27
+	rekeyPackets = 1 << 27 // of packetUnit bytes
+	// packetUnit is the size of packet that RFC 9001, appendix B.1, reckons the limit of
+	// 2^28 packets with, in bytes. A larger packet counts as several.
+	packetUnit = 1 << 11
 	// previousLife is how long packets under replaced keys are still taken.
 	previousLife = 5 * time.Second
 )
@@ -45,21 +48,16 @@ type session struct {
 	send *epoch // what packets are sealed with; nil: no session
 	prev *epoch // replaced, still opens
 	next *epoch // ours as responder, not used before the initiator has
+	// other was made before next, and the initiator has not used it either.
+	other *epoch
 
-	attempt *handshake.Attempt
-	called  mono.Time // when it was begun
-	local   uint32    // index reserved for the attempt
-	tries   int
-	// greeting: the attempt was begun with nothing to send, and nothing has come since.
-	greeting bool
-	retry    mono.Time // when the attempt is given up for the next; 0: none
-	call     mono.Time // when to call again though there is nothing to send; 0: not planned
-	turn     int       // rotates the tuples that initiations go out on
-	stamper  *handshake.Stamper
-	cookie   *Tuple // where a cookie has come that no initiation has used
-	replay   handshake.Replay
-	out      []rawPacket
-	last     response
+	calls   calls
+	call    mono.Time // when to call again though there is nothing to send; 0: not planned
+	stamper *handshake.Stamper
+	replay  handshake.Replay
+	out     []rawPacket
+	last    response
+	liar    liar
 
 	incarnation uint64 // the peer's
 	met         bool   // incarnation is known
@@ -77,7 +75,7 @@ type epoch struct {
 	heard     bool   // the peer has used them
 	proven    bool   // begun by us: the peer was sent something to see that we have them
 	crossed   bool   // made as responder, for an initiation that met ours on the way
-	sent      uint64 // packets sealed with them
+	sent      uint64 // packets sealed with them, in packetUnits
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
 }
@@ -90,10 +88,20 @@ type rawPacket struct {
 
 // response is our answer to the newest initiation, kept for its copies.
 type response struct {
-	mac  [16]byte // of the initiation: its mac1
-	b    []byte
-	left int
-	on   []Tuple // where it went
+	mac   [16]byte // of the initiation: its mac1
+	index uint32   // ours
+	b     []byte
+	left  int     // copies of the initiation that are answered, from where the peer is known
+	again int     // cookies that are
+	on    []Tuple // where it went first
+
+	copies limiter // from elsewhere
+	more   bool    // it went to more places than are noted
+}
+
+// answers reports whether a packet for index that comes from a tuple may be about it.
+func (r *response) answers(index uint32, from Tuple) bool {
+	return r.b != nil && r.index == index && anyReaches(r.on, from)
 }
 
 func (s *session) ready(now mono.Time) bool {
@@ -102,7 +110,7 @@ func (s *session) ready(now mono.Time) bool {
 
 // accepts reports whether k may still open packets.
 func (s *session) accepts(now mono.Time, k *RecvKeys) bool {
-	for _, e := range []*epoch{s.send, s.next, s.prev} {
+	for _, e := range []*epoch{s.send, s.next, s.prev, s.other} {
 		if e != nil && e.recv == k {
 			return now.Sub(e.created) < s.life.reject && (e.dies == 0 || now < e.dies)
 		}
@@ -112,16 +120,16 @@ func (s *session) accepts(now mono.Time, k *RecvKeys) bool {
 
 // newEpoch makes keys of a finished handshake and publishes the receiving half.
 func (c *Conn) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epoch {
-	seal, err1 := r.Cipher.New(r.SendKey)
-	open, err2 := r.Cipher.New(r.RecvKey)
+	seal, err1 := r.Cipher.New(r.Send.Key)
+	open, err2 := r.Cipher.New(r.Recv.Key)
 	if err1 != nil || err2 != nil {
 		c.cfg.Indexes.Release(r.LocalIndex)
 		c.drop(DropHandshakeBad)
 		return nil
 	}
 	e := &epoch{
-		keys:      &SendKeys{aead: seal, remote: r.RemoteIndex},
-		recv:      &RecvKeys{Conn: c, aead: open, local: r.LocalIndex},
+		keys:      &SendKeys{aead: seal, iv: r.Send.IV, remote: r.RemoteIndex},
+		recv:      &RecvKeys{Conn: c, aead: open, iv: r.Recv.IV, local: r.LocalIndex},
 		created:   now,
 		initiator: initiator,
 		cipher:    r.Cipher,
@@ -137,12 +145,16 @@ func (c *Conn) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epo
 // keys included.
 func (c *Conn) meet(now mono.Time, incarnation uint64) {
 	s := &c.session
+	// At a first meeting as well: a late packet under keys of another process must not
+	// make that one the peer again.
+	for _, e := range []**epoch{&s.next, &s.other} {
+		if *e != nil && (*e).peer != incarnation {
+			c.retire(e)
+		}
+	}
 	if s.met && s.incarnation != incarnation {
 		c.retire(&s.send)
 		c.retire(&s.prev)
-		if s.next != nil && s.next.peer != incarnation {
-			c.retire(&s.next)
-		}
 		c.forget(now)
 	}
 	s.met, s.incarnation = true, incarnation
@@ -163,17 +175,24 @@ func (c *Conn) begin(now mono.Time, e *epoch) {
 }
 
 // confirm takes the first packet under keys we made as responder as proof that
-// the initiator has them too, and that it is where our response went. The
+// the initiator has them too, and that it is where our response went, if that was
+// one address alone (RFC 9000 section 8.1). The
 // initiation alone proves neither: somebody may have recorded it. Were its
 // incarnation believed at once, we would number messages anew and the real peer
 // would take all of them for ones it has.
 func (c *Conn) confirm(now mono.Time, p *Packet) {
 	s := &c.session
-	if s.next == nil || s.next.recv != p.Keys {
+	var e *epoch
+	switch {
+	case s.next != nil && s.next.recv == p.Keys:
+		e, s.next = s.next, nil
+		c.retire(&s.other)
+	case s.other != nil && s.other.recv == p.Keys:
+		// The newer one stays: our response to it may be on its way to the initiator.
+		e, s.other = s.other, nil
+	default:
 		return
 	}
-	e := s.next
-	s.next = nil
 	c.meet(now, e.peer)
 	if c.keeps(e) {
 		c.retire(&s.prev)
@@ -181,14 +200,8 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	} else {
 		c.begin(now, e)
 	}
-	c.abandon()
-	for _, t := range s.last.on {
-		if t == p.Tuple {
-			if own := c.pathOn(now, t); own != nil && own.state != PathActive {
-				c.activate(now, own)
-			}
-		}
-	}
+	s.calls.abandon()
+	c.responded(now, p.Tuple, e.recv.local)
 	c.openAll(now)
 }
 
@@ -255,7 +268,12 @@ func (c *Conn) closeSession(now mono.Time) {
 // be with another incarnation of the peer. The packet numbers of that one are not
 // those seen so far.
 func (s *session) stranger() bool {
-	return s.next != nil && s.met && s.next.peer != s.incarnation
+	for _, e := range []*epoch{s.next, s.other} {
+		if e != nil && s.met && e.peer != s.incarnation {
+			return true
+		}
+	}
+	return false
 }
 
 // advanceSession expires and renews keys, and repeats handshakes.
@@ -264,8 +282,10 @@ func (c *Conn) advanceSession(now mono.Time) {
 	if e := s.prev; e != nil && now >= e.dies {
 		c.retire(&s.prev)
 	}
-	if s.next != nil && now.Sub(s.next.created) >= s.life.reject {
-		c.retire(&s.next)
+	for _, e := range []**epoch{&s.next, &s.other} {
+		if *e != nil && now.Sub((*e).created) >= s.life.reject {
+			c.retire(e)
+		}
 	}
 	if e := s.send; e != nil {
 		c.renew(now, e)
@@ -274,25 +294,36 @@ func (c *Conn) advanceSession(now mono.Time) {
 		s.call = 0
 		c.Connect(now)
 	}
-	if s.attempt != nil && now >= s.retry {
+	s.calls.expire(now)
+	if to, ok := s.calls.hurries(now); ok {
+		c.hurry(now, to)
+	}
+	if s.calls.busy() && now >= s.calls.regular.end {
 		c.callAgain(now)
+	}
+	if c.usable != c.held.usable {
+		c.holdAddresses()
 	}
 }
 
-// callAgain makes the next attempt, or gives up; whoever is to keep alive does not.
+// callAgain makes the next attempt, or gives up; whoever is to keep alive does not. What
+// waits to be sent is given up only if no session works: somebody who keeps the next from
+// being made must not take anything from one that does.
 func (c *Conn) callAgain(now mono.Time) {
 	s := &c.session
 	enough := giveUpAttempts
-	if s.greeting && c.out.empty() && c.cfg.Keepalive == 0 {
+	if s.calls.greeting && c.out.empty() && c.cfg.Keepalive == 0 {
 		enough = greetAttempts
 	}
-	if s.tries >= enough {
-		c.abandon()
-		c.voidAll()
+	if s.calls.tries >= enough {
+		s.calls.abandon()
+		if !s.ready(now) || now.Sub(c.lastHeard) > idleAfter {
+			c.voidAll()
+		}
 		if c.cfg.Keepalive == 0 {
 			return
 		}
-		s.tries /= 2 // the longest wait between attempts stays
+		s.calls.tries /= 2 // the longest wait between attempts stays
 	}
 	c.initiate(now)
 }
@@ -325,7 +356,7 @@ func (c *Conn) renew(now mono.Time, e *epoch) {
 	}
 	// Keys that have sealed as many packets as they may still open those of the peer.
 	busy := c.cfg.Keepalive > 0 || now.Sub(max(c.active, c.lastHeard)) < idleAfter
-	if busy && (age >= after || e.sent >= life.renewPackets) && c.session.attempt == nil {
+	if busy && (age >= after || e.sent >= life.renewPackets) && !c.session.calls.busy() {
 		c.call(now)
 	}
 }
@@ -337,8 +368,8 @@ func (c *Conn) sessionDeadline() (mono.Time, string) {
 	if len(s.out) > 0 {
 		return c.clock, "handshake packet"
 	}
-	if s.attempt != nil {
-		at, why = s.retry, "handshake retry"
+	if t := s.calls.deadline(); t < at {
+		at, why = t, "handshake retry"
 	}
 	if s.call != 0 && s.call < at {
 		at, why = s.call, "call again"
@@ -346,7 +377,7 @@ func (c *Conn) sessionDeadline() (mono.Time, string) {
 	if s.prev != nil && s.prev.dies < at {
 		at, why = s.prev.dies, "old keys expire"
 	}
-	for _, e := range []*epoch{s.send, s.next} {
+	for _, e := range []*epoch{s.send, s.next, s.other} {
 		if e != nil && e.created.Add(s.life.reject) < at {
 			at, why = e.created.Add(s.life.reject), "keys expire"
 		}
@@ -378,7 +409,9 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 		c.retire(&c.session.send)
 		c.retire(&c.session.prev)
 		c.retire(&c.session.next)
-		c.abandon()
+		c.retire(&c.session.other)
+		c.session.calls.abandon()
+		c.dropAddresses()
 		c.out.reset()
 	}()
 	p := c.ackPath()

@@ -139,6 +139,10 @@ func (c *Conn) told(now mono.Time, f *wire.Frame) {
 // measure counts a packet that came, whose frames have been read.
 func (c *Conn) measure(now mono.Time, p *Packet) {
 	s := &c.steering
+	if p.Slot == candidateSlot {
+		s.arrival = steer.Arrival{}
+		return
+	}
 	s.arrival.CE = p.CE
 	s.gauge.Arrived(now, int(p.Slot), s.arrival, c.cfg.Control.Target())
 	if p.Load > 0 {

@@ -30,8 +30,9 @@
 // conn_overdue.go (what time alone tells of packets in flight), conn_path.go (opening,
 // validating and probing paths), conn_hole.go (paths that carry only small packets any
 // more), conn_reach.go (near and far paths), conn_front.go (what waits to be sent),
-// conn_handshake.go, conn_session.go (keys), conn_steer.go (what path policies are told);
+// conn_handshake.go, calls.go (attempts under way), conn_session.go (keys), conn_liar.go,
+// conn_steer.go (what path policies are told);
 // outbox.go messages in flight; inpath.go what arrives on one of the peer's paths;
-// endpoint.go all peers of one process, and throttle.go what keeps their handshakes from
-// taking all its time.
+// endpoint.go all peers of one process, guard.go and throttle.go what keeps their
+// handshakes from taking all its time, addresses.go where peers are known to be.
 package srd

@@ -11,7 +11,10 @@ const (
 	DropDuplicate              // message already delivered
 	DropMessageFar             // message number beyond the receive window
 	DropSlot                   // path slot out of range
-	DropPathLimit              // no room for another path
+	DropPathLimit              // proven, and no room for another path: it waits
+	DropCandidateLimit         // came where the peer has not proven to be, and too many do
+	DropUnproven               // not sent to an unproven address: more than came from it allows
+	DropChallenge              // challenge not answered: too many at once
 	DropAckInvalid             // acknowledgement of what was never sent
 	DropSessionOld             // session expired
 	DropHandshakeReplay        // initiation not newer than the last
@@ -19,13 +22,15 @@ const (
 	DropHandshakeCopy          // copy of a response or initiation that was taken already
 	DropIncarnation            // messages in flight when the peer restarted
 	DropClosed                 // the peer closed the session
+	DropCookieStray            // cookie from where nothing was sent that it could answer
+	DropLiar                   // initiation of a peer that has lied, before its wait is over
 	NumReasons
 )
 
 var reasonNames = [NumReasons]string{
 	"none", "malformed", "replay", "duplicate_message", "message_beyond_window", "bad_slot",
-	"path_limit", "invalid_ack", "session_expired", "handshake_replay", "handshake_mismatch", "handshake_copy",
-	"peer_restarted", "closed",
+	"path_limit", "candidate_limit", "unproven_address", "challenge_limit", "invalid_ack", "session_expired", "handshake_replay", "handshake_mismatch", "handshake_copy",
+	"peer_restarted", "closed", "stray_cookie", "liar_waits",
 }
 
 // String returns the counter's name.

@@ -4,25 +4,14 @@ import (
 	"encoding/binary"
 	"io"
 	"net/netip"
-	"time"
 
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds on handshakes from the network, per process.
-const (
-	// loadLimit initiations a second are answered without a cookie; each costs
-	// about 0.2 ms. Above it a sender must prove its address first.
-	loadLimit = 100
-	// cookieLimit bounds the cookie replies a second. One costs about 3 us and is
-	// a third of what caused it; a limit near that of initiations would let a
-	// flood take all cookies and lock the peers out.
-	cookieLimit = 20_000
-	// copiesKept is how many recent initiations are remembered, so that their
-	// copies on other paths cost no decryption.
-	copiesKept = 256
-)
+// copiesKept is how many recent initiations, and how many recent responses, are remembered,
+// so that their copies on other paths cost no cryptography.
+const copiesKept = 256
 
 // EndpointReason names why a packet that belongs to no connection was dropped.
 type EndpointReason uint8
@@ -36,11 +25,15 @@ const (
 	EndBadInit                    // initiation that does not decrypt
 	EndUnknownPeer                // its static key is no peer of ours
 	EndNoIndex                    // receiver index not in use
+	EndSourceLimit                // under load, more from one address than its share
+	EndBudget                     // the time that handshakes may take is spent
+	EndCookieLimit                // no cookie reply to one that is under_load: enough were sent
 	NumEndpointReasons
 )
 
 var endpointReasonNames = [NumEndpointReasons]string{
 	"ok", "unknown_packet_type", "bad_mac1", "handshake_under_load", "undecryptable_initiation", "unknown_peer", "unknown_index",
+	"handshake_source_limit", "handshake_budget", "cookie_limit",
 }
 
 // String returns the counter's name.
@@ -55,20 +48,47 @@ type Endpoint struct {
 	rand    io.Reader
 	peers   map[handshake.PublicKey]*Conn
 
-	second  mono.Time // start of the running second
-	inits   int       // initiations in it
-	cookies int
-	sources throttle
+	known func(netip.Addr) bool // is a peer there? nil: nobody knows
+	guard guard
 
-	copies [copiesKept]recentInit
-	turn   int
+	inits, answers recent
 
 	Drops [NumEndpointReasons]uint64
 }
 
-type recentInit struct {
-	mac  [16]byte
-	conn *Conn
+// recent are handshake packets of one kind that were taken lately, by their first MAC.
+type recent struct {
+	ring [copiesKept]struct {
+		mac  [16]byte
+		conn *Conn
+	}
+	turn int
+}
+
+// find returns whom the packet with a MAC was for, nil if it is new.
+func (r *recent) find(mac [16]byte) *Conn {
+	for i := range r.ring {
+		if k := &r.ring[i]; k.conn != nil && k.mac == mac {
+			return k.conn
+		}
+	}
+	return nil
+}
+
+// add remembers a packet in place of the oldest.
+func (r *recent) add(mac [16]byte, c *Conn) {
+	k := &r.ring[r.turn%copiesKept]
+	k.mac, k.conn = mac, c
+	r.turn++
+}
+
+// remove forgets the packets for c.
+func (r *recent) remove(c *Conn) {
+	for i := range r.ring {
+		if r.ring[i].conn == c {
+			r.ring[i].conn = nil
+		}
+	}
 }
 
 // NewEndpoint returns an endpoint without peers.
@@ -76,17 +96,18 @@ func NewEndpoint(id *handshake.Identity, rand io.Reader) *Endpoint {
 	return &Endpoint{id: id, checker: handshake.NewChecker(id.Public(), rand), rand: rand, peers: map[handshake.PublicKey]*Conn{}}
 }
 
+// Prefer tells how to find out whether an address is one of a peer's. Handshakes from there
+// have a share of the time that nobody else can take.
+func (e *Endpoint) Prefer(known func(netip.Addr) bool) { e.known = known }
+
 // Add makes c known under its peer's key.
 func (e *Endpoint) Add(c *Conn) { e.peers[c.Remote()] = c }
 
 // Remove forgets c.
 func (e *Endpoint) Remove(c *Conn) {
 	delete(e.peers, c.Remote())
-	for i := range e.copies {
-		if e.copies[i].conn == c {
-			e.copies[i] = recentInit{}
-		}
-	}
+	e.inits.remove(c)
+	e.answers.remove(c)
 }
 
 // Arrival is a handshake packet on its way to a connection. The driver locks
@@ -99,31 +120,33 @@ type Arrival struct {
 	msg   []byte
 	in    *handshake.Incoming
 	token bool
+	copy  bool // of a response that was taken
 }
 
 // Receive looks at a handshake packet. It returns the connection that it is for,
 // or a packet to send back at once, or neither. lookup finds the connection an
 // index was reserved for.
 func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
-	kind := handshake.Kind(msg)
-	switch kind {
+	switch handshake.Kind(msg) {
 	case handshake.TypeInitiation:
 		return e.initiation(now, from, msg)
-	case handshake.TypeResponse, handshake.TypeCookie:
-		if kind == handshake.TypeResponse && !e.checker.CheckMAC1(msg) {
-			e.Drops[EndBadMAC]++
-			return a, nil
-		}
-		index, _ := handshake.ReceiverIndex(msg)
-		c := lookup(index)
-		if c == nil {
-			e.Drops[EndNoIndex]++
-			return a, nil
-		}
-		return Arrival{Conn: c, kind: byte(kind), from: from, msg: msg}, nil
+	case handshake.TypeResponse:
+		return e.response(now, from, msg, lookup)
+	case handshake.TypeCookie:
+		return Arrival{Conn: e.find(msg, lookup), kind: handshake.TypeCookie, from: from, msg: msg}, nil
 	}
 	e.Drops[EndUnknownType]++
 	return a, nil
+}
+
+// find returns the connection that the receiver index of a response or cookie is of.
+func (e *Endpoint) find(msg []byte, lookup func(uint32) *Conn) *Conn {
+	index, _ := handshake.ReceiverIndex(msg)
+	c := lookup(index)
+	if c == nil {
+		e.Drops[EndNoIndex]++
+	}
+	return c
 }
 
 // Deliver hands the packet to its connection, which the caller has locked. It
@@ -131,6 +154,10 @@ func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(ui
 func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 	switch a.kind {
 	case handshake.TypeResponse:
+		if a.copy {
+			a.Conn.drop(DropHandshakeCopy)
+			return false
+		}
 		a.Conn.HandleResponse(now, a.from, a.msg)
 	case handshake.TypeCookie:
 		a.Conn.HandleCookie(now, a.from, a.msg)
@@ -149,7 +176,8 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 // Stale returns the cookie reply for an initiation that Deliver found stale, or
 // nil when enough were sent.
 func (e *Endpoint) Stale(now mono.Time, a *Arrival) []byte {
-	return e.cookie(now, a.msg, a.from.Remote)
+	r := e.request(a.from, a.msg)
+	return e.cookie(now, &r, a.msg)
 }
 
 func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival, reply []byte) {
@@ -157,21 +185,12 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 		e.Drops[EndBadMAC]++
 		return a, nil
 	}
-	mac := mac1(msg)
-	for i := range e.copies {
-		if r := &e.copies[i]; r.conn != nil && r.mac == mac {
-			return Arrival{Conn: r.conn, kind: handshake.TypeInitiation, from: from, msg: msg}, nil
-		}
+	r := e.request(from, msg)
+	if c := e.inits.find(r.mac); c != nil {
+		return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg}, nil
 	}
-	if e.loaded(now) {
-		if !e.checker.CheckMAC2(now, msg, from.Remote) {
-			e.Drops[EndUnderLoad]++
-			return a, e.cookie(now, msg, from.Remote)
-		}
-		if !e.sources.admit(from.Remote.Addr()) {
-			e.Drops[EndUnderLoad]++
-			return a, nil
-		}
+	if ok, reply := e.admit(now, &r, msg); !ok {
+		return a, reply
 	}
 	in, err := e.id.Receive(msg)
 	if err != nil {
@@ -183,20 +202,64 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 		e.Drops[EndUnknownPeer]++
 		return a, nil
 	}
-	e.copies[e.turn%copiesKept] = recentInit{mac: mac, conn: c}
-	e.turn++
+	e.inits.add(r.mac, c)
 	token := e.checker.CheckToken(now, in, msg, from.Remote)
 	return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg, in: in, token: token}, nil
 }
 
-// loaded counts an initiation and reports whether there are too many.
-func (e *Endpoint) loaded(now mono.Time) bool {
-	if now.Sub(e.second) >= time.Second || e.second == 0 {
-		e.second, e.inits, e.cookies = now, 0, 0
-		e.sources.reset(e.salt())
+// response finds whose attempt a response is for. That it belongs to one is all that is
+// known of it here: to open one costs as much as an initiation, and comes out of the same
+// budget.
+func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
+	if !e.checker.CheckMAC1(msg) {
+		e.Drops[EndBadMAC]++
+		return a, nil
 	}
-	e.inits++
-	return e.inits > loadLimit
+	c := e.find(msg, lookup)
+	if c == nil {
+		return a, nil
+	}
+	a = Arrival{Conn: c, kind: handshake.TypeResponse, from: from, msg: msg}
+	r := e.request(from, msg)
+	if a.copy = e.answers.find(r.mac) == c; a.copy {
+		return a, nil
+	}
+	if ok, reply := e.admit(now, &r, msg); !ok {
+		return Arrival{}, reply
+	}
+	e.answers.add(r.mac, c)
+	return a, nil
+}
+
+// request returns what the guard wants to know of an initiation or response.
+func (e *Endpoint) request(from Tuple, msg []byte) request {
+	r := request{from: from, mac: mac1(msg), known: e.known != nil && e.known(from.Remote.Addr())}
+	if r.response = handshake.Kind(msg) == handshake.TypeResponse; r.response {
+		r.index, _ = handshake.ReceiverIndex(msg)
+	}
+	return r
+}
+
+// admit reports whether a packet is worth its cryptography now. If it is not, reply may be
+// a cookie for its sender.
+func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply []byte) {
+	g := &e.guard
+	g.salts(now, e.salt)
+	if !g.free(now, r) {
+		if !e.checker.CheckMAC2(now, msg, r.from.Remote) {
+			e.Drops[EndUnderLoad]++
+			return false, e.cookie(now, r, msg)
+		}
+		if !g.fair(now, r) {
+			e.Drops[EndSourceLimit]++
+			return false, nil
+		}
+	}
+	if !g.affords(now, r) {
+		e.Drops[EndBudget]++
+		return false, nil
+	}
+	return true, nil
 }
 
 // salt draws a number for the throttle. A source of randomness that fails leaves
@@ -209,11 +272,13 @@ func (e *Endpoint) salt() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-func (e *Endpoint) cookie(now mono.Time, msg []byte, to netip.AddrPort) []byte {
-	if e.cookies++; e.cookies > cookieLimit {
+// cookie returns the reply to msg, or nil when enough were sent.
+func (e *Endpoint) cookie(now mono.Time, r *request, msg []byte) []byte {
+	if !e.guard.replies(now, r) {
+		e.Drops[EndCookieLimit]++
 		return nil
 	}
-	return e.checker.CookieReply(e.rand, now, msg, to)
+	return e.checker.CookieReply(e.rand, now, msg, r.from.Remote)
 }
 
 // mac1 returns the first MAC of an initiation or response, which identifies it.

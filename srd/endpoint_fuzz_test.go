@@ -10,8 +10,8 @@ import (
 // nothing grows beyond its bound, and messages still pass.
 func FuzzEndpoint(f *testing.F) {
 	f.Add([]byte{}, uint8(0), uint16(0))
-	f.Add([]byte{0x11}, uint8(1), uint16(3))
-	f.Add([]byte{0x14, 0, 0, 0}, uint8(2), uint16(0xffff))
+	f.Add([]byte{0x21}, uint8(1), uint16(3))
+	f.Add([]byte{0x24, 0, 0, 0}, uint8(2), uint16(0xffff))
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(9), uint16(0x0104))
 	f.Fuzz(func(t *testing.T, b []byte, on uint8, at uint16) {
 		p := newPair(t, 31, four(0, 0)...)

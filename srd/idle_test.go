@@ -69,7 +69,7 @@ func connected(t *testing.T, d time.Duration, ready bool, most int) {
 			t.Fatalf("session after %v: %v", d, !ready)
 		}
 		for _, h := range p.host {
-			h.train, h.end, h.got = nil, nil, nil
+			h.train, h.end, h.got, h.where = nil, nil, nil, srd.AddressSet{} // the process has one
 		}
 		p.events, p.sealed = nil, nonces{}
 		all = append(all, p)

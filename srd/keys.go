@@ -18,6 +18,7 @@ const HeaderLen = wire.HeaderLen
 // across sessions.
 type SendKeys struct {
 	aead   cipher.AEAD
+	iv     Nonce
 	remote uint32 // receiver index
 }
 
@@ -27,7 +28,7 @@ type Nonce = [wire.NonceLen]byte
 
 // seal closes the packet b in place: header, frames, and room for the tag.
 func (k *SendKeys) seal(b []byte, n *Nonce) {
-	wire.Nonce(n, b)
+	wire.Nonce(n, &k.iv, b)
 	end := len(b) - wire.TagLen
 	k.aead.Seal(b[wire.HeaderLen:wire.HeaderLen], n[:], b[wire.HeaderLen:end], b[:wire.HeaderLen])
 }
@@ -37,6 +38,7 @@ func (k *SendKeys) seal(b []byte, n *Nonce) {
 type RecvKeys struct {
 	Conn  *Conn
 	aead  cipher.AEAD
+	iv    Nonce
 	local uint32
 }
 
@@ -46,7 +48,7 @@ func (k *RecvKeys) Open(b []byte, n *Nonce) (p Packet, ok bool) {
 	if !wire.IsData(b) {
 		return p, false
 	}
-	wire.Nonce(n, b)
+	wire.Nonce(n, &k.iv, b)
 	plain, err := k.aead.Open(b[wire.HeaderLen:wire.HeaderLen], n[:], b[wire.HeaderLen:], b[:wire.HeaderLen])
 	if err != nil {
 		return p, false

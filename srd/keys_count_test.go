@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
@@ -25,5 +26,21 @@ func TestScriptKeysCountPackets(t *testing.T) {
 	s.pump()
 	if n := int(e.sent - before); n != len(s.sent)-from {
 		t.Errorf("%d packets counted, %d sent", n, len(s.sent)-from)
+	}
+}
+
+// The limit of packets is reckoned for 2,048 bytes: a larger packet counts as several.
+func TestScriptKeysCountLargePackets(t *testing.T) {
+	s := newScript(t, 1)
+	e, p := s.c.session.send, s.c.paths[0]
+	for _, c := range []struct {
+		size uint16
+		want uint64
+	}{{41, 1}, {2048, 1}, {2049, 2}, {MaxPacket, 5}} {
+		before := e.sent
+		s.c.record(s.now, p, ledger.Packet{At: s.now, State: ledger.Silent, Size: c.size})
+		if got := e.sent - before; got != c.want {
+			t.Errorf("a packet of %d bytes counts as %d, want %d", c.size, got, c.want)
+		}
 	}
 }

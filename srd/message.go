@@ -38,6 +38,7 @@ type Message struct {
 	Class   Class
 	Flow    uint32 // hash of the inner flow, for path policies that keep flows
 	Expired bool   // received only: the sender gave the payload up
+	Stale   bool   // received only: the driver says that it waited for long at this host
 }
 
 // Source is where Next takes new messages from.

@@ -28,6 +28,9 @@ type pair struct {
 	late   time.Duration // how far host 0's wall clock is behind
 	sealed nonces
 	tap    func(side, link int, b []byte) // sees every packet sent, if set
+	astray int                            // bytes sent to where neither side is
+	// route returns where a packet arrives, and whether it does, if set. Then there is one link.
+	route func(side int, from srd.Tuple) (to srd.Tuple, ok bool)
 }
 
 // nonces checks that no key is used with the same nonce twice. A key is known by
@@ -84,8 +87,11 @@ type host struct {
 	end     *srd.Endpoint
 	conn    *srd.Conn
 	index   map[uint32]*entry
+	where   srd.AddressSet // of the peer
+	life    time.Duration  // of keys, at the next start; 0: the usual
 	train   *srd.Train
 	wake    mono.Time
+	stopped mono.Time // its process is not scheduled before then
 	src     source
 	got     []uint64 // numbers received, in order of arrival
 	bytes   int
@@ -99,12 +105,13 @@ type entry struct {
 
 // source offers numbered messages of a given size.
 type source struct {
-	left int
-	size int
-	next uint64
-	open int
-	flow uint64 // how many flows take turns; 0: one
-	tell bool   // how much waits
+	left  int
+	size  int
+	next  uint64
+	open  int
+	flow  uint64                   // how many flows take turns; 0: one
+	tell  bool                     // how much waits
+	class func(n uint64) srd.Class // of message n; nil: Stream
 }
 
 func (s *source) Release() { s.open-- }
@@ -117,6 +124,9 @@ func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	s.open++
 	n := min(max, s.size)
 	m := srd.Message{Data: make([]byte, n), Owner: s, Flow: s.turn()}
+	if s.class != nil {
+		m.Class = s.class(s.next)
+	}
 	binary.BigEndian.PutUint64(m.Imm[:], s.next)
 	for i := range m.Data {
 		m.Data[i] = byte(s.next + uint64(i))
@@ -187,11 +197,11 @@ func newPair(t testing.TB, seed uint64, links ...*link) *pair {
 
 // start makes a fresh process on h: all state is gone but the key.
 func (h *host) start() {
-	h.index = map[uint32]*entry{}
+	h.index, h.where = map[uint32]*entry{}, srd.AddressSet{}
 	h.end = srd.NewEndpoint(h.id, reader{h.p.rng})
 	h.conn = srd.New(srd.Config{
 		Identity: h.id, Remote: h.p.host[1-h.side].id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
-		Incarnation: h.p.rng.Uint64(), Seed: h.p.rng.Uint64(), Rand: reader{h.p.rng}, Indexes: h,
+		Incarnation: h.p.rng.Uint64(), Rand: reader{h.p.rng}, Indexes: h, Addresses: &h.where,
 		Timestamp: func(now mono.Time) handshake.Timestamp {
 			if h.side == 0 {
 				now = now.Add(-h.p.late)
@@ -199,8 +209,10 @@ func (h *host) start() {
 			return handshake.TimestampOf(time.Unix(1e9, int64(now)))
 		},
 		MTU: func(srd.Tuple) int { return 1472 }, Policy: steer.NewSpray(h.p.rng.Uint64()), Control: cc.New(0),
+		KeyLife: h.life,
 	})
 	h.end.Add(h.conn)
+	h.end.Prefer(h.where.Has)
 	h.wake = mono.Never
 }
 
@@ -244,6 +256,10 @@ func (p *pair) linkOf(side int, t srd.Tuple) int {
 // service lets h do all it wants now.
 func (h *host) service() {
 	now := h.p.now
+	if now < h.stopped {
+		h.p.at(h.stopped, h.service)
+		return
+	}
 	h.conn.Advance(now)
 	if h.src.left > 0 {
 		h.conn.Connect(now)
@@ -272,8 +288,25 @@ func (h *host) transmit() {
 	for b := h.train.Buf; len(b) > 0; {
 		n := min(h.train.Size, len(b))
 		h.p.sealed.use(h.p.t, h.side, b[:n])
+		if h.train.Tuple.Remote.Addr() == elsewhere.Remote.Addr() {
+			h.p.astray += n
+			b = b[n:]
+			continue
+		}
+		if h.p.route != nil {
+			h.p.deliver(h.side, h.train.Tuple, append([]byte(nil), b[:n]...))
+			b = b[n:]
+			continue
+		}
 		h.p.carry(h.side, h.p.linkOf(h.side, h.train.Tuple), append([]byte(nil), b[:n]...))
 		b = b[n:]
+	}
+}
+
+// deliver carries a packet as route says.
+func (p *pair) deliver(side int, from srd.Tuple, b []byte) {
+	if to, ok := p.route(side, from); ok {
+		p.at(p.now.Add(p.links[0].delay), func() { p.host[1-side].receiveOn(to, b) })
 	}
 }
 
@@ -318,9 +351,15 @@ func (p *pair) carry(side, i int, b []byte) {
 	}
 }
 
-func (h *host) receive(i int, b []byte) {
+func (h *host) receive(i int, b []byte) { h.receiveOn(h.p.tuple(h.side, i), b) }
+
+// receiveOn takes a packet that came on t.
+func (h *host) receiveOn(t srd.Tuple, b []byte) {
 	now := h.p.now
-	t := h.p.tuple(h.side, i)
+	if now < h.stopped {
+		h.p.at(h.stopped, func() { h.receiveOn(t, b) })
+		return
+	}
 	if index, ok := srd.DataIndex(b); ok {
 		e := h.index[index]
 		if e == nil || e.keys == nil || !e.conn.Fresh(srd.DataNumber(b)) {
@@ -343,8 +382,14 @@ func (h *host) receive(i int, b []byte) {
 		if a.Conn != nil && a.Deliver(now) {
 			reply = h.end.Stale(now, &a)
 		}
-		if reply != nil {
-			h.p.carry(h.side, i, reply)
+		switch {
+		case reply == nil:
+		case h.p.route != nil:
+			h.p.deliver(h.side, t, reply)
+		case t.Remote.Addr() == elsewhere.Remote.Addr():
+			h.p.astray += len(reply)
+		default:
+			h.p.carry(h.side, h.p.linkOf(h.side, t), reply)
 		}
 	}
 	h.service()

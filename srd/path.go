@@ -6,6 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
+	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -15,7 +16,7 @@ type PathState uint8
 // The states of a path, seen from the sending side.
 const (
 	PathFree      PathState = iota // slot not in use
-	PathCandidate                  // not validated: nothing but challenges, and no more than three times what came
+	PathCandidate                  // opened by us, where the peer is configured to be, and not validated: challenges only
 	PathActive                     // carries data
 	PathSuspect                    // fell silent while others progressed: no data, being probed
 	PathDown                       // did not answer probes: no data, probed ever more slowly
@@ -31,7 +32,7 @@ func (s PathState) String() string { return pathStateNames[s] }
 const (
 	BasePacket = 1200
 	// MaxPacket bounds what is probed for: a 9,000-byte network.
-	MaxPacket = 8972
+	MaxPacket = wire.MaxPacket
 )
 
 // Timing of challenges.
@@ -44,6 +45,9 @@ const (
 	candidateTries = 8
 	// mtuTries is how often a size is probed before it is taken not to pass.
 	mtuTries = 2
+	// baseTries is how often BasePacket is probed on a path that a small packet has
+	// validated. Where many packets are lost, two in a row tell nothing.
+	baseTries = 5
 	// mtuWait is the least time a size probe gets.
 	mtuWait = 50 * time.Millisecond
 	// downAfter unanswered probes a suspect path is down.
@@ -63,10 +67,16 @@ type path struct {
 	state PathState
 	ours  bool // opened by us, kept while the endpoint is configured
 	stale bool // since must be looked up
+	// validated: the peer has returned what was sent there alone, or its handshake has.
+	validated bool
+	dropped   bool // it was ours until its tuple was configured no more
+	unsized   bool // it was validated by a small packet: whether BasePacket passes is not known
 
 	sent     ledger.Ledger
 	inflight int
-	lowest   uint64    // no packet below is in flight
+	freed    freed     // of inflight
+	lowest   uint64    // no packet below is in flight, but for freed ones
+	judged   uint64    // the FIFO rule was applied to all below
 	since    mono.Time // when the oldest packet in flight was sent, if not stale
 	heard    mono.Time // last acknowledgement of a packet on it
 	fell     mono.Time // when it last fell silent
@@ -79,29 +89,29 @@ type path struct {
 	lossy    mono.Time // when a packet was last found lost among others that arrived
 	copied   mono.Time // when the newest packet was sent that was copied for being late
 	peerCE   uint32    // the peer's counter of CE marks
+	answers  uint8     // responses sent on it in round trip number round
+	round    uint16
 	pinged   mono.Time // last measured as a far path
-	skipped  uint64    // packet number left out last, plus one; 0: none yet
+	skipped  uint64    // packet number left out last, plus one; none is in the ledger above
 
 	mtu   int // UDP payload known to pass
 	hole  hole
 	probe probe
-	owed  int       // candidate of the peer's: bytes we may send before it is validated
-	until mono.Time // and when it is forgotten, unless it is validated
 
 	stats PathStats
 }
 
 // probe is the state of the challenges on a path.
 type probe struct {
-	nonce   uint64
+	secret  wire.Secret
 	at      mono.Time // sent; 0: none is out
 	next    mono.Time // when the next is due; Never: none planned
-	size    int       // UDP payload of the one that is out
-	tries   int
-	echoes  int
-	sizes   []int // sizes still to be tried, largest first
-	sizeTry int
-	hole    bool // sizes has but the size that is known to have passed once
+	size    uint16    // UDP payload of the one that is out
+	want    uint16    // larger size that is being tried; 0: none
+	tries   uint32
+	echoes  uint8
+	sizeTry uint8
+	hole    bool // want is the size that is known to have passed once
 }
 
 // PathStats counts what happened on a path.
@@ -235,7 +245,7 @@ func (p *path) variation(all *rtt.Estimator) time.Duration {
 // late reports whether the oldest packet on p should have been acknowledged by
 // now, if all is well. Nothing new goes on a path that is late.
 func (p *path) late(now mono.Time, s *slack) bool {
-	if p.inflight == 0 || !p.rtt.Known() {
+	if p.inflight == p.freed.bytes || !p.rtt.Known() {
 		return false
 	}
 	if p.stale {
@@ -253,9 +263,9 @@ func (p *path) usual(s *slack) time.Duration {
 	return p.rtt.Smoothed() + max(2*p.rtt.Variation(), s.late) + s.ackMost
 }
 
-// oldest returns the oldest packet in flight.
+// oldest returns the oldest packet in flight whose messages are missing.
 func (p *path) oldest() *ledger.Packet {
-	if p.inflight == 0 {
+	if p.inflight == p.freed.bytes {
 		return nil
 	}
 	// A packet is never in flight again, so the search goes on where it ended: what
@@ -271,7 +281,7 @@ func (p *path) oldest() *ledger.Packet {
 // uncopied returns number and entry of the oldest packet in flight that was not copied for
 // being late.
 func (p *path) uncopied() (uint64, *ledger.Packet) {
-	if p.inflight == 0 {
+	if p.inflight == p.freed.bytes {
 		return 0, nil
 	}
 	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
@@ -291,11 +301,19 @@ const (
 	lostPackets = ledger.Limit / 2
 )
 
-// trim forgets what is settled at the old end of the ledger.
+// trim forgets what is settled at the old end of the ledger. A number that was left out
+// stays until no record reaches it any more.
 func (p *path) trim(now mono.Time) {
 	p.sent.Trim(func(k *ledger.Packet) bool {
-		return k.State != ledger.InFlight &&
-			(k.State != ledger.Lost || now.Sub(k.At) > lostMemory || p.sent.Next()-p.sent.First() > lostPackets)
+		switch k.State {
+		case ledger.InFlight, ledger.Freed:
+			return false
+		case ledger.Lost:
+			return now.Sub(k.At) > lostMemory || p.sent.Next()-p.sent.First() > lostPackets
+		case ledger.Skipped:
+			return p.largest > p.sent.First()+recordReach+1 || p.sent.Next()-p.sent.First() > lostPackets
+		}
+		return true
 	})
 }
 

@@ -33,11 +33,13 @@ type script struct {
 	peerPN map[uint16]uint64 // next packet number of the peer's slots
 	sent   []sent            // everything but handshakes, in order
 	mute   bool              // the peer answers no challenge
+	deaf   func(Tuple) bool  // nor those to such a tuple, if set
 }
 
 // sent is one packet the Conn sent.
 type sent struct {
 	at     mono.Time
+	to     Tuple
 	slot   uint16
 	pn     uint64
 	size   int
@@ -80,19 +82,21 @@ func (p *pin) Weight(int) float64                  { return 1 }
 
 // fixed is a controller with a window and a rate that stay; 0: no pacing.
 type fixed struct {
-	window, lost int
-	rate         float64
+	window, lost, acked int
+	rate                float64
+	resets              int
 }
 
-func (f *fixed) Base(time.Duration)            {}
-func (f *fixed) Packet(int)                    {}
-func (f *fixed) Ack(mono.Time, cc.Ack, bool)   {}
-func (f *fixed) Lost(now mono.Time, bytes int) { f.lost += bytes }
-func (f *fixed) Found(bytes int)               { f.lost -= bytes }
-func (f *fixed) Window() int                   { return f.window }
-func (f *fixed) Rate() float64                 { return f.rate }
-func (f *fixed) Queue() time.Duration          { return 0 }
-func (f *fixed) Target() time.Duration         { return cc.TargetFloor }
+func (f *fixed) Base(time.Duration)                {}
+func (f *fixed) Packet(int)                        {}
+func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool) { f.acked += a.Bytes }
+func (f *fixed) Lost(now mono.Time, bytes int)     { f.lost += bytes }
+func (f *fixed) Found(bytes int)                   { f.lost -= bytes }
+func (f *fixed) Reset()                            { f.resets++ }
+func (f *fixed) Window() int                       { return f.window }
+func (f *fixed) Rate() float64                     { return f.rate }
+func (f *fixed) Queue() time.Duration              { return 0 }
+func (f *fixed) Target() time.Duration             { return cc.TargetFloor }
 
 // noIndexes counts indices up.
 type noIndexes struct{ next uint32 }
@@ -101,9 +105,17 @@ func (i *noIndexes) Reserve(*Conn) uint32      { i.next++; return i.next }
 func (i *noIndexes) Publish(uint32, *RecvKeys) {}
 func (i *noIndexes) Release(uint32)            {}
 
-type zeros struct{}
+// counting is a source of numbers that are all different, and no secret.
+type counting struct{ n uint64 }
 
-func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+func (r *counting) Read(b []byte) (int, error) {
+	clear(b)
+	r.n++
+	for i := range min(8, len(b)) {
+		b[i] = byte(r.n >> (8 * i))
+	}
+	return len(b), nil
+}
 
 // newScript returns a Conn with n validated paths to its peer.
 func newScript(t testing.TB, n int) *script {
@@ -114,8 +126,8 @@ func newScript(t testing.TB, n int) *script {
 	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})
 	s := &script{t: t, now: mono.Time(time.Hour), train: NewTrain(), pin: &pin{}, fixed: &fixed{window: 1 << 20}, size: 1400, peerPN: map[uint16]uint64{}}
 	s.c = New(Config{
-		Identity: id, Remote: other.Public(), Offers: handshake.OffersOf(handshake.AES256GCM), Incarnation: 1, Seed: 1,
-		Rand: zeros{}, Indexes: &noIndexes{}, MTU: func(Tuple) int { return 1472 }, Policy: s.pin, Control: s.fixed,
+		Identity: id, Remote: other.Public(), Offers: handshake.OffersOf(handshake.AES256GCM), Incarnation: 1,
+		Rand: &counting{}, Indexes: &noIndexes{}, MTU: func(Tuple) int { return 1472 }, Policy: s.pin, Control: s.fixed,
 		Timestamp: func(now mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Unix(0, int64(now))) },
 	})
 	s.keys = &RecvKeys{Conn: s.c, local: 1}
@@ -126,7 +138,7 @@ func newScript(t testing.TB, n int) *script {
 		tuples = append(tuples, s.tuple(uint16(i)))
 	}
 	s.c.SetTuples(s.now, tuples)
-	for range 3 {
+	for range 3 + n/6 {
 		s.pump()
 		s.wait(2 * time.Millisecond)
 	}
@@ -198,7 +210,7 @@ func (s *script) one() bool {
 // take notes a packet and answers challenges in it.
 func (s *script) take(b []byte) {
 	h := wire.ParseHeader(b)
-	p := sent{at: s.now, slot: h.Slot, pn: h.PN, size: len(b)}
+	p := sent{at: s.now, to: s.train.Tuple, slot: h.Slot, pn: h.PN, size: len(b)}
 	for rest := append([]byte(nil), b[wire.HeaderLen:len(b)-wire.TagLen]...); len(rest) > 0; {
 		var f wire.Frame
 		var ok bool
@@ -206,8 +218,8 @@ func (s *script) take(b []byte) {
 			s.t.Fatalf("sent what is no frame: %x", rest)
 		}
 		p.frames = append(p.frames, f)
-		if f.Kind == wire.KindChallenge && !s.mute {
-			s.arrive(h.Slot, len(b), wire.AppendNonce(nil, wire.KindResponse, f.Nonce))
+		if f.Kind == wire.KindChallenge && !s.mute && (s.deaf == nil || !s.deaf(p.to)) {
+			s.arriveOn(p.to, p.to.Sock%steer.MaxPaths, len(b), wire.AppendSecret(nil, wire.KindResponse, &f.Secret))
 		}
 	}
 	s.sent = append(s.sent, p)

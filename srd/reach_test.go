@@ -55,7 +55,7 @@ func TestLongerPathHelpsOut(t *testing.T) {
 // queue, whatever is known of each of the many ports.
 func TestUnsteadyPathIsNotTakenForAShortOne(t *testing.T) {
 	var sum [2]int
-	for seed := range uint64(8) {
+	for seed := range uint64(64) {
 		p := newPair(t, seed,
 			&link{rate: 5e6, delay: 35 * time.Millisecond, vary: 8 * time.Millisecond, limit: 100 * time.Millisecond},
 			&link{rate: 12.5e6, delay: 50 * time.Millisecond, vary: 25 * time.Millisecond, limit: 100 * time.Millisecond})

@@ -21,7 +21,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	next, pn, keys := s.c.out.next, s.c.paths[0].sent.Next(), s.c.session.send
 	s.now = s.now.Add(s.c.session.life.reject)
 	s.c.Advance(s.now)
-	if s.c.session.send != nil || s.c.session.attempt != nil {
+	if s.c.session.send != nil || s.c.session.calls.busy() {
 		t.Fatal("the keys of an idle connection live on")
 	}
 	if len(s.c.out.ring) != 0 || s.c.dirty != nil || s.c.received != nil {

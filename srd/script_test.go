@@ -110,22 +110,6 @@ func TestScriptSpuriousLoss(t *testing.T) {
 	s.wantSound(t)
 }
 
-// The message part frees what no path record speaks of any more.
-func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
-	s := newScript(t, 2)
-	s.send(5, 0)
-	s.ackAll(2, []uint64{0b10})
-	if s.c.out.first != 2 || s.c.stats.Acked != 3 || int(s.released) != 3 || s.c.out.open(4) || !s.c.out.open(3) {
-		t.Fatalf("first %d, %d acknowledged, %d given back", s.c.out.first, s.c.stats.Acked, s.released)
-	}
-	s.wantSound(t)
-	s.ackAll(5, nil)
-	if !s.c.out.empty() || s.c.inflight != 0 {
-		t.Fatalf("%d bytes in flight", s.c.inflight)
-	}
-	s.wantLost(0)
-}
-
 func TestScriptLiesEndTheSession(t *testing.T) {
 	for name, lie := range map[string]func(s *script) (first uint64, r []wire.Record){
 		"unsent packet": func(s *script) (uint64, []wire.Record) {
@@ -140,6 +124,17 @@ func TestScriptLiesEndTheSession(t *testing.T) {
 		"skipped packet, below": func(s *script) (uint64, []wire.Record) {
 			pn := s.skip(0)
 			return 0, []wire.Record{got(0, pn-1, pn, pn+1)}
+		},
+		"skipped packet, not the newest": func(s *script) (uint64, []wire.Record) {
+			pn := s.skip(0)
+			s.skip(0)
+			return 0, []wire.Record{got(0, pn, pn+1)}
+		},
+		"skipped packet, all before it settled": func(s *script) (uint64, []wire.Record) {
+			pn := s.skip(0)
+			s.ackAll(4, nil, wire.Record{Slot: 0, Highest: pn - 1, Below: ^uint64(0)})
+			s.wait(time.Second)
+			return 0, []wire.Record{got(0, pn)}
 		},
 		"skipped packet, below, late": func(s *script) (uint64, []wire.Record) {
 			pn := s.skip(0)
@@ -304,7 +299,7 @@ func TestScriptHostilePeer(t *testing.T) {
 		for slot := range uint16(2000) {
 			s.arriveOn(s.tuple(slot%2), slot, 100, wire.AppendPing(nil))
 		}
-		if n := s.c.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths {
+		if n := s.c.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths-1 {
 			t.Errorf("%d packets on slots out of range", n)
 		}
 		if len(s.c.dirty) > steer.MaxPaths || len(s.c.paths) != 2 {
@@ -314,48 +309,6 @@ func TestScriptHostilePeer(t *testing.T) {
 		for _, p := range s.sent {
 			if p.size > BasePacket {
 				t.Errorf("an acknowledgement of %d bytes", p.size)
-			}
-		}
-	})
-	t.Run("challenges", func(t *testing.T) {
-		s := newScript(t, 1)
-		for i := range uint64(1000) {
-			s.arrive(0, 41, wire.AppendNonce(nil, wire.KindChallenge, i))
-		}
-		var many []byte
-		for i := range uint64(150) {
-			many = wire.AppendNonce(many, wire.KindChallenge, i)
-		}
-		s.arrive(0, 1400, many)
-		if len(s.c.replies) != maxReplies || s.c.stats.Drops[DropPathLimit] != 1150-maxReplies {
-			t.Fatalf("%d replies owed, %d dropped", len(s.c.replies), s.c.stats.Drops[DropPathLimit])
-		}
-		s.pump()
-		total := 0
-		for _, p := range s.sent {
-			total += p.size
-		}
-		if total > maxReplies*41 {
-			t.Errorf("%d bytes in answer to %d", total, maxReplies*41)
-		}
-	})
-	t.Run("addresses", func(t *testing.T) {
-		s := newScript(t, 1)
-		s.mute = true
-		for i := range uint16(5000) {
-			s.arriveOn(s.tuple(1000+i), 0, 50, wire.AppendPing(nil))
-		}
-		if len(s.c.paths) != steer.MaxPaths || s.c.stats.Drops[DropPathLimit] == 0 {
-			t.Fatalf("%d paths, counters %v", len(s.c.paths), s.c.stats.Drops)
-		}
-		s.pump()
-		back := map[uint16]int{}
-		for _, p := range s.sent {
-			back[p.slot] += p.size
-		}
-		for slot, n := range back {
-			if slot != 0 && n > 3*50 {
-				t.Errorf("%d bytes to an address that 50 came from", n)
 			}
 		}
 	})
@@ -386,7 +339,7 @@ func TestScriptHostilePeer(t *testing.T) {
 func FuzzHandle(f *testing.F) {
 	f.Add(wire.AppendMessage(wire.AppendPing(nil), 3, &Imm{}, []byte("x")), uint16(0))
 	f.Add(wire.AppendAck(nil, 2, 0, []wire.Record{{Slot: 0, Highest: 4, Below: 5}, {Slot: 1, Highest: 3, Below: ^uint64(0)}}, []uint64{6}), uint16(1))
-	f.Add(wire.AppendNonce(wire.AppendTombstone(nil, 9, &Imm{}), wire.KindChallenge, 1), uint16(255))
+	f.Add(wire.AppendSecret(wire.AppendTombstone(nil, 9, &Imm{}), wire.KindChallenge, &wire.Secret{1}), uint16(255))
 	f.Add(wire.AppendClose(nil, 0), uint16(256))
 	f.Fuzz(func(t *testing.T, plain []byte, slot uint16) {
 		s := newScript(t, 2)
@@ -403,31 +356,6 @@ func FuzzHandle(f *testing.F) {
 		s.wait(10 * time.Millisecond)
 		s.wantSound(t)
 	})
-}
-
-// Much that arrives on a path that is not yet validated does not use up its
-// challenges at once: only the newest can be answered.
-func TestScriptNewPathIsChallengedInItsTime(t *testing.T) {
-	s := newScript(t, 1)
-	s.mute = true
-	for range 100 {
-		s.now += 1e5
-		s.arriveOn(s.tuple(7), 0, 1400, wire.AppendPing(nil))
-		s.pump()
-	}
-	if n := s.challenges(1); n != 1 {
-		t.Fatalf("%d challenges in 10 ms", n)
-	}
-	// It was lost. The next one is answered.
-	s.mute = false
-	for range 20 {
-		s.wait(10 * time.Millisecond)
-		s.arriveOn(s.tuple(7), 0, 1400, wire.AppendPing(nil))
-		s.pump()
-	}
-	if p := s.c.paths[1]; p.state != PathActive {
-		t.Fatalf("path is %v after %d challenges", p.state, s.challenges(1))
-	}
 }
 
 // challenges returns how many were sent on path slot.
@@ -480,7 +408,7 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 		t.Fatalf("%d bytes in flight, box empty: %v", s.c.inflight, s.c.out.empty())
 	}
 	s.fixed.window = s.c.inflight
-	s.left, from = 1, len(s.sent)
+	s.left = 1
 	s.wait(50 * time.Millisecond)
 	if s.left > 0 {
 		t.Errorf("nothing new after 50 ms, %d bytes in flight", s.c.inflight)

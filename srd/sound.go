@@ -10,7 +10,7 @@ import (
 
 // mostRaw bounds the handshake packets that wait to be sent: between two calls of
 // Next, an initiation on hellos paths and answers to one and all its copies.
-const mostRaw = 2*hellos + echoes + 1
+const mostRaw = 2*hellos + echoes + copyBurst + 1
 
 // Sound reports the first thing in which the connection's books disagree, or that
 // is beyond its bound; nil when all is well. It looks at everything, which takes
@@ -45,6 +45,10 @@ func (c *Conn) Within() error {
 		return fmt.Errorf("%d paths", len(c.paths))
 	case len(c.replies) > maxReplies:
 		return fmt.Errorf("%d responses owed", len(c.replies))
+	case c.candidates.Within() != nil:
+		return c.candidates.Within()
+	case len(c.former.addrs) > provenMost:
+		return fmt.Errorf("%d former addresses", len(c.former.addrs))
 	case len(c.dirty) > steer.MaxPaths:
 		return fmt.Errorf("%d paths to acknowledge", len(c.dirty))
 	case len(s.out) > mostRaw:
@@ -112,12 +116,19 @@ func (c *Conn) soundAck() error {
 // soundPath checks one path and returns its bytes in flight.
 func (c *Conn) soundPath(p *path) (sum int, err error) {
 	var oldest *ledger.Packet
+	freed := 0
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.State != ledger.InFlight {
+		switch k.State {
+		case ledger.Freed:
+			freed += int(k.Size)
+			sum += int(k.Size)
+			continue
+		case ledger.InFlight:
+			sum += int(k.Size)
+		default:
 			continue
 		}
-		sum += int(k.Size)
 		if oldest == nil {
 			oldest = k
 		}
@@ -125,6 +136,8 @@ func (c *Conn) soundPath(p *path) (sum int, err error) {
 	switch slot := int(p.slot); {
 	case sum != p.inflight:
 		err = fmt.Errorf("%d bytes in flight, booked %d", sum, p.inflight)
+	case freed != p.freed.bytes:
+		err = fmt.Errorf("%d bytes are freed, booked %d", freed, p.freed.bytes)
 	case p.oldest() != oldest:
 		err = fmt.Errorf("another packet is the oldest in flight")
 	case c.busy.Has(slot) != (sum > 0):

@@ -82,7 +82,7 @@ func TestScriptForgottenPacketsBeginNoTrain(t *testing.T) {
 	s := newScript(t, 3)
 	first, second := s.sendTrain(2, 1), s.sendTrain(2, 1)
 	s.ack(got(1, first[0].pn, first[1].pn))
-	s.c.ackMessage(uint64(second[0].numbers()[0]))
+	s.c.settle(s.c.ackMessage(uint64(second[0].numbers()[0])))
 	s.wait(4 * time.Millisecond)
 	s.wantLost(1)
 	s.c.paths[1].trim(s.now)

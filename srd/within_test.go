@@ -1,11 +1,15 @@
 package srd
 
-import "testing"
+import (
+	"net/netip"
+	"testing"
+)
 
 // Each table and queue has a bound that Within knows, and Sound as well.
 func TestWithin(t *testing.T) {
 	for name, spoil := range map[string]func(c *Conn){
-		"responses": func(c *Conn) { c.replies = make([]reply, maxReplies+1) },
+		"responses": func(c *Conn) { c.replies = make([]owed, maxReplies+1) },
+		"former":    func(c *Conn) { c.former.addrs = make([]netip.AddrPort, provenMost+1) },
 		"handshake": func(c *Conn) { c.session.out = make([]rawPacket, mostRaw+1) },
 		"places":    func(c *Conn) { c.session.last.on = make([]Tuple, echoes+2) },
 		"box":       func(c *Conn) { c.out.next = c.out.first + OutboxLimit + 1 },

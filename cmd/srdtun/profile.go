@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -9,7 +11,7 @@ import (
 	rpprof "runtime/pprof"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // profileTimeout bounds how long a client of the profiler takes to ask.
@@ -44,7 +46,7 @@ func startProfiles(socket, cpu string) (stop func() error, err error) {
 }
 
 func recordCPU(file string) (stop func() error, err error) {
-	f, err := os.Create(file)
+	f, err := rundir.Create(file, os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -55,16 +57,13 @@ func recordCPU(file string) (stop func() error, err error) {
 }
 
 func servePprof(socket string) (stop func() error, err error) {
-	if err := removeStale(socket); err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("unix", socket)
-	if err != nil {
+	if err := checkFree(socket); err != nil {
 		return nil, err
 	}
 	// A profile tells what the process does: nobody else's business.
-	if err := os.Chmod(socket, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
+	l, err := rundir.Listen(socket, 0o600)
+	if err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -73,18 +72,30 @@ func servePprof(socket string) (stop func() error, err error) {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: profileTimeout}
 	go s.Serve(l)
-	return s.Close, nil
+	return func() error {
+		err := l.Remove()
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil // given up with the other privileges; the next start replaces it
+		}
+		return errors.Join(s.Close(), err)
+	}, nil
 }
 
-// removeStale removes a socket that nobody listens on: that of a process which was
-// killed.
-func removeStale(socket string) error {
-	c, err := net.Dial("unix", socket)
+// checkFree refuses a name that has a file, or a socket that somebody listens on. One
+// that a killed process left is replaced.
+func checkFree(socket string) error {
+	st, err := os.Lstat(socket)
 	switch {
-	case err == nil:
-		return c.Close()
-	case errors.Is(err, unix.ECONNREFUSED):
-		return os.Remove(socket)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case st.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is there already, and no socket", socket)
 	}
-	return nil // whatever it is, Listen says so
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		return nil // nobody listens
+	}
+	return errors.Join(fmt.Errorf("%s: another process listens there", socket), c.Close())
 }

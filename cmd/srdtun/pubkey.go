@@ -14,6 +14,11 @@ import (
 // keyChars is the length of a key in base64.
 const keyChars = 44
 
+// What wg says, word for word: scripts look for it.
+//
+//lint:ignore ST1005 as wg has them
+var errFormat, errTrailing = errors.New("Key is not the correct length or format"), errors.New("Trailing characters found after key")
+
 func pubkeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pubkey",
@@ -40,11 +45,11 @@ func readPrivate(in io.Reader) (config.Secret, error) {
 	r := bufio.NewReader(in)
 	var text [keyChars]byte
 	if _, err := io.ReadFull(r, text[:]); err != nil {
-		return config.Secret{}, errors.New("Key is not the correct length or format")
+		return config.Secret{}, errFormat
 	}
 	key, err := config.ParseKey(string(text[:]))
 	if err != nil {
-		return config.Secret{}, errors.New("Key is not the correct length or format")
+		return config.Secret{}, errFormat
 	}
 	for {
 		c, err := r.ReadByte()
@@ -54,7 +59,7 @@ func readPrivate(in io.Reader) (config.Secret, error) {
 		case err != nil:
 			return config.Secret{}, err
 		case !isSpace(c):
-			return config.Secret{}, errors.New("Trailing characters found after key")
+			return config.Secret{}, errTrailing
 		}
 	}
 }

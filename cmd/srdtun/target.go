@@ -39,32 +39,33 @@ func isFile(arg string) bool {
 	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
-// configFile returns the file that NAME|FILE stands for. In a service, a
-// credential NAME.toml goes before the file that it is a copy of, which the
-// service's user cannot read.
-func configFile(arg string) (string, error) {
+// configFile returns the file that NAME|FILE stands for, and what to read for it: in a
+// service, a credential NAME.toml is a copy of the file, which the service's user
+// cannot read.
+func configFile(arg string) (file, from string, err error) {
 	if isFile(arg) {
-		return arg, nil
+		return arg, arg, nil
 	}
 	if err := rundir.CheckName(arg); err != nil {
-		return "", &usageError{err}
+		return "", "", &usageError{err}
 	}
+	file = filepath.Join(configDir(), arg+suffix)
 	if dir := os.Getenv(credentialsEnv); dir != "" {
-		file := filepath.Join(dir, arg+suffix)
-		if _, err := os.Stat(file); err == nil {
-			return file, nil
+		from = filepath.Join(dir, arg+suffix)
+		if _, err := os.Stat(from); err == nil {
+			return file, from, nil
 		}
 	}
-	return filepath.Join(configDir(), arg+suffix), nil
+	return file, file, nil
 }
 
 // load reads and checks the configuration that NAME|FILE stands for.
 func load(arg string) (*config.Config, error) {
-	file, err := configFile(arg)
+	file, from, err := configFile(arg)
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(file)
+	return config.LoadCopy(file, from)
 }
 
 // interfaceName returns the interface that NAME|FILE stands for.

@@ -10,7 +10,10 @@ import (
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
+	"github.com/srdtun/srdtun/overlay/privilege"
+	"golang.org/x/sys/unix"
 )
 
 // upFlags are the options of up.
@@ -88,7 +91,7 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 }
 
 func serve(ctx context.Context, c *config.Config, logf func(string, ...any), r *reporter) error {
-	err := daemon.Run(ctx, daemon.Options{Config: c, Logf: logf, Ready: func() {
+	err := daemon.Run(ctx, daemon.Options{Config: c, Logf: logf, Confine: confine, Ready: func() {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()
 	}})
@@ -97,6 +100,10 @@ func serve(ctx context.Context, c *config.Config, logf func(string, ...any), r *
 	}
 	return err
 }
+
+// confine leaves the right to change the network. Ports are bound by then, also those
+// below 1024.
+func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
 // notify tells systemd, if it started this process (sd_notify(3)). Without it
 // there is nobody to tell, and no error.

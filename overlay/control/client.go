@@ -46,7 +46,7 @@ func Dial(name string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := net.DialTimeout("unix", path, clientTimeout)
+	c, err := rundir.Dial(path, clientTimeout)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
 		return nil, fmt.Errorf("%s is %w", name, ErrNotRunning)

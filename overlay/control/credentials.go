@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -46,7 +47,7 @@ func peerCredentials(c *net.UnixConn) (credentials, error) {
 // peerGroups reads SO_PEERGROUPS (socket(7)). The first call, with no room,
 // fails with ERANGE and tells the length.
 func peerGroups(fd int) ([]uint32, error) {
-	groups := make([]uint32, 0)
+	var groups []uint32
 	for size := 0; size <= maxGroups*4; {
 		groups = make([]uint32, size/4+1)
 		n := uint32(size)
@@ -70,12 +71,9 @@ type guard struct {
 	group uint32
 }
 
-func newGuard(socket string) (guard, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(socket, &st); err != nil {
-		return guard{}, &os.PathError{Op: "stat", Path: socket, Err: err}
-	}
-	return guard{uid: uint32(os.Geteuid()), group: st.Gid}, nil
+func newGuard(socket *rundir.Listener) (guard, error) {
+	group, err := socket.Group()
+	return guard{uid: uint32(os.Geteuid()), group: group}, err
 }
 
 func (g guard) check(c credentials) error {

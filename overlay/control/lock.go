@@ -64,7 +64,7 @@ func takeLock(name string) (*lock, error) {
 
 func sameFile(f *os.File, path string) bool {
 	a, errA := f.Stat()
-	b, errB := os.Stat(path)
+	b, errB := os.Lstat(path)
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 

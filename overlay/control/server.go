@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -33,8 +32,7 @@ type Handler interface {
 // starts.
 type Server struct {
 	lock     *lock
-	listener *net.UnixListener
-	path     string
+	listener *rundir.Listener
 	slots    chan struct{}
 
 	mu    sync.Mutex
@@ -67,35 +65,15 @@ func Listen(name string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: l, path: path, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
-	if err := s.open(); err != nil {
+	s := &Server{lock: l, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
+	if s.listener, err = rundir.Listen(path, socketMode); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
 	return s, nil
 }
 
-// open makes the socket under another name first, so that it never exists with
-// a wrong mode, and so that a stale one is replaced in one step.
-func (s *Server) open() error {
-	temp := s.path + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
-	if err != nil {
-		return err
-	}
-	l.SetUnlinkOnClose(false)
-	err = os.Chmod(temp, 0o660)
-	if err == nil {
-		err = os.Rename(temp, s.path)
-	}
-	if err != nil {
-		return errors.Join(err, l.Close(), os.Remove(temp))
-	}
-	s.listener = l
-	return nil
-}
+// socketMode lets the daemon's user and the socket's group in.
+const socketMode = 0o660
 
 // Serve answers requests until ctx ends, then closes every connection and
 // returns nil. The name stays taken until Close.
@@ -150,7 +128,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (s *Server) Close() error {
 	s.shut()
 	s.wg.Wait()
-	return errors.Join(os.Remove(s.path), s.lock.release())
+	return errors.Join(s.listener.Remove(), s.lock.release())
 }
 
 // shut ends the listener and all connections. It may be called repeatedly.
@@ -214,7 +192,7 @@ func (s *Server) connection(c *net.UnixConn, h Handler) {
 // admit looks at the socket anew for each connection, so that a chgrp(1) of it
 // takes effect at once.
 func (s *Server) admit(c *net.UnixConn) error {
-	g, err := newGuard(s.path)
+	g, err := newGuard(s.listener)
 	if err != nil {
 		return err
 	}

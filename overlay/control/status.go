@@ -96,7 +96,7 @@ func (s *Status) fillEmpty() {
 
 // The states of a path.
 const (
-	PathCandidate = "candidate" // not validated yet
+	PathCandidate = "candidate" // not validated yet; slot 256 if the peer was heard there and it is no path
 	PathActive    = "active"
 	PathSuspect   = "suspect" // acknowledgements are overdue: no new data
 	PathDown      = "down"
@@ -124,9 +124,10 @@ type Messages struct {
 	Sent          uint64 `json:"sent"`
 	Acked         uint64 `json:"acked"`
 	Retransmitted uint64 `json:"retransmitted"`
-	Spurious      uint64 `json:"spurious"`   // packets taken to be lost that had arrived
-	GivenUp       uint64 `json:"given_up"`   // left to the inner transport
-	Duplicates    uint64 `json:"duplicates"` // received again and discarded
+	Spurious      uint64 `json:"spurious"`       // packets taken to be lost that had arrived
+	GivenUp       uint64 `json:"given_up"`       // left to the inner transport
+	NeverRepaired uint64 `json:"never_repaired"` // of those, the ones that were sent only once
+	Duplicates    uint64 `json:"duplicates"`     // received again and discarded
 }
 
 // Order is what the restoration of order holds back and has held back.

@@ -27,6 +27,7 @@ import (
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
 	"github.com/srdtun/srdtun/overlay/tundev"
 	"github.com/srdtun/srdtun/srd"
@@ -40,6 +41,8 @@ type Options struct {
 	Config *config.Config
 	Logf   func(format string, args ...any)
 	Ready  func() // called once traffic can flow
+	// Confine gives up the privileges that were needed to set up; nil: none.
+	Confine func() error
 }
 
 // maxWorkers bounds the threads unless configured: past a few, the device is the
@@ -72,7 +75,11 @@ type server struct {
 	peers []*peer
 	mtus  mtuTable
 	links uplinks
+	host  host // follow's own
 	drops readDrops
+	alive liveness
+
+	machine *machine // nil: the kernel does not tell
 
 	missing map[string]bool // interfaces of paths.local, by name: said to have no address; follow's own
 }
@@ -98,10 +105,17 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 		return errors.Join(err, s.close())
 	}
-	served := make(chan error, 3)
+	if o.Confine != nil {
+		if err := o.Confine(); err != nil {
+			s.logf("privileges are kept: %v", err)
+		}
+	}
+	served := make(chan error, 5)
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
+	go func() { s.live(ctx); served <- nil }()
+	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
 	s.logf("%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
 	if o.Ready != nil {
 		o.Ready()
@@ -135,7 +149,7 @@ func (s *server) open() (err error) {
 		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
 	}
 	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, tundev.Options{
-		FlowSeed:     random64(),
+		FlowKey:      packet.FlowKey{random64(), random64()},
 		UnorderedUDP: c.Order.UDP == "unordered",
 		Queues:       workers(c.Interface.Workers),
 	})
@@ -168,11 +182,18 @@ func (s *server) open() (err error) {
 		Endpoint: srd.NewEndpoint(s.id, rand.Reader),
 		Workers:  s.dev.Queues(),
 		Inputs:   s.inputs(),
+		Inner:    s.mtus.inner,
+		Alive:    s.alive.note,
 	})
 	if err != nil {
 		return err
 	}
+	s.mtus.tunnel = c.Interface.Name
+	if s.machine, err = newMachineEvents(); err != nil {
+		s.logf("a restored copy of this machine would not be noticed: %v", err)
+	}
 	s.mtus.load()
+	s.host.look(s.mtus.all())
 	return s.addPeers()
 }
 
@@ -201,6 +222,9 @@ func (s *server) close() error {
 	}
 	if s.dev != nil {
 		errs = append(errs, s.dev.Close())
+	}
+	if s.machine != nil {
+		s.machine.events.Close() // again, if it was watched
 	}
 	return errors.Join(errs...)
 }

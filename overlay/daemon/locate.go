@@ -2,10 +2,12 @@ package daemon
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -33,25 +35,46 @@ const (
 
 // mtuTable knows the device that has an address, and its MTU.
 type mtuTable struct {
-	mu    sync.Mutex
-	of    map[netip.Addr]int
-	names map[netip.Addr]string
+	tunnel string // name of the tunnel's device
+	mu     sync.Mutex
+	of     map[netip.Addr]int
+	names  map[netip.Addr]string
+	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
 
 func (t *mtuTable) load() {
 	of, names := map[netip.Addr]int{}, map[netip.Addr]string{}
+	var own []netip.Addr
 	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
 	for _, i := range ifaces {
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
 				of[p.Addr().Unmap()], names[p.Addr().Unmap()] = i.MTU, i.Name
+				if i.Name == t.tunnel {
+					own = append(own, p.Addr().Unmap())
+				}
 			}
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of, t.names = of, names
+	t.own.Store(&own)
+}
+
+// inner reports whether a is an address of the tunnel's device. It may be called for each
+// packet.
+func (t *mtuTable) inner(a netip.Addr) bool {
+	own := t.own.Load()
+	return own != nil && slices.Contains(*own, a.WithZone(""))
+}
+
+// all returns every address of this host.
+func (t *mtuTable) all() []netip.Addr {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.of))
 }
 
 // name returns the device that has an address; "": none is known.
@@ -118,7 +141,9 @@ func (s *server) follow(ctx context.Context) {
 				}
 			})
 		}
+		s.bank.Refused() // before the kernel's counters wrap
 		s.mtus.load()
+		s.host.look(s.mtus.all())
 		s.reportLocals()
 		for _, p := range s.peers {
 			s.place(p)
@@ -177,18 +202,27 @@ func (p *peer) remotes() (v []netip.AddrPort) {
 	return v
 }
 
-// place gives p the tuples of its endpoints.
+// place gives p the tuples of its endpoints, and of where it is to be called back.
 func (s *server) place(p *peer) {
-	remotes := p.remotes()
-	tuples := s.tuples(remotes)
-	if len(remotes) > 0 && len(tuples) == 0 && !p.unplaced {
-		s.logf("peer %s: no address here to reach %v from; see paths.local and the routes", p.title(), remotes[0])
-	}
-	p.unplaced = len(remotes) > 0 && len(tuples) == 0
+	var proven []netip.AddrPort
+	var paths []srd.PathInfo
+	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
+	back := s.callbacks(p, proven, paths)
+	tuples := append(s.tuples(p.remotes()), back...)
+	tuples = tuples[:min(len(tuples), steer.MaxPaths)]
+	changed := !slices.Equal(tuples, p.tuples)
+	// Routes are announced again and again that are what they were: an idle peer is left
+	// alone then.
+	news := s.strand(p) || changed || s.host.other
 	line := s.lineOf(tuples)
+	gone := s.gone(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
+		p.line = line
 		p.control.SetLine(line) // a cable may have come up at another rate
-		if !slices.Equal(tuples, p.tuples) {
+		if news {
+			c.HostChanged(now, func(a netip.Addr) bool { return !gone[a] })
+		}
+		if changed {
 			p.tuples = tuples
 			c.SetTuples(now, tuples)
 			c.Greet(now)
@@ -197,18 +231,22 @@ func (s *server) place(p *peer) {
 	p.link.Kick()
 }
 
+// strand notes whether there is no address here to reach p from, wherever it may be, and
+// says so once. It reports whether that is otherwise than before.
+func (s *server) strand(p *peer) (changed bool) {
+	before, remotes := p.unplaced, append(p.remotes(), p.back.proven...)
+	p.unplaced = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(s.locals(r)) > 0 })
+	if p.unplaced && !before {
+		s.logf("peer %s: no address here to reach %v from; see paths.local and the routes", p.title(), remotes[0])
+	}
+	return p.unplaced != before
+}
+
 // tuples returns local x remote addresses x source ports, ports outermost: when
 // there are more than paths, every pair of addresses still has some.
 func (s *server) tuples(remotes []netip.AddrPort) []srd.Tuple {
-	type pair struct {
-		local  netip.Addr
-		remote netip.AddrPort
-	}
 	var pairs []pair
 	for _, r := range remotes {
-		if r.Addr().Is6() && !s.bank.HasIPv6() {
-			continue
-		}
 		for _, l := range s.locals(r) {
 			pairs = append(pairs, pair{l, r})
 		}
@@ -225,11 +263,25 @@ func (s *server) tuples(remotes []netip.AddrPort) []srd.Tuple {
 }
 
 // locals returns the source addresses to use towards r: those configured, of
-// r's family, or the one that the routes give.
+// r's family, or the one that the routes give. Addresses that the host does not have are
+// left out, and those of the tunnel itself: they are the peers' way to this host through
+// the tunnel, and a path from there would lead through itself.
 func (s *server) locals(r netip.AddrPort) []netip.Addr {
+	v, known := s.host.from[r.Addr()]
+	if !known {
+		v = s.findLocals(r)
+		s.host.from[r.Addr()] = v
+	}
+	return v
+}
+
+func (s *server) findLocals(r netip.AddrPort) []netip.Addr {
+	if r.Addr().Is6() && !s.bank.HasIPv6() {
+		return nil
+	}
 	if len(s.cfg.Paths.Local) == 0 {
 		a, err := udp.LocalFor(r, s.net.FwMark)
-		if err != nil {
+		if err != nil || s.mtus.inner(a) {
 			return nil // no route now; a change of addresses brings us back
 		}
 		return []netip.Addr{a}
@@ -244,25 +296,44 @@ func (s *server) locals(r netip.AddrPort) []netip.Addr {
 		v = append(v, addrs...)
 	}
 	return slices.DeleteFunc(v, func(a netip.Addr) bool {
-		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast()
+		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast() ||
+			s.mtus.inner(a) || !s.host.owns(a)
 	})
 }
 
-// reportLocals says which interfaces of paths.local have no address here, once until
+// gone returns which local addresses of paths are not to be used any more.
+func (s *server) gone(paths []srd.PathInfo) map[netip.Addr]bool {
+	v := map[netip.Addr]bool{}
+	for _, p := range paths {
+		if a := p.Tuple.Local; a.IsValid() {
+			v[a] = s.mtus.inner(a) || !s.host.owns(a)
+		}
+	}
+	return v
+}
+
+// reportLocals says which entries of paths.local have no address here, once until
 // one has.
 func (s *server) reportLocals() {
 	for _, l := range s.cfg.Paths.Local {
-		if l.Interface == "" {
-			continue
+		name, missing := l.Interface, false
+		if name == "" {
+			name = l.Addr.String()
+			missing = !s.host.owns(l.Addr)
+		} else {
+			missing = len(addressesOf(name)) == 0
 		}
-		missing := len(addressesOf(l.Interface)) == 0
-		if missing && !s.missing[l.Interface] {
-			s.logf("paths.local: there is no interface %s with an address; its paths begin when there is", l.Interface)
+		switch {
+		case !missing || s.missing[name]:
+		case l.Interface == "":
+			s.logf("paths.local: %s is not an address of this host; its paths begin when it is", name)
+		default:
+			s.logf("paths.local: there is no interface %s with an address; its paths begin when there is", name)
 		}
 		if s.missing == nil {
 			s.missing = map[string]bool{}
 		}
-		s.missing[l.Interface] = missing
+		s.missing[name] = missing
 	}
 }
 

@@ -34,19 +34,24 @@ type peer struct {
 	cutter   order.Cutter
 	gather   *order.Gatherer
 	stale    uint64    // datagrams dropped for their age
+	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
 	hold     time.Duration      // least wait for order, as configured
 	found    [][]netip.AddrPort // what the name in each endpoint stood for last
 	unplaced bool               // and it was said that there is no way to them
 	tuples   []srd.Tuple        // as last given to the connection
+	back     callback           // where else it is called
 	policy   string             // name of the connection's path policy
 	control  *cc.SRD            // its congestion control
+	line     float64            // rate of the interfaces, as last told to it
 
+	clock    mono.Time      // of the message that is delivered
 	out      []*frame.Frame // Flush's own
 	merger   *merge.Merger  // likewise; nil before first use
 	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
 	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
+	aged     atomic.Uint64  // datagrams dropped: held for order while the process did not run
 }
 
 // addPeers makes a connection for each configured peer.
@@ -57,7 +62,7 @@ func (s *server) addPeers() error {
 			cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax,
 			found: make([][]netip.AddrPort, len(c.Endpoints)), queue: queue.New(queue.Config{}),
 		}
-		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Alloc: s.dev.Pool().Get})
+		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
 		policy, err := s.policy(c.Policy)
 		if err != nil {
 			return err
@@ -69,9 +74,9 @@ func (s *server) addPeers() error {
 			PSK:         c.PresharedKey.Bytes(),
 			Offers:      ciphers(s.cfg.Transport.Cipher),
 			Incarnation: random64(),
-			Seed:        random64(),
 			Rand:        rand.Reader,
 			Indexes:     s.loop.Indexes(),
+			Addresses:   s.loop.Addresses(),
 			Timestamp:   s.timestamp,
 			MTU:         s.payload,
 			Policy:      policy,
@@ -84,6 +89,13 @@ func (s *server) addPeers() error {
 		s.place(p)
 	}
 	return nil
+}
+
+// alloc returns a frame for what arrives, with the time.
+func (p *peer) alloc(n int) *frame.Frame {
+	f := p.dev.Pool().Get(n)
+	f.Enqueued = p.clock
+	return f
 }
 
 // timestamp gives the wall clock's time of a moment on the loop's clock.
@@ -121,7 +133,11 @@ func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 // load takes a frame to be cut out of the queue, unless there is one already.
 func (p *peer) load(now mono.Time) bool {
 	if !p.cutter.Empty() {
-		return true
+		if !p.cutter.Older(now, datagramAge) {
+			return true
+		}
+		p.stale++ // the rest of one that was being sent when everything stopped
+		p.cutter.Drop()
 	}
 	for f := p.queue.Pop(now); f != nil; f = p.queue.Pop(now) {
 		if !f.TCP && now.Sub(f.Enqueued) > datagramAge {
@@ -148,8 +164,16 @@ func (p *peer) Waiting() int { return p.queue.Bytes() }
 // Backlog implements loop.App.
 func (p *peer) Backlog() bool { return !p.cutter.Empty() || p.queue.Len() > 0 }
 
-// Deliver implements loop.App.
-func (p *peer) Deliver(now mono.Time, m *srd.Message) { p.gather.Add(now, m) }
+// Deliver implements loop.App. Of a datagram that waited here while the process did not
+// run the beginning is void, and by that all of it.
+func (p *peer) Deliver(now mono.Time, m *srd.Message) {
+	if m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data) {
+		p.late++
+		m.Expired, m.Data = true, nil
+	}
+	p.clock = now
+	p.gather.Add(now, m)
+}
 
 // Restarted implements loop.App.
 func (p *peer) Restarted(now mono.Time) {
@@ -188,27 +212,33 @@ func (p *peer) Deadline() mono.Time { return p.gather.Deadline() }
 // Flush implements loop.App: it writes what is in order to the device.
 func (p *peer) Flush() (flushed bool) {
 	for {
-		p.link.Lock()
+		now := p.link.Lock()
 		p.out = p.gather.TakeReady(p.out[:0])
 		p.link.Unlock()
 		if len(p.out) == 0 {
 			return flushed
 		}
 		flushed = true
-		p.writeAll(p.out)
+		p.writeAll(now, p.out)
 		clear(p.out)
+		if cap(p.out) > keepOut {
+			p.out = nil
+		}
 	}
 }
 
+// keepOut is how many places for frames Flush keeps: as many as come in a round.
+const keepOut = 1024
+
 // writeAll hands frames to the kernel, packets of a flow joined where there are
 // several.
-func (p *peer) writeAll(frames []*frame.Frame) {
+func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
 	if p.merger == nil {
 		p.merger = merge.New(merge.Config{UDP: p.dev.Offloads().USO, Alloc: p.dev.Pool().Get, Write: p.write})
 	}
 	for _, f := range frames {
 		switch {
-		case !p.admits(f):
+		case !p.admits(f) || p.tooOld(now, f):
 			f.Release()
 		case len(frames) == 1:
 			p.write(f, merge.AsCame)
@@ -217,6 +247,16 @@ func (p *peer) writeAll(frames []*frame.Frame) {
 		}
 	}
 	p.merger.Flush()
+}
+
+// tooOld reports whether f is a datagram that has been here for longer than any waits for
+// order, and counts it: the process did not run meanwhile.
+func (p *peer) tooOld(now mono.Time, f *frame.Frame) bool {
+	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {
+		return false
+	}
+	p.aged.Add(1)
+	return true
 }
 
 // admits reports whether the peer may send from the inner source address, on the

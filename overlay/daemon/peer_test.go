@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/queue"
 	"github.com/srdtun/srdtun/srd"
 )
@@ -34,5 +36,86 @@ func TestOldDatagramsAreNotSent(t *testing.T) {
 	}
 	if sent[false] != 2 || sent[true] != 11 || p.stale != 9 {
 		t.Errorf("%d datagrams and %d packets of TCP are sent, %d are dropped", sent[false], sent[true], p.stale)
+	}
+}
+
+// A datagram of which a part is sent when everything stops is given up, not sent on when
+// it is too old. TCP's goes on.
+func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
+	for _, tcp := range []bool{false, true} {
+		p := &peer{queue: queue.New(queue.Config{})}
+		released := 0
+		f := frame.New(make([]byte, 1000), func(*frame.Frame) { released++ })
+		f.TCP = tcp
+		p.queue.Push(at(1), f)
+		first, ok := p.Pull(at(1), 400)
+		if !ok {
+			t.Fatal("nothing to send")
+		}
+		_, ok = p.Pull(at(1).Add(datagramAge+time.Millisecond), 400)
+		if ok != tcp || p.Backlog() != tcp || (p.stale == 1) == tcp {
+			t.Errorf("TCP %v: sent on: %v, backlog %v, %d dropped", tcp, ok, p.Backlog(), p.stale)
+		}
+		first.Owner.Release()
+		if (released == 1) == tcp {
+			t.Errorf("TCP %v: released %d times", tcp, released)
+		}
+	}
+}
+
+// ipv4 is a frame with no more of a header than tells its protocol.
+func ipv4(protocol byte, n int) *frame.Frame {
+	b := make([]byte, n)
+	b[0], b[9] = 0x45, protocol
+	f := frame.New(b, nil)
+	f.TCP, f.Facts.Ordered = protocol == packet.ProtoTCP, true
+	return f
+}
+
+// Of what waited in a socket while the process did not run, datagrams are dropped, however
+// many messages they came in, and TCP's packets are not. Nothing waits for them.
+func TestStaleDatagramsAreNotDelivered(t *testing.T) {
+	p := &peer{gather: order.NewGatherer(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}
+	var cut order.Cutter
+	deliver := func(f *frame.Frame, stale bool) {
+		for cut.Load(f); !cut.Empty(); {
+			m := cut.Cut(600)
+			m.Stale = stale
+			p.Deliver(at(1), &m)
+		}
+	}
+	for _, stale := range []bool{false, true} {
+		for _, size := range []int{100, 1500} {
+			for _, protocol := range []byte{packet.ProtoTCP, packet.ProtoUDP} {
+				before := p.late
+				deliver(ipv4(protocol, size), stale)
+				got := len(p.gather.TakeReady(nil))
+				if dropped := stale && protocol == packet.ProtoUDP; (got == 0) != dropped || (p.late == before+1) != dropped {
+					t.Errorf("stale %v, protocol %d, %d bytes: %d frames come out, %d dropped", stale, protocol, size, got, p.late-before)
+				}
+			}
+		}
+	}
+	p.gather.Advance(at(3)) // the rest of one whose beginning is void is forgotten
+	if s := p.gather.Stats(); s.HeldNow != 0 || s.HeldBytes != 0 {
+		t.Errorf("%d frames wait, %d bytes", s.HeldNow, s.HeldBytes)
+	}
+}
+
+// What was held for order while the process did not run is too old as well.
+func TestHeldDatagramsGetOld(t *testing.T) {
+	p := &peer{}
+	for protocol, want := range map[byte]bool{packet.ProtoTCP: false, packet.ProtoUDP: true} {
+		f := ipv4(protocol, 100)
+		f.Enqueued = at(1)
+		if got := p.tooOld(at(1).Add(datagramAge), f); got {
+			t.Errorf("protocol %d is too old at once", protocol)
+		}
+		if got := p.tooOld(at(1).Add(datagramAge+1), f); got != want {
+			t.Errorf("protocol %d: too old %v", protocol, got)
+		}
+	}
+	if p.aged.Load() != 1 {
+		t.Errorf("%d counted", p.aged.Load())
 	}
 }

@@ -87,6 +87,7 @@ func TestSet(t *testing.T) {
 // A path's class is the entry of paths.local that its address stands for.
 func TestClassesAreUplinks(t *testing.T) {
 	s := &server{cfg: parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n")}
+	s.host.look(nil)
 	s.locals(netip.MustParseAddrPort("127.0.0.9:1"))
 	for text, want := range map[string]int{"192.0.2.1": 0, "127.0.0.1": 1, "192.0.2.2": 3, "198.51.100.1": 0} {
 		if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr(text)}); got != want {

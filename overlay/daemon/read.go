@@ -28,6 +28,7 @@ const (
 // readDrops count frames from the device that no peer gets.
 type readDrops struct {
 	noRoute atomic.Uint64 // no allowed IP holds the destination
+	stale   atomic.Uint64 // datagrams that waited in the device while the process did not run
 }
 
 // input carries frames from one queue of the device to the peers. It implements
@@ -40,6 +41,7 @@ type input struct {
 	flow    uint32    // of the frame read last
 	company mono.Time // when it changed last
 	haste   haste
+	old     afterStop
 }
 
 // inputs makes one for each queue.
@@ -67,14 +69,32 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range in.batch[:n] {
+	frames := in.fresh(now, in.batch[:n], most)
+	for _, f := range frames {
 		if f.Flow != in.flow {
 			in.flow, in.company = f.Flow, now
 		}
 	}
-	in.spread(now, in.batch[:n], touch)
+	in.spread(now, frames, touch)
 	clear(in.batch[:n])
 	return nil
+}
+
+// fresh returns those of frames, just read, that did not wait too long for this process.
+// most is how many bytes were asked for.
+func (in *input) fresh(now mono.Time, frames []*frame.Frame, most int) []*frame.Frame {
+	resumed := in.server.alive.note(now)
+	if resumed == in.old.resumed && in.old.left == 0 {
+		return frames
+	}
+	bytes := 0
+	for _, f := range frames {
+		bytes += len(f.Data)
+	}
+	queue := max(in.server.dev.Offloads().TxQueueLen, tundev.DefaultTxQueueLen)
+	kept, dropped := in.old.sift(resumed, queue, frames, len(frames) == readBatch || bytes >= most)
+	in.server.drops.stale.Add(uint64(dropped))
+	return kept
 }
 
 // spread gives frames to their peers, a run for the same peer at once.

@@ -11,6 +11,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Show implements control.Handler.
@@ -66,12 +67,18 @@ func (s *server) dropCounts() map[string]uint64 {
 	c.add("device_error", d.WriteErrors)
 	c.add("no_route", s.drops.noRoute.Load())
 	l := s.loop
+	c.add("device_stale", s.drops.stale.Load())
+	c.add(srd.EndUnknownType.String(), l.Drops.UnknownType.Load())
 	c.add("unknown_index", l.Drops.UnknownIndex.Load())
 	c.add("forged", l.Drops.Forged.Load())
 	c.add("peer_removed", l.Drops.Closed.Load())
+	c.add("out_of_turn", l.Drops.OutOfTurn.Load())
+	c.add("through_itself", l.Drops.Inner.Load())
+	c.add("kernel_filter_or_full_buffer", s.bank.Refused())
 	c.add("receive_truncated", l.Recvs.Truncated.Load())
 	c.add("send_buffer_full", l.Sends.NoBuffer.Load())
 	c.add("send_too_big", l.Sends.TooBig.Load())
+	c.add("send_unreachable", l.Sends.NoWay.Load())
 	c.add("send_failed", l.Sends.Failed.Load())
 	for r, n := range l.EndpointDrops() {
 		c.add(srd.EndpointReason(r).String(), n)
@@ -120,7 +127,7 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	v.CwndBytes, v.BytesInFlight, v.RateBytesPerS = uint64(window), uint64(max(0, inflight)), uint64(rate)
 	v.Messages = control.Messages{
 		Sent: t.Sent, Acked: t.Acked, Retransmitted: t.Retransmitted, Spurious: t.Spurious,
-		GivenUp: t.GivenUp, Duplicates: t.Drops[srd.DropDuplicate],
+		GivenUp: t.GivenUp, NeverRepaired: t.NeverRepaired, Duplicates: t.Drops[srd.DropDuplicate],
 	}
 	v.DeliveredBytesPerS = uint64(c.Delivered(now))
 	v.WaitedUs = map[string]uint64{}
@@ -139,6 +146,16 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 	v.Drops = peerDrops(p, t)
 	s.describePaths(v, c)
+	for _, t := range c.Candidates(now) {
+		v.Paths = append(v.Paths, control.Path{
+			Slot: steer.MaxPaths, Local: s.local(t), Remote: t.Remote.String(), State: control.PathCandidate,
+		})
+	}
+}
+
+// local returns the address and port of t here.
+func (s *server) local(t srd.Tuple) string {
+	return netip.AddrPortFrom(t.Local, s.bank.Socket(int(t.Sock)).Port).String()
 }
 
 func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
@@ -146,14 +163,17 @@ func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
 	for r, n := range t.Drops {
 		c.add(srd.Reason(r).String(), n)
 	}
+	c.add("path_unreachable", t.PathsRefused)
 	g, q := p.gather.Stats(), p.queue.Stats()
 	c.add("order_bad_message", g.Bad)
 	c.add("order_incomplete_frame", g.Voided)
 	c.add("order_overflow", g.Overflow)
 	c.add("queue_overflow", q.Overflow)
 	c.add("queue_stale", q.Flushed+p.stale)
+	c.add("receive_stale", p.late)
 	c.add("queue_codel", q.Dropped)
 	c.add("queue_codel_segment", q.Shortened)
+	c.add("order_stale", p.aged.Load())
 	c.add("source_not_allowed", p.forged.Load())
 	c.add("inner_header", p.unwanted.Load())
 	return c
@@ -169,8 +189,7 @@ func (s *server) describePaths(v *control.Peer, c *srd.Conn) {
 	}
 	for _, p := range paths {
 		o := control.Path{
-			Slot: p.Slot, Remote: p.Tuple.Remote.String(), State: p.State.String(),
-			Local:  netip.AddrPortFrom(p.Tuple.Local, s.bank.Socket(int(p.Tuple.Sock)).Port).String(),
+			Slot: p.Slot, Local: s.local(p.Tuple), Remote: p.Tuple.Remote.String(), State: p.State.String(),
 			SRTTUs: p.RTT.Microseconds(), BaseRTTUs: p.Base.Microseconds(), QueueUs: (p.RTT - p.Base).Microseconds(),
 			SentPackets: p.Packets, SentBytes: p.Bytes, Lost: p.Lost, Retransmits: p.Retransmits,
 		}

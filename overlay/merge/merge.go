@@ -64,11 +64,11 @@ func New(cfg Config) *Merger {
 // they were added.
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
-	if packet.Parse(f.Data, 0, in) != packet.OK {
+	if packet.Parse(f.Data, in) != packet.OK {
 		m.cfg.Write(f, AsCame) // counted there
 		return
 	}
-	i := m.find(in.FlowHash)
+	i := m.find(in)
 	kind, ok := packet.Joinable(f.Data, in, f.Facts)
 	if !ok || kind == frame.GSOUDP && !m.cfg.UDP {
 		if i >= 0 {
@@ -93,11 +93,10 @@ func (m *Merger) Flush() {
 	}
 }
 
-// find returns the place of the open run of a flow, or -1. Two flows of one hash
-// only end each other's runs.
-func (m *Merger) find(hash uint32) int {
+// find returns the place of the open run of a packet's flow, or -1.
+func (m *Merger) find(in *packet.Info) int {
 	for i, r := range m.open {
-		if r.first.FlowHash == hash {
+		if packet.SameFlow(&r.first, in) {
 			return i
 		}
 	}

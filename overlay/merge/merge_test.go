@@ -61,7 +61,7 @@ func (b *bench) add(s spec, fill byte) {
 func packets(data []byte, facts frame.Facts) (key uint32, all []string, err error) {
 	var in packet.Info
 	data = bytes.Clone(data)
-	if r := packet.Parse(data, 0, &in); r != packet.OK {
+	if r := packet.Parse(data, &in); r != packet.OK {
 		return 0, []string{string(data)}, nil
 	}
 	if r := packet.ValidateJoined(data, &in, &facts); r != packet.OK {
@@ -79,7 +79,7 @@ func packets(data []byte, facts frame.Facts) (key uint32, all []string, err erro
 		}
 		all = append(all, string(p))
 		if facts.GSO == frame.GSONone || (i+1)*size >= in.Payload() {
-			return in.FlowHash, all, nil
+			return packet.FlowHash(data, &in, packet.FlowKey{}), all, nil
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestRuns(t *testing.T) {
 		}
 		return all
 	}
-	tcp := func(seq, n int, flags byte) spec { return spec{port: 1, seq: uint32(seq), n: n, flags: ack | flags} }
+	tcp := func(seq uint32, n int, flags byte) spec { return spec{port: 1, seq: seq, n: n, flags: ack | flags} }
 	for _, c := range []struct {
 		name string
 		in   []spec

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
@@ -67,19 +66,7 @@ func (l left) write(path string) error {
 	if err != nil {
 		return err
 	}
-	temp := path + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	f, err := rundir.Create(temp, os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return rundir.Replace(path, data, 0o600)
 }
 
 func recoverFile(path string) error {
@@ -97,17 +84,9 @@ func recoverFile(path string) error {
 }
 
 func readLeft(path string) (left, error) {
-	f, err := os.Open(path)
+	data, err := rundir.Read(path, maxStateFile)
 	if err != nil {
 		return left{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxStateFile+1))
-	if err != nil {
-		return left{}, err
-	}
-	if len(data) > maxStateFile {
-		return left{}, fmt.Errorf("%s: longer than %d bytes", path, maxStateFile)
 	}
 	return parseLeft(path, data)
 }

@@ -3,6 +3,7 @@ package order
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -172,8 +173,8 @@ func TestRestKeepsOrder(t *testing.T) {
 		s.send(seq)
 	}
 	s.g.Rest()
-	if s.g.spare != nil || s.g.ready != nil || s.g.rings != 0 || s.g.flow(0).ring != nil {
-		t.Errorf("%d spare, %d ready, %d places in rings", len(s.g.spare), cap(s.g.ready), s.g.rings)
+	if !reflect.DeepEqual(s.g.spare, spare{}) || s.g.ready != nil || s.g.memory != 0 || s.g.flows.at(0).win != nil {
+		t.Errorf("%+v spare, %d ready, %d bytes held", s.g.spare, cap(s.g.ready), s.g.memory)
 	}
 	s.send(1001)
 	s.send(1000)

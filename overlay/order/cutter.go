@@ -1,8 +1,11 @@
 package order
 
 import (
+	"time"
+
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Cutter turns frames into messages. The zero value is ready; the sequence
@@ -33,6 +36,18 @@ func (c *Cutter) Load(f *frame.Frame) {
 // left. The cutter must not be empty.
 func (c *Cutter) Front() (flow uint32, bytes int) {
 	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
+}
+
+// Older reports whether the frame being cut is a datagram that came longer than age ago.
+// The cutter must not be empty.
+func (c *Cutter) Older(now mono.Time, age time.Duration) bool {
+	return !c.frame.TCP && now.Sub(c.frame.Enqueued) > age
+}
+
+// Drop gives up what is left of the frame being cut. The cutter must not be empty.
+func (c *Cutter) Drop() {
+	c.frame.Release()
+	c.frame = nil
 }
 
 // Cut returns the next message, its payload at most max bytes (at least 1). The

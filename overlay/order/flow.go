@@ -1,61 +1,66 @@
 package order
 
-// Bounds of the rings.
-const (
-	// maxAhead is how many frames of one slot may be there beyond the one that
-	// is due: 40 ms of 200,000 small packets a second.
-	maxAhead = 8192
-	// minRing is the first size of a ring: a few paths' worth of frames.
-	minRing = 4
-	// keepRing is the largest ring that an empty flow keeps. It covers everyday
-	// reordering, so that this takes no memory each time.
-	keepRing = 256
-	// maxRings bounds the places in the rings of all flows, 8 bytes each: a peer
-	// that lies about its numbers gets 16 MB, and what idle flows keep is at most
-	// half of it.
-	maxRings = 2 * Slots * keepRing
-)
-
-// flow is one slot's receiving state: the number of the frame that is due, and a
-// ring of those that are there, whole or in part, from it on.
+// flow is one slot's receiving state: the number of the frame that is due, and those
+// that are there, whole or in part, from it on.
 type flow struct {
 	next  uint32
-	ring  []*partial // a power of two; index is seq modulo its length
-	count int        // in use in ring
-	late  []*partial // frames whose turn has passed, still incomplete, oldest first
+	count int32   // in win
+	win   *window // nil: nothing is there
+	late  *lates  // frames whose turn has passed, still incomplete; nil: none
 }
-
-func (fl *flow) place(seq uint32) **partial { return &fl.ring[int(seq)&(len(fl.ring)-1)] }
 
 // get returns what is there of frame seq, which is less than maxAhead from due,
 // or nil.
 func (fl *flow) get(seq uint32) *partial {
-	if fl.count == 0 || int(seq-fl.next) >= len(fl.ring) {
+	if fl.win == nil {
 		return nil
 	}
-	return *fl.place(seq)
+	return fl.win.get(seq)
 }
 
-// reaches reports whether the ring has a place for frame seq.
-func (fl *flow) reaches(seq uint32) bool { return int(seq-fl.next) < len(fl.ring) }
+// first returns the lowest number there is.
+func (fl *flow) first() (seq uint32, ok bool) {
+	if fl.win == nil {
+		return 0, false
+	}
+	return fl.win.first(fl.next)
+}
 
-func (fl *flow) put(p *partial) {
-	*fl.place(p.seq) = p
+// put enters p at its number.
+func (g *Gatherer) put(p *partial) {
+	fl := p.flow
+	if fl.win == nil {
+		fl.win = reuse(&g.spare.windows)
+		g.memory += windowBytes
+	}
+	i := p.seq / pagePlaces % windowPages
+	pg := fl.win.pages[i]
+	if pg == nil {
+		pg = reuse(&g.spare.pages)
+		g.memory += pageBytes
+		fl.win.pages[i] = pg
+		fl.win.some[i/64] |= 1 << (i % 64)
+	}
+	pg.at[p.seq%pagePlaces] = p
+	pg.some |= 1 << (p.seq % pagePlaces)
 	fl.count++
 }
 
-func (fl *flow) remove(p *partial) {
-	*fl.place(p.seq) = nil
-	fl.count--
-}
-
-// grow doubles the ring.
-func (fl *flow) grow() {
-	old := fl.ring
-	fl.ring = make([]*partial, max(minRing, 2*len(old)))
-	for _, p := range old {
-		if p != nil {
-			*fl.place(p.seq) = p
-		}
+// remove takes p out of its flow, and gives back what is empty then.
+func (g *Gatherer) remove(p *partial) {
+	fl := p.flow
+	i := p.seq / pagePlaces % windowPages
+	pg := fl.win.pages[i]
+	pg.at[p.seq%pagePlaces] = nil
+	if pg.some &^= 1 << (p.seq % pagePlaces); pg.some == 0 {
+		fl.win.pages[i] = nil
+		fl.win.some[i/64] &^= 1 << (i % 64)
+		g.spare.pages = keep(g.spare.pages, pg, sparePages)
+		g.memory -= pageBytes
+	}
+	if fl.count--; fl.count == 0 {
+		g.spare.windows = keep(g.spare.windows, fl.win, spareWindows)
+		g.memory -= windowBytes
+		fl.win = nil
 	}
 }

@@ -44,6 +44,9 @@ func FuzzGatherer(f *testing.F) {
 			if pool.bytes > limit || g.Stats().HeldBytes != pool.bytes {
 				t.Fatalf("%d bytes in use, %d counted, %d allowed", pool.bytes, g.Stats().HeldBytes, limit)
 			}
+			if n := g.Stats().Memory; n > limit || n < pool.bytes {
+				t.Fatalf("%d bytes of memory for %d, %d allowed", n, pool.bytes, limit)
+			}
 			if at := g.Deadline(); at != mono.Never && at < 1 {
 				t.Fatalf("deadline %v", at)
 			}

@@ -3,6 +3,7 @@ package order
 import (
 	"bytes"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -29,8 +30,8 @@ func newScript(t *testing.T, cfg Config) *script {
 		s.g.Reset(s.now)
 		s.take()
 		s.pool.wantAllBack(t)
-		if n := s.g.Stats().HeldBytes; n != 0 || s.g.buffers != 0 {
-			t.Errorf("%d bytes in buffers of %d are held after Reset", n, s.g.buffers)
+		if n := s.g.Stats().HeldBytes; n != 0 || s.g.memory != 0 {
+			t.Errorf("%d bytes in %d of memory are held after Reset", n, s.g.memory)
 		}
 	})
 	return s
@@ -244,18 +245,38 @@ func TestLateFramesOfAFlowAreBounded(t *testing.T) {
 	s.want(9)
 }
 
-// A flow that had to look far ahead once does not keep the table for it.
-func TestLargeRingIsGivenBack(t *testing.T) {
+// A flow that had to look far ahead once does not keep the memory for it.
+func TestWindowsAreGivenBack(t *testing.T) {
+	const frames = 2 * sparePartials
 	s := newScript(t, Config{})
-	s.whole(keepRing + 1)
-	if s.g.rings <= keepRing {
-		t.Fatalf("%d places", s.g.rings)
+	for q := range uint32(frames) {
+		s.whole(frames - q)
 	}
-	for q := range uint32(keepRing + 1) {
-		s.whole(q)
+	if m := s.g.Stats().Memory; m < frames*(partialBytes+smallest)+frames/pagePlaces*pageBytes {
+		t.Fatalf("%d frames count for %d bytes", frames, m)
 	}
-	if len(s.take()) != keepRing+2 || s.g.rings != 0 || s.g.flow(0).ring != nil {
-		t.Fatalf("%d places are kept", s.g.rings)
+	s.whole(0)
+	if n := len(s.take()); n != frames+1 || s.g.memory != 0 || s.g.flows.at(0).win != nil {
+		t.Fatalf("%d frames, and %d bytes are kept", n, s.g.memory)
+	}
+	if v := &s.g.spare; len(v.partials) > idlePartials || len(v.pages) > sparePages || len(v.windows) > spareWindows {
+		t.Errorf("%d partials, %d pages, %d windows are kept", len(v.partials), len(v.pages), len(v.windows))
+	}
+}
+
+// Sizes are what the allocator gives.
+func TestSizesAreThoseOfTheAllocator(t *testing.T) {
+	for _, c := range []struct {
+		what  any
+		count int
+	}{
+		{partial{}, partialBytes}, {[maxSpans]span{}, spansBytes}, {page{}, pageBytes}, {window{}, windowBytes}, {lates{}, latesBytes}, {frame.Frame{}, frameBytes},
+	} {
+		// The classes are an eighth of their size apart at most, and 16 bytes at least.
+		size := int(reflect.TypeOf(c.what).Size())
+		if over := c.count - size; over < 0 || over > max(16, size/8) {
+			t.Errorf("%T has %d bytes, counted as %d", c.what, size, c.count)
+		}
 	}
 }
 
@@ -277,17 +298,28 @@ func TestTablesAreBounded(t *testing.T) {
 	}
 }
 
-// So does the number of frames, which may have a byte each.
+// The smallest frames take memory too.
 func TestNumberOfFramesIsBounded(t *testing.T) {
-	s := newScript(t, Config{HeldBytes: 1 << 30})
-	for i := range uint32(3 * maxHeld / 2) {
+	s := newScript(t, Config{})
+	for i := range uint32(1 << 16) {
 		s.add(piece(uint16(i%16), 2+i/16, 0, 1, 2))
-		if s.pool.out > maxHeld {
-			t.Fatalf("%d frames are held", s.pool.out)
+		if n := s.g.Stats().Memory; n > DefaultHeldBytes || n < s.pool.out*(partialBytes+smallest) {
+			t.Fatalf("%d frames are held, counted as %d bytes", s.pool.out, n)
 		}
 	}
 	if s.g.Stats().Overflow == 0 {
 		t.Fatal("nothing was counted")
+	}
+}
+
+// A frame that is shorter than any packet is none.
+func TestShortFramesAreRefused(t *testing.T) {
+	s := newScript(t, Config{Least: 20})
+	s.add(piece(0, 0, 0, 19, 19))
+	s.add(piece(0, 0, 0, 20, 20))
+	s.want(19)
+	if n := s.g.Stats().Bad; n != 1 {
+		t.Fatalf("%d were refused", n)
 	}
 }
 
@@ -313,7 +345,7 @@ func TestBuffersAreBounded(t *testing.T) {
 	for q := range uint32(1000) {
 		s.whole(q + 1)
 		s.take()
-		if n := s.pool.buffers(); n > bufferSlack*limit {
+		if n := s.pool.buffers(); n > limit {
 			t.Fatalf("buffers of %d bytes are in use", n)
 		}
 	}
@@ -361,7 +393,7 @@ func TestOrderIsRestored(t *testing.T) {
 		var sent []srd.Message
 		var want []uint32
 		start := uint32(1<<32 - 50)
-		*c.next.at(0), s.g.flow(0).next = start, start
+		*c.next.at(0), s.g.flows.at(0).next = start, start
 		for i := range 100 {
 			n := 1 + r.IntN(3000)
 			if i%10 == 0 {

@@ -42,6 +42,12 @@ func (h *header) put(b *srd.Imm) {
 	b[12] = f
 }
 
+// Begins reports whether m carries the beginning of a frame, with the headers in it.
+func Begins(m *srd.Message) bool {
+	h, ok := parse(&m.Imm)
+	return ok && h.offset == 0
+}
+
 // parse decodes an immediate. ok is false when it cannot be one of ours.
 func parse(b *srd.Imm) (h header, ok bool) {
 	f := b[12]

@@ -50,24 +50,26 @@ func (g *Gatherer) Advance(now mono.Time) {
 // returns the number of gaps.
 func (g *Gatherer) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
-	for range min(to-fl.next, uint32(len(fl.ring))) {
-		p := fl.get(fl.next)
+	for fl.next != to {
+		seq, ok := fl.first()
+		if !ok || seq-fl.next > to-fl.next {
+			seq = to
+		}
+		p := (*partial)(nil)
+		if seq == fl.next {
+			p = fl.get(seq)
+			seq++
+		}
 		missing := p == nil || !p.done()
 		if missing && !inGap {
 			gaps++
 		}
 		inGap = missing
 		if p != nil {
-			fl.remove(p)
+			g.remove(p)
 			g.pass(now, p)
 		}
-		fl.next++
-	}
-	if fl.next != to { // past the ring nothing is there
-		fl.next = to
-		if !inGap {
-			gaps++
-		}
+		fl.next = seq
 	}
 	g.run(now, fl)
 	return gaps
@@ -109,7 +111,4 @@ func (g *Gatherer) relieve(now mono.Time) {
 	}
 }
 
-func (g *Gatherer) tooMuch() bool {
-	return g.stats.HeldBytes > g.cfg.HeldBytes || g.buffers > bufferSlack*g.cfg.HeldBytes ||
-		g.waits.n+g.lates.n+g.parts.n > maxHeld
-}
+func (g *Gatherer) tooMuch() bool { return g.memory > g.cfg.HeldBytes }

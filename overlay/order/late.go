@@ -1,7 +1,6 @@
 package order
 
 import (
-	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
@@ -15,14 +14,38 @@ const (
 	lateLife = time.Second
 )
 
+// lates are the late frames of a flow, oldest first.
+type lates struct {
+	n  int
+	at [maxLate]*partial
+}
+
+// find returns that with number seq, or nil.
+func (l *lates) find(seq uint32) *partial {
+	if l == nil {
+		return nil
+	}
+	for _, p := range l.at[:l.n] {
+		if p.seq == seq {
+			return p
+		}
+	}
+	return nil
+}
+
 // pension moves p, whose turn is given up, to the late frames of its flow: if
 // the rest comes, late is better than never.
 func (g *Gatherer) pension(now mono.Time, p *partial) {
 	fl := p.flow
-	if len(fl.late) == maxLate {
-		g.bury(fl.late[0])
+	if fl.late != nil && fl.late.n == maxLate {
+		g.bury(fl.late.at[0])
 	}
-	fl.late = append(fl.late, p)
+	if fl.late == nil {
+		fl.late = reuse(&g.spare.lates)
+		g.memory += latesBytes
+	}
+	fl.late.at[fl.late.n] = p
+	fl.late.n++
 	g.lates.push(now, p)
 }
 
@@ -34,23 +57,33 @@ func (g *Gatherer) bury(p *partial) {
 
 func (g *Gatherer) leaveLate(p *partial) {
 	fl := p.flow
-	i := slices.Index(fl.late, p)
-	fl.late = slices.Delete(fl.late, i, i+1)
+	l := fl.late
+	i := 0
+	for l.at[i] != p {
+		i++
+	}
+	copy(l.at[i:], l.at[i+1:l.n])
+	l.n--
+	l.at[l.n] = nil
+	if l.n == 0 {
+		fl.late = nil
+		g.spare.lates = keep(g.spare.lates, l, spareLates)
+		g.memory -= latesBytes
+	}
 	g.release(p)
 }
 
 // addLate takes a message of a frame whose turn has passed. A frame is handed on
 // out of turn when it is complete: its flow's own protocol sorts it out.
 func (g *Gatherer) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
-	i := slices.IndexFunc(fl.late, func(p *partial) bool { return p.seq == h.seq })
-	if i < 0 {
+	p := fl.late.find(h.seq)
+	if p == nil {
 		if m.Expired {
 			return // nothing waits for it, and nothing of it is here
 		}
-		g.pension(now, g.acquire(fl, h.seq))
-		i = len(fl.late) - 1
+		p = g.acquire(fl, h.seq)
+		g.pension(now, p)
 	}
-	p := fl.late[i]
 	g.fill(p, h, m)
 	if !p.done() {
 		return

@@ -5,24 +5,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxSpans bounds the separate pieces of a frame that may be there at a time. A
-// frame of 64 KiB in 1,200-byte packets has at most 56 messages, so at most 28
-// pieces with gaps between them.
-const maxSpans = 40
+// Pieces of a frame that may be there at a time, with gaps between them.
+const (
+	// maxSpans: a frame of 64 KiB in 1,200-byte packets has at most 56 messages, so at
+	// most 28 pieces.
+	maxSpans = 40
+	// fewSpans have room in the partial itself. Messages of a frame leave in trains, so
+	// that there are seldom more pieces than paths that a frame is spread over.
+	fewSpans = 8
+)
 
 // partial is a frame being put together, or one that waits for its turn.
 type partial struct {
 	flow  *flow
-	seq   uint32
-	void  bool         // can never be completed: part of it was given up
-	out   bool         // delivered already, before its turn (order not wanted)
 	frame *frame.Frame // nil while there are no bytes, and when void or out
 	since mono.Time    // when it joined the list that it is on
-	spans [maxSpans]span
-	n     int
 
 	on         *list // nil: on none
 	prev, next *partial
+
+	many *[maxSpans]span // in place of few, once these were not enough
+	few  [fewSpans]span
+	seq  uint32
+	n    uint8 // pieces that are there
+	void bool  // can never be completed: part of it was given up
+	out  bool  // delivered already, before its turn (order not wanted)
 }
 
 // span is a piece of a frame that has arrived.
@@ -33,36 +40,48 @@ func (p *partial) done() bool { return p.void || p.out || p.whole() }
 
 // whole reports whether all bytes are there.
 func (p *partial) whole() bool {
-	return p.frame != nil && p.n == 1 && p.spans[0] == span{0, uint16(len(p.frame.Data))}
+	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}
 }
+
+// room returns where the pieces are, the first n in order, and those that may follow.
+func (p *partial) room() []span {
+	if p.many != nil {
+		return p.many[:]
+	}
+	return p.few[:]
+}
+
+// full reports whether there may be no more pieces than there are, as things are.
+func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
 // add enters the piece from..to. It reports whether that is possible: it must
 // not overlap what is there (a hole must never be taken for filled, as it holds
 // bytes of somebody's earlier packet).
 func (p *partial) add(from, to uint16) bool {
-	i := p.n
-	for i > 0 && p.spans[i-1].from >= from {
+	s, n := p.room(), int(p.n)
+	i := n
+	for i > 0 && s[i-1].from >= from {
 		i--
 	}
-	if i > 0 && p.spans[i-1].to > from || i < p.n && p.spans[i].from < to {
+	if i > 0 && s[i-1].to > from || i < n && s[i].from < to {
 		return false
 	}
-	left := i > 0 && p.spans[i-1].to == from
-	right := i < p.n && p.spans[i].from == to
+	left := i > 0 && s[i-1].to == from
+	right := i < n && s[i].from == to
 	switch {
 	case left && right:
-		p.spans[i-1].to = p.spans[i].to
-		copy(p.spans[i:], p.spans[i+1:p.n])
+		s[i-1].to = s[i].to
+		copy(s[i:], s[i+1:n])
 		p.n--
 	case left:
-		p.spans[i-1].to = to
+		s[i-1].to = to
 	case right:
-		p.spans[i].from = from
-	case p.n == maxSpans:
+		s[i].from = from
+	case p.full():
 		return false
 	default:
-		copy(p.spans[i+1:p.n+1], p.spans[i:p.n])
-		p.spans[i] = span{from, to}
+		copy(s[i+1:n+1], s[i:n])
+		s[i] = span{from, to}
 		p.n++
 	}
 	return true

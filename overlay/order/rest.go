@@ -6,10 +6,5 @@ func (g *Gatherer) Rest() {
 	if g.parts.n+g.waits.n+g.lates.n+len(g.ready) > 0 {
 		return
 	}
-	g.spare, g.ready, g.rings = nil, nil, 0
-	g.flows.each(func(at **flow) {
-		if fl := *at; fl != nil {
-			fl.ring, fl.late = nil, nil
-		}
-	})
+	g.spare, g.ready = spare{}, nil
 }

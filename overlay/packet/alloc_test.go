@@ -14,7 +14,7 @@ func TestNoAllocations(t *testing.T) {
 		dst := make([]byte, 2000)
 		var in Info
 		if n := testing.AllocsPerRun(20, func() {
-			Parse(f.Data, 9, &in)
+			Parse(f.Data, &in)
 			h.Facts(f.Data, &in, &f.Facts)
 			Validate(f.Data, &in, &f.Facts)
 			BuildVnetHeader(f.Data, &in, f.Facts).Put(dst)
@@ -33,7 +33,7 @@ func BenchmarkParse(b *testing.B) {
 	var in Info
 	b.ReportAllocs()
 	for b.Loop() {
-		Parse(p, 9, &in)
+		Parse(p, &in)
 	}
 }
 
@@ -44,7 +44,7 @@ func BenchmarkRebuild(b *testing.B) {
 	var in Info
 	b.ReportAllocs()
 	for b.Loop() {
-		if Parse(f.Data, 0, &in) != OK || Validate(f.Data, &in, &f.Facts) != OK {
+		if Parse(f.Data, &in) != OK || Validate(f.Data, &in, &f.Facts) != OK {
 			b.Fatal("refused")
 		}
 		BuildVnetHeader(f.Data, &in, f.Facts).Put(dst)

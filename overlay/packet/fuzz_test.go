@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var in Info
 		before := bytes.Clone(b)
-		if Parse(b, 3, &in) != OK {
+		if Parse(b, &in) != OK {
 			return
 		}
 		switch {
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("addresses: %+v", in)
 		}
 		SetCE(b)
-		if Parse(b, 3, &in) != OK {
+		if Parse(b, &in) != OK {
 			t.Error("SetCE broke the packet")
 		}
 	})
@@ -56,7 +56,7 @@ func FuzzValidate(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, b []byte, gso uint8, size uint16, csum bool) {
 		var in Info
-		if Parse(b, 3, &in) != OK {
+		if Parse(b, &in) != OK {
 			return
 		}
 		fr := frame.New(b, nil)
@@ -80,7 +80,7 @@ func FuzzValidate(f *testing.F) {
 			t.Errorf("own header refused: %v %+v, was %+v", r, facts, fr.Facts)
 		}
 		for DropLastSegment(fr) {
-			if r := Parse(fr.Data, 3, &in); r != OK {
+			if r := Parse(fr.Data, &in); r != OK {
 				t.Fatalf("shortened frame: %v", r)
 			}
 			if r := Validate(fr.Data, &in, &fr.Facts); r != OK {
@@ -98,7 +98,7 @@ func FuzzVnetFacts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b, header []byte) {
 		var in Info
 		h, r := ReadVnetHeader(header)
-		if r != OK || Parse(b, 3, &in) != OK {
+		if r != OK || Parse(b, &in) != OK {
 			return
 		}
 		var facts frame.Facts
@@ -116,7 +116,7 @@ func FuzzVnetFacts(f *testing.F) {
 			seg := make([]byte, SegmentLen(&in, facts, i))
 			Segment(seg, b, &in, facts, i)
 			var part Info
-			if r := Parse(seg, 3, &part); r != OK || part.FlowHash != in.FlowHash {
+			if r := Parse(seg, &part); r != OK || !SameFlow(&part, &in) {
 				t.Fatalf("segment %d: %v", i, r)
 			}
 			if r := Validate(seg, &part, &frame.Facts{CSum: true}); r != OK {

@@ -68,16 +68,11 @@ type Info struct {
 	// CSumStart is where the transport checksum begins and CSumOffset where
 	// its field lies from there, in bytes; both 0 unless TCP or UDP.
 	CSumStart, CSumOffset int
-
-	// FlowHash is a keyed hash of the flow key: 5-tuple, or addresses and
-	// protocol for fragments, so that all parts of a packet share one flow.
-	FlowHash uint32
 }
 
-// Parse describes the inner packet b in out. seed keys the flow hash, which is
-// the same for the same seed on every machine. b must be exactly one packet.
-// out is meaningful only when the answer is OK.
-func Parse(b []byte, seed uint64, out *Info) Reason {
+// Parse describes the inner packet b in out. b must be exactly one packet. out is
+// meaningful only when the answer is OK.
+func Parse(b []byte, out *Info) Reason {
 	if len(b) == 0 {
 		return Truncated
 	}
@@ -96,7 +91,6 @@ func Parse(b []byte, seed uint64, out *Info) Reason {
 	if !out.Fragment {
 		out.parseTransport(b[out.HeaderLen:])
 	}
-	out.FlowHash = flowHash(b, out, seed)
 	return OK
 }
 
@@ -106,6 +100,18 @@ func Dst(b []byte) netip.Addr {
 		return netip.AddrFrom4([4]byte(b[16:20]))
 	}
 	return netip.AddrFrom16([16]byte(b[24:40]))
+}
+
+// IsTCP reports whether b, which may be anything, begins a TCP packet. One behind an IPv6
+// extension header is not recognised.
+func IsTCP(b []byte) bool {
+	switch {
+	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
+		return b[9] == ProtoTCP
+	case len(b) >= ipv6HeaderLen && b[0]>>4 == 6:
+		return b[6] == ProtoTCP
+	}
+	return false
 }
 
 // Src returns the source address of a packet that Parse accepted.

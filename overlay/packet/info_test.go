@@ -9,7 +9,7 @@ import (
 func parse(t testing.TB, b []byte) Info {
 	t.Helper()
 	var in Info
-	if r := Parse(b, 1, &in); r != OK {
+	if r := Parse(b, &in); r != OK {
 		t.Fatalf("Parse: %v", r)
 	}
 	return in
@@ -19,7 +19,7 @@ func TestParseTCP4(t *testing.T) {
 	b := spec{options: 12, payload: bytesUpTo(100), ecn: 2}.build()
 	in := parse(t, b)
 	want := Info{Version: 4, Proto: ProtoTCP, ECN: 2, Src: netip.MustParseAddr("10.1.2.3"), Dst: netip.MustParseAddr("10.9.8.7"),
-		SrcPort: 4321, DstPort: 80, HeaderLen: 20, L4HeaderLen: 32, TotalLen: 152, CSumStart: 20, CSumOffset: 16, FlowHash: in.FlowHash}
+		SrcPort: 4321, DstPort: 80, HeaderLen: 20, L4HeaderLen: 32, TotalLen: 152, CSumStart: 20, CSumOffset: 16}
 	if in != want {
 		t.Errorf("got %+v\nwant %+v", in, want)
 	}
@@ -32,7 +32,7 @@ func TestParseUDP6(t *testing.T) {
 	b := spec{v6: true, udp: true, payload: bytesUpTo(9), ecn: 1}.build()
 	in := parse(t, b)
 	want := Info{Version: 6, Proto: ProtoUDP, ECN: 1, Src: netip.MustParseAddr("fd00::1:2"), Dst: netip.MustParseAddr("fd00:ffff::7"),
-		SrcPort: 4321, DstPort: 80, HeaderLen: 40, L4HeaderLen: 8, TotalLen: 57, CSumStart: 40, CSumOffset: 6, FlowHash: in.FlowHash}
+		SrcPort: 4321, DstPort: 80, HeaderLen: 40, L4HeaderLen: 8, TotalLen: 57, CSumStart: 40, CSumOffset: 6}
 	if in != want {
 		t.Errorf("got %+v\nwant %+v", in, want)
 	}
@@ -70,7 +70,7 @@ func TestParseExtensions(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	plain := parse(t, b)
-	if got.FlowHash != plain.FlowHash {
+	if !SameFlow(&got, &plain) {
 		t.Error("extension headers change the flow")
 	}
 	routing := make([]byte, 8)
@@ -93,7 +93,7 @@ func TestParseExtensionBound(t *testing.T) {
 			want = TooManyExtensions
 		}
 		var in Info
-		if r := Parse(extend(b, kinds, headers...), 1, &in); r != want {
+		if r := Parse(extend(b, kinds, headers...), &in); r != want {
 			t.Errorf("%d extensions: %v, want %v", n, r, want)
 		}
 	}
@@ -108,10 +108,10 @@ func TestFragmentsShareAFlow(t *testing.T) {
 	later[6], later[7] = 0, 13
 	copy(later[20:24], "data")
 	f, l := parse(t, first), parse(t, later)
-	if !f.Fragment || !l.Fragment || f.FlowHash != l.FlowHash || f.SrcPort != 0 || l.L4HeaderLen != 0 || f.CSumOffset != 0 {
+	if !f.Fragment || !l.Fragment || !SameFlow(&f, &l) || f.SrcPort != 0 || l.L4HeaderLen != 0 || f.CSumOffset != 0 {
 		t.Errorf("first %+v\nlater %+v", f, l)
 	}
-	if f.FlowHash == whole.FlowHash {
+	if SameFlow(&f, &whole) {
 		t.Error("a fragment has the flow of whole packets although it may not know the ports")
 	}
 
@@ -122,7 +122,7 @@ func TestFragmentsShareAFlow(t *testing.T) {
 	// it is payload.
 	f = parse(t, extend(b, []byte{ProtoFragment}, head))
 	l = parse(t, extend(b, []byte{ProtoFragment}, tail))
-	if !f.Fragment || f.FlowHash != l.FlowHash || f.Proto != ProtoUDP || f.HeaderLen != 48 || f.SrcPort != 0 {
+	if !f.Fragment || !SameFlow(&f, &l) || f.Proto != ProtoUDP || f.HeaderLen != 48 || f.SrcPort != 0 {
 		t.Errorf("first %+v\nlater %+v", f, l)
 	}
 }
@@ -165,13 +165,13 @@ func TestParseRefuses(t *testing.T) {
 		{"v6 short header", append([]byte{0x60}, make([]byte, 38)...), Truncated},
 	} {
 		var in Info
-		if r := Parse(c.b, 1, &in); r != c.want {
+		if r := Parse(c.b, &in); r != c.want {
 			t.Errorf("%s: %v, want %v", c.name, r, c.want)
 		}
 	}
 	long := extend(spec{v6: true}.build(), []byte{ProtoDestination}, []byte{0, 200, 0, 0, 0, 0, 0, 0})
 	var in Info
-	if r := Parse(long, 1, &in); r != Truncated {
+	if r := Parse(long, &in); r != Truncated {
 		t.Errorf("extension beyond the end: %v", r)
 	}
 }

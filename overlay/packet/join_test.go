@@ -12,7 +12,7 @@ import (
 // checksums where complete says so.
 func (s spec) cut(f *frame.Frame, complete func(i int) bool) (parts []*frame.Frame) {
 	var in Info
-	Parse(f.Data, 1, &in)
+	Parse(f.Data, &in)
 	for i := range segments(&in, f.Facts) {
 		p := frame.New(make([]byte, SegmentLen(&in, f.Facts, i)), nil)
 		Segment(p.Data, f.Data, &in, f.Facts, i)
@@ -96,7 +96,7 @@ func TestFollowsRefusesEachChangedBit(t *testing.T) {
 		a, b := parts[0], parts[1]
 		ai, bi := parse(t, a.Data), parse(t, b.Data)
 		joined := func() bool {
-			if Parse(b.Data, 1, &bi) != OK {
+			if Parse(b.Data, &bi) != OK {
 				return false
 			}
 			_, ok := Joinable(b.Data, &bi, b.Facts)
@@ -210,7 +210,7 @@ func FuzzJoin(f *testing.F) {
 		var in [2]Info
 		var kind [2]frame.GSO
 		for i, p := range parts {
-			if Parse(p.Data, 3, &in[i]) != OK {
+			if Parse(p.Data, &in[i]) != OK {
 				return
 			}
 			var ok bool
@@ -223,14 +223,14 @@ func FuzzJoin(f *testing.F) {
 		if !Follows(a, &in[0], size, b, &in[1]) || in[1].Payload() > size || Pushed(a, &in[0]) || length > MaxLen {
 			return
 		}
-		if kind[0] != kind[1] || in[0].FlowHash != in[1].FlowHash {
-			t.Fatalf("kinds %v, flows %x and %x", kind, in[0].FlowHash, in[1].FlowHash)
+		if kind[0] != kind[1] || !SameFlow(&in[0], &in[1]) {
+			t.Fatalf("kinds %v, flows %+v and %+v", kind, in[0], in[1])
 		}
 		joined := make([]byte, length)
 		Join(joined, parts, &in[0])
 		whole := frame.Facts{GSO: kind[0], GSOSize: uint16(size), CSum: true}
 		var ji Info
-		if r := Parse(joined, 3, &ji); r != OK {
+		if r := Parse(joined, &ji); r != OK {
 			t.Fatalf("joined: %v", r)
 		}
 		if r := ValidateJoined(joined, &ji, &whole); r != OK || segments(&ji, whole) != 2 {

@@ -87,7 +87,7 @@ func DropLastSegment(f *frame.Frame) bool {
 		return false
 	}
 	var in Info
-	if Parse(f.Data, 0, &in) != OK || checkOffload(f.Data, &in, &f.Facts) != OK {
+	if Parse(f.Data, &in) != OK || checkOffload(f.Data, &in, &f.Facts) != OK {
 		return false
 	}
 	n := segments(&in, f.Facts)

@@ -129,7 +129,7 @@ func TestSegmentsOnlyWhereNeeded(t *testing.T) {
 
 func parseRapid(t *rapid.T, b []byte) Info {
 	var in Info
-	if r := Parse(b, 1, &in); r != OK {
+	if r := Parse(b, &in); r != OK {
 		t.Fatalf("Parse: %v", r)
 	}
 	return in

@@ -307,8 +307,8 @@ func TestPing(t *testing.T) {
 		f := batch[0]
 		if len(f.Data) == 28 && f.Data[9] == packet.ProtoICMP {
 			var in packet.Info
-			packet.Parse(f.Data, 0, &in)
-			if f.Data[20] != 0 || f.Flow != in.FlowHash || f.TCP || !f.Facts.Ordered {
+			packet.Parse(f.Data, &in)
+			if f.Data[20] != 0 || f.Flow != packet.FlowHash(f.Data, &in, d.opts.FlowKey) || f.TCP || !f.Facts.Ordered {
 				t.Errorf("% x %+v", f.Data, f)
 			}
 			return

@@ -83,7 +83,7 @@ func TestJoinedFramesAreForwarded(t *testing.T) {
 			for i := 0; i < count; {
 				p := readPlain(t, plain)
 				var in packet.Info
-				if r := packet.Parse(p, 0, &in); r != packet.OK || in.Dst != at.Addr() {
+				if r := packet.Parse(p, &in); r != packet.OK || in.Dst != at.Addr() {
 					continue // what the kernel says unasked
 				}
 				if err := checksumsOf(p, &in); err != nil {

@@ -35,7 +35,7 @@ func cut(p *Pool, f *frame.Frame, take func(*frame.Frame)) {
 	}
 	defer f.Release()
 	var in packet.Info
-	packet.Parse(f.Data, 0, &in)
+	packet.Parse(f.Data, &in)
 	payload, size := in.Payload(), int(f.Facts.GSOSize)
 	for i := 0; i*size < payload; i++ {
 		s := p.Get(packet.SegmentLen(&in, f.Facts, i))
@@ -105,7 +105,7 @@ func carry(t *testing.T, from, to *Device, udp int) {
 		for _, f := range batch[:n] {
 			cut(from.Pool(), f, func(f *frame.Frame) {
 				var in packet.Info
-				if packet.Parse(f.Data, 0, &in) == packet.OK && in.Proto == packet.ProtoUDP {
+				if packet.Parse(f.Data, &in) == packet.OK && in.Proto == packet.ProtoUDP {
 					udp--
 				}
 				m.Add(f)

@@ -23,12 +23,12 @@ const (
 
 // Options sets up a device. Zero fields take the defaults.
 type Options struct {
-	Pool         *Pool  // shared with the receiver; nil makes one
-	FlowSeed     uint64 // keys the flow hash
-	UnorderedUDP bool   // UDP frames are not marked for order restoration
-	TxQueueLen   int    // frames
-	GSOMaxSize   int    // bytes
-	Queues       int    // at most MaxQueues
+	Pool         *Pool          // shared with the receiver; nil makes one
+	FlowKey      packet.FlowKey // of the flow hash
+	UnorderedUDP bool           // UDP frames are not marked for order restoration
+	TxQueueLen   int            // frames
+	GSOMaxSize   int            // bytes
+	Queues       int            // at most MaxQueues
 }
 
 // Offloads says what the kernel granted. None of it is needed to work.

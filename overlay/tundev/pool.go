@@ -19,33 +19,35 @@ const (
 	// of Ethernet size.
 	smallSize = 2048
 
-	// middleSize is the buffer of a frame that holds one packet of a 9,000-byte
-	// network (jumbo frames: 9,000 to 9,216 bytes by vendor), or a short
-	// super-frame. In big buffers such packets would take seven times the memory.
-	middleSize = 10 << 10
-
 	// readSize is what every read(2) offers: the virtio header and 65,536
 	// bytes. The kernel cuts off silently what does not fit.
 	readSize = packet.VnetHeaderLen + 65536
-	bigSize  = vnetAt + readSize
+
+	// bigSize is what Go's allocator gives for that: whole pages of 8 KiB.
+	bigSize = 72 << 10
 
 	// MaxSmall is the most data bytes in a small frame.
 	MaxSmall = smallSize - Headroom
-
-	// MaxMiddle is the most data bytes in a frame of the middle size.
-	MaxMiddle = middleSize - Headroom
 )
+
+const _ = uint(bigSize - vnetAt - readSize)
+
+// sizes are those of buffers. A frame that waits takes its whole buffer, so those for
+// super-frames are no more than twice one another. The first is for an acknowledgement of
+// TCP's, the fourth for a packet of a 9,000-byte network (jumbo frames: 9,000 to 9,216
+// bytes by vendor). All are size classes of Go's allocator, so none takes more than it says.
+var sizes = [...]int{256, smallSize, 4 << 10, 10 << 10, 20 << 10, 40 << 10, bigSize}
 
 // MaxData is the most data bytes that a frame can have.
 const MaxData = packet.MaxLen
 
-// Pool gives frames with headroom, in three sizes. The zero value is ready. It
+// Pool gives frames with headroom, in a few sizes. The zero value is ready. It
 // is safe for concurrent use. It keeps what the garbage collector leaves it, so
 // its memory follows the number of frames in use.
 type Pool struct {
-	small, middle, big sync.Pool
-	once               sync.Once
-	free               func(*frame.Frame)
+	classes [len(sizes)]sync.Pool
+	once    sync.Once
+	free    func(*frame.Frame)
 }
 
 // Get returns a frame with one reference, whose Data has n bytes of undefined
@@ -55,37 +57,30 @@ func (p *Pool) Get(n int) *frame.Frame {
 	if n < 0 || n > MaxData {
 		panic(fmt.Sprintf("tundev: a frame of %d bytes", n))
 	}
-	switch {
-	case n <= MaxSmall:
-		return p.get(&p.small, smallSize, n)
-	case n <= MaxMiddle:
-		return p.get(&p.middle, middleSize, n)
-	}
-	return p.get(&p.big, bigSize, n)
-}
-
-func (p *Pool) get(class *sync.Pool, size, n int) *frame.Frame {
-	if f, ok := class.Get().(*frame.Frame); ok {
+	class := classOf(Headroom + n)
+	if f, ok := p.classes[class].Get().(*frame.Frame); ok {
 		f.Reset(f.Buf[Headroom : Headroom+n])
 		return f
 	}
 	p.once.Do(func() { p.free = p.put })
-	buf := make([]byte, size)
+	buf := make([]byte, sizes[class])
 	f := frame.New(buf[Headroom:Headroom+n], p.free)
 	f.Buf = buf
 	return f
 }
 
+// classOf returns the smallest size, by its place in sizes, that holds n bytes.
+func classOf(n int) int {
+	class := 0
+	for sizes[class] < n {
+		class++
+	}
+	return class
+}
+
 func (p *Pool) put(f *frame.Frame) {
 	f.Data = nil
-	switch len(f.Buf) {
-	case smallSize:
-		p.small.Put(f)
-	case middleSize:
-		p.middle.Put(f)
-	default:
-		p.big.Put(f)
-	}
+	p.classes[classOf(len(f.Buf))].Put(f)
 }
 
 // withHeader returns the bytes of f from its virtio header on, or nil when Data

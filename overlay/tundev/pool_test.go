@@ -1,6 +1,7 @@
 package tundev
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -8,7 +9,9 @@ import (
 
 func TestPoolSizes(t *testing.T) {
 	var p Pool
-	for _, c := range []struct{ n, buf int }{{0, smallSize}, {1, smallSize}, {MaxSmall, smallSize}, {MaxSmall + 1, middleSize}, {9000, middleSize}, {MaxMiddle, middleSize}, {MaxMiddle + 1, bigSize}, {MaxData, bigSize}} {
+	for _, c := range []struct{ n, buf int }{
+		{0, 256}, {1, 256}, {240, 256}, {241, smallSize}, {MaxSmall, smallSize}, {MaxSmall + 1, 4 << 10}, {5000, 10 << 10}, {9216, 10 << 10}, {10 << 10, 20 << 10}, {10_300, 20 << 10}, {62_000, bigSize}, {MaxData, bigSize},
+	} {
 		f := p.Get(c.n)
 		if len(f.Data) != c.n || len(f.Buf) != c.buf {
 			t.Errorf("%d: data %d buffer %d", c.n, len(f.Data), len(f.Buf))
@@ -26,6 +29,15 @@ func TestPoolSizes(t *testing.T) {
 		g := p.Get(c.n)
 		if g.Flow != 0 || g.TCP || g.Facts != (frame.Facts{}) || len(g.Data) != c.n {
 			t.Errorf("%d: a frame from the pool is not clean: %+v", c.n, g.Facts)
+		}
+	}
+}
+
+// A buffer takes what its size says.
+func TestSizesAreThoseOfTheAllocator(t *testing.T) {
+	for _, n := range sizes {
+		if c := cap(slices.Grow([]byte(nil), n)); c != n {
+			t.Errorf("the allocator gives %d bytes for %d", c, n)
 		}
 	}
 }

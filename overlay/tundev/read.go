@@ -43,7 +43,7 @@ func (q *Queue) next() (*frame.Frame, error) {
 	if r.spare == nil {
 		r.spare = d.pool.Get(MaxData)
 	}
-	buf := r.spare.Buf[vnetAt:]
+	buf := r.spare.Buf[vnetAt : vnetAt+readSize]
 	n, _, err := unix.RawSyscall(unix.SYS_READ, uintptr(q.fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	switch err {
 	case 0:
@@ -93,14 +93,14 @@ func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 		return reason
 	}
 	f.Data = b[packet.VnetHeaderLen:]
-	if reason := packet.Parse(f.Data, d.opts.FlowSeed, in); reason != packet.OK {
+	if reason := packet.Parse(f.Data, in); reason != packet.OK {
 		return reason
 	}
 	if in.TotalLen > MaxData {
 		return packet.TooLong
 	}
 	f.TCP = in.Proto == packet.ProtoTCP
-	f.Flow = in.FlowHash
+	f.Flow = packet.FlowHash(f.Data, in, d.opts.FlowKey)
 	f.Facts.Ordered = in.Proto != packet.ProtoUDP || !d.opts.UnorderedUDP
 	return header.Facts(f.Data, in, &f.Facts)
 }

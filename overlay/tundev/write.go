@@ -26,7 +26,7 @@ func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 
 func (d *Device) put(f *frame.Frame, joined bool) error {
 	var in packet.Info
-	reason := packet.Parse(f.Data, 0, &in)
+	reason := packet.Parse(f.Data, &in)
 	if reason == packet.OK && joined {
 		reason = packet.ValidateJoined(f.Data, &in, &f.Facts)
 	} else if reason == packet.OK {
@@ -53,7 +53,11 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 	}
 	// All packets of a flow go through one queue, on which the kernel then gives
 	// us those of the other direction.
-	return d.write(d.queues[in.FlowHash%uint32(len(d.queues))].fd, b)
+	fd := d.fd
+	if n := uint32(len(d.queues)); n > 1 {
+		fd = d.queues[packet.FlowHash(f.Data, &in, d.opts.FlowKey)%n].fd
+	}
+	return d.write(fd, b)
 }
 
 func (d *Device) write(fd int, b []byte) error {

@@ -317,7 +317,7 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	}
 	return srd.Config{
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
-		Incarnation: t.rng.Uint64(), Seed: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
+		Incarnation: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
 		Timestamp: func(now mono.Time) handshake.Timestamp {
 			return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0)))
 		},

@@ -34,6 +34,9 @@ type Controller interface {
 	Lost(now mono.Time, bytes int)
 	// Found takes back bytes that were told as lost and have arrived after all.
 	Found(bytes int)
+	// Reset forgets all that acknowledgements told: the peer has lied. What is known of
+	// the host's own line and of packets stays.
+	Reset()
 	// Window is the most bytes that may be in flight.
 	Window() int
 	// Rate is the pacing rate in bytes per second; 0 before the first sample, unless

@@ -104,6 +104,13 @@ func New(granularity time.Duration) *SRD {
 	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true, over: overflow{usual: usualFirst}}
 }
 
+// Reset implements Controller.
+func (c *SRD) Reset() {
+	fresh := New(c.granule)
+	fresh.line, fresh.packet = c.line, c.packet
+	*c = *fresh
+}
+
 // Window returns the congestion window in bytes.
 func (c *SRD) Window() int { return int(c.window) }
 

@@ -12,7 +12,7 @@ import (
 // on the wire.
 type Cipher uint8
 
-// The ciphers of version 1. All have a 12-byte nonce and a 16-byte tag.
+// The ciphers of version 2. All have a 12-byte nonce and a 16-byte tag.
 const (
 	AES256GCM        Cipher = 1
 	ChaCha20Poly1305 Cipher = 2

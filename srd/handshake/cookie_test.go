@@ -172,3 +172,38 @@ func TestCheckMAC1AllocatesNothing(t *testing.T) {
 		t.Fatalf("%v allocations for a bad mac1", n)
 	}
 }
+
+// Several packets are under way, as two attempts and a response may be: a cookie for any of
+// them opens, and one for a packet before those does not.
+func TestCookieForOneOfSeveral(t *testing.T) {
+	p := newPair(t)
+	var replies [][]byte
+	for range 4 {
+		p.indexA++
+		_, msg := p.initiate(p.hello())
+		replies = append(replies, p.checkB.CookieReply(p.rng, p.now, msg, p.sourceA))
+	}
+	for i := len(replies) - 1; i > 0; i-- {
+		if err := p.stampA.ConsumeCookie(p.now, replies[i]); err != nil {
+			t.Errorf("reply to packet %d of 4: %v", i+1, err)
+		}
+	}
+	if err := p.stampA.ConsumeCookie(p.now, replies[0]); err != handshake.ErrCookie {
+		t.Errorf("reply to a packet long ago: %v", err)
+	}
+}
+
+// A packet that was stamped before its cookie came can be sent again with it.
+func TestRestamp(t *testing.T) {
+	p := newPair(t)
+	_, msg := p.initiate(p.hello())
+	first := bytes.Clone(msg)
+	p.cookie(msg, p.sourceA)
+	again := p.stampA.Restamp(msg)
+	if !bytes.Equal(msg, first) || !bytes.Equal(again[:len(again)-16], first[:len(first)-16]) {
+		t.Error("more than mac2 of a copy is different")
+	}
+	if !p.checkB.CheckMAC2(p.now, again, p.sourceA) || p.checkB.CheckMAC2(p.now, first, p.sourceA) {
+		t.Error("mac2 is not that of the cookie")
+	}
+}

@@ -14,7 +14,7 @@
 // after it are zero and checked.
 //
 //	initiation, 181 bytes              response, 113 bytes
-//	  0   1  0x11                        0   1  0x12
+//	  0   1  0x21                        0   1  0x22
 //	  1   3  zero                        1   3  zero
 //	  4   4  sender index                4   4  sender index
 //	  8  32  e                           8   4  receiver index
@@ -24,7 +24,7 @@
 //	165  16  mac2                       97  16  mac2
 //
 //	cookie reply, 64 bytes
-//	  0   1  0x13
+//	  0   1  0x23
 //	  1   3  zero
 //	  4   4  receiver index
 //	  8  24  nonce
@@ -38,7 +38,7 @@
 //	 37   8  limits, zero now, not read
 //
 // The headers are authenticated. The first eight bytes of the initiation are
-// part of the Noise prologue, "srdtun handshake v1" followed by those bytes.
+// part of the Noise prologue, "srdtun handshake v2" followed by those bytes.
 // Of the response's header the type, the reserved bytes and the receiver index
 // have only one acceptable value, and the sender index is repeated inside the
 // sealed answer. So nobody on the path can make two peers agree on keys while
@@ -53,24 +53,27 @@
 //	CheckMAC1        a keyed hash, which a sender that does not know our
 //	                 public key cannot make
 //	CheckMAC2        only under load: without it answer with CookieReply
-//	Receive          two Diffie-Hellman operations
+//	Receive          two Diffie-Hellman operations, out of a budget
 //	CheckToken       is the hello's token fresh?
 //	Replay.Accept    if it refuses and NeedsCookie: answer with CookieReply,
 //	                 at a limited rate
 //	Respond          state is consumed, keys exist
 //
-// The initiator does Kind, CheckMAC1 (and CheckMAC2 under load), then finds the
-// attempt by ReceiverIndex and calls Attempt.Consume, or Stamper.ConsumeCookie
-// for a cookie reply.
+// The initiator does Kind, CheckMAC1, CheckMAC2 under load (without it it answers
+// with CookieReply; the responder sends its response again, Restamped, to where the
+// reply came from), then finds the attempt by ReceiverIndex and calls
+// Attempt.Consume out of a budget like that of Receive. For a cookie reply it is
+// Stamper.ConsumeCookie, if it comes from where the packet was sent that it answers.
 //
 // # Keys
 //
-// Noise's Split gives one secret per direction. The AEAD key of a direction is
+// Noise's Split gives one secret per direction. The AEAD key of a direction and
+// the IV that is XORed into its nonces are the first 32 and the next 12 bytes of
 //
-//	HKDF-BLAKE2s(secret, salt = handshake hash, info = "srdtun v1 data" | cipher | direction)
+//	HKDF-BLAKE2s(secret, salt = handshake hash, info = "srdtun v2 data" | cipher | direction)
 //
 // with cipher and direction one byte each; direction is 1 from initiator to
-// responder and 2 back. AES-128 uses the first 16 bytes. An Attempt yields a
+// responder and 2 back. AES-128 uses the first 16 bytes of the key. An Attempt yields a
 // Result at most once and so does an Incoming, whatever arrives again, because
 // two sessions over one key would count the same nonces twice. The other half
 // of that promise is the caller's: a key has exactly one packet counter per
@@ -113,22 +116,22 @@
 //
 // How a sender comes to have a cookie when the responder is not under load: the
 // responder answers an initiation that opens but has a stale timestamp with
-// CookieReply, at a limited rate. The sender then tries again at once, and
+// CookieReply, at a limited rate. The sender then makes one more attempt beside the
+// one under way, soon, and
 //
 //	h.Token = stamper.Token(now)
 //
 // is nonzero for the next 120 s and makes Initiate send a token hello, without a
-// timestamp. A sender that has no cookie, or was not answered with one since its
-// last handshake, leaves Token zero and sends its timestamp, which is good on
-// every path and also at a responder that has restarted.
+// timestamp. All other attempts leave Token zero and send the timestamp, which is good
+// on every path and also at a responder that has restarted.
 //
 // A cookie belongs to the address and port it was delivered to, so of the copies
 // of one initiation sent over many paths only the ones that leave there pass.
-// That path has just carried a round trip. A copy on another path is answered
-// with another cookie, which the next attempt uses. Somebody who sees our
-// packets and knows the responder's public key can make false cookie replies, as
-// in WireGuard, so a sender whose token hello stays unanswered tries one with
-// its timestamp next, and goes on in turns.
+// The attempt with the token goes out on that path alone, which has just carried a
+// round trip. Somebody who sees our packets and knows the responder's public key can
+// make false cookie replies, as in WireGuard. So a cookie is only kept: the attempt
+// that it answers lives until its own time is over, with its timestamp and on all of
+// its paths, and has one more beside it at most.
 //
 // A responder that restarts has forgotten the timestamps, again as in WireGuard:
 // a recorded initiation is then accepted once. Whoever plays it cannot use the

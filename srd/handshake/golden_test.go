@@ -40,7 +40,7 @@ func TestGoldenTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAgree(t, ra, rb)
-	fmt.Fprintf(&out, "%v key to responder %x\n%v key to initiator %x\n", ra.Cipher, ra.SendKey[:], rb.Cipher, rb.SendKey[:])
+	fmt.Fprintf(&out, "%v key to responder %x iv %x\n%v key to initiator %x iv %x\n", ra.Cipher, ra.Send.Key[:], ra.Send.IV[:], rb.Cipher, rb.Send.Key[:], rb.Send.IV[:])
 	wantGolden(t, "testdata/transcript.golden", out.Bytes())
 }
 

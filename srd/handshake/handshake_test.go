@@ -221,7 +221,7 @@ func TestMalformed(t *testing.T) {
 	_, response := p.respond(p.receive(msg), p.psk)
 	bad := map[string][]byte{
 		"empty": {}, "short": msg[:len(msg)-1], "long": append(bytes.Clone(msg), 0),
-		"version": withByte(msg, 0, 0x21), "type": withByte(msg, 0, 0x14), "reserved": withByte(msg, 3, 1),
+		"version": withByte(msg, 0, 0x11), "type": withByte(msg, 0, 0x24), "reserved": withByte(msg, 3, 1),
 		"response": response,
 	}
 	for name, b := range bad {
@@ -340,7 +340,7 @@ func TestPrintingShowsNoSecrets(t *testing.T) {
 	p.psk = handshake.PSK{0xde, 0xad, 0xbe, 0xef, 0xde, 0xad, 0xbe, 0xef}
 	attempt, msg := p.initiate(p.hello())
 	r, _ := p.respond(p.receive(msg), p.psk)
-	secrets := [][]byte{priv[:], p.psk[:8], r.SendKey[:], r.RecvKey[:]}
+	secrets := [][]byte{priv[:], p.psk[:8], r.Send.Key[:], r.Recv.Key[:]}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
 		for _, v := range []any{id, attempt, r, &r, p.receive(msg)} {
 			shown := fmt.Sprintf(verb, v)

@@ -132,9 +132,9 @@ func wantAgree(t testing.TB, a, b handshake.Result) {
 	if a.Cipher != b.Cipher || a.LocalIndex != b.RemoteIndex || a.RemoteIndex != b.LocalIndex || a.Initiator == b.Initiator {
 		t.Fatalf("the ends disagree:\n%v\n%v", a, b)
 	}
-	wantOpens(t, a.Cipher, a.SendKey, b.RecvKey, true)
-	wantOpens(t, a.Cipher, b.SendKey, a.RecvKey, true)
-	wantOpens(t, a.Cipher, a.SendKey, a.RecvKey, false)
+	wantOpens(t, a.Cipher, a.Send.Key, b.Recv.Key, true)
+	wantOpens(t, a.Cipher, b.Send.Key, a.Recv.Key, true)
+	wantOpens(t, a.Cipher, a.Send.Key, a.Recv.Key, false)
 }
 
 func wantOpens(t testing.TB, c handshake.Cipher, seal, open [32]byte, want bool) {

@@ -8,7 +8,7 @@ import (
 
 // prologueLabel binds the transcript to this protocol and version; the header
 // of the initiation follows it.
-const prologueLabel = "srdtun handshake v1"
+const prologueLabel = "srdtun handshake v2"
 
 // pskPlacement is the 2 of IKpsk2: the preshared key is mixed in at the end of
 // the second message.

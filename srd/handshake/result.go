@@ -10,7 +10,7 @@ import (
 )
 
 // dataLabel separates the data keys from anything else made of Noise's secrets.
-const dataLabel = "srdtun v1 data"
+const dataLabel = "srdtun v2 data"
 
 // The last byte of the HKDF info.
 const (
@@ -30,9 +30,18 @@ type Result struct {
 	Hello     Hello
 	Cipher    Cipher
 	Initiator bool
-	SendKey   [32]byte
-	RecvKey   [32]byte
+	Send      Keys // for what we seal
+	Recv      Keys // for what our peer seals
 }
+
+// Keys are those of one direction.
+type Keys struct {
+	Key [32]byte
+	IV  [ivSize]byte // XORed into each nonce
+}
+
+// ivSize is that of a nonce, in bytes, of all ciphers.
+const ivSize = 12
 
 // Format prints what is not secret, whatever the verb.
 func (r Result) Format(f fmt.State, _ rune) {
@@ -43,29 +52,30 @@ func (r Result) Format(f fmt.State, _ rune) {
 // split sets the data keys from the final Noise state and the two cipher states
 // of its Split, in the order Noise gives them: the initiator's direction first.
 func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherState) error {
-	toResponder, err := dataKey(first.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsResponder)
+	toResponder, err := dataKeys(first.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsResponder)
 	if err != nil {
 		return err
 	}
-	toInitiator, err := dataKey(second.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsInitiator)
+	toInitiator, err := dataKeys(second.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsInitiator)
 	if err != nil {
 		return err
 	}
-	r.SendKey, r.RecvKey = toInitiator, toResponder
+	r.Send, r.Recv = toInitiator, toResponder
 	if r.Initiator {
-		r.SendKey, r.RecvKey = toResponder, toInitiator
+		r.Send, r.Recv = toResponder, toInitiator
 	}
 	return nil
 }
 
-// dataKey is the HKDF (RFC 5869) of the package comment.
-func dataKey(secret [32]byte, transcript []byte, c Cipher, direction byte) (key [32]byte, err error) {
+// dataKeys is the HKDF (RFC 5869) of the package comment.
+func dataKeys(secret [32]byte, transcript []byte, c Cipher, direction byte) (k Keys, err error) {
 	info := dataLabel + string([]byte{byte(c), direction})
-	out, err := hkdf.Key(newBLAKE2s, secret[:], transcript, info, len(key))
+	out, err := hkdf.Key(newBLAKE2s, secret[:], transcript, info, len(k.Key)+len(k.IV))
 	if err != nil {
-		return key, fmt.Errorf("handshake: data key: %w", err)
+		return k, fmt.Errorf("handshake: data key: %w", err)
 	}
-	return [32]byte(out), nil
+	copy(k.IV[:], out[copy(k.Key[:], out):])
+	return k, nil
 }
 
 func newBLAKE2s() hash.Hash {

@@ -1,7 +1,9 @@
 package handshake
 
 import (
+	"bytes"
 	"crypto/cipher"
+	"encoding/binary"
 
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -13,12 +15,23 @@ type Stamper struct {
 	mac1   *mac
 	seal   cipher.AEAD
 
-	asked    bool // lastMAC1 is that of the packet stamped last
-	lastMAC1 [macSize]byte
+	asks [asksKept]ask // the packets stamped last
+	turn int
 
 	hasCookie bool
 	cookie    [macSize]byte
 	received  mono.Time
+}
+
+// asksKept is how many packets to one peer may be under way: two attempts of ours, and a
+// response.
+const asksKept = 3
+
+// ask is a packet that may be answered with a cookie.
+type ask struct {
+	used  bool
+	index uint32 // its sender's
+	mac1  [macSize]byte
 }
 
 // NewStamper returns a stamper for packets to remote.
@@ -26,21 +39,33 @@ func NewStamper(remote PublicKey) *Stamper {
 	return &Stamper{remote: remote, mac1: mac1For(remote), seal: cookieSeal(remote)}
 }
 
-// ConsumeCookie takes the cookie out of the cookie reply msg. Only a reply to
-// the packet stamped last opens. Errors: ErrMalformed, ErrCookie.
+// ConsumeCookie takes the cookie out of the cookie reply msg. Only a reply to one of the
+// packets stamped last opens, of those with one sender index the newest. Errors:
+// ErrMalformed, ErrCookie.
 func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	if Kind(msg) != TypeCookie {
 		return ErrMalformed
 	}
-	if !s.asked {
+	a := s.asked(binary.BigEndian.Uint32(msg[headerSize:]))
+	if a == nil {
 		return ErrCookie
 	}
 	var cookie [macSize]byte
-	_, err := s.seal.Open(cookie[:0], msg[cookieNonceAt:cookieSealedAt], msg[cookieSealedAt:], s.lastMAC1[:])
+	_, err := s.seal.Open(cookie[:0], msg[cookieNonceAt:cookieSealedAt], msg[cookieSealedAt:], a.mac1[:])
 	if err != nil {
 		return ErrCookie
 	}
 	s.hasCookie, s.cookie, s.received = true, cookie, now
+	return nil
+}
+
+// asked returns the packet with a sender index that may be answered, or nil.
+func (s *Stamper) asked(index uint32) *ask {
+	for i := range s.asks {
+		if a := &s.asks[i]; a.used && a.index == index {
+			return a
+		}
+	}
 	return nil
 }
 
@@ -66,15 +91,34 @@ func (s *Stamper) Token(now mono.Time) [16]byte {
 // stamp fills in the two MACs at the end of msg, mac2 with zeros if there is no
 // cookie (sections 5.4.4 and 5.4.7).
 func (s *Stamper) stamp(msg []byte) {
-	body1, mac1, body2, mac2 := parts(msg)
-	s.lastMAC1 = s.mac1.of(body1)
-	s.asked = true
-	copy(mac1, s.lastMAC1[:])
+	body, sum, _, _ := parts(msg)
+	index := binary.BigEndian.Uint32(msg[headerSize:])
+	a := s.asked(index)
+	if a == nil {
+		a = &s.asks[s.turn%asksKept]
+		s.turn++
+	}
+	*a = ask{used: true, index: index, mac1: s.mac1.of(body)}
+	copy(sum, a.mac1[:])
+	s.vouch(msg)
+}
+
+// vouch fills in mac2.
+func (s *Stamper) vouch(msg []byte) {
+	_, _, body, mac2 := parts(msg)
 	clear(mac2)
 	if s.hasCookie {
-		sum := newMAC(s.cookie[:]).of(body2)
+		sum := newMAC(s.cookie[:]).of(body)
 		copy(mac2, sum[:])
 	}
+}
+
+// Restamp returns msg, a packet that was stamped before, with a mac2 of the cookie that
+// came since.
+func (s *Stamper) Restamp(msg []byte) []byte {
+	msg = bytes.Clone(msg)
+	s.vouch(msg)
+	return msg
 }
 
 // stampFor stamps msg, which goes to remote, with s or, if s is nil, with mac1

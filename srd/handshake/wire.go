@@ -3,7 +3,7 @@ package handshake
 import "encoding/binary"
 
 // Version is the protocol version, in the high nibble of every first byte.
-const Version = 1
+const Version = 2
 
 // The packet types, in the low nibble of every first byte.
 const (
@@ -21,7 +21,7 @@ const (
 	headerSize = 4 // first byte and three reserved ones
 	indexSize  = 4
 	nonceSize  = 24 // XChaCha20
-	limitsSize = 8  // room for limits of the peer; zero and ignored in version 1
+	limitsSize = 8  // room for limits of the peer; zero and ignored in version 2
 
 	helloSize  = TimestampSize + macSize + 8 + 1 + limitsSize
 	answerSize = 8 + 1 + indexSize + limitsSize
@@ -65,6 +65,12 @@ func Kind(msg []byte) int {
 		return kind
 	}
 	return 0
+}
+
+// HasCookie reports whether an initiation or response has something in place of its
+// second MAC, which stays zero without a cookie.
+func HasCookie(msg []byte) bool {
+	return len(msg) >= macSize && [macSize]byte(msg[len(msg)-macSize:]) != [macSize]byte{}
 }
 
 // SenderIndex returns the index that the sender of an initiation or response

@@ -8,7 +8,8 @@
 //  2. receiver index -> keys, under a read lock; cheap replay check under the
 //     peer's lock; opening under no lock
 //  3. the peer's lock: Handle, and Deliver of what is new
-//  4. once for each peer touched: Flush what was delivered, send what is due
+//  4. what waits on the shelves of peers whose turn was over (turns.go)
+//  5. once for each peer touched: Flush what was delivered, send what is due
 //     (acknowledgements, retransmissions, data), set the timer
 //
 // Sending takes the peer's lock for building a train, no lock for sealing and

@@ -34,9 +34,13 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
+	// The kernel would refuse what is of no session.
+	if err := unix.SetsockoptInt(bank.Socket(0).FDs()[0], unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0); err != nil {
+		t.Fatal(err)
+	}
 	w, sender := l.workers[0], udp.NewSender(from, new(udp.SendStats))
 	to := srd.Tuple{Remote: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), bank.Socket(0).Port)}
-	packet := append([]byte{0x14}, make([]byte, size-1)...) // of a session that does not exist
+	packet := append([]byte{0x24}, make([]byte, size-1)...) // of a session that does not exist
 	send := func(packets int) {
 		sender.Send(&srd.Train{Tuple: to, Size: size, Buf: bytes.Repeat(packet, packets)})
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,10 @@ type host struct {
 	peer *Peer
 	app  *app
 	id   *handshake.Identity
+
+	inside  atomic.Bool  // what arrives came to an address of the application's own
+	resumed atomic.Int64 // when the process went on after a stop
+	asleep  atomic.Int64 // how long the machine was suspended, nanoseconds
 }
 
 // app sends numbered messages and hands on those that come. Its fields are the
@@ -42,6 +47,7 @@ type app struct {
 	size       int    // of the messages sent
 	fresh      []uint32
 	restarts   int
+	stale      []uint32      // of fresh, what the driver says waited
 	changed    chan struct{} // something may be different
 	peer       *Peer
 	got        []uint32 // Flush's own, until it stops
@@ -66,6 +72,9 @@ func (a *app) Deliver(now mono.Time, m *srd.Message) {
 		n = 1<<32 - 1 // no message has that number
 	}
 	a.fresh = append(a.fresh, n)
+	if m.Stale {
+		a.stale = append(a.stale, n)
+	}
 }
 
 func (a *app) Restarted(mono.Time)   { a.restarts++ }
@@ -127,10 +136,15 @@ func (h *host) identify(key byte) {
 // run starts the loop, with a connection to other. stop ends it.
 func (h *host) run(other *host, workers int) (stop func()) {
 	var err error
-	h.loop, err = New(Config{Bank: h.bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: workers})
+	h.loop, err = New(Config{
+		Bank: h.bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: workers,
+		Inner: func(netip.Addr) bool { return h.inside.Load() },
+		Alive: func(mono.Time) mono.Time { return mono.Time(h.resumed.Load()) },
+	})
 	if err != nil {
 		h.Fatal(err)
 	}
+	h.loop.clock.boot = func() int64 { return bootTime() + h.asleep.Load() }
 	h.app = &app{size: 1000, changed: make(chan struct{}, 1)}
 	ready := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -147,13 +161,7 @@ func (h *host) run(other *host, workers int) (stop func()) {
 
 // connectTo adds a connection to other, which does not begin a handshake.
 func (h *host) connectTo(other *host) {
-	c := srd.New(srd.Config{
-		Identity: h.id, Remote: other.id.Public(), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()), Seed: 1,
-		Rand: rand.Reader, Indexes: h.loop.Indexes(), MTU: func(srd.Tuple) int { return 1472 },
-		Timestamp: func(mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Now()) },
-		Policy:    steer.NewSpray(1), Control: cc.New(0),
-	})
-	h.peer = h.loop.Add(c, h.app)
+	h.peer = h.accept(other, h.app)
 	h.app.peer = h.peer
 	local := netip.MustParseAddr("127.0.0.1")
 	h.peer.Do(func(now mono.Time, c *srd.Conn) {
@@ -163,6 +171,16 @@ func (h *host) connectTo(other *host) {
 		}
 		c.SetTuples(now, v)
 	})
+}
+
+// accept adds a connection for app, which other may begin.
+func (h *host) accept(other *host, app App) *Peer {
+	return h.loop.Add(srd.New(srd.Config{
+		Identity: h.id, Remote: other.id.Public(), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()),
+		Rand: rand.Reader, Indexes: h.loop.Indexes(), Addresses: h.loop.Addresses(), MTU: func(srd.Tuple) int { return 1472 },
+		Timestamp: func(mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Now()) },
+		Policy:    steer.NewSpray(1), Control: cc.New(0),
+	}), app)
 }
 
 // send has the app send n more messages.

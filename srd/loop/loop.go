@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,17 +53,29 @@ type Config struct {
 	Endpoint *srd.Endpoint
 	Workers  int     // threads
 	Inputs   []Input // shared out among them
+	// Inner reports whether a local address is the application's own, for what it carries:
+	// a path there would lead through itself. It may be called at any time, for each
+	// datagram; nil: none is.
+	Inner func(netip.Addr) bool
+	// Alive is called when a worker runs, and returns when the process last went on after
+	// it had not run for long; 0: it always ran. Messages that then waited in the sockets
+	// are delivered as stale ones. nil: nobody wants to know.
+	Alive func(now mono.Time) (resumed mono.Time)
 }
 
 // Loop drives all connections of a process.
 type Loop struct {
 	bank  *udp.Bank
-	start time.Time
+	clock clock
 	table table
+
+	inner func(netip.Addr) bool
+	alive func(mono.Time) mono.Time
 
 	endLock  sync.Mutex
 	endpoint *srd.Endpoint
 
+	floods  *floods
 	workers []*worker
 	turn    atomic.Uint32 // assigns peers to workers
 	outs    sync.Pool     // of *outgoing
@@ -74,9 +87,12 @@ type Loop struct {
 
 // Drops count what the driver itself drops.
 type Drops struct {
+	UnknownType  atomic.Uint64 // not packets of this protocol version
 	UnknownIndex atomic.Uint64 // data packets of no session
 	Forged       atomic.Uint64 // data packets that do not open
 	Closed       atomic.Uint64 // for a peer that was removed meanwhile
+	OutOfTurn    atomic.Uint64 // of a peer that sends more than its share of a worker's time takes
+	Inner        atomic.Uint64 // datagrams that came to an address of the application's own
 }
 
 // MaxWorkers bounds the threads of a loop: a peer has a bit for each.
@@ -87,8 +103,13 @@ func New(cfg Config) (*Loop, error) {
 	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
 		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
 	}
-	l := &Loop{bank: cfg.Bank, start: time.Now(), endpoint: cfg.Endpoint}
+	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
+	l.clock.begin(bootTime)
 	l.table.init()
+	l.endpoint.Prefer(l.table.known)
+	if err := cfg.Bank.Refuse(l.table.prefix); err != nil {
+		return nil, err
+	}
 	l.outs.New = func() any { return &outgoing{train: srd.NewTrain()} }
 	for i := range cfg.Workers {
 		var in []Input
@@ -105,12 +126,15 @@ func New(cfg Config) (*Loop, error) {
 	return l, nil
 }
 
-// Now returns the time on the loop's clock. It starts above zero, which means
-// "no time".
-func (l *Loop) Now() mono.Time { return mono.Time(time.Since(l.start)) + 1 }
+// Now returns the time on the loop's clock, which counts suspended time. It starts
+// above zero, which means "no time".
+func (l *Loop) Now() mono.Time { return l.clock.now() }
 
 // Indexes returns the registry of receiver indices for srd.Config.
 func (l *Loop) Indexes() srd.Indexes { return &l.table }
+
+// Addresses returns the registry of peers' addresses for srd.Config.
+func (l *Loop) Addresses() srd.Addresses { return book{&l.table} }
 
 // Run serves until ctx ends or an input fails. It returns when all workers have
 // stopped.
@@ -120,6 +144,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	shortSlices(slice)
 	var wg sync.WaitGroup
 	errs := make([]error, len(l.workers))
+	wg.Go(func() { l.floods.watch(ctx) })
 	for i, w := range l.workers {
 		wg.Go(func() { errs[i] = w.run(); cancel() })
 	}
@@ -129,7 +154,18 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	wg.Wait()
 	l.close()
-	return errors.Join(errs...)
+	return distinct(errs)
+}
+
+// distinct joins errors, each once: a device that is gone is so for every worker.
+func distinct(errs []error) error {
+	var all []error
+	for _, err := range errs {
+		if err != nil && !slices.ContainsFunc(all, func(e error) bool { return e.Error() == err.Error() }) {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
 }
 
 func (l *Loop) close() {
@@ -141,7 +177,7 @@ func (l *Loop) close() {
 // Add makes a connection served. Its index registry must be l.Indexes().
 func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	w := l.workers[int(l.turn.Add(1))%len(l.workers)]
-	p := &Peer{loop: l, worker: w, conn: c, app: app, at: mono.Never, place: -1}
+	p := &Peer{loop: l, worker: w, conn: c, app: app, turns: make([]turn, len(l.workers)), at: mono.Never, place: -1}
 	l.table.bind(c, p)
 	l.endLock.Lock()
 	l.endpoint.Add(c)

@@ -34,7 +34,7 @@ func TestMessagesBothWays(t *testing.T) {
 // dropped sums up all that the driver and the endpoint drop.
 func (h *host) dropped() (n uint64) {
 	d := &h.loop.Drops
-	n = d.UnknownIndex.Load() + d.Forged.Load() + d.Closed.Load() + h.loop.Recvs.Truncated.Load()
+	n = d.UnknownIndex.Load() + d.Forged.Load() + d.Closed.Load() + d.UnknownType.Load() + h.bank.Refused() + h.loop.Recvs.Truncated.Load()
 	for _, v := range h.loop.EndpointDrops() {
 		n += v
 	}
@@ -111,7 +111,7 @@ func TestGarbage(t *testing.T) {
 	b.awaitAll(1)
 	a.await("a session", func(now mono.Time, c *srd.Conn) bool { return c.Session(now).Ready })
 	before := b.dropped()
-	sent := flood(t, a, b)
+	sent := throw(t, a, b)
 	a.send(999)
 	b.awaitAll(1000) // they came through the same socket: the flood before them has been taken
 	b.loop.table.mu.RLock()
@@ -125,9 +125,9 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// flood sends b datagrams of all kinds that are none of the protocol's, from a's
+// throw sends b datagrams of all kinds that are none of the protocol's, from a's
 // first socket, so that they share a tuple. It returns how many.
-func flood(t *testing.T, a, b *host) (sent uint64) {
+func throw(t *testing.T, a, b *host) (sent uint64) {
 	r := rand.New(rand.NewPCG(1, 1))
 	local := netip.MustParseAddr("127.0.0.1")
 	to := srd.Tuple{Local: local, Remote: netip.AddrPortFrom(local, b.bank.Socket(0).Port)}

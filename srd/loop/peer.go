@@ -21,6 +21,7 @@ type Peer struct {
 	removed bool
 	lanes   []*lane // of the sockets; nil before first use
 
+	turns     []turn        // at each worker, which alone uses it
 	touched   atomic.Uint32 // by which workers: a bit for each
 	flushing  sync.Mutex
 	wantFlush atomic.Bool
@@ -86,10 +87,25 @@ func (p *Peer) enter(o *outgoing) {
 	// A socket that does not exist counts as a failed send, on any lane.
 	at := &p.lanes[int(o.train.Tuple.Sock)%len(p.lanes)]
 	if *at == nil {
-		*at = newLane(udp.NewSender(p.loop.bank, &p.loop.Sends).Send)
+		*at = newLane(p.sendBy(udp.NewSender(p.loop.bank, &p.loop.Sends)))
 	}
 	o.lane, o.number = *at, (*at).built
 	(*at).built++
+}
+
+// sendBy returns what sends p's trains by s, without p's lock, and tells the
+// connection of a path on which the host has no way.
+func (p *Peer) sendBy(s *udp.Sender) func(*srd.Train) {
+	return func(t *srd.Train) {
+		if !s.Send(t) {
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.removed {
+			p.conn.Refused(p.loop.Now(), t.Tuple)
+		}
+	}
 }
 
 // flush lets the app hand on what it has. If another goroutine is at it, that one

@@ -3,7 +3,9 @@ package loop
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"github.com/srdtun/srdtun/srd"
 )
@@ -11,9 +13,13 @@ import (
 // table maps receiver indices to connections and keys, and connections to
 // peers. Readers are on the data path, writers only at handshakes.
 type table struct {
-	mu    sync.RWMutex
-	index map[uint32]entry
-	peers map[*srd.Conn]*Peer
+	mu     sync.RWMutex
+	prefix uint16 // of all indices
+	index  map[uint32]entry
+	peers  map[*srd.Conn]*Peer
+	where  srd.AddressSet
+
+	several atomic.Bool // there is more than one of peers
 }
 
 type entry struct {
@@ -23,19 +29,23 @@ type entry struct {
 }
 
 func (t *table) init() {
+	var b [2]byte
+	rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
+	t.prefix = binary.BigEndian.Uint16(b[:])
 	t.index = map[uint32]entry{}
 	t.peers = map[*srd.Conn]*Peer{}
 }
 
 // Reserve implements srd.Indexes: a random index, so that a packet of an old
-// session does not find a new one.
+// session does not find a new one. Half of it is the prefix by which the kernel tells
+// our packets from those of strangers.
 func (t *table) Reserve(c *srd.Conn) uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
-		var b [4]byte
-		rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
-		i := binary.BigEndian.Uint32(b[:])
+		var b [2]byte
+		rand.Read(b[:])
+		i := uint32(t.prefix)<<16 | uint32(binary.BigEndian.Uint16(b[:]))
 		if _, taken := t.index[i]; !taken {
 			t.index[i] = entry{conn: c, peer: t.peers[c]}
 			return i
@@ -59,6 +69,31 @@ func (t *table) Release(i uint32) {
 	delete(t.index, i)
 }
 
+// book is the part of the table that tells where peers are: a Conn that holds one of its
+// own addresses locks the table, and not the endpoint.
+type book struct{ *table }
+
+// Hold implements srd.Addresses.
+func (b book) Hold(a netip.Addr) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.where.Hold(a)
+}
+
+// Release implements srd.Addresses.
+func (b book) Release(a netip.Addr) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.where.Release(a)
+}
+
+// known reports whether a peer is at a.
+func (t *table) known(a netip.Addr) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.where.Has(a)
+}
+
 func (t *table) find(i uint32) entry {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -71,12 +106,14 @@ func (t *table) bind(c *srd.Conn, p *Peer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.peers[c] = p
+	t.several.Store(len(t.peers) > 1)
 }
 
 func (t *table) unbind(c *srd.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.peers, c)
+	t.several.Store(len(t.peers) > 1)
 }
 
 func (t *table) peer(c *srd.Conn) *Peer {

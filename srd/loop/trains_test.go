@@ -11,7 +11,7 @@ import (
 // Who may wait for an answer has one train in front, for a while; nobody then waits
 // when there was no urgent packet.
 func TestTrainsPerRound(t *testing.T) {
-	l := &Loop{start: time.Now()}
+	l := &Loop{clock: clock{start: time.Now()}}
 	w := &worker{loop: l, bit: 1, sockets: 32}
 	p := &Peer{}
 	if got := w.trains(l.Now()); got != bulkTrains {

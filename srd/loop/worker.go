@@ -38,6 +38,10 @@ const (
 	bulkTrains   = 8
 )
 
+// catchUpPackets is more trains, or packets on their own, than a socket holds: 8 MB, in
+// units of a page at least.
+const catchUpPackets = 1 << 12
+
 // urgentLast is how long an urgent packet counts after it was taken in: longer than
 // the pause between the requests of somebody who waits for each answer, beside a bulk
 // transfer in the same data centre.
@@ -51,8 +55,9 @@ const urgentLast = 20 * time.Millisecond
 // It is not locked to its thread. When Go's poller wakes it, or it was asked to give way,
 // another thread would have to hand a processor over to its own, and wait for that.
 type worker struct {
-	loop *Loop
-	bit  uint32 // of Peer.touched
+	loop   *Loop
+	bit    uint32 // of Peer.touched
+	number int    // of Peer.turns
 
 	sockets int // of the whole bank
 	waiter  *waiter
@@ -68,10 +73,13 @@ type worker struct {
 	again   []*Peer // of touched, those not done
 	mark    func(*Peer, bool)
 	urgent  mono.Time // when an urgent packet was last taken in
+	resumed mono.Time // when the process last went on after a stop, as far as was dealt with
+	stale   bool      // what is received waited for that
 	nonce   srd.Nonce
 	message srd.Message
 	taken   int // packets received in this round
 	lull    coalescer
+	turns   turns
 	packets [srd.MaxTrain * 2]srd.Packet
 
 	did struct{ packets, trains atomic.Uint64 } // since the start
@@ -79,7 +87,7 @@ type worker struct {
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w := &worker{
-		loop: l, bit: 1 << number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
+		loop: l, bit: 1 << number, number: number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
 		socks: map[int32]uint16{}, inputs: map[int32]Input{},
 	}
 	w.mark = w.given
@@ -90,7 +98,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	if w.waiter, err = newWaiter(workers); err != nil {
 		return nil, err
 	}
-	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
+	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
 		w.close()
 		return nil, fmt.Errorf("loop: timer: %w", err)
 	}
@@ -185,13 +193,15 @@ func (w *worker) run() error {
 // be done.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
-	sleep := len(w.touched) == 0
+	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
 	if sleep && w.lull.pause(now) {
 		t := unix.NsecToTimespec(int64(coalesceFor))
 		// A signal ends it early, and nothing is lost by that.
 		_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 	}
-	return w.waiter.wait(events, sleep)
+	n, err := w.waiter.wait(events, sleep)
+	w.loop.clock.look()
+	return n, err
 }
 
 // expire serves the peers whose deadline has come.
@@ -233,6 +243,8 @@ func (w *worker) touch(p *Peer) {
 // finish hands on, sends, and sets timers, once for each peer of the round. Those
 // that have more to send stay touched.
 func (w *worker) finish() error {
+	w.serveShelves()
+	w.turns.next()
 	flushed := false
 	for _, p := range w.touched {
 		flushed = p.flush() || flushed
@@ -262,22 +274,63 @@ func (w *worker) finish() error {
 	return nil
 }
 
+// catchUp takes all that waited in the sockets while the process did not run, if it was
+// stopped since this was last asked.
+func (w *worker) catchUp() {
+	if w.loop.alive == nil {
+		return
+	}
+	resumed := w.loop.alive(w.loop.Now())
+	if resumed == w.resumed {
+		return
+	}
+	w.resumed, w.stale = resumed, true
+	for fd, sock := range w.socks {
+		for range catchUpPackets {
+			if packets, _ := w.receive(int(fd), sock); packets == 0 {
+				break
+			}
+		}
+		for _, p := range w.touched { // or all that the sockets held would be held once more
+			p.flush()
+		}
+	}
+	w.stale = false
+}
+
 // drain takes one train from a socket, or a few packets that were not merged into
-// one. A socket with more is ready again in the next round.
+// one. A socket with more is ready again in the next round. What is shelved does not
+// count, up to a bound.
 func (w *worker) drain(fd int, sock uint16) {
-	for range socketPackets {
-		if w.receive(fd, sock) != 1 {
+	w.catchUp()
+	shelved := 0
+	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
+		switch packets, later := w.receive(fd, sock); {
+		case later:
+			shelved++
+		case packets != 1:
 			return
+		default:
+			n++
 		}
 	}
 }
 
 // receive takes what one call gives from a socket and returns how many packets that
-// were; 0 when there was nothing, or a datagram without any.
-func (w *worker) receive(fd int, sock uint16) (packets int) {
+// were; 0 when there was nothing, or a datagram without any. later tells that they were
+// shelved.
+func (w *worker) receive(fd int, sock uint16) (packets int, later bool) {
+	w.turns.since = 0
+	if w.loop.table.several.Load() {
+		w.turns.since = w.loop.Now()
+	}
 	var d udp.Datagram
 	if !w.recv.Receive(fd, &d) {
-		return 0
+		return 0, false
+	}
+	if w.loop.inner != nil && w.loop.inner(d.Local) {
+		w.loop.Drops.Inner.Add(1)
+		return 1, false
 	}
 	t := srd.Tuple{Sock: sock, Local: d.Local, Remote: d.From}
 	size := d.Segment
@@ -286,18 +339,29 @@ func (w *worker) receive(fd int, sock uint16) (packets int) {
 	}
 	w.lull.took(len(d.Data))
 	if len(d.Data) == 0 {
-		w.handshake(t, nil) // where nonsense is counted
-		return 0
+		w.stranger(t, nil, false) // where nonsense is counted
+		return 0, false
 	}
-	// A train is of one session nearly always: the kernel merges packets of one
-	// 4-tuple. Runs of packets with the same index are opened together.
 	n := (len(d.Data) + size - 1) / size
-	w.taken += n
 	w.did.packets.Add(uint64(n))
-	for b := d.Data; len(b) > 0; {
+	// What waited while the process did not run is taken at once: on a shelf nobody would
+	// know that any more.
+	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.CE) {
+		return n, true
+	}
+	w.taken += n
+	w.take(t, d.Data, size, d.CE)
+	return n, false
+}
+
+// take handles a datagram. A train is of one session nearly always: the kernel merges
+// packets of one 4-tuple. Runs of packets with the same index are opened together.
+func (w *worker) take(t srd.Tuple, b []byte, size int, ce bool) {
+	merged := size < len(b)
+	for len(b) > 0 {
 		index, ok := srd.DataIndex(b[:min(size, len(b))])
 		if !ok {
-			w.handshake(t, b[:min(size, len(b))])
+			w.stranger(t, b[:min(size, len(b))], merged)
 			b = b[min(size, len(b)):]
 			continue
 		}
@@ -309,20 +373,22 @@ func (w *worker) receive(fd int, sock uint16) (packets int) {
 			}
 			run += k
 		}
-		w.open(t, index, b[:run], size, d.CE)
+		w.open(t, index, b[:run], size, ce, merged)
 		b = b[run:]
 	}
-	return n
 }
 
 // open opens a run of packets of one session and hands them to its connection.
-func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool) {
+func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce, merged bool) {
 	e := w.loop.table.find(index)
 	if e.keys == nil || e.peer == nil {
-		w.loop.Drops.UnknownIndex.Add(uint64((len(b) + size - 1) / size))
+		n := (len(b) + size - 1) / size
+		w.loop.Drops.UnknownIndex.Add(uint64(n))
+		w.none(t.Sock, uint32(n), merged)
 		return
 	}
 	p := e.peer
+	defer w.spend(p)
 	n := w.decrypt(p, e.keys, t, b, size, ce)
 	if n == 0 {
 		return
@@ -351,6 +417,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool) {
 // would be allocated anew for each, as its address passes through an interface.
 func (w *worker) next(c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
+	w.message.Stale = w.stale
 	return ok
 }
 

@@ -59,8 +59,10 @@ func (s *Socket) FDs() []int {
 // Bank is an open set of sockets. Sending and receiving on different sockets is
 // safe from several goroutines.
 type Bank struct {
-	socks []Socket
-	gro   bool
+	socks   []Socket
+	gro     bool
+	prefix  uint16 // of our receiver indices
+	refused refusals
 }
 
 // Open opens the sockets. On an error nothing stays open.
@@ -263,4 +265,23 @@ func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 		return netip.AddrFrom16(got.Addr), nil
 	}
 	return netip.Addr{}, fmt.Errorf("udp: unexpected address family")
+}
+
+// HasAddress reports whether packets may leave from addr: whether it is this host's, and
+// not one that is still being looked for elsewhere (RFC 4862, tentative). The kernel is
+// asked, as it also takes addresses that no interface lists (local routes).
+func HasAddress(addr netip.Addr) bool {
+	var family int
+	var sa unix.Sockaddr
+	if addr.Is4() {
+		family, sa = unix.AF_INET, &unix.SockaddrInet4{Addr: addr.As4()}
+	} else {
+		family, sa = unix.AF_INET6, &unix.SockaddrInet6{Addr: addr.As16()}
+	}
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return true // nothing is known, as without descriptors
+	}
+	defer unix.Close(fd)
+	return !errors.Is(unix.Bind(fd, sa), unix.EADDRNOTAVAIL)
 }

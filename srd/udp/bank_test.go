@@ -163,7 +163,7 @@ func TestOutOfDescriptors(t *testing.T) {
 
 func TestLocalFor(t *testing.T) {
 	s, far := newSpace(t), newSpace(t)
-	wire(t, s, far)
+	cable(t, s, far)
 	for remote, want := range map[string]string{
 		"127.0.0.1:9":  "127.0.0.1",
 		"10.9.0.2:9":   "10.9.0.1",

@@ -71,6 +71,7 @@ type SendStats struct {
 	Packets    atomic.Uint64
 	NoBuffer   atomic.Uint64 // dropped: the socket's or device's queue was full
 	TooBig     atomic.Uint64 // dropped: larger than the device's MTU, probes not counted
+	NoWay      atomic.Uint64 // dropped: the source address is not this host's, or there is no route from it
 	Failed     atomic.Uint64 // dropped: any other error
 	NoSegments atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
 }
@@ -93,45 +94,62 @@ const retrySegments = 4096
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
 // Send sends a sealed train. What cannot be sent is dropped and counted: the
-// transport repairs it like any loss.
-func (s *Sender) Send(t *srd.Train) {
+// transport repairs it like any loss. noWay says that it was not sent because its source
+// address is not this host's any more, or has no route to where it should go.
+func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
 		s.stats.Failed.Add(uint64(max(1, n)))
-		return
+		return false
 	}
 	if n == 1 {
-		s.count(s.send(fd, t, t.Buf, 0), 1, t.Probe)
-		return
+		err := s.send(fd, t, t.Buf, 0)
+		s.count(err, 1, t.Probe)
+		return refused(err)
 	}
 	if s.whole == 0 {
 		err := s.send(fd, t, t.Buf, t.Size)
 		if !segmentRefused(err) {
 			s.count(err, n, t.Probe)
-			return
+			return refused(err)
 		}
 		s.whole = retrySegments
 	}
 	s.whole--
 	s.stats.NoSegments.Add(1)
-	if s.each(fd, t) {
+	fault, noWay := s.each(fd, t)
+	if fault {
 		s.whole = 0 // the packets were at fault, not UDP_SEGMENT
 	}
+	return noWay
 }
 
 // each sends a train packet by packet. It reports whether the packets were at
-// fault: one was too big, or none could be sent, as from an address that is gone.
-func (s *Sender) each(fd int, t *srd.Train) (fault bool) {
+// fault: one was too big, or none could be sent, as from an address that is gone. Then
+// the first tells of all.
+func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	var tooBig, sent bool
 	for b := t.Buf; len(b) > 0; {
 		k := min(t.Size, len(b))
 		err := s.send(fd, t, b[:k], 0)
+		if !sent && refused(err) {
+			s.count(err, (len(b)+t.Size-1)/t.Size, t.Probe)
+			return true, true
+		}
 		s.count(err, 1, t.Probe)
 		tooBig = tooBig || errors.Is(err, unix.EMSGSIZE)
 		sent = sent || err == nil
 		b = b[k:]
 	}
-	return tooBig || !sent
+	return tooBig || !sent, false
+}
+
+// refused reports whether err is how Linux says of a packet on its own that its source
+// address is not this host's, or has no route: IPv6 refuses the address (EINVAL), IPv4 the
+// route from it (ENETUNREACH, EINVAL before 4.19).
+func refused(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EADDRNOTAVAIL) ||
+		errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)
 }
 
 // segmentRefused reports whether err is how a route or device says that it
@@ -175,6 +193,8 @@ func (s *Sender) count(err error, packets int, probe bool) {
 		if !probe {
 			s.stats.TooBig.Add(n)
 		}
+	case refused(err):
+		s.stats.NoWay.Add(n)
 	default:
 		s.stats.Failed.Add(n)
 	}

@@ -13,7 +13,7 @@ import (
 // an Ethernet-like one, for both families.
 func TestTrainsArriveWhole(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
-	wire(t, near, far)
+	cable(t, near, far)
 	a, b, c := near.open(t, Config{Ports: 1}), near.open(t, Config{Ports: 1}), far.open(t, Config{Ports: 1})
 	for _, to := range []struct {
 		addr string
@@ -64,7 +64,7 @@ func TestSourceAddress(t *testing.T) {
 	tr := train(at(b, "192.0.2.2"), 3, 100)
 	tr.Tuple.Local = netip.MustParseAddr("198.51.100.1") // not ours
 	send.Send(tr)
-	if n := stats.Failed.Load(); n != 3 {
+	if n := stats.NoWay.Load(); n != 3 {
 		t.Errorf("%d packets from a foreign address counted, want 3", n)
 	}
 }
@@ -97,7 +97,7 @@ func TestCE(t *testing.T) {
 // The size of a probe is a question: no is an answer, not a drop.
 func TestTooBig(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
-	wire(t, near, far)
+	cable(t, near, far)
 	a, c := near.open(t, Config{Ports: 1}), far.open(t, Config{Ports: 1})
 	var stats SendStats
 	s := NewSender(a, &stats)
@@ -180,8 +180,8 @@ func TestWhatCannotBeSentIsCounted(t *testing.T) {
 		t.Errorf("%d packets failed, want 3", n)
 	}
 	send.Send(train(netip.MustParseAddrPort("192.0.2.1:9"), 2, 10)) // no route
-	if n := stats.Failed.Load(); n != 5 {
-		t.Errorf("%d packets failed, want 5", n)
+	if f, n := stats.Failed.Load(), stats.NoWay.Load(); f != 3 || n != 2 {
+		t.Errorf("%d packets failed and %d had no way, want 3 and 2", f, n)
 	}
 }
 

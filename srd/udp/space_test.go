@@ -69,9 +69,9 @@ func (s *space) open(t testing.TB, cfg Config) *Bank {
 	return b
 }
 
-// wire connects two namespaces with a veth pair, 10.9.0.1/24 and fd09::1/64 at
+// cable connects two namespaces with a veth pair, 10.9.0.1/24 and fd09::1/64 at
 // the near end, .2 and ::2 at the far one.
-func wire(t *testing.T, near, far *space) {
+func cable(t *testing.T, near, far *space) {
 	t.Helper()
 	err := near.Do(func() error {
 		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdu0"}, PeerName: "srdu1", PeerNamespace: netlink.NsPid(far.Thread())})

@@ -2,48 +2,134 @@ package rundir
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// Create opens a file of the directory for reading and writing, making it if it
-// is not there. flags are added to O_RDWR|O_CREATE.
-//
-// The directory may belong to the unprivileged user of a service, so root
-// follows no link there, and leaves its files to the directory's owner: else
-// what a killed daemon of root leaves behind would lock the service out.
-func Create(path string, flags int, mode fs.FileMode) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|flags, mode)
+// The directory may belong to the unprivileged user of a service. Whoever owns a
+// directory can put links, pipes and other people's files into it at any moment, so
+// root opens its files in one step that follows nothing, looks at what it has opened,
+// and changes that and not what has the name.
+
+// directory is a directory held open, as a place to start from.
+type directory struct{ fd int }
+
+// openDirectory opens the directory that path is in.
+func openDirectory(path string) (directory, error) {
+	dir := filepath.Dir(path)
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return directory{}, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	if err := giveToOwner(f, filepath.Dir(path)); err != nil {
-		return nil, errors.Join(err, f.Close())
+	return directory{fd}, nil
+}
+
+func (d directory) close() { unix.Close(d.fd) }
+
+// open opens a regular file with one link. It waits for nobody: not for the other end
+// of a pipe, nor for the holder of a lease.
+func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := unix.Openat(d.fd, filepath.Base(path), flags, uint32(mode.Perm()))
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if err := d.check(fd, flags&unix.O_EXCL != 0); err != nil {
+		return nil, errors.Join(&os.PathError{Op: "open", Path: path, Err: err}, f.Close())
 	}
 	return f, nil
 }
 
-func giveToOwner(f *os.File, dir string) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	file, err := f.Stat()
-	if err != nil {
+// check says what is wrong with an open file. A link to somebody else's file may be
+// taken away between two looks at it, so for root it is the owner that counts: a new
+// file is given to that of the directory, and an old one must be the same's.
+func (d directory) check(fd int, made bool) error {
+	var file, dir unix.Stat_t
+	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {
 		return err
 	}
-	parent, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	have, want := file.Sys().(*syscall.Stat_t), parent.Sys().(*syscall.Stat_t)
-	// A second link could be to a file of root's in another directory.
-	if !file.Mode().IsRegular() || have.Nlink != 1 {
-		return &os.PathError{Op: "open", Path: f.Name(), Err: errors.New("not a regular file with one link")}
-	}
-	if have.Uid == want.Uid {
+	switch {
+	case file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1:
+		return errors.New("not a regular file with one link")
+	case os.Geteuid() != 0 || file.Uid == dir.Uid:
 		return nil
+	case made:
+		return unix.Fchown(fd, int(dir.Uid), int(dir.Gid))
 	}
-	return f.Chown(int(want.Uid), int(want.Gid))
+	return errors.New("belongs to another user than its directory")
 }
+
+// createTries bounds the attempts at a file that others make and remove meanwhile.
+const createTries = 100
+
+// Create opens a file for reading and writing, making it if it is not there. flags are
+// added to O_RDWR|O_CREATE. Root gives a new file to the directory's owner: else what a
+// killed daemon of root leaves behind would lock the service out.
+func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
+	d, err := openDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	for range createTries {
+		f, err = d.open(path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|flags, mode)
+		if !errors.Is(err, fs.ErrExist) || flags&unix.O_EXCL != 0 {
+			break
+		}
+		f, err = d.open(path, unix.O_RDWR|flags, mode)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return f, err
+}
+
+// Read returns the content of a file of at most so many bytes.
+func Read(path string, most int64) ([]byte, error) {
+	d, err := openDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	f, err := d.open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s: longer than %d bytes", path, most)
+	}
+	return data, err
+}
+
+// Replace gives a file this content in one step, so that a reader finds all or
+// nothing. When that fails, the file is as it was and nothing else is left.
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	temp := path + temporary
+	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := Create(temp, unix.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
+}
+
+// temporary follows the name of a file that is not finished. Removing and renaming
+// follow no link.
+const temporary = ".new"

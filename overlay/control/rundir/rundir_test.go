@@ -1,12 +1,18 @@
 package rundir
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestPath(t *testing.T) {
@@ -84,7 +90,175 @@ func TestCreate(t *testing.T) {
 			t.Errorf("Create followed a %s link", name)
 		}
 	}
+	// Nor is a file taken that was left by somebody else than the directory's owner:
+	// it may be a link whose other end is hidden for the moment.
+	if err := os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Create(filepath.Join(dir, "foreign"), 0, 0o600); err == nil {
+		f.Close()
+		t.Error("Create took a file of another user")
+	}
 	if st, err := os.Stat(victim); err != nil || st.Sys().(*syscall.Stat_t).Uid != 0 {
 		t.Errorf("the link's target changed hands: %v", err)
+	}
+}
+
+// A pipe at the place of a file keeps nobody waiting, neither to be read nor written.
+func TestOnlyFilesAreOpened(t *testing.T) {
+	dir := t.TempDir()
+	plants := map[string]func(string) error{
+		"pipe":   func(p string) error { return syscall.Mkfifo(p, 0o666) },
+		"socket": func(p string) error { return syscall.Mknod(p, syscall.S_IFSOCK|0o666, 0) },
+		"folder": func(p string) error { return os.Mkdir(p, 0o777) },
+		"soft":   func(p string) error { return os.Symlink(filepath.Join(dir, "victim"), p) },
+		"hard":   func(p string) error { return os.Link(filepath.Join(dir, "victim"), p) },
+	}
+	if err := os.WriteFile(filepath.Join(dir, "victim"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, plant := range plants {
+		path := filepath.Join(dir, name)
+		if err := plant(path); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := Read(path, 10); err == nil {
+			t.Errorf("%s: read %q", name, b)
+		}
+		if f, err := Create(path, 0, 0o600); err == nil {
+			f.Close()
+			t.Errorf("%s: opened to be written", name)
+		}
+	}
+	if b, err := Read(filepath.Join(dir, "victim"), 10); err == nil {
+		t.Errorf("a file with two links was read: %q", b)
+	}
+}
+
+func TestReadIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := Replace(path, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Read(path, 10); err != nil || string(b) != "0123456789" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if b, err := Read(path, 9); err == nil {
+		t.Errorf("%q is longer than 9 bytes", b)
+	}
+}
+
+// The directory itself is not a link either.
+func TestDirectoryIsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Create(filepath.Join(link, "a.lock"), 0, 0o600); err == nil {
+		f.Close()
+		t.Error("a file was made behind a link")
+	}
+	if l, err := Listen(filepath.Join(link, "a.sock"), 0o660); err == nil {
+		l.Close()
+		t.Error("a socket was made behind a link")
+	}
+}
+
+// onDisk runs f with a file system of 4 KB that is full, in a mount namespace and on a
+// thread of its own.
+func onDisk(t *testing.T, f func(dir string)) {
+	t.Helper()
+	done := make(chan struct{})
+	dir := t.TempDir()
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		for _, err := range []error{
+			unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_FS),
+			unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+			unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"),
+			os.WriteFile(filepath.Join(dir, "full"), make([]byte, 4096), 0o600),
+		} {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		f(dir)
+	}()
+	<-done
+}
+
+// A disk that is full leaves the old content and no file that is not finished.
+func TestReplaceOnAFullDisk(t *testing.T) {
+	onDisk(t, func(dir string) {
+		path := filepath.Join(dir, "a.state")
+		if err := Replace(path, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		if err := Replace(path, []byte("more"), 0o600); !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("Replace = %v, want a full disk", err)
+		}
+		if b, err := Read(path, 10); err != nil || len(b) > 0 {
+			t.Errorf("content %q, %v; want none, as before", b, err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 2 {
+			t.Errorf("left: %v, %v", entries, err)
+		}
+	})
+}
+
+// A link at the place of a socket leads nobody to another one.
+func TestDialFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Listen(filepath.Join(dir, "a.sock"), 0o660)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(filepath.Join(dir, "a.sock"), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	link := filepath.Join(dir, "b.sock")
+	if err := os.Symlink("a.sock", link); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Dial(link, time.Second); err == nil {
+		c.Close()
+		t.Error("connected through a link")
+	}
+	if err := errors.Join(l.Close(), l.Remove()); err != nil {
+		t.Error(err)
+	}
+	if _, err := Dial(filepath.Join(dir, "a.sock"), time.Second); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want no such file", err)
+	}
+}
+
+// The umask of a service is 0077, and the socket is for its group all the same.
+func TestListenSetsTheMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.sock")
+	for _, mask := range []int{0, 0o022, 0o077, 0o777} {
+		old := unix.Umask(mask)
+		l, err := Listen(path, 0o660)
+		if got := unix.Umask(old); got != mask {
+			t.Errorf("umask %o became %o", mask, got)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Lstat(path)
+		if err != nil || st.Mode() != fs.ModeSocket|0o660 {
+			t.Errorf("umask %o: %v, %v", mask, st.Mode(), err)
+		}
+		if err := errors.Join(l.Close(), l.Remove()); err != nil {
+			t.Error(err)
+		}
 	}
 }

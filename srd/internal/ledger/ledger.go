@@ -7,11 +7,12 @@ import "github.com/srdtun/srdtun/srd/mono"
 // State of a packet number.
 type State uint8
 
-// The states. Only InFlight packets count against the congestion window.
+// The states. InFlight and Freed packets count against the congestion window.
 const (
 	Silent   State = iota // sent, asks for no acknowledgement
 	Skipped               // never sent: an acknowledgement of it is a lie
 	InFlight              // sent, fate open
+	Freed                 // likewise, but its messages were acknowledged by their numbers
 	Acked                 // known to have arrived
 	Lost                  // taken to be lost; a late acknowledgement proves it wrong
 )

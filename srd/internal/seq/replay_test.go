@@ -46,6 +46,32 @@ func drawNear(t *rapid.T, next, size uint64) uint64 {
 	return near + off
 }
 
+// wantUnder checks what is told of numbers further down.
+func (w *replayTwin) wantUnder(t *rapid.T, r *Replay) {
+	if w.next == 0 {
+		return
+	}
+	low := r.low * 64
+	n := w.next - min(w.next, rapid.Uint64Range(0, 400).Draw(t, "n"))
+	from := n - min(n, rapid.Uint64Range(0, 400).Draw(t, "from"))
+	h, ok := uint64(0), false
+	for i := n; i > max(from, low) && !ok; i-- {
+		h, ok = i-1, w.seen[i-1]
+	}
+	got, some := r.Last(from, n)
+	if some != ok || ok && got != h {
+		t.Fatalf("Last(%d, %d) = %d, %v, want %d, %v", from, n, got, some, h, ok)
+	}
+	if !ok {
+		return
+	}
+	for i := range uint64(64) {
+		if set := r.Below(h)>>i&1 != 0; h > i && h-1-i >= low && set != w.seen[h-1-i] || set && (h <= i || !w.seen[h-1-i]) {
+			t.Fatalf("Below(%d) tells %v of %d", h, set, h-1-i)
+		}
+	}
+}
+
 func TestReplayAgainstItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Replay
@@ -68,9 +94,10 @@ func TestReplayAgainstItsTwin(t *testing.T) {
 			if r.Next() != twin.next {
 				t.Fatalf("Next() = %d, want %d", r.Next(), twin.next)
 			}
-			if twin.next > 0 && r.Below() != twin.below() {
-				t.Fatalf("Below() = %#x, want %#x", r.Below(), twin.below())
+			if twin.next > 0 && r.Below(r.Next()-1) != twin.below() {
+				t.Fatalf("Below() = %#x, want %#x", r.Below(r.Next()-1), twin.below())
 			}
+			twin.wantUnder(t, &r)
 		}
 	})
 }
@@ -94,8 +121,8 @@ func TestReplayTakesTheWholeWindowOnce(t *testing.T) {
 	if r.Fresh(from - 1) {
 		t.Fatal("older than the window, yet fresh")
 	}
-	if r.Below() != ^uint64(0) {
-		t.Fatalf("Below() = %#x", r.Below())
+	if r.Below(r.Next()-1) != ^uint64(0) {
+		t.Fatalf("Below() = %#x", r.Below(r.Next()-1))
 	}
 }
 
@@ -120,7 +147,7 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 		r.Fresh(n)
 		r.Set(n)
 		r.Set(n - 3)
-		r.Below()
+		r.Below(n)
 	}); a != 0 {
 		t.Fatalf("%v allocations", a)
 	}

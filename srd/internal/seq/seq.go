@@ -133,19 +133,33 @@ func (r *Replay) grow(low, high uint64) {
 	}
 }
 
-// Below returns which of the 64 numbers under the highest have been set: bit i
-// is highest-1-i. It must not be called before the first Set.
-func (r *Replay) Below() uint64 {
-	h := r.next - 1
+// Below returns which of the 64 numbers under h have been set: bit i is h-1-i. Those
+// that fell out of the window count as not set. It must not be called before the first
+// Set, nor with h beyond the highest.
+func (r *Replay) Below(h uint64) uint64 {
 	w, s := h/64, h%64
 	var v uint64
-	if s > 0 {
+	if s > 0 && w >= r.low {
 		v = bits.Reverse64(*r.word(w) << (64 - s))
 	}
 	if w > r.low {
 		v |= bits.Reverse64(*r.word(w - 1)) << s
 	}
 	return v
+}
+
+// Last returns the highest number under n, but not under from, that has been set and has
+// not fallen out of the window. n must not be beyond the highest.
+func (r *Replay) Last(from, n uint64) (uint64, bool) {
+	for from = max(from, r.low*64); n > from; {
+		w := (n - 1) / 64
+		if v := *r.word(w) << (63 - (n-1)%64); v != 0 {
+			n -= 1 + uint64(bits.LeadingZeros64(v))
+			return n, n >= from
+		}
+		n = w * 64
+	}
+	return 0, false
 }
 
 // WindowSize is how far above the first missing message a message number may

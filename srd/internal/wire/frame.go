@@ -8,8 +8,8 @@ import "encoding/binary"
 //	MESSAGE    0x01 | length u16 | number u32 | immediate 13 | payload
 //	ACK        0x02 | records u8 | words u8 | first missing u64 | cap u32 |
 //	                records × 24 | words × 8
-//	CHALLENGE  0x03 | nonce u64
-//	RESPONSE   0x04 | nonce u64
+//	CHALLENGE  0x03 | secret 16
+//	RESPONSE   0x04 | secret 16
 //	CLOSE      0x05 | reason u8
 //	PING       0x06
 //	TOMBSTONE  0x07 | number u32 | immediate 13
@@ -38,12 +38,16 @@ const (
 	KindMetric
 )
 
+// Elicits reports whether a frame of this kind asks for an acknowledgement.
+func (k Kind) Elicits() bool { return k == KindMessage || k == KindTombstone || k == KindPing }
+
 // Sizes of frames in bytes.
 const (
 	ImmLen          = 13 // opaque to the transport: the overlay's header
 	MessageOverhead = 1 + 2 + 4 + ImmLen
 	TombstoneLen    = 1 + 4 + ImmLen
-	NonceFrameLen   = 1 + 8
+	SecretLen       = 16 // of a challenge: 128 bits cannot be guessed
+	SecretFrameLen  = 1 + SecretLen
 	CloseLen        = 2
 	StampLen        = 1 + 4
 	MetricLen       = 1 + 2 + 1
@@ -72,6 +76,9 @@ const (
 // Imm is a message's immediate: 13 bytes that the transport carries beside the
 // payload, and keeps when it gives the payload up.
 type Imm = [ImmLen]byte
+
+// Secret is what a challenge asks to be returned.
+type Secret = [SecretLen]byte
 
 // Record tells the sender of a path what has arrived on it.
 type Record struct {
@@ -120,7 +127,7 @@ type Frame struct {
 	Imm     Imm    // MESSAGE, TOMBSTONE
 	Payload []byte // MESSAGE
 	Ack     Ack    // ACK
-	Nonce   uint64 // CHALLENGE, RESPONSE
+	Secret  Secret // CHALLENGE, RESPONSE
 	Reason  uint8  // CLOSE
 	Sent    uint32 // STAMP: the sender's clock, modulo 2^32 us
 	Slot    uint16 // METRIC: a path of the receiver's
@@ -150,11 +157,11 @@ func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 	case KindAck:
 		return nextAck(b, f)
 	case KindChallenge, KindResponse:
-		if len(b) < NonceFrameLen {
+		if len(b) < SecretFrameLen {
 			return nil, false
 		}
-		f.Nonce = binary.BigEndian.Uint64(b[1:])
-		return b[NonceFrameLen:], true
+		f.Secret = Secret(b[1:])
+		return b[SecretFrameLen:], true
 	case KindClose:
 		if len(b) < CloseLen {
 			return nil, false
@@ -251,10 +258,9 @@ func AppendAck(b []byte, firstMissing uint64, limit uint32, records []Record, wo
 	return b
 }
 
-// AppendNonce appends a CHALLENGE or RESPONSE frame.
-func AppendNonce(b []byte, k Kind, nonce uint64) []byte {
-	b = append(b, byte(k))
-	return binary.BigEndian.AppendUint64(b, nonce)
+// AppendSecret appends a CHALLENGE or RESPONSE frame.
+func AppendSecret(b []byte, k Kind, secret *Secret) []byte {
+	return append(append(b, byte(k)), secret[:]...)
 }
 
 // AppendClose appends a CLOSE frame.

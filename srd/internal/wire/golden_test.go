@@ -41,7 +41,9 @@ func documented() map[string][]byte {
 	header := make([]byte, HeaderLen)
 	Header{Slot: 0x0102, Index: 0xa1a2a3a4, PN: 0x1112131415161718}.Put(header)
 	var nonce [NonceLen]byte
-	Nonce(&nonce, header)
+	iv := [NonceLen]byte{0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xcb}
+	Nonce(&nonce, &iv, header)
+	secret := Secret{0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x5f, 0x60}
 	number := uint64(0x2425262728)
 	record := Record{Slot: 2, Hold: uint16(100_000 / HoldUnit), Highest: 9, Below: 1<<(9-1-8) | 1<<(9-1-6), CE: 1}
 	return map[string][]byte{
@@ -50,8 +52,8 @@ func documented() map[string][]byte {
 		"PAD":       {byte(Pad)},
 		"MESSAGE":   AppendMessage(nil, uint32(number), &docImm, []byte("srd")),
 		"ACK":       AppendAck(nil, 0x4142434445464748, 1000, []Record{record}, []uint64{1 | 1<<63}),
-		"CHALLENGE": AppendNonce(nil, KindChallenge, 0x5152535455565758),
-		"RESPONSE":  AppendNonce(nil, KindResponse, 0x5152535455565758),
+		"CHALLENGE": AppendSecret(nil, KindChallenge, &secret),
+		"RESPONSE":  AppendSecret(nil, KindResponse, &secret),
 		"CLOSE":     AppendClose(nil, 0),
 		"PING":      AppendPing(nil),
 		"STAMP":     AppendStamp(nil, 0x61626364),

@@ -4,7 +4,7 @@
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //	+-------+-------+---------------+-------------------------------+
-//	|ver = 1|typ = 4|   flags = 0   |           path slot           |
+//	|ver = 2|typ = 4|   flags = 0   |           path slot           |
 //	+-------+-------+---------------+-------------------------------+
 //	|                        receiver index                         |
 //	+---------------------------------------------------------------+
@@ -16,7 +16,9 @@
 //	+---------------------------------------------------------------+
 //
 // The 16 header bytes are in clear and are the AEAD's additional data. The
-// nonce is the path slot as 32 bits followed by the packet number as 64 bits.
+// nonce is the path slot as 32 bits followed by the packet number as 64 bits,
+// XORed with the IV that belongs to the key, so that no two keys share nonces
+// that can be foreseen (RFC 8446 section 5.3, RFC 9001 section 5.3).
 //
 // Frames follow each other in the sealed part; see frame.go. docs/wire.md holds
 // the same drawings with an example of each in hex, which the golden test of
@@ -27,12 +29,15 @@ import "encoding/binary"
 
 // Sizes of a data packet's fixed parts, in bytes.
 const (
-	Version   = 1
+	Version   = 2
 	TypeData  = 4
 	HeaderLen = 16
 	TagLen    = 16
 	NonceLen  = 12
 	Overhead  = HeaderLen + TagLen
+	// MaxPacket is the largest packet: a 9,000-byte network, less the headers of IPv4
+	// and UDP. The limits of keys are reckoned for packets of that size.
+	MaxPacket = 8972
 )
 
 // first is the only first byte a data packet can have.
@@ -45,10 +50,10 @@ type Header struct {
 	PN    uint64 // packet number on that path
 }
 
-// IsData reports whether b begins as a data packet of this version and is long
-// enough to be one.
+// IsData reports whether b begins as a data packet of this version and is neither too
+// short nor too long to be one.
 func IsData(b []byte) bool {
-	return len(b) >= Overhead && b[0] == first && b[1] == 0
+	return len(b) >= Overhead && len(b) <= MaxPacket && b[0] == first && b[1] == 0
 }
 
 // Put writes h into the first HeaderLen bytes of b.
@@ -70,9 +75,11 @@ func ParseHeader(b []byte) Header {
 	}
 }
 
-// Nonce fills n with the nonce of the packet whose header begins b.
-func Nonce(n *[NonceLen]byte, b []byte) {
-	n[0], n[1] = 0, 0
-	copy(n[2:4], b[2:4])
-	copy(n[4:12], b[8:16])
+// Nonce fills n with the nonce, under a key with this IV, of the packet whose
+// header begins b.
+func Nonce(n, iv *[NonceLen]byte, b []byte) {
+	_ = b[HeaderLen-1]
+	head := binary.BigEndian.Uint32(iv[:]) ^ uint32(binary.BigEndian.Uint16(b[2:]))
+	binary.BigEndian.PutUint32(n[:], head)
+	binary.BigEndian.PutUint64(n[4:], binary.BigEndian.Uint64(iv[4:])^binary.BigEndian.Uint64(b[8:]))
 }

@@ -8,6 +8,16 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestDataPacketsHaveASize(t *testing.T) {
+	b := make([]byte, MaxPacket+1)
+	Header{}.Put(b)
+	for n, want := range map[int]bool{0: false, Overhead - 1: false, Overhead: true, MaxPacket: true, MaxPacket + 1: false} {
+		if IsData(b[:n]) != want {
+			t.Errorf("%d bytes: %v", n, !want)
+		}
+	}
+}
+
 func TestHeaderRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := Header{Slot: rapid.Uint16().Draw(t, "slot"), Index: rapid.Uint32().Draw(t, "index"), PN: rapid.Uint64().Draw(t, "pn")}
@@ -22,11 +32,12 @@ func TestHeaderRoundTrip(t *testing.T) {
 // Two packets have the same nonce only if path slot and packet number are equal.
 func TestNonceIsSlotAndNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		iv := [NonceLen]byte(rapid.SliceOfN(rapid.Byte(), NonceLen, NonceLen).Draw(t, "iv"))
 		draw := func(label string) (h Header, n [NonceLen]byte) {
 			h = Header{Slot: rapid.Uint16Range(0, 3).Draw(t, label), Index: rapid.Uint32().Draw(t, label), PN: rapid.Uint64Range(0, 3).Draw(t, label) << 32}
 			b := make([]byte, HeaderLen)
 			h.Put(b)
-			Nonce(&n, b)
+			Nonce(&n, &iv, b)
 			return h, n
 		}
 		a, x := draw("a")
@@ -68,7 +79,7 @@ type drawn struct {
 	limit   uint32
 	records []Record
 	words   []uint64
-	nonce   uint64
+	secret  Secret
 	reason  uint8
 	sent    uint32
 	slot    uint16
@@ -94,7 +105,7 @@ func drawFrame(t *rapid.T) drawn {
 		}), 0, MaxAckRecords).Draw(t, "records")
 		f.words = rapid.SliceOfN(rapid.Uint64(), 0, MaxAckWords).Draw(t, "words")
 	case KindChallenge, KindResponse:
-		f.nonce = rapid.Uint64().Draw(t, "nonce")
+		f.secret = Secret(rapid.SliceOfN(rapid.Byte(), SecretLen, SecretLen).Draw(t, "secret"))
 	case KindClose:
 		f.reason = rapid.Byte().Draw(t, "reason")
 	case KindStamp:
@@ -114,7 +125,7 @@ func (f *drawn) append(b []byte) []byte {
 	case KindAck:
 		return AppendAck(b, f.first, f.limit, f.records, f.words)
 	case KindChallenge, KindResponse:
-		return AppendNonce(b, f.kind, f.nonce)
+		return AppendSecret(b, f.kind, &f.secret)
 	case KindClose:
 		return AppendClose(b, f.reason)
 	case KindStamp:
@@ -143,7 +154,7 @@ func wantFrame(t *rapid.T, got *Frame, f *drawn) {
 			ok = a.Word(i) == f.words[i]
 		}
 	case KindChallenge, KindResponse:
-		ok = ok && got.Nonce == f.nonce
+		ok = ok && got.Secret == f.secret
 	case KindClose:
 		ok = ok && got.Reason == f.reason
 	case KindStamp:
@@ -245,7 +256,7 @@ func FuzzNext(f *testing.F) {
 
 // encode writes f again.
 func encode(f *Frame) []byte {
-	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, nonce: f.Nonce, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric}
+	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, secret: f.Secret, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric}
 	if f.Kind == KindAck {
 		d.first, d.limit = f.Ack.FirstMissing, f.Ack.Cap
 		for i := range f.Ack.NumRecords() {

@@ -1,0 +1,62 @@
+package control
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// plantings is how many starts of root's daemon the directory's owner may watch: links
+// planted in time were seen within 138.
+const plantings = 600
+
+// The directory may belong to the user of a service. Whatever links that user plants
+// while root starts a daemon there, nothing outside is touched.
+func TestPlantedLinksLeadNowhere(t *testing.T) {
+	const owner = 1234
+	dir := runDir(t)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, owner, owner); err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	planted := make(chan int)
+	go as(owner, owner, nil, func() {
+		n := 0
+		for !stop.Load() {
+			for _, name := range []string{"srd0.sock.new", "srd0.sock", "srd0.lock"} {
+				path := filepath.Join(dir, name)
+				_ = unix.Unlink(path)
+				if unix.Symlink(victim, path) == nil {
+					n++
+				}
+				_ = unix.Unlink(path)
+			}
+		}
+		planted <- n
+	})
+	for range plantings {
+		// It may well fail: the owner can always make a mess of its own directory.
+		if s, err := Listen("srd0"); err == nil {
+			_ = s.Close()
+		}
+	}
+	stop.Store(true)
+	t.Logf("%d links planted", <-planted)
+	st, err := os.Stat(victim)
+	if err != nil || st.Mode() != 0o600 {
+		t.Errorf("victim: %v, %v", st.Mode(), err)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "x" {
+		t.Errorf("victim: %q, %v", b, err)
+	}
+}

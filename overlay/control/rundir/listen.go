@@ -1,0 +1,147 @@
+package rundir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Listener is a unix socket with a name, mode 0660 or what Listen was told.
+type Listener struct {
+	*net.UnixListener
+	path  string
+	inode int // of the name, opened with O_PATH
+}
+
+// Listen makes a unix socket at path in one step, in place of one that is there. It
+// never exists with another mode.
+func Listen(path string, mode uint32) (*Listener, error) {
+	d, err := openDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	temp := path + temporary
+	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := bind(temp, mode)
+	if err != nil {
+		return nil, err
+	}
+	s := &Listener{UnixListener: l, path: path}
+	if s.inode, err = d.socket(temp); err != nil {
+		return nil, errors.Join(err, l.Close(), os.Remove(temp))
+	}
+	err = unix.Renameat(d.fd, filepath.Base(temp), d.fd, filepath.Base(path))
+	if err == nil && !d.has(path, s.inode) {
+		err = errors.New("somebody else changes the directory")
+	}
+	if err != nil {
+		unix.Close(s.inode)
+		return nil, errors.Join(&os.PathError{Op: "listen", Path: path, Err: err}, l.Close(), removeIfThere(temp))
+	}
+	return s, nil
+}
+
+// umask is the process's, which only one caller at a time may change.
+var umask sync.Mutex
+
+// bind makes the socket. bind(2) follows no link at the end of a path, and gives the
+// new name the mode of the socket's own inode, less the umask: both are set before.
+func bind(path string, mode uint32) (*net.UnixListener, error) {
+	umask.Lock()
+	defer umask.Unlock()
+	defer unix.Umask(unix.Umask(int(^mode & 0o777)))
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if e := c.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), mode) }); e != nil {
+			return e
+		}
+		return err
+	}}
+	l, err := lc.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	u := l.(*net.UnixListener)
+	u.SetUnlinkOnClose(false)
+	return u, nil
+}
+
+// socket opens the inode of a socket of our own.
+func (d directory) socket(path string) (fd int, err error) {
+	fd, err = unix.Openat(d.fd, filepath.Base(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFSOCK || int(st.Uid) != os.Geteuid() || st.Nlink != 1) {
+		err = errors.New("not the socket that was made")
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return fd, nil
+}
+
+// has reports whether the name is that of the inode.
+func (d directory) has(path string, inode int) bool {
+	var a, b unix.Stat_t
+	return unix.Fstatat(d.fd, filepath.Base(path), &a, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		unix.Fstat(inode, &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+// Group returns the group that owns the socket, which an administrator may change.
+func (s *Listener) Group() (uint32, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(s.inode, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: s.path, Err: err}
+	}
+	return st.Gid, nil
+}
+
+// Remove takes the name away and forgets the inode. The listener must be closed and
+// nobody may ask for the group any more.
+func (s *Listener) Remove() error {
+	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Dial connects to the socket at path, and not to one that a link in its place leads to.
+func Dial(path string, timeout time.Duration) (net.Conn, error) {
+	d, err := openDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	fd, err := unix.Openat(d.fd, filepath.Base(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "connect", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, &os.PathError{Op: "connect", Path: path, Err: errors.Join(err, errors.New("not a socket"))}
+	}
+	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/self/fd/%d", fd), timeout)
+	if errors.Is(err, os.ErrNotExist) {
+		return net.DialTimeout("unix", path, timeout) // a system without /proc
+	}
+	return c, err
+}

@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/internal/netspace"
+	"github.com/srdtun/srdtun/internal/uevent"
+)
+
+// What the kernel says is taken, in the right words only, and what a program says is not.
+func TestNewMachineIsNoticed(t *testing.T) {
+	space := netspace.New(t)
+	var m *machine
+	space.Must(t, func() (err error) { m, err = newMachineEvents(); return err })
+	seen := make(chan bool, 10)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan bool)
+	go func() { m.watch(ctx, func() { seen <- true }); close(done) }()
+	for _, other := range [][]string{
+		{"change@/devices/x", "ACTION=change", "NEW_VMGENID=10"}, {"change@/devices/x", "ACTION=change", "OLD_NEW_VMGENID=1"},
+		{"add@/devices/NEW_VMGENID=1"},
+	} {
+		space.Must(t, func() error { return uevent.Send(other...) })
+	}
+	space.Must(t, func() error { return forge(m) })
+	space.Must(t, func() error { return uevent.Send(uevent.VMGenID...) })
+	select {
+	case <-seen:
+	case <-time.After(10 * time.Second):
+		t.Error("nothing was noticed")
+	}
+	cancel()
+	<-done
+	if len(seen) > 0 {
+		t.Errorf("%d too many were noticed", len(seen))
+	}
+}
+
+// forge sends the event to the daemon's socket as a program may.
+func forge(m *machine) error {
+	raw, err := m.events.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var to unix.Sockaddr
+	e := raw.Control(func(fd uintptr) { to, err = unix.Getsockname(int(fd)) })
+	if err := errors.Join(e, err); err != nil {
+		return err
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_KOBJECT_UEVENT)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	// Unless it is root, the kernel refuses it already.
+	return unix.Sendto(fd, []byte("change@/x\x00NEW_VMGENID=1\x00"), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: to.(*unix.SockaddrNetlink).Pid})
+}

@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Only a process that gave no sign of life for longer than a datagram may wait counts as
+// one that was stopped, whoever notices first.
+func TestLiveness(t *testing.T) {
+	var l liveness
+	now := mono.Time(time.Hour) // the first sign of all ends no stop
+	for range 100 {
+		now = now.Add(aliveEvery + aliveEvery/2) // a tick that is late
+		if r := l.note(now); r != 0 {
+			t.Fatalf("it went on at %d", r)
+		}
+		for range 20 { // a busy worker
+			now = now.Add(aliveEvery / 50)
+			l.note(now)
+		}
+	}
+	now = now.Add(stoppedAfter + aliveEvery)
+	if r := l.note(now); r != now {
+		t.Errorf("it went on at %d, want %d", r, now)
+	}
+	if r := l.note(now.Add(time.Millisecond)); r != now {
+		t.Errorf("the next to look is told %d, want %d", r, now)
+	}
+	if again := now.Add(time.Minute); l.note(again) != again {
+		t.Error("the second stop is not noticed")
+	}
+}
+
+// After a stop datagrams that waited in the device are dropped, TCP's packets are not,
+// and nothing that comes later: what comes after the queue was seen empty, or after as
+// many frames as it holds.
+func TestAfterStop(t *testing.T) {
+	released := 0
+	read := func(n int, tcp bool) (v []*frame.Frame) {
+		for range n {
+			f := frame.New(make([]byte, 40), func(*frame.Frame) { released++ })
+			f.TCP = tcp
+			v = append(v, f)
+		}
+		return v
+	}
+	var a afterStop
+	check := func(what string, frames []*frame.Frame, resumed mono.Time, more bool, want int) {
+		t.Helper()
+		n, before := len(frames), released
+		kept, dropped := a.sift(resumed, 10, frames, more)
+		if len(kept) != want || dropped != n-want || released-before != dropped {
+			t.Errorf("%s: %d kept, %d dropped, %d released, want %d kept of %d", what, len(kept), dropped, released-before, want, n)
+		}
+	}
+	check("never stopped", read(5, false), 0, true, 5)
+	check("datagrams", read(3, false), 7, true, 0)
+	check("TCP", read(2, true), 7, true, 2)
+	check("a queue's length", read(8, false), 7, true, 3)
+	check("beyond it", read(5, false), 7, true, 5)
+	check("stopped again, the queue is empty after", read(2, false), 9, false, 0)
+	check("what came later", read(2, false), 9, true, 2)
+	if allocs := testing.AllocsPerRun(100, func() { a.sift(9, 10, nil, true) }); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

@@ -1,0 +1,117 @@
+package daemon
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// Whoever has no endpoint of a peer, as a server has none of its clients, is found by
+// them. When its own address changes, they look for it where it is not any more, so it
+// has to call them: from its new address, where they were last proven to be. WireGuard
+// does so with the next packet that it sends; here the paths that are already there are
+// bound to an address, and others are opened as soon as the host has another one.
+
+// callback is the pairs of addresses that one peer is called on for that.
+type callback struct {
+	proven []netip.AddrPort // where it was proven to be, newest first: kept when a session has ended
+	pairs  []pair
+}
+
+// pair is two ends of paths: an address of ours and where to send to.
+type pair struct {
+	local  netip.Addr
+	remote netip.AddrPort
+}
+
+// host is what follow knows of this host's addresses, looked up once a round.
+type host struct {
+	mine  map[netip.Addr]bool         // its addresses; nil: no round was begun
+	other bool                        // they are not those of the round before
+	fresh map[netip.Addr]bool         // not there in the round before
+	has   map[netip.Addr]bool         // whether packets may leave from an address
+	from  map[netip.Addr][]netip.Addr // where packets to an address leave from
+}
+
+// look begins a round, with all addresses that interfaces have.
+func (h *host) look(all []netip.Addr) {
+	before := h.mine
+	*h = host{mine: map[netip.Addr]bool{}, fresh: map[netip.Addr]bool{}, has: map[netip.Addr]bool{}, from: map[netip.Addr][]netip.Addr{}}
+	for _, a := range all {
+		h.mine[a] = true
+		h.fresh[a] = before != nil && !before[a]
+	}
+	h.other = before != nil && !maps.Equal(before, h.mine)
+}
+
+// owns reports whether packets may leave from a.
+func (h *host) owns(a netip.Addr) bool {
+	if a.IsLinkLocalUnicast() {
+		return h.mine[a.WithZone("")] // of several, no zone says which
+	}
+	v, known := h.has[a]
+	if !known {
+		v = udp.HasAddress(a)
+		h.has[a] = v
+	}
+	return v
+}
+
+// callbacks returns the tuples to call p back on, beside those of its endpoints.
+// known is where it was proven to be, and paths what there is of paths.
+func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo) []srd.Tuple {
+	b := &p.back
+	if len(known) > 0 {
+		b.proven = known
+	}
+	endpoints := p.remotes()
+	var pairs []pair
+	for _, r := range b.proven {
+		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
+			continue // called there anyway
+		}
+		for _, l := range s.locals(r) {
+			v := pair{l, r}
+			if slices.Contains(b.pairs, v) || s.host.fresh[l] || !s.reaches(r, paths) {
+				pairs = append(pairs, v)
+			}
+		}
+	}
+	b.pairs = pairs
+	return s.spread(pairs)
+}
+
+// reaches reports whether one of paths that may work leads from an address that packets
+// to r leave from now.
+func (s *server) reaches(r netip.AddrPort, paths []srd.PathInfo) bool {
+	locals := s.locals(r)
+	return slices.ContainsFunc(paths, func(p srd.PathInfo) bool {
+		return p.State != srd.PathDown && p.Tuple.Remote.Addr() == r.Addr() && slices.Contains(locals, p.Tuple.Local)
+	})
+}
+
+// spread returns as many tuples for the pairs of each two addresses as there are source
+// ports, or ports of the peer's if these are more: each port of both is tried, as a
+// network between may know some of them only, and paths differ by both. All of them with
+// each other would be hundreds of challenges.
+func (s *server) spread(pairs []pair) (v []srd.Tuple) {
+	for len(pairs) > 0 {
+		first := pairs[0]
+		var group, rest []pair
+		for _, p := range pairs {
+			if p.local == first.local && p.remote.Addr() == first.remote.Addr() {
+				group = append(group, p)
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		for i := range max(s.bank.Len(), len(group)) {
+			v = append(v, srd.Tuple{Sock: uint16(i % s.bank.Len()), Local: first.local, Remote: group[i%len(group)].remote})
+		}
+		pairs = rest
+	}
+	return v
+}

@@ -1,0 +1,186 @@
+package daemon
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// opened returns a server with everything set up, and nothing running.
+func opened(t *testing.T, oldnew ...string) *server {
+	t.Helper()
+	t.Setenv(rundir.Env, t.TempDir())
+	s := &server{cfg: parse(t, oldnew...), logf: t.Logf, stop: func() {}}
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+		s.bank.Close()
+	})
+	return s
+}
+
+// uplink makes a device with a default route for both families, and no IPv6 address but
+// its link-local one.
+func uplink(t *testing.T) netlink.Link {
+	t.Helper()
+	l := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdw0"}, PeerName: "srdw1"})
+	if other, err := netlink.LinkByName("srdw1"); err != nil {
+		t.Fatal(err)
+	} else if err := netlink.LinkSetUp(other); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := netlink.ParseAddr("192.0.2.1/24")
+	if err := netlink.AddrAdd(l, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, gw := range []string{"192.0.2.254", "fe80::1"} {
+		if err := netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: net.ParseIP(gw)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// change looks at the host again, as follow does when it hears of a change.
+func (s *server) change() {
+	s.mtus.load()
+	s.host.look(s.mtus.all())
+}
+
+// A host whose only global IPv6 address is the tunnel's has none to send from: neither
+// with a route for which the kernel takes that address, nor where all of ::/0 goes into the
+// tunnel.
+func TestTunnelAddressesAreNoSource(t *testing.T) {
+	uplink(t)
+	for name, change := range map[string][]string{
+		"routed": nil,
+		"full":   {`"10.81.0.0/16", "fd81::/64"`, `"0.0.0.0/0", "::/0"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := opened(t, change...)
+			link, err := netlink.LinkByName("srdd0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			extra, _ := netlink.ParseAddr("fd82::1/64") // by hand, beside the configuration
+			extra.Flags = unix.IFA_F_NODAD
+			if err := netlink.AddrAdd(link, extra); err != nil {
+				t.Fatal(err)
+			}
+			s.change()
+			for _, to := range []string{"[2001:db8::1]:1", "[fd80::2]:1", "[fd82::2]:1", "10.80.0.2:1", "[2001:db8:1::1]:1"} {
+				for _, a := range s.locals(netip.MustParseAddrPort(to)) {
+					if s.mtus.inner(a) || a.String() == "fd80::1" || a.String() == "fd82::1" || a.String() == "10.80.0.1" {
+						t.Errorf("to %s it sends from %s", to, a)
+					}
+				}
+			}
+			if v := s.locals(netip.MustParseAddrPort("198.51.100.1:1")); len(change) == 0 && (len(v) != 1 || v[0].String() != "192.0.2.1") {
+				t.Errorf("to an outer address it sends from %v", v)
+			}
+		})
+	}
+}
+
+// Whoever was proven to be somewhere is called from there when our own address changed,
+// and when only the route to there did; not when a peer's own address changed, nor where
+// an endpoint is called anyway.
+func TestCalledBackFromANewAddress(t *testing.T) {
+	l := uplink(t)
+	s := opened(t)
+	p := s.peers[0]
+	at := netip.MustParseAddrPort("198.51.100.7:4444")
+	known := []netip.AddrPort{at, netip.MustParseAddrPort("198.51.100.7:4445"), netip.MustParseAddrPort("127.0.0.1:9")}
+	paths := []srd.PathInfo{{State: srd.PathActive, Tuple: srd.Tuple{Local: netip.MustParseAddr("192.0.2.1"), Remote: at}}}
+	s.change()
+	want := func(what string, local string, paths []srd.PathInfo) {
+		t.Helper()
+		v := s.callbacks(p, known, paths)
+		if (len(v) == 0) != (local == "") {
+			t.Errorf("%s: called on %v", what, v)
+		}
+		var ports, socks []int
+		for _, u := range v {
+			if u.Local.String() != local || u.Remote.Addr() != at.Addr() {
+				t.Errorf("%s: called on %v", what, u)
+			}
+			ports, socks = append(ports, int(u.Remote.Port())), append(socks, int(u.Sock))
+		}
+		slices.Sort(ports)
+		slices.Sort(socks)
+		if local != "" && (!slices.Equal(slices.Compact(ports), []int{4444, 4445}) || len(slices.Compact(socks)) != s.bank.Len() || len(v) > s.bank.Len()) {
+			t.Errorf("%s: from sockets %v to ports %v", what, socks, ports)
+		}
+	}
+	want("nothing changed", "", paths)
+	old, _ := netlink.ParseAddr("192.0.2.1/24")
+	if err := netlink.AddrDel(l, old); err != nil {
+		t.Fatal(err)
+	}
+	s.change()
+	want("no address", "", paths)
+	a, _ := netlink.ParseAddr("192.0.2.99/24")
+	if err := netlink.AddrAdd(l, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: net.ParseIP("192.0.2.254")}); err != nil {
+		t.Fatal(err)
+	}
+	s.change()
+	want("another address", "192.0.2.99", paths)
+	s.change()
+	want("and once more", "192.0.2.99", nil)
+	known = nil // the session has ended
+	s.change()
+	want("without a session", "192.0.2.99", nil)
+	p.back.pairs = nil
+	paths[0].Tuple.Local = netip.MustParseAddr("192.0.2.99")
+	s.change()
+	want("it works from there", "", paths)
+	paths[0].State = srd.PathDown
+	s.change()
+	want("it does not", "192.0.2.99", paths)
+}
+
+// An entry of paths.local that is no address of this host is told once, until it is.
+func TestMissingAddressIsTold(t *testing.T) {
+	l := uplink(t)
+	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\"]\n")
+	var said []string
+	s.logf = func(format string, args ...any) { said = append(said, format) }
+	a, _ := netlink.ParseAddr("192.0.2.1/24")
+	for range 2 {
+		if err := netlink.AddrDel(l, a); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			s.change()
+			s.reportLocals()
+		}
+		if v := s.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 0 {
+			t.Errorf("it sends from %v", v)
+		}
+		if err := netlink.AddrAdd(l, a); err != nil {
+			t.Fatal(err)
+		}
+		s.change()
+		s.reportLocals()
+		if v := s.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 1 {
+			t.Errorf("it sends from %v", v)
+		}
+	}
+	if len(said) != 2 || !strings.Contains(said[0], "not an address of this host") {
+		t.Errorf("said %q, want one line for each time", said)
+	}
+}

@@ -1,0 +1,188 @@
+package order
+
+import (
+	"math/bits"
+	"runtime"
+	"testing"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// row is one way in which a peer that lies may number, cut or give up its frames.
+// Each call gives the next message.
+type row struct {
+	name string
+	make func() func(m *srd.Message)
+}
+
+// numbered returns a maker of messages of one byte, whose header next fills in.
+func numbered(next func(h *header)) func() func(*srd.Message) {
+	return func() func(*srd.Message) {
+		h := header{length: 1}
+		h.facts.Ordered = true
+		data := []byte{9}
+		return func(m *srd.Message) {
+			next(&h)
+			m.Data, m.Expired = data, false
+			h.put(&m.Imm)
+		}
+	}
+}
+
+// rows are made anew for each test: they count.
+func rows() []row {
+	var i, j, k, l, f, v uint32
+	return []row{
+		{"as far ahead as may be", numbered(func(h *header) { h.seq += maxAhead - 1 })},
+		{"far ahead", numbered(func(h *header) { h.seq += 1 << 30 })},
+		{"every second number", numbered(func(h *header) { h.seq += 2 })},
+		{"in turn over all slots, out of order", numbered(func(h *header) {
+			h.slot, h.seq = uint16(i%Slots), 1+i/Slots
+			i++
+		})},
+		{"a page of its own for each", numbered(func(h *header) {
+			h.slot, h.seq = uint16(j%Slots), 1+j/Slots*64%maxAhead
+			j++
+		})},
+		{"unfinished", numbered(func(h *header) {
+			h.slot, h.seq, h.length = uint16(k%Slots), 1+k/Slots, 65535
+			k++
+		})},
+		{"unfinished in many pieces", numbered(func(h *header) {
+			h.slot, h.length, h.offset = uint16(f/maxSpans%Slots), 2000, uint16(2*(f%maxSpans))
+			h.seq = 1 + f/maxSpans/Slots
+			f++
+		})},
+		{"unfinished, and too late", numbered(func(h *header) {
+			h.slot, h.seq, h.length = uint16(l%Slots), l/Slots-1000, 10300
+			l++
+		})},
+		{"tombstones", func() func(*srd.Message) {
+			give := numbered(func(h *header) {
+				h.slot, h.seq = uint16(v%Slots), 1+v/Slots
+				v++
+			})()
+			return func(m *srd.Message) { give(m); m.Data, m.Expired = nil, true }
+		}},
+	}
+}
+
+// liar plays a row against a Gatherer whose frames come from a pool like the
+// daemon's.
+type liar struct {
+	g    *Gatherer
+	bins *bins
+	out  []*frame.Frame
+	next func(m *srd.Message)
+	now  mono.Time
+	m    srd.Message
+}
+
+func newLiar(r row) *liar {
+	b := &bins{}
+	b.free = b.put
+	return &liar{g: NewGatherer(Config{Alloc: b.get}), bins: b, next: r.make(), now: 1}
+}
+
+// bins are a pool with a bin for each power of two, which clears nothing.
+type bins struct {
+	of   [17][]*frame.Frame
+	free func(*frame.Frame)
+}
+
+func (b *bins) get(n int) *frame.Frame {
+	i := bits.Len(uint(max(n, 256) - 1))
+	if last := len(b.of[i]) - 1; last >= 0 {
+		f := b.of[i][last]
+		b.of[i] = b.of[i][:last]
+		f.Reset(f.Buf[:n])
+		return f
+	}
+	buf := make([]byte, 1<<i)
+	f := frame.New(buf[:n], b.free)
+	f.Buf = buf
+	return f
+}
+
+func (b *bins) put(f *frame.Frame) {
+	i := bits.Len(uint(len(f.Buf) - 1))
+	b.of[i] = append(b.of[i], f)
+}
+
+// play sends a message, as often as one arrives that fills 10 Mbit/s.
+func (s *liar) play() {
+	s.now = s.now.Add(17_000)
+	s.next(&s.m)
+	s.g.Add(s.now, &s.m)
+	s.g.Advance(s.now)
+	s.out = s.g.TakeReady(s.out[:0])
+	for _, f := range s.out {
+		f.Release()
+	}
+}
+
+// What a peer that lies may hold is bounded by what Go's allocator gave for it, not by
+// what it claims.
+func TestALiarsMemoryIsBounded(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(r.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			s := newLiar(r)
+			s.g.SetHold(1 << 50)
+			for range 200_000 {
+				s.play()
+			}
+			*s.bins, s.out = bins{}, nil // not held
+			runtime.GC()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if n := int(after.HeapAlloc) - int(before.HeapAlloc); n > 32<<20 {
+				t.Errorf("%.1f MiB", float64(n)/(1<<20))
+			}
+			runtime.KeepAlive(s)
+		})
+	}
+}
+
+// Nor does a message make garbage once the memory there may be is in use.
+func TestALiarMakesNoGarbage(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(r.name, func(t *testing.T) {
+			s := newLiar(r)
+			for range 400_000 {
+				s.play()
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			const n = 100_000
+			for range n {
+				s.play()
+			}
+			runtime.ReadMemStats(&after)
+			if b := float64(after.TotalAlloc-before.TotalAlloc) / n; b > 100 {
+				t.Errorf("%.0f bytes are allocated for each message", b)
+			}
+		})
+	}
+}
+
+// BenchmarkLiar is one message of each row, beside an honest one of that size.
+func BenchmarkLiar(b *testing.B) {
+	all := append([]row{{"honest", numbered(func(h *header) { h.seq++ })}}, rows()...)
+	for _, r := range all {
+		b.Run(r.name, func(b *testing.B) {
+			s := newLiar(r)
+			if r.name == "honest" {
+				s.g.flows.at(0).next = 1
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.play()
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package order
+
+import "github.com/srdtun/srdtun/overlay/frame"
+
+// What is held is counted in bytes that Go's allocator gave for it, rounded up to its
+// size classes (runtime/sizeclasses.go); a test compares. A peer chooses what it sends,
+// and would else choose what takes most and counts least.
+const (
+	partialBytes = 96
+	spansBytes   = 160
+	pageBytes    = 576
+	windowBytes  = 1152
+	latesBytes   = 144
+	frameBytes   = 96 // of a frame.Frame itself, besides its buffer
+)
+
+// How much is kept for the next frame that needs it, so that everyday reordering takes no
+// memory each time: some 100 KB in all while frames are held, a tenth when none is.
+const (
+	sparePartials = 512
+	spareSpans    = 64
+	sparePages    = 32
+	spareWindows  = 16
+	spareLates    = 16
+	idlePartials  = 64
+)
+
+// spare is what is not in use. All of it is as new.
+type spare struct {
+	partials []*partial
+	spans    []*[maxSpans]span
+	pages    []*page
+	windows  []*window
+	lates    []*lates
+}
+
+// reuse returns one of v, or a new one.
+func reuse[T any](v *[]*T) *T {
+	last := len(*v) - 1
+	if last < 0 {
+		return new(T)
+	}
+	x := (*v)[last]
+	(*v)[last] = nil
+	*v = (*v)[:last]
+	return x
+}
+
+// keep returns v with x, unless most are there already.
+func keep[T any](v []*T, x *T, most int) []*T {
+	if len(v) < most {
+		v = append(v, x)
+	}
+	return v
+}
+
+// acquire returns an empty partial.
+func (g *Gatherer) acquire(fl *flow, seq uint32) *partial {
+	p := reuse(&g.spare.partials)
+	g.memory += partialBytes
+	p.flow, p.seq = fl, seq
+	return p
+}
+
+// release takes p, which is in no flow any more, out of use.
+func (g *Gatherer) release(p *partial) {
+	p.leave()
+	g.drop(p)
+	if p.many != nil {
+		g.spare.spans = keep(g.spare.spans, p.many, spareSpans)
+		g.memory -= spansBytes
+	}
+	*p = partial{}
+	g.memory -= partialBytes
+	g.spare.partials = keep(g.spare.partials, p, sparePartials)
+	if n := len(g.spare.partials); g.memory == 0 && n > idlePartials {
+		clear(g.spare.partials[idlePartials:])
+		g.spare.partials = g.spare.partials[:idlePartials]
+	}
+}
+
+// alloc gives p a frame.
+func (g *Gatherer) alloc(p *partial, h *header) {
+	p.frame = g.cfg.Alloc(int(h.length))
+	p.frame.Facts = h.facts
+	g.stats.HeldBytes += int(h.length)
+	g.memory += room(p.frame)
+}
+
+// detach takes its frame from p.
+func (g *Gatherer) detach(p *partial) *frame.Frame {
+	f := p.frame
+	g.stats.HeldBytes -= len(f.Data)
+	g.memory -= room(f)
+	p.frame = nil
+	return f
+}
+
+// drop gives the frame of p back, if it has one.
+func (g *Gatherer) drop(p *partial) {
+	if p.frame != nil {
+		g.detach(p).Release()
+	}
+}
+
+// room returns the bytes of memory that f takes.
+func room(f *frame.Frame) int { return frameBytes + max(cap(f.Buf), cap(f.Data)) }

@@ -1,0 +1,21 @@
+package order
+
+import "testing"
+
+// Pieces of a frame from before the peer came back as another process are never joined with
+// pieces from after it, whatever their numbers (the class of CVE-2020-24586, a fragment
+// cache that outlives a connection).
+func TestPiecesOfTwoIncarnationsAreNotJoined(t *testing.T) {
+	s := newScript(t, Config{})
+	s.add(piece(0, 0, 0, 10, 20))
+	s.add(piece(5, 7, 10, 10, 20)) // late or early, the same
+	s.g.Reset(s.now)
+	s.add(piece(0, 0, 10, 10, 20))
+	s.want()
+	s.add(piece(5, 7, 0, 10, 20))
+	s.want()
+	s.add(piece(0, 0, 0, 10, 20))
+	if got := s.take(); len(got) != 1 {
+		t.Fatalf("frames %v, want the one whose pieces are all of one process", got)
+	}
+}

@@ -1,0 +1,33 @@
+package privilege
+
+import (
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// capabilities returns those that the process may use.
+func capabilities() (permitted uint64, err error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return 0, named("capget", err)
+	}
+	return uint64(data[1].Permitted)<<32 | uint64(data[0].Permitted), nil
+}
+
+// setCapabilities makes those of set all that there are, on all threads. None are
+// inherited.
+func setCapabilities(set uint64) error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	data := [2]unix.CapUserData{
+		{Effective: uint32(set), Permitted: uint32(set)},
+		{Effective: uint32(set >> 32), Permitted: uint32(set >> 32)},
+	}
+	var hold runtime.Pinner // a stack may move meanwhile
+	defer hold.Unpin()
+	hold.Pin(&header)
+	hold.Pin(&data)
+	return named("capset", every(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0]))))
+}

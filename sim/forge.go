@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/liar"
+)
+
+const (
+	// floodStep is how many packets of a flood arrive at once: with less there are as
+	// many events as packets.
+	floodStep = 8
+	// cookiesHeld is how many cookies a tap keeps.
+	cookiesHeld = 16
+	// mostForged is how many initiations of noise a tap sends one by one: each costs the
+	// host two Diffie-Hellman operations, and the simulation as well.
+	mostForged = 60
+)
+
+// forger is what a tap makes itself, with public keys alone.
+type forger struct {
+	made    int
+	noise   *Packet // the last initiation of noise from an address of the tap's
+	cookies []held
+}
+
+// held is a cookie that was sent to an address of the tap's.
+type held struct {
+	at     netip.AddrPort
+	cookie liar.Cookie
+}
+
+// own returns the host behind the tap.
+func (t *Tap) own() *Host {
+	for i, u := range t.fabric.Taps {
+		if u == t {
+			return t.fabric.Hosts[i]
+		}
+	}
+	panic("sim: tap before no host")
+}
+
+// forged returns a packet that the tap has made of p's addresses.
+func forged(src, dst netip.AddrPort, data []byte) *Packet {
+	q := UDP(src, dst, data)
+	q.forged = true
+	return q
+}
+
+// answer answers an initiation that goes out, before the peer can.
+func (t *Tap) answer(p *Packet) {
+	if t.dares(t.foes.cookies) {
+		t.falseCookie(p, p.Dst)
+	}
+	if t.dares(t.foes.responses) {
+		t.falseResponse(p, p.Dst)
+	}
+}
+
+// answerFalsely answers it some time later, from wherever.
+func (t *Tap) answerFalsely(p *Packet) {
+	from := p.Dst
+	if t.rng.IntN(2) == 0 {
+		from = t.elsewhere()
+	}
+	if t.rng.IntN(2) == 0 {
+		t.falseCookie(p, from)
+	} else {
+		t.falseResponse(p, from)
+	}
+}
+
+func (t *Tap) falseCookie(p *Packet, from netip.AddrPort) {
+	if t.fabric == nil {
+		return
+	}
+	for _, h := range t.fabric.Hosts {
+		if h != t.own() {
+			b := liar.FalseCookie(reader{t.rng}, p.Data, h.id.Public())
+			t.inject("bakes", forged(from, p.Src, b))
+		}
+	}
+}
+
+func (t *Tap) falseResponse(p *Packet, from netip.AddrPort) {
+	if attempt, ok := handshake.SenderIndex(p.Data); ok && t.fabric != nil {
+		b := liar.NoiseResponse(reader{t.rng}, t.own().id.Public(), attempt)
+		t.inject("responds", forged(from, p.Src, b))
+	}
+}
+
+// forge sends one initiation of noise to where p went.
+func (t *Tap) forge(p *Packet) {
+	if t.fabric == nil {
+		return
+	}
+	from, cookie := t.elsewhere(), (*liar.Cookie)(nil)
+	if n := len(t.forger.cookies); n > 0 && t.rng.IntN(2) == 0 {
+		c := &t.forger.cookies[t.rng.IntN(n)]
+		from, cookie = c.at, &c.cookie
+	}
+	b := liar.NoiseInitiation(reader{t.rng}, t.own().id.Public(), t.rng.Uint32(), cookie)
+	q := forged(from, p.Dst, b)
+	t.forger.noise = q
+	t.inject("forges", q)
+}
+
+// read takes what was sent to an address of the tap's: an initiation, which gets a false
+// cookie, or a cookie for noise of its own.
+func (t *Tap) read(p *Packet) {
+	switch handshake.Kind(p.Data) {
+	case handshake.TypeInitiation:
+		if t.dares(t.foes.cookies) && p.origin.by != nil {
+			q := p.readdressed(p.Src, p.Dst)
+			t.fabric.tapOf(p.origin.by).falseCookie(q, p.Dst)
+		}
+	case handshake.TypeCookie:
+		asked := t.forger.noise
+		if asked == nil || p.origin.by == nil {
+			return
+		}
+		if c, ok := liar.OpenCookie(p.Data, asked.Data, p.origin.by.id.Public()); ok {
+			t.forger.cookies = append(t.forger.cookies[max(0, len(t.forger.cookies)-cookiesHeld+1):], held{p.Dst, c})
+		}
+	}
+}
+
+// tapOf returns the tap before a host.
+func (f *Fabric) tapOf(h *Host) *Tap { return f.Taps[h.Index] }
+
+// flood lets packets arrive at the host, left of them.
+func (t *Tap) flood(v flood, left int) {
+	p := t.kept.any(t.rng)
+	if p == nil || t.foes.ports == 0 {
+		return
+	}
+	for range min(left, floodStep) {
+		if q := t.flooded(v.kind, p); q != nil {
+			t.inject("floods", q)
+		}
+	}
+	if left > floodStep {
+		t.engine.After(time.Duration(floodStep/v.rate*1e9), func() { t.flood(v, left-floodStep) })
+	}
+}
+
+// flooded makes one packet of a flood to where p went.
+func (t *Tap) flooded(kind int, p *Packet) *Packet {
+	switch kind {
+	case floodNoise:
+		t.forge(p)
+		return nil
+	case floodCopies:
+		if c := t.calls.any(t.rng); c != nil {
+			return t.from(t.elsewhere(), c)
+		}
+	case floodResponses:
+		if c := t.called.newest(); c != nil {
+			t.falseResponse(c, t.elsewhere())
+		}
+	case floodData:
+		if _, ok := index(p); ok {
+			q := t.from(t.elsewhere(), t.spoil(p))
+			return q
+		}
+	}
+	return nil
+}

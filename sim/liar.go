@@ -1,0 +1,396 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/liar"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Bounds of what a lying peer may be drawn to do.
+const (
+	mostLies      = 100 // acts, which keeps a seed within a fraction of a second
+	mostLiarPorts = 400
+	// liarEach messages are for it, liarPulses times at most.
+	liarPulse  = 100 * time.Millisecond
+	liarPulses = 30
+	liarEach   = 20
+	liarGreedy = 10 // times as many
+	// sessionsKept is of how many sessions it still has the keys.
+	sessionsKept = 3
+	seenKept     = 8
+	secretsKept  = 16
+	// ackAfter is how long it takes to acknowledge.
+	ackAfter = time.Millisecond
+	// ackLater leaves more in flight: only what lies between that is a trap.
+	ackLater = 10 * time.Millisecond
+)
+
+// lies are what a lying peer does in a run. It is there if every is not 0.
+type lies struct {
+	every  time.Duration // mean time between its acts
+	acts   []int         // which of them it does
+	ports  int           // from which it sends, of each address
+	known  bool          // hosts know its address, and call
+	honest float64       // share of what comes that it acknowledges as it should
+	blank  bool          // its acknowledgements have no records
+	greedy bool          // it gets more, and at once says that it has what was left out
+	near   bool          // it returns secrets only nearly, where nobody has configured it
+	leaves bool          // when the trouble is over it is gone; else it lies no more
+	delay  time.Duration // of its links, one way
+	rate   float64       // of its link inwards
+}
+
+// drawLies draws what a lying peer does.
+func (p *plan) drawLies() {
+	x := &p.lies
+	x.every = max(p.duration(2*time.Millisecond, 200*time.Millisecond), p.trouble/mostLies)
+	x.blank = p.chance(0.15)
+	for i := range acts {
+		if p.chance(0.4) && !(x.blank && acts[i].records) {
+			x.acts = append(x.acts, i)
+		}
+	}
+	x.greedy = !x.blank && p.chance(0.2)
+	x.ports = int(p.spread(1, mostLiarPorts))
+	x.known = p.chance(0.5)
+	x.honest = 1
+	if p.chance(0.5) {
+		x.honest = p.rng.Float64()
+	}
+	x.near, x.leaves = p.chance(0.3), p.chance(0.5)
+	x.delay = p.duration(50*time.Microsecond, 50*time.Millisecond)
+	x.rate = p.spread(mbit, 1000*mbit)
+}
+
+func (x *lies) String() string {
+	if x.every == 0 {
+		return "none"
+	}
+	s := fmt.Sprintf("every %v, %d ports, known %v, honest %.2f, blank %v, greedy %v, near %v, leaves %v, %v away, %.0f bytes/s:",
+		x.every, x.ports, x.known, x.honest, x.blank, x.greedy, x.near, x.leaves, x.delay, x.rate)
+	for _, i := range x.acts {
+		s += " " + acts[i].name + ","
+	}
+	return s
+}
+
+// Liar is a peer of all hosts that is configured, authenticated, and lies. It has
+// addresses of its own, of which hosts know at most the first, and sends from others'
+// as well.
+type Liar struct {
+	lies
+
+	host   *Host // its place in configurations; no program runs on it
+	addrs  []netip.Addr
+	fabric *Fabric
+	engine *Engine
+	noun   Noun
+	rng    *rand.Rand
+	ends   []*end
+}
+
+// end is what the liar has with one host.
+type end struct {
+	l *Liar
+	h *Host
+	p *liar.Peer
+
+	link     *Link // to it
+	sessions []*liar.Session
+	book     liar.Book
+	seen     []netip.AddrPort // of the host
+	secrets  []liar.Secret
+	number   uint64 // of its next message
+	seq      uint32 // of its next frame
+	acking   bool
+	met      []byte             // the newest initiation
+	answered []byte             // and the response to it
+	lured    netip.AddrPort     // where the first packet of the next session comes from
+	trap     bool               // the next packet is one
+	open     map[uint16]unacked // oldest packets with messages since the last acknowledgement
+	gone     bool
+	asked    int // packets with challenges that it sent
+	told     int // packets with responses that came
+}
+
+// unacked is a packet with messages that was not acknowledged.
+type unacked struct {
+	pn uint64
+	at mono.Time
+}
+
+// liarAddrs is how many addresses it has.
+const liarAddrs = 3
+
+func liarAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + n)}) }
+
+// addLiar puts a lying peer into the network and the configurations of all hosts.
+func (f *Fabric) addLiar(x lies) *Liar {
+	e := f.Engine
+	cfg := HostConfig{Offers: f.spec.Hosts[0].Offers}
+	l := &Liar{lies: x, fabric: f, engine: e, noun: e.Name("liar"), rng: e.Fork()}
+	l.host = e.NewHost("liar's", len(f.Hosts), cfg, f.Audit)
+	l.host.liar = l
+	for n := range liarAddrs {
+		l.addrs = append(l.addrs, f.addr(liarAddr(n)))
+	}
+	for i, h := range f.Hosts {
+		var psk handshake.PSK
+		reader{l.rng}.Read(psk[:])
+		r := Remote{Host: l.host, PSK: psk}
+		if x.known && !f.spec.Passive[i] {
+			r.Addrs = []netip.AddrPort{netip.AddrPortFrom(l.addrs[0], FirstPort)}
+		}
+		h.Peer(r)
+		l.meet(i, h, psk)
+	}
+	return l
+}
+
+// meet lays links between the liar and host i.
+func (l *Liar) meet(i int, h *Host, psk handshake.PSK) {
+	e := l.engine
+	v := &end{l: l, h: h, open: map[uint16]unacked{}, p: liar.New(liar.Config{
+		Identity: l.host.id, Remote: h.id.Public(), PSK: psk, Offers: l.host.Offers, Incarnation: l.rng.Uint64(), Rand: reader{l.rng},
+	})}
+	leaf := l.fabric.Leaves[i]
+	v.link = e.NewLink(fmt.Sprintf("to%d", i), Quality{Delay: l.delay}, leaf)
+	back := e.NewLink(fmt.Sprintf("from%d", i), Quality{Delay: l.delay, Rate: l.rate, Queue: strictQueue}, v)
+	for _, a := range l.addrs {
+		leaf.Route(a, back)
+	}
+	l.ends = append(l.ends, v)
+}
+
+// begin lets it lie until the trouble is over.
+func (l *Liar) begin(until time.Duration) {
+	for _, v := range l.ends {
+		l.engine.After(l.wait(), v.call)
+		var again func()
+		again = func() {
+			if l.engine.Since() > until {
+				return
+			}
+			v.act()
+			l.engine.After(l.wait(), again)
+		}
+		l.engine.After(l.wait(), again)
+	}
+}
+
+// end lets it lie no more.
+func (l *Liar) end() {
+	if l.leaves {
+		for _, v := range l.ends {
+			v.gone = true
+		}
+	}
+	l.honest, l.near = 1, false
+}
+
+func (l *Liar) wait() time.Duration { return 1 + time.Duration(l.rng.ExpFloat64()*float64(l.every)) }
+
+// Receive implements Node: a packet of the host's.
+func (v *end) Receive(p *Packet) {
+	if p.origin.by != v.h || v.gone {
+		return // a stranger's
+	}
+	l := v.l
+	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
+		// A response that went there alone, and whose keys are used, is a proof.
+		l.host.trust.receive(l.engine.now, p)
+	}
+	if v.seen = append(v.seen, p.Src); len(v.seen) > seenKept {
+		v.seen = v.seen[1:]
+	}
+	switch handshake.Kind(p.Data) {
+	case handshake.TypeInitiation:
+		v.answer(p)
+	case handshake.TypeResponse:
+		if s := v.p.Respond(p.Data); s != nil {
+			v.keep(s)
+			v.first(s, p)
+		}
+	case handshake.TypeCookie:
+		v.p.Cookie(l.engine.now, p.Data)
+	default:
+		v.data(p)
+	}
+}
+
+// answer answers an initiation, and copies of the newest with the same.
+func (v *end) answer(p *Packet) {
+	if !bytes.Equal(p.Data, v.met) {
+		s, answer := v.p.Answer(p.Data)
+		if s == nil {
+			return
+		}
+		v.keep(s)
+		v.met, v.answered = p.Data, answer
+	}
+	v.send(p.Dst, p.Src, v.answered)
+}
+
+// first uses the keys of a call of its own.
+func (v *end) first(s *liar.Session, p *Packet) {
+	from := p.Dst
+	if v.lured.IsValid() {
+		from, v.lured = v.lured, netip.AddrPort{}
+	}
+	v.send(from, p.Src, s.Seal(0, liar.Frames{}.Ping()))
+}
+
+func (v *end) keep(s *liar.Session) {
+	clear(v.open)
+	if n := len(v.sessions); n > 0 && v.sessions[n-1].Incarnation != s.Incarnation {
+		v.book = liar.Book{}
+	}
+	if v.sessions = append(v.sessions, s); len(v.sessions) > sessionsKept {
+		v.sessions = v.sessions[1:]
+	}
+}
+
+// session returns the newest, nil if there is none.
+func (v *end) session() *liar.Session {
+	if len(v.sessions) == 0 {
+		return nil
+	}
+	return v.sessions[len(v.sessions)-1]
+}
+
+// data takes a packet under keys.
+func (v *end) data(p *Packet) {
+	for i := len(v.sessions) - 1; i >= 0; i-- {
+		s := v.sessions[i]
+		h, plain, ok := s.Open(p.Data)
+		if !ok {
+			continue
+		}
+		if s.Own == v.p.Incarnation {
+			before := len(v.book.LeftOut(h.Slot))
+			v.book.Packet(&h, len(p.Data))
+			if v.l.greedy && len(v.book.LeftOut(h.Slot)) > before {
+				v.acksLeftOut(s)
+			}
+			v.frames(s, p, &h, plain)
+		}
+		return
+	}
+}
+
+// frames does for the frames of a packet what an honest peer would, as a rule.
+func (v *end) frames(s *liar.Session, p *Packet, h *liar.Header, plain []byte) {
+	responses, ack := 0, false
+	liar.Each(plain, func(f *liar.Frame) {
+		switch f.Kind {
+		case liar.KindMessage, liar.KindTombstone:
+			if _, some := v.open[h.Slot]; !some {
+				v.open[h.Slot] = unacked{h.PN, v.l.engine.now}
+			}
+			v.book.Message(f.Number)
+			ack = true
+		case liar.KindPing:
+			ack = true
+		case liar.KindResponse:
+			responses++
+		case liar.KindChallenge:
+			v.challenged(s, p, h.Slot, f.Secret)
+		}
+	})
+	if responses > 0 {
+		v.told++
+	}
+	if v.told > v.asked {
+		v.h.Audit.Fail("host %d answers %d times what has %d packets with challenges", v.h.Index, v.told, v.asked)
+	}
+	if ack && !v.acking {
+		v.acking = true
+		after := ackAfter
+		if v.l.greedy {
+			after = ackLater
+		}
+		v.l.engine.After(after, func() { v.acknowledge(p.Dst, p.Src) })
+	}
+}
+
+// challenged answers a challenge where it came.
+func (v *end) challenged(s *liar.Session, p *Packet, slot uint16, secret liar.Secret) {
+	if v.nearly(p) {
+		secret[len(secret)-1-v.l.rng.IntN(8)] ^= byte(1 + v.l.rng.IntN(255))
+	} else if v.secrets = append(v.secrets, secret); len(v.secrets) > secretsKept {
+		v.secrets = v.secrets[1:]
+	}
+	if v.l.rng.Float64() > v.l.honest {
+		return
+	}
+	v.send(p.Dst, p.Src, s.Seal(slot, liar.Frames{}.Response(secret).Pad(min(len(p.Data), 1200))))
+}
+
+// nearly reports whether the secret in p is returned with an error.
+func (v *end) nearly(p *Packet) bool { return v.l.near && p.Dst.Addr() != v.l.addrs[0] }
+
+// acknowledge tells what has come, or most of it.
+func (v *end) acknowledge(from, to netip.AddrPort) {
+	v.acking = false
+	s := v.session()
+	if s == nil || v.l.rng.Float64() > v.l.honest {
+		return
+	}
+	clear(v.open)
+	f := liar.Frames{}
+	if v.l.blank {
+		f = f.Ack(v.book.FirstMissing(), 0, nil, v.book.Words())
+	} else {
+		f = v.book.Ack(f)
+	}
+	v.send(from, to, s.Seal(0, f))
+}
+
+// send lets a packet go to the host, from whatever address.
+func (v *end) send(from, to netip.AddrPort, b []byte) {
+	if b == nil || !to.IsValid() {
+		return
+	}
+	p := UDP(from, to, b)
+	p.origin = origin{v.l.host, 1, to.Addr(), v.l.engine.now}
+	p.trap, v.trap = v.trap, false
+	v.l.engine.Note(v.l.noun, "sends", p.digest(), uint64(len(b)), 0)
+	v.link.Receive(p)
+}
+
+// to returns an address of the host's.
+func (v *end) to() netip.AddrPort {
+	if n := len(v.seen); n > 0 && v.l.rng.IntN(4) > 0 {
+		return v.seen[v.l.rng.IntN(n)]
+	}
+	if v.l.fabric.NATs[v.h.Index] != nil {
+		return netip.AddrPort{}
+	}
+	addrs := v.h.Addrs
+	return netip.AddrPortFrom(addrs[v.l.rng.IntN(len(addrs))], FirstPort+uint16(v.l.rng.IntN(v.h.Ports)))
+}
+
+// own returns one of its addresses; the first is where it is expected.
+func (v *end) own() netip.AddrPort {
+	if v.l.rng.IntN(2) == 0 {
+		return netip.AddrPortFrom(v.l.addrs[0], FirstPort)
+	}
+	return netip.AddrPortFrom(v.l.addrs[v.l.rng.IntN(len(v.l.addrs))], v.port())
+}
+
+// others returns an address that is not its own, and mute.
+func (v *end) others() netip.AddrPort {
+	mute := v.l.fabric.Taps[v.h.Index].mute
+	if len(mute) == 0 {
+		return v.own()
+	}
+	return netip.AddrPortFrom(mute[v.l.rng.IntN(len(mute))], v.port())
+}
+
+func (v *end) port() uint16 { return uint16(1 + v.l.rng.IntN(v.l.ports)) }

@@ -1,0 +1,88 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// A packet is freed when all its messages were acknowledged by their numbers, before a
+// record told of the packet itself. Mostly the acknowledgement with the record was lost,
+// and the next record on the path tells of it. But a peer that wants more than its share
+// may acknowledge messages that were dropped (Savage et al. 1999, "TCP Congestion Control
+// with a Misbehaving Receiver"), so the packet stays in flight, where it takes room in the
+// window, until a record, the FIFO rule or time has an end with it. Only a record is
+// credited to congestion control.
+
+// freed is what is known of a path's freed packets.
+type freed struct {
+	bytes   int
+	due     mono.Time // when the oldest is settled by time
+	backoff uint      // how often that came to pass since the last record of a packet
+}
+
+// freedMost bounds how long a freed packet stays in flight: as long as probes are apart
+// at most.
+const freedMost = probeMost
+
+// free takes it that the messages of packet k, in flight on p, have arrived.
+func (c *Conn) free(now mono.Time, p *path, k *ledger.Packet) {
+	k.State = ledger.Freed
+	p.stale = true // another may be the oldest
+	c.timer.newest = max(c.timer.newest, k.At)
+	if due := max(now, k.At.Add(c.freedFor(p))); p.freed.bytes == 0 || due < p.freed.due {
+		p.freed.due = due
+	}
+	c.freed += int(k.Size)
+	p.freed.bytes += int(k.Size)
+}
+
+// settle has done with a packet whose messages have arrived: it leaves the window, and
+// nobody is told.
+func (c *Conn) settle(p *path, k *ledger.Packet) {
+	c.land(p, k)
+	k.State = ledger.Acked
+	c.timer.newest = max(c.timer.newest, k.At)
+}
+
+// freedFor returns how long after it was sent a freed packet on p is settled: when its
+// record should have come, and twice as long each time that none came in between. Who
+// never sends one is sent ever less.
+func (c *Conn) freedFor(p *path) time.Duration {
+	wait := p.usual(&c.slack)
+	return max(wait, min(wait<<min(p.freed.backoff, 16), freedMost))
+}
+
+// checkFreed settles what has been freed for long enough on p.
+func (c *Conn) checkFreed(now mono.Time, p *path) {
+	if p.freed.bytes == 0 || now < p.freed.due {
+		return
+	}
+	wait := c.freedFor(p)
+	settled := false
+	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
+		k := p.sent.At(pn)
+		if k.State != ledger.Freed {
+			continue
+		}
+		if due := k.At.Add(wait); due > now {
+			p.freed.due = due
+			break
+		}
+		c.settle(p, k)
+		settled = true
+	}
+	if settled {
+		p.freed.backoff++
+	}
+}
+
+// settleFreed settles all that was freed on p.
+func (c *Conn) settleFreed(p *path) {
+	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
+		if k := p.sent.At(pn); k.State == ledger.Freed {
+			c.settle(p, k)
+		}
+	}
+}

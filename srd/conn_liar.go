@@ -1,0 +1,56 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// How long a peer waits that has acknowledged what it cannot have got: an honest program
+// does not do that, and one that is out of order is no better off with a session at once.
+const (
+	// liarFirst is the first wait. It is no longer than that of somebody who calls a peer
+	// that was restarted.
+	liarFirst = 500 * time.Millisecond
+	// liarMost is the longest, so that a program that was mended is met again soon.
+	liarMost = 64 * time.Second
+	// liarForgiven without a lie after a wait, the next one is the first again: as long as
+	// two generations of keys.
+	liarForgiven = 2 * rekeyAfter
+)
+
+// liar is the wait of a peer that has lied. The zero value has never lied.
+type liar struct {
+	until mono.Time
+	wait  time.Duration
+}
+
+// waits reports whether the wait is not over.
+func (l *liar) waits(now mono.Time) bool { return now < l.until }
+
+// again begins a wait, twice as long as the last unless that is forgiven.
+func (l *liar) again(now mono.Time) {
+	if l.wait == 0 || now.Sub(l.until) > liarForgiven {
+		l.wait = liarFirst
+	} else {
+		l.wait = min(2*l.wait, liarMost)
+	}
+	l.until = now.Add(l.wait)
+}
+
+// lied ends the session with a peer that has acknowledged what it cannot have got. Until
+// its wait is over it is neither called nor answered, and it begins with a new window:
+// what the old one had grown by may have been lies.
+func (c *Conn) lied(now mono.Time) {
+	s := &c.session
+	s.liar.again(now)
+	c.closeSession(now)
+	c.retire(&s.next)
+	c.retire(&s.other)
+	s.calls.abandon()
+	s.last, s.out = response{}, nil
+	c.cfg.Control.Reset()
+	if !c.out.empty() || c.cfg.Keepalive > 0 {
+		s.call = s.liar.until
+	}
+}

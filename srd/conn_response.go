@@ -1,0 +1,115 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/candidate"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// owed is a path response that is owed: on a path of ours, or to where there is none.
+type owed struct {
+	path   *path // nil: there is none
+	tuple  Tuple
+	secret wire.Secret
+	size   int
+}
+
+const (
+	// maxReplies bounds the responses owed: one for each path, as a newer challenge takes
+	// the place of the one before, and for each candidate.
+	maxReplies = steer.MaxPaths + candidate.Most
+	// answersMost is how many responses a path sends in a round trip, of answersLeast at
+	// least. An honest peer challenges a path once in its round trip, but that may be
+	// shorter than the smoothed one of all.
+	answersMost  = 8
+	answersLeast = time.Millisecond
+)
+
+// challenged owes the peer a response where its challenge came, which is the first one in
+// its packet.
+func (c *Conn) challenged(p *Packet, on *path, secret wire.Secret) {
+	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
+	for i := range c.replies {
+		if r := &c.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
+			*r = o
+			c.drop(DropChallenge)
+			return
+		}
+	}
+	if len(c.replies) == maxReplies || (on != nil && !c.mayAnswer(on)) {
+		c.drop(DropChallenge)
+		return
+	}
+	c.replies = append(c.replies, o)
+}
+
+// mayAnswer counts a response on p, and reports whether there were not too many in this
+// round trip.
+func (c *Conn) mayAnswer(p *path) bool {
+	if now := c.lastHeard; now.Sub(c.roundAt) > max(c.rtt.Smoothed(), answersLeast) {
+		c.round, c.roundAt = c.round+1, now
+	}
+	if p.round != c.round {
+		p.round, p.answers = c.round, 0
+	}
+	if p.answers == answersMost {
+		return false
+	}
+	p.answers++
+	return true
+}
+
+// nextReply sends the first response owed that may be sent.
+func (c *Conn) nextReply(now mono.Time, t *Train) bool {
+	for len(c.replies) > 0 {
+		r := c.replies[0]
+		if c.replies = c.replies[1:]; len(c.replies) == 0 {
+			c.replies = nil
+		}
+		switch {
+		case r.path == nil:
+			if c.reply(now, t, &r) {
+				return true
+			}
+		case r.path.state != PathFree && r.path.tuple == r.tuple:
+			c.single(now, t, r.path, ledger.Silent, r.size, func(b []byte) []byte {
+				return wire.AppendSecret(b, wire.KindResponse, &r.secret)
+			})
+			return true
+		}
+	}
+	return false
+}
+
+// reply sends the response owed to where we have no path, if its address has paid for it.
+// The challenge of a candidate goes with it: if the response is a full packet, it proves
+// at once that such a one passes. Where there was no room for a candidate the peer gets no
+// answer, so that it asks again: it would take the path for open at both ends.
+func (c *Conn) reply(now mono.Time, t *Train, r *owed) bool {
+	k := c.candidates.Find(r.tuple)
+	if k == nil {
+		return false // heardOn has counted it
+	}
+	least := keepaliveSize
+	if !k.Proven() {
+		least += wire.SecretFrameLen
+	}
+	size := max(r.size, least)
+	if !c.pay(r.tuple.Remote.Addr(), size) {
+		return false
+	}
+	c.stray(now, t, r.tuple, size, func(b []byte) []byte {
+		b = wire.AppendSecret(b, wire.KindResponse, &r.secret)
+		if k.Proven() {
+			return b
+		}
+		b = c.challenge(b, k)
+		k.Asked(now, size, c.firstWait())
+		return b
+	})
+	return true
+}

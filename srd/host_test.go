@@ -1,0 +1,71 @@
+package srd
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// The kernel refuses what is sent from an address that is gone. That path is dead at
+// once, with all that was in flight on it; others are not asked, and nothing is waited for.
+func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
+	s := newScript(t, 3)
+	v := s.send(2, 1)
+	from := len(s.sent)
+	s.c.Refused(s.now, s.tuple(1))
+	s.pump()
+	if n := s.resent(from, 1); len(n) != len(v) {
+		t.Errorf("sent again at once: messages %v, want %d", n, len(v))
+	}
+	if p := s.c.paths[1]; p.state != PathDown || p.inflight != 0 {
+		t.Errorf("the path is %v, with %d bytes in flight", p.state, p.inflight)
+	}
+	for _, slot := range []int{0, 2} {
+		if p := s.c.paths[slot]; p.state != PathActive {
+			t.Errorf("path %d is %v", slot, p.state)
+		}
+	}
+	s.c.Refused(s.now, s.tuple(1))
+	if n := s.c.stats.PathsRefused; n != 1 {
+		t.Errorf("%d paths refused, want 1", n)
+	}
+	s.wantSound(t)
+	// The address is back: the path is probed, and used again.
+	s.wait(200 * time.Millisecond)
+	if p := s.c.paths[1]; p.state != PathActive {
+		t.Errorf("the path is %v", p.state)
+	}
+	s.wantSound(t)
+}
+
+// Paths from addresses that the host has no more are let go, and their slots are free
+// for what is opened from others. Silent ones from an address that is there are probed at
+// once, however long they have been silent.
+func TestScriptHostChanged(t *testing.T) {
+	s := newScript(t, 4)
+	other := netip.MustParseAddr("10.0.0.77")
+	s.c.paths[3].tuple.Local = other
+	s.mute = true
+	for s.c.paths[1].state != PathDown || s.c.paths[1].probe.next < s.now.Add(probeMost/2) {
+		s.c.Refused(s.now, s.tuple(1))
+		s.wait(500 * time.Millisecond)
+		s.c.active = s.now
+	}
+	s.mute = false
+	from := len(s.sent)
+	s.c.HostChanged(s.now, func(a netip.Addr) bool { return a != other })
+	if p := s.c.paths[3]; p.state != PathFree {
+		t.Errorf("the path from an address that is gone is %v", p.state)
+	}
+	s.wantSound(t)
+	s.pump()
+	if len(s.sent) == from || s.sent[from].slot != 1 {
+		t.Errorf("sent %+v, want a challenge on path 1", s.sent[from:])
+	}
+	s.c.SetTuples(s.now, []Tuple{s.tuple(0), s.tuple(1), s.tuple(2), s.tuple(9)})
+	s.wait(100 * time.Millisecond)
+	if p := s.c.paths[3]; p.tuple != s.tuple(9) || p.state != PathActive {
+		t.Errorf("the slot holds %v, %v", p.tuple, p.state)
+	}
+	s.wantSound(t)
+}

@@ -1,0 +1,115 @@
+package candidate
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// account is what may still be sent to a remote address, with all its ports.
+type account struct {
+	addr   netip.Addr
+	credit int       // bytes
+	next   mono.Time // no challenge before, however many candidates it has
+	used   mono.Time // last earned
+	tries  uint8     // challenges so far, or as many as matter
+	left   uint8     // challenges that all its candidates get together until it is heard again
+	trust  bool      // proven, as of look
+	look   uint32
+}
+
+// Earn takes it that an authentic packet of n bytes came from addr.
+func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int) {
+	a := t.account(addr)
+	if a == nil {
+		a = t.open(addr)
+	}
+	if now.Sub(a.used) > Life {
+		a.tries, a.next = 0, 0
+	}
+	a.used, a.left, t.until = now, Tries, 0
+	a.credit = min(a.credit+Amplification*n, CreditMost)
+}
+
+// Spend pays for n bytes to addr. It reports false, and nothing may be sent, when the
+// account does not have as much.
+func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
+	a := t.account(addr)
+	if a == nil || a.credit < n {
+		return false
+	}
+	a.credit -= n
+	return true
+}
+
+// Recheck makes the table ask again which addresses are proven: paths have changed.
+func (t *Table[T]) Recheck() { t.looked, t.until = t.looked+1, 0 }
+
+// trusted reports whether a's address is proven, as trusts says. When it is not any more,
+// the peer has left it: nothing is asked there before it is heard again.
+func (t *Table[T]) trusted(a *account, trusts func(netip.Addr) bool) bool {
+	if a.look == t.looked+1 {
+		return a.trust
+	}
+	before := a.trust
+	a.look, a.trust = t.looked+1, trusts(a.addr)
+	if before && !a.trust {
+		a.left, a.tries, a.next = 0, 0, 0
+	}
+	return a.trust
+}
+
+func (t *Table[T]) account(addr netip.Addr) *account {
+	for i := range t.accounts {
+		if t.accounts[i].addr == addr {
+			return &t.accounts[i]
+		}
+	}
+	return nil
+}
+
+// open opens the account of an address that has none, in place of the one longest unused
+// if there are as many as there may be.
+func (t *Table[T]) open(addr netip.Addr) *account {
+	if len(t.accounts) < Accounts {
+		t.accounts = append(t.accounts, account{addr: addr})
+		return &t.accounts[len(t.accounts)-1]
+	}
+	out := &t.accounts[0]
+	for i := range t.accounts {
+		if t.accounts[i].used < out.used {
+			out = &t.accounts[i]
+		}
+	}
+	*out = account{addr: addr}
+	return out
+}
+
+// Rest gives the memory back. Credit is lost with it, which costs nobody but the idle.
+func (t *Table[T]) Rest() {
+	t.Clear()
+	t.accounts = nil
+}
+
+// Within reports what is beyond its bound, nil when nothing is.
+func (t *Table[T]) Within() error {
+	waiting := 0
+	for i := range t.all {
+		if t.all[i].proven {
+			waiting++
+		}
+	}
+	if waiting != t.waiting || waiting > Waits || len(t.all)-waiting > Most {
+		return fmt.Errorf("%d candidates, %d of them proven, booked %d", len(t.all), waiting, t.waiting)
+	}
+	if len(t.accounts) > Accounts {
+		return fmt.Errorf("%d accounts of addresses", len(t.accounts))
+	}
+	for i := range t.accounts {
+		if a := &t.accounts[i]; a.credit < 0 || a.credit > CreditMost {
+			return fmt.Errorf("%d bytes may be sent to %v", a.credit, a.addr)
+		}
+	}
+	return nil
+}

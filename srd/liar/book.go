@@ -1,0 +1,122 @@
+package liar
+
+import (
+	"github.com/srdtun/srdtun/srd/internal/seq"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// Book is what an honest receiver keeps: which packets and messages have come. The zero
+// value has met nothing.
+type Book struct {
+	slots   map[uint16]*arrivals
+	dirty   []uint16 // slots on which something came since the last record of it
+	inbox   seq.Window
+	Packets int
+	Bytes   int
+}
+
+// arrivals are the packets of one slot of the other side's.
+type arrivals struct {
+	highest uint64
+	below   uint64
+	queued  bool
+	leftOut []uint64 // numbers that did not come before later ones did, newest last
+}
+
+// leftOutKept is how many numbers that did not come are remembered, by slot.
+const leftOutKept = 8
+
+// Packet notes a packet. On a network that keeps order and loses nothing, a number that
+// does not come before the next was left out on purpose.
+func (b *Book) Packet(h *Header, size int) {
+	b.Packets++
+	b.Bytes += size
+	if b.slots == nil {
+		b.slots = map[uint16]*arrivals{}
+	}
+	a := b.slots[h.Slot]
+	switch {
+	case a == nil:
+		a = &arrivals{highest: h.PN}
+		b.slots[h.Slot] = a
+	case h.PN > a.highest:
+		for n := max(a.highest+1, h.PN-min(h.PN, leftOutKept)); n < h.PN; n++ {
+			a.leftOut = append(a.leftOut, n)
+		}
+		a.leftOut = a.leftOut[max(0, len(a.leftOut)-leftOutKept):]
+		a.below = shifted(a.below, h.PN-a.highest)
+		a.highest = h.PN
+	case a.highest-h.PN <= 64 && h.PN != a.highest:
+		a.below |= 1 << (a.highest - h.PN - 1)
+	}
+	if !a.queued {
+		a.queued = true
+		b.dirty = append(b.dirty, h.Slot)
+	}
+}
+
+// shifted moves the bits of those below a highest number that rose by n.
+func shifted(below, n uint64) uint64 {
+	if n > 64 {
+		return 0
+	}
+	if n == 64 {
+		return 1 << 63
+	}
+	return below<<n | 1<<(n-1)
+}
+
+// Message notes a message.
+func (b *Book) Message(number uint32) { b.inbox.Set(seq.Expand(number, b.inbox.FirstMissing())) }
+
+// FirstMissing returns the first message that has not come.
+func (b *Book) FirstMissing() uint64 { return b.inbox.FirstMissing() }
+
+// Records returns records of what came since the last, as many as one acknowledgement
+// may have.
+func (b *Book) Records() (v []Record) {
+	for len(b.dirty) > 0 && len(v) < wire.MaxAckRecords {
+		slot := b.dirty[0]
+		b.dirty = b.dirty[1:]
+		a := b.slots[slot]
+		a.queued = false
+		v = append(v, Record{Slot: slot, Highest: a.highest, Below: a.below})
+	}
+	return v
+}
+
+// Ack appends an honest acknowledgement.
+func (b *Book) Ack(f Frames) Frames { return f.Ack(b.FirstMissing(), 0, b.Records(), b.Words()) }
+
+// Words returns the messages above the first missing that came.
+func (b *Book) Words() []uint64 {
+	var w [wire.MaxAckWords]uint64
+	return append([]uint64(nil), w[:b.inbox.Words(w[:])]...)
+}
+
+// Slots returns the slots on which something came, in the order of their numbers, below
+// a limit.
+func (b *Book) Slots(limit int) (v []uint16) {
+	for i := range limit {
+		if b.slots[uint16(i)] != nil {
+			v = append(v, uint16(i))
+		}
+	}
+	return v
+}
+
+// Highest returns the highest number that came on a slot.
+func (b *Book) Highest(slot uint16) uint64 {
+	if a := b.slots[slot]; a != nil {
+		return a.highest
+	}
+	return 0
+}
+
+// LeftOut returns the numbers of a slot that were left out lately.
+func (b *Book) LeftOut(slot uint16) []uint64 {
+	if a := b.slots[slot]; a != nil {
+		return a.leftOut
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package liar
+
+import "github.com/srdtun/srdtun/srd/internal/wire"
+
+// The parts of frames.
+type (
+	Frame  = wire.Frame
+	Imm    = wire.Imm
+	Secret = wire.Secret
+	Record = wire.Record
+	Header = wire.Header
+)
+
+// Kinds of frames that a liar looks for.
+const (
+	KindMessage   = wire.KindMessage
+	KindTombstone = wire.KindTombstone
+	KindAck       = wire.KindAck
+	KindChallenge = wire.KindChallenge
+	KindResponse  = wire.KindResponse
+	KindPing      = wire.KindPing
+)
+
+// Sizes of what is in a packet, in bytes.
+const (
+	Overhead  = wire.Overhead
+	SecretLen = wire.SecretFrameLen
+	MetricLen = wire.MetricLen
+)
+
+// Frames are the plaintext of a packet. Each method appends a frame.
+type Frames []byte
+
+// Message appends a message with its 32-bit number, immediate and payload.
+func (f Frames) Message(number uint32, imm *Imm, payload []byte) Frames {
+	return wire.AppendMessage(f, number, imm, payload)
+}
+
+// Tombstone appends a tombstone.
+func (f Frames) Tombstone(number uint32, imm *Imm) Frames {
+	return wire.AppendTombstone(f, number, imm)
+}
+
+// Ack appends an acknowledgement.
+func (f Frames) Ack(firstMissing uint64, limit uint32, records []Record, words []uint64) Frames {
+	return wire.AppendAck(f, firstMissing, limit, records, words)
+}
+
+// Challenge appends a challenge.
+func (f Frames) Challenge(s Secret) Frames { return wire.AppendSecret(f, wire.KindChallenge, &s) }
+
+// Response appends a response to one.
+func (f Frames) Response(s Secret) Frames { return wire.AppendSecret(f, wire.KindResponse, &s) }
+
+// Close appends the end of the session.
+func (f Frames) Close() Frames { return wire.AppendClose(f, 0) }
+
+// Ping appends what asks for an acknowledgement.
+func (f Frames) Ping() Frames { return wire.AppendPing(f) }
+
+// Stamp appends a sending time.
+func (f Frames) Stamp(us uint32) Frames { return wire.AppendStamp(f, us) }
+
+// Metric appends how loaded a path of the receiver's is said to be.
+func (f Frames) Metric(slot uint16, metric uint8) Frames { return wire.AppendMetric(f, slot, metric) }
+
+// Pad fills the packet up to size bytes as it will be on the wire.
+func (f Frames) Pad(size int) Frames {
+	for len(f)+Overhead < size {
+		f = append(f, 0)
+	}
+	return f
+}
+
+// Each calls do for each frame of a plaintext.
+func Each(plain []byte, do func(*Frame)) {
+	var f Frame
+	for len(plain) > 0 {
+		var ok bool
+		if plain, ok = wire.Next(plain, &f); !ok {
+			return
+		}
+		do(&f)
+	}
+}

@@ -1,0 +1,94 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// lie lets an acknowledgement of what was never sent arrive.
+func (s *script) lie() {
+	s.arrive(0, 100, wire.AppendAck(nil, s.c.out.next+1, 0, nil, nil))
+}
+
+// meet gives a script a session again.
+func (s *script) meet() {
+	s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now, initiator: true}
+	s.c.session.since = s.now
+}
+
+// Who has lied is not called before its wait is over, which is twice as long each time, and
+// begins with a new window. After a good while without a lie the first wait is the first
+// again.
+func TestScriptLiarIsNotCalled(t *testing.T) {
+	s := newScript(t, 2)
+	want := liarFirst
+	for i := range 10 {
+		s.lie()
+		s.wantEnded(true)
+		if s.fixed.resets != i+1 {
+			t.Fatalf("the window was reset %d times after %d lies", s.fixed.resets, i+1)
+		}
+		s.left = 1
+		s.c.Connect(s.now)
+		s.wait(want - 1)
+		if s.c.session.calls.busy() || len(s.c.session.out) > 0 {
+			t.Fatalf("lie %d: called before %v", i+1, want)
+		}
+		s.wait(1)
+		if !s.c.session.calls.busy() {
+			t.Fatalf("lie %d: not called after %v", i+1, want)
+		}
+		s.c.session.calls.abandon()
+		want = min(2*want, liarMost)
+		s.meet()
+	}
+	s.c.stats.Drops[DropAckInvalid] = 0
+	s.wait(liarForgiven + time.Second)
+	s.meet()
+	s.lie()
+	if got := s.c.session.liar.until.Sub(s.now); got != liarFirst {
+		t.Errorf("it waits %v, although its lies were long ago", got)
+	}
+	s.wantSound(t)
+}
+
+// Nor is it answered, not even copies of what was answered before.
+func TestScriptLiarIsNotAnswered(t *testing.T) {
+	s := newScript(t, 1)
+	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})
+	hello := func() (*handshake.Incoming, []byte) {
+		h := handshake.Hello{Timestamp: s.c.cfg.Timestamp(s.now), Incarnation: 3, Offers: s.c.cfg.Offers}
+		_, msg, err := other.Initiate(s.c.cfg.Rand, s.c.cfg.Identity.Public(), handshake.PSK{}, 1, h, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := s.c.cfg.Identity.Receive(msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in, msg
+	}
+	in, first := hello()
+	s.c.HandleInitiation(s.now, s.tuple(0), in, first, false)
+	if s.pump(); s.c.session.next == nil {
+		t.Fatal("an honest peer is not answered")
+	}
+	s.lie()
+	if s.c.session.next != nil || s.c.HandleCopy(s.tuple(0), first) {
+		t.Error("what was answered before goes on")
+	}
+	s.wait(liarFirst / 2)
+	in, msg := hello()
+	stale := s.c.HandleInitiation(s.now, s.tuple(0), in, msg, false)
+	if stale || s.c.session.next != nil || len(s.c.session.out) > 0 || s.c.stats.Drops[DropLiar] != 1 {
+		t.Errorf("stale %v, %d packets out, counters %v", stale, len(s.c.session.out), s.c.stats.Drops)
+	}
+	s.wait(liarFirst)
+	in, msg = hello()
+	if s.c.HandleInitiation(s.now, s.tuple(0), in, msg, false); s.c.session.next == nil {
+		t.Error("not answered after its wait")
+	}
+}

@@ -1,0 +1,80 @@
+package loop
+
+import (
+	"bytes"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/internal/netspace"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+func TestThin(t *testing.T) {
+	for _, k := range []struct{ came, share, want uint32 }{
+		{0, 1, 1}, {floodMost, 1, 1}, {floodMost + 1, 1, 2}, {25_000, 1, 8}, {3125, 8, 8}, {3125, 16, 16},
+		{floodMost / 16, 16, 8}, {0, 64, 32}, {0, 2, 1}, {1 << 31, thinnest, thinnest},
+	} {
+		if got := thin(k.came, k.share, floodSpan); got != k.want {
+			t.Errorf("%d came of one in %d: next %d, want %d", k.came, k.share, got, k.want)
+		}
+	}
+	if got := thin(floodMost, 1, floodSpan/8); got != 8 {
+		t.Errorf("eight times too many: %d, want 8", got)
+	}
+	if got := thin(floodMost, 1, time.Hour); got != 1 {
+		t.Errorf("those of an hour: %d, want 1", got)
+	}
+}
+
+// A flood at one socket is thinned out there alone. When it is over, all comes through
+// again, after a while.
+func TestFloodIsThinnedOut(t *testing.T) {
+	var bank *udp.Bank
+	netspace.New(t).Must(t, func() (err error) { bank, err = udp.Open(udp.Config{Ports: 2}); return err })
+	defer bank.Close()
+	l := &Loop{bank: bank, floods: newFloods(bank), endpoint: srd.NewEndpoint(new(handshake.Identity), rand.Reader)}
+	l.table.init()
+	w, f := &worker{loop: l}, l.floods
+	initiation, garbage := make([]byte, handshake.InitiationSize), make([]byte, 1000)
+	initiation[0] = 0x21
+	cookied := bytes.Clone(initiation)
+	cookied[len(cookied)-16] = 1
+	told := func() bool {
+		select {
+		case <-f.begun:
+			return true
+		default:
+			return false
+		}
+	}
+	for _, k := range []struct {
+		what  string
+		b     []byte
+		train bool
+		want  udp.Shares
+	}{
+		{"initiations", initiation, false, udp.Shares{Initiations: 4, Cookies: 1, Trains: 1}},
+		{"initiations with cookies", cookied, false, udp.Shares{Initiations: 1, Cookies: 4, Trains: 1}},
+		{"garbage in trains", garbage, true, udp.Shares{Initiations: 1, Cookies: 1, Trains: 4}},
+		{"garbage of which the filter has refused most", garbage, false, all},
+	} {
+		flooded := k.want != all
+		for range 4 * floodMost {
+			w.stranger(srd.Tuple{Sock: 0}, k.b, k.train)
+		}
+		if told() != flooded {
+			t.Errorf("%s: told %v", k.what, !flooded)
+		}
+		f.looked = time.Now().Add(-floodSpan)
+		if calm := f.adapt(); calm == flooded || f.of[0].shares != k.want || f.of[1].shares != all {
+			t.Errorf("%s: calm %v, %+v", k.what, calm, f.of)
+		}
+		f.adapt()
+		if calm := f.adapt(); !calm {
+			t.Errorf("%s: not calm afterwards: %+v", k.what, f.of)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// bottleneck is a link with a drop-tail queue between a script and its peer, who gets an
+// acknowledgement to it half a round trip later.
+type bottleneck struct {
+	*script
+	rate  float64 // bytes per second
+	queue time.Duration
+	trip  time.Duration
+	lies  func(b *bottleneck, arrived []uint64) []byte // the acknowledgement for each packet; nil: an honest one
+
+	free    mono.Time
+	dropped int
+	carried int
+	seen    int      // of script.sent
+	arrived []uint64 // the newest
+	acks    []ackDue
+}
+
+type ackDue struct {
+	at    mono.Time
+	plain []byte
+}
+
+// bulk lets the script send all it may for d.
+func (b *bottleneck) bulk(d time.Duration) {
+	b.left = 1 << 30
+	for end := b.now.Add(d); b.now < end; {
+		b.c.Advance(b.now)
+		b.pump()
+		b.carry()
+		at, _ := b.c.Deadline()
+		at = at.Min(b.c.SendDeadline(b.now))
+		if len(b.acks) > 0 {
+			at = at.Min(b.acks[0].at)
+		}
+		b.now = max(b.now+1, at)
+		for len(b.acks) > 0 && b.acks[0].at <= b.now {
+			b.arrive(0, len(b.acks[0].plain)+wire.Overhead, b.acks[0].plain)
+			b.acks = b.acks[1:]
+		}
+	}
+}
+
+// carry lets what was sent meet the queue.
+func (b *bottleneck) carry() {
+	for ; b.seen < len(b.sent); b.seen++ {
+		p := &b.sent[b.seen]
+		if !p.has(wire.KindMessage) {
+			continue
+		}
+		start := max(b.now, b.free)
+		if start.Sub(b.now) > b.queue {
+			b.dropped++
+		} else {
+			b.free = start.Add(time.Duration(float64(p.size) / b.rate * 1e9))
+			b.carried++
+			b.arrived = append(b.arrived[max(0, len(b.arrived)-30):], p.pn)
+		}
+		b.acks = append(b.acks, ackDue{max(b.now, b.free).Add(b.trip), b.answer()})
+	}
+}
+
+func (b *bottleneck) answer() []byte {
+	if b.lies != nil {
+		return b.lies(b, b.arrived)
+	}
+	return wire.AppendAck(nil, 0, 0, b.record(b.arrived), nil)
+}
+
+// record tells of packets of path 0.
+func (b *bottleneck) record(pns []uint64) []wire.Record {
+	if len(pns) == 0 {
+		return nil
+	}
+	return []wire.Record{got(0, pns...)}
+}
+
+// Acknowledgements of messages that never arrived neither open the window nor empty it:
+// whoever sends them gets less through a full link than an honest peer, and drops no more.
+func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
+	run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
+		b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: 25 * time.Millisecond, trip: time.Millisecond, lies: lies}
+		b.c.cfg.Control = cc.New(0)
+		b.bulk(5 * time.Second)
+		b.wantSound(t)
+		return b
+	}
+	honest := run(nil)
+	if honest.carried < 3000 || honest.dropped > honest.carried/10 {
+		t.Fatalf("an honest peer: %d packets carried, %d dropped", honest.carried, honest.dropped)
+	}
+	all := func(b *bottleneck) uint64 { return b.c.out.next }
+	for name, lie := range map[string]func(b *bottleneck, arrived []uint64) []byte{
+		"numbers alone": func(b *bottleneck, arrived []uint64) []byte {
+			return wire.AppendAck(nil, all(b), 0, nil, nil)
+		},
+		"numbers, and the same record again": func(b *bottleneck, arrived []uint64) []byte {
+			return wire.AppendAck(nil, all(b), 0, b.record([]uint64{b.sent[0].pn}), nil)
+		},
+		"numbers, and true records": func(b *bottleneck, arrived []uint64) []byte {
+			return wire.AppendAck(nil, all(b), 0, b.record(arrived), nil)
+		},
+		"numbers, and a record now and then": func(b *bottleneck, arrived []uint64) []byte {
+			if b.carried%100 > 3 {
+				arrived = nil
+			}
+			return wire.AppendAck(nil, all(b), 0, b.record(arrived), nil)
+		},
+		"all by a bitmap": func(b *bottleneck, arrived []uint64) []byte {
+			return wire.AppendAck(nil, 0, 0, nil, []uint64{^uint64(0), ^uint64(0), ^uint64(0)})
+		},
+	} {
+		b := run(lie)
+		t.Logf("%s: %d packets carried, %d dropped; honest %d, %d", name, b.carried, b.dropped, honest.carried, honest.dropped)
+		if b.carried > honest.carried || b.dropped > honest.carried/20+honest.dropped {
+			t.Errorf("%s: %d packets carried, %d dropped; honest %d, %d", name, b.carried, b.dropped, honest.carried, honest.dropped)
+		}
+	}
+}

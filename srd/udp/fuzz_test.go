@@ -1,0 +1,36 @@
+package udp
+
+import (
+	"net/netip"
+	"testing"
+)
+
+// FuzzControlMessages: whatever the kernel writes, reading it stays in its buffer and
+// ends, and what stands behind its end has no say.
+func FuzzControlMessages(f *testing.F) {
+	for _, local := range []string{"192.0.2.1", "2001:db8::1"} {
+		var h header
+		h.control(netip.MustParseAddr(local), 1400)
+		f.Add(append([]byte(nil), h.oob()[:h.hdr.Controllen]...))
+	}
+	f.Add([]byte{})
+	f.Add([]byte{16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 1, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var h, whole header
+		n := copy(h.oob(), b)
+		h.hdr.SetControllen(n)
+		var d, again Datagram
+		h.facts(&d)
+		// What stands behind the length that was told has no say.
+		copy(whole.oob(), h.oob()[:n])
+		for i := n; i < oobSize; i++ {
+			whole.oob()[i] = 0xff
+		}
+		whole.hdr.SetControllen(n)
+		whole.facts(&again)
+		if d.Local != again.Local || d.Segment != again.Segment || d.CE != again.CE {
+			t.Fatalf("%+v, and with other bytes behind the end %+v", d, again)
+		}
+	})
+}
