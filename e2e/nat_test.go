@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ const maxRebinding = 4 * time.Second
 func TestNATRebinding(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
-	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1))
+	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
 	if p != nil {
 		cleanUp(t, p)
 	}
@@ -48,6 +49,72 @@ func TestNATRebinding(t *testing.T) {
 	if got := iperf(t, f, tunnel.Inner4(2)); got.Forward < 200e6 {
 		t.Error("want at least 200 Mbit/s")
 	}
+}
+
+// maxConnect bounds the time to connect over a tunnel whose NAT has forgotten all of its
+// mappings. A lost packet of TCP's costs a second here.
+const maxConnect = 500 * time.Millisecond
+
+// TestNATForgetsWithKeepalive lets the NAT give new ports to an idle tunnel that keeps
+// alive. After the next keepalive, host A can be reached from B.
+func TestNATForgetsWithKeepalive(t *testing.T) {
+	const keepalive = 3 * time.Second
+	f := network(t, fabric.Spec{})
+	translate(t, f.A(1), "20000-29999")
+	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), keepalive)
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		translate(t, f.A(1), fmt.Sprintf("%d-%d", 30000+5000*i, 34999+5000*i))
+		time.Sleep(keepalive + time.Second)
+		took := connect(t, f.A(1), f.B(1), tunnel.Inner4(1))
+		if t.Logf("B connects to A in %v", took); took > maxConnect {
+			t.Errorf("want at most %v", maxConnect)
+		}
+	}
+}
+
+// TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. What host A
+// sends next is answered at once.
+func TestNATForgetsAnIdleTunnel(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	translate(t, f.A(1), "20000-29999")
+	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		time.Sleep(2 * time.Second)
+		translate(t, f.A(1), fmt.Sprintf("%d-%d", 30000+5000*i, 34999+5000*i))
+		took := connect(t, f.B(1), f.A(1), tunnel.Inner4(2))
+		if t.Logf("A connects to B in %v", took); took > maxConnect {
+			t.Errorf("want at most %v", maxConnect)
+		}
+	}
+}
+
+// connect returns how long it takes a client to connect to an address of a server.
+func connect(t *testing.T, server, client *fabric.Host, to netip.Addr) time.Duration {
+	t.Helper()
+	l, err := server.Listen("tcp", netip.AddrPortFrom(to, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	from := time.Now()
+	c, err := client.Dial("tcp", l.Addr().String(), 20*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return time.Since(from)
 }
 
 // translate makes h change the source ports of its UDP packets into some of

@@ -26,7 +26,7 @@ func TestKillAndRestartReceiver(t *testing.T) {
 // again: the other end has to notice.
 func TestKillAndRestartPassiveReceiver(t *testing.T) {
 	f := network(t, fabric.Spec{})
-	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1))
+	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
 	if p != nil {
 		cleanUp(t, p)
 	}
@@ -110,25 +110,31 @@ func TestRestartsLeaveNoPaths(t *testing.T) {
 // wantPaths waits until all of n's paths are active, and there are want of them.
 func wantPaths(t *testing.T, n *tunnel.Node, want int) {
 	t.Helper()
-	var states map[string]int
+	var got map[string]int
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
-		out, err := n.Show()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var s struct {
-			Peers []struct{ Paths []struct{ State string } }
-		}
-		if err := json.Unmarshal(out, &s); err != nil || len(s.Peers) != 1 {
-			t.Fatalf("%v in %s", err, out)
-		}
-		states = map[string]int{}
-		for _, path := range s.Peers[0].Paths {
-			states[path.State]++
-		}
-		if len(states) == 1 && states["active"] == want {
+		if got = states(t, n); len(got) == 1 && got["active"] == want {
 			return
 		}
 	}
-	t.Errorf("%s: paths %v, want %d active and no others", n.Name, states, want)
+	t.Errorf("%s: paths %v, want %d active and no others", n.Name, got, want)
+}
+
+// states counts n's paths by their state. It has one peer.
+func states(t *testing.T, n *tunnel.Node) map[string]int {
+	t.Helper()
+	out, err := n.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Peers []struct{ Paths []struct{ State string } }
+	}
+	if err := json.Unmarshal(out, &s); err != nil || len(s.Peers) != 1 {
+		t.Fatalf("%v in %s", err, out)
+	}
+	v := map[string]int{}
+	for _, path := range s.Peers[0].Paths {
+		v[path.State]++
+	}
+	return v
 }

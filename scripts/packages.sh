@@ -5,7 +5,7 @@ set -eu
 demo="iperf3:iperf3 curl:curl nft:nftables ethtool:ethtool ip:iproute2 tc:iproute2 ss:iproute2 ping:iputils-ping"
 case ${1:-} in
 demo) want=$demo ;;
-test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc" ;;
+test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc python3:python3 spin:spin" ;;
 bench) want="$demo wg:wireguard-tools openvpn:openvpn sockperf:sockperf mptcpize:mptcpize" ;;
 *) sed -n 2,3p "$0" >&2; exit 2 ;;
 esac
@@ -15,6 +15,9 @@ for w in $want; do
   if command -v "${w%%:*}" >/dev/null; then continue; fi
   case " $missing " in *" ${w#*:} "*) ;; *) missing="$missing ${w#*:}" ;; esac
 done
+if [ "$1" = test ] && ! python3 -c 'import cryptography' 2>/dev/null && ! /usr/bin/python3 -c 'import cryptography' 2>/dev/null; then
+  missing="$missing python3-cryptography"
+fi
 # The race detector links with the C library.
 if [ "$1" = test ] && [ ! -e /usr/include/stdio.h ]; then missing="$missing libc6-dev"; fi
 if [ -n "$missing" ]; then

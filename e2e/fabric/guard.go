@@ -37,6 +37,8 @@ func Scratch() (string, error) {
 // lifeline is the pipe whose end tells the guard that this process has ended. It
 // is never closed by hand and not inherited by other children; it is a variable
 // of the package so that the garbage collector does not close it either.
+//
+//lint:ignore U1000 that nothing reads it is the point
 var lifeline io.WriteCloser
 
 // Guard begins the main function of every program that builds fabrics. It

@@ -34,6 +34,7 @@ type Peer struct {
 	PresharedKey string
 	Endpoints    []netip.AddrPort
 	AllowedIPs   []netip.Prefix
+	Keepalive    time.Duration // whole seconds; 0: none
 }
 
 // TOML is the file.
@@ -78,6 +79,9 @@ func (c Config) TOML() []byte {
 			set("endpoints", list(p.Endpoints))
 		}
 		set("allowed_ips", list(p.AllowedIPs))
+		if p.Keepalive != 0 {
+			set("persistent_keepalive", int(p.Keepalive.Seconds()))
+		}
 	}
 	return []byte(b.String())
 }

@@ -95,7 +95,12 @@ func (n *Node) Start() error {
 // listenReady opens the socket to which sd_notify(3) writes.
 func listenReady(path string) (*net.UnixConn, error) {
 	_ = os.Remove(path)
-	return net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return nil, err
+	}
+	// A service may write whatever user it runs as.
+	return c, os.Chmod(path, 0o777)
 }
 
 func (n *Node) awaitReady(ready *net.UnixConn) error {
@@ -175,6 +180,9 @@ func (n *Node) Set(setting string) error {
 
 // Pid is the number of the daemon's process, which must have been started.
 func (n *Node) Pid() int { return n.process.Pid() }
+
+// Log is what the running daemon has said.
+func (n *Node) Log() string { return n.process.Log.String() }
 
 // Show is "srdtun show --json", on one line.
 func (n *Node) Show() (json.RawMessage, error) {

@@ -3,6 +3,7 @@ package tunnel
 import (
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
@@ -39,12 +40,26 @@ func NewPair(bin string, a, b *fabric.Host, c Config, outer6 bool) (*Pair, error
 }
 
 // NewPassivePair is NewPair with a node B that does not know where A is and waits
-// for it to come.
-func NewPassivePair(bin string, a, b *fabric.Host) (*Pair, error) {
-	return newPair(bin, a, b, Config{}, nil, endpoints(b, false))
+// for it to come. A keeps alive if keepalive is not 0.
+func NewPassivePair(bin string, a, b *fabric.Host, keepalive time.Duration) (*Pair, error) {
+	p, err := pairOf(bin, a, b, Config{}, nil, endpoints(b, false))
+	if err != nil {
+		return p, err
+	}
+	p.A.Config.Peers[0].Keepalive = keepalive
+	return p, p.start()
 }
 
 func newPair(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort) (*Pair, error) {
+	p, err := pairOf(bin, a, b, c, atA, atB)
+	if err != nil {
+		return p, err
+	}
+	return p, p.start()
+}
+
+// pairOf returns a pair whose daemons do not run yet.
+func pairOf(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort) (*Pair, error) {
 	p := &Pair{}
 	var err error
 	if p.A, err = NewNode(bin, a, c.Tag+"a", innerConfig(c, 1)); err != nil {
@@ -55,7 +70,7 @@ func newPair(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort)
 	}
 	p.A.Config.Peers = []Peer{{Name: "b", PublicKey: p.B.PublicKey, Endpoints: atB, AllowedIPs: allowed(2)}}
 	p.B.Config.Peers = []Peer{{Name: "a", PublicKey: p.A.PublicKey, Endpoints: atA, AllowedIPs: allowed(1)}}
-	return p, errors.Join(p.start())
+	return p, nil
 }
 
 func (p *Pair) start() error {

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// maxMove bounds the time without traffic after the address of one end changed.
+const maxMove = time.Second
+
+// direct is two hosts with a cable between them.
+func direct(t *testing.T) *fabric.Direct {
+	t.Helper()
+	d, err := fabric.NewDirect(fabric.DirectSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// passive is a node A that knows where B is, and a B with none of A's endpoints.
+func passive(t *testing.T, d *fabric.Direct) *tunnel.Pair {
+	t.Helper()
+	p, err := tunnel.NewPassivePair(bin, d.A, d.B, 0)
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// renumber gives a host another address on its cable.
+func renumber(t *testing.T, h *fabric.Host, from, to string) {
+	t.Helper()
+	if _, err := h.Run("sh", "-c", fmt.Sprintf("ip addr del %s/24 dev eth0; ip addr add %s/24 dev eth0", from, to)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestServerMoves changes the address of an end that knows no endpoint of its peer, as a
+// server knows none of its clients, under traffic both ways, and back.
+func TestServerMoves(t *testing.T) {
+	d := direct(t)
+	passive(t, d)
+	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beat.Close()
+	load, err := meter.Start(meter.Flow{Client: d.A, Server: d.B, To: tunnel.Inner4(2), For: 8 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer load.Stop()
+	time.Sleep(2 * time.Second)
+	for _, move := range [][2]string{{"10.1.1.2", "10.1.1.82"}, {"10.1.1.82", "10.1.1.2"}, {"10.1.1.2", "10.1.1.83"}} {
+		renumber(t, d.B, move[0], move[1])
+		took, err := beat.AnswerAfter(time.Now(), 10*time.Second)
+		if err != nil {
+			t.Fatalf("%s to %s: %v", move[0], move[1], err)
+		}
+		t.Logf("%s to %s: an answer %.2f s later", move[0], move[1], took.Seconds())
+		if took > maxMove {
+			t.Errorf("an answer after %v, want at most %v", took, maxMove)
+		}
+		time.Sleep(time.Second)
+	}
+	if err := load.Wait(); err != nil {
+		t.Error("the TCP connection did not survive: ", err)
+	}
+}
+
+// TestServerMovesWhileIdle does that while nobody sends anything. Afterwards both ends
+// reach each other at once.
+func TestServerMovesWhileIdle(t *testing.T) {
+	d := direct(t)
+	p := passive(t, d)
+	for i, pause := range []time.Duration{500 * time.Millisecond, 15 * time.Second} {
+		time.Sleep(pause)
+		to := fmt.Sprintf("10.1.1.%d", 83+i)
+		if _, err := d.B.Run("sh", "-c", "ip addr flush dev eth0 scope global; ip addr add "+to+"/24 dev eth0"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(maxMove)
+		for from, at := range map[*fabric.Host]netip.Addr{d.B: tunnel.Inner4(1), d.A: tunnel.Inner4(2)} {
+			if out, err := from.Run("ping", "-n", "-c1", "-W1", at.String()); err != nil {
+				t.Errorf("idle for %v, now at %s: %s does not reach %s: %v\n%s\n%s", pause, to, from.Name, at, err, out, p.Report())
+			}
+		}
+	}
+}
+
+// TestFixedLocalGoesAndComesBack takes the only address away that an end may send from.
+func TestFixedLocalGoesAndComesBack(t *testing.T) {
+	d := direct(t)
+	prefix := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 24)} }
+	a := node(t, d.A, "a", tunnel.Config{Address: prefix(1), Local: d.A.V4})
+	b := node(t, d.B, "b", tunnel.Config{Address: prefix(2)})
+	a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, AllowedIPs: prefix(2), Endpoints: []netip.AddrPort{netip.AddrPortFrom(d.B.Addr4(), tunnel.DefaultPort)}}}
+	b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: prefix(1)}}
+	for _, n := range []*tunnel.Node{b, a} {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beat.Close()
+	time.Sleep(time.Second)
+	if _, err := d.A.Run("ip", "addr", "del", "10.1.1.1/24", "dev", "eth0"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	if got := states(t, a); got["active"] != 0 {
+		t.Errorf("without an address: paths %v", got)
+	}
+	if said := a.Log(); strings.Count(said, "10.1.1.1 is not an address of this host") != 1 {
+		t.Errorf("it says %q", said)
+	}
+	if _, err := d.A.Run("ip", "addr", "add", "10.1.1.1/24", "dev", "eth0"); err != nil {
+		t.Fatal(err)
+	}
+	took, err := beat.AnswerAfter(time.Now(), 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("an answer %.2f s after the address came back", took.Seconds())
+	if took > maxMove {
+		t.Errorf("an answer after %v, want at most %v", took, maxMove)
+	}
+}

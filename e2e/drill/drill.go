@@ -1,0 +1,206 @@
+// Package drill hurts the shipped daemon while it carries traffic, in ways that hosts and
+// networks do, and says how long it took to recover, beside a bound for that. Each drill
+// builds a network of its own, and ends with the daemons still well.
+package drill
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// Drill is one way to hurt.
+type Drill struct {
+	Name  string
+	Says  string // what is done
+	Quick bool   // takes seconds when it is short
+	run   func(r *run) error
+}
+
+// All are the drills, in the order in which they are run.
+var All = []Drill{
+	{"kill", "kill -9 of the end that knows no address, under load", true, kill},
+	{"nat", "the NAT in front of one end forgets every mapping, under load, idle, and with keepalive", false, rebind},
+	{"move", "the address of either end changes, under load", true, move},
+	{"dead", "all paths dead", false, dead},
+	{"corrupt", "5 % of packets corrupted behind the UDP checksum", false, corrupt},
+	{"duplicate", "every packet twice", true, duplicate},
+	{"stop", "either daemon stopped", false, stop},
+	{"descriptors", "no descriptor is left", true, descriptors},
+	{"memory", "256 MiB of memory for the daemon, under load", false, memory},
+	{"replay", "all packets of a session again and again", false, replay},
+	{"garbage", "100,000 packets of nonsense a second", false, garbage},
+	{"liar", "a configured peer that lies, beside an honest one", false, liarRows},
+}
+
+// Row is one bound and what was measured.
+type Row struct {
+	Drill, What, Bound, Got string
+	Missed                  bool
+}
+
+// Options are for all drills.
+type Options struct {
+	Bin   string // the srdtun to hurt
+	Short bool   // where time makes no other case: seconds, not minutes
+	Log   io.Writer
+}
+
+// Run runs one drill. An error counts as a bound that was missed.
+func (d Drill) Run(o Options) []Row {
+	r := &run{Options: o, drill: d.Name}
+	begun := time.Now()
+	err := errors.Join(d.run(r), r.end())
+	if err != nil {
+		r.rows = append(r.rows, Row{d.Name, "goes through", "no error", firstLine(err), true})
+		fmt.Fprintf(o.Log, "%s: %v\n", d.Name, err)
+	}
+	fmt.Fprintf(o.Log, "%s: %.0f s\n", d.Name, time.Since(begun).Seconds())
+	return r.rows
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
+}
+
+// Table writes rows for people, and reports how many bounds were missed.
+func Table(w io.Writer, rows []Row) (missed int) {
+	fmt.Fprintf(w, "\n%-12s %-80s %15s %15s\n", "drill", "what", "bound", "measured")
+	for _, r := range rows {
+		verdict := ""
+		if r.Missed {
+			verdict = "  MISSED"
+			missed++
+		}
+		fmt.Fprintf(w, "%-12s %-80s %15s %15s%s\n", r.Drill, r.What, r.Bound, r.Got, verdict)
+	}
+	return missed
+}
+
+// Find returns the drills of these names, or all but unknown ones without any.
+func Find(names []string) (v []Drill, err error) {
+	for _, n := range names {
+		i := slices.IndexFunc(All, func(d Drill) bool { return d.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("no drill is named %q", n)
+		}
+		v = append(v, All[i])
+	}
+	return v, nil
+}
+
+// run is one drill under way.
+type run struct {
+	Options
+	drill string
+	rows  []Row
+	undo  []func() error
+}
+
+// later has f called when the drill ends, last first.
+func (r *run) later(f func() error) { r.undo = append(r.undo, f) }
+
+func (r *run) end() (err error) {
+	for _, f := range slices.Backward(r.undo) {
+		err = errors.Join(err, f())
+	}
+	return err
+}
+
+// within is a row for a time.
+func (r *run) within(what string, got, bound time.Duration) {
+	text := fmt.Sprintf("%.2f s", got.Seconds())
+	if got >= never {
+		text = "never"
+	}
+	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.2g s", bound.Seconds()), text, got > bound})
+}
+
+// never is the time of what did not happen.
+const never = time.Hour
+
+// most and least are rows for numbers.
+func (r *run) most(what string, got, bound float64, unit string) {
+	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got > bound})
+}
+
+func (r *run) least(what string, got, bound float64, unit string) {
+	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf(">= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got < bound})
+}
+
+// is is a row for what holds or not.
+func (r *run) is(what, want, got string) {
+	r.rows = append(r.rows, Row{r.drill, what, want, got, got != want})
+}
+
+// pick returns a time for short and for whole drills.
+func (r *run) pick(short, whole time.Duration) time.Duration {
+	if r.Short {
+		return short
+	}
+	return whole
+}
+
+// fabric builds a network that goes with the drill.
+func (r *run) fabric(s fabric.Spec) (*fabric.Fabric, error) {
+	f, err := fabric.New(s)
+	if err == nil {
+		r.later(f.Close)
+	}
+	return f, err
+}
+
+// direct is fabric for two hosts on a cable.
+func (r *run) direct() (*fabric.Direct, error) {
+	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
+	if err == nil {
+		r.later(d.Close)
+	}
+	return d, err
+}
+
+// pair starts two nodes that know each other; passive is one where B does not know A.
+func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
+	p, err := tunnel.NewPair(r.Bin, a, b, c, false)
+	return p, r.keep(p, err)
+}
+
+func (r *run) passive(a, b *fabric.Host) (*tunnel.Pair, error) {
+	p, err := tunnel.NewPassivePair(r.Bin, a, b, 0)
+	return p, r.keep(p, err)
+}
+
+func (r *run) keep(p *tunnel.Pair, err error) error {
+	if p != nil {
+		r.later(p.Close)
+	}
+	if err != nil && p != nil && p.A != nil && p.B != nil {
+		fmt.Fprintln(r.Log, p.Report())
+	}
+	return err
+}
+
+// cables joins the cut cables of a fabric, all with one impairment.
+func (r *run) cables(f *fabric.Fabric, im linkemu.Impairment) error {
+	for i, line := range f.Lines {
+		ab, err := linkemu.NewLine(uint64(2*i+1), im)
+		if err != nil {
+			return err
+		}
+		ba, _ := linkemu.NewLine(uint64(2*i+2), im) // as the one before
+		var c *linkemu.Cable
+		if err := line.Do(func() (err error) { c, err = linkemu.Join("left", "right", ab, ba); return err }); err != nil {
+			return err
+		}
+		r.later(c.Close)
+	}
+	return f.Warm()
+}

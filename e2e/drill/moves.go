@@ -1,0 +1,235 @@
+package drill
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// Bounds of what follows.
+const (
+	maxRestart = 2 * time.Second        // WireGuard takes some 15 s
+	maxMove    = time.Second            // what a person notices
+	maxForgot  = 200 * time.Millisecond // a SYN that is lost is sent again after a second
+	maxHealed  = 2 * time.Second
+)
+
+// longWait is how long a recovery is waited for.
+const longWait = 30 * time.Second
+
+// load starts a TCP flow from A to B that goes on for so long, and a heartbeat.
+func (r *run) load(a, b *fabric.Host, lasts time.Duration) (*meter.Run, *meter.Heartbeat, error) {
+	beat, err := meter.StartHeartbeat(a, b, tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		return nil, nil, err
+	}
+	r.later(func() error { beat.Close(); return nil })
+	flow, err := meter.Start(meter.Flow{Client: a, Server: b, To: tunnel.Inner4(2), For: lasts})
+	if err != nil {
+		return nil, nil, err
+	}
+	r.later(func() error { flow.Stop(); return nil })
+	time.Sleep(2 * time.Second)
+	_, err = beat.AnswerAfter(time.Now(), 2*time.Second)
+	return flow, beat, err
+}
+
+// answer returns how long after from traffic passed both ways.
+func answer(beat *meter.Heartbeat, from time.Time) time.Duration {
+	took, err := beat.AnswerAfter(from, longWait)
+	if err != nil {
+		return never
+	}
+	return took
+}
+
+// survives is a row for a TCP connection.
+func (r *run) survives(flow *meter.Run) {
+	got := "lives"
+	if flow.Wait() != nil {
+		got = "ended"
+	}
+	r.is("the TCP connection through the tunnel", "lives", got)
+}
+
+// kill is the end that has to be found again: it knows nobody's address.
+func kill(r *run) error {
+	f, err := r.fabric(fabric.Spec{})
+	if err != nil {
+		return err
+	}
+	p, err := r.passive(f.A(1), f.B(1))
+	if err != nil {
+		return err
+	}
+	flow, beat, err := r.load(f.A(1), f.B(1), 10*time.Second)
+	if err != nil {
+		return err
+	}
+	p.B.Kill()
+	killed := time.Now()
+	if err := p.B.Start(); err != nil {
+		return err
+	}
+	r.within("traffic both ways after the kill", answer(beat, killed), maxRestart)
+	r.survives(flow)
+	return nil
+}
+
+// move changes the address of the end that knows no other, and of the one that calls.
+func move(r *run) error {
+	d, err := r.direct()
+	if err != nil {
+		return err
+	}
+	if _, err = r.passive(d.A, d.B); err != nil {
+		return err
+	}
+	flow, beat, err := r.load(d.A, d.B, 9*time.Second)
+	if err != nil {
+		return err
+	}
+	for _, m := range []struct {
+		what     string
+		host     *fabric.Host
+		from, to string
+	}{
+		{"the end without endpoints has another address", d.B, "10.1.1.2", "10.1.1.82"},
+		{"the other end has another address", d.A, "10.1.1.1", "10.1.1.81"},
+		{"the end without endpoints again", d.B, "10.1.1.82", "10.1.1.83"},
+	} {
+		if _, err := m.host.Run("sh", "-c", fmt.Sprintf("ip addr del %s/24 dev eth0; ip addr add %s/24 dev eth0", m.from, m.to)); err != nil {
+			return err
+		}
+		r.within(m.what, answer(beat, time.Now()), maxMove)
+		time.Sleep(time.Second)
+	}
+	r.survives(flow)
+	return nil
+}
+
+// dead drops everything on all paths.
+func dead(r *run) error {
+	f, err := r.fabric(fabric.Spec{})
+	if err != nil {
+		return err
+	}
+	if _, err := r.passive(f.A(1), f.B(1)); err != nil {
+		return err
+	}
+	outage := r.pick(5*time.Second, 30*time.Second)
+	_, beat, err := r.load(f.A(1), f.B(1), outage+10*time.Second)
+	if err != nil {
+		return err
+	}
+	for n := range f.Spines {
+		if err := f.Break(n + 1); err != nil {
+			return err
+		}
+	}
+	time.Sleep(outage)
+	if err := f.Heal(); err != nil {
+		return err
+	}
+	r.within(fmt.Sprintf("traffic both ways after %v without", outage), answer(beat, time.Now()), maxHealed)
+	return nil
+}
+
+// translate makes h change the source ports of its UDP packets into some of ports, and
+// forget what it changed before.
+func translate(h *fabric.Host, ports string) error {
+	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
+	if _, err := h.Run("nft", "add table ip nat; delete table ip nat; "+rules); err != nil {
+		return err
+	}
+	return h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) })
+}
+
+// rebind has all ports of one end change in front of it.
+func rebind(r *run) error {
+	f, err := r.fabric(fabric.Spec{})
+	if err != nil {
+		return err
+	}
+	if err := translate(f.A(1), "20000-29999"); err != nil {
+		return err
+	}
+	p, err := r.passive(f.A(1), f.B(1))
+	if err != nil {
+		return err
+	}
+	// Only what nobody sends shows what an idle tunnel does, so load is last.
+	if err := r.rebindIdle(f); err != nil {
+		return err
+	}
+	if err := r.rebindKept(f, p); err != nil {
+		return err
+	}
+	_, beat, err := r.load(f.A(1), f.B(1), 6*time.Second)
+	if err != nil {
+		return err
+	}
+	if err := translate(f.A(1), "40000-49999"); err != nil {
+		return err
+	}
+	r.within("under load: traffic both ways", answer(beat, time.Now()), maxMove)
+	return nil
+}
+
+// rebindIdle connects through a tunnel that was idle when the mappings went.
+func (r *run) rebindIdle(f *fabric.Fabric) error {
+	l, err := f.B(1).Listen("tcp", tunnel.Inner4(2).String()+":0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	time.Sleep(idleAfter)
+	if err := translate(f.A(1), "30000-39999"); err != nil {
+		return err
+	}
+	begun := time.Now()
+	c, err := f.A(1).Dial("tcp", l.Addr().String(), longWait)
+	if err != nil {
+		return err
+	}
+	r.within("idle: the first TCP connection", time.Since(begun), maxForgot)
+	return c.Close()
+}
+
+// keepalive is the longest of those that are usual, but for the template's 25 s.
+const keepalive = 5 * time.Second
+
+// idleAfter is when a daemon has nothing more to find out about its paths.
+const idleAfter = 12 * time.Second
+
+// rebindKept asks the end behind the NAT, which says nothing by itself, for an answer.
+func (r *run) rebindKept(f *fabric.Fabric, p *tunnel.Pair) error {
+	if err := p.A.Stop(); err != nil {
+		return err
+	}
+	p.A.Config.Peers[0].Keepalive = keepalive
+	if err := p.A.Start(); err != nil {
+		return err
+	}
+	if err := p.A.Await(tunnel.Inner4(2)); err != nil {
+		return err
+	}
+	time.Sleep(idleAfter)
+	if err := translate(f.A(1), "50000-59999"); err != nil {
+		return err
+	}
+	time.Sleep(keepalive + time.Second)
+	begun, got := time.Now(), never
+	for time.Since(begun) < longWait && got == never {
+		if _, err := f.B(1).Run("ping", "-n", "-q", "-c1", "-W1", tunnel.Inner4(1).String()); err == nil {
+			got = time.Since(begun)
+		}
+	}
+	r.within(fmt.Sprintf("keepalive of %v: the end behind it answers", keepalive), got, maxMove)
+	return nil
+}

@@ -1,0 +1,141 @@
+package drill
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// streamEvery is the pause between the datagrams of a stream.
+const streamEvery = 2 * time.Millisecond
+
+// stream starts datagrams from A to B.
+func (r *run) stream(a, b *fabric.Host) (*meter.Stream, error) {
+	s, err := meter.StartStream(a, b, tunnel.Inner4(1), tunnel.Inner4(2), streamEvery)
+	if err == nil {
+		r.later(func() error { s.Close(); return nil })
+	}
+	return s, err
+}
+
+// download fetches a file from B to A and adds rows for its hash and its rate.
+func (r *run) download(a, b *fabric.Host, size int64, leastMbit float64) error {
+	content, err := meter.Serve(b, tunnel.Inner4(2), size)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	d, err := meter.Curl(a, content.URL(), 5*time.Minute)
+	if err != nil {
+		return err
+	}
+	same := "equal"
+	if d.SHA256 != content.SHA256 {
+		same = "differs"
+	}
+	r.is(fmt.Sprintf("SHA-256 of %d MiB", size>>20), "equal", same)
+	r.least("… at", float64(d.Bytes)*8e-6/d.Took.Seconds(), leastMbit, " Mbit/s")
+	return nil
+}
+
+// corruptMbit is half of what four paths of 100 Mbit/s carry when each twentieth packet
+// is lost, as a corrupted one is.
+const corruptMbit = 150
+
+// corrupt leaves it to authentication alone to notice.
+func corrupt(r *run) error {
+	f, err := r.fabric(fabric.Spec{Lines: true})
+	if err != nil {
+		return err
+	}
+	if err := r.cables(f, linkemu.Impairment{Corrupt: 0.05, FixChecksum: true}); err != nil {
+		return err
+	}
+	if _, err := r.pair(f.A(1), f.B(1), tunnel.Config{}); err != nil {
+		return err
+	}
+	size := int64(512 << 20)
+	if r.Short {
+		size = 64 << 20
+	}
+	return r.download(f.A(1), f.B(1), size, corruptMbit)
+}
+
+// duplicate has each packet arrive twice.
+func duplicate(r *run) error {
+	f, err := r.fabric(fabric.Spec{Lines: true})
+	if err != nil {
+		return err
+	}
+	if err := r.cables(f, linkemu.Impairment{Duplicate: 1}); err != nil {
+		return err
+	}
+	if _, err := r.pair(f.A(1), f.B(1), tunnel.Config{}); err != nil {
+		return err
+	}
+	s, err := r.stream(f.A(1), f.B(1))
+	if err != nil {
+		return err
+	}
+	if err := r.download(f.A(1), f.B(1), 32<<20, 20); err != nil {
+		return err
+	}
+	time.Sleep(r.pick(time.Second, 10*time.Second))
+	r.whole(s)
+	return nil
+}
+
+// whole adds rows for a stream that nothing was to be done to.
+func (r *run) whole(s *meter.Stream) {
+	t := s.Tally()
+	r.most("datagrams that came out twice", float64(t.Twice), 0, "")
+	r.most("datagrams that came out of order", float64(t.Disordered), 0, "")
+	r.most("datagrams lost, of a thousand", 1000*float64(max(0, t.Sent-t.Arrived-inFlight))/float64(max(1, t.Sent)), 1, "")
+}
+
+// inFlight is how many datagrams of a stream may be on their way: 50 ms of them.
+const inFlight = int(50 * time.Millisecond / streamEvery)
+
+// maxAge bounds how old a datagram may be that is delivered: it may wait for two seconds,
+// and a moment for its repair.
+const maxAge = 3 * time.Second
+
+// stop stops each daemon in turn, as a debugger or a container's freezer does.
+func stop(r *run) error {
+	f, err := r.fabric(fabric.Spec{})
+	if err != nil {
+		return err
+	}
+	p, err := r.pair(f.A(1), f.B(1), tunnel.Config{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.stopNode(f, p.A, "sender"), r.stopNode(f, p.B, "receiver"))
+}
+
+func (r *run) stopNode(f *fabric.Fabric, n *tunnel.Node, side string) error {
+	s, err := r.stream(f.A(1), f.B(1))
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Second)
+	if err := syscall.Kill(n.Pid(), syscall.SIGSTOP); err != nil {
+		return err
+	}
+	time.Sleep(r.pick(20*time.Second, 200*time.Second))
+	resumed := time.Now()
+	if err := syscall.Kill(n.Pid(), syscall.SIGCONT); err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second)
+	r.within(side+": the oldest datagram that is delivered", s.Tally().Oldest, maxAge)
+	r.within(side+": new datagrams pass after", s.FirstAfter(resumed), maxMove)
+	r.most(side+": datagrams that came out twice", float64(s.Tally().Twice), 0, "")
+	return nil
+}

@@ -1,0 +1,159 @@
+package drill
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// tapeMost bounds what is recorded: the frames of a minute.
+const tapeMost = 500_000
+
+// tape records the UDP packets of two hosts on a cable, and plays them.
+type tape struct {
+	ends    [2]tapeEnd
+	running sync.WaitGroup
+	over    atomic.Bool
+}
+
+// tapeEnd is a packet socket at one end of the cable, and what that end sent.
+type tapeEnd struct {
+	fd     int
+	frames [][]byte
+}
+
+// record begins at both ends.
+func record(d *fabric.Direct) (*tape, error) {
+	t := &tape{}
+	for i, h := range []*fabric.Host{d.A, d.B} {
+		e := &t.ends[i]
+		if err := h.Do(func() (err error) { e.fd, err = openPacket("eth0"); return err }); err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+		t.running.Go(func() { e.record(&t.over) })
+	}
+	return t, nil
+}
+
+func openPacket(name string) (int, error) {
+	ifi, err := net.InterfaceByName(name)
+	if err != nil {
+		return -1, err
+	}
+	all := int(networkOrder(unix.ETH_P_ALL))
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all)
+	if err != nil {
+		return -1, err
+	}
+	wait := unix.NsecToTimeval(int64(100 * time.Millisecond))
+	return fd, errors.Join(
+		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: uint16(all), Ifindex: ifi.Index}),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 32<<20),
+	)
+}
+
+func networkOrder(v uint16) uint16 { return v<<8 | v>>8 }
+
+// Offsets in a frame of Ethernet and IPv4 without options.
+const (
+	frameType  = 12
+	frameProto = 14 + 9
+	frameUDP   = 14 + 20
+	frameSum   = frameUDP + 6
+	frameLeast = frameUDP + 8
+)
+
+// record keeps what the end sends, until it is over.
+func (e *tapeEnd) record(over *atomic.Bool) {
+	buf := make([]byte, 64<<10)
+	for !over.Load() {
+		n, from, err := unix.Recvfrom(e.fd, buf, 0)
+		link, _ := from.(*unix.SockaddrLinklayer)
+		if err != nil || n < frameLeast || link == nil || link.Pkttype != unix.PACKET_OUTGOING || len(e.frames) == tapeMost {
+			continue
+		}
+		b := append([]byte(nil), buf[:n]...)
+		if b[frameType] != 8 || b[frameType+1] != 0 || b[frameProto] != unix.IPPROTO_UDP {
+			continue
+		}
+		// A veth leaves checksums unfinished; without one a packet is taken as well.
+		b[frameSum], b[frameSum+1] = 0, 0
+		e.frames = append(e.frames, b)
+	}
+}
+
+// stop ends the recording.
+func (t *tape) stop() { t.over.Store(true); t.running.Wait() }
+
+// play sends all that was recorded, each end's packets from there, and returns how many.
+func (t *tape) play() (n int, err error) {
+	var ends [2]int
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i := range t.ends {
+		wg.Go(func() { ends[i], errs[i] = t.ends[i].play() })
+	}
+	wg.Wait()
+	return ends[0] + ends[1], errors.Join(errs[:]...)
+}
+
+// play leaves a hundredth of a second after each hundred: the session goes on beside it.
+func (e *tapeEnd) play() (n int, err error) {
+	for i, b := range e.frames {
+		if _, err := unix.Write(e.fd, b); err != nil && !errors.Is(err, unix.ENOBUFS) {
+			return n, err
+		}
+		n++
+		if i%100 == 99 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return n, nil
+}
+
+func (t *tape) close() error {
+	t.stop()
+	var errs []error
+	for i := range t.ends {
+		if t.ends[i].fd > 0 {
+			errs = append(errs, unix.Close(t.ends[i].fd))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// flood sends garbageRate packets a second of nonsense from h to the daemon's port at to:
+// all kinds that the first byte can say, of many sizes.
+func flood(h *fabric.Host, to netip.Addr, lasts time.Duration) (sent int, err error) {
+	c, err := h.ListenPacket("udp4", ":0")
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	conn := c.(*net.UDPConn)
+	at := netip.AddrPortFrom(to, tunnel.DefaultPort)
+	buf := make([]byte, 300)
+	for i := range buf {
+		buf[i] = byte(i * 37)
+	}
+	begun := time.Now()
+	for time.Since(begun) < lasts {
+		for due := int(time.Since(begun).Seconds() * garbageRate); sent < due; sent++ {
+			buf[0], buf[5] = byte(sent%8), byte(sent)
+			if _, err := conn.WriteToUDPAddrPort(buf[:20+sent%100], at); err != nil && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.ECONNREFUSED) {
+				return sent, err
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return sent, nil
+}

@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	// garbageRate is what a stranger sends, in packets a second.
+	garbageRate = 100_000
+	// garbageCost is the most of a TCP flow's goodput that it may cost.
+	garbageCost = 0.10
+	// garbageRounds are the spans with each kind of garbage, of garbageSpan each. Before
+	// every one the same goes to a socket beside the daemon's that takes nothing: what
+	// the sender and the network cost, on the processors that the tunnel has too, is not
+	// the daemon's, and what else happens on the machine meets both alike.
+	garbageRounds = 9
+	garbageSpan   = 600 * time.Millisecond
+	// sinkPort is that socket's.
+	sinkPort = 9
+	// garbageWork is the most that an idle daemon may work for it, of one processor. It
+	// does not depend on what else the machine does, as goodput does.
+	garbageWork = 0.10
+	// quietSpread is how much the goodput without garbage may vary, between its
+	// quartiles, for that with garbage to tell anything.
+	quietSpread = 0.15
+)
+
+// garbageKinds is what strangers may send who know the port, and no index.
+var garbageKinds = []struct {
+	what string
+	size int
+	fill func(b []byte, n int)
+}{
+	{"random bytes", 64, func(b []byte, n int) {
+		for i := 0; i < len(b); i += 8 {
+			binary.LittleEndian.PutUint64(b[i:], rand.Uint64())
+		}
+	}},
+	{"data of no session", 64, func(b []byte, n int) {
+		b[0] = 0x24
+		binary.BigEndian.PutUint32(b[4:], rand.Uint32())
+		binary.BigEndian.PutUint64(b[8:], uint64(n))
+	}},
+	{"initiations", 181, func(b []byte, n int) {
+		b[0] = 0x21
+		binary.BigEndian.PutUint64(b[8:], uint64(n))
+	}},
+}
+
+// A flood of what cannot be ours takes next to nothing from a flow in the tunnel.
+func TestGarbageCostsLittle(t *testing.T) {
+	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2, WireLike: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	a, b := &fabric.Host{Namespace: d.A.Namespace, V4: d.A.V4[:1]}, &fabric.Host{Namespace: d.B.Namespace, V4: d.B.V4[:1]}
+	p, err := tunnel.NewPair(bin, a, b, tunnel.Config{}, false)
+	if p != nil {
+		cleanUp(t, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink, err := d.B.ListenPacket("udp4", fmt.Sprintf(":%d", sinkPort))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sink.Close()
+	if err := takeNothing(sink.(*net.UDPConn)); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range garbageKinds {
+		wantLittleWork(t, p.B, meter.Garbage{
+			From: d.A, To: netip.AddrPortFrom(d.B.V4[1], tunnel.DefaultPort), Size: k.size, Rate: garbageRate, Fill: k.fill,
+		}, k.what)
+	}
+	spans := garbageRounds*len(garbageKinds)*3 + 2*len(garbageKinds)
+	run, err := meter.Start(meter.Flow{Server: b, Client: a, To: tunnel.Inner4(2), For: time.Duration(spans+4) * garbageSpan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Stop()
+	for run.Elapsed() < garbageSpan { // until the flow is at its rate
+		time.Sleep(10 * time.Millisecond)
+	}
+	during := func(f func()) float64 {
+		from := run.Elapsed()
+		f()
+		return run.Sum().Mean(from, run.Elapsed())
+	}
+	var quiet []float64
+	kept, all := make([][]float64, len(garbageKinds)), make([][]float64, len(garbageKinds))
+	for range garbageRounds {
+		for i, k := range garbageKinds {
+			enough := true // were sent, on a machine that may have other work
+			throw := func(port uint16) func() {
+				return func() {
+					sent, err := meter.Garbage{
+						From: d.A, To: netip.AddrPortFrom(d.B.V4[1], port), Size: k.size, Rate: garbageRate, Fill: k.fill,
+					}.Send(garbageSpan)
+					if err != nil {
+						t.Fatal(err)
+					}
+					enough = enough && float64(sent) > 0.9*garbageRate*garbageSpan.Seconds()
+				}
+			}
+			none := during(func() { time.Sleep(garbageSpan) })
+			aside := during(throw(sinkPort))
+			got := during(throw(tunnel.DefaultPort))
+			quiet = append(quiet, none)
+			if !enough {
+				continue
+			}
+			kept[i] = append(kept[i], got/aside)
+			all[i] = append(all[i], got/none)
+		}
+	}
+	slices.Sort(quiet)
+	spread := (quiet[len(quiet)*3/4] - quiet[len(quiet)/4]) / median(quiet)
+	t.Logf("without garbage: %.0f Mbit/s, half of the time within %.0f %%", median(quiet)/1e6, 100*spread)
+	if spread > quietSpread {
+		t.Log("the machine has too much other work for goodput to tell")
+	}
+	for i, k := range garbageKinds {
+		if len(kept[i]) == 0 {
+			t.Logf("%s: the sender never had the rate", k.what)
+			continue
+		}
+		t.Logf("%s: %.1f %% of the goodput with as many packets to nobody [%.1f..%.1f], %.1f %% of that without", k.what,
+			100*median(kept[i]), 100*slices.Min(kept[i]), 100*slices.Max(kept[i]), 100*median(all[i]))
+		if spread <= quietSpread && len(kept[i]) > garbageRounds/2 && median(kept[i]) < 1-garbageCost {
+			t.Errorf("%d packets/s of %s cost more than %.0f %%", garbageRate, k.what, 100*garbageCost)
+		}
+	}
+}
+
+// wantLittleWork throws garbage at a daemon that has nothing else to do.
+func wantLittleWork(t *testing.T, n *tunnel.Node, g meter.Garbage, what string) {
+	t.Helper()
+	const during = 2 * time.Second
+	full := unread(t, n.Host)
+	before, err := n.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := g.Send(during)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := n.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := (after.CPU - before.CPU).Seconds() / float64(sent) * garbageRate
+	t.Logf("%s: %.1f %% of a processor for %d packets/s", what, 100*work, garbageRate)
+	if work > garbageWork {
+		t.Errorf("%s: want %.0f %% at most", what, 100*garbageWork)
+	}
+	if lost := unread(t, n.Host) - full; lost > 0 {
+		t.Errorf("%s: %d packets found the socket's buffer full", what, lost)
+	}
+}
+
+// takeNothing has the kernel drop all that comes to a socket.
+func takeNothing(c *net.UDPConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	refuse := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: 0}}
+	e := raw.Control(func(fd uintptr) {
+		err = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &refuse[0]})
+	})
+	return errors.Join(e, err)
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[len(v)/2]
+}

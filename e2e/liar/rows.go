@@ -1,0 +1,85 @@
+package main
+
+import "encoding/binary"
+
+// rows are what a liar may send: each fills a packet.
+var rows = map[string]func(l *liar) []byte{
+	// Each frame as far ahead of the one before as may be.
+	"sequence": func(l *liar) []byte {
+		return l.fill(60, func(b []byte) []byte {
+			l.turn++
+			return l.message(b, 0, l.turn*8191, 0, 20, 20)
+		})
+	},
+	// Frames out of order over all slots.
+	"slots": func(l *liar) []byte {
+		return l.fill(1400, func(b []byte) []byte {
+			l.turn++
+			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
+		})
+	},
+	// A byte of each frame.
+	"unfinished": func(l *liar) []byte {
+		return l.fill(100, func(b []byte) []byte {
+			l.turn++
+			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 10_300, 1)
+		})
+	},
+	// Frames given up, of which nothing came.
+	"tombstones": func(l *liar) []byte {
+		return l.fill(1400, func(b []byte) []byte {
+			l.turn++
+			b = append(b, 7)
+			b = binary.BigEndian.AppendUint32(b, l.number)
+			l.number++
+			return immediate(b, l.turn%4096, 1+l.turn/4096, 0, 100)
+		})
+	},
+	// Numbers far ahead of any.
+	"far": func(l *liar) []byte {
+		return l.fill(60, func(b []byte) []byte {
+			l.turn++
+			return l.message(b, l.turn%7, l.turn<<20, 0, 20, 20)
+		})
+	},
+	// Questions whether the path works.
+	"challenges": func(l *liar) []byte {
+		return l.fill(1400, func(b []byte) []byte {
+			l.turn++
+			return append(binary.BigEndian.AppendUint32(append(b, 3), l.turn), make([]byte, 12)...)
+		})
+	},
+	// Small packets that all ask for an acknowledgement.
+	"pings": func(l *liar) []byte { return []byte{6} },
+	// What an honest peer sends as well.
+	"flood": func(l *liar) []byte {
+		l.turn++
+		return l.message(nil, l.turn%64, l.turn/64, 0, 1380, 1380)
+	},
+}
+
+// fill appends frames until the packet has size bytes of them.
+func (l *liar) fill(size int, frame func([]byte) []byte) (b []byte) {
+	for len(b) < size {
+		b = frame(b)
+	}
+	return b
+}
+
+// message appends a MESSAGE frame; see docs/wire.md.
+func (l *liar) message(b []byte, slot, seq uint32, offset, length, n int) []byte {
+	b = append(b, 1)
+	b = binary.BigEndian.AppendUint16(b, uint16(n))
+	b = binary.BigEndian.AppendUint32(b, l.number)
+	l.number++
+	b = immediate(b, slot, seq, offset, length)
+	return append(b, make([]byte, n)...)
+}
+
+func immediate(b []byte, slot, seq uint32, offset, length int) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(slot))
+	b = binary.BigEndian.AppendUint32(b, seq)
+	b = binary.BigEndian.AppendUint16(b, uint16(offset))
+	b = binary.BigEndian.AppendUint16(b, uint16(length))
+	return append(b, 0, 0, 16)
+}

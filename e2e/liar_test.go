@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// liarShare of its goodput an honest peer must keep beside one that lies, on a machine
+// that is busy with other things; where it is not, it keeps nearly all.
+const liarShare = 0.6
+
+// What 3 s of lies, 4 Mbit/s, may cost the hub: processor time, and memory. The latter is
+// what may wait of a peer, twice, as garbage is collected when it is as much as what lives.
+const (
+	lieCost   = time.Second
+	lieMemory = 64 << 20
+)
+
+// TestPeersThatLie lets spoke two lie to the hub in several ways while spoke one sends.
+func TestPeersThatLie(t *testing.T) {
+	f, hub, one, two := star(t)
+	two.Kill()
+	dir, err := fabric.Scratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "liar")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./liar").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := one.Await(tunnel.Inner4(1)); err != nil {
+		t.Fatal(err)
+	}
+	goodput := func() float64 {
+		run, err := meter.Start(meter.Flow{Server: f.B(1), Client: f.A(1), To: tunnel.Inner4(1), For: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Stop()
+		if err := run.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		return run.Sum().Mean(time.Second, 3*time.Second) / 1e6
+	}
+	lie := func(row, long string) *fabric.Process {
+		p, err := f.A(2).Start(program, "-row", row, "-key", two.Config.PrivateKey, "-peer", hub.PublicKey,
+			"-local", f.A(2).V4[0].String(), "-to", f.B(1).V4[0].String()+":51820", "-mbit", "4", "-for", long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	end := func(p *fabric.Process) {
+		if err := p.Wait(20 * time.Second); err != nil {
+			t.Fatalf("%v: %s", err, p.Log.String())
+		}
+	}
+	usage := func() tunnel.Usage {
+		u, err := hub.Usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	for _, row := range []string{"sequence", "slots", "unfinished", "tombstones", "far", "challenges", "pings"} {
+		t.Run(row, func(t *testing.T) {
+			before := usage()
+			end(lie(row, "3s"))
+			after := usage()
+			cost := after.CPU - before.CPU
+			alone := goodput()
+			p := lie(row, "6s")
+			time.Sleep(time.Second)
+			beside := goodput()
+			end(p)
+			t.Logf("3 s of it alone cost %v and made the hub %d KiB larger; %.0f Mbit/s without, %.0f beside (%.2f)",
+				cost, (after.RSS-before.RSS)>>10, alone, beside, beside/alone)
+			if cost > lieCost {
+				t.Errorf("3 s of lies cost the hub %v", cost)
+			}
+			if grown := after.RSS - before.RSS; grown > lieMemory {
+				t.Errorf("they made the hub %d bytes larger", grown)
+			}
+			if beside < liarShare*alone {
+				t.Errorf("%.0f Mbit/s beside it, %.0f without", beside, alone)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	// stopFor is longer than anything of a datagram's may take.
+	stopFor = 6 * time.Second
+	// maxAge bounds the age of a datagram that is delivered, from when it was written to
+	// the device: it may wait for two seconds, and some more for its repair.
+	maxAge = 3 * time.Second
+)
+
+// TestStoppedProcess stops one end's daemon under load, and lets it go on. No datagram
+// comes out that is as old as the stop was long; new ones pass at once.
+func TestStoppedProcess(t *testing.T) {
+	for name, victim := range map[string]func(p *tunnel.Pair) *tunnel.Node{
+		"sender":   func(p *tunnel.Pair) *tunnel.Node { return p.A },
+		"receiver": func(p *tunnel.Pair) *tunnel.Node { return p.B },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := network(t, fabric.Spec{})
+			p := pair(t, f, tunnel.Config{})
+			s, err := meter.StartStream(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2), 2*time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			time.Sleep(time.Second)
+			n := victim(p)
+			if err := syscall.Kill(n.Pid(), syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(stopFor)
+			resumed := time.Now()
+			if err := syscall.Kill(n.Pid(), syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+			got := s.Tally()
+			t.Logf("%d sent, %d arrived, %d of them twice; the oldest was %.2f s old; the first after the stop came %.3f s later",
+				got.Sent, got.Arrived, got.Twice, got.Oldest.Seconds(), s.FirstAfter(resumed).Seconds())
+			if got.Oldest > maxAge || got.Twice > 0 {
+				t.Errorf("the oldest datagram was %v old, %d came twice", got.Oldest, got.Twice)
+			}
+			if d := s.FirstAfter(resumed); d > time.Second {
+				t.Errorf("new datagrams pass %v after the stop", d)
+			}
+		})
+	}
+}

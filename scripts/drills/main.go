@@ -1,0 +1,54 @@
+// Command drills hurts the shipped daemon under load, one way after the other, and holds
+// what that costs against a bound for each: kill -9, address changes, dead, corrupting and
+// doubling networks, a stopped process, no descriptors, little memory, replay and garbage.
+// It ends with a table, and with 1 if a bound was missed.
+//
+// It needs root, takes the machine for itself, and removes all that it made however it
+// ends.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/srdtun/srdtun/e2e/drill"
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+func main() {
+	o := drill.Options{Log: os.Stdout}
+	flag.StringVar(&o.Bin, "bin", "bin/srdtun", "the srdtun to hurt")
+	flag.BoolVar(&o.Short, "short", false, "seconds instead of minutes, where time makes no other case")
+	only := flag.String("only", "", "`names` of drills, with commas between; without it all")
+	list := flag.Bool("list", false, "say what there is")
+	flag.Parse()
+	if *list {
+		for _, d := range drill.All {
+			fmt.Printf("%-12s %s\n", d.Name, d.Says)
+		}
+		return
+	}
+	drills := drill.All
+	if *only != "" {
+		var err error
+		if drills, err = drill.Find(strings.Split(*only, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, "drills:", err)
+			os.Exit(2)
+		}
+	}
+	fabric.Command("drills", "", func() error { return all(o, drills) })
+}
+
+func all(o drill.Options, drills []drill.Drill) error {
+	var rows []drill.Row
+	for _, d := range drills {
+		fmt.Printf("%s: %s\n", d.Name, d.Says)
+		rows = append(rows, d.Run(o)...)
+	}
+	if missed := drill.Table(os.Stdout, rows); missed > 0 {
+		return fmt.Errorf("%d of %d bounds were missed", missed, len(rows))
+	}
+	return nil
+}
