@@ -81,7 +81,8 @@ type server struct {
 
 	machine *machine // nil: the kernel does not tell
 
-	missing map[string]bool // interfaces of paths.local, by name: said to have no address; follow's own
+	missing map[string]bool   // interfaces of paths.local, by name: said to have no address; follow's own
+	barred  map[string]string // the same, and why they lead to no peer; follow's own
 }
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked

@@ -145,6 +145,8 @@ func (s *server) follow(ctx context.Context) {
 		s.mtus.load()
 		s.host.look(s.mtus.all())
 		s.reportLocals()
+		s.exits()
+		s.reportExits()
 		for _, p := range s.peers {
 			s.place(p)
 		}

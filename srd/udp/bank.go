@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,6 +64,7 @@ type Bank struct {
 	gro     bool
 	prefix  uint16 // of our receiver indices
 	refused refusals
+	exits   atomic.Pointer[[]Exit]
 }
 
 // Open opens the sockets. On an error nothing stays open.

@@ -10,7 +10,7 @@ import (
 func FuzzControlMessages(f *testing.F) {
 	for _, local := range []string{"192.0.2.1", "2001:db8::1"} {
 		var h header
-		h.control(netip.MustParseAddr(local), 1400)
+		h.control(netip.MustParseAddr(local), Exit{Index: 3}, 1400)
 		f.Add(append([]byte(nil), h.oob()[:h.hdr.Controllen]...))
 	}
 	f.Add([]byte{})

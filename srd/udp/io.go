@@ -173,7 +173,7 @@ func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
 	h := &s.h
 	h.point(b)
 	h.setAddr(t.Tuple.Remote)
-	h.control(t.Tuple.Local, segment)
+	h.control(t.Tuple.Local, s.bank.exit(t.Tuple.Local), segment)
 	_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
 	if errno != 0 {
 		return errno

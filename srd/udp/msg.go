@@ -78,22 +78,26 @@ func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	return data, at + align(cmsgHeader+n)
 }
 
-// control writes the control messages of an outgoing train: its source address
-// and its segment size (0: one packet).
-func (h *header) control(local netip.Addr, segment int) {
+// control writes the control messages of an outgoing train: its source address, the
+// interface that it leaves by, and its segment size (0: one packet).
+func (h *header) control(local netip.Addr, exit Exit, segment int) {
 	at := 0
 	var d []byte
 	switch {
 	case local.Is4():
 		d, at = h.put(at, unix.IPPROTO_IP, unix.IP_PKTINFO, unix.SizeofInet4Pktinfo)
 		clear(d)
+		binary.NativeEndian.PutUint32(d[0:4], uint32(exit.Index)) // ipi_ifindex
 		v := local.As4()
 		copy(d[4:8], v[:]) // ipi_spec_dst
 	case local.Is6():
 		d, at = h.put(at, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, unix.SizeofInet6Pktinfo)
 		clear(d)
-		v := local.As16()
-		copy(d[0:16], v[:])
+		if !exit.Alone {
+			v := local.As16()
+			copy(d[0:16], v[:]) // ipi6_addr
+		}
+		binary.NativeEndian.PutUint32(d[16:20], uint32(exit.Index)) // ipi6_ifindex
 	}
 	if segment > 0 {
 		d, at = h.put(at, unix.IPPROTO_UDP, unix.UDP_SEGMENT, 2)

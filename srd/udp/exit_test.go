@@ -1,0 +1,96 @@
+package udp
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+)
+
+// uplinks gives a namespace two uplinks with a default route each, the first preferred.
+// Behind each is a host that has the address of whoever is called.
+func uplinks(t *testing.T, s *space, second ...string) (index [2]int, behind [2]*space) {
+	t.Helper()
+	for k, name := range []string{"up1", "up2"} {
+		far := newSpace(t)
+		s.Must(t, func() error {
+			return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: "far", PeerNamespace: netlink.NsPid(far.Thread())})
+		})
+		four, six := fmt.Sprintf("10.%d.0.", k+1), fmt.Sprintf("fd0%d::", k+1)
+		far.address(t, "far", four+"1/24", six+"1/64")
+		far.address(t, "lo", "192.0.2.9/32", "fd99::9/128")
+		s.address(t, name, four+"2/24", six+"2/64")
+		if k == 1 {
+			s.address(t, name, second...)
+		}
+		s.Must(t, func() error {
+			l, err := netlink.LinkByName(name)
+			if err != nil {
+				return err
+			}
+			index[k] = l.Attrs().Index
+			for all, via := range map[string]string{"0.0.0.0/0": four + "1", "::/0": six + "1"} {
+				_, dst, _ := net.ParseCIDR(all)
+				r := &netlink.Route{LinkIndex: index[k], Dst: dst, Gw: net.ParseIP(via), Priority: 100 * (k + 1)}
+				if err := netlink.RouteAdd(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		behind[k] = far
+	}
+	return index, behind
+}
+
+// With an exit packets leave by its interface, although the routes prefer another, and
+// without one, or with another address, as the routes say.
+func TestExit(t *testing.T) {
+	for _, c := range []struct {
+		name, local, remote string
+		second              []string // further addresses of the second uplink
+		exit, alone         bool
+		by                  int // which uplink it leaves by
+	}{
+		{name: "IPv4 by the routes", local: "10.2.0.2", remote: "192.0.2.9", by: 0},
+		{name: "IPv4", local: "10.2.0.2", remote: "192.0.2.9", exit: true, by: 1},
+		{name: "IPv6 by the routes", local: "fd02::2", remote: "fd99::9", by: 0},
+		{name: "IPv6", local: "fd02::2", remote: "fd99::9", exit: true, alone: true, by: 1},
+		{name: "one of two IPv4 addresses", local: "10.2.0.3", remote: "192.0.2.9", second: []string{"10.2.0.3/24"}, exit: true, by: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSpace(t)
+			index, behind := uplinks(t, s, c.second...)
+			b := s.open(t, Config{Ports: 1})
+			far := behind[c.by].open(t, Config{Ports: 1})
+			local := netip.MustParseAddr(c.local)
+			if c.exit {
+				b.SetExits([]Exit{{Local: local, Index: index[1], Alone: c.alone}})
+			}
+			var stats SendStats
+			tr := train(at(far, c.remote), 1, 500)
+			tr.Tuple.Local = local
+			s.Must(t, func() error { NewSender(b, &stats).Send(tr); return nil })
+			var r RecvStats
+			if d := receive(t, NewReceiver(&r), fdFor(far, c.remote)); d.From.Addr() != local {
+				t.Errorf("from %v, want %v", d.From.Addr(), local)
+			}
+		})
+	}
+}
+
+// Looking an exit up is on the way of each train.
+func TestExitAllocatesNothing(t *testing.T) {
+	b := &Bank{}
+	local := netip.MustParseAddr("10.2.0.2")
+	b.SetExits([]Exit{{Local: netip.MustParseAddr("10.1.0.2"), Index: 1}, {Local: local, Index: 2}})
+	if n := testing.AllocsPerRun(100, func() {
+		if b.exit(local).Index != 2 {
+			t.Fatal("not found")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
