@@ -19,6 +19,8 @@ type Config struct {
 	MTU         int
 	SourcePorts int
 	Local       []netip.Addr
+	// Interfaces are those of paths.local, in front of Local.
+	Interfaces []string
 	// FlowletTimeout of policies that have one; 0: their own.
 	FlowletTimeout time.Duration
 	Cipher         string
@@ -52,13 +54,20 @@ func (c Config) TOML() []byte {
 		set("mtu", c.MTU)
 	}
 	b.WriteString(c.Extra)
-	if c.SourcePorts != 0 || len(c.Local) > 0 || c.FlowletTimeout != 0 {
+	if c.SourcePorts != 0 || len(c.Local)+len(c.Interfaces) > 0 || c.FlowletTimeout != 0 {
 		b.WriteString("\n[paths]\n")
 		if c.SourcePorts != 0 {
 			set("source_ports", c.SourcePorts)
 		}
-		if len(c.Local) > 0 {
-			set("local", list(c.Local))
+		if len(c.Local)+len(c.Interfaces) > 0 {
+			var from []fmt.Stringer
+			for _, i := range c.Interfaces {
+				from = append(from, device(i))
+			}
+			for _, a := range c.Local {
+				from = append(from, a)
+			}
+			set("local", list(from))
 		}
 		if c.FlowletTimeout != 0 {
 			set("flowlet_timeout", quote(c.FlowletTimeout.String()))
@@ -85,6 +94,11 @@ func (c Config) TOML() []byte {
 	}
 	return []byte(b.String())
 }
+
+// device is the name of a network interface.
+type device string
+
+func (d device) String() string { return string(d) }
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
