@@ -159,7 +159,7 @@ func sample(name string) control.Status {
 		},
 		Workers:  []control.Worker{{RxPackets: 21, TxTrains: 22}},
 		Sends:    control.Sends{Trains: 15, Packets: 16, Unsegmented: 1, NoBuffer: 18, TooBig: 19, Failed: 20},
-		Receives: control.Receives{Merged: false, Truncated: 21},
+		Receives: control.Receives{Merged: false, Truncated: 21, NotECT: 22},
 		Peers: []control.Peer{{
 			Name: "spoke", PublicKey: "TrMvSoP4jYQlY6RIzBgbssQqY3vxI2Pi+y71lOWWXX0=",
 			Endpoints: []string{"spoke.example:51820"}, AllowedIPs: []string{}, SilentSinceUnixS: 4102444801,

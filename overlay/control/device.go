@@ -58,4 +58,5 @@ type Sends struct {
 type Receives struct {
 	Merged    bool   `json:"merged"`    // the kernel hands over runs of packets at once (UDP_GRO)
 	Truncated uint64 `json:"truncated"` // dropped: longer than the buffer
+	NotECT    uint64 `json:"not_ect"`   // trains that came without the ECN mark that peers send: the network took it off
 }

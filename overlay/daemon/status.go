@@ -27,7 +27,7 @@ func (s *server) Show() control.Status {
 		Drops:      s.dropCounts(),
 		Device:     describeDevice(s.dev.Stats(), s.dev.Offloads(), s.dev.Queues()),
 		Sends:      describeSends(&s.loop.Sends),
-		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load()},
+		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load(), NotECT: s.loop.Recvs.NotECT.Load()},
 	}
 	for _, w := range s.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})

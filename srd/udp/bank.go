@@ -182,6 +182,10 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 // drop them (RFC 3168); the transport answers marks itself.
 const ect0 = 2
 
+// ecnMask is where the ECN field is in the type of service; all of it set is Congestion
+// Experienced.
+const ecnMask = 3
+
 func (b *Bank) prepare(fd, family int, port uint16, mark uint32) error {
 	var sa unix.Sockaddr
 	type opt struct{ level, name, value int }

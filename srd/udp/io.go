@@ -19,14 +19,16 @@ type Datagram struct {
 	From    netip.AddrPort
 	Local   netip.Addr // the address it was sent to
 	CE      bool       // Congestion Experienced
+	NotECT  bool       // no mark that we put on what we send: the peer did not, or the network took it off
 }
 
 // readSize holds the largest merged train.
 const readSize = 65535
 
-// RecvStats count what receivers drop. They are read while others write.
+// RecvStats count what receivers drop, and what they notice. They are read while others write.
 type RecvStats struct {
 	Truncated atomic.Uint64 // datagrams larger than the buffer
+	NotECT    atomic.Uint64 // received without the mark that lets queues mark instead of drop; not dropped
 }
 
 // Receiver receives on any socket. It is used by one goroutine.
@@ -62,6 +64,9 @@ func (r *Receiver) Receive(fd int, d *Datagram) (ok bool) {
 	d.From = h.addr()
 	d.Local = netip.Addr{}
 	h.facts(d)
+	if d.NotECT {
+		r.stats.NotECT.Add(1)
+	}
 	return true
 }
 

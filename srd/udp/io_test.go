@@ -87,8 +87,8 @@ func TestCE(t *testing.T) {
 				t.Fatal(err)
 			}
 			send.Send(train(at(b, addr), 2, 100))
-			if d := receive(t, r, fdFor(b, addr)); d.CE != (class&3 == 3) {
-				t.Errorf("%s: class %#x, CE %v", addr, class, d.CE)
+			if d := receive(t, r, fdFor(b, addr)); d.CE != (class&3 == 3) || d.NotECT != (class&3 == 0) {
+				t.Errorf("%s: class %#x, CE %v, not ECT %v", addr, class, d.CE, d.NotECT)
 			}
 		}
 	}

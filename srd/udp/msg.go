@@ -112,7 +112,7 @@ func (h *header) control(local netip.Addr, exit Exit, segment int) {
 
 // facts reads the control messages of what arrived.
 func (h *header) facts(d *Datagram) {
-	d.Segment, d.CE = 0, false
+	d.Segment, d.CE, d.NotECT = 0, false, false
 	for b := h.oob()[:h.hdr.Controllen]; len(b) >= cmsgHeader; {
 		c := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
 		n := int(c.Len)
@@ -126,9 +126,10 @@ func (h *header) facts(d *Datagram) {
 		case c.Level == unix.IPPROTO_IPV6 && c.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo:
 			d.Local = netip.AddrFrom16([16]byte(data[0:16]))
 		case c.Level == unix.IPPROTO_IP && c.Type == unix.IP_TOS && len(data) >= 1:
-			d.CE = data[0]&3 == 3
+			d.CE, d.NotECT = data[0]&ecnMask == ecnMask, data[0]&ecnMask == 0
 		case c.Level == unix.IPPROTO_IPV6 && c.Type == unix.IPV6_TCLASS && len(data) >= 4:
-			d.CE = binary.NativeEndian.Uint32(data)&3 == 3
+			v := binary.NativeEndian.Uint32(data) & ecnMask
+			d.CE, d.NotECT = v == ecnMask, v == 0
 		case c.Level == unix.IPPROTO_UDP && c.Type == unix.UDP_GRO && len(data) >= 4:
 			d.Segment = int(binary.NativeEndian.Uint32(data))
 		}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/doctor"
+)
+
+func doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [NAME|FILE]",
+		Short: "Look at this host and say what to change",
+		Long: `Look at this host and say what would keep a tunnel from working, or from working
+well, and what to change. With a NAME, its configuration is taken into account.
+Nothing is changed. The exit code is 1 if something would keep a tunnel from
+starting.`,
+		Args:              takes(0, 1),
+		ValidArgsFunction: completeConfigured,
+		RunE: func(_ *cobra.Command, args []string) error {
+			plan := doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
+			if len(args) > 0 {
+				c, err := load(args[0])
+				if err != nil {
+					return err
+				}
+				plan = planOf(c)
+			}
+			v := doctor.Judge(doctor.Look(), plan)
+			writeFindings(os.Stdout, v)
+			if doctor.Worst(v) == doctor.Fault {
+				return &toldError{errors.New("this host would not start a tunnel")}
+			}
+			return nil
+		},
+	}
+}
+
+func planOf(c *config.Config) doctor.Plan {
+	p := doctor.Plan{SourcePorts: c.Paths.SourcePorts, ListenPort: c.Interface.ListenPort}
+	for _, l := range c.Paths.Local {
+		if l.Interface != "" {
+			p.Uplinks = append(p.Uplinks, l.Interface)
+		}
+	}
+	return p
+}
+
+// writeFindings prints a line for each finding, and beneath it why it matters and what to
+// do.
+func writeFindings(w io.Writer, v []doctor.Finding) {
+	wide := 0
+	for _, f := range v {
+		wide = max(wide, len(f.Check))
+	}
+	for _, f := range v {
+		fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Level, wide, f.Check, f.Saw)
+		if f.Why != "" {
+			fmt.Fprintf(w, "%-8s %-*s  why: %s\n", "", wide, "", f.Why)
+		}
+		if f.Advice != "" {
+			fmt.Fprintf(w, "%-8s %-*s  do:  %s\n", "", wide, "", f.Advice)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/internal/netcheck"
+	"github.com/srdtun/srdtun/internal/trace"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// maxTraces bounds the pairs of addresses that are traced for a peer: a trace takes a
+// second or two, and a thousand packets of a byte at most.
+const maxTraces = 4
+
+func netcheckCommand() *cobra.Command {
+	var quick bool
+	c := &cobra.Command{
+		Use:   "netcheck NAME|FILE [PEER]",
+		Short: "Say what the network does to the paths to a peer",
+		Long: `Say what the network does to the paths to a peer, or to all: which work, how many
+equal-cost ways the routers tell of, the path MTU, losses, ECN, ports that do not
+pass, and whether trains of packets cost one system call. The interface must be
+running; nothing is needed at the peer. Routers are asked by packets of one byte that
+expire on the way (--quick: they are not).`,
+		Args:              takes(1, 2),
+		ValidArgsFunction: completeRunning,
+		RunE: func(_ *cobra.Command, args []string) error {
+			name, err := interfaceName(args[0])
+			if err != nil {
+				return err
+			}
+			st, err := status(name)
+			if err != nil {
+				return err
+			}
+			peers := st.Peers
+			if len(args) > 1 {
+				if peers = peersNamed(st, args[1]); len(peers) == 0 {
+					return usagef("%s has no peer %q", name, args[1])
+				}
+			}
+			return runNetcheck(st, peers, quick)
+		},
+	}
+	c.Flags().BoolVar(&quick, "quick", false, "do not ask the routers")
+	return c
+}
+
+// peersNamed returns the peers with that name or public key.
+func peersNamed(st *control.Status, who string) (v []control.Peer) {
+	for _, p := range st.Peers {
+		if p.Name == who || p.PublicKey == who {
+			v = append(v, p)
+		}
+	}
+	return v
+}
+
+func runNetcheck(st *control.Status, peers []control.Peer, quick bool) error {
+	worst := doctor.OK
+	for i := range peers {
+		p := &peers[i]
+		if i > 0 {
+			fmt.Println()
+		}
+		fmt.Printf("peer %s\n", firstOf(p.Name, p.PublicKey))
+		var ways []netcheck.Ways
+		if !quick {
+			var err error
+			if ways, err = tracePeer(p); err != nil {
+				return err
+			}
+		}
+		v := netcheck.Judge(st, p, ways)
+		writeFindings(os.Stdout, v)
+		worst = max(worst, doctor.Worst(v))
+	}
+	if worst == doctor.Fault {
+		return &toldError{errors.New("a peer cannot be reached")}
+	}
+	return nil
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// tracePeer traces between the addresses of the peer's paths, and says so meanwhile on a
+// terminal.
+func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	pairs := netcheck.Pairs(p)
+	for _, pair := range pairs[:min(len(pairs), maxTraces)] {
+		progress("%v: asking the routers", pair)
+		hops, err := trace.Run(ctx, pair.Local, pair.Remote, func(h trace.Hop) {
+			progress("%v: hop %d, %s", pair, h.TTL, count(len(h.Routers), "router"))
+		})
+		progress("")
+		if ctx.Err() != nil {
+			return nil, errors.New("interrupted")
+		}
+		ways = append(ways, netcheck.Ways{Pair: pair, N: trace.Ways(hops), Err: err})
+	}
+	return ways, nil
+}
+
+// progress shows a line that the next one replaces, where somebody looks.
+func progress(format string, args ...any) {
+	if isTerminal(os.Stderr) {
+		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)
+	}
+}

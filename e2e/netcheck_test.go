@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// waysSeen reads how many equal-cost ways netcheck counted.
+var waysSeen = regexp.MustCompile(`at least (\d+)`)
+
+// TestNetcheckSeesTheFabric runs netcheck over four spines, one of which then dies.
+func TestNetcheckSeesTheFabric(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	p := pair(t, f, tunnel.Config{})
+	iperf(t, f, tunnel.Inner4(2))
+	out, err := f.A(1).Run(bin, "netcheck", p.A.Name, "b")
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := waysSeen.FindStringSubmatch(out)
+	if m == nil {
+		t.Fatal("no ways are told of")
+	}
+	// Of 32 ports one spine gets none once in 2,500 times.
+	if n, _ := strconv.Atoi(m[1]); n < 3 || n > 4 {
+		t.Errorf("%d ways over four spines", n)
+	}
+	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +trains`, `ok +ECN`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if err := f.Break(2); err != nil {
+		t.Fatal(err)
+	}
+	down := regexp.MustCompile(`warning +paths +\d+ of \d+ work`)
+	await(t, "finding that paths are down", func() bool {
+		// Paths are found dead by what is sent on them.
+		_, _ = f.A(1).Run("ping", "-c", "20", "-i", "0.01", "-W", "1", tunnel.Inner4(2).String())
+		out, _ = f.A(1).Run(bin, "netcheck", "--quick", p.A.Name)
+		return down.MatchString(out)
+	})
+	t.Logf("%s", out)
+	report, err := f.A(1).Run(bin, "bugreport", p.A.Name)
+	if err != nil || !regexp.MustCompile(`(?s)== netcheck, peer b.*== show --json.*== \["ip" "addr"\]`).MatchString(report) {
+		t.Errorf("%v\n%s", err, report)
+	}
+}

@@ -1,0 +1,220 @@
+// Package doctor looks at a host and says what would keep a tunnel from working, or from
+// working well, and what to change. Looking (Look) and judging (Judge) are apart: all
+// advice is tested without a host.
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Level is how bad a finding is.
+type Level int
+
+// The levels. A tunnel does not start with a Fault, and is slower, or fragile, with a
+// Warning.
+const (
+	OK Level = iota
+	Warning
+	Fault
+)
+
+func (l Level) String() string { return [...]string{"ok", "warning", "fault"}[l] }
+
+// Finding is the result of one check.
+type Finding struct {
+	Check  string // what was looked at, as "UDP buffers"
+	Level  Level
+	Saw    string
+	Why    string // what it costs; "" if nothing
+	Advice string // what to do; "" if nothing
+}
+
+// Plan is what the tunnel will ask of the host; zero: its defaults.
+type Plan struct {
+	SourcePorts int      // sockets, for each family
+	Uplinks     []string // interfaces of paths.local
+	ListenPort  uint16
+}
+
+// Judge returns a finding for each check, in the order in which they matter.
+func Judge(f *Facts, p Plan) []Finding {
+	checks := []func(*Facts, Plan) Finding{
+		tun, privileges, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, multipath, ipv6,
+	}
+	var v []Finding
+	for _, check := range checks {
+		v = append(v, check(f, p))
+	}
+	return v
+}
+
+// Worst returns the level of the worst finding.
+func Worst(v []Finding) (worst Level) {
+	for _, f := range v {
+		worst = max(worst, f.Level)
+	}
+	return worst
+}
+
+func tun(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "TUN device", Saw: "/dev/net/tun can be opened"}
+	switch f.Tun {
+	case TunMissing:
+		v.Level, v.Saw, v.Why = Fault, "there is no /dev/net/tun", "no tunnel starts without it"
+		v.Advice = "modprobe tun; in a container: --device /dev/net/tun"
+	case TunRefused:
+		v.Level, v.Saw = Fault, fmt.Sprintf("/dev/net/tun, mode %04o, may not be opened", f.TunMode)
+		v.Why, v.Advice = "no tunnel starts without it", "chmod 666 /dev/net/tun, as udev has it, or run as root"
+	}
+	return v
+}
+
+func privileges(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "privileges", Saw: "CAP_NET_ADMIN is there"}
+	if !f.NetAdmin {
+		v.Level, v.Saw, v.Why = Warning, "CAP_NET_ADMIN is not", "this user cannot start a tunnel; the service, and root, can"
+		v.Advice = "sudo, or systemctl start srdtun@NAME; in a container: --cap-add NET_ADMIN"
+	}
+	return v
+}
+
+// superFramesUDP is the first kernel whose TUN devices take and give UDP super-frames
+// (TUN_F_USO4, TUN_F_USO6).
+var superFramesUDP = [2]int{6, 2}
+
+func kernel(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "kernel", Saw: "Linux " + f.Kernel}
+	var major, minor int
+	if n, _ := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor); n == 2 && (major < superFramesUDP[0] || major == superFramesUDP[0] && minor < superFramesUDP[1]) {
+		v.Level, v.Why = Warning, "inner UDP passes the device packet by packet, at some three times the processor time"
+		v.Advice = fmt.Sprintf("Linux %d.%d or newer, if UDP matters to you", superFramesUDP[0], superFramesUDP[1])
+	}
+	return v
+}
+
+func segmentation(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "UDP trains", Saw: "a train of packets is sent, and received, with one system call"}
+	var missing []string
+	if !f.GSO {
+		missing = append(missing, "sending (UDP_SEGMENT)")
+	}
+	if !f.GRO {
+		missing = append(missing, "receiving (UDP_GRO)")
+	}
+	if len(missing) > 0 {
+		v.Level, v.Saw = Warning, "not for "+strings.Join(missing, " and ")
+		v.Why, v.Advice = "each packet costs a system call: a third of the throughput", "Linux 5.0 or newer; under gVisor and the like there is none"
+	}
+	return v
+}
+
+// Buffers that the sockets ask for, in bytes; see srd/udp.
+const (
+	wantReceive = 8 << 20
+	wantSend    = 4 << 20
+)
+
+func buffers(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "UDP buffers", Saw: fmt.Sprintf("net.core.rmem_max %d, wmem_max %d", f.ReceiveMost, f.SendMost)}
+	if f.NetAdmin || f.ReceiveMost >= wantReceive && f.SendMost >= wantSend {
+		if f.NetAdmin {
+			v.Saw += "; CAP_NET_ADMIN goes beyond"
+		}
+		return v
+	}
+	v.Level, v.Why = Warning, "a process without CAP_NET_ADMIN gets no larger ones: bursts are dropped while it waits for a processor"
+	v.Advice = fmt.Sprintf("sysctl -w net.core.rmem_max=%d net.core.wmem_max=%d", wantReceive, wantSend)
+	return v
+}
+
+// otherDescriptors is what a daemon opens besides its sockets.
+const otherDescriptors = 64
+
+func descriptors(f *Facts, p Plan) Finding {
+	need := uint64(2*p.SourcePorts + otherDescriptors)
+	v := Finding{Check: "descriptors", Saw: fmt.Sprintf("%d may be open, some %d are needed", f.Descriptors, need)}
+	if f.Descriptors < need {
+		v.Level, v.Why = Fault, "each source port takes two sockets"
+		v.Advice = fmt.Sprintf("ulimit -n %d, LimitNOFILE= in the unit, or a smaller source_ports", max(1024, 2*need))
+	}
+	return v
+}
+
+func processors(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "processors", Saw: fmt.Sprint(f.Processors)}
+	if f.Processors == 1 {
+		v.Level, v.Why = Warning, "the tunnel and the programs on top of it take turns"
+		v.Advice = "two or more, beyond some 500 Mbit/s"
+	}
+	return v
+}
+
+func clock(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "clock", Saw: "it is synchronised"}
+	if !f.ClockSynchronised {
+		v.Level, v.Saw = Warning, "nobody keeps it synchronised"
+		v.Why = "handshakes carry the time; one that goes back over a restart needs a round trip more, and logs of two hosts cannot be compared"
+		v.Advice = "apt install chrony, or systemctl enable --now systemd-timesyncd"
+	}
+	return v
+}
+
+// nearlyFull is how much of the connection table may be in use.
+const nearlyFull = 0.8
+
+func conntrack(f *Facts, p Plan) Finding {
+	v := Finding{Check: "connection tracking", Saw: "not in use"}
+	if f.ConntrackMost == 0 {
+		return v
+	}
+	v.Saw = fmt.Sprintf("%d of %d entries", f.Conntrack, f.ConntrackMost)
+	if float64(f.Conntrack) > nearlyFull*float64(f.ConntrackMost) {
+		v.Level = Warning
+		v.Why = fmt.Sprintf("each path is an entry, %d to a peer's address; when the table is full, new ones are dropped", max(1, p.SourcePorts))
+		v.Advice = fmt.Sprintf("sysctl -w net.netfilter.nf_conntrack_max=%d, or notrack for UDP port %d", 4*f.ConntrackMost, p.ListenPort)
+	}
+	return v
+}
+
+// strict is rp_filter's value for RFC 3704's strict reverse path.
+const strict = 1
+
+func reversePath(f *Facts, p Plan) Finding {
+	v := Finding{Check: "reverse path filter", Saw: "it drops nothing that several uplinks need"}
+	var bad []string
+	for _, i := range p.Uplinks {
+		// The kernel takes the higher of the two (ip-sysctl).
+		if max(f.ReversePath["all"], f.ReversePath[i]) == strict {
+			bad = append(bad, i)
+		}
+	}
+	if len(p.Uplinks) > 1 && len(bad) > 0 {
+		v.Level, v.Saw = Warning, "strict on "+strings.Join(bad, ", ")
+		v.Why = "what arrives on an uplink that the routes do not prefer is dropped"
+		v.Advice = "sysctl -w net.ipv4.conf." + bad[0] + ".rp_filter=2, and the same for the others"
+	}
+	return v
+}
+
+func multipath(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "multipath hash", Saw: "this host forwards nothing"}
+	if !f.Forwarding {
+		return v
+	}
+	v.Saw = fmt.Sprintf("fib_multipath_hash_policy %d (IPv4), %d (IPv6)", f.MultipathHash[0], f.MultipathHash[1])
+	if f.MultipathHash[0] != 1 || f.MultipathHash[1] != 1 {
+		v.Level, v.Why = Warning, "if this host is a router of a tunnel's packets with equal-cost routes, source ports do not spread"
+		v.Advice = "sysctl -w net.ipv4.fib_multipath_hash_policy=1 net.ipv6.fib_multipath_hash_policy=1"
+	}
+	return v
+}
+
+func ipv6(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "IPv6", Saw: "it is there"}
+	if !f.IPv6 {
+		v.Level, v.Saw = Warning, "it is switched off"
+		v.Why, v.Advice = "peers are reached over IPv4 only, and no inner IPv6 address can be had", "sysctl -w net.ipv6.conf.all.disable_ipv6=0, if you want it"
+	}
+	return v
+}

@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// well is a host on which nothing is to be said.
+func well() *Facts {
+	return &Facts{
+		Kernel: "6.18.5", Processors: 8, NetAdmin: true, GSO: true, GRO: true, ReceiveMost: 212992, SendMost: 212992,
+		Descriptors: 1 << 20, ClockSynchronised: true, Conntrack: 100, ConntrackMost: 262144, MultipathHash: [2]int{1, 1}, IPv6: true,
+		ReversePath: map[string]int{"all": 0, "eth0": 2, "eth1": 2},
+	}
+}
+
+var plan = Plan{SourcePorts: 32, Uplinks: []string{"eth0", "eth1"}, ListenPort: 51820}
+
+func TestNothingToSayOfAHostThatIsWell(t *testing.T) {
+	for _, f := range Judge(well(), plan) {
+		if f.Level != OK || f.Advice != "" || f.Why != "" || f.Saw == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestEachFaultHasItsAdvice(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		harm   func(*Facts)
+		check  string
+		level  Level
+		advice string
+	}{
+		{"no device", func(f *Facts) { f.Tun = TunMissing }, "TUN device", Fault, "modprobe tun"},
+		{"its mode", func(f *Facts) { f.Tun, f.TunMode = TunRefused, 0o600 }, "TUN device", Fault, "chmod 666"},
+		{"no privileges", func(f *Facts) { f.NetAdmin, f.ReceiveMost, f.SendMost = false, 8<<20, 4<<20 }, "privileges", Warning, "systemctl start"},
+		{"an old kernel", func(f *Facts) { f.Kernel = "6.1.0-18-amd64" }, "kernel", Warning, "6.2"},
+		{"an older kernel", func(f *Facts) { f.Kernel = "5.10.0" }, "kernel", Warning, "6.2"},
+		{"no trains", func(f *Facts) { f.GSO, f.GRO = false, false }, "UDP trains", Warning, "gVisor"},
+		{"many ports", func(f *Facts) { f.Descriptors = 100 }, "descriptors", Fault, "LimitNOFILE"},
+		{"one processor", func(f *Facts) { f.Processors = 1 }, "processors", Warning, "two"},
+		{"a free clock", func(f *Facts) { f.ClockSynchronised = false }, "clock", Warning, "timesyncd"},
+		{"a full table", func(f *Facts) { f.Conntrack = 250000 }, "connection tracking", Warning, "nf_conntrack_max=1048576"},
+		{"strict for one", func(f *Facts) { f.ReversePath["eth1"] = 1 }, "reverse path filter", Warning, "conf.eth1.rp_filter=2"},
+		{"a router", func(f *Facts) { f.Forwarding, f.MultipathHash = true, [2]int{0, 1} }, "multipath hash", Warning, "hash_policy=1"},
+		{"no IPv6", func(f *Facts) { f.IPv6 = false }, "IPv6", Warning, "disable_ipv6=0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := well()
+			c.harm(f)
+			for _, v := range Judge(f, plan) {
+				switch {
+				case v.Check != c.check && v.Level != OK:
+					t.Errorf("%+v", v)
+				case v.Check == c.check && (v.Level != c.level || !strings.Contains(v.Advice, c.advice) || v.Why == ""):
+					t.Errorf("%+v, want %v and %q", v, c.level, c.advice)
+				}
+			}
+			if w := Worst(Judge(f, plan)); w != c.level {
+				t.Errorf("the worst is %v", w)
+			}
+		})
+	}
+}
+
+func TestBuffersMatterToWhoCannotGoBeyond(t *testing.T) {
+	f := well()
+	f.NetAdmin = false
+	for _, v := range Judge(f, plan) {
+		if v.Check == "UDP buffers" && (v.Level != Warning || !strings.Contains(v.Advice, "rmem_max=8388608")) {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestSysctlsAreRead(t *testing.T) {
+	root := t.TempDir()
+	for name, value := range map[string]string{
+		"core/rmem_max": "1000\n", "netfilter/nf_conntrack_count": "7\n", "netfilter/nf_conntrack_max": "8\n", "ipv4/ip_forward": "1\n",
+		"ipv4/fib_multipath_hash_policy": "0\n", "ipv6/conf/all/disable_ipv6": "0\n", "ipv4/conf/eth0/rp_filter": "1\n", "core/wmem_max": "nonsense",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &Facts{ReversePath: map[string]int{}}
+	f.lookSysctls(root)
+	if f.ReceiveMost != 1000 || f.SendMost != wantSend || f.Conntrack != 7 || f.ConntrackMost != 8 || !f.Forwarding ||
+		f.MultipathHash != [2]int{0, 1} || !f.IPv6 || f.ReversePath["eth0"] != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestTunDevice(t *testing.T) {
+	f := &Facts{}
+	if f.lookTun(filepath.Join(t.TempDir(), "tun")); f.Tun != TunMissing {
+		t.Error("a file that is not there is no device")
+	}
+}
+
+// What this host is like is not for a test to say; that it can be looked at is.
+func TestLook(t *testing.T) {
+	if f := Look(); f.Kernel == "" || f.Processors < 1 || f.Descriptors == 0 || f.ReceiveMost == 0 {
+		t.Errorf("%+v", f)
+	}
+}

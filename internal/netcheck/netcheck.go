@@ -1,0 +1,236 @@
+// Package netcheck reads from what a daemon counts, and from traces, what the network
+// between two peers does to their paths, and says it in words.
+package netcheck
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// Pair is an address of this host and one of the peer's.
+type Pair struct {
+	Local  netip.Addr
+	Remote netip.AddrPort
+}
+
+func (p Pair) String() string { return fmt.Sprintf("%v to %v", p.Local, p.Remote.Addr()) }
+
+// Pairs returns those that the peer's paths lie between, in their order. Of several ports
+// of the peer the first is taken.
+func Pairs(p *control.Peer) (v []Pair) {
+	for _, path := range p.Paths {
+		pair, ok := pairOf(path)
+		if ok && !slices.ContainsFunc(v, func(o Pair) bool { return o.Local == pair.Local && o.Remote.Addr() == pair.Remote.Addr() }) {
+			v = append(v, pair)
+		}
+	}
+	return v
+}
+
+func pairOf(path control.Path) (Pair, bool) {
+	local, err := netip.ParseAddrPort(path.Local)
+	remote, e := netip.ParseAddrPort(path.Remote)
+	return Pair{local.Addr(), remote}, err == nil && e == nil
+}
+
+// Ways is what a trace between a Pair saw: routers side by side, 0 if none answered.
+type Ways struct {
+	Pair Pair
+	N    int
+	Err  error
+}
+
+// Judge says what there is to say of a peer.
+func Judge(st *control.Status, p *control.Peer, ways []Ways) []doctor.Finding {
+	v := []doctor.Finding{session(p), paths(p), ports(p)}
+	for _, w := range ways {
+		v = append(v, width(w))
+	}
+	return append(v, mtu(p), loss(p), ecn(st), trains(st), dropped(st))
+}
+
+func session(p *control.Peer) doctor.Finding {
+	v := doctor.Finding{Check: "session", Saw: "the peer answers"}
+	switch {
+	case p.LatestHandshakeUnixS == 0:
+		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
+		v.Advice = "is the peer up, is its public key the one here, does UDP pass to its port? A ping makes a handshake begin"
+	case p.SilentSinceUnixS != 0:
+		v.Level, v.Saw, v.Why = doctor.Fault, "the peer does not answer any more", "nothing passes"
+		v.Advice = "is the peer up, and has its address changed?"
+	}
+	return v
+}
+
+// states counts the paths that were opened by their state.
+func states(p *control.Peer) (active, all int) {
+	for _, path := range p.Paths {
+		if path.State == control.PathActive {
+			active++
+		}
+	}
+	return active, len(p.Paths)
+}
+
+func paths(p *control.Peer) doctor.Finding {
+	active, all := states(p)
+	v := doctor.Finding{Check: "paths", Saw: fmt.Sprintf("%d of %d work", active, all)}
+	switch {
+	case all == 0:
+		v.Saw = "none yet; they are opened when something is sent"
+	case active == 0:
+		v.Level, v.Why, v.Advice = doctor.Fault, "nothing passes", "see the session above"
+	case active < all:
+		v.Level, v.Why = doctor.Warning, "what was sent on the others got lost, or was not answered"
+		v.Advice = "srdtun show tells which; addresses that are all down point at a link, single ports at a filter"
+	}
+	return v
+}
+
+// ports looks for source ports that work between no pair of addresses while others do.
+func ports(p *control.Peer) doctor.Finding {
+	seen, works := map[uint16]bool{}, map[uint16]bool{}
+	for _, path := range p.Paths {
+		a, err := netip.ParseAddrPort(path.Local)
+		if err != nil {
+			continue
+		}
+		seen[a.Port()] = true
+		works[a.Port()] = works[a.Port()] || path.State == control.PathActive
+	}
+	n := 0
+	for _, ok := range works {
+		if ok {
+			n++
+		}
+	}
+	v := doctor.Finding{Check: "source ports", Saw: fmt.Sprintf("%d of %d pass", n, len(seen))}
+	if n > 0 && n < len(seen) {
+		v.Level, v.Why = doctor.Warning, "the others meet a dead link among equal-cost ways, or a filter or NAT that takes few ports"
+		v.Advice = "if they change from time to time, look for the link; if they do not, allow UDP from any port, or set paths.port_range"
+	}
+	return v
+}
+
+func width(w Ways) doctor.Finding {
+	v := doctor.Finding{Check: "equal-cost ways", Saw: fmt.Sprintf("%v: at least %d", w.Pair, w.N)}
+	switch {
+	case w.Err != nil:
+		v.Saw = fmt.Sprintf("%v: not to be traced: %v", w.Pair, w.Err)
+	case w.N == 0:
+		v.Saw = fmt.Sprintf("%v: no router answers; they are on one link, or a filter takes the answers", w.Pair)
+	case w.N == 1:
+		v.Saw = fmt.Sprintf("%v: one is seen", w.Pair)
+		v.Why = "more source ports do not spread over more links, if the routers tell all"
+		v.Advice = "if there should be several, do the routers hash ports (Linux: fib_multipath_hash_policy=1)?"
+	}
+	return v
+}
+
+// Sizes of outer packets, in bytes, IP header included.
+const (
+	// baseMTU is what is sent before a size was probed, over IPv4: what is found at
+	// that size was found to be no larger.
+	baseMTU = 1228
+	// ethernetMTU is what a path over Ethernet carries.
+	ethernetMTU = 1500
+)
+
+func mtu(p *control.Peer) doctor.Finding {
+	var least, most int
+	for _, path := range p.Paths {
+		if path.State != control.PathActive || path.MTU == 0 {
+			continue
+		}
+		if least == 0 || path.MTU < least {
+			least = path.MTU
+		}
+		most = max(most, path.MTU)
+	}
+	v := doctor.Finding{Check: "path MTU", Saw: fmt.Sprint(most)}
+	switch {
+	case most == 0:
+		v.Saw = "not known yet"
+	case least < most:
+		v.Saw = fmt.Sprintf("%d to %d", least, most)
+		v.Level, v.Why, v.Advice = doctor.Warning, "large inner packets take more packets on the smaller ones", "is a link on the way set otherwise than the rest?"
+	case most <= baseMTU:
+		v.Level, v.Why = doctor.Warning, "packets above that do not pass: each inner packet of 1,500 bytes takes two"
+		v.Advice = "a tunnel or a filter on the way makes it small; look for its MTU"
+	case most < ethernetMTU:
+		v.Why = "a tunnel on the way takes its part"
+	}
+	return v
+}
+
+// muchLoss is a share of packets that a healthy network does not lose.
+const muchLoss = 0.01
+
+// fewPackets say nothing of a share.
+const fewPackets = 1000
+
+func loss(p *control.Peer) doctor.Finding {
+	type tally struct{ sent, lost uint64 }
+	by := map[string]*tally{}
+	var names []string
+	for _, path := range p.Paths {
+		pair, ok := pairOf(path)
+		if !ok {
+			continue
+		}
+		name := pair.String()
+		if by[name] == nil {
+			by[name] = &tally{}
+			names = append(names, name)
+		}
+		by[name].sent += path.SentPackets
+		by[name].lost += path.Lost
+	}
+	v := doctor.Finding{Check: "loss", Saw: "less than 1 % between any two addresses"}
+	worst := muchLoss
+	for _, name := range names {
+		if t := by[name]; t.sent >= fewPackets && float64(t.lost)/float64(t.sent) > worst {
+			worst = float64(t.lost) / float64(t.sent)
+			v.Level, v.Saw = doctor.Warning, fmt.Sprintf("%.1f %% from %s, since its paths were opened", 100*worst, name)
+			v.Why, v.Advice = "losses are repaired on other paths, and cost time and capacity", "a link, or a policer, on that way"
+		}
+	}
+	return v
+}
+
+func ecn(st *control.Status) doctor.Finding {
+	v := doctor.Finding{Check: "ECN", Saw: "its marks arrive"}
+	if n := st.Receives.NotECT; n >= fewPackets {
+		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("%d trains came without the mark that all peers send", n)
+		v.Why, v.Advice = "queues on the way drop where they could mark", "a router on the way clears the ECN bits (RFC 3168 forbids it)"
+	}
+	return v
+}
+
+func trains(st *control.Status) doctor.Finding {
+	v := doctor.Finding{Check: "trains", Saw: "they are sent, and received, with one system call each"}
+	switch {
+	case st.Sends.Trains > 0 && st.Sends.Unsegmented*2 > st.Sends.Trains:
+		v.Level, v.Saw = doctor.Warning, "the device or the route refuses UDP segmentation"
+		v.Why, v.Advice = "each packet costs a system call", "ethtool -K DEVICE tx-udp-segmentation on; IPsec and some tunnels refuse it"
+	case !st.Receives.Merged:
+		v.Level, v.Saw = doctor.Warning, "the kernel does not merge what arrives"
+		v.Why, v.Advice = "each packet costs a system call", "Linux 5.0 or newer has UDP_GRO"
+	}
+	return v
+}
+
+func dropped(st *control.Status) doctor.Finding {
+	v := doctor.Finding{Check: "sending", Saw: "nothing was dropped on the way out of this host"}
+	if n := st.Sends.NoBuffer + st.Sends.TooBig + st.Sends.Failed; n > 0 {
+		v.Saw = fmt.Sprintf("%d packets were dropped on the way out: %d for want of room, %d too big, %d otherwise", n, st.Sends.NoBuffer, st.Sends.TooBig, st.Sends.Failed)
+		if n > fewPackets && n*100 > st.Sends.Packets {
+			v.Level, v.Why, v.Advice = doctor.Warning, "they have to be repaired", "a device's queue or MTU, or a firewall of this host"
+		}
+	}
+	return v
+}

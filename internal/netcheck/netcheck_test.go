@@ -1,0 +1,126 @@
+package netcheck
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// healthy is a peer with 8 source ports on two uplinks.
+func healthy() (*control.Status, *control.Peer) {
+	p := control.Peer{Name: "b", LatestHandshakeUnixS: 1}
+	for _, local := range []string{"192.0.2.1", "198.51.100.1"} {
+		for port := range 8 {
+			p.Paths = append(p.Paths, control.Path{
+				Local: fmt.Sprintf("%s:%d", local, 5000+port), Remote: "203.0.113.9:51820",
+				State: control.PathActive, MTU: 1500, SentPackets: 10000, Lost: 3,
+			})
+		}
+	}
+	st := &control.Status{Peers: []control.Peer{p}, Receives: control.Receives{Merged: true}, Sends: control.Sends{Trains: 1000, Packets: 20000}}
+	return st, &st.Peers[0]
+}
+
+func TestNothingToSayOfAHealthyNetwork(t *testing.T) {
+	st, p := healthy()
+	v := Judge(st, p, []Ways{{Pairs(p)[0], 4, nil}})
+	for _, f := range v {
+		if f.Level != doctor.OK || f.Advice != "" || f.Saw == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(v) != 9 {
+		t.Errorf("%d findings", len(v))
+	}
+}
+
+func TestPairs(t *testing.T) {
+	_, p := healthy()
+	p.Paths = append(p.Paths, control.Path{Local: "nonsense"})
+	got := fmt.Sprint(Pairs(p))
+	if want := "[192.0.2.1 to 203.0.113.9 198.51.100.1 to 203.0.113.9]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestFindings(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		harm  func(*control.Status, *control.Peer)
+		check string
+		level doctor.Level
+		saw   string
+	}{
+		{"never", func(_ *control.Status, p *control.Peer) { p.LatestHandshakeUnixS, p.Paths = 0, nil }, "session", doctor.Fault, "no handshake"},
+		{"silent", func(_ *control.Status, p *control.Peer) { p.SilentSinceUnixS = 9 }, "session", doctor.Fault, "any more"},
+		{"an uplink", func(_ *control.Status, p *control.Peer) {
+			for i := range 8 {
+				p.Paths[i].State = control.PathDown
+			}
+		}, "paths", doctor.Warning, "8 of 16"},
+		{"all down", func(_ *control.Status, p *control.Peer) {
+			for i := range p.Paths {
+				p.Paths[i].State = control.PathDown
+			}
+		}, "paths", doctor.Fault, "0 of 16"},
+		{"mixed sizes", func(_ *control.Status, p *control.Peer) { p.Paths[3].MTU = 1400 }, "path MTU", doctor.Warning, "1400 to 1500"},
+		{"small", func(_ *control.Status, p *control.Peer) {
+			for i := range p.Paths {
+				p.Paths[i].MTU = 1228
+			}
+		}, "path MTU", doctor.Warning, "1228"},
+		{"a tunnel", func(_ *control.Status, p *control.Peer) {
+			for i := range p.Paths {
+				p.Paths[i].MTU = 1420
+			}
+		}, "path MTU", doctor.OK, "1420"},
+		{"loss", func(_ *control.Status, p *control.Peer) { p.Paths[0].Lost = 4000 }, "loss", doctor.Warning, "5.0 % from 192.0.2.1"},
+		{"bleached", func(st *control.Status, _ *control.Peer) { st.Receives.NotECT = 5000 }, "ECN", doctor.Warning, "5000"},
+		{"no segmentation", func(st *control.Status, _ *control.Peer) { st.Sends.Unsegmented = 900 }, "trains", doctor.Warning, "segmentation"},
+		{"no merging", func(st *control.Status, _ *control.Peer) { st.Receives.Merged = false }, "trains", doctor.Warning, "merge"},
+		{"drops", func(st *control.Status, _ *control.Peer) { st.Sends.NoBuffer = 5000 }, "sending", doctor.Warning, "5000 for want of room"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st, p := healthy()
+			c.harm(st, p)
+			for _, f := range Judge(st, p, nil) {
+				switch {
+				case f.Check == c.check:
+					if f.Level != c.level || !strings.Contains(f.Saw, c.saw) || f.Level > doctor.OK && (f.Why == "" || f.Advice == "") {
+						t.Errorf("%+v, want %v and %q", f, c.level, c.saw)
+					}
+				case f.Level != doctor.OK:
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+// Single ports point at a filter; a dead uplink takes none of them away.
+func TestPortsThatNeverPass(t *testing.T) {
+	st, p := healthy()
+	p.Paths[2].State, p.Paths[10].State = control.PathDown, control.PathDown
+	p.Paths[3].State = control.PathDown
+	for _, f := range Judge(st, p, nil) {
+		if f.Check == "source ports" && (f.Level != doctor.Warning || f.Saw != "7 of 8 pass") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestWidth(t *testing.T) {
+	pair := Pair{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddrPort("203.0.113.9:51820")}
+	for want, w := range map[string]Ways{
+		"at least 8": {pair, 8, nil}, "one is seen": {pair, 1, nil}, "no router": {pair, 0, nil}, "refused": {pair, 0, errors.New("refused")},
+	} {
+		if f := width(w); !strings.Contains(f.Saw, want) || f.Level != doctor.OK {
+			t.Errorf("%+v, want %q", f, want)
+		}
+	}
+}
