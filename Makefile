@@ -27,7 +27,7 @@ SIM       = ./sim/...
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
-PURE      = . ./config ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
+PURE      = . ./config ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.

@@ -252,6 +252,9 @@ func TestScriptSmallPathIsNotUsed(t *testing.T) {
 	if p.state == PathActive {
 		t.Errorf("path is %v though no full packet was answered", p.state)
 	}
+	if n := s.c.Stats().PathsTooSmall; n != 1 {
+		t.Errorf("%d paths counted as too small, want 1", n)
+	}
 	if s.c.packet != 1472 {
 		t.Errorf("full packets have %d bytes", s.c.packet)
 	}

@@ -162,6 +162,7 @@ type Stats struct {
 	Acks          uint64 // acknowledgements sent
 	Handshakes    uint64
 	PathsRefused  uint64 // paths taken out of use because this host had no way on them
+	PathsTooSmall uint64 // and because no packet of BasePacket bytes passed, while small ones did
 	TxBytes       uint64 // UDP payload
 	RxBytes       uint64
 	// Waited is how long each limit held back sending, in all.
@@ -250,7 +251,8 @@ type PathInfo struct {
 	State    PathState
 	RTT      time.Duration // smoothed
 	Base     time.Duration
-	MTU      int // UDP payload bytes
+	MTU      int  // UDP payload bytes
+	Unsized  bool // a small packet has passed, and whether one of BasePacket bytes does is not known
 	InFlight int
 	Weight   float64
 	PathStats
@@ -265,7 +267,7 @@ func (c *Conn) Paths() []PathInfo {
 		}
 		v = append(v, PathInfo{
 			Slot: p.slot, Tuple: p.tuple, State: p.state, RTT: p.rtt.Smoothed(), Base: p.rtt.Base(),
-			MTU: p.mtu, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
+			MTU: p.mtu, Unsized: p.unsized, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
 		})
 	}
 	return v

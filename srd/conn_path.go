@@ -282,6 +282,7 @@ func (c *Conn) advancePaths(now mono.Time) {
 	c.changed = false
 	for _, p := range c.paths {
 		if p.tooSmall() {
+			c.stats.PathsTooSmall++
 			c.ask(now, p)
 		}
 	}

@@ -53,7 +53,21 @@ type Endpoint struct {
 
 	inits, answers recent
 
-	Drops [NumEndpointReasons]uint64
+	Drops   [NumEndpointReasons]uint64
+	Refused [NumEndpointReasons]Refusal // the latest of each reason
+}
+
+// Refusal is who sent a packet that was dropped, as far as it says so itself: whoever sends
+// it can forge the address, but for a handshake's key.
+type Refusal struct {
+	From netip.AddrPort
+	Key  handshake.PublicKey // of EndUnknownPeer
+}
+
+// refuse drops a packet.
+func (e *Endpoint) refuse(r EndpointReason, from Tuple) {
+	e.Drops[r]++
+	e.Refused[r] = Refusal{From: from.Remote}
 }
 
 // recent are handshake packets of one kind that were taken lately, by their first MAC.
@@ -135,7 +149,7 @@ func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(ui
 	case handshake.TypeCookie:
 		return Arrival{Conn: e.find(msg, lookup), kind: handshake.TypeCookie, from: from, msg: msg}, nil
 	}
-	e.Drops[EndUnknownType]++
+	e.refuse(EndUnknownType, from)
 	return a, nil
 }
 
@@ -182,7 +196,7 @@ func (e *Endpoint) Stale(now mono.Time, a *Arrival) []byte {
 
 func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival, reply []byte) {
 	if !e.checker.CheckMAC1(msg) {
-		e.Drops[EndBadMAC]++
+		e.refuse(EndBadMAC, from)
 		return a, nil
 	}
 	r := e.request(from, msg)
@@ -194,12 +208,13 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 	}
 	in, err := e.id.Receive(msg)
 	if err != nil {
-		e.Drops[EndBadInit]++
+		e.refuse(EndBadInit, from)
 		return a, nil
 	}
 	c := e.peers[in.Remote]
 	if c == nil {
-		e.Drops[EndUnknownPeer]++
+		e.refuse(EndUnknownPeer, from)
+		e.Refused[EndUnknownPeer].Key = in.Remote
 		return a, nil
 	}
 	e.inits.add(r.mac, c)
@@ -212,7 +227,7 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 // budget.
 func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	if !e.checker.CheckMAC1(msg) {
-		e.Drops[EndBadMAC]++
+		e.refuse(EndBadMAC, from)
 		return a, nil
 	}
 	c := e.find(msg, lookup)

@@ -89,6 +89,16 @@ func TestWhatEndpointsDropIsCounted(t *testing.T) {
 		if h.end.Drops != before {
 			t.Errorf("%s: counters %v, want %v", c.name, h.end.Drops, before)
 		}
+		if c.want == srd.EndNoIndex {
+			continue
+		}
+		var key handshake.PublicKey
+		if c.want == srd.EndUnknownPeer {
+			key = s.id.Public()
+		}
+		if got := h.end.Refused[c.want]; got.From != elsewhere.Remote || got.Key != key {
+			t.Errorf("%s: refused %+v", c.name, got)
+		}
 	}
 }
 

@@ -30,6 +30,9 @@ type report struct {
 // startBackground runs `up` again in a session of its own and returns once the
 // interface carries traffic, or with the error that kept it from doing so.
 func startBackground(ctx context.Context, arg string, f upFlags) error {
+	if _, err := logFormat(f.log); err != nil {
+		return err
+	}
 	c, err := load(arg)
 	if err != nil {
 		return err
@@ -68,7 +71,13 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 // root, so that it keeps no file system busy; so paths have to be absolute.
 func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	args := []string{"up", "--ready-fd", strconv.Itoa(readyFD)}
-	paths := []struct{ flag, path string }{{"--log", log}, {"--pprof", f.pprof}, {"--cpuprofile", f.cpu}}
+	if f.log != "" {
+		args = append(args, "--log", f.log)
+	}
+	if f.verbose {
+		args = append(args, "--verbose")
+	}
+	paths := []struct{ flag, path string }{{"--log-file", log}, {"--pprof", f.pprof}, {"--cpuprofile", f.cpu}}
 	if isFile(arg) {
 		paths = append(paths, struct{ flag, path string }{"--", arg})
 	}

@@ -2,9 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"log"
 	"os"
 	"sync"
 
@@ -15,25 +12,6 @@ import (
 // maxLog bounds the log of a background process in bytes. It is in /run, which
 // is memory; with its predecessor it takes twice as much.
 const maxLog = 1 << 20
-
-// newLogger returns where an interface in the foreground logs to: standard
-// error, with the time unless the journal adds that itself.
-func newLogger(out io.Writer) *log.Logger {
-	if toJournal() {
-		return log.New(out, "", 0)
-	}
-	return log.New(out, "", log.LstdFlags)
-}
-
-// toJournal reports whether standard error is a stream to the journal, by the
-// rule of systemd.exec(5), $JOURNAL_STREAM.
-func toJournal() bool {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(os.Stderr.Fd()), &st); err != nil {
-		return false
-	}
-	return os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-}
 
 func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
 	"github.com/srdtun/srdtun/overlay/privilege"
@@ -20,7 +20,9 @@ import (
 type upFlags struct {
 	detach  bool
 	readyFD int
-	log     string
+	log     string // format
+	logFile string
+	verbose bool
 	pprof   string
 	cpu     string
 }
@@ -37,10 +39,12 @@ func upCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.BoolVarP(&f.detach, "detach", "d", false, "run in the background, return once the interface is up")
 	flags.IntVar(&f.readyFD, "ready-fd", 0, "report to the starting process on this descriptor")
-	flags.StringVar(&f.log, "log", "", "log to this file, which is kept short")
+	flags.StringVar(&f.log, "log", "", "format of the log: text, json or journal (default: journal if systemd reads it, else text)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also what is of use only when looking for faults")
+	flags.StringVar(&f.logFile, "log-file", "", "log to this file, which is kept short")
 	flags.StringVar(&f.pprof, "pprof", "", "serve profiles on this unix socket")
 	flags.StringVar(&f.cpu, "cpuprofile", "", "record a CPU profile to this file")
-	for _, name := range []string{"ready-fd", "log", "pprof", "cpuprofile"} {
+	for _, name := range []string{"ready-fd", "log-file", "pprof", "cpuprofile"} {
 		flags.Lookup(name).Hidden = true
 	}
 	return c
@@ -65,16 +69,9 @@ func up(arg string, f upFlags) error {
 
 // foreground runs the interface until ctx ends and everything is torn down.
 func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
-	logger := newLogger(os.Stderr)
-	if f.log != "" {
-		file, err := openRotating(f.log, maxLog)
-		if err != nil {
-			return err
-		}
-		if err := file.follow(); err != nil {
-			return err
-		}
-		logger.SetOutput(file)
+	log, err := openOutput(f)
+	if err != nil {
+		return err
 	}
 	c, err := load(arg)
 	if err != nil {
@@ -86,15 +83,29 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	}
 	stopNotice := context.AfterFunc(ctx, func() { notify(sdnotify.SdNotifyStopping) })
 	defer stopNotice()
-	err = serve(ctx, c, logger.Printf, r)
+	err = serve(ctx, daemon.Options{Config: c, Log: logTo(log), Verbose: f.verbose}, r)
 	return errors.Join(err, stopProfiles())
 }
 
-func serve(ctx context.Context, c *config.Config, logf func(string, ...any), r *reporter) error {
-	err := daemon.Run(ctx, daemon.Options{Config: c, Logf: logf, Confine: confine, Ready: func() {
+// openOutput returns what writes the log.
+func openOutput(f upFlags) (slog.Handler, error) {
+	format, err := logFormat(f.log)
+	if err != nil || f.logFile == "" {
+		return newHandler(os.Stderr, format), err
+	}
+	file, err := openRotating(f.logFile, maxLog)
+	if err != nil {
+		return nil, err
+	}
+	return newHandler(file, format), file.follow()
+}
+
+func serve(ctx context.Context, o daemon.Options, r *reporter) error {
+	o.Confine, o.Ready = confine, func() {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()
-	}})
+	}
+	err := daemon.Run(ctx, o)
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
 	}

@@ -6,6 +6,7 @@
 //	{"op":"version"}  {"version":"v1.2.3"}
 //	{"op":"set","key":"paths.policy","value":"conga"}  {}
 //	{"op":"check","key":"paths.policy","value":"conga"}  {}  what set would say
+//	{"op":"events","after":17}  {"happened":{...}}  what happened after event 17
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //

@@ -41,6 +41,7 @@ type request struct {
 	Op    string `json:"op"`
 	Key   string `json:"key,omitempty"`   // set and check only
 	Value string `json:"value,omitempty"` // set and check only
+	After uint64 `json:"after,omitempty"` // events only
 }
 
 type reply struct {
@@ -48,6 +49,8 @@ type reply struct {
 	Denied  bool    `json:"denied,omitempty"`
 	Version string  `json:"version,omitempty"`
 	Status  *Status `json:"status,omitempty"`
+
+	Happened *Happened `json:"happened,omitempty"`
 }
 
 var errTooLong = errors.New("line too long")
@@ -86,7 +89,7 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opSet, opCheck:
+	case opShow, opDown, opVersion, opSet, opCheck, opEvents:
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)

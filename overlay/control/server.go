@@ -220,6 +220,8 @@ func answer(c *net.UnixConn, h Handler, line []byte) bool {
 		return writeReply(c, outcome(h.Set(req.Key, req.Value))) == nil
 	case opCheck:
 		return writeReply(c, outcome(h.Check(req.Key, req.Value))) == nil
+	case opEvents:
+		return writeReply(c, happened(h, req.After)) == nil
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -87,7 +88,7 @@ func isNewMachine(event []byte) bool {
 
 // reincarnate forgets the keys of all peers at once, and makes sessions anew.
 func (s *server) reincarnate() {
-	s.logf("this machine is a copy, or was restored from one: all sessions are made anew")
+	s.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions are made anew")
 	policies := make([]steer.Policy, len(s.peers))
 	for i, p := range s.peers {
 		var name string
@@ -104,7 +105,7 @@ func (s *server) reincarnate() {
 			p.control.SetLine(p.line)
 			c.Reincarnate(now, random64(), policies[i], p.control)
 			if c.Restarted() {
-				p.Restarted(now)
+				p.forget(now)
 			}
 		})
 	}

@@ -20,12 +20,14 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
@@ -38,9 +40,10 @@ import (
 
 // Options is what Run needs.
 type Options struct {
-	Config *config.Config
-	Logf   func(format string, args ...any)
-	Ready  func() // called once traffic can flow
+	Config  *config.Config
+	Log     func(events.Event) // is given what happens, one after the other
+	Verbose bool               // also what is of use only when looking for faults in here
+	Ready   func()             // called once traffic can flow
 	// Confine gives up the privileges that were needed to set up; nil: none.
 	Confine func() error
 }
@@ -62,7 +65,6 @@ func workers(asked int) int {
 // server is a running process.
 type server struct {
 	cfg   *config.Config
-	logf  func(string, ...any)
 	start time.Time
 	stop  context.CancelFunc
 
@@ -81,8 +83,11 @@ type server struct {
 
 	machine *machine // nil: the kernel does not tell
 
-	missing map[string]bool   // interfaces of paths.local, by name: said to have no address; follow's own
-	barred  map[string]string // the same, and why they lead to no peer; follow's own
+	story    *story
+	seen     observer    // live's own
+	holding  conditions  // follow's own
+	ways     int         // of the remote address whose way is looked at next; follow's own
+	hostNews atomic.Bool // the host's addresses changed: live looks at all paths
 }
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
@@ -90,7 +95,8 @@ type server struct {
 func Run(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{cfg: o.Config, logf: o.Logf, start: time.Now(), stop: cancel}
+	s := &server{cfg: o.Config, story: newStory(o.Verbose), start: time.Now(), stop: cancel}
+	defer s.story.write(o.Log)()
 	name := o.Config.Interface.Name
 	ctl, err := control.Listen(name)
 	if err != nil {
@@ -108,20 +114,22 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	if o.Confine != nil {
 		if err := o.Confine(); err != nil {
-			s.logf("privileges are kept: %v", err)
+			s.tell(events.PrivilegesKept, "", "privileges are kept: %v", err)
 		}
 	}
-	served := make(chan error, 5)
+	served := make(chan error, 6)
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
 	go func() { s.live(ctx); served <- nil }()
+	go func() { s.guard(ctx); served <- nil }()
 	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
-	s.logf("%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
+	s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
 	if o.Ready != nil {
 		o.Ready()
 	}
 	<-ctx.Done()
+	s.tell(events.Stopping, "", "%s is taken down", name)
 	for _, p := range s.peers {
 		s.loop.Remove(p.link)
 	}
@@ -158,13 +166,13 @@ func (s *server) open() (err error) {
 		return err
 	}
 	for _, p := range s.dev.Offloads().Problems {
-		s.logf("%s: without %s", c.Interface.Name, p)
+		s.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
 	}
 	if s.net, err = s.configure(); err != nil {
 		return err
 	}
 	for _, w := range s.net.Warnings {
-		s.logf("%s", w)
+		s.tell(events.HostSetting, w, "%s", w)
 	}
 	s.bank, err = udp.Open(udp.Config{
 		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark,
@@ -177,6 +185,9 @@ func (s *server) open() (err error) {
 		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
 	case err != nil:
 		return err
+	}
+	if !s.bank.GRO() {
+		s.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
 	}
 	s.loop, err = loop.New(loop.Config{
 		Bank:     s.bank,
@@ -191,7 +202,7 @@ func (s *server) open() (err error) {
 	}
 	s.mtus.tunnel = c.Interface.Name
 	if s.machine, err = newMachineEvents(); err != nil {
-		s.logf("a restored copy of this machine would not be noticed: %v", err)
+		s.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
 	}
 	s.mtus.load()
 	s.host.look(s.mtus.all())

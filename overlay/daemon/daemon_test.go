@@ -15,6 +15,7 @@ import (
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -74,6 +75,29 @@ type running struct {
 	cancel  context.CancelFunc
 	done    chan error
 	stopped atomic.Bool
+	story   *story // what it told
+}
+
+// told waits until the daemon has told of something of that kind, and returns it.
+func (r *running) told(kind events.Kind) events.Event {
+	r.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for _, e := range r.story.after(0).Events {
+			if e.Kind == kind {
+				return e
+			}
+		}
+	}
+	r.t.Fatalf("it does not tell of %s, but of %q", kind, texts(r.story))
+	return events.Event{}
+}
+
+// texts is what a story tells, in lines.
+func texts(s *story) (v []string) {
+	for _, e := range s.after(0).Events {
+		v = append(v, string(e.Kind)+" "+e.Text)
+	}
+	return v
 }
 
 // up runs a daemon and returns when it is ready.
@@ -82,13 +106,15 @@ func up(t *testing.T, c *config.Config) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{t: t, cancel: cancel, done: make(chan error, 1)}
 	ready := make(chan struct{})
-	logf := func(f string, v ...any) {
+	r.story = newStory(false)
+	log := func(e events.Event) {
 		if r.stopped.Load() {
-			t.Errorf("after the end: "+f, v...)
+			t.Errorf("after the end: %+v", e)
 		}
+		r.story.add(e)
 	}
 	go func() {
-		err := Run(ctx, Options{Config: c, Logf: logf, Ready: func() { close(ready) }})
+		err := Run(ctx, Options{Config: c, Log: log, Ready: func() { close(ready) }})
 		r.stopped.Store(true)
 		r.done <- err
 	}()
@@ -247,7 +273,7 @@ func TestSecondDaemon(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
 	r := up(t, parse(t))
-	err := Run(context.Background(), Options{Config: parse(t), Logf: t.Logf, Ready: func() { t.Error("ready") }})
+	err := Run(context.Background(), Options{Config: parse(t), Log: func(events.Event) {}, Ready: func() { t.Error("ready") }})
 	if err == nil || err.Error() != "srdd0 is already running" {
 		t.Errorf("error %v", err)
 	}
@@ -303,7 +329,7 @@ func TestFailures(t *testing.T) {
 			before := state(t, run)
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			err := Run(ctx, Options{Config: parse(t), Logf: t.Logf, Ready: func() { t.Error("ready") }})
+			err := Run(ctx, Options{Config: parse(t), Log: func(events.Event) {}, Ready: func() { t.Error("ready") }})
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %q, want one line with %q", fmt.Sprint(err), c.want)
 			}

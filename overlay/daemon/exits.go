@@ -45,31 +45,6 @@ func globals(addrs []netip.Addr) (n int) {
 	return n
 }
 
-// reportExits says which interfaces of paths.local do not lead to a peer, once until they
-// do.
-func (s *server) reportExits() {
-	for _, l := range s.cfg.Paths.Local {
-		if l.Interface == "" {
-			continue
-		}
-		why := ""
-		for _, p := range s.peers {
-			for _, r := range p.remotes() {
-				if why == "" {
-					why = barred(l.Interface, r.Addr())
-				}
-			}
-		}
-		if why != "" && s.barred[l.Interface] != why {
-			s.logf("paths.local: %s", why)
-		}
-		if s.barred == nil {
-			s.barred = map[string]string{}
-		}
-		s.barred[l.Interface] = why
-	}
-}
-
 // barred returns why packets to remote do not get there by the interface; "": they do, or
 // there is no such interface, or it has no address of that family, which others report.
 func barred(name string, remote netip.Addr) string {

@@ -45,12 +45,13 @@ func (l *liveness) note(now mono.Time) mono.Time {
 	return mono.Time(l.resumed.Load())
 }
 
-// live gives signs of life until ctx ends, for the time in which nothing else does.
+// live gives signs of life until ctx ends, for the time in which nothing else does, and
+// looks at what happened meanwhile.
 func (s *server) live(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
 	for {
-		s.alive.note(s.loop.Now())
+		s.observe(s.loop.Now())
 		select {
 		case <-ctx.Done():
 			return

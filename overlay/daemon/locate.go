@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -146,9 +147,12 @@ func (s *server) follow(ctx context.Context) {
 		s.host.look(s.mtus.all())
 		s.reportLocals()
 		s.exits()
-		s.reportExits()
 		for _, p := range s.peers {
 			s.place(p)
+		}
+		s.reportWays()
+		if s.host.other {
+			s.hostNews.Store(true)
 		}
 		answers, ok := await(ctx, &addrs, &routes, found, min(time.Until(due), lookupEvery))
 		if !ok {
@@ -239,7 +243,10 @@ func (s *server) strand(p *peer) (changed bool) {
 	before, remotes := p.unplaced, append(p.remotes(), p.back.proven...)
 	p.unplaced = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(s.locals(r)) > 0 })
 	if p.unplaced && !before {
-		s.logf("peer %s: no address here to reach %v from; see paths.local and the routes", p.title(), remotes[0])
+		s.tellOf(p, events.NoWay, "", "no address here to reach %v from; see paths.local and the routes", remotes[0])
+	}
+	if before && !p.unplaced {
+		s.tellOf(p, events.WayBack, "", "there is an address to reach it from again")
 	}
 	return p.unplaced != before
 }
@@ -314,8 +321,7 @@ func (s *server) gone(paths []srd.PathInfo) map[netip.Addr]bool {
 	return v
 }
 
-// reportLocals says which entries of paths.local have no address here, once until
-// one has.
+// reportLocals tells which entries of paths.local have no address here, and when one has.
 func (s *server) reportLocals() {
 	for _, l := range s.cfg.Paths.Local {
 		name, missing := l.Interface, false
@@ -326,16 +332,14 @@ func (s *server) reportLocals() {
 			missing = len(addressesOf(name)) == 0
 		}
 		switch {
-		case !missing || s.missing[name]:
+		case !s.holding.turn(condition{kind: events.LocalMissing, subject: name}, missing):
+		case !missing:
+			s.tell(events.LocalBack, name, "paths.local: %s has an address of this host again", name)
 		case l.Interface == "":
-			s.logf("paths.local: %s is not an address of this host; its paths begin when it is", name)
+			s.tell(events.LocalMissing, name, "paths.local: %s is not an address of this host; its paths begin when it is", name)
 		default:
-			s.logf("paths.local: there is no interface %s with an address; its paths begin when there is", name)
+			s.tell(events.LocalMissing, name, "paths.local: there is no interface %s with an address; its paths begin when there is", name)
 		}
-		if s.missing == nil {
-			s.missing = map[string]bool{}
-		}
-		s.missing[name] = missing
 	}
 }
 

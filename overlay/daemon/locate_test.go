@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -76,7 +75,7 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 		t.Fatal("no peer has the name")
 	}
 	p := &peer{cfg: &cfg.Peers[i], found: make([][]netip.AddrPort, len(cfg.Peers[i].Endpoints))}
-	s := &server{peers: []*peer{p}, logf: t.Logf}
+	s := &server{peers: []*peer{p}, story: newStory(false)}
 	var dns nameServer
 	dns.use(t)
 	for _, c := range []struct {
@@ -109,20 +108,20 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 
 // One interface that is not there is told once, and again after it was there.
 func TestMissingLocalIsTold(t *testing.T) {
-	var said []string
 	s := &server{
-		cfg:  &config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}},
-		logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
+		cfg:   &config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}},
+		story: newStory(false),
 	}
 	for range 3 {
 		s.reportLocals()
 	}
+	said := texts(s.story)
 	if len(said) != 1 || !strings.Contains(said[0], "srdnone0") {
 		t.Errorf("said %q, want one line about srdnone0", said)
 	}
-	s.missing["srdnone0"] = false
+	clear(s.holding)
 	s.reportLocals()
-	if len(said) != 2 {
+	if said = texts(s.story); len(said) != 2 {
 		t.Errorf("%d lines after it was lost again, want 2", len(said))
 	}
 }
@@ -141,7 +140,7 @@ func TestNamesAreLookedUpAtOnce(t *testing.T) {
 		<-release
 		return nil, errors.New("the network is down")
 	}}
-	s := &server{logf: t.Logf}
+	s := &server{story: newStory(false)}
 	for _, name := range []string{"one.example", "two.example", "three.example"} {
 		p := &peer{cfg: &config.Peer{Endpoints: []config.Endpoint{{Host: name, Port: 1}}}, found: make([][]netip.AddrPort, 1)}
 		s.peers = append(s.peers, p)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
 )
 
 // How often names are looked up: they may have moved.
@@ -63,10 +64,21 @@ func (s *server) lookup(ctx context.Context) []answer {
 func (s *server) accept(answers []answer) time.Duration {
 	wait := lookupEvery
 	for _, a := range answers {
+		name := a.peer.cfg.Endpoints[a.endpoint].String()
+		failed := condition{events.NameUnresolved, a.peer, name}
 		if a.err != nil {
-			s.logf("peer %s: %v", a.peer.title(), a.err)
+			if s.holding.turn(failed, true) {
+				s.tellOf(a.peer, events.NameUnresolved, name, "%s is not found: %v", name, a.err)
+			}
 			wait = lookupRetry
 			continue
+		}
+		before := a.peer.found[a.endpoint]
+		switch {
+		case s.holding.turn(failed, false):
+			s.tellOf(a.peer, events.NameResolved, name, "%s is found again: %s", name, list(a.addrs))
+		case len(before) > 0 && !slices.Equal(before, a.addrs):
+			s.tellOf(a.peer, events.NameMoved, name, "%s stands for %s now, and stood for %s", name, list(a.addrs), list(before))
 		}
 		a.peer.found[a.endpoint] = a.addrs
 	}

@@ -37,6 +37,8 @@ type peer struct {
 	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
+	restarts uint64             // of the peer's process
+	watch    watch              // live's own
 	hold     time.Duration      // least wait for order, as configured
 	found    [][]netip.AddrPort // what the name in each endpoint stood for last
 	unplaced bool               // and it was said that there is no way to them
@@ -177,6 +179,12 @@ func (p *peer) Deliver(now mono.Time, m *srd.Message) {
 
 // Restarted implements loop.App.
 func (p *peer) Restarted(now mono.Time) {
+	p.restarts++
+	p.forget(now)
+}
+
+// forget drops what is of no use to another process of the peer's, or with other keys.
+func (p *peer) forget(now mono.Time) {
 	p.gather.Reset(now)
 	p.cutter.Reset()
 }

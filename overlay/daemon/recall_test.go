@@ -17,7 +17,7 @@ import (
 func opened(t *testing.T, oldnew ...string) *server {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())
-	s := &server{cfg: parse(t, oldnew...), logf: t.Logf, stop: func() {}}
+	s := &server{cfg: parse(t, oldnew...), story: newStory(false), stop: func() {}}
 	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +157,6 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 func TestMissingAddressIsTold(t *testing.T) {
 	l := uplink(t)
 	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\"]\n")
-	var said []string
-	s.logf = func(format string, args ...any) { said = append(said, format) }
 	a, _ := netlink.ParseAddr("192.0.2.1/24")
 	for range 2 {
 		if err := netlink.AddrDel(l, a); err != nil {
@@ -180,7 +178,8 @@ func TestMissingAddressIsTold(t *testing.T) {
 			t.Errorf("it sends from %v", v)
 		}
 	}
-	if len(said) != 2 || !strings.Contains(said[0], "not an address of this host") {
-		t.Errorf("said %q, want one line for each time", said)
+	said := texts(s.story)
+	if len(said) != 4 || !strings.Contains(said[0], "not an address of this host") || !strings.HasPrefix(said[1], "local-back") {
+		t.Errorf("said %q, want one line for each change", said)
 	}
 }

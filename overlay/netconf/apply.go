@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/vishvananda/netlink"
 )
@@ -19,8 +20,10 @@ type State struct {
 	// and which are not ours to change.
 	Warnings []string
 
-	file string
-	done []step
+	index int // the interface's number
+	file  string
+	mu    sync.Mutex // nothing is put back while it is removed
+	done  []step
 }
 
 // Apply carries out the plan. If a part of it fails, whatever was done before
@@ -37,7 +40,7 @@ func Apply(p Plan) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: %w", p.Link, err)
 	}
-	s := &State{FwMark: p.FwMark, file: p.StateFile}
+	s := &State{FwMark: p.FwMark, file: p.StateFile, index: link.Attrs().Index}
 	if err := s.apply(p, link); err != nil {
 		return nil, errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.Revert())
 	}
@@ -119,6 +122,8 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 // the interface for instance, is no error. The state file is removed if nothing
 // is left, else it stays for Recover.
 func (s *State) Revert() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs []error
 	for _, step := range slices.Backward(s.done) {
 		errs = append(errs, step.undo())

@@ -102,9 +102,15 @@ func (s addressStep) undo() error { return ignoreGone(netlink.AddrDel(s.link, s.
 // unnumbered point-to-point links do; with a longer prefix the two connected
 // routes would fight.
 func addressOwner(p netip.Prefix, index int) (string, error) {
+	name, _, err := addressOn(p, index)
+	return name, err
+}
+
+// addressOn is addressOwner with the interface's number.
+func addressOn(p netip.Prefix, index int) (string, int, error) {
 	addrs, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(nil, family(p.Addr())) })
 	if err != nil {
-		return "", fmt.Errorf("listing addresses: %w", err)
+		return "", 0, fmt.Errorf("listing addresses: %w", err)
 	}
 	for _, a := range addrs {
 		ip, _ := netip.AddrFromSlice(a.IP)
@@ -112,10 +118,10 @@ func addressOwner(p netip.Prefix, index int) (string, error) {
 			continue
 		}
 		if a.LinkIndex == index || !p.IsSingleIP() {
-			return linkName(a.LinkIndex), nil
+			return linkName(a.LinkIndex), a.LinkIndex, nil
 		}
 	}
-	return "", nil
+	return "", 0, nil
 }
 
 // routeStep adds a route through an interface. Its exported fields are what the

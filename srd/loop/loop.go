@@ -230,6 +230,13 @@ func (l *Loop) EndpointDrops() [srd.NumEndpointReasons]uint64 {
 	return l.endpoint.Drops
 }
 
+// Refused returns who was refused last for each of the endpoint's reasons.
+func (l *Loop) Refused() [srd.NumEndpointReasons]srd.Refusal {
+	l.endLock.Lock()
+	defer l.endLock.Unlock()
+	return l.endpoint.Refused
+}
+
 func closeAll(fds ...int) {
 	for _, fd := range fds {
 		if fd >= 0 {

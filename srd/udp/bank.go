@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -109,6 +110,11 @@ func (b *Bank) Len() int { return len(b.socks) }
 
 // Socket returns socket i.
 func (b *Bank) Socket(i int) *Socket { return &b.socks[i] }
+
+// HasPort reports whether one of the sockets has the port.
+func (b *Bank) HasPort(port uint16) bool {
+	return slices.ContainsFunc(b.socks, func(s Socket) bool { return s.Port == port })
+}
 
 // HasIPv6 reports whether socket 0 can speak IPv6.
 func (b *Bank) HasIPv6() bool { return b.socks[0].fd6 >= 0 }

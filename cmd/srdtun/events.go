@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+)
+
+// eventsFlags are the options of events.
+type eventsFlags struct {
+	follow bool
+	json   bool
+	since  string
+}
+
+func eventsCommand() *cobra.Command {
+	var f eventsFlags
+	c := &cobra.Command{
+		Use:   "events NAME|FILE",
+		Short: "Show what happened to a running interface",
+		Long: `Show what happened to a running interface: sessions, peers that fall silent,
+uplinks, addresses, routes, refused strangers. The newest 1,000 events are kept
+while it runs; its log has them too.
+
+Each line is time, level, kind and text. --json prints one object a line.
+--since takes a duration (10m, 36h) or a time (03:00, 2026-11-22 03:00:00).`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: completeRunning,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return showEvents(args[0], f, os.Stdout)
+		},
+	}
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for more, until interrupted")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON, one object a line")
+	c.Flags().StringVar(&f.since, "since", "", "leave out what happened before")
+	return c
+}
+
+// followEvery is how often a follower asks for more. It does so on a connection of its own
+// each time, which keeps the socket free for others.
+const followEvery = 500 * time.Millisecond
+
+func showEvents(arg string, f eventsFlags, out io.Writer) error {
+	since, err := parseSince(f.since, time.Now())
+	if err != nil {
+		return err
+	}
+	name, err := interfaceName(arg)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(signalGrace)
+	defer stop()
+	r := eventReader{name: name, since: since, print: eventPrinter(out, f.json)}
+	if f.follow && f.since == "" {
+		r.atMost = followFirst
+	}
+	for {
+		err := r.read()
+		// A daemon that is restarted is followed on.
+		if err != nil && !(r.run != "" && errors.Is(err, control.ErrNotRunning)) || !f.follow {
+			return err
+		}
+		if !waitFor(ctx, followEvery) {
+			return nil
+		}
+	}
+}
+
+// followFirst is how many events a follower sees of those from before, as with tail(1).
+const followFirst = 10
+
+// waitFor waits, and reports whether ctx goes on.
+func waitFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// eventReader knows what was printed already.
+type eventReader struct {
+	name   string
+	since  time.Time
+	atMost int // of the first ones; 0: all
+	print  func([]events.Event) error
+	run    string // the daemon that gave them
+	last   uint64
+}
+
+// read prints what is new.
+func (r *eventReader) read() error {
+	h, err := r.ask(r.last)
+	if err != nil {
+		return err
+	}
+	if r.run != "" && h.Run != r.run { // the daemon was started again, and numbers with it
+		if h, err = r.ask(0); err != nil {
+			return err
+		}
+	}
+	if r.run != "" && h.Missed > 0 {
+		fmt.Fprintf(os.Stderr, "srdtun: %d events were lost in between\n", h.Missed)
+	}
+	r.run, r.last = h.Run, h.Last
+	var v []events.Event
+	for _, e := range h.Events {
+		if !e.Time.Before(r.since) {
+			v = append(v, e)
+		}
+	}
+	if r.atMost > 0 {
+		v = v[max(0, len(v)-r.atMost):]
+		r.atMost = 0
+	}
+	return r.print(v)
+}
+
+func (r *eventReader) ask(after uint64) (*control.Happened, error) {
+	c, err := control.Dial(r.name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Events(after)
+}
+
+// eventPrinter returns what prints events as lines.
+func eventPrinter(out io.Writer, asJSON bool) func([]events.Event) error {
+	return func(v []events.Event) error {
+		w := bufio.NewWriter(out)
+		e := json.NewEncoder(w)
+		for i := range v {
+			if asJSON {
+				if err := e.Encode(&v[i]); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintf(w, "%s %-7s %s: %s\n", stamp(v[i].Time), v[i].Level, v[i].Kind, v[i].Text)
+		}
+		return w.Flush()
+	}
+}
+
+// sinceLayouts are the forms of a time, the most exact ones first.
+var sinceLayouts = []string{
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "15:04:05", "15:04",
+}
+
+// parseSince reads a duration before now, or a time. A time of day is the last such time
+// before now.
+func parseSince(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range sinceLayouts {
+		t, err := time.ParseInLocation(layout, s, now.Location())
+		if err != nil {
+			continue
+		}
+		if strings.Contains(layout, "2006") {
+			return t, nil
+		}
+		t = time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+		if t.After(now) {
+			t = t.AddDate(0, 0, -1)
+		}
+		return t, nil
+	}
+	return time.Time{}, usagef("--since %.32q is neither a duration like 10m nor a time like 03:00 or 2026-11-22 03:00", s)
+}

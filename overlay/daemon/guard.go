@@ -1,0 +1,117 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/netconf"
+)
+
+// What others take away of the interface's addresses, routes and rules is put back. Two
+// programs that each undo what the other does must not keep the host busy: after a few
+// times it waits.
+const (
+	// guardBurst times it is put back as soon as it is gone, then every guardEvery.
+	guardBurst = 8
+	guardEvery = 30 * time.Second
+	// guardRetry is after a failure to listen or to put something back.
+	guardRetry = 10 * time.Second
+	// guardLook is how often it is looked whether all is there, without news: they may
+	// get lost.
+	guardLook = 5 * time.Minute
+)
+
+// guarding says how often something may be put back. The zero value may at once.
+type guarding struct {
+	used int       // times, less those that are forgiven
+	at   time.Time // of the last one forgiven
+}
+
+// wait returns how long to wait before something is put back.
+func (g *guarding) wait(now time.Time) time.Duration {
+	if g.used == 0 {
+		g.at = now
+	}
+	if n := int(now.Sub(g.at) / guardEvery); n > 0 {
+		g.used = max(0, g.used-n)
+		g.at = g.at.Add(time.Duration(n) * guardEvery)
+	}
+	if g.used < guardBurst {
+		return 0
+	}
+	return max(0, g.at.Add(guardEvery).Sub(now))
+}
+
+// guard puts back what others take away, until ctx ends.
+func (s *server) guard(ctx context.Context) {
+	var g guarding
+	var down bool
+	for ctx.Err() == nil {
+		w, err := s.net.Watch()
+		if err != nil {
+			s.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
+			s.restore(&g, &down)
+			pause(ctx, guardLook)
+			continue
+		}
+		look := guardLook
+		for w.Wait(ctx, time.Now().Add(look)) {
+			// Whatever flushes one table mostly goes on with the next.
+			if !pause(ctx, max(settle, g.wait(time.Now()))) {
+				break
+			}
+			look = s.restore(&g, &down)
+		}
+		w.Close()
+	}
+}
+
+// pause waits, and reports whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// restore puts back what is missing, and tells. It returns when to look again.
+func (s *server) restore(g *guarding, down *bool) time.Duration {
+	name := s.cfg.Interface.Name
+	r := s.net.Restore()
+	s.tellDevice(name, r, down)
+	if len(r.Back) > 0 {
+		g.used++
+		s.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
+	}
+	if r.Fault != nil {
+		s.tell(events.RoutesLost, "", "%s: not put back: %s", name, strings.ReplaceAll(r.Fault.Error(), "\n", "; "))
+		return guardRetry
+	}
+	return guardLook
+}
+
+func (s *server) tellDevice(name string, r netconf.Restored, down *bool) {
+	switch {
+	case r.Down && !*down:
+		s.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
+	case !r.Down && *down && !r.Gone:
+		s.tell(events.DeviceUp, "", "%s was set up again", name)
+	}
+	*down = r.Down
+}
+
+// some lists the first of many.
+func some(v []string) string {
+	text := strings.Join(v[:min(len(v), mostListed)], ", ")
+	if len(v) > mostListed {
+		text += fmt.Sprintf(", and %d more", len(v)-mostListed)
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package daemon
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+)
+
+// story is what happened to this interface. Whoever has something to tell adds it and
+// goes on: the log is written by a goroutine of its own, as whoever reads it may be slow,
+// and peers are not to wait for a journal.
+type story struct {
+	run  string // this process's
+	news chan struct{}
+
+	mu  sync.Mutex
+	log events.Log
+}
+
+func newStory(verbose bool) *story {
+	s := &story{run: strconv.FormatUint(random64(), 16), news: make(chan struct{}, 1), log: events.Log{Least: events.Info}}
+	if verbose {
+		s.log.Least = events.Debug
+	}
+	return s
+}
+
+// add tells what happened now. Without a story nobody listens.
+func (s *story) add(e events.Event) {
+	if s == nil {
+		return
+	}
+	e.Time = time.Now()
+	s.change(func(l *events.Log) { l.Add(e) })
+}
+
+// advance tells what was held back until now.
+func (s *story) advance() {
+	s.change(func(l *events.Log) { l.Advance(time.Now()) })
+}
+
+func (s *story) change(f func(*events.Log)) {
+	s.mu.Lock()
+	before := s.log.Last()
+	f(&s.log)
+	more := s.log.Last() > before
+	s.mu.Unlock()
+	if more {
+		select {
+		case s.news <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+// after returns what happened after the event with that number.
+func (s *story) after(n uint64) control.Happened {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, missed := s.log.After(n)
+	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
+}
+
+// lastWords bounds the wait for a log that takes nothing, at the end.
+const lastWords = time.Second
+
+// write gives every event to a log until end is called, which returns when it has all of
+// them.
+func (s *story) write(to func(events.Event)) (end func()) {
+	ending, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var last uint64
+		for on := true; on; {
+			select {
+			case <-s.news:
+			case <-ending:
+				on = false
+			}
+			last = s.pass(last, to)
+		}
+	}()
+	return func() {
+		s.change(func(l *events.Log) { l.Flush(time.Now()) })
+		close(ending)
+		select {
+		case <-ended:
+		case <-time.After(lastWords):
+		}
+	}
+}
+
+// pass gives what came after the event with number last to a log.
+func (s *story) pass(last uint64, to func(events.Event)) uint64 {
+	h := s.after(last)
+	if h.Missed > 0 {
+		to(events.Event{
+			Time: time.Now(), Kind: events.Note, Level: events.Warning,
+			Text: fmt.Sprintf("%d events are not in this log, which was not read in time", h.Missed),
+		})
+	}
+	for _, e := range h.Events {
+		to(e)
+	}
+	return h.Last
+}
+
+// Events implements control.EventSource.
+func (s *server) Events(after uint64) control.Happened { return s.story.after(after) }
+
+// tell tells of something that is about no peer.
+func (s *server) tell(kind events.Kind, subject, format string, args ...any) {
+	s.story.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
+}
+
+// logf tells of something that has no kind of its own.
+func (s *server) logf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	s.story.add(events.Event{Kind: events.Note, Subject: text, Text: text})
+}
+
+// tellOf tells of a peer.
+func (s *server) tellOf(p *peer, kind events.Kind, subject, format string, args ...any) {
+	s.story.add(events.Event{Kind: kind, Peer: p.title(), Subject: subject, Text: "peer " + p.title() + ": " + fmt.Sprintf(format, args...)})
+}
+
+// condition is something that holds or does not, and is told when that changes.
+type condition struct {
+	kind    events.Kind
+	peer    *peer // nil: of none
+	subject string
+}
+
+// conditions are those that hold. The zero value has none.
+type conditions map[condition]bool
+
+// turn notes whether k holds, and reports whether that is otherwise than before.
+func (c *conditions) turn(k condition, holds bool) (changed bool) {
+	if (*c)[k] == holds {
+		return false
+	}
+	if *c == nil {
+		*c = conditions{}
+	}
+	if holds {
+		(*c)[k] = true
+	} else {
+		delete(*c, k)
+	}
+	return true
+}

@@ -1,0 +1,320 @@
+package daemon
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// sight is what the observer sees of a peer at one moment.
+type sight struct {
+	session  srd.Session
+	since    mono.Time // first thing that was not answered
+	silent   bool      // for long
+	restarts uint64    // of the peer's process, or of our keys
+	closed   uint64    // sessions that the peer ended
+	mismatch uint64    // answers to handshakes that did not decrypt
+	tooSmall uint64    // paths that carry small packets alone
+	bytes    uint64    // received and sent
+
+	looked bool // the paths were looked at
+	paths  []srd.PathInfo
+	most   int // the largest UDP payload that the devices here would take; 0: unknown
+}
+
+// tally is how many paths from one local address there are in each state.
+type tally struct{ active, pending, down int }
+
+// watch finds out from what it sees, about once a second, what happened to one peer. It
+// remembers what it has told. The zero value has seen nothing.
+type watch struct {
+	now   sight
+	seen  sight // at the look before
+	begun bool  // something was seen
+
+	silent   mono.Time // told to be silent since then; 0: it is not
+	mismatch bool      // told since the last session
+	tooSmall bool
+	at       []netip.Addr     // where the peer was told to be
+	ports    []netip.AddrPort // and by which ports
+	froms    map[netip.Addr]tally
+	settling int       // looks at the paths to come
+	down     int       // paths told to be down
+	falling  int       // looks in a row at which more were
+	mtu      int       // the largest packet, as told; 0: not yet
+	newMTU   int       // as it is now
+	mtuSince mono.Time // since when
+
+	told []events.Event // of this look
+}
+
+// say tells of an event; attrs are pairs.
+func (w *watch) say(kind events.Kind, text string, attrs ...string) {
+	e := events.Event{Kind: kind, Text: text}
+	for i := 0; i+1 < len(attrs); i += 2 {
+		if e.Attributes == nil {
+			e.Attributes = map[string]string{}
+		}
+		e.Attributes[attrs[i]] = attrs[i+1]
+	}
+	w.told = append(w.told, e)
+}
+
+// see takes in what is seen now. look follows, once all peers were seen.
+func (w *watch) see(s sight) {
+	if w.now = s; s.looked {
+		w.froms = tallies(s.paths)
+	}
+}
+
+// look returns what happened since the look before. Paths from addresses in gone are
+// accounted for by their uplink.
+func (w *watch) look(now mono.Time, gone map[netip.Addr]bool) []events.Event {
+	s := w.now
+	w.told = w.told[:0]
+	if w.begun {
+		w.sessions(now, &s)
+		w.answers(now, &s)
+		w.handshakes(&s)
+	}
+	if s.looked {
+		w.places(&s)
+		w.sizes(now, &s)
+	}
+	w.losses(gone)
+	w.mtuChange(now, &s)
+	s.paths, w.now.paths = nil, nil // a thousand peers' would be megabytes
+	w.seen, w.begun = s, true
+	return w.told
+}
+
+// sessions tells of keys that came and went.
+func (w *watch) sessions(now mono.Time, s *sight) {
+	before := &w.seen
+	fresh := s.session.Since != before.session.Since
+	switch {
+	case s.session.Ready && before.session.Ready && s.restarts != before.restarts:
+		w.say(events.PeerRestarted, "its process is another one than before; session up again", "cipher", fmt.Sprint(s.session.Cipher))
+	case s.session.Ready && !before.session.Ready:
+		w.say(events.SessionUp, fmt.Sprintf("session up (%v, %s called)", s.session.Cipher, caller(s.session.Initiator)),
+			"cipher", fmt.Sprint(s.session.Cipher), "initiator", fmt.Sprint(s.session.Initiator))
+	case s.session.Ready && fresh:
+		w.say(events.SessionRenewed, "new keys")
+	case !s.session.Ready && before.session.Ready:
+		w.lost(now, s)
+	}
+	if s.session.Ready && fresh {
+		w.mismatch = false
+	}
+}
+
+func caller(initiator bool) string {
+	if initiator {
+		return "this end"
+	}
+	return "the peer"
+}
+
+// lost tells why a session ended.
+func (w *watch) lost(now mono.Time, s *sight) {
+	switch {
+	case s.closed != w.seen.closed:
+		w.say(events.SessionLost, "session lost: the peer ended it", "why", "closed")
+	case s.since != 0 || w.seen.since != 0:
+		since := max(s.since, w.seen.since)
+		w.say(events.SessionLost, fmt.Sprintf("session lost: no answer for %v", now.Sub(since).Round(time.Second)), "why", "no answer")
+	default:
+		w.say(events.SessionExpired, "session expired: nothing was sent")
+	}
+}
+
+// answers tells when the peer falls silent and answers again.
+func (w *watch) answers(now mono.Time, s *sight) {
+	if w.silent != 0 && s.since != w.silent {
+		w.say(events.PeerAnswers, fmt.Sprintf("answers again after %v", now.Sub(w.silent).Round(time.Second)))
+		w.silent = 0
+	}
+	if s.silent && w.silent == 0 {
+		w.silent = s.since
+		w.say(events.PeerSilent, fmt.Sprintf("no answer for %v", now.Sub(s.since).Round(time.Second)))
+	}
+}
+
+// handshakes tells of answers that are not the peer's, or were made with another key.
+func (w *watch) handshakes(s *sight) {
+	if s.mismatch != w.seen.mismatch && !s.session.Ready && !w.mismatch {
+		w.mismatch = true
+		w.say(events.HandshakeMismatch, "its answers to handshakes do not decrypt: is the preshared_key the same at both ends?")
+	}
+}
+
+// tallies counts the paths from each local address.
+func tallies(paths []srd.PathInfo) map[netip.Addr]tally {
+	v := map[netip.Addr]tally{}
+	for i := range paths {
+		p := &paths[i]
+		a := p.Tuple.Local
+		t := v[a]
+		switch p.State {
+		case srd.PathActive:
+			t.active++
+		case srd.PathDown:
+			t.down++
+		default:
+			t.pending++
+		}
+		v[a] = t
+	}
+	return v
+}
+
+// places tells where the peer is reached, when that is nowhere it was told to be.
+func (w *watch) places(s *sight) {
+	var at []netip.Addr
+	var ports []netip.AddrPort
+	for i := range s.paths {
+		if p := &s.paths[i]; p.State == srd.PathActive {
+			r := p.Tuple.Remote
+			if !slices.Contains(at, r.Addr()) {
+				at = append(at, r.Addr())
+			}
+			if !slices.Contains(ports, r) {
+				ports = append(ports, r)
+			}
+		}
+	}
+	switch {
+	case len(at) == 0:
+		return
+	case len(w.at) == 0:
+	case !overlap(at, w.at):
+		w.say(events.PeerMoved, fmt.Sprintf("it is at %s now, and was at %s", list(at), list(w.at)), "to", list(at), "from", list(w.at))
+	case !overlap(ports, w.ports):
+		w.say(events.PeerRebound, fmt.Sprintf("all its ports at %s are others now, as behind a NAT that forgot it", list(at)))
+	default:
+		return
+	}
+	w.at, w.ports = at, ports
+}
+
+func overlap[T comparable](a, b []T) bool {
+	return slices.ContainsFunc(a, func(v T) bool { return slices.Contains(b, v) })
+}
+
+// mostListed bounds the addresses that one line has.
+const mostListed = 4
+
+func list[T fmt.Stringer](v []T) (text string) {
+	for i, a := range v {
+		switch {
+		case i == mostListed:
+			return fmt.Sprintf("%s and %d more", text, len(v)-i)
+		case i > 0:
+			text += ", "
+		}
+		text += a.String()
+	}
+	return text
+}
+
+// fallingLooks is how many looks in a row paths must be down before that is told: one in
+// which some are is nothing in a network that loses packets.
+const fallingLooks = 2
+
+// losses tells of paths that are down, and when all work again. The number is told again
+// only when it is an eighth of all higher.
+func (w *watch) losses(gone map[netip.Addr]bool) {
+	var t tally
+	for a, n := range w.froms {
+		if !gone[a] {
+			t.active, t.pending, t.down = t.active+n.active, t.pending+n.pending, t.down+n.down
+		}
+	}
+	all := t.active + t.pending + t.down
+	switch {
+	case t.down == 0 && t.active > 0 && t.pending == 0 && w.down > 0:
+		w.down = 0
+		w.say(events.PathsBack, fmt.Sprintf("all %d paths work again", all))
+	case t.down <= w.down || w.down > 0 && t.down-w.down < max(1, all/8):
+		w.falling = 0
+	default:
+		if w.falling++; w.falling >= fallingLooks {
+			w.falling, w.down = 0, t.down
+			w.say(events.PathsDown, downText(t, all), "down", fmt.Sprint(t.down), "paths", fmt.Sprint(all))
+		}
+	}
+}
+
+func downText(t tally, all int) string {
+	if t.active == 0 {
+		return fmt.Sprintf("none of %d paths works", all)
+	}
+	return fmt.Sprintf("%d of %d paths do not work", t.down, all)
+}
+
+// mtuStands is how long the largest packet must have been what it is: sizes are probed for
+// some round trips after each change.
+const mtuStands = 5 * time.Second
+
+// sizes notes the largest packet that all paths in use carry, and whether full ones pass
+// at all.
+func (w *watch) sizes(now mono.Time, s *sight) {
+	least, sized := 0, false
+	for i := range s.paths {
+		p := &s.paths[i]
+		if p.State != srd.PathActive {
+			continue
+		}
+		sized = sized || !p.Unsized
+		if p.MTU > 0 && (least == 0 || p.MTU < least) {
+			least = p.MTU
+		}
+	}
+	switch {
+	case sized:
+		w.tooSmall = false
+	case w.begun && s.tooSmall != w.seen.tooSmall && !w.tooSmall:
+		w.tooSmall = true
+		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below what every path must carry", srd.BasePacket+udpIPv4))
+	}
+	if sized && least != w.newMTU {
+		w.newMTU, w.mtuSince = least, now
+	}
+}
+
+// mtuChange tells of a largest packet that has stood for a while. The first one is told if
+// it is less than the devices here take.
+func (w *watch) mtuChange(now mono.Time, s *sight) {
+	most := max(s.most, w.seen.most)
+	s.most = most
+	if w.newMTU == 0 || w.newMTU == w.mtu || now.Sub(w.mtuSince) < mtuStands {
+		return
+	}
+	if before := w.mtu; before != 0 || w.newMTU < most {
+		if before == 0 {
+			before = most
+		}
+		w.say(events.PathMTU, fmt.Sprintf("packets carry at most %d bytes of UDP payload, not %d", w.newMTU, before), "payload", fmt.Sprint(w.newMTU))
+	}
+	w.mtu = w.newMTU
+}
+
+// works returns the local addresses from which paths work, and those from which none
+// does, as there were when they were looked at last.
+func (w *watch) works() (yes, no []netip.Addr) {
+	for _, a := range slices.SortedFunc(maps.Keys(w.froms), netip.Addr.Compare) {
+		switch t := w.froms[a]; {
+		case t.active > 0:
+			yes = append(yes, a)
+		case t.pending == 0 && t.down > 0:
+			no = append(no, a)
+		}
+	}
+	return yes, no
+}

@@ -1,0 +1,45 @@
+package events
+
+import "fmt"
+
+// Level is how much an event matters. The zero value is Debug.
+type Level uint8
+
+// The levels, those of syslog(3) that make sense here.
+const (
+	Debug   Level = iota // for whoever looks for a fault in this program
+	Info                 // normal, and good to know afterwards
+	Notice               // a change that somebody may ask about later
+	Warning              // something does not work as it should
+	Error                // something does not work at all
+	numLevels
+)
+
+var levelNames = [numLevels]string{"debug", "info", "notice", "warning", "error"}
+
+// String returns the level's name.
+func (l Level) String() string {
+	if l < numLevels {
+		return levelNames[l]
+	}
+	return "unknown"
+}
+
+// Priority returns the level's number in syslog(3).
+func (l Level) Priority() int {
+	return [numLevels]int{Debug: 7, Info: 6, Notice: 5, Warning: 4, Error: 3}[min(l, Error)]
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *Level) UnmarshalText(b []byte) error {
+	for i, name := range levelNames {
+		if name == string(b) {
+			*l = Level(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("events: no level is named %.32q", b)
+}

@@ -1,0 +1,72 @@
+package events
+
+import "time"
+
+// Kept is how many events a Log holds: days of a quiet interface, and a few hundred KB.
+const Kept = 1000
+
+// Log is the newest events. The zero value tells all levels. Not for concurrent use.
+type Log struct {
+	Least Level // events below are dropped
+
+	ring   []Event // the event with number n is at (n-1) % Kept
+	last   uint64  // number of the newest
+	limits limits
+}
+
+// Add takes an event whose time is set. It is told now, or later with Advance, or only
+// counted.
+func (l *Log) Add(e Event) {
+	about := Describe(e.Kind)
+	if e.Level = about.Level; e.Level < l.Least {
+		return
+	}
+	e = e.clean()
+	if told, ok := l.limits.admit(about.Topic, e); ok {
+		l.append(told)
+	}
+}
+
+// Advance tells what was held back and whose turn has come. It is to be called about once
+// a second.
+func (l *Log) Advance(now time.Time) {
+	for _, e := range l.limits.due(now) {
+		l.append(e)
+	}
+}
+
+// Flush tells all that was held back.
+func (l *Log) Flush(now time.Time) {
+	for _, e := range l.limits.all(now) {
+		l.append(e)
+	}
+}
+
+func (l *Log) append(e Event) {
+	l.last++
+	e.Number = l.last
+	if len(l.ring) < Kept {
+		l.ring = append(l.ring, e)
+		return
+	}
+	l.ring[(e.Number-1)%Kept] = e
+}
+
+// Last returns the number of the newest event; 0: there is none.
+func (l *Log) Last() uint64 { return l.last }
+
+// After returns the events with a number above n, oldest first, and how many of those are
+// no longer there.
+func (l *Log) After(n uint64) (v []Event, missed uint64) {
+	if n >= l.last {
+		return nil, 0
+	}
+	first := l.last - uint64(len(l.ring)) // number before the oldest
+	if n < first {
+		n, missed = first, first-n
+	}
+	for ; n < l.last; n++ {
+		v = append(v, l.ring[n%Kept])
+	}
+	return v, missed
+}

@@ -1,0 +1,99 @@
+package netconf
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Restored is what Restore found missing.
+type Restored struct {
+	Down  bool     // the interface is set down, so that it can have no routes: nothing was done
+	Gone  bool     // there is no such interface any more
+	Back  []string // addresses, routes and rules that were put back
+	Fault error    // of those that could not be; nil: all are there
+}
+
+// restorer is a step that somebody else may undo while the interface lives.
+type restorer interface {
+	// restore does the step again, if it is not in place; name is for people.
+	restore() (name string, missing bool, err error)
+}
+
+// Restore puts back what Apply made and somebody else has removed: setting an interface
+// down and up takes its routes and its IPv6 addresses, a flush of its addresses the
+// routes as well, and some managers of networks remove rules that are not theirs. What
+// another route or interface has taken the place of is left alone. After Revert nothing
+// is put back.
+func (s *State) Restore() (r Restored) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.done) == 0 {
+		return r
+	}
+	link, err := netlink.LinkByIndex(s.index) // it may have been given another name
+	var none netlink.LinkNotFoundError
+	switch {
+	case errors.As(err, &none):
+		r.Gone = true
+		return r
+	case err != nil:
+		r.Fault = err
+		return r
+	case link.Attrs().Flags&net.FlagUp == 0:
+		r.Down = true
+		return r
+	}
+	var faults []error
+	for _, step := range s.done {
+		again, ok := step.(restorer)
+		if !ok {
+			continue
+		}
+		name, missing, err := again.restore()
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		case missing:
+			r.Back = append(r.Back, name)
+		}
+	}
+	r.Fault = errors.Join(faults...)
+	return r
+}
+
+// placed turns the error of adding something into whether it was missing.
+func placed(err error) (missing bool, _ error) {
+	if errors.Is(err, unix.EEXIST) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (s addressStep) restore() (name string, missing bool, err error) {
+	name = "address " + s.prefix.String()
+	on, index, err := addressOn(s.prefix, s.link.Attrs().Index)
+	switch {
+	case err != nil:
+		return name, false, err
+	case index == s.link.Attrs().Index:
+		return name, false, nil
+	case on != "":
+		return name, false, fmt.Errorf("%s has it now", on)
+	}
+	missing, err = placed(netlink.AddrAdd(s.link, s.addr()))
+	return name, missing, err
+}
+
+func (s routeStep) restore() (name string, missing bool, err error) {
+	missing, err = placed(netlink.RouteAdd(s.route()))
+	return "route " + s.Prefix.String(), missing, err
+}
+
+func (s ruleStep) restore() (name string, missing bool, err error) {
+	missing, err = placed(netlink.RuleAdd(s.rule()))
+	return fmt.Sprintf("rule %d", s.Priority), missing, err
+}

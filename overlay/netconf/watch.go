@@ -1,0 +1,140 @@
+package netconf
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// watchBuffer is the receive buffer of the socket in bytes, for some thousand messages: a
+// tool that flushes a table sends one for each route.
+const watchBuffer = 1 << 20
+
+// groups are the kernel's news that tell of what Restore puts back (rtnetlink(7)).
+var groups = []uint{
+	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
+	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE,
+}
+
+// Watcher tells when something of an interface, or a rule, may have been taken away.
+type Watcher struct {
+	file  *os.File
+	index uint32
+}
+
+// Watch listens to the kernel's news of the interface that s is of.
+func (s *State) Watch() (*Watcher, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	// What is possible: a shorter one overflows sooner, and that counts as news.
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
+	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	for _, g := range groups {
+		if err == nil {
+			err = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, int(g))
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, os.NewSyscallError("rtnetlink", err)
+	}
+	return &Watcher{file: os.NewFile(uintptr(fd), "rtnetlink"), index: uint32(s.index)}, nil
+}
+
+// Close ends a wait.
+func (w *Watcher) Close() error { return w.file.Close() }
+
+// Wait returns when there is news that matter here, or at the time until; false when ctx
+// has ended.
+func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
+	if w.file.SetReadDeadline(until) != nil {
+		return false
+	}
+	// After that, or it would be undone. An error is that of a file closed already.
+	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	raw, err := w.file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	buf := make([]byte, nl.RECEIVE_BUFFER_SIZE)
+	for ctx.Err() == nil {
+		news, over := false, false
+		err := raw.Read(func(fd uintptr) bool {
+			n, from, err := unix.Recvfrom(int(fd), buf, 0)
+			switch {
+			case errors.Is(err, unix.EAGAIN):
+				return false
+			case errors.Is(err, unix.EINTR):
+			case err != nil:
+				news = true // ENOBUFS: some were lost
+			case fromKernel(from):
+				news = w.matters(buf[:n])
+			}
+			over = ctx.Err() != nil
+			return true
+		})
+		if news && !over || errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// fromKernel: what programs send has the number of their socket.
+func fromKernel(from unix.Sockaddr) bool {
+	a, ok := from.(*unix.SockaddrNetlink)
+	return ok && a.Pid == 0
+}
+
+// matters looks for a change of our interface or of a rule among messages.
+func (w *Watcher) matters(b []byte) bool {
+	list, err := syscall.ParseNetlinkMessage(b)
+	if err != nil {
+		return true
+	}
+	for i := range list {
+		if w.concerns(&list[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Watcher) concerns(m *syscall.NetlinkMessage) bool {
+	switch m.Header.Type {
+	case unix.RTM_NEWLINK, unix.RTM_DELLINK, unix.RTM_DELADDR:
+		// struct ifinfomsg and struct ifaddrmsg have the interface's number in the same place.
+		return len(m.Data) >= 8 && binary.NativeEndian.Uint32(m.Data[4:]) == w.index
+	case unix.RTM_DELRULE:
+		return true
+	case unix.RTM_DELROUTE:
+		return w.through(m)
+	}
+	return false
+}
+
+// through reports whether a route leads through our interface.
+func (w *Watcher) through(m *syscall.NetlinkMessage) bool {
+	attrs, err := syscall.ParseNetlinkRouteAttr(m)
+	if err != nil {
+		return false
+	}
+	for i := range attrs {
+		if a := &attrs[i]; a.Attr.Type == unix.RTA_OIF && len(a.Value) >= 4 {
+			return binary.NativeEndian.Uint32(a.Value) == w.index
+		}
+	}
+	return false
+}
