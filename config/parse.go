@@ -30,12 +30,21 @@ func LoadCopy(file, from string) (*Config, error) {
 // comes before what is missing or contradicts something else.
 func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
 
+// ParseSealed is Parse for a text that somebody else gave: it must be complete, and
+// no file that it names is read.
+func ParseSealed(file string, data []byte) (*Config, error) { return parse(file, sealed, data) }
+
+// sealed stands for the place of a text that is in no directory.
+const sealed = ""
+
 func parse(file, from string, data []byte) (*Config, error) {
 	root, err := decode(file, data)
 	if err != nil {
 		return nil, err
 	}
-	root.doc.dir = filepath.Dir(from)
+	if root.doc.sealed = from == sealed; !root.doc.sealed {
+		root.doc.dir = filepath.Dir(from)
+	}
 	root.checkKeys()
 	cfg := &Config{File: file}
 	d := draft{
@@ -50,6 +59,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 		"auto", "aes-256-gcm", "aes-128-gcm", "chacha20-poly1305")
 	cfg.Order.UDP = root.section("order").oneOf("udp", DefaultUDP, "ordered", "unordered")
 	cfg.Order.HoldMax = DefaultHoldMax
+	cfg.PeersDir = root.section("peers").dir("dir")
 	for _, s := range d.peers {
 		cfg.Peers = append(cfg.Peers, readPeer(s, cfg.Paths.Policy))
 	}
