@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/vishvananda/netlink"
 )
@@ -19,8 +20,11 @@ type State struct {
 	// and which are not ours to change.
 	Warnings []string
 
-	file string
-	done []step
+	file   string
+	link   netlink.Link
+	policy *policy    // of the default routes; nil: there were none yet
+	mu     sync.Mutex // of done, and of what is changed by it
+	done   []step
 }
 
 // Apply carries out the plan. If a part of it fails, whatever was done before
@@ -37,7 +41,7 @@ func Apply(p Plan) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: %w", p.Link, err)
 	}
-	s := &State{FwMark: p.FwMark, file: p.StateFile}
+	s := &State{FwMark: p.FwMark, file: p.StateFile, link: link}
 	if err := s.apply(p, link); err != nil {
 		return nil, errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.Revert())
 	}
@@ -93,14 +97,20 @@ func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 }
 
 func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Link) ([]step, error) {
-	pol, err := choosePolicy(mark)
-	if err != nil {
-		return nil, err
+	if s.policy == nil {
+		pol, err := choosePolicy(mark)
+		if err != nil {
+			return nil, err
+		}
+		s.policy, s.FwMark = &pol, pol.mark
 	}
-	s.FwMark = pol.mark
 	var steps []step
 	for _, dst := range defaults {
-		route, rules, err := pol.steps(dst, link)
+		if old := s.policySteps(dst); old != nil {
+			steps = append(steps, old...)
+			continue
+		}
+		route, rules, err := s.policy.steps(dst, link)
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +129,8 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 // the interface for instance, is no error. The state file is removed if nothing
 // is left, else it stays for Recover.
 func (s *State) Revert() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs []error
 	for _, step := range slices.Backward(s.done) {
 		errs = append(errs, step.undo())
