@@ -113,7 +113,7 @@ func Settle(now, want *Config) (*Config, error) {
 	c.Interface.Address = want.Interface.Address
 	c.Paths.SourcePorts, c.Paths.PortRange, c.Paths.PathMTU = now.Paths.SourcePorts, now.Paths.PortRange, now.Paths.PathMTU
 	c.Transport, c.Order, c.PeersDir = now.Transport, now.Order, now.PeersDir
-	if _, err := Parse(c.File, formatAll(&c)); err != nil {
+	if err := c.sound(); err != nil {
 		return nil, fmt.Errorf("a restart is needed: without one, the keys that cannot change meanwhile contradict the others: %w", err)
 	}
 	return &c, nil

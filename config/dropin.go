@@ -21,20 +21,19 @@ const othersWrite fs.FileMode = 0o022
 
 // WithDropIns returns c with the peers of its drop-in directory in place of those it had.
 // A file that is wrong by itself, or contradicts the configuration or a file before it in
-// the order of names, is left out alone; the faults say why, one for each. Another error
-// is that the directory cannot be read at all, and then c comes back without them.
-func WithDropIns(c *Config) (*Config, []error) {
+// the order of names, is left out alone; the faults say why, one for each. The error is
+// that the directory cannot be read at all.
+func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
 	all.Peers = slices.DeleteFunc(all.Peers, func(p Peer) bool { return p.File != "" })
 	if c.PeersDir == "" {
-		return &all, nil
+		return &all, nil, nil
 	}
 	files, err := dropIns(c.PeersDir)
 	if err != nil {
-		return &all, []error{&Error{File: c.PeersDir, Msg: err.Error(), cause: err}}
+		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
 	}
-	var faults []error
 	seen := newCensus(&all)
 	for _, file := range files {
 		p, at, err := readDropIn(file, all.Paths.Policy)
@@ -47,7 +46,13 @@ func WithDropIns(c *Config) (*Config, []error) {
 		}
 		all.Peers = append(all.Peers, p)
 	}
-	return &all, faults
+	return &all, faults, nil
+}
+
+// SamePeer reports whether two peers are configured alike.
+func SamePeer(a, b *Peer) bool {
+	c := &Config{}
+	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
 }
 
 // IsDropIn reports whether a file of the directory counts: editors' own files begin with

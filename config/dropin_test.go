@@ -42,7 +42,10 @@ func TestDropIns(t *testing.T) {
 	}
 	c := parsed(t, mainPart+"[peers]\ndir = '"+dir+"'\n")
 	c.Peers = []Peer{{PublicKey: key(t, wgPairs[3].public), File: "/gone/before.toml"}}
-	got, faults := WithDropIns(c)
+	got, faults, err := WithDropIns(c)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(got.Peers) != 2 || got.Peers[0].Name != "one" || got.Peers[1].Policy != "plb" || got.Peers[1].File != dir+"/9.toml" {
 		t.Errorf("peers %+v", got.Peers)
 	}
@@ -81,8 +84,8 @@ func TestDropInsOfOthers(t *testing.T) {
 	change(os.Chmod(dir+"/a.toml", 0o620))
 	change(os.Chown(dir+"/b.toml", 65534, 65534))
 	change(os.Chmod(dir+"/c.toml", 0o640))
-	got, faults := WithDropIns(c)
-	if len(got.Peers) != 0 || len(faults) != 3 {
+	got, faults, err := WithDropIns(c)
+	if err != nil || len(got.Peers) != 0 || len(faults) != 3 {
 		t.Fatalf("peers %+v, faults %v", got.Peers, faults)
 	}
 	for i, want := range []string{"writable by group or others", "belongs to user 65534", "others may read this file"} {
@@ -91,11 +94,11 @@ func TestDropInsOfOthers(t *testing.T) {
 		}
 	}
 	change(os.Chmod(dir, 0o777))
-	if _, faults = WithDropIns(c); len(faults) != 1 || !strings.Contains(faults[0].Error(), "writable by group or others (mode 0777)") {
-		t.Error(faults)
+	if _, _, err := WithDropIns(c); err == nil || !strings.Contains(err.Error(), "writable by group or others (mode 0777)") {
+		t.Error(err)
 	}
 	c.PeersDir += "x"
-	if _, faults = WithDropIns(c); len(faults) != 1 || !strings.Contains(faults[0].Error(), "no such file") {
-		t.Error(faults)
+	if _, _, err := WithDropIns(c); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Error(err)
 	}
 }

@@ -19,19 +19,16 @@ func format(c *Config, with func(*Peer) bool) []byte {
 			s.write(&b, c, nil)
 		}
 	}
-	for i := range c.Peers {
-		if with(&c.Peers[i]) {
-			sectionOf("peer").write(&b, c, &c.Peers[i])
-		}
-	}
+	writePeers(&b, c, with)
 	return []byte(b.String())
 }
 
-// FormatPeer writes one peer as a drop-in file has it.
-func FormatPeer(c *Config, p *Peer) []byte {
-	var b strings.Builder
-	sectionOf("peer").write(&b, c, p)
-	return []byte(b.String())
+func writePeers(b *strings.Builder, c *Config, with func(*Peer) bool) {
+	for i := range c.Peers {
+		if with(&c.Peers[i]) {
+			sectionOf("peer").write(b, c, &c.Peers[i])
+		}
+	}
 }
 
 // write writes a section with the keys that do not have their defaults, if there are any.
@@ -55,4 +52,12 @@ func sectionOf(name string) sectionSpec {
 		}
 	}
 	panic("config: no section " + name)
+}
+
+// values are those of all keys.
+func (s sectionSpec) values(c *Config, p *Peer) (v []string) {
+	for _, k := range s.keys {
+		v = append(v, k.value(c, p))
+	}
+	return v
 }

@@ -11,9 +11,12 @@ import (
 )
 
 const (
-	// maxRequest bounds a request line in bytes. The longest valid one sets a key
-	// of a peer whose name has 63 bytes.
-	maxRequest = 4096
+	// maxRequest bounds a request line in bytes. The longest valid one sets some keys.
+	maxRequest = 64 << 10
+
+	// maxConfig bounds that of somebody who may hand over a configuration. One has 1 MiB
+	// at most, and quotes and line ends take two bytes each in JSON.
+	maxConfig = 4 << 20
 
 	// maxReply bounds a reply line in bytes, on the client's side: 256 paths of
 	// 300 bytes for each of 500 peers fit.
@@ -33,14 +36,13 @@ const (
 	opShow    = "show"
 	opDown    = "down"
 	opVersion = "version"
-	opSet     = "set"
-	opCheck   = "check"
+	opChange  = "change"
+	opConfig  = "config"
 )
 
 type request struct {
-	Op    string `json:"op"`
-	Key   string `json:"key,omitempty"`   // set and check only
-	Value string `json:"value,omitempty"` // set and check only
+	Op     string  `json:"op"`
+	Change *Change `json:"change,omitempty"` // change only
 }
 
 type reply struct {
@@ -48,6 +50,10 @@ type reply struct {
 	Denied  bool    `json:"denied,omitempty"`
 	Version string  `json:"version,omitempty"`
 	Status  *Status `json:"status,omitempty"`
+	// Bad is that the request asked for a configuration that is wrong.
+	Bad     bool         `json:"bad,omitempty"`
+	Changed []Difference `json:"changed,omitempty"`
+	Config  string       `json:"config,omitempty"`
 }
 
 var errTooLong = errors.New("line too long")
@@ -86,7 +92,12 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opSet, opCheck:
+	case opShow, opDown, opVersion, opConfig:
+		return req, nil
+	case opChange:
+		if req.Change == nil {
+			return request{}, errors.New("request is not understood: what is to be changed?")
+		}
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)

@@ -27,7 +27,7 @@ const (
 // answer is what one name of a peer's stands for now.
 type answer struct {
 	peer     *peer
-	endpoint int
+	endpoint config.Endpoint
 	addrs    []netip.AddrPort
 	err      error
 }
@@ -36,10 +36,10 @@ type answer struct {
 // configuration. The result is empty, not nil, when there are no names.
 func (s *server) lookup(ctx context.Context) []answer {
 	all := []answer{}
-	for _, p := range s.peers {
-		for i, e := range p.cfg.Endpoints {
+	for _, p := range s.peers() {
+		for _, e := range p.cfg().Endpoints {
 			if _, ok := e.Addr(); !ok {
-				all = append(all, answer{peer: p, endpoint: i})
+				all = append(all, answer{peer: p, endpoint: e})
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (s *server) lookup(ctx context.Context) []answer {
 		slots <- struct{}{}
 		wg.Go(func() {
 			a := &all[i]
-			a.addrs, a.err = resolve(ctx, a.peer.cfg.Endpoints[a.endpoint])
+			a.addrs, a.err = resolve(ctx, a.endpoint)
 			<-slots
 		})
 	}
