@@ -44,7 +44,12 @@ const (
 	maxAllowedIPs = 65536
 
 	maxKeepaliveSeconds = 65535 // 16 bits in wg(8)
-	maxNameBytes        = 63    // one DNS label; it has to fit a line of `srdtun show`
+	maxDNS              = 16    // resolv.conf(5) takes three resolvers, and six domains before glibc 2.26
+	maxCommands         = 64
+	maxWords            = 256
+	maxWord             = 4096 // bytes; all far above any command that somebody wrote by hand
+
+	maxNameBytes = 63 // one DNS label; it has to fit a line of `srdtun show`
 
 	// A timeout below a packet's time on a slow link ends every flowlet at once; one
 	// above any pause within a connection never ends one.
@@ -71,7 +76,8 @@ type Config struct {
 	Paths     Paths
 	Transport Transport
 	Order     Order
-	Peers     []Peer // in the order of the file
+	PeersDir  string // of drop-in files, absolute; "": none
+	Peers     []Peer // in the order of the file, then those of drop-in files
 }
 
 // Interface describes the TUN device and the identity of this end.
@@ -83,8 +89,14 @@ type Interface struct {
 	MTU        int            // bytes of an inner packet
 	FwMark     uint32         // SO_MARK of the outer packets; 0 is none
 	Table      Table
-	Workers    int // threads that carry packets; 0: as many as half of the processors, up to four
+	Workers    int      // threads that carry packets; 0: as many as half of the processors, up to four
+	DNS        []string // addresses of resolvers and search domains
+	Hooks      Hooks
 }
+
+// Hooks are commands to run as the interface comes and goes, each a list of its
+// words.
+type Hooks struct{ PreUp, PostUp, PreDown, PostDown [][]string }
 
 // Table says where the routes of the allowed IPs go, as in wg-quick(8). The zero
 // value is "auto": the main table, except for default routes, which get a table
@@ -149,4 +161,5 @@ type Peer struct {
 	AllowedIPs          []netip.Prefix // masked; unique in a Config
 	Policy              string         // one of Policies
 	PersistentKeepalive time.Duration  // whole seconds; 0 is off
+	File                string         // the drop-in file it is from; "": the configuration itself
 }

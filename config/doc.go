@@ -16,6 +16,9 @@
 //	fwmark                0..4294967295 or "off", default 0
 //	table                 "auto" (default), "off" or a number
 //	workers               0..16, default 0: half of the processors, up to four
+//	dns                   list of addresses and search domains
+//	pre_up, post_up       lists of commands, each a list of words
+//	pre_down, post_down   likewise
 //
 //	[paths]
 //	source_ports          1..256, default 32
@@ -39,6 +42,9 @@
 //
 //	[order]
 //	udp                   "ordered" (default) or "unordered"
+//
+//	[peers]
+//	dir                   path of a directory of files with one [[peer]] each
 //
 //	[[peer]]              any number of them
 //	name                  text, optional

@@ -21,7 +21,7 @@ var faulty = []struct{ name, doc, want string }{
 	{"key of another section", mainPart + "[[peer]]\n[[peer]]\nlisten_port = 5\n", `s.toml:7: peer.listen_port: unknown key here; the nearest known key is listen_port in [interface]`},
 	{"key of a peer at the top", "AllowedIPs = []\n", `s.toml:1: AllowedIPs: unknown key here; the nearest known key is allowed_ips in [[peer]]`},
 	{"unknown section", mainPart + "[path]\nx = 1\n", `s.toml:5: path: unknown section; the nearest known is [paths]`},
-	{"unknown array of sections", mainPart + "[[peers]]\n", `s.toml:5: peers: unknown section; the nearest known is [[peer]]`},
+	{"unknown array of sections", mainPart + "[[peers]]\n", `s.toml:5: peers: want [[peer]], for one peer; [peers] says where files of others are`},
 	{"first of several", mainPart + "zeta = 1\nalpha = 2\n[order]\nfoo = 1\n", `s.toml:5: interface.zeta: unknown key; the nearest known key is mtu`},
 	{"quoted unknown key", "[interface]\n\"na\\tme \\u001b\" = 1\n", `s.toml:2: interface.na?me ?: unknown key; the nearest known key is name`},
 	{"peer with one bracket", mainPart + "[peer]\n", `s.toml:5: peer: want tables [[peer]], with two brackets, not a table`},

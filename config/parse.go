@@ -1,6 +1,9 @@
 package config
 
-import "path/filepath"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // Load reads, parses and validates a file. The file and the key files that it
 // names must be regular files that only their owner may read and write. Every
@@ -22,6 +25,15 @@ func LoadCopy(file, from string) (*Config, error) {
 	return c, err
 }
 
+// Reread is Load of the file that c was read from. A copy that the service manager has
+// handed over is one of then, so that nothing can be read again.
+func (c *Config) Reread() (*Config, error) {
+	if c.copy != "" {
+		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload hands over another", c.File)
+	}
+	return Load(c.File)
+}
+
 // Parse parses and validates the content of a file. The name gives the interface
 // its name if the content does not, and key files are looked up beside it and
 // checked as Load does. Every error is an [*Error].
@@ -30,12 +42,21 @@ func LoadCopy(file, from string) (*Config, error) {
 // comes before what is missing or contradicts something else.
 func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
 
+// ParseSealed is Parse for a text that somebody else gave: it must be complete, and
+// no file that it names is read.
+func ParseSealed(file string, data []byte) (*Config, error) { return parse(file, sealed, data) }
+
+// sealed stands for the place of a text that is in no directory.
+const sealed = ""
+
 func parse(file, from string, data []byte) (*Config, error) {
 	root, err := decode(file, data)
 	if err != nil {
 		return nil, err
 	}
-	root.doc.dir = filepath.Dir(from)
+	if root.doc.sealed = from == sealed; !root.doc.sealed {
+		root.doc.dir = filepath.Dir(from)
+	}
 	root.checkKeys()
 	cfg := &Config{File: file}
 	d := draft{
@@ -50,6 +71,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 		"auto", "aes-256-gcm", "aes-128-gcm", "chacha20-poly1305")
 	cfg.Order.UDP = root.section("order").oneOf("udp", DefaultUDP, "ordered", "unordered")
 	cfg.Order.HoldMax = DefaultHoldMax
+	cfg.PeersDir = root.section("peers").dir("dir")
 	for _, s := range d.peers {
 		cfg.Peers = append(cfg.Peers, readPeer(s, cfg.Paths.Policy))
 	}

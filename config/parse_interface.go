@@ -19,6 +19,11 @@ func (d *draft) readInterface() Interface {
 		FwMark:     uint32(s.numberOr("fwmark", 0, math.MaxUint32, "off")),
 		Table:      s.table("table"),
 		Workers:    int(s.number("workers", 0, 0, maxWorkers)),
+		DNS:        s.dns("dns"),
+		Hooks: Hooks{
+			PreUp: s.commands("pre_up"), PostUp: s.commands("post_up"),
+			PreDown: s.commands("pre_down"), PostDown: s.commands("post_down"),
+		},
 	}
 }
 

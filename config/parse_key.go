@@ -54,6 +54,10 @@ func (s section) secretFile(key, fileKey string) Secret {
 		}
 		return Secret{}
 	}
+	if s.doc.sealed {
+		s.fail(fileKey, "no file is read for a configuration that was handed over; give the key itself")
+		return Secret{}
+	}
 	name, from := s.doc.keyFile(name)
 	data, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {

@@ -28,6 +28,11 @@ mtu = 9000
 fwmark = 0xca6c
 table = 123
 workers = 2
+dns = ["10.80.0.53", "corp.example"]
+pre_up = ["modprobe", "tun"]
+post_up = [["ip", "link"], ["logger", "a \"b\" \u0007 %i"]]
+pre_down = [["logger", ""]]
+post_down = [["true"]]
 
 [paths]
 source_ports = 64
@@ -48,6 +53,9 @@ cipher = "aes-128-gcm"
 
 [order]
 udp = "unordered"
+
+[peers]
+dir = "other.d"
 
 [[peer]]
 name = "left"
@@ -79,7 +87,13 @@ func TestParseEverything(t *testing.T) {
 			Name: "lab0", PrivateKey: NewSecret(key(t, wgPairs[0].private)),
 			Address:    prefixes("10.80.0.1/24", "fd00::1/64", "192.0.2.9/32"),
 			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123}, Workers: 2,
+			DNS: []string{"10.80.0.53", "corp.example"},
+			Hooks: Hooks{
+				PreUp: [][]string{{"modprobe", "tun"}}, PostUp: [][]string{{"ip", "link"}, {"logger", "a \"b\" \a %i"}},
+				PreDown: [][]string{{"logger", ""}}, PostDown: [][]string{{"true"}},
+			},
 		},
+		PeersDir: "/etc/srdtun/other.d",
 		Paths: Paths{
 			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "conga", PathMTU: 1400,
 			Local: []Local{

@@ -2,16 +2,12 @@ package config
 
 import "slices"
 
-// schema is every key that a file may have, in the order of doc.go.
-var schema = []struct {
-	name string
-	keys []string
-}{
-	{"interface", []string{"name", "private_key", "private_key_file", "address", "listen_port", "mtu", "fwmark", "table", "workers"}},
-	{"paths", []string{"source_ports", "port_range", "local", "policy", "flowlet_timeout", "weights", "primary", "flowcell", "dre_alpha", "dre_period", "link_mbit", "mtu"}},
-	{"transport", []string{"cipher"}},
-	{"order", []string{"udp"}},
-	{"peer", []string{"name", "public_key", "preshared_key", "preshared_key_file", "endpoints", "allowed_ips", "policy", "persistent_keepalive"}},
+// names are the keys of a section.
+func (s sectionSpec) names() (v []string) {
+	for _, k := range s.keys {
+		v = append(v, k.name)
+	}
+	return v
 }
 
 // header is how a section begins in a file.
@@ -28,7 +24,7 @@ func keysOf(name string) []string {
 	var names []string
 	for _, s := range schema {
 		if s.name == name {
-			return s.keys
+			return s.names()
 		}
 		names = append(names, s.name)
 	}
@@ -70,8 +66,9 @@ func elsewhere(key string, known []string) (home, spelled string) {
 		return "", ""
 	}
 	for _, other := range schema {
-		if i := slices.IndexFunc(other.keys, same); i >= 0 {
-			return other.name, other.keys[i]
+		names := other.names()
+		if i := slices.IndexFunc(names, same); i >= 0 {
+			return other.name, names[i]
 		}
 	}
 	return "", ""
@@ -85,6 +82,12 @@ func (s section) section(name string) section {
 	case map[string]any:
 		part.vals = v
 		part.checkKeys()
+	case []map[string]any:
+		if name == "peers" {
+			s.fail(name, "want [[peer]], for one peer; [peers] says where files of others are")
+			break
+		}
+		s.fail(name, "want one table %s, not %s", header(name), kind(v))
 	default:
 		s.fail(name, "want one table %s, not %s", header(name), kind(v))
 	}

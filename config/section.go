@@ -14,6 +14,7 @@ import (
 type document struct {
 	file   string // as faults name it
 	dir    string // where its key files are
+	sealed bool   // no other file may be read
 	lines  lineIndex
 	faults []fault
 }
@@ -47,7 +48,7 @@ const typoEdits = 4
 func shownKey(key string) string {
 	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range schema {
-		if edits(last, plain(nearest(last, s.keys))) <= typoEdits {
+		if edits(last, plain(nearest(last, s.names()))) <= typoEdits {
 			return clipped(key)
 		}
 	}

@@ -117,7 +117,7 @@ func (d *document) failSyntax(text string, err error) {
 func withoutStray(key string) string {
 	dot := strings.LastIndexByte(key, '.')
 	for _, s := range schema {
-		if slices.Contains(s.keys, key[dot+1:]) {
+		if slices.Contains(s.names(), key[dot+1:]) {
 			return key
 		}
 	}

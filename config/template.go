@@ -32,6 +32,7 @@ func Template(name string) ([]byte, error) {
 	var b bytes.Buffer
 	err = templateParsed.Execute(&b, map[string]any{
 		"Name":        tomlString(name),
+		"Dir":         strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name + ".d"),
 		"Private":     private.Reveal(),
 		"Public":      public,
 		"ListenPort":  DefaultListenPort,

@@ -56,7 +56,7 @@ func TestTemplateHasEveryKey(t *testing.T) {
 		t.Errorf("got %+v", cfg)
 	}
 	for _, s := range schema {
-		for _, key := range s.keys {
+		for _, key := range s.names() {
 			if !strings.Contains(doc, key+" = ") {
 				t.Errorf("%s.%s is missing", s.name, key)
 			}

@@ -106,7 +106,7 @@ func TestEditsTwin(t *testing.T) {
 func TestNearestFindsEveryTypo(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for _, s := range schema {
-		for _, key := range s.keys {
+		for _, key := range s.names() {
 			if len(key) < 5 {
 				continue // one edit can make another short key of it
 			}
@@ -116,7 +116,7 @@ func TestNearestFindsEveryTypo(t *testing.T) {
 					key[:at] + key[at+1:], key[:at] + "q" + key[at:], key[:at] + "q" + key[at+1:],
 					key[:at] + key[at+1:at+2] + key[at:at+1] + key[at+2:], strings.ToUpper(key), strings.ReplaceAll(key, "_", "-"),
 				} {
-					if got := nearest(typo, s.keys); got != key {
+					if got := nearest(typo, s.names()); got != key {
 						t.Errorf("nearest to %q in [%s] is %q, want %q", typo, s.name, got, key)
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"syscall"
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
@@ -25,6 +26,10 @@ type upFlags struct {
 	verbose bool
 	pprof   string
 	cpu     string
+
+	// Requests to read the file again, and what is to be called then; nil: there are none.
+	again  <-chan os.Signal
+	reread func(error)
 }
 
 func upCommand() *cobra.Command {
@@ -51,7 +56,13 @@ func upCommand() *cobra.Command {
 }
 
 func up(arg string, f upFlags) error {
-	ctx, stop := untilSignal(signalGrace)
+	var ends []os.Signal
+	if f.detach || onTerminal() {
+		ends = append(ends, syscall.SIGHUP)
+	} else {
+		f.again, f.reread = hangups()
+	}
+	ctx, stop := untilSignal(signalGrace, ends...)
 	defer stop()
 	if f.detach {
 		return startBackground(ctx, arg, f)
@@ -83,7 +94,9 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	}
 	stopNotice := context.AfterFunc(ctx, func() { notify(sdnotify.SdNotifyStopping) })
 	defer stopNotice()
-	err = serve(ctx, daemon.Options{Config: c, Log: logTo(log), Verbose: f.verbose}, r)
+	err = serve(ctx, daemon.Options{
+		Config: c, Log: logTo(log), Verbose: f.verbose, Load: c.Reread, Again: f.again, Reloaded: f.reread,
+	}, r)
 	return errors.Join(err, stopProfiles())
 }
 

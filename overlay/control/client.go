@@ -84,17 +84,17 @@ func (c *Client) Version() (string, error) {
 	return r.Version, err
 }
 
-// Set changes one key of the running configuration, which the file does not
-// follow. The error says what is wrong with key or value.
-func (c *Client) Set(key, value string) error {
-	_, err := c.do(request{Op: opSet, Key: key, Value: value})
-	return err
+// Change changes what runs and returns the differences. After an error nothing has
+// changed; ErrConfig says that what was asked for is wrong.
+func (c *Client) Change(what Change) ([]Difference, error) {
+	r, err := c.do(request{Op: opChange, Change: &what})
+	return r.Changed, err
 }
 
-// Check returns what Set would, and changes nothing.
-func (c *Client) Check(key, value string) error {
-	_, err := c.do(request{Op: opCheck, Key: key, Value: value})
-	return err
+// Config returns the configuration that runs, with its secrets.
+func (c *Client) Config() (string, error) {
+	r, err := c.call(opConfig)
+	return r.Config, err
 }
 
 // Down ends the daemon and waits until its process is gone, or ctx ends.
@@ -167,6 +167,8 @@ func (c *Client) parse(line []byte) (reply, error) {
 	switch {
 	case r.Denied:
 		return reply{}, fmt.Errorf("%s: %w: %s", c.name, ErrPermission, r.Error)
+	case r.Bad:
+		return reply{}, fmt.Errorf("%s: %w%s", c.name, ErrConfig, r.Error)
 	case r.Error != "":
 		return reply{}, fmt.Errorf("%s: %s", c.name, r.Error)
 	}

@@ -33,20 +33,25 @@ type recorder struct {
 func (r *recorder) Show() Status { return r.status }
 func (r *recorder) Down()        { r.once.Do(func() { close(r.down) }) }
 
-func (r *recorder) Set(key, value string) error {
-	if err := r.Check(key, value); err != nil {
-		return err
+func (r *recorder) Config() string { return "secret = 1\n" }
+
+func (r *recorder) Change(c Change) ([]Difference, error) {
+	if c.How == "" {
+		return nil, errors.New("how?")
 	}
-	r.set = append(r.set, key+"="+value)
-	return nil
+	if c.Config == "bad" {
+		return nil, badConfig{}
+	}
+	for _, v := range c.Settings {
+		r.set = append(r.set, v.Key+"="+v.Value)
+	}
+	return []Difference{{Text: "~ " + c.How, Key: c.How, Live: true}}, nil
 }
 
-func (r *recorder) Check(key, value string) error {
-	if value == "" {
-		return errors.New(key + " of nothing")
-	}
-	return nil
-}
+type badConfig struct{}
+
+func (badConfig) Error() string        { return "line 1 is wrong" }
+func (badConfig) Is(target error) bool { return target == ErrConfig }
 
 func newRecorder() *recorder {
 	return &recorder{status: filled(), down: make(chan struct{})}
@@ -290,29 +295,36 @@ func TestNoAnswerIsSaidSo(t *testing.T) {
 	}
 }
 
-func TestSetReachesTheHandler(t *testing.T) {
+func TestChangeReachesTheHandler(t *testing.T) {
 	runDir(t)
 	h := newRecorder()
 	start(t, "srd0", h)
 	c := dial(t, "srd0")
-	if err := c.Set("paths.policy", "conga"); err != nil {
-		t.Fatal(err)
+	got, err := c.Change(Change{How: HowSet, Settings: []Setting{{"paths.policy", "conga"}, {"a", "b=c"}}})
+	if err != nil || len(got) != 1 || got[0] != (Difference{Text: "~ set", Key: "set", Live: true}) {
+		t.Errorf("%+v, %v", got, err)
 	}
-	if err := c.Check("paths.policy", "ecmp"); err != nil {
-		t.Error(err)
-	}
-	if err := c.Check("paths.policy", ""); err == nil || err.Error() != "srd0: paths.policy of nothing" {
+	if _, err := c.Change(Change{}); err == nil || err.Error() != "srd0: how?" || errors.Is(err, ErrConfig) {
 		t.Errorf("error %v", err)
 	}
-	if err := c.Set("paths.policy", ""); err == nil || err.Error() != "srd0: paths.policy of nothing" {
-		t.Errorf("%v", err)
-	}
 	// The same connection serves another request after an error, too.
-	if err := c.Set("a", "b=c"); err != nil {
-		t.Fatal(err)
+	if _, err := c.Change(Change{How: HowSync, Config: "bad"}); !errors.Is(err, ErrConfig) || err.Error() != "srd0: line 1 is wrong" {
+		t.Errorf("error %v", err)
+	}
+	if text, err := c.Config(); err != nil || text != "secret = 1\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 	if want := []string{"paths.policy=conga", "a=b=c"}; !reflect.DeepEqual(h.set, want) {
 		t.Errorf("%q, want %q", h.set, want)
+	}
+}
+
+// A configuration as long as any is handed over whole.
+func TestLongConfig(t *testing.T) {
+	runDir(t)
+	start(t, "srd0", newRecorder())
+	if _, err := dial(t, "srd0").Change(Change{How: HowSync, Config: strings.Repeat("\"\n", 1<<19)}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -326,7 +338,8 @@ func TestBadRequests(t *testing.T) {
 		{"hello\n", "not understood"},
 		{`{"op":"show","all":1}` + "\n", `unknown field`},
 		{`{"op":"show"} {}` + "\n", "more than one value"},
-		{strings.Repeat(" ", maxRequest) + "\n", "longer than 4096"},
+		{`{"op":"change"}` + "\n", "what is to be changed"},
+		{strings.Repeat(" ", maxConfig) + "\n", "longer than 4194304"},
 	} {
 		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
 		if err != nil {
@@ -444,9 +457,10 @@ func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"op":"show"}`))
 	f.Add([]byte(`{"op":"down"}{}`))
 	f.Add([]byte(`{"op":1}`))
+	f.Add([]byte(`{"op":"change","change":{"how":"set","settings":[{"key":"a","value":"b"}]}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		req, err := parseRequest(line)
-		known := req.Op == opShow || req.Op == opDown || req.Op == opVersion
+		known := req.Op == opShow || req.Op == opDown || req.Op == opVersion || req.Op == opConfig || req.Op == opChange && req.Change != nil
 		if (err == nil) != known {
 			t.Errorf("parseRequest(%q) = %+v, %v", line, req, err)
 		}

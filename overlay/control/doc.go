@@ -4,8 +4,8 @@
 //
 //	{"op":"show"}     {"status":{...}}        Status is what `show --json` prints
 //	{"op":"version"}  {"version":"v1.2.3"}
-//	{"op":"set","key":"paths.policy","value":"conga"}  {}
-//	{"op":"check","key":"paths.policy","value":"conga"}  {}  what set would say
+//	{"op":"change","change":{...}}  {"changed":[...]}  Change, and Differences
+//	{"op":"config"}   {"config":"..."}        with its secrets
 //	{"op":"events","after":17}  {"happened":{...}}  what happened after event 17
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
@@ -13,7 +13,10 @@
 // The socket has mode 0660, and every peer is looked up with SO_PEERCRED and
 // SO_PEERGROUPS (unix(7), socket(7)): root, the daemon's own user, and members
 // of the socket's group are served. Whoever is refused gets one reply line that
-// says so.
+// says so. Members of the group may look, end the daemon, choose path policies and have
+// it read its own file again. Another configuration could send all traffic of the host
+// elsewhere, and a configuration has secrets: to hand one over or to get it is for root
+// and the daemon's own user.
 //
 // A daemon holds an flock(2) on the interface's lock file for as long as it
 // runs. The kernel drops it with the process, however that ends, so a socket

@@ -11,9 +11,12 @@ import (
 )
 
 const (
-	// maxRequest bounds a request line in bytes. The longest valid one sets a key
-	// of a peer whose name has 63 bytes.
-	maxRequest = 4096
+	// maxRequest bounds a request line in bytes. The longest valid one sets some keys.
+	maxRequest = 64 << 10
+
+	// maxConfig bounds that of somebody who may hand over a configuration. One has 1 MiB
+	// at most, and quotes and line ends take two bytes each in JSON.
+	maxConfig = 4 << 20
 
 	// maxReply bounds a reply line in bytes, on the client's side: 256 paths of
 	// 300 bytes for each of 500 peers fit.
@@ -33,15 +36,14 @@ const (
 	opShow    = "show"
 	opDown    = "down"
 	opVersion = "version"
-	opSet     = "set"
-	opCheck   = "check"
+	opChange  = "change"
+	opConfig  = "config"
 )
 
 type request struct {
-	Op    string `json:"op"`
-	Key   string `json:"key,omitempty"`   // set and check only
-	Value string `json:"value,omitempty"` // set and check only
-	After uint64 `json:"after,omitempty"` // events only
+	Op     string  `json:"op"`
+	Change *Change `json:"change,omitempty"` // change only
+	After  uint64  `json:"after,omitempty"`  // events only
 }
 
 type reply struct {
@@ -49,6 +51,10 @@ type reply struct {
 	Denied  bool    `json:"denied,omitempty"`
 	Version string  `json:"version,omitempty"`
 	Status  *Status `json:"status,omitempty"`
+	// Bad is that the request asked for a configuration that is wrong.
+	Bad     bool         `json:"bad,omitempty"`
+	Changed []Difference `json:"changed,omitempty"`
+	Config  string       `json:"config,omitempty"`
 
 	Happened *Happened `json:"happened,omitempty"`
 }
@@ -89,7 +95,12 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opSet, opCheck, opEvents:
+	case opShow, opDown, opVersion, opConfig, opEvents:
+		return req, nil
+	case opChange:
+		if req.Change == nil {
+			return request{}, errors.New("request is not understood: what is to be changed?")
+		}
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)

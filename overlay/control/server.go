@@ -18,11 +18,11 @@ import (
 type Handler interface {
 	// Show returns the state of now. The server fills in Version.
 	Show() Status
-	// Set changes one key of the configuration while running. The error is for the
+	// Change changes what runs, and returns the differences. The error is for the
 	// caller, and then nothing has changed.
-	Set(key, value string) error
-	// Check returns what Set would, and changes nothing.
-	Check(key, value string) error
+	Change(Change) ([]Difference, error)
+	// Config returns the configuration that runs, with its secrets.
+	Config() string
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
 }
@@ -170,44 +170,53 @@ func (s *Server) connection(c *net.UnixConn, h Handler) {
 	if err := c.SetDeadline(time.Now().Add(connTimeout)); err != nil {
 		return
 	}
-	if err := s.admit(c); err != nil {
+	master, err := s.admit(c)
+	if err != nil {
 		writeReply(c, reply{Error: err.Error(), Denied: true})
 		return
 	}
+	most := maxRequest
+	if master {
+		most = maxConfig
+	}
 	r := bufio.NewReader(c)
 	for {
-		line, err := readLine(r, maxRequest)
+		line, err := readLine(r, most)
 		if errors.Is(err, errTooLong) {
-			writeReply(c, reply{Error: fmt.Sprintf("request is longer than %d bytes", maxRequest)})
+			writeReply(c, reply{Error: fmt.Sprintf("request is longer than %d bytes", most)})
 		}
 		if err != nil {
 			return
 		}
-		if !answer(c, h, line) {
+		if !answer(c, h, line, master) {
 			return
 		}
 	}
 }
 
 // admit looks at the socket anew for each connection, so that a chgrp(1) of it
-// takes effect at once.
-func (s *Server) admit(c *net.UnixConn) error {
+// takes effect at once. master says that the caller may do everything.
+func (s *Server) admit(c *net.UnixConn) (master bool, err error) {
 	g, err := newGuard(s.listener)
 	if err != nil {
-		return err
+		return false, err
 	}
 	cred, err := peerCredentials(c)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return g.check(cred)
+	return cred.uid == 0 || cred.uid == g.uid, g.check(cred)
 }
 
 // answer serves one request and reports whether the connection goes on.
-func answer(c *net.UnixConn, h Handler, line []byte) bool {
+func answer(c *net.UnixConn, h Handler, line []byte, master bool) bool {
 	req, err := parseRequest(line)
 	if err != nil {
 		writeReply(c, reply{Error: err.Error()})
+		return false
+	}
+	if !master && req.mastersOnly() {
+		writeReply(c, reply{Error: "only root and the daemon's own user may do that", Denied: true})
 		return false
 	}
 	switch req.Op {
@@ -216,10 +225,11 @@ func answer(c *net.UnixConn, h Handler, line []byte) bool {
 		st.Version = Version
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil
-	case opSet:
-		return writeReply(c, outcome(h.Set(req.Key, req.Value))) == nil
-	case opCheck:
-		return writeReply(c, outcome(h.Check(req.Key, req.Value))) == nil
+	case opChange:
+		changed, err := h.Change(*req.Change)
+		return writeReply(c, outcome(changed, err)) == nil
+	case opConfig:
+		return writeReply(c, reply{Config: h.Config()}) == nil
 	case opEvents:
 		return writeReply(c, happened(h, req.After)) == nil
 	case opVersion:
@@ -232,10 +242,10 @@ func answer(c *net.UnixConn, h Handler, line []byte) bool {
 	}
 }
 
-// outcome is the reply to what either fails or has nothing to tell.
-func outcome(err error) reply {
+// outcome is the reply to a change.
+func outcome(changed []Difference, err error) reply {
 	if err != nil {
-		return reply{Error: err.Error()}
+		return reply{Error: err.Error(), Bad: errors.Is(err, ErrConfig)}
 	}
-	return reply{}
+	return reply{Changed: changed}
 }

@@ -9,20 +9,24 @@ var Version = "dev"
 // part of the JSON names: _us microseconds, _s seconds, _bytes bytes. Counters
 // count from the start of the daemon.
 type Status struct {
-	Interface  string            `json:"interface"`
-	PublicKey  string            `json:"public_key"` // base64, as wg prints it
-	ListenPort uint16            `json:"listen_port"`
-	MTU        int               `json:"mtu"`    // of the inner interface
-	FwMark     uint32            `json:"fwmark"` // 0: none
-	Cipher     string            `json:"cipher"` // as configured
-	UptimeS    int64             `json:"uptime_s"`
-	Version    string            `json:"version"`
-	Peers      []Peer            `json:"peers"`
-	Drops      map[string]uint64 `json:"drops"` // device and sockets: reason to count
-	Device     Device            `json:"device"`
-	Workers    []Worker          `json:"workers"`
-	Sends      Sends             `json:"sends"`
-	Receives   Receives          `json:"receives"`
+	Interface  string `json:"interface"`
+	PublicKey  string `json:"public_key"` // base64, as wg prints it
+	ListenPort uint16 `json:"listen_port"`
+	MTU        int    `json:"mtu"`    // of the inner interface
+	FwMark     uint32 `json:"fwmark"` // 0: none
+	Cipher     string `json:"cipher"` // as configured
+	UptimeS    int64  `json:"uptime_s"`
+	// Unsaved are the keys that were changed while running and that the file has
+	// otherwise, Pending those that the file has otherwise and that need a restart.
+	Unsaved  []string          `json:"unsaved"`
+	Pending  []string          `json:"pending"`
+	Version  string            `json:"version"`
+	Peers    []Peer            `json:"peers"`
+	Drops    map[string]uint64 `json:"drops"` // device and sockets: reason to count
+	Device   Device            `json:"device"`
+	Workers  []Worker          `json:"workers"`
+	Sends    Sends             `json:"sends"`
+	Receives Receives          `json:"receives"`
 }
 
 // Peer is one peer of an interface.
@@ -64,6 +68,12 @@ type Worker struct {
 // fillEmpty replaces what is nil by what is empty, so that a script finds [] and
 // {} and never null.
 func (s *Status) fillEmpty() {
+	if s.Unsaved == nil {
+		s.Unsaved = []string{}
+	}
+	if s.Pending == nil {
+		s.Pending = []string{}
+	}
 	if s.Peers == nil {
 		s.Peers = []Peer{}
 	}

@@ -89,8 +89,11 @@ func isNewMachine(event []byte) bool {
 // reincarnate forgets the keys of all peers at once, and makes sessions anew.
 func (s *server) reincarnate() {
 	s.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions are made anew")
-	policies := make([]steer.Policy, len(s.peers))
-	for i, p := range s.peers {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	peers := s.peers()
+	policies := make([]steer.Policy, len(peers))
+	for i, p := range peers {
 		var name string
 		p.link.Do(func(mono.Time, *srd.Conn) { name = p.policy })
 		policy, err := s.policy(name)
@@ -99,7 +102,7 @@ func (s *server) reincarnate() {
 		}
 		policies[i] = policy
 	}
-	for i, p := range s.peers {
+	for i, p := range peers {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
 			p.control = cc.New(0)
 			p.control.SetLine(p.line)
@@ -109,7 +112,7 @@ func (s *server) reincarnate() {
 			}
 		})
 	}
-	for _, p := range s.peers {
+	for _, p := range peers {
 		p.link.Kick()
 	}
 }

@@ -19,7 +19,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +46,11 @@ type Options struct {
 	Log     func(events.Event) // is given what happens, one after the other
 	Verbose bool               // also what is of use only when looking for faults in here
 	Ready   func()             // called once traffic can flow
+	// Load reads the file again; nil: it cannot be.
+	Load func() (*config.Config, error)
+	// Again asks for that, and Reloaded is called when it is done; nil: nobody asks.
+	Again    <-chan os.Signal
+	Reloaded func(err error)
 	// Confine gives up the privileges that were needed to set up; nil: none.
 	Confine func() error
 }
@@ -64,22 +71,30 @@ func workers(asked int) int {
 
 // server is a running process.
 type server struct {
-	cfg   *config.Config
 	start time.Time
 	stop  context.CancelFunc
+	load  func() (*config.Config, error) // nil: the file cannot be read again
 
 	id    *handshake.Identity
 	dev   *tundev.Device
 	net   *netconf.State
 	bank  *udp.Bank
 	loop  *loop.Loop
-	table *route.Table
-	peers []*peer
+	mark  atomic.Uint32 // of the outer packets
+	now   atomic.Pointer[setup]
 	mtus  mtuTable
 	links uplinks
 	host  host // follow's own
 	drops readDrops
 	alive liveness
+
+	changing         sync.Mutex     // held while now is changed
+	file             *config.Config // as the files were read last; changing
+	ended            bool           // no change any more; changing
+	faults           []string       // of drop-in files, as last told; changing
+	unread           string         // why their directory could not be read, as last told; changing
+	unsaved, pending []string       // see compare; changing
+	stirred          chan struct{}  // tells follow of a change
 
 	machine *machine // nil: the kernel does not tell
 
@@ -95,7 +110,8 @@ type server struct {
 func Run(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{cfg: o.Config, story: newStory(o.Verbose), start: time.Now(), stop: cancel}
+	s := newServer(o.Config, newStory(o.Verbose))
+	s.stop, s.load = cancel, o.Load
 	defer s.story.write(o.Log)()
 	name := o.Config.Interface.Name
 	ctl, err := control.Listen(name)
@@ -104,6 +120,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
 	if err := netconf.Recover(name); err != nil {
+		return err
+	}
+	if err := s.readPeers(); err != nil {
 		return err
 	}
 	if err := s.open(); err != nil {
@@ -117,20 +136,22 @@ func Run(ctx context.Context, o Options) (err error) {
 			s.tell(events.PrivilegesKept, "", "privileges are kept: %v", err)
 		}
 	}
-	served := make(chan error, 6)
+	served := make(chan error, 8)
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
 	go func() { s.live(ctx); served <- nil }()
 	go func() { s.guard(ctx); served <- nil }()
 	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
-	s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
+	go func() { s.reread(ctx, o.Again, o.Reloaded); served <- nil }()
+	go func() { s.watchPeers(ctx); served <- nil }()
+	s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
 	if o.Ready != nil {
 		o.Ready()
 	}
 	<-ctx.Done()
 	s.tell(events.Stopping, "", "%s is taken down", name)
-	for _, p := range s.peers {
+	for _, p := range s.end() {
 		s.loop.Remove(p.link)
 	}
 	err = s.close()
@@ -146,11 +167,8 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // open sets up device, addresses, sockets and peers.
 func (s *server) open() (err error) {
-	c := s.cfg
+	c := s.cfg()
 	if s.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
-		return err
-	}
-	if s.table, err = routes(c); err != nil {
 		return err
 	}
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
@@ -171,11 +189,12 @@ func (s *server) open() (err error) {
 	if s.net, err = s.configure(); err != nil {
 		return err
 	}
+	s.mark.Store(s.net.FwMark)
 	for _, w := range s.net.Warnings {
 		s.tell(events.HostSetting, w, "%s", w)
 	}
 	s.bank, err = udp.Open(udp.Config{
-		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark,
+		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.mark.Load(),
 	})
 	var few *udp.RangeError
 	switch {
@@ -210,12 +229,16 @@ func (s *server) open() (err error) {
 }
 
 func (s *server) configure() (*netconf.State, error) {
-	c := s.cfg
-	file, err := netconf.StatePath(c.Interface.Name)
+	file, err := netconf.StatePath(s.cfg().Interface.Name)
 	if err != nil {
 		return nil, err
 	}
-	return netconf.Apply(netconf.Plan{
+	return netconf.Apply(s.plan(s.cfg(), file))
+}
+
+// plan is what the network is to be for c; file is where the state of it is kept.
+func (s *server) plan(c *config.Config, file string) netconf.Plan {
+	return netconf.Plan{
 		Link:      s.dev.Name(),
 		MTU:       c.Interface.MTU,
 		Addresses: c.Interface.Address,
@@ -223,7 +246,7 @@ func (s *server) configure() (*netconf.State, error) {
 		Table:     netconf.Table{Off: c.Interface.Table.Off, ID: c.Interface.Table.ID},
 		FwMark:    c.Interface.FwMark,
 		StateFile: file,
-	})
+	}
 }
 
 // close undoes open, as far as it went.

@@ -17,7 +17,7 @@ import (
 // exits has the sockets leave by the interfaces of paths.local.
 func (s *server) exits() {
 	var v []udp.Exit
-	for _, l := range s.cfg.Paths.Local {
+	for _, l := range s.cfg().Paths.Local {
 		if l.Interface == "" {
 			continue
 		}

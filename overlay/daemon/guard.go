@@ -83,7 +83,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // restore puts back what is missing, and tells. It returns when to look again.
 func (s *server) restore(g *guarding, down *bool) time.Duration {
-	name := s.cfg.Interface.Name
+	name := s.cfg().Interface.Name
 	r := s.net.Restore()
 	s.tellDevice(name, r, down)
 	if len(r.Back) > 0 {

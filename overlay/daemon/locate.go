@@ -100,8 +100,8 @@ func (t *mtuTable) get(a netip.Addr) int {
 // payload returns the UDP payload bytes worth probing for on a tuple.
 func (s *server) payload(t srd.Tuple) int {
 	m := s.mtus.get(t.Local)
-	if s.cfg.Paths.PathMTU > 0 {
-		m = min(m, s.cfg.Paths.PathMTU)
+	if s.cfg().Paths.PathMTU > 0 {
+		m = min(m, s.cfg().Paths.PathMTU)
 	}
 	if t.Remote.Addr().Is4() {
 		return m - udpIPv4
@@ -120,6 +120,7 @@ func (s *server) follow(ctx context.Context) {
 	defer asking.Wait()
 	found := make(chan []answer)
 	due := time.Now() // when to look names up again
+	looking, again := false, false
 	for {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
@@ -134,7 +135,7 @@ func (s *server) follow(ctx context.Context) {
 			}
 		}
 		if !time.Now().Before(due) {
-			due = time.Now().Add(lookupMost)
+			due, looking, again = time.Now().Add(lookupMost), true, false
 			asking.Go(func() {
 				select {
 				case found <- s.lookup(ctx):
@@ -147,38 +148,45 @@ func (s *server) follow(ctx context.Context) {
 		s.host.look(s.mtus.all())
 		s.reportLocals()
 		s.exits()
-		for _, p := range s.peers {
+		for _, p := range s.peers() {
 			s.place(p)
 		}
+		s.holding.forget(s.peers())
 		s.reportWays()
 		if s.host.other {
 			s.hostNews.Store(true)
 		}
-		answers, ok := await(ctx, &addrs, &routes, found, min(time.Until(due), lookupEvery))
+		answers, stirred, ok := await(ctx, &addrs, &routes, found, s.stirred, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
 		}
 		if answers != nil {
-			due = time.Now().Add(s.accept(answers))
+			due, looking = time.Now().Add(s.accept(answers)), false
+		}
+		again = again || stirred // there may be new names
+		if again && !looking {
+			due = time.Now()
 		}
 	}
 }
 
 // await returns when something changed and has been quiet for a moment, with the
-// answers that come, or after wait; false when ctx has ended. A channel that was
-// closed, because news were lost, becomes nil.
-func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, wait time.Duration) ([]answer, bool) {
+// answers that come, or when peers were changed, or after wait; ok is false when ctx has
+// ended. A channel that was closed, because news were lost, becomes nil.
+func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir <-chan struct{}, wait time.Duration) (v []answer, stirred, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
 	var latest time.Time // when to act at the latest
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, false
+			return nil, false, false
 		case <-quiet.C:
-			return nil, true
+			return nil, false, true
 		case v := <-found:
-			return v, true
+			return v, false, true
+		case <-stir:
+			return nil, true, true
 		case _, ok := <-*addrs:
 			if !ok {
 				*addrs = nil
@@ -198,11 +206,11 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 // remotes returns where p may be reached: endpoints that are plain addresses, and
 // what the names in others were found to be.
 func (p *peer) remotes() (v []netip.AddrPort) {
-	for i, e := range p.cfg.Endpoints {
+	for _, e := range p.cfg().Endpoints {
 		if a, ok := e.Addr(); ok {
 			v = append(v, a)
 		} else {
-			v = append(v, p.found[i]...)
+			v = append(v, p.found[e]...)
 		}
 	}
 	return v
@@ -223,6 +231,9 @@ func (s *server) place(p *peer) {
 	line := s.lineOf(tuples)
 	gone := s.gone(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
+		if p.gone {
+			return
+		}
 		p.line = line
 		p.control.SetLine(line) // a cable may have come up at another rate
 		if news {
@@ -288,15 +299,15 @@ func (s *server) findLocals(r netip.AddrPort) []netip.Addr {
 	if r.Addr().Is6() && !s.bank.HasIPv6() {
 		return nil
 	}
-	if len(s.cfg.Paths.Local) == 0 {
-		a, err := udp.LocalFor(r, s.net.FwMark)
+	if len(s.cfg().Paths.Local) == 0 {
+		a, err := udp.LocalFor(r, s.mark.Load())
 		if err != nil || s.mtus.inner(a) {
 			return nil // no route now; a change of addresses brings us back
 		}
 		return []netip.Addr{a}
 	}
 	var v []netip.Addr
-	for i, l := range s.cfg.Paths.Local {
+	for i, l := range s.cfg().Paths.Local {
 		addrs := []netip.Addr{l.Addr}
 		if !l.Addr.IsValid() {
 			addrs = addressesOf(l.Interface)
@@ -323,7 +334,7 @@ func (s *server) gone(paths []srd.PathInfo) map[netip.Addr]bool {
 
 // reportLocals tells which entries of paths.local have no address here, and when one has.
 func (s *server) reportLocals() {
-	for _, l := range s.cfg.Paths.Local {
+	for _, l := range s.cfg().Paths.Local {
 		name, missing := l.Interface, false
 		if name == "" {
 			name = l.Addr.String()
@@ -369,8 +380,5 @@ func allowedIPs(c *config.Config) []netip.Prefix {
 
 // title names the peer in messages.
 func (p *peer) title() string {
-	if p.cfg.Name != "" {
-		return p.cfg.Name
-	}
-	return p.cfg.PublicKey.String()
+	return p.cfg().Title()
 }

@@ -74,8 +74,10 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 	if i < 0 {
 		t.Fatal("no peer has the name")
 	}
-	p := &peer{cfg: &cfg.Peers[i], found: make([][]netip.AddrPort, len(cfg.Peers[i].Endpoints))}
-	s := &server{peers: []*peer{p}, story: newStory(false)}
+	p := &peer{found: map[config.Endpoint][]netip.AddrPort{}}
+	p.conf.Store(&cfg.Peers[i])
+	s := newServer(cfg, newStory(false))
+	s.now.Store(&setup{cfg: cfg, peers: []*peer{p}})
 	var dns nameServer
 	dns.use(t)
 	for _, c := range []struct {
@@ -108,10 +110,7 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 
 // One interface that is not there is told once, and again after it was there.
 func TestMissingLocalIsTold(t *testing.T) {
-	s := &server{
-		cfg:   &config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}},
-		story: newStory(false),
-	}
+	s := newServer(&config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}}, newStory(false))
 	for range 3 {
 		s.reportLocals()
 	}
@@ -140,18 +139,20 @@ func TestNamesAreLookedUpAtOnce(t *testing.T) {
 		<-release
 		return nil, errors.New("the network is down")
 	}}
-	s := &server{story: newStory(false)}
+	s, peers := newServer(&config.Config{}, newStory(false)), []*peer(nil)
 	for _, name := range []string{"one.example", "two.example", "three.example"} {
-		p := &peer{cfg: &config.Peer{Endpoints: []config.Endpoint{{Host: name, Port: 1}}}, found: make([][]netip.AddrPort, 1)}
-		s.peers = append(s.peers, p)
+		p := &peer{}
+		p.conf.Store(&config.Peer{Endpoints: []config.Endpoint{{Host: name, Port: 1}}})
+		peers = append(peers, p)
 	}
+	s.now.Store(&setup{peers: peers})
 	done := make(chan []answer)
 	go func() { done <- s.lookup(t.Context()) }()
-	for range s.peers {
+	for range peers {
 		<-waiting // as many are under way at once, or this waits for ever
 	}
 	close(release)
-	if v := <-done; len(v) != len(s.peers) || v[0].err == nil {
+	if v := <-done; len(v) != len(peers) || v[0].err == nil {
 		t.Errorf("answers %+v", v)
 	}
 }

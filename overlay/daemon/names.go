@@ -28,7 +28,7 @@ const (
 // answer is what one name of a peer's stands for now.
 type answer struct {
 	peer     *peer
-	endpoint int
+	endpoint config.Endpoint
 	addrs    []netip.AddrPort
 	err      error
 }
@@ -37,10 +37,10 @@ type answer struct {
 // configuration. The result is empty, not nil, when there are no names.
 func (s *server) lookup(ctx context.Context) []answer {
 	all := []answer{}
-	for _, p := range s.peers {
-		for i, e := range p.cfg.Endpoints {
+	for _, p := range s.peers() {
+		for _, e := range p.cfg().Endpoints {
 			if _, ok := e.Addr(); !ok {
-				all = append(all, answer{peer: p, endpoint: i})
+				all = append(all, answer{peer: p, endpoint: e})
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func (s *server) lookup(ctx context.Context) []answer {
 		slots <- struct{}{}
 		wg.Go(func() {
 			a := &all[i]
-			a.addrs, a.err = resolve(ctx, a.peer.cfg.Endpoints[a.endpoint])
+			a.addrs, a.err = resolve(ctx, a.endpoint)
 			<-slots
 		})
 	}
@@ -64,7 +64,7 @@ func (s *server) lookup(ctx context.Context) []answer {
 func (s *server) accept(answers []answer) time.Duration {
 	wait := lookupEvery
 	for _, a := range answers {
-		name := a.peer.cfg.Endpoints[a.endpoint].String()
+		name := a.endpoint.String()
 		failed := condition{events.NameUnresolved, a.peer, name}
 		if a.err != nil {
 			if s.holding.turn(failed, true) {

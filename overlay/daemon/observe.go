@@ -33,7 +33,7 @@ func (s *server) observe(now mono.Time) {
 	s.tellStall(o, now)
 	yes, no := map[netip.Addr]bool{}, map[netip.Addr]bool{}
 	again := s.hostNews.Swap(false)
-	for _, p := range s.peers {
+	for _, p := range s.peers() {
 		p.watch.see(s.sight(p, again))
 		up, down := p.watch.works()
 		for _, a := range up {
@@ -45,7 +45,7 @@ func (s *server) observe(now mono.Time) {
 	}
 	s.tellUplinks(o, yes, no)
 	gone := o.uplinks.down()
-	for _, p := range s.peers {
+	for _, p := range s.peers() {
 		for _, e := range p.watch.look(now, gone) {
 			e.Peer, e.Text = p.title(), "peer "+p.title()+": "+e.Text
 			s.story.add(e)

@@ -12,23 +12,23 @@ import (
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/queue"
-	"github.com/srdtun/srdtun/overlay/route"
 	"github.com/srdtun/srdtun/overlay/tundev"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // peer is the overlay's side of one connection. It implements loop.App; its
 // pure parts are touched only with the connection locked.
 type peer struct {
-	cfg   *config.Peer
-	index int
+	conf  atomic.Pointer[config.Peer]
 	link  *loop.Peer
 	dev   *tundev.Device
-	table *route.Table
+	setup *atomic.Pointer[setup] // the server's
+	gone  bool                   // it was taken out of the configuration
 
 	queue    *queue.Queue
 	cutter   order.Cutter
@@ -37,16 +37,16 @@ type peer struct {
 	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
-	restarts uint64             // of the peer's process
-	watch    watch              // live's own
-	hold     time.Duration      // least wait for order, as configured
-	found    [][]netip.AddrPort // what the name in each endpoint stood for last
-	unplaced bool               // and it was said that there is no way to them
-	tuples   []srd.Tuple        // as last given to the connection
-	back     callback           // where else it is called
-	policy   string             // name of the connection's path policy
-	control  *cc.SRD            // its congestion control
-	line     float64            // rate of the interfaces, as last told to it
+	restarts uint64                               // of the peer's process
+	watch    watch                                // live's own
+	hold     time.Duration                        // least wait for order, as configured
+	found    map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last; follow's own
+	unplaced bool                                 // and it was said that there is no way to them
+	tuples   []srd.Tuple                          // as last given to the connection
+	back     callback                             // where else it is called
+	policy   string                               // name of the connection's path policy
+	control  *cc.SRD                              // its congestion control
+	line     float64                              // rate of the interfaces, as last told to it
 
 	clock    mono.Time      // of the message that is delivered
 	out      []*frame.Frame // Flush's own
@@ -56,42 +56,36 @@ type peer struct {
 	aged     atomic.Uint64  // datagrams dropped: held for order while the process did not run
 }
 
-// addPeers makes a connection for each configured peer.
-func (s *server) addPeers() error {
-	for i := range s.cfg.Peers {
-		c := &s.cfg.Peers[i]
-		p := &peer{
-			cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax,
-			found: make([][]netip.AddrPort, len(c.Endpoints)), queue: queue.New(queue.Config{}),
-		}
-		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
-		policy, err := s.policy(c.Policy)
-		if err != nil {
-			return err
-		}
-		p.policy, p.control = c.Policy, cc.New(0)
-		conn := srd.New(srd.Config{
-			Identity:    s.id,
-			Remote:      handshake.PublicKey(c.PublicKey),
-			PSK:         c.PresharedKey.Bytes(),
-			Offers:      ciphers(s.cfg.Transport.Cipher),
-			Incarnation: random64(),
-			Rand:        rand.Reader,
-			Indexes:     s.loop.Indexes(),
-			Addresses:   s.loop.Addresses(),
-			Timestamp:   s.timestamp,
-			MTU:         s.payload,
-			Policy:      policy,
-			Class:       s.links.class,
-			Control:     p.control,
-			Keepalive:   c.PersistentKeepalive,
-		})
-		p.link = s.loop.Add(conn, p)
-		s.peers = append(s.peers, p)
-		s.place(p)
+// newPeer makes a connection for a configured peer, which nothing is sent to yet.
+func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
+	p := &peer{
+		dev: s.dev, setup: &s.now, hold: all.Order.HoldMax, found: map[config.Endpoint][]netip.AddrPort{},
+		queue: queue.New(queue.Config{}), policy: c.Policy, control: cc.New(0),
 	}
-	return nil
+	p.conf.Store(c)
+	p.gather = order.NewGatherer(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
+	conn := srd.New(srd.Config{
+		Identity:    s.id,
+		Remote:      handshake.PublicKey(c.PublicKey),
+		PSK:         c.PresharedKey.Bytes(),
+		Offers:      ciphers(all.Transport.Cipher),
+		Incarnation: random64(),
+		Rand:        rand.Reader,
+		Indexes:     s.loop.Indexes(),
+		Addresses:   s.loop.Addresses(),
+		Timestamp:   s.timestamp,
+		MTU:         s.payload,
+		Policy:      policy,
+		Class:       s.links.class,
+		Control:     p.control,
+		Keepalive:   c.PersistentKeepalive,
+	})
+	p.link = s.loop.Add(conn, p)
+	return p
 }
+
+// cfg is what is configured of the peer.
+func (p *peer) cfg() *config.Peer { return p.conf.Load() }
 
 // alloc returns a frame for what arrives, with the time.
 func (p *peer) alloc(n int) *frame.Frame {
@@ -108,6 +102,13 @@ func (s *server) timestamp(now mono.Time) handshake.Timestamp {
 // push takes frames for the peer, all at once.
 func (p *peer) push(frames []*frame.Frame) {
 	now := p.link.Lock()
+	if p.gone { // meanwhile
+		p.link.Unlock()
+		for _, f := range frames {
+			f.Release()
+		}
+		return
+	}
 	for _, f := range frames {
 		p.queue.Push(now, f)
 	}
@@ -273,7 +274,7 @@ func (p *peer) admits(f *frame.Frame) bool {
 	src, ok := source(f.Data)
 	if !ok {
 		p.unwanted.Add(1)
-	} else if ok = p.table.Allowed(p.index, src); !ok {
+	} else if ok = p.setup.Load().allowed(p, src); !ok {
 		p.forged.Add(1)
 	}
 	return ok

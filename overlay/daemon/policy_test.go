@@ -36,7 +36,7 @@ dre_alpha = 0.99
 dre_period = "100ms"
 link_mbit = 1000000`,
 	} {
-		s := &server{cfg: parse(t, "[paths]\n", "[paths]\n"+doc+"\n")}
+		s := newServer(parse(t, "[paths]\n", "[paths]\n"+doc+"\n"), newStory(false))
 		for _, name := range config.Policies {
 			if _, err := s.policy(name); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -68,13 +68,13 @@ func TestSet(t *testing.T) {
 		{"peer.named.policy", "conga", "letflow", "conga", ""},
 		{"paths.policy", "presto", "presto", "presto", ""},
 		{"peer." + key(t, 2) + ".policy", "ecmp", "ecmp", "presto", ""},
-		{"paths.policy", "prest", "ecmp", "presto", `no path policy is named "prest"; there are spray, ecmp`},
+		{"paths.policy", "prest", "ecmp", "presto", `paths.policy: unknown policy "prest"; known: spray, ecmp`},
 		{"peer.far.policy", "ecmp", "ecmp", "presto", `no peer is named "far"`},
-		{"interface.mtu", "9000", "ecmp", "presto", `"interface.mtu" cannot be changed while running`},
-		{"peer.named.name", "x", "ecmp", "presto", `"peer.named.name" cannot be changed while running`},
-		{"", "", "ecmp", "presto", `"" cannot be changed while running`},
+		{"interface.mtu", "9000", "ecmp", "presto", `interface.mtu cannot be changed while running: change it in srdd0.toml, and restart`},
+		{"peer.named.nam", "x", "ecmp", "presto", `"peer.named.nam" is no key; the nearest is name in [[peer]]`},
+		{"", "", "ecmp", "presto", `"" is no key`},
 	} {
-		err := c.Set(step.key, step.value)
+		_, err := c.Change(control.Change{How: control.HowSet, Settings: []control.Setting{{Key: step.key, Value: step.value}}})
 		if (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {
 			t.Errorf("%s=%s: %v", step.key, step.value, err)
 		}
@@ -86,7 +86,7 @@ func TestSet(t *testing.T) {
 
 // A path's class is the entry of paths.local that its address stands for.
 func TestClassesAreUplinks(t *testing.T) {
-	s := &server{cfg: parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n")}
+	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newStory(false))
 	s.host.look(nil)
 	s.locals(netip.MustParseAddrPort("127.0.0.9:1"))
 	for text, want := range map[string]int{"192.0.2.1": 0, "127.0.0.1": 1, "192.0.2.2": 3, "198.51.100.1": 0} {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
-	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/tundev"
 	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -99,19 +98,19 @@ func (in *input) fresh(now mono.Time, frames []*frame.Frame, most int) []*frame.
 
 // spread gives frames to their peers, a run for the same peer at once.
 func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
-	s := in.server
+	s, setup := in.server, in.server.now.Load()
 	for len(frames) > 0 {
-		to, ok := s.route(frames[0])
+		to := setup.route(frames[0])
 		n := 1
 		for n < len(frames) {
-			if next, found := s.route(frames[n]); found != ok || next != to {
+			if setup.route(frames[n]) != to {
 				break
 			}
 			n++
 		}
-		if ok {
-			s.peers[to].push(frames[:n])
-			touch(s.peers[to].link, in.haste.any(now, frames[:n]))
+		if to != nil {
+			to.push(frames[:n])
+			touch(to.link, in.haste.any(now, frames[:n]))
 		} else {
 			s.drops.noRoute.Add(uint64(n))
 			for _, f := range frames[:n] {
@@ -120,8 +119,4 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 		}
 		frames = frames[n:]
 	}
-}
-
-func (s *server) route(f *frame.Frame) (peer int, ok bool) {
-	return s.table.Lookup(packet.Dst(f.Data))
 }

@@ -17,7 +17,8 @@ import (
 func opened(t *testing.T, oldnew ...string) *server {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())
-	s := &server{cfg: parse(t, oldnew...), story: newStory(false), stop: func() {}}
+	s := newServer(parse(t, oldnew...), newStory(false))
+	s.stop = func() {}
 	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 func TestCalledBackFromANewAddress(t *testing.T) {
 	l := uplink(t)
 	s := opened(t)
-	p := s.peers[0]
+	p := s.peers()[0]
 	at := netip.MustParseAddrPort("198.51.100.7:4444")
 	known := []netip.AddrPort{at, netip.MustParseAddrPort("198.51.100.7:4445"), netip.MustParseAddrPort("127.0.0.1:9")}
 	paths := []srd.PathInfo{{State: srd.PathActive, Tuple: srd.Tuple{Local: netip.MustParseAddr("192.0.2.1"), Remote: at}}}

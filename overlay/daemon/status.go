@@ -21,18 +21,19 @@ func (s *server) Show() control.Status {
 		PublicKey:  config.Key(s.id.Public()).String(),
 		ListenPort: s.bank.Socket(0).Port,
 		MTU:        s.mtu(),
-		FwMark:     s.net.FwMark,
-		Cipher:     s.cfg.Transport.Cipher,
+		FwMark:     s.mark.Load(),
+		Cipher:     s.cfg().Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
 		Drops:      s.dropCounts(),
 		Device:     describeDevice(s.dev.Stats(), s.dev.Offloads(), s.dev.Queues()),
 		Sends:      describeSends(&s.loop.Sends),
 		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load(), NotECT: s.loop.Recvs.NotECT.Load()},
 	}
+	st.Unsaved, st.Pending = s.differences()
 	for _, w := range s.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
 	}
-	for _, p := range s.peers {
+	for _, p := range s.peers() {
 		st.Peers = append(st.Peers, s.describe(p))
 	}
 	return st
@@ -43,7 +44,7 @@ func (s *server) mtu() int {
 	if i, err := net.InterfaceByName(s.dev.Name()); err == nil {
 		return i.MTU
 	}
-	return s.cfg.Interface.MTU
+	return s.cfg().Interface.MTU
 }
 
 // counts collects counters that are not zero.
@@ -88,15 +89,15 @@ func (s *server) dropCounts() map[string]uint64 {
 
 func (s *server) describe(p *peer) control.Peer {
 	v := control.Peer{
-		Name:                 p.cfg.Name,
-		PublicKey:            p.cfg.PublicKey.String(),
-		HasPresharedKey:      !p.cfg.PresharedKey.IsZero(),
-		PersistentKeepaliveS: int(p.cfg.PersistentKeepalive / time.Second),
+		Name:                 p.cfg().Name,
+		PublicKey:            p.cfg().PublicKey.String(),
+		HasPresharedKey:      !p.cfg().PresharedKey.IsZero(),
+		PersistentKeepaliveS: int(p.cfg().PersistentKeepalive / time.Second),
 	}
-	for _, e := range p.cfg.Endpoints {
+	for _, e := range p.cfg().Endpoints {
 		v.Endpoints = append(v.Endpoints, e.String())
 	}
-	for _, a := range p.cfg.AllowedIPs {
+	for _, a := range p.cfg().AllowedIPs {
 		v.AllowedIPs = append(v.AllowedIPs, a.String())
 	}
 	p.link.Do(func(now mono.Time, c *srd.Conn) {

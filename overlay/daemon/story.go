@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -152,4 +153,13 @@ func (c *conditions) turn(k condition, holds bool) (changed bool) {
 		delete(*c, k)
 	}
 	return true
+}
+
+// forget drops what held of peers that are not among those that there are.
+func (c conditions) forget(peers []*peer) {
+	for k := range c {
+		if k.peer != nil && !slices.Contains(peers, k.peer) {
+			delete(c, k)
+		}
+	}
 }

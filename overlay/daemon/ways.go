@@ -26,7 +26,7 @@ type way struct {
 // there.
 func (s *server) reportWays() {
 	var all []way
-	for _, p := range s.peers {
+	for _, p := range s.peers() {
 		for _, r := range p.remotes() {
 			all = append(all, way{p, r})
 		}
@@ -78,7 +78,7 @@ func (s *server) loops(r netip.AddrPort) bool {
 
 // leavesBy returns the interface by which packets to a remote address leave, "" when none.
 func (s *server) leavesBy(to, from netip.Addr) string {
-	o := &netlink.RouteGetOptions{Mark: s.net.FwMark}
+	o := &netlink.RouteGetOptions{Mark: s.mark.Load()}
 	if from.IsValid() {
 		o.SrcAddr = net.IP(from.AsSlice())
 	}
@@ -96,7 +96,7 @@ func (s *server) leavesBy(to, from netip.Addr) string {
 // findBypasses notes the interfaces of paths.local by which packets do not get to a peer,
 // and why.
 func (s *server) findBypasses(to netip.AddrPort, found map[string]string) {
-	for _, l := range s.cfg.Paths.Local {
+	for _, l := range s.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {
 			found[l.Interface] = barred(l.Interface, to.Addr())
 		}
@@ -104,7 +104,7 @@ func (s *server) findBypasses(to netip.AddrPort, found map[string]string) {
 }
 
 func (s *server) reportBypasses(found map[string]string) {
-	for _, l := range s.cfg.Paths.Local {
+	for _, l := range s.cfg().Paths.Local {
 		why := found[l.Interface]
 		switch {
 		case l.Interface == "" || !s.holding.turn(condition{kind: events.UplinkBypassed, subject: l.Interface}, why != ""):

@@ -10,6 +10,9 @@ const (
 	Note           Kind = "note"
 	HostSetting    Kind = "host-setting"
 	PrivilegesKept Kind = "privileges-kept"
+	ConfigChanged  Kind = "config-changed"
+	ConfigRefused  Kind = "config-refused"
+	DropInRefused  Kind = "drop-in-refused"
 
 	SessionUp         Kind = "session-up"
 	SessionLost       Kind = "session-lost"
@@ -71,6 +74,9 @@ var All = []About{
 	{Note, Info, Note, "anything without a kind of its own", "read it"},
 	{HostSetting, Warning, HostSetting, "a setting of this host will get in the way", "change it as the line says"},
 	{PrivilegesKept, Warning, PrivilegesKept, "the daemon could not give up what it does not need", "start it as root, or by the service file"},
+	{ConfigChanged, Notice, ConfigChanged, "the configuration was changed while running", nothing},
+	{ConfigRefused, Warning, ConfigRefused, "a change was refused; all stays as it was", "correct what the line names"},
+	{DropInRefused, Warning, DropInRefused, "a file of a peer, or its directory, was left out", "correct what the line names; all other peers stay"},
 
 	{SessionUp, Notice, SessionUp, "a handshake is done, after there was no session", nothing},
 	{SessionLost, Warning, SessionUp, "there is no session any more, although it was in use; `why` says more", "look at `peer-silent`, `paths-down` and the peer's log of that time"},

@@ -20,10 +20,12 @@ type State struct {
 	// and which are not ours to change.
 	Warnings []string
 
-	index int // the interface's number
-	file  string
-	mu    sync.Mutex // nothing is put back while it is removed
-	done  []step
+	index  int // the interface's number
+	file   string
+	link   netlink.Link
+	policy *policy    // of the default routes; nil: there were none yet
+	mu     sync.Mutex // of done, and of what is changed by it; nothing is put back while it is removed
+	done   []step
 }
 
 // Apply carries out the plan. If a part of it fails, whatever was done before
@@ -40,7 +42,7 @@ func Apply(p Plan) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: %w", p.Link, err)
 	}
-	s := &State{FwMark: p.FwMark, file: p.StateFile, index: link.Attrs().Index}
+	s := &State{FwMark: p.FwMark, file: p.StateFile, index: link.Attrs().Index, link: link}
 	if err := s.apply(p, link); err != nil {
 		return nil, errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.Revert())
 	}
@@ -96,14 +98,20 @@ func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 }
 
 func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Link) ([]step, error) {
-	pol, err := choosePolicy(mark)
-	if err != nil {
-		return nil, err
+	if s.policy == nil {
+		pol, err := choosePolicy(mark)
+		if err != nil {
+			return nil, err
+		}
+		s.policy, s.FwMark = &pol, pol.mark
 	}
-	s.FwMark = pol.mark
 	var steps []step
 	for _, dst := range defaults {
-		route, rules, err := pol.steps(dst, link)
+		if old := s.policySteps(dst); old != nil {
+			steps = append(steps, old...)
+			continue
+		}
+		route, rules, err := s.policy.steps(dst, link)
 		if err != nil {
 			return nil, err
 		}

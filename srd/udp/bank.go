@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"sync/atomic"
 
@@ -121,6 +122,18 @@ func (b *Bank) HasIPv6() bool { return b.socks[0].fd6 >= 0 }
 
 // GRO reports whether the kernel merges received trains.
 func (b *Bank) GRO() bool { return b.gro }
+
+// SetMark gives all that is sent from now on another mark (SO_MARK).
+func (b *Bank) SetMark(mark uint32) error {
+	for i := range b.socks {
+		for _, fd := range b.socks[i].FDs() {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(mark)); err != nil {
+				return os.NewSyscallError("setsockopt SO_MARK", err)
+			}
+		}
+	}
+	return nil
+}
 
 // Close closes all sockets.
 func (b *Bank) Close() {

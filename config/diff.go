@@ -1,0 +1,120 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Change is one difference of two configurations.
+type Change struct {
+	Key  string `json:"key"`           // such as "interface.mtu", "peer.NAME.endpoints"; "peer.NAME" for one that comes or goes
+	Old  string `json:"old,omitempty"` // in TOML; "" for a peer that comes, "(hidden)" for a secret
+	New  string `json:"new,omitempty"` // likewise; "" for a peer that goes
+	Live bool   `json:"live"`          // it takes effect while running
+}
+
+// String is one line for a person.
+func (c Change) String() string {
+	switch {
+	case c.Old == "":
+		return "+ " + c.Key + " = " + c.New
+	case c.New == "":
+		return "- " + c.Key + " = " + c.Old
+	}
+	return "~ " + c.Key + " = " + c.Old + " -> " + c.New
+}
+
+// Diff lists what is otherwise in after, in the order of the schema. Peers are the same
+// if their public keys are.
+func Diff(before, after *Config) (all []Change) {
+	for _, s := range schema {
+		if s.name != "peer" {
+			all = append(all, s.diff(s.name, before, after, nil, nil)...)
+		}
+	}
+	old := peersByKey(before)
+	for i := range after.Peers {
+		p := &after.Peers[i]
+		if was := old[p.PublicKey]; was != nil {
+			all = append(all, sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)...)
+		} else {
+			all = append(all, Change{Key: "peer." + p.Title(), New: gist(p), Live: true})
+		}
+		delete(old, p.PublicKey)
+	}
+	for i := range before.Peers { // in their order, which a map has not
+		if p := &before.Peers[i]; old[p.PublicKey] != nil {
+			all = append(all, Change{Key: "peer." + p.Title(), Old: gist(p), Live: true})
+		}
+	}
+	return all
+}
+
+func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (all []Change) {
+	for _, k := range s.keys {
+		a, b := k.value(before, was), k.value(after, is)
+		if s.name == "peer" && k.name == "policy" { // the default is that of [paths], which may differ
+			a, b = inTOML(was.Policy), inTOML(is.Policy)
+		}
+		if a != b {
+			all = append(all, Change{prefix + "." + k.name, k.shown(a), k.shown(b), k.live})
+		}
+	}
+	return all
+}
+
+// shown is a value as a difference shows it. A default is named as one, so that no side
+// is empty.
+func (k keySpec) shown(value string) string {
+	switch {
+	case value == "":
+		return "default"
+	case k.secret:
+		return hidden
+	}
+	return value
+}
+
+// gistPrefixes is how many allowed IPs a line about a whole peer shows.
+const gistPrefixes = 4
+
+// gist says what a whole peer is, on one line.
+func gist(p *Peer) string {
+	list := texts(p.AllowedIPs)
+	if n := len(list); n > gistPrefixes {
+		list = append(list[:gistPrefixes], fmt.Sprintf("and %d more", n-gistPrefixes))
+	}
+	return "{ " + p.PublicKey.String() + ", allowed_ips " + strings.Join(list, " ") + " }"
+}
+
+func peersByKey(c *Config) map[Key]*Peer {
+	m := make(map[Key]*Peer, len(c.Peers))
+	for i := range c.Peers {
+		m[c.Peers[i].PublicKey] = &c.Peers[i]
+	}
+	return m
+}
+
+// Title names the peer in messages: its name, or its public key.
+func (p *Peer) Title() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.PublicKey.String()
+}
+
+// Settle returns what of want can be had without a restart of what runs as now: keys that
+// need one keep their values. The error is that what is left contradicts itself, so that
+// only a restart helps.
+func Settle(now, want *Config) (*Config, error) {
+	c := *want
+	c.File, c.copy = now.File, now.copy
+	c.Interface = now.Interface
+	c.Interface.Address = want.Interface.Address
+	c.Paths.SourcePorts, c.Paths.PortRange, c.Paths.PathMTU = now.Paths.SourcePorts, now.Paths.PortRange, now.Paths.PathMTU
+	c.Transport, c.Order, c.PeersDir = now.Transport, now.Order, now.PeersDir
+	if err := c.sound(); err != nil {
+		return nil, fmt.Errorf("a restart is needed: without one, the keys that cannot change meanwhile contradict the others: %w", err)
+	}
+	return &c, nil
+}

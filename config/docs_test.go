@@ -1,0 +1,59 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/config.md anew")
+
+const docsFile = "../docs/config.md"
+
+const docsHead = `# The configuration file
+
+One TOML file for each interface, ` + "`/etc/srdtun/NAME.toml`" + `, mode 0600. ` + "`srdtun init NAME`" + ` writes one with every
+key in it or described, ` + "`srdtun check NAME`" + ` reads it and names file, line and key of the first fault, and
+` + "`srdtun import wg0.conf`" + ` makes one of a file of wg-quick's. A list with one member may be written as a single string.
+
+**Live** says whether a change counts while the interface runs, by ` + "`srdtun reload NAME`" + `, ` + "`systemctl reload`" + `, SIGHUP or
+` + "`srdtun set`" + `; [reload.md](reload.md) has the details. A change of any other key is named, and counts at the next start.
+
+This page is written by ` + "`go test ./config -run TestDocs -update`" + ` from the table that the parser reads with.
+`
+
+// docs is the page.
+func docs() string {
+	var b strings.Builder
+	b.WriteString(docsHead)
+	for _, s := range schema {
+		fmt.Fprintf(&b, "\n## %s\n\n", header(s.name))
+		b.WriteString("| key | value | default | live | meaning |\n| --- | --- | --- | --- | --- |\n")
+		for _, k := range s.keys {
+			when := "restart"
+			if k.live {
+				when = "live"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.name, k.kind, k.absent, when, k.means)
+		}
+	}
+	return b.String()
+}
+
+func TestDocs(t *testing.T) {
+	want := docs()
+	if *update {
+		if err := os.WriteFile(docsFile, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(docsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the schema says; go test ./config -run TestDocs -update writes it", docsFile)
+	}
+}

@@ -1,0 +1,230 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxDropIn bounds a drop-in file in bytes: a peer with some two thousand allowed IPs.
+const maxDropIn = 64 << 10
+
+// othersWrite are the permissions of group and others to write.
+const othersWrite fs.FileMode = 0o022
+
+// WithDropIns returns c with the peers of its drop-in directory in place of those it had.
+// A file that is wrong by itself, or contradicts the configuration or a file before it in
+// the order of names, is left out alone; the faults say why, one for each. The error is
+// that the directory cannot be read at all.
+func WithDropIns(c *Config) (with *Config, faults []error, err error) {
+	all := *c
+	all.Peers = slices.Clone(c.Peers)
+	all.Peers = slices.DeleteFunc(all.Peers, func(p Peer) bool { return p.File != "" })
+	if c.PeersDir == "" {
+		return &all, nil, nil
+	}
+	files, err := dropIns(c.PeersDir)
+	if err != nil {
+		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
+	}
+	seen := newCensus(&all)
+	for _, file := range files {
+		p, at, err := readDropIn(file, all.Paths.Policy)
+		if err == nil {
+			err = seen.admit(&p, at)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		all.Peers = append(all.Peers, p)
+	}
+	return &all, faults, nil
+}
+
+// SamePeer reports whether two peers are configured alike.
+func SamePeer(a, b *Peer) bool {
+	c := &Config{}
+	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
+}
+
+// IsDropIn reports whether a file of the directory counts: editors' own files begin with
+// a dot, or have another end.
+func IsDropIn(name string) bool {
+	base := filepath.Base(name)
+	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
+}
+
+// dropIns lists the files of the directory, which nobody but root and this process's
+// user may write: whoever can put a file there can have packets sent to himself.
+func dropIns(dir string) ([]string, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, bare(err)
+	}
+	if !info.IsDir() {
+		return nil, errors.New("not a directory")
+	}
+	if err := checkOwned(info); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, bare(err)
+	}
+	var files []string
+	for _, e := range entries {
+		if IsDropIn(e.Name()) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(files) > maxPeers {
+		return nil, fmt.Errorf("%d files; at most %d are allowed", len(files), maxPeers)
+	}
+	return files, nil
+}
+
+// checkOwned refuses what somebody else may write.
+func checkOwned(info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok:
+		return errors.New("its owner is not known")
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("belongs to user %d; want root or the user of the daemon", st.Uid)
+	case info.Mode().Perm()&othersWrite != 0:
+		return fmt.Errorf("writable by group or others (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}
+
+// readDropIn reads the one peer of a file. at tells where its keys are.
+func readDropIn(file, policy string) (p Peer, at section, err error) {
+	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }
+	data, mode, err := readOwned(file)
+	if err != nil {
+		return Peer{}, at, wrong(err)
+	}
+	root, err := decode(file, data)
+	if err != nil {
+		return Peer{}, at, err
+	}
+	root.doc.dir = filepath.Dir(file)
+	root.checkKeys()
+	for _, s := range schema {
+		if root.has(s.name) && s.name != "peer" {
+			root.fail(s.name, "has no place in a drop-in file, which has one [[peer]]")
+		}
+	}
+	sections := root.sections("peer", 1)
+	if len(sections) == 1 {
+		at = sections[0]
+		p = readPeer(at, policy)
+		if p.PublicKey.IsZero() {
+			at.fail("public_key", "is missing")
+		}
+		if at.has("preshared_key") && mode&otherBits != 0 {
+			at.fail("preshared_key", "others may read this file (mode %04o); run: chmod 600 %s", mode, file)
+		}
+	} else if root.doc.first() == nil {
+		return Peer{}, at, wrong(errors.New("has no [[peer]]"))
+	}
+	p.File = file
+	return p, at, root.doc.first()
+}
+
+// readOwned reads a regular file that nobody else may write.
+func readOwned(file string) ([]byte, fs.FileMode, error) {
+	// Not to wait for the writer of a named pipe.
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errors.New("not a regular file")
+	}
+	if err := checkOwned(info); err != nil {
+		return nil, 0, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxDropIn+1))
+	if err == nil && len(data) > maxDropIn {
+		err = fmt.Errorf("the file has more than %d bytes", maxDropIn)
+	}
+	return data, info.Mode().Perm(), bare(err)
+}
+
+// census is what peers have that no other may have.
+type census struct {
+	c        *Config
+	own      Key
+	names    map[string]string
+	keys     map[Key]string
+	prefixes map[netip.Prefix]string
+}
+
+func newCensus(c *Config) *census {
+	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}}
+	s.own, _ = c.Interface.PrivateKey.Public() // a configuration has a sound one
+	for i := range c.Peers {
+		s.add(&c.Peers[i])
+	}
+	return s
+}
+
+func (s *census) add(p *Peer) {
+	from := p.File
+	if from == "" {
+		from = s.c.File
+	}
+	s.names[p.Name], s.keys[p.PublicKey] = from, from
+	for _, a := range p.AllowedIPs {
+		s.prefixes[a] = from
+	}
+}
+
+// admit adds a peer that goes with those before it.
+func (s *census) admit(p *Peer, at section) error {
+	before := func(where string) string { return "in " + where }
+	if from, dup := s.names[p.Name]; dup && p.Name != "" {
+		at.fail("name", "%s names another peer already, %s", quoted(p.Name), before(from))
+	}
+	switch from, dup := s.keys[p.PublicKey]; {
+	case p.PublicKey == s.own:
+		at.fail("public_key", "is this interface's own key")
+	case dup:
+		at.fail("public_key", "belongs to another peer already, %s", before(from))
+	case !s.c.Interface.PrivateKey.agrees(p.PublicKey):
+		at.fail("public_key", "is no usable key: it gives the same secret to everyone")
+	}
+	own := map[netip.Prefix]bool{}
+	for i, a := range p.AllowedIPs {
+		if from, dup := s.prefixes[a]; dup {
+			at.failAt(at.itemOff("allowed_ips", i), "allowed_ips", "%s belongs to another peer already, %s", a, before(from))
+		} else if own[a] {
+			at.failAt(at.itemOff("allowed_ips", i), "allowed_ips", "%s is listed twice", a)
+		}
+		own[a] = true
+	}
+	d := draft{cfg: &Config{Interface: s.c.Interface, Peers: []Peer{*p}}, peers: []section{at}}
+	d.checkOuterRoutes()
+	if len(s.c.Peers)+1 > maxPeers {
+		at.failAt(at.at.off, "", "more than %d peers", maxPeers)
+	}
+	if err := at.doc.first(); err != nil {
+		return err
+	}
+	s.add(p)
+	return nil
+}

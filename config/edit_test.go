@@ -1,0 +1,138 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// commented is a file as people write them.
+const commented = `# top
+[interface] # the device
+private_key = "$0"   # secret
+#mtu = 1500
+address = [
+  "10.0.0.1/24", # first
+]
+
+# the first one
+[[peer]]
+name = "a.b"
+public_key = "$1"
+endpoints = ["192.0.2.1:1"] # old
+# the second
+[[peer]]
+public_key = "$2"
+#[[peer]]
+#allowed_ips = ["10.2.0.0/16"]
+`
+
+func TestEdit(t *testing.T) {
+	for _, e := range []struct{ name, key, value, from, to string }{
+		{"replaced", "peer.a.b.endpoints", `["192.0.2.7:7"]`, `["192.0.2.1:1"] # old`, `["192.0.2.7:7"] # old`},
+		{"bare text", "peer.a.b.endpoints", `192.0.2.7:7`, `["192.0.2.1:1"] # old`, `"192.0.2.7:7" # old`},
+		{"bare list", "peer.a.b.endpoints", `192.0.2.7:7,h:8`, `["192.0.2.1:1"] # old`, `["192.0.2.7:7", "h:8"] # old`},
+		{"several lines", "interface.address", "10.0.0.9/24", "[\n  \"10.0.0.1/24\", # first\n]", `"10.0.0.9/24"`},
+		{"behind its example", "interface.mtu", "1400", "#mtu = 1500\n", "#mtu = 1500\nmtu = 1400\n"},
+		{"without an example", "interface.workers", "2", "# the device\n", "# the device\nworkers = 2\n"},
+		{"by public key", "peer.$2.allowed_ips", "10.1.0.0/16", "\"$2\"\n#", "\"$2\"\n#"},
+		{"new section", "paths.policy", "ecmp", "# the first one\n", "[paths]\npolicy = \"ecmp\"\n\n# the first one\n"},
+		{"taken out", "peer.a.b.endpoints", "", "endpoints = [\"192.0.2.1:1\"] # old\n", ""},
+		{"not there", "peer.a.b.allowed_ips", "", "", ""},
+	} {
+		got, err := Edit([]byte(withKeys(commented)), []Setting{{withKeys(e.key), e.value}})
+		if err != nil {
+			t.Errorf("%s: %v", e.name, err)
+			continue
+		}
+		want := withKeys(strings.Replace(commented, e.from, e.to, 1))
+		if e.name == "by public key" {
+			want = withKeys(strings.Replace(commented, "[[peer]]\npublic_key = \"$2\"", "[[peer]]\nallowed_ips = \"10.1.0.0/16\"\npublic_key = \"$2\"", 1))
+		}
+		if string(got) != want {
+			t.Errorf("%s:\n%s\nwant\n%s", e.name, got, want)
+		}
+	}
+}
+
+func TestEditFaults(t *testing.T) {
+	for _, e := range []struct{ doc, key, value, want string }{
+		{commented, "", "1", `"" is no key`},
+		{commented, "policy", "1", `"policy" is no key`},
+		{commented, "paths.polcy", "1", `"paths.polcy" is no key; the nearest is policy in [paths]`},
+		{commented, "peer.c.policy", "ecmp", `no peer is named "c"`},
+		{commented, "peer..policy", "ecmp", `no peer is named ""`},
+		{commented, "paths.policy", "a\nb", `policy: a value has one line`},
+		{"paths = { mtu = 0 }\n", "paths.policy", "ecmp", `add policy = "ecmp" by hand`},
+		{"x = [", "paths.policy", "ecmp", `not valid TOML`},
+	} {
+		_, err := Edit([]byte(withKeys(e.doc)), []Setting{{e.key, e.value}})
+		if err == nil || !strings.Contains(err.Error(), e.want) {
+			t.Errorf("%q = %q: %v, want %s", e.key, e.value, err, e.want)
+		}
+	}
+}
+
+// Whatever is set, the text stays one that is read the same way but for that key.
+func TestEditKeepsTheRest(t *testing.T) {
+	text, err := Template("lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := []string{string(text), withKeys(everything), withKeys(commented), withKeys(mainPart) + "[[peer]]\nname = 'left'\npublic_key = '" + wgPairs[1].public + "'"}
+	settings := []Setting{
+		{"interface.mtu", "1400"}, {"interface.mtu", ""}, {"paths.policy", "ecmp"}, {"paths.mtu", "1300"}, {"order.udp", "unordered"},
+		{"peer.left.persistent_keepalive", "7"}, {"peer.left.allowed_ips", "10.9.0.0/16,10.8.0.0/16"}, {"interface.address", "10.0.0.7/24"},
+		{"transport.cipher", "aes-128-gcm"}, {"peers.dir", "/x.d"}, {"interface.post_up", `["ip", "link"]`}, {"paths.dre_alpha", "0.5"},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom(docs).Draw(t, "doc")
+		for range 4 {
+			before, err := Parse("lab.toml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := rapid.SampledFrom(settings).Draw(t, "setting")
+			after, err := Edit([]byte(text), []Setting{s})
+			if err != nil {
+				if strings.Contains(err.Error(), "no peer is named") {
+					continue
+				}
+				t.Fatal(err)
+			}
+			c, err := Parse("lab.toml", after)
+			if err != nil {
+				t.Fatalf("%v: %v\n%s", s, err, after)
+			}
+			for _, d := range Diff(before, c) {
+				if d.Key != s.Key && !strings.HasSuffix(d.Key, ".policy") {
+					t.Fatalf("%v changes %v\n%s", s, d, after)
+				}
+			}
+			text = string(after)
+		}
+	})
+}
+
+// With gives what the daemon runs with; a fault tells the key and no line.
+func TestWith(t *testing.T) {
+	c := whole(t)
+	c.Peers = append(c.Peers, Peer{PublicKey: key(t, wgPairs[3].public), Name: "drop", Policy: "conga", File: "/x.d/drop.toml"})
+	next, err := With(c, []Setting{{"paths.policy", "presto"}, {"peer.drop.endpoints", "192.0.2.9:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range next.Peers {
+		if p.Policy != "presto" {
+			t.Errorf("peer %s has %s", p.Title(), p.Policy)
+		}
+	}
+	if p := next.Peers[2]; p.File != "/x.d/drop.toml" || len(p.Endpoints) != 1 || c.Peers[0].Policy != "letflow" {
+		t.Errorf("got %+v", p)
+	}
+	_, err = With(c, []Setting{{"peer.left.allowed_ips", "10.300.0.0/16"}})
+	if err == nil || err.Error() != `peer.allowed_ips: "10.300.0.0/16": not an IP prefix; want address/length` {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// put writes a value to the spot in a text.
+func (p spot) put(text []byte, value string) ([]byte, error) {
+	doc := string(text)
+	if value != "" {
+		var err error
+		if value, err = p.key.asTOML(value); err != nil {
+			return nil, err
+		}
+	}
+	if p.section.has(p.key.name) {
+		from, to, ok := valueAt(doc, p.section.off(p.key.name))
+		if !ok {
+			return nil, fmt.Errorf("%s is written in a way that cannot be edited", p.key.name)
+		}
+		if value == "" {
+			return []byte(withoutLine(doc, p.section.off(p.key.name), to)), nil
+		}
+		return []byte(doc[:from] + value + doc[to:]), nil
+	}
+	if value == "" {
+		return text, nil
+	}
+	return p.insert(doc, value)
+}
+
+// asTOML is a value as TOML has it: as it is, if that is a value, else as a string. A
+// list of strings may be given with commas between.
+func (k keySpec) asTOML(value string) (string, error) {
+	if strings.ContainsAny(value, "\r\n") {
+		return "", fmt.Errorf("%s: a value has one line", k.name)
+	}
+	list := strings.HasPrefix(k.kind, "list")
+	var vals map[string]any
+	vals, err := decodeTOML("x = " + value + "\n")
+	if _, number := vals["x"].(float64); err == nil && len(vals) == 1 && (!number || k.name == "dre_alpha") {
+		return value, nil
+	}
+	if list && strings.Contains(value, ",") {
+		var v []string
+		for part := range strings.SplitSeq(value, ",") {
+			v = append(v, strings.TrimSpace(part))
+		}
+		return listTOML(v), nil
+	}
+	return inTOML(value), nil
+}
+
+// valueAt returns where the value of the pair is that begins at an offset.
+func valueAt(doc string, off int) (from, to int, ok bool) {
+	s := scanner{doc: doc, off: off, deep: -1, twice: keyPart{off: -1}}
+	if _, ok := s.path(); !ok || !s.take("=") {
+		return 0, 0, false
+	}
+	s.skip(" \t")
+	from = s.off
+	if !s.value(&mark{}) {
+		return 0, 0, false
+	}
+	return from, from + len(strings.TrimRight(doc[from:s.off], " \t")), true
+}
+
+// withoutLine takes the lines of a pair out, if nothing else is on them.
+func withoutLine(doc string, from, to int) string {
+	start := strings.LastIndexByte(doc[:from], '\n') + 1
+	end := len(doc)
+	if n := strings.IndexByte(doc[to:], '\n'); n >= 0 {
+		end = to + n + 1
+	}
+	return doc[:start] + doc[end:]
+}
+
+// insert adds the key to its section: behind its commented example, if that stands
+// there, or else behind the section's header.
+func (p spot) insert(doc, value string) ([]byte, error) {
+	line := p.key.name + " = " + value + "\n"
+	head := header(p.section.name)
+	at := p.section.at.off
+	if p.section.vals == nil {
+		if doc != "" && !strings.HasSuffix(doc, "\n") {
+			doc += "\n"
+		}
+		return []byte(withSection(doc, head+"\n"+line)), nil
+	}
+	if !strings.HasPrefix(doc[at:], "[") {
+		return nil, fmt.Errorf("%s has no line %s of its own; add %s by hand", p.section.name, head, strings.TrimSpace(line))
+	}
+	body := lineEnd(doc, at)
+	if body == len(doc) && !strings.HasSuffix(doc, "\n") {
+		doc += "\n"
+		body++
+	}
+	if n := exampleEnd(doc[body:bodyEnd(doc, body)], p.key.name); n >= 0 {
+		body += n
+	}
+	return []byte(doc[:body] + line + doc[body:]), nil
+}
+
+// withSection puts a section ahead of the first peer and the comment above it, where
+// the other sections are.
+func withSection(doc, section string) string {
+	m := locate(doc).root.keys["peer"]
+	if m == nil || len(m.items) == 0 || !strings.HasPrefix(doc[m.items[0].off:], "[[") {
+		if doc != "" {
+			section = "\n" + section
+		}
+		return doc + section
+	}
+	at := m.items[0].off
+	for at > 0 {
+		above := strings.LastIndexByte(doc[:at-1], '\n') + 1
+		if !strings.HasPrefix(doc[above:], "#") {
+			break
+		}
+		at = above
+	}
+	return doc[:at] + section + "\n" + doc[at:]
+}
+
+// lineEnd is the offset behind the line that off is in.
+func lineEnd(doc string, off int) int {
+	if n := strings.IndexByte(doc[off:], '\n'); n >= 0 {
+		return off + n + 1
+	}
+	return len(doc)
+}
+
+// bodyEnd is where the section ends whose body begins at off.
+func bodyEnd(doc string, off int) int {
+	var starts []int
+	var collect func(m *mark)
+	collect = func(m *mark) {
+		for _, k := range m.keys {
+			starts = append(starts, k.off)
+			for _, i := range k.items {
+				starts = append(starts, i.off)
+			}
+		}
+	}
+	collect(locate(doc).root)
+	slices.Sort(starts)
+	for _, s := range starts {
+		if s >= off && strings.HasPrefix(doc[s:], "[") {
+			return s
+		}
+	}
+	return len(doc)
+}
+
+// commentedHeader begins the example of another section.
+var commentedHeader = regexp.MustCompile(`(?m)^#[ \t]*\[`)
+
+// exampleEnd is the offset behind the line "#key = ..." of a section's body, or -1.
+func exampleEnd(body, key string) int {
+	if n := commentedHeader.FindStringIndex(body); n != nil {
+		body = body[:n[0]]
+	}
+	at := regexp.MustCompile(`(?m)^#[ \t]*` + regexp.QuoteMeta(key) + `[ \t]*=.*\n`).FindStringIndex(body)
+	if at == nil {
+		return -1
+	}
+	return at[1]
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Format writes a configuration as a file that Parse reads as the same one: complete,
+// with its secrets, and without the peers of drop-in files. It names no key file.
+func Format(c *Config) []byte { return format(c, func(p *Peer) bool { return p.File == "" }) }
+
+// formatAll is Format with the peers of drop-in files.
+func formatAll(c *Config) []byte { return format(c, func(*Peer) bool { return true }) }
+
+func format(c *Config, with func(*Peer) bool) []byte {
+	var b strings.Builder
+	for _, s := range schema {
+		if s.name != "peer" {
+			s.write(&b, c, nil)
+		}
+	}
+	writePeers(&b, c, with)
+	return []byte(b.String())
+}
+
+func writePeers(b *strings.Builder, c *Config, with func(*Peer) bool) {
+	for i := range c.Peers {
+		if with(&c.Peers[i]) {
+			sectionOf("peer").write(b, c, &c.Peers[i])
+		}
+	}
+}
+
+// write writes a section with the keys that do not have their defaults, if there are any.
+func (s sectionSpec) write(b *strings.Builder, c *Config, p *Peer) {
+	head := header(s.name) + "\n"
+	if b.Len() > 0 {
+		head = "\n" + head
+	}
+	for _, k := range s.keys {
+		if v := k.value(c, p); v != "" {
+			fmt.Fprintf(b, "%s%s = %s\n", head, k.name, v)
+			head = ""
+		}
+	}
+}
+
+func sectionOf(name string) sectionSpec {
+	for _, s := range schema {
+		if s.name == name {
+			return s
+		}
+	}
+	panic("config: no section " + name)
+}
+
+// values are those of all keys.
+func (s sectionSpec) values(c *Config, p *Peer) (v []string) {
+	for _, k := range s.keys {
+		v = append(v, k.value(c, p))
+	}
+	return v
+}

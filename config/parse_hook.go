@@ -1,0 +1,118 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"path/filepath"
+	"strings"
+)
+
+// dns reads resolvers and search domains, mixed as in wg-quick(8).
+func (s section) dns(key string) []string {
+	var v []string
+	for _, it := range s.items(key, maxDNS) {
+		if err := checkDNS(it.text); err != nil {
+			s.failAt(it.off, key, "%s: %v", quoted(it.text), err)
+			continue
+		}
+		v = append(v, it.text)
+	}
+	return v
+}
+
+// checkDNS accepts what can be handed to a resolver's program: an address that can be
+// asked, or a name of letters, digits and hyphens, which is no option of the program's.
+func checkDNS(text string) error {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		_, err = parseAddr(addr.String())
+		return err
+	}
+	name := strings.TrimSuffix(text, ".")
+	if len(name) > maxHostBytes || allNumeric(name[strings.LastIndexByte(name, '.')+1:]) {
+		return errors.New("neither an address nor a search domain")
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if !isLabel(label) {
+			return errors.New("neither an address nor a search domain")
+		}
+	}
+	return nil
+}
+
+// commands reads a list of commands, each a list of words, or one command alone.
+func (s section) commands(key string) [][]string {
+	v, ok := s.vals[key]
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		s.fail(key, `want a list of words, not %s: no shell reads it, as in ["ip", "route", "add", "10.1.0.0/16", "dev", "%%i"]`, kind(v))
+		return nil
+	}
+	if len(list) > 0 && kind(list[0]) == "a string" {
+		if argv := s.words(key, list, s.at.key(key)); argv != nil {
+			return [][]string{argv}
+		}
+		return nil
+	}
+	if len(list) > maxCommands {
+		s.fail(key, "%d commands; at most %d are allowed", len(list), maxCommands)
+		return nil
+	}
+	var commands [][]string
+	for i, one := range list {
+		words, ok := one.([]any)
+		if !ok {
+			s.failAt(s.itemOff(key, i), key, "want a list of words, not %s", kind(one))
+			continue
+		}
+		commands = append(commands, s.words(key, words, s.at.key(key).item(i)))
+	}
+	return commands
+}
+
+// words reads one command.
+func (s section) words(key string, list []any, at *mark) []string {
+	if len(list) == 0 || len(list) > maxWords {
+		s.failAt(at.off, key, "a command has 1 to %d words", maxWords)
+		return nil
+	}
+	var argv []string
+	for i, one := range list {
+		word, ok := one.(string)
+		switch off := at.item(i).off; {
+		case !ok:
+			s.failAt(off, key, "want strings in quotes, not %s", kind(one))
+		case len(word) > maxWord || strings.ContainsRune(word, 0):
+			s.failAt(off, key, "a word has at most %d bytes, and none of them is zero", maxWord)
+		case i == 0 && (word == "" || strings.ContainsAny(word, " \t\n")):
+			s.failAt(off, key, `%s is no program; each word is a string of its own, as in ["ip", "link"]`, quoted(word))
+		default:
+			argv = append(argv, word)
+			continue
+		}
+		return nil
+	}
+	return argv
+}
+
+// dir reads the path of a directory, and makes it absolute: the process that uses it
+// may be in another directory than the one that reads the file.
+func (s section) dir(key string) string {
+	path := s.text(key, "")
+	if path == "" {
+		if s.has(key) && kind(s.vals[key]) == "a string" {
+			s.fail(key, "want the path of a directory")
+		}
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(s.doc.file), path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		s.fail(key, "%v", err)
+	}
+	return abs
+}

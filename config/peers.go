@@ -1,0 +1,83 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// LoadPeers reads a file that has [[peer]] sections and nothing else. Key files that it
+// names are looked up beside it. Every error is an [*Error].
+func LoadPeers(file string) ([]Peer, error) {
+	data, err := readPrivate(file, maxFileBytes)
+	if err != nil {
+		return nil, &Error{File: file, Msg: err.Error(), cause: err}
+	}
+	return parsePeers(file, data, filepath.Dir(file))
+}
+
+// ParsePeers is LoadPeers for a text that somebody else gave: no file is read.
+func ParsePeers(file string, data []byte) ([]Peer, error) { return parsePeers(file, data, sealed) }
+
+func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
+	root, err := decode(file, data)
+	if err != nil {
+		return nil, err
+	}
+	root.doc.dir, root.doc.sealed = dir, dir == sealed
+	root.checkKeys()
+	for _, s := range schema {
+		if root.has(s.name) && s.name != "peer" {
+			root.fail(s.name, "only [[peer]] can be added")
+		}
+	}
+	var peers []Peer
+	for _, s := range root.sections("peer", maxPeers) {
+		p := readPeer(s, DefaultPolicy)
+		if !s.has("policy") {
+			p.Policy = "" // that of [paths], which this file does not tell
+		}
+		if p.PublicKey.IsZero() {
+			s.fail("public_key", "is missing")
+		}
+		peers = append(peers, p)
+	}
+	return peers, root.doc.first()
+}
+
+// FormatPeers writes peers as ParsePeers reads them.
+func FormatPeers(peers []Peer) []byte {
+	var b strings.Builder
+	writePeers(&b, &Config{Peers: peers}, func(*Peer) bool { return true })
+	return []byte(b.String())
+}
+
+// WithPeers returns c with peers added, each in place of one of the same key.
+func WithPeers(c *Config, peers []Peer) (*Config, error) {
+	all := *c
+	all.Peers = slices.Clone(c.Peers)
+	for _, p := range peers {
+		if p.Policy == "" {
+			p.Policy = c.Paths.Policy
+		}
+		i := slices.IndexFunc(all.Peers, func(old Peer) bool { return old.PublicKey == p.PublicKey })
+		if i < 0 {
+			all.Peers = append(all.Peers, p)
+			continue
+		}
+		p.File = all.Peers[i].File
+		all.Peers[i] = p
+	}
+	return &all, all.sound()
+}
+
+// sound checks a configuration that was put together of parts.
+func (c *Config) sound() error {
+	_, err := parse(c.File, sealed, formatAll(c))
+	var e *Error
+	if errors.As(err, &e) {
+		return plainFault(err)
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package config
+
+// When a change of a key counts.
+const (
+	atRestart = false
+	live      = true
+)
+
+// keySpec is what there is to know of one key. The parser, the difference of two
+// configurations, the writer and docs/config.md are all driven by it.
+type keySpec struct {
+	name   string
+	kind   string // of its value, for docs
+	absent string // its default, for docs
+	live   bool   // a change takes effect while running
+	means  string // one sentence, for docs
+	// value is what the key has in a configuration, in TOML; "" when it has its
+	// default or stands for another key.
+	value  func(c *Config, p *Peer) string
+	secret bool // value must not be shown
+}
+
+// sectionSpec is one section and its keys.
+type sectionSpec struct {
+	name string
+	keys []keySpec
+}
+
+// schema is every key that a file may have, in the order of doc.go.
+var schema = []sectionSpec{
+	{"interface", []keySpec{
+		{"name", "text", "the file name without its extension", atRestart, "The name of the device.", ofName, false},
+		{"private_key", "base64", "none: needed", atRestart, "This end's identity, as `srdtun genkey` prints it.", ofPrivateKey, true},
+		{"private_key_file", "path", "none", atRestart, "A file with the private key, in place of `private_key`; relative to the configuration.", ofNothing, false},
+		{"address", "list of addresses, with or without prefix length", "none", live, "Addresses of this end inside the tunnel.", ofAddress, false},
+		{"listen_port", "0..65535", "51820", atRestart, "The UDP port on which peers find this end; 0 lets the kernel choose.", ofListenPort, false},
+		{"mtu", "1280..65520", "1500", atRestart, "The largest packet inside the tunnel. It does not depend on the network outside.", ofMTU, false},
+		{"fwmark", `0..4294967295 or "off"`, "0", atRestart, "A mark on the outer packets, for policy routing.", ofFwMark, false},
+		{"table", `"auto", "off" or a number`, `"auto"`, atRestart, "Where the routes to allowed_ips go, as in wg-quick(8).", ofTable, false},
+		{"workers", "0..16", "0", atRestart, "Threads that carry packets; 0: half of the processors, up to four.", ofWorkers, false},
+		{"dns", "list of addresses and search domains", "none", atRestart, "Resolvers to use while the tunnel is up, given to resolvectl or resolvconf. What is no address is a search domain.", ofDNS, false},
+		{"pre_up", "list of commands", "none", atRestart, "Run before the device is made. A command is a list of its words; no shell reads it, and `%i` in a word is the interface's name.", ofPreUp, false},
+		{"post_up", "list of commands", "none", atRestart, "Run when the interface has its addresses and routes. A failure ends the start.", ofPostUp, false},
+		{"pre_down", "list of commands", "none", atRestart, "Run before the interface is taken down.", ofPreDown, false},
+		{"post_down", "list of commands", "none", atRestart, "Run when the interface is gone.", ofPostDown, false},
+	}},
+	{"paths", []keySpec{
+		{"source_ports", "1..256", "32", atRestart, "How many UDP source ports packets are spread over.", ofSourcePorts, false},
+		{"port_range", `"first-last"`, "any free port", atRestart, "Where the source ports are taken from.", ofPortRange, false},
+		{"local", "list of addresses or interface names", "any", live, "Where to send from, one set of paths for each.", ofLocal, false},
+		{"policy", "name of a policy", `"spray"`, live, "How packets are spread over the paths: see docs/policies.md.", ofPolicy, false},
+		{"flowlet_timeout", `"10us".."10s"`, "the policy's own", live, "The pause after which a flow may change its path.", ofFlowlet, false},
+		{"weights", "list of numbers 1..1000, one for each of `local`", "equal", live, "What each entry of `local` is worth.", ofWeights, false},
+		{"primary", "an entry of `local`", "none", live, "The one to use as long as it works, for active-backup.", ofPrimary, false},
+		{"flowcell", "bytes, 1500..67108864", "65536", live, "How much of a flow goes one way, for presto.", ofFlowcell, false},
+		{"dre_alpha", "0.01..0.99", "0.125", live, "How rates are averaged, for conga.", ofAlpha, false},
+		{"dre_period", `"1us".."100ms"`, `"20us"`, live, "How often rates are averaged, for conga.", ofPeriod, false},
+		{"link_mbit", "0..1000000", "0", live, "The rate of each path in Mbit/s; 0: learn it.", ofLinkMbit, false},
+		{"mtu", "0 or 1280..65535", "0", atRestart, "An upper bound of the path MTU; 0: discover it.", ofPathMTU, false},
+	}},
+	{"transport", []keySpec{
+		{"cipher", `"auto", "aes-256-gcm", "aes-128-gcm" or "chacha20-poly1305"`, `"auto"`, atRestart, "The cipher, which both ends must allow.", ofCipher, false},
+	}},
+	{"order", []keySpec{
+		{"udp", `"ordered" or "unordered"`, `"ordered"`, atRestart, "Whether UDP packets are given back in the order they were sent in. TCP always is.", ofUDP, false},
+	}},
+	{"peers", []keySpec{
+		{"dir", "path", "none", atRestart, "A directory of drop-in files `*.toml`, each with one `[[peer]]`. It is watched: peers come and go with their files.", ofDir, false},
+	}},
+	{"peer", []keySpec{
+		{"name", "text", "none", live, "A name for messages, `show` and `set`.", ofPeerName, false},
+		{"public_key", "base64", "none: needed", live, "The peer's identity. With another key it is another peer.", ofPublicKey, false},
+		{"preshared_key", "base64", "none", live, "A second secret, the same on both ends. A new one counts from the next handshake on.", ofPresharedKey, true},
+		{"preshared_key_file", "path", "none", live, "A file with the preshared key, in place of `preshared_key`.", ofNothing, false},
+		{"endpoints", `list of "host:port"`, "none", live, "Where the peer can be reached; several are several sets of paths.", ofEndpoints, false},
+		{"allowed_ips", "list of prefixes", "none", live, "What is sent to this peer and accepted from it.", ofAllowedIPs, false},
+		{"policy", "name of a policy", "that of `[paths]`", live, "How packets are spread over the paths to this peer.", ofPeerPolicy, false},
+		{"persistent_keepalive", `seconds, 0..65535 or "off"`, "0", live, "Send something every so many seconds, to stay reachable behind NAT.", ofKeepalive, false},
+	}},
+}

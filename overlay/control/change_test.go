@@ -1,0 +1,75 @@
+package control
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A member of the socket's group chooses policies and has the file read again. What would
+// send the host's traffic elsewhere, and what shows secrets, is for root and the daemon's
+// own user.
+func TestWhoMayChange(t *testing.T) {
+	dir := runDir(t)
+	h := newRecorder()
+	start(t, "srd0", h)
+	const nobody, group = 65534, 12345
+	if err := os.Chown(filepath.Join(dir, "srd0.sock"), 0, group); err != nil {
+		t.Fatal(err)
+	}
+	set := func(save bool, keys ...string) Change {
+		c := Change{How: HowSet, Save: save}
+		for _, k := range keys {
+			c.Settings = append(c.Settings, Setting{k, "x"})
+		}
+		return c
+	}
+	try := func(c Change) error {
+		d, err := Dial("srd0")
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		_, err = d.Change(c)
+		return err
+	}
+	for _, tt := range []struct {
+		name  string
+		c     Change
+		group bool
+	}{
+		{"policies", set(false, "paths.policy", "peer.a.policy"), true},
+		{"reload", Change{How: HowReload}, true},
+		{"an endpoint", set(false, "paths.policy", "peer.a.endpoints"), false},
+		{"a policy in the file", set(true, "paths.policy"), false},
+		{"another file", Change{How: HowReload, Config: "x"}, false},
+		{"syncconf", Change{How: HowSync, Config: "x"}, false},
+		{"addconf", Change{How: HowAdd, Config: "x"}, false},
+		{"what is not known", Change{How: "other"}, false},
+	} {
+		as(nobody, nobody, []uint32{group}, func() {
+			if err := try(tt.c); (err == nil) != tt.group || err != nil && !errors.Is(err, ErrPermission) {
+				t.Errorf("%s as a member of the group: %v", tt.name, err)
+			}
+		})
+		if err := try(tt.c); err != nil {
+			t.Errorf("%s as root: %v", tt.name, err)
+		}
+	}
+	as(nobody, nobody, []uint32{group}, func() {
+		c, err := Dial("srd0")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if text, err := c.Config(); !errors.Is(err, ErrPermission) || text != "" {
+			t.Errorf("the configuration as a member of the group: %q, %v", text, err)
+		}
+		if _, err := c.Change(set(false, strings.Repeat("x", maxRequest)+".policy")); err == nil || errors.Is(err, ErrPermission) {
+			t.Errorf("more than a member of the group may send: %v", err)
+		}
+	})
+}

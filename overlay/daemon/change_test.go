@@ -1,0 +1,309 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/vishvananda/netlink"
+)
+
+// ask is one request to the running daemon.
+func ask(t *testing.T, c control.Change) ([]string, error) {
+	t.Helper()
+	d, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	diff, err := d.Change(c)
+	var keys []string
+	for _, v := range diff {
+		keys = append(keys, v.Key)
+	}
+	return keys, err
+}
+
+func shown(t *testing.T) *control.Status {
+	t.Helper()
+	d, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	st, err := d.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// until waits for something that the daemon does by itself.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in vain: %s", what)
+		}
+	}
+}
+
+func names(st *control.Status) (v []string) {
+	for _, p := range st.Peers {
+		v = append(v, p.Name)
+	}
+	return v
+}
+
+// leadsHere reports whether packets to an address enter the tunnel.
+func leadsHere(t *testing.T, to string) bool {
+	t.Helper()
+	link, err := netlink.LinkByName("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := netlink.RouteGet(net.ParseIP(to))
+	return err == nil && len(v) == 1 && v[0].LinkIndex == link.Attrs().Index
+}
+
+// far is a further peer.
+func far(t *testing.T) string {
+	return "[[peer]]\nname = \"far\"\npublic_key = \"" + key(t, 4) + "\"\nallowed_ips = [\"10.82.0.0/16\", \"fd81::/64\"]\n"
+}
+
+func TestReloadChangesPeers(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	text := string(config.Format(parse(t, `, "fd81::/64"`, "", `"10.80.0.3/32"`, `"10.80.0.3/32", "10.83.0.0/16"`, "source_ports = 4", "source_ports = 5",
+		`"127.0.0.1:5999"`, `"127.0.0.1:5990", "ends.example:1"`)))
+	keys, err := ask(t, control.Change{How: control.HowReload, Config: text + far(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"paths.source_ports", "peer.near.endpoints", "peer.near.allowed_ips", "peer.named.allowed_ips", "peer.far"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("changed %q, want %q", keys, want)
+	}
+	st := shown(t)
+	if !slices.Equal(names(st), []string{"near", "named", "far"}) || !slices.Equal(st.Pending, []string{"paths.source_ports"}) || len(st.Unsaved) > 0 {
+		t.Errorf("peers %q, pending %q, unsaved %q", names(st), st.Pending, st.Unsaved)
+	}
+	if e := st.Peers[0].Endpoints; !slices.Equal(e, []string{"127.0.0.1:5990", "ends.example:1"}) {
+		t.Errorf("endpoints %q", e)
+	}
+	for _, to := range []string{"10.82.0.1", "10.83.0.1", "fd81::5", "10.81.0.1"} {
+		if !leadsHere(t, to) {
+			t.Errorf("no route to %s", to)
+		}
+	}
+	// And back: of what came nothing stays.
+	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
+		t.Fatal(err)
+	}
+	if st = shown(t); !slices.Equal(names(st), []string{"near", "named"}) || len(st.Pending) > 0 {
+		t.Errorf("peers %q, pending %q", names(st), st.Pending)
+	}
+	if leadsHere(t, "10.82.0.1") || leadsHere(t, "10.83.0.1") {
+		t.Error("a route of a peer that is gone")
+	}
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
+}
+
+// network is state without the descriptors, which the connections of these tests have too.
+func network(t *testing.T, run string) []string {
+	return slices.DeleteFunc(state(t, run), func(s string) bool { return strings.HasPrefix(s, "descriptors ") })
+}
+
+// What is wrong, or cannot be had, changes nothing.
+func TestRefusedChanges(t *testing.T) {
+	run := runDir(t)
+	taken := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd9"}, PeerName: "srdd8"})
+	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: taken.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4(10, 82, 0, 0), Mask: net.CIDRMask(16, 32)}}); err != nil {
+		t.Fatal(err)
+	}
+	r := up(t, parse(t))
+	before := network(t, run)
+	text := string(config.Format(parse(t)))
+	for _, c := range []struct {
+		name string
+		what control.Change
+		want string
+		bad  bool
+	}{
+		{"nonsense", control.Change{How: control.HowReload, Config: "x"}, "srdd0.toml:1: ", true},
+		{"a peer twice", control.Change{How: control.HowSync, Config: text + strings.Replace(far(t), key(t, 4), key(t, 2), 1)}, "belongs to the peer of line", true},
+		{"somebody's file", control.Change{How: control.HowReload, Config: strings.Replace(text, "private_key = ", "private_key_file = '/etc/shadow' # ", 1)}, "no file is read", true},
+		{"a route that is taken", control.Change{How: control.HowReload, Config: strings.Replace(text, `, "fd81::/64"`, "", 1) + far(t)}, "table 254 has one already, by srdd9", false},
+		{"prefix of another", control.Change{How: control.HowAdd, Config: strings.Replace(far(t), "10.82.0.0/16", "10.81.0.0/16", 1)}, "belongs to another peer already", true},
+		{"more than peers", control.Change{How: control.HowAdd, Config: "[paths]\n"}, "only [[peer]] can be added", true},
+		{"no peer", control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.x.endpoints", Value: "a:1"}}}, `no peer is named "x"`, true},
+		{"one of two", control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.endpoints", Value: "a:1"}, {Key: "peer.near.allowed_ips", Value: "a"}}}, "not an IP prefix", true},
+		{"no file", control.Change{How: control.HowReload}, "cannot read its file", true},
+		{"no way", control.Change{How: "x"}, `a change by "x"`, false},
+	} {
+		_, err := ask(t, c.what)
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, control.ErrConfig) != c.bad || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		if after := network(t, run); !slices.Equal(after, before) {
+			t.Errorf("%s: %q, before %q", c.name, after, before)
+		}
+		if st := shown(t); len(st.Unsaved)+len(st.Pending) > 0 || len(st.Peers) != 2 {
+			t.Errorf("%s: %+v", c.name, st)
+		}
+	}
+	r.cancel()
+	r.wait()
+}
+
+// What was set differs from the file until it is read again, or is saved.
+func TestSetIsToldApart(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	set := control.Change{How: control.HowSet, Settings: []control.Setting{
+		{Key: "peer.near.persistent_keepalive", Value: "25"}, {Key: "peer.near.preshared_key", Value: key(t, 9)}, {Key: "interface.address", Value: "10.80.0.9/24"},
+	}}
+	if _, err := ask(t, set); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"interface.address", "peer.near.preshared_key", "peer.near.persistent_keepalive"}
+	st := shown(t)
+	if !slices.Equal(st.Unsaved, want) || st.Peers[0].PersistentKeepaliveS != 25 || !st.Peers[0].HasPresharedKey {
+		t.Errorf("unsaved %q of %+v", st.Unsaved, st.Peers[0])
+	}
+	set.Settings, set.Save = set.Settings[:2], true
+	if _, err := ask(t, set); err != nil {
+		t.Fatal(err)
+	}
+	if st = shown(t); !slices.Equal(st.Unsaved, want[:1]) {
+		t.Errorf("unsaved %q after a part was saved", st.Unsaved)
+	}
+	d, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	text, err := d.Config()
+	if err != nil || !strings.Contains(text, `address = ["10.80.0.9/24"]`) || !strings.Contains(text, key(t, 9)) {
+		t.Errorf("%s%v", text, err)
+	}
+	// A full tunnel by a change: with a mark of its own.
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "0.0.0.0/0"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if st = shown(t); st.FwMark == 0 || !leadsHere(t, "198.51.100.1") {
+		t.Errorf("mark %d, route %v", st.FwMark, leadsHere(t, "198.51.100.1"))
+	}
+	r.cancel()
+	r.wait()
+}
+
+// Peers come and go with their files. A file that is wrong is left out alone.
+func TestDropInsAreWatched(t *testing.T) {
+	runDir(t)
+	dir := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "."+name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "."+name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("far.toml", far(t))
+	c := parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n", `, "fd81::/64"`, "")
+	r := up(t, c)
+	if v := names(shown(t)); !slices.Equal(v, []string{"near", "named", "far"}) {
+		t.Fatalf("peers %q", v)
+	}
+	put("bad.toml", "[[peer]]\npublic_key = 'x'\n")
+	put("more.toml", strings.NewReplacer("far", "more", key(t, 4), key(t, 5), "10.82.", "10.83.", `, "fd81::/64"`, "").Replace(far(t)))
+	until(t, "a peer that comes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "far", "more"}) })
+	// What was set stays when another file goes.
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.more.endpoints", Value: "192.0.2.7:7"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "far.toml")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a peer that goes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "more"}) })
+	if st := shown(t); !slices.Equal(st.Peers[2].Endpoints, []string{"192.0.2.7:7"}) || !slices.Equal(st.Unsaved, []string{"peer.more.endpoints"}) || leadsHere(t, "10.82.0.1") {
+		t.Errorf("%+v, unsaved %q", st.Peers[2], st.Unsaved)
+	}
+	// The directory goes, and comes with another file in it.
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put("far.toml", far(t))
+	until(t, "another directory", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "far"}) })
+	r.cancel()
+	r.wait()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	runDir(t)
+	if err := Run(t.Context(), Options{Config: c, Log: func(events.Event) {}}); err == nil || !strings.Contains(err.Error(), "peers.dir: "+dir+": no such file") {
+		t.Errorf("without its directory: %v", err)
+	}
+}
+
+// Peers that come and go leave no goroutine, no descriptor and next to no memory.
+func TestChangesLeakNothing(t *testing.T) {
+	run := runDir(t)
+	r := up(t, parse(t))
+	change := func(rounds int) {
+		for i := range rounds {
+			text := strings.NewReplacer("far", fmt.Sprintf("far%d", i)).Replace(far(t))
+			if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t, `, "fd81::/64"`, ""))) + text}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	change(20)
+	files := func() int {
+		v, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(v)
+	}
+	before, goroutines, open, bytes := network(t, run), runtime.NumGoroutine(), files(), heap()
+	change(100)
+	until(t, "goroutines and descriptors to end", func() bool { return runtime.NumGoroutine() <= goroutines && files() <= open })
+	if after := network(t, run); !slices.Equal(after, before) {
+		t.Errorf("%q, before %q", after, before)
+	}
+	// A connection takes 8 KB: a hundred that stay are many times this.
+	if after := heap(); after > bytes+200<<10 {
+		t.Errorf("%d bytes more", after-bytes)
+	}
+	r.cancel()
+	r.wait()
+}

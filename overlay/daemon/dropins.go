@@ -1,0 +1,180 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/route"
+)
+
+// rewatchEvery is how long to wait for a directory of drop-in files that is gone: some
+// tools put a new one in place of the old.
+const rewatchEvery = time.Second
+
+// readPeers reads the drop-in files for the start.
+func (s *server) readPeers() error {
+	all, faults, err := config.WithDropIns(s.file)
+	if err != nil {
+		return s.file.Fault("peers", "dir", "%v", err)
+	}
+	s.file = all
+	s.now.Store(&setup{cfg: all, table: new(route.Table)})
+	s.tellFaults(faults)
+	return nil
+}
+
+// watchPeers has peers come and go with their drop-in files until ctx ends. While the
+// directory is not there, peers stay.
+func (s *server) watchPeers(ctx context.Context) {
+	dir := s.cfg().PeersDir
+	if dir == "" {
+		return
+	}
+	said := false
+	for ctx.Err() == nil {
+		err := s.watchDir(ctx, dir)
+		if err != nil && !said {
+			s.tell(events.DropInRefused, dir, "%s is not watched: %v", dir, err)
+		}
+		said = err != nil
+		select {
+		case <-ctx.Done():
+		case <-time.After(rewatchEvery):
+		}
+	}
+}
+
+// watchDir returns when the directory is gone, or ctx has ended.
+func (s *server) watchDir(ctx context.Context, dir string) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Add(dir); err != nil {
+		return err
+	}
+	for {
+		s.rereadPeers() // also what changed before it was watched
+		if gone, err := quietDir(ctx, w, dir); gone || err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// quietDir waits until something in the directory has changed, and has been quiet for a
+// moment since: files are seldom written at once. gone is that the directory itself went.
+func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string) (gone bool, err error) {
+	var quiet <-chan time.Time
+	var latest time.Time // when to act at the latest
+	for {
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-quiet:
+			return false, nil
+		case err := <-w.Errors:
+			return false, err // news may have been lost
+		case e := <-w.Events:
+			if e.Name == dir && e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+				return true, nil
+			}
+		}
+		if latest.IsZero() {
+			latest = time.Now().Add(settleMost)
+		}
+		quiet = time.After(min(settle, time.Until(latest)))
+	}
+}
+
+// rereadPeers takes over what the drop-in files say now. What else was changed while
+// running stays, and so does a peer whose file has not changed.
+func (s *server) rereadPeers() {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	files, faults, err := config.WithDropIns(s.file)
+	var diff []config.Change
+	if err == nil {
+		s.tellFaults(faults)
+		diff, err = s.become(withFiles(s.cfg(), s.file, files))
+	}
+	if err != nil {
+		if err != errEnded && s.unread != err.Error() {
+			s.unread = err.Error()
+			s.tell(events.DropInRefused, "", "drop-in files are not taken over: %v", err)
+		}
+		return
+	}
+	s.unread, s.file = "", files
+	s.compare()
+	s.report(diff)
+}
+
+// withFiles returns what runs with the drop-in peers of after, but for those that are as
+// in before.
+func withFiles(runs, before, after *config.Config) *config.Config {
+	same := map[config.Key]bool{}
+	was := map[config.Key]*config.Peer{}
+	for i := range before.Peers {
+		was[before.Peers[i].PublicKey] = &before.Peers[i]
+	}
+	for i := range after.Peers {
+		p := &after.Peers[i]
+		if old := was[p.PublicKey]; old != nil && old.File == p.File && config.SamePeer(old, p) {
+			same[p.PublicKey] = true
+		}
+	}
+	next := *runs
+	next.Peers = slices.DeleteFunc(slices.Clone(runs.Peers), func(p config.Peer) bool { return p.File != "" && !same[p.PublicKey] })
+	have := map[config.Key]bool{}
+	for i := range next.Peers {
+		have[next.Peers[i].PublicKey] = true
+	}
+	for _, p := range after.Peers {
+		if p.File != "" && !have[p.PublicKey] {
+			next.Peers = append(next.Peers, p)
+		}
+	}
+	return &next
+}
+
+// compare notes in which keys what runs is not what the files say: those that were
+// changed while running, and those that wait for a restart. changing is held.
+func (s *server) compare() {
+	s.unsaved, s.pending = nil, nil
+	for _, c := range config.Diff(s.file, s.cfg()) {
+		if c.Live {
+			s.unsaved = append(s.unsaved, c.Key)
+		} else {
+			s.pending = append(s.pending, c.Key)
+		}
+	}
+}
+
+// differences returns what compare has found.
+func (s *server) differences() (unsaved, pending []string) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return slices.Clone(s.unsaved), slices.Clone(s.pending)
+}
+
+// tellFaults says what is wrong with drop-in files, once. changing is held.
+func (s *server) tellFaults(faults []error) {
+	told := s.faults
+	s.faults = nil
+	for _, f := range faults {
+		text := fmt.Sprint(f)
+		if s.faults = append(s.faults, text); !slices.Contains(told, text) {
+			s.tell(events.DropInRefused, text, "left out: %s", text)
+		}
+	}
+}
+
+var _ control.Handler = (*server)(nil)

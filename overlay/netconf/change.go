@@ -1,0 +1,143 @@
+package netconf
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Change makes what the interface has that of another plan: of addresses, routes and
+// policy rules it adds what is new and then takes away what is not wanted any more. What
+// both plans have is left alone. The plan's link, MTU, table and mark are those of Apply.
+//
+// marked is called with the mark that outer packets must carry from now on, before the
+// first route that needs it is made. When something cannot be added, or marked fails, all
+// stays as it was.
+func (s *State) Change(p Plan, marked func(mark uint32) error) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, policy := s.FwMark, s.policy
+	all, err := s.plan(p, s.link)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(v step) bool { return !changes(v) })
+	add := without(all, s.done)
+	drop := without(slices.DeleteFunc(slices.Clone(s.done), func(v step) bool { return !changes(v) }), all)
+	if len(add)+len(drop) == 0 {
+		return nil
+	}
+	// As in Apply: written before the first of them is made.
+	if err := s.keep(append(slices.Clone(s.done), add...)); err != nil {
+		return err
+	}
+	if s.FwMark != before {
+		if err := marked(s.FwMark); err != nil {
+			s.FwMark, s.policy = before, policy
+			return fmt.Errorf("interface %s: %w", p.Link, err)
+		}
+	}
+	if err := s.extend(add); err != nil {
+		return errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.keep(s.done))
+	}
+	return errors.Join(s.shrink(drop), s.keep(s.done))
+}
+
+// changes reports whether a step is of a kind that Change makes.
+func changes(v step) bool {
+	switch v.(type) {
+	case addressStep, routeStep, ruleStep:
+		return true
+	}
+	return false
+}
+
+// without returns the steps of a that b does not have.
+func without(a, b []step) (v []step) {
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			v = append(v, s)
+		}
+	}
+	return v
+}
+
+// keep writes down what could stay behind.
+func (s *State) keep(steps []step) error {
+	if left := leftovers(steps); !left.empty() {
+		return left.write(s.file)
+	}
+	return nil
+}
+
+// extend makes steps, all or none.
+func (s *State) extend(steps []step) error {
+	for i, v := range steps {
+		err := v.do()
+		if r, ok := v.(routeStep); ok && errors.Is(err, unix.EEXIST) && r.owner() == s.link.Attrs().Name {
+			err = nil // the kernel's own, of an address that is going to be removed
+		}
+		if err != nil {
+			for _, done := range slices.Backward(steps[:i]) {
+				err = errors.Join(err, done.undo())
+			}
+			s.done = s.done[:len(s.done)-i]
+			return err
+		}
+		s.done = append(s.done, v)
+	}
+	return nil
+}
+
+// shrink undoes steps. With an address the kernel may remove others of its subnet, and
+// with the last one all routes, so that these are looked after.
+func (s *State) shrink(drop []step) error {
+	var errs []error
+	addresses := false
+	for _, v := range slices.Backward(drop) {
+		errs = append(errs, v.undo())
+		_, address := v.(addressStep)
+		addresses = addresses || address
+	}
+	s.done = slices.DeleteFunc(s.done, func(v step) bool { return slices.Contains(drop, v) })
+	if !addresses {
+		return errors.Join(errs...)
+	}
+	for _, v := range s.done {
+		var err error
+		switch v := v.(type) {
+		case addressStep:
+			err = netlink.AddrAdd(v.link, v.addr())
+		case routeStep:
+			err = netlink.RouteAdd(v.route())
+		}
+		if !errors.Is(err, unix.EEXIST) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// policySteps returns what was made for a default route.
+func (s *State) policySteps(dst netip.Prefix) (v []step) {
+	for _, step := range s.done {
+		switch step := step.(type) {
+		case routeStep:
+			if step.Prefix == dst && step.Table == s.policy.table {
+				v = append(v, step)
+			}
+		case ruleStep:
+			if step.V6 == dst.Addr().Is6() {
+				v = append(v, step)
+			}
+		}
+	}
+	return v
+}

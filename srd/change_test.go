@@ -1,0 +1,71 @@
+package srd_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+// A new preshared key takes nothing from the session there is, whichever end has it
+// first, and counts from the next handshake on.
+func TestNewPresharedKey(t *testing.T) {
+	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
+	for _, h := range p.host {
+		h.life = 20 * time.Second
+		h.start()
+	}
+	p.connect()
+	for _, h := range p.host {
+		h.conn.SetKeepalive(p.now, time.Second) // so that keys are renewed
+		h.service()
+	}
+	handshakes := func() uint64 { return p.host[0].conn.Stats().Handshakes }
+	p.host[0].conn.SetPSK(handshake.PSK{1})
+	p.run(10*time.Second, never)
+	before := handshakes()
+	p.host[1].conn.SetPSK(handshake.PSK{1})
+	p.run(40*time.Second, never)
+	if handshakes() == before {
+		t.Error("no handshake with the new key")
+	}
+	for i, h := range p.host {
+		if !h.conn.Session(p.now).Ready {
+			t.Errorf("side %d: no session", i)
+		}
+	}
+	// With another key at one end alone there is none once the keys have run out.
+	p.host[1].conn.SetPSK(handshake.PSK{2})
+	p.run(2*time.Minute, never)
+	for i, h := range p.host {
+		if h.conn.Session(p.now).Ready {
+			t.Errorf("side %d: a session with another preshared key", i)
+		}
+	}
+}
+
+// An idle connection begins to keep its paths alive when it is told to, and ceases.
+func TestNewKeepalive(t *testing.T) {
+	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
+	p.connect()
+	sent := func(d time.Duration) uint64 {
+		before := p.host[0].conn.Stats().TxBytes
+		p.run(d, never)
+		return p.host[0].conn.Stats().TxBytes - before
+	}
+	sent(5 * time.Minute)
+	if n := sent(time.Minute); n != 0 {
+		t.Fatalf("%d bytes while idle", n)
+	}
+	p.host[0].conn.SetKeepalive(p.now, 5*time.Second)
+	p.host[0].service()
+	if n := sent(time.Minute); n == 0 {
+		t.Error("nothing is kept alive")
+	}
+	p.host[0].conn.SetKeepalive(p.now, 0)
+	p.host[0].service()
+	sent(5 * time.Minute)
+	if n := sent(time.Minute); n != 0 {
+		t.Errorf("%d bytes after it was turned off", n)
+	}
+}
