@@ -86,7 +86,7 @@ func under(dir string, roots ...string) bool {
 // run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
 	return dir == "srd" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
-		"overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "sim")
+		"overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim")
 }
 
 // impure is what no pure package imports, and why.
