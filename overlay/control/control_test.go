@@ -139,7 +139,7 @@ func TestShowCarriesEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := h.status
-	want.Version = Version
+	want.Schema, want.Version = Schema, Version
 	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("Show() = %+v\nwant %+v", *got, want)
 	}
@@ -446,7 +446,7 @@ func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"op":1}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		req, err := parseRequest(line)
-		known := req.Op == opShow || req.Op == opDown || req.Op == opVersion
+		known := req.Op == opShow || req.Op == opFlows || req.Op == opPing || req.Op == opDown || req.Op == opVersion
 		if (err == nil) != known {
 			t.Errorf("parseRequest(%q) = %+v, %v", line, req, err)
 		}

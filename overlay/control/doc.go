@@ -6,6 +6,8 @@
 //	{"op":"version"}  {"version":"v1.2.3"}
 //	{"op":"set","key":"paths.policy","value":"conga"}  {}
 //	{"op":"check","key":"paths.policy","value":"conga"}  {}  what set would say
+//	{"op":"flows","ms":1000}               {"flows":{...}}   inner flows, counted for so long
+//	{"op":"ping","peer":"hub","every":true}  {"pings":{...}}   round trips of paths
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //

@@ -41,6 +41,9 @@ type request struct {
 	Op    string `json:"op"`
 	Key   string `json:"key,omitempty"`   // set and check only
 	Value string `json:"value,omitempty"` // set and check only
+	Ms    int64  `json:"ms,omitempty"`    // flows only: how long
+	Peer  string `json:"peer,omitempty"`  // ping only
+	Every bool   `json:"every,omitempty"` // ping only: all paths
 }
 
 type reply struct {
@@ -48,6 +51,8 @@ type reply struct {
 	Denied  bool    `json:"denied,omitempty"`
 	Version string  `json:"version,omitempty"`
 	Status  *Status `json:"status,omitempty"`
+	Flows   *Flows  `json:"flows,omitempty"`
+	Pings   *Pings  `json:"pings,omitempty"`
 }
 
 var errTooLong = errors.New("line too long")
@@ -86,7 +91,7 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opSet, opCheck:
+	case opShow, opDown, opVersion, opSet, opCheck, opFlows, opPing:
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)

@@ -78,6 +78,7 @@ type server struct {
 	host  host // follow's own
 	drops readDrops
 	alive liveness
+	flows flowCounter
 
 	machine *machine // nil: the kernel does not tell
 

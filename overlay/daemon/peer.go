@@ -3,6 +3,7 @@ package daemon
 import (
 	"crypto/rand"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,7 @@ type peer struct {
 	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
+	recent   recent
 	hold     time.Duration      // least wait for order, as configured
 	found    [][]netip.AddrPort // what the name in each endpoint stood for last
 	unplaced bool               // and it was said that there is no way to them
@@ -45,6 +47,11 @@ type peer struct {
 	policy   string             // name of the connection's path policy
 	control  *cc.SRD            // its congestion control
 	line     float64            // rate of the interfaces, as last told to it
+	placed   []netip.AddrPort   // its endpoints, as last found: what tuples are made of
+
+	pinging sync.Mutex // held while it is pinged
+	pinged  time.Time  // when that was last begun
+	flows   *flowCounter
 
 	clock    mono.Time      // of the message that is delivered
 	out      []*frame.Frame // Flush's own
@@ -59,7 +66,7 @@ func (s *server) addPeers() error {
 	for i := range s.cfg.Peers {
 		c := &s.cfg.Peers[i]
 		p := &peer{
-			cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax,
+			cfg: c, index: i, dev: s.dev, table: s.table, hold: s.cfg.Order.HoldMax, flows: &s.flows,
 			found: make([][]netip.AddrPort, len(c.Endpoints)), queue: queue.New(queue.Config{}),
 		}
 		p.gather = order.NewGatherer(order.Config{Hold: s.cfg.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
@@ -190,6 +197,7 @@ func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	session := c.Session(now)
 	p.silence.observe(now, session, c.Stats())
+	p.recent.observe(now, c.Waits(now))
 	p.gather.SetHold(order.HoldFor(p.hold, c.RTT()))
 	p.gather.Advance(now)
 	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
@@ -219,6 +227,7 @@ func (p *peer) Flush() (flushed bool) {
 			return flushed
 		}
 		flushed = true
+		p.flows.received(p, p.out)
 		p.writeAll(now, p.out)
 		clear(p.out)
 		if cap(p.out) > keepOut {
