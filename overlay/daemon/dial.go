@@ -10,30 +10,37 @@ import (
 
 // callable returns where a peer can be called, for whoever writes a configuration: an
 // endpoint as configured, or found by its name, where the peer has proven to be if there is
-// one. Without endpoints it is a proven address with a port that daemons listen on. All
-// other ports are source ports, which change when the peer starts again.
-func (s *server) callable(p *peer, c *srd.Conn) (a netip.AddrPort) {
-	proven := c.Proven()
-	at := func(e netip.AddrPort) int {
-		return slices.IndexFunc(proven, func(v netip.AddrPort) bool { return v.Addr() == e.Addr() })
+// one. Without endpoints it is an address that a path works to, with a port that daemons
+// listen on. All other ports are source ports, which change when the peer starts again.
+func (s *server) callable(p *peer, c *srd.Conn) netip.AddrPort {
+	var hosts []netip.Addr // where the peer has proven to be, newest first
+	for _, v := range c.Proven() {
+		hosts = append(hosts, v.Addr())
 	}
-	best := len(proven)
-	for _, e := range p.placed {
-		if i := at(e); !a.IsValid() || i >= 0 && i < best {
-			a = e
-			if i >= 0 {
-				best = i
-			}
-		}
-	}
-	if a.IsValid() {
-		return a
+	if len(p.placed) > 0 {
+		return nearest(p.placed, hosts)
 	}
 	ours := s.bank.Socket(0).Port
-	for _, v := range proven {
-		if v.Port() == config.DefaultListenPort || v.Port() == ours {
-			return v
+	var listening []netip.AddrPort
+	for _, v := range c.Paths() {
+		port := v.Tuple.Remote.Port()
+		if v.State == srd.PathActive && (port == config.DefaultListenPort || port == ours) {
+			listening = append(listening, v.Tuple.Remote)
 		}
 	}
-	return netip.AddrPort{}
+	if len(listening) == 0 {
+		return netip.AddrPort{}
+	}
+	return nearest(listening, hosts)
+}
+
+// nearest returns that of some addresses whose host comes first in hosts; the first of all
+// if none does.
+func nearest(of []netip.AddrPort, hosts []netip.Addr) netip.AddrPort {
+	for _, h := range hosts {
+		if i := slices.IndexFunc(of, func(a netip.AddrPort) bool { return a.Addr() == h }); i >= 0 {
+			return of[i]
+		}
+	}
+	return of[0]
 }

@@ -179,3 +179,47 @@ func TestRecentForgets(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// Of several endpoints the one where the peer is counts, else the first.
+func TestNearestEndpoint(t *testing.T) {
+	of := []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.MustParseAddrPort("10.0.0.3:3")}
+	for at, want := range map[string]int{"10.0.0.2": 1, "10.0.0.9": 0} {
+		if got := nearest(of, []netip.Addr{netip.MustParseAddr("10.0.0.8"), netip.MustParseAddr(at)}); got != of[want] {
+			t.Errorf("at %s: %v", at, got)
+		}
+	}
+	if got := nearest(of, nil); got != of[0] {
+		t.Errorf("nowhere: %v", got)
+	}
+}
+
+// A peer that is configured without an endpoint, and has come from many source ports, can be
+// called at its listening port.
+func TestPeerWithoutEndpointIsCallable(t *testing.T) {
+	runDir(t)
+	spoke := parse(t, "5555", "51820")
+	hub := other(t)
+	for i := range hub.Peers {
+		hub.Peers[i].Endpoints = nil
+	}
+	b, a := up(t, hub), up(t, spoke)
+	defer func() { a.cancel(); a.wait(); b.cancel(); b.wait() }()
+	if _, err := ask(t, "srdd0").Ping("near", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t, "srdd1").Ping("near", true); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		st, err := ask(t, "srdd1").Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Peers[0].Endpoint == "127.0.0.1:51820" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("endpoint %q, heard from %q", st.Peers[0].Endpoint, st.Peers[0].HeardFrom)
+		}
+	}
+}
