@@ -207,6 +207,18 @@ func forbidden(s *source, to string) string {
 	return ""
 }
 
+// What draws on terminals is in the command alone, so that a daemon in another program does
+// not bring it along.
+func TestOnlyTheCommandDraws(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, p := range s.imports() {
+			if (strings.HasPrefix(p, "charm.land/") || strings.HasPrefix(p, "github.com/charmbracelet/")) && s.dir != "cmd/srdtun" {
+				t.Errorf("%s imports %s: only cmd/srdtun draws", s.file, p)
+			}
+		}
+	}
+}
+
 // mostLines is where a file has become two nouns.
 const mostLines = 600
 

@@ -58,8 +58,9 @@ type Flow struct {
 
 // Pings is what one round of `srdtun ping` found.
 type Pings struct {
-	Peer  string `json:"peer"`  // its name, or its public key if it has none
-	Paths []Ping `json:"paths"` // those that were asked
+	Schema int    `json:"schema"` // as in the status
+	Peer   string `json:"peer"`   // its name, or its public key if it has none
+	Paths  []Ping `json:"paths"`  // those that were asked
 }
 
 // Ping is one path that was asked for its round trip.
@@ -89,6 +90,7 @@ func pingOf(ctx context.Context, h Handler, req request) reply {
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
+	v.Schema = Schema
 	if v.Paths == nil {
 		v.Paths = []Ping{}
 	}

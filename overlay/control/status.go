@@ -5,7 +5,7 @@ package control
 // runs, never later.
 var Version = "dev"
 
-// Schema is the number of the layout of Status and of Flows. It grows when a field goes or
+// Schema is the number of the layout of Status, Flows and Pings. It grows when a field goes or
 // means something else; a new field does not change it.
 const Schema = 1
 

@@ -197,7 +197,9 @@ func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	session := c.Session(now)
 	p.silence.observe(now, session, c.Stats())
-	p.recent.observe(now, c.Waits(now))
+	if p.recent.due(now) {
+		p.recent.observe(now, c.Waits(now))
+	}
 	p.gather.SetHold(order.HoldFor(p.hold, c.RTT()))
 	p.gather.Advance(now)
 	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))

@@ -18,9 +18,12 @@ type recent struct {
 	waited [2][srd.NumLimits]time.Duration
 }
 
+// due reports whether it is time for a reading.
+func (r *recent) due(now mono.Time) bool { return r.at[1] == 0 || now.Sub(r.at[1]) >= recentEvery }
+
 // observe takes a reading if it is time for one.
 func (r *recent) observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
-	if r.at[1] == 0 || now.Sub(r.at[1]) >= recentEvery {
+	if r.due(now) {
 		r.at = [2]mono.Time{r.at[1], now}
 		r.waited = [2][srd.NumLimits]time.Duration{r.waited[1], waits}
 	}

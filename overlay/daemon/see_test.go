@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
@@ -221,5 +222,21 @@ func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("endpoint %q, heard from %q", st.Peers[0].Endpoint, st.Peers[0].HeardFrom)
 		}
+	}
+}
+
+// One round of a ping at a time goes to a peer, whoever asks.
+func TestPingsDoNotAddUp(t *testing.T) {
+	s := &server{peers: []*peer{{cfg: &config.Peer{Name: "hub"}}}}
+	s.peers[0].pinging.Lock()
+	if _, err := s.Ping(context.Background(), "hub", true); err == nil || !strings.Contains(err.Error(), "is being pinged already") {
+		t.Errorf("a second at once: %v", err)
+	}
+	s.peers[0].pinging.Unlock()
+	s.peers[0].pinged = time.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Ping(ctx, "hub", true); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second at once, and the daemon ends: %v", err)
 	}
 }

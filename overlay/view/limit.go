@@ -16,6 +16,8 @@ func LimitedBy(p *control.Peer) string {
 	switch {
 	case p.SilentSinceUnixS != 0:
 		return "the peer: it does not answer"
+	case p.Cipher == "" && p.Queue.Frames > 0:
+		return "the session: the peer is being called"
 	case p.Cipher == "":
 		return "nothing: there is no session, and nothing to send"
 	case p.Recent.OverUs <= 0:

@@ -127,7 +127,8 @@ func TestLimitedBy(t *testing.T) {
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"outbox": 900_000} }, "acknowledgements, 69% of the last 1.3 s: too many messages wait"},
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"data": 100_000} }, "this host's processor, 92% of the last 1.3 s"},
 		{func(p *control.Peer) { p.SilentSinceUnixS = 1 }, "the peer: it does not answer"},
-		{func(p *control.Peer) { p.Cipher = "" }, "nothing: there is no session, and nothing to send"},
+		{func(p *control.Peer) { p.Cipher = "" }, "the session: the peer is being called"},
+		{func(p *control.Peer) { p.Cipher, p.Queue.Frames = "", 0 }, "nothing: there is no session, and nothing to send"},
 		{func(p *control.Peer) { p.Recent.OverUs = 0 }, "not known yet"},
 	} {
 		p := &wide(64).Peers[0]
