@@ -86,7 +86,7 @@ func under(dir string, roots ...string) bool {
 // run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
 	return dir == "srd" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
-		"overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "sim")
+		"overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim")
 }
 
 // impure is what no pure package imports, and why.
@@ -205,6 +205,18 @@ func forbidden(s *source, to string) string {
 		return "a pure package needs only pure ones"
 	}
 	return ""
+}
+
+// What draws on terminals is in the command alone, so that a daemon in another program does
+// not bring it along.
+func TestOnlyTheCommandDraws(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, p := range s.imports() {
+			if (strings.HasPrefix(p, "charm.land/") || strings.HasPrefix(p, "github.com/charmbracelet/")) && s.dir != "cmd/srdtun" {
+				t.Errorf("%s imports %s: only cmd/srdtun draws", s.file, p)
+			}
+		}
+	}
 }
 
 // mostLines is where a file has become two nouns.

@@ -120,9 +120,10 @@ type Conn struct {
 	lastPath  *path
 	restarted bool
 
-	rate  meter
-	stats Stats
-	parts *ackParts // nil while none was sent lately
+	rate      meter
+	stats     Stats
+	measuring *measurement // nil: nobody wants to know
+	parts     *ackParts    // nil while none was sent lately
 }
 
 // ackParts is where the parts of an acknowledgement are put together.

@@ -153,7 +153,9 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 				continue
 			}
 			told = true
-			c.answered(now, &f.Secret, p.Keys)
+			if !c.measured(now, &f.Secret) {
+				c.answered(now, &f.Secret, p.Keys)
+			}
 		case wire.KindClose:
 			c.drop(DropClosed)
 			// One that was under way when the keys were replaced ends nothing.

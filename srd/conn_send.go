@@ -12,7 +12,7 @@ import (
 // Outbound flow, in order of precedence, one train a call:
 //
 //	1. handshake packets
-//	2. path challenges that are due, and responses that are owed
+//	2. path challenges that are due or that somebody asked for, and responses that are owed
 //	3. an acknowledgement that is due: with new messages, or alone; of a tail probe on
 //	   each path that it came on
 //	4. messages to be sent again, each on a path it has not tried
@@ -45,7 +45,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if !c.session.ready(now) {
 		return false
 	}
-	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) || c.nextAnswer(now, t) ||
+	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextMeasure(now, t) || c.nextAck(now, t, src) || c.nextAnswer(now, t) ||
 		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextQuestion(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) ||
 		c.nextProof(now, t) || c.nextRespited(now, t) || c.nextReinjection(now, t)
 }

@@ -16,6 +16,7 @@ const (
 	exitFailure    = 1
 	exitUsage      = 2
 	exitNotRunning = 3
+	exitDegraded   = 4
 	exitPermission = 77
 	exitConfig     = 78
 )

@@ -35,15 +35,14 @@ losses on another path, and restores the order of each connection.
 
 A NAME stands for ` + defaultConfigDir + `/NAME.toml. What has a slash or ends in .toml is a file.
 
-Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 77 permission, 78 bad configuration.`,
+Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
+77 permission, 78 bad configuration.`,
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              knownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("no command is given; srdtun --help lists them")
-		},
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
@@ -52,7 +51,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 77 permission, 78 bad confi
 	root.AddCommand(
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
 		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(), eventsCommand(),
-		showconfCommand(), syncconfCommand(), addconfCommand(), waitCommand(),
+		showconfCommand(), syncconfCommand(), addconfCommand(), waitCommand(), flowsCommand(), pingCommand(), topCommand(),
 		doctorCommand(), netcheckCommand(), bugreportCommand(), versionCommand(), completionCommand(root),
 	)
 	root.SetHelpCommand(helpCommand(root))

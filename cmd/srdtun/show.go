@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/view"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,63 +22,133 @@ const (
 	wordAll        = "all"
 	wordInterfaces = "interfaces"
 	wordDump       = "dump"
+	wordPaths      = "paths"
 )
 
+const showUsage = "show [NAME|FILE|all|interfaces] [dump|paths]"
+
+// showFlags are the options of show.
+type showFlags struct{ json, check bool }
+
 func showCommand() *cobra.Command {
-	var asJSON bool
+	var f showFlags
 	c := &cobra.Command{
-		Use:   "show [NAME|FILE|all|interfaces] [dump]",
+		Use:   showUsage,
 		Short: "Show running interfaces, their peers and paths",
 		Long: `Show running interfaces, their peers and paths.
 
 Without a name all running interfaces are shown; "interfaces" lists their names.
-"dump" prints the columns of wg show dump, separated by tabs. --json prints one
-object for a name and an array without.`,
+What is shown fits a screen: a line for each pair of addresses. "show paths NAME"
+prints every path and every counter. "dump" prints the columns of wg show dump,
+separated by tabs; its endpoints can be called. --json prints one object for a name
+and a list without; docs/status.md describes every field. --check says whether all
+is well, and exits with 4 and the reasons if not: a peer that does not answer, paths
+that are down.`,
 		Args:              takes(0, 2),
 		ValidArgsFunction: completeShow,
-		RunE:              func(_ *cobra.Command, args []string) error { return show(args, asJSON) },
+		RunE:              func(_ *cobra.Command, args []string) error { return show(args, f) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.check, "check", false, "say whether all is well; exit with 4 if not")
 	return c
 }
 
 func completeShow(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		return []string{wordDump}, cobra.ShellCompDirectiveNoFileComp
+	switch {
+	case len(args) == 1 && args[0] == wordPaths:
+		return completeRunning(c, nil, typed)
+	case len(args) == 1:
+		return []string{wordDump, wordPaths}, cobra.ShellCompDirectiveNoFileComp
 	}
 	return completeRunning(c, args, typed)
 }
 
-func show(args []string, asJSON bool) error {
-	which, dump := wordAll, false
+// showArgs returns which interface is meant, and what of it: "", dump or paths.
+func showArgs(args []string, f showFlags) (which, what string, err error) {
+	which = wordAll
+	if len(args) > 0 && args[0] == wordPaths {
+		args = append(slices.Clone(args[1:]), wordPaths)
+		if len(args) == 1 {
+			args = []string{wordAll, wordPaths}
+		}
+	}
 	if len(args) > 0 {
 		which = args[0]
 	}
 	if len(args) > 1 {
-		if args[1] != wordDump || asJSON || which == wordInterfaces {
-			return usagef("usage: srdtun show [NAME|FILE|all|interfaces] [dump]")
-		}
-		dump = true
+		what = args[1]
 	}
-	list, err := statuses(which)
+	switch {
+	case what != "" && what != wordDump && what != wordPaths,
+		(what != "" || f.check) && which == wordInterfaces,
+		what != "" && (f.json || f.check), f.json && f.check:
+		return "", "", usagef("usage: srdtun %s [--json|--check]", showUsage)
+	}
+	return which, what, nil
+}
+
+func show(args []string, f showFlags) error {
+	which, what, err := showArgs(args, f)
 	if err != nil {
 		return err
 	}
+	list, err := statuses(which)
 	switch {
+	case errors.Is(err, errNoneRuns) && f.json:
+		return writeJSON(os.Stdout, []*control.Status{})
+	case err != nil:
+		return err
 	case which == wordInterfaces:
 		for _, st := range list {
 			fmt.Println(st.Interface)
 		}
 		return nil
-	case dump:
-		return writeDump(os.Stdout, list, which == wordAll)
-	case asJSON && which != wordAll:
+	case f.check:
+		return healthy(list)
+	case what == wordDump:
+		return view.Dump(os.Stdout, list, which == wordAll)
+	case f.json && which != wordAll:
 		return writeJSON(os.Stdout, list[0])
-	case asJSON:
+	case f.json:
 		return writeJSON(os.Stdout, list)
 	}
-	return writeText(os.Stdout, list, isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "")
+	return view.Text(os.Stdout, list, view.Options{Colour: colour(os.Stdout), Now: time.Now(), Full: what == wordPaths})
 }
+
+// colour reports whether f shows colours, and wants them (no-color.org).
+func colour(f *os.File) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
+
+// troublesMost bounds the reasons in one line.
+const troublesMost = 4
+
+// healthy prints a line for each interface that is well. Of the others it returns an error
+// that says what is wrong.
+func healthy(list []*control.Status) error {
+	var bad []string
+	for _, st := range list {
+		v := view.Troubles(st, time.Now())
+		if len(v) == 0 {
+			up := 0
+			for i := range st.Peers {
+				n, _ := view.Up(st.Peers[i].Paths)
+				up += n
+			}
+			fmt.Printf("%s: ok: %s, %s up\n", st.Interface, count(len(st.Peers), "peer"), count(up, "path"))
+			continue
+		}
+		if n := len(v) - troublesMost; n > 0 {
+			v = append(v[:troublesMost], fmt.Sprintf("and %d more", n))
+		}
+		bad = append(bad, fmt.Sprintf("%s is degraded: %s", st.Interface, strings.Join(v, "; ")))
+	}
+	if len(bad) > 0 {
+		return &codedError{code: exitDegraded, msg: strings.Join(bad, "; ")}
+	}
+	return nil
+}
+
+// errNoneRuns is the answer where something of all that runs is asked for.
+var errNoneRuns error = &codedError{code: exitNotRunning, msg: "no interface is running"}
 
 // statuses asks the daemon of one interface, or of all that run. The result is
 // never empty.
@@ -105,7 +179,7 @@ func statuses(which string) ([]*control.Status, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, &codedError{code: exitNotRunning, msg: "no interface is running"}
+		return nil, errNoneRuns
 	}
 	return list, nil
 }
@@ -128,4 +202,13 @@ func writeJSON(w io.Writer, v any) error {
 func isTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
+}
+
+// columns is how wide the terminal is; 0: it is none, and lines may be as long as they are.
+func columns(f *os.File) int {
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
 }

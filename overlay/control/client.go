@@ -73,9 +73,14 @@ func (c *Client) Show() (*Status, error) {
 		return nil, err
 	}
 	if r.Status == nil {
-		return nil, fmt.Errorf("%s: reply has no status", c.name)
+		return nil, errNothing(c.name)
 	}
 	return r.Status, nil
+}
+
+// errNothing is a reply without what was asked for: it is from another program.
+func errNothing(name string) error {
+	return fmt.Errorf("%s: the reply does not have what was asked for", name)
 }
 
 // Version asks for the version of the running daemon.

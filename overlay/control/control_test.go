@@ -144,7 +144,7 @@ func TestShowCarriesEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := h.status
-	want.Version = Version
+	want.Schema, want.Version = Schema, Version
 	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("Show() = %+v\nwant %+v", *got, want)
 	}
@@ -460,7 +460,7 @@ func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"op":"change","change":{"how":"set","settings":[{"key":"a","value":"b"}]}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		req, err := parseRequest(line)
-		known := req.Op == opShow || req.Op == opDown || req.Op == opVersion || req.Op == opConfig || req.Op == opChange && req.Change != nil
+		known := req.Op == opShow || req.Op == opFlows || req.Op == opPing || req.Op == opEvents || req.Op == opDown || req.Op == opVersion || req.Op == opConfig || req.Op == opChange && req.Change != nil
 		if (err == nil) != known {
 			t.Errorf("parseRequest(%q) = %+v, %v", line, req, err)
 		}

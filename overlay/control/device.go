@@ -11,16 +11,16 @@ type Device struct {
 	GSOMaxSegments int      `json:"gso_max_segments"` // most packets in it; 0: as the kernel had it
 	Problems       []string `json:"problems"`         // why something of the above is missing
 
-	ReadFrames       uint64 `json:"read_frames"`
-	ReadBytes        uint64 `json:"read_bytes"`
-	ReadSuperFrames  uint64 `json:"read_super_frames"`
+	ReadFrames       uint64 `json:"read_frames"`        // from the kernel, to be sent
+	ReadBytes        uint64 `json:"read_bytes"`         // in these
+	ReadSuperFrames  uint64 `json:"read_super_frames"`  // of these, runs of packets
 	SplitSuperFrames uint64 `json:"split_super_frames"` // cut up since no peer would take them
 
-	WrittenFrames      uint64 `json:"written_frames"`
-	WrittenBytes       uint64 `json:"written_bytes"`
-	WrittenSuperFrames uint64 `json:"written_super_frames"`
-	JoinedSuperFrames  uint64 `json:"joined_super_frames"` // of those, made here of single packets
-	CopiedFrames       uint64 `json:"copied_frames"`       // written by way of a copy
+	WrittenFrames      uint64 `json:"written_frames"`       // to the kernel, received
+	WrittenBytes       uint64 `json:"written_bytes"`        // in these
+	WrittenSuperFrames uint64 `json:"written_super_frames"` // of these, runs of packets
+	JoinedSuperFrames  uint64 `json:"joined_super_frames"`  // of those, made here of single packets
+	CopiedFrames       uint64 `json:"copied_frames"`        // written by way of a copy
 
 	WriteBusy    uint64 `json:"write_busy"`    // dropped: the kernel had no memory
 	WriteRefused uint64 `json:"write_refused"` // dropped: the kernel found the frame invalid

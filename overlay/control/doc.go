@@ -7,6 +7,8 @@
 //	{"op":"change","change":{...}}  {"changed":[...]}  Change, and Differences
 //	{"op":"config"}   {"config":"..."}        with its secrets
 //	{"op":"events","after":17}  {"happened":{...}}  what happened after event 17
+//	{"op":"flows","ms":1000}               {"flows":{...}}   inner flows, counted for so long
+//	{"op":"ping","peer":"hub","every":true}  {"pings":{...}}   round trips of paths
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //

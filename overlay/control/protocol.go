@@ -44,6 +44,9 @@ type request struct {
 	Op     string  `json:"op"`
 	Change *Change `json:"change,omitempty"` // change only
 	After  uint64  `json:"after,omitempty"`  // events only
+	Ms     int64   `json:"ms,omitempty"`     // flows only: how long
+	Peer   string  `json:"peer,omitempty"`   // ping only
+	Every  bool    `json:"every,omitempty"`  // ping only: all paths
 }
 
 type reply struct {
@@ -57,6 +60,8 @@ type reply struct {
 	Config  string       `json:"config,omitempty"`
 
 	Happened *Happened `json:"happened,omitempty"`
+	Flows    *Flows    `json:"flows,omitempty"`
+	Pings    *Pings    `json:"pings,omitempty"`
 }
 
 var errTooLong = errors.New("line too long")
@@ -95,7 +100,7 @@ func parseRequest(line []byte) (request, error) {
 		return request{}, errors.New("request is not understood: more than one value on a line")
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opConfig, opEvents:
+	case opShow, opDown, opVersion, opConfig, opEvents, opFlows, opPing:
 		return req, nil
 	case opChange:
 		if req.Change == nil {

@@ -16,7 +16,7 @@ import (
 // Handler is the daemon as the socket sees it. Its methods are called from
 // several goroutines at once.
 type Handler interface {
-	// Show returns the state of now. The server fills in Version.
+	// Show returns the state of now. The server fills in Schema and Version.
 	Show() Status
 	// Change changes what runs, and returns the differences. The error is for the
 	// caller, and then nothing has changed.
@@ -25,6 +25,7 @@ type Handler interface {
 	Config() string
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
+	Seer
 }
 
 // Server owns an interface's name and socket. Make it before anything is set up
@@ -101,7 +102,7 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 			<-s.slots
 			continue
 		}
-		go s.connection(c, h)
+		go s.connection(ctx, c, h)
 	}
 }
 
@@ -158,7 +159,7 @@ func (s *Server) track(c *net.UnixConn) bool {
 	return true
 }
 
-func (s *Server) connection(c *net.UnixConn, h Handler) {
+func (s *Server) connection(ctx context.Context, c *net.UnixConn, h Handler) {
 	defer func() {
 		s.mu.Lock()
 		delete(s.conns, c)
@@ -188,7 +189,7 @@ func (s *Server) connection(c *net.UnixConn, h Handler) {
 		if err != nil {
 			return
 		}
-		if !answer(c, h, line, master) {
+		if !answer(ctx, c, h, line, master) {
 			return
 		}
 	}
@@ -209,7 +210,7 @@ func (s *Server) admit(c *net.UnixConn) (master bool, err error) {
 }
 
 // answer serves one request and reports whether the connection goes on.
-func answer(c *net.UnixConn, h Handler, line []byte, master bool) bool {
+func answer(ctx context.Context, c *net.UnixConn, h Handler, line []byte, master bool) bool {
 	req, err := parseRequest(line)
 	if err != nil {
 		writeReply(c, reply{Error: err.Error()})
@@ -222,7 +223,7 @@ func answer(c *net.UnixConn, h Handler, line []byte, master bool) bool {
 	switch req.Op {
 	case opShow:
 		st := h.Show()
-		st.Version = Version
+		st.Schema, st.Version = Schema, Version
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil
 	case opChange:
@@ -232,6 +233,10 @@ func answer(c *net.UnixConn, h Handler, line []byte, master bool) bool {
 		return writeReply(c, reply{Config: h.Config()}) == nil
 	case opEvents:
 		return writeReply(c, happened(h, req.After)) == nil
+	case opFlows:
+		return writeReply(c, flowsFor(ctx, h, req)) == nil
+	case opPing:
+		return writeReply(c, pingOf(ctx, h, req)) == nil
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown

@@ -5,58 +5,70 @@ package control
 // runs, never later.
 var Version = "dev"
 
+// Schema is the number of the layout of Status, Flows and Pings. It grows when a field goes or
+// means something else; a new field does not change it.
+const Schema = 1
+
 // Status is all that `srdtun show --json` prints of one interface. Units are
 // part of the JSON names: _us microseconds, _s seconds, _bytes bytes. Counters
 // count from the start of the daemon.
 type Status struct {
-	Interface  string `json:"interface"`
-	PublicKey  string `json:"public_key"` // base64, as wg prints it
-	ListenPort uint16 `json:"listen_port"`
-	MTU        int    `json:"mtu"`    // of the inner interface
-	FwMark     uint32 `json:"fwmark"` // 0: none
-	Cipher     string `json:"cipher"` // as configured
-	UptimeS    int64  `json:"uptime_s"`
-	// Unsaved are the keys that were changed while running and that the file has
-	// otherwise, Pending those that the file has otherwise and that need a restart.
-	Unsaved  []string          `json:"unsaved"`
-	Pending  []string          `json:"pending"`
-	Version  string            `json:"version"`
-	Peers    []Peer            `json:"peers"`
-	Drops    map[string]uint64 `json:"drops"` // device and sockets: reason to count
-	Device   Device            `json:"device"`
-	Workers  []Worker          `json:"workers"`
-	Sends    Sends             `json:"sends"`
-	Receives Receives          `json:"receives"`
+	Schema     int               `json:"schema"`      // of this layout: grows when a field goes or means something else
+	Interface  string            `json:"interface"`   // name of the device
+	PublicKey  string            `json:"public_key"`  // base64, as wg prints it
+	ListenPort uint16            `json:"listen_port"` // UDP port that peers call
+	MTU        int               `json:"mtu"`         // of the inner interface
+	FwMark     uint32            `json:"fwmark"`      // of outer packets; 0: none
+	Cipher     string            `json:"cipher"`      // as configured
+	UptimeS    int64             `json:"uptime_s"`    // since the daemon's start
+	Unsaved    []string          `json:"unsaved"`     // keys that were changed while running and that the file has otherwise
+	Pending    []string          `json:"pending"`     // keys that the file has otherwise and that need a restart
+	Version    string            `json:"version"`     // of the daemon that runs
+	Peers      []Peer            `json:"peers"`       // in the order of the file
+	Drops      map[string]uint64 `json:"drops"`       // device and sockets: reason to count
+	Device     Device            `json:"device"`      // the TUN device
+	Workers    []Worker          `json:"workers"`     // the threads that carry packets
+	Sends      Sends             `json:"sends"`       // what left through the sockets
+	Receives   Receives          `json:"receives"`    // how packets come in
 }
 
 // Peer is one peer of an interface.
 type Peer struct {
-	Name                 string   `json:"name"`
-	PublicKey            string   `json:"public_key"`
-	HasPresharedKey      bool     `json:"has_preshared_key"`
-	Endpoint             string   `json:"endpoint"`  // where data last came from; "" before any
-	Endpoints            []string `json:"endpoints"` // as configured
-	AllowedIPs           []string `json:"allowed_ips"`
+	Name                 string   `json:"name"`                    // as configured; "": none
+	PublicKey            string   `json:"public_key"`              // base64, as wg prints it
+	HasPresharedKey      bool     `json:"has_preshared_key"`       // the key itself is never shown
+	Endpoint             string   `json:"endpoint"`                // address:port that can be called: a configured one, or a listening port where the peer has proven to be; "": none is known
+	HeardFrom            string   `json:"heard_from"`              // address:port that data last came from, which may be any source port; "": before any
+	Endpoints            []string `json:"endpoints"`               // as configured
+	AllowedIPs           []string `json:"allowed_ips"`             // as configured
 	LatestHandshakeUnixS int64    `json:"latest_handshake_unix_s"` // 0: never
 	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // nothing that was sent since then has been answered; 0: it has, or was sent less than 5 s ago
 	RxBytes              uint64   `json:"rx_bytes"`                // UDP payload, as wg counts
-	TxBytes              uint64   `json:"tx_bytes"`
-	PersistentKeepaliveS int      `json:"persistent_keepalive_s"` // 0: off
-	Cipher               string   `json:"cipher"`                 // of the session; "" without one
-	Policy               string   `json:"policy"`                 // how packets are spread over the paths
+	TxBytes              uint64   `json:"tx_bytes"`                // UDP payload, as wg counts
+	PersistentKeepaliveS int      `json:"persistent_keepalive_s"`  // 0: off
+	Cipher               string   `json:"cipher"`                  // of the session; "" without one
+	Policy               string   `json:"policy"`                  // how packets are spread over the paths
 
-	Paths              []Path `json:"paths"`
-	CwndBytes          uint64 `json:"cwnd_bytes"`
-	BytesInFlight      uint64 `json:"bytes_in_flight"`
-	RateBytesPerS      uint64 `json:"rate_bytes_per_s"`      // pacing rate; 0: unpaced
-	DeliveredBytesPerS uint64 `json:"delivered_bytes_per_s"` // acknowledged, over some 200 ms; 0 a second after the last
-	// WaitedUs is how long each limit held back sending: data (nothing to
-	// send), window, pacing, paths, outbox.
-	WaitedUs map[string]uint64 `json:"waited_us"`
-	Messages Messages          `json:"messages"`
-	Order    Order             `json:"order"`
-	Queue    Queue             `json:"queue"`
-	Drops    map[string]uint64 `json:"drops"` // this peer's: reason to count
+	Paths              []Path            `json:"paths"`                 // to this peer, by slot; candidates last
+	CwndBytes          uint64            `json:"cwnd_bytes"`            // congestion window over all paths
+	BytesInFlight      uint64            `json:"bytes_in_flight"`       // sent and not acknowledged
+	RateBytesPerS      uint64            `json:"rate_bytes_per_s"`      // pacing rate; 0: unpaced
+	DeliveredBytesPerS uint64            `json:"delivered_bytes_per_s"` // acknowledged, over some 200 ms; 0 a second after the last
+	PacketBytes        int               `json:"packet_bytes"`          // UDP payload of a full packet: what all paths in use carry
+	PathQueueUs        int64             `json:"path_queue_us"`         // queueing delay on the paths, smoothed
+	PathQueueTargetUs  int64             `json:"path_queue_target_us"`  // what congestion control aims for
+	WaitedUs           map[string]uint64 `json:"waited_us"`             // how long each limit held back sending: data (nothing to send), window, pacing, paths, outbox
+	Recent             Recent            `json:"recent"`                // the same for the last second or two
+	Messages           Messages          `json:"messages"`              // what the transport carried
+	Order              Order             `json:"order"`                 // of what arrives
+	Queue              Queue             `json:"queue"`                 // of what is to be sent
+	Drops              map[string]uint64 `json:"drops"`                 // this peer's: reason to count
+}
+
+// Recent is what held back sending lately.
+type Recent struct {
+	OverUs   int64             `json:"over_us"`   // how long ago it begins: a second or two while there is traffic
+	WaitedUs map[string]uint64 `json:"waited_us"` // each limit's part of it; what is left was spent on sending
 }
 
 // Worker is what one of the threads that carry packets did.
@@ -98,6 +110,9 @@ func (s *Status) fillEmpty() {
 		if p.WaitedUs == nil {
 			p.WaitedUs = map[string]uint64{}
 		}
+		if p.Recent.WaitedUs == nil {
+			p.Recent.WaitedUs = map[string]uint64{}
+		}
 		if p.Drops == nil {
 			p.Drops = map[string]uint64{}
 		}
@@ -114,26 +129,26 @@ const (
 
 // Path is one UDP 4-tuple to a peer.
 type Path struct {
-	Slot        uint16 `json:"slot"`
-	Local       string `json:"local"` // address:port
-	Remote      string `json:"remote"`
-	State       string `json:"state"` // one of the Path constants
-	SRTTUs      int64  `json:"srtt_us"`
-	BaseRTTUs   int64  `json:"base_rtt_us"`
-	QueueUs     int64  `json:"queue_us"` // srtt less base: the queueing delay
-	MTU         int    `json:"mtu"`      // of the outer packet, IP header included
-	SentPackets uint64 `json:"sent_packets"`
-	SentBytes   uint64 `json:"sent_bytes"`
-	Lost        uint64 `json:"lost"`        // packets declared lost
-	Retransmits uint64 `json:"retransmits"` // packets sent on it that repaired a loss elsewhere
-	Weight      uint32 `json:"weight"`      // share the policy gives it, permille of all
+	Slot        uint16 `json:"slot"`         // number of the path at this end
+	Local       string `json:"local"`        // address:port
+	Remote      string `json:"remote"`       // address:port
+	State       string `json:"state"`        // candidate (not validated yet), active, suspect (silent: no new data), down
+	SRTTUs      int64  `json:"srtt_us"`      // smoothed round trip; 0: not measured
+	BaseRTTUs   int64  `json:"base_rtt_us"`  // its minimum of the last 10 to 20 s
+	QueueUs     int64  `json:"queue_us"`     // srtt less base: the queueing delay
+	MTU         int    `json:"mtu"`          // of the outer packet, IP header included
+	SentPackets uint64 `json:"sent_packets"` // with data
+	SentBytes   uint64 `json:"sent_bytes"`   // in these, UDP payload
+	Lost        uint64 `json:"lost"`         // packets declared lost
+	Retransmits uint64 `json:"retransmits"`  // packets sent on it that repaired a loss elsewhere
+	Weight      uint32 `json:"weight"`       // share the policy gives it, permille of all
 }
 
 // Messages counts the reliable messages to a peer.
 type Messages struct {
-	Sent          uint64 `json:"sent"`
-	Acked         uint64 `json:"acked"`
-	Retransmitted uint64 `json:"retransmitted"`
+	Sent          uint64 `json:"sent"`           // for the first time
+	Acked         uint64 `json:"acked"`          // by the peer
+	Retransmitted uint64 `json:"retransmitted"`  // copies sent again
 	Spurious      uint64 `json:"spurious"`       // packets taken to be lost that had arrived
 	GivenUp       uint64 `json:"given_up"`       // left to the inner transport
 	NeverRepaired uint64 `json:"never_repaired"` // of those, the ones that were sent only once
@@ -142,10 +157,10 @@ type Messages struct {
 
 // Order is what the restoration of order holds back and has held back.
 type Order struct {
-	HeldFrames        uint64 `json:"held_frames"` // now
-	HeldBytes         uint64 `json:"held_bytes"`  // now
-	ReleasedByTimeout uint64 `json:"released_by_timeout"`
-	LongestHoldUs     int64  `json:"longest_hold_us"`
+	HeldFrames        uint64 `json:"held_frames"`         // now
+	HeldBytes         uint64 `json:"held_bytes"`          // now
+	ReleasedByTimeout uint64 `json:"released_by_timeout"` // gaps not waited for any longer
+	LongestHoldUs     int64  `json:"longest_hold_us"`     // since the start
 }
 
 // Queue is the ingress queue of a peer, ahead of the congestion window.
@@ -153,5 +168,5 @@ type Queue struct {
 	Frames uint64 `json:"frames"` // now
 	Bytes  uint64 `json:"bytes"`  // now
 	Marks  uint64 `json:"marks"`  // inner packets marked CE
-	Drops  uint64 `json:"drops"`
+	Drops  uint64 `json:"drops"`  // frames dropped for their delay or for want of room
 }

@@ -87,6 +87,7 @@ type server struct {
 	host  host // follow's own
 	drops readDrops
 	alive liveness
+	flows flowCounter
 
 	changing         sync.Mutex     // held while now is changed
 	file             *config.Config // as the files were read last; changing
@@ -95,6 +96,8 @@ type server struct {
 	unread           string         // why their directory could not be read, as last told; changing
 	unsaved, pending []string       // see compare; changing
 	stirred          chan struct{}  // tells follow of a change
+
+	numbers atomic.Int64 // of peers so far
 
 	machine *machine // nil: the kernel does not tell
 

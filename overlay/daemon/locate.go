@@ -222,7 +222,8 @@ func (s *server) place(p *peer) {
 	var paths []srd.PathInfo
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
 	back := s.callbacks(p, proven, paths)
-	tuples := append(s.tuples(p.remotes()), back...)
+	remotes := p.remotes()
+	tuples := append(s.tuples(remotes), back...)
 	tuples = tuples[:min(len(tuples), steer.MaxPaths)]
 	changed := !slices.Equal(tuples, p.tuples)
 	// Routes are announced again and again that are what they were: an idle peer is left
@@ -234,7 +235,7 @@ func (s *server) place(p *peer) {
 		if p.gone {
 			return
 		}
-		p.line = line
+		p.line, p.placed = line, remotes
 		p.control.SetLine(line) // a cable may have come up at another rate
 		if news {
 			c.HostChanged(now, func(a netip.Addr) bool { return !gone[a] })

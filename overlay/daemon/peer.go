@@ -3,6 +3,7 @@ package daemon
 import (
 	"crypto/rand"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,8 @@ type peer struct {
 	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
+	number   int // of all peers that this process has had
+	recent   recent
 	restarts uint64                               // of the peer's process
 	watch    watch                                // live's own
 	hold     time.Duration                        // least wait for order, as configured
@@ -47,6 +50,11 @@ type peer struct {
 	policy   string                               // name of the connection's path policy
 	control  *cc.SRD                              // its congestion control
 	line     float64                              // rate of the interfaces, as last told to it
+	placed   []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
+
+	pinging sync.Mutex // held while it is pinged
+	pinged  time.Time  // when that was last begun
+	flows   *flowCounter
 
 	clock    mono.Time      // of the message that is delivered
 	out      []*frame.Frame // Flush's own
@@ -59,7 +67,8 @@ type peer struct {
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
-		dev: s.dev, setup: &s.now, hold: all.Order.HoldMax, found: map[config.Endpoint][]netip.AddrPort{},
+		number: int(s.numbers.Add(1)),
+		dev:    s.dev, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{}), policy: c.Policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
@@ -199,6 +208,9 @@ func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	session := c.Session(now)
 	p.silence.observe(now, session, c.Stats())
+	if p.recent.due(now) {
+		p.recent.observe(now, c.Waits(now))
+	}
 	p.gather.SetHold(order.HoldFor(p.hold, c.RTT()))
 	p.gather.Advance(now)
 	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
@@ -228,6 +240,7 @@ func (p *peer) Flush() (flushed bool) {
 			return flushed
 		}
 		flushed = true
+		p.flows.received(p, p.out)
 		p.writeAll(now, p.out)
 		clear(p.out)
 		if cap(p.out) > keepOut {

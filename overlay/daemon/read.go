@@ -109,6 +109,7 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 			n++
 		}
 		if to != nil {
+			s.flows.sent(to, frames[:n])
 			to.push(frames[:n])
 			touch(to.link, in.haste.any(now, frames[:n]))
 		} else {

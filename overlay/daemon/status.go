@@ -108,8 +108,11 @@ func (s *server) describe(p *peer) control.Peer {
 }
 
 func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
-	if e := c.Endpoint(); e.IsValid() {
+	if e := s.callable(p, c); e.IsValid() {
 		v.Endpoint = e.String()
+	}
+	if e := c.Endpoint(); e.IsValid() {
+		v.HeardFrom = e.String()
 	}
 	k := c.Session(now)
 	if k.Since != 0 {
@@ -131,10 +134,7 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		GivenUp: t.GivenUp, NeverRepaired: t.NeverRepaired, Duplicates: t.Drops[srd.DropDuplicate],
 	}
 	v.DeliveredBytesPerS = uint64(c.Delivered(now))
-	v.WaitedUs = map[string]uint64{}
-	for l, d := range t.Waited {
-		v.WaitedUs[srd.Limit(l).String()] = uint64(d.Microseconds())
-	}
+	describeLimits(v, p, now, c)
 	g := p.gather.Stats()
 	v.Order = control.Order{
 		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)),
@@ -152,6 +152,20 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 			Slot: steer.MaxPaths, Local: s.local(t), Remote: t.Remote.String(), State: control.PathCandidate,
 		})
 	}
+}
+
+// describeLimits tells what holds back sending.
+func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
+	v.PacketBytes = c.Packet()
+	queue, target := c.Queue()
+	v.PathQueueUs, v.PathQueueTargetUs = queue.Microseconds(), target.Microseconds()
+	waits := c.Waits(now)
+	v.WaitedUs = map[string]uint64{}
+	for l, d := range waits {
+		v.WaitedUs[srd.Limit(l).String()] = uint64(d.Microseconds())
+	}
+	p.recent.observe(now, waits)
+	v.Recent = p.recent.tell(now, waits)
 }
 
 // local returns the address and port of t here.

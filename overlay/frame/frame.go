@@ -9,6 +9,7 @@ package frame
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -37,9 +38,10 @@ type Facts struct {
 type Frame struct {
 	Data     []byte // the inner IP packet, from its first header byte on
 	Facts    Facts
-	Flow     uint32    // hash of the inner flow key
-	TCP      bool      // inner protocol is TCP (how long a loss is worth repairing)
-	Enqueued mono.Time // when it entered the ingress queue
+	Flow     uint32        // hash of the inner flow key
+	TCP      bool          // inner protocol is TCP (how long a loss is worth repairing)
+	Enqueued mono.Time     // when it entered the ingress queue
+	Held     time.Duration // how long it waited for those before it, at the receiver
 
 	// Buf is the whole buffer in which Data lies, when that has room before it
 	// for a header of the TUN device; otherwise nil. The device owns its layout.

@@ -84,7 +84,11 @@ func (g *Gatherer) pass(now mono.Time, p *partial) {
 	}
 	if p.on == &g.waits {
 		g.stats.Reordered++
-		g.stats.Longest = max(g.stats.Longest, now.Sub(p.since))
+		held := now.Sub(p.since)
+		g.stats.Longest = max(g.stats.Longest, held)
+		if p.frame != nil {
+			p.frame.Held = held
+		}
 	}
 	if p.frame != nil {
 		g.handOn(p)

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"bufio"
@@ -9,11 +9,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// writeDump prints the columns of `wg show dump` (wg(8)): of the interface
+// Dump prints the columns of `wg show dump` (wg(8)): of the interface
 // private key, public key, listen port, mark; of each peer public key,
 // preshared key, endpoint, allowed IPs, latest handshake, bytes received and
 // sent, keepalive. Secrets are never shown. withName puts the name first.
-func writeDump(out io.Writer, list []*control.Status, withName bool) error {
+func Dump(out io.Writer, list []*control.Status, withName bool) error {
 	w := bufio.NewWriter(out)
 	for _, st := range list {
 		name := ""

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// duration is d in wg's words: "1 hour, 2 seconds", whole seconds, a year being
+// Duration is d in wg's words: "1 hour, 2 seconds", whole seconds, a year being
 // 365 days.
-func duration(d time.Duration) string {
+func Duration(d time.Duration) string {
 	left := int64(d / time.Second)
 	var parts []string
 	for _, unit := range []struct {
@@ -26,8 +26,8 @@ func duration(d time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// byteCount is n in wg's words: "12 B", "1.50 KiB".
-func byteCount(n uint64) string {
+// Bytes is n in wg's words: "12 B", "1.50 KiB".
+func Bytes(n uint64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", n)
 	}
@@ -38,8 +38,8 @@ func byteCount(n uint64) string {
 	return fmt.Sprintf("%.2f %ciB", v, "KMGT"[unit])
 }
 
-// rate is bytes a second as network people say it: "1.25 Gbit/s".
-func rate(bytesPerS uint64) string {
+// Rate is bytes a second as network people say it: "1.25 Gbit/s".
+func Rate(bytesPerS uint64) string {
 	v, unit := float64(bytesPerS)*8, 0
 	for v >= 1000 && unit < 3 {
 		v, unit = v/1000, unit+1
@@ -47,11 +47,35 @@ func rate(bytesPerS uint64) string {
 	return fmt.Sprintf("%.3g %sbit/s", v, []string{"", "k", "M", "G"}[unit])
 }
 
-// micros is a time of us microseconds: "250us", "1.2ms".
-func micros(us int64) string {
+// Micros is a time of us microseconds: "250us", "1.2ms".
+func Micros(us int64) string {
 	d := time.Duration(us) * time.Microsecond
 	if d < time.Millisecond && d > -time.Millisecond {
 		return fmt.Sprintf("%dus", us)
 	}
 	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
+}
+
+// count is a number and its noun: "1 peer", "2 peers".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// percent is a part of a whole: "12%", "0.3%"; "-" of nothing.
+func percent(part, whole uint64) string {
+	if whole == 0 {
+		return "-"
+	}
+	// What is lost now may have been sent before.
+	v := 100 * float64(min(part, whole)) / float64(whole)
+	switch {
+	case v == 0 || v >= 9.95:
+		return fmt.Sprintf("%.0f%%", v)
+	case v < 0.1:
+		return "<0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", v)
 }

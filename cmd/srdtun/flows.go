@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/view"
+)
+
+// flowsFlags are the options of flows.
+type flowsFlags struct {
+	over time.Duration
+	most int
+	json bool
+}
+
+func flowsCommand() *cobra.Command {
+	var f flowsFlags
+	c := &cobra.Command{
+		Use:   "flows NAME|FILE",
+		Short: "Count inner flows for a moment, and show the largest",
+		Long: `Count inner flows for a moment, and show the largest: addresses and ports, what was
+sent and received in bits a second, how many frames wait for an earlier one ("held"),
+how many arrived before one ("reord") and the longest wait for it ("hold"). A
+connection's two directions are one line, "local" is where it leaves from. Nothing is
+counted while nobody asks.`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: completeRunning,
+		RunE:              func(_ *cobra.Command, args []string) error { return printFlows(args[0], f) },
+	}
+	c.Flags().DurationVar(&f.over, "for", time.Second, "how long to count, up to 3s")
+	c.Flags().IntVarP(&f.most, "number", "n", 20, "how many flows to show")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	return c
+}
+
+func printFlows(arg string, f flowsFlags) error {
+	switch {
+	case f.over < control.FlowsLeast || f.over > control.FlowsMost:
+		return usagef("--for %v is not between %v and %v", f.over, control.FlowsLeast, control.FlowsMost)
+	case f.most < 1:
+		return usagef("--number %d shows nothing", f.most)
+	}
+	name, err := interfaceName(arg)
+	if err != nil {
+		return err
+	}
+	c, err := control.Dial(name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	v, err := c.Flows(f.over)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(os.Stdout, v)
+	}
+	return view.Flows(os.Stdout, v, f.most, columns(os.Stdout))
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/view"
+	"golang.org/x/sys/unix"
+)
+
+// pingFlags are the options of ping.
+type pingFlags struct {
+	every    bool
+	count    int
+	interval time.Duration
+	json     bool
+}
+
+// Bounds of the options. The daemon itself does not ping a peer more often than every 200 ms.
+const (
+	pingCountMost     = 1_000_000
+	pingIntervalLeast = 200 * time.Millisecond
+)
+
+func pingCommand() *cobra.Command {
+	var f pingFlags
+	c := &cobra.Command{
+		Use:   "ping [NAME] PEER",
+		Short: "Measure the round trip to a peer, path by path",
+		Long: `Measure the round trip to a peer, path by path: the daemon sends a challenge of the
+transport's and waits for the response, up to a second. Nothing goes through the tunnel,
+so this works where the host at the other end answers no pings.
+
+PEER is a peer's name or public key. NAME is the interface; it is only needed if several
+have such a peer. Without --all-paths one path of each pair of addresses is measured.
+Exits with 1 if nothing answers.`,
+		Args:              takes(1, 2),
+		ValidArgsFunction: completePeer,
+		RunE:              func(_ *cobra.Command, args []string) error { return ping(args, f) },
+	}
+	c.Flags().BoolVarP(&f.every, "all-paths", "a", false, "measure every path")
+	c.Flags().IntVarP(&f.count, "count", "c", 5, "how many rounds; 0: until interrupted")
+	c.Flags().DurationVarP(&f.interval, "interval", "i", time.Second, "time between rounds")
+	c.Flags().BoolVar(&f.json, "json", false, "print a line of JSON for each round")
+	return c
+}
+
+func ping(args []string, f pingFlags) error {
+	switch {
+	case f.count < 0 || f.count > pingCountMost:
+		return usagef("--count %d is not between 0 and %d", f.count, pingCountMost)
+	case f.interval < pingIntervalLeast:
+		return usagef("--interval %v is below %v", f.interval, pingIntervalLeast)
+	}
+	name, peer, err := whichPeer(args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	var sum view.Pinged
+	for i := 1; f.count == 0 || i <= f.count; i++ {
+		begin := time.Now()
+		v, err := pingOnce(name, peer, f.every)
+		if err != nil {
+			return err
+		}
+		sum.Add(v)
+		if err := printRound(i, v, f.json); err != nil {
+			return err
+		}
+		if i == f.count || !sleep(ctx, f.interval-time.Since(begin)) {
+			break
+		}
+	}
+	if !f.json {
+		if err := sum.Summary(os.Stdout, columns(os.Stdout)); err != nil {
+			return err
+		}
+	}
+	if !sum.Answered() {
+		return errors.New("nothing answers")
+	}
+	return nil
+}
+
+func pingOnce(name, peer string, every bool) (*control.Pings, error) {
+	c, err := control.Dial(name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Ping(peer, every)
+}
+
+func printRound(number int, v *control.Pings, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(os.Stdout).Encode(v)
+	}
+	return view.Round(os.Stdout, number, v)
+}
+
+// sleep waits and reports whether ctx is still live.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// whichPeer returns the interface and the peer that the arguments stand for. Without an
+// interface all that run are asked for such a peer.
+func whichPeer(args []string) (name, peer string, err error) {
+	peer = args[len(args)-1]
+	if len(args) == 2 {
+		name, err = interfaceName(args[0])
+		return name, peer, err
+	}
+	list, err := statuses(wordAll)
+	if err != nil {
+		return "", "", err
+	}
+	var have []string
+	for _, st := range list {
+		if slices.ContainsFunc(st.Peers, func(p control.Peer) bool { return p.Name == peer || p.PublicKey == peer }) {
+			have = append(have, st.Interface)
+		}
+	}
+	switch len(have) {
+	case 0:
+		return "", "", usagef("no running interface has a peer %.64q", peer)
+	case 1:
+		return have[0], peer, nil
+	}
+	return "", "", usagef("%s have a peer %.64q; say which: srdtun ping NAME PEER", strings.Join(have, " and "), peer)
+}
+
+// completePeer completes the names of peers, of one interface or of all.
+func completePeer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	names := args
+	if len(args) == 0 {
+		names, _ = rundir.Names()
+	}
+	var v []string
+	for _, name := range names {
+		if st, err := status(name); err == nil {
+			for i := range st.Peers {
+				v = append(v, view.Title(&st.Peers[i]))
+			}
+		}
+	}
+	return v, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/view"
+)
+
+func topOf(st control.Status) *topModel {
+	m := &topModel{name: st.Interface, screen: view.Top{ASCII: true}, width: 80, height: 24}
+	m.screen.Feed(time.Unix(1000, 0), &st)
+	return m
+}
+
+// Keys do what the last line says. What is no key is no harm.
+func TestTopKeys(t *testing.T) {
+	m := topOf(sample("srd0"))
+	m.Update(tea.KeyPressMsg{Code: tea.KeyTab})
+	if s := m.View().Content; !strings.Contains(s, "peer hub (2 of 2)") || !strings.Contains(s, "q quit  p single paths") {
+		t.Errorf("after tab:\n%s", s)
+	}
+	m.Update(tea.KeyPressMsg{Code: 'p', Text: "p"})
+	if s := m.View().Content; !strings.Contains(s, "?    17  192.0.2.2:40001") {
+		t.Errorf("after p:\n%s", s)
+	}
+	for _, k := range []tea.KeyPressMsg{{Code: tea.KeyUp}, {Code: tea.KeyPgDown}, {Code: 'z', Text: "z"}, {Code: tea.KeyDown}} {
+		if _, cmd := m.Update(k); cmd != nil {
+			t.Errorf("%v does something", k)
+		}
+	}
+	for _, k := range []tea.KeyPressMsg{{Code: 'q', Text: "q"}, {Code: 'c', Mod: tea.ModCtrl}, {Code: tea.KeyEscape}} {
+		_, cmd := m.Update(k)
+		if cmd == nil {
+			t.Errorf("%v does not quit", k)
+			continue
+		}
+		if _, quits := cmd().(tea.QuitMsg); !quits {
+			t.Errorf("%v does not quit", k)
+		}
+	}
+}
+
+// A daemon that has ended is said to have; the last screen stays. The terminal's size counts.
+func TestTopOfAnEndedDaemon(t *testing.T) {
+	m := topOf(sample("srd0"))
+	m.Update(tea.WindowSizeMsg{Width: 60, Height: 12})
+	_, again := m.Update(answer{err: errors.New("srd0 is not running"), at: time.Unix(1001, 0)})
+	s := m.View().Content
+	if again == nil || !strings.Contains(s, "srd0 is not running\n") || !strings.Contains(s, "peer spoke (1 of 2)") {
+		t.Errorf("%s", s)
+	}
+	if n := strings.Count(s, "\n") + 1; n != 12 {
+		t.Errorf("%d lines of 12", n)
+	}
+	st := sample("srd0")
+	m.Update(answer{status: &st, at: time.Unix(1002, 0)})
+	if s := m.View().Content; strings.Contains(s, "not running") {
+		t.Errorf("it runs again:\n%s", s)
+	}
+}

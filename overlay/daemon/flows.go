@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/flows"
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// flowsMost is how many flows an answer has: more than anybody reads.
+	flowsMost = 256
+	// flowsWait is how long one who asks waits for another one's count to end.
+	flowsWait = time.Second
+)
+
+// flowCounter counts inner flows while somebody asks for them. While nobody does, a batch
+// of frames costs a look at one pointer.
+type flowCounter struct {
+	asked  sync.Mutex // held by the one who asks
+	active atomic.Pointer[flowCount]
+}
+
+// flowCount is one count, which several threads add to.
+type flowCount struct {
+	mu    sync.Mutex
+	table *flows.Table
+}
+
+// sent counts frames that leave for a peer.
+func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
+	if c := f.active.Load(); c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, v := range frames {
+			c.table.Out(p.number, v)
+		}
+	}
+}
+
+// received counts frames that came from a peer, in order, but for those that it may not
+// send.
+func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
+	if c := f.active.Load(); c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, v := range frames {
+			if src, ok := source(v.Data); ok && p.setup.Load().allowed(p, src) {
+				c.table.In(p.number, v)
+			}
+		}
+	}
+}
+
+// Flows implements control.Handler.
+func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, error) {
+	if !s.flows.take(ctx) {
+		return control.Flows{}, errors.New("flows are being counted for somebody else; try again")
+	}
+	defer s.flows.asked.Unlock()
+	c := &flowCount{table: flows.New(maphash.MakeSeed())}
+	begin := time.Now()
+	s.flows.active.Store(c)
+	pause(ctx, d)
+	s.flows.active.Store(nil)
+	over := time.Since(begin)
+	peers := s.peers()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range peers {
+		p.waiting(c.table)
+	}
+	top, others := c.table.Top(flowsMost)
+	v := control.Flows{
+		Interface: s.dev.Name(), OverUs: over.Microseconds(),
+		OtherTxBytes: others.Out.Bytes, OtherRxBytes: others.In.Bytes, ReplacedFlows: others.Flows,
+	}
+	for i := range top {
+		v.Flows = append(v.Flows, describeFlow(peers, &top[i]))
+	}
+	return v, nil
+}
+
+// takeStep is how often one who waits for the counter looks again.
+const takeStep = 20 * time.Millisecond
+
+// take makes the caller the one who asks, if it can be had soon.
+func (f *flowCounter) take(ctx context.Context) bool {
+	for range flowsWait / takeStep {
+		if f.asked.TryLock() {
+			return true
+		}
+		if !pause(ctx, takeStep) {
+			return false
+		}
+	}
+	return false
+}
+
+// waiting adds what waits at p at the moment, in both directions.
+func (p *peer) waiting(t *flows.Table) {
+	p.link.Do(func(mono.Time, *srd.Conn) {
+		p.queue.EachFlow(func(first *frame.Frame, bytes int) { t.Queue(p.number, first, bytes) })
+		p.gather.EachHeld(func(f *frame.Frame) { t.Hold(p.number, f) })
+	})
+}
+
+func describeFlow(peers []*peer, f *flows.Flow) control.Flow {
+	return control.Flow{
+		Peer: titleOf(peers, f.Peer), Protocol: protocolName(f.Proto),
+		Local: f.Local.String(), Remote: f.Remote.String(),
+		TxBytes: f.Out.Bytes, TxPackets: f.Out.Packets, RxBytes: f.In.Bytes, RxPackets: f.In.Packets,
+		QueuedBytes: f.Queued, HeldFrames: f.HeldFrames, HeldBytes: f.HeldBytes,
+		ReorderedFrames: f.Reordered, LongestHoldUs: f.LongestHold.Microseconds(),
+	}
+}
+
+// titleOf names the peer with that number; one that is gone by now is nameless.
+func titleOf(peers []*peer, number int) string {
+	for _, p := range peers {
+		if p.number == number {
+			return p.title()
+		}
+	}
+	return ""
+}
+
+// protocolName is what people call a protocol.
+func protocolName(p uint8) string {
+	switch p {
+	case packet.ProtoTCP:
+		return "tcp"
+	case packet.ProtoUDP:
+		return "udp"
+	case packet.ProtoICMP:
+		return "icmp"
+	case packet.ProtoICMPv6:
+		return "icmp6"
+	}
+	return fmt.Sprint(p)
+}

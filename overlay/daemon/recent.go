@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// recentEvery is how far apart the readings are that tell what held back sending lately:
+// long enough for a share in per cent, short enough to be called now.
+const recentEvery = time.Second
+
+// recent keeps two readings of what held back sending. Use starts with the zero value.
+type recent struct {
+	at     [2]mono.Time // older and newer; 0: none
+	waited [2][srd.NumLimits]time.Duration
+}
+
+// due reports whether it is time for a reading.
+func (r *recent) due(now mono.Time) bool { return r.at[1] == 0 || now.Sub(r.at[1]) >= recentEvery }
+
+// observe takes a reading if it is time for one.
+func (r *recent) observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
+	if r.due(now) {
+		r.at = [2]mono.Time{r.at[1], now}
+		r.waited = [2][srd.NumLimits]time.Duration{r.waited[1], waits}
+	}
+}
+
+// tell returns what held back sending since the older reading.
+func (r *recent) tell(now mono.Time, waits [srd.NumLimits]time.Duration) control.Recent {
+	from := 0
+	if r.at[from] == 0 {
+		from = 1
+	}
+	v := control.Recent{WaitedUs: map[string]uint64{}}
+	if r.at[from] == 0 {
+		return v
+	}
+	v.OverUs = now.Sub(r.at[from]).Microseconds()
+	for l, d := range waits {
+		v.WaitedUs[srd.Limit(l).String()] = uint64((d - r.waited[from][l]).Microseconds())
+	}
+	return v
+}

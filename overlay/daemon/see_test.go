@@ -1,0 +1,246 @@
+package daemon
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/flows"
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/srd"
+)
+
+// other returns the configuration of the peer that text calls near, on the same host.
+func other(t *testing.T) *config.Config {
+	t.Helper()
+	ours, theirs := make([]byte, 32), make([]byte, 32)
+	ours[0], ours[31], theirs[0], theirs[31] = 8, 64, 16, 64
+	return parse(t, `"srdd0"`, `"srdd1"`,
+		base64.StdEncoding.EncodeToString(ours), base64.StdEncoding.EncodeToString(theirs),
+		"10.80.0.1/24", "10.90.0.1/24", "fd80::1/64", "fd90::1/64", "5555", "5999", "6000-6010", "7000-7010",
+		key(t, 2), key(t, 1), "127.0.0.1:5999", "127.0.0.1:5555",
+		"10.80.0.2/32", "10.80.0.1/32", "10.81.0.0/16", "10.91.0.0/16", "fd81::/64", "fd91::/64", "10.80.0.3/32", "10.90.0.3/32")
+}
+
+// dial returns a connection to the daemon.
+func dial(t *testing.T, name string) *control.Client {
+	t.Helper()
+	c, err := control.Dial(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A ping calls a peer that there is no session with, and measures every path or one for each
+// pair of addresses. Flows are counted while somebody asks.
+func TestPingAndFlowsBetweenDaemons(t *testing.T) {
+	runDir(t)
+	a, b := up(t, parse(t)), up(t, other(t))
+	defer func() { a.cancel(); a.wait(); b.cancel(); b.wait() }()
+	one, err := dial(t, "srdd0").Ping("near", false)
+	if err != nil || len(one.Paths) != 1 || one.Paths[0].RTTUs <= 0 || !strings.HasPrefix(one.Paths[0].Remote, "127.0.0.1:") {
+		t.Fatalf("one path: %+v, %v", one, err)
+	}
+	every, err := dial(t, "srdd0").Ping(key(t, 2), true)
+	if err != nil || len(every.Paths) < 4 || every.Peer != "near" {
+		t.Fatalf("every path: %+v, %v", every, err)
+	}
+	for _, p := range every.Paths {
+		if p.RTTUs <= 0 {
+			t.Errorf("path %d from %s to %s: no answer", p.Slot, p.Local, p.Remote)
+		}
+	}
+	for _, name := range []string{"", "far"} {
+		if _, err := dial(t, "srdd0").Ping(name, false); err == nil || !strings.Contains(err.Error(), "no peer is named") {
+			t.Errorf("peer %q: %v", name, err)
+		}
+	}
+	counted(t)
+	st, err := dial(t, "srdd0").Show()
+	if err != nil || st.Peers[0].Endpoint != "127.0.0.1:5999" || st.Peers[0].HeardFrom == "" || st.Peers[0].PacketBytes < srd.BasePacket {
+		t.Errorf("%+v, %v", st.Peers[0], err)
+	}
+	if r := st.Peers[0].Recent; r.OverUs <= 0 || r.WaitedUs["data"] == 0 {
+		t.Errorf("recent: %+v", r)
+	}
+}
+
+// counted fails unless the flow that it sends into srdd0 is found.
+func counted(t *testing.T) {
+	t.Helper()
+	found := make(chan *control.Flows, 1)
+	go func() {
+		v, err := dial(t, "srdd0").Flows(300 * time.Millisecond)
+		if err != nil {
+			t.Error(err)
+		}
+		found <- v
+	}()
+	c, err := net.Dial("udp", "10.80.0.2:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for {
+		c.Write(make([]byte, 1000)) // whoever counts has begun some time
+		select {
+		case v := <-found:
+			if v == nil || len(v.Flows) == 0 {
+				t.Fatalf("no flow was counted: %+v", v)
+			}
+			f := v.Flows[0]
+			if f.Peer != "near" || f.Protocol != "udp" || f.Remote != "10.80.0.2:9" || f.Local != c.LocalAddr().String() || f.TxBytes < 1028 {
+				t.Errorf("%+v", f)
+			}
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// Two who ask at once take turns; one who has waited for long is told.
+func TestFlowCounterIsForOne(t *testing.T) {
+	var f flowCounter
+	ctx, cancel := context.WithCancel(context.Background())
+	if !f.take(ctx) {
+		t.Fatal("nobody else asks")
+	}
+	if f.take(ctx) {
+		t.Error("two at once")
+	}
+	cancel()
+	if f.take(ctx) {
+		t.Error("after the end")
+	}
+}
+
+// While nobody asks nothing is counted, and no memory is taken for it.
+func TestNothingIsCountedUnasked(t *testing.T) {
+	var f flowCounter
+	p := &peer{number: 1}
+	frames := []*frame.Frame{frame.New([]byte{0x45}, nil)}
+	if n := testing.AllocsPerRun(100, func() { f.sent(p, frames); f.received(p, frames) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// The names of protocols are those of everyday use.
+func TestDescribeFlow(t *testing.T) {
+	hub := &peer{number: 3}
+	hub.conf.Store(&config.Peer{Name: "hub"})
+	f := flows.Flow{Key: flows.Key{Peer: 3, Proto: 6, Local: netip.MustParseAddrPort("10.0.0.1:1"), Remote: netip.MustParseAddrPort("[fd00::1]:2")}}
+	if v := describeFlow([]*peer{hub}, &f); v.Peer != "hub" || v.Protocol != "tcp" || v.Local != "10.0.0.1:1" || v.Remote != "[fd00::1]:2" {
+		t.Errorf("%+v", v)
+	}
+	for proto, want := range map[uint8]string{1: "icmp", 17: "udp", 58: "icmp6", 132: "132"} {
+		if got := protocolName(proto); got != want {
+			t.Errorf("protocol %d is %s", proto, got)
+		}
+	}
+}
+
+// Of the paths between two addresses one that works is asked.
+func TestOnePerPair(t *testing.T) {
+	var paths []srd.PathInfo
+	for i, state := range []srd.PathState{srd.PathDown, srd.PathActive, srd.PathActive, srd.PathDown, srd.PathDown} {
+		remote := make([]byte, 4)
+		binary.BigEndian.PutUint32(remote, 0x0a000001+uint32(i/3))
+		a, _ := netip.AddrFromSlice(remote)
+		paths = append(paths, srd.PathInfo{
+			Slot: uint16(i), State: state, Tuple: srd.Tuple{Local: netip.MustParseAddr("10.0.0.9"), Remote: netip.AddrPortFrom(a, uint16(i))},
+		})
+	}
+	if v := onePerPair(paths); len(v) != 2 || !v[1] || !v[3] {
+		t.Errorf("slots %v", v)
+	}
+}
+
+// What held back sending lately is that of the last seconds, not since the start.
+func TestRecentForgets(t *testing.T) {
+	var r recent
+	var waits [srd.NumLimits]time.Duration
+	if v := r.tell(at(1), waits); v.OverUs != 0 {
+		t.Errorf("before the first reading: %+v", v)
+	}
+	for second := 1; second < 5; second++ {
+		r.observe(at(second), waits)
+		waits[srd.LimitWindow] += time.Second
+	}
+	v := r.tell(at(5), waits)
+	if v.OverUs != 2_000_000 || v.WaitedUs["window"] != 2_000_000 || v.WaitedUs["data"] != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Of several endpoints the one where the peer is counts, else the first.
+func TestNearestEndpoint(t *testing.T) {
+	of := []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.MustParseAddrPort("10.0.0.3:3")}
+	for at, want := range map[string]int{"10.0.0.2": 1, "10.0.0.9": 0} {
+		if got := nearest(of, []netip.Addr{netip.MustParseAddr("10.0.0.8"), netip.MustParseAddr(at)}); got != of[want] {
+			t.Errorf("at %s: %v", at, got)
+		}
+	}
+	if got := nearest(of, nil); got != of[0] {
+		t.Errorf("nowhere: %v", got)
+	}
+}
+
+// A peer that is configured without an endpoint, and has come from many source ports, can be
+// called at its listening port.
+func TestPeerWithoutEndpointIsCallable(t *testing.T) {
+	runDir(t)
+	spoke := parse(t, "5555", "51820")
+	hub := other(t)
+	for i := range hub.Peers {
+		hub.Peers[i].Endpoints = nil
+	}
+	b, a := up(t, hub), up(t, spoke)
+	defer func() { a.cancel(); a.wait(); b.cancel(); b.wait() }()
+	if _, err := dial(t, "srdd0").Ping("near", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dial(t, "srdd1").Ping("near", true); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		st, err := dial(t, "srdd1").Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Peers[0].Endpoint == "127.0.0.1:51820" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("endpoint %q, heard from %q", st.Peers[0].Endpoint, st.Peers[0].HeardFrom)
+		}
+	}
+}
+
+// One round of a ping at a time goes to a peer, whoever asks.
+func TestPingsDoNotAddUp(t *testing.T) {
+	hub := &peer{}
+	hub.conf.Store(&config.Peer{Name: "hub"})
+	s := newServer(&config.Config{}, newStory(false))
+	s.now.Store(&setup{peers: []*peer{hub}})
+	hub.pinging.Lock()
+	if _, err := s.Ping(context.Background(), "hub", true); err == nil || !strings.Contains(err.Error(), "is being pinged already") {
+		t.Errorf("a second at once: %v", err)
+	}
+	hub.pinging.Unlock()
+	hub.pinged = time.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Ping(ctx, "hub", true); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second at once, and the daemon ends: %v", err)
+	}
+}

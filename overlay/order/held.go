@@ -1,0 +1,13 @@
+package order
+
+import "github.com/srdtun/srdtun/overlay/frame"
+
+// EachHeld calls f with every complete frame that waits for one before it, longest first.
+// There are as many as DefaultHeldBytes takes.
+func (g *Gatherer) EachHeld(f func(*frame.Frame)) {
+	for p := g.waits.head; p != nil; p = p.next {
+		if p.frame != nil {
+			f(p.frame)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package view
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// Group is the paths between two addresses.
+type Group struct {
+	Local, Remote string // addresses
+	Paths         []control.Path
+	Up            int   // of these, the ones that carry data
+	Down          int   // those that do not answer
+	RTTUs         int64 // the median of those that carry data; 0: none is known
+	Sent          Sent
+}
+
+// Sent is what was sent, and what of it was lost.
+type Sent struct{ Packets, Bytes, Lost uint64 }
+
+// Groups sorts paths by their addresses, which are those of interfaces and so few. Paths
+// that are not validated yet are in none: the peer was merely heard there.
+func Groups(paths []control.Path) []Group {
+	type ends struct{ local, remote string }
+	at := map[ends]int{}
+	var v []Group
+	for _, p := range paths {
+		if p.State == control.PathCandidate {
+			continue
+		}
+		k := ends{host(p.Local), host(p.Remote)}
+		i, ok := at[k]
+		if !ok {
+			i = len(v)
+			at[k] = i
+			v = append(v, Group{Local: k.local, Remote: k.remote})
+		}
+		v[i].add(p)
+	}
+	for i := range v {
+		v[i].RTTUs = median(v[i].Paths)
+	}
+	slices.SortFunc(v, func(a, b Group) int {
+		return cmp.Or(compareHosts(a.Local, b.Local), compareHosts(a.Remote, b.Remote))
+	})
+	return v
+}
+
+func (g *Group) add(p control.Path) {
+	g.Paths = append(g.Paths, p)
+	switch p.State {
+	case control.PathActive:
+		g.Up++
+	case control.PathDown:
+		g.Down++
+	}
+	g.Sent.Packets += p.SentPackets
+	g.Sent.Bytes += p.SentBytes
+	g.Sent.Lost += p.Lost
+}
+
+// median returns the middle round trip of the paths that carry data.
+func median(paths []control.Path) int64 {
+	var all []int64
+	for _, p := range paths {
+		if p.State == control.PathActive && p.SRTTUs > 0 {
+			all = append(all, p.SRTTUs)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// host takes the port off an address.
+func host(addrPort string) string {
+	a, err := netip.ParseAddrPort(addrPort)
+	if err != nil {
+		return addrPort
+	}
+	return a.Addr().String()
+}
+
+func compareHosts(a, b string) int {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	if errX != nil || errY != nil {
+		return cmp.Compare(a, b)
+	}
+	return x.Compare(y)
+}
+
+// Up returns how many of paths carry data, and how many there are but for those that are not
+// validated yet.
+func Up(paths []control.Path) (up, all int) {
+	for _, p := range paths {
+		if p.State == control.PathActive {
+			up++
+		}
+		if p.State != control.PathCandidate {
+			all++
+		}
+	}
+	return up, all
+}

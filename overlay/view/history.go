@@ -1,0 +1,145 @@
+package view
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+const (
+	// samplesMost is how many round trips are kept of a path, one each sampleEvery: what fits
+	// beside the figures.
+	samplesMost = 20
+	sampleEvery = time.Second
+	// rateOver is over how long rates, shares and losses are taken: long enough for a share
+	// in per cent, short enough to be called now.
+	rateOver = 2 * time.Second
+)
+
+// history is what top has seen of one peer.
+type history struct {
+	paths    map[pathKey]*samples
+	groups   map[string]*samples
+	readings []reading // oldest first, over rateOver and one before
+	sampled  time.Time
+}
+
+// pathKey names a path: a slot may be another path's later.
+type pathKey struct {
+	slot          uint16
+	local, remote string
+}
+
+func keyOf(p *control.Path) pathKey { return pathKey{p.Slot, p.Local, p.Remote} }
+
+// samples are round trips in microseconds, oldest first; -1: it did not work.
+type samples struct {
+	v    []int64
+	seen time.Time
+}
+
+func (s *samples) push(at time.Time, us int64) {
+	s.v, s.seen = append(s.v, us), at
+	s.v = s.v[max(0, len(s.v)-samplesMost):]
+}
+
+// reading is what the counters were at a time.
+type reading struct {
+	at     time.Time
+	tx, rx uint64
+	paths  map[pathKey]Sent
+}
+
+func newHistory() *history {
+	return &history{paths: map[pathKey]*samples{}, groups: map[string]*samples{}}
+}
+
+// note takes a status of the peer.
+func (h *history) note(at time.Time, p *control.Peer) {
+	r := reading{at: at, tx: p.TxBytes, rx: p.RxBytes, paths: map[pathKey]Sent{}}
+	for i := range p.Paths {
+		v := &p.Paths[i]
+		r.paths[keyOf(v)] = Sent{v.SentPackets, v.SentBytes, v.Lost}
+	}
+	if n := len(h.readings); n > 0 && (p.TxBytes < h.readings[n-1].tx || p.RxBytes < h.readings[n-1].rx) {
+		h.readings = nil // the daemon was started again
+	}
+	h.readings = append(h.readings, r)
+	for len(h.readings) > 2 && at.Sub(h.readings[1].at) >= rateOver {
+		h.readings = h.readings[1:]
+	}
+	if at.Sub(h.sampled) >= sampleEvery {
+		h.sampled = at
+		h.sample(at, p)
+	}
+}
+
+// sample keeps the round trip of each path and of each pair of addresses, and forgets those
+// that are gone.
+func (h *history) sample(at time.Time, p *control.Peer) {
+	for _, g := range Groups(p.Paths) {
+		for i := range g.Paths {
+			v := &g.Paths[i]
+			us := v.SRTTUs
+			if v.State != control.PathActive {
+				us = -1
+			}
+			series(h.paths, keyOf(v)).push(at, us)
+		}
+		us := g.RTTUs
+		if g.Up == 0 {
+			us = -1
+		}
+		series(h.groups, groupKey(&g)).push(at, us)
+	}
+	forget(h.paths, at)
+	forget(h.groups, at)
+}
+
+func groupKey(g *Group) string { return g.Local + " " + g.Remote }
+
+func series[K comparable](m map[K]*samples, k K) *samples {
+	s := m[k]
+	if s == nil {
+		s = &samples{}
+		m[k] = s
+	}
+	return s
+}
+
+func forget[K comparable](m map[K]*samples, at time.Time) {
+	for k, s := range m {
+		if s.seen != at {
+			delete(m, k)
+		}
+	}
+}
+
+// rates returns what is sent and received now, in bytes a second of UDP payload.
+func (h *history) rates() (tx, rx uint64) {
+	if len(h.readings) < 2 {
+		return 0, 0
+	}
+	from, to := h.readings[0], h.readings[len(h.readings)-1]
+	seconds := to.at.Sub(from.at).Seconds()
+	return uint64(float64(to.tx-from.tx) / seconds), uint64(float64(to.rx-from.rx) / seconds)
+}
+
+// sent returns what was sent lately on paths, and what of it was lost.
+func (h *history) sent(paths []control.Path) (v Sent) {
+	if len(h.readings) < 2 {
+		return v
+	}
+	from, to := h.readings[0], h.readings[len(h.readings)-1]
+	for i := range paths {
+		k := keyOf(&paths[i])
+		a, b := from.paths[k], to.paths[k]
+		if b.Packets < a.Packets || b.Lost < a.Lost {
+			a = Sent{} // another path with the same name
+		}
+		v.Packets += b.Packets - a.Packets
+		v.Bytes += b.Bytes - a.Bytes
+		v.Lost += b.Lost - a.Lost
+	}
+	return v
+}

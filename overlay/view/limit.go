@@ -1,0 +1,129 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// limits are what may hold back sending, as the status names it.
+var limits = []string{"data", "window", "pacing", "paths", "outbox"}
+
+// LimitedBy says what held back sending to a peer lately, for which part of the time, and
+// why that is.
+func LimitedBy(p *control.Peer) string {
+	switch {
+	case p.SilentSinceUnixS != 0:
+		return "the peer: it does not answer"
+	case p.Cipher == "" && p.Queue.Frames > 0:
+		return "the session: the peer is being called"
+	case p.Cipher == "":
+		return "nothing: there is no session, and nothing to send"
+	case p.Recent.OverUs <= 0:
+		return "not known yet"
+	}
+	rest, most, share := p.Recent.OverUs, "", int64(0)
+	for _, name := range limits {
+		us := int64(p.Recent.WaitedUs[name])
+		rest -= us
+		if us > share {
+			most, share = name, us
+		}
+	}
+	if rest > share {
+		most, share = "host", rest
+	}
+	over := float64(p.Recent.OverUs) / 1e6
+	return fmt.Sprintf("%s, %.0f%% of the last %.1f s%s", limitName[most], 100*float64(share)/float64(p.Recent.OverUs), over, why(most, p))
+}
+
+var limitName = map[string]string{
+	"data":   "nothing: applications send less than fits",
+	"window": "congestion window",
+	"pacing": "pacing",
+	"paths":  "paths",
+	"outbox": "acknowledgements",
+	"host":   "this host's processor",
+}
+
+// why gives the figure behind a limit.
+func why(limit string, p *control.Peer) string {
+	switch limit {
+	case "window":
+		if p.PathQueueUs > p.PathQueueTargetUs {
+			return fmt.Sprintf(": queue %s, aim %s", Micros(p.PathQueueUs), Micros(p.PathQueueTargetUs))
+		}
+		return ": " + Bytes(p.CwndBytes)
+	case "pacing":
+		return " to " + Rate(p.RateBytesPerS)
+	case "paths":
+		up, all := Up(p.Paths)
+		return fmt.Sprintf(": %d of %d up", up, all)
+	case "outbox":
+		return ": too many messages wait"
+	}
+	return ""
+}
+
+// udpHeaders are the bytes of IPv4 and UDP headers in a path's MTU.
+const udpHeaders = 28
+
+// narrow returns the path that keeps packets small, if others carry larger ones; nil: none.
+func narrow(p *control.Peer) *control.Path {
+	var least, most *control.Path
+	for i := range p.Paths {
+		v := &p.Paths[i]
+		if v.State != control.PathActive || v.MTU == 0 {
+			continue
+		}
+		if least == nil || v.MTU < least.MTU {
+			least = v
+		}
+		if most == nil || v.MTU > most.MTU {
+			most = v
+		}
+	}
+	if least == nil || least.MTU == most.MTU || p.PacketBytes > least.MTU-udpHeaders {
+		return nil
+	}
+	return least
+}
+
+// Troubles returns what is wrong with an interface, a line each; none: it is well.
+func Troubles(st *control.Status, now time.Time) (v []string) {
+	for i := range st.Peers {
+		p := &st.Peers[i]
+		switch {
+		case p.SilentSinceUnixS != 0:
+			v = append(v, fmt.Sprintf("peer %s: no answer for %s", Title(p), Duration(max(0, now.Sub(time.Unix(p.SilentSinceUnixS, 0))))))
+		case p.Cipher == "" && p.PersistentKeepaliveS > 0 && len(p.Endpoints) > 0 && st.UptimeS > sessionWaitS:
+			v = append(v, fmt.Sprintf("peer %s: no session, though it is kept alive", Title(p)))
+		default:
+			v = append(v, deadPaths(p)...)
+		}
+	}
+	return v
+}
+
+// sessionWaitS is how long after the start a peer that is kept alive may have no session:
+// two tries of a handshake.
+const sessionWaitS = 10
+
+// deadPaths names the paths that are down, by their addresses.
+func deadPaths(p *control.Peer) (v []string) {
+	for _, g := range Groups(p.Paths) {
+		if g.Down > 0 {
+			v = append(v, fmt.Sprintf("peer %s: %d of %s from %s to %s down", Title(p), g.Down, count(len(g.Paths), "path"), g.Local, g.Remote))
+		}
+	}
+	return v
+}
+
+// Title is what a peer is called.
+func Title(p *control.Peer) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.PublicKey
+}

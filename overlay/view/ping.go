@@ -1,0 +1,111 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// Pinged adds up the rounds of a ping, path by path. The zero value is ready.
+type Pinged struct {
+	order []pathKey
+	paths map[pathKey]*echoes
+}
+
+// echoes are the answers on one path.
+type echoes struct {
+	sent, got      int
+	min, max, last int64
+	sum            int64
+}
+
+// Add takes one round.
+func (p *Pinged) Add(v *control.Pings) {
+	if p.paths == nil {
+		p.paths = map[pathKey]*echoes{}
+	}
+	for _, one := range v.Paths {
+		k := pathKey{one.Slot, one.Local, one.Remote}
+		e := p.paths[k]
+		if e == nil {
+			e = &echoes{min: math.MaxInt64}
+			p.paths[k] = e
+			p.order = append(p.order, k)
+		}
+		e.sent++
+		if one.RTTUs > 0 {
+			e.got++
+			e.min, e.max, e.sum, e.last = min(e.min, one.RTTUs), max(e.max, one.RTTUs), e.sum+one.RTTUs, one.RTTUs
+		}
+	}
+}
+
+// Answered reports whether any path ever answered.
+func (p *Pinged) Answered() bool {
+	for _, e := range p.paths {
+		if e.got > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Round prints one round: a line for each path, or one for all of them where there are many.
+func Round(out io.Writer, number int, v *control.Pings) error {
+	w := bufio.NewWriter(out)
+	if len(v.Paths) > roundMost {
+		e := echoes{min: math.MaxInt64}
+		for _, one := range v.Paths {
+			if one.RTTUs > 0 {
+				e.got++
+				e.min, e.max, e.sum = min(e.min, one.RTTUs), max(e.max, one.RTTUs), e.sum+one.RTTUs
+			}
+		}
+		fmt.Fprintf(w, "%s: seq=%d %d of %d paths answer, %s\n", v.Peer, number, e.got, len(v.Paths), e.times())
+		return w.Flush()
+	}
+	for _, one := range v.Paths {
+		answer := "no answer"
+		if one.RTTUs > 0 {
+			answer = "time=" + Micros(one.RTTUs)
+		}
+		fmt.Fprintf(w, "%s: seq=%d path %d from %s to %s: %s\n", v.Peer, number, one.Slot, one.Local, one.Remote, answer)
+	}
+	return w.Flush()
+}
+
+// roundMost is how many paths have a line of their own in each round.
+const roundMost = 4
+
+// times is the least, mean and longest round trip, as ping(8) prints them.
+func (e *echoes) times() string {
+	if e.got == 0 {
+		return "no round trip"
+	}
+	return fmt.Sprintf("min/avg/max %s/%s/%s", Micros(e.min), Micros(e.sum/int64(e.got)), Micros(e.max))
+}
+
+// Summary prints what became of all rounds, a line for each path, in so many characters; 0:
+// any.
+func (p *Pinged) Summary(out io.Writer, width int) error {
+	w := bufio.NewWriter(out)
+	t := table{columns: []column{
+		{"path", true, false}, {"from", false, true}, {"to", false, true}, {"sent", true, false}, {"lost", true, false},
+		{"min", true, false}, {"avg", true, false}, {"max", true, false},
+	}}
+	for _, k := range p.order {
+		e := p.paths[k]
+		least, mean := "-", "-"
+		if e.got > 0 {
+			least, mean = Micros(e.min), Micros(e.sum/int64(e.got))
+		}
+		t.add(fmt.Sprint(k.slot), k.local, k.remote, fmt.Sprint(e.sent), percent(uint64(e.sent-e.got), uint64(e.sent)), least, mean, orDash(e.max))
+	}
+	for _, line := range t.lines(width) {
+		fmt.Fprintln(w, line)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,293 @@
+package view
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// The terminal's escape sequences that wg uses, and one for what is wrong.
+const (
+	styleReset  = "\x1b[0m"
+	styleBold   = "\x1b[1m"
+	styleGreen  = "\x1b[32m"
+	styleYellow = "\x1b[33m"
+	styleRed    = "\x1b[31m"
+)
+
+// Options are how a screen is to be made.
+type Options struct {
+	Colour bool
+	Now    time.Time
+	Full   bool // every path and every counter
+}
+
+// screenWidth is what the short screens fit into, as terminals have had since the VT100.
+const screenWidth = 80
+
+// groupsMost is how many lines pairs of addresses have on the short screen. Where there are
+// more pairs, those with the fewest paths up come first, and the last line counts the others.
+const groupsMost = 5
+
+// text prints states for people: wg's lines first, in wg's layout, ours after.
+type text struct {
+	Options
+	w *bufio.Writer
+}
+
+// Text prints the state of interfaces. In short, one with one peer fits a screen of 24 lines
+// of 80 characters, however many paths there are.
+func Text(out io.Writer, list []*control.Status, o Options) error {
+	t := &text{Options: o, w: bufio.NewWriter(out)}
+	for i, st := range list {
+		if i > 0 {
+			t.line("")
+		}
+		t.iface(st)
+	}
+	return t.w.Flush()
+}
+
+func (t *text) line(s string) { t.w.WriteString(s + "\n") }
+
+func (t *text) style(code, s string) string {
+	if !t.Colour {
+		return s
+	}
+	return code + s + styleReset
+}
+
+// heading starts an interface or a peer.
+func (t *text) heading(colour, kind, name string) {
+	t.line(t.style(colour+styleBold, kind) + ": " + t.style(colour, name))
+}
+
+// field prints one indented line with a bold label.
+func (t *text) field(label, format string, args ...any) {
+	t.line("  " + t.style(styleBold, label) + ": " + fmt.Sprintf(format, args...))
+}
+
+// list prints a field of several parts, as many as fit the screen unless all are wanted.
+func (t *text) list(label string, parts []string) {
+	room := screenWidth - len(label) - len("  : ")
+	s := strings.Join(parts, ", ")
+	for n := len(parts) - 1; !t.Full && len(s) > room && n > 0; n-- {
+		s = fmt.Sprintf("%s, and %d more", strings.Join(parts[:n], ", "), len(parts)-n)
+	}
+	if len(parts) > 0 {
+		t.field(label, "%s", s)
+	}
+}
+
+func (t *text) iface(st *control.Status) {
+	t.heading(styleGreen, "interface", st.Interface)
+	t.field("public key", "%s", st.PublicKey)
+	t.field("private key", hidden)
+	if st.ListenPort != 0 {
+		t.field("listening port", "%d", st.ListenPort)
+	}
+	t.differences(st)
+	if st.FwMark != 0 {
+		t.field("fwmark", "%s", mark(st.FwMark))
+	}
+	t.field("mtu", "%d, cipher %s, version %s, up for %s", st.MTU, st.Cipher, st.Version, short(time.Duration(st.UptimeS)*time.Second))
+	t.list("fallbacks", fallbacks(st))
+	t.list("drops", drops(st.Drops))
+	peers := slices.Clone(st.Peers)
+	// The peer with the latest handshake first, as wg has it.
+	slices.SortStableFunc(peers, func(a, b control.Peer) int {
+		return cmp.Compare(b.LatestHandshakeUnixS, a.LatestHandshakeUnixS)
+	})
+	for i := range peers {
+		t.line("")
+		t.peer(&peers[i])
+	}
+}
+
+// fallbacks says what works more slowly than it could, if anything.
+func fallbacks(st *control.Status) []string {
+	parts := slices.Clone(st.Device.Problems)
+	if n := st.Device.CopiedFrames; n > 0 {
+		parts = append(parts, count(int(n), "frame")+" copied for the device")
+	}
+	if n := st.Sends.Unsegmented; n > 0 {
+		parts = append(parts, count(int(n), "train")+" sent packet by packet")
+	}
+	if !st.Receives.Merged {
+		parts = append(parts, "received packet by packet")
+	}
+	return parts
+}
+
+// peer prints wg's lines of a peer, then ours.
+func (t *text) peer(p *control.Peer) {
+	name := ""
+	if p.Name != "" {
+		name = " (" + p.Name + ")"
+	}
+	t.heading(styleYellow, "peer", p.PublicKey+name)
+	if p.HasPresharedKey {
+		t.field("preshared key", hidden)
+	}
+	if e := cmp.Or(p.Endpoint, p.HeardFrom); e != "" {
+		t.field("endpoint", "%s", e)
+	}
+	t.list("allowed ips", orNoneOf(p.AllowedIPs))
+	if p.LatestHandshakeUnixS != 0 {
+		t.field("latest handshake", "%s", t.ago(p.LatestHandshakeUnixS))
+	}
+	if p.SilentSinceUnixS != 0 {
+		t.field("no answer since", "%s", t.style(styleRed, t.ago(p.SilentSinceUnixS)))
+	}
+	if p.RxBytes|p.TxBytes != 0 {
+		t.field("transfer", "%s received, %s sent", Bytes(p.RxBytes), Bytes(p.TxBytes))
+	}
+	if p.PersistentKeepaliveS != 0 {
+		t.field("persistent keepalive", "every %s", Duration(time.Duration(p.PersistentKeepaliveS)*time.Second))
+	}
+	t.paths(p)
+	t.field("limited by", "%s", LimitedBy(p))
+	if n := narrow(p); n != nil {
+		t.field("path mtu", "%d from %s to %s, so all packets are small", n.MTU, host(n.Local), host(n.Remote))
+	}
+	if t.Full {
+		t.counters(p)
+	} else {
+		t.list("drops", drops(p.Drops))
+	}
+}
+
+func orNoneOf(v []string) []string {
+	if len(v) == 0 {
+		return []string{none}
+	}
+	return v
+}
+
+// paths prints how many paths there are, and a line for each pair of addresses.
+func (t *text) paths(p *control.Peer) {
+	up, all := Up(p.Paths)
+	parts := []string{fmt.Sprintf("%d of %d up", up, all)}
+	for _, s := range []string{p.Policy, p.Cipher} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	t.field("paths", "%s", strings.Join(parts, ", "))
+	groups := Groups(p.Paths)
+	if len(groups) == 0 {
+		return
+	}
+	more := 0
+	if !t.Full && len(groups) > groupsMost {
+		slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(a.Up*len(b.Paths), b.Up*len(a.Paths)) })
+		more = len(groups) - groupsMost + 1
+	}
+	var sum uint64
+	for _, g := range groups {
+		sum += g.Sent.Bytes
+	}
+	g := table{columns: []column{{"from", false, true}, {"to", false, true}, {"up", true, false}, {"rtt", true, false}, {"sent", true, false}, {"lost", true, false}}}
+	for _, v := range groups[:len(groups)-more] {
+		g.add(v.Local, v.Remote, fmt.Sprintf("%d/%d", v.Up, len(v.Paths)), orDash(v.RTTUs), percent(v.Sent.Bytes, sum), percent(v.Sent.Lost, v.Sent.Packets))
+	}
+	t.table(&g, screenWidth)
+	if more > 0 {
+		t.line(fmt.Sprintf("    and %d pairs of addresses more; \"srdtun show paths\" has all", more))
+	}
+}
+
+func orDash(us int64) string {
+	if us == 0 {
+		return "-"
+	}
+	return Micros(us)
+}
+
+// table prints a table, indented, in a width of so many characters; 0: any.
+func (t *text) table(v *table, width int) {
+	const indent = "    "
+	if width > 0 {
+		width -= len(indent)
+	}
+	for i, line := range v.lines(width) {
+		if i == 0 {
+			line = t.style(styleBold, line)
+		}
+		t.line(indent + line)
+	}
+}
+
+// counters prints every path and all that is counted of a peer.
+func (t *text) counters(p *control.Peer) {
+	t.pathTable(p.Paths)
+	if p.HeardFrom != "" {
+		t.field("heard from", "%s", p.HeardFrom)
+	}
+	t.list("configured endpoints", p.Endpoints)
+	t.field("window", "%s in flight of %s, pacing %s, delivering %s",
+		Bytes(p.BytesInFlight), Bytes(p.CwndBytes), orOff(p.RateBytesPerS), Rate(p.DeliveredBytesPerS))
+	m := p.Messages
+	t.field("messages", "%d sent, %d acked, %d resent, %d spurious, %d given up, %d duplicates",
+		m.Sent, m.Acked, m.Retransmitted, m.Spurious, m.GivenUp, m.Duplicates)
+	o := p.Order
+	t.field("order", "%d frames held (%s), %d released by timeout, longest hold %s",
+		o.HeldFrames, Bytes(o.HeldBytes), o.ReleasedByTimeout, Micros(o.LongestHoldUs))
+	q := p.Queue
+	t.field("queue", "%d frames (%s), %d marked, %d dropped", q.Frames, Bytes(q.Bytes), q.Marks, q.Drops)
+	t.list("drops", drops(p.Drops))
+}
+
+// pathTable prints every path.
+func (t *text) pathTable(paths []control.Path) {
+	if len(paths) == 0 {
+		return
+	}
+	v := table{columns: []column{
+		{"slot", true, false}, {"state", false, false}, {"local", false, false}, {"remote", false, false}, {"srtt", true, false},
+		{"base", true, false}, {"queue", true, false}, {"mtu", true, false}, {"packets", true, false}, {"sent", true, false},
+		{"lost", true, false}, {"resent", true, false}, {"weight", true, false},
+	}}
+	for _, p := range paths {
+		v.add(fmt.Sprint(p.Slot), p.State, p.Local, p.Remote, Micros(p.SRTTUs), Micros(p.BaseRTTUs), Micros(p.QueueUs), fmt.Sprint(p.MTU),
+			fmt.Sprint(p.SentPackets), Bytes(p.SentBytes), fmt.Sprint(p.Lost), fmt.Sprint(p.Retransmits), fmt.Sprintf("%.1f%%", float64(p.Weight)/10))
+	}
+	t.table(&v, 0)
+}
+
+// orOff is a pacing rate; 0 means that nothing is paced.
+func orOff(bytesPerS uint64) string {
+	if bytesPerS == 0 {
+		return off
+	}
+	return Rate(bytesPerS)
+}
+
+// drops names the reasons that occurred, sorted.
+func drops(counts map[string]uint64) (parts []string) {
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[reason]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", reason, n))
+		}
+	}
+	return parts
+}
+
+// ago prints the age of a moment in wg's words.
+func (t *text) ago(unixS int64) string {
+	age := t.Now.Sub(time.Unix(unixS, 0)).Truncate(time.Second)
+	switch {
+	case age < 0:
+		return "(System clock wound backward; connection problems may ensue.)"
+	case age == 0:
+		return "Now"
+	}
+	return Duration(age) + " ago"
+}

@@ -1,0 +1,279 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// Top is the live screen of one interface: a peer at a time, its paths by pairs of addresses
+// or one by one. Feed it what the daemon tells, and Frame draws it.
+type Top struct {
+	Colour bool
+	ASCII  bool // the terminal shows nothing else
+
+	status  *control.Status
+	at      time.Time
+	trouble string // why there is no newer status; "": there is
+	peer    int
+	single  bool // paths one by one
+	scroll  int
+	history *history
+	of      string // public key of the peer whose history it is
+}
+
+// Feed takes the newest status.
+func (t *Top) Feed(at time.Time, st *control.Status) {
+	t.status, t.at, t.trouble = st, at, ""
+	t.peer = max(0, min(t.peer, len(st.Peers)-1))
+	if len(st.Peers) == 0 {
+		return
+	}
+	p := &st.Peers[t.peer]
+	if t.history == nil || t.of != p.PublicKey {
+		t.history, t.of = newHistory(), p.PublicKey
+	}
+	t.history.note(at, p)
+}
+
+// Fail says why there is no newer status. The last one stays on the screen.
+func (t *Top) Fail(why string) { t.trouble = why }
+
+// Next shows another peer, n further on.
+func (t *Top) Next(n int) {
+	if t.status == nil || len(t.status.Peers) == 0 {
+		return
+	}
+	m := len(t.status.Peers)
+	t.peer, t.scroll = ((t.peer+n)%m+m)%m, 0
+	t.Feed(t.at, t.status)
+}
+
+// Toggle changes between pairs of addresses and single paths.
+func (t *Top) Toggle() { t.single, t.scroll = !t.single, 0 }
+
+// Scroll moves the list by n lines.
+func (t *Top) Scroll(n int) { t.scroll = max(0, t.scroll+n) }
+
+// Frame draws the screen: height lines of width characters at most.
+func (t *Top) Frame(width, height int) string {
+	if t.status == nil {
+		return clip(t.trouble, width)
+	}
+	lines := t.head(width)
+	body := t.body(width)
+	room := max(1, height-len(lines)-1)
+	t.scroll = max(0, min(t.scroll, len(body)-room))
+	shown := body[t.scroll:min(len(body), t.scroll+room)]
+	lines = append(lines, shown...)
+	for len(lines) < height-1 {
+		lines = append(lines, "")
+	}
+	foot := "q quit  p single paths  tab next peer  up, down scroll"
+	if t.single {
+		foot = "q quit  p pairs of addresses  tab next peer  up, down scroll"
+	}
+	if n := len(body) - t.scroll - len(shown); n > 0 {
+		foot += fmt.Sprintf("  %d more", n)
+	}
+	lines = append(lines[:max(0, min(len(lines), height-1))], t.style(styleBold, clip(foot, width)))
+	return strings.Join(lines, "\n")
+}
+
+func (t *Top) style(code, s string) string {
+	if !t.Colour {
+		return s
+	}
+	return code + s + styleReset
+}
+
+func (t *Top) glyphs() *glyphs {
+	if t.ASCII {
+		return &ascii
+	}
+	return &blocks
+}
+
+// clip cuts s at the end.
+func clip(s string, width int) string {
+	r := []rune(s)
+	return string(r[:min(len(r), width)])
+}
+
+// head is the lines that stay: interface, peer, what limits sending, what is wrong.
+func (t *Top) head(width int) []string {
+	st := t.status
+	left := fmt.Sprintf("%s up %s", st.Interface, short(time.Duration(st.UptimeS)*time.Second))
+	if len(st.Peers) == 0 {
+		return []string{apart(left, t.at.Format(time.TimeOnly), width), "no peers"}
+	}
+	p := &st.Peers[t.peer]
+	tx, rx := t.history.rates()
+	up, all := Up(p.Paths)
+	lines := []string{
+		t.style(styleBold, apart(left, fmt.Sprintf("sends %s, receives %s  %s", Rate(tx), Rate(rx), t.at.Format(time.TimeOnly)), width)),
+		apart(fmt.Sprintf("peer %s (%d of %d)", cut(Title(p), 24), t.peer+1, len(st.Peers)), fmt.Sprintf("%d of %d paths up, %s", up, all, p.Policy), width),
+		clip("limited by: "+LimitedBy(p), width),
+	}
+	lines = append(lines, t.style(styleRed, clip(t.wrong(p), width)))
+	return lines
+}
+
+// wrong says what is wrong with p, or with the daemon; "": nothing is.
+func (t *Top) wrong(p *control.Peer) string {
+	if t.trouble != "" {
+		return t.trouble
+	}
+	one := control.Status{UptimeS: t.status.UptimeS, Peers: []control.Peer{*p}}
+	v := Troubles(&one, t.at)
+	switch len(v) {
+	case 0:
+		return ""
+	case 1:
+		return v[0]
+	}
+	return fmt.Sprintf("%s, and %d more", v[0], len(v)-1)
+}
+
+// apart sets two texts at both ends of a line.
+func apart(left, right string, width int) string {
+	gap := width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
+	return clip(left+strings.Repeat(" ", max(1, gap))+right, width)
+}
+
+// short is a duration in a few characters: "3d02h", "1h05m", "42s".
+func short(d time.Duration) string {
+	switch h := int(d.Hours()); {
+	case h >= 24:
+		return fmt.Sprintf("%dd%02dh", h/24, h%24)
+	case h > 0:
+		return fmt.Sprintf("%dh%02dm", h, int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%ds", int(d.Seconds()))
+}
+
+// body is the lines that may be scrolled.
+func (t *Top) body(width int) []string {
+	if len(t.status.Peers) == 0 {
+		return nil
+	}
+	groups := Groups(t.status.Peers[t.peer].Paths)
+	if len(groups) == 0 {
+		return []string{"no paths yet"}
+	}
+	if t.single {
+		return t.pathLines(groups, width)
+	}
+	return t.groupLines(groups, width)
+}
+
+// groupLines are a line of figures for each pair of addresses, and one with a character for
+// each of its paths.
+func (t *Top) groupLines(groups []Group, width int) []string {
+	var all Sent
+	for _, g := range groups {
+		all.Bytes += t.history.sent(g.Paths).Bytes
+	}
+	v := table{columns: []column{{"from", false, true}, {"to", false, true}, {"up", true, false}, {"rtt", true, false}, {"last 20 s", false, false}, {"share", true, false}, {"lost", true, false}}}
+	for i := range groups {
+		g := &groups[i]
+		s := t.history.sent(g.Paths)
+		v.add(g.Local, g.Remote, fmt.Sprintf("%d/%d", g.Up, len(g.Paths)), orDash(g.RTTUs), t.spark(t.history.groups[groupKey(g)], samplesMost), percent(s.Bytes, all.Bytes), percent(s.Lost, s.Packets))
+	}
+	lines := v.lines(width)
+	out := []string{t.style(styleBold, lines[0])}
+	for i, g := range groups {
+		line := lines[i+1]
+		switch {
+		case g.Up == 0:
+			line = t.style(styleRed, line)
+		case g.Up < len(g.Paths):
+			line = t.style(styleYellow, line)
+		}
+		out = append(append(out, line), t.strip(g.Paths, width)...)
+	}
+	return out
+}
+
+// spark draws the last n round trips in n characters.
+func (t *Top) spark(s *samples, n int) string {
+	line := ""
+	if s != nil {
+		line = t.glyphs().spark(s.v, n)
+	}
+	return strings.Repeat(" ", n-utf8.RuneCountInString(line)) + line
+}
+
+// roomy is how wide a terminal must be for two addresses with ports and all round trips.
+const roomy = 92
+
+// marks are the characters for the states of paths.
+var marks = map[string]string{control.PathActive: "#", control.PathSuspect: "?", control.PathDown: "x"}
+
+var markColour = map[string]string{control.PathActive: styleGreen, control.PathSuspect: styleYellow, control.PathDown: styleRed}
+
+// strip has a character for each path: up, silent or down.
+func (t *Top) strip(paths []control.Path, width int) (lines []string) {
+	const indent = "  "
+	for row := range slices.Chunk(paths, max(1, width-len(indent))) {
+		var b strings.Builder
+		b.WriteString(indent)
+		for len(row) > 0 { // runs of one state, so that few escape sequences are needed
+			n := 1
+			for n < len(row) && row[n].State == row[0].State {
+				n++
+			}
+			b.WriteString(t.style(markColour[row[0].State], strings.Repeat(marks[row[0].State], n)))
+			row = row[n:]
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+// pathLines are a line for each path, those that do not work first.
+func (t *Top) pathLines(groups []Group, width int) []string {
+	var paths []control.Path
+	for _, g := range groups {
+		paths = append(paths, g.Paths...)
+	}
+	slices.SortStableFunc(paths, func(a, b control.Path) int { return rank(a.State) - rank(b.State) })
+	all := t.history.sent(paths)
+	n := samplesMost
+	if width < roomy {
+		n /= 2
+	}
+	v := table{columns: []column{{"", false, false}, {"slot", true, false}, {"from", false, true}, {"to", false, true}, {"rtt", true, false}, {fmt.Sprintf("last %d s", n), false, false}, {"share", true, false}, {"lost", true, false}}}
+	for i := range paths {
+		p := &paths[i]
+		s := t.history.sent(paths[i : i+1])
+		v.add(marks[p.State], fmt.Sprint(p.Slot), p.Local, p.Remote, orDash(p.SRTTUs), t.spark(t.history.paths[keyOf(p)], n), percent(s.Bytes, all.Bytes), percent(s.Lost, s.Packets))
+	}
+	lines := v.lines(width)
+	out := []string{t.style(styleBold, lines[0])}
+	for i, p := range paths {
+		line := lines[i+1]
+		if p.State != control.PathActive {
+			line = t.style(markColour[p.State], line)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// rank sorts what does not work first.
+func rank(state string) int {
+	switch state {
+	case control.PathDown:
+		return 0
+	case control.PathSuspect:
+		return 1
+	}
+	return 2
+}
