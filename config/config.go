@@ -71,6 +71,8 @@ type Config struct {
 	Paths     Paths
 	Transport Transport
 	Order     Order
+	Metrics   Metrics
+	Dashboard Dashboard
 	Peers     []Peer // in the order of the file
 }
 

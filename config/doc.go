@@ -40,6 +40,13 @@
 //	[order]
 //	udp                   "ordered" (default) or "unordered"
 //
+//	[metrics]
+//	listen                "address:port" for Prometheus, default: none
+//	per_path              true or false (default): series for each path as well
+//
+//	[dashboard]
+//	listen                "address:port" for a browser, default: none
+//
 //	[[peer]]              any number of them
 //	name                  text, optional
 //	public_key            base64, as `wg pubkey` prints

@@ -11,6 +11,8 @@ var schema = []struct {
 	{"paths", []string{"source_ports", "port_range", "local", "policy", "flowlet_timeout", "weights", "primary", "flowcell", "dre_alpha", "dre_period", "link_mbit", "mtu"}},
 	{"transport", []string{"cipher"}},
 	{"order", []string{"udp"}},
+	{"metrics", []string{"listen", "per_path"}},
+	{"dashboard", []string{"listen"}},
 	{"peer", []string{"name", "public_key", "preshared_key", "preshared_key_file", "endpoints", "allowed_ips", "policy", "persistent_keepalive"}},
 }
 
