@@ -136,13 +136,14 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 	g := p.gather.Stats()
 	v.Order = control.Order{
-		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)),
+		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)), MemoryBytes: uint64(max(0, g.Memory)),
+		DeliveredFrames: g.Delivered, ReorderedFrames: g.Reordered, HeldUs: uint64(g.Held.Microseconds()),
 		ReleasedByTimeout: g.TimedOut, LongestHoldUs: g.Longest.Microseconds(),
 	}
 	q := p.queue.Stats()
 	v.Queue = control.Queue{
 		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
-		Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
+		Pushed: q.Pushed, Popped: q.Popped, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
 	}
 	v.Drops = peerDrops(p, t)
 	s.describePaths(v, c)

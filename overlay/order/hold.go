@@ -85,6 +85,7 @@ func (g *Gatherer) pass(now mono.Time, p *partial) {
 	if p.on == &g.waits {
 		g.stats.Reordered++
 		g.stats.Longest = max(g.stats.Longest, now.Sub(p.since))
+		g.stats.Held += now.Sub(p.since)
 	}
 	if p.frame != nil {
 		g.handOn(p)
