@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"time"
@@ -24,7 +25,7 @@ func (s *server) Show() control.Status {
 		FwMark:     s.net.FwMark,
 		Cipher:     s.cfg.Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
-		Drops:      s.dropCounts(),
+		Drops:      s.dropCounts().happened(),
 		Device:     describeDevice(s.dev.Stats(), s.dev.Offloads(), s.dev.Queues()),
 		Sends:      describeSends(&s.loop.Sends),
 		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load()},
@@ -46,16 +47,18 @@ func (s *server) mtu() int {
 	return s.cfg.Interface.MTU
 }
 
-// counts collects counters that are not zero.
+// counts collects counters by name.
 type counts map[string]uint64
 
-func (c counts) add(name string, n uint64) {
-	if n > 0 {
-		c[name] += n
-	}
+func (c counts) add(name string, n uint64) { c[name] += n }
+
+// happened leaves out the counters that are zero.
+func (c counts) happened() map[string]uint64 {
+	maps.DeleteFunc(c, func(_ string, n uint64) bool { return n == 0 })
+	return c
 }
 
-func (s *server) dropCounts() map[string]uint64 {
+func (s *server) dropCounts() counts {
 	c := counts{}
 	d := s.dev.Stats()
 	for r := range packet.NumReasons {
@@ -145,7 +148,7 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
 		Pushed: q.Pushed, Popped: q.Popped, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
 	}
-	v.Drops = peerDrops(p, t)
+	v.Drops = peerDrops(p, t).happened()
 	s.describePaths(v, c)
 	for _, t := range c.Candidates(now) {
 		v.Paths = append(v.Paths, control.Path{
@@ -159,7 +162,7 @@ func (s *server) local(t srd.Tuple) string {
 	return netip.AddrPortFrom(t.Local, s.bank.Socket(int(t.Sock)).Port).String()
 }
 
-func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
+func peerDrops(p *peer, t *srd.Stats) counts {
 	c := counts{}
 	for r, n := range t.Drops {
 		c.add(srd.Reason(r).String(), n)
