@@ -80,6 +80,7 @@ type server struct {
 	alive liveness
 
 	machine *machine // nil: the kernel does not tell
+	monitor monitor
 
 	missing map[string]bool // interfaces of paths.local, by name: said to have no address; follow's own
 }
@@ -110,12 +111,13 @@ func Run(ctx context.Context, o Options) (err error) {
 			s.logf("privileges are kept: %v", err)
 		}
 	}
-	served := make(chan error, 5)
+	served := make(chan error, 6)
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
 	go func() { s.live(ctx); served <- nil }()
 	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
+	go func() { s.serveMonitor(ctx); served <- nil }()
 	s.logf("%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers))
 	if o.Ready != nil {
 		o.Ready()
@@ -164,6 +166,10 @@ func (s *server) open() (err error) {
 	}
 	for _, w := range s.net.Warnings {
 		s.logf("%s", w)
+	}
+	// The tunnel's own addresses are there by now.
+	if err := s.openMonitor(); err != nil {
+		return err
 	}
 	s.bank, err = udp.Open(udp.Config{
 		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark,
@@ -226,6 +232,7 @@ func (s *server) close() error {
 	if s.machine != nil {
 		s.machine.events.Close() // again, if it was watched
 	}
+	s.monitor.close()
 	return errors.Join(errs...)
 }
 

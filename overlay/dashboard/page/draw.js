@@ -1,0 +1,192 @@
+// Drawing: a heat map with a row for each path, and charts of lines.
+import { spanMs } from "./series.js";
+
+const ink = { dim: "#8d97a5", line: "#262e39", text: "#e6edf3", down: "#ef5a6f", suspect: "#e8a33d", empty: "#10161e" };
+const ramp = [[22, 38, 63], [29, 79, 120], [43, 134, 163], [92, 196, 192], [216, 243, 220]];
+const font = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+
+// context fits a canvas to its size on this screen.
+function context(canvas) {
+  const scale = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
+  if (canvas.width !== Math.round(w * scale) || canvas.height !== Math.round(h * scale)) {
+    canvas.width = Math.round(w * scale);
+    canvas.height = Math.round(h * scale);
+  }
+  const c = canvas.getContext("2d");
+  c.setTransform(scale, 0, 0, scale, 0, 0);
+  c.clearRect(0, 0, w, h);
+  c.font = font;
+  return [c, w, h];
+}
+
+// colour of a value from 0 to 1.
+function colour(v) {
+  const at = Math.max(0, Math.min(1, v)) * (ramp.length - 1), i = Math.min(ramp.length - 2, Math.floor(at)), f = at - i;
+  return `rgb(${ramp[i].map((a, k) => Math.round(a + (ramp[i + 1][k] - a) * f)).join(" ")})`;
+}
+
+// nice is the next of 1, 2, 5, 10, ... at or above v.
+export function nice(v) {
+  if (!(v > 0)) return 1;
+  const ten = 10 ** Math.floor(Math.log10(v));
+  return [1, 2, 5, 10].map((n) => n * ten).find((n) => n >= v * 0.999);
+}
+
+export function bits(v) {
+  for (const [unit, size] of [["Gbit/s", 1e9], ["Mbit/s", 1e6], ["kbit/s", 1e3]]) {
+    if (v >= size) return `${short(v / size)} ${unit}`;
+  }
+  return `${Math.round(v)} bit/s`;
+}
+
+export function millis(v) { return v >= 1 || v === 0 ? `${short(v)} ms` : `${short(1000 * v)} µs`; }
+
+function short(v) { return v >= 100 ? Math.round(v).toString() : v >= 10 ? v.toFixed(1).replace(/\.0$/, "") : v.toFixed(2).replace(/\.?0+$/, ""); }
+
+// measures of the heat map: what of a cell is coloured, its scale and how it is said.
+export const measures = {
+  rate: { of: (c) => c.rate, least: 1e6, say: bits },
+  rtt: { of: (c) => c.rtt, least: 1, say: millis },
+  loss: { of: (c) => c.loss, least: 0.01, say: (v) => `${short(100 * v)} %` },
+};
+
+const gutter = { left: 54, right: 74, bottom: 18, head: 17 };
+
+// rows lists the paths that were there in any frame, grouped by addresses.
+function rows(frames, key) {
+  const all = new Map();
+  for (const f of frames) for (const [id, c] of f.peers.get(key)?.paths ?? []) all.set(id, c);
+  const groups = new Map();
+  for (const [id, c] of all) {
+    const cut = c.local.lastIndexOf(":"), name = `${c.local.slice(0, cut)} → ${c.remote}`;
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push({ id, port: c.local.slice(cut + 1), remote: c.remote });
+  }
+  return [...groups].sort(([a], [b]) => a < b ? -1 : 1)
+    .map(([name, v]) => [name, v.sort((a, b) => a.port - b.port)]);
+}
+
+// heat draws the map and returns what is where, for the pointer, and its scale.
+export function heat(canvas, series, key, mode) {
+  const [c, w, h] = context(canvas), m = measures[mode], now = series.newest.t;
+  const groups = rows(series.frames, key), n = groups.reduce((a, [, v]) => a + v.length, 0);
+  const room = h - gutter.bottom - groups.length * gutter.head;
+  const tall = Math.max(1, Math.min(22, room / Math.max(1, n))), wide = w - gutter.left - gutter.right;
+  const x = (t) => gutter.left + wide * (1 - (now - t) / spanMs);
+  let top = m.least;
+  for (const f of series.frames) for (const [, p] of f.peers.get(key)?.paths ?? []) if (p.state === "active") top = Math.max(top, m.of(p) ?? 0);
+  top = nice(top);
+  const spots = [];
+  let y = 0;
+  for (const [name, paths] of groups) {
+    c.fillStyle = ink.dim;
+    c.textBaseline = "middle";
+    c.fillText(name, gutter.left, y + gutter.head / 2);
+    y += gutter.head;
+    for (const p of paths) {
+      row(c, series.frames, key, p, { x, y, tall, m, top, wide, w });
+      spots.push({ y, tall, ...p });
+      y += tall;
+    }
+  }
+  axis(c, w, y + 3, x, now);
+  return { spots, top, x, wide };
+}
+
+// row draws one path: its cells, its port, and what it does now.
+function row(c, frames, key, p, o) {
+  const inner = o.tall > 4 ? o.tall - 1 : o.tall;
+  c.fillStyle = ink.empty;
+  c.fillRect(gutter.left, o.y, o.wide, inner);
+  for (const f of frames) {
+    const cell = f.peers.get(key)?.paths.get(p.id);
+    if (!cell || f.from === f.t) continue;
+    const from = Math.max(gutter.left, o.x(f.from)), to = o.x(f.t);
+    c.fillStyle = cell.state === "active" ? colour((o.m.of(cell) ?? 0) / o.top) : ink[cell.state] ?? ink.empty;
+    c.fillRect(from, o.y, to - from + 0.5, inner);
+  }
+  if (o.tall < 9) return;
+  c.fillStyle = ink.dim;
+  c.textAlign = "right";
+  c.fillText(p.port, gutter.left - 8, o.y + inner / 2);
+  c.textAlign = "left";
+  const cell = frames[frames.length - 1].peers.get(key)?.paths.get(p.id);
+  if (!cell) return;
+  c.fillStyle = ink[cell.state] ?? ink.text;
+  const v = o.m.of(cell);
+  c.fillText(cell.state !== "active" ? cell.state : v === null ? "" : o.m.say(v), o.w - gutter.right + 8, o.y + inner / 2);
+}
+
+// axis writes the seconds below.
+function axis(c, w, y, x, now) {
+  c.fillStyle = ink.dim;
+  c.textBaseline = "top";
+  c.textAlign = "center";
+  for (let ago = 0; ago <= spanMs; ago += 30_000) c.fillText(ago ? `−${ago / 1000} s` : "now", x(now - ago), y);
+  c.textAlign = "left";
+  c.textBaseline = "middle";
+}
+
+// lines draws a chart. Each line is {colour, of(frame), fill}; null is a gap.
+export function lines(canvas, frames, list, say) {
+  if (!frames.length) return;
+  const [c, w, h] = context(canvas), left = 62, bottom = 18, high = h - bottom - 6, now = frames[frames.length - 1].t;
+  let top = 0;
+  for (const f of frames) for (const l of list) top = Math.max(top, l.of(f) ?? 0);
+  top = nice(top);
+  const x = (t) => left + (w - left - 4) * (1 - (now - t) / spanMs), y = (v) => 6 + high * (1 - v / top);
+  c.textBaseline = "middle";
+  for (const v of [0, top / 2, top]) {
+    c.strokeStyle = ink.line;
+    c.beginPath();
+    c.moveTo(left, Math.round(y(v)) + 0.5);
+    c.lineTo(w - 4, Math.round(y(v)) + 0.5);
+    c.stroke();
+    c.fillStyle = ink.dim;
+    c.textAlign = "right";
+    if (v) c.fillText(say(v), left - 6, y(v));
+  }
+  c.textAlign = "left";
+  for (const l of list) line(c, frames, l, x, y);
+  c.fillStyle = ink.dim;
+  c.textBaseline = "bottom";
+  c.fillText("−120 s", left, h);
+  c.textAlign = "right";
+  c.fillText("now", w - 4, h);
+  c.textAlign = "left";
+}
+
+function line(c, frames, l, x, y) {
+  c.strokeStyle = c.fillStyle = l.colour;
+  c.lineWidth = 1.6;
+  c.lineJoin = "round";
+  for (const run of runs(frames, l.of)) {
+    c.beginPath();
+    run.forEach(([t, v], i) => i ? c.lineTo(x(t), y(v)) : c.moveTo(x(t), y(v)));
+    c.stroke();
+    if (!l.fill) continue;
+    c.lineTo(x(run[run.length - 1][0]), y(0));
+    c.lineTo(x(run[0][0]), y(0));
+    c.globalAlpha = 0.12;
+    c.fill();
+    c.globalAlpha = 1;
+  }
+  c.lineWidth = 1;
+}
+
+// runs are the stretches without gaps.
+function runs(frames, of) {
+  const all = [];
+  let run = [];
+  for (const f of frames) {
+    const v = of(f);
+    if (v === null || v === undefined) {
+      if (run.length) all.push(run);
+      run = [];
+    } else {
+      run.push([f.t, v]);
+    }
+  }
+  if (run.length) all.push(run);
+  return all;
+}

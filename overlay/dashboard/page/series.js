@@ -1,0 +1,128 @@
+// What is drawn, worked out of samples: the counters of two neighbours make rates.
+
+export const spanMs = 120_000; // as long as the daemon remembers
+const gapMs = 3_000; // two samples further apart than this have nothing between them
+
+// frameOf compares a sample with the one before.
+function frameOf(s, before) {
+  const dt = before ? (s.t - before.t) / 1000 : 0;
+  const joined = dt > 0 && dt * 1000 < gapMs;
+  const frame = { t: s.t, from: joined ? before.t : s.t, peers: new Map() };
+  frame.out = joined ? 8 * since(s.read, before.read) / dt : null;
+  frame.in = joined ? 8 * since(s.written, before.written) / dt : null;
+  const old = new Map(joined ? before.peers.map((p) => [p.key + p.name, p]) : []);
+  for (const p of s.peers) frame.peers.set(p.key + p.name, peerOf(p, old.get(p.key + p.name), dt));
+  return frame;
+}
+
+// since is how much a counter grew; one that fell began again.
+function since(now, before) { return now >= before ? now - before : now; }
+
+function peerOf(p, before, dt) {
+  const v = { key: p.key + p.name, name: p.name || p.key + "…", raw: p, paths: new Map(), active: 0, down: 0 };
+  const old = new Map(before ? before.paths.map((a) => [a.l + a.r, a]) : []);
+  let weights = 0, rtt = 0, queue = 0;
+  v.worst = null;
+  for (const a of p.paths) {
+    const cell = cellOf(a, old.get(a.l + a.r), dt);
+    v.paths.set(a.l + a.r, cell);
+    if (a.s === "down") v.down++;
+    if (a.s !== "active") continue;
+    v.active++;
+    weights += a.w + 1;
+    rtt += (a.w + 1) * a.rtt;
+    queue += (a.w + 1) * a.q;
+    v.worst = Math.max(v.worst ?? 0, a.rtt / 1000);
+  }
+  v.rtt = weights ? rtt / weights / 1000 : null;
+  v.queue = weights ? queue / weights / 1000 : null;
+  v.wait = null;
+  v.late = v.sent = v.again = 0;
+  v.limit = "";
+  if (before) compare(v, p, before, dt);
+  return v;
+}
+
+// compare adds what takes two samples of a peer.
+function compare(v, p, before, dt) {
+  const frames = since(p.reordered, before.reordered);
+  v.wait = frames ? since(p.held_us, before.held_us) / frames / 1000 : 0;
+  v.late = frames / dt;
+  v.sent = since(p.messages, before.messages) / dt;
+  v.again = v.sent ? since(p.repeated, before.repeated) / dt / v.sent : 0;
+  let most = 0;
+  for (const [limit, us] of Object.entries(p.waited_us ?? {})) {
+    const share = since(us, before.waited_us?.[limit] ?? 0) / (dt * 1e6);
+    if (share > most) { most = share; v.limit = limit; v.limited = Math.min(1, share); }
+  }
+}
+
+function cellOf(a, before, dt) {
+  const cell = { local: a.l, remote: a.r, state: a.s, rtt: a.rtt / 1000, share: a.w / 1000, rate: null, loss: null };
+  if (!before) return cell;
+  const packets = since(a.p, before.p), lost = since(a.lost, before.lost);
+  cell.rate = 8 * since(a.b, before.b) / dt;
+  cell.loss = packets ? Math.min(1, lost / packets) : 0;
+  return cell;
+}
+
+// Series is the last two minutes.
+export class Series {
+  constructor() { this.clear(); }
+
+  clear() { this.frames = []; this.last = null; }
+
+  // add takes a sample, in the order of time, and returns its frame.
+  add(s) {
+    if (this.last && (s.up < this.last.up || s.name !== this.last.name)) this.clear(); // another daemon
+    if (this.last && s.t <= this.last.t) return null; // had already
+    const frame = frameOf(s, this.last);
+    this.last = s;
+    this.frames.push(frame);
+    while (this.frames[0].t < s.t - spanMs) this.frames.shift();
+    return frame;
+  }
+
+  // newest is the last frame, or undefined.
+  get newest() { return this.frames[this.frames.length - 1]; }
+
+  // before is the frame ahead of the last.
+  get before() { return this.frames[this.frames.length - 2]; }
+}
+
+// changes puts into words what happened to paths and sessions between two frames, for a
+// daemon that does not tell.
+export function changes(before, now) {
+  const lines = [];
+  if (!before) return lines;
+  for (const [key, p] of now.peers) {
+    const q = before.peers.get(key);
+    if (!q) continue;
+    const gone = moved(q, p, (s) => s === "down"), back = moved(p, q, (s) => s === "down");
+    if (gone.length) lines.push(["warning", `${count(gone.length)} to ${p.name} down: ${places(gone)}`]);
+    if (back.length) lines.push(["notice", `${count(back.length)} to ${p.name} back: ${places(back)}`]);
+    if (!q.raw.cipher && p.raw.cipher) lines.push(["notice", `session with ${p.name}, ${p.raw.cipher}`]);
+    if (q.raw.cipher && !p.raw.cipher) lines.push(["warning", `no session with ${p.name} any more`]);
+    if (!q.raw.silent && p.raw.silent) lines.push(["error", `${p.name} does not answer`]);
+    if (q.raw.silent && !p.raw.silent) lines.push(["notice", `${p.name} answers again`]);
+  }
+  return lines;
+}
+
+// moved lists the paths that are in a state in b and were not in a.
+function moved(a, b, is) {
+  return [...b.paths].filter(([id, c]) => is(c.state) && a.paths.has(id) && !is(a.paths.get(id).state)).map(([, c]) => c);
+}
+
+function count(n) { return n === 1 ? "1 path" : `${n} paths`; }
+
+// places names source ports, by address.
+function places(cells) {
+  const by = new Map();
+  for (const c of cells) {
+    const cut = c.local.lastIndexOf(":");
+    const at = c.local.slice(0, cut);
+    by.set(at, [...(by.get(at) ?? []), c.local.slice(cut + 1)]);
+  }
+  return [...by].map(([at, ports]) => `${at} ports ${ports.slice(0, 8).join(" ")}${ports.length > 8 ? " …" : ""}`).join("; ");
+}
