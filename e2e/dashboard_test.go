@@ -28,7 +28,7 @@ const (
 // back under load.
 func TestDashboardSeesAPathDie(t *testing.T) {
 	f := network(t, fabric.Spec{})
-	p := pair(t, f, tunnel.Config{Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
+	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
 	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 800)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 }
 
 // picturePause lets a picture have some time before, during and after the fault.
-const picturePause = 25 * time.Second
+const picturePause = 36 * time.Second
 
 func pause(d time.Duration) {
 	if *picture != "" {

@@ -1,5 +1,5 @@
 // Drawing: a heat map with a row for each path, and charts of lines.
-import { spanMs } from "./series.js";
+import { address, labelsOf, spanMs } from "./series.js";
 
 const ink = { dim: "#8d97a5", line: "#262e39", text: "#e6edf3", down: "#ef5a6f", suspect: "#e8a33d", empty: "#10161e" };
 const ramp = [[22, 38, 63], [29, 79, 120], [43, 134, 163], [92, 196, 192], [216, 243, 220]];
@@ -50,7 +50,11 @@ export const measures = {
   loss: { of: (c) => c.loss, least: 0.01, say: (v) => `${short(100 * v)} %` },
 };
 
-const gutter = { left: 54, right: 74, bottom: 18, head: 17 };
+const head = 19, foot = 20; // of a group of rows, and of the axis
+const readable = 9; // as high as a row with a label
+
+// gutters left and right of the cells, for labels if there is room for any.
+function gutters(tall) { return tall < readable ? { left: 4, right: 4 } : { left: 62, right: 82 }; }
 
 // rows lists the paths that were there in any frame, grouped by addresses.
 function rows(frames, key) {
@@ -58,71 +62,82 @@ function rows(frames, key) {
   for (const f of frames) for (const [id, c] of f.peers.get(key)?.paths ?? []) all.set(id, c);
   const groups = new Map();
   for (const [id, c] of all) {
-    const cut = c.local.lastIndexOf(":"), name = `${c.local.slice(0, cut)} → ${c.remote}`;
+    const name = `${address(c.local)} → ${address(c.remote)}`;
     if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push({ id, port: c.local.slice(cut + 1), remote: c.remote });
+    groups.get(name).push({ id, local: c.local, remote: c.remote });
   }
-  return [...groups].sort(([a], [b]) => a < b ? -1 : 1)
-    .map(([name, v]) => [name, v.sort((a, b) => a.port - b.port)]);
+  const labels = labelsOf([...all.values()]);
+  for (const v of groups.values()) {
+    for (const p of v) p.label = labels.get(p.local + p.remote);
+    v.sort((p, q) => p.label.localeCompare(q.label));
+  }
+  return [...groups].sort(([a], [b]) => a < b ? -1 : 1);
+}
+
+// scale is what most cells are below; a burst in one of them does not darken all others.
+function scale(frames, key, m) {
+  const v = [];
+  for (const f of frames) for (const [, c] of f.peers.get(key)?.paths ?? []) if (c.state === "active") v.push(m.of(c) ?? 0);
+  v.sort((a, b) => a - b);
+  return nice(Math.max(m.least, v[Math.floor(0.98 * (v.length - 1))] ?? 0));
 }
 
 // heat draws the map and returns what is where, for the pointer, and its scale.
 export function heat(canvas, series, key, mode) {
   const [c, w, h] = context(canvas), m = measures[mode], now = series.newest.t;
   const groups = rows(series.frames, key), n = groups.reduce((a, [, v]) => a + v.length, 0);
-  const room = h - gutter.bottom - groups.length * gutter.head;
-  const tall = Math.max(1, Math.min(22, room / Math.max(1, n))), wide = w - gutter.left - gutter.right;
-  const x = (t) => gutter.left + wide * (1 - (now - t) / spanMs);
-  let top = m.least;
-  for (const f of series.frames) for (const [, p] of f.peers.get(key)?.paths ?? []) if (p.state === "active") top = Math.max(top, m.of(p) ?? 0);
-  top = nice(top);
-  const spots = [];
+  const tall = Math.max(1, Math.min(22, (h - foot - groups.length * head) / Math.max(1, n)));
+  const side = gutters(tall), wide = w - side.left - side.right, top = scale(series.frames, key, m);
+  const x = (t) => side.left + wide * (1 - (now - t) / spanMs), spots = [];
   let y = 0;
   for (const [name, paths] of groups) {
     c.fillStyle = ink.dim;
     c.textBaseline = "middle";
-    c.fillText(name, gutter.left, y + gutter.head / 2);
-    y += gutter.head;
+    c.fillText(name, side.left, y + head / 2 - 2);
+    y += head;
     for (const p of paths) {
-      row(c, series.frames, key, p, { x, y, tall, m, top, wide, w });
+      row(c, series.frames, key, p, { x, y, tall, m, top, wide, w, side });
       spots.push({ y, tall, ...p });
       y += tall;
     }
   }
-  axis(c, w, y + 3, x, now);
-  return { spots, top, x, wide };
+  axis(c, y + 5, x, now, side);
+  return { spots, top, x };
 }
 
-// row draws one path: its cells, its port, and what it does now.
+// row draws one path: its cells, its label, and what it does now.
 function row(c, frames, key, p, o) {
   const inner = o.tall > 4 ? o.tall - 1 : o.tall;
   c.fillStyle = ink.empty;
-  c.fillRect(gutter.left, o.y, o.wide, inner);
+  c.fillRect(o.side.left, o.y, o.wide, inner);
   for (const f of frames) {
     const cell = f.peers.get(key)?.paths.get(p.id);
     if (!cell || f.from === f.t) continue;
-    const from = Math.max(gutter.left, o.x(f.from)), to = o.x(f.t);
+    const from = Math.max(o.side.left, o.x(f.from)), to = o.x(f.t);
     c.fillStyle = cell.state === "active" ? colour((o.m.of(cell) ?? 0) / o.top) : ink[cell.state] ?? ink.empty;
     c.fillRect(from, o.y, to - from + 0.5, inner);
   }
-  if (o.tall < 9) return;
+  if (o.tall < readable) return;
   c.fillStyle = ink.dim;
   c.textAlign = "right";
-  c.fillText(p.port, gutter.left - 8, o.y + inner / 2);
+  c.fillText(p.label, o.side.left - 8, o.y + inner / 2);
   c.textAlign = "left";
   const cell = frames[frames.length - 1].peers.get(key)?.paths.get(p.id);
   if (!cell) return;
   c.fillStyle = ink[cell.state] ?? ink.text;
   const v = o.m.of(cell);
-  c.fillText(cell.state !== "active" ? cell.state : v === null ? "" : o.m.say(v), o.w - gutter.right + 8, o.y + inner / 2);
+  c.fillText(cell.state !== "active" ? cell.state : v === null ? "" : o.m.say(v), o.w - o.side.right + 8, o.y + inner / 2);
 }
 
 // axis writes the seconds below.
-function axis(c, w, y, x, now) {
+function axis(c, y, x, now, side) {
   c.fillStyle = ink.dim;
   c.textBaseline = "top";
   c.textAlign = "center";
-  for (let ago = 0; ago <= spanMs; ago += 30_000) c.fillText(ago ? `−${ago / 1000} s` : "now", x(now - ago), y);
+  for (let ago = 0; ago <= spanMs; ago += 30_000) {
+    c.textAlign = side.left > 20 ? "center" : ago === 0 ? "right" : ago === spanMs ? "left" : "center";
+    c.fillText(ago ? `−${ago / 1000} s` : "now", x(now - ago), y);
+  }
   c.textAlign = "left";
   c.textBaseline = "middle";
 }

@@ -99,8 +99,8 @@ export function changes(before, now) {
     const q = before.peers.get(key);
     if (!q) continue;
     const gone = moved(q, p, (s) => s === "down"), back = moved(p, q, (s) => s === "down");
-    if (gone.length) lines.push(["warning", `${count(gone.length)} to ${p.name} down: ${places(gone)}`]);
-    if (back.length) lines.push(["notice", `${count(back.length)} to ${p.name} back: ${places(back)}`]);
+    if (gone.length) lines.push(["warning", `${count(gone.length)} to ${p.name} down: ${places(gone, [...p.paths.values()])}`]);
+    if (back.length) lines.push(["notice", `${count(back.length)} to ${p.name} back: ${places(back, [...p.paths.values()])}`]);
     if (!q.raw.cipher && p.raw.cipher) lines.push(["notice", `session with ${p.name}, ${p.raw.cipher}`]);
     if (q.raw.cipher && !p.raw.cipher) lines.push(["warning", `no session with ${p.name} any more`]);
     if (!q.raw.silent && p.raw.silent) lines.push(["error", `${p.name} does not answer`]);
@@ -116,13 +116,26 @@ function moved(a, b, is) {
 
 function count(n) { return n === 1 ? "1 path" : `${n} paths`; }
 
-// places names source ports, by address.
-function places(cells) {
-  const by = new Map();
+// address and port of "address:port".
+export function address(at) { return at.slice(0, at.lastIndexOf(":")); }
+function port(at) { return at.slice(at.lastIndexOf(":") + 1); }
+
+// labelsOf names paths by the port that tells them apart: their own one, or with an
+// arrow the peer's, where all of them leave by the same port.
+export function labelsOf(cells) {
+  const uses = new Map();
+  for (const c of cells) uses.set(c.local, (uses.get(c.local) ?? 0) + 1);
+  return new Map(cells.map((c) => [c.local + c.remote, uses.get(c.local) > 1 ? "→ " + port(c.remote) : port(c.local)]));
+}
+
+const mostNamed = 6;
+
+// places names paths by their addresses, and some of them by their labels.
+function places(cells, all) {
+  const labels = labelsOf(all), by = new Map();
   for (const c of cells) {
-    const cut = c.local.lastIndexOf(":");
-    const at = c.local.slice(0, cut);
-    by.set(at, [...(by.get(at) ?? []), c.local.slice(cut + 1)]);
+    const name = `${address(c.local)} → ${address(c.remote)}`;
+    by.set(name, [...(by.get(name) ?? []), labels.get(c.local + c.remote)]);
   }
-  return [...by].map(([at, ports]) => `${at} ports ${ports.slice(0, 8).join(" ")}${ports.length > 8 ? " …" : ""}`).join("; ");
+  return [...by].map(([name, v]) => `${name}, ports ${v.slice(0, mostNamed).join(", ")}${v.length > mostNamed ? ", …" : ""}`).join("; ");
 }
