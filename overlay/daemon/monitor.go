@@ -2,15 +2,18 @@ package daemon
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/dashboard"
 	"github.com/srdtun/srdtun/overlay/metrics"
 	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/queue"
 	"github.com/srdtun/srdtun/overlay/web"
 	"github.com/srdtun/srdtun/srd"
@@ -106,12 +109,15 @@ func (s *server) versioned() control.Status {
 
 // dropReasons are the names of all drop counters, of the interface and of peers.
 func (s *server) dropReasons() (all []string) {
-	for name := range s.dropCounts() {
-		all = append(all, name)
-	}
 	anybody := &peer{queue: queue.New(queue.Config{}), gather: order.NewGatherer(order.Config{})}
-	for name := range peerDrops(anybody, &srd.Stats{}) {
-		all = append(all, name)
+	c := peerDrops(anybody, &srd.Stats{})
+	maps.Copy(c, s.dropCounts())
+	// Each kind of reasons begins with the one for what is not dropped.
+	for _, name := range []string{
+		srd.Reason(0).String(), srd.EndpointReason(0).String(),
+		"device_read_" + packet.Reason(0).String(), "device_write_" + packet.Reason(0).String(),
+	} {
+		delete(c, name)
 	}
-	return all
+	return slices.Sorted(maps.Keys(c))
 }

@@ -52,6 +52,11 @@ func TestMonitor(t *testing.T) {
 			t.Errorf("%d, without %s:\n%s", status, want, text)
 		}
 	}
+	for _, never := range []string{"ok", "none", "device_read_ok"} {
+		if strings.Contains(text, `reason="`+never+`"`) {
+			t.Errorf("%s is no reason to drop", never)
+		}
+	}
 	if status, page := fetch(t, "http://127.0.0.1:9587/", "localhost:9587"); status != http.StatusOK || !strings.Contains(page, "<!doctype html>") {
 		t.Errorf("the page: %d, %s", status, page)
 	}

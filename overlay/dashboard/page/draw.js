@@ -86,7 +86,8 @@ function scale(frames, key, m) {
 export function heat(canvas, series, key, mode) {
   const [c, w, h] = context(canvas), m = measures[mode], now = series.newest.t;
   const groups = rows(series.frames, key), n = groups.reduce((a, [, v]) => a + v.length, 0);
-  const tall = Math.max(1, Math.min(22, (h - foot - groups.length * head) / Math.max(1, n)));
+  let tall = Math.max(1, Math.min(22, (h - foot - groups.length * head) / Math.max(1, n)));
+  if (tall > readable) tall = Math.floor(tall); // sharp, and as many pixels for all
   const side = gutters(tall), wide = w - side.left - side.right, top = scale(series.frames, key, m);
   const x = (t) => side.left + wide * (1 - (now - t) / spanMs), spots = [];
   let y = 0;
@@ -113,9 +114,10 @@ function row(c, frames, key, p, o) {
   for (const f of frames) {
     const cell = f.peers.get(key)?.paths.get(p.id);
     if (!cell || f.from === f.t) continue;
-    const from = Math.max(o.side.left, o.x(f.from)), to = o.x(f.t);
+    // Whole pixels, so that there are no seams between cells.
+    const from = Math.round(Math.max(o.side.left, o.x(f.from))), to = Math.round(o.x(f.t));
     c.fillStyle = cell.state === "active" ? colour((o.m.of(cell) ?? 0) / o.top) : ink[cell.state] ?? ink.empty;
-    c.fillRect(from, o.y, to - from + 0.5, inner);
+    c.fillRect(from, o.y, to - from, inner);
   }
   if (o.tall < readable) return;
   c.fillStyle = ink.dim;

@@ -5,7 +5,6 @@ import { bits, heat, lines, measures, millis } from "./draw.js";
 const againMs = 5_000; // between tries to connect
 const mostEvents = 200;
 const series = new Series();
-const events = []; // newest first
 const el = (id) => document.getElementById(id);
 let chosen = null, mode = "rate", drawn = null, pointer = null, told = 0;
 
@@ -25,20 +24,21 @@ function connect() {
 }
 
 function take(sample) {
-  if (series.last && sample.up < series.last.up) { told = 0; note({ t: sample.t, level: "notice", text: "the daemon was started again" }); }
+  if (series.last && sample.up < series.last.up) {
+    told = 0;
+    note({ t: sample.t, level: "notice", text: "the daemon was started again" });
+  }
   const frame = series.add(sample);
   if (!frame) return;
   for (const e of sample.events) {
     if (e.number > told) { told = e.number; note(e); }
   }
-  if (!sample.told) for (const [level, line] of changes(series.before, frame)) note({ t: sample.t, level, text: line });
+  if (!sample.told) for (const [level, line] of changes(series.before, frame, series.dead)) note({ t: sample.t, level, text: line });
   if (!frame.peers.has(chosen)) chosen = busiest(frame);
   schedule();
 }
 
 function note(e) {
-  events.unshift(e);
-  events.length = Math.min(events.length, mostEvents);
   const list = el("events"), item = document.createElement("li"), time = document.createElement("time"), said = document.createElement("span");
   time.textContent = new Date(e.t).toLocaleTimeString("en-GB");
   said.textContent = (e.peer ? e.peer + ": " : "") + e.text;

@@ -70,7 +70,7 @@ function cellOf(a, before, dt) {
 export class Series {
   constructor() { this.clear(); }
 
-  clear() { this.frames = []; this.last = null; }
+  clear() { this.frames = []; this.last = null; this.dead = new Map(); }
 
   // add takes a sample, in the order of time, and returns its frame.
   add(s) {
@@ -90,28 +90,38 @@ export class Series {
   get before() { return this.frames[this.frames.length - 2]; }
 }
 
-// changes puts into words what happened to paths and sessions between two frames, for a
-// daemon that does not tell.
-export function changes(before, now) {
+const mostDead = 4096;
+
+// changes puts into words what happened to paths and sessions since the frame before, for
+// a daemon that does not tell. In dead it keeps the paths that are down, by peer: one may
+// be taken out meanwhile, and come back as a new one.
+export function changes(before, now, dead) {
   const lines = [];
-  if (!before) return lines;
+  for (const key of dead.keys()) if (!now.peers.has(key)) dead.delete(key);
   for (const [key, p] of now.peers) {
-    const q = before.peers.get(key);
-    if (!q) continue;
-    const gone = moved(q, p, (s) => s === "down"), back = moved(p, q, (s) => s === "down");
-    if (gone.length) lines.push(["warning", `${count(gone.length)} to ${p.name} down: ${places(gone, [...p.paths.values()])}`]);
-    if (back.length) lines.push(["notice", `${count(back.length)} to ${p.name} back: ${places(back, [...p.paths.values()])}`]);
-    if (!q.raw.cipher && p.raw.cipher) lines.push(["notice", `session with ${p.name}, ${p.raw.cipher}`]);
-    if (q.raw.cipher && !p.raw.cipher) lines.push(["warning", `no session with ${p.name} any more`]);
-    if (!q.raw.silent && p.raw.silent) lines.push(["error", `${p.name} does not answer`]);
-    if (q.raw.silent && !p.raw.silent) lines.push(["notice", `${p.name} answers again`]);
+    const known = dead.get(key) ?? new Set(), gone = [], back = [], all = [...p.paths.values()];
+    for (const [id, c] of p.paths) {
+      if (c.state === "down" && !known.has(id)) { known.add(id); gone.push(c); }
+      if (c.state === "active" && known.delete(id)) back.push(c);
+    }
+    dead.set(key, known);
+    if (gone.length) lines.push(["warning", `${count(gone.length)} to ${p.name} down: ${places(gone, all)}`]);
+    if (back.length) lines.push(["notice", `${count(back.length)} to ${p.name} back: ${places(back, all)}`]);
+    if (!all.length || known.size > mostDead) known.clear(); // those that never came back
+    const q = before?.peers.get(key);
+    if (q) lines.push(...sessions(q.raw, p.raw, p.name));
   }
   return lines;
 }
 
-// moved lists the paths that are in a state in b and were not in a.
-function moved(a, b, is) {
-  return [...b.paths].filter(([id, c]) => is(c.state) && a.paths.has(id) && !is(a.paths.get(id).state)).map(([, c]) => c);
+// sessions tells of keys and answers.
+function sessions(q, p, name) {
+  const lines = [];
+  if (!q.cipher && p.cipher) lines.push(["notice", `session with ${name}, ${p.cipher}`]);
+  if (q.cipher && !p.cipher) lines.push(["warning", `no session with ${name} any more`]);
+  if (!q.silent && p.silent) lines.push(["error", `${name} does not answer`]);
+  if (q.silent && !p.silent) lines.push(["notice", `${name} answers again`]);
+  return lines;
 }
 
 function count(n) { return n === 1 ? "1 path" : `${n} paths`; }
