@@ -169,17 +169,15 @@ func (b *Browser) Eval(script string) (string, error) {
 	return text, err
 }
 
-// Await waits until a script gives true.
+// Await waits until a script gives true. It may fail until then, as while the page loads.
 func (b *Browser) Await(script string, limit time.Duration) error {
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		got, err := b.Eval(script)
 		switch {
-		case err != nil:
-			return err
-		case got == "true":
+		case err == nil && got == "true":
 			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("%s: still %s after %v; the page complains of %v", script, got, limit, b.Faults)
+			return fmt.Errorf("%s: still %q, %v, after %v; the page complains of %v", script, got, err, limit, b.Faults)
 		}
 	}
 }
