@@ -89,6 +89,24 @@ func page(t *testing.T) string {
 	return string(b[:n])
 }
 
+// The tunnel's own addresses are there to listen on, and there Prometheus comes by name.
+func TestMonitorInsideTheTunnel(t *testing.T) {
+	runDir(t)
+	c := parse(t, "[paths]", "[metrics]\nlisten = \"[fd80::1]:9586\"\n[dashboard]\nlisten = \"10.80.0.1:9587\"\n[paths]")
+	r := up(t, c)
+	if status, text := fetch(t, "http://[fd80::1]:9586/metrics", "hub.example:9586"); status != http.StatusOK || !strings.Contains(text, "\nsrdtun_info{") {
+		t.Errorf("metrics: %d, %s", status, text)
+	}
+	if status, _ := fetch(t, "http://10.80.0.1:9587/", "hub.example:9587"); status != http.StatusMisdirectedRequest {
+		t.Errorf("the page by a name: %d", status)
+	}
+	if status, _ := fetch(t, "http://10.80.0.1:9587/", "10.80.0.1:9587"); status != http.StatusOK {
+		t.Errorf("the page by its address: %d", status)
+	}
+	r.cancel()
+	r.wait()
+}
+
 // Nobody listens unless asked to.
 func TestNoMonitorByDefault(t *testing.T) {
 	runDir(t)

@@ -77,9 +77,21 @@ srdtun_session{friendly_name="b",interface="lab",public_key="b="} 1
 srdtun_waited_seconds_total{friendly_name="b",interface="lab",limit="window",public_key="b="} 1.5
 srdtun_rtt_seconds{friendly_name="b",interface="lab",public_key="b="} 0.002
 srdtun_rtt_worst_seconds{friendly_name="b",interface="lab",public_key="b="} 0.005
-srdtun_order_held_seconds_total{friendly_name="",interface="lab",public_key="c="} 0
 srdtun_order_held_seconds_total{friendly_name="b",interface="lab",public_key="b="} 2.5
 `, "sent_bytes_total", "latest_handshake_seconds", "session", "waited_seconds_total", "rtt_seconds", "rtt_worst_seconds", "order_held_seconds_total")
+}
+
+// A thousand peers that never talked are not to cost as much as ones that do.
+func TestIdlePeersHaveFewSeries(t *testing.T) {
+	st := sample()
+	st.Peers = nil
+	none := testutil.CollectAndCount(New(source(&st)))
+	for i := range 1000 {
+		st.Peers = append(st.Peers, control.Peer{PublicKey: fmt.Sprint(i), WaitedUs: map[string]uint64{"data": 1, "window": 0}})
+	}
+	if n := testutil.CollectAndCount(New(source(&st))) - none; n > 10*1000 {
+		t.Errorf("%d series for 1,000 peers that never talked", n)
+	}
 }
 
 func TestPathsAreCountedByState(t *testing.T) {

@@ -63,7 +63,11 @@ func (h *Handler) current() page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now := h.now(); h.at.IsZero() || now.Sub(h.at) >= cacheFor {
-		h.page = page{header: http.Header{}, status: http.StatusOK, text: &bytes.Buffer{}}
+		room := 0
+		if h.page.text != nil {
+			room = h.page.text.Len() * 9 / 8 // as much as last time, and some new series
+		}
+		h.page = page{header: http.Header{}, status: http.StatusOK, text: bytes.NewBuffer(make([]byte, 0, room))}
 		ask, err := http.NewRequest(http.MethodGet, Path, nil)
 		if err != nil {
 			panic(err) // all of it is constant

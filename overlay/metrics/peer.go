@@ -9,6 +9,8 @@ import (
 // micro is a microsecond in seconds, which is the unit of Prometheus.
 const micro = 1e-6
 
+// collectPeer gives the series of a peer. One that never talked has no more than tells
+// so: a hub may know a thousand of them.
 func collectPeer(e emitter, p *control.Peer) {
 	e.count(sentBytes, p.TxBytes)
 	e.count(receivedBytes, p.RxBytes)
@@ -16,6 +18,13 @@ func collectPeer(e emitter, p *control.Peer) {
 	e.put(peerInfo, 1, p.Endpoint, p.Cipher, p.Policy)
 	e.put(session, truth(p.Cipher != ""))
 	e.put(silent, silence(p.SilentSinceUnixS, time.Now()))
+	collectPathCounts(e, p.Paths)
+	if p.RxBytes > 0 {
+		collectTraffic(e, p)
+	}
+}
+
+func collectTraffic(e emitter, p *control.Peer) {
 	e.count(cwnd, p.CwndBytes)
 	e.count(inflight, p.BytesInFlight)
 	e.count(pacing, p.RateBytesPerS)
@@ -53,12 +62,20 @@ func silence(since int64, now time.Time) float64 {
 // states of a path, in the order in which one passes them.
 var states = []string{control.PathCandidate, control.PathActive, control.PathSuspect, control.PathDown}
 
-// collectRoundTrips gives the numbers of paths and, while one is active, round trips.
-func collectRoundTrips(e emitter, v []control.Path) {
+func collectPathCounts(e emitter, v []control.Path) {
 	n := map[string]uint64{}
-	var weight, sum, queue, worst float64
 	for _, p := range v {
 		n[p.State]++
+	}
+	for _, s := range states {
+		e.count(paths, n[s], s)
+	}
+}
+
+// collectRoundTrips gives round trips while a path is active.
+func collectRoundTrips(e emitter, v []control.Path) {
+	var weight, sum, queue, worst float64
+	for _, p := range v {
 		if p.State != control.PathActive {
 			continue
 		}
@@ -67,9 +84,6 @@ func collectRoundTrips(e emitter, v []control.Path) {
 		sum += w * float64(p.SRTTUs)
 		queue += w * float64(p.QueueUs)
 		worst = max(worst, float64(p.SRTTUs))
-	}
-	for _, s := range states {
-		e.count(paths, n[s], s)
 	}
 	if weight > 0 {
 		e.put(rtt, sum/weight*micro)
