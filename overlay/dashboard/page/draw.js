@@ -108,16 +108,16 @@ export function heat(canvas, series, key, mode) {
 
 // row draws one path: its cells, its label, and what it does now.
 function row(c, frames, key, p, o) {
-  const inner = o.tall > 4 ? o.tall - 1 : o.tall;
+  const y = Math.round(o.y), inner = o.tall > 4 ? Math.round(o.tall) - 1 : Math.max(1, Math.round(o.y + o.tall) - y);
   c.fillStyle = ink.empty;
-  c.fillRect(o.side.left, o.y, o.wide, inner);
+  c.fillRect(o.side.left, y, o.wide, inner);
   for (const f of frames) {
     const cell = f.peers.get(key)?.paths.get(p.id);
     if (!cell || f.from === f.t) continue;
     // Whole pixels, so that there are no seams between cells.
     const from = Math.round(Math.max(o.side.left, o.x(f.from))), to = Math.round(o.x(f.t));
     c.fillStyle = cell.state === "active" ? colour((o.m.of(cell) ?? 0) / o.top) : ink[cell.state] ?? ink.empty;
-    c.fillRect(from, o.y, to - from, inner);
+    c.fillRect(from, y, to - from, inner);
   }
   if (o.tall < readable) return;
   c.fillStyle = ink.dim;
@@ -147,7 +147,7 @@ function axis(c, y, x, now, side) {
 // lines draws a chart. Each line is {colour, of(frame), fill}; null is a gap.
 export function lines(canvas, frames, list, say) {
   if (!frames.length) return;
-  const [c, w, h] = context(canvas), left = 62, bottom = 18, high = h - bottom - 6, now = frames[frames.length - 1].t;
+  const [c, w, h] = context(canvas), left = 66, bottom = 18, high = h - bottom - 6, now = frames[frames.length - 1].t;
   let top = 0;
   for (const f of frames) for (const l of list) top = Math.max(top, l.of(f) ?? 0);
   top = nice(top);

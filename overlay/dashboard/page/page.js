@@ -98,8 +98,8 @@ function showPeer(p) {
   text("paths-note", `${p.raw.policy} · ${(100 * p.again).toFixed(1)} % sent again`);
 }
 
-// limits says in words what a daemon waits for.
-const limits = { data: "nothing to send", window: "window", pacing: "pacing", paths: "paths", outbox: "outbox" };
+// limits says in words what a daemon waits for; data is for the host to send any.
+const limits = { data: "no data", window: "window", pacing: "pacing", paths: "paths", outbox: "outbox" };
 
 function showPeers(f) {
   const bar = el("peers");
