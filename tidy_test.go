@@ -197,6 +197,8 @@ func forbidden(s *source, to string) string {
 		return "a simulation has no sockets and no devices"
 	case under(to, "cmd") && !under(s.dir, "cmd"):
 		return "commands are no library"
+	case under(s.dir, "overlay/metrics", "overlay/dashboard", "overlay/web") && !under(to, "overlay/control", "overlay/web"):
+		return "what strangers may see is made of the status alone, which has no secrets"
 	case (to == "internal/netspace" || strings.HasSuffix(to, "test")) && !s.test:
 		return "it is for tests"
 	case under(to, "e2e") && !under(s.dir, "e2e", "cmd", "bench", "scripts"):

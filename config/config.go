@@ -76,6 +76,8 @@ type Config struct {
 	Paths     Paths
 	Transport Transport
 	Order     Order
+	Metrics   Metrics
+	Dashboard Dashboard
 	PeersDir  string // of drop-in files, absolute; "": none
 	Peers     []Peer // in the order of the file, then those of drop-in files
 }

@@ -113,6 +113,7 @@ func Settle(now, want *Config) (*Config, error) {
 	c.Interface.Address = want.Interface.Address
 	c.Paths.SourcePorts, c.Paths.PortRange, c.Paths.PathMTU = now.Paths.SourcePorts, now.Paths.PortRange, now.Paths.PathMTU
 	c.Transport, c.Order, c.PeersDir = now.Transport, now.Order, now.PeersDir
+	c.Metrics, c.Dashboard = now.Metrics, now.Dashboard
 	if err := c.sound(); err != nil {
 		return nil, fmt.Errorf("a restart is needed: without one, the keys that cannot change meanwhile contradict the others: %w", err)
 	}

@@ -80,6 +80,10 @@ mtu = 1401
 cipher = "chacha20-poly1305"
 [order]
 udp = "ordered"
+[metrics]
+listen = "127.0.0.1:9590"
+[dashboard]
+listen = "127.0.0.1:9591"
 [peers]
 dir = "/other.d"
 [[peer]]

@@ -54,6 +54,14 @@ var faulty = []struct{ name, doc, want string }{
 	{"peer name with tab", mainPart + "[[peer]]\nname = \"a\\tb\"\n", `s.toml:6: peer.name: a name has printable characters only`},
 	{"long peer name", mainPart + "[[peer]]\nname = '" + strings.Repeat("x", 64) + "'\n", `s.toml:6: peer.name: a name has at most 63 bytes`},
 
+	{"listener without address", mainPart + "[metrics]\nlisten = ':9586'\n", `s.toml:6: metrics.listen: want an address and a port like "127.0.0.1:9586", not ":9586"`},
+	{"listener by name", mainPart + "[dashboard]\nlisten = 'localhost:9587'\n", `s.toml:6: dashboard.listen: want an address and a port like "127.0.0.1:9586", not "localhost:9587"`},
+	{"listener without port", mainPart + "[metrics]\nlisten = '127.0.0.1:0'\n", `s.toml:6: metrics.listen: want an address and a port like "127.0.0.1:9586", not "127.0.0.1:0"`},
+	{"listener as number", mainPart + "[metrics]\nlisten = 9586\n", `s.toml:6: metrics.listen: want a string in quotes, not an integer`},
+	{"listener of a group", mainPart + "[metrics]\nlisten = '224.0.0.1:9586'\n", `s.toml:6: metrics.listen: nobody can listen on "224.0.0.1:9586"`},
+	{"flag in quotes", mainPart + "[metrics]\nper_path = 'yes'\n", `s.toml:6: metrics.per_path: want true or false, not a string`},
+	{"two on one port", mainPart + "[metrics]\nlisten = '[::1]:9586'\n[dashboard]\nlisten = '[::1]:9586'\n", `s.toml:8: dashboard.listen: [::1]:9586 is taken by metrics.listen`},
+
 	{"interface name too long", "[interface]\nname = 'abcdefghijklmnop'\n", `s.toml:2: interface.name: an interface name has at most 15 bytes, "abcdefghijklmnop" has more`},
 	{"interface name with slash", "[interface]\nname = 'a/b'\n", `s.toml:2: interface.name: "a/b" has a character that no interface name can have`},
 	{"empty interface name", "[interface]\nname = ''\n", `s.toml:2: interface.name: an interface name must not be empty`},

@@ -71,6 +71,9 @@ func parse(file, from string, data []byte) (*Config, error) {
 		"auto", "aes-256-gcm", "aes-128-gcm", "chacha20-poly1305")
 	cfg.Order.UDP = root.section("order").oneOf("udp", DefaultUDP, "ordered", "unordered")
 	cfg.Order.HoldMax = DefaultHoldMax
+	cfg.Metrics = readMetrics(root.section("metrics"))
+	dashboard := root.section("dashboard")
+	cfg.Dashboard = readDashboard(dashboard)
 	cfg.PeersDir = root.section("peers").dir("dir")
 	for _, s := range d.peers {
 		cfg.Peers = append(cfg.Peers, readPeer(s, cfg.Paths.Policy))
@@ -79,6 +82,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	d.checkWhole()
+	d.checkListens(dashboard)
 	if err := root.doc.first(); err != nil {
 		return nil, err
 	}

@@ -159,6 +159,10 @@ type Messages struct {
 type Order struct {
 	HeldFrames        uint64 `json:"held_frames"`         // now
 	HeldBytes         uint64 `json:"held_bytes"`          // now
+	MemoryBytes       uint64 `json:"memory_bytes"`        // that held frames take now
+	DeliveredFrames   uint64 `json:"delivered_frames"`    // since the start
+	ReorderedFrames   uint64 `json:"reordered_frames"`    // of those, the ones that waited for one before them
+	HeldUs            uint64 `json:"held_us"`             // how long these waited, all together
 	ReleasedByTimeout uint64 `json:"released_by_timeout"` // gaps not waited for any longer
 	LongestHoldUs     int64  `json:"longest_hold_us"`     // since the start
 }
@@ -167,6 +171,8 @@ type Order struct {
 type Queue struct {
 	Frames uint64 `json:"frames"` // now
 	Bytes  uint64 `json:"bytes"`  // now
+	Pushed uint64 `json:"pushed"` // frames that came from the device for this peer
+	Popped uint64 `json:"popped"` // of those, the ones that were sent
 	Marks  uint64 `json:"marks"`  // inner packets marked CE
 	Drops  uint64 `json:"drops"`  // frames dropped for their delay or for want of room
 }

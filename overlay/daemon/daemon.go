@@ -100,6 +100,7 @@ type server struct {
 	numbers atomic.Int64 // of peers so far
 
 	machine *machine // nil: the kernel does not tell
+	monitor monitor
 
 	story    *story
 	seen     observer    // live's own
@@ -139,13 +140,14 @@ func Run(ctx context.Context, o Options) (err error) {
 			s.tell(events.PrivilegesKept, "", "privileges are kept: %v", err)
 		}
 	}
-	served := make(chan error, 8)
+	served := make(chan error, 9)
 	go func() { served <- ctl.Serve(ctx, s) }()
 	go func() { served <- s.loop.Run(ctx); cancel() }()
 	go func() { s.follow(ctx); served <- nil }()
 	go func() { s.live(ctx); served <- nil }()
 	go func() { s.guard(ctx); served <- nil }()
 	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
+	go func() { s.serveMonitor(ctx); served <- nil }()
 	go func() { s.reread(ctx, o.Again, o.Reloaded); served <- nil }()
 	go func() { s.watchPeers(ctx); served <- nil }()
 	s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
@@ -195,6 +197,10 @@ func (s *server) open() (err error) {
 	s.mark.Store(s.net.FwMark)
 	for _, w := range s.net.Warnings {
 		s.tell(events.HostSetting, w, "%s", w)
+	}
+	// The tunnel's own addresses are there by now.
+	if err := s.openMonitor(); err != nil {
+		return err
 	}
 	s.bank, err = udp.Open(udp.Config{
 		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.mark.Load(),
@@ -264,6 +270,7 @@ func (s *server) close() error {
 	if s.machine != nil {
 		s.machine.events.Close() // again, if it was watched
 	}
+	s.monitor.close()
 	return errors.Join(errs...)
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"time"
@@ -24,7 +25,7 @@ func (s *server) Show() control.Status {
 		FwMark:     s.mark.Load(),
 		Cipher:     s.cfg().Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
-		Drops:      s.dropCounts(),
+		Drops:      s.dropCounts().happened(),
 		Device:     describeDevice(s.dev.Stats(), s.dev.Offloads(), s.dev.Queues()),
 		Sends:      describeSends(&s.loop.Sends),
 		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load(), NotECT: s.loop.Recvs.NotECT.Load()},
@@ -47,16 +48,18 @@ func (s *server) mtu() int {
 	return s.cfg().Interface.MTU
 }
 
-// counts collects counters that are not zero.
+// counts collects counters by name.
 type counts map[string]uint64
 
-func (c counts) add(name string, n uint64) {
-	if n > 0 {
-		c[name] += n
-	}
+func (c counts) add(name string, n uint64) { c[name] += n }
+
+// happened leaves out the counters that are zero.
+func (c counts) happened() map[string]uint64 {
+	maps.DeleteFunc(c, func(_ string, n uint64) bool { return n == 0 })
+	return c
 }
 
-func (s *server) dropCounts() map[string]uint64 {
+func (s *server) dropCounts() counts {
 	c := counts{}
 	d := s.dev.Stats()
 	for r := range packet.NumReasons {
@@ -137,15 +140,16 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	describeLimits(v, p, now, c)
 	g := p.gather.Stats()
 	v.Order = control.Order{
-		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)),
+		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)), MemoryBytes: uint64(max(0, g.Memory)),
+		DeliveredFrames: g.Delivered, ReorderedFrames: g.Reordered, HeldUs: uint64(g.Held.Microseconds()),
 		ReleasedByTimeout: g.TimedOut, LongestHoldUs: g.Longest.Microseconds(),
 	}
 	q := p.queue.Stats()
 	v.Queue = control.Queue{
 		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
-		Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
+		Pushed: q.Pushed, Popped: q.Popped, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
 	}
-	v.Drops = peerDrops(p, t)
+	v.Drops = peerDrops(p, t).happened()
 	s.describePaths(v, c)
 	for _, t := range c.Candidates(now) {
 		v.Paths = append(v.Paths, control.Path{
@@ -173,7 +177,7 @@ func (s *server) local(t srd.Tuple) string {
 	return netip.AddrPortFrom(t.Local, s.bank.Socket(int(t.Sock)).Port).String()
 }
 
-func peerDrops(p *peer, t *srd.Stats) map[string]uint64 {
+func peerDrops(p *peer, t *srd.Stats) counts {
 	c := counts{}
 	for r, n := range t.Drops {
 		c.add(srd.Reason(r).String(), n)

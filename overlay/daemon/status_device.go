@@ -24,7 +24,7 @@ func byReason(n [packet.NumReasons]uint64) map[string]uint64 {
 	for r := range n {
 		c.add(packet.Reason(r).String(), n[r])
 	}
-	return c
+	return c.happened()
 }
 
 func describeSends(n *udp.SendStats) control.Sends {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/dashboard"
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
@@ -64,6 +65,16 @@ func (s *story) after(n uint64) control.Happened {
 	defer s.mu.Unlock()
 	v, missed := s.log.After(n)
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
+}
+
+// page is after for a page, which shows all but what is for finding faults in here.
+func (s *story) page(n uint64) (v []dashboard.Event) {
+	for _, e := range s.after(n).Events {
+		if e.Level > events.Debug {
+			v = append(v, dashboard.Event{Number: e.Number, UnixMs: e.Time.UnixMilli(), Level: e.Level.String(), Peer: e.Peer, Text: e.Text})
+		}
+	}
+	return v
 }
 
 // lastWords bounds the wait for a log that takes nothing, at the end.

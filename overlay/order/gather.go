@@ -46,6 +46,7 @@ type Stats struct {
 	Voided    uint64        // frames dropped because part of them was given up or did not come
 	Bad       uint64        // messages dropped: header or overlap makes no sense
 	Longest   time.Duration // longest hold
+	Held      time.Duration // all holds together
 }
 
 // Gatherer puts frames together and restores order per flow slot. What a message costs

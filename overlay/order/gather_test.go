@@ -103,6 +103,10 @@ func TestGapIsWaitedForThenGivenUp(t *testing.T) {
 	if st := s.g.Stats(); st.TimedOut != 1 || st.Late != 1 || st.Reordered != 3 || st.HeldNow != 0 || st.HeldBytes != 0 {
 		t.Fatalf("%+v", st)
 	}
+	// 2 and 3 waited for all of the time; 5 began a moment later and ended with 4.
+	if st := s.g.Stats(); st.Longest != 10*time.Millisecond || st.Held != 30*time.Millisecond-2 {
+		t.Fatalf("%+v", st)
+	}
 	if at := s.g.Deadline(); at != mono.Never {
 		t.Fatalf("deadline %v with nothing held", at)
 	}

@@ -86,6 +86,7 @@ func (g *Gatherer) pass(now mono.Time, p *partial) {
 		g.stats.Reordered++
 		held := now.Sub(p.since)
 		g.stats.Longest = max(g.stats.Longest, held)
+		g.stats.Held += held
 		if p.frame != nil {
 			p.frame.Held = held
 		}

@@ -1,0 +1,23 @@
+package config
+
+import "testing"
+
+func TestListeners(t *testing.T) {
+	cfg, err := Parse("s.toml", []byte(withKeys(mainPart+"[metrics]\nlisten = '127.0.0.1:9586'\nper_path = true\n[dashboard]\nlisten = '[::1]:80'\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, d := cfg.Metrics, cfg.Dashboard; m.Listen.String() != "127.0.0.1:9586" || !m.PerPath || d.Listen.String() != "[::1]:80" {
+		t.Errorf("got %+v, %+v", m, d)
+	}
+}
+
+func TestListenersAreOffByDefault(t *testing.T) {
+	cfg, err := Parse("s.toml", []byte(withKeys(mainPart)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Metrics.Listen.IsValid() || cfg.Metrics.PerPath || cfg.Dashboard.Listen.IsValid() {
+		t.Errorf("got %+v, %+v", cfg.Metrics, cfg.Dashboard)
+	}
+}

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/browser"
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// picture is where to leave the picture of the page, in docs/ as in README.md.
+var picture = flag.String("dashboard.png", "", "take a picture of the dashboard when a path has died and is back")
+
+const (
+	pageAt = "127.0.0.1:9587"
+	// seen is how long a death may take to show: to be noticed by the transport, sampled
+	// within half a second, sent and drawn, on a busy machine.
+	seen = 20 * time.Second
+)
+
+// TestDashboardSeesAPathDie looks at the page in a browser while a spine dies and comes
+// back under load.
+func TestDashboardSeesAPathDie(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
+	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 800)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	load, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: 4, For: 3 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer load.Stop()
+	if err := b.Open("http://" + pageAt + "/"); err != nil {
+		t.Fatal(err)
+	}
+	await := func(script string) {
+		t.Helper()
+		if err := b.Await(script, seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const data = "document.body.dataset."
+	await(fmt.Sprintf("%[1]ssamples > 3 && %[1]spaths > 0 && %[1]sactive == %[1]spaths", data))
+	pause(picturePause)
+	if err := f.Break(2); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	await(data + "down > 0 && " + data + "active > 0")
+	t.Logf("the page shows it after %v", time.Since(began).Round(10*time.Millisecond))
+	await(`/paths? to b down/.test(document.getElementById("events").textContent)`)
+	pause(picturePause)
+	if err := f.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	await(data + "down == 0 && " + data + "active == " + data + "paths")
+	await(`/paths? to b back/.test(document.getElementById("events").textContent)`)
+	await(`/bit/.test(document.getElementById("out").textContent)`)
+	pause(picturePause)
+	takePicture(t, b)
+	if len(b.Faults) > 0 {
+		t.Errorf("the page complains: %s", strings.Join(b.Faults, "\n"))
+	}
+}
+
+// picturePause lets a picture have some time before, during and after the fault.
+const picturePause = 36 * time.Second
+
+func pause(d time.Duration) {
+	if *picture != "" {
+		time.Sleep(d)
+	}
+}
+
+func takePicture(t *testing.T, b *browser.Browser) {
+	t.Helper()
+	shot, err := b.Screenshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := colours(m); n < 100 {
+		t.Errorf("a picture of %d colours shows nothing", n)
+	}
+	if *picture == "" {
+		return
+	}
+	file, err := os.Create(*picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	small := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := small.Encode(file, coarse(m)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func colours(m image.Image) int {
+	seen := map[color.Color]bool{}
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			seen[m.At(x, y)] = true
+		}
+	}
+	return len(seen)
+}
+
+// coarse keeps six bits of each colour: nobody sees it, and a fifth of the file is saved.
+func coarse(m image.Image) image.Image {
+	c := image.NewRGBA(m.Bounds())
+	draw.Draw(c, c.Bounds(), m, image.Point{}, draw.Src)
+	for i, v := range c.Pix {
+		c.Pix[i] = v&^3 | v>>6
+	}
+	return c
+}

@@ -1,0 +1,216 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	metricsAt    = "127.0.0.1:9586"
+	prometheusAt = "127.0.0.1:9090"
+	// prometheusWait is for its start and for some scrapes, of one a second.
+	prometheusWait = 30 * time.Second
+)
+
+// shipped is what contrib has.
+func shipped(t *testing.T, name string) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("..", "contrib", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// promtool runs it on files of contrib, or on text.
+func promtool(t *testing.T, stdin string, args ...string) {
+	t.Helper()
+	c := exec.Command("promtool", args...)
+	c.Stdin = strings.NewReader(stdin)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", args, err, out)
+	}
+}
+
+func TestAlertRules(t *testing.T) {
+	promtool(t, "", "check", "rules", shipped(t, "prometheus/alerts.yml"))
+	promtool(t, "", "test", "rules", shipped(t, "prometheus/alerts_test.yml"))
+}
+
+// TestPrometheusSeesAPathDie has Debian's Prometheus scrape a daemon, as shipped and
+// without its privileges, and load the rules and every query of the Grafana dashboard.
+func TestPrometheusSeesAPathDie(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\nper_path = true\n"})
+	startPrometheus(t, p.A.Host)
+	load, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), For: 2 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer load.Stop()
+	// Rates take two scrapes under load.
+	awaitQuery(t, p.A.Host, `rate(srdtun_device_read_bytes_total[10s]) * 8 > 1e6`)
+	promtool(t, fetch(t, p.A.Host, "http://"+metricsAt+"/metrics"), "check", "metrics")
+	awaitQuery(t, p.A.Host, `srdtun_paths{state="active"} > 0 unless on (public_key) srdtun_paths{state="down"} > 0`)
+	if err := f.Break(2); err != nil {
+		t.Fatal(err)
+	}
+	awaitQuery(t, p.A.Host, `ALERTS{alertname="SrdtunPathsDown", alertstate="firing", friendly_name="b"}`)
+	awaitQuery(t, p.A.Host, `srdtun_path_active == 0`)
+	awaitQuery(t, p.A.Host, `process_resident_memory_bytes{job="srdtun"} > 0`)
+	for _, expr := range append(grafanaQueries(t), recipes(t)...) {
+		// Questions for what is wrong may have no answer.
+		if got := query(t, p.A.Host, expr); len(got) == 0 && !regexp.MustCompile(`> \d+$`).MatchString(expr) {
+			t.Errorf("%s gives nothing", expr)
+		}
+	}
+}
+
+// recipes are the queries of docs/monitoring.md, over the time that the test has.
+func recipes(t *testing.T) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile("../docs/monitoring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(text), "### Recipes\n")
+	for _, m := range regexp.MustCompile("(?m)^\\|.*\\| `(.*)` \\|$").FindAllStringSubmatch(part, -1) {
+		all = append(all, regexp.MustCompile(`\[\d+m\]`).ReplaceAllString(m[1], "[10s]"))
+	}
+	if !found || len(all) < 8 {
+		t.Fatalf("%d recipes", len(all))
+	}
+	return all
+}
+
+// startPrometheus runs one on the host with the rules of contrib, which wait for 2 s
+// instead of a minute.
+func startPrometheus(t *testing.T, h *fabric.Host) {
+	t.Helper()
+	dir := t.TempDir()
+	rules, err := os.ReadFile(shipped(t, "prometheus/alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [rules.yml]\n"+
+		"scrape_configs:\n  - job_name: srdtun\n    static_configs: [{targets: [%q]}]\n", metricsAt)
+	for name, text := range map[string]string{
+		"prometheus.yml": config, "rules.yml": regexp.MustCompile(`for: \w+`).ReplaceAllString(string(rules), "for: 2s"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process, err := h.Start("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+prometheusAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		process.Kill()
+		if t.Failed() {
+			t.Log(process.Log.String())
+		}
+	})
+	awaitQuery(t, h, `up{job="srdtun"} == 1`)
+}
+
+// clientOn is an HTTP client on a host.
+func clientOn(h *fabric.Host) *http.Client {
+	return &http.Client{Timeout: prometheusWait, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		Dial:              func(network, at string) (net.Conn, error) { return h.Dial(network, at, prometheusWait) },
+	}}
+}
+
+func fetch(t *testing.T, h *fabric.Host, url string) string {
+	t.Helper()
+	r, err := clientOn(h).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", url, r.Status, err)
+	}
+	return string(text)
+}
+
+// query asks Prometheus, and returns what it has. One that does not know the question
+// fails the test; one that does not answer yet has nothing.
+func query(t *testing.T, h *fabric.Host, expr string) []json.RawMessage {
+	t.Helper()
+	r, err := clientOn(h).Get("http://" + prometheusAt + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if err != nil {
+		return nil
+	}
+	defer r.Body.Close()
+	var answer struct {
+		Status, Error string
+		Data          struct{ Result []json.RawMessage }
+	}
+	if json.NewDecoder(r.Body).Decode(&answer) != nil {
+		return nil // it is starting
+	}
+	if answer.Status != "success" {
+		t.Errorf("%s: %s", expr, answer.Error)
+	}
+	return answer.Data.Result
+}
+
+func awaitQuery(t *testing.T, h *fabric.Host, expr string) {
+	t.Helper()
+	for end := time.Now().Add(prometheusWait); len(query(t, h, expr)) == 0; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing for %s after %v", expr, prometheusWait)
+		}
+	}
+}
+
+// grafanaQueries are those of the dashboard, with its variables filled in as Grafana does.
+func grafanaQueries(t *testing.T) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(shipped(t, "grafana/srdtun.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type panel struct {
+		Targets []struct{ Expr string }
+		Panels  []panel
+	}
+	var board panel
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	fill := strings.NewReplacer("$instance", ".*", "$interface", ".*", "$peer", ".*", "$__rate_interval", "10s")
+	var walk func(p panel)
+	walk = func(p panel) {
+		for _, target := range p.Targets {
+			all = append(all, fill.Replace(target.Expr))
+		}
+		for _, inner := range p.Panels {
+			walk(inner)
+		}
+	}
+	walk(board)
+	if len(all) < 20 {
+		t.Fatalf("%d queries are not the dashboard", len(all))
+	}
+	return all
+}

@@ -1,0 +1,124 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/dashboard"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/metrics"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/overlay/web"
+	"github.com/srdtun/srdtun/srd"
+)
+
+// monitor shows the status over HTTP, to Prometheus and to a browser, as far as that
+// was asked for. Its listeners are opened with everything else, as a port below 1024
+// takes a privilege that is given up later.
+type monitor struct {
+	metrics, dashboard net.Listener // nil: not asked for
+}
+
+func (s *server) openMonitor() (err error) {
+	m := &s.monitor
+	if m.metrics, err = s.listen("metrics", s.cfg().Metrics.Listen); err != nil {
+		return err
+	}
+	m.dashboard, err = s.listen("dashboard", s.cfg().Dashboard.Listen)
+	return err
+}
+
+// listen opens the listener of a table of the file.
+func (s *server) listen(table string, at netip.AddrPort) (net.Listener, error) {
+	if !at.IsValid() {
+		return nil, nil
+	}
+	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		return nil, s.cfg().Fault(table, "listen", "nobody can listen there (%v)", err)
+	}
+	if !at.Addr().IsLoopback() {
+		s.tell(events.HostSetting, table, "%s: whoever can reach %v sees it: it has no password", table, l.Addr())
+	}
+	return l, nil
+}
+
+func (m *monitor) close() {
+	for _, l := range []net.Listener{m.metrics, m.dashboard} {
+		if l != nil {
+			l.Close() // again, if it was served
+		}
+	}
+}
+
+// serveMonitor answers until ctx ends. A tunnel does not end because nobody can look.
+func (s *server) serveMonitor(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	serve := func(name string, l net.Listener, h http.Handler) {
+		all.Go(func() {
+			if err := web.Serve(ctx, l, h); err != nil {
+				s.tell(events.Fallback, name, "%s: %v", name, err)
+			}
+		})
+	}
+	if l := s.monitor.metrics; l != nil {
+		h, err := metrics.NewHandler(s.metricsSource())
+		if err != nil {
+			s.tell(events.Fallback, "metrics", "metrics: %v", err)
+			return
+		}
+		serve("metrics", l, ownHost(s.cfg().Metrics.Listen, h))
+	}
+	if l := s.monitor.dashboard; l != nil {
+		f := dashboard.NewFeed(dashboard.Source{Status: s.versioned, Events: s.story.page})
+		all.Go(func() { f.Run(ctx) })
+		serve("dashboard", l, dashboard.Handler(f))
+	}
+}
+
+// ownHost refuses names on loopback, which only a browser that was deceived has for it.
+// Elsewhere Prometheus comes by the host's name.
+func ownHost(at netip.AddrPort, h http.Handler) http.Handler {
+	if at.Addr().IsLoopback() {
+		return web.Literal(h)
+	}
+	return h
+}
+
+func (s *server) metricsSource() metrics.Source {
+	return metrics.Source{
+		Status: s.versioned, Reasons: s.dropReasons(), PerPath: s.cfg().Metrics.PerPath,
+		QueueBytes: queue.DefaultLimitBytes, OrderBytes: order.DefaultHeldBytes,
+	}
+}
+
+// versioned is the status as `show` has it.
+func (s *server) versioned() control.Status {
+	st := s.Show()
+	st.Version = control.Version
+	return st
+}
+
+// dropReasons are the names of all drop counters, of the interface and of peers.
+func (s *server) dropReasons() (all []string) {
+	anybody := &peer{queue: queue.New(queue.Config{}), gather: order.NewGatherer(order.Config{})}
+	c := peerDrops(anybody, &srd.Stats{})
+	maps.Copy(c, s.dropCounts())
+	// Each kind of reasons begins with the one for what is not dropped.
+	for _, name := range []string{
+		srd.Reason(0).String(), srd.EndpointReason(0).String(),
+		"device_read_" + packet.Reason(0).String(), "device_write_" + packet.Reason(0).String(),
+	} {
+		delete(c, name)
+	}
+	return slices.Sorted(maps.Keys(c))
+}

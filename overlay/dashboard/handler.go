@@ -1,0 +1,115 @@
+// Package dashboard shows the daemon's status to a browser: one page without anything
+// from elsewhere, which reads samples as they come (server-sent events). It shows, and
+// changes nothing; there are no keys in what it is sent.
+package dashboard
+
+import (
+	"embed"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/web"
+)
+
+//go:embed page
+var files embed.FS
+
+// assets are all that there is beside the stream.
+var assets = map[string]struct{ file, kind string }{
+	"/":          {"index.html", "text/html; charset=utf-8"},
+	"/style.css": {"style.css", "text/css; charset=utf-8"},
+	"/draw.js":   {"draw.js", "text/javascript; charset=utf-8"},
+	"/series.js": {"series.js", "text/javascript; charset=utf-8"},
+	"/icon.svg":  {"icon.svg", "image/svg+xml"},
+	"/page.js":   {"page.js", "text/javascript; charset=utf-8"},
+}
+
+// headers let the page load its own parts and nothing else, be shown in no other page,
+// and be read by none.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+// Handler serves the page and its stream, to those who name this host by its address.
+func Handler(f *Feed) http.Handler {
+	return web.Literal(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for k, v := range headers {
+			w.Header().Set(k, v)
+		}
+		a, known := assets[r.URL.Path]
+		switch {
+		case r.URL.Path == "/stream" && foreign(r):
+			http.Error(w, "only for the page itself", http.StatusForbidden)
+		case r.URL.Path == "/stream":
+			stream(w, r, f)
+		case known:
+			text, err := files.ReadFile("page/" + a.file)
+			if err != nil {
+				panic(err) // embedded
+			}
+			w.Header().Set("Content-Type", a.kind)
+			_, _ = w.Write(text)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+}
+
+// foreign reports whether another site's page asks. It could not read the answer, but
+// would take a place.
+func foreign(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
+// writeWait is how long one sample may take to be written. Whoever reads more slowly is
+// dropped; the page connects again.
+const writeWait = 5 * time.Second
+
+// stream sends samples until the client goes, or is too slow.
+func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
+	me, past := f.watch(time.Now())
+	if me == nil {
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, fmt.Sprintf("%d pages are open already", maxWatchers), http.StatusServiceUnavailable)
+		return
+	}
+	defer f.leave(me)
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := http.NewResponseController(w)
+	for _, text := range past {
+		if !send(w, out, text) {
+			return
+		}
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case text, ok := <-me.samples:
+			if !ok || !send(w, out, text) {
+				return
+			}
+		}
+	}
+}
+
+// send writes one event. JSON has no line ends, so it is one line.
+func send(w http.ResponseWriter, out *http.ResponseController, text []byte) bool {
+	if out.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
+		return false
+	}
+	_, err := fmt.Fprintf(w, "data: %s\n\n", text)
+	return err == nil && out.Flush() == nil
+}

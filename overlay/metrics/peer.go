@@ -1,0 +1,146 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// micro is a microsecond in seconds, which is the unit of Prometheus.
+const micro = 1e-6
+
+// collectPeer gives the series of a peer. One that never talked has no more than tells
+// so: a hub may know a thousand of them.
+func collectPeer(e emitter, p *control.Peer) {
+	e.count(sentBytes, p.TxBytes)
+	e.count(receivedBytes, p.RxBytes)
+	e.put(handshake, float64(p.LatestHandshakeUnixS))
+	e.put(peerInfo, 1, p.Endpoint, p.Cipher, p.Policy)
+	e.put(session, truth(p.Cipher != ""))
+	e.put(silent, silence(p.SilentSinceUnixS, time.Now()))
+	collectPathCounts(e, p.Paths)
+	if p.RxBytes > 0 {
+		collectTraffic(e, p)
+	}
+}
+
+func collectTraffic(e emitter, p *control.Peer) {
+	e.count(cwnd, p.CwndBytes)
+	e.count(inflight, p.BytesInFlight)
+	e.count(pacing, p.RateBytesPerS)
+	e.count(delivered, p.DeliveredBytesPerS)
+	for limit, us := range p.WaitedUs {
+		e.put(waited, float64(us)*micro, limit)
+	}
+	collectRoundTrips(e, p.Paths)
+	e.count(messages, p.Messages.Sent)
+	e.count(acked, p.Messages.Acked)
+	e.count(retransmitted, p.Messages.Retransmitted)
+	e.count(spurious, p.Messages.Spurious)
+	e.count(givenUp, p.Messages.GivenUp)
+	e.count(duplicates, p.Messages.Duplicates)
+	e.count(heldFrames, p.Order.HeldFrames)
+	e.count(reordered, p.Order.ReorderedFrames)
+	e.put(held, float64(p.Order.HeldUs)*micro)
+	e.count(timedOut, p.Order.ReleasedByTimeout)
+	e.count(queueFrames, p.Queue.Frames)
+	e.count(queueBytes, p.Queue.Bytes)
+	e.count(queueMarks, p.Queue.Marks)
+	for reason, n := range p.Drops {
+		e.count(peerDrops, n, reason)
+	}
+}
+
+// silence is how long a peer has been silent, in seconds.
+func silence(since int64, now time.Time) float64 {
+	if since == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(since, 0)).Seconds())
+}
+
+// states of a path, in the order in which one passes them.
+var states = []string{control.PathCandidate, control.PathActive, control.PathSuspect, control.PathDown}
+
+func collectPathCounts(e emitter, v []control.Path) {
+	n := map[string]uint64{}
+	for _, p := range v {
+		n[p.State]++
+	}
+	for _, s := range states {
+		e.count(paths, n[s], s)
+	}
+}
+
+// collectRoundTrips gives round trips while a path is active.
+func collectRoundTrips(e emitter, v []control.Path) {
+	var weight, sum, queue, worst float64
+	for _, p := range v {
+		if p.State != control.PathActive {
+			continue
+		}
+		w := float64(p.Weight) + 1 // all may be zero, as before the first packet
+		weight += w
+		sum += w * float64(p.SRTTUs)
+		queue += w * float64(p.QueueUs)
+		worst = max(worst, float64(p.SRTTUs))
+	}
+	if weight > 0 {
+		e.put(rtt, sum/weight*micro)
+		e.put(rttWorst, worst*micro)
+		e.put(queueing, queue/weight*micro)
+	}
+}
+
+// collectPaths gives the series of up to most paths, and returns of how many.
+func collectPaths(e emitter, v []control.Path, most int) (n int) {
+	seen := map[[2]string]bool{}
+	for i := range v {
+		p := &v[i]
+		at := [2]string{p.Local, p.Remote}
+		if n >= most {
+			return n
+		}
+		// One may be candidate and path at once; a series must be there only once.
+		if p.State == control.PathCandidate || seen[at] {
+			continue
+		}
+		seen[at] = true
+		n++
+		collectPath(e.with(p.Local, p.Remote), p)
+	}
+	return n
+}
+
+func collectPath(e emitter, p *control.Path) {
+	e.put(pathActive, truth(p.State == control.PathActive))
+	e.put(pathRTT, float64(p.SRTTUs)*micro)
+	e.put(pathBase, float64(p.BaseRTTUs)*micro)
+	e.put(pathWeight, float64(p.Weight)/1000)
+	e.put(pathMTU, float64(p.MTU))
+	e.count(pathSentPackets, p.SentPackets)
+	e.count(pathSentBytes, p.SentBytes)
+	e.count(pathLost, p.Lost)
+	e.count(pathRepairs, p.Retransmits)
+}
+
+// countPaths is how many paths could have series.
+func countPaths(st *control.Status) (n int) {
+	for i := range st.Peers {
+		seen := map[[2]string]bool{}
+		for _, p := range st.Peers[i].Paths {
+			if p.State != control.PathCandidate {
+				seen[[2]string{p.Local, p.Remote}] = true
+			}
+		}
+		n += len(seen)
+	}
+	return n
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,40 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Literal refuses requests that name this host by a name other than localhost. A web
+// site can let its own name stand for an address in here (DNS rebinding), and then its
+// scripts may read what is answered; it cannot do so with an address.
+func Literal(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !literal(r.Host) {
+			http.Error(w, "use the address of this host, not a name", http.StatusMisdirectedRequest)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// literal reports whether host, with or without a port, is an address or localhost.
+func literal(host string) bool {
+	name := host
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return false
+		}
+		name = h
+	} else {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	}
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}

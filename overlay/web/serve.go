@@ -1,0 +1,81 @@
+// Package web serves HTTP to whoever can connect, which is everybody on the host or
+// more: only questions without a body, from few connections at once, and none of them
+// waits for a client that does not read.
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+const (
+	// maxConns is more than a browser with some pages and two Prometheus servers open.
+	// Others wait in the kernel.
+	maxConns = 32
+	// maxHeaderBytes is more than a browser sends with cookies of other ports on this host.
+	maxHeaderBytes = 16 << 10
+	// headerWait is enough for a question over a slow link.
+	headerWait = 5 * time.Second
+	// answerWait is enough for 10 MB over a slow link. Streams set deadlines themselves.
+	answerWait = 30 * time.Second
+	// idleWait is twice the usual interval between scrapes.
+	idleWait = 30 * time.Second
+	// endWait is how long answers that have begun may take when the daemon ends.
+	endWait = time.Second
+)
+
+// Serve answers until ctx ends, and closes l.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	s := &http.Server{
+		Handler:           questions(h),
+		ReadHeaderTimeout: headerWait, WriteTimeout: answerWait, IdleTimeout: idleWait,
+		MaxHeaderBytes: maxHeaderBytes,
+		BaseContext:    func(net.Listener) context.Context { return ctx },
+		ErrorLog:       log.New(io.Discard, "", 0), // what strangers send would fill the journal
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		end, cancel := context.WithTimeout(context.Background(), endWait)
+		defer cancel()
+		_ = s.Shutdown(end)
+		_ = s.Close() // those that took longer
+	})
+	err := s.Serve(netutil.LimitListener(l, maxConns))
+	if !stop() {
+		<-ended
+	}
+	if errors.Is(err, http.ErrServerClosed) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// questions lets only GET and HEAD without a body through.
+func questions(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed)
+		case r.ContentLength != 0:
+			// It is not read, so nobody can keep the connection busy with it.
+			refuse(w, http.StatusRequestEntityTooLarge)
+		default:
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			h.ServeHTTP(w, r)
+		}
+	})
+}
+
+func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, http.StatusText(status), status)
+}
