@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -134,7 +135,9 @@ func startPrometheus(t *testing.T, h *fabric.Host) {
 func clientOn(h *fabric.Host) *http.Client {
 	return &http.Client{Timeout: prometheusWait, Transport: &http.Transport{
 		DisableKeepAlives: true,
-		Dial:              func(network, at string) (net.Conn, error) { return h.Dial(network, at, prometheusWait) },
+		DialContext: func(_ context.Context, network, at string) (net.Conn, error) {
+			return h.Dial(network, at, prometheusWait)
+		},
 	}}
 }
 
