@@ -9,9 +9,9 @@ import (
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
+	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/privilege"
 	"golang.org/x/sys/unix"
 )
@@ -76,9 +76,10 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 		}
 		logger.SetOutput(file)
 	}
+	before := received(logger.Printf)
 	c, err := load(arg)
 	if err != nil {
-		return err
+		return errors.Join(err, daemon.Discard(arg, before))
 	}
 	stopProfiles, err := startProfiles(f.pprof, f.cpu)
 	if err != nil {
@@ -86,19 +87,30 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	}
 	stopNotice := context.AfterFunc(ctx, func() { notify(sdnotify.SdNotifyStopping) })
 	defer stopNotice()
-	err = serve(ctx, c, logger.Printf, r)
+	err = serve(ctx, daemon.Options{Config: c, Logf: logger.Printf, Before: before}, r)
 	return errors.Join(err, stopProfiles())
 }
 
-func serve(ctx context.Context, c *config.Config, logf func(string, ...any), r *reporter) error {
-	err := daemon.Run(ctx, daemon.Options{Config: c, Logf: logf, Confine: confine, Ready: func() {
+func serve(ctx context.Context, o daemon.Options, r *reporter) error {
+	o.Store, o.Confine = handover.NewStore(), confine
+	o.Ready = func() {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()
-	}})
+	}
+	err := daemon.Run(ctx, o)
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
 	}
 	return err
+}
+
+// received returns what the process before has left with the service manager.
+func received(logf func(string, ...any)) *handover.Bundle {
+	b, err := handover.NewStore().Receive()
+	if err != nil {
+		logf("what the process before has left is not used: %v", err)
+	}
+	return b
 }
 
 // confine leaves the right to change the network. Ports are bound by then, also those

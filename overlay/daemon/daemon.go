@@ -20,12 +20,14 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
@@ -43,6 +45,10 @@ type Options struct {
 	Ready  func() // called once traffic can flow
 	// Confine gives up the privileges that were needed to set up; nil: none.
 	Confine func() error
+	// Before is what an earlier process has passed on; nil: nothing. Run owns it.
+	Before *handover.Bundle
+	// Store takes it for a process that follows this one; nil: none does.
+	Store Store
 }
 
 // maxWorkers bounds the threads unless configured: past a few, the device is the
@@ -81,23 +87,33 @@ type server struct {
 
 	machine *machine // nil: the kernel does not tell
 
+	before  *handover.Bundle // nil: everything is made anew
+	kept    bool             // another process has device and sockets now
+	pausing atomic.Bool      // the device is not read any more: another process will
+
 	missing map[string]bool // interfaces of paths.local, by name: said to have no address; follow's own
 }
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
 // for, and tears everything down again. When setting up fails, nothing is left.
-func Run(ctx context.Context, o Options) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
+func Run(asked context.Context, o Options) (err error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
-	s := &server{cfg: o.Config, logf: o.Logf, start: time.Now(), stop: cancel}
+	s := &server{cfg: o.Config, logf: o.Logf, start: time.Now(), stop: cancel, before: o.Before}
+	defer s.closeBefore()
 	name := o.Config.Interface.Name
 	ctl, err := control.Listen(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
-	if err := netconf.Recover(name); err != nil {
-		return err
+	if s.before != nil {
+		s.adopt()
+	}
+	if s.net == nil {
+		if err := netconf.Recover(name); err != nil {
+			return err
+		}
 	}
 	if err := s.open(); err != nil {
 		if s.bank != nil {
@@ -120,7 +136,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Ready != nil {
 		o.Ready()
 	}
-	<-ctx.Done()
+	s.kept = s.wait(ctx, asked, o.Store)
+	cancel()
 	for _, p := range s.peers {
 		s.loop.Remove(p.link)
 	}
@@ -144,38 +161,13 @@ func (s *server) open() (err error) {
 	if s.table, err = routes(c); err != nil {
 		return err
 	}
-	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// Somebody else's, even if the kernel would let us attach to it.
-		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
-	}
-	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, tundev.Options{
-		FlowKey:      packet.FlowKey{random64(), random64()},
-		UnorderedUDP: c.Order.UDP == "unordered",
-		Queues:       workers(c.Interface.Workers),
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range s.dev.Offloads().Problems {
-		s.logf("%s: without %s", c.Interface.Name, p)
-	}
-	if s.net, err = s.configure(); err != nil {
-		return err
-	}
-	for _, w := range s.net.Warnings {
-		s.logf("%s", w)
-	}
-	s.bank, err = udp.Open(udp.Config{
-		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark,
-	})
-	var few *udp.RangeError
-	switch {
-	case errors.As(err, &few):
-		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
-	case errors.Is(err, unix.EADDRINUSE):
-		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
-	case err != nil:
-		return err
+	if s.net == nil { // else all that was adopted
+		if err := s.openDevice(); err != nil {
+			return err
+		}
+		if err := s.openSockets(); err != nil {
+			return err
+		}
 	}
 	s.loop, err = loop.New(loop.Config{
 		Bank:     s.bank,
@@ -197,27 +189,85 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
-func (s *server) configure() (*netconf.State, error) {
+// openDevice makes the device and gives it what is configured.
+func (s *server) openDevice() (err error) {
 	c := s.cfg
-	file, err := netconf.StatePath(c.Interface.Name)
+	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
+		// Somebody else's, even if the kernel would let us attach to it.
+		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
+	}
+	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, s.deviceOptions())
+	if err != nil {
+		return err
+	}
+	for _, p := range s.dev.Offloads().Problems {
+		s.logf("%s: without %s", c.Interface.Name, p)
+	}
+	if s.net, err = s.configure(); err != nil {
+		return err
+	}
+	for _, w := range s.net.Warnings {
+		s.logf("%s", w)
+	}
+	return nil
+}
+
+func (s *server) deviceOptions() tundev.Options {
+	return tundev.Options{
+		FlowKey:      packet.FlowKey{random64(), random64()},
+		UnorderedUDP: s.cfg.Order.UDP == "unordered",
+		Queues:       workers(s.cfg.Interface.Workers),
+	}
+}
+
+// openSockets binds the ports.
+func (s *server) openSockets() (err error) {
+	c := s.cfg
+	s.bank, err = udp.Open(s.socketConfig())
+	var few *udp.RangeError
+	switch {
+	case errors.As(err, &few):
+		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
+	case errors.Is(err, unix.EADDRINUSE):
+		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+func (s *server) socketConfig() udp.Config {
+	c := s.cfg
+	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark}
+}
+
+func (s *server) configure() (*netconf.State, error) {
+	plan, err := s.plan()
 	if err != nil {
 		return nil, err
 	}
-	return netconf.Apply(netconf.Plan{
-		Link:      s.dev.Name(),
+	return netconf.Apply(plan)
+}
+
+// plan is what the device is to have.
+func (s *server) plan() (netconf.Plan, error) {
+	c := s.cfg
+	file, err := netconf.StatePath(c.Interface.Name)
+	return netconf.Plan{
+		Link:      c.Interface.Name,
 		MTU:       c.Interface.MTU,
 		Addresses: c.Interface.Address,
 		Routes:    allowedIPs(c),
 		Table:     netconf.Table{Off: c.Interface.Table.Off, ID: c.Interface.Table.ID},
 		FwMark:    c.Interface.FwMark,
 		StateFile: file,
-	})
+	}, err
 }
 
-// close undoes open, as far as it went.
+// close undoes open, as far as it went. What another process has now is left as it is.
 func (s *server) close() error {
 	var errs []error
-	if s.net != nil {
+	if s.net != nil && !s.kept {
 		errs = append(errs, s.net.Revert())
 	}
 	if s.dev != nil {

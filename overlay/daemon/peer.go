@@ -86,6 +86,7 @@ func (s *server) addPeers() error {
 		})
 		p.link = s.loop.Add(conn, p)
 		s.peers = append(s.peers, p)
+		p.back.proven = s.where(c.PublicKey.String())
 		s.place(p)
 	}
 	return nil
