@@ -13,6 +13,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/daemon"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/privilege"
+	"github.com/srdtun/srdtun/overlay/tundev"
 	"golang.org/x/sys/unix"
 )
 
@@ -98,7 +99,8 @@ func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 		r.ready()
 	}
 	err := daemon.Run(ctx, o)
-	if errors.Is(err, fs.ErrPermission) {
+	var device *tundev.AccessError
+	if errors.Is(err, fs.ErrPermission) && !errors.As(err, &device) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
 	}
 	return err

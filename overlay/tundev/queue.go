@@ -50,7 +50,7 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr.SetUint16(flags)
 	fd, err := unix.Open(cloneDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", cloneDevice, err)
+		return nil, "", accessError(err)
 	}
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
 		return nil, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
