@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,13 +20,10 @@ import (
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages into a directory",
+		Short:  "Write the manual pages below a directory, as in /usr/share/man",
 		Hidden: true,
 		Args:   takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
 			pages := map[string][]byte{"srdtun.1": manOverview(root)}
 			for _, c := range root.Commands() {
 				if c.IsAvailableCommand() {
@@ -37,7 +35,8 @@ func manCommand(root *cobra.Command) *cobra.Command {
 				return err
 			}
 			for name, text := range pages {
-				if err := os.WriteFile(filepath.Join(args[0], name), text, 0o644); err != nil {
+				dir := filepath.Join(args[0], "man"+strings.TrimPrefix(filepath.Ext(name), "."))
+				if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), text, 0o644)); err != nil {
 					return err
 				}
 			}
