@@ -13,6 +13,9 @@ OUT      := out
 PREFIX   ?= /usr
 SYSCONF  ?= /etc
 UNITDIR  ?= /lib/systemd/system
+# Of dist, deb and rpm.
+DIST     := $(OUT)/dist
+ARCHS    ?= amd64 arm64
 FUZZTIME ?= 10s
 # Of soak: first and last seed.
 SEEDS     ?= 1..2000
@@ -33,11 +36,11 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build check gofmt model test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install lint clean packages packages-demo packages-bench testsum
+.PHONY: help build check gofmt model test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the static binary bin/srdtun
 	@$(BUILD) $(BIN)/srdtun -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun
@@ -114,11 +117,48 @@ drills: packages-demo build ## hurt the daemon under load, each way with its bou
 	@$(BUILD) $(BIN)/drills -o $(BIN)/drills ./scripts/drills
 	@$(BIN)/drills -bin $(abspath $(BIN)/srdtun) $(DRILLFLAGS)
 
-install: build ## install the binary, the systemd unit and the folder for configurations
+# The folders of PREFIX and SYSCONF that the files below go to.
+INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(PREFIX)/lib/sysusers.d/srdtun.conf \
+  $(PREFIX)/share/bash-completion/completions/srdtun $(PREFIX)/share/zsh/site-functions/_srdtun \
+  $(PREFIX)/share/fish/vendor_completions.d/srdtun.fish
+
+# Whoever has built it as a user need not build it again as root.
+install: ## install binary, unit, manual pages, completions and the folder for configurations
+	@case '$(VERSION)' in *-dirty|unknown) false ;; *) $(BIN)/srdtun version 2>/dev/null | grep -qF ' $(VERSION) ' ;; esac || $(MAKE) --no-print-directory build
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
 	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
 	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf
+	$(BIN)/srdtun man $(DESTDIR)$(PREFIX)/share/man
+	@cd $(DESTDIR)$(PREFIX)/share && mkdir -p bash-completion/completions zsh/site-functions fish/vendor_completions.d
+	$(BIN)/srdtun completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/srdtun
+	$(BIN)/srdtun completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_srdtun
+	$(BIN)/srdtun completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/srdtun.fish
 	install -d -m 0700 $(DESTDIR)$(SYSCONF)/srdtun
+
+uninstall: ## remove what install has installed; configurations stay
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/srdtun.1 $(DESTDIR)$(PREFIX)/share/man/man1/srdtun-*.1 $(DESTDIR)$(PREFIX)/share/man/man5/srdtun.toml.5
+	@rmdir $(DESTDIR)$(SYSCONF)/srdtun 2>/dev/null || { [ ! -e $(DESTDIR)$(SYSCONF)/srdtun ] || echo "kept: $(DESTDIR)$(SYSCONF)/srdtun"; }
+
+man: build ## manual pages and completions, in out/dist
+	@rm -rf $(DIST)/man && mkdir -p $(DIST)/completions
+	@$(BIN)/srdtun man $(DIST)/man
+	@$(BIN)/srdtun completion bash >$(DIST)/completions/srdtun.bash
+	@$(BIN)/srdtun completion zsh >$(DIST)/completions/_srdtun
+	@$(BIN)/srdtun completion fish >$(DIST)/completions/srdtun.fish
+
+dist: man ## static binaries for amd64 and arm64 with their bills of materials, in out/dist
+	@set -e; for arch in $(ARCHS); do \
+	  GOARCH=$$arch $(BUILD) srdtun-linux-$$arch -trimpath -ldflags '$(LDFLAGS)' -o $(DIST)/srdtun-linux-$$arch ./cmd/srdtun; \
+	  $(GO) run ./scripts/sbom $(DIST)/srdtun-linux-$$arch '$(VERSION)' >$(DIST)/srdtun-linux-$$arch.cdx.json; done
+	@cd $(DIST) && sha256sum srdtun-linux-* >SHA256SUMS && cat SHA256SUMS
+
+deb rpm: dist ## packages for Debian, and for Fedora and the like, in out/dist
+	@set -e; for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$arch $(DIST) '$(VERSION)'; done
+
+test-package: ## packages in a Debian root with systemd: install, run, restart, upgrade, purge (root, 3 minutes)
+	@$(BUILD) $(BIN)/packagetest -o $(BIN)/packagetest ./scripts/packagetest
+	@$(BIN)/packagetest
 
 lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) vet ./...

@@ -414,6 +414,13 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 		c.dropAddresses()
 		c.out.reset()
 	}()
+	return c.Farewell(now, t)
+}
+
+// Farewell tells the peer on one path that the session ends, as Close does, and forgets
+// nothing: what is on its way here can still be opened. It reports whether there was a
+// session to end.
+func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	p := c.ackPath()
 	if p == nil || !c.session.ready(now) {
 		return false

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +67,24 @@ func load(arg string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if from != file && isMissing(from) {
+		return nil, &config.Error{File: file, Msg: fs.ErrNotExist.Error()}
+	}
 	return config.LoadCopy(file, from)
+}
+
+// missing is what a service gets as its credential when there is no file: systemd's own
+// message does not say which one (SetCredential= in the unit).
+const missing = "#missing"
+
+func isMissing(credential string) bool {
+	f, err := os.Open(credential)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(len(missing)+2)))
+	return err == nil && strings.TrimRight(string(text), "\n") == missing
 }
 
 // interfaceName returns the interface that NAME|FILE stands for.

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
+	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/privilege"
+	"github.com/srdtun/srdtun/overlay/tundev"
 	"golang.org/x/sys/unix"
 )
 
@@ -84,9 +86,10 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	if err != nil {
 		return err
 	}
+	before := received(slog.New(log))
 	c, err := load(arg)
 	if err != nil {
-		return err
+		return errors.Join(err, daemon.Discard(arg, before))
 	}
 	stopProfiles, err := startProfiles(f.pprof, f.cpu)
 	if err != nil {
@@ -95,7 +98,7 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	stopNotice := context.AfterFunc(ctx, func() { notify(sdnotify.SdNotifyStopping) })
 	defer stopNotice()
 	err = serve(ctx, daemon.Options{
-		Config: c, Log: logTo(log), Verbose: f.verbose, Load: c.Reread, Again: f.again, Reloaded: f.reread,
+		Config: c, Log: logTo(log), Before: before, Verbose: f.verbose, Load: c.Reread, Again: f.again, Reloaded: f.reread,
 	}, r)
 	return errors.Join(err, stopProfiles())
 }
@@ -114,15 +117,26 @@ func openOutput(f upFlags) (slog.Handler, error) {
 }
 
 func serve(ctx context.Context, o daemon.Options, r *reporter) error {
-	o.Confine, o.Ready = confine, func() {
+	o.Store, o.Confine = handover.NewStore(), confine
+	o.Ready = func() {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()
 	}
 	err := daemon.Run(ctx, o)
-	if errors.Is(err, fs.ErrPermission) {
+	var device *tundev.AccessError
+	if errors.Is(err, fs.ErrPermission) && !errors.As(err, &device) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
 	}
 	return err
+}
+
+// received returns what the process before has left with the service manager.
+func received(log *slog.Logger) *handover.Bundle {
+	b, err := handover.NewStore().Receive()
+	if err != nil {
+		log.Warn(fmt.Sprintf("what the process before has left is not used: %v", err))
+	}
+	return b
 }
 
 // confine leaves the right to change the network. Ports are bound by then, also those

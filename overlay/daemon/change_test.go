@@ -135,6 +135,10 @@ func TestRefusedChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := up(t, parse(t))
+	// The kernel makes the route of an IPv6 address a moment later.
+	until(t, "route of the address", func() bool {
+		return slices.ContainsFunc(network(t, run), func(s string) bool { return strings.Contains(s, "Dst: fd80::1/128") })
+	})
 	before := network(t, run)
 	text := string(config.Format(parse(t)))
 	for _, c := range []struct {

@@ -30,6 +30,7 @@ import (
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
@@ -53,6 +54,10 @@ type Options struct {
 	Reloaded func(err error)
 	// Confine gives up the privileges that were needed to set up; nil: none.
 	Confine func() error
+	// Before is what an earlier process has passed on; nil: nothing. Run owns it.
+	Before *handover.Bundle
+	// Store takes it for a process that follows this one; nil: none does.
+	Store Store
 }
 
 // maxWorkers bounds the threads unless configured: past a few, the device is the
@@ -102,6 +107,10 @@ type server struct {
 	machine *machine // nil: the kernel does not tell
 	monitor monitor
 
+	before  *handover.Bundle // nil: everything is made anew
+	kept    bool             // another process has device and sockets now
+	pausing atomic.Bool      // the device is not read any more: another process will
+
 	story    *story
 	seen     observer    // live's own
 	holding  conditions  // follow's own
@@ -111,23 +120,29 @@ type server struct {
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
 // for, and tears everything down again. When setting up fails, nothing is left.
-func Run(ctx context.Context, o Options) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
+func Run(asked context.Context, o Options) (err error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
 	s := newServer(o.Config, newStory(o.Verbose))
-	s.stop, s.load = cancel, o.Load
+	s.stop, s.load, s.before = cancel, o.Load, o.Before
 	defer s.story.write(o.Log)()
+	defer s.closeBefore()
 	name := o.Config.Interface.Name
 	ctl, err := control.Listen(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
-	if err := netconf.Recover(name); err != nil {
-		return err
-	}
 	if err := s.readPeers(); err != nil {
 		return err
+	}
+	if s.before != nil {
+		s.adopt()
+	}
+	if s.net == nil {
+		if err := netconf.Recover(name); err != nil {
+			return err
+		}
 	}
 	if err := s.open(); err != nil {
 		if s.bank != nil {
@@ -154,7 +169,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Ready != nil {
 		o.Ready()
 	}
-	<-ctx.Done()
+	s.kept = s.wait(ctx, asked, o.Store)
+	cancel()
 	s.tell(events.Stopping, "", "%s is taken down", name)
 	for _, p := range s.end() {
 		s.loop.Remove(p.link)
@@ -176,43 +192,20 @@ func (s *server) open() (err error) {
 	if s.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
 		return err
 	}
-	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// Somebody else's, even if the kernel would let us attach to it.
-		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
-	}
-	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, tundev.Options{
-		FlowKey:      packet.FlowKey{random64(), random64()},
-		UnorderedUDP: c.Order.UDP == "unordered",
-		Queues:       workers(c.Interface.Workers),
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range s.dev.Offloads().Problems {
-		s.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
-	}
-	if s.net, err = s.configure(); err != nil {
-		return err
+	if s.net == nil { // else all that was adopted
+		if err := s.openDevice(); err != nil {
+			return err
+		}
 	}
 	s.mark.Store(s.net.FwMark)
-	for _, w := range s.net.Warnings {
-		s.tell(events.HostSetting, w, "%s", w)
-	}
 	// The tunnel's own addresses are there by now.
 	if err := s.openMonitor(); err != nil {
 		return err
 	}
-	s.bank, err = udp.Open(udp.Config{
-		ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.mark.Load(),
-	})
-	var few *udp.RangeError
-	switch {
-	case errors.As(err, &few):
-		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
-	case errors.Is(err, unix.EADDRINUSE):
-		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
-	case err != nil:
-		return err
+	if s.bank == nil {
+		if err := s.openSockets(); err != nil {
+			return err
+		}
 	}
 	if !s.bank.GRO() {
 		s.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
@@ -237,6 +230,58 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
+// openDevice makes the device and gives it what is configured.
+func (s *server) openDevice() (err error) {
+	c := s.cfg()
+	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
+		// Somebody else's, even if the kernel would let us attach to it.
+		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
+	}
+	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, s.deviceOptions())
+	if err != nil {
+		return err
+	}
+	for _, p := range s.dev.Offloads().Problems {
+		s.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
+	}
+	if s.net, err = s.configure(); err != nil {
+		return err
+	}
+	for _, w := range s.net.Warnings {
+		s.tell(events.HostSetting, w, "%s", w)
+	}
+	return nil
+}
+
+func (s *server) deviceOptions() tundev.Options {
+	return tundev.Options{
+		FlowKey:      packet.FlowKey{random64(), random64()},
+		UnorderedUDP: s.cfg().Order.UDP == "unordered",
+		Queues:       workers(s.cfg().Interface.Workers),
+	}
+}
+
+// openSockets binds the ports.
+func (s *server) openSockets() (err error) {
+	c := s.cfg()
+	s.bank, err = udp.Open(s.socketConfig())
+	var few *udp.RangeError
+	switch {
+	case errors.As(err, &few):
+		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
+	case errors.Is(err, unix.EADDRINUSE):
+		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+func (s *server) socketConfig() udp.Config {
+	c := s.cfg()
+	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark}
+}
+
 func (s *server) configure() (*netconf.State, error) {
 	file, err := netconf.StatePath(s.cfg().Interface.Name)
 	if err != nil {
@@ -247,8 +292,12 @@ func (s *server) configure() (*netconf.State, error) {
 
 // plan is what the network is to be for c; file is where the state of it is kept.
 func (s *server) plan(c *config.Config, file string) netconf.Plan {
+	link := c.Interface.Name
+	if s.dev != nil {
+		link = s.dev.Name() // somebody may have given it another one
+	}
 	return netconf.Plan{
-		Link:      s.dev.Name(),
+		Link:      link,
 		MTU:       c.Interface.MTU,
 		Addresses: c.Interface.Address,
 		Routes:    allowedIPs(c),
@@ -258,10 +307,10 @@ func (s *server) plan(c *config.Config, file string) netconf.Plan {
 	}
 }
 
-// close undoes open, as far as it went.
+// close undoes open, as far as it went. What another process has now is left as it is.
 func (s *server) close() error {
 	var errs []error
-	if s.net != nil {
+	if s.net != nil && !s.kept {
 		errs = append(errs, s.net.Revert())
 	}
 	if s.dev != nil {

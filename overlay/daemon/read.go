@@ -57,6 +57,9 @@ func (in *input) FD() int { return in.queue.FD() }
 
 // Serve implements loop.Input.
 func (in *input) Serve(touch func(*loop.Peer, bool)) error {
+	if in.server.pausing.Load() {
+		return nil
+	}
 	now, most := in.server.loop.Now(), aloneBytes
 	if in.company != 0 && now.Sub(in.company) < companyLast {
 		most = math.MaxInt

@@ -62,6 +62,7 @@ func (s *server) addPeers() error {
 	}
 	s.now.Store(next)
 	for _, p := range next.peers {
+		p.back.proven = s.where(p.cfg().PublicKey.String())
 		s.place(p)
 	}
 	return nil

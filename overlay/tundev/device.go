@@ -42,22 +42,29 @@ func Open(name string, mtu int, opts Options) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create TUN device %s: %w", asked, err)
 	}
+	return wrap(file, nil, name, mtu, opts)
+}
+
+// wrap makes a device of its first queue and, of one that was passed on, the others. It
+// owns the files, also when it fails.
+func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) (*Device, error) {
 	native, err := tun.CreateTUNFromFile(file, mtu)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create TUN device %s: %w", name, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("TUN device %s: %w", name, err), closeFiles(append(others, file)))
 	}
 	d := &Device{native: native, opts: opts, pool: opts.Pool}
 	if d.pool == nil {
 		d.pool = &Pool{}
 	}
-	if err := d.setUp(); err != nil {
+	if err := d.setUp(others); err != nil {
 		d.Close()
 		return nil, fmt.Errorf("set up TUN device %s: %w", name, err)
 	}
 	return d, nil
 }
 
-func (d *Device) setUp() error {
+// setUp takes the queues that were passed on, or else opens those that are asked for.
+func (d *Device) setUp(others []*os.File) error {
 	var err error
 	if d.name, err = d.native.Name(); err != nil {
 		return err
@@ -78,7 +85,12 @@ func (d *Device) setUp() error {
 	}
 	d.index = link.Attrs().Index
 	d.queues = []*Queue{{dev: d, fd: d.fd}}
-	d.addQueues(min(d.opts.Queues, MaxQueues) - 1)
+	for _, f := range others {
+		d.addQueue(f)
+	}
+	if others == nil {
+		d.addQueues(min(d.opts.Queues, MaxQueues) - 1)
+	}
 	d.tune(link, d.opts)
 	return nil
 }
@@ -117,9 +129,9 @@ func (d *Device) Close() error {
 	// Its listeners end only when nobody makes them wait for a reader.
 	for range d.native.Events() {
 	}
-	// The library's listener for link changes may end, and with it what would
+	// The library's listener for link changes may end, and with it the pipe that would
 	// wake it, just before it is woken. The device is closed all the same.
-	if errors.Is(err, os.ErrClosed) {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EPIPE) {
 		return nil
 	}
 	return err

@@ -50,7 +50,7 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr.SetUint16(flags)
 	fd, err := unix.Open(cloneDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", cloneDevice, err)
+		return nil, "", accessError(err)
 	}
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
 		return nil, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
@@ -71,18 +71,26 @@ func (d *Device) addQueues(n int) {
 			d.offloads.Problems = append(d.offloads.Problems, fmt.Sprintf("queue %d: %v", len(d.queues), err))
 			return
 		}
-		q := &Queue{dev: d, file: f}
-		raw, err := f.SyscallConn()
-		if err == nil {
-			err = raw.Control(func(fd uintptr) { q.fd = int(fd) })
-		}
-		if err != nil {
-			f.Close()
-			d.offloads.Problems = append(d.offloads.Problems, err.Error())
+		if !d.addQueue(f) {
 			return
 		}
-		d.queues = append(d.queues, q)
 	}
+}
+
+// addQueue makes a queue of an open descriptor of the device, which it owns.
+func (d *Device) addQueue(f *os.File) bool {
+	q := &Queue{dev: d, file: f}
+	raw, err := f.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { q.fd = int(fd) })
+	}
+	if err != nil {
+		f.Close()
+		d.offloads.Problems = append(d.offloads.Problems, err.Error())
+		return false
+	}
+	d.queues = append(d.queues, q)
+	return true
 }
 
 // ReadBatch reads until there is nothing left, dst is full, or at least most bytes

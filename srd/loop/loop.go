@@ -187,13 +187,28 @@ func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 
 // Remove ends a connection: its peer is told, its keys are forgotten.
 func (l *Loop) Remove(p *Peer) {
+	l.part(p, func() { p.removed = true }, (*srd.Conn).Close)
+	p.worker.timers.remove(p)
+	l.table.unbind(p.conn)
+}
+
+// Leave tells a peer that the session ends, and goes on to receive what it has sent until
+// then. Handshakes with it are left to the process that follows. Remove comes after it.
+func (l *Loop) Leave(p *Peer) {
+	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
+}
+
+// part takes a connection from the endpoint, and sends what bye makes, unless that was
+// done before. note is called with the peer locked.
+func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)
 	l.endLock.Unlock()
 	o := l.outs.Get().(*outgoing)
 	p.mu.Lock()
-	p.removed = true
-	said := p.conn.Close(l.Now(), o.train)
+	told := p.left
+	note()
+	said := bye(p.conn, l.Now(), o.train) && !told
 	if said {
 		p.enter(o)
 	}
@@ -204,8 +219,6 @@ func (l *Loop) Remove(p *Peer) {
 	} else {
 		l.outs.Put(o)
 	}
-	p.worker.timers.remove(p)
-	l.table.unbind(p.conn)
 }
 
 // Work is what one worker did since the start.

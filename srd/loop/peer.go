@@ -19,6 +19,7 @@ type Peer struct {
 	conn    *srd.Conn
 	app     App
 	removed bool
+	left    bool    // the peer was told that the session ends: nothing is sent any more
 	lanes   []*lane // of the sockets; nil before first use
 
 	turns     []turn        // at each worker, which alone uses it
@@ -71,7 +72,7 @@ func (p *Peer) send(most int) (sent int, more bool) {
 func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed || !p.conn.Next(p.loop.Now(), o.train, p.app) {
+	if p.removed || p.left || !p.conn.Next(p.loop.Now(), o.train, p.app) {
 		return false
 	}
 	p.enter(o)

@@ -190,7 +190,19 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	if err != nil {
 		return -1, err
 	}
-	if err = b.prepare(fd, family, port, mark); err != nil {
+	var sa unix.Sockaddr = &unix.SockaddrInet4{Port: int(port)}
+	if family == unix.AF_INET6 {
+		sa = &unix.SockaddrInet6{Port: int(port)}
+		// Only before it is bound.
+		err = os.NewSyscallError("IPV6_V6ONLY", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1))
+	}
+	if err == nil {
+		err = b.prepare(fd, family, mark)
+	}
+	if err == nil {
+		err = unix.Bind(fd, sa)
+	}
+	if err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
@@ -205,12 +217,11 @@ const ect0 = 2
 // Experienced.
 const ecnMask = 3
 
-func (b *Bank) prepare(fd, family int, port uint16, mark uint32) error {
-	var sa unix.Sockaddr
+// prepare sets the options of a socket.
+func (b *Bank) prepare(fd, family int, mark uint32) error {
 	type opt struct{ level, name, value int }
 	var opts []opt
 	if family == unix.AF_INET {
-		sa = &unix.SockaddrInet4{Port: int(port)}
 		opts = []opt{
 			{unix.IPPROTO_IP, unix.IP_PKTINFO, 1},
 			{unix.IPPROTO_IP, unix.IP_RECVTOS, 1},
@@ -220,9 +231,7 @@ func (b *Bank) prepare(fd, family int, port uint16, mark uint32) error {
 			{unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE},
 		}
 	} else {
-		sa = &unix.SockaddrInet6{Port: int(port)}
 		opts = []opt{
-			{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1},
 			{unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1},
 			{unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1},
 			{unix.IPPROTO_IPV6, unix.IPV6_TCLASS, ect0},
@@ -242,7 +251,7 @@ func (b *Bank) prepare(fd, family int, port uint16, mark uint32) error {
 	if unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) != nil {
 		b.gro = false
 	}
-	return unix.Bind(fd, sa)
+	return nil
 }
 
 // buffer sets a buffer size past the system's limit if we may, else up to it.

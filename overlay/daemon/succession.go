@@ -1,0 +1,247 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/handover"
+	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/overlay/tundev"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// A restart passes the device and the sockets to the next process (package handover).
+//
+//	this process                                the next
+//	stop reading the device, send what is here
+//	tell the peers that the session ends
+//	take what they had sent until then
+//	give device, sockets and addresses away     take them, greet all peers
+//
+// What applications write meanwhile waits in the device, and what peers send in their
+// own queues, so that a restart loses nothing but time.
+
+// Store keeps what a process passes on.
+type Store interface {
+	// Expected reports whether another process will follow this one at once.
+	Expected() bool
+	// Give keeps the descriptors, also when this process has ended.
+	Give(*handover.Bundle) error
+}
+
+const (
+	// drainMost is how long what was read from the device may take to be sent and
+	// acknowledged. It is a part of what applications wait for a restart; what is left
+	// TCP repairs.
+	drainMost = 60 * time.Millisecond
+	// drainLook is how often that is looked at.
+	drainLook = time.Millisecond
+	// lingerMost bounds, and lingerLeast is added to, the round trip in which peers learn
+	// that the session ends, and what they sent before is here.
+	lingerMost  = 50 * time.Millisecond
+	lingerLeast = 2 * time.Millisecond
+)
+
+// wait returns when the process is to end, and reports whether another has been given
+// what it holds of the kernel's.
+func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-asked.Done():
+	}
+	if store == nil || !store.Expected() || ctx.Err() != nil {
+		return false
+	}
+	s.pausing.Store(true)
+	s.drain(ctx)
+	s.leave(ctx)
+	b, err := s.bundle()
+	if err == nil {
+		err = store.Give(b)
+		for _, fd := range b.TUN {
+			unix.Close(fd)
+		}
+	}
+	if err != nil {
+		s.tell(events.Fallback, "handover", "the next process will not take over device and sockets: %v", err)
+	}
+	return err == nil
+}
+
+// drain waits until all that was read from the device has been delivered, for a while.
+func (s *server) drain(ctx context.Context) {
+	until := time.Now().Add(drainMost)
+	for s.waiting() && time.Now().Before(until) && ctx.Err() == nil {
+		time.Sleep(drainLook)
+	}
+}
+
+// waiting reports whether a peer that can be reached has not got all that was sent to it.
+func (s *server) waiting() bool {
+	for _, p := range s.peers() {
+		waits := false
+		p.link.Do(func(now mono.Time, c *srd.Conn) {
+			waits = c.Session(now).Ready && (p.Backlog() || c.Pending() > 0)
+		})
+		if waits {
+			return true
+		}
+	}
+	return false
+}
+
+// leave ends all sessions, and stays until what the peers sent before has come.
+func (s *server) leave(ctx context.Context) {
+	var linger time.Duration
+	for _, p := range s.peers() {
+		p.link.Do(func(now mono.Time, c *srd.Conn) {
+			if c.Session(now).Ready {
+				linger = max(linger, min(lingerMost, c.RTT()+lingerLeast))
+			}
+		})
+		s.loop.Leave(p.link)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(linger):
+	}
+}
+
+// bundle returns what the next process gets. Its descriptors of the device are
+// duplicates, those of the sockets are the bank's.
+func (s *server) bundle() (*handover.Bundle, error) {
+	setup, err := s.setup()
+	if err != nil {
+		return nil, err
+	}
+	b := &handover.Bundle{State: handover.State{Setup: setup, FwMark: s.net.FwMark}}
+	for _, p := range s.peers() {
+		p.link.Do(func(_ mono.Time, c *srd.Conn) {
+			if proven := c.Proven(); len(proven) > 0 {
+				b.State.Peers = append(b.State.Peers, handover.Peer{Key: p.cfg().PublicKey.String(), Addresses: proven})
+			}
+		})
+	}
+	b.State.Ports, b.UDP = s.bank.Descriptors()
+	b.TUN, err = s.dev.Descriptors()
+	return b, err
+}
+
+// setup is a digest of all that device, addresses, routes and sockets are made from. A
+// process with another one makes its own.
+func (s *server) setup() (string, error) {
+	c := s.cfg()
+	file, err := netconf.StatePath(c.Interface.Name)
+	if err != nil {
+		return "", err
+	}
+	plan := s.plan(c, file)
+	text, err := json.Marshal(struct {
+		Plan   netconf.Plan
+		Listen uint16
+		Ports  int
+		Range  [2]uint16
+		Queues int
+	}{plan, c.Interface.ListenPort, c.Paths.SourcePorts, c.Paths.PortRange, workers(c.Interface.Workers)})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// adopt takes over device, addresses, routes and sockets from the process before. If
+// that cannot be, all of them are closed, which also removes the device.
+func (s *server) adopt() {
+	if err := s.takeOver(); err != nil {
+		s.tell(events.Fallback, "handover", "device and sockets are made anew: %v", err)
+		err = s.dropAdopted()
+		if err != nil {
+			s.tell(events.Fallback, "handover", "closing those of the process before: %v", err)
+		}
+	}
+}
+
+var errOtherSetup = errors.New("the configuration asks for other ones than the process before had")
+
+func (s *server) takeOver() error {
+	b := s.before
+	switch setup, err := s.setup(); {
+	case err != nil:
+		return err
+	case setup != b.State.Setup:
+		return errOtherSetup
+	}
+	file, err := netconf.StatePath(s.cfg().Interface.Name)
+	if err != nil {
+		return err
+	}
+	plan := s.plan(s.cfg(), file)
+	fds := b.TUN
+	b.TUN = nil
+	if s.dev, err = tundev.Adopt(fds, plan.Link, plan.MTU, s.deviceOptions()); err != nil {
+		return err
+	}
+	conf, err := netconf.Adopt(plan, b.State.FwMark)
+	if err != nil {
+		return fmt.Errorf("network settings: %w", err)
+	}
+	s.net = conf
+	fds = b.UDP
+	b.UDP = nil
+	s.bank, err = udp.Adopt(s.socketConfig(), b.State.Ports, fds)
+	return err
+}
+
+// dropAdopted closes what takeOver had taken before it failed.
+func (s *server) dropAdopted() (err error) {
+	if s.dev != nil {
+		err = s.dev.Close()
+	}
+	s.before.Close()
+	s.dev, s.net, s.bank = nil, nil, nil
+	return err
+}
+
+// Discard closes what a process was given that cannot run, and removes the routes and
+// rules of interface name that no device takes along.
+func Discard(name string, b *handover.Bundle) error {
+	if b == nil {
+		return nil
+	}
+	b.Close()
+	return netconf.Recover(name)
+}
+
+// closeBefore closes what was passed on and not taken.
+func (s *server) closeBefore() {
+	if s.before != nil {
+		s.before.Close()
+	}
+}
+
+// where returns where a peer was proven to be in the process before.
+func (s *server) where(key string) []netip.AddrPort {
+	if s.before == nil {
+		return nil
+	}
+	for _, p := range s.before.State.Peers {
+		if p.Key == key {
+			return p.Addresses[:min(len(p.Addresses), provenMost)]
+		}
+	}
+	return nil
+}
+
+// provenMost is how many addresses of a peer are taken over: as many as a connection
+// tells.
+const provenMost = 16

@@ -1,0 +1,221 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/handover"
+	"golang.org/x/sys/unix"
+)
+
+// keeper is a store within the test: it holds what a process gave.
+type keeper struct {
+	expected bool
+	fail     error
+	got      *handover.Bundle
+}
+
+func (k *keeper) Expected() bool { return k.expected }
+
+func (k *keeper) Give(b *handover.Bundle) error {
+	if k.fail != nil {
+		return k.fail
+	}
+	k.got = &handover.Bundle{State: b.State, TUN: dup(b.TUN), UDP: dup(b.UDP)}
+	return nil
+}
+
+func dup(fds []int) (v []int) {
+	for _, fd := range fds {
+		n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			panic(err)
+		}
+		v = append(v, n)
+	}
+	return v
+}
+
+// serve runs a daemon until stop is called, which returns how it ended.
+func serve(t *testing.T, o Options) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done, ready := make(chan error, 1), make(chan struct{})
+	o.Log, o.Ready = func(events.Event) {}, func() { close(ready) }
+	go func() { done <- Run(ctx, o) }()
+	end := func() error {
+		cancel()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(patience):
+			t.Fatal("it does not end")
+			return nil
+		}
+	}
+	select {
+	case <-ready:
+	case err := <-done:
+		cancel()
+		t.Fatalf("Run: %v", err)
+	case <-time.After(patience):
+		t.Fatal("not ready")
+	}
+	return end
+}
+
+func index(t *testing.T, name string) int {
+	t.Helper()
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return 0
+	}
+	return i.Index
+}
+
+func TestTheNextProcessHasTheSameDeviceAndPorts(t *testing.T) {
+	run := runDir(t)
+	c := parse(t, `"10.81.0.0/16"`, `"0.0.0.0/0"`)
+	before := state(t, run)
+	k := &keeper{expected: true}
+	stop := serve(t, Options{Config: c, Store: k})
+	first := index(t, "srdd0")
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if k.got == nil {
+		t.Fatal("nothing was passed on")
+	}
+	if index(t, "srdd0") != first {
+		t.Error("the device is not there between the two")
+	}
+	k.got.State.Peers = []handover.Peer{{Key: key(t, 3), Addresses: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:5990")}}}
+	taken := k.got.UDP[0]
+	k2 := &keeper{}
+	stop = serve(t, Options{Config: c, Store: k2, Before: k.got})
+	if index(t, "srdd0") != first {
+		t.Error("the next process has another device")
+	}
+	if _, err := unix.Getsockname(taken); err != nil {
+		t.Errorf("the sockets that were passed on are not used: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if k2.got != nil {
+		t.Error("passed on to nobody")
+	}
+	sameState(t, run, before)
+}
+
+// Somebody who has changed the file gets what it says now.
+func TestAnotherSetupIsMadeAnew(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	for _, change := range [][2]string{
+		{`"10.81.0.0/16"`, `"10.82.0.0/16"`},
+		{"listen_port = 5555", "listen_port = 5556"},
+		{"source_ports = 4", "source_ports = 3"},
+		{`"10.80.0.1/24"`, `"10.80.0.9/24"`},
+		{"[paths]", "mtu = 1400\n[paths]"},
+		{"[paths]", "workers = 3\n[paths]"},
+	} {
+		k := &keeper{expected: true}
+		stop := serve(t, Options{Config: parse(t), Store: k})
+		first := index(t, "srdd0")
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		stop = serve(t, Options{Config: parse(t, change[0], change[1]), Store: &keeper{}, Before: k.got})
+		if now := index(t, "srdd0"); now == first || now == 0 {
+			t.Errorf("%s: device %d was %d", change[1], now, first)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		sameState(t, run, before)
+	}
+}
+
+// What is passed on in part, or is not what it says, is not used, and nothing stays.
+func TestDamagedBundlesAreMadeAnew(t *testing.T) {
+	run := runDir(t)
+	c := parse(t)
+	before := state(t, run)
+	for name, damage := range map[string]func(b *handover.Bundle){
+		"a socket for a queue": func(b *handover.Bundle) { b.TUN[0], b.UDP[0] = b.UDP[0], b.TUN[0] },
+		"a socket is missing":  func(b *handover.Bundle) { unix.Close(b.UDP[0]); b.UDP = b.UDP[1:] },
+		"ports of others":      func(b *handover.Bundle) { b.State.Ports = slices.Repeat([]uint16{1}, 4) },
+		"no ports":             func(b *handover.Bundle) { b.State.Ports = nil },
+		"no setup":             func(b *handover.Bundle) { b.State.Setup = "" },
+	} {
+		k := &keeper{expected: true}
+		if err := serve(t, Options{Config: c, Store: k})(); err != nil {
+			t.Fatal(err)
+		}
+		damage(k.got)
+		if err := serve(t, Options{Config: c, Store: &keeper{}, Before: k.got})(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		sameState(t, run, before)
+	}
+}
+
+func TestNothingIsKeptWhenTheStoreFails(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	for _, k := range []*keeper{{expected: true, fail: unix.ENOBUFS}, {}} {
+		if err := serve(t, Options{Config: parse(t), Store: k})(); err != nil {
+			t.Error(err)
+		}
+		sameState(t, run, before)
+	}
+}
+
+// The next process cannot even begin: device, routes and rules go.
+func TestDiscard(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	k := &keeper{expected: true}
+	if err := serve(t, Options{Config: parse(t, `"10.81.0.0/16"`, `"0.0.0.0/0"`), Store: k})(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Discard("srdd0", k.got); err != nil {
+		t.Error(err)
+	}
+	sameState(t, run, before)
+	if err := Discard("srdd0", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A peer that calls us, and has no endpoint here, is called at once where it was.
+func TestPeersAreGreetedWhereTheyWere(t *testing.T) {
+	runDir(t)
+	var c *config.Config
+	there, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	c = parse(t, `endpoints = ["127.0.0.1:5999"]`, "", `endpoints = ["localhost:5998"]`, "")
+	k := &keeper{expected: true}
+	if err := serve(t, Options{Config: c, Store: k})(); err != nil {
+		t.Fatal(err)
+	}
+	k.got.State.Peers = []handover.Peer{{Key: key(t, 2), Addresses: []netip.AddrPort{there.LocalAddr().(*net.UDPAddr).AddrPort()}}}
+	stop := serve(t, Options{Config: c, Before: k.got})
+	there.SetReadDeadline(time.Now().Add(patience))
+	if _, _, err := there.ReadFromUDPAddrPort(make([]byte, 2048)); err != nil {
+		t.Errorf("not called: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}

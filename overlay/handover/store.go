@@ -1,0 +1,214 @@
+package handover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The names of the descriptors in the store.
+const (
+	nameTUN   = "tun"
+	nameUDP   = "udp"
+	nameState = "state"
+)
+
+const (
+	// firstFD is where descriptors that are passed on begin, sd_listen_fds(3).
+	firstFD = 3
+	// maxFDs is as many as there can be: two for each of 256 ports, a queue for each of
+	// 16 threads, and the state; FileDescriptorStoreMax= of the unit has room for them.
+	maxFDs = 600
+	// perMessage is how many descriptors the kernel takes in one message (SCM_MAX_FD).
+	perMessage = 253
+	// barrierWait is how long the manager may take to deal with a message. It is the
+	// first process of the host, and has little to do.
+	barrierWait = 2 * time.Second
+	// askWait bounds the question whether this service is being restarted. Without an
+	// answer it is taken to be stopped for good.
+	askWait = 2 * time.Second
+)
+
+// Environment variables: who listens to us, who we are, and what was passed on.
+const (
+	notifyEnv = "NOTIFY_SOCKET"
+	// UnitEnv is set by the unit to its own name. Without it nothing is passed on.
+	UnitEnv  = "SRDTUN_UNIT"
+	pidEnv   = "LISTEN_PID"
+	countEnv = "LISTEN_FDS"
+	namesEnv = "LISTEN_FDNAMES"
+)
+
+// Store is the service manager's. Its zero value is for processes that have none.
+type Store struct{ socket, unit string }
+
+// NewStore returns the store of the service that this process is.
+func NewStore() Store { return Store{os.Getenv(notifyEnv), os.Getenv(UnitEnv)} }
+
+// Expected reports whether the service manager will start this service again at once,
+// now that it has asked this process to end.
+func (s Store) Expected() bool {
+	if s.socket == "" || s.unit == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askWait)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "systemctl", "list-jobs", "--no-legend", "--plain", "--no-pager").Output()
+	return err == nil && restarts(string(out), s.unit)
+}
+
+// restarts reports whether a list of jobs, one a line (number, unit, kind, state), has
+// one that restarts unit.
+func restarts(jobs, unit string) bool {
+	for line := range strings.Lines(jobs) {
+		if f := strings.Fields(line); len(f) >= 3 && f[1] == unit && f[2] == "restart" {
+			return true
+		}
+	}
+	return false
+}
+
+// Give puts b into the store. When it returns without an error the manager has all of
+// it, and this process may close its own descriptors. They stay b's.
+func (s Store) Give(b *Bundle) error {
+	state, err := b.State.memfd()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(state)
+	for _, part := range []struct {
+		name string
+		fds  []int
+	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, []int{state}}} {
+		for fds := part.fds; len(fds) > 0; {
+			n := min(len(fds), perMessage)
+			// FDPOLL: a socket with an error that nobody has read yet stays.
+			if err := s.send("FDSTORE=1\nFDPOLL=0\nFDNAME="+part.name, fds[:n]); err != nil {
+				return err
+			}
+			fds = fds[n:]
+		}
+	}
+	return s.barrier()
+}
+
+// Receive takes what the process before has put into the store, which is empty then; nil
+// if there is nothing. An error says why something was there and could not be used; it
+// is closed.
+func (s Store) Receive() (*Bundle, error) {
+	fds := inherited()
+	if fds == nil {
+		return nil, nil
+	}
+	var err error
+	for _, name := range []string{nameTUN, nameUDP, nameState} {
+		err = errors.Join(err, s.send("FDSTOREREMOVE=1\nFDNAME="+name, nil))
+	}
+	// A device that is still held elsewhere would not go away with this process.
+	if err = errors.Join(err, s.barrier()); err != nil {
+		closeAll(fds)
+		return nil, err
+	}
+	return unpack(fds)
+}
+
+// unpack makes a bundle of named descriptors.
+func unpack(fds map[string][]int) (b *Bundle, err error) {
+	b = &Bundle{TUN: fds[nameTUN], UDP: fds[nameUDP]}
+	states := fds[nameState]
+	delete(fds, nameTUN)
+	delete(fds, nameUDP)
+	if len(states) == 1 && len(b.TUN) > 0 && len(b.UDP) > 0 {
+		delete(fds, nameState)
+		b.State, err = readState(states[0])
+	} else {
+		err = errors.New("the state, the device or the sockets are missing")
+	}
+	closeAll(fds) // of names that are not ours
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// inherited returns the descriptors that this process was started with, by name, and
+// takes them out of its environment; nil: none.
+func inherited() map[string][]int {
+	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
+	count, _ := strconv.Atoi(os.Getenv(countEnv))
+	names := strings.Split(os.Getenv(namesEnv), ":")
+	for _, v := range []string{pidEnv, countEnv, namesEnv} {
+		os.Unsetenv(v)
+	}
+	if pid != os.Getpid() || count <= 0 || count > maxFDs {
+		return nil
+	}
+	fds := map[string][]int{}
+	for i := range count {
+		name := "" // is closed
+		if i < len(names) {
+			name = names[i]
+		}
+		unix.CloseOnExec(firstFD + i)
+		fds[name] = append(fds[name], firstFD+i)
+	}
+	return fds
+}
+
+func closeAll(fds map[string][]int) {
+	for _, list := range fds {
+		for _, fd := range list {
+			unix.Close(fd)
+		}
+	}
+}
+
+// send sends a message to the manager, with descriptors (sd_notify(3)).
+func (s Store) send(message string, fds []int) error {
+	if s.socket == "" {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	defer unix.Close(fd)
+	wait := unix.NsecToTimeval(int64(barrierWait))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait); err != nil {
+		return os.NewSyscallError("setsockopt", err)
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	return os.NewSyscallError("sendmsg", unix.Sendmsg(fd, []byte(message), rights, &unix.SockaddrUnix{Name: s.socket}, 0))
+}
+
+// barrier returns when the manager has dealt with all messages sent before: it closes
+// the descriptor that comes with this one.
+func (s Store) barrier() error {
+	if s.socket == "" {
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	err = s.send("BARRIER=1", []int{int(w.Fd())})
+	if err = errors.Join(err, w.Close(), r.SetReadDeadline(time.Now().Add(barrierWait))); err != nil {
+		return err
+	}
+	if _, err := r.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("the service manager has not answered within %v", barrierWait)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package netconf
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+)
+
+// Adopt returns the state of an interface that an earlier process configured after the
+// same plan and passed on, so that Revert takes away what that one made. fwMark is that
+// process's State.FwMark.
+func Adopt(p Plan, fwMark uint32) (*State, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	link, err := netlink.LinkByName(p.Link)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{FwMark: fwMark, file: p.StateFile, index: link.Attrs().Index, link: link}
+	l, err := readLeft(p.StateFile)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case l.Namespace != namespace():
+		return nil, errors.New(p.StateFile + " is of another network namespace")
+	}
+	if len(l.Rules) > 0 && len(l.Routes) > 0 {
+		s.policy = &policy{table: l.Routes[0].Table, mark: fwMark}
+	}
+	s.done = adopted(p, link, l)
+	return s, nil
+}
+
+// adopted lists the steps that the process before has made: what the plan gives the
+// interface, and what the state file has of tables and rules, which were chosen then.
+func adopted(p Plan, link netlink.Link, l left) (steps []step) {
+	for _, a := range p.Addresses {
+		steps = append(steps, addressStep{link: link, prefix: a})
+	}
+	steps = append(steps, upStep{link: link})
+	table := p.Table.ID
+	if table == 0 {
+		table = tableMain
+	}
+	plain, _ := p.routes()
+	for _, r := range plain {
+		steps = append(steps, routeStep{Prefix: r, Table: table, Link: p.Link, Index: link.Attrs().Index})
+	}
+	for _, r := range l.Routes {
+		if !slices.Contains(plain, r.Prefix) {
+			steps = append(steps, r)
+		}
+	}
+	for _, r := range l.Rules {
+		steps = append(steps, r)
+	}
+	return steps
+}

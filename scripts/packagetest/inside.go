@@ -1,0 +1,271 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// checks are run in this order; each goes on from where the one before has left the host.
+var checks = []struct {
+	name string
+	do   func(*host) error
+}{
+	{"the deb installs program, unit, pages, completions and user", (*host).installs},
+	{"a misspelt name fails once, and the message names the file", (*host).misspelt},
+	{"a wrong file fails once, and the message names its line", (*host).wrong},
+	{"the unit starts, with one capability and behind its filters", (*host).starts},
+	{"members of the group may ask, others are told who may", (*host).group},
+	{"a restart under load keeps the device, and stalls for at most 200 ms", (*host).restarts},
+	{"kill -9: systemd starts it again", (*host).killed},
+	{"rules of a full tunnel stay over a restart, and go with a stop", (*host).fullTunnel},
+	{"a restart with another configuration makes all anew", (*host).reconfigured},
+	{"an upgrade keeps device and connections", (*host).upgraded},
+	{"a stop leaves nothing", (*host).stopped},
+	{"a purge leaves nothing", (*host).purged},
+	{"the rpm installs, runs and goes", (*host).rpm},
+}
+
+// inside runs all checks in the Debian root and prints what came out.
+func inside() (code int) {
+	h := &host{}
+	passed, failed := 0, 0
+	for _, c := range checks {
+		begun := time.Now()
+		err := c.do(h)
+		if err != nil {
+			failed, code = failed+1, 1
+			fmt.Printf("FAIL %s: %v\n", c.name, err)
+			continue
+		}
+		passed++
+		fmt.Printf("ok   %s%s (%.1fs)\n", c.name, h.note, time.Since(begun).Seconds())
+		h.note = ""
+	}
+	if failed > 0 {
+		log, _ := output("journalctl", "--no-pager", "-b", "-u", "srdtun@*", "-o", "short-precise")
+		fmt.Println(log)
+	}
+	fmt.Printf("%d passed, %d failed\n", passed, failed)
+	return code
+}
+
+// host is the Debian root, seen from within.
+type host struct {
+	note    string // to be printed with the check
+	before  []string
+	streams []*stream
+	index   string // of the device
+}
+
+const lab = "srdtun@lab.service"
+
+// files lists what an installation could leave behind. Backups of the user database and
+// caches change by themselves.
+func files() (v []string) {
+	for _, top := range []string{"/etc", "/usr", "/lib/systemd", "/run/srdtun", "/var/lib/dpkg/info"} {
+		filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
+			if err == nil && !strings.HasSuffix(path, "-") && !strings.HasSuffix(path, ".cache") && !strings.HasPrefix(path, "/usr/lib/sysimage") {
+				v = append(v, path)
+			}
+			return nil
+		})
+	}
+	users, _ := os.ReadFile("/etc/passwd")
+	groups, _ := os.ReadFile("/etc/group")
+	return append(v, strings.Split(string(users)+string(groups), "\n")...)
+}
+
+func (h *host) installs() error {
+	h.before = files()
+	if _, err := output("dpkg", "-i", "/root/srdtun-1.deb"); err != nil {
+		return err
+	}
+	for _, f := range []string{
+		"/usr/bin/srdtun", "/lib/systemd/system/srdtun@.service", "/usr/share/man/man1/srdtun-up.1", "/usr/share/man/man5/srdtun.toml.5",
+		"/usr/share/bash-completion/completions/srdtun", "/usr/share/zsh/vendor-completions/_srdtun",
+		"/usr/share/fish/vendor_completions.d/srdtun.fish", "/usr/share/doc/srdtun/sbom.cdx.json", "/usr/share/doc/srdtun/copyright",
+	} {
+		if i, err := os.Stat(f); err != nil || i.Size() == 0 {
+			return fmt.Errorf("%s: %v", f, err)
+		}
+	}
+	if i, err := os.Stat("/etc/srdtun"); err != nil || i.Mode().Perm() != 0o700 {
+		return fmt.Errorf("/etc/srdtun: %v, %v", i.Mode(), err)
+	}
+	if out, err := output("srdtun", "version"); err != nil || !strings.HasPrefix(out, "srdtun v0.9.0 ") {
+		return fmt.Errorf("version: %s, %v", out, err)
+	}
+	if out, err := output("systemd-analyze", "verify", "/lib/systemd/system/srdtun@.service"); err != nil || out != "" {
+		return fmt.Errorf("systemd-analyze verify: %s, %v", out, err)
+	}
+	_, err := output("id", "srdtun")
+	return err
+}
+
+// failsOnce starts a service that must fail at once, for good, and say why.
+func failsOnce(name, why string) error {
+	service := "srdtun@" + name + ".service"
+	if out, err := output("systemctl", "start", service); err == nil {
+		return fmt.Errorf("it started: %s", out)
+	}
+	state, err := output("systemctl", "show", "-p", "ActiveState,SubState,NRestarts", service)
+	if err != nil {
+		return err
+	}
+	for _, want := range []string{"ActiveState=failed", "SubState=failed", "NRestarts=0"} {
+		if !strings.Contains(state, want) {
+			return fmt.Errorf("%s, want %s", state, want)
+		}
+	}
+	if status, _ := output("systemctl", "status", "--no-pager", "--full", service); !strings.Contains(status, why) {
+		return fmt.Errorf("%q is not in: %s", why, status)
+	}
+	return nil
+}
+
+func (h *host) misspelt() error {
+	return failsOnce("typo", "/etc/srdtun/typo.toml: file does not exist")
+}
+
+func (h *host) wrong() error {
+	if err := os.WriteFile("/etc/srdtun/wrong.toml", []byte("[interface]\nadress = \"10.0.0.1/24\"\n"), 0o600); err != nil {
+		return err
+	}
+	return failsOnce("wrong", "/etc/srdtun/wrong.toml:2: interface.adress")
+}
+
+// configure writes the files of two hosts, which know each other; only the other one has an
+// endpoint.
+func configure() error {
+	keys := map[string]string{}
+	for _, n := range []string{"lab", "far"} {
+		private, err := output("srdtun", "genkey")
+		if err != nil {
+			return err
+		}
+		public, err := output("sh", "-c", "echo '"+private+"' | srdtun pubkey")
+		if err != nil {
+			return err
+		}
+		keys[n], keys[n+".pub"] = private, public
+	}
+	return errors.Join(
+		write("lab", keys["lab"], "10.9.0.1/24", keys["far.pub"], "10.9.0.2/32", ""),
+		write("far", keys["far"], "10.9.0.2/24", keys["lab.pub"], "10.9.0.1/32", `endpoints = ["192.0.2.1:51820"]`))
+}
+
+func write(name, private, address, peer, allowed, more string) error {
+	text := fmt.Sprintf("[interface]\nprivate_key = %q\naddress = %q\n[[peer]]\npublic_key = %q\nallowed_ips = %q\n%s\n",
+		private, address, peer, allowed, more)
+	return os.WriteFile("/etc/srdtun/"+name+".toml", []byte(text), 0o600)
+}
+
+func (h *host) starts() error {
+	if err := configure(); err != nil {
+		return err
+	}
+	for _, c := range []string{
+		"ip netns add far", "ip link add v0 type veth peer name v1 netns far", "ip addr add 192.0.2.1/24 dev v0", "ip link set v0 up",
+		"ip -n far addr add 192.0.2.2/24 dev v1", "ip -n far link set v1 up", "ip -n far link set lo up",
+		"ip netns exec far srdtun up -d far", "systemctl start srdtun@lab",
+	} {
+		if _, err := output("sh", "-c", c); err != nil {
+			return err
+		}
+	}
+	pid, err := output("systemctl", "show", "-P", "MainPID", lab)
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return err
+	}
+	fields := strings.Join(strings.Fields(string(status)), " ")
+	const netAdmin = "0000000000001000" // 1 << CAP_NET_ADMIN
+	for _, want := range []string{"CapPrm: " + netAdmin, "CapEff: " + netAdmin, "CapAmb: 0000000000000000", "NoNewPrivs: 1", "Seccomp: 2 "} {
+		if !strings.Contains(fields, want) {
+			return fmt.Errorf("%q is not in /proc/%s/status: %s", want, pid, fields)
+		}
+	}
+	if strings.Contains(fields, "Uid: 0") {
+		return errors.New("it runs as root")
+	}
+	h.index = index()
+	h.streams, err = load()
+	return errors.Join(err, h.flows())
+}
+
+// index returns the number of the device; "": there is none.
+func index() string {
+	b, _ := os.ReadFile("/sys/class/net/lab/ifindex")
+	return strings.TrimSpace(string(b))
+}
+
+func (h *host) flows() error {
+	for _, s := range h.streams {
+		if err := s.flows(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *host) group() error {
+	as := func(groups string) (string, error) {
+		return output("setpriv", "--reuid=65534", "--regid=65534", groups, "srdtun", "show", "lab")
+	}
+	if out, err := as("--groups=" + groupID()); err != nil || !strings.Contains(out, "interface: lab") {
+		return fmt.Errorf("a member: %s, %v", out, err)
+	}
+	if out, err := as("--clear-groups"); err == nil || !strings.Contains(out, "join the group srdtun") {
+		return fmt.Errorf("a stranger: %s, %v", out, err)
+	}
+	return nil
+}
+
+func groupID() string {
+	out, _ := output("sh", "-c", "getent group srdtun | cut -d: -f3")
+	return out
+}
+
+const (
+	rounds = 5
+	// stallGoal is what a restart may stall a connection for. The best of the rounds is
+	// held to it: in others the host may have been busy with something else.
+	stallGoal = 200 * time.Millisecond
+	// stallMost bounds every round, on a busy host.
+	stallMost = 3 * time.Second
+)
+
+func (h *host) restarts() error {
+	worst := make([]time.Duration, rounds)
+	for i := range worst {
+		for _, s := range h.streams {
+			s.stall()
+		}
+		if _, err := output("systemctl", "restart", lab); err != nil {
+			return err
+		}
+		if err := h.flows(); err != nil {
+			return err
+		}
+		for _, s := range h.streams {
+			worst[i] = max(worst[i], s.stall())
+		}
+		if now := index(); now != h.index {
+			return fmt.Errorf("device %s was %s", now, h.index)
+		}
+	}
+	slices.Sort(worst)
+	h.note = fmt.Sprintf(": %v to %v, median %v", worst[0].Round(time.Millisecond), worst[rounds-1].Round(time.Millisecond), worst[rounds/2].Round(time.Millisecond))
+	if worst[0] > stallGoal || worst[rounds-1] > stallMost {
+		return fmt.Errorf("stalls of %v", worst)
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// until waits for a condition.
+func until(what string, ok func() bool) error {
+	for range 300 {
+		if ok() {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("not within 30 s: %s", what)
+}
+
+func active(unit string) bool {
+	out, _ := output("systemctl", "is-active", unit)
+	return out == "active"
+}
+
+func (h *host) killed() error {
+	if _, err := output("systemctl", "kill", "--signal=KILL", lab); err != nil {
+		return err
+	}
+	if err := until("it is started again", func() bool {
+		n, _ := output("systemctl", "show", "-P", "NRestarts", lab)
+		return n == "1" && active(lab)
+	}); err != nil {
+		return err
+	}
+	h.index = index() // nobody passed the old one on
+	return h.flows()
+}
+
+// fullTunnel has a default route, which takes rules that no device takes along.
+func (h *host) fullTunnel() error {
+	private, err := output("srdtun", "genkey")
+	if err != nil {
+		return err
+	}
+	public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	if err != nil {
+		return err
+	}
+	if err := write("full", private, "10.8.0.1/24", public, "0.0.0.0/0", ""); err != nil {
+		return err
+	}
+	// Another port than the first one's.
+	if _, err := output("sed", "-i", "s/^address/listen_port = 51821\\naddress/", "/etc/srdtun/full.toml"); err != nil {
+		return err
+	}
+	clean, err := output("ip", "rule")
+	if err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "start", "srdtun@full"); err != nil {
+		return err
+	}
+	ruled, _ := output("ip", "rule")
+	if !strings.Contains(ruled, "lookup 51820") {
+		return fmt.Errorf("no rule: %s", ruled)
+	}
+	if _, err := output("systemctl", "restart", "srdtun@full"); err != nil {
+		return err
+	}
+	if now, _ := output("ip", "rule"); now != ruled {
+		return fmt.Errorf("rules %s were %s", now, ruled)
+	}
+	if out, _ := output("ip", "route", "show", "table", "51820"); !strings.HasPrefix(out, "default dev full") {
+		return fmt.Errorf("the route is gone: %s", out)
+	}
+	// A file that has become wrong: the next process cannot run, and leaves nothing.
+	if _, err := output("sed", "-i", "s/^address/adress/", "/etc/srdtun/full.toml"); err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "restart", "srdtun@full"); err == nil {
+		return errors.New("a wrong file started")
+	}
+	if now, _ := output("ip", "rule"); now != clean {
+		return fmt.Errorf("rules are left: %s", now)
+	}
+	if _, err := os.Stat("/sys/class/net/full"); err == nil {
+		return errors.New("the device is left")
+	}
+	return nil
+}
+
+func (h *host) reconfigured() error {
+	if _, err := output("sed", "-i", "s/^address/mtu = 1400\\naddress/", "/etc/srdtun/lab.toml"); err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "restart", lab); err != nil {
+		return err
+	}
+	mtu, _ := os.ReadFile("/sys/class/net/lab/mtu")
+	if strings.TrimSpace(string(mtu)) != "1400" || index() == h.index {
+		return fmt.Errorf("mtu %s, device %s was %s", mtu, index(), h.index)
+	}
+	h.index = index()
+	return h.flows()
+}
+
+func (h *host) upgraded() error {
+	if _, err := output("dpkg", "-i", "/root/srdtun-2.deb"); err != nil {
+		return err
+	}
+	if err := until("the new program runs", func() bool {
+		out, _ := output("sh", "-c", `/proc/$(systemctl show -P MainPID `+lab+`)/exe version`)
+		return active(lab) && strings.HasPrefix(out, "srdtun v0.9.1 ")
+	}); err != nil {
+		return err
+	}
+	if now := index(); now != h.index {
+		return fmt.Errorf("device %s was %s", now, h.index)
+	}
+	return h.flows()
+}
+
+func (h *host) stopped() error {
+	for _, s := range h.streams {
+		s.from.Close()
+		s.to.Close()
+	}
+	h.streams = nil
+	if _, err := output("systemctl", "stop", lab); err != nil {
+		return err
+	}
+	if index() != "" {
+		return errors.New("the device is left")
+	}
+	left, err := os.ReadDir("/run/srdtun")
+	if err != nil {
+		return err
+	}
+	for _, f := range left {
+		if !strings.HasPrefix(f.Name(), "far.") && !strings.HasSuffix(f.Name(), ".lock") {
+			return fmt.Errorf("%s is left", f.Name())
+		}
+	}
+	return nil
+}
+
+func (h *host) purged() error {
+	if _, err := output("sh", "-c", "ip netns exec far srdtun down far; systemctl enable --now srdtun@lab"); err != nil {
+		return err
+	}
+	if _, err := output("dpkg", "--purge", "srdtun"); err != nil {
+		return err
+	}
+	if index() != "" || active(lab) {
+		return errors.New("it still runs")
+	}
+	return sameFiles(h.before)
+}
+
+func sameFiles(before []string) error {
+	var left []string
+	for _, f := range files() {
+		if !slices.Contains(before, f) {
+			left = append(left, f)
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("left: %s", strings.Join(left, ", "))
+	}
+	return nil
+}
+
+func (h *host) rpm() error {
+	// Debian's rpm knows no package of Debian's: --nodeps.
+	if _, err := output("rpm", "-i", "--nodeps", "/root/srdtun-1.rpm"); err != nil {
+		return err
+	}
+	if out, err := output("rpm", "-V", "--nodeps", "srdtun"); err != nil {
+		return fmt.Errorf("rpm -V: %s: %w", out, err)
+	}
+	if err := configure(); err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "start", lab); err != nil {
+		return err
+	}
+	first := index()
+	if _, err := output("rpm", "-U", "--nodeps", "/root/srdtun-2.rpm"); err != nil {
+		return err
+	}
+	if !active(lab) || first == "" || index() != first {
+		return fmt.Errorf("after an upgrade: active %v, device %s was %s", active(lab), index(), first)
+	}
+	if _, err := output("rpm", "-e", "--nodeps", "srdtun"); err != nil {
+		return err
+	}
+	if active(lab) || index() != "" {
+		return errors.New("it still runs")
+	}
+	if _, err := os.Stat("/usr/bin/srdtun"); err == nil {
+		return errors.New("the program is left")
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// A chunk every pause: 20 Mbit/s, which leaves the processors to systemd.
+	chunk = 5000
+	pause = 2 * time.Millisecond
+	// dialMost is how long a connection through the tunnel may take to begin.
+	dialMost = 20 * time.Second
+)
+
+// far runs f in the other host's network namespace.
+func far(f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		ns, err := os.Open("/run/netns/far")
+		if err == nil {
+			defer ns.Close()
+			err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
+		}
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// stream is a TCP connection through the tunnel, on which one end sends all the time.
+type stream struct {
+	name     string
+	from, to net.Conn
+	longest  atomic.Int64 // ns without anything, since reset
+	received atomic.Int64
+	failed   atomic.Pointer[error]
+}
+
+// connect opens a connection from the other host to addr, which is here.
+func connect(addr string) (there, here net.Conn, err error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer l.Close()
+	err = far(func() (err error) {
+		there, err = net.DialTimeout("tcp", l.Addr().String(), dialMost)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	here, err = l.Accept()
+	return there, here, err
+}
+
+func (s *stream) start() {
+	go func() {
+		data := make([]byte, chunk)
+		for {
+			if _, err := s.from.Write(data); err != nil {
+				s.failed.CompareAndSwap(nil, &err)
+				return
+			}
+			time.Sleep(pause)
+		}
+	}()
+	go func() {
+		data := make([]byte, 1<<16)
+		last := time.Now()
+		for {
+			n, err := s.to.Read(data)
+			now := time.Now()
+			s.longest.Store(max(s.longest.Load(), int64(now.Sub(last))))
+			last = now
+			s.received.Add(int64(n))
+			if err != nil {
+				s.failed.CompareAndSwap(nil, &err)
+				return
+			}
+		}
+	}()
+}
+
+// stall returns the longest time without anything since the last call.
+func (s *stream) stall() time.Duration { return time.Duration(s.longest.Swap(0)) }
+
+// flows returns when s has received something new, or its error.
+func (s *stream) flows() error {
+	before := s.received.Load()
+	for range 1000 {
+		if e := s.failed.Load(); e != nil {
+			return fmt.Errorf("%s: %w", s.name, *e)
+		}
+		if s.received.Load() > before+10*chunk {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("%s: nothing comes", s.name)
+}
+
+// load starts a stream in each direction.
+func load() ([]*stream, error) {
+	var all []*stream
+	for _, name := range []string{"towards the restarted host", "from the restarted host"} {
+		there, here, err := connect("10.9.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		s := &stream{name: name, from: there, to: here}
+		if len(all) > 0 {
+			s.from, s.to = here, there
+		}
+		s.start()
+		all = append(all, s)
+	}
+	return all, nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// uninstalls installs into a folder, uninstalls, and wants nothing left.
+func uninstalls(work string) error {
+	dest := filepath.Join(work, "dest")
+	for _, target := range []string{"install", "uninstall"} {
+		if err := run(".", "make", "--no-print-directory", target, "DESTDIR="+dest); err != nil {
+			return err
+		}
+		n, err := count(dest)
+		if err != nil {
+			return err
+		}
+		if installed := target == "install"; installed != (n > 10) || !installed && n > 0 {
+			return fmt.Errorf("%d files after make %s", n, target)
+		}
+	}
+	fmt.Println("ok   make install, make uninstall")
+	return nil
+}
+
+func count(dir string) (n int, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	return n, err
+}
+
+const (
+	modulePath = "github.com/srdtun/srdtun"
+	published  = "v0.9.7"
+)
+
+// goInstalls serves the tree as a module proxy does, and installs the command from there
+// as anybody may. Folders with a module of their own are not part of ours.
+func goInstalls(work string) (err error) {
+	at := filepath.Join(work, "proxy", modulePath, "@v")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"list": published, published + ".info": `{"Version":"` + published + `"}`, published + ".mod": string(mod)} {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	args := []string{"-c", "safe.directory=*", "archive", "--format=zip", "--prefix=" + modulePath + "@" + published + "/",
+		"--output=" + filepath.Join(at, published+".zip"), "HEAD", "."}
+	nested, err := output("git", "-c", "safe.directory=*", "ls-files", "*/go.mod")
+	if err != nil {
+		return err
+	}
+	for _, m := range strings.Fields(nested) {
+		args = append(args, ":!"+filepath.Dir(m))
+	}
+	if err := run(".", "git", args...); err != nil {
+		return err
+	}
+	cache, err := output("go", "env", "GOMODCACHE")
+	if err != nil {
+		return err
+	}
+	// A copy of an earlier run is not what is to be tested.
+	forget := func() error {
+		return errors.Join(os.RemoveAll(filepath.Join(cache, modulePath+"@"+published)),
+			os.RemoveAll(filepath.Join(cache, "cache/download", modulePath)))
+	}
+	if err := forget(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, forget()) }()
+	if err := run(work, "env", "GOFLAGS=-modcacherw", "GOBIN="+work, "GONOSUMDB="+modulePath, "GOPROXY=file://"+filepath.Join(work, "proxy")+","+goproxy(),
+		"go", "install", modulePath+"/cmd/srdtun@"+published); err != nil {
+		return err
+	}
+	out, err := output(filepath.Join(work, "srdtun"), "version")
+	if err != nil || !strings.HasPrefix(out, "srdtun "+published+" ") {
+		return fmt.Errorf("go install: %s, %v", out, err)
+	}
+	fmt.Println("ok   go install, with the version of the module")
+	return nil
+}
+
+// goproxy is where the other modules come from.
+func goproxy() string {
+	v, err := output("go", "env", "GOPROXY")
+	if err != nil {
+		return "off"
+	}
+	return v
+}

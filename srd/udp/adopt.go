@@ -1,0 +1,78 @@
+package udp
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Adopt makes a bank of the sockets of one that another process has opened and passed on,
+// with what has arrived on them. ports are the sockets' in their order. It owns the
+// descriptors, also when it fails.
+func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
+	b := &Bank{gro: true}
+	place := map[uint16]int{}
+	for i, p := range ports {
+		place[p] = i
+		b.socks = append(b.socks, Socket{Port: p, fd4: -1, fd6: -1})
+	}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	for _, fd := range fds {
+		err = errors.Join(err, b.adopt(fd, place, cfg.Mark))
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(place) != cfg.Ports || len(ports) != cfg.Ports:
+		return nil, fmt.Errorf("udp: %d ports were passed on, not %d", len(place), cfg.Ports)
+	case cfg.ListenPort != 0 && ports[0] != cfg.ListenPort:
+		return nil, fmt.Errorf("udp: port %d was passed on, not %d", ports[0], cfg.ListenPort)
+	}
+	for _, s := range b.socks {
+		if s.fd4 < 0 {
+			return nil, fmt.Errorf("udp: the socket of port %d was not passed on", s.Port)
+		}
+	}
+	return b, nil
+}
+
+// adopt gives a descriptor its place. Options are set again: this program may be a newer
+// one than that which opened it.
+func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
+	family, at := 0, (*int)(nil)
+	sa, err := unix.Getsockname(fd)
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		if i, ok := place[uint16(sa.Port)]; ok && sa.Addr == [4]byte{} {
+			family, at = unix.AF_INET, &b.socks[i].fd4
+		}
+	case *unix.SockaddrInet6:
+		if i, ok := place[uint16(sa.Port)]; ok && sa.Addr == [16]byte{} {
+			family, at = unix.AF_INET6, &b.socks[i].fd6
+		}
+	}
+	if kind, e := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && (e != nil || kind != unix.SOCK_DGRAM) {
+		at = nil
+	}
+	if at == nil || *at >= 0 {
+		unix.Close(fd)
+		return errors.Join(errors.New("udp: what was passed on is not a socket of ours"), err)
+	}
+	*at = fd
+	return b.prepare(fd, family, mark)
+}
+
+// Descriptors returns the descriptors of all sockets and their ports, to be passed on to
+// another process. They stay the bank's.
+func (b *Bank) Descriptors() (ports []uint16, fds []int) {
+	for i := range b.socks {
+		ports = append(ports, b.socks[i].Port)
+		fds = append(fds, b.socks[i].FDs()...)
+	}
+	return ports, fds
+}

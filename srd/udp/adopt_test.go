@@ -1,0 +1,114 @@
+package udp
+
+import (
+	"net"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// passed returns duplicates of the descriptors of b, as another process gets them, in
+// another order.
+func passed(t *testing.T, b *Bank) (ports []uint16, fds []int) {
+	t.Helper()
+	ports, own := b.Descriptors()
+	for _, fd := range slices.Backward(own) {
+		d, err := unix.Dup(fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds = append(fds, d)
+	}
+	return ports, fds
+}
+
+// The next process has the same ports in the same order, and what came in between.
+func TestAdopt(t *testing.T) {
+	s := newSpace(t)
+	s.address(t, "lo", "127.0.0.1/8")
+	cfg := Config{ListenPort: 5000, Ports: 4, Range: [2]uint16{6000, 6010}}
+	before := descriptors(t)
+	first, err := (*Bank)(nil), error(nil)
+	if err := s.Do(func() error { first, err = Open(cfg); return err }); err != nil {
+		t.Fatal(err)
+	}
+	ports, fds := passed(t, first)
+	first.Close()
+	if err := s.Do(func() error {
+		c, err := net.Dial("udp4", "127.0.0.1:6001")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = c.Write([]byte("meanwhile"))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Adopt(cfg, ports, fds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []uint16{5000, 6000, 6001, 6002} {
+		if got := second.Socket(i).Port; got != want {
+			t.Errorf("socket %d has port %d, want %d", i, got, want)
+		}
+		if n := len(second.Socket(i).FDs()); n != 2 {
+			t.Errorf("socket %d has %d descriptors", i, n)
+		}
+	}
+	d := receive(t, NewReceiver(new(RecvStats)), second.Socket(2).fd4)
+	if got := string(d.Data); got != "meanwhile" {
+		t.Errorf("received %q", got)
+	}
+	second.Close()
+	if n := descriptors(t); n != before {
+		t.Errorf("%d descriptors open, %d before", n, before)
+	}
+}
+
+// Whatever is passed on that is not the bank asked for, nothing stays open.
+func TestAdoptRefuses(t *testing.T) {
+	s := newSpace(t)
+	cfg := Config{ListenPort: 5000, Ports: 2}
+	b := s.open(t, cfg)
+	stream, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(stream)
+	before := descriptors(t)
+	dup := func(fd int) int {
+		d, err := unix.Dup(fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for name, change := range map[string]func(c *Config, ports *[]uint16, fds *[]int){
+		"another number of ports": func(c *Config, _ *[]uint16, _ *[]int) { c.Ports = 3 },
+		"another listening port":  func(c *Config, _ *[]uint16, _ *[]int) { c.ListenPort = 5001 },
+		"a port twice":            func(_ *Config, ports *[]uint16, _ *[]int) { (*ports)[1] = (*ports)[0] },
+		"a socket twice":          func(_ *Config, _ *[]uint16, fds *[]int) { *fds = append(*fds, dup((*fds)[0])) },
+		"a socket missing": func(_ *Config, _ *[]uint16, fds *[]int) {
+			for _, fd := range *fds {
+				unix.Close(fd)
+			}
+			*fds = nil
+		},
+		"a stream": func(_ *Config, _ *[]uint16, fds *[]int) { *fds = append(*fds, dup(stream)) },
+		"nothing":  func(_ *Config, _ *[]uint16, fds *[]int) { *fds = append(*fds, -1) },
+	} {
+		c := cfg
+		ports, fds := passed(t, b)
+		change(&c, &ports, &fds)
+		if got, err := Adopt(c, ports, fds); err == nil {
+			t.Errorf("%s: no error", name)
+			got.Close()
+		}
+		if n := descriptors(t); n != before {
+			t.Errorf("%s: %d descriptors open, %d before", name, n, before)
+		}
+	}
+}
