@@ -240,3 +240,38 @@ func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
 		t.Errorf("since now: %s, %v", out, err)
 	}
 }
+
+// one is two nodes with one cable and few paths. prepare may change them before they
+// start.
+func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b *tunnel.Node) {
+	t.Helper()
+	d = direct(t)
+	a = node(t, d.A, "a", tunnel.Config{SourcePorts: 2, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	b = node(t, d.B, "b", tunnel.Config{SourcePorts: 2, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
+	meet(a, b, "b", 2)
+	meet(b, a, "a", 1)
+	prepare(a, b)
+	for _, n := range []*tunnel.Node{b, a} {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d, a, b
+}
+
+// TestLogTellsOfSmallPackets lets packets of up to 1,100 bytes pass: handshakes and pings
+// do, and nothing else.
+func TestLogTellsOfSmallPackets(t *testing.T) {
+	_, a, _ := one(t, func(a, b *tunnel.Node) {
+		do(t, b.Host, "nft 'table ip small { chain i { type filter hook input priority 0; ip length > 1100 drop; }; }'")
+	})
+	says(t, a, "path-mtu-too-low: peer b: small packets pass, and none of 1228 bytes")()
+}
+
+// TestLogTellsOfAWrongPresharedKey gives two ends different keys.
+func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
+	_, a, _ := one(t, func(a, b *tunnel.Node) {
+		a.Config.Peers[0].PresharedKey = strings.Repeat("A", 42) + "E="
+	})
+	says(t, a, "handshake-mismatch: peer b: ")()
+}

@@ -41,6 +41,7 @@ type watch struct {
 	silent   mono.Time // told to be silent since then; 0: it is not
 	mismatch bool      // told since the last session
 	tooSmall bool
+	small    uint64           // paths that carried small packets alone, when full ones passed last
 	at       []netip.Addr     // where the peer was told to be
 	ports    []netip.AddrPort // and by which ports
 	froms    map[netip.Addr]tally
@@ -278,8 +279,8 @@ func (w *watch) sizes(now mono.Time, s *sight) {
 	}
 	switch {
 	case sized:
-		w.tooSmall = false
-	case w.begun && s.tooSmall != w.seen.tooSmall && !w.tooSmall:
+		w.tooSmall, w.small = false, s.tooSmall
+	case s.tooSmall != w.small && !w.tooSmall:
 		w.tooSmall = true
 		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below what every path must carry", srd.BasePacket+udpIPv4))
 	}
