@@ -31,7 +31,7 @@ func (s *server) reportWays() {
 			all = append(all, way{p, r})
 		}
 	}
-	bypassed := map[string]string{}
+	bypassed := map[string]int{}
 	for i := range min(len(all), waysMost) {
 		w := all[(s.ways+i)%len(all)]
 		s.reportSelf(w)
@@ -73,55 +73,72 @@ func (s *server) loops(r netip.AddrPort) bool {
 	if len(from) == 0 {
 		from = []netip.Addr{{}} // whatever the kernel takes
 	}
-	return slices.ContainsFunc(from, func(a netip.Addr) bool { return s.leavesBy(r.Addr(), a) == s.dev.Name() })
+	return slices.ContainsFunc(from, func(a netip.Addr) bool { return s.leavesBy(r.Addr(), a) == s.net.Index() })
 }
 
-// leavesBy returns the interface by which packets to a remote address leave, "" when none.
-func (s *server) leavesBy(to, from netip.Addr) string {
+// leavesBy returns the number of the interface by which packets to a remote address leave;
+// 0: there is none.
+func (s *server) leavesBy(to, from netip.Addr) int {
 	o := &netlink.RouteGetOptions{Mark: s.net.FwMark}
 	if from.IsValid() {
 		o.SrcAddr = net.IP(from.AsSlice())
 	}
 	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
 	if err != nil || len(v) == 0 {
-		return ""
+		return 0
 	}
-	i, err := net.InterfaceByIndex(v[0].LinkIndex)
-	if err != nil {
-		return ""
-	}
-	return i.Name
+	return v[0].LinkIndex
 }
 
-// findBypasses notes the interfaces of paths.local whose packets leave by another one.
-func (s *server) findBypasses(to netip.AddrPort, found map[string]string) {
+// findBypasses notes the interfaces of paths.local whose packets leave by another one, and
+// its number.
+func (s *server) findBypasses(to netip.AddrPort, found map[string]int) {
 	for _, l := range s.cfg.Paths.Local {
-		if l.Interface == "" || found[l.Interface] != "" {
+		if l.Interface == "" || found[l.Interface] != 0 {
 			continue
 		}
 		for _, a := range addressesOf(l.Interface) {
 			if a.Is4() != to.Addr().Is4() || a.IsLinkLocalUnicast() || !s.host.owns(a) {
 				continue
 			}
-			if by := s.leavesBy(to.Addr(), a); by != "" && by != l.Interface && by != loopback {
+			if by := s.leavesBy(to.Addr(), a); by > loopback && by != indexOf(l.Interface) {
 				found[l.Interface] = by
 			}
 		}
 	}
 }
 
-// loopback is the interface of packets to this host itself.
-const loopback = "lo"
+// loopback is the number of the interface of packets to this host itself: LOOPBACK_IFINDEX
+// of Linux, net/flow.h.
+const loopback = 1
 
-func (s *server) reportBypasses(found map[string]string) {
+// indexOf returns the number of an interface; 0: there is none of that name.
+func indexOf(name string) int {
+	i, err := net.InterfaceByName(name)
+	if err != nil {
+		return 0
+	}
+	return i.Index
+}
+
+func (s *server) reportBypasses(found map[string]int) {
 	for _, l := range s.cfg.Paths.Local {
 		by := found[l.Interface]
 		switch {
-		case l.Interface == "" || !s.holding.turn(condition{kind: events.UplinkBypassed, subject: l.Interface}, by != ""):
-		case by != "":
-			s.tell(events.UplinkBypassed, l.Interface, "paths.local: packets from the address of %s leave by %s: the routes do not follow the source address (ip rule)", l.Interface, by)
+		case l.Interface == "" || !s.holding.turn(condition{kind: events.UplinkBypassed, subject: l.Interface}, by != 0):
+		case by != 0:
+			s.tell(events.UplinkBypassed, l.Interface, "paths.local: packets from the address of %s leave by %s: the routes do not follow the source address (ip rule)", l.Interface, nameOf(by))
 		default:
 			s.tell(events.UplinkStraight, l.Interface, "paths.local: packets from the address of %s leave by it", l.Interface)
 		}
 	}
+}
+
+// nameOf returns the name of an interface.
+func nameOf(index int) string {
+	i, err := net.InterfaceByIndex(index)
+	if err != nil {
+		return "another interface"
+	}
+	return i.Name
 }
