@@ -84,6 +84,7 @@ type server struct {
 	machine *machine // nil: the kernel does not tell
 
 	story    *story
+	verbose  bool
 	seen     observer    // live's own
 	holding  conditions  // follow's own
 	ways     int         // of the remote address whose way is looked at next; follow's own
@@ -95,7 +96,7 @@ type server struct {
 func Run(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{cfg: o.Config, story: newStory(o.Verbose), start: time.Now(), stop: cancel}
+	s := &server{cfg: o.Config, story: newStory(o.Verbose), verbose: o.Verbose, start: time.Now(), stop: cancel}
 	defer s.story.write(o.Log)()
 	name := o.Config.Interface.Name
 	ctl, err := control.Listen(name)

@@ -87,6 +87,7 @@ func (s *server) addPeers() error {
 			Keepalive:   c.PersistentKeepalive,
 		})
 		p.link = s.loop.Add(conn, p)
+		p.watch.verbose = s.verbose
 		s.peers = append(s.peers, p)
 		s.place(p)
 	}

@@ -52,6 +52,9 @@ type watch struct {
 	newMTU   int       // as it is now
 	mtuSince mono.Time // since when
 
+	verbose bool
+	states  map[srd.Tuple]srd.PathState // if verbose
+
 	told []events.Event // of this look
 }
 
@@ -85,6 +88,7 @@ func (w *watch) look(now mono.Time, gone map[netip.Addr]bool) []events.Event {
 		w.handshakes(&s)
 	}
 	if s.looked {
+		w.eachPath(&s)
 		w.places(&s)
 		w.sizes(now, &s)
 	}
@@ -304,6 +308,23 @@ func (w *watch) mtuChange(now mono.Time, s *sight) {
 		w.say(events.PathMTU, fmt.Sprintf("packets carry at most %d bytes of UDP payload, not %d", w.newMTU, before), "payload", fmt.Sprint(w.newMTU))
 	}
 	w.mtu = w.newMTU
+}
+
+// eachPath tells of every path's state, for whoever looks for faults.
+func (w *watch) eachPath(s *sight) {
+	if !w.verbose {
+		return
+	}
+	before := w.states
+	w.states = make(map[srd.Tuple]srd.PathState, len(s.paths))
+	for i := range s.paths {
+		p := &s.paths[i]
+		w.states[p.Tuple] = p.State
+		if was := before[p.Tuple]; was != p.State {
+			w.say(events.PathState, fmt.Sprintf("path %d, %v socket %d to %v: %v, was %v", p.Slot, p.Tuple.Local, p.Tuple.Sock, p.Tuple.Remote, p.State, was))
+			w.told[len(w.told)-1].Subject = fmt.Sprint(p.Tuple)
+		}
+	}
 }
 
 // works returns the local addresses from which paths work, and those from which none

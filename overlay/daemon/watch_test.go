@@ -246,6 +246,20 @@ func TestMismatchIsTold(t *testing.T) {
 	s.look("with a session that is nothing")
 }
 
+// Each path's state is told only to whoever asked for that.
+func TestEachPathIsToldIfAsked(t *testing.T) {
+	s := newScene(t)
+	s.w.verbose = true
+	s.paths("10.0.0.1", 2, srd.PathActive)
+	s.look("two paths", events.PathState, events.PathState)
+	s.look("as before")
+	s.v.paths = slices.Clone(s.v.paths)
+	s.v.paths[1].State = srd.PathSuspect
+	if e := s.look("one falls silent", events.PathState); !strings.Contains(e[0].Text, "suspect, was active") || e[0].Subject == "" {
+		t.Errorf("told %+v", e[0])
+	}
+}
+
 // A peer that nobody looks at the paths of keeps what is known of them.
 func TestQuietPeerChangesNothing(t *testing.T) {
 	s := newScene(t)
