@@ -275,3 +275,20 @@ func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
 	})
 	says(t, a, "handshake-mismatch: peer b: ")()
 }
+
+// TestLogTellsOfAMove gives one end another address.
+func TestLogTellsOfAMove(t *testing.T) {
+	d, a, b := one(t, func(a, b *tunnel.Node) {})
+	if err := a.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(sayWait); !strings.Contains(b.Log(), "session-up: ") && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	gone, here := says(t, a, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): it is no address of this host`), says(t, a, `uplink-up: uplink 10\.1\.1\.81 \(eth0\)`)
+	moved := says(t, b, `peer-moved: peer a: it is at 10\.1\.1\.81 now, and was at 10\.1\.1\.1$`)
+	renumber(t, d.A, "10.1.1.1", "10.1.1.81")
+	here()
+	moved()
+	gone()
+}

@@ -17,7 +17,7 @@ type sight struct {
 	session  srd.Session
 	since    mono.Time // first thing that was not answered
 	silent   bool      // for long
-	restarts uint64    // of the peer's process, or of our keys
+	restarts uint64    // of the peer's process
 	closed   uint64    // sessions that the peer ended
 	mismatch uint64    // answers to handshakes that did not decrypt
 	tooSmall uint64    // paths that carry small packets alone
@@ -179,19 +179,28 @@ func tallies(paths []srd.PathInfo) map[netip.Addr]tally {
 	return v
 }
 
-// places tells where the peer is reached, when that is nowhere it was told to be.
+// heardWithin is how long before the newest packet another address of the peer's counts as
+// one where it is: longer than it leaves out any of its paths while it sends.
+const heardWithin = 5 * time.Second
+
+// places tells where the peer is heard from, when that is nowhere it was told to be. An
+// address stays one where it was told to be as long as paths to it count as working, so
+// that a peer with two, which uses them in turn, is not told to move all the time.
 func (w *watch) places(s *sight) {
-	var at []netip.Addr
-	var ports []netip.AddrPort
+	var newest mono.Time
 	for i := range s.paths {
-		if p := &s.paths[i]; p.State == srd.PathActive {
-			r := p.Tuple.Remote
-			if !slices.Contains(at, r.Addr()) {
-				at = append(at, r.Addr())
-			}
-			if !slices.Contains(ports, r) {
-				ports = append(ports, r)
-			}
+		newest = max(newest, s.paths[i].Seen)
+	}
+	var at, active []netip.Addr
+	var ports, activePorts []netip.AddrPort
+	for i := range s.paths {
+		p := &s.paths[i]
+		if p.State != srd.PathActive {
+			continue
+		}
+		active, activePorts = include(active, p.Tuple.Remote.Addr()), include(activePorts, p.Tuple.Remote)
+		if newest.Sub(p.Seen) < heardWithin {
+			at, ports = include(at, p.Tuple.Remote.Addr()), include(ports, p.Tuple.Remote)
 		}
 	}
 	switch {
@@ -205,7 +214,25 @@ func (w *watch) places(s *sight) {
 	default:
 		return
 	}
-	w.at, w.ports = at, ports
+	w.at, w.ports = keep(at, w.at, active), keep(ports, w.ports, activePorts)
+}
+
+// keep returns v with those of before that are among live.
+func keep[T comparable](v, before, live []T) []T {
+	for _, a := range before {
+		if slices.Contains(live, a) {
+			v = include(v, a)
+		}
+	}
+	return v
+}
+
+// include returns v with a in it.
+func include[T comparable](v []T, a T) []T {
+	if slices.Contains(v, a) {
+		return v
+	}
+	return append(v, a)
 }
 
 func overlap[T comparable](a, b []T) bool {

@@ -184,6 +184,14 @@ func TestPlacesAreTold(t *testing.T) {
 	s.look("nowhere")
 	at("198.51.100.7:8002")
 	s.look("back where it was")
+	// A path to where it was is not used any more, and nobody knows yet that it is dead.
+	at("198.51.100.7:8002", "203.0.113.1:9000")
+	s.v.paths[0].Seen, s.v.paths[1].Seen = s.now, s.now.Add(heardWithin-1)
+	s.look("heard at both")
+	s.v.paths[1].Seen = s.now.Add(heardWithin)
+	s.look("heard elsewhere", events.PeerMoved)
+	s.v.paths[0].Seen = s.now.Add(3 * heardWithin)
+	s.look("the other once more")
 }
 
 func TestSizesAreTold(t *testing.T) {
