@@ -252,8 +252,9 @@ type PathInfo struct {
 	State    PathState
 	RTT      time.Duration // smoothed
 	Base     time.Duration
-	MTU      int  // UDP payload bytes
-	Unsized  bool // a small packet has passed, and whether one of BasePacket bytes does is not known
+	MTU      int       // UDP payload bytes
+	Seen     mono.Time // last packet of the peer's on it
+	Unsized  bool      // a small packet has passed, and whether one of BasePacket bytes does is not known
 	InFlight int
 	Weight   float64
 	PathStats
@@ -268,7 +269,7 @@ func (c *Conn) Paths() []PathInfo {
 		}
 		v = append(v, PathInfo{
 			Slot: p.slot, Tuple: p.tuple, State: p.state, RTT: p.rtt.Smoothed(), Base: p.rtt.Base(),
-			MTU: p.mtu, Unsized: p.unsized, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
+			MTU: p.mtu, Seen: p.seen, Unsized: p.unsized, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
 		})
 	}
 	return v

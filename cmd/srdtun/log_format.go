@@ -49,6 +49,14 @@ func toJournal() bool {
 	return os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
+// errorPrefix is what tells the journal that a line is an error.
+func errorPrefix() string {
+	if toJournal() {
+		return fmt.Sprintf("<%d>", events.Error.Priority())
+	}
+	return ""
+}
+
 // newHandler returns what writes the log in a format.
 func newHandler(out io.Writer, format string) slog.Handler {
 	if format == logJSON {

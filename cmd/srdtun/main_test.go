@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/events"
 )
 
 var update = flag.Bool("update", false, "write the scripts' golden files anew")
@@ -143,6 +144,16 @@ func standin() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// Events implements control.EventSource.
+func (still) Events(after uint64) control.Happened {
+	at := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	all := []events.Event{
+		{Number: 1, Time: at, Kind: events.SessionUp, Level: events.Notice, Peer: "hub", Text: "peer hub: session up (aes-256-gcm, this end called)"},
+		{Number: 2, Time: at.Add(time.Second), Kind: events.PeerSilent, Level: events.Warning, Peer: "spoke", Text: "peer spoke: no answer for 5s"},
+	}
+	return control.Happened{Run: "1", Last: 2, Events: all[min(after, 2):]}
 }
 
 // sample is a state of an interface with two peers, the second never heard of.

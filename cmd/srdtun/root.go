@@ -21,7 +21,7 @@ func run(args []string) int {
 	}
 	var told *toldError
 	if !errors.As(err, &told) {
-		fmt.Fprintf(os.Stderr, "srdtun: %s\n", oneLine(err))
+		fmt.Fprintf(os.Stderr, "%ssrdtun: %s\n", errorPrefix(), oneLine(err))
 	}
 	return exitCode(err)
 }

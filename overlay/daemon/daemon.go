@@ -112,6 +112,7 @@ type server struct {
 	pausing atomic.Bool      // the device is not read any more: another process will
 
 	story    *story
+	verbose  bool
 	seen     observer    // live's own
 	holding  conditions  // follow's own
 	ways     int         // of the remote address whose way is looked at next; follow's own
@@ -124,7 +125,7 @@ func Run(asked context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
 	s := newServer(o.Config, newStory(o.Verbose))
-	s.stop, s.load, s.before = cancel, o.Load, o.Before
+	s.stop, s.load, s.before, s.verbose = cancel, o.Load, o.Before, o.Verbose
 	defer s.story.write(o.Log)()
 	defer s.closeBefore()
 	name := o.Config.Interface.Name

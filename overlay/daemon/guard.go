@@ -57,7 +57,7 @@ func (s *server) guard(ctx context.Context) {
 			pause(ctx, guardLook)
 			continue
 		}
-		look := guardLook
+		look := time.Duration(0) // something may be gone since before it listened
 		for w.Wait(ctx, time.Now().Add(look)) {
 			// Whatever flushes one table mostly goes on with the next.
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {

@@ -67,6 +67,7 @@ type peer struct {
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
+		watch:  watch{verbose: s.verbose},
 		number: int(s.numbers.Add(1)),
 		dev:    s.dev, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{}), policy: c.Policy, control: cc.New(0),

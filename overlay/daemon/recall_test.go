@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"slices"
@@ -23,6 +24,9 @@ func opened(t *testing.T, oldnew ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.loop.Run(over) // a loop closes its descriptors when it has run
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}

@@ -129,12 +129,6 @@ func (s *server) tell(kind events.Kind, subject, format string, args ...any) {
 	s.story.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// logf tells of something that has no kind of its own.
-func (s *server) logf(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	s.story.add(events.Event{Kind: events.Note, Subject: text, Text: text})
-}
-
 // tellOf tells of a peer.
 func (s *server) tellOf(p *peer, kind events.Kind, subject, format string, args ...any) {
 	s.story.add(events.Event{Kind: kind, Peer: p.title(), Subject: subject, Text: "peer " + p.title() + ": " + fmt.Sprintf(format, args...)})

@@ -17,7 +17,7 @@ type sight struct {
 	session  srd.Session
 	since    mono.Time // first thing that was not answered
 	silent   bool      // for long
-	restarts uint64    // of the peer's process, or of our keys
+	restarts uint64    // of the peer's process
 	closed   uint64    // sessions that the peer ended
 	mismatch uint64    // answers to handshakes that did not decrypt
 	tooSmall uint64    // paths that carry small packets alone
@@ -41,6 +41,7 @@ type watch struct {
 	silent   mono.Time // told to be silent since then; 0: it is not
 	mismatch bool      // told since the last session
 	tooSmall bool
+	small    uint64           // paths that carried small packets alone, when full ones passed last
 	at       []netip.Addr     // where the peer was told to be
 	ports    []netip.AddrPort // and by which ports
 	froms    map[netip.Addr]tally
@@ -50,6 +51,9 @@ type watch struct {
 	mtu      int       // the largest packet, as told; 0: not yet
 	newMTU   int       // as it is now
 	mtuSince mono.Time // since when
+
+	verbose bool
+	states  map[srd.Tuple]srd.PathState // if verbose
 
 	told []events.Event // of this look
 }
@@ -84,6 +88,7 @@ func (w *watch) look(now mono.Time, gone map[netip.Addr]bool) []events.Event {
 		w.handshakes(&s)
 	}
 	if s.looked {
+		w.eachPath(&s)
 		w.places(&s)
 		w.sizes(now, &s)
 	}
@@ -174,19 +179,28 @@ func tallies(paths []srd.PathInfo) map[netip.Addr]tally {
 	return v
 }
 
-// places tells where the peer is reached, when that is nowhere it was told to be.
+// heardWithin is how long before the newest packet another address of the peer's counts as
+// one where it is: longer than it leaves out any of its paths while it sends.
+const heardWithin = 5 * time.Second
+
+// places tells where the peer is heard from, when that is nowhere it was told to be. An
+// address stays one where it was told to be as long as paths to it count as working, so
+// that a peer with two, which uses them in turn, is not told to move all the time.
 func (w *watch) places(s *sight) {
-	var at []netip.Addr
-	var ports []netip.AddrPort
+	var newest mono.Time
 	for i := range s.paths {
-		if p := &s.paths[i]; p.State == srd.PathActive {
-			r := p.Tuple.Remote
-			if !slices.Contains(at, r.Addr()) {
-				at = append(at, r.Addr())
-			}
-			if !slices.Contains(ports, r) {
-				ports = append(ports, r)
-			}
+		newest = max(newest, s.paths[i].Seen)
+	}
+	var at, active []netip.Addr
+	var ports, activePorts []netip.AddrPort
+	for i := range s.paths {
+		p := &s.paths[i]
+		if p.State != srd.PathActive {
+			continue
+		}
+		active, activePorts = include(active, p.Tuple.Remote.Addr()), include(activePorts, p.Tuple.Remote)
+		if newest.Sub(p.Seen) < heardWithin {
+			at, ports = include(at, p.Tuple.Remote.Addr()), include(ports, p.Tuple.Remote)
 		}
 	}
 	switch {
@@ -200,7 +214,25 @@ func (w *watch) places(s *sight) {
 	default:
 		return
 	}
-	w.at, w.ports = at, ports
+	w.at, w.ports = keep(at, w.at, active), keep(ports, w.ports, activePorts)
+}
+
+// keep returns v with those of before that are among live.
+func keep[T comparable](v, before, live []T) []T {
+	for _, a := range before {
+		if slices.Contains(live, a) {
+			v = include(v, a)
+		}
+	}
+	return v
+}
+
+// include returns v with a in it.
+func include[T comparable](v []T, a T) []T {
+	if slices.Contains(v, a) {
+		return v
+	}
+	return append(v, a)
 }
 
 func overlap[T comparable](a, b []T) bool {
@@ -278,8 +310,8 @@ func (w *watch) sizes(now mono.Time, s *sight) {
 	}
 	switch {
 	case sized:
-		w.tooSmall = false
-	case w.begun && s.tooSmall != w.seen.tooSmall && !w.tooSmall:
+		w.tooSmall, w.small = false, s.tooSmall
+	case s.tooSmall != w.small && !w.tooSmall:
 		w.tooSmall = true
 		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below what every path must carry", srd.BasePacket+udpIPv4))
 	}
@@ -303,6 +335,23 @@ func (w *watch) mtuChange(now mono.Time, s *sight) {
 		w.say(events.PathMTU, fmt.Sprintf("packets carry at most %d bytes of UDP payload, not %d", w.newMTU, before), "payload", fmt.Sprint(w.newMTU))
 	}
 	w.mtu = w.newMTU
+}
+
+// eachPath tells of every path's state, for whoever looks for faults.
+func (w *watch) eachPath(s *sight) {
+	if !w.verbose {
+		return
+	}
+	before := w.states
+	w.states = make(map[srd.Tuple]srd.PathState, len(s.paths))
+	for i := range s.paths {
+		p := &s.paths[i]
+		w.states[p.Tuple] = p.State
+		if was := before[p.Tuple]; was != p.State {
+			w.say(events.PathState, fmt.Sprintf("path %d, %v socket %d to %v: %v, was %v", p.Slot, p.Tuple.Local, p.Tuple.Sock, p.Tuple.Remote, p.State, was))
+			w.told[len(w.told)-1].Subject = fmt.Sprint(p.Tuple)
+		}
+	}
 }
 
 // works returns the local addresses from which paths work, and those from which none

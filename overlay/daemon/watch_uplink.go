@@ -26,11 +26,16 @@ func (u *uplinkWatch) look(yes, no map[netip.Addr]bool, owns func(netip.Addr) bo
 		u.up, u.dead = map[netip.Addr]bool{}, map[netip.Addr]int{}
 	}
 	for a := range yes {
-		if up, known := u.up[a]; !up || !known {
+		if !u.up[a] {
 			v = append(v, uplinkNews{addr: a, up: true})
 		}
 		u.up[a] = true
 		delete(u.dead, a)
+	}
+	for a := range no {
+		if _, known := u.up[a]; !known {
+			u.up[a] = true // or may have been: it is told when it is not
+		}
 	}
 	for a, up := range u.up {
 		if yes[a] {

@@ -73,24 +73,21 @@ func (s *server) loops(r netip.AddrPort) bool {
 	if len(from) == 0 {
 		from = []netip.Addr{{}} // whatever the kernel takes
 	}
-	return slices.ContainsFunc(from, func(a netip.Addr) bool { return s.leavesBy(r.Addr(), a) == s.dev.Name() })
+	return slices.ContainsFunc(from, func(a netip.Addr) bool { return s.leavesBy(r.Addr(), a) == s.net.Index() })
 }
 
-// leavesBy returns the interface by which packets to a remote address leave, "" when none.
-func (s *server) leavesBy(to, from netip.Addr) string {
+// leavesBy returns the number of the interface by which packets to a remote address leave;
+// 0: there is none.
+func (s *server) leavesBy(to, from netip.Addr) int {
 	o := &netlink.RouteGetOptions{Mark: s.mark.Load()}
 	if from.IsValid() {
 		o.SrcAddr = net.IP(from.AsSlice())
 	}
 	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
 	if err != nil || len(v) == 0 {
-		return ""
+		return 0
 	}
-	i, err := net.InterfaceByIndex(v[0].LinkIndex)
-	if err != nil {
-		return ""
-	}
-	return i.Name
+	return v[0].LinkIndex
 }
 
 // findBypasses notes the interfaces of paths.local by which packets do not get to a peer,

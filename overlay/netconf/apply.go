@@ -28,6 +28,9 @@ type State struct {
 	done   []step
 }
 
+// Index returns the number of the interface, which it keeps when it gets another name.
+func (s *State) Index() int { return s.index }
+
 // Apply carries out the plan. If a part of it fails, whatever was done before
 // is undone, and the error names the part. What an earlier process left behind
 // in the plan's state file is removed first.

@@ -257,6 +257,13 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
+// News come from the kernel alone, which has no number.
+func TestNewsOfOthersAreNone(t *testing.T) {
+	if !fromKernel(&unix.SockaddrNetlink{Family: unix.AF_NETLINK}) || fromKernel(&unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: 7}) || fromKernel(nil) {
+		t.Error("the kernel's news are not told from others'")
+	}
+}
+
 // What nobody but the kernel may send is not looked at, and nonsense does no harm.
 func FuzzMatters(f *testing.F) {
 	f.Add([]byte{})

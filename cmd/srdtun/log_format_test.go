@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/events"
+	"golang.org/x/sys/unix"
+)
+
+// moment is what the tests of formats write.
+var moment = events.Event{
+	Number: 7, Time: time.Date(2026, 3, 1, 3, 0, 0, 123456789, time.Local), Kind: events.PeerSilent, Level: events.Warning,
+	Peer: "far", Text: "peer far: no answer for 5s", LeftOut: 2, Attributes: map[string]string{"why": "no answer", "at": "x"},
+}
+
+func TestLogFormats(t *testing.T) {
+	for format, want := range map[string]string{
+		logText:    "2026-03-01 03:00:00.123 warning peer-silent: peer far: no answer for 5s\n",
+		logJournal: "<4>peer-silent: peer far: no answer for 5s\n",
+	} {
+		var out bytes.Buffer
+		logTo(newHandler(&out, format))(moment)
+		if out.String() != want {
+			t.Errorf("%s: %q, want %q", format, out.String(), want)
+		}
+	}
+	var out bytes.Buffer
+	logTo(newHandler(&out, logJSON))(moment)
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range map[string]any{
+		"level": "warning", "msg": moment.Text, "kind": "peer-silent", "peer": "far", "left_out": 2.0, "why": "no answer", "at": "x",
+	} {
+		if got[k] != want {
+			t.Errorf("json: %s is %v, want %v", k, got[k], want)
+		}
+	}
+	if at, err := time.Parse(time.RFC3339Nano, got["time"].(string)); err != nil || !at.Equal(moment.Time) {
+		t.Errorf("json: time %v, %v", got["time"], err)
+	}
+}
+
+// Each level has its priority in the journal, and its name elsewhere.
+func TestLogLevels(t *testing.T) {
+	for level, want := range map[events.Level]string{
+		events.Debug: "<7>", events.Info: "<6>", events.Notice: "<5>", events.Warning: "<4>", events.Error: "<3>",
+	} {
+		e := moment
+		e.Level = level
+		var journal, text, asJSON bytes.Buffer
+		logTo(newHandler(&journal, logJournal))(e)
+		logTo(newHandler(&text, logText))(e)
+		logTo(newHandler(&asJSON, logJSON))(e)
+		if !strings.HasPrefix(journal.String(), want+"peer-silent: ") {
+			t.Errorf("%v: %q, want %s in front", level, journal.String(), want)
+		}
+		if !strings.Contains(text.String(), " "+level.String()) || !strings.Contains(asJSON.String(), `"level":"`+level.String()+`"`) {
+			t.Errorf("%v: %q, %q", level, text.String(), asJSON.String())
+		}
+	}
+}
+
+// Standard error is a stream to the journal if its numbers are those that systemd says.
+func TestJournalIsFound(t *testing.T) {
+	old := os.Stderr
+	defer func() { os.Stderr = old }()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	os.Stderr = w
+	var st unix.Stat_t
+	if err := unix.Fstat(int(w.Fd()), &st); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ stream, asked, want, prefix string }{
+		{"", "", logText, ""},
+		{fmt.Sprintf("%d:%d", st.Dev, st.Ino), "", logJournal, "<3>"},
+		{fmt.Sprintf("%d:%d", st.Dev, st.Ino), logJSON, logJSON, "<3>"},
+		{fmt.Sprintf("%d:%d", st.Dev, st.Ino+1), "", logText, ""},
+		{"nonsense", "", logText, ""},
+	} {
+		t.Setenv("JOURNAL_STREAM", c.stream)
+		if got, err := logFormat(c.asked); got != c.want || err != nil || errorPrefix() != c.prefix {
+			t.Errorf("JOURNAL_STREAM=%q, --log %q: %q, %v, prefix %q; want %q, %q", c.stream, c.asked, got, err, errorPrefix(), c.want, c.prefix)
+		}
+	}
+}
+
+func TestSince(t *testing.T) {
+	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"":                     {},
+		"0s":                   now,
+		"90m":                  now.Add(-90 * time.Minute),
+		"03:00":                time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC),
+		"23:30:15":             time.Date(2026, 11, 21, 23, 30, 15, 0, time.UTC),
+		"2026-11-20":           time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		"2026-11-20 03:00":     time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC),
+		"2026-11-20 03:00:09":  time.Date(2026, 11, 20, 3, 0, 9, 0, time.UTC),
+		"2026-11-20T03:00:09Z": time.Date(2026, 11, 20, 3, 0, 9, 0, time.UTC),
+	} {
+		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"yesterday", "-5m", "25:00", "10", "2026-13-01"} {
+		if got, err := parseSince(text, now); err == nil || exitCode(err) != exitUsage {
+			t.Errorf("%q is %v, %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// sayWait bounds the wait for a line of the log: a silent peer is told after 5 s, and this
+// machine may be busy.
+const sayWait = 30 * time.Second
+
+// says waits until the log of n has one more line that matches than it had when the
+// returned function was made.
+func says(t *testing.T, n *tunnel.Node, pattern string) (wait func() string) {
+	t.Helper()
+	re := regexp.MustCompile("(?m)^.*" + pattern + ".*$")
+	had := len(re.FindAllString(n.Log(), -1))
+	return func() string {
+		t.Helper()
+		for end := time.Now().Add(sayWait); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if lines := re.FindAllString(n.Log(), -1); len(lines) > had {
+				t.Log(lines[len(lines)-1])
+				return lines[len(lines)-1]
+			}
+		}
+		t.Fatalf("%s does not say %q within %v, but\n%s", n.Name, pattern, sayWait, n.Log())
+		return ""
+	}
+}
+
+// twoUplinks is two nodes that reach each other by two cables, each from both of its
+// addresses.
+func twoUplinks(t *testing.T) (*fabric.Direct, *tunnel.Pair) {
+	t.Helper()
+	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &tunnel.Pair{}
+	for i, h := range []*fabric.Host{d.A, d.B} {
+		c := tunnel.Config{SourcePorts: 4, Local: h.V4, Address: []netip.Prefix{
+			netip.PrefixFrom(tunnel.Inner4(i+1), 24), netip.PrefixFrom(tunnel.Inner6(i+1), 64),
+		}}
+		n := node(t, h, string(rune('a'+i)), c)
+		if i == 0 {
+			p.A = n
+		} else {
+			p.B = n
+		}
+	}
+	meet(p.A, p.B, "b", 2)
+	meet(p.B, p.A, "a", 1)
+	for _, n := range []*tunnel.Node{p.A, p.B} {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.A.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	return d, p
+}
+
+// meet makes other, whose inner addresses end in i, a peer of n.
+func meet(n, other *tunnel.Node, name string, i int) {
+	var at []netip.AddrPort
+	for _, a := range other.Host.V4 {
+		at = append(at, netip.AddrPortFrom(a, tunnel.DefaultPort))
+	}
+	n.Config.Peers = append(n.Config.Peers, tunnel.Peer{
+		Name: name, PublicKey: other.PublicKey, Endpoints: at, Keepalive: time.Second,
+		AllowedIPs: []netip.Prefix{
+			netip.PrefixFrom(tunnel.Inner4(i), 32), netip.PrefixFrom(tunnel.Inner6(i), 128), netip.MustParsePrefix(fmt.Sprintf("10.99.%d.0/24", i)),
+		},
+	})
+}
+
+// do runs commands on a host.
+func do(t *testing.T, h *fabric.Host, script string) string {
+	t.Helper()
+	out, err := h.Run("sh", "-ec", script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestLogTellsWhatHappened breaks one thing after the other, and finds a line about each
+// in the log, and in what the command shows.
+func TestLogTellsWhatHappened(t *testing.T) {
+	d, p := twoUplinks(t)
+	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beat.Close()
+	follower := follow(t, p.A)
+	t.Run("uplink", func(t *testing.T) {
+		for end := time.Now().Add(sayWait); !strings.Contains(p.A.Log(), "uplink-up: uplink 10.1.1.1 ") && time.Now().Before(end); {
+			time.Sleep(50 * time.Millisecond)
+		}
+		down, up := says(t, p.A, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): no path`), says(t, p.A, `uplink-up: uplink 10\.1\.1\.1 `)
+		do(t, d.B, "nft 'table ip dead { chain i { type filter hook input priority 0; ip saddr 10.1.1.1 drop; }; }'")
+		down()
+		do(t, d.B, "nft delete table ip dead")
+		up()
+	})
+	t.Run("routes", func(t *testing.T) { testRoutesAreBack(t, d, p.A) })
+	t.Run("silence", func(t *testing.T) {
+		silent, answers := says(t, p.A, "peer-silent: peer b: no answer for "), says(t, p.A, "peer-answers: peer b: ")
+		p.B.Kill()
+		silent()
+		if err := p.B.Start(); err != nil {
+			t.Fatal(err)
+		}
+		answers()
+	})
+	t.Run("stranger", func(t *testing.T) { testStrangersAreTold(t, d, p.A) })
+	t.Run("command", func(t *testing.T) { testEventsCommand(t, p.A, follower) })
+}
+
+// testRoutesAreBack takes addresses and routes of a tunnel away.
+func testRoutesAreBack(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
+	routes := func() string {
+		return do(t, n.Host, fmt.Sprintf("ip -o addr show dev %[1]s | sort; ip route show dev %[1]s | sort; ip -6 route show dev %[1]s | sort", n.Name))
+	}
+	// The kernel numbers lines by the interface, and marks nothing that differs.
+	before := routes()
+	for _, hurt := range []string{"ip link set %[1]s down; ip link set %[1]s up", "ip addr flush dev %[1]s", "ip route del 10.99.2.0/24 dev %[1]s"} {
+		back := says(t, n, "routes-restored: ")
+		do(t, n.Host, fmt.Sprintf(hurt, n.Name))
+		back()
+		if after := routes(); after != before {
+			t.Errorf("%s: there is\n%s\nand was\n%s", hurt, after, before)
+		}
+	}
+	for _, to := range []netip.Addr{tunnel.Inner4(2), tunnel.Inner6(2)} {
+		if err := n.Await(to); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// testStrangersAreTold has somebody call who has a key that nobody knows, and who takes
+// this host for another.
+func testStrangersAreTold(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
+	x := node(t, d.B, "x", tunnel.Config{SourcePorts: 2, ListenPort: 51999, Address: []netip.Prefix{netip.MustParsePrefix("10.77.0.1/24")}})
+	y := node(t, d.B, "y", tunnel.Config{})
+	meet(x, n, "n", 7)
+	meet(x, n, "wrong", 8)
+	x.Config.Peers[1].PublicKey = y.PublicKey
+	unknown := says(t, n, `stranger-refused: refused: \d+ .*\(unknown_peer\), the last from 10\.1\.[12]\.2:\d+, who has the key `+regexp.QuoteMeta(x.PublicKey))
+	wrong := says(t, n, `stranger-refused: refused: \d+ .*\(bad_mac1\), the last from 10\.1\.[12]\.2:\d+`)
+	if err := x.Start(); err != nil {
+		t.Fatal(err)
+	}
+	unknown()
+	wrong()
+}
+
+// follow runs "srdtun events --follow" until the test ends, and returns what it has
+// printed.
+func follow(t *testing.T, n *tunnel.Node) (printed func() string) {
+	t.Helper()
+	var out fabric.Log
+	cmd := exec.Command(bin, "events", n.Name, "--follow", "--json")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("events --follow: %v\n%s", err, out.String())
+		}
+	})
+	return out.String
+}
+
+// testEventsCommand compares what the command shows, and what a follower saw, with the log.
+func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
+	kinds := func(text []byte) (v []string) {
+		for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+			var e struct {
+				Kind, Level, Text string
+				Time              time.Time
+			}
+			if err := json.Unmarshal(s.Bytes(), &e); err != nil || e.Level == "" || e.Text == "" || time.Since(e.Time) > 10*time.Minute {
+				t.Fatalf("%v in %s", err, s.Bytes())
+			}
+			v = append(v, e.Kind)
+		}
+		return v
+	}
+	out, err := exec.Command(bin, "events", n.Name, "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := kinds(out)
+	for _, want := range []string{"started", "session-up", "uplink-down", "uplink-up", "routes-restored", "peer-silent", "peer-answers", "stranger-refused"} {
+		n, logged := 0, strings.Count(n.Log(), " "+want+": ")
+		for _, k := range all {
+			if k == want {
+				n++
+			}
+		}
+		if n == 0 || n != logged {
+			t.Errorf("%s: %d among %s, and %d in the log", want, n, all, logged)
+		}
+	}
+	for end := time.Now().Add(sayWait); ; time.Sleep(50 * time.Millisecond) {
+		seen := strings.Join(kinds([]byte(follower())), " ")
+		if strings.Contains(seen, "peer-answers") && strings.Contains(seen, "stranger-refused") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the follower saw %s", seen)
+		}
+	}
+	out, err = exec.Command(bin, "events", n.Name, "--since", "0s").Output()
+	if err != nil || len(out) != 0 {
+		t.Errorf("since now: %s, %v", out, err)
+	}
+}
+
+// one is two nodes with one cable and few paths. prepare may change them before they
+// start.
+func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b *tunnel.Node) {
+	t.Helper()
+	d = direct(t)
+	a = node(t, d.A, "a", tunnel.Config{SourcePorts: 2, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	b = node(t, d.B, "b", tunnel.Config{SourcePorts: 2, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
+	meet(a, b, "b", 2)
+	meet(b, a, "a", 1)
+	prepare(a, b)
+	for _, n := range []*tunnel.Node{b, a} {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d, a, b
+}
+
+// TestLogTellsOfSmallPackets lets packets of up to 1,100 bytes pass: handshakes and pings
+// do, and nothing else.
+func TestLogTellsOfSmallPackets(t *testing.T) {
+	_, a, _ := one(t, func(a, b *tunnel.Node) {
+		do(t, b.Host, "nft 'table ip small { chain i { type filter hook input priority 0; ip length > 1100 drop; }; }'")
+	})
+	says(t, a, "path-mtu-too-low: peer b: small packets pass, and none of 1228 bytes")()
+}
+
+// TestLogTellsOfAWrongPresharedKey gives two ends different keys.
+func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
+	_, a, _ := one(t, func(a, b *tunnel.Node) {
+		a.Config.Peers[0].PresharedKey = strings.Repeat("A", 42) + "E="
+	})
+	says(t, a, "handshake-mismatch: peer b: ")()
+}
+
+// TestLogTellsOfAMove gives one end another address.
+func TestLogTellsOfAMove(t *testing.T) {
+	d, a, b := one(t, func(a, b *tunnel.Node) {})
+	if err := a.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(sayWait); !strings.Contains(b.Log(), "session-up: ") && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	gone, here := says(t, a, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): it is no address of this host`), says(t, a, `uplink-up: uplink 10\.1\.1\.81 \(eth0\)`)
+	moved := says(t, b, `peer-moved: peer a: it is at 10\.1\.1\.81 now, and was at 10\.1\.1\.1$`)
+	renumber(t, d.A, "10.1.1.1", "10.1.1.81")
+	here()
+	moved()
+	gone()
+}

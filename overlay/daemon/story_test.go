@@ -1,0 +1,212 @@
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/vishvananda/netlink"
+)
+
+// ip runs ip(8).
+func ip(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// A reader who takes nothing holds up nobody, and learns what it missed. At the end it is
+// waited for, but not for ever.
+func TestSlowLogHoldsNobodyUp(t *testing.T) {
+	s := newStory(false)
+	open, got := make(chan struct{}), make(chan events.Event, 4*events.Kept)
+	end := s.write(func(e events.Event) {
+		got <- e
+		<-open
+	})
+	const n = events.Kept + 100
+	add := func(i int) {
+		// As if it took an hour: at once, most would be left out.
+		s.change(func(l *events.Log) {
+			l.Add(events.Event{Time: time.Unix(int64(10*i), 0), Kind: events.Note, Subject: fmt.Sprint(i), Text: fmt.Sprint(i)})
+		})
+	}
+	add(0)
+	<-got // and there it stays
+	for i := range n {
+		add(i + 1)
+	}
+	end() // it does not come back before lastWords, and comes back
+	close(open)
+	var texts []string
+	for len(texts) == 0 || texts[len(texts)-1] != fmt.Sprint(n) {
+		texts = append(texts, (<-got).Text)
+	}
+	if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "not in this log") }) {
+		t.Errorf("nothing says that some are missing among %d", len(texts))
+	}
+}
+
+// All that was told is in the log when the daemon has ended, and what is asked for of its
+// socket is the same.
+func TestStoryFromBeginningToEnd(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	r.told(events.Started)
+	c, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := c.Events(0)
+	c.Close()
+	if err != nil || len(h.Events) == 0 || h.Events[0].Kind != events.Started || h.Run == "" {
+		t.Errorf("asked for: %+v, %v", h, err)
+	}
+	r.cancel()
+	r.wait()
+	all := texts(r.story)
+	if last := all[len(all)-1]; !strings.HasPrefix(last, "stopping ") {
+		t.Errorf("at the end %q", all)
+	}
+	sameState(t, run, before)
+}
+
+// What others take away is put back, is told, and ends with the daemon.
+func TestRoutesArePutBack(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	ip(t, "link", "set", "srdd0", "down")
+	r.told(events.DeviceDown)
+	ip(t, "link", "set", "srdd0", "up")
+	if e := r.told(events.RoutesRestored); !strings.Contains(e.Text, "fd80::1/64") || !strings.Contains(e.Text, "10.81.0.0/16") {
+		t.Errorf("told %q", e.Text)
+	}
+	r.told(events.DeviceUp)
+	wantUp(t)
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
+}
+
+// Whatever somebody takes away while the daemon ends, nothing comes back.
+func TestNothingComesBackAtTheEnd(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	for range 5 {
+		r := up(t, parse(t))
+		ip(t, "addr", "flush", "dev", "srdd0")
+		r.cancel()
+		r.wait()
+		sameState(t, run, before)
+	}
+}
+
+func TestGuardGivesWay(t *testing.T) {
+	var g guarding
+	now := time.Unix(1e9, 0)
+	for i := range guardBurst {
+		if d := g.wait(now); d != 0 {
+			t.Fatalf("it waits %v after %d times", d, i)
+		}
+		g.used++
+	}
+	d := g.wait(now)
+	if d <= 0 || d > guardEvery {
+		t.Fatalf("after %d times at once it waits %v", guardBurst, d)
+	}
+	if later := g.wait(now.Add(d)); later != 0 {
+		t.Errorf("after that wait it waits %v", later)
+	}
+	g.used++
+	if later := g.wait(now.Add(d)); later <= 0 {
+		t.Error("once more at once")
+	}
+	if later := g.wait(now.Add(time.Hour)); later != 0 || g.used != 0 {
+		t.Errorf("after an hour it waits %v, %d are counted", later, g.used)
+	}
+}
+
+// An endpoint that is this daemon, one to which the route leads into the tunnel, and a
+// name that nobody knows are told.
+func TestEndpointsThatCannotWork(t *testing.T) {
+	var dns nameServer // does not answer
+	dns.use(t)
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t,
+		"127.0.0.1:5999", "127.0.0.1:5555\", \"10.81.7.7:5999",
+		"localhost:5998", "nosuch.example:5998"))
+	if e := r.told(events.EndpointSelf); e.Peer != "near" || !strings.Contains(e.Text, "127.0.0.1:5555") {
+		t.Errorf("told %+v", e)
+	}
+	if e := r.told(events.RoutingLoop); e.Peer != "near" || !strings.Contains(e.Text, "10.81.7.7:5999") {
+		t.Errorf("told %+v", e)
+	}
+	if e := r.told(events.NameUnresolved); e.Peer != "named" || !strings.Contains(e.Text, "nosuch.example:5998") {
+		t.Errorf("told %+v", e)
+	}
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
+}
+
+// Of two uplinks, the routes lead by one.
+func TestBypassedUplinkIsTold(t *testing.T) {
+	uplink(t)
+	second := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdv0"}, PeerName: "srdv1"})
+	for _, name := range []string{"srdv1", "srdv0"} {
+		ip(t, "link", "set", name, "up")
+	}
+	ip(t, "addr", "add", "198.51.100.1/24", "dev", second.Attrs().Name)
+	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"srdw0\", \"srdv0\"]\n", "127.0.0.1:5999", "203.0.113.9:5999")
+	look := func() string {
+		s.change()
+		s.reportWays()
+		all := texts(s.story)
+		return all[len(all)-1]
+	}
+	if got := look(); !strings.HasPrefix(got, "uplink-bypassed ") || !strings.Contains(got, "srdv0 leave by srdw0") {
+		t.Errorf("told %q", got)
+	}
+	ip(t, "rule", "add", "from", "198.51.100.1", "table", "77")
+	ip(t, "route", "add", "default", "via", "198.51.100.2", "table", "77")
+	t.Cleanup(func() { ip(t, "rule", "del", "from", "198.51.100.1", "table", "77") })
+	if got := look(); !strings.HasPrefix(got, "uplink-straight ") {
+		t.Errorf("with a rule: told %q", got)
+	}
+	n := len(texts(s.story))
+	look()
+	if more := len(texts(s.story)); more != n {
+		t.Errorf("told again: %q", texts(s.story)[n:])
+	}
+}
+
+// A name that comes back, and one that stands for something else.
+func TestNamesAreTold(t *testing.T) {
+	var dns nameServer
+	dns.use(t)
+	cfg := parse(t, "localhost", "peer.example")
+	p := &peer{cfg: &cfg.Peers[1], found: make([][]netip.AddrPort, 1)}
+	s := &server{peers: []*peer{p}, story: newStory(false)}
+	for _, addrs := range [][]string{nil, nil, {"192.0.2.1"}, {"192.0.2.1"}, {"192.0.2.2"}, nil} {
+		dns.addrs = addrs
+		s.accept(s.lookup(t.Context()))
+	}
+	var kinds []string
+	for _, line := range texts(s.story) {
+		kind, _, _ := strings.Cut(line, " ")
+		kinds = append(kinds, kind)
+	}
+	if want := []string{"name-unresolved", "name-resolved", "name-moved", "name-unresolved"}; !slices.Equal(kinds, want) {
+		t.Errorf("told %q, want %q", kinds, want)
+	}
+}

@@ -1,0 +1,364 @@
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// scene plays looks at a peer, one a second.
+type scene struct {
+	t   *testing.T
+	w   watch
+	now mono.Time
+	v   sight
+}
+
+func newScene(t *testing.T) *scene {
+	return &scene{t: t, now: mono.Time(time.Hour)}
+}
+
+// look lets a second pass and wants these kinds.
+func (s *scene) look(what string, want ...events.Kind) []events.Event {
+	s.t.Helper()
+	s.now = s.now.Add(time.Second)
+	v := s.v
+	s.w.see(v)
+	told := slices.Clone(s.w.look(s.now, nil))
+	var got []events.Kind
+	for _, e := range told {
+		got = append(got, e.Kind)
+		if e.Text == "" {
+			s.t.Errorf("%s: %s without a text", what, e.Kind)
+		}
+	}
+	if !slices.Equal(got, want) {
+		s.t.Errorf("%s: told %q, want %q", what, got, want)
+	}
+	return told
+}
+
+// begin makes a session.
+func (s *scene) begin() { s.v.session = srd.Session{Ready: true, Since: s.now} }
+
+// onPath is one from a local to a remote address.
+func onPath(local, remote string, state srd.PathState) srd.PathInfo {
+	return srd.PathInfo{State: state, MTU: 1472, Tuple: srd.Tuple{Local: netip.MustParseAddr(local), Remote: netip.MustParseAddrPort(remote)}}
+}
+
+// paths sets what paths there are: n of a state from one address.
+func (s *scene) paths(from string, n int, state srd.PathState) {
+	for i := range n {
+		s.v.paths = append(s.v.paths, onPath(from, fmt.Sprintf("192.0.2.2:%d", 1000+i), state))
+	}
+	s.v.looked = true
+}
+
+func TestSessionsAreTold(t *testing.T) {
+	s := newScene(t)
+	s.look("at first")
+	s.begin()
+	s.look("a session", events.SessionUp)
+	s.look("it lasts")
+	s.begin()
+	s.look("new keys", events.SessionRenewed)
+	s.begin()
+	s.v.restarts++
+	s.look("another process", events.PeerRestarted)
+	s.v.session.Ready = false
+	s.look("too old", events.SessionExpired)
+	s.begin()
+	s.look("again", events.SessionUp)
+	s.v.session.Ready = false
+	s.v.closed++
+	if e := s.look("the peer ends it", events.SessionLost); !strings.Contains(e[0].Text, "ended") {
+		t.Errorf("why: %q", e[0].Text)
+	}
+}
+
+func TestSilenceIsTold(t *testing.T) {
+	s := newScene(t)
+	s.begin()
+	s.look("at first")
+	s.v.since = s.now
+	s.look("something is not answered")
+	s.v.silent = true
+	s.look("for long", events.PeerSilent)
+	s.look("for longer")
+	s.v.session.Ready = false
+	if e := s.look("keys are too old", events.SessionLost); !strings.Contains(e[0].Text, "no answer for 4s") {
+		t.Errorf("why: %q", e[0].Text)
+	}
+	s.begin()
+	s.v.since, s.v.silent = 0, false
+	s.look("it answers", events.SessionUp, events.PeerAnswers)
+	// In one look it has answered and is silent again.
+	s.v.since, s.v.silent = s.now, true
+	s.look("silent", events.PeerSilent)
+	s.v.since = s.now
+	s.look("an answer in between", events.PeerAnswers, events.PeerSilent)
+}
+
+// One look at which paths are down is nothing; what stays down is told, and more of it
+// only when it is much more.
+func TestLossesAreTold(t *testing.T) {
+	s := newScene(t)
+	set := func(active, down int) {
+		s.v.paths = nil
+		s.paths("10.0.0.1", active, srd.PathActive)
+		s.paths("10.0.0.1", down, srd.PathDown)
+	}
+	set(32, 0)
+	s.look("all work")
+	set(31, 1)
+	s.look("one falls")
+	set(32, 0)
+	s.look("and is back")
+	set(24, 8)
+	s.look("eight fall")
+	if e := s.look("and stay", events.PathsDown); e[0].Attributes["down"] != "8" || e[0].Attributes["paths"] != "32" {
+		t.Errorf("told %+v", e[0])
+	}
+	set(22, 10)
+	s.look("two more")
+	s.look("and stay")
+	set(0, 32)
+	s.look("all fall")
+	if e := s.look("and stay", events.PathsDown); !strings.Contains(e[0].Text, "none of 32") {
+		t.Errorf("told %q", e[0].Text)
+	}
+	set(16, 16)
+	s.look("half are back")
+	set(32, 0)
+	s.look("all are back", events.PathsBack)
+}
+
+// What its uplink accounts for is not told of each peer.
+func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
+	s := newScene(t)
+	s.paths("10.0.0.1", 8, srd.PathActive)
+	s.paths("10.0.0.2", 8, srd.PathDown)
+	gone := map[netip.Addr]bool{netip.MustParseAddr("10.0.0.2"): true}
+	for range 4 {
+		s.w.see(s.v)
+		if v := s.w.look(s.now, gone); len(v) != 0 {
+			t.Fatalf("told %+v", v)
+		}
+	}
+	s.w.see(s.v)
+	s.w.look(s.now, nil)
+	s.w.see(s.v)
+	if v := s.w.look(s.now, nil); len(v) != 1 {
+		t.Errorf("without that: %+v", v)
+	}
+}
+
+func TestPlacesAreTold(t *testing.T) {
+	s := newScene(t)
+	at := func(remotes ...string) {
+		s.v.paths, s.v.looked = nil, true
+		for _, r := range remotes {
+			s.v.paths = append(s.v.paths, onPath("10.0.0.1", r, srd.PathActive))
+		}
+	}
+	at("192.0.2.1:5000", "192.0.2.1:5001")
+	s.look("first")
+	at("192.0.2.1:5001", "192.0.2.1:7000")
+	s.look("one port is another")
+	at("192.0.2.1:8000", "192.0.2.1:8001")
+	s.look("all ports are", events.PeerRebound)
+	at("192.0.2.1:8000", "198.51.100.7:8001")
+	s.look("a second address")
+	at("198.51.100.7:8001", "198.51.100.7:8002")
+	if e := s.look("only that", events.PeerMoved); e[0].Attributes["from"] != "192.0.2.1" || e[0].Attributes["to"] != "198.51.100.7" {
+		t.Errorf("told %+v", e[0])
+	}
+	at()
+	s.look("nowhere")
+	at("198.51.100.7:8002")
+	s.look("back where it was")
+	// A path to where it was is not used any more, and nobody knows yet that it is dead.
+	at("198.51.100.7:8002", "203.0.113.1:9000")
+	s.v.paths[0].Seen, s.v.paths[1].Seen = s.now, s.now.Add(heardWithin-1)
+	s.look("heard at both")
+	s.v.paths[1].Seen = s.now.Add(heardWithin)
+	s.look("heard elsewhere", events.PeerMoved)
+	s.v.paths[0].Seen = s.now.Add(3 * heardWithin)
+	s.look("the other once more")
+}
+
+func TestSizesAreTold(t *testing.T) {
+	s := newScene(t)
+	size := func(mtu int) {
+		s.v.paths = nil
+		s.paths("10.0.0.1", 4, srd.PathActive)
+		s.v.paths[2].MTU = mtu
+	}
+	s.v.most = 1472
+	size(1200)
+	s.look("at first")
+	size(1472)
+	for range 8 {
+		s.look("as large as it gets")
+	}
+	size(1372)
+	for range 5 {
+		s.look("smaller")
+	}
+	if e := s.look("it stays so", events.PathMTU); e[0].Attributes["payload"] != "1372" {
+		t.Errorf("told %+v", e[0])
+	}
+	size(1200)
+	s.look("for a moment")
+	size(1372)
+	for range 8 {
+		s.look("as told")
+	}
+}
+
+// Full packets do not pass, and small ones do: told once, until full ones pass.
+func TestTooSmallIsTold(t *testing.T) {
+	s := newScene(t)
+	s.begin()
+	s.paths("10.0.0.1", 1, srd.PathActive)
+	s.v.paths[0].Unsized, s.v.paths[0].MTU = true, srd.BasePacket
+	s.look("not known yet")
+	s.v.tooSmall++
+	s.look("known", events.PathMTUTooLow)
+	s.v.tooSmall++
+	s.look("once more")
+	s.v.paths[0].Unsized = false
+	s.look("healed")
+	s.v.paths[0].Unsized = true
+	s.v.tooSmall++
+	s.look("again", events.PathMTUTooLow)
+}
+
+func TestMismatchIsTold(t *testing.T) {
+	s := newScene(t)
+	s.look("at first")
+	s.v.mismatch++
+	s.look("an answer does not decrypt", events.HandshakeMismatch)
+	s.v.mismatch++
+	s.look("nor the next")
+	s.begin()
+	s.look("a session", events.SessionUp)
+	s.v.mismatch++
+	s.look("with a session that is nothing")
+}
+
+// Each path's state is told only to whoever asked for that.
+func TestEachPathIsToldIfAsked(t *testing.T) {
+	s := newScene(t)
+	s.w.verbose = true
+	s.paths("10.0.0.1", 2, srd.PathActive)
+	s.look("two paths", events.PathState, events.PathState)
+	s.look("as before")
+	s.v.paths = slices.Clone(s.v.paths)
+	s.v.paths[1].State = srd.PathSuspect
+	if e := s.look("one falls silent", events.PathState); !strings.Contains(e[0].Text, "suspect, was active") || e[0].Subject == "" {
+		t.Errorf("told %+v", e[0])
+	}
+}
+
+// A peer that nobody looks at the paths of keeps what is known of them.
+func TestQuietPeerChangesNothing(t *testing.T) {
+	s := newScene(t)
+	s.begin()
+	s.paths("10.0.0.1", 4, srd.PathActive)
+	s.look("at first")
+	s.v.looked, s.v.paths = false, nil
+	for range 10 {
+		s.look("idle")
+	}
+	if yes, no := s.w.works(); len(yes) != 1 || len(no) != 0 {
+		t.Errorf("works from %v, not from %v", yes, no)
+	}
+}
+
+func TestUplinks(t *testing.T) {
+	var u uplinkWatch
+	owned := map[string]bool{"10.0.0.1": true, "10.0.0.2": true, "10.0.0.3": true}
+	set := func(addrs string) map[netip.Addr]bool {
+		v := map[netip.Addr]bool{}
+		for _, a := range strings.Fields(addrs) {
+			v[netip.MustParseAddr(a)] = true
+		}
+		return v
+	}
+	look := func(what, yes, no, want string) {
+		t.Helper()
+		var got []string
+		for _, n := range u.look(set(yes), set(no), func(a netip.Addr) bool { return owned[a.String()] }) {
+			word := map[bool]string{true: "up", false: "down"}[n.up]
+			if n.gone {
+				word = "gone"
+			}
+			got = append(got, n.addr.String()+" "+word)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	look("both", "10.0.0.1 10.0.0.2", "", "10.0.0.1 up, 10.0.0.2 up")
+	look("one falls", "10.0.0.2", "10.0.0.1", "")
+	look("and is back", "10.0.0.1 10.0.0.2", "", "")
+	look("one falls", "10.0.0.2", "10.0.0.1", "")
+	look("and stays down", "10.0.0.2", "10.0.0.1", "10.0.0.1 down")
+	look("is down", "10.0.0.2", "10.0.0.1", "")
+	look("both are", "", "10.0.0.1 10.0.0.2", "")
+	look("for long: the peer may be gone", "", "10.0.0.1 10.0.0.2", "")
+	look("all back", "10.0.0.1 10.0.0.2", "", "10.0.0.1 up")
+	look("one has no paths, and is here", "10.0.0.2", "", "")
+	look("still", "10.0.0.2", "", "")
+	owned["10.0.0.1"] = false
+	look("it is not any more", "10.0.0.2", "", "")
+	look("for a moment", "10.0.0.2", "", "10.0.0.1 gone")
+	look("forgotten", "10.0.0.2", "", "")
+	look("one that never worked", "10.0.0.2", "10.0.0.3", "")
+	look("does not", "10.0.0.2", "10.0.0.3", "10.0.0.3 down")
+	if len(u.up) != 2 {
+		t.Errorf("it remembers %v", u.up)
+	}
+}
+
+func TestStrangersAreCounted(t *testing.T) {
+	var w strangerWatch
+	var drops [srd.NumEndpointReasons]uint64
+	now := mono.Time(time.Hour)
+	look := func(what string, wait time.Duration, want ...uint64) {
+		t.Helper()
+		now = now.Add(wait)
+		var got []uint64
+		for _, n := range w.look(now, drops) {
+			got = append(got, n.count)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	look("nobody", time.Second)
+	drops[srd.EndUnknownPeer] = 32
+	look("one", time.Second, 32)
+	drops[srd.EndUnknownPeer] = 40
+	look("more", time.Second)
+	drops[srd.EndBadMAC] = 1
+	look("another reason", time.Second, 1)
+	look("a minute later", time.Minute, 8)
+	drops[srd.EndUnknownPeer] = 50
+	look("it goes on, and waits twice as long", time.Minute+time.Second)
+	look("then", time.Minute, 10)
+	drops[srd.EndNoIndex] = 1000
+	look("what a restart leaves is nobody's fault", time.Second)
+	drops[srd.EndUnknownPeer] = 51
+	look("after a day", 24*time.Hour, 1)
+	drops[srd.EndUnknownPeer] = 52
+	look("a minute after that", time.Minute, 1)
+}
