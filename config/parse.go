@@ -1,6 +1,9 @@
 package config
 
-import "path/filepath"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // Load reads, parses and validates a file. The file and the key files that it
 // names must be regular files that only their owner may read and write. Every
@@ -20,6 +23,15 @@ func LoadCopy(file, from string) (*Config, error) {
 		c.copy = from
 	}
 	return c, err
+}
+
+// Reread is Load of the file that c was read from. A copy that the service manager has
+// handed over is one of then, so that nothing can be read again.
+func (c *Config) Reread() (*Config, error) {
+	if c.copy != "" {
+		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload hands over another", c.File)
+	}
+	return Load(c.File)
 }
 
 // Parse parses and validates the content of a file. The name gives the interface

@@ -59,7 +59,7 @@ func exitCode(err error) int {
 		return exitNotRunning
 	case errors.Is(err, control.ErrPermission), errors.Is(err, fs.ErrPermission):
 		return exitPermission
-	case errors.As(err, &conf):
+	case errors.As(err, &conf), errors.Is(err, control.ErrConfig):
 		return exitConfig
 	}
 	return exitFailure

@@ -119,17 +119,19 @@ type still struct {
 }
 
 func (s still) Show() control.Status { return s.status }
-func (s still) Set(key, value string) error {
-	if err := s.Check(key, value); err != nil {
-		return err
+func (s still) Config() string       { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }
+
+// Change writes down what is asked for. It knows one key.
+func (s still) Change(c control.Change) ([]control.Difference, error) {
+	text := c.How + "\n" + c.Config
+	for _, v := range c.Settings {
+		if v.Key != "paths.policy" && v.Key != "interface.mtu" || v.Key == "interface.mtu" && !c.Save {
+			return nil, fmt.Errorf("%s cannot be changed while running", v.Key)
+		}
+		text += v.Value + "\n"
 	}
-	return os.WriteFile("set", []byte(value), 0o600)
-}
-func (s still) Check(key, _ string) error {
-	if key != "paths.policy" {
-		return fmt.Errorf("%s cannot be changed while running", key)
-	}
-	return nil
+	diff := []control.Difference{{Text: "~ paths.policy", Key: "paths.policy", Live: true}, {Text: "! interface.mtu", Key: "interface.mtu"}}
+	return diff, os.WriteFile("set", []byte(text), 0o600)
 }
 func (s still) Down() { s.down() }
 

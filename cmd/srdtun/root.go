@@ -51,7 +51,8 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 77 permission, 78 bad confi
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
-		upCommand(), downCommand(), showCommand(), setCommand(), versionCommand(), completionCommand(root),
+		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(),
+		showconfCommand(), syncconfCommand(), addconfCommand(), waitCommand(), versionCommand(), completionCommand(root),
 	)
 	root.SetHelpCommand(helpCommand(root))
 	return root

@@ -9,31 +9,41 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// keyPolicy is what can be changed while running, for all peers at once.
+// keyPolicy is what everybody may change who may look, for all peers at once.
 const keyPolicy = "paths.policy"
 
 func setCommand() *cobra.Command {
-	return &cobra.Command{
+	var save bool
+	c := &cobra.Command{
 		Use:   "set NAME|FILE KEY=VALUE...",
 		Short: "Change a running interface",
 		Long: `Change a running interface, without losing a packet: all that is asked for, or
-nothing. The configuration file is not changed.
+nothing. The configuration file is not changed without --save, and "show" names what it
+has otherwise. Keys are those of the file; a VALUE without quotes is text, and commas
+separate the members of a list. An empty VALUE takes the key out.
 
   paths.policy=POLICY      how packets are spread over the paths to all peers
   peer.PEER.policy=POLICY  the same for one, by its name or public key
+  peer.PEER.endpoints=HOST:PORT,...
+  peer.PEER.allowed_ips=PREFIX,...
+  peer.PEER.preshared_key=KEY, peer.PEER.persistent_keepalive=SECONDS
+  interface.address=PREFIX,..., paths.local=ADDRESS,..., and others
+
+Members of the socket's group may set policies. The rest is for root.
 
 Policies: ` + strings.Join(config.Policies, ", ") + ".",
 		Args:              takes(2, maxSettings+1),
 		ValidArgsFunction: completeSet,
-		RunE:              func(_ *cobra.Command, args []string) error { return set(args[0], args[1:]) },
+		RunE:              func(_ *cobra.Command, args []string) error { return set(args[0], args[1:], save) },
 	}
+	c.Flags().BoolVar(&save, "save", false, "also write it to the file, whose comments stay")
+	return c
 }
 
-// maxSettings bounds the settings of one command line: each is a request on one
-// connection, which the daemon ends after some seconds.
+// maxSettings bounds the settings of one command line.
 const maxSettings = 256
 
-func set(arg string, settings []string) error {
+func set(arg string, settings []string, save bool) error {
 	wanted, err := parseSettings(settings)
 	if err != nil {
 		return err
@@ -42,52 +52,87 @@ func set(arg string, settings []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := control.Dial(name)
-	if err != nil {
-		return err
+	if save {
+		return setAndSave(arg, name, wanted)
 	}
-	defer c.Close()
-	// All or nothing: one that is refused must not leave those before it.
-	for _, s := range wanted {
-		if err := c.Check(s.key, s.value); err != nil {
-			return err
-		}
-	}
-	for _, s := range wanted {
-		if err := c.Set(s.key, s.value); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = changed(name, request(wanted, false))
+	return err
 }
 
-// setting is one KEY=VALUE.
-type setting struct{ key, value string }
+func request(wanted []config.Setting, save bool) control.Change {
+	what := control.Change{How: control.HowSet, Save: save}
+	for _, s := range wanted {
+		what.Settings = append(what.Settings, control.Setting(s))
+	}
+	return what
+}
 
 // parseSettings reads what needs no daemon to judge.
-func parseSettings(args []string) (v []setting, err error) {
+func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
-		// A public key in base64 ends with an equals sign, a policy does not.
-		i := strings.LastIndexByte(s, '=')
-		if i <= 0 {
+		one, ok := splitSetting(s)
+		if !ok {
 			return nil, usagef("%q is no KEY=VALUE", s)
 		}
-		one := setting{s[:i], s[i+1:]}
-		if strings.HasSuffix(one.key, ".policy") && !slices.Contains(config.Policies, one.value) {
-			return nil, usagef("no path policy is named %.64q; there are %s", one.value, strings.Join(config.Policies, ", "))
+		if strings.HasSuffix(one.Key, ".policy") && !slices.Contains(config.Policies, one.Value) && one.Value != "" {
+			return nil, usagef("no path policy is named %.64q; there are %s", one.Value, strings.Join(config.Policies, ", "))
 		}
 		v = append(v, one)
 	}
 	return v, nil
 }
 
+// splitSetting finds the equals sign behind the key: a public key in it ends with one,
+// and so do secrets in values.
+func splitSetting(s string) (config.Setting, bool) {
+	first := strings.IndexByte(s, '=')
+	if first <= 0 {
+		return config.Setting{}, false
+	}
+	for i := first; i < len(s); i++ {
+		if s[i] == '=' && config.IsKey(s[:i]) {
+			return config.Setting{Key: s[:i], Value: s[i+1:]}, true
+		}
+	}
+	return config.Setting{Key: s[:first], Value: s[first+1:]}, true // the daemon says what is wrong
+}
+
 func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return completeRunning(c, args, typed)
 	}
-	var v []string
-	for _, p := range config.Policies {
-		v = append(v, keyPolicy+"="+p)
+	keys := []string{keyPolicy}
+	for _, k := range config.LiveKeys() {
+		if !strings.HasPrefix(k, "peer.") && k != keyPolicy {
+			keys = append(keys, k)
+		}
 	}
-	return v, cobra.ShellCompDirectiveNoFileComp
+	if st, err := status(deviceNamed(args[0])); err == nil {
+		for _, p := range st.Peers {
+			for _, k := range config.LiveKeys() {
+				if of, ok := strings.CutPrefix(k, "peer."); ok && of != "public_key" {
+					keys = append(keys, "peer."+title(p)+"."+of)
+				}
+			}
+		}
+	}
+	var v []string
+	for _, k := range keys {
+		if !strings.HasSuffix(k, ".policy") {
+			v = append(v, k+"=")
+			continue
+		}
+		for _, p := range config.Policies {
+			v = append(v, k+"="+p)
+		}
+	}
+	return v, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// title is how a peer is named in keys.
+func title(p control.Peer) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.PublicKey
 }

@@ -65,6 +65,7 @@ func (t *text) iface(st *control.Status) {
 	if st.ListenPort != 0 {
 		t.field("listening port", "%d", st.ListenPort)
 	}
+	t.differences(st)
 	if st.FwMark != 0 {
 		t.field("fwmark", "%s", mark(st.FwMark))
 	}

@@ -18,7 +18,7 @@ func stubborn() {
 	if err != nil {
 		panic(err)
 	}
-	ctx, stop := untilSignal(grace)
+	ctx, stop := untilSignal(grace, syscall.SIGHUP)
 	defer stop()
 	fmt.Println("up")
 	<-ctx.Done()

@@ -49,11 +49,11 @@ func configFile(arg string) (file, from string, err error) {
 	if err := rundir.CheckName(arg); err != nil {
 		return "", "", &usageError{err}
 	}
-	file = filepath.Join(configDir(), arg+suffix)
+	file = fileNamed(arg)
 	if dir := os.Getenv(credentialsEnv); dir != "" {
 		from = filepath.Join(dir, arg+suffix)
 		if _, err := os.Stat(from); err == nil {
-			return file, from, nil
+			return filepath.Join(configDir(), arg+suffix), from, nil
 		}
 	}
 	return file, file, nil
@@ -74,7 +74,7 @@ func interfaceName(arg string) (string, error) {
 		if err := rundir.CheckName(arg); err != nil {
 			return "", &usageError{err}
 		}
-		return arg, nil
+		return deviceNamed(arg), nil
 	}
 	c, err := config.Load(arg)
 	if err != nil {

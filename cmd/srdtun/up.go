@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
@@ -23,6 +24,10 @@ type upFlags struct {
 	log     string
 	pprof   string
 	cpu     string
+
+	// Requests to read the file again, and what is to be called then; nil: there are none.
+	again  <-chan os.Signal
+	reread func(error)
 }
 
 func upCommand() *cobra.Command {
@@ -47,7 +52,13 @@ func upCommand() *cobra.Command {
 }
 
 func up(arg string, f upFlags) error {
-	ctx, stop := untilSignal(signalGrace)
+	var ends []os.Signal
+	if f.detach || onTerminal() {
+		ends = append(ends, syscall.SIGHUP)
+	} else {
+		f.again, f.reread = hangups()
+	}
+	ctx, stop := untilSignal(signalGrace, ends...)
 	defer stop()
 	if f.detach {
 		return startBackground(ctx, arg, f)
@@ -86,15 +97,18 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	}
 	stopNotice := context.AfterFunc(ctx, func() { notify(sdnotify.SdNotifyStopping) })
 	defer stopNotice()
-	err = serve(ctx, c, logger.Printf, r)
+	err = serve(ctx, c, f, logger.Printf, r)
 	return errors.Join(err, stopProfiles())
 }
 
-func serve(ctx context.Context, c *config.Config, logf func(string, ...any), r *reporter) error {
-	err := daemon.Run(ctx, daemon.Options{Config: c, Logf: logf, Confine: confine, Ready: func() {
-		notify(sdnotify.SdNotifyReady)
-		r.ready()
-	}})
+func serve(ctx context.Context, c *config.Config, f upFlags, logf func(string, ...any), r *reporter) error {
+	err := daemon.Run(ctx, daemon.Options{
+		Config: c, Logf: logf, Confine: confine, Load: c.Reread, Again: f.again, Reloaded: f.reread,
+		Ready: func() {
+			notify(sdnotify.SdNotifyReady)
+			r.ready()
+		},
+	})
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
 	}

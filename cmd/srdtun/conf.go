@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+func showconfCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "showconf NAME|FILE",
+		Short: "Print the configuration that runs, with its keys",
+		Long: `Print the configuration that runs as a file: with its secret keys, and without the
+peers of drop-in files. For root only.`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: completeRunning,
+		RunE:              func(_ *cobra.Command, args []string) error { return showconf(args[0]) },
+	}
+}
+
+func showconf(arg string) error {
+	name, err := interfaceName(arg)
+	if err != nil {
+		return err
+	}
+	c, err := control.Dial(name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	text, err := c.Config()
+	if err != nil {
+		return err
+	}
+	warnWorldReadable(os.Stdout)
+	_, err = os.Stdout.WriteString(text)
+	return err
+}
+
+func syncconfCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "syncconf NAME FILE",
+		Short: "Have a running interface take over a file that is not its own",
+		Long: `Have a running interface take over another file than its own, as reload does with its
+own, which is not changed: "reload" goes back to it.`,
+		Args:              takes(2, 2),
+		ValidArgsFunction: completeThenFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return handOver(args, control.HowSync, func(file string) ([]byte, error) {
+				c, err := config.Load(file)
+				if err != nil {
+					return nil, err
+				}
+				return config.Format(c), nil
+			})
+		},
+	}
+}
+
+func addconfCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "addconf NAME FILE",
+		Short: "Add the peers of a file to a running interface",
+		Long: `Add the peers of a file, which has [[peer]] sections only, to a running interface. One
+whose key is known already gets what the file says. The interface's own file is not
+changed.`,
+		Args:              takes(2, 2),
+		ValidArgsFunction: completeThenFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return handOver(args, control.HowAdd, func(file string) ([]byte, error) {
+				peers, err := config.LoadPeers(file)
+				if err != nil {
+					return nil, err
+				}
+				return config.FormatPeers(peers), nil
+			})
+		},
+	}
+}
+
+// handOver gives what read makes of a file to the daemon of a name.
+func handOver(args []string, how string, read func(file string) ([]byte, error)) error {
+	name, err := interfaceName(args[0])
+	if err != nil {
+		return err
+	}
+	text, err := read(args[1])
+	if err != nil {
+		return err
+	}
+	return change(name, control.Change{How: how, Config: string(text)})
+}
+
+// completeThenFile completes the name of a running interface, and then a file.
+func completeThenFile(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return []string{"toml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	return completeRunning(c, args, typed)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/srdtun/srdtun/config"
+)
+
+// setAndSave changes the running interface and its file: the file is made ready first,
+// and put in place when the daemon has agreed.
+func setAndSave(arg, name string, wanted []config.Setting) error {
+	file, from, err := configFile(arg)
+	if err != nil {
+		return err
+	}
+	if file != from {
+		return errors.New("a service cannot write its file")
+	}
+	c, err := config.Load(file)
+	if err != nil {
+		return err
+	}
+	texts, err := editFiles(c, wanted)
+	if err != nil {
+		return err
+	}
+	var ready []*replacement
+	defer func() {
+		for _, r := range ready {
+			r.drop()
+		}
+	}()
+	for f, text := range texts {
+		r, err := prepare(f, text)
+		if err != nil {
+			return err
+		}
+		ready = append(ready, r)
+	}
+	diff, err := changed(name, request(wanted, true))
+	if err != nil {
+		return err
+	}
+	for _, r := range ready {
+		if err := r.commit(); err != nil {
+			return fmt.Errorf("changed, and not saved: %w", err)
+		}
+	}
+	for _, d := range diff {
+		if !d.Live {
+			fmt.Println(d.Text)
+		}
+	}
+	return nil
+}
+
+// editFiles returns the new texts of the files that settings are in: that of the
+// configuration, and of drop-in files.
+func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, error) {
+	all, _, err := config.WithDropIns(c)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string][]byte{}
+	for _, s := range wanted {
+		file := c.File
+		if i := slices.IndexFunc(all.Peers, func(p config.Peer) bool {
+			return p.File != "" && (strings.HasPrefix(s.Key, "peer."+p.Name+".") && p.Name != "" || strings.HasPrefix(s.Key, "peer."+p.PublicKey.String()+"."))
+		}); i >= 0 {
+			file = all.Peers[i].File
+		}
+		text, ok := texts[file]
+		if !ok {
+			if text, err = os.ReadFile(file); err != nil {
+				return nil, err
+			}
+		}
+		if texts[file], err = config.Edit(text, []config.Setting{s}); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if text, ok := texts[c.File]; ok {
+		if _, err := config.Parse(c.File, text); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// replacement is a file that is ready to take another one's place, with its owner and
+// mode.
+type replacement struct{ temp, file string }
+
+// prepare writes a replacement of a file, which may be a symbolic link to one.
+func prepare(file string, text []byte) (_ *replacement, err error) {
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	// A name that no watcher of drop-in files takes for one; mode 0600.
+	f, err := os.CreateTemp(filepath.Dir(file), ".srdtun-*")
+	if err != nil {
+		return nil, err
+	}
+	r := &replacement{f.Name(), file}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		err = f.Chown(int(st.Uid), int(st.Gid))
+	}
+	if err == nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		r.drop()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *replacement) commit() error { return os.Rename(r.temp, r.file) }
+
+// drop removes what was not put in place.
+func (r *replacement) drop() {
+	// After commit there is no such file.
+	_ = os.Remove(r.temp)
+}

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// differences says in which keys what runs is not what the file says.
+func (t *text) differences(st *control.Status) {
+	if len(st.Unsaved) > 0 {
+		t.field("differs from the file", "%s", strings.Join(st.Unsaved, ", "))
+	}
+	if len(st.Pending) > 0 {
+		t.field("needs a restart", "%s", strings.Join(st.Pending, ", "))
+	}
+}

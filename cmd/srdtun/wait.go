@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+const (
+	waitDefault = 30 * time.Second
+	// waitPoll is how often wait looks.
+	waitPoll = 50 * time.Millisecond
+)
+
+func waitCommand() *cobra.Command {
+	var peer string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "wait NAME|FILE [--peer PEER]",
+		Short: "Wait until an interface is up, and has a session with a peer",
+		Long: `Wait until an interface is up: its addresses can be bound, and packets are carried. With
+--peer also until there is a session with that peer. When the time is over before, the
+exit code is 3 without the interface and 1 without the session.`,
+		Args:              takes(1, 1),
+		ValidArgsFunction: completeConfigured,
+		RunE:              func(_ *cobra.Command, args []string) error { return wait(args[0], peer, timeout) },
+	}
+	c.Flags().StringVar(&peer, "peer", "", "wait for a session with this `PEER`, a name or a public key")
+	c.Flags().DurationVar(&timeout, "timeout", waitDefault, "how long to wait at most")
+	return c
+}
+
+func wait(arg, peer string, timeout time.Duration) error {
+	if timeout < 0 {
+		return usagef("a timeout is not negative")
+	}
+	for end := time.Now().Add(timeout); ; time.Sleep(waitPoll) {
+		name, err := interfaceName(arg)
+		if err != nil {
+			return err
+		}
+		var st *control.Status
+		if st, err = status(name); err == nil {
+			err = hasSession(st, peer)
+		}
+		var coded *codedError
+		waits := errors.Is(err, control.ErrNotRunning) || errors.As(err, &coded)
+		if !waits || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// hasSession is the error that there is no session with a peer; "" is none in particular.
+func hasSession(st *control.Status, peer string) error {
+	if peer == "" {
+		return nil
+	}
+	for _, p := range st.Peers {
+		if p.Name == peer || p.PublicKey == peer {
+			if p.Cipher != "" {
+				return nil
+			}
+			return &codedError{code: exitFailure, msg: fmt.Sprintf("%s: no session with %s", st.Interface, peer)}
+		}
+	}
+	return fmt.Errorf("%s: no peer is named %.64q", st.Interface, peer)
+}
