@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
@@ -218,6 +219,40 @@ func wantLog(t *testing.T, n *tunnel.Node, text string) {
 	for end := time.Now().Add(10 * time.Second); !strings.Contains(n.Log(), text); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log does not say %q", text)
+		}
+	}
+}
+
+// TestCommandsOfOneRight: a command after the start has what the daemon has kept, the
+// right to change the network, whichever user that runs as.
+func TestCommandsOfOneRight(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	for _, uid := range []int{0, 1234} {
+		dir := filepath.Join(t.TempDir(), "run")
+		reachable(t, filepath.Dir(dir))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(dir, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SRDTUN_RUN_DIR", dir)
+		p := pair(t, f, tunnel.Config{Extra: `post_up = [["ip", "route", "add", "10.99.0.0/16", "dev", "%i"], ["sh", "-c", "grep CapEff /proc/self/status; id -u"]]
+pre_down = [["ip", "rule", "add", "pref", "77", "lookup", "77"]]
+`})
+		if out, err := f.A(1).Run("ip", "route", "show", "10.99.0.0/16"); err != nil || !strings.Contains(string(out), p.A.Name) {
+			t.Errorf("user %d: route %q, %v", uid, out, err)
+		}
+		if want := fmt.Sprintf("%s; %d", netAdmin, uid); !strings.Contains(p.A.Log(), want) {
+			t.Errorf("user %d: the command does not say %q\n%s", uid, want, p.A.Log())
+		}
+		for _, n := range []*tunnel.Node{p.A, p.B} {
+			if err := n.Down(); err != nil {
+				t.Error(err)
+			}
+			if out, err := n.Host.Run("ip", "rule", "del", "pref", "77"); err != nil {
+				t.Errorf("user %d: no rule of pre_down's: %v %s", uid, err, out)
+			}
 		}
 	}
 }

@@ -119,6 +119,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := s.readPeers(); err != nil {
 		return err
 	}
+	hooks := o.Config.Interface.Hooks
+	defer func() { err = errors.Join(err, s.runHooks(context.WithoutCancel(ctx), "post_down", hooks.PostDown)) }()
+	if err := s.runHooks(ctx, "pre_up", hooks.PreUp); err != nil {
+		return err
+	}
 	if err := s.open(); err != nil {
 		if s.bank != nil {
 			s.bank.Close()
@@ -138,15 +143,22 @@ func Run(ctx context.Context, o Options) (err error) {
 	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
 	go func() { s.reread(ctx, o.Again, o.Reloaded); served <- nil }()
 	go func() { s.watchPeers(ctx); served <- nil }()
-	s.logf("%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
-	if o.Ready != nil {
-		o.Ready()
+	failed := s.begin(ctx)
+	if failed != nil {
+		cancel()
+	}
+	if failed == nil {
+		s.logf("%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
+		if o.Ready != nil {
+			o.Ready()
+		}
 	}
 	<-ctx.Done()
+	failed = errors.Join(failed, s.finish(context.WithoutCancel(ctx)))
 	for _, p := range s.end() {
 		s.loop.Remove(p.link)
 	}
-	err = s.close()
+	err = errors.Join(failed, s.close())
 	for range cap(served) {
 		if e := <-served; e != nil && !errors.Is(e, context.Canceled) {
 			err = errors.Join(err, e)
