@@ -52,7 +52,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 77 permission, 78 bad confi
 	root.AddCommand(
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
 		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(),
-		showconfCommand(), syncconfCommand(), addconfCommand(), waitCommand(), versionCommand(), completionCommand(root),
+		showconfCommand(), syncconfCommand(), addconfCommand(), waitCommand(), importCommand(), exportCommand(), versionCommand(), completionCommand(root),
 	)
 	root.SetHelpCommand(helpCommand(root))
 	return root

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
@@ -101,6 +102,9 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	return errors.Join(err, stopProfiles())
 }
 
+// tunDevice is what devices are made with.
+const tunDevice = "/dev/net/tun"
+
 func serve(ctx context.Context, c *config.Config, f upFlags, logf func(string, ...any), r *reporter) error {
 	err := daemon.Run(ctx, daemon.Options{
 		Config: c, Logf: logf, Confine: confine, Load: c.Reread, Again: f.again, Reloaded: f.reread,
@@ -109,7 +113,16 @@ func serve(ctx context.Context, c *config.Config, f upFlags, logf func(string, .
 			r.ready()
 		},
 	})
-	if errors.Is(err, fs.ErrPermission) {
+	if err == nil {
+		return nil
+	}
+	tun := strings.Contains(err.Error(), tunDevice)
+	switch {
+	case tun && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w (modprobe tun makes it; a container is given it with --device %s)", err, tunDevice)
+	case tun && errors.Is(err, fs.ErrPermission) && unix.Access(tunDevice, unix.R_OK|unix.W_OK) != nil:
+		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed, and that the mode of %s lets this user in: it is 0666 on most hosts)", err, tunDevice)
+	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
 	}
 	return err

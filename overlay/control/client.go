@@ -51,7 +51,7 @@ func Dial(name string) (*Client, error) {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
 		return nil, fmt.Errorf("%s is %w", name, ErrNotRunning)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("%s: %w", path, ErrPermission)
+		return nil, fmt.Errorf("%s: %w (root and members of its group may)", path, ErrPermission)
 	case err != nil:
 		return nil, err
 	}
