@@ -55,6 +55,12 @@ func (s *server) rewire(next *config.Config) error {
 	if err != nil {
 		return err
 	}
+	told := len(s.net.Warnings)
+	defer func() {
+		for _, w := range s.net.Warnings[told:] {
+			s.logf("%s", w)
+		}
+	}()
 	return s.net.Change(s.plan(next, file), func(mark uint32) error {
 		if err := s.bank.SetMark(mark); err != nil {
 			return err
