@@ -135,14 +135,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			s.logf("privileges are kept: %v", err)
 		}
 	}
-	served := make(chan error, 7)
-	go func() { served <- ctl.Serve(ctx, s) }()
-	go func() { served <- s.loop.Run(ctx); cancel() }()
-	go func() { s.follow(ctx); served <- nil }()
-	go func() { s.live(ctx); served <- nil }()
-	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
-	go func() { s.reread(ctx, o.Again, o.Reloaded); served <- nil }()
-	go func() { s.watchPeers(ctx); served <- nil }()
+	ended := s.serve(ctx, cancel, ctl, o)
 	failed := s.begin(ctx)
 	if failed != nil {
 		cancel()
@@ -158,15 +151,36 @@ func Run(ctx context.Context, o Options) (err error) {
 	for _, p := range s.end() {
 		s.loop.Remove(p.link)
 	}
-	err = errors.Join(failed, s.close())
-	for range cap(served) {
-		if e := <-served; e != nil && !errors.Is(e, context.Canceled) {
-			err = errors.Join(err, e)
-		}
-	}
+	err = errors.Join(failed, s.close(), ended())
 	// Only now does nobody send any more.
 	s.bank.Close()
 	return err
+}
+
+// serve starts all that goes on beside each other until ctx ends. ended waits for the end
+// of it.
+func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
+	all := []func() error{
+		func() error { return ctl.Serve(ctx, s) },
+		func() error { defer cancel(); return s.loop.Run(ctx) },
+		func() error { s.follow(ctx); return nil },
+		func() error { s.live(ctx); return nil },
+		func() error { s.machine.watch(ctx, s.reincarnate); return nil },
+		func() error { s.reread(ctx, o.Again, o.Reloaded); return nil },
+		func() error { s.watchPeers(ctx); return nil },
+	}
+	served := make(chan error, len(all))
+	for _, f := range all {
+		go func() { served <- f() }()
+	}
+	return func() (err error) {
+		for range all {
+			if e := <-served; e != nil && !errors.Is(e, context.Canceled) {
+				err = errors.Join(err, e)
+			}
+		}
+		return err
+	}
 }
 
 // open sets up device, addresses, sockets and peers.
