@@ -28,6 +28,9 @@ func (d *draft) checkAddresses() {
 		if seen[prefix] {
 			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
 		}
+		if a := prefix.Addr(); a.Is4() && prefix.Bits() < 31 && prefix.Masked().Addr() == a {
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is the network itself; want a host's address in it", prefix)
+		}
 		seen[prefix] = true
 	}
 }

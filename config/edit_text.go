@@ -136,16 +136,12 @@ func lineEnd(doc string, off int) int {
 // bodyEnd is where the section ends whose body begins at off.
 func bodyEnd(doc string, off int) int {
 	var starts []int
-	var collect func(m *mark)
-	collect = func(m *mark) {
-		for _, k := range m.keys {
-			starts = append(starts, k.off)
-			for _, i := range k.items {
-				starts = append(starts, i.off)
-			}
+	for _, k := range locate(doc).root.keys {
+		starts = append(starts, k.off)
+		for _, i := range k.items {
+			starts = append(starts, i.off)
 		}
 	}
-	collect(locate(doc).root)
 	slices.Sort(starts)
 	for _, s := range starts {
 		if s >= off && strings.HasPrefix(doc[s:], "[") {

@@ -39,3 +39,6 @@ func checkOwnName(name string) error {
 	}
 	return checkIfname(name)
 }
+
+// CheckName returns why no tunnel can have a name, or nil.
+func CheckName(name string) error { return checkOwnName(name) }

@@ -19,7 +19,7 @@ const maxFileBytes = 1 << 20
 // not quoted. Upper and lower case are the same there.
 var foreign = regexp.MustCompile(`(?im)^[ \t]*(private|public|preshared)key[ \t]*=[ \t]*[a-z0-9+/]`)
 
-const looksForeign = `looks like a wg(8) file; "srdtun init NAME" writes one for srdtun, in which its keys can be used`
+const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one for srdtun of it`
 
 // decode checks the syntax of a document and gives its root.
 func decode(file string, data []byte) (section, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"strings"
 	"text/template"
 )
 
@@ -31,8 +30,8 @@ func Template(name string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = templateParsed.Execute(&b, map[string]any{
-		"Name":        tomlString(name),
-		"Dir":         strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name + ".d"),
+		"Name":        inTOML(name),
+		"Dir":         inTOML(name + ".d"),
 		"Private":     private.Reveal(),
 		"Public":      public,
 		"ListenPort":  DefaultListenPort,
@@ -47,13 +46,4 @@ func Template(name string) ([]byte, error) {
 		return nil, fmt.Errorf("fill in the template: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// tomlString writes a name as a TOML literal string, which has no escapes, unless
-// the name has the quote that ends one. No interface name has control characters.
-func tomlString(name string) string {
-	if !strings.Contains(name, "'") {
-		return "'" + name + "'"
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
@@ -26,6 +27,12 @@ func initCommand() *cobra.Command {
 
 func initConfig(name, output string) error {
 	if err := rundir.CheckName(name); err != nil {
+		return &usageError{err}
+	}
+	if strings.HasPrefix(name, "-") {
+		return usagef("%q would be taken for an option", name)
+	}
+	if err := config.CheckName(name); err != nil {
 		return &usageError{err}
 	}
 	text, public, err := freshConfig(name)

@@ -31,7 +31,12 @@ Where this user cannot read the file, the daemon reads it.`,
 }
 
 func reload(arg string) error {
-	c, err := load(arg)
+	// Not the copy that a service has: that is the file as it was.
+	file, _, err := configFile(arg)
+	if err != nil {
+		return err
+	}
+	c, err := config.Load(file)
 	if name, runs := runningNamed(arg); runs && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
 		return change(name, control.Change{How: control.HowReload})
 	}

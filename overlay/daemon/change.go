@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -55,6 +56,12 @@ func (s *server) rewire(next *config.Config) error {
 	if err != nil {
 		return err
 	}
+	told := len(s.net.Warnings)
+	defer func() {
+		for _, w := range s.net.Warnings[told:] {
+			s.tell(events.HostSetting, "", "%s", w)
+		}
+	}()
 	return s.net.Change(s.plan(next, file), func(mark uint32) error {
 		if err := s.bank.SetMark(mark); err != nil {
 			return err
@@ -158,7 +165,7 @@ func (s *server) sync(c *config.Config) ([]config.Change, error) { return s.take
 func (s *server) take(c *config.Config, isFile bool) ([]config.Change, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	want, faults, err := config.WithDropIns(c)
+	want, faults, err := s.withDropIns(c)
 	if err != nil {
 		return nil, err
 	}

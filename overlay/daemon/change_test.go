@@ -248,6 +248,14 @@ func TestDropInsAreWatched(t *testing.T) {
 	if st := shown(t); !slices.Equal(st.Peers[2].Endpoints, []string{"192.0.2.7:7"}) || !slices.Equal(st.Unsaved, []string{"peer.more.endpoints"}) || leadsHere(t, "10.82.0.1") {
 		t.Errorf("%+v, unsaved %q", st.Peers[2], st.Unsaved)
 	}
+	// Another directory is for the next start.
+	text := string(config.Format(parse(t, "[paths]\n", "[peers]\ndir = \"/none/such\"\n[paths]\n", `, "fd81::/64"`, "")))
+	if keys, err := ask(t, control.Change{How: control.HowReload, Config: text}); err != nil || !slices.Equal(shown(t).Pending, []string{"peers.dir"}) {
+		t.Errorf("another directory: changed %q, pending %q, %v", keys, shown(t).Pending, err)
+	}
+	if v := names(shown(t)); !slices.Equal(v, []string{"near", "named", "more"}) {
+		t.Errorf("with another directory: peers %q", v)
+	}
 	// The directory goes, and comes with another file in it.
 	if err := os.Rename(dir, dir+".old"); err != nil {
 		t.Fatal(err)

@@ -140,8 +140,15 @@ func Run(asked context.Context, o Options) (err error) {
 	if s.before != nil {
 		s.adopt()
 	}
-	if s.net == nil {
+	adopted := s.net != nil
+	if !adopted {
 		if err := netconf.Recover(name); err != nil {
+			return err
+		}
+	}
+	defer func() { err = errors.Join(err, s.downHooks(context.WithoutCancel(asked))) }()
+	if !adopted { // else the process before has run them
+		if err := s.runHooks(asked, "pre_up", o.Config.Interface.Hooks.PreUp); err != nil {
 			return err
 		}
 	}
@@ -156,35 +163,58 @@ func Run(asked context.Context, o Options) (err error) {
 			s.tell(events.PrivilegesKept, "", "privileges are kept: %v", err)
 		}
 	}
-	served := make(chan error, 9)
-	go func() { served <- ctl.Serve(ctx, s) }()
-	go func() { served <- s.loop.Run(ctx); cancel() }()
-	go func() { s.follow(ctx); served <- nil }()
-	go func() { s.live(ctx); served <- nil }()
-	go func() { s.guard(ctx); served <- nil }()
-	go func() { s.machine.watch(ctx, s.reincarnate); served <- nil }()
-	go func() { s.serveMonitor(ctx); served <- nil }()
-	go func() { s.reread(ctx, o.Again, o.Reloaded); served <- nil }()
-	go func() { s.watchPeers(ctx); served <- nil }()
-	s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
-	if o.Ready != nil {
-		o.Ready()
+	ended := s.serve(ctx, cancel, ctl, o)
+	var failed error
+	if !adopted {
+		failed = s.begin(asked)
 	}
-	s.kept = s.wait(ctx, asked, o.Store)
-	cancel()
+	if failed == nil {
+		s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
+		if o.Ready != nil {
+			o.Ready()
+		}
+		s.kept = s.wait(ctx, asked, o.Store)
+	}
+	if !s.kept {
+		failed = errors.Join(failed, s.finish(context.WithoutCancel(ctx)))
+	}
 	s.tell(events.Stopping, "", "%s is taken down", name)
+	cancel()
 	for _, p := range s.end() {
 		s.loop.Remove(p.link)
 	}
-	err = s.close()
-	for range cap(served) {
-		if e := <-served; e != nil && !errors.Is(e, context.Canceled) {
-			err = errors.Join(err, e)
-		}
-	}
+	err = errors.Join(failed, s.close(), ended())
 	// Only now does nobody send any more.
 	s.bank.Close()
 	return err
+}
+
+// serve starts all that goes on beside each other until ctx ends. ended waits for the end
+// of it.
+func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
+	all := []func() error{
+		func() error { return ctl.Serve(ctx, s) },
+		func() error { defer cancel(); return s.loop.Run(ctx) },
+		func() error { s.follow(ctx); return nil },
+		func() error { s.live(ctx); return nil },
+		func() error { s.machine.watch(ctx, s.reincarnate); return nil },
+		func() error { s.reread(ctx, o.Again, o.Reloaded); return nil },
+		func() error { s.watchPeers(ctx); return nil },
+		func() error { s.guard(ctx); return nil },
+		func() error { s.serveMonitor(ctx); return nil },
+	}
+	served := make(chan error, len(all))
+	for _, f := range all {
+		go func() { served <- f() }()
+	}
+	return func() (err error) {
+		for range all {
+			if e := <-served; e != nil && !errors.Is(e, context.Canceled) {
+				err = errors.Join(err, e)
+			}
+		}
+		return err
+	}
 }
 
 // open sets up device, addresses, sockets and peers.

@@ -94,12 +94,24 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string) (gone bool, 
 	}
 }
 
+// withDropIns returns c with the peers of the directory that is watched. Another one in c
+// counts from the next start on.
+func (s *server) withDropIns(c *config.Config) (*config.Config, []error, error) {
+	here := *c
+	here.PeersDir = s.cfg().PeersDir
+	all, faults, err := config.WithDropIns(&here)
+	if err == nil {
+		all.PeersDir = c.PeersDir
+	}
+	return all, faults, err
+}
+
 // rereadPeers takes over what the drop-in files say now. What else was changed while
 // running stays, and so does a peer whose file has not changed.
 func (s *server) rereadPeers() {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	files, faults, err := config.WithDropIns(s.file)
+	files, faults, err := s.withDropIns(s.file)
 	var diff []config.Change
 	if err == nil {
 		s.tellFaults(faults)

@@ -27,12 +27,28 @@ func (s *server) exits() {
 		}
 		addrs := addressesOf(l.Interface)
 		for _, a := range addrs {
-			if !a.IsLinkLocalUnicast() {
+			if !a.IsLinkLocalUnicast() && !s.straight(a, i.Index) {
 				v = append(v, udp.Exit{Local: a, Index: i.Index, Alone: a.Is6() && globals(addrs) == 1})
 			}
 		}
 	}
 	s.bank.SetExits(v)
+}
+
+// straight reports whether all IPv6 packets from a leave by the interface already, as with
+// rules for source addresses. Such rules do not match what has its source from the kernel.
+func (s *server) straight(a netip.Addr, index int) bool {
+	if a.Is4() {
+		return false // a rule and an interface are heeded together
+	}
+	for _, p := range s.peers() {
+		for _, r := range p.remotes() {
+			if r.Addr().Is6() && s.leavesBy(r.Addr(), a) != index {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // globals counts the IPv6 addresses that the kernel chooses from as a source.
@@ -47,7 +63,7 @@ func globals(addrs []netip.Addr) (n int) {
 
 // barred returns why packets to remote do not get there by the interface; "": they do, or
 // there is no such interface, or it has no address of that family, which others report.
-func barred(name string, remote netip.Addr) string {
+func (s *server) barred(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return ""
@@ -65,7 +81,7 @@ func barred(name string, remote netip.Addr) string {
 	// The entry of the table is asked for: without one there is none to tell of, whatever
 	// the kernel does then.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(addrs) > 1 {
+	if remote.Is4() || globals(addrs) > 1 || s.leavesBy(remote, source) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
 	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)

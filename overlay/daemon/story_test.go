@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/vishvananda/netlink"
@@ -159,7 +160,7 @@ func TestEndpointsThatCannotWork(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Of two uplinks, the routes lead by one.
+// Of two uplinks, one has no route to the peer, and then one by a rule.
 func TestBypassedUplinkIsTold(t *testing.T) {
 	uplink(t)
 	second := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdv0"}, PeerName: "srdv1"})
@@ -174,7 +175,7 @@ func TestBypassedUplinkIsTold(t *testing.T) {
 		all := texts(s.story)
 		return all[len(all)-1]
 	}
-	if got := look(); !strings.HasPrefix(got, "uplink-bypassed ") || !strings.Contains(got, "srdv0 leave by srdw0") {
+	if got := look(); !strings.HasPrefix(got, "uplink-bypassed ") || !strings.Contains(got, "srdv0 has no route to 203.0.113.9") {
 		t.Errorf("told %q", got)
 	}
 	ip(t, "rule", "add", "from", "198.51.100.1", "table", "77")
@@ -195,8 +196,10 @@ func TestNamesAreTold(t *testing.T) {
 	var dns nameServer
 	dns.use(t)
 	cfg := parse(t, "localhost", "peer.example")
-	p := &peer{cfg: &cfg.Peers[1], found: make([][]netip.AddrPort, 1)}
-	s := &server{peers: []*peer{p}, story: newStory(false)}
+	p := &peer{found: map[config.Endpoint][]netip.AddrPort{}}
+	p.conf.Store(&cfg.Peers[1])
+	s := newServer(cfg, newStory(false))
+	s.now.Store(&setup{cfg: cfg, peers: []*peer{p}})
 	for _, addrs := range [][]string{nil, nil, {"192.0.2.1"}, {"192.0.2.1"}, {"192.0.2.2"}, nil} {
 		dns.addrs = addrs
 		s.accept(s.lookup(t.Context()))

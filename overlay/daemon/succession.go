@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/netconf"
@@ -139,8 +140,8 @@ func (s *server) bundle() (*handover.Bundle, error) {
 	return b, err
 }
 
-// setup is a digest of all that device, addresses, routes and sockets are made from. A
-// process with another one makes its own.
+// setup is a digest of all that device, addresses, routes and sockets are made from, and
+// of the commands that were run for them. A process with another one makes its own.
 func (s *server) setup() (string, error) {
 	c := s.cfg()
 	file, err := netconf.StatePath(c.Interface.Name)
@@ -154,7 +155,12 @@ func (s *server) setup() (string, error) {
 		Ports  int
 		Range  [2]uint16
 		Queues int
-	}{plan, c.Interface.ListenPort, c.Paths.SourcePorts, c.Paths.PortRange, workers(c.Interface.Workers)})
+		DNS    []string
+		Hooks  config.Hooks
+	}{
+		plan, c.Interface.ListenPort, c.Paths.SourcePorts, c.Paths.PortRange, workers(c.Interface.Workers),
+		c.Interface.DNS, c.Interface.Hooks,
+	})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

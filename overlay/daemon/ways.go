@@ -95,7 +95,7 @@ func (s *server) leavesBy(to, from netip.Addr) int {
 func (s *server) findBypasses(to netip.AddrPort, found map[string]string) {
 	for _, l := range s.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {
-			found[l.Interface] = barred(l.Interface, to.Addr())
+			found[l.Interface] = s.barred(l.Interface, to.Addr())
 		}
 	}
 }

@@ -46,6 +46,7 @@ func Apply(p Plan) (*State, error) {
 		return nil, fmt.Errorf("interface %s: %w", p.Link, err)
 	}
 	s := &State{FwMark: p.FwMark, file: p.StateFile, index: link.Attrs().Index, link: link}
+	s.Warnings = allowNoRedirects(p.Link)
 	if err := s.apply(p, link); err != nil {
 		return nil, errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.Revert())
 	}
@@ -77,7 +78,7 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 // rule before the route that it leads to.
 func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 	attrs := link.Attrs()
-	steps := []step{quietStep{link: link}}
+	steps := []step{quietStep{link: link}, redirectStep{link}}
 	if p.MTU != 0 && p.MTU != attrs.MTU {
 		steps = append(steps, mtuStep{link: link, mtu: p.MTU, was: attrs.MTU})
 	}

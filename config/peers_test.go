@@ -1,0 +1,57 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Peers that are added take the place of those with their keys, and what they leave out
+// is as in the configuration.
+func TestWithPeers(t *testing.T) {
+	c := parsed(t, mainPart+"[paths]\npolicy = 'plb'\n[[peer]]\nname = 'a'\npublic_key = '$1'\nallowed_ips = '10.1.0.0/16'\n")
+	peers, err := ParsePeers("more.toml", []byte(withKeys("[[peer]]\npublic_key = '$1'\nallowed_ips = '10.2.0.0/16'\n[[peer]]\nname = 'b'\npublic_key = '$2'\npolicy = 'ecmp'\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParsePeers("more.toml", FormatPeers(peers))
+	if err != nil || len(again) != 2 || !SamePeer(&again[0], &peers[0]) || !SamePeer(&again[1], &peers[1]) {
+		t.Errorf("%+v, %v\n%s", again, err, FormatPeers(peers))
+	}
+	got, err := WithPeers(c, peers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := got.Peers; len(p) != 2 || p[0].AllowedIPs[0].String() != "10.2.0.0/16" || p[0].Policy != "plb" || p[1].Policy != "ecmp" || c.Peers[0].Name != "a" {
+		t.Errorf("peers %+v", p)
+	}
+	peers[1].AllowedIPs = peers[0].AllowedIPs
+	if _, err := WithPeers(c, peers); err == nil || !strings.Contains(err.Error(), "belongs to another peer already") {
+		t.Error(err)
+	}
+}
+
+// What the service manager has handed over is a copy of the file as of the start.
+func TestReread(t *testing.T) {
+	dir := t.TempDir()
+	file, copied := filepath.Join(dir, "s.toml"), filepath.Join(dir, "copy.toml")
+	for _, f := range []string{file, copied} {
+		if err := os.WriteFile(f, []byte(withKeys(mainPart)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.Reread(); err != nil || len(Diff(c, again)) > 0 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if c, err = LoadCopy(file, copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Reread(); err == nil || !strings.Contains(err.Error(), "systemctl reload") {
+		t.Error(err)
+	}
+}

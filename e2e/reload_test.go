@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	reloads     = 60
+	reloadEvery = 100 * time.Millisecond
+	// reloadGrowth is how much more memory a daemon may have after them. What a load takes
+	// varies by 10 MB; the daemon's own test looks for less, without one.
+	reloadGrowth = 24 << 20
+)
+
+// TestReloadsUnderLoad changes a hub's file again and again while one spoke talks to it
+// by TCP and by datagrams: the other spoke comes and goes, and so do a peer that nobody
+// is and a route. The spoke that talks loses nothing, and the daemon, which has given up
+// its privileges, keeps nothing of those that went.
+func TestReloadsUnderLoad(t *testing.T) {
+	f, hub, one, two := star(t)
+	spokes := slices.Clone(hub.Config.Peers)
+	other := tunnel.Peer{Name: "nobody", PublicKey: publicKey(t), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16")}}
+	reload(t, hub, append(slices.Clone(spokes), other)) // makes what is made once
+	reload(t, hub, spokes)
+	s, err := meter.StartStream(one.Host, hub.Host, tunnel.Inner4(2), tunnel.Inner4(1), 2*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(1), Streams: 1, For: reloads*reloadEvery + 2*time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second) // the load is to be there; nothing is measured until then
+	before, err := hub.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := descriptors(t, hub)
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for i := range reloads {
+		peers := slices.Clone(spokes[:1])
+		if i%2 == 1 {
+			peers = append(slices.Clone(spokes), other)
+		}
+		reload(t, hub, peers)
+		if i%20 == 9 {
+			refuse(t, hub)
+		}
+		<-tick.C
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); s.Tally().Arrived < s.Tally().Sent-5 && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond) // the last are on their way
+	}
+	got, sum := s.Tally(), r.Sum()
+	goodput := sum.Mean(time.Second, reloads*reloadEvery)
+	after, err := hub.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d of %d datagrams, %.0f Mbit/s, %d descriptors before and %d after, %d KiB more",
+		got.Arrived, got.Sent, goodput/1e6, files, descriptors(t, hub), (after.RSS-before.RSS)>>10)
+	if got.Sent < 1000 || got.Arrived < got.Sent-5 || got.Twice > 0 {
+		t.Errorf("of %d datagrams %d arrived, %d of them twice", got.Sent, got.Arrived, got.Twice)
+	}
+	if stall := sum.Stall(time.Second, sum.End(), 96e6); stall > maxStall {
+		t.Errorf("the connection stood still for %v", stall)
+	}
+	if n := descriptors(t, hub); n > files {
+		t.Errorf("%d descriptors, %d before", n, files)
+	}
+	if after.RSS > before.RSS+reloadGrowth {
+		t.Errorf("%d bytes of memory, %d before", after.RSS, before.RSS)
+	}
+	// The spoke that went and came last is served again, though it was not told.
+	if err := two.Await(tunnel.Inner4(1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// reload gives a node other peers and has it take them over.
+func reload(t *testing.T, n *tunnel.Node, peers []tunnel.Peer) {
+	t.Helper()
+	n.Config.Peers = peers
+	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(bin, "reload", n.File).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// refuse reloads a file that is wrong.
+func refuse(t *testing.T, n *tunnel.Node) {
+	t.Helper()
+	before := peerKeys(t, n)
+	if err := os.WriteFile(n.File, append(n.Config.TOML(), "[[peer]]\npublic_key = 3\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(bin, "reload", n.File).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "peer.public_key: want a string in quotes") || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("a wrong file: %v: %s", err, out)
+	}
+	if after := peerKeys(t, n); !slices.Equal(before, after) {
+		t.Errorf("after a wrong file: %q, before %q", after, before)
+	}
+}
+
+func peerKeys(t *testing.T, n *tunnel.Node) (v []string) {
+	t.Helper()
+	raw, err := n.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st struct {
+		Peers []struct {
+			PublicKey string `json:"public_key"`
+		}
+	}
+	if err := json.Unmarshal(raw, &st); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range st.Peers {
+		v = append(v, p.PublicKey)
+	}
+	return v
+}
+
+// publicKey is that of somebody who is not there.
+func publicKey(t *testing.T) string {
+	t.Helper()
+	private, err := exec.Command(bin, "genkey").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(bin, "pubkey")
+	c.Stdin = strings.NewReader(string(private))
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func descriptors(t *testing.T, n *tunnel.Node) int {
+	t.Helper()
+	v, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.Pid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(v)
+}
+
+// TestPeersByDropIn has peers come and go with files, of a daemon that is told nothing.
+func TestPeersByDropIn(t *testing.T) {
+	f, hub, one, two := star(t)
+	dir := filepath.Join(t.TempDir(), "peers")
+	reachable(t, filepath.Dir(dir))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	last := hub.Config.Peers[1]
+	hub.Config.Peers = hub.Config.Peers[:1]
+	hub.Config.Extra = "\n[peers]\ndir = \"" + dir + "\"\n"
+	if err := hub.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := hub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Await(tunnel.Inner4(1)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "two.toml")
+	text := fmt.Sprintf("[[peer]]\nname = \"two\"\npublic_key = %q\nallowed_ips = [%q, %q]\n", last.PublicKey, last.AllowedIPs[0], last.AllowedIPs[1])
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The hub is not told where the spoke is: that one calls.
+	if err := two.Await(tunnel.Inner4(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "wrong.toml"), []byte("[[peer]]\npublic_key = 3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, hub, "wrong.toml:2: peer.public_key: want a string in quotes")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, hub, "changed: - peer.two")
+	if _, err := f.A(2).Run("ping", "-n", "-q", "-c1", "-W1", tunnel.Inner4(1).String()); err == nil {
+		t.Error("a peer whose file is gone is answered")
+	}
+	if err := one.Await(tunnel.Inner4(1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// wantLog waits until a daemon has said something.
+func wantLog(t *testing.T, n *tunnel.Node, text string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(n.Log(), text); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log does not say %q", text)
+		}
+	}
+}
+
+// TestCommandsOfOneRight: a command after the start has what the daemon has kept, the
+// right to change the network, whichever user that runs as.
+func TestCommandsOfOneRight(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	for _, uid := range []int{0, 1234} {
+		dir := filepath.Join(t.TempDir(), "run")
+		reachable(t, filepath.Dir(dir))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(dir, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SRDTUN_RUN_DIR", dir)
+		p := pair(t, f, tunnel.Config{Extra: `post_up = [["ip", "route", "add", "10.99.0.0/16", "dev", "%i"], ["sh", "-c", "grep CapEff /proc/self/status; id -u"]]
+pre_down = [["ip", "rule", "add", "pref", "77", "lookup", "77"]]
+`})
+		if out, err := f.A(1).Run("ip", "route", "show", "10.99.0.0/16"); err != nil || !strings.Contains(string(out), p.A.Name) {
+			t.Errorf("user %d: route %q, %v", uid, out, err)
+		}
+		if want := fmt.Sprintf("%s; %d", netAdmin, uid); !strings.Contains(p.A.Log(), want) {
+			t.Errorf("user %d: the command does not say %q\n%s", uid, want, p.A.Log())
+		}
+		for _, n := range []*tunnel.Node{p.A, p.B} {
+			if err := n.Down(); err != nil {
+				t.Error(err)
+			}
+			if out, err := n.Host.Run("ip", "rule", "del", "pref", "77"); err != nil {
+				t.Errorf("user %d: no rule of pre_down's: %v %s", uid, err, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/events"
+)
+
+const (
+	// bindableMost bounds the wait for the kernel to have made an address usable, which
+	// it does in a thread of its own. It takes no millisecond, unless it looks for doubles
+	// first, which takes a second.
+	bindableMost = 2 * time.Second
+	bindablePoll = time.Millisecond
+)
+
+// awaitBindable returns when servers that wait for this process can bind its addresses.
+func (s *server) awaitBindable(ctx context.Context) {
+	for _, p := range s.cfg().Interface.Address {
+		for end := time.Now().Add(bindableMost); !canBind(p.Addr()); {
+			if time.Now().After(end) || ctx.Err() != nil {
+				s.tell(events.HostSetting, "", "%s cannot be bound yet", p.Addr())
+				return
+			}
+			time.Sleep(bindablePoll)
+		}
+	}
+}
+
+// canBind reports whether a socket can have the address.
+func canBind(a netip.Addr) bool {
+	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}

@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// resolved is there while systemd-resolved runs, sd-resolve's own test.
+const resolved = "/run/systemd/resolve"
+
+// resolvers splits interface.dns into addresses and search domains.
+func resolvers(dns []string) (servers, domains []string) {
+	for _, d := range dns {
+		if _, err := netip.ParseAddr(d); err == nil {
+			servers = append(servers, d)
+		} else {
+			domains = append(domains, d)
+		}
+	}
+	return servers, domains
+}
+
+// useDNS has the host ask the configured resolvers. With addresses among them, all names
+// are asked of them, as with wg-quick(8): a question beside the tunnel would tell where
+// its user goes.
+func (s *server) useDNS(ctx context.Context) error {
+	servers, domains := resolvers(s.cfg().Interface.DNS)
+	if len(servers)+len(domains) == 0 {
+		return nil
+	}
+	link := s.dev.Name()
+	if byResolved() {
+		if err := s.command(ctx, "", append([]string{"resolvectl", "dns", link}, servers...)...); err != nil {
+			return err
+		}
+		if len(servers) > 0 {
+			domains = append(domains, "~.")
+		}
+		return s.command(ctx, "", append([]string{"resolvectl", "domain", link}, domains...)...)
+	}
+	var text strings.Builder
+	for _, a := range servers {
+		text.WriteString("nameserver " + a + "\n")
+	}
+	if len(domains) > 0 {
+		text.WriteString("search " + strings.Join(domains, " ") + "\n")
+	}
+	return s.command(ctx, text.String(), "resolvconf", "-a", "tun."+link, "-m", "0", "-x")
+}
+
+// leaveDNS undoes useDNS.
+func (s *server) leaveDNS(ctx context.Context) error {
+	if len(s.cfg().Interface.DNS) == 0 {
+		return nil
+	}
+	if byResolved() {
+		return s.command(ctx, "", "resolvectl", "revert", s.dev.Name())
+	}
+	return s.command(ctx, "", "resolvconf", "-d", "tun."+s.dev.Name(), "-f")
+}
+
+// byResolved tells which of the two programs the host's resolvers are set with.
+func byResolved() bool {
+	_, err := exec.LookPath("resolvectl")
+	_, running := os.Stat(resolved)
+	return err == nil && running == nil
+}
