@@ -38,12 +38,12 @@ type flowCount struct {
 }
 
 // sent counts frames that leave for a peer.
-func (f *flowCounter) sent(peer int, frames []*frame.Frame) {
+func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, v := range frames {
-			c.table.Out(peer, v)
+			c.table.Out(p.title(), v)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 		defer c.mu.Unlock()
 		for _, v := range frames {
 			if src, ok := source(v.Data); ok && p.table.Allowed(p.index, src) {
-				c.table.In(p.index, v)
+				c.table.In(p.title(), v)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, err
 		OtherTxBytes: others.Out.Bytes, OtherRxBytes: others.In.Bytes, ReplacedFlows: others.Flows,
 	}
 	for i := range top {
-		v.Flows = append(v.Flows, s.describeFlow(&top[i]))
+		v.Flows = append(v.Flows, describeFlow(&top[i]))
 	}
 	return v, nil
 }
@@ -109,14 +109,14 @@ func (f *flowCounter) take(ctx context.Context) bool {
 // waiting adds what waits at p at the moment, in both directions.
 func (p *peer) waiting(t *flows.Table) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
-		p.queue.EachFlow(func(first *frame.Frame, bytes int) { t.Queue(p.index, first, bytes) })
-		p.gather.EachHeld(func(f *frame.Frame) { t.Hold(p.index, f) })
+		p.queue.EachFlow(func(first *frame.Frame, bytes int) { t.Queue(p.title(), first, bytes) })
+		p.gather.EachHeld(func(f *frame.Frame) { t.Hold(p.title(), f) })
 	})
 }
 
-func (s *server) describeFlow(f *flows.Flow) control.Flow {
+func describeFlow(f *flows.Flow) control.Flow {
 	return control.Flow{
-		Peer: s.peers[f.Peer].title(), Protocol: protocolName(f.Proto),
+		Peer: f.Peer, Protocol: protocolName(f.Proto),
 		Local: f.Local.String(), Remote: f.Remote.String(),
 		TxBytes: f.Out.Bytes, TxPackets: f.Out.Packets, RxBytes: f.In.Bytes, RxPackets: f.In.Packets,
 		QueuedBytes: f.Queued, HeldFrames: f.HeldFrames, HeldBytes: f.HeldBytes,

@@ -110,7 +110,7 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 			n++
 		}
 		if ok {
-			s.flows.sent(to, frames[:n])
+			s.flows.sent(s.peers[to], frames[:n])
 			s.peers[to].push(frames[:n])
 			touch(s.peers[to].link, in.haste.any(now, frames[:n]))
 		} else {
