@@ -102,8 +102,6 @@ type server struct {
 	unsaved, pending []string       // see compare; changing
 	stirred          chan struct{}  // tells follow of a change
 
-	numbers atomic.Int64 // of peers so far
-
 	machine *machine // nil: the kernel does not tell
 	monitor monitor
 

@@ -43,7 +43,7 @@ func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, v := range frames {
-			c.table.Out(p.number, v)
+			c.table.Out(p.title(), v)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 		defer c.mu.Unlock()
 		for _, v := range frames {
 			if src, ok := source(v.Data); ok && p.setup.Load().allowed(p, src) {
-				c.table.In(p.number, v)
+				c.table.In(p.title(), v)
 			}
 		}
 	}
@@ -74,10 +74,9 @@ func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, err
 	pause(ctx, d)
 	s.flows.active.Store(nil)
 	over := time.Since(begin)
-	peers := s.peers()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range peers {
+	for _, p := range s.peers() {
 		p.waiting(c.table)
 	}
 	top, others := c.table.Top(flowsMost)
@@ -86,7 +85,7 @@ func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, err
 		OtherTxBytes: others.Out.Bytes, OtherRxBytes: others.In.Bytes, ReplacedFlows: others.Flows,
 	}
 	for i := range top {
-		v.Flows = append(v.Flows, describeFlow(peers, &top[i]))
+		v.Flows = append(v.Flows, describeFlow(&top[i]))
 	}
 	return v, nil
 }
@@ -110,29 +109,19 @@ func (f *flowCounter) take(ctx context.Context) bool {
 // waiting adds what waits at p at the moment, in both directions.
 func (p *peer) waiting(t *flows.Table) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
-		p.queue.EachFlow(func(first *frame.Frame, bytes int) { t.Queue(p.number, first, bytes) })
-		p.gather.EachHeld(func(f *frame.Frame) { t.Hold(p.number, f) })
+		p.queue.EachFlow(func(first *frame.Frame, bytes int) { t.Queue(p.title(), first, bytes) })
+		p.gather.EachHeld(func(f *frame.Frame) { t.Hold(p.title(), f) })
 	})
 }
 
-func describeFlow(peers []*peer, f *flows.Flow) control.Flow {
+func describeFlow(f *flows.Flow) control.Flow {
 	return control.Flow{
-		Peer: titleOf(peers, f.Peer), Protocol: protocolName(f.Proto),
+		Peer: f.Peer, Protocol: protocolName(f.Proto),
 		Local: f.Local.String(), Remote: f.Remote.String(),
 		TxBytes: f.Out.Bytes, TxPackets: f.Out.Packets, RxBytes: f.In.Bytes, RxPackets: f.In.Packets,
 		QueuedBytes: f.Queued, HeldFrames: f.HeldFrames, HeldBytes: f.HeldBytes,
 		ReorderedFrames: f.Reordered, LongestHoldUs: f.LongestHold.Microseconds(),
 	}
-}
-
-// titleOf names the peer with that number; one that is gone by now is nameless.
-func titleOf(peers []*peer, number int) string {
-	for _, p := range peers {
-		if p.number == number {
-			return p.title()
-		}
-	}
-	return ""
 }
 
 // protocolName is what people call a protocol.

@@ -38,7 +38,6 @@ type peer struct {
 	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without  mono.Time // since when there is no session; 0: there is one
 	silence  silence
-	number   int // of all peers that this process has had
 	recent   recent
 	restarts uint64                               // of the peer's process
 	watch    watch                                // live's own
@@ -67,9 +66,8 @@ type peer struct {
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
-		watch:  watch{verbose: s.verbose},
-		number: int(s.numbers.Add(1)),
-		dev:    s.dev, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
+		watch: watch{verbose: s.verbose},
+		dev:   s.dev, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{}), policy: c.Policy, control: cc.New(0),
 	}
 	p.conf.Store(c)

@@ -127,7 +127,7 @@ func TestFlowCounterIsForOne(t *testing.T) {
 // While nobody asks nothing is counted, and no memory is taken for it.
 func TestNothingIsCountedUnasked(t *testing.T) {
 	var f flowCounter
-	p := &peer{number: 1}
+	p := &peer{}
 	frames := []*frame.Frame{frame.New([]byte{0x45}, nil)}
 	if n := testing.AllocsPerRun(100, func() { f.sent(p, frames); f.received(p, frames) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -136,10 +136,8 @@ func TestNothingIsCountedUnasked(t *testing.T) {
 
 // The names of protocols are those of everyday use.
 func TestDescribeFlow(t *testing.T) {
-	hub := &peer{number: 3}
-	hub.conf.Store(&config.Peer{Name: "hub"})
-	f := flows.Flow{Key: flows.Key{Peer: 3, Proto: 6, Local: netip.MustParseAddrPort("10.0.0.1:1"), Remote: netip.MustParseAddrPort("[fd00::1]:2")}}
-	if v := describeFlow([]*peer{hub}, &f); v.Peer != "hub" || v.Protocol != "tcp" || v.Local != "10.0.0.1:1" || v.Remote != "[fd00::1]:2" {
+	f := flows.Flow{Key: flows.Key{Peer: "hub", Proto: 6, Local: netip.MustParseAddrPort("10.0.0.1:1"), Remote: netip.MustParseAddrPort("[fd00::1]:2")}}
+	if v := describeFlow(&f); v.Peer != "hub" || v.Protocol != "tcp" || v.Local != "10.0.0.1:1" || v.Remote != "[fd00::1]:2" {
 		t.Errorf("%+v", v)
 	}
 	for proto, want := range map[uint8]string{1: "icmp", 17: "udp", 58: "icmp6", 132: "132"} {

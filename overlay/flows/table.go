@@ -31,7 +31,7 @@ const Most = sets * ways
 // Key names a flow. Ports are 0 for protocols without them and for fragments; the local one
 // of an ICMP echo is its identifier.
 type Key struct {
-	Peer          int // index of the peer
+	Peer          string // what the peer is called
 	Proto         uint8
 	Local, Remote netip.AddrPort // source and destination of what leaves
 }
@@ -72,7 +72,7 @@ type Table struct {
 func New(seed maphash.Seed) *Table { return &Table{seed: seed} }
 
 // Out counts a frame that leaves for a peer.
-func (t *Table) Out(peer int, f *frame.Frame) {
+func (t *Table) Out(peer string, f *frame.Frame) {
 	k, n, ok := describe(peer, f, false)
 	if !ok {
 		t.others.Out.add(n)
@@ -82,7 +82,7 @@ func (t *Table) Out(peer int, f *frame.Frame) {
 }
 
 // In counts a frame that came from a peer, which may be any bytes.
-func (t *Table) In(peer int, f *frame.Frame) {
+func (t *Table) In(peer string, f *frame.Frame) {
 	k, n, ok := describe(peer, f, true)
 	if !ok {
 		t.others.In.add(n)
@@ -97,14 +97,14 @@ func (t *Table) In(peer int, f *frame.Frame) {
 }
 
 // Queue notes that bytes of the flow of f wait to be sent.
-func (t *Table) Queue(peer int, f *frame.Frame, bytes int) {
+func (t *Table) Queue(peer string, f *frame.Frame, bytes int) {
 	if k, _, ok := describe(peer, f, false); ok {
 		t.at(k).Queued += uint64(bytes)
 	}
 }
 
 // Hold notes that f, which came from a peer, waits for one before it.
-func (t *Table) Hold(peer int, f *frame.Frame) {
+func (t *Table) Hold(peer string, f *frame.Frame) {
 	if k, n, ok := describe(peer, f, true); ok {
 		e := t.at(k)
 		e.HeldFrames++
@@ -150,7 +150,7 @@ func (t *Table) at(k Key) *Flow {
 }
 
 // describe returns the flow and the size of a frame; false when it is no IP packet.
-func describe(peer int, f *frame.Frame, in bool) (Key, Count, bool) {
+func describe(peer string, f *frame.Frame, in bool) (Key, Count, bool) {
 	n := Count{1, uint64(len(f.Data))}
 	var info packet.Info
 	if packet.Parse(f.Data, &info) != packet.OK {

@@ -39,17 +39,17 @@ func TestBothDirectionsAreOneFlow(t *testing.T) {
 	v := table()
 	big := ip(packet.ProtoTCP, "10.0.0.1:5000", "10.0.0.2:80", 40+3*1000+1)
 	big.Facts = frame.Facts{GSO: frame.GSOTCP4, GSOSize: 1000}
-	v.Out(1, big)
-	v.Out(1, ip(packet.ProtoTCP, "10.0.0.1:5000", "10.0.0.2:80", 40))
+	v.Out("b", big)
+	v.Out("b", ip(packet.ProtoTCP, "10.0.0.1:5000", "10.0.0.2:80", 40))
 	late := ip(packet.ProtoTCP, "10.0.0.2:80", "10.0.0.1:5000", 100)
 	late.Held = time.Millisecond
-	v.In(1, late)
-	v.In(1, ip(packet.ProtoTCP, "10.0.0.2:80", "10.0.0.1:5000", 100))
-	v.Hold(1, ip(packet.ProtoTCP, "10.0.0.2:80", "10.0.0.1:5000", 70))
-	v.Queue(1, ip(packet.ProtoTCP, "10.0.0.1:5000", "10.0.0.2:80", 40), 900)
+	v.In("b", late)
+	v.In("b", ip(packet.ProtoTCP, "10.0.0.2:80", "10.0.0.1:5000", 100))
+	v.Hold("b", ip(packet.ProtoTCP, "10.0.0.2:80", "10.0.0.1:5000", 70))
+	v.Queue("b", ip(packet.ProtoTCP, "10.0.0.1:5000", "10.0.0.2:80", 40), 900)
 	top, others := v.Top(10)
 	want := Flow{
-		Key: Key{1, packet.ProtoTCP, netip.MustParseAddrPort("10.0.0.1:5000"), netip.MustParseAddrPort("10.0.0.2:80")},
+		Key: Key{"b", packet.ProtoTCP, netip.MustParseAddrPort("10.0.0.1:5000"), netip.MustParseAddrPort("10.0.0.2:80")},
 		Out: Count{5, 3081}, In: Count{2, 200}, Queued: 900, HeldFrames: 1, HeldBytes: 70, Reordered: 1, LongestHold: time.Millisecond,
 	}
 	if len(top) != 1 || top[0] != want || others != (Others{}) {
@@ -60,13 +60,13 @@ func TestBothDirectionsAreOneFlow(t *testing.T) {
 // The identifier of an echo names the flow in both directions; peers are told apart.
 func TestEchoesAndPeers(t *testing.T) {
 	v := table()
-	v.Out(0, ip(packet.ProtoICMP, "10.0.0.1:77", "10.0.0.2:0", 84))
+	v.Out("a", ip(packet.ProtoICMP, "10.0.0.1:77", "10.0.0.2:0", 84))
 	answer := ip(packet.ProtoICMP, "10.0.0.2:77", "10.0.0.1:0", 84)
 	answer.Data[20] = 0
-	v.In(0, answer)
-	v.Out(1, ip(packet.ProtoICMP, "10.0.0.1:77", "10.0.0.2:0", 30))
+	v.In("a", answer)
+	v.Out("b", ip(packet.ProtoICMP, "10.0.0.1:77", "10.0.0.2:0", 30))
 	top, _ := v.Top(10)
-	if len(top) != 2 || top[0].Out.Bytes != 84 || top[0].In.Bytes != 84 || top[0].Local.Port() != 77 || top[1].Peer != 1 {
+	if len(top) != 2 || top[0].Out.Bytes != 84 || top[0].In.Bytes != 84 || top[0].Local.Port() != 77 || top[1].Peer != "b" {
 		t.Errorf("%+v", top)
 	}
 }
@@ -76,7 +76,7 @@ func TestEchoesAndPeers(t *testing.T) {
 func TestLargeFlowsOutlastAFlood(t *testing.T) {
 	v := table()
 	sum := uint64(0)
-	out := func(f *frame.Frame) { v.Out(0, f); sum += uint64(len(f.Data)) }
+	out := func(f *frame.Frame) { v.Out("a", f); sum += uint64(len(f.Data)) }
 	for range 10 {
 		out(ip(packet.ProtoUDP, "10.0.0.1:1", "10.0.0.2:1", 1400))
 	}
@@ -105,8 +105,8 @@ func FuzzIn(f *testing.F) {
 		v := table()
 		d := frame.New(b, nil)
 		d.Facts = frame.Facts{GSO: frame.GSO(gso), GSOSize: size}
-		v.In(0, d)
-		v.Hold(0, d)
+		v.In("a", d)
+		v.Hold("a", d)
 		top, others := v.Top(1)
 		if n := others.In.Bytes; len(top) == 1 && top[0].In.Bytes != uint64(len(b)) || len(top) == 0 && n != uint64(len(b)) {
 			t.Errorf("%d bytes: %+v %+v", len(b), top, others)

@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// limits are what may hold back sending, as the status names it.
-var limits = []string{"data", "window", "pacing", "paths", "outbox"}
+// limits are what may hold back sending while there is something to send, as the status
+// names it.
+var limits = []string{"window", "pacing", "paths", "outbox"}
 
 // LimitedBy says what held back sending to a peer lately, for which part of the time, and
 // why that is.
@@ -23,19 +24,31 @@ func LimitedBy(p *control.Peer) string {
 	case p.Recent.OverUs <= 0:
 		return "not known yet"
 	}
-	rest, most, share := p.Recent.OverUs, "", int64(0)
-	for _, name := range limits {
-		us := int64(p.Recent.WaitedUs[name])
-		rest -= us
-		if us > share {
-			most, share = name, us
-		}
-	}
-	if rest > share {
-		most, share = "host", rest
-	}
+	most, share := largest(&p.Recent)
 	over := float64(p.Recent.OverUs) / 1e6
 	return fmt.Sprintf("%s, %.0f%% of the last %.1f s%s", limitName[most], 100*float64(share)/float64(p.Recent.OverUs), over, why(most, p))
+}
+
+// largest returns what held back sending for longest, and for how long: "data", nothing to
+// send, if that was half of the time, else what did while there was something. What is left
+// is the time in which it was sent: "host".
+func largest(r *control.Recent) (limit string, us int64) {
+	data := int64(r.WaitedUs["data"])
+	if 2*data >= r.OverUs {
+		return "data", data
+	}
+	rest := r.OverUs - data
+	for _, name := range limits {
+		v := int64(r.WaitedUs[name])
+		rest -= v
+		if v > us {
+			limit, us = name, v
+		}
+	}
+	if rest > us {
+		return "host", rest
+	}
+	return limit, us
 }
 
 var limitName = map[string]string{

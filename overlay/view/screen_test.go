@@ -126,6 +126,9 @@ func TestLimitedBy(t *testing.T) {
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"paths": 900_000} }, "paths, 69% of the last 1.3 s: 60 of 64 up"},
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"outbox": 900_000} }, "acknowledgements, 69% of the last 1.3 s: too many messages wait"},
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"data": 100_000} }, "this host's processor, 92% of the last 1.3 s"},
+		{func(p *control.Peer) {
+			p.Recent.WaitedUs = map[string]uint64{"data": 500_000, "pacing": 450_000, "window": 350_000}
+		}, "pacing, 35% of the last 1.3 s to 1.25 Gbit/s"},
 		{func(p *control.Peer) { p.SilentSinceUnixS = 1 }, "the peer: it does not answer"},
 		{func(p *control.Peer) { p.Cipher = "" }, "the session: the peer is being called"},
 		{func(p *control.Peer) { p.Cipher, p.Queue.Frames = "", 0 }, "nothing: there is no session, and nothing to send"},
