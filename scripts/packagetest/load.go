@@ -95,10 +95,11 @@ func (s *stream) start() {
 // stall returns the longest time without anything since the last call.
 func (s *stream) stall() time.Duration { return time.Duration(s.longest.Swap(0)) }
 
-// flows returns when s has received something new, or its error.
+// flows returns when s has received something new, or its error. Where the device was gone
+// for seconds TCP itself waits for about as long before it tries again.
 func (s *stream) flows() error {
 	before := s.received.Load()
-	for range 1000 {
+	for range 4000 {
 		if e := s.failed.Load(); e != nil {
 			return fmt.Errorf("%s: %w", s.name, *e)
 		}

@@ -74,8 +74,16 @@ func outside(root string) (err error) {
 
 // buildAll makes the packages of both versions, and the first in another folder too.
 func buildAll(work string) (packages []string, err error) {
+	stamp, err := output("git", "-c", "safe.directory=*", "log", "-1", "--format=%ct")
+	if err != nil {
+		return nil, err
+	}
+	pack := func(dir, v string) error {
+		return run(dir, "env", "SOURCE_DATE_EPOCH="+stamp, "make", "--no-print-directory", "deb", "rpm",
+			"ARCHS="+runtime.GOARCH, "VERSION="+v, "DIST="+dist(v))
+	}
 	for _, v := range versions {
-		if err := run(".", "make", "--no-print-directory", "deb", "rpm", "ARCHS="+runtime.GOARCH, "VERSION="+v, "DIST=out/package-"+v); err != nil {
+		if err := pack(".", v); err != nil {
 			return nil, err
 		}
 	}
@@ -86,20 +94,15 @@ func buildAll(work string) (packages []string, err error) {
 	if err := run(".", "sh", "-c", `git -c safe.directory='*' ls-files -coz --exclude-standard | tar --null -T - -c | tar -x -C "$0"`, copied); err != nil {
 		return nil, err
 	}
-	stamp, err := output("git", "-c", "safe.directory=*", "log", "-1", "--format=%ct")
-	if err != nil {
+	if err := pack(copied, versions[0]); err != nil {
 		return nil, err
 	}
-	if err := run(copied, "env", "SOURCE_DATE_EPOCH="+stamp, "make", "--no-print-directory", "deb", "rpm",
-		"ARCHS="+runtime.GOARCH, "VERSION="+versions[0], "DIST=out/package-"+versions[0]); err != nil {
-		return nil, err
-	}
-	if err := sameBytes("out/package-"+versions[0], filepath.Join(copied, "out/package-"+versions[0])); err != nil {
+	if err := sameBytes(dist(versions[0]), filepath.Join(copied, dist(versions[0]))); err != nil {
 		return nil, err
 	}
 	for _, v := range versions {
 		for _, kind := range []string{"*.deb", "*.rpm"} {
-			found, err := filepath.Glob(filepath.Join("out/package-"+v, kind))
+			found, err := filepath.Glob(filepath.Join(dist(v), kind))
 			if err != nil || len(found) != 1 {
 				return nil, fmt.Errorf("%d of %s for %s: %v", len(found), kind, v, err)
 			}
@@ -108,6 +111,9 @@ func buildAll(work string) (packages []string, err error) {
 	}
 	return packages, nil
 }
+
+// dist is where a version's packages are made.
+func dist(version string) string { return filepath.Join("out", "package-"+version) }
 
 // sameBytes fails unless all programs and packages in a are in b, byte by byte.
 func sameBytes(a, b string) error {
