@@ -85,6 +85,14 @@ func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 // Name returns the link's name.
 func (l *Link) Name() string { return l.engine.names[l.noun] }
 
+// Waiting returns the bytes that have not left yet.
+func (l *Link) Waiting() int {
+	if l.Rate == 0 {
+		return 0
+	}
+	return int(max(0, l.free.Sub(l.engine.now)).Seconds() * l.Rate)
+}
+
 // Fail and Restore take the link down and up again. They nest.
 func (l *Link) Fail() {
 	l.down++

@@ -18,6 +18,7 @@ import (
 //	seeds = [1, 2, 3]
 //	limit = "1s"            # of virtual time
 //	sample = "1ms"          # of goodput; absent: none
+//	hosts = ["ideal"]       # names of HostNamed; absent: ideal and daemon
 //
 //	[network]
 //	topology = "FILE.topo"  # files are found from the plan's folder
@@ -41,6 +42,7 @@ type Plan struct {
 	Seeds      []uint64                 `toml:"seeds"`
 	Limit      Duration                 `toml:"limit"`
 	Sample     Duration                 `toml:"sample"`
+	Hosts      []string                 `toml:"hosts"`
 	Network    NetworkPlan              `toml:"network"`
 	Transports map[string]TransportPlan `toml:"transport"`
 	Cases      []Case                   `toml:"case"`
@@ -96,6 +98,8 @@ type Case struct {
 	// Goals are upper and lower bounds of what Summary.Value knows by name.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
+	// On has what differs on hosts by their names: [case.on.daemon].
+	On map[string]HostGoals `toml:"on"`
 	// BestOf names cases before this one. Its speed (Summary.Speed) is to be at least
 	// Share of that of the fastest of them.
 	BestOf []string `toml:"best_of"`
@@ -115,6 +119,16 @@ type Case struct {
 	matrix *workload.Matrix
 	sizes  *workload.Sizes
 	faults *workload.Faults
+}
+
+// HostGoals are a case's on one kind of host.
+type HostGoals struct {
+	// AtMost and AtLeast take the place of the case's bounds of the same names.
+	AtMost  map[string]float64 `toml:"at_most"`
+	AtLeast map[string]float64 `toml:"at_least"`
+	// Known are figures that miss their goal today. A run that is worse than that
+	// (Case.Missed says by how much) fails.
+	Known map[string]float64 `toml:"known"`
 }
 
 // FlowPlan is a number of equal flows.
@@ -220,6 +234,11 @@ func (p *Plan) check() error {
 	case len(p.Cases) == 0:
 		return fmt.Errorf("no case")
 	}
+	for _, name := range p.Hosts {
+		if _, err := HostNamed(name); err != nil {
+			return err
+		}
+	}
 	for name, t := range p.Transports {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("transport %s: %w", name, err)
@@ -239,12 +258,8 @@ func (c *Case) check(p *Plan) error {
 			return fmt.Errorf("transport %q is not described", name)
 		}
 	}
-	for _, goals := range []map[string]float64{c.AtMost, c.AtLeast} {
-		for name := range goals {
-			if _, ok := (&Summary{}).Value(name); !ok {
-				return fmt.Errorf("a goal for %q, which is not measured", name)
-			}
-		}
+	if err := c.checkGoals(); err != nil {
+		return err
 	}
 	for _, f := range c.Flows {
 		if f.Size < 0 || f.Count < 0 || f.Count > mostCount || f.Start.Duration < 0 || f.Every.Duration < 0 {

@@ -19,10 +19,11 @@ const (
 	tellEvery = 1 << 18
 )
 
-// Run plays one case of a plan with a seed. progress, which may be nil, is told
+// Run plays one case of a plan on a kind of host with a seed. progress, which may be nil, is told
 // now and then what share of the bytes has arrived, or of the time has passed.
-func Run(p *Plan, c *Case, seed uint64, progress func(share float64)) (*Result, error) {
+func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
+	r.on = on
 	r.progress = progress
 	if err := r.prepare(); err != nil {
 		return nil, fmt.Errorf("%s: %s: seed %d: %w", p.Name, c.Name, seed, err)
@@ -55,6 +56,7 @@ type run struct {
 	plan     *Plan
 	c        *Case
 	seed     uint64
+	on       *HostModel
 	progress func(float64)
 
 	engine *sim.Engine
@@ -119,7 +121,7 @@ func (r *run) transport(f *Flow) (Transport, error) {
 		return t, nil
 	}
 	p := r.plan.Transports[name]
-	t, err := makers[p.Kind](r.net, &p)
+	t, err := makers[p.Kind](r.net, &p, r.on)
 	if err != nil {
 		return nil, err
 	}
