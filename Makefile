@@ -33,7 +33,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build check gofmt model test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install lint clean packages packages-demo packages-bench testsum
+.PHONY: help build check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -63,6 +63,16 @@ soak: ## the simulator's swarm: 2,000 seeds, or SEEDS=A..B
 mutate: ## plant bugs one at a time and see that the swarm catches each (about 15 minutes)
 	@$(BUILD) $(BIN)/mutate -o $(BIN)/mutate ./scripts/mutate
 	@$(BIN)/mutate -go $(GO)
+
+# ABLATEFLAGS are flags of bin/ablate, as in ABLATEFLAGS='-quick -only weights'.
+ablate: ## switch each rule of the transport off in turn and write what it buys: docs/rules.md (hours)
+	@$(BUILD) $(BIN)/ablate -o $(BIN)/ablate ./scripts/ablate
+	@$(BIN)/ablate -go $(GO) $(ABLATEFLAGS)
+
+hostdelay: ## record how late this machine's processes are: sim/lab/hosts (root)
+	@$(BUILD) $(BIN)/hostdelay -o $(BIN)/hostdelay ./scripts/hostdelay
+	@chrt -f 10 $(BIN)/hostdelay -o sim/lab/hosts/idle.txt
+	@nice -n -20 $(BIN)/hostdelay -busy 2 -o sim/lab/hosts/busy.txt
 
 test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...

@@ -29,6 +29,7 @@ func runCommand() *cobra.Command {
 	c.Flags().StringVar(&o.only, "case", "", "run only cases whose name contains this `text`")
 	c.Flags().StringSliceVar(&o.hosts, "host", nil, "run on these `hosts`: ideal, daemon, daemon-busy, daemon-20us (default: those of the plan)")
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "run only this seed (default: those of the plan)")
+	c.Flags().StringVar(&o.seeds, "seeds", "", "run the seeds `A..B` instead of the plan's")
 	return c
 }
 
@@ -40,6 +41,7 @@ type runOptions struct {
 	only     string
 	hosts    []string
 	seed     uint64
+	seeds    string // A..B
 }
 
 func runPlans(names []string, o *runOptions) error {
@@ -126,9 +128,9 @@ func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, speeds map[string]float6
 
 // runCase runs a case with all its seeds.
 func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs []*lab.Result, err error) {
-	seeds := p.Seeds
-	if o.seed != 0 {
-		seeds = []uint64{o.seed}
+	seeds, err := o.seedsOf(p)
+	if err != nil {
+		return nil, err
 	}
 	for i, seed := range seeds {
 		label := fmt.Sprintf("%s, %s, %s, seed %d", p.Name, c.Name, on.Name, seed)
@@ -142,6 +144,21 @@ func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs [
 		runs = append(runs, r)
 	}
 	return runs, nil
+}
+
+// seedsOf returns the seeds that are asked for, or the plan's.
+func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
+	switch {
+	case o.seed != 0:
+		return []uint64{o.seed}, nil
+	case o.seeds == "":
+		return p.Seeds, nil
+	}
+	from, to, err := parseRange(o.seeds)
+	for n := from; err == nil && n <= to; n++ {
+		v = append(v, n)
+	}
+	return v, err
 }
 
 // goals says which were missed.

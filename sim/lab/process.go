@@ -51,7 +51,8 @@ type process struct {
 func newProcess(h *srdHost, d *delays) *process {
 	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1}
 	mtu := float64(h.srd.cfg.MTU)
-	if cost := float64(d.sendPacket + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
+	// Even if no two packets come merged, and each is answered.
+	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
 		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
 	}
 	return p
