@@ -8,17 +8,23 @@ type bench struct {
 
 // benches are all. Those marked as quick come first, and are all that -quick plays.
 var benches = []bench{
-	{"perm-32", "dead cable", "ideal", []string{"mean_us", "max_us"}},
-	{"perm-32", "dead cable", "daemon", []string{"mean_us", "max_us"}},
-	{"perm-32", "1 % loss", "ideal", []string{"mean_us", "max_us"}},
-	{"srd-incast", "srd 64K", "ideal", []string{"mean_us", "max_us"}},
-	{"srd-incast", "srd 64K", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "permutation", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "dead cables", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "dead cables", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "slow cables", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "slow cables", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "loss", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "loss", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "incast", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "incast", "daemon", []string{"mean_us", "max_us"}},
 	{"wan-small", "rtt_320 both", "ideal", []string{"mean_us", "p99_us"}},
 	{"wan-small", "jit_20 both", "ideal", []string{"mean_us", "p99_us"}},
 	{"wan-small", "loss_2 both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-small", "lte_geo both", "daemon", []string{"mean_us", "p99_us"}},
 
-	{"perm-32", "healthy", "ideal", []string{"mean_us", "max_us"}},
+	{"perm-32", "dead cable", "ideal", []string{"mean_us", "max_us"}},
+	{"perm-32", "dead cable", "daemon", []string{"mean_us", "max_us"}},
+	{"perm-32", "1 % loss", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-32", "1 % loss", "daemon", []string{"mean_us", "max_us"}},
 	{"perm-128", "4 bad", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-128", "4 bad", "daemon", []string{"mean_us", "max_us"}},
@@ -31,4 +37,4 @@ var benches = []bench{
 }
 
 // quickBenches are how many of benches -quick plays.
-const quickBenches = 9
+const quickBenches = 13

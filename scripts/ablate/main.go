@@ -10,6 +10,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -84,21 +85,16 @@ func play(o *options, chosen []rule) error {
 		return err
 	}
 	defer f.Remove()
-	// The copy is removed also when somebody loses patience.
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		f.Remove()
-		os.Exit(1)
-	}()
+	// What runs is ended, and the copy removed, also when somebody loses patience.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	v := benches
 	if o.quick {
 		v = v[:quickBenches]
 	}
 	for i, r := range append([]rule{{name: whole}}, chosen...) {
 		fmt.Printf("%d of %d: %s\n", i, len(chosen), r.name)
-		if err := playRule(f, o, &r, v); err != nil {
+		if err := playRule(ctx, f, o, &r, v); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (p *played) save(file string) error {
 }
 
 // playRule switches r off, plays those of v that are not known, and takes it back.
-func playRule(f *field.Field, o *options, r *rule, v []bench) (err error) {
+func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench) (err error) {
 	var open []bench
 	for _, b := range v {
 		if b.load(o, r.name) == nil {
@@ -73,7 +74,7 @@ func playRule(f *field.Field, o *options, r *rule, v []bench) (err error) {
 		return err
 	}
 	for _, b := range open {
-		p, err := b.play(f, o)
+		p, err := b.play(ctx, f, o)
 		if err != nil {
 			return err
 		}
@@ -86,16 +87,16 @@ func playRule(f *field.Field, o *options, r *rule, v []bench) (err error) {
 }
 
 // play runs the simulator, which is right to say that goals are missed.
-func (b *bench) play(f *field.Field, o *options) (*played, error) {
+func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, error) {
 	dir, err := os.MkdirTemp(f.Dir, "results-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	c := exec.Command(f.Srdsim, "run", "-o", dir, "--host", b.host, "--case", b.cases,
+	c := exec.CommandContext(ctx, f.Srdsim, "run", "-o", dir, "--host", b.host, "--case", b.cases,
 		"--seeds", fmt.Sprintf("1..%d", o.seeds), filepath.Join(f.Dir, "sim", "plans", b.plan+".toml"))
 	var status *exec.ExitError
-	if text, err := c.CombinedOutput(); err != nil && !errors.As(err, &status) {
+	if text, err := c.CombinedOutput(); ctx.Err() != nil || err != nil && !errors.As(err, &status) {
 		return nil, fmt.Errorf("%w: %s", err, text)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))

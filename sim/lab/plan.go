@@ -85,6 +85,7 @@ type Case struct {
 	Name      string       `toml:"name"`
 	Transport string       `toml:"transport"`
 	Matrix    string       `toml:"matrix"`
+	Size      int64        `toml:"size"`    // bytes of each flow of the matrix; 0: its own
 	Batches   int          `toml:"batches"` // the matrix so often, each when the last is over; 0: once
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
@@ -266,8 +267,8 @@ func (c *Case) check(p *Plan) error {
 			return fmt.Errorf("flow %d->%d: size, count, start and every must not be below zero, nor count above %d", f.Src, f.Dst, mostCount)
 		}
 	}
-	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 {
-		return fmt.Errorf("batches %d, skip %d", c.Batches, c.Skip)
+	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 || c.Size < 0 {
+		return fmt.Errorf("batches %d, skip %d, size %d", c.Batches, c.Skip, c.Size)
 	}
 	for _, name := range c.BestOf {
 		if !slices.ContainsFunc(p.Cases, func(o Case) bool { return o.Name == name }) {

@@ -135,6 +135,9 @@ func (r *run) addFlows() error {
 		v, batch := workload.Barrier(m.Flows, max(1, r.c.Batches))
 		for i, f := range v {
 			b := batch[i]
+			if r.c.Size > 0 {
+				f.Size = r.c.Size
+			}
 			if r.c.Batches == 0 {
 				b = -1
 			}
