@@ -81,6 +81,7 @@ type Link struct {
 	free   mono.Time // when what waits will have left
 	last   mono.Time // when the latest packet arrives that jitter has delayed
 	load   steer.LinkLoad
+	pool   *Pool // shared with other links; nil: none
 }
 
 // NewLink returns a link to a node.
@@ -164,7 +165,7 @@ func (l *Link) carry(p *Packet) {
 	if l.Rate > 0 {
 		l.free = max(l.free, now)
 		waiting := int(l.free.Sub(now).Seconds() * l.Rate)
-		if waiting > 0 && waiting+p.Size > l.Queue {
+		if waiting > 0 && (waiting+p.Size > l.Queue || waiting+p.Size > l.pool.most()) {
 			l.drop(p, LinkQueue)
 			return
 		}

@@ -26,7 +26,7 @@ var makers = map[string]maker{
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
-	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
+	// CUBIC as in Linux, RACK and tail probes included; MPTCP as upstream has it.
 	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
 		c.HyStart = p.HyStart
@@ -71,6 +71,8 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("flowlet_timeout %v, want 0 to 1s", t.FlowletTimeout)
 	case !(t.LinkGbit >= 0):
 		return fmt.Errorf("link_gbit %v, want 0 or more", t.LinkGbit)
+	case algorithms[t.Algorithm] == nil:
+		return fmt.Errorf("algorithm %q is not known, want cubic, reno or dctcp", t.Algorithm)
 	case t.Subflows < 0 || t.Subflows > mostSubflows:
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:

@@ -259,6 +259,35 @@ func TestPlansLoad(t *testing.T) {
 	}
 }
 
+// DCTCP keeps queues short where switches mark, and is refused where none does. Ports that
+// share a buffer hold less than those that have their own.
+func TestBaselines(t *testing.T) {
+	text := func(network, transport string) string {
+		return head + "[network]\ntopology = \"../testdata/ls32.topo\"\nqueue = 400_000\n" + network +
+			"[transport.srd]\nkind = \"tcp\"\nmtu = 9000\n" + transport + "[[case]]\nname = \"two\"\ntransport = \"srd\"\n" +
+			"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 4_000_000\n[[case.flow]]\nsrc = 2\ndst = 17\nsize = 4_000_000\n"
+	}
+	peak := func(network, transport string) (most int) {
+		r := one(t, text(network, transport))
+		for _, l := range r.Links {
+			if l.Name == "h17<" {
+				most = l.Peak
+			}
+		}
+		return most
+	}
+	if _, err := load(text("", "algorithm = \"dctcp\"\n")); err == nil || !strings.Contains(err.Error(), "marks") {
+		t.Errorf("dctcp without marks: %v", err)
+	}
+	if _, err := load(text("", "algorithm = \"vegas\"\n")); err == nil || !strings.Contains(err.Error(), "vegas") {
+		t.Errorf("an algorithm that nobody knows: %v", err)
+	}
+	plain, marked, shared := peak("", ""), peak("mark = 60_000\n", "algorithm = \"dctcp\"\n"), peak("shared = 200_000\n", "")
+	if plain < 300_000 || marked > plain*2/3 || shared > 110_000 {
+		t.Errorf("longest queues: %d bytes, %d with dctcp, %d in a shared buffer", plain, marked, shared)
+	}
+}
+
 // poisson is a random workload in a plan.
 func poisson(from, to string, load int) string {
 	return fmt.Sprintf("[case.poisson]\nsizes = \"../testdata/websearch.cdf\"\nfrom = %s\nto = %s\nload = %d\nover = \"1ms\"\n", from, to, load)

@@ -24,6 +24,7 @@ import (
 //	topology = "FILE.topo"  # files are found from the plan's folder
 //	queue = 200000          # bytes, of each port of a switch
 //	mark = 0                # bytes in it above which packets are marked; 0: never
+//	shared = 0              # bytes of a switch's buffer, shared by its ports; 0: not shared
 //	tell = false            # links write their load into packets, as CONGA's do
 //
 //	[transport.NAME]
@@ -53,6 +54,7 @@ type NetworkPlan struct {
 	Topology string `toml:"topology"`
 	Queue    int    `toml:"queue"`
 	Mark     int    `toml:"mark"`
+	Shared   int    `toml:"shared"` // bytes of a switch's buffer, which its ports share; 0: each has its own
 	Tell     bool   `toml:"tell"`
 
 	topology *workload.Topology
@@ -76,6 +78,12 @@ type TransportPlan struct {
 	MinRTO    Duration `toml:"min_rto"`
 	Subflows  int      `toml:"subflows"`
 	HyStart   bool     `toml:"hystart"` // leave slow start when the round trip grows
+	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
+	Algorithm string `toml:"algorithm"`
+	// Coupled makes subflows those of RFC 6356 (LIA), all open before time zero. Without
+	// it they are those of upstream Linux: each is on its own, and all but the first join
+	// after the first acknowledgement.
+	Coupled bool `toml:"coupled"`
 	// Watch is SRDConfig's.
 	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }
@@ -230,8 +238,8 @@ func (p *Plan) check() error {
 		return fmt.Errorf("no seeds")
 	case p.Limit.Duration <= 0 || p.Limit.Duration > mostEnd:
 		return fmt.Errorf("limit %v, want more than 0 and at most %v", p.Limit, mostEnd)
-	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0:
-		return fmt.Errorf("sample %v, queue %d, mark %d", p.Sample, p.Network.Queue, p.Network.Mark)
+	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0 || p.Network.Shared < 0:
+		return fmt.Errorf("sample %v, queue %d, mark %d, shared %d", p.Sample, p.Network.Queue, p.Network.Mark, p.Network.Shared)
 	case len(p.Cases) == 0:
 		return fmt.Errorf("no case")
 	}
@@ -243,6 +251,9 @@ func (p *Plan) check() error {
 	for name, t := range p.Transports {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("transport %s: %w", name, err)
+		}
+		if t.Algorithm == "dctcp" && p.Network.Mark == 0 {
+			return fmt.Errorf("transport %s: dctcp needs a network that marks", name)
 		}
 	}
 	for i := range p.Cases {

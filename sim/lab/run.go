@@ -35,7 +35,7 @@ func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float
 // newRun makes an experiment with its network, but without flows.
 func newRun(p *Plan, c *Case, seed uint64) *run {
 	r := &run{plan: p, c: c, seed: seed, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
-	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell}
+	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell, Shared: p.Network.Shared}
 	if c.Uplinks != nil {
 		r.net = NewUplinks(r.engine, c.Uplinks, ports)
 	} else {
