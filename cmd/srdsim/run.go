@@ -118,7 +118,10 @@ func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, speeds map[string]float6
 	}
 	s := lab.Summarize(runs, c.Group, c.Skip)
 	missed, known := c.Missed(&s, on.Name)
-	if slow := c.Slower(&s, on.Name, speeds); slow != "" {
+	switch slow, was := c.Slower(&s, on.Name, speeds); {
+	case was:
+		known = append(known, slow)
+	case slow != "":
 		missed = append(missed, slow)
 	}
 	speeds[lab.SpeedName(c.Name, on.Name)] = s.Speed()

@@ -20,8 +20,9 @@ func SpeedName(name, host string) string { return name + " on " + host }
 
 // Slower says by how much the case is slower on a host than it may be beside the best of
 // the cases that it is compared with; "" if it is not, or none of those was run. speeds
-// are theirs by SpeedName. One that was not run there is taken as on ideal hosts.
-func (c *Case) Slower(s *Summary, host string, speeds map[string]float64) string {
+// are theirs by SpeedName. One that was not run there is taken as on ideal hosts. known
+// tells that it is no slower than it is known to be.
+func (c *Case) Slower(s *Summary, host string, speeds map[string]float64) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
 		v, ok := speeds[SpeedName(other, host)]
@@ -32,10 +33,12 @@ func (c *Case) Slower(s *Summary, host string, speeds map[string]float64) string
 			best, name = v, other
 		}
 	}
-	if name == "" || s.Speed() >= c.Share*best {
-		return ""
+	share := s.Speed() / best
+	if name == "" || share >= c.Share {
+		return "", false
 	}
-	return fmt.Sprintf("%.2f of %q < %g", s.Speed()/best, name, c.Share)
+	was, ok := c.On[host].Known[shareGoal]
+	return fmt.Sprintf("%.2f of %q < %g", share, name, c.Share), ok && share >= was/knownSlack
 }
 
 // Known misses may become so much worse before they count: other rules change how a
@@ -59,11 +62,14 @@ func (c *Case) hasGoal(host, name string) bool {
 	most, least := c.bounds(host)
 	_, a := most[name]
 	_, b := least[name]
-	return a || b || name == openFlows
+	return a || b || name == openFlows || name == shareGoal && c.Share > 0
 }
 
 // openFlows is the goal that each case has: that all flows end.
 const openFlows = "open"
+
+// shareGoal is the name of Case.Share among known misses.
+const shareGoal = "share"
 
 // Missed returns what of the case's goals on a host the figures do not meet, in words:
 // known is what was missed before, and is not worse now.
