@@ -101,7 +101,7 @@ bench: packages-bench build ## compare with wireguard-go, nebula, openvpn and MP
 lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
 	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
+	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim sweep || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
 
 # COMPAREFLAGS are flags of bin/srdsim compare, or of bin/compare.
 compare: ## all path policies, TCP and MPTCP in the simulator: out/compare (minutes; COMPAREFLAGS=--full: an hour)
