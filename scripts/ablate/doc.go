@@ -15,18 +15,21 @@ type change struct {
 	mean, err     float64 // of the mean over the seeds
 }
 
-// certain reports whether a change is more than chance: two standard errors.
-func (c *change) certain() bool { return math.Abs(c.mean) > 2*c.err }
+// certain reports whether a change is more than chance: three standard errors, as each rule
+// has some dozens of figures, of which one would be two off.
+func (c *change) certain() bool { return math.Abs(c.mean) > 3*c.err }
 
 // worthKeeping is what a rule has to buy on some goal.
 const worthKeeping = 0.02
 
 // changesOf compares what is known of a rule with the whole.
-func changesOf(o *options, name string) (v []change) {
+// open is how many benches are not known yet.
+func changesOf(o *options, name string) (v []change, open int) {
 	for i := range benches {
 		b := &benches[i]
 		with, without := b.load(o, whole), b.load(o, name)
 		if with == nil || without == nil {
+			open++
 			continue
 		}
 		for k, figure := range b.figures {
@@ -43,7 +46,7 @@ func changesOf(o *options, name string) (v []change) {
 			v = append(v, change{fmt.Sprintf("%s, %s, %s", b.plan, b.cases, b.host), strings.TrimSuffix(figure, "_us"), math.Expm1(mean), err})
 		}
 	}
-	return v
+	return v, open
 }
 
 // meanOf returns a mean and its standard error.
@@ -83,13 +86,16 @@ func (c *change) String() string {
 	return fmt.Sprintf("%+.1f ± %.1f %% %s of %s", 100*c.mean, 100*c.err, c.figure, c.bench)
 }
 
-// verdict says what the figures speak for.
-func verdict(v []change, best *change) string {
+// verdict says what the figures speak for: one is enough to keep a rule, all are needed to
+// delete one.
+func verdict(v []change, best *change, open int) string {
 	switch {
 	case len(v) == 0:
 		return "not played"
 	case best != nil && best.mean >= worthKeeping:
 		return "keep"
+	case open > 0:
+		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))
 	}
 	return "delete"
 }
@@ -100,14 +106,14 @@ func writeDoc(o *options) error {
 	fmt.Fprintf(&b, "# Rules, and what each buys\n\n"+
 		"Written by `make ablate` on %s; don't edit it. Each rule was switched off by itself (scripts/ablate/rules.go has the\n"+
 		"edits), and the same %d seeds were played with and without it. **Buys** is the goal that becomes worst without the\n"+
-		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than two\n"+
+		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
 		"of these. A rule that buys less than %g %% of any goal is to be deleted, or to be shown by a bench of its own.\n\n",
 		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping)
 	b.WriteString("| rule | equation | constants | source | buys | costs | verdict |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range rules {
-		v := changesOf(o, r.name)
+		v, open := changesOf(o, r.name)
 		best, worst := extremes(v)
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, verdict(v, best))
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, verdict(v, best, open))
 	}
 	b.WriteString("\nPlayed were (plan, case, host):\n\n")
 	for i := range benches {

@@ -36,7 +36,9 @@ func main() {
 	spin := flag.Bool("spin", false, "only spin; what -busy starts")
 	flag.Parse()
 	if *spin {
+		var n uint64
 		for {
+			n++ // nothing else: it is there to be in the way
 		}
 	}
 	if err := run(*busy, *samples, *out); err != nil {
