@@ -36,7 +36,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build check gofmt model test test-unit soak mutate test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
+.PHONY: help build check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -67,6 +67,16 @@ mutate: ## plant bugs one at a time and see that the swarm catches each (about 1
 	@$(BUILD) $(BIN)/mutate -o $(BIN)/mutate ./scripts/mutate
 	@$(BIN)/mutate -go $(GO)
 
+# ABLATEFLAGS are flags of bin/ablate, as in ABLATEFLAGS='-quick -only weights'.
+ablate: ## switch each rule of the transport off in turn and write what it buys: docs/rules.md (hours)
+	@$(BUILD) $(BIN)/ablate -o $(BIN)/ablate ./scripts/ablate
+	@$(BIN)/ablate -go $(GO) $(ABLATEFLAGS)
+
+hostdelay: ## record how late this machine's processes are: sim/lab/hosts (root)
+	@$(BUILD) $(BIN)/hostdelay -o $(BIN)/hostdelay ./scripts/hostdelay
+	@chrt -f 10 $(BIN)/hostdelay -o sim/lab/hosts/idle.txt
+	@nice -n -20 $(BIN)/hostdelay -busy 2 -o sim/lab/hosts/busy.txt
+
 test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
@@ -94,7 +104,7 @@ bench: packages-bench build ## compare with wireguard-go, nebula, openvpn and MP
 lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
 	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
+	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim sweep || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
 
 # COMPAREFLAGS are flags of bin/srdsim compare, or of bin/compare.
 compare: ## all path policies, TCP and MPTCP in the simulator: out/compare (minutes; COMPAREFLAGS=--full: an hour)

@@ -19,11 +19,12 @@
 // tcp has the models of what they compare with.
 //
 // The files: engine.go time and events; packet.go, link.go, switch.go, nat.go
-// the network; host.go, process.go, peer.go a machine, the program on
+// the network, pool.go a switch's buffer; host.go, process.go, peer.go a machine, the program on
 // it, and one of its connections; app.go, stream.go, tunnel.go what is sent,
 // bare or through the overlay; audit.go what must hold; trust.go what may be sent
 // where; fabric.go topologies; fault.go what goes wrong and when; tap.go, foe.go,
 // forge.go strangers and observers; liar.go, lies.go, doubt.go a peer that lies, and
 // what is above a connection to it; plan.go, swarm.go, settle.go, strict.go, siege.go
-// the test: what is drawn, its course, its end, and what good networks are held to.
+// the test: what is drawn, its course, its end, and what good networks are held to;
+// race.go how fast a seed has to be.
 package sim

@@ -24,6 +24,7 @@ type Quality struct {
 
 	Loss      float64 // chance of each packet
 	Burst     Burst
+	Cycle     Cycle
 	Duplicate float64
 	Reorder   float64       // chance of a packet to be held back
 	HoldMost  time.Duration // by up to this much
@@ -38,6 +39,10 @@ type Burst struct {
 	End   float64 // bad to good
 	Loss  float64 // while bad
 }
+
+// Cycle is loss by count: after so many packets that pass, so many are dropped. None are
+// if Drop is 0.
+type Cycle struct{ Pass, Drop int }
 
 // LinkDrop names why a link dropped a packet.
 type LinkDrop uint8
@@ -72,9 +77,11 @@ type Link struct {
 	rng    *rand.Rand
 	down   int       // faults that keep it down at the moment
 	bad    bool      // state of Burst
+	turn   int       // of Cycle
 	free   mono.Time // when what waits will have left
 	last   mono.Time // when the latest packet arrives that jitter has delayed
 	load   steer.LinkLoad
+	pool   *Pool // shared with other links; nil: none
 }
 
 // NewLink returns a link to a node.
@@ -84,6 +91,17 @@ func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 
 // Name returns the link's name.
 func (l *Link) Name() string { return l.engine.names[l.noun] }
+
+// Waiting returns the bytes that have not left yet.
+func (l *Link) Waiting() int {
+	if l.Rate == 0 {
+		return 0
+	}
+	return int(max(0, l.free.Sub(l.engine.now)).Seconds() * l.Rate)
+}
+
+// Failed reports whether a fault keeps the link down.
+func (l *Link) Failed() bool { return l.down > 0 }
 
 // Fail and Restore take the link down and up again. They nest.
 func (l *Link) Fail() {
@@ -106,7 +124,7 @@ func (l *Link) Receive(p *Packet) {
 		l.drop(p, LinkMTU)
 	case l.chance(l.Loss):
 		l.drop(p, LinkLoss)
-	case l.burst():
+	case l.burst() || l.cycle():
 		l.drop(p, LinkBurst)
 	default:
 		if l.chance(l.Duplicate) {
@@ -129,6 +147,15 @@ func (l *Link) burst() bool {
 	return l.bad && l.chance(l.Burst.Loss)
 }
 
+// cycle moves Cycle on by a packet and reports whether that is lost.
+func (l *Link) cycle() bool {
+	if l.Cycle.Drop == 0 {
+		return false
+	}
+	l.turn = (l.turn + 1) % (l.Cycle.Pass + l.Cycle.Drop)
+	return l.turn == 0 || l.turn > l.Cycle.Pass
+}
+
 // carry puts p into the queue and onto the wire. The queue is kept as the time
 // at which it will be empty, which is the same as its bytes while the rate
 // stays.
@@ -138,7 +165,7 @@ func (l *Link) carry(p *Packet) {
 	if l.Rate > 0 {
 		l.free = max(l.free, now)
 		waiting := int(l.free.Sub(now).Seconds() * l.Rate)
-		if waiting > 0 && waiting+p.Size > l.Queue {
+		if waiting > 0 && (waiting+p.Size > l.Queue || waiting+p.Size > l.pool.most()) {
 			l.drop(p, LinkQueue)
 			return
 		}

@@ -97,6 +97,12 @@ func Swarm(seed uint64, trace io.Writer) Report {
 		r.Messages += x.Begun()
 		r.Delivered += x.Delivered
 	}
+	if r.Err == nil && seed%raceEvery == 0 {
+		_, err := Race(seed, trace)
+		if err != nil {
+			r.Err = fmt.Errorf("the race: %w", err)
+		}
+	}
 	return r
 }
 

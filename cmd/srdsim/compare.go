@@ -72,7 +72,7 @@ func compareCommand() *cobra.Command {
 	f.Float64SliceVar(&o.loads, "load", nil, "`loads` as shares of the capacity between leaves")
 	f.IntVar(&o.scale.Flows, "flows", 0, "`flows` of the web search in each situation; half as many of data mining")
 	f.Int64Var(&o.scale.Most, "most", 0, "`bytes` of the largest flow, larger ones are cut to it (default: any)")
-	f.IntVar(&o.scale.MTU, "mtu", 9000, "`bytes` of the largest packet")
+	f.IntVar(&o.scale.MTU, "mtu", 1500, "`bytes` of the largest packet")
 	f.IntVar(&o.scale.Ports, "ports", 32, "source `ports` of each server")
 	f.DurationVar(&o.scale.Timeout, "flowlet-timeout", 0, "`pause` that ends a flowlet (default: the policies' own)")
 	f.DurationVar(&o.scale.Granularity, "granularity", edgeGranularity, "how coarsely tunnels act: a `time`")

@@ -70,7 +70,7 @@ func (p *planResults) figures() (v []*figure) {
 		times := &figure{file: of("fct"), Title: p.title, Subtitle: "completion times " + n, X: "microseconds", Y: "share of the flows", XLog: true, YMax: 1.02}
 		rates := &figure{file: of("goodput"), Title: p.title, Subtitle: "goodput of the fastest and the slowest flow " + n, X: "milliseconds", Y: "Gbit/s"}
 		for _, c := range p.cases {
-			if c.runs[0].Figure == n {
+			if c.runs[0].Figure == n && c.host == lab.Ideal.Name {
 				times.add(line{c.name, distribution(c.runs)})
 				rates.addSamples(c)
 			}
@@ -133,20 +133,30 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
+// line is the name of the line that a case is a point of; "": none. Kinds of hosts have
+// lines of their own.
+func (c *caseResults) line() string {
+	n := c.runs[0].Line
+	if n != "" && c.host != lab.Ideal.Name {
+		n += ", " + c.host
+	}
+	return n
+}
+
 // longest draws the longest completion time, as a multiple of the ideal, of those
 // cases that are points of lines.
 func (p *planResults) longest() *figure {
 	f := &figure{file: slug(p.name + ".longest"), Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}
 	var names []string
 	for _, c := range p.cases {
-		if n := c.runs[0].Line; n != "" && !slices.Contains(names, n) {
+		if n := c.line(); n != "" && !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
 	for _, n := range names {
 		l := line{Name: n}
 		for _, c := range p.cases {
-			if r := c.runs[0]; r.Line == n {
+			if r := c.runs[0]; c.line() == n {
 				s := lab.Summarize(c.runs, r.Group, r.Skip)
 				l.Points = append(l.Points, [2]float64{r.X, s.MaxRatio})
 			}

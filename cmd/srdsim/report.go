@@ -58,7 +58,7 @@ func report(dir string, o *reportOptions) error {
 		for _, c := range p.cases {
 			first := c.runs[0]
 			s := lab.Summarize(c.runs, first.Group, first.Skip)
-			writeRow(w, c.name, &s, "-")
+			writeRow(w, c.name, c.host, &s, "-")
 		}
 		w.Flush()
 		for _, f := range p.figures() {
@@ -97,8 +97,8 @@ type planResults struct {
 }
 
 type caseResults struct {
-	name string
-	runs []*lab.Result
+	name, host string
+	runs       []*lab.Result
 }
 
 // readResults reads all results in a folder, plans in the order of their names, cases in
@@ -135,9 +135,9 @@ func addResult(plans []*planResults, r *lab.Result) []*planResults {
 		i, plans = len(plans), append(plans, &planResults{name: r.Plan, title: r.Title})
 	}
 	p := plans[i]
-	k := slices.IndexFunc(p.cases, func(c *caseResults) bool { return c.name == r.Case })
+	k := slices.IndexFunc(p.cases, func(c *caseResults) bool { return c.name == r.Case && c.host == r.Host })
 	if k < 0 {
-		k, p.cases = len(p.cases), append(p.cases, &caseResults{name: r.Case})
+		k, p.cases = len(p.cases), append(p.cases, &caseResults{name: r.Case, host: r.Host})
 	}
 	p.cases[k].runs = append(p.cases[k].runs, r)
 	return plans

@@ -16,6 +16,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(seedCommand(), soakCommand(), runCommand(), reportCommand(), compareCommand())
+	c.AddCommand(seedCommand(), soakCommand(), runCommand(), reportCommand(), compareCommand(), sweepCommand())
 	return c
 }

@@ -27,7 +27,9 @@ func runCommand() *cobra.Command {
 	}
 	c.Flags().StringVarP(&o.dir, "out", "o", "", "the `folder` for results; none are written without it")
 	c.Flags().StringVar(&o.only, "case", "", "run only cases whose name contains this `text`")
+	c.Flags().StringSliceVar(&o.hosts, "host", nil, "run on these `hosts`: ideal, daemon, daemon-busy, daemon-20us (default: those of the plan)")
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "run only this seed (default: those of the plan)")
+	c.Flags().StringVar(&o.seeds, "seeds", "", "run the seeds `A..B` instead of the plan's")
 	return c
 }
 
@@ -37,7 +39,9 @@ type runOptions struct {
 	progress *bar
 	dir      string
 	only     string
+	hosts    []string
 	seed     uint64
+	seeds    string // A..B
 }
 
 func runPlans(names []string, o *runOptions) error {
@@ -51,6 +55,9 @@ func runPlans(names []string, o *runOptions) error {
 		p, err := loadPlan(name)
 		if err != nil {
 			return err
+		}
+		if o.hosts != nil {
+			p.Hosts = o.hosts
 		}
 		ok, err := runPlan(p, o)
 		if err != nil {
@@ -91,34 +98,46 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 		if !strings.Contains(c.Name, o.only) {
 			continue
 		}
-		runs, err := runCase(p, c, o)
-		if err != nil {
-			return false, err
-		}
-		s := lab.Summarize(runs, c.Group, c.Skip)
-		missed := c.Missed(&s)
-		if slow := c.Slower(&s, speeds); slow != "" {
-			missed = append(missed, slow)
-		}
-		speeds[c.Name] = s.Speed()
-		met = met && len(missed) == 0
-		writeRow(w, c.Name, &s, goals(c, missed))
-		if err := writeResults(o.dir, p, c, runs); err != nil {
-			return false, err
+		for _, on := range p.HostsOf(c) {
+			ok, err := runOn(p, c, on, speeds, w, o)
+			if err != nil {
+				return false, err
+			}
+			met = met && ok
 		}
 	}
 	return met, nil
 }
 
+// runOn runs a case on one kind of host, and writes its row. speeds are those of the
+// cases before it.
+func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, speeds map[string]float64, w io.Writer, o *runOptions) (met bool, err error) {
+	runs, err := runCase(p, c, on, o)
+	if err != nil {
+		return false, err
+	}
+	s := lab.Summarize(runs, c.Group, c.Skip)
+	missed, known := c.Missed(&s, on.Name)
+	switch slow, was := c.Slower(&s, on.Name, speeds); {
+	case was:
+		known = append(known, slow)
+	case slow != "":
+		missed = append(missed, slow)
+	}
+	speeds[lab.SpeedName(c.Name, on.Name)] = s.Speed()
+	writeRow(w, c.Name, on.Name, &s, goals(c, missed, known))
+	return len(missed) == 0, writeResults(o.dir, p, c, on, runs)
+}
+
 // runCase runs a case with all its seeds.
-func runCase(p *lab.Plan, c *lab.Case, o *runOptions) (runs []*lab.Result, err error) {
-	seeds := p.Seeds
-	if o.seed != 0 {
-		seeds = []uint64{o.seed}
+func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs []*lab.Result, err error) {
+	seeds, err := o.seedsOf(p)
+	if err != nil {
+		return nil, err
 	}
 	for i, seed := range seeds {
-		label := fmt.Sprintf("%s, %s, seed %d", p.Name, c.Name, seed)
-		r, err := lab.Run(p, c, seed, func(share float64) {
+		label := fmt.Sprintf("%s, %s, %s, seed %d", p.Name, c.Name, on.Name, seed)
+		r, err := lab.Run(p, c, on, seed, func(share float64) {
 			o.progress.show(label, (float64(i)+share)/float64(len(seeds)))
 		})
 		o.progress.clear()
@@ -130,11 +149,28 @@ func runCase(p *lab.Plan, c *lab.Case, o *runOptions) (runs []*lab.Result, err e
 	return runs, nil
 }
 
+// seedsOf returns the seeds that are asked for, or the plan's.
+func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
+	switch {
+	case o.seed != 0:
+		return []uint64{o.seed}, nil
+	case o.seeds == "":
+		return p.Seeds, nil
+	}
+	from, to, err := parseRange(o.seeds)
+	for n := from; err == nil && n <= to; n++ {
+		v = append(v, n)
+	}
+	return v, err
+}
+
 // goals says which were missed.
-func goals(c *lab.Case, missed []string) string {
+func goals(c *lab.Case, missed, known []string) string {
 	switch {
 	case len(missed) > 0:
-		return "missed: " + strings.Join(missed, ", ")
+		return "missed: " + strings.Join(append(missed, known...), ", ")
+	case len(known) > 0:
+		return "known: " + strings.Join(known, ", ")
 	case len(c.AtMost)+len(c.AtLeast)+len(c.BestOf) > 0:
 		return "met"
 	}
@@ -142,7 +178,7 @@ func goals(c *lab.Case, missed []string) string {
 }
 
 // writeResults writes each run to a file of its own.
-func writeResults(dir string, p *lab.Plan, c *lab.Case, runs []*lab.Result) error {
+func writeResults(dir string, p *lab.Plan, c *lab.Case, on *lab.HostModel, runs []*lab.Result) error {
 	if dir == "" {
 		return nil
 	}
@@ -151,7 +187,7 @@ func writeResults(dir string, p *lab.Plan, c *lab.Case, runs []*lab.Result) erro
 		if err != nil {
 			return err
 		}
-		name := slug(fmt.Sprintf("%s.%s.%d", p.Name, c.Name, r.Seed)) + ".json"
+		name := slug(fmt.Sprintf("%s.%s.%s.%d", p.Name, c.Name, on.Name, r.Seed)) + ".json"
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			return err
 		}

@@ -18,6 +18,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	tree "github.com/srdtun/srdtun/scripts/field"
 )
 
 func main() {
@@ -74,17 +76,17 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 	if err != nil {
 		return err
 	}
-	defer f.remove()
+	defer f.Remove()
 	// The copy is removed also when somebody loses patience.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		f.remove()
+		f.Remove()
 		os.Exit(1)
 	}()
 	for _, b := range chosen {
-		if _, _, err := f.edit(b.bug); err != nil {
+		if err := tree.Check(f.Dir, []tree.Edit{b.edit()}); err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
 	}

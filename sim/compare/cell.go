@@ -162,7 +162,8 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
 	}
 	if kind == "tcp" {
-		fmt.Fprintf(b, "subflows = %d\nhystart = %v\n", c.System.Subflows, c.System.Subflows == 1) // CUBIC of Linux has it, LIA has not
+		// CUBIC of Linux has HyStart, LIA has not.
+		fmt.Fprintf(b, "subflows = %d\nhystart = %v\nalgorithm = %q\ncoupled = %v\n", c.System.Subflows, !c.System.Coupled, c.System.Algorithm, c.System.Coupled)
 	} else {
 		timeout := c.System.Timeout
 		if timeout == 0 {

@@ -299,7 +299,7 @@ func TestSum(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if v, err := Systems(nil); err != nil || v[0].Name != "spray" || len(v) != 11 {
+	if v, err := Systems(nil); err != nil || v[0].Name != "spray" || len(v) != 13 {
 		t.Errorf("%v, %v", v, err)
 	}
 	if v, err := Systems([]string{"mptcp", "conga-told"}); err != nil || len(v) != 2 {

@@ -99,7 +99,7 @@ func TestFairHasTheSameFlows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := lab.Run(p, &p.Cases[0], c.Seed, nil)
+	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(flo
 	t := p.Transports["it"]
 	t.Watch = a.watch
 	p.Transports["it"] = t
-	_, err = lab.Run(p, &p.Cases[0], c.Seed, progress)
+	_, err = lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
 	return a, err
 }
 

@@ -69,7 +69,7 @@ func (i *Incast) Play(read func(string) ([]byte, error), progress func(float64))
 	if err != nil {
 		return nil, err
 	}
-	r, err := lab.Run(p, &p.Cases[0], i.Seed, progress)
+	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, i.Seed, progress)
 	if err != nil {
 		return nil, err
 	}

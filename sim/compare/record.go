@@ -76,7 +76,7 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 		x.Sum(flows)
 		return x, err
 	}
-	r, err := lab.Run(p, &p.Cases[0], c.Seed, progress)
+	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,13 @@ import (
 // System is what carries flows: a policy of the tunnel, or a transport without one.
 type System struct {
 	Name     string
-	Kind     string        // of sim/lab, or fairKind
-	Policy   string        // kind tunnel
-	Subflows int           // kind tcp
-	MinRTO   time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
+	Kind     string // of sim/lab, or fairKind
+	Policy   string // kind tunnel
+	Subflows int    // kind tcp
+	// Algorithm and Coupled are lab.TransportPlan's, of kind tcp.
+	Algorithm string
+	Coupled   bool
+	MinRTO    time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
 	// Timeout of flowlets; 0: the policy's own.
 	Timeout time.Duration
 	// Mark is bytes in a queue above which the network marks; 0: it does not.
@@ -57,9 +60,11 @@ var systems = []System{
 	{Name: "ecmp", Kind: "tunnel", Policy: "ecmp"},
 	{Name: "tcp", Kind: "tcp", Subflows: 1},
 	{Name: "mptcp", Kind: "tcp", Subflows: 8},
+	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: shortRTO},
+	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: shortRTO},
+	{Name: "dctcp", Kind: "tcp", Subflows: 1, MinRTO: shortRTO, Algorithm: "dctcp", Mark: cloveMark, Extra: true},
+	{Name: "mptcp-lia", Kind: "tcp", Subflows: 8, Coupled: true, Extra: true},
 	{Name: "fair", Kind: fairKind, Subflows: 1, Extra: true},
-	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: shortRTO, Extra: true},
-	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: shortRTO, Extra: true},
 	{Name: "spray-10ms", Kind: "tunnel", Policy: "spray", MinRTO: shortRTO, Extra: true},
 	{Name: "conga-10ms", Kind: "tunnel", Policy: "conga", MinRTO: shortRTO, Extra: true},
 	{Name: "conga-100us-10ms", Kind: "tunnel", Policy: "conga", Timeout: shortTimeout, MinRTO: shortRTO, Extra: true},

@@ -55,7 +55,7 @@ func TestCut(t *testing.T) {
 func TestCutErrors(t *testing.T) {
 	for _, f := range []string{"tier = 0\ncables = [0]", "tier = 1\ncables = [600]", "tier = 1\ncables = [0]\nat = \"1ms\""} {
 		p := plan(t, head+network+lone+"[[case.fault]]\nkind = \"cut\"\n"+f)
-		if _, err := Run(p, &p.Cases[0], 1, nil); err == nil {
+		if _, err := Run(p, &p.Cases[0], Ideal, 1, nil); err == nil {
 			t.Errorf("%q is taken", f)
 		}
 	}

@@ -68,7 +68,7 @@ func TestEdgeNeedsLeaves(t *testing.T) {
 	text := strings.Replace(head+edgeNetwork+edgeFlows, "ls32.topo", "rack8x1.topo", 1) +
 		"[[case.uplink]]\nmbit = 100\n"
 	p := plan(t, strings.Replace(text, "topology = \"../testdata/rack8x1.topo\"\n", "", 1))
-	if _, err := Run(p, &p.Cases[0], 1, nil); err == nil {
+	if _, err := Run(p, &p.Cases[0], Ideal, 1, nil); err == nil {
 		t.Error("tunnels between leaves of a network without any")
 	}
 }

@@ -7,26 +7,27 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/sim"
-	"github.com/srdtun/srdtun/sim/workload"
 )
 
 // Fault is something that happens to cables.
 type Fault struct {
-	Kind  string        // "cut", "dead", "rate" or "loss"
+	Kind  string        // "cut", "dead", "rate", "loss" or "cycle"
 	At    time.Duration // after time zero; negative: before anything is sent
 	For   time.Duration // 0: to the end
 	Tier  int           // of the cables' upper end; 0 are those of hosts
 	Cable []int         // their numbers in Network.Cables
 	Value float64       // rate: the share that is left; loss: the chance of a packet
+	Cycle sim.Cycle     // cycle: which packets are lost
 	// Down leaves the direction up alone, and Up that down.
 	Down, Up bool
 }
 
 // kinds of faults: what each does to a link, and how it is undone.
-var kinds = map[string]struct{ begin, end func(*sim.Link, float64) }{
-	"dead": {func(l *sim.Link, _ float64) { l.Fail() }, func(l *sim.Link, _ float64) { l.Restore() }},
-	"rate": {func(l *sim.Link, v float64) { l.Rate *= v }, func(l *sim.Link, v float64) { l.Rate /= v }},
-	"loss": {func(l *sim.Link, v float64) { l.Loss += v }, func(l *sim.Link, v float64) { l.Loss -= v }},
+var kinds = map[string]struct{ begin, end func(*sim.Link, *Fault) }{
+	"dead":  {func(l *sim.Link, _ *Fault) { l.Fail() }, func(l *sim.Link, _ *Fault) { l.Restore() }},
+	"rate":  {func(l *sim.Link, x *Fault) { l.Rate *= x.Value }, func(l *sim.Link, x *Fault) { l.Rate /= x.Value }},
+	"loss":  {func(l *sim.Link, x *Fault) { l.Loss += x.Value }, func(l *sim.Link, x *Fault) { l.Loss -= x.Value }},
+	"cycle": {func(l *sim.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *sim.Link, _ *Fault) { l.Cycle = sim.Cycle{} }},
 }
 
 // plant lets the fault happen, at times counted from now.
@@ -54,9 +55,9 @@ func (x *Fault) plant(n *Network) error {
 			links = links[1:]
 		}
 		for _, l := range links {
-			n.Engine.After(x.At, func() { k.begin(l, x.Value) })
+			n.Engine.After(x.At, func() { k.begin(l, x) })
 			if x.For > 0 {
-				n.Engine.After(x.At+x.For, func() { k.end(l, x.Value) })
+				n.Engine.After(x.At+x.For, func() { k.end(l, x) })
 			}
 		}
 	}
@@ -77,33 +78,6 @@ func (x *Fault) cut(n *Network) error {
 		}
 	}
 	return nil
-}
-
-// fromFile turns a fault plan of workload into faults of this network, with no
-// more than most dead cables; 0: as many as the plan says. flows are those of the case,
-// in the order in which they start.
-func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) (v []Fault) {
-	if f.Fail.On {
-		uplinks := n.deathOrder(flows, rng)
-		dead := max(1, int(f.Fail.Most*float64(len(uplinks))))
-		if most > 0 {
-			dead = min(dead, most)
-		}
-		for i, c := range uplinks[:dead] {
-			v = append(v, Fault{Kind: "dead", At: f.Fail.Start + time.Duration(i)*f.Fail.Period, Tier: 1, Cable: []int{c}, Up: true})
-		}
-	}
-	if f.BER.On {
-		// Each cable of the way spoils its share.
-		for tier, row := range n.Cables {
-			x := Fault{Kind: "loss", At: f.BER.Start, Value: f.BER.Most, Tier: tier}
-			for i := range row {
-				x.Cable = append(x.Cable, i)
-			}
-			v = append(v, x)
-		}
-	}
-	return v
 }
 
 // deathOrder returns the cables above leaves in the order in which a fault plan takes

@@ -15,36 +15,136 @@ func (s *Summary) Speed() float64 {
 	return s.Goodput
 }
 
-// Slower says by how much the case is slower than it may be beside the best of the
-// cases that it is compared with; "" if it is not, or none of those was run. speeds
-// are theirs by name.
-func (c *Case) Slower(s *Summary, speeds map[string]float64) string {
+// SpeedName is what a case's speed on a host is known by.
+func SpeedName(name, host string) string { return name + " on " + host }
+
+// Slower says by how much the case is slower on a host than it may be beside the best of
+// the cases that it is compared with; "" if it is not, or none of those was run. speeds
+// are theirs by SpeedName. One that was not run there is taken as on ideal hosts. known
+// tells that it is no slower than it is known to be.
+func (c *Case) Slower(s *Summary, host string, speeds map[string]float64) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
-		if v := speeds[other]; v > best {
+		v, ok := speeds[SpeedName(other, host)]
+		if !ok {
+			v = speeds[SpeedName(other, Ideal.Name)]
+		}
+		if v > best {
 			best, name = v, other
 		}
 	}
-	if name == "" || s.Speed() >= c.Share*best {
-		return ""
+	share := s.Speed() / best
+	if name == "" || share >= c.Share {
+		return "", false
 	}
-	return fmt.Sprintf("%.2f of %q < %g", s.Speed()/best, name, c.Share)
+	was, ok := c.On[host].Known[shareGoal]
+	return fmt.Sprintf("%.2f of %q < %g", share, name, c.Share), ok && share >= was/knownSlack
 }
 
-// Missed returns what of the case's goals the figures do not meet, in words.
-func (c *Case) Missed(s *Summary) (v []string) {
-	if s.Open > 0 {
-		v = append(v, fmt.Sprintf("%d flows open", s.Open))
+// Known misses may become so much worse before they count: other rules change how a
+// random plan goes.
+const knownSlack = 1.1
+
+// bounds returns the case's goals on a host.
+func (c *Case) bounds(host string) (atMost, atLeast map[string]float64) {
+	with := func(v, own map[string]float64) map[string]float64 {
+		v = maps.Clone(v)
+		if v == nil {
+			v = map[string]float64{}
+		}
+		maps.Copy(v, own)
+		return v
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.AtMost)) {
-		if x, _ := s.Value(name); x > c.AtMost[name] {
-			v = append(v, fmt.Sprintf("%s %.4g > %g", name, x, c.AtMost[name]))
+	return with(c.AtMost, c.On[host].AtMost), with(c.AtLeast, c.On[host].AtLeast)
+}
+
+func (c *Case) hasGoal(host, name string) bool {
+	most, least := c.bounds(host)
+	_, a := most[name]
+	_, b := least[name]
+	return a || b || name == openFlows || name == shareGoal && c.Share > 0
+}
+
+// openFlows is the goal that each case has: that all flows end.
+const openFlows = "open"
+
+// shareGoal is the name of Case.Share among known misses.
+const shareGoal = "share"
+
+// Missed returns what of the case's goals on a host the figures do not meet, in words:
+// known is what was missed before, and is not worse now.
+func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
+	note := func(name, text string, x float64, most bool) {
+		was, ok := c.On[host].Known[name]
+		if ok && (most && x <= was*knownSlack || !most && x >= was/knownSlack) {
+			known = append(known, text)
+			return
+		}
+		missed = append(missed, text)
+	}
+	if s.Open > 0 {
+		note(openFlows, fmt.Sprintf("%d flows open", s.Open), float64(s.Open), true)
+	}
+	most, least := c.bounds(host)
+	for _, name := range slices.Sorted(maps.Keys(most)) {
+		if x, _ := s.Value(name); x > most[name] {
+			note(name, fmt.Sprintf("%s %.4g > %g", name, x, most[name]), x, true)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.AtLeast)) {
-		if x, _ := s.Value(name); x < c.AtLeast[name] {
-			v = append(v, fmt.Sprintf("%s %.4g < %g", name, x, c.AtLeast[name]))
+	for _, name := range slices.Sorted(maps.Keys(least)) {
+		if x, _ := s.Value(name); x < least[name] {
+			note(name, fmt.Sprintf("%s %.4g < %g", name, x, least[name]), x, false)
+		}
+	}
+	return missed, known
+}
+
+// checkGoals makes sure that goals are of figures that there are, on hosts that there are.
+func (c *Case) checkGoals() error {
+	goals := []map[string]float64{c.AtMost, c.AtLeast}
+	for host, g := range c.On {
+		if _, err := HostNamed(host); err != nil {
+			return err
+		}
+		goals = append(goals, g.AtMost, g.AtLeast)
+		for name := range g.Known {
+			if !c.hasGoal(host, name) {
+				return fmt.Errorf("a known miss of %q on %s, which is no goal", name, host)
+			}
+		}
+	}
+	for _, v := range goals {
+		for name := range v {
+			if _, ok := (&Summary{}).Value(name); !ok {
+				return fmt.Errorf("a goal for %q, which is not measured", name)
+			}
+		}
+	}
+	return nil
+}
+
+// HostsOf returns the kinds of hosts that a case is played on: where nothing but TCP
+// runs, which the kernel does, the ideal one alone.
+func (p *Plan) HostsOf(c *Case) (v []*HostModel) {
+	names := p.Hosts
+	if names == nil {
+		names = usualHosts
+	}
+	for _, name := range names {
+		m, err := HostNamed(name)
+		if err == nil && (m == Ideal || c.processes(p)) {
+			v = append(v, m)
 		}
 	}
 	return v
+}
+
+// processes reports whether a process carries any of the case's flows.
+func (c *Case) processes(p *Plan) bool {
+	for _, name := range append([]string{c.Transport}, c.transports()...) {
+		if p.Transports[name].Kind != "tcp" {
+			return true
+		}
+	}
+	return false
 }

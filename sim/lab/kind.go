@@ -9,37 +9,44 @@ import (
 )
 
 // maker makes the transport of one kind for a run.
-type maker func(*Network, *TransportPlan) (Transport, error)
+type maker func(*Network, *TransportPlan, *HostModel) (Transport, error)
 
 // makers by the name that plans use.
 var makers = map[string]maker{
-	"srd": func(n *Network, p *TransportPlan) (Transport, error) {
-		c := srdOf(p)
-		c.Line = true
+	"srd": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
+		c := srdOf(p, on)
+		c.Line = on == Ideal
 		return NewSRD(n, c)
 	},
 	// TCP inside srdtun.
-	"tunnel": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewTunnel(n, srdOf(p), tcpOf(p))
+	"tunnel": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
+		return NewTunnel(n, srdOf(p, on), tcpOf(p))
 	},
 	// The same between leaf switches, whose servers have TCP alone.
-	"edge": func(n *Network, p *TransportPlan) (Transport, error) {
-		return NewEdge(n, srdOf(p), tcpOf(p))
+	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
+		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
-	// CUBIC as in Linux, RACK and tail probes included; mptcp with LIA.
-	"tcp": func(n *Network, p *TransportPlan) (Transport, error) {
+	// CUBIC as in Linux, RACK and tail probes included; MPTCP as upstream has it.
+	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
 		c.HyStart = p.HyStart
 		return NewTCP(n, c), nil
 	},
 }
 
-// srdOf returns the configuration of srd in a plan.
-func srdOf(p *TransportPlan) SRDConfig {
-	return SRDConfig{
+// srdOf returns the configuration of srd in a plan. Hosts that are processes have that of
+// the daemon (overlay/daemon/peer.go): the granularity that is the default
+// (mono.Granularity), and no line rate, which is known of network cards alone.
+func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
+	c := SRDConfig{
 		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, Line: p.Line,
 		FlowletTimeout: p.FlowletTimeout.Duration, LinkRate: p.LinkGbit * 1e9 / 8, Unordered: p.Unordered, AtOnce: p.AtOnce, Watch: p.Watch,
+		Host: on,
 	}
+	if on != Ideal {
+		c.Granularity, c.Line = 0, false
+	}
+	return c
 }
 
 // Bounds of a transport in a plan. leastMTU carries srd's smallest packet, mostMTU
@@ -64,6 +71,8 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("flowlet_timeout %v, want 0 to 1s", t.FlowletTimeout)
 	case !(t.LinkGbit >= 0):
 		return fmt.Errorf("link_gbit %v, want 0 or more", t.LinkGbit)
+	case algorithms[t.Algorithm] == nil:
+		return fmt.Errorf("algorithm %q is not known, want cubic, reno or dctcp", t.Algorithm)
 	case t.Subflows < 0 || t.Subflows > mostSubflows:
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:

@@ -45,7 +45,7 @@ func load(text string) (*Plan, error) {
 func one(t testing.TB, text string) *Result {
 	t.Helper()
 	p := plan(t, text)
-	r, err := Run(p, &p.Cases[0], p.Seeds[0], nil)
+	r, err := Run(p, &p.Cases[0], Ideal, p.Seeds[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 	p := plan(t, head+"sample = \"10us\"\n"+network+strings.Replace(lone, "size = 1_000_000", "size = 1_000_000\ncount = 3", 1)+
 		"[[case.fault]]\nkind = \"loss\"\ntier = 1\ncables = [1, 2, 3, 4, 5]\nvalue = 0.1\n")
 	run := func(seed uint64) *Result {
-		r, err := Run(p, &p.Cases[0], seed, nil)
+		r, err := Run(p, &p.Cases[0], Ideal, seed, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,8 +229,17 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
 	c := Case{AtMost: map[string]float64{"max_us": 25, "drops": 3}, AtLeast: map[string]float64{"jain": 0.9}}
-	if v := c.Missed(&s); len(v) != 3 {
-		t.Errorf("missed %q, want open flows, max_us and jain", v)
+	if v, known := c.Missed(&s, "ideal"); len(v) != 3 || len(known) != 0 {
+		t.Errorf("missed %q, want open flows, max_us and jain; known %q", v, known)
+	}
+	// A host has goals of its own, and misses that are known: the drift of jain is not.
+	c.On = map[string]HostGoals{"daemon": {
+		AtMost: map[string]float64{"max_us": 40},
+		Known:  map[string]float64{"open": 1, "jain": 0.99},
+	}}
+	missed, known := c.Missed(&s, "daemon")
+	if len(missed) != 1 || !strings.Contains(missed[0], "jain") || len(known) != 1 {
+		t.Errorf("missed %q, want jain; known %q, want open flows", missed, known)
 	}
 }
 
@@ -247,6 +256,35 @@ func TestPlansLoad(t *testing.T) {
 	}
 	if _, err := json.Marshal(one(t, head+network+lone)); err != nil {
 		t.Error(err)
+	}
+}
+
+// DCTCP keeps queues short where switches mark, and is refused where none does. Ports that
+// share a buffer hold less than those that have their own.
+func TestBaselines(t *testing.T) {
+	text := func(network, transport string) string {
+		return head + "[network]\ntopology = \"../testdata/ls32.topo\"\nqueue = 400_000\n" + network +
+			"[transport.srd]\nkind = \"tcp\"\nmtu = 9000\n" + transport + "[[case]]\nname = \"two\"\ntransport = \"srd\"\n" +
+			"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 4_000_000\n[[case.flow]]\nsrc = 2\ndst = 17\nsize = 4_000_000\n"
+	}
+	peak := func(network, transport string) (most int) {
+		r := one(t, text(network, transport))
+		for _, l := range r.Links {
+			if l.Name == "h17<" {
+				most = l.Peak
+			}
+		}
+		return most
+	}
+	if _, err := load(text("", "algorithm = \"dctcp\"\n")); err == nil || !strings.Contains(err.Error(), "marks") {
+		t.Errorf("dctcp without marks: %v", err)
+	}
+	if _, err := load(text("", "algorithm = \"vegas\"\n")); err == nil || !strings.Contains(err.Error(), "vegas") {
+		t.Errorf("an algorithm that nobody knows: %v", err)
+	}
+	plain, marked, shared := peak("", ""), peak("mark = 60_000\n", "algorithm = \"dctcp\"\n"), peak("shared = 200_000\n", "")
+	if plain < 300_000 || marked > plain*2/3 || shared > 110_000 {
+		t.Errorf("longest queues: %d bytes, %d with dctcp, %d in a shared buffer", plain, marked, shared)
 	}
 }
 
@@ -297,7 +335,7 @@ func TestPlanErrors(t *testing.T) {
 		{"size = 1_000_000\n", "size = 5\n[[case.fault]]\nkind = \"dead\"\ncables = [99]\n", "cable 99 of 32"},
 	} {
 		p := plan(t, strings.Replace(good, c.old, c.new, 1))
-		if _, err := Run(p, &p.Cases[0], 1, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Run(p, &p.Cases[0], Ideal, 1, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.new, err, c.want)
 		}
 	}

@@ -28,7 +28,7 @@ func TestLossCostsInnerTCPLittle(t *testing.T) {
 	p := fourSpinePlan(t, text)
 	sum := 0.0
 	for _, seed := range p.Seeds {
-		r, err := Run(p, &p.Cases[0], seed, nil)
+		r, err := Run(p, &p.Cases[0], Ideal, seed, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,7 @@ type Network struct {
 	Cables [][]*Cable
 
 	tiers [][]*sim.Switch
+	pools map[*sim.Switch]*sim.Pool
 	gates []*Host // machines of leaves, see AddGates
 	ports Ports
 
@@ -43,6 +44,9 @@ type Network struct {
 type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
+	// Shared is a switch's buffer, of which each port takes up to Queue as long as that
+	// leaves room for others (sim.Pool); 0: a port has its own.
+	Shared int
 	// Tell lets links between switches write their load into packets (sim.Quality).
 	Tell bool
 }
@@ -83,10 +87,29 @@ func (n *Network) addHost(i int) {
 		Up:   n.Engine.NewLink(fmt.Sprintf("h%d>", i), up, tor),
 		Down: n.Engine.NewLink(fmt.Sprintf("h%d<", i), n.quality(0), h),
 	}
+	n.share(tor, c.Down)
 	h.Up = c.Up
 	n.Cables[0] = append(n.Cables[0], c)
 	tor.Route(h.Addr, c.Down)
 }
+
+// share lets a link take its room from the buffer of the switch that it leaves.
+func (n *Network) share(from *sim.Switch, l *sim.Link) {
+	if n.ports.Shared == 0 {
+		return
+	}
+	if n.pools == nil {
+		n.pools = map[*sim.Switch]*sim.Pool{}
+	}
+	if n.pools[from] == nil {
+		n.pools[from] = &sim.Pool{Size: n.ports.Shared, Alpha: sharedAlpha}
+	}
+	n.pools[from].Add(l)
+}
+
+// sharedAlpha: a port alone may take half of a shared buffer, two a third each, as is
+// usual (Choudhury and Hahne, section IV).
+const sharedAlpha = 1
 
 // quality is that of a link from a switch, below one of the tier.
 func (n *Network) quality(tier int) sim.Quality {
@@ -121,6 +144,8 @@ func (n *Network) join(tier, lower, upper int) {
 	name := fmt.Sprintf("t%d.%d-t%d.%d", tier-1, lower, tier, upper)
 	q := n.quality(tier)
 	c := &Cable{Tier: tier, Up: n.Engine.NewLink(name+">", q, b), Down: n.Engine.NewLink(name+"<", q, a), lower: lower, upper: upper}
+	n.share(a, c.Up)
+	n.share(b, c.Down)
 	n.Cables[tier] = append(n.Cables[tier], c)
 	a.Default = append(a.Default, c.Up)
 	for _, h := range n.below(tier-1, lower) {

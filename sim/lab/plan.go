@@ -18,11 +18,13 @@ import (
 //	seeds = [1, 2, 3]
 //	limit = "1s"            # of virtual time
 //	sample = "1ms"          # of goodput; absent: none
+//	hosts = ["ideal"]       # names of HostNamed; absent: ideal and daemon
 //
 //	[network]
 //	topology = "FILE.topo"  # files are found from the plan's folder
 //	queue = 200000          # bytes, of each port of a switch
 //	mark = 0                # bytes in it above which packets are marked; 0: never
+//	shared = 0              # bytes of a switch's buffer, shared by its ports; 0: not shared
 //	tell = false            # links write their load into packets, as CONGA's do
 //
 //	[transport.NAME]
@@ -41,6 +43,7 @@ type Plan struct {
 	Seeds      []uint64                 `toml:"seeds"`
 	Limit      Duration                 `toml:"limit"`
 	Sample     Duration                 `toml:"sample"`
+	Hosts      []string                 `toml:"hosts"`
 	Network    NetworkPlan              `toml:"network"`
 	Transports map[string]TransportPlan `toml:"transport"`
 	Cases      []Case                   `toml:"case"`
@@ -51,6 +54,7 @@ type NetworkPlan struct {
 	Topology string `toml:"topology"`
 	Queue    int    `toml:"queue"`
 	Mark     int    `toml:"mark"`
+	Shared   int    `toml:"shared"` // bytes of a switch's buffer, which its ports share; 0: each has its own
 	Tell     bool   `toml:"tell"`
 
 	topology *workload.Topology
@@ -74,6 +78,12 @@ type TransportPlan struct {
 	MinRTO    Duration `toml:"min_rto"`
 	Subflows  int      `toml:"subflows"`
 	HyStart   bool     `toml:"hystart"` // leave slow start when the round trip grows
+	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
+	Algorithm string `toml:"algorithm"`
+	// Coupled makes subflows those of RFC 6356 (LIA), all open before time zero. Without
+	// it they are those of upstream Linux: each is on its own, and all but the first join
+	// after the first acknowledgement.
+	Coupled bool `toml:"coupled"`
 	// Watch is SRDConfig's.
 	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }
@@ -83,6 +93,7 @@ type Case struct {
 	Name      string       `toml:"name"`
 	Transport string       `toml:"transport"`
 	Matrix    string       `toml:"matrix"`
+	Size      int64        `toml:"size"`    // bytes of each flow of the matrix; 0: its own
 	Batches   int          `toml:"batches"` // the matrix so often, each when the last is over; 0: once
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
@@ -96,6 +107,8 @@ type Case struct {
 	// Goals are upper and lower bounds of what Summary.Value knows by name.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
+	// On has what differs on hosts by their names: [case.on.daemon].
+	On map[string]HostGoals `toml:"on"`
 	// BestOf names cases before this one. Its speed (Summary.Speed) is to be at least
 	// Share of that of the fastest of them.
 	BestOf []string `toml:"best_of"`
@@ -115,6 +128,16 @@ type Case struct {
 	matrix *workload.Matrix
 	sizes  *workload.Sizes
 	faults *workload.Faults
+}
+
+// HostGoals are a case's on one kind of host.
+type HostGoals struct {
+	// AtMost and AtLeast take the place of the case's bounds of the same names.
+	AtMost  map[string]float64 `toml:"at_most"`
+	AtLeast map[string]float64 `toml:"at_least"`
+	// Known are figures that miss their goal today. A run that is worse than that
+	// (Case.Missed says by how much) fails.
+	Known map[string]float64 `toml:"known"`
 }
 
 // FlowPlan is a number of equal flows.
@@ -215,14 +238,22 @@ func (p *Plan) check() error {
 		return fmt.Errorf("no seeds")
 	case p.Limit.Duration <= 0 || p.Limit.Duration > mostEnd:
 		return fmt.Errorf("limit %v, want more than 0 and at most %v", p.Limit, mostEnd)
-	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0:
-		return fmt.Errorf("sample %v, queue %d, mark %d", p.Sample, p.Network.Queue, p.Network.Mark)
+	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0 || p.Network.Shared < 0:
+		return fmt.Errorf("sample %v, queue %d, mark %d, shared %d", p.Sample, p.Network.Queue, p.Network.Mark, p.Network.Shared)
 	case len(p.Cases) == 0:
 		return fmt.Errorf("no case")
+	}
+	for _, name := range p.Hosts {
+		if _, err := HostNamed(name); err != nil {
+			return err
+		}
 	}
 	for name, t := range p.Transports {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("transport %s: %w", name, err)
+		}
+		if t.Algorithm == "dctcp" && p.Network.Mark == 0 {
+			return fmt.Errorf("transport %s: dctcp needs a network that marks", name)
 		}
 	}
 	for i := range p.Cases {
@@ -239,20 +270,16 @@ func (c *Case) check(p *Plan) error {
 			return fmt.Errorf("transport %q is not described", name)
 		}
 	}
-	for _, goals := range []map[string]float64{c.AtMost, c.AtLeast} {
-		for name := range goals {
-			if _, ok := (&Summary{}).Value(name); !ok {
-				return fmt.Errorf("a goal for %q, which is not measured", name)
-			}
-		}
+	if err := c.checkGoals(); err != nil {
+		return err
 	}
 	for _, f := range c.Flows {
 		if f.Size < 0 || f.Count < 0 || f.Count > mostCount || f.Start.Duration < 0 || f.Every.Duration < 0 {
 			return fmt.Errorf("flow %d->%d: size, count, start and every must not be below zero, nor count above %d", f.Src, f.Dst, mostCount)
 		}
 	}
-	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 {
-		return fmt.Errorf("batches %d, skip %d", c.Batches, c.Skip)
+	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 || c.Size < 0 {
+		return fmt.Errorf("batches %d, skip %d, size %d", c.Batches, c.Skip, c.Size)
 	}
 	for _, name := range c.BestOf {
 		if !slices.ContainsFunc(p.Cases, func(o Case) bool { return o.Name == name }) {

@@ -18,6 +18,7 @@ type Result struct {
 	X      float64          `json:"x,omitempty"`
 	Group  string           `json:"group,omitempty"`
 	Skip   int              `json:"skip,omitempty"`
+	Host   string           `json:"host"` // HostModel's name
 	Seed   uint64           `json:"seed"`
 	Hash   string           `json:"hash"`   // digest over all flows: equal runs have equal ones
 	Events uint64           `json:"events"` // of the simulator
@@ -81,7 +82,7 @@ const idealPacket = 1500
 
 func (r *run) result() *Result {
 	x := &Result{
-		Plan: r.plan.Name, Title: r.plan.Title, Case: r.c.Name, Seed: r.seed,
+		Plan: r.plan.Name, Title: r.plan.Title, Case: r.c.Name, Host: r.on.Name, Seed: r.seed,
 		Order: r.c.order, Figure: r.c.Figure, Line: r.c.Line, X: r.c.X, Group: r.c.Group, Skip: r.c.Skip, Events: r.engine.Done(),
 		Time: micros(r.engine.Now().Sub(r.zero)), Stats: map[string]Stats{},
 		Sample: micros(r.plan.Sample.Duration), Samples: r.samples,

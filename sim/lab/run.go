@@ -19,10 +19,11 @@ const (
 	tellEvery = 1 << 18
 )
 
-// Run plays one case of a plan with a seed. progress, which may be nil, is told
+// Run plays one case of a plan on a kind of host with a seed. progress, which may be nil, is told
 // now and then what share of the bytes has arrived, or of the time has passed.
-func Run(p *Plan, c *Case, seed uint64, progress func(share float64)) (*Result, error) {
+func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
+	r.on = on
 	r.progress = progress
 	if err := r.prepare(); err != nil {
 		return nil, fmt.Errorf("%s: %s: seed %d: %w", p.Name, c.Name, seed, err)
@@ -34,7 +35,7 @@ func Run(p *Plan, c *Case, seed uint64, progress func(share float64)) (*Result, 
 // newRun makes an experiment with its network, but without flows.
 func newRun(p *Plan, c *Case, seed uint64) *run {
 	r := &run{plan: p, c: c, seed: seed, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
-	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell}
+	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell, Shared: p.Network.Shared}
 	if c.Uplinks != nil {
 		r.net = NewUplinks(r.engine, c.Uplinks, ports)
 	} else {
@@ -55,6 +56,7 @@ type run struct {
 	plan     *Plan
 	c        *Case
 	seed     uint64
+	on       *HostModel
 	progress func(float64)
 
 	engine *sim.Engine
@@ -119,7 +121,7 @@ func (r *run) transport(f *Flow) (Transport, error) {
 		return t, nil
 	}
 	p := r.plan.Transports[name]
-	t, err := makers[p.Kind](r.net, &p)
+	t, err := makers[p.Kind](r.net, &p, r.on)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +135,9 @@ func (r *run) addFlows() error {
 		v, batch := workload.Barrier(m.Flows, max(1, r.c.Batches))
 		for i, f := range v {
 			b := batch[i]
+			if r.c.Size > 0 {
+				f.Size = r.c.Size
+			}
 			if r.c.Batches == 0 {
 				b = -1
 			}

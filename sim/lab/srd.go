@@ -30,6 +30,8 @@ type SRDConfig struct {
 	AtOnce bool
 	// Unordered leaves out what restores the order of inner flows.
 	Unordered bool
+	// Host is what connections run on; nil: Ideal.
+	Host *HostModel
 	// Watch, if there is one, stands between each connection and its policy.
 	Watch func(steer.Policy) steer.Policy
 }
@@ -81,6 +83,8 @@ type srdHost struct {
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
 	next  uint32 // receiver index
+
+	process *process // nil: the host acts in no time
 }
 
 // srdIndex is a receiver index: reserved for a connection, later with keys.
@@ -115,9 +119,15 @@ func (t *SRD) host(i int) *srdHost {
 		}
 		h.Bind(sim.ProtoUDP, p.Port(), h)
 	}
+	if m := t.cfg.Host; m != nil && m.delays != nil {
+		h.process = newProcess(h, m.delays)
+	}
 	t.hosts[i] = h
 	return h
 }
+
+// cold reports whether connections are made when somebody first has something to send.
+func (t *SRD) cold() bool { return t.cfg.Host != nil && t.cfg.Host.delays != nil }
 
 // Open implements Transport.
 func (t *SRD) Open(f *Flow) error {
@@ -160,6 +170,9 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 		return nil, err
 	}
 	x.peer, y.peer = y, x
+	if t.cold() {
+		return x, nil
+	}
 	// One after the other, before time zero, unless that is what is looked at: all at
 	// once, the probes of their paths fill queues and are lost, and initiations need
 	// cookies.
@@ -177,6 +190,7 @@ const connectEvery = 500 * time.Microsecond
 
 // call begins the handshake, with all paths known at both ends.
 func (e *srdEnd) call() {
+	e.called, e.peer.called = true, true
 	now := e.host.engine.Now()
 	e.conn.SetTuples(now, e.tuples())
 	e.peer.conn.SetTuples(now, e.peer.tuples())
@@ -186,6 +200,9 @@ func (e *srdEnd) call() {
 
 // Settled implements Transport: every path is in use, with its full size.
 func (t *SRD) Settled() bool {
+	if t.cold() {
+		return true
+	}
 	for _, h := range t.hosts {
 		if h == nil {
 			continue
@@ -253,6 +270,10 @@ func (h *srdHost) Release(i uint32) { delete(h.index, i) }
 
 // Receive implements sim.Node.
 func (h *srdHost) Receive(p *sim.Packet) {
+	if h.process != nil {
+		h.process.arrive(p)
+		return
+	}
 	if e := h.take(p); e != nil {
 		e.drain()
 		h.engine.Free(p)

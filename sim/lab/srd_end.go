@@ -37,6 +37,11 @@ type srdEnd struct {
 	fire  func()
 	wake  mono.Time // earliest timer that is set; Never: none
 	due   mono.Time // when service is wanted
+
+	// Of hosts that are processes:
+	called  bool // the connection has been asked for
+	touched bool // it is to be served
+	trains  int  // sent in this round
 }
 
 // endApp is what runs above an end: flows of bare messages, or a tunnel.
@@ -177,13 +182,26 @@ func (f *srdFlow) again(n int64) {
 	f.end.service()
 }
 
-// service lets the connection do all it wants now, and sets its timer.
+// service lets the connection do all it wants now, and sets its timer; or has the
+// process do so.
 func (e *srdEnd) service() {
+	if p := e.host.process; p != nil {
+		if !e.called {
+			e.call()
+		}
+		p.offer(e)
+		return
+	}
 	now := e.host.engine.Now()
 	e.conn.Advance(now)
 	e.app.advance(now)
 	for e.next(now) {
 	}
+	e.arm(now)
+}
+
+// arm sets the timer.
+func (e *srdEnd) arm(now mono.Time) {
 	at, _ := e.conn.Deadline()
 	at = at.Min(e.app.deadline())
 	if e.app.pending() {
@@ -204,6 +222,10 @@ func (e *srdEnd) onTimer() {
 	}
 	e.wake = mono.Never
 	if now >= e.due {
+		if p := e.host.process; p != nil {
+			p.expire(e)
+			return
+		}
 		e.service()
 		return
 	}

@@ -128,7 +128,17 @@ func tcpOf(p *TransportPlan) TCPConfig {
 	if p.MinRTO.Duration > 0 {
 		c.MinRTO = p.MinRTO.Duration
 	}
+	c.Uncoupled, c.LateJoins = !p.Coupled, !p.Coupled
+	algorithms[p.Algorithm](&c)
 	return TCPConfig{Config: c, Subflows: p.Subflows}
+}
+
+// algorithms of plans by their names.
+var algorithms = map[string]func(*tcp.Config){
+	"":      func(*tcp.Config) {},
+	"cubic": func(*tcp.Config) {},
+	"reno":  func(c *tcp.Config) { c.Algorithm = tcp.Reno },
+	"dctcp": func(c *tcp.Config) { c.Algorithm, c.ECN = tcp.DCTCP, true },
 }
 
 // mostSubflows bounds MPTCP; kernels allow 8.

@@ -76,6 +76,9 @@ func (t *Tunnel) config(f *Flow) tcp.Config {
 // Settled implements Transport: every path is in use. Their full size need not be
 // known: where packets are lost, one may have been found to be smaller.
 func (t *Tunnel) Settled() bool {
+	if t.cold() {
+		return true
+	}
 	for _, h := range t.hosts {
 		if h == nil {
 			continue

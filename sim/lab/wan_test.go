@@ -23,7 +23,7 @@ func TestTunnelsOverUnsteadyPaths(t *testing.T) {
 			continue
 		}
 		c.Skip = 0
-		r, err := Run(p, c, 1, nil)
+		r, err := Run(p, c, Ideal, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

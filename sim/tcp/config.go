@@ -9,7 +9,7 @@ import (
 // Algorithm is a congestion control.
 type Algorithm uint8
 
-// The algorithms. LIA is chosen by NewMulti.
+// The algorithms. LIA is chosen by NewMulti, unless Config.Uncoupled.
 const (
 	Cubic Algorithm = iota // RFC 9438
 	Reno                   // RFC 5681
@@ -72,6 +72,12 @@ type Config struct {
 	// find room and others never do (Floyd and Jacobson, "On Traffic Phase Effects
 	// in Packet-Switched Gateways", 1992).
 	Jitter time.Duration
+
+	// Of MPTCP. Uncoupled subflows each do as Algorithm says, as those of upstream Linux
+	// do, which has no coupled control. Late joins open the subflows but the first by a
+	// handshake of their own, once the first data were acknowledged (RFC 8684, section 3.2:
+	// only then is the connection known to be MPTCP's at both ends).
+	Uncoupled, LateJoins bool
 
 	// NIC takes turns between the connections of a host; without one a connection
 	// hands its segments to the network as soon as its window allows.

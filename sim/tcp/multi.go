@@ -30,6 +30,7 @@ type Multi struct {
 	una            int64 // data acknowledgement
 	again          spans // data to be reinjected
 	blocked        bool  // the receiver's window held a subflow back
+	late           bool  // the others join after the first acknowledgement
 
 	in        stream
 	toldAcked int64
@@ -43,16 +44,24 @@ type stream struct {
 }
 
 // NewMulti returns one end of a connection with a subflow for each pair of
-// addresses, coupled by LIA whatever cfg.Algorithm says. The other end is made
-// with the addresses exchanged.
+// addresses, coupled by LIA whatever cfg.Algorithm says, unless they are uncoupled. The
+// other end is made with the addresses exchanged.
 func NewMulti(e *sim.Engine, cfg Config, out sim.Node, local, remote []netip.AddrPort) *Multi {
-	cfg.Algorithm = lia
+	if !cfg.Uncoupled {
+		cfg.Algorithm = lia
+	}
 	cfg.complete(remote[0], optionMap)
-	m := &Multi{engine: e, window: cfg.Window}
+	m := &Multi{engine: e, window: cfg.Window, late: cfg.LateJoins}
 	for i := range local {
-		c := newConn(e, cfg, out, local[i], remote[i])
+		own := cfg
+		if i > 0 && cfg.LateJoins {
+			own.Handshake, own.RTT = true, 0
+		}
+		c := newConn(e, own, out, local[i], remote[i])
 		c.multi = m
-		c.ctl = &coupled{of: m}
+		if !cfg.Uncoupled {
+			c.ctl = &coupled{of: m}
+		}
 		m.subflows = append(m.subflows, c)
 	}
 	m.order = append(m.order, m.subflows...)
@@ -75,14 +84,20 @@ func (m *Multi) begin() {
 		first.begin()
 		return
 	}
+	m.join()
+	m.pump(m.subflows[0])
+}
+
+// join lets the subflows begin or go on, unless it is too early for them to join.
+func (m *Multi) join() {
 	for _, c := range m.subflows {
-		if c.opening == open {
+		switch {
+		case c.opening == open:
 			c.restart()
-		} else {
+		case !m.late || m.una > 0:
 			c.begin()
 		}
 	}
-	m.pump(m.subflows[0])
 }
 
 // pump sends what may be sent after something happened to c: its repetitions, and
@@ -184,6 +199,9 @@ func (m *Multi) arrived(dsn, n int64) {
 // tell lets subflows go on that waited for the stream, and calls back.
 func (m *Multi) tell() {
 	if m.una > m.toldAcked {
+		if m.toldAcked == 0 && m.late {
+			m.join()
+		}
 		m.toldAcked = m.una
 		if m.blocked {
 			m.blocked = false

@@ -1,32 +1,55 @@
 package workload
 
 import (
+	"math"
 	"strings"
 	"time"
 )
 
 // Faults is a fault plan in the words of the REPS artifact (Bonato et al.,
-// "REPS: Recycled Entropy Packet Spraying", EuroSys).
+// "REPS: Recycled Entropy Packet Spraying", EuroSys), of both of its versions.
 type Faults struct {
-	Fail CableFault
-	BER  CableFault
+	Cable, Switch, NIC Faulty
+	// Drop is the share of packets that are dropped at random somewhere on their way.
+	Drop float64
+	// Stop is when no more faults begin; 0: never.
+	Stop time.Duration
 }
 
-// CableFault is one kind of fault, as the artifact's failuregenerator.cpp takes it.
-// Fail: from Start on a cable from a leaf up to a switch above dies for good each Period,
-// in that direction only, until Most of them have; one does at least. It is the one that
-// the next packet comes to. BER: from Start on packets are spoilt on their way, a share of
-// Most on each cable and no two within Period, and dropped where that is noticed, at the
-// receiver.
-type CableFault struct {
+// Faulty is what goes wrong with one kind of equipment, as the artifact's
+// failuregenerator.cpp takes it. Each happens from Start on, to one more each Period,
+// until a share of Most has it; one has at least. It is the one that the next packet
+// comes to.
+type Faulty struct {
+	// Fail and WorstCase: nothing passes, for For. A cable fails in one direction.
+	Fail, WorstCase Element
+	// Degradation: a cable loses lanes and with them packets, a switch or an interface
+	// loses packets and most of its rate.
+	Degradation Element
+	// BER: packets are spoilt on their way, a share of Most on each and no two within
+	// Period, and dropped where that is noticed, at the receiver.
+	BER Element
+	// PeriodicLoss: Burst packets are dropped after each Gap that pass.
+	PeriodicLoss Element
+}
+
+// Element is one fault of one kind of equipment.
+type Element struct {
 	On            bool
 	Start, Period time.Duration
-	Most          float64 // 0 to 1
+	Most          float64       // 0 to 1
+	For           time.Duration // 0: minutes, which no run here lasts
+	Percent       float64       // of a rate that degradation takes; 0: all but 1 kbit/s
+	Burst, Gap    int           // packets
+
+	timed bool // For counts
 }
 
 // ParseFaults reads a fault plan: lines "KEY: VALUE", times in picoseconds.
 func ParseFaults(file, text string) (*Faults, error) {
 	f := &Faults{}
+	drop := false
+	rate := 0.0
 	for _, l := range split(file, text) {
 		if err := l.alone(2); err != nil {
 			return nil, err
@@ -35,45 +58,109 @@ func ParseFaults(file, text string) (*Faults, error) {
 		if !ok {
 			return nil, l.errorf("%q: want KEY: VALUE", l.fields[0])
 		}
-		c, rest := &f.Fail, ""
-		switch {
-		case strings.HasPrefix(key, "Cable-Fail"):
-			rest = key[len("Cable-Fail"):]
-		case strings.HasPrefix(key, "Cable-BER"):
-			c, rest = &f.BER, key[len("Cable-BER"):]
+		var err error
+		switch e, rest := f.element(key); {
+		case e != nil:
+			err = e.set(l, key, rest)
+		case key == "Random-Packet-Drop":
+			drop, err = l.on(key)
+		case key == "Random-Packet-Drop-Rate":
+			rate, err = l.real(1, 0, mostExponent)
+		case key == "Stop-Failures-After":
+			f.Stop, err = l.picoseconds()
 		default:
-			return nil, l.errorf("unknown key %q", key)
+			err = l.errorf("unknown key %q", key)
 		}
-		if err := c.set(l, key, rest); err != nil {
+		if err != nil {
 			return nil, err
 		}
+	}
+	if drop {
+		f.Drop = math.Pow(10, -rate)
+	}
+	for _, g := range []*Faulty{&f.Cable, &f.Switch, &f.NIC} {
+		if !g.Fail.timed {
+			g.Fail.For = 0
+		}
+		g.WorstCase.For = g.Fail.For // a version has one key for both
 	}
 	return f, nil
 }
 
-func (c *CableFault) set(l line, key, rest string) error {
+// mostExponent of ten is one packet in more than any run has.
+const mostExponent = 15
+
+// element returns what a key is of, and the rest of the key.
+func (f *Faults) element(key string) (e *Element, rest string) {
+	for _, g := range []struct {
+		name string
+		of   *Faulty
+	}{{"Cable", &f.Cable}, {"Switch", &f.Switch}, {"NIC", &f.NIC}} {
+		rest, ok := strings.CutPrefix(key, g.name)
+		if !ok {
+			continue
+		}
+		for _, k := range []struct {
+			name string
+			of   *Element
+		}{
+			{"-Fail", &g.of.Fail}, {"-Worst-Case", &g.of.WorstCase}, {"-Degradation", &g.of.Degradation},
+			{"-BER", &g.of.BER}, {"-Periodic-Packet-Loss", &g.of.PeriodicLoss},
+		} {
+			if rest, ok := strings.CutPrefix(rest, k.name); ok {
+				return k.of, rest
+			}
+		}
+	}
+	return nil, ""
+}
+
+func (e *Element) set(l line, key, rest string) error {
 	var n int64
 	var err error
 	switch rest {
 	case "":
-		switch l.fields[1] {
-		case "ON":
-			c.On = true
-		case "OFF":
-			c.On = false
-		default:
-			err = l.errorf("%s: %q is neither ON nor OFF", key, l.fields[1])
-		}
+		e.On, err = l.on(key)
 	case "-Start-After":
-		n, err = l.count(1, 0, 1<<62)
-		c.Start = time.Duration(n / 1000)
+		e.Start, err = l.picoseconds()
 	case "-Period":
-		n, err = l.count(1, 0, 1<<62)
-		c.Period = time.Duration(n / 1000)
+		e.Period, err = l.picoseconds()
 	case "-Max-Percent":
-		c.Most, err = l.real(1, 0, 1)
+		e.Most, err = l.real(1, 0, 1)
+	case "-Percent":
+		e.Percent, err = l.real(1, 0, 1)
+	case "-Duration":
+		e.timed, err = l.on(key)
+	case "-Duration-Time":
+		e.For, err = l.picoseconds()
+	case "-PktNr":
+		n, err = l.count(1, 0, mostPackets)
+		e.Burst = int(n)
+	case "-Drop-Period":
+		n, err = l.count(1, 0, mostPackets)
+		e.Gap = int(n)
 	default:
 		err = l.errorf("unknown key %q", key)
 	}
 	return err
+}
+
+// mostPackets is more than any link here carries.
+const mostPackets = 1 << 40
+
+// on reads ON or OFF.
+func (l *line) on(key string) (bool, error) {
+	switch l.fields[1] {
+	case "ON":
+		return true, nil
+	case "OFF":
+		return false, nil
+	}
+	return false, l.errorf("%s: %q is neither ON nor OFF", key, l.fields[1])
+}
+
+// picoseconds reads a time.
+func (l *line) picoseconds() (time.Duration, error) {
+	n, err := l.count(1, 0, 1<<62)
+	return time.Duration(n / 1000), err
 }

@@ -89,12 +89,37 @@ func TestMatrixFiles(t *testing.T) {
 
 func TestFaultFiles(t *testing.T) {
 	f, err := ParseFaults("fail", text(t, "fail_one_cable.txt"))
-	if want := (CableFault{On: true, Period: 100 * time.Microsecond, Most: 1}); err != nil || f.Fail != want || f.BER.On {
+	if want := (Element{On: true, Period: 100 * time.Microsecond, Most: 1}); err != nil || f.Cable.Fail != want || f.Cable.BER.On {
 		t.Errorf("%+v, %v", f, err)
 	}
 	f, err = ParseFaults("ber", text(t, "ber_cable_one_percent.txt"))
-	if want := (CableFault{On: true, Period: 10 * time.Nanosecond, Most: 0.01}); err != nil || f.BER != want || f.Fail.On {
+	if want := (Element{On: true, Period: 10 * time.Nanosecond, Most: 0.01}); err != nil || f.Cable.BER != want || f.Cable.Fail.On {
 		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// All that the artifact's two versions know is read. A duration counts where it is on.
+func TestAllKindsOfFaultFiles(t *testing.T) {
+	f, err := ParseFaults("all", "Random-Packet-Drop: ON\nRandom-Packet-Drop-Rate: 4\nStop-Failures-After: 9000000\n"+
+		"Switch-Fail: ON\nSwitch-Fail-Duration: ON\nSwitch-Fail-Duration-Time: 5000000\n"+
+		"Cable-Fail-Duration: OFF\nCable-Fail-Duration-Time: 5000000\n"+
+		"NIC-Degradation: ON\nNIC-Degradation-Percent: 0.25\nNIC-Degradation-Max-Percent: 0.1\n"+
+		"Cable-Periodic-Packet-Loss: ON\nCable-Periodic-Packet-Loss-PktNr: 3\nCable-Periodic-Packet-Loss-Drop-Period: 97\n"+
+		"Cable-Worst-Case: ON\nCable-Worst-Case-Start-After: 1000\nCable-Degradation: OFF\nSwitch-BER: OFF\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(f.Drop-1e-4) > 1e-12 || f.Stop != 9*time.Microsecond || f.Switch.Fail.For != 5*time.Microsecond || f.Cable.Fail.For != 0 {
+		t.Errorf("%+v", f)
+	}
+	if want := (Element{On: true, Percent: 0.25, Most: 0.1}); f.NIC.Degradation != want {
+		t.Errorf("%+v", f.NIC.Degradation)
+	}
+	if want := (Element{On: true, Burst: 3, Gap: 97}); f.Cable.PeriodicLoss != want {
+		t.Errorf("%+v", f.Cable.PeriodicLoss)
+	}
+	if want := (Element{On: true, Start: time.Nanosecond}); f.Cable.WorstCase != want {
+		t.Errorf("%+v", f.Cable.WorstCase)
 	}
 }
 
@@ -136,7 +161,9 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"faults", "Cable-Fail: MAYBE", "neither ON nor OFF"},
 		{"faults", "Cable-Fail ON", "want KEY: VALUE"},
 		{"faults", "\nCable-Fail-Colour: 1", `x:2: unknown key "Cable-Fail-Colour"`},
-		{"faults", "NIC-Fail: ON", "unknown key"},
+		{"faults", "NIC-Colour: ON", "unknown key"},
+		{"faults", "Random-Packet-Drop-Rate: 99", "not a number from 0 to 15"},
+		{"faults", "Switch-Fail-Duration: 5", "neither ON nor OFF"},
 	} {
 		err := parsers[c.kind]("x", c.text)
 		switch {

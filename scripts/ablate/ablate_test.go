@@ -1,0 +1,108 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/scripts/field"
+	"github.com/srdtun/srdtun/sim/lab"
+)
+
+const top = "../.."
+
+// The code moves on under the rules: each must still find the places that it edits.
+func TestEveryRuleCanBeSwitchedOff(t *testing.T) {
+	names := map[string]bool{}
+	for _, r := range rules {
+		if names[r.name] || r.name == whole {
+			t.Errorf("%q is the name of two", r.name)
+		}
+		names[r.name] = true
+		if r.equation == "" || r.constants == "" || r.source == "" || len(r.off) == 0 {
+			t.Errorf("%q: an entry of the ledger is empty", r.name)
+		}
+		if err := field.Check(top, r.off); err != nil {
+			t.Errorf("%q: %v", r.name, err)
+		}
+	}
+}
+
+// Each bench is one case of a plan that there is, and its figures are measured.
+func TestBenchesAreCases(t *testing.T) {
+	for i := range benches {
+		b := &benches[i]
+		dir := filepath.Join(top, "sim", "plans")
+		p, err := lab.Load(b.plan+".toml", func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, c := range p.Cases {
+			if strings.Contains(c.Name, b.cases) {
+				n++
+			}
+		}
+		if _, err := lab.HostNamed(b.host); err != nil || n != 1 {
+			t.Errorf("%s, %s, %s: %d cases, %v", b.plan, b.cases, b.host, n, err)
+		}
+		for _, f := range b.figures {
+			if _, ok := (&lab.Summary{}).Value(f); !ok {
+				t.Errorf("%s is not measured", f)
+			}
+		}
+	}
+}
+
+// A rule whose loss makes a goal worse in every seed is kept; one whose loss makes no
+// difference, or none that is more than chance, is not.
+func TestVerdicts(t *testing.T) {
+	o := &options{out: t.TempDir(), doc: filepath.Join(t.TempDir(), "rules.md"), seeds: 4}
+	keep := func(rule string, rows ...float64) {
+		b := &benches[0]
+		p := played{Rule: rule}
+		for _, x := range rows {
+			p.Rows = append(p.Rows, []float64{x, 100})
+		}
+		if err := p.save(b.file(o, rule)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(whole, 100, 200, 100, 200)
+	keep(rules[0].name, 111, 219, 110, 221)
+	keep(rules[1].name, 101, 201, 101, 201)
+	keep(rules[2].name, 150, 150, 60, 240)
+	keep(rules[3].name, 90, 181, 90, 179)
+	for i, want := range []string{"keep", "delete", "delete", "delete", "not played"} {
+		v, open := changesOf(o, rules[i].name)
+		best, worst := extremes(v)
+		if open < len(benches)-1 || want == "delete" && !strings.HasPrefix(verdict(v, best, open), "open") {
+			t.Errorf("%q: %d benches are open: %s", rules[i].name, open, verdict(v, best, open))
+		}
+		if got := verdict(v, best, 0); got != want {
+			t.Errorf("%q: %s (%v, %v), want %s", rules[i].name, got, best, worst, want)
+		}
+		if (i == 3) != (worst != nil) {
+			t.Errorf("%q costs %v", rules[i].name, worst)
+		}
+	}
+	if err := writeDoc(o); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(o.doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); !strings.Contains(s, "+10.") || strings.Count(s, "\n| ") != len(rules)+2 {
+		t.Errorf("the ledger is %s", s)
+	}
+}
+
+func TestMeanOf(t *testing.T) {
+	mean, err := meanOf([]float64{1, 2, 3})
+	if mean != 2 || math.Abs(err-1/math.Sqrt(3)) > 1e-12 {
+		t.Errorf("mean %v, error %v", mean, err)
+	}
+}

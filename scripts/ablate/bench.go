@@ -1,0 +1,40 @@
+package main
+
+// bench is what a rule may be good for: cases of a plan on a kind of host.
+type bench struct {
+	plan, cases, host string
+	figures           []string // of lab.Summary; more is worse but for goodput
+}
+
+// benches are all. Those marked as quick come first, and are all that -quick plays.
+var benches = []bench{
+	{"rules", "permutation", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "dead cables", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "dead cables", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "slow cables", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "slow cables", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "loss", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "loss", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "incast", "ideal", []string{"mean_us", "max_us"}},
+	{"rules", "incast", "daemon", []string{"mean_us", "max_us"}},
+	{"wan-small", "rtt_320 both", "ideal", []string{"mean_us", "p99_us"}},
+	{"wan-small", "jit_20 both", "ideal", []string{"mean_us", "p99_us"}},
+	{"wan-small", "loss_2 both", "daemon", []string{"mean_us", "p99_us"}},
+	{"wan-small", "lte_geo both", "daemon", []string{"mean_us", "p99_us"}},
+
+	{"perm-32", "dead cable", "ideal", []string{"mean_us", "max_us"}},
+	{"perm-32", "dead cable", "daemon", []string{"mean_us", "max_us"}},
+	{"perm-32", "1 % loss", "ideal", []string{"mean_us", "max_us"}},
+	{"perm-32", "1 % loss", "daemon", []string{"mean_us", "max_us"}},
+	{"perm-128", "4 bad", "ideal", []string{"mean_us", "max_us"}},
+	{"perm-128", "4 bad", "daemon", []string{"mean_us", "max_us"}},
+	{"srd-incast", "srd 2M", "ideal", []string{"mean_us", "max_us"}},
+	{"wan-small", "bw_10to1 both", "daemon", []string{"mean_us", "p99_us"}},
+	{"wan-small", "congested both", "daemon", []string{"mean_us", "p99_us"}},
+	{"wan-bulk", "rtt_40 both", "daemon", []string{"goodput_gbps"}},
+	{"wan-bulk", "jit_20 both", "daemon", []string{"goodput_gbps"}},
+	{"wan-bulk", "fiber_lte both", "daemon", []string{"goodput_gbps"}},
+}
+
+// quickBenches are how many of benches -quick plays.
+const quickBenches = 13

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+)
+
+// change is what a figure becomes without a rule, as a share of what it is with it: above
+// zero is worse. Of goodput less is worse.
+type change struct {
+	bench, figure string
+	mean, err     float64 // of the mean over the seeds
+}
+
+// certain reports whether a change is more than chance: three standard errors, as each rule
+// has some dozens of figures, of which one would be two off.
+func (c *change) certain() bool { return math.Abs(c.mean) > 3*c.err }
+
+// worthKeeping is what a rule has to buy on some goal.
+const worthKeeping = 0.02
+
+// changesOf compares what is known of a rule with the whole.
+// open is how many benches are not known yet.
+func changesOf(o *options, name string) (v []change, open int) {
+	for i := range benches {
+		b := &benches[i]
+		with, without := b.load(o, whole), b.load(o, name)
+		if with == nil || without == nil {
+			open++
+			continue
+		}
+		for k, figure := range b.figures {
+			var logs []float64
+			for seed := range with.Rows {
+				if x, y := with.Rows[seed][k], without.Rows[seed][k]; x > 0 && y > 0 {
+					logs = append(logs, math.Log(y/x))
+				}
+			}
+			mean, err := meanOf(logs)
+			if strings.HasPrefix(figure, "goodput") {
+				mean = -mean
+			}
+			v = append(v, change{fmt.Sprintf("%s, %s, %s", b.plan, b.cases, b.host), strings.TrimSuffix(figure, "_us"), math.Expm1(mean), err})
+		}
+	}
+	return v, open
+}
+
+// meanOf returns a mean and its standard error.
+func meanOf(v []float64) (mean, err float64) {
+	if len(v) < 2 {
+		return 0, 0
+	}
+	n, squares := float64(len(v)), 0.0
+	for _, x := range v {
+		mean += x / n
+	}
+	for _, x := range v {
+		squares += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(squares / (n - 1) / n)
+}
+
+// extremes returns the change that speaks most for a rule, and that which speaks most
+// against it: of those that are certain, if there are any.
+func extremes(v []change) (best, worst *change) {
+	for i := range v {
+		c := &v[i]
+		if c.certain() && c.mean > 0 && (best == nil || c.mean > best.mean) {
+			best = c
+		}
+		if c.certain() && c.mean < 0 && (worst == nil || c.mean < worst.mean) {
+			worst = c
+		}
+	}
+	return best, worst
+}
+
+func (c *change) String() string {
+	if c == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%+.1f ± %.1f %% %s of %s", 100*c.mean, 100*c.err, c.figure, c.bench)
+}
+
+// verdict says what the figures speak for: one is enough to keep a rule, all are needed to
+// delete one.
+func verdict(v []change, best *change, open int) string {
+	switch {
+	case len(v) == 0:
+		return "not played"
+	case best != nil && best.mean >= worthKeeping:
+		return "keep"
+	case open > 0:
+		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))
+	}
+	return "delete"
+}
+
+// writeDoc writes the ledger.
+func writeDoc(o *options) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Rules, and what each buys\n\n"+
+		"Written by `make ablate` on %s; don't edit it. Each rule was switched off by itself (scripts/ablate/rules.go has the\n"+
+		"edits), and the same %d seeds were played with and without it. **Buys** is the goal that becomes worst without the\n"+
+		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
+		"of these. A rule that buys less than %g %% of any goal is to be deleted, or to be shown by a bench of its own.\n\n",
+		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping)
+	b.WriteString("| rule | equation | constants | source | buys | costs | verdict |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range rules {
+		v, open := changesOf(o, r.name)
+		best, worst := extremes(v)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, verdict(v, best, open))
+	}
+	b.WriteString("\nPlayed were (plan, case, host):\n\n")
+	for i := range benches {
+		x := &benches[i]
+		if x.load(o, whole) != nil {
+			fmt.Fprintf(&b, "- %s, %s, %s: %s\n", x.plan, x.cases, x.host, strings.Join(x.figures, ", "))
+		}
+	}
+	return os.WriteFile(o.doc, []byte(b.String()), 0o644)
+}

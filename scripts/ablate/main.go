@@ -1,0 +1,105 @@
+// Command ablate is the ledger of what each rule of the transport is worth. It copies the
+// tree, switches one rule after the other off in the copy by a small edit, plays plans with
+// the same seeds as without it, and writes docs/rules.md: each rule with its equation,
+// constants and source, and what it buys.
+//
+//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-list] [-out DIR] [-doc FILE]
+//
+// What was played is kept in -out, so that a part may be done at a time: -only chooses
+// rules, and the document has all that is known. Remove the folder when the code changes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+
+	"github.com/srdtun/srdtun/scripts/field"
+)
+
+// options are what the command line says.
+type options struct {
+	goCmd, only, out, doc string
+	seeds                 int
+	quick, list           bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.goCmd, "go", "go", "the go `command`")
+	flag.IntVar(&o.seeds, "seeds", 20, "seeds 1 to `N` are played")
+	flag.StringVar(&o.only, "only", "", "switch only rules off whose name matches a `regexp`")
+	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
+	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
+	flag.BoolVar(&o.quick, "quick", false, "play only the first benches")
+	flag.BoolVar(&o.list, "list", false, "print the rules and end")
+	flag.Parse()
+	if err := run(&o); err != nil {
+		fmt.Fprintln(os.Stderr, "ablate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o *options) error {
+	match, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	if o.seeds < 2 {
+		return errors.New("a spread takes two seeds at least")
+	}
+	var chosen []rule
+	for _, r := range rules {
+		if !match.MatchString(r.name) {
+			continue
+		}
+		if err := field.Check(".", r.off); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		chosen = append(chosen, r)
+	}
+	if len(chosen) == 0 {
+		return errors.New("no such rule")
+	}
+	if o.list {
+		for _, r := range chosen {
+			fmt.Printf("%-32s %s\n", r.name, r.equation)
+		}
+		return nil
+	}
+	if err := play(o, chosen); err != nil {
+		return err
+	}
+	return writeDoc(o)
+}
+
+// play plays what is not known yet: first without any edit, then each rule.
+func play(o *options, chosen []rule) error {
+	f, err := field.New(o.goCmd, "ablate")
+	if err != nil {
+		return err
+	}
+	defer f.Remove()
+	// What runs is ended, and the copy removed, also when somebody loses patience.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	v := benches
+	if o.quick {
+		v = v[:quickBenches]
+	}
+	for i, r := range append([]rule{{name: whole}}, chosen...) {
+		fmt.Printf("%d of %d: %s\n", i, len(chosen), r.name)
+		if err := playRule(ctx, f, o, &r, v); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// whole is the name of the transport with all of its rules.
+const whole = "nothing off"

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/srdtun/srdtun/scripts/field"
+	"github.com/srdtun/srdtun/sim/lab"
+)
+
+// played is a bench with a rule off: a row of figures for each seed, in the order of
+// bench.figures.
+type played struct {
+	Rule, Plan, Case, Host string
+	Rows                   [][]float64
+}
+
+// file is where what was played is kept.
+func (b *bench) file(o *options, rule string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, fmt.Sprintf("%s.%s.%s.%s.%d", rule, b.plan, b.cases, b.host, o.seeds))
+	return filepath.Join(o.out, name+".json")
+}
+
+// load returns what was played; nil: nothing.
+func (b *bench) load(o *options, rule string) *played {
+	text, err := os.ReadFile(b.file(o, rule))
+	p := &played{}
+	if err != nil || json.Unmarshal(text, p) != nil || len(p.Rows) != o.seeds {
+		return nil
+	}
+	return p
+}
+
+// save keeps what was played.
+func (p *played) save(file string) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+// playRule switches r off, plays those of v that are not known, and takes it back.
+func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench) (err error) {
+	var open []bench
+	for _, b := range v {
+		if b.load(o, r.name) == nil {
+			open = append(open, b)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	undo, err := f.Apply(r.off)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, undo()) }()
+	if err := f.Build(); err != nil {
+		return err
+	}
+	for _, b := range open {
+		p, err := b.play(ctx, f, o)
+		if err != nil {
+			return err
+		}
+		p.Rule = r.name
+		if err := p.save(b.file(o, r.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play runs the simulator, which is right to say that goals are missed.
+func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, error) {
+	dir, err := os.MkdirTemp(f.Dir, "results-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	c := exec.CommandContext(ctx, f.Srdsim, "run", "-o", dir, "--host", b.host, "--case", b.cases,
+		"--seeds", fmt.Sprintf("1..%d", o.seeds), filepath.Join(f.Dir, "sim", "plans", b.plan+".toml"))
+	var status *exec.ExitError
+	if text, err := c.CombinedOutput(); ctx.Err() != nil || err != nil && !errors.As(err, &status) {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	p := &played{Plan: b.plan, Case: b.cases, Host: b.host, Rows: make([][]float64, o.seeds)}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		r := &lab.Result{}
+		if err := json.Unmarshal(text, r); err != nil {
+			return nil, err
+		}
+		p.Rows[r.Seed-1] = b.row(r)
+	}
+	if len(files) != o.seeds {
+		return nil, fmt.Errorf("%s, %s: %d results of %d seeds: the name must be one case's", b.plan, b.cases, len(files), o.seeds)
+	}
+	return p, nil
+}
+
+// row returns the figures of a run. Flows that did not end count as long as the run.
+func (b *bench) row(r *lab.Result) (v []float64) {
+	for i := range r.Flows {
+		if f := &r.Flows[i]; f.Size > 0 && f.FCT == 0 {
+			f.FCT = r.Time
+		}
+	}
+	s := lab.Summarize([]*lab.Result{r}, r.Group, r.Skip)
+	for _, name := range b.figures {
+		x, _ := s.Value(name)
+		v = append(v, x)
+	}
+	return v
+}

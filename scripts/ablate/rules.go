@@ -1,0 +1,123 @@
+package main
+
+import "github.com/srdtun/srdtun/scripts/field"
+
+// rule is one decision of the transport, and how it is switched off.
+type rule struct {
+	name      string // in the field's words
+	equation  string
+	constants string
+	source    string // paper, section or RFC
+	off       []field.Edit
+}
+
+// returns makes a function return at once: after signature, which is the first line of it
+// or a piece of that, comes what it returns. The rest stays for the compiler to read.
+func returns(file, signature, value string) field.Edit {
+	return field.Edit{File: file, Old: signature, New: signature + "\n\tif true {\n\t\treturn " + value + "\n\t}\n"}
+}
+
+// rules are those that may stay. A new one is a line here; one whose text has changed is
+// named by the test of this package.
+var rules = []rule{
+	// Choice of the path.
+	{
+		"far and near paths", "near: distance(p) <= what waits on the others", "alikePart 8, leaveShare 0.75, costPart 16",
+		"ECF (Lim et al., CoNEXT 2017), section 3",
+		[]field.Edit{returns("srd/conn_reach.go", "func (c *Conn) enters(p *path, before *steer.Set, wait time.Duration) bool {", "true")},
+	},
+	{
+		"wait in the send buffer (ECF)", "W = waiting bytes / delivered rate; eligible while eta(p) <= min eta + W", "frontRounds 8, frontLeast 1 ms",
+		"ECF (Lim et al., CoNEXT 2017), section 3",
+		[]field.Edit{returns("srd/conn_front.go", "func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {", "")},
+	},
+	{
+		"length is a mean", "length = least RTT + what is random", "spreads 3, steadyBelow 25 ms",
+		"RFC 6298 (mean and deviation)",
+		[]field.Edit{returns("srd/conn_reach.go", "func (p *path) length() time.Duration {", "p.rtt.Base()")},
+	},
+	{
+		"far paths are pinged", "one packet in pingEvery on a far path", "pingEvery 1 s",
+		"RFC 8684, section 3.4 (backup subflows are kept)",
+		[]field.Edit{returns("srd/conn_reach.go", "func (c *Conn) nextPing(now mono.Time, t *Train) bool {", "false")},
+	},
+	{
+		"standing weights", "w += span*(leak*(1-w) - learn*(q-mean)/scale*w)", "learn 0.1, learnSteep 0.3, steep 4, leak 0.002",
+		"integral part of a PI controller (Hollot et al., INFOCOM 2001)",
+		[]field.Edit{{File: "srd/steer/spray.go", Old: "sp.weight = max(minWeight, min(1, sp.weight))", New: "sp.weight = 1"}},
+	},
+	{
+		"skip by queue", "share = 1/(1 + (q-mean)/max(target/5, 2 granules))", "halfPart 5, halfGranules 2, minShare 0.01",
+		"Shalev et al., IEEE Micro 2020, \"Multipath Load Balancing\"",
+		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 {", "1")},
+	},
+	{
+		"skip by loss", "a lost packet costs lossCost turns", "lossCost 2, mostDebt 16",
+		"REPS (EuroSys): paths that lose are not recycled",
+		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) Loss(now mono.Time, p int) {", "")},
+	},
+
+	// Loss and repair.
+	{
+		"packet threshold (FIFO)", "lost: pn + reorder < largest acknowledged of its path", "reorder: RFC 9002's kPacketThreshold",
+		"RFC 9002, section 6.1.1",
+		[]field.Edit{returns("srd/conn_ack.go", "func (c *Conn) detectLoss(now mono.Time, p *path) {", "")},
+	},
+	{
+		"RACK over paths", "overdue: sent + timeout(p), and something sent later has arrived elsewhere", "rtoGranules 5",
+		"RFC 8985, section 6.2; RFC 7829 (potentially failed)",
+		[]field.Edit{returns("srd/conn_overdue.go", "func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {", "false")},
+	},
+	{
+		"tail of a train", "lost: rest of a train whose beginning arrived, after RTT/4 or 4 var", "tailPart 4",
+		"RFC 8985, section 6.2 (same send time)",
+		[]field.Edit{{File: "srd/conn_overdue.go", Old: "case now >= p.tailDue(k, ", New: "case false && now >= p.tailDue(k, "}},
+	},
+	{
+		"probe timeout", "PTO = srtt + max(4 var, slack) << backoff", "ptoGranules 4, ptoMost",
+		"RFC 9002, section 6.2",
+		[]field.Edit{{File: "srd/conn_loss.go", Old: "if now < c.tailDeadline() ||", New: "if true || now < c.tailDeadline() ||"}},
+	},
+	{
+		"reinjection", "copy elsewhere when idle and late: length + queue + target", "reinjectLook 128, reinjectTries 3",
+		"Raiciu et al., NSDI 2012, section 4.2",
+		[]field.Edit{returns("srd/conn_reinject.go", "func (c *Conn) nextReinjection(now mono.Time, t *Train) bool {", "false")},
+	},
+	{
+		"late trains are copied", "copy elsewhere of what is late on its path", "lateGranules 2",
+		"Raiciu et al., NSDI 2012, section 4.2",
+		[]field.Edit{returns("srd/conn_overdue.go", "func (c *Conn) copyTrain(p *path, at mono.Time) {\n	p.copied = at", "")},
+	},
+	{
+		"tombstones", "a payload is void after 150 ms, 4 RTT or 8 losses", "giveUpStream 150 ms, giveUpFails 8",
+		"RFC 3758 (partial reliability)",
+		[]field.Edit{returns("srd/conn_loss.go", "func (c *Conn) giveUp(m *outMsg) {", "")},
+	},
+
+	// Congestion control.
+	{
+		"flow-scaled target", "T + base*gain*(sqrt(ceiling/window)-1)", "goalGain 0.5, goalMost 3",
+		"Swift (Kumar et al., SIGCOMM 2020), section 3.2.2",
+		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) goal() time.Duration {", "c.Target()")},
+	},
+	{
+		"jitter is no queue", "allowance = 5 dev - 16 ms, at most 8 bases", "scatters 5, jitterLeast 16 ms, jitterBases 8",
+		"Swift, section 3.2 (host delay apart)",
+		[]field.Edit{returns("srd/cc/jitter.go", "func (c *SRD) allowance() time.Duration {", "0")},
+	},
+	{
+		"in-flight bound after loss", "bound = window at the loss, probed up", "overflowDeviations, usualWeight, probePart",
+		"BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
+		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64) float64 {", "0")},
+	},
+	{
+		"drain", "window*0.25 every 8 s", "drainEvery 8 s, drainShare 0.25",
+		"BBR, ProbeRTT",
+		[]field.Edit{returns("srd/cc/srd.go", "func (c *SRD) draining(now mono.Time) bool {", "false")},
+	},
+	{
+		"room on long paths", "growth <= window*(T-q)/(rounds*srtt)", "roomRounds",
+		"proportional increase (UET NSCC)",
+		[]field.Edit{returns("srd/cc/overflow.go", "func (c *SRD) room(missing time.Duration) float64 {", "1e18")},
+	},
+}

@@ -1,0 +1,140 @@
+// Package field is a copy of the tree to make small edits in, for commands that ask what
+// changes with each.
+package field
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// left are the folders that are not copied: nothing in them is compiled into srdsim.
+var left = []string{".git", "bin", "out", "docs", "e2e", "scripts"}
+
+// Edit is a small change: Old, which is in File once, becomes New.
+type Edit struct {
+	File     string // from the top, with slashes
+	Old, New string
+}
+
+// Field is a copy of the tree.
+type Field struct {
+	Dir    string
+	Srdsim string // the simulator, as built last
+	goCmd  string
+}
+
+// New copies the tree whose top is the working folder.
+func New(goCmd, name string) (*Field, error) {
+	if _, err := os.Stat("go.mod"); err != nil {
+		return nil, errors.New("run it at the top of the tree")
+	}
+	dir, err := os.MkdirTemp("", name+"-")
+	if err != nil {
+		return nil, err
+	}
+	f := &Field{Dir: dir, Srdsim: filepath.Join(dir, "bin", "srdsim"), goCmd: goCmd}
+	if err := f.copyTree(); err != nil {
+		f.Remove()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Remove removes the copy.
+func (f *Field) Remove() { os.RemoveAll(f.Dir) }
+
+func (f *Field) copyTree() error {
+	return filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(left, file):
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(f.Dir, file), 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(f.Dir, file), b, 0o644)
+	})
+}
+
+// Apply makes edits, and returns what takes them back. When one cannot be made, none is.
+func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
+	was := map[string][]byte{}
+	undo = func() (err error) {
+		for file, b := range was {
+			err = errors.Join(err, os.WriteFile(file, b, 0o644))
+		}
+		return err
+	}
+	for _, e := range edits {
+		file := filepath.Join(f.Dir, filepath.FromSlash(e.File))
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, errors.Join(err, undo())
+		}
+		is, err := e.apply(b)
+		if err != nil {
+			return nil, errors.Join(err, undo())
+		}
+		if was[file] == nil {
+			was[file] = b
+		}
+		if err := os.WriteFile(file, is, 0o644); err != nil {
+			return nil, errors.Join(err, undo())
+		}
+	}
+	return undo, nil
+}
+
+// Check says what is wrong with edits of the tree below a folder; nil: each can be made.
+func Check(top string, edits []Edit) error {
+	text := map[string][]byte{}
+	for _, e := range edits {
+		b, ok := text[e.File]
+		if !ok {
+			var err error
+			if b, err = os.ReadFile(filepath.Join(top, filepath.FromSlash(e.File))); err != nil {
+				return err
+			}
+		}
+		is, err := e.apply(b)
+		if err != nil {
+			return err
+		}
+		text[e.File] = is
+	}
+	return nil
+}
+
+// apply returns b as it is to be.
+func (e *Edit) apply(b []byte) ([]byte, error) {
+	if n := bytes.Count(b, []byte(e.Old)); n != 1 {
+		return nil, fmt.Errorf("%s has the text to be replaced %d times: %.60q", e.File, n, e.Old)
+	}
+	if e.Old == e.New {
+		return nil, fmt.Errorf("%s: an edit that changes nothing: %.60q", e.File, e.Old)
+	}
+	return bytes.Replace(b, []byte(e.Old), []byte(e.New), 1), nil
+}
+
+// Build builds the simulator of the copy.
+func (f *Field) Build() error {
+	build := exec.Command(f.goCmd, "build", "-o", f.Srdsim, "./cmd/srdsim")
+	build.Dir = f.Dir
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("does not build: %w\n%s", err, text)
+	}
+	return nil
+}

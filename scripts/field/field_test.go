@@ -1,0 +1,49 @@
+package field
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An edit is made and taken back; one that cannot be made leaves no trace of those before it.
+func TestApply(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.go")
+	const text = "one two two"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := &Field{Dir: dir}
+	want := func(is string) {
+		t.Helper()
+		if b, _ := os.ReadFile(file); string(b) != is {
+			t.Errorf("the file is %q, want %q", b, is)
+		}
+	}
+	undo, err := f.Apply([]Edit{{"a.go", "one", "1"}, {"a.go", "1 two", "3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("3 two")
+	if err := undo(); err != nil {
+		t.Fatal(err)
+	}
+	want(text)
+	for what, e := range map[string]Edit{
+		"2 times": {"a.go", "two", "2"}, "0 times": {"a.go", "three", "3"}, "changes nothing": {"a.go", "one", "one"}, "no such file": {"b.go", "", "x"},
+	} {
+		edits := []Edit{{"a.go", "one", "1"}, {e.File, e.Old, e.New}}
+		if what == "changes nothing" {
+			edits = edits[1:]
+		}
+		if _, err := f.Apply(edits); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := Check(dir, edits); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+		want(text)
+	}
+}

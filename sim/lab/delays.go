@@ -1,0 +1,162 @@
+package lab
+
+import (
+	"embed"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HostModel is what the transport runs on. Ideal hosts act in no time, know the rate of
+// their link, and have their connections made and their paths probed before time zero.
+// The others are as the daemon is: a process that wakes late, that spends processor time
+// on each packet, with paths that nobody has opened.
+type HostModel struct {
+	Name string
+	// delays are those of the process; nil: none.
+	delays *delays
+}
+
+// Ideal is the host without delays, a network interface that runs the transport itself.
+var Ideal = &HostModel{Name: "ideal"}
+
+// Hosts that a plan is played on when it names none.
+var usualHosts = []string{"ideal", "daemon"}
+
+// recorded are the tables of scripts/hostdelay by the name that plans use.
+var recorded = map[string]string{
+	"daemon":      "hosts/idle.txt", // a machine with nothing else to do
+	"daemon-busy": "hosts/busy.txt", // two processes spin on its two processors
+	"daemon-20us": "hosts/20us.txt", // made up: a process that is never later than 20 us
+}
+
+//go:embed hosts/*.txt
+var hostFiles embed.FS
+
+// HostNamed returns the model with a name.
+func HostNamed(name string) (*HostModel, error) {
+	if name == Ideal.Name {
+		return Ideal, nil
+	}
+	file, ok := recorded[name]
+	if !ok {
+		return nil, fmt.Errorf("host %q is not known, want ideal, daemon, daemon-busy or daemon-20us", name)
+	}
+	text, err := hostFiles.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parseDelays(path.Base(file), string(text))
+	return &HostModel{Name: name, delays: d}, err
+}
+
+// delays is how slow a process is.
+type delays struct {
+	timer, arrival inverse
+	// What a train costs the processor, and each packet of it.
+	sendTrain, sendPacket, receiveTrain, receivePacket time.Duration
+}
+
+// inverse is a distribution: times by the share of all that are no longer, ascending,
+// from 0 to 1, and linear in between.
+type inverse []quantile
+
+type quantile struct {
+	share float64
+	time  time.Duration
+}
+
+// draw returns a random time.
+func (v inverse) draw(rng *rand.Rand) time.Duration {
+	u := rng.Float64()
+	for i := 1; i < len(v); i++ {
+		if a, b := &v[i-1], &v[i]; u <= b.share {
+			return a.time + time.Duration((u-a.share)/(b.share-a.share)*float64(b.time-a.time))
+		}
+	}
+	return v[len(v)-1].time
+}
+
+// check makes sure that v is a distribution.
+func (v inverse) check() error {
+	last := len(v) - 1
+	if last < 1 || v[0].share != 0 || v[last].share != 1 {
+		return fmt.Errorf("quantiles from 0 to 1 are needed")
+	}
+	for i := range last {
+		if !(v[i].share < v[i+1].share) || v[i].time < 0 || v[i].time > v[i+1].time {
+			return fmt.Errorf("quantile %v does not follow %v", v[i+1].share, v[i].share)
+		}
+	}
+	return nil
+}
+
+// mostHostDelay is more than any process is late that runs at all.
+const mostHostDelay = time.Minute
+
+// parseDelays reads a table: lines "quantile SHARE TIMER ARRIVAL" and "COST TIME".
+func parseDelays(file, text string) (*delays, error) {
+	d := &delays{}
+	costs := map[string]*time.Duration{
+		"send-train": &d.sendTrain, "send-packet": &d.sendPacket,
+		"receive-train": &d.receiveTrain, "receive-packet": &d.receivePacket,
+	}
+	for i, l := range strings.Split(text, "\n") {
+		f := strings.Fields(l)
+		if len(f) == 0 || f[0][0] == '#' {
+			continue
+		}
+		if err := d.set(f, costs); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+	}
+	for _, v := range []inverse{d.timer, d.arrival} {
+		if err := v.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return d, nil
+}
+
+// set takes the fields of one line.
+func (d *delays) set(f []string, costs map[string]*time.Duration) error {
+	var times []time.Duration
+	from := 1
+	if f[0] == "quantile" {
+		from = 2
+	}
+	for _, s := range f[min(from, len(f)):] {
+		t, err := time.ParseDuration(s)
+		if err != nil || t < 0 || t > mostHostDelay {
+			return fmt.Errorf("%q is no time from 0 to %v", s, mostHostDelay)
+		}
+		times = append(times, t)
+	}
+	cost := costs[f[0]]
+	switch {
+	case f[0] == "quantile" && len(times) == 2:
+		share, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			return fmt.Errorf("%q is no share", f[1])
+		}
+		d.timer = append(d.timer, quantile{share, times[0]})
+		d.arrival = append(d.arrival, quantile{share, times[1]})
+	case cost != nil && len(times) == 1:
+		*cost = times[0]
+	default:
+		return fmt.Errorf("want \"quantile SHARE TIMER ARRIVAL\", or one of %v and a time", sortedKeys(costs))
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]*time.Duration) (v []string) {
+	for k := range m {
+		v = append(v, k)
+	}
+	slices.Sort(v)
+	return v
+}

@@ -1,0 +1,194 @@
+package lab
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/srd"
+)
+
+// What the daemon does in a round, and what it has room for: see srd/loop/worker.go and
+// srd/udp/bank.go, whose values these are.
+const (
+	roundPackets = 128     // received before anything is sent
+	roundTrains  = 8       // sent for one peer before others get their turn
+	socketRoom   = 8 << 20 // bytes that may wait in sockets
+	// nicRoom is what may wait in the interface: a send buffer of the daemon's. What is
+	// sent above it is dropped, as sockets that do not block do.
+	nicRoom = 4 << 20
+	// lineShare is which part of its time a process spends on a full line. One that
+	// could not carry its line would tell of processors alone: a faster host has as many
+	// threads as it takes, and so the costs of each packet are divided by their number.
+	lineShare = 0.5
+	// socketEach is what the kernel counts for a packet in a socket beside its bytes.
+	socketEach = 512
+)
+
+// process is the daemon on a host: one worker, which sleeps, and wakes late. It handles
+// what has come, lets its connections send, and sleeps again (srd/loop). All that
+// happens in a round takes time, packet by packet.
+type process struct {
+	host   *srdHost
+	delays *delays
+	rng    *rand.Rand
+	share  float64 // of the recorded costs, see lineShare
+
+	inbox   []*sim.Packet // not received yet
+	bytes   int           // in it
+	touched []*srdEnd     // to be served
+	serve   int           // of touched, those left in this round
+	taken   int           // packets received in this round
+	awake   bool
+	from    netip.AddrPort // of the packet received last: those of a train come merged
+	train   *srd.Train
+
+	Overflow uint64 // packets that the sockets had no room for
+	NoBuffer uint64 // packets that the interface had no room for
+}
+
+func newProcess(h *srdHost, d *delays) *process {
+	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1}
+	mtu := float64(h.srd.cfg.MTU)
+	// Even if no two packets come merged, and each is answered.
+	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
+		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
+	}
+	return p
+}
+
+// cost is processor time for n packets, one train of them.
+func (p *process) cost(train, each time.Duration, n int) time.Duration {
+	return time.Duration(p.share * float64(train+time.Duration(n)*each))
+}
+
+// wake lets the process run after a delay, unless it does or will.
+func (p *process) wake(after time.Duration) {
+	if !p.awake {
+		p.awake = true
+		p.host.engine.After(after, p.step)
+	}
+}
+
+// arrive is what the kernel does with a packet.
+func (p *process) arrive(pkt *sim.Packet) {
+	if p.bytes+len(pkt.Data)+socketEach > socketRoom {
+		p.Overflow++
+		p.host.engine.Free(pkt)
+		return
+	}
+	p.bytes += len(pkt.Data) + socketEach
+	p.inbox = append(p.inbox, pkt)
+	p.wake(p.delays.arrival.draw(p.rng))
+}
+
+// offer tells that an application has something for e: to the process it is a packet
+// that came, from a device.
+func (p *process) offer(e *srdEnd) {
+	p.touch(e)
+	p.wake(p.delays.arrival.draw(p.rng))
+}
+
+// expire tells that e's deadline has come.
+func (p *process) expire(e *srdEnd) {
+	p.touch(e)
+	p.wake(p.delays.timer.draw(p.rng))
+}
+
+func (p *process) touch(e *srdEnd) {
+	if !e.touched {
+		e.touched = true
+		p.touched = append(p.touched, e)
+	}
+}
+
+// step does one thing, and goes on when that has taken its time.
+func (p *process) step() {
+	var took time.Duration
+	switch {
+	case p.serve > 0:
+		took = p.send()
+	case len(p.inbox) > 0 && p.taken < roundPackets:
+		took = p.receive()
+	case len(p.touched) > 0:
+		p.serve, p.taken = len(p.touched), 0
+		took = p.send()
+	case len(p.inbox) > 0:
+		p.taken = 0
+		took = p.receive()
+	default:
+		p.awake, p.taken, p.from = false, 0, netip.AddrPort{}
+		return
+	}
+	p.host.engine.After(took, p.step)
+}
+
+// receive handles one packet.
+func (p *process) receive() time.Duration {
+	h, pkt := p.host, p.inbox[0]
+	p.inbox = p.inbox[1:]
+	p.bytes -= len(pkt.Data) + socketEach
+	p.taken++
+	var train time.Duration
+	if pkt.Src != p.from {
+		p.from, train = pkt.Src, p.delays.receiveTrain
+	}
+	if e := h.take(pkt); e != nil {
+		e.drain()
+		p.touch(e)
+	}
+	h.engine.Free(pkt)
+	return p.cost(train, p.delays.receivePacket, 1)
+}
+
+// send lets the next connection send one train. It stays in its place until it has sent
+// its share of a round, or has no more.
+func (p *process) send() time.Duration {
+	e := p.touched[0]
+	now := p.host.engine.Now()
+	if e.trains == 0 {
+		e.conn.Advance(now)
+		e.app.advance(now)
+	}
+	p.train.Buf = p.train.Buf[:0]
+	if !e.conn.Next(now, p.train, e.app) {
+		p.pass()
+		e.touched, e.trains = false, 0
+		e.arm(now)
+		return 0
+	}
+	n := p.transmit()
+	if e.trains++; e.trains == roundTrains {
+		p.pass()
+		e.trains = 0
+		p.touched = append(p.touched, e)
+	}
+	return p.cost(p.delays.sendTrain, p.delays.sendPacket, n)
+}
+
+// pass goes on to the next connection.
+func (p *process) pass() {
+	p.touched = p.touched[1:]
+	p.serve--
+}
+
+// transmit puts a train onto the host's cable, packet behind packet, and returns how
+// many there are.
+func (p *process) transmit() (n int) {
+	h, t := p.host, p.train
+	from := netip.AddrPortFrom(h.Addr, h.base+t.Tuple.Sock)
+	for b := t.Buf; len(b) > 0; n++ {
+		k := min(t.Size, len(b))
+		if h.Up.Waiting()+k > nicRoom {
+			p.NoBuffer++
+		} else {
+			q := h.engine.NewPacket()
+			q.Data = append(q.Data, b[:k]...)
+			q.Datagram(from, t.Tuple.Remote)
+			h.Send(q)
+		}
+		b = b[k:]
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Over networks of all kinds flows take no longer than TCP's, and no longer than on a
+// network that is nearly the same, but where it is known that they do. This is the short
+// sweep; srdsim sweep plays all of it, with more seeds.
+func TestShortSweep(t *testing.T) {
+	var hosts []*HostModel
+	for _, name := range usualHosts {
+		m, err := HostNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts = append(hosts, m)
+	}
+	var points []Point
+	for _, x := range SweepPoints() {
+		if x.Short {
+			points = append(points, x)
+		}
+	}
+	if err := Sweep(points, hosts, []uint64{1}, func(x *Point, v []SweepResult) {
+		for i := range v {
+			if text := v[i].Worse(); text != "" {
+				t.Errorf("%s on %s: %s", x.Name, v[i].Host, text)
+			}
+			if v[i].Open[0] > 0 {
+				t.Errorf("%s on %s: %d flows did not end within %v", x.Name, v[i].Host, v[i].Open[0], sweepLimit)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A known miss is of a point that there is, and a miss.
+func TestKnownRatiosAreOfPoints(t *testing.T) {
+	names := map[string]bool{}
+	for _, x := range SweepPoints() {
+		if names[x.Name] {
+			t.Errorf("two points are called %q", x.Name)
+		}
+		names[x.Name] = true
+	}
+	for name, hosts := range knownRatios {
+		if !names[name] {
+			t.Errorf("%q is no point", name)
+		}
+		for host, r := range hosts {
+			if _, err := HostNamed(host); err != nil || !(&SweepResult{Ratio: r}).Missed() {
+				t.Errorf("%q on %s: %v is no miss (%v)", name, host, r, err)
+			}
+		}
+	}
+}
+
+// What is worse than TCP is said, but only where it is worse than is known.
+func TestSweepVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		got, known Ratio
+		want       string
+	}{
+		{Ratio{1, 1, 1}, Ratio{}, ""},
+		{Ratio{1.05, 1.09, 1.6}, Ratio{}, ""},
+		{Ratio{1.2, 0.5, 0}, Ratio{}, "mean 1.20"},
+		{Ratio{0.5, 2, 0}, Ratio{Mean: 3}, "max 2.00"},
+		{Ratio{2.1, 2, 0}, Ratio{2, 2, 0}, ""},
+		{Ratio{2.3, 2, 0}, Ratio{2, 2, 0}, "at most 2.00"},
+		{Ratio{0.5, 0.5, 2}, Ratio{}, "cliff: 2.00"},
+		{Ratio{0.5, 0.5, 5}, Ratio{Cliff: 5}, ""},
+	} {
+		r := SweepResult{Ratio: c.got, KnownMiss: c.known}
+		if text := r.Worse(); c.want == "" && text != "" || !strings.Contains(text, c.want) {
+			t.Errorf("%v beside %v: %q, want %q", c.got, c.known, text, c.want)
+		}
+	}
+}
+
+// A point's network is what the point says: its round trip, and its rate.
+func TestPointsAreBuilt(t *testing.T) {
+	for _, x := range SweepPoints() {
+		p := x.plan()
+		if err := p.check(); err == nil || !strings.Contains(err.Error(), "no seeds") {
+			t.Errorf("%s: %v", x.Name, err)
+		}
+		r := newRun(p, &p.Cases[0], 1)
+		n := r.net
+		last := len(n.Hosts) - 1
+		delay, rate := n.Path(0, last, 0)
+		if d := 2*delay - x.RTT; d < -time.Microsecond || d > time.Microsecond || rate != x.Gbit*1e9/8 {
+			t.Errorf("%s: round trip %v, %v bytes/s", x.Name, 2*delay, rate)
+		}
+		if err := r.addFlows(); err != nil {
+			t.Errorf("%s: %v", x.Name, err)
+		}
+	}
+}
