@@ -69,7 +69,6 @@ type Conn struct {
 	busy     steer.Set // paths with packets in flight
 	probing  steer.Set // paths with a probe planned
 	spare    steer.Set // likewise
-	probeAt  mono.Time // not before then is another silent path probed
 	choice   steer.Set // scratch: what a policy may choose from
 	out      outbox
 	inflight int
@@ -112,7 +111,6 @@ type Conn struct {
 	dirty     []*inPath
 	inbox     seq.Window
 	ack       ackState
-	answers   answers
 	pings     int // acknowledgements since one last asked for an answer
 	received  []Message
 	taken     int // of received, by Recv
@@ -144,10 +142,9 @@ type lossTimer struct {
 	progress mono.Time // last acknowledgement of something new, or first send after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint
-	probes   int // copies of the oldest open message to send, whatever the window says
+	probe    bool // the oldest open message is to be sent, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
-	found    bool      // the next copy goes where the peer was just found: it has moved
 }
 
 // Stats are a connection's counters.

@@ -38,7 +38,7 @@ func (c *Conn) handleAck(now mono.Time, a *wire.Ack) bool {
 		}
 	}
 	if c.inflight < before || c.stats.Acked > acked || c.stats.Spurious > spurious {
-		c.timer.progress, c.timer.backoff, c.timer.probes = now, 0, 0
+		c.timer.progress, c.timer.backoff, c.timer.probe = now, 0, false
 	}
 	return true
 }
@@ -190,9 +190,6 @@ func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
 		c.cfg.Control.Found(int(k.Size))
 	}
 	if p.state != PathSuspect {
-		if now >= c.repairDue(k) {
-			return // it was late, and had not been overtaken on its path
-		}
 		p.reorder = min(p.reorder+1, reorderMost)
 		return
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // How long a payload is worth repairing (DESIGN 7).
@@ -31,10 +30,6 @@ const (
 	// silentAfter so many tail probes without an answer nothing else is sent.
 	// Three have tried three paths.
 	silentAfter = 3
-	// probesMost is on how many paths at once a tail probe goes at most. The first
-	// goes on 1, the second on 4, the third on 8: where half of the paths have died,
-	// and half of those back, that fails twice in a hundred times, and takes 28 ms.
-	probesMost = 8
 )
 
 // Advance lets time pass: path timeouts, tail-loss probes, session timers.
@@ -145,43 +140,11 @@ func (c *Conn) checkTail(now mono.Time) {
 	c.expireOld(now)
 	if n := c.out.first; c.out.open(n) {
 		c.queueFirst(n)
-		c.timer.probes = c.probesNow(n)
+		c.timer.probe = true
 	}
 	if !c.out.empty() && now.Sub(max(c.lastHeard, c.out.at(c.out.first).first)) > deadAfter {
 		c.doubt(now)
 	}
-}
-
-// probesNow returns on how many paths the tail probe with message n goes: on one at
-// first, then on more, but no more than half of all, as long as it has a payload. Many
-// paths may have died while nobody looked, and one after the other there is no time to
-// try them.
-func (c *Conn) probesNow(n uint64) int {
-	most := probesMost
-	switch {
-	case c.out.at(n).void || c.timer.backoff <= 1:
-		return 1
-	case c.timer.backoff == 2:
-		most /= 2
-	}
-	return max(1, min(most, c.usable.Len()/2))
-}
-
-// heardSince returns which of the paths was heard last since m was first sent; nil if none was,
-// or something has just been sent there. One copy of a tail probe goes there, although m
-// did before, if none of those that were not tried was heard: where few paths are alive,
-// none of these may be, and the acknowledgement of m may have gone another way than that
-// which was heard.
-func (c *Conn) heardSince(now mono.Time, m *outMsg, of *steer.Set) (best *path) {
-	for _, p := range c.paths {
-		if !of.Has(int(p.slot)) || p.heard <= m.first || (best != nil && p.heard <= best.heard) {
-			continue
-		}
-		if k := p.sent.At(p.sent.Next() - 1); k == nil || k.At < now {
-			best = p
-		}
-	}
-	return best
 }
 
 // silent reports whether the peer has said nothing for several tail probes.

@@ -11,13 +11,8 @@ import (
 //   - A whole train on a path that loses packets is copied elsewhere (copyDue).
 //   - The oldest packet is overdue (path.timeout). If others on the path were acknowledged
 //     a moment ago, it is lost; otherwise the path has fallen silent.
-//   - Whatever the path's timeout is, half of the time is over that its payload is worth
-//     repairing (repairDue).
 //
 // All of them ask that something sent later has arrived, if there was anything.
-
-// repairPart of the time that a payload is worth repairing, the first repair is due.
-const repairPart = 2
 
 // checkPaths does what is due of that on all paths.
 func (c *Conn) checkPaths(now mono.Time) {
@@ -45,8 +40,6 @@ func (c *Conn) checkOldest(now mono.Time, p *path) bool {
 		return false
 	case now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) && c.outlived(p, k):
 		c.loseTail(now, p)
-	case now >= c.repairDue(k):
-		c.lose(now, p, p.lowest, k)
 	case now < k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) || !c.overtaken(p, k):
 		return false
 	case c.talks(now, p):
@@ -98,18 +91,6 @@ func (c *Conn) loseOverdue(now mono.Time, p *path) {
 	c.cfg.Control.Lost(now, lost)
 }
 
-// repairDue returns when the messages of packet k are repaired whatever its path's
-// timeout. While a queue builds up that is longer than a payload is worth repairing, and
-// a lone loss that nothing follows on its path would never be repaired at all. Never if
-// it carries none, or nothing sent later has arrived anywhere: that is left to the tail
-// probe.
-func (c *Conn) repairDue(k *ledger.Packet) mono.Time {
-	if k.N == 0 || c.timer.newest <= k.At {
-		return mono.Never
-	}
-	return k.At.Add(c.worth(giveUpStream) / repairPart)
-}
-
 // copyDue returns when packet pn, k, on p is to be sent again elsewhere because it is late;
 // Never as long as nothing sent later has arrived anywhere.
 func (c *Conn) copyDue(p *path, pn uint64, k *ledger.Packet) mono.Time {
@@ -157,7 +138,6 @@ func (c *Conn) pathDeadline() mono.Time {
 			if t := p.tailDue(k, &c.slack, c.patience, &c.rtt); t < at && (t > c.clock || c.outlived(p, k)) {
 				at = t
 			}
-			at = at.Min(c.repairDue(k))
 			if pn, k := p.uncopied(); k != nil {
 				at = at.Min(c.copyDue(p, pn, k))
 			}

@@ -21,16 +21,9 @@ func (c *Conn) nextProbe(now mono.Time, t *Train) bool {
 		if !c.probing.Has(int(p.slot)) || now < p.probe.next {
 			continue
 		}
-		if p.silent() && !c.usable.Empty() && now < c.probeAt {
-			p.probe.next = c.probeAt
-			continue
-		}
 		size, wait, ok := c.planProbe(now, p)
 		if !ok {
 			continue
-		}
-		if p.silent() {
-			c.probeAt = now.Add(c.probeGap(size))
 		}
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = c.secret(), now, uint16(size), now.Add(wait)
@@ -42,22 +35,6 @@ func (c *Conn) nextProbe(now mono.Time, t *Train) bool {
 		return true
 	}
 	return false
-}
-
-// probePart: probes of paths that fell silent take an eighth of what the window lets
-// leave, at most. Many paths fall silent at once where all share a link that is full,
-// and that is no place for as many packets more.
-// Where round trips are long none waits for more than probeGapMost for each before it:
-// then jitter silences paths as well, and to get them back soon is worth more.
-const (
-	probePart    = 8
-	probeGapMost = probeFirst / 16
-)
-
-// probeGap returns how long after a probe of size bytes the next may go out.
-func (c *Conn) probeGap(size int) time.Duration {
-	share := probePart * float64(size) / float64(c.cfg.Control.Window())
-	return min(probeGapMost, time.Duration(share*float64(c.rtt.Smoothed())))
 }
 
 // secret draws what a challenge asks to be returned: from the system's generator, as

@@ -127,7 +127,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 		switch f.Kind {
 		case wire.KindMessage, wire.KindTombstone:
 			eliciting = true
-			if c.message(in.slot, &f) == seq.Duplicate {
+			if c.message(&f) == seq.Duplicate {
 				*urgent = true
 			}
 		case wire.KindPing:
@@ -169,11 +169,10 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 	return eliciting
 }
 
-// message delivers a message that is new. It came on the peer's slot.
-func (c *Conn) message(slot uint16, f *wire.Frame) seq.Verdict {
+// message delivers a message that is new.
+func (c *Conn) message(f *wire.Frame) seq.Verdict {
 	n := seq.Expand(f.Number, c.inbox.FirstMissing())
 	v := c.inbox.Set(n)
-	c.answers.note(n, v != seq.Duplicate, slot)
 	switch v {
 	case seq.Duplicate:
 		c.drop(DropDuplicate)
@@ -219,7 +218,7 @@ func (c *Conn) forget(now mono.Time) {
 	c.doubts = doubts{}
 	c.in = [steer.MaxPaths + 1]*inPath{}
 	c.candidates.Clear()
-	c.dirty, c.ack, c.answers = nil, ackState{}, answers{}
+	c.dirty, c.ack = nil, ackState{}
 	c.inbox = seq.Window{}
 	c.received, c.taken = nil, 0
 	c.steering.copies = copies{}

@@ -38,11 +38,10 @@ func (c *Conn) nextReinjection(now mono.Time, t *Train) bool {
 	for n := c.out.first; n < end; n++ {
 		at := c.lateAt(n)
 		switch {
-		case at > now && !c.outrun(now, n, at):
+		case at > now:
 			c.reinject = c.reinject.Min(at)
-		case at > now || c.timer.newest > at.Add(-c.lateness(c.paths[c.out.at(n).slot])):
-			// A copy is known to come sooner, or something sent later has arrived, so the
-			// network and the peer are well.
+		case c.timer.newest > at.Add(-c.lateness(c.paths[c.out.at(n).slot])):
+			// Something sent later has arrived, so the network and the peer are well.
 			c.reinject = now
 			c.queueRetransmit(n)
 			return c.nextRetransmit(now, t)
@@ -74,22 +73,6 @@ func (c *Conn) lateAt(n uint64) mono.Time {
 		return mono.Never
 	}
 	return k.At.Add(c.lateness(p))
-}
-
-// outrun reports whether a copy of message n on another path comes sooner even if it is
-// nearly late there, as far as the last round trip of its path tells; what they were before
-// may be a queue that is long gone. Then nothing is waited for. late is when the message
-// should have been acknowledged. Only queues are foreseen like that, not what a radio adds,
-// and only for what was sent once: what was sent again waits until it is late.
-func (c *Conn) outrun(now mono.Time, n uint64, late mono.Time) bool {
-	if late == mono.Never {
-		return false
-	}
-	m := c.out.at(n)
-	p := c.paths[m.slot]
-	latest, _ := p.rtt.Latest()
-	expected := p.sent.At(m.pn).At.Add(latest)
-	return p.rtt.Base() < longBase && m.tries == 0 && now.Add(c.lateness(p)) < expected
 }
 
 // lateness returns how long a packet on p should take at most: as long as slow ones do

@@ -45,7 +45,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if !c.session.ready(now) {
 		return false
 	}
-	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) || c.nextAnswer(now, t) ||
+	return c.nextReply(now, t) || c.nextProbe(now, t) || c.nextAck(now, t, src) ||
 		c.nextRetransmit(now, t) || c.nextCopy(now, t) || c.nextQuestion(now, t) || c.nextPing(now, t) || c.nextData(now, t, src) ||
 		c.nextProof(now, t) || c.nextRespited(now, t) || c.nextReinjection(now, t)
 }
@@ -137,7 +137,6 @@ func (c *Conn) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
 	c.stats.Acks++
 	if len(c.dirty) == 0 {
 		c.ack.sent(now)
-		c.owe(p)
 	}
 	return wire.AppendAck(b, c.inbox.FirstMissing(), 0, records, c.ackParts().words[:words])
 }
@@ -191,7 +190,7 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 		return false
 	}
 	c.out.retx.pop()
-	m.wants, c.timer.found = false, false
+	m.wants = false
 	c.expire(now, m)
 	t.reset(p.tuple, c.session.send.keys)
 	b := t.open(p.slot, p.sent.Next())
@@ -206,13 +205,8 @@ func (c *Conn) nextRetransmit(now mono.Time, t *Train) bool {
 	if m.tries < 255 {
 		m.tries++
 	}
-	if c.timer.probes--; m.void || c.timer.probes < 0 {
-		c.timer.probes = 0 // a tombstone is in no hurry
-	}
-	switch {
-	case c.timer.probes > 0:
-		c.queueFirst(n)
-	case m.tries >= 2 && m.tries%2 == 0 && c.inflight < c.cfg.Control.Window():
+	c.timer.probe = false
+	if m.tries >= 2 && m.tries%2 == 0 && c.inflight < c.cfg.Control.Window() {
 		// From the second repetition on the message goes on two paths at once.
 		c.queueRetransmit(n)
 	}
@@ -233,7 +227,7 @@ func (c *Conn) retransmission(now mono.Time) (uint64, bool) {
 	for q.len() > 0 && (!c.out.open(q.peek()) || !c.out.at(q.peek()).wants) {
 		q.pop()
 	}
-	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {
+	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {
 		return 0, false
 	}
 	return q.peek(), true
@@ -276,18 +270,7 @@ func (c *Conn) alternative(now mono.Time, m *outMsg) *path {
 			fresh = fresh.Common(better)
 		}
 	}
-	if c.timer.backoff > 0 && c.timer.probes == 2 && fresh.Disjoint(heard) {
-		if p := c.heardSince(now, m, fits); p != nil {
-			return p
-		}
-	}
-	switch p := c.lastPath; {
-	case (c.timer.backoff > 0 || c.timer.found) && c.timer.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
-		(fresh.Has(int(p.slot)) || c.timer.backoff > silentAfter || c.timer.found):
-		// A tail probe looks for a path that is alive. The likeliest is where the
-		// peer was heard last: it may have moved away from all the others. When
-		// nothing gets through, every second probe goes there.
-		return p
+	switch {
 	case !fresh.Empty():
 		*fits = fresh
 	case fits.Empty() && !m.void:

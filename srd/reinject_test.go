@@ -23,29 +23,3 @@ func TestScriptLatenessByLength(t *testing.T) {
 		}
 	}
 }
-
-// A path that had a long queue and was little used since is no reason for a copy: its last
-// round trip tells that the queue has gone, though the smoothed one is still long. While
-// the last one is long, there is one copy at once, and that is not copied again.
-func TestScriptOutrunGoesByTheLastRoundTrip(t *testing.T) {
-	const long = 40 * fabricTrip
-	for _, x := range []struct {
-		last   time.Duration
-		copies uint64
-	}{{fabricTrip, 0}, {long, 1}} {
-		s := newFabricScript(t, 3)
-		for _, p := range s.c.paths {
-			for range 20 {
-				p.rtt.Add(s.now, long)
-			}
-			p.rtt.Add(s.now, x.last)
-		}
-		s.pin.on, s.left = 0, 1
-		s.pump()
-		s.wait(fabricTrip / 2)
-		if n := s.c.stats.Retransmitted; n != x.copies {
-			t.Errorf("last round trip %v: %d copies, want %d", x.last, n, x.copies)
-		}
-		s.wantSound(t)
-	}
-}

@@ -166,24 +166,3 @@ func TestScriptNoRespiteElsewhere(t *testing.T) {
 		}
 	}
 }
-
-// When all is sent, what went on a path whose last packet took far longer than a copy
-// elsewhere would is copied at once, once; what went on another is not.
-func TestScriptOutrun(t *testing.T) {
-	for _, x := range []struct {
-		latest time.Duration
-		want   int
-	}{{fabricTrip, 1}, {fabricTrip * 3 / 2, 1}, {8 * fabricTrip, 2}} {
-		s := newFabricScript(t, 3)
-		s.c.paths[1].rtt.Add(s.now, x.latest)
-		s.pin.on, s.left = 1, 1
-		from := len(s.sent)
-		s.pump()
-		s.wait(fabricGrain)
-		v := s.sent[from:]
-		if len(v) != x.want || v[0].slot != 1 || v[len(v)-1].slot == 1 && x.want > 1 {
-			t.Errorf("last round trip %v: %d packets, the first on path %d, the last on %d; want %d", x.latest, len(v), v[0].slot, v[len(v)-1].slot, x.want)
-		}
-		s.wantSound(t)
-	}
-}

@@ -16,44 +16,6 @@ func (s *script) paths(from int, number uint32) (v []uint16) {
 	return v
 }
 
-// Nothing is heard any more. The oldest message is tried on one other path, then on
-// several at once, no path twice, and not on more than half of them; once it is given
-// up, on one at a time.
-func TestScriptTailProbesWiden(t *testing.T) {
-	s := newScript(t, 12)
-	number := s.send(1, 0)[0].numbers()[0]
-	var tried []uint16
-	for _, want := range []int{1, probesMost / 2, 12 / 2} {
-		from, before := len(s.sent), s.c.timer.backoff
-		for s.c.timer.backoff == before {
-			s.wait(time.Millisecond)
-		}
-		v := s.paths(from, number)
-		if len(v) != want {
-			t.Fatalf("probe %d goes on %d paths, want %d", before+1, len(v), want)
-		}
-		tried = append(tried, v...)
-	}
-	if slices.Contains(tried, 0) {
-		t.Errorf("tried again where it was sent first: %v", tried)
-	}
-	slices.Sort(tried)
-	if n := len(slices.Compact(tried)); n < 10 {
-		t.Errorf("%d different paths in three probes", n)
-	}
-	s.wait(giveUpStream)
-	for range 5 {
-		from, before := len(s.sent), s.c.timer.backoff
-		for s.c.timer.backoff == before {
-			s.wait(time.Millisecond)
-		}
-		if v := s.paths(from, number); len(v) != 1 {
-			t.Errorf("a tombstone goes on %d paths", len(v))
-		}
-	}
-	s.wantSound(t)
-}
-
 // What was lost goes on a path that something has arrived on since, not on one of the
 // many of which nothing is known.
 func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
@@ -107,29 +69,4 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 	if d := s.now.Sub(begin); d > giveUpStream/2 {
 		t.Errorf("given up after %v: for its age, not for its losses", d)
 	}
-}
-
-// Most paths have died, and only that on which the message went first is known to have
-// worked since. A copy of the tail probe goes there, though all others were not tried yet.
-func TestScriptTailProbeGoesWhereThePeerWasHeard(t *testing.T) {
-	s := newScript(t, 16)
-	v := s.send(2, 3)
-	number := v[1].numbers()[0]
-	s.ack(got(3, v[0].pn)) // that of the second packet went another way, and was lost
-	from := len(s.sent)
-	for s.c.timer.backoff < 2 {
-		s.wait(time.Millisecond)
-	}
-	if on := s.paths(from, number); len(on) != 1+probesMost/2 || !slices.Contains(on, 3) {
-		t.Errorf("tried again on %v, want one to be path 3", on)
-	}
-	for s.c.timer.backoff < 3 {
-		s.wait(time.Millisecond)
-	}
-	on := s.paths(from, number)
-	slices.Sort(on)
-	if n := len(slices.Compact(on)); n != 1+probesMost/2+probesMost-1 {
-		t.Errorf("%d different paths in three probes", n)
-	}
-	s.wantSound(t)
 }

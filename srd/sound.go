@@ -61,17 +61,14 @@ func (c *Conn) Within() error {
 		return fmt.Errorf("%d messages of %d wait to be sent again", c.out.retx.len(), len(c.out.retx.ring))
 	case c.out.respites.len() > OutboxLimit || len(c.out.respites.numbers.ring) > OutboxLimit:
 		return fmt.Errorf("%d messages of %d have a respite", c.out.respites.len(), len(c.out.respites.numbers.ring))
-	case c.timer.probes < 0 || c.timer.probes > probesMost:
-		return fmt.Errorf("%d copies of the oldest message are to be sent", c.timer.probes)
 	case c.inflight < 0 || (c.inflight > 0) == c.busy.Empty():
 		return fmt.Errorf("%d bytes in flight, no path busy: %v", c.inflight, c.busy.Empty())
 	}
 	return nil
 }
 
-// TailProbes returns how many copies of the oldest message may be sent whatever the
-// window says.
-func (c *Conn) TailProbes() int { return c.timer.probes }
+// TailProbe reports whether the oldest message may be sent whatever the window says.
+func (c *Conn) TailProbe() bool { return c.timer.probe }
 
 // debtMost is how far the pacer may be in debt: what is in it may go out as one
 // packet too many, or one train where each has a copy, and the repairs of a burst.

@@ -15,7 +15,6 @@ func TestWithin(t *testing.T) {
 		"box":       func(c *Conn) { c.out.next = c.out.first + OutboxLimit + 1 },
 		"repairs":   func(c *Conn) { c.out.retx.tail = c.out.retx.head + OutboxLimit + 1 },
 		"respites":  func(c *Conn) { c.out.respites.numbers.tail = c.out.respites.numbers.head + OutboxLimit + 1 },
-		"probes":    func(c *Conn) { c.timer.probes = probesMost + 1 },
 		"books":     func(c *Conn) { c.inflight++ },
 		"":          func(*Conn) {},
 	} {

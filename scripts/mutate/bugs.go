@@ -65,7 +65,7 @@ var bugs = []bug{
 	{"freed bytes are not booked out", "srd/conn_ack.go", "		p.freed.bytes -= int(k.Size)\n", ""},
 	{"bytes in flight are never taken back", "srd/conn_ack.go", "	c.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/conn_send.go", "	budget := c.cfg.Control.Window() - c.inflight\n", "	budget := c.cfg.Control.Window()*3/2 - c.inflight\n"},
-	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && c.timer.probes == 0) {", "	if q.len() == 0 {"},
+	{"repairs ignore the window", "srd/conn_send.go", "	if q.len() == 0 || ((c.silent() || c.inflight >= c.cfg.Control.Window()) && !c.timer.probe) {", "	if q.len() == 0 {"},
 	{"what a dead path held is not handed back", "srd/conn_loss.go", "	c.loseAll(now, p, respite)\n	if p.state == PathActive {", "	_ = respite\n	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/conn_overdue.go", "|| !c.overtaken(p, k):\n		return false", "|| !c.overtaken(p, k) || !c.talks(now, p):\n		return false"},
 	{"late trains are copied before others are lost", "srd/conn_overdue.go", "		for c.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n		// What was lost just now makes p one that loses packets.\n		for pn, k := p.uncopied(); k != nil && now >= c.copyDue(p, pn, k); pn, k = p.uncopied() {\n			c.copyTrain(p, k.At)\n		}\n", "		// What was lost just now makes p one that loses packets.\n		for pn, k := p.uncopied(); k != nil && now >= c.copyDue(p, pn, k); pn, k = p.uncopied() {\n			c.copyTrain(p, k.At)\n		}\n		for c.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n"},
