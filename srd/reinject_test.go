@@ -12,13 +12,13 @@ import (
 func TestScriptLatenessByLength(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.slack.pto = 1
-	p, target := s.c.paths[0], s.c.cfg.Control.Target()
+	p, target := s.c.paths.table[0], s.c.cfg.Control.Target()
 	for _, x := range []struct{ base, want time.Duration }{
 		{100 * time.Microsecond, target * 2 / 3}, {20 * time.Millisecond, target},
 	} {
 		p.rtt = rtt.Estimator{}
 		p.rtt.Add(s.now, x.base)
-		if got := s.c.lateness(p) - x.base - s.c.cfg.Control.Queue() - s.c.slack.ackMost; got != x.want {
+		if got := s.c.recovery.lateness(p) - x.base - s.c.cfg.Control.Queue() - s.c.slack.ackMost; got != x.want {
 			t.Errorf("base %v: late after %v more, want %v", x.base, got, x.want)
 		}
 	}

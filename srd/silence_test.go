@@ -30,7 +30,7 @@ func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
 		if on := s.paths(from, v[0].numbers()[0]); len(on) != 1 || on[0] != 6 {
 			t.Fatalf("lost on path 1, heard on 6, sent again on %v", on)
 		}
-		s.ackAll(s.c.out.next, nil)
+		s.ackAll(s.c.recovery.out.next, nil)
 	}
 }
 
@@ -41,8 +41,8 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 	number := s.send(1, 0)[0].numbers()[0]
 	repeated := 0
 	for range 3 * giveUpFails {
-		m := s.c.out.at(uint64(number))
-		s.c.suspect(s.now, s.c.paths[m.slot])
+		m := s.c.recovery.out.at(uint64(number))
+		s.c.paths.suspect(s.now, s.c.paths.table[m.slot])
 		from := len(s.sent)
 		s.wait(time.Millisecond)
 		repeated += len(s.paths(from, number))
@@ -58,11 +58,11 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 		if n > 2*giveUpFails {
 			t.Fatalf("not given up after %d losses", n)
 		}
-		m := s.c.out.at(uint64(number))
+		m := s.c.recovery.out.at(uint64(number))
 		on, pn := m.slot, m.pn
 		v := s.send(3, int(on))
 		s.ack(got(on, v[0].pn, v[1].pn, v[2].pn))
-		if s.c.paths[on].sent.At(pn) == nil {
+		if s.c.paths.table[on].sent.At(pn) == nil {
 			t.Fatal("the lost packet is forgotten")
 		}
 	}
