@@ -12,6 +12,7 @@ import (
 type choice struct {
 	*env
 	paths    *paths
+	receiver *receiver
 	recovery *recovery
 
 	picked   steer.Set // scratch: what a policy may choose from
@@ -59,7 +60,13 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 			fresh = fresh.Common(better)
 		}
 	}
-	switch {
+	switch p := ch.receiver.lastPath; {
+	case ch.recovery.timer.backoff > 0 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
+		(fresh.Has(int(p.slot)) || ch.recovery.timer.backoff > silentAfter):
+		// A tail probe looks for a path that is alive. The likeliest is where the
+		// peer was heard last: it may have moved away from all the others. When
+		// nothing gets through, every second probe goes there.
+		return p
 	case !fresh.Empty():
 		*fits = fresh
 	case fits.Empty() && !m.void:

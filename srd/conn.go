@@ -80,7 +80,7 @@ func (c *Conn) wire() {
 	c.session.env, c.session.paths, c.session.recovery, c.session.conn = e, &c.paths, &c.recovery, c
 	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice, c.paths.sender = e, &c.session, v, &c.recovery, &c.choice, &c.sender
 	c.recovery.env, c.recovery.session, c.recovery.paths, c.recovery.choice, c.recovery.sender, c.recovery.conn = e, &c.session, &c.paths, &c.choice, &c.sender, c
-	c.choice.env, c.choice.paths, c.choice.recovery = e, &c.paths, &c.recovery
+	c.choice.env, c.choice.paths, c.choice.receiver, c.choice.recovery = e, &c.paths, v, &c.recovery
 	c.sender.env, c.sender.session, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session, &c.paths, v, &c.recovery, &c.choice
 	v.env, v.paths, v.choice = e, &c.paths, &c.choice
 }
