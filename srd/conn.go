@@ -78,8 +78,8 @@ type env struct {
 func (c *Conn) wire() {
 	e, v := c.env, &c.receiver
 	c.session.env, c.session.paths, c.session.recovery, c.session.conn = e, &c.paths, &c.recovery, c
-	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice, c.paths.sender = e, &c.session, v, &c.recovery, &c.choice, &c.sender
-	c.recovery.env, c.recovery.session, c.recovery.paths, c.recovery.choice, c.recovery.sender, c.recovery.conn = e, &c.session, &c.paths, &c.choice, &c.sender, c
+	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session, v, &c.recovery, &c.choice
+	c.recovery.env, c.recovery.session, c.recovery.paths, c.recovery.choice = e, &c.session, &c.paths, &c.choice
 	c.choice.env, c.choice.paths, c.choice.receiver, c.choice.recovery = e, &c.paths, v, &c.recovery
 	c.sender.env, c.sender.session, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session, &c.paths, v, &c.recovery, &c.choice
 	v.env, v.paths, v.choice = e, &c.paths, &c.choice
@@ -233,13 +233,15 @@ func (c *Conn) Advance(now mono.Time) {
 	if c.recovery.patience > 0 && now.Sub(c.recovery.humbled) > patienceLife {
 		c.recovery.patience, c.recovery.humbled = c.recovery.patience-1, now
 	}
-	c.session.advanceSession(now)
+	c.advanceSession(now)
 	if c.recovery.inflight > 0 {
 		c.recovery.checkPaths(now)
 	}
 	c.choice.checkDoubts(now)
 	c.recovery.endRespites(now)
-	c.recovery.checkTail(now)
+	if c.session.ready(now) && c.recovery.checkTail(now) {
+		c.session.doubt(now)
+	}
 	c.paths.advanceProbes(now)
 }
 

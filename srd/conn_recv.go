@@ -93,6 +93,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 			eliciting = true
 		case wire.KindAck:
 			if !c.recovery.handleAck(now, &f.Ack) {
+				c.lied(now)
 				return false
 			}
 		case wire.KindStamp:

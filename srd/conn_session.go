@@ -2,6 +2,7 @@ package srd
 
 import (
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -71,7 +72,7 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 	if p == nil || !c.session.ready(now) {
 		return false
 	}
-	c.sender.single(now, t, p, 0, 0, func(b []byte) []byte { return append(b, 5, 0) })
+	c.recovery.single(now, t, p, 0, 0, func(b []byte) []byte { return wire.AppendClose(b, 0) })
 	return true
 }
 
@@ -114,9 +115,9 @@ func (c *Conn) seek(now mono.Time) {
 	}
 }
 
-// HandleResponse takes the response to one of our attempts, which is consumed: a second
+// handleResponse takes the response to one of our attempts, which is consumed: a second
 // response to it finds nothing. One that does not open leaves all as it was.
-func (c *Conn) HandleResponse(now mono.Time, from Tuple, msg []byte) {
+func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	s := &c.session
 	index, _ := handshake.ReceiverIndex(msg)
 	a := s.calls.find(index)
@@ -143,4 +144,19 @@ func (c *Conn) HandleResponse(now mono.Time, from Tuple, msg []byte) {
 	c.session.begin(now, e)
 	c.paths.openAll(now)
 	c.paths.calledBack(now, from, len(msg), sole)
+}
+
+// advanceSession expires and renews keys, and repeats handshakes. When the keys in use have
+// ended, and nobody needs others, the memory that traffic took is given back.
+func (c *Conn) advanceSession(now mono.Time) {
+	switch ended := c.session.expire(now); {
+	case ended && (!c.recovery.out.empty() || c.cfg.Keepalive > 0):
+		c.Connect(now)
+	case ended:
+		c.rest(now)
+	}
+	if c.session.calling(now) {
+		c.Connect(now)
+	}
+	c.session.repeat(now)
 }

@@ -72,23 +72,23 @@ func TestScriptLiarIsNotAnswered(t *testing.T) {
 		return in, msg
 	}
 	in, first := hello()
-	s.c.session.HandleInitiation(s.now, s.tuple(0), in, first, false)
+	s.c.session.handleInitiation(s.now, s.tuple(0), in, first, false)
 	if s.pump(); s.c.session.next == nil {
 		t.Fatal("an honest peer is not answered")
 	}
 	s.lie()
-	if s.c.session.next != nil || s.c.session.HandleCopy(s.tuple(0), first) {
+	if s.c.session.next != nil || s.c.session.handleCopy(s.tuple(0), first) {
 		t.Error("what was answered before goes on")
 	}
 	s.wait(liarFirst / 2)
 	in, msg := hello()
-	stale := s.c.session.HandleInitiation(s.now, s.tuple(0), in, msg, false)
+	stale := s.c.session.handleInitiation(s.now, s.tuple(0), in, msg, false)
 	if stale || s.c.session.next != nil || len(s.c.session.out) > 0 || s.c.stats.Drops[DropLiar] != 1 {
 		t.Errorf("stale %v, %d packets out, counters %v", stale, len(s.c.session.out), s.c.stats.Drops)
 	}
 	s.wait(liarFirst)
 	in, msg = hello()
-	if s.c.session.HandleInitiation(s.now, s.tuple(0), in, msg, false); s.c.session.next == nil {
+	if s.c.session.handleInitiation(s.now, s.tuple(0), in, msg, false); s.c.session.next == nil {
 		t.Error("not answered after its wait")
 	}
 }

@@ -16,7 +16,6 @@ type paths struct {
 	receiver *receiver
 	recovery *recovery
 	choice   *choice
-	sender   *sender
 
 	table   []*path // by slot
 	usable  steer.Set

@@ -76,7 +76,7 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			ps.sender.single(now, t, r.path, ledger.Silent, r.size, func(b []byte) []byte {
+			ps.recovery.single(now, t, r.path, ledger.Silent, r.size, func(b []byte) []byte {
 				return wire.AppendSecret(b, wire.KindResponse, &r.secret)
 			})
 			return true

@@ -14,14 +14,13 @@ type recovery struct {
 	session *session
 	paths   *paths
 	choice  *choice
-	sender  *sender
-	conn    *Conn
 
 	out      outbox
 	inflight int
 	freed    int       // of inflight, in packets whose messages were acknowledged by number
 	busy     steer.Set // paths with packets in flight
 	timer    lossTimer
+	limited  mono.Time // when the window or pacing last held back sending
 	reinject mono.Time // not before then is any message late
 	patience uint      // additions to the slack of path timeouts
 	humbled  mono.Time // when one was last added or taken back
@@ -37,6 +36,15 @@ type lossTimer struct {
 	probe    bool // the oldest open message is to be sent, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
+}
+
+// single builds a train of one packet on p whose frames f appends.
+func (rc *recovery) single(now mono.Time, t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
+	t.reset(p.tuple, rc.session.send.keys)
+	b := t.open(p.slot, p.sent.Next())
+	b = f(b)
+	t.close(b, 0, size)
+	rc.record(now, p, ledger.Packet{At: now, State: state, Size: uint16(len(t.Buf))})
 }
 
 // record enters a packet just built into the path's ledger, and counts it for the keys

@@ -23,7 +23,6 @@ type gain struct {
 func (rc *recovery) handleAck(now mono.Time, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
-		rc.conn.lied(now)
 		return false
 	}
 	before, acked, spurious := rc.inflight, rc.stats.Acked, rc.stats.Spurious
@@ -123,7 +122,7 @@ func (rc *recovery) credit(now mono.Time, g *gain) {
 	if g.bytes > 0 {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
-		limited := rc.sender.limited != 0 && now.Sub(rc.sender.limited) <= rc.rtt.Smoothed()+rc.slack.limited
+		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.slack.limited
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion

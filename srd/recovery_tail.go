@@ -62,10 +62,11 @@ func (rc *recovery) tailDeadline() mono.Time {
 }
 
 // checkTail sends the oldest open message again when nothing has been heard for
-// a PTO, whatever the window says; and doubts the session when that goes on.
-func (rc *recovery) checkTail(now mono.Time) {
-	if now < rc.tailDeadline() || !rc.session.ready(now) {
-		return
+// a PTO, whatever the window says. It reports whether that has gone on for so long that the
+// peer may have lost its keys.
+func (rc *recovery) checkTail(now mono.Time) (dead bool) {
+	if now < rc.tailDeadline() {
+		return false
 	}
 	rc.timer.backoff++
 	rc.timer.lastSent, rc.timer.probed = now, now
@@ -74,9 +75,7 @@ func (rc *recovery) checkTail(now mono.Time) {
 		rc.queueFirst(n)
 		rc.timer.probe = true
 	}
-	if !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter {
-		rc.session.doubt(now)
-	}
+	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }
 
 // silent reports whether the peer has said nothing for several tail probes.

@@ -19,7 +19,6 @@ type sender struct {
 	bucket  pace.Bucket
 	limit   Limit     // what stopped Next last
 	stopped mono.Time // and since when
-	limited mono.Time // when the window or pacing last held back sending
 	pings   int       // acknowledgements since one last asked for an answer
 }
 
@@ -50,15 +49,6 @@ const (
 	pathShare = 3
 )
 
-// single builds a train of one packet on p whose frames f appends.
-func (sd *sender) single(now mono.Time, t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
-	t.reset(p.tuple, sd.session.send.keys)
-	b := t.open(p.slot, p.sent.Next())
-	b = f(b)
-	t.close(b, 0, size)
-	sd.recovery.record(now, p, ledger.Packet{At: now, State: state, Size: uint16(len(t.Buf))})
-}
-
 // nextAck sends an acknowledgement when one is due: in a packet with new
 // messages if there are any, which saves a packet, else in one of its own.
 func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
@@ -82,7 +72,7 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 	if ping {
 		sd.pings, state = 0, ledger.InFlight
 	}
-	sd.single(now, t, p, state, 0, func(b []byte) []byte {
+	sd.recovery.single(now, t, p, state, 0, func(b []byte) []byte {
 		b = sd.receiver.appendAck(now, b, p, words)
 		if ping {
 			b = wire.AppendPing(b)
@@ -167,7 +157,7 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 		// The pacer stretches a burst even where the window has room to spare, which
 		// says nothing of whether a larger one would be of use (RFC 7661 section 3).
 		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
-		sd.limited = now
+		sd.recovery.limited = now
 	}
 	return false
 }
@@ -309,7 +299,7 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 		return false
 	}
 	p.pinged = now
-	sd.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
+	sd.recovery.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
 	return true
 }
 
@@ -328,7 +318,7 @@ func (sd *sender) nextQuestion(now mono.Time, t *Train) bool {
 		if p.sent.Full() || !sd.paths.usable.Has(int(p.slot)) {
 			continue
 		}
-		sd.single(now, t, p, ledger.Silent, 0, wire.AppendPing)
+		sd.recovery.single(now, t, p, ledger.Silent, 0, wire.AppendPing)
 		return true
 	}
 	return false
@@ -349,6 +339,6 @@ func (sd *sender) nextProof(now mono.Time, t *Train) bool {
 	}
 	e.proven = true
 	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
-	sd.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, p, words) })
+	sd.recovery.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, p, words) })
 	return true
 }

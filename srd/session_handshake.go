@@ -129,11 +129,11 @@ func (s *session) targets() []Tuple {
 	return v
 }
 
-// HandleCookie takes a cookie reply: to one of our attempts, or to our response to the
+// handleCookie takes a cookie reply: to one of our attempts, or to our response to the
 // peer's. It comes without proof of who sent it, so the cookie is kept, if it comes from
 // where we have sent what it answers, and nothing else changes: an attempt lives on, with
 // at most one more beside it, and a response goes out again where it was sent already.
-func (s *session) HandleCookie(now mono.Time, from Tuple, msg []byte) {
+func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	index, _ := handshake.ReceiverIndex(msg)
 	a, answer := s.calls.find(index), s.last.answers(index, from)
 	if (a == nil || !a.called(from)) && !answer {
@@ -161,10 +161,10 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	s.sendBack(now, to, n, s.stamper.Restamp(s.last.b))
 }
 
-// HandleInitiation answers an initiation that the endpoint has decrypted.
+// handleInitiation answers an initiation that the endpoint has decrypted.
 // tokenOK says that it carries a valid fresh token. stale is returned when it is
 // not newer than what was seen: then a cookie may help the peer.
-func (s *session) HandleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
+func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
 	if s.liar.waits(now) {
 		s.drop(DropLiar)
 		return false
@@ -191,9 +191,9 @@ func (s *session) HandleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 	return false
 }
 
-// HandleCopy answers a copy of the newest initiation, which came on another
+// handleCopy answers a copy of the newest initiation, which came on another
 // path, with the same response. It reports whether it was one.
-func (s *session) HandleCopy(from Tuple, msg []byte) bool {
+func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	l := &s.last
 	if l.b == nil || l.mac != mac1(msg) {
 		return false

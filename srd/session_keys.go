@@ -227,8 +227,9 @@ func (s *session) stranger() bool {
 	return false
 }
 
-// advanceSession expires and renews keys, and repeats handshakes.
-func (s *session) advanceSession(now mono.Time) {
+// expire ends keys whose time is over, and renews those that are used in time. It reports
+// whether those in use have ended.
+func (s *session) expire(now mono.Time) (ended bool) {
 	if e := s.prev; e != nil && now >= e.dies {
 		s.retire(&s.prev)
 	}
@@ -237,13 +238,21 @@ func (s *session) advanceSession(now mono.Time) {
 			s.retire(e)
 		}
 	}
-	if e := s.send; e != nil {
-		s.renew(now, e)
+	e := s.send
+	return e != nil && s.renew(now, e)
+}
+
+// calling reports, once, that a call was planned for now.
+func (s *session) calling(now mono.Time) bool {
+	if s.callAt == 0 || now < s.callAt {
+		return false
 	}
-	if s.callAt != 0 && now >= s.callAt {
-		s.callAt = 0
-		s.conn.Connect(now)
-	}
+	s.callAt = 0
+	return true
+}
+
+// repeat goes on with handshakes that are under way.
+func (s *session) repeat(now mono.Time) {
 	s.calls.expire(now)
 	if to, ok := s.calls.hurries(now); ok {
 		s.hurry(now, to)
@@ -277,17 +286,12 @@ func (s *session) callAgain(now mono.Time) {
 	s.initiate(now)
 }
 
-// renew expires e, or begins its replacement.
-func (s *session) renew(now mono.Time, e *epoch) {
+// renew begins the replacement of e, or ends it, and reports whether it did.
+func (s *session) renew(now mono.Time, e *epoch) (ended bool) {
 	age, life := now.Sub(e.created), &s.life
 	if age >= life.reject {
 		s.retire(&s.send)
-		if !s.recovery.out.empty() || s.cfg.Keepalive > 0 {
-			s.conn.Connect(now)
-		} else {
-			s.conn.rest(now)
-		}
-		return
+		return true
 	}
 	after := life.renewResponse
 	if e.initiator {
@@ -298,6 +302,7 @@ func (s *session) renew(now mono.Time, e *epoch) {
 	if busy && (age >= after || e.sent >= life.renewPackets) && !s.calls.busy() {
 		s.call(now)
 	}
+	return false
 }
 
 // sessionDeadline returns when the session needs Advance, and why.
