@@ -117,7 +117,7 @@ func (p *Peer) service() (mono.Time, string) {
 func (p *Peer) next(now mono.Time) bool {
 	h, t := p.process.host, p.process.train
 	s := p.Conn.Stats()
-	sent, repaired, probe := s.Sent, s.Retransmitted, p.Conn.TailProbe()
+	sent, repaired, probes := s.Sent, s.Retransmitted, p.Conn.TailProbes()
 	window, before, _ := p.Conn.Window()
 	if !p.Conn.Next(now, t, p.App) {
 		return false
@@ -132,7 +132,7 @@ func (p *Peer) next(now mono.Time) bool {
 	if s.Sent > sent && after > window+len(t.Buf) {
 		h.Audit.Fail("host %d has %d bytes in flight, window %d, train %d", h.Index, after, window, len(t.Buf))
 	}
-	if s.Retransmitted > repaired && before >= window && !probe {
+	if s.Retransmitted > repaired && before >= window && probes == 0 {
 		h.Audit.Fail("host %d repairs with %d of %d bytes in flight, and not to probe the tail", h.Index, before, window)
 	}
 	p.transmit(t)

@@ -60,9 +60,9 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 			fresh = fresh.Common(better)
 		}
 	}
-	switch p := ch.receiver.lastPath; {
-	case ch.recovery.timer.backoff > 0 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
-		(fresh.Has(int(p.slot)) || ch.recovery.timer.backoff > silentAfter):
+	switch p, tail := ch.receiver.lastPath, &ch.recovery.timer; {
+	case (tail.backoff > 0 || tail.found) && tail.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
+		(fresh.Has(int(p.slot)) || tail.backoff > silentAfter || tail.found):
 		// A tail probe looks for a path that is alive. The likeliest is where the
 		// peer was heard last: it may have moved away from all the others. When
 		// nothing gets through, every second probe goes there.

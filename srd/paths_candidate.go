@@ -142,7 +142,7 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	return true
 }
 
-// regain sends the oldest message again if nothing sent elsewhere has been
+// regain sends the oldest message again, on p, if nothing sent elsewhere has been
 // acknowledged since p was first heard: the peer has moved, and what waits for an
 // answer went to where it was.
 func (ps *paths) regain(p *path, since mono.Time) {
@@ -156,7 +156,7 @@ func (ps *paths) regain(p *path, since mono.Time) {
 		}
 	}
 	ps.recovery.queueFirst(n)
-	ps.recovery.timer.probe = true
+	ps.recovery.timer.probes, ps.recovery.timer.found = 1, true
 }
 
 // replaced asks the path in slot was-1 whether it still works: what the peer sent there

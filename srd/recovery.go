@@ -33,9 +33,10 @@ type lossTimer struct {
 	progress mono.Time // last acknowledgement of something new, or first send after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint
-	probe    bool // the oldest open message is to be sent, whatever the window says
+	probes   int // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
+	found    bool      // the next copy goes where the peer was just found: it has moved
 }
 
 // single builds a train of one packet on p whose frames f appends.
@@ -79,7 +80,7 @@ func (rc *recovery) retransmission(now mono.Time) (uint64, bool) {
 	for q.len() > 0 && (!rc.out.open(q.peek()) || !rc.out.at(q.peek()).wants) {
 		q.pop()
 	}
-	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && !rc.timer.probe) {
+	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && rc.timer.probes == 0) {
 		return 0, false
 	}
 	return q.peek(), true

@@ -37,7 +37,7 @@ func (rc *recovery) handleAck(now mono.Time, a *wire.Ack) bool {
 		}
 	}
 	if rc.inflight < before || rc.stats.Acked > acked || rc.stats.Spurious > spurious {
-		rc.timer.progress, rc.timer.backoff, rc.timer.probe = now, 0, false
+		rc.timer.progress, rc.timer.backoff, rc.timer.probes = now, 0, 0
 	}
 	return true
 }

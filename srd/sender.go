@@ -101,7 +101,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 		return false
 	}
 	sd.recovery.out.retx.pop()
-	m.wants = false
+	m.wants, sd.recovery.timer.found = false, false
 	sd.recovery.expire(now, m)
 	t.reset(p.tuple, sd.session.send.keys)
 	b := t.open(p.slot, p.sent.Next())
@@ -116,8 +116,13 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	if m.tries < 255 {
 		m.tries++
 	}
-	sd.recovery.timer.probe = false
-	if m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window() {
+	if sd.recovery.timer.probes--; m.void || sd.recovery.timer.probes < 0 {
+		sd.recovery.timer.probes = 0 // a tombstone is in no hurry
+	}
+	switch {
+	case sd.recovery.timer.probes > 0:
+		sd.recovery.queueFirst(n)
+	case m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window():
 		// From the second repetition on the message goes on two paths at once.
 		sd.recovery.queueRetransmit(n)
 	}

@@ -70,3 +70,41 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 		t.Errorf("given up after %v: for its age, not for its losses", d)
 	}
 }
+
+// Nothing is heard any more. The oldest message is tried on one other path, then on
+// several at once, no path twice, and not on more than half of them; once it is given
+// up, on one at a time.
+func TestScriptTailProbesWiden(t *testing.T) {
+	s := newScript(t, 12)
+	number := s.send(1, 0)[0].numbers()[0]
+	var tried []uint16
+	for _, want := range []int{1, probesMost / 2, 12 / 2} {
+		from, before := len(s.sent), s.c.recovery.timer.backoff
+		for s.c.recovery.timer.backoff == before {
+			s.wait(time.Millisecond)
+		}
+		v := s.paths(from, number)
+		if len(v) != want {
+			t.Fatalf("probe %d goes on %d paths, want %d", before+1, len(v), want)
+		}
+		tried = append(tried, v...)
+	}
+	if slices.Contains(tried, 0) {
+		t.Errorf("tried again where it was sent first: %v", tried)
+	}
+	slices.Sort(tried)
+	if n := len(slices.Compact(tried)); n < 10 {
+		t.Errorf("%d different paths in three probes", n)
+	}
+	s.wait(giveUpStream)
+	for range 5 {
+		from, before := len(s.sent), s.c.recovery.timer.backoff
+		for s.c.recovery.timer.backoff == before {
+			s.wait(time.Millisecond)
+		}
+		if v := s.paths(from, number); len(v) != 1 {
+			t.Errorf("a tombstone goes on %d paths", len(v))
+		}
+	}
+	s.wantSound(t)
+}

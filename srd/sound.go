@@ -61,14 +61,17 @@ func (c *Conn) Within() error {
 		return fmt.Errorf("%d messages of %d wait to be sent again", c.recovery.out.retx.len(), len(c.recovery.out.retx.ring))
 	case c.recovery.out.respites.len() > OutboxLimit || len(c.recovery.out.respites.numbers.ring) > OutboxLimit:
 		return fmt.Errorf("%d messages of %d have a respite", c.recovery.out.respites.len(), len(c.recovery.out.respites.numbers.ring))
+	case c.recovery.timer.probes < 0 || c.recovery.timer.probes > probesMost:
+		return fmt.Errorf("%d copies of the oldest message are to be sent", c.recovery.timer.probes)
 	case c.recovery.inflight < 0 || (c.recovery.inflight > 0) == c.recovery.busy.Empty():
 		return fmt.Errorf("%d bytes in flight, no path busy: %v", c.recovery.inflight, c.recovery.busy.Empty())
 	}
 	return nil
 }
 
-// TailProbe reports whether the oldest message may be sent whatever the window says.
-func (c *Conn) TailProbe() bool { return c.recovery.timer.probe }
+// TailProbes returns how many copies of the oldest message may be sent whatever the
+// window says.
+func (c *Conn) TailProbes() int { return c.recovery.timer.probes }
 
 // debtMost is how far the pacer may be in debt: what is in it may go out as one
 // packet too many, or one train where each has a copy, and the repairs of a burst.

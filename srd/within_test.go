@@ -17,8 +17,9 @@ func TestWithin(t *testing.T) {
 		"respites": func(c *Conn) {
 			c.recovery.out.respites.numbers.tail = c.recovery.out.respites.numbers.head + OutboxLimit + 1
 		},
-		"books": func(c *Conn) { c.recovery.inflight++ },
-		"":      func(*Conn) {},
+		"probes": func(c *Conn) { c.recovery.timer.probes = probesMost + 1 },
+		"books":  func(c *Conn) { c.recovery.inflight++ },
+		"":       func(*Conn) {},
 	} {
 		c := newScript(t, 2).c
 		spoil(c)

@@ -28,7 +28,7 @@ var bugs = []bug{
 	{"a cookie is used on all paths", "srd/session_handshake.go", "s.attempt(now, []Tuple{to}, s.stamper.Token(now)", "s.attempt(now, s.targets(), s.stamper.Token(now)"},
 	{"a handshake is not given up", "srd/session_handshake.go", "giveUpAttempts = 22", "giveUpAttempts = 1 << 30"},
 	{"a handshake that failed is not repeated", "srd/session_keys.go", "	if s.calls.busy() && now >= s.calls.regular.end {", "	if s.calls.tries == 0 && now >= s.calls.regular.end {"},
-	{"a silent session is never doubted", "srd/recovery_tail.go", "	if !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter {", "	if false {"},
+	{"a silent session is never doubted", "srd/recovery_tail.go", "	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter\n", "	return false\n"},
 
 	// What comes without proof of who sent it.
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},
@@ -65,7 +65,7 @@ var bugs = []bug{
 	{"freed bytes are not booked out", "srd/recovery_ack.go", "		p.freed.bytes -= int(k.Size)\n", ""},
 	{"bytes in flight are never taken back", "srd/recovery_ack.go", "	rc.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/sender.go", "	budget := sd.cfg.Control.Window() - sd.recovery.inflight\n", "	budget := sd.cfg.Control.Window()*3/2 - sd.recovery.inflight\n"},
-	{"repairs ignore the window", "srd/recovery.go", "	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && !rc.timer.probe) {", "	if q.len() == 0 {"},
+	{"repairs ignore the window", "srd/recovery.go", "	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && rc.timer.probes == 0) {", "	if q.len() == 0 {"},
 	{"what a dead path held is not handed back", "srd/paths.go", "	ps.recovery.loseAll(now, p, respite)\n	if p.state == PathActive {", "	_ = respite\n	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
 	{"late trains are copied before others are lost", "srd/recovery_overdue.go", "		for rc.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n		// What was lost just now makes p one that loses packets.\n		for pn, k := p.uncopied(); k != nil && now >= rc.copyDue(p, pn, k); pn, k = p.uncopied() {\n			rc.copyTrain(p, k.At)\n		}\n", "		// What was lost just now makes p one that loses packets.\n		for pn, k := p.uncopied(); k != nil && now >= rc.copyDue(p, pn, k); pn, k = p.uncopied() {\n			rc.copyTrain(p, k.At)\n		}\n		for rc.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n"},
