@@ -26,8 +26,7 @@ type sender struct {
 //
 //	1. handshake packets
 //	2. path challenges that are due, and responses that are owed
-//	3. an acknowledgement that is due: with new messages, or alone; of a tail probe on
-//	   each path that it came on
+//	3. an acknowledgement that is due: with new messages, or alone
 //	4. messages to be sent again, each on a path it has not tried
 //	5. a second copy of what was just sent, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
