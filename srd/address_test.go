@@ -44,7 +44,7 @@ func (s *script) challengesTo(addr string) (n int) {
 
 // active returns how many paths are in use to addr.
 func (s *script) active(addr string) (n int) {
-	for _, p := range s.c.paths {
+	for _, p := range s.c.paths.table {
 		if p.state == PathActive && p.tuple.Remote.Addr() == netip.MustParseAddr(addr) {
 			n++
 		}
@@ -80,7 +80,7 @@ func TestScriptNoReflection(t *testing.T) {
 			case 4:
 				b = repeated(70, 1, wire.KindResponse)
 			case 5:
-				b = wire.AppendAck(nil, s.c.out.next, 0, nil, nil)
+				b = wire.AppendAck(nil, s.c.recovery.out.next, 0, nil, nil)
 			}
 			n := len(b) + wire.Overhead
 			from := at(victim, rapid.IntRange(1, 40).Draw(r, "port"))
@@ -168,8 +168,8 @@ func TestScriptForwardedPacketsTakeNoPath(t *testing.T) {
 		s.arriveOn(at(victim, 1+i), uint16(i%n), 1400, wire.AppendPing(nil))
 		s.wait(13 * time.Millisecond)
 	}
-	if len(s.c.paths) != n || s.active("10.0.0.2") < n-2 {
-		t.Errorf("%d paths, %d of them in use", len(s.c.paths), s.active("10.0.0.2"))
+	if len(s.c.paths.table) != n || s.active("10.0.0.2") < n-2 {
+		t.Errorf("%d paths, %d of them in use", len(s.c.paths.table), s.active("10.0.0.2"))
 	}
 	if n := s.challengesTo(victim); n > 10 {
 		t.Errorf("%d challenges in 4 s", n)
@@ -210,19 +210,19 @@ func TestScriptMovedPeerIsFound(t *testing.T) {
 		if n := s.sent[from].size; n > 3*keepaliveSize {
 			t.Errorf("%s: %d bytes before it is proven", addr, n)
 		}
-		p := s.c.find(at(addr, 999))
+		p := s.c.paths.find(at(addr, 999))
 		if p == nil || p.state != PathActive || p.mtu != 1472 || p.unsized {
 			t.Fatalf("%s: path %+v", addr, p)
 		}
-		if old := s.c.paths[1]; old.state != PathSuspect {
+		if old := s.c.paths.table[1]; old.state != PathSuspect {
 			t.Errorf("%s: the path before is %v", addr, old.state)
 		}
-		if s.c.lastPath != p {
+		if s.c.receiver.lastPath != p {
 			t.Errorf("%s: acknowledgements do not go there", addr)
 		}
 		s.deaf = nil
 		s.wait(time.Second)
-		if old := s.c.paths[1]; old.state != PathActive {
+		if old := s.c.paths.table[1]; old.state != PathActive {
 			t.Errorf("%s: the path before answers, and is %v", addr, old.state)
 		}
 		if got := s.c.Proven(); got[0] != at(addr, 999).Remote && got[1] != at(addr, 999).Remote {
@@ -238,12 +238,12 @@ func TestScriptSmallPathIsNotUsed(t *testing.T) {
 	s.mute = true
 	s.arriveOn(at("192.0.2.1", 9), 1, keepaliveSize, wire.AppendPing(nil))
 	s.pump()
-	k := s.c.candidates.Find(at("192.0.2.1", 9))
+	k := s.c.paths.candidates.Find(at("192.0.2.1", 9))
 	if k == nil || !k.Challenged() {
 		t.Fatal("not challenged")
 	}
 	s.arriveOn(at("192.0.2.1", 9), 1, keepaliveSize, wire.AppendSecret(nil, wire.KindResponse, &k.Secret))
-	p := s.c.find(at("192.0.2.1", 9))
+	p := s.c.paths.find(at("192.0.2.1", 9))
 	if p == nil || p.state != PathActive {
 		t.Fatal("no path")
 	}
@@ -255,8 +255,8 @@ func TestScriptSmallPathIsNotUsed(t *testing.T) {
 	if n := s.c.Stats().PathsTooSmall; n != 1 {
 		t.Errorf("%d paths counted as too small, want 1", n)
 	}
-	if s.c.packet != 1472 {
-		t.Errorf("full packets have %d bytes", s.c.packet)
+	if s.c.paths.packet != 1472 {
+		t.Errorf("full packets have %d bytes", s.c.paths.packet)
 	}
 	s.wantSound(t)
 }
@@ -267,7 +267,7 @@ func TestScriptProofUnderCurrentKeys(t *testing.T) {
 	s.mute = true
 	s.arriveOn(at(victim, 9), 1, 100, wire.AppendPing(nil))
 	s.pump()
-	k := s.c.candidates.Find(at(victim, 9))
+	k := s.c.paths.candidates.Find(at(victim, 9))
 	old := s.keys
 	s.c.session.prev = s.c.session.send
 	s.c.session.prev.dies = mono.Never
@@ -277,12 +277,12 @@ func TestScriptProofUnderCurrentKeys(t *testing.T) {
 	secret := k.Secret
 	s.keys = old
 	s.arriveOn(at(victim, 9), 1, 100, wire.AppendSecret(nil, wire.KindResponse, &secret))
-	if s.c.find(at(victim, 9)) != nil {
+	if s.c.paths.find(at(victim, 9)) != nil {
 		t.Error("proven under keys that were replaced")
 	}
 	s.keys = now
 	s.arriveOn(at(victim, 9), 1, 100, wire.AppendSecret(nil, wire.KindResponse, &secret))
-	if s.c.find(at(victim, 9)) == nil {
+	if s.c.paths.find(at(victim, 9)) == nil {
 		t.Error("not proven under the keys in use")
 	}
 }
@@ -293,8 +293,8 @@ func TestScriptNothingIsAcknowledgedOnTheCandidatesSlot(t *testing.T) {
 	for _, b := range [][]byte{wire.AppendPing(nil), wire.AppendMessage(nil, 0, &Imm{}, []byte("x")), wire.AppendTombstone(nil, 0, &Imm{})} {
 		s.arriveOn(s.tuple(0), candidateSlot, 100, b)
 	}
-	if _, ok := s.c.Recv(); ok || len(s.c.dirty) > 0 || s.c.stats.Drops[DropMalformed] != 3 {
-		t.Errorf("taken: %d to acknowledge, %d dropped", len(s.c.dirty), s.c.stats.Drops[DropMalformed])
+	if _, ok := s.c.Recv(); ok || len(s.c.receiver.dirty) > 0 || s.c.stats.Drops[DropMalformed] != 3 {
+		t.Errorf("taken: %d to acknowledge, %d dropped", len(s.c.receiver.dirty), s.c.stats.Drops[DropMalformed])
 	}
 }
 
@@ -304,7 +304,7 @@ func TestScriptProvenOutlivesPaths(t *testing.T) {
 	for i := range 40 {
 		s.arriveOn(at("192.0.2.1", 1+i), 1, 1400, wire.AppendPing(nil))
 		s.wait(2 * time.Second)
-		s.c.freePath(s.now, s.c.find(at("192.0.2.1", 1+i)))
+		s.c.paths.freePath(s.now, s.c.paths.find(at("192.0.2.1", 1+i)))
 	}
 	got := s.c.Proven()
 	if len(got) != provenMost || got[0] != s.tuple(0).Remote || got[1] != at("192.0.2.1", 40).Remote {

@@ -49,27 +49,27 @@ type holding struct {
 
 // holdAddresses notes where the peer is now: where paths of it have worked, and where we
 // may call it.
-func (c *Conn) holdAddresses() {
-	h := &c.held
-	h.usable = c.usable
-	if c.cfg.Addresses == nil {
+func (s *session) holdAddresses() {
+	h := &s.held
+	h.usable = s.paths.usable
+	if s.cfg.Addresses == nil {
 		return
 	}
 	before := h.addrs
 	h.addrs = nil
-	for _, p := range c.paths {
+	for _, p := range s.paths.table {
 		if p.state != PathFree && p.validated {
 			h.add(p.tuple.Remote.Addr())
 		}
 	}
-	for i := range c.tuples {
-		h.add(c.tuples[i].Remote.Addr())
+	for i := range s.paths.tuples {
+		h.add(s.paths.tuples[i].Remote.Addr())
 	}
 	for _, a := range h.addrs {
-		c.cfg.Addresses.Hold(a)
+		s.cfg.Addresses.Hold(a)
 	}
 	for _, a := range before {
-		c.cfg.Addresses.Release(a)
+		s.cfg.Addresses.Release(a)
 	}
 }
 
@@ -81,9 +81,9 @@ func (h *holding) add(a netip.Addr) {
 }
 
 // dropAddresses ends the holding.
-func (c *Conn) dropAddresses() {
-	for _, a := range c.held.addrs {
-		c.cfg.Addresses.Release(a)
+func (s *session) dropAddresses() {
+	for _, a := range s.held.addrs {
+		s.cfg.Addresses.Release(a)
 	}
-	c.held = holding{usable: c.usable}
+	s.held = holding{usable: s.paths.usable}
 }

@@ -89,9 +89,9 @@ func (s *sending) round() {
 	s.now += s.step
 	for s.c.Next(s.now, s.train, s.src) {
 	}
-	sent := &s.c.paths[0].sent
+	sent := &s.c.paths.table[0].sent
 	s.records[0] = wire.Record{Highest: sent.Next() - 1, Below: ^uint64(0)}
-	s.b = wire.AppendAck(s.b[:0], s.c.out.next, 0, s.records, nil)
+	s.b = wire.AppendAck(s.b[:0], s.c.recovery.out.next, 0, s.records, nil)
 	p := Packet{Tuple: s.tuple, Slot: 0, PN: s.peerPN[0], Size: 200, Plain: s.b, Keys: s.keys}
 	s.peerPN[0]++
 	s.c.Handle(s.now, &p)

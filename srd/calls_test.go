@@ -143,7 +143,7 @@ func TestScriptNothingIsVoidedWhileASessionWorks(t *testing.T) {
 	for _, works := range []bool{true, false} {
 		s := newScript(t, 1)
 		s.send(3, 0)
-		s.c.call(s.now)
+		s.c.session.call(s.now)
 		s.c.session.calls.tries = giveUpAttempts
 		if s.now = s.c.session.calls.regular.end; works {
 			s.c.lastHeard = s.now

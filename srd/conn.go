@@ -8,11 +8,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
-	"github.com/srdtun/srdtun/srd/internal/candidate"
-	"github.com/srdtun/srdtun/srd/internal/pace"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
-	"github.com/srdtun/srdtun/srd/internal/seq"
-	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -53,102 +49,40 @@ type Config struct {
 	Granularity time.Duration
 }
 
-// Conn is the transport state of one peer.
+// Conn is the transport state of one peer: the glue between the machines that own it.
+// docs/core.md says who does what.
 type Conn struct {
-	cfg   Config
-	rng   *rand.Rand
-	slack slack
-
-	session session
-	held    holding
-	tuples  []Tuple // where the peer may be reached: candidates for paths
-
-	// Sending.
-	paths    []*path // by slot
-	usable   steer.Set
-	busy     steer.Set // paths with packets in flight
-	probing  steer.Set // paths with a probe planned
-	spare    steer.Set // likewise
-	probeAt  mono.Time // not before then is another silent path probed
-	choice   steer.Set // scratch: what a policy may choose from
-	out      outbox
-	inflight int
-	freed    int // of inflight, in packets whose messages were acknowledged by number
-	bucket   pace.Bucket
-	rtt      rtt.Estimator
-	timer    lossTimer
-	limit    Limit     // what stopped Next last
-	stopped  mono.Time // and since when
-	limited  mono.Time // when the window or pacing last held back sending
-	active   mono.Time // last new message sent
-	frozen   mono.Time // until then only paths heard lately carry data
-	fell     mono.Time // when the last of the paths that are silent now fell so; 0: none is
-	reinject mono.Time // not before then is any message late
-	patience uint      // additions to the slack of path timeouts
-	humbled  mono.Time // when one was last added or taken back
-	nextSkip int       // packets until a packet number is skipped
-	replies  []owed
-	round    uint16    // of round trips, for the responses in each
-	roundAt  mono.Time // when it began
-	packet   int       // UDP payload bytes of a full packet now
-	steering steering
-	reach    reach
-	doubts   doubts
-
-	// Addresses.
-	candidates candidate.Table[Tuple]
-	strayed    uint64    // packets sent to candidates: the next packet number of their slot
-	opened     uint32    // paths opened so far
-	wanting    bool      // some of tuples have no path, for want of room
-	changed    bool      // a path has gone since the last Advance, is down, or carries too little
-	askedAt    mono.Time // when quiet paths were last asked whether they work
-	former     former
-
-	dormant bool      // some silent paths are not probed while idle
-	clock   mono.Time // last time Advance was told
-
-	// Receiving.
-	in        [steer.MaxPaths + 1]*inPath
-	dirty     []*inPath
-	inbox     seq.Window
-	ack       ackState
-	answers   answers
-	pings     int // acknowledgements since one last asked for an answer
-	received  []Message
-	taken     int // of received, by Recv
-	lastHeard mono.Time
-	lastPath  *path
+	*env
+	session   session
+	paths     paths
+	receiver  receiver
+	recovery  recovery
+	choice    choice
+	sender    sender
 	restarted bool
+}
 
-	rate      meter
+// env is what all machines of a connection share.
+type env struct {
+	cfg       Config
+	rng       *rand.Rand
+	slack     slack
 	stats     Stats
-	measuring *measurement // nil: nobody wants to know
-	parts     *ackParts    // nil while none was sent lately
+	clock     mono.Time     // last time Advance was told
+	rtt       rtt.Estimator // over all near paths
+	lastHeard mono.Time     // last packet from the peer
+	active    mono.Time     // last new message sent
 }
 
-// ackParts is where the parts of an acknowledgement are put together.
-type ackParts struct {
-	words [wire.MaxAckWords]uint64
-	recs  [wire.MaxAckRecords]wire.Record
-}
-
-// ackParts returns the room for the parts of an acknowledgement.
-func (c *Conn) ackParts() *ackParts {
-	if c.parts == nil {
-		c.parts = new(ackParts)
-	}
-	return c.parts
-}
-
-// lossTimer is the tail-loss state of the whole connection.
-type lossTimer struct {
-	progress mono.Time // last acknowledgement of something new, or first send after idle
-	newest   mono.Time // sending time of the newest packet known to have arrived
-	backoff  uint
-	probes   int // copies of the oldest open message to send, whatever the window says
-	lastSent mono.Time
-	probed   mono.Time // last tail probe
-	found    bool      // the next copy goes where the peer was just found: it has moved
+// wire makes the machines known to each other.
+func (c *Conn) wire() {
+	e, v := c.env, &c.receiver
+	c.session.env, c.session.paths, c.session.recovery, c.session.conn = e, &c.paths, &c.recovery, c
+	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session, v, &c.recovery, &c.choice
+	c.recovery.env, c.recovery.session, c.recovery.paths, c.recovery.choice = e, &c.session, &c.paths, &c.choice
+	c.choice.env, c.choice.paths, c.choice.receiver, c.choice.recovery = e, &c.paths, v, &c.recovery
+	c.sender.env, c.sender.session, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session, &c.paths, v, &c.recovery, &c.choice
+	v.env, v.paths, v.choice = e, &c.paths, &c.choice
 }
 
 // Stats are a connection's counters.
@@ -196,15 +130,12 @@ func New(cfg Config) *Conn {
 	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
 		panic("srd: source of randomness: " + err.Error())
 	}
-	c := &Conn{
-		cfg:    cfg,
-		slack:  slackOf(cfg.Granularity),
-		rng:    rand.New(rand.NewChaCha8(seed)),
-		packet: BasePacket,
-	}
+	c := &Conn{env: &env{cfg: cfg, slack: slackOf(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
+	c.wire()
+	c.paths.packet = BasePacket
 	c.session.calls.indexes = cfg.Indexes
 	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)
-	c.nextSkip = c.skipGap()
+	c.recovery.nextSkip = c.recovery.skipGap()
 	c.SetPolicy(cfg.Policy)
 	return c
 }
@@ -218,15 +149,15 @@ func (c *Conn) Stats() *Stats { return &c.stats }
 // Window returns congestion window, bytes in flight, and pacing rate in bytes
 // per second.
 func (c *Conn) Window() (window, inflight int, rate float64) {
-	return c.cfg.Control.Window(), c.inflight, c.cfg.Control.Rate()
+	return c.cfg.Control.Window(), c.recovery.inflight, c.cfg.Control.Rate()
 }
 
 // Backlog reports whether messages wait for an acknowledgement.
-func (c *Conn) Backlog() bool { return !c.out.empty() }
+func (c *Conn) Backlog() bool { return !c.recovery.out.empty() }
 
 // Delivered returns the rate at which what was sent has been acknowledged lately, in
 // bytes of UDP payload per second: over some 200 ms, and 0 a second after the last.
-func (c *Conn) Delivered(now mono.Time) float64 { return c.rate.at(now) }
+func (c *Conn) Delivered(now mono.Time) float64 { return c.recovery.rate.at(now) }
 
 // RTT returns the smoothed round trip over all paths, 0 when unknown.
 func (c *Conn) RTT() time.Duration { return c.rtt.Smoothed() }
@@ -238,7 +169,9 @@ const failingFor = probeMost
 
 // Failing reports whether a path fell silent a moment ago and has not come back. What
 // the network carries has then changed without the doing of those who send.
-func (c *Conn) Failing(now mono.Time) bool { return c.fell != 0 && now.Sub(c.fell) < failingFor }
+func (c *Conn) Failing(now mono.Time) bool {
+	return c.paths.fell != 0 && now.Sub(c.paths.fell) < failingFor
+}
 
 // Queue returns the smoothed queueing delay and its target.
 func (c *Conn) Queue() (queue, target time.Duration) {
@@ -263,7 +196,7 @@ type PathInfo struct {
 // Paths describes all paths in use.
 func (c *Conn) Paths() []PathInfo {
 	var v []PathInfo
-	for _, p := range c.paths {
+	for _, p := range c.paths.table {
 		if p.state == PathFree {
 			continue
 		}
@@ -277,8 +210,8 @@ func (c *Conn) Paths() []PathInfo {
 
 // Endpoint returns the address the peer was last heard from.
 func (c *Conn) Endpoint() netip.AddrPort {
-	if c.lastPath != nil {
-		return c.lastPath.tuple.Remote
+	if c.receiver.lastPath != nil {
+		return c.receiver.lastPath.tuple.Remote
 	}
 	return netip.AddrPort{}
 }
@@ -286,13 +219,87 @@ func (c *Conn) Endpoint() netip.AddrPort {
 // Recv returns the next message that arrived. Its payload lies in the packet
 // that was handled last and is valid until that buffer is used again.
 func (c *Conn) Recv() (Message, bool) {
-	if c.taken == len(c.received) {
-		c.received, c.taken = c.received[:0], 0
+	if c.receiver.taken == len(c.receiver.received) {
+		c.receiver.received, c.receiver.taken = c.receiver.received[:0], 0
 		return Message{}, false
 	}
-	m := c.received[c.taken]
-	c.taken++
+	m := c.receiver.received[c.receiver.taken]
+	c.receiver.taken++
 	return m, true
 }
 
-func (c *Conn) drop(r Reason) { c.stats.Drops[r]++ }
+func (e *env) drop(r Reason) { e.stats.Drops[r]++ }
+
+// Advance lets time pass: path timeouts, tail-loss probes, session timers.
+func (c *Conn) Advance(now mono.Time) {
+	c.clock = now
+	if c.recovery.patience > 0 && now.Sub(c.recovery.humbled) > patienceLife {
+		c.recovery.patience, c.recovery.humbled = c.recovery.patience-1, now
+	}
+	c.advanceSession(now)
+	if c.recovery.inflight > 0 {
+		c.recovery.checkPaths(now)
+	}
+	c.choice.checkDoubts(now)
+	c.recovery.endRespites(now)
+	if c.session.ready(now) && c.recovery.checkTail(now) {
+		c.session.doubt(now)
+	}
+	c.paths.advanceProbes(now)
+}
+
+// Deadline returns when Advance or Next should be called at the latest, and
+// why.
+func (c *Conn) Deadline() (mono.Time, string) {
+	at, why := c.session.sessionDeadline()
+	add := func(t mono.Time, w string) {
+		if t < at {
+			at, why = t, w
+		}
+	}
+	if !c.session.ready(c.clock) {
+		return at, why
+	}
+	// Without a path that works an acknowledgement waits for one, not for time.
+	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {
+		add(c.receiver.ack.deadline(), "ack")
+	}
+	if c.recovery.inflight > 0 {
+		add(c.recovery.pathDeadline(), "path timeout")
+	}
+	// How long a far path takes is found out while sending, after Advance: what that
+	// made overdue is due now.
+	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
+	add(c.paths.probeDeadline(), "path probe")
+	add(c.recovery.out.respites.end(), "end of a respite")
+	if c.sender.idling() && c.recovery.queuesTell() && c.recovery.inflight < c.cfg.Control.Window() && c.recovery.timer.backoff == 0 && c.recovery.reinject > c.clock {
+		add(c.recovery.reinject, "reinjection")
+	}
+	return at, why
+}
+
+// SendDeadline returns when the pacer will let new messages go, if it is the
+// pacer that holds them back; Never otherwise. The driver asks when it has
+// something to send.
+func (c *Conn) SendDeadline(now mono.Time) mono.Time {
+	rate := c.cfg.Control.Rate()
+	if rate == 0 || c.sender.bucket.Ready() || c.recovery.inflight >= c.cfg.Control.Window() || c.paths.usable.Empty() ||
+		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
+		return mono.Never
+	}
+	return max(now, c.sender.bucket.When(rate, min(2*c.paths.packet, int(rate*c.slack.burst.Seconds()))))
+}
+
+// Next fills t with the next train to send, taking new messages from src (which
+// may be nil). It returns false when there is nothing to send now.
+func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
+	if c.session.nextHandshake(now, t) {
+		return true
+	}
+	if !c.session.ready(now) {
+		return false
+	}
+	return c.paths.nextReply(now, t) || c.paths.nextProbe(now, t) || c.paths.nextMeasure(now, t) || c.sender.nextAck(now, t, src) ||
+		c.sender.nextRetransmit(now, t) || c.sender.nextCopy(now, t) || c.sender.nextQuestion(now, t) || c.sender.nextPing(now, t) || c.sender.nextData(now, t, src) ||
+		c.sender.nextProof(now, t) || c.sender.nextRespited(now, t) || c.sender.nextReinjection(now, t)
+}

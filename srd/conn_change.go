@@ -22,11 +22,11 @@ func (c *Conn) SetKeepalive(now mono.Time, every time.Duration) {
 	if every == 0 {
 		return // what is planned comes once more, and then no more
 	}
-	for _, p := range c.paths {
+	for _, p := range c.paths.table {
 		if p.state != PathActive || !p.ours {
 			continue
 		}
-		c.probing.Add(int(p.slot))
+		c.paths.probing.Add(int(p.slot))
 		p.probe.next = p.probe.next.Min(now.Add(every))
 	}
 	if !c.session.ready(now) {

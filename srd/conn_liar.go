@@ -44,13 +44,13 @@ func (l *liar) again(now mono.Time) {
 func (c *Conn) lied(now mono.Time) {
 	s := &c.session
 	s.liar.again(now)
-	c.closeSession(now)
-	c.retire(&s.next)
-	c.retire(&s.other)
+	c.session.closeSession(now)
+	c.session.retire(&s.next)
+	c.session.retire(&s.other)
 	s.calls.abandon()
 	s.last, s.out = response{}, nil
 	c.cfg.Control.Reset()
-	if !c.out.empty() || c.cfg.Keepalive > 0 {
-		s.call = s.liar.until
+	if !c.recovery.out.empty() || c.cfg.Keepalive > 0 {
+		s.callAt = s.liar.until
 	}
 }

@@ -10,12 +10,12 @@ import (
 // included. The counters of Stats have that only when it ends.
 func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
 	v := c.stats.Waited
-	if c.stopped != 0 && now > c.stopped {
-		v[c.limit] += now.Sub(c.stopped)
+	if c.sender.stopped != 0 && now > c.sender.stopped {
+		v[c.sender.limit] += now.Sub(c.sender.stopped)
 	}
 	return v
 }
 
 // Packet returns how many bytes of UDP payload a full packet has now: what all paths in
 // use carry.
-func (c *Conn) Packet() int { return c.packet }
+func (c *Conn) Packet() int { return c.paths.packet }

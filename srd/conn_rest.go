@@ -9,29 +9,29 @@ import (
 // have expired because nobody used them. A host with many peers, each of which is
 // busy for a moment once in a while, does not keep what each took at its busiest.
 func (c *Conn) rest(now mono.Time) {
-	if !c.out.rest() {
+	if !c.recovery.out.rest() {
 		return
 	}
-	for _, p := range c.paths {
-		c.handBack(now, p, 0) // a ping under way is not answered any more
+	for _, p := range c.paths.table {
+		c.recovery.handBack(now, p, 0) // a ping under way is not answered any more
 		p.sent.Trim(func(*ledger.Packet) bool { return true })
 		p.sent.Rest()
 	}
-	for _, in := range c.in {
+	for _, in := range c.receiver.in {
 		if in != nil {
 			in.seen.Rest()
 		}
 	}
-	c.inbox.Rest()
-	c.candidates.Rest()
-	c.parts = nil
+	c.receiver.inbox.Rest()
+	c.paths.candidates.Rest()
+	c.receiver.parts = nil
 	if s := &c.session; s.calls.deadline() == mono.Never {
 		s.stamper, s.last = nil, response{} // a handshake begins anew with both
 	}
-	if len(c.dirty) == 0 {
-		c.dirty = nil
+	if len(c.receiver.dirty) == 0 {
+		c.receiver.dirty = nil
 	}
-	if c.taken == len(c.received) {
-		c.received, c.taken = nil, 0
+	if c.receiver.taken == len(c.receiver.received) {
+		c.receiver.received, c.receiver.taken = nil, 0
 	}
 }

@@ -61,9 +61,9 @@ func TestScriptTrainsOfOneFlow(t *testing.T) {
 	want := slices.Clone(src.next)
 	on := map[uint32]uint16{}
 	for _, p := range s.drain(src) {
-		flow := s.c.out.at(uint64(p.numbers()[0])).m.Flow
+		flow := s.c.recovery.out.at(uint64(p.numbers()[0])).m.Flow
 		for _, n := range p.numbers() {
-			if m := s.c.out.at(uint64(n)); m.m.Flow != flow || m.m.Flow != want[n] {
+			if m := s.c.recovery.out.at(uint64(n)); m.m.Flow != flow || m.m.Flow != want[n] {
 				t.Fatalf("message %d of flow %d in a packet of flow %d", n, m.m.Flow, flow)
 			}
 		}
@@ -72,8 +72,8 @@ func TestScriptTrainsOfOneFlow(t *testing.T) {
 		}
 		on[flow] = p.slot
 	}
-	if len(on) < 10 || s.c.out.next != 200 {
-		t.Fatalf("%d messages of %d flows", s.c.out.next, len(on))
+	if len(on) < 10 || s.c.recovery.out.next != 200 {
+		t.Fatalf("%d messages of %d flows", s.c.recovery.out.next, len(on))
 	}
 	s.wantSound(t)
 }
@@ -110,21 +110,21 @@ func TestScriptDuplicate(t *testing.T) {
 	// Path 1 has lost all but its last packet, path 0 nothing.
 	r := wire.Record{Slot: 0, Highest: by[0][len(by[0])-1].pn, Below: ^uint64(0)}
 	s.ackAll(30, nil, r)
-	if s.c.paths[1].inflight == 0 {
+	if s.c.paths.table[1].inflight == 0 {
 		t.Error("the other copies count as arrived")
 	}
-	before := s.c.paths[1].rtt.Smoothed()
+	before := s.c.paths.table[1].rtt.Smoothed()
 	s.now = s.now.Add(10 * time.Millisecond)
 	s.ack(got(1, by[1][len(by[1])-1].pn))
-	if s.c.paths[1].rtt.Smoothed() <= before || s.c.paths[1].stats.Lost == 0 {
+	if s.c.paths.table[1].rtt.Smoothed() <= before || s.c.paths.table[1].stats.Lost == 0 {
 		t.Error("nothing is learnt from the copy that came later")
 	}
-	if !s.c.out.empty() || s.c.stats.Retransmitted > 0 {
-		t.Errorf("%d messages open, %d sent again", s.c.out.next-s.c.out.first, s.c.stats.Retransmitted)
+	if !s.c.recovery.out.empty() || s.c.stats.Retransmitted > 0 {
+		t.Errorf("%d messages open, %d sent again", s.c.recovery.out.next-s.c.recovery.out.first, s.c.stats.Retransmitted)
 	}
 	s.wait(time.Second)
-	if s.c.stats.Retransmitted > 0 || s.c.inflight != 0 {
-		t.Errorf("%d sent again, %d bytes in flight", s.c.stats.Retransmitted, s.c.inflight)
+	if s.c.stats.Retransmitted > 0 || s.c.recovery.inflight != 0 {
+		t.Errorf("%d sent again, %d bytes in flight", s.c.stats.Retransmitted, s.c.recovery.inflight)
 	}
 	s.wantSound(t)
 }
@@ -239,7 +239,7 @@ func TestScriptPathsArePlaced(t *testing.T) {
 	if v := s.drain(&flows{size: 100, next: make([]uint32, 1)}); len(v) != 1 || v[0].slot != 2 {
 		t.Fatalf("%+v", v)
 	}
-	s.c.SetTuples(s.now, append(slices.Clone(s.c.tuples), s.tuple(4)))
+	s.c.SetTuples(s.now, append(slices.Clone(s.c.paths.tuples), s.tuple(4)))
 	for range 3 {
 		s.pump()
 		s.wait(2 * time.Millisecond)
@@ -269,12 +269,12 @@ func TestSteeringDoesNotAllocate(t *testing.T) {
 		}
 		n := 0
 		for i := range 2 {
-			if sent := &s.c.paths[i].sent; sent.Next() > 0 {
+			if sent := &s.c.paths.table[i].sent; sent.Next() > 0 {
 				records[n] = wire.Record{Slot: uint16(i), Highest: sent.Next() - 1, Below: ^uint64(0)}
 				n++
 			}
 		}
-		b = wire.AppendAck(b[:0], s.c.out.next, 0, records[:n], nil)
+		b = wire.AppendAck(b[:0], s.c.recovery.out.next, 0, records[:n], nil)
 		b = wire.AppendMetric(wire.AppendStamp(b, steer.Stamp(s.now)), 1, 3)
 		p := Packet{Tuple: tuple, Slot: 0, PN: s.peerPN[0], Size: 200, Plain: b, Keys: s.keys}
 		s.peerPN[0]++

@@ -25,14 +25,10 @@
 // path. What orders messages (the flow sequence) belongs to the layer above and
 // travels opaquely in the immediate.
 //
-// The files: conn.go the type; conn_send.go, conn_ack.go (acknowledgements that
-// arrive), conn_recv.go (packets that arrive), conn_loss.go (timers),
-// conn_overdue.go (what time alone tells of packets in flight), conn_path.go (opening,
-// validating and probing paths), conn_hole.go (paths that carry only small packets any
-// more), conn_reach.go (near and far paths), conn_front.go (what waits to be sent),
-// conn_handshake.go, calls.go (attempts under way), conn_session.go (keys), conn_liar.go,
-// conn_steer.go (what path policies are told);
-// outbox.go messages in flight; inpath.go what arrives on one of the peer's paths;
+// The files begin with the name of the type that owns what is in them (docs/core.md):
+// session, paths, receiver, recovery, choice, sender, and conn for what puts these
+// together. Beside them: path.go a single path, outbox.go messages in flight, calls.go
+// attempts under way, granule.go allowances for coarse hosts;
 // endpoint.go all peers of one process, guard.go and throttle.go what keeps their
 // handshakes from taking all its time, addresses.go where peers are known to be.
 package srd

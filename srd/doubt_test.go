@@ -18,7 +18,7 @@ func doubtful(t *testing.T) *script {
 		s.ack(got(slot, s.send(1, int(slot))[0].pn))
 	}
 	s.send(1, 1)
-	for p := s.c.paths[1]; p.state == PathActive; {
+	for p := s.c.paths.table[1]; p.state == PathActive; {
 		s.ack(got(0, s.send(1, 0)[0].pn))
 		s.wait(100 * time.Microsecond)
 	}
@@ -44,17 +44,17 @@ func TestScriptOthersAreAskedWhenAPathFallsSilent(t *testing.T) {
 			t.Errorf("path %d was asked %d times, want %d", slot, n, want)
 		}
 	}
-	s.c.frozen = 0 // until then nothing goes there anyway
+	s.c.choice.frozen = 0 // until then nothing goes there anyway
 	s.pin.on = 2
-	if p := s.c.choose(s.now); p.slot != 0 {
+	if p := s.c.choice.choose(s.now); p.slot != 0 {
 		t.Errorf("path %d carries data before it has answered", p.slot)
 	}
 	s.ack(got(2, s.questions(2)[0].pn))
-	if p := s.c.choose(s.now); p.slot != 2 {
+	if p := s.c.choice.choose(s.now); p.slot != 2 {
 		t.Errorf("path %d, and not the one that has answered", p.slot)
 	}
 	s.pin.on = 3
-	if p := s.c.choose(s.now); p.slot == 3 {
+	if p := s.c.choice.choose(s.now); p.slot == 3 {
 		t.Error("the other has not")
 	}
 	s.wantSound(t)
@@ -68,11 +68,11 @@ func TestScriptUnansweredQuestions(t *testing.T) {
 		s.wait(time.Millisecond)
 		s.ack(wire.Record{Slot: 0, Highest: s.send(1, 0)[0].pn, Below: 1<<8 - 1}) // repairs as well
 	}
-	if p := s.c.paths[3]; p.state == PathActive || p.stats.Lost != 0 || len(s.questions(3)) != 1+downAfter {
+	if p := s.c.paths.table[3]; p.state == PathActive || p.stats.Lost != 0 || len(s.questions(3)) != 1+downAfter {
 		t.Errorf("path is %v, %d packets lost, asked %d times", p.state, p.stats.Lost, len(s.questions(3)))
 	}
-	if !s.c.doubts.unsure.Empty() {
-		t.Errorf("still in doubt: %v", s.c.doubts.unsure)
+	if !s.c.choice.doubts.unsure.Empty() {
+		t.Errorf("still in doubt: %v", s.c.choice.doubts.unsure)
 	}
 	s.wantSound(t)
 }
@@ -80,8 +80,8 @@ func TestScriptUnansweredQuestions(t *testing.T) {
 // Where no other path is left, those in doubt carry data.
 func TestScriptDoubtIsBetterThanNothing(t *testing.T) {
 	s := doubtful(t)
-	s.c.suspect(s.now, s.c.paths[0])
-	if p := s.c.choose(s.now); p == nil || p.slot < 2 {
+	s.c.paths.suspect(s.now, s.c.paths.table[0])
+	if p := s.c.choice.choose(s.now); p == nil || p.slot < 2 {
 		t.Errorf("path %v", p)
 	}
 	s.wantSound(t)
@@ -95,7 +95,7 @@ func TestScriptFarPathsWhenAllNearOnesAreInDoubt(t *testing.T) {
 	for slot := range uint16(6) {
 		s.ack(got(slot, s.send(1, int(slot))[0].pn))
 	}
-	for _, p := range s.c.paths[4:] {
+	for _, p := range s.c.paths.table[4:] {
 		p.rtt = rtt.Estimator{}
 		for range 9 {
 			p.rtt.Add(s.now, far*time.Millisecond)
@@ -105,9 +105,9 @@ func TestScriptFarPathsWhenAllNearOnesAreInDoubt(t *testing.T) {
 	var pings []uint64
 	// step lets a millisecond pass in which the far path is measured once more.
 	step := func() {
-		p := s.c.paths[on]
+		p := s.c.paths.table[on]
 		pings = append(pings, p.sent.Next())
-		s.c.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+		s.c.recovery.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
 		s.wait(800 * time.Microsecond)
 		if n := len(pings) - far; n >= 0 {
 			s.ack(got(on, pings[n]))
@@ -118,25 +118,25 @@ func TestScriptFarPathsWhenAllNearOnesAreInDoubt(t *testing.T) {
 	}
 	from := len(s.sent)
 	number := s.send(1, 0)[0].numbers()[0]
-	if s.c.reach.near.Has(4) || s.c.reach.near.Has(on) || s.c.reach.near.Len() != 4 {
-		t.Fatalf("near are %v", s.c.reach.near)
+	if s.c.choice.reach.near.Has(4) || s.c.choice.reach.near.Has(on) || s.c.choice.reach.near.Len() != 4 {
+		t.Fatalf("near are %v", s.c.choice.reach.near)
 	}
-	for n := 0; s.c.paths[0].state == PathActive && n < 2*far; n++ {
+	for n := 0; s.c.paths.table[0].state == PathActive && n < 2*far; n++ {
 		step()
 	}
-	if s.c.desperate() || s.c.reach.near.Has(on) || len(s.questions(2)) == 0 {
-		t.Fatalf("desperate %v, near are %v: nothing was tested", s.c.desperate(), s.c.reach.near)
+	if s.c.choice.desperate() || s.c.choice.reach.near.Has(on) || len(s.questions(2)) == 0 {
+		t.Fatalf("desperate %v, near are %v: nothing was tested", s.c.choice.desperate(), s.c.choice.reach.near)
 	}
 	if v := s.paths(from, number); len(v) != 2 || v[1] != on {
 		t.Errorf("sent on %v, want it again on path %d, the only one that was heard", v, on)
 	}
 	s.pin.on = 1
-	if p := s.c.choose(s.now); p.slot != on {
+	if p := s.c.choice.choose(s.now); p.slot != on {
 		t.Errorf("path %d carries data before it has answered", p.slot)
 	}
 	q := s.questions(2)
-	if s.ack(got(2, q[len(q)-1].pn)); s.c.choose(s.now).slot != 2 {
-		t.Errorf("path %d, and not the near one that has answered", s.c.choose(s.now).slot)
+	if s.ack(got(2, q[len(q)-1].pn)); s.c.choice.choose(s.now).slot != 2 {
+		t.Errorf("path %d, and not the near one that has answered", s.c.choice.choose(s.now).slot)
 	}
 	s.wantSound(t)
 }

@@ -172,15 +172,15 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 			a.Conn.drop(DropHandshakeCopy)
 			return false
 		}
-		a.Conn.HandleResponse(now, a.from, a.msg)
+		a.Conn.handleResponse(now, a.from, a.msg)
 	case handshake.TypeCookie:
-		a.Conn.HandleCookie(now, a.from, a.msg)
+		a.Conn.session.handleCookie(now, a.from, a.msg)
 	case handshake.TypeInitiation:
-		if a.Conn.HandleCopy(a.from, a.msg) {
+		if a.Conn.session.handleCopy(a.from, a.msg) {
 			return false
 		}
 		if a.in != nil {
-			return a.Conn.HandleInitiation(now, a.from, a.in, a.msg, a.token)
+			return a.Conn.session.handleInitiation(now, a.from, a.in, a.msg, a.token)
 		}
 		a.Conn.drop(DropHandshakeCopy)
 	}

@@ -20,17 +20,17 @@ func TestScriptFailingForAMoment(t *testing.T) {
 		}
 	}
 	want("all well", false)
-	s.c.suspect(s.now, s.c.paths[0])
+	s.c.paths.suspect(s.now, s.c.paths.table[0])
 	want("a path fell silent", true)
 	s.wait(failingFor / 2)
-	s.c.suspect(s.now, s.c.paths[1])
-	s.c.proven(s.now, s.c.paths[1], BasePacket)
+	s.c.paths.suspect(s.now, s.c.paths.table[1])
+	s.c.paths.proven(s.now, s.c.paths.table[1], BasePacket)
 	want("another was silent for a moment", true)
 	s.wait(failingFor/2 + time.Millisecond)
 	want("the first is silent for long", false)
-	s.c.suspect(s.now, s.c.paths[1])
+	s.c.paths.suspect(s.now, s.c.paths.table[1])
 	want("another fell silent", true)
-	s.c.proven(s.now, s.c.paths[1], BasePacket)
+	s.c.paths.proven(s.now, s.c.paths.table[1], BasePacket)
 	want("and is back", false)
 	s.wantSound(t)
 }

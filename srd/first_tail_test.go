@@ -14,7 +14,7 @@ func TestScriptTailOfTheFirstTrain(t *testing.T) {
 	const roundTrip = 12 * time.Millisecond
 	for _, samples := range []int{1, 40} {
 		s := newScript(t, 3)
-		p := s.c.paths[1]
+		p := s.c.paths.table[1]
 		p.rtt, s.c.rtt = rtt.Estimator{}, rtt.Estimator{}
 		for range samples {
 			p.rtt.Add(s.now, roundTrip)

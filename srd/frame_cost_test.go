@@ -32,7 +32,7 @@ func fillings() []filling {
 	}
 	records := func(s *costing) (v []wire.Record) {
 		for i := range s.records {
-			p := s.c.paths[i%len(s.c.paths)]
+			p := s.c.paths.table[i%len(s.c.paths.table)]
 			s.records[i] = wire.Record{Slot: p.slot, Highest: p.sent.Next() - 1, Below: ^uint64(0), CE: s.number}
 		}
 		s.number++
@@ -46,10 +46,12 @@ func fillings() []filling {
 		{"MESSAGE again", true, message(func(s *costing) uint32 { return 1 }, 1)},
 		{"MESSAGE far ahead", false, message(func(s *costing) uint32 { return s.number + 1<<30 }, 1)},
 		{"ACK, all it may have", false, func(s *costing, b []byte) []byte {
-			return wire.AppendAck(b, s.c.out.first, 0, records(s), words)
+			return wire.AppendAck(b, s.c.recovery.out.first, 0, records(s), words)
 		}},
-		{"ACK, records", false, func(s *costing, b []byte) []byte { return wire.AppendAck(b, s.c.out.first, 0, records(s), nil) }},
-		{"ACK, empty", true, func(s *costing, b []byte) []byte { return wire.AppendAck(b, s.c.out.first, 0, nil, nil) }},
+		{"ACK, records", false, func(s *costing, b []byte) []byte {
+			return wire.AppendAck(b, s.c.recovery.out.first, 0, records(s), nil)
+		}},
+		{"ACK, empty", true, func(s *costing, b []byte) []byte { return wire.AppendAck(b, s.c.recovery.out.first, 0, nil, nil) }},
 		{"CHALLENGE", false, func(s *costing, b []byte) []byte {
 			s.number++
 			return wire.AppendSecret(b, wire.KindChallenge, &wire.Secret{byte(s.number)})
@@ -84,7 +86,7 @@ func newCosting(t testing.TB, f filling) *costing {
 	for i := range 16 {
 		s.send(40, i)
 	}
-	s.ackAll(s.c.out.next, nil)
+	s.ackAll(s.c.recovery.out.next, nil)
 	s.wait(time.Second)
 	s.tup, s.pn = s.tuple(0), s.peerPN[0]
 	return s

@@ -13,22 +13,22 @@ func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(5, 0)
 	s.ackAll(2, []uint64{0b10})
-	if s.c.out.first != 2 || s.c.stats.Acked != 3 || int(s.released) != 3 || s.c.out.open(4) || !s.c.out.open(3) {
-		t.Fatalf("first %d, %d acknowledged, %d given back", s.c.out.first, s.c.stats.Acked, s.released)
+	if s.c.recovery.out.first != 2 || s.c.stats.Acked != 3 || int(s.released) != 3 || s.c.recovery.out.open(4) || !s.c.recovery.out.open(3) {
+		t.Fatalf("first %d, %d acknowledged, %d given back", s.c.recovery.out.first, s.c.stats.Acked, s.released)
 	}
 	s.wantSound(t)
 	s.ackAll(5, nil)
-	if size := v[0].size; !s.c.out.empty() || s.c.inflight != 5*size || s.fixed.acked != 0 {
-		t.Fatalf("%d bytes in flight, %d credited", s.c.inflight, s.fixed.acked)
+	if size := v[0].size; !s.c.recovery.out.empty() || s.c.recovery.inflight != 5*size || s.fixed.acked != 0 {
+		t.Fatalf("%d bytes in flight, %d credited", s.c.recovery.inflight, s.fixed.acked)
 	}
 	s.ack(got(0, v[4].pn))
 	s.wantLost(0, v[0].pn, v[1].pn, v[2].pn) // so the record says
-	if size := v[0].size; s.c.inflight != size || s.fixed.acked != size {
-		t.Fatalf("%d bytes in flight, %d credited", s.c.inflight, s.fixed.acked)
+	if size := v[0].size; s.c.recovery.inflight != size || s.fixed.acked != size {
+		t.Fatalf("%d bytes in flight, %d credited", s.c.recovery.inflight, s.fixed.acked)
 	}
 	s.wait(50 * time.Millisecond)
-	if size := v[0].size; s.c.inflight != 0 || s.fixed.acked != size {
-		t.Fatalf("%d bytes in flight, %d credited", s.c.inflight, s.fixed.acked)
+	if size := v[0].size; s.c.recovery.inflight != 0 || s.fixed.acked != size {
+		t.Fatalf("%d bytes in flight, %d credited", s.c.recovery.inflight, s.fixed.acked)
 	}
 	s.wantSound(t)
 }
@@ -40,8 +40,8 @@ func TestScriptFreedBeyondTheReachOfRecords(t *testing.T) {
 	v := s.send(100, 0)
 	s.ackAll(100, nil, wire.Record{Slot: 0, Highest: v[99].pn, Below: ^uint64(0)})
 	s.wantLost(0)
-	if size := v[0].size; s.c.inflight != 0 || s.fixed.acked != 65*size || s.fixed.lost != 0 {
-		t.Fatalf("%d bytes in flight, %d credited, %d lost", s.c.inflight, s.fixed.acked, s.fixed.lost)
+	if size := v[0].size; s.c.recovery.inflight != 0 || s.fixed.acked != 65*size || s.fixed.lost != 0 {
+		t.Fatalf("%d bytes in flight, %d credited, %d lost", s.c.recovery.inflight, s.fixed.acked, s.fixed.lost)
 	}
 	s.wantSound(t)
 }
@@ -54,8 +54,8 @@ func TestScriptFreedPacketsSilenceNoPath(t *testing.T) {
 	s.ackAll(3, nil)
 	s.ack(got(1, s.send(1, 1)[0].pn))
 	s.wait(100 * time.Millisecond)
-	if p := s.c.paths[0]; p.state != PathActive || s.c.inflight != 0 || s.c.timer.backoff != 0 {
-		t.Errorf("the path is %v, with %d bytes in flight, after %d tail probes", p.state, s.c.inflight, s.c.timer.backoff)
+	if p := s.c.paths.table[0]; p.state != PathActive || s.c.recovery.inflight != 0 || s.c.recovery.timer.backoff != 0 {
+		t.Errorf("the path is %v, with %d bytes in flight, after %d tail probes", p.state, s.c.recovery.inflight, s.c.recovery.timer.backoff)
 	}
 	s.wantLost(0)
 	s.wantSound(t)

@@ -12,8 +12,8 @@ import (
 // kill takes it that these paths do not answer any more.
 func (s *script) kill(slots ...int) {
 	for _, i := range slots {
-		s.c.suspect(s.now, s.c.paths[i])
-		s.c.down(s.c.paths[i])
+		s.c.paths.suspect(s.now, s.c.paths.table[i])
+		s.c.paths.down(s.c.paths.table[i])
 	}
 }
 
@@ -38,8 +38,8 @@ func TestScriptFullTableGivesRoomToProven(t *testing.T) {
 	if got := s.active("10.0.0.2"); got < n-dead {
 		t.Errorf("%d of %d paths that work are left", got, n-dead)
 	}
-	if len(s.c.paths) != n {
-		t.Errorf("%d paths", len(s.c.paths))
+	if len(s.c.paths.table) != n {
+		t.Errorf("%d paths", len(s.c.paths.table))
 	}
 	s.wantSound(t)
 }
@@ -55,7 +55,7 @@ func TestScriptFullTableOfQuietPaths(t *testing.T) {
 	s.deaf = func(t Tuple) bool { return t.Remote != moved.Remote }
 	s.arriveOn(moved, 1, keepaliveSize, wire.AppendPing(nil))
 	s.wait(400 * time.Millisecond)
-	if p := s.c.find(moved); p == nil || p.state != PathActive {
+	if p := s.c.paths.find(moved); p == nil || p.state != PathActive {
 		t.Errorf("path %+v", p)
 	}
 	if got := s.active("10.0.0.2"); got < n-2 {
@@ -81,7 +81,7 @@ func TestScriptRenumberedWithAFullTable(t *testing.T) {
 			}
 			tuples = append(tuples, u)
 		}
-		for i, p := range s.c.paths {
+		for i, p := range s.c.paths.table {
 			if !all && i%2 == 1 {
 				p.tuple.Local = tuples[i].Local
 			}
@@ -92,10 +92,10 @@ func TestScriptRenumberedWithAFullTable(t *testing.T) {
 		for s.now.Sub(begin) < time.Second {
 			s.left = 5
 			s.wait(10 * time.Millisecond)
-			s.ackAll(s.c.out.next, nil)
+			s.ackAll(s.c.recovery.out.next, nil)
 		}
 		got := 0
-		for _, p := range s.c.paths {
+		for _, p := range s.c.paths.table {
 			if p.state == PathActive && p.tuple.Local != gone {
 				got++
 			}

@@ -10,7 +10,7 @@ import (
 func TestScriptBlackHole(t *testing.T) {
 	for _, carries := range []bool{true, false} {
 		s := newScript(t, 1)
-		p := s.c.paths[0]
+		p := s.c.paths.table[0]
 		small := func() {
 			t.Helper()
 			s.size = 100
@@ -43,7 +43,7 @@ func TestScriptBlackHole(t *testing.T) {
 		switch {
 		case carries && (p.mtu != 1472 || asked != 1):
 			t.Errorf("it carries %d bytes after %d challenges, all answered", p.mtu, asked)
-		case !carries && (p.mtu != BasePacket || s.c.packet != BasePacket || asked < holeTries):
+		case !carries && (p.mtu != BasePacket || s.c.paths.packet != BasePacket || asked < holeTries):
 			t.Errorf("it carries %d bytes after %d challenges without an answer", p.mtu, asked)
 		}
 		// As on a new path, larger sizes are looked for.

@@ -17,11 +17,11 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 	if n := s.resent(from, 1); len(n) != len(v) {
 		t.Errorf("sent again at once: messages %v, want %d", n, len(v))
 	}
-	if p := s.c.paths[1]; p.state != PathDown || p.inflight != 0 {
+	if p := s.c.paths.table[1]; p.state != PathDown || p.inflight != 0 {
 		t.Errorf("the path is %v, with %d bytes in flight", p.state, p.inflight)
 	}
 	for _, slot := range []int{0, 2} {
-		if p := s.c.paths[slot]; p.state != PathActive {
+		if p := s.c.paths.table[slot]; p.state != PathActive {
 			t.Errorf("path %d is %v", slot, p.state)
 		}
 	}
@@ -32,7 +32,7 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 	s.wantSound(t)
 	// The address is back: the path is probed, and used again.
 	s.wait(200 * time.Millisecond)
-	if p := s.c.paths[1]; p.state != PathActive {
+	if p := s.c.paths.table[1]; p.state != PathActive {
 		t.Errorf("the path is %v", p.state)
 	}
 	s.wantSound(t)
@@ -44,9 +44,9 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 func TestScriptHostChanged(t *testing.T) {
 	s := newScript(t, 4)
 	other := netip.MustParseAddr("10.0.0.77")
-	s.c.paths[3].tuple.Local = other
+	s.c.paths.table[3].tuple.Local = other
 	s.mute = true
-	for s.c.paths[1].state != PathDown || s.c.paths[1].probe.next < s.now.Add(probeMost/2) {
+	for s.c.paths.table[1].state != PathDown || s.c.paths.table[1].probe.next < s.now.Add(probeMost/2) {
 		s.c.Refused(s.now, s.tuple(1))
 		s.wait(500 * time.Millisecond)
 		s.c.active = s.now
@@ -54,7 +54,7 @@ func TestScriptHostChanged(t *testing.T) {
 	s.mute = false
 	from := len(s.sent)
 	s.c.HostChanged(s.now, func(a netip.Addr) bool { return a != other })
-	if p := s.c.paths[3]; p.state != PathFree {
+	if p := s.c.paths.table[3]; p.state != PathFree {
 		t.Errorf("the path from an address that is gone is %v", p.state)
 	}
 	s.wantSound(t)
@@ -64,7 +64,7 @@ func TestScriptHostChanged(t *testing.T) {
 	}
 	s.c.SetTuples(s.now, []Tuple{s.tuple(0), s.tuple(1), s.tuple(2), s.tuple(9)})
 	s.wait(100 * time.Millisecond)
-	if p := s.c.paths[3]; p.tuple != s.tuple(9) || p.state != PathActive {
+	if p := s.c.paths.table[3]; p.tuple != s.tuple(9) || p.state != PathActive {
 		t.Errorf("the slot holds %v, %v", p.tuple, p.state)
 	}
 	s.wantSound(t)

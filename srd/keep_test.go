@@ -35,8 +35,8 @@ func (s *script) calls(d time.Duration) (n int) {
 func TestScriptKeepaliveCallsAgain(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.cfg.Keepalive = 25 * time.Second
-	for _, p := range s.c.paths {
-		s.c.activate(s.now, p)
+	for _, p := range s.c.paths.table {
+		s.c.paths.activate(s.now, p)
 	}
 	if n := s.calls(30 * time.Minute); n == 0 {
 		t.Error("no handshake is tried any more")
@@ -62,7 +62,7 @@ func TestScriptStoppedForAnHour(t *testing.T) {
 	if rtt := s.c.RTT(); rtt > time.Second {
 		t.Errorf("round trip %v", rtt)
 	}
-	if at := s.c.tailDeadline(); at > s.now.Add(time.Second) {
+	if at := s.c.recovery.tailDeadline(); at > s.now.Add(time.Second) {
 		t.Errorf("tail probe in %v", at.Sub(s.now))
 	}
 }

@@ -32,13 +32,13 @@ func TestScriptKeysCountPackets(t *testing.T) {
 // The limit of packets is reckoned for 2,048 bytes: a larger packet counts as several.
 func TestScriptKeysCountLargePackets(t *testing.T) {
 	s := newScript(t, 1)
-	e, p := s.c.session.send, s.c.paths[0]
+	e, p := s.c.session.send, s.c.paths.table[0]
 	for _, c := range []struct {
 		size uint16
 		want uint64
 	}{{41, 1}, {2048, 1}, {2049, 2}, {MaxPacket, 5}} {
 		before := e.sent
-		s.c.record(s.now, p, ledger.Packet{At: s.now, State: ledger.Silent, Size: c.size})
+		s.c.recovery.record(s.now, p, ledger.Packet{At: s.now, State: ledger.Silent, Size: c.size})
 		if got := e.sent - before; got != c.want {
 			t.Errorf("a packet of %d bytes counts as %d, want %d", c.size, got, c.want)
 		}

@@ -22,18 +22,18 @@ func TestScriptLateTrainOfALossyPath(t *testing.T) {
 			s.send(1, 1)
 			s.wait(time.Millisecond)
 			s.ack(got(2, s.send(1, 2)[0].pn))
-			s.wait(s.c.paths[1].timeout(&s.c.slack, s.c.patience, &s.c.rtt))
-			if p := s.c.paths[1]; p.state != PathSuspect {
+			s.wait(s.c.paths.table[1].timeout(&s.c.slack, s.c.recovery.patience, &s.c.rtt))
+			if p := s.c.paths.table[1]; p.state != PathSuspect {
 				t.Fatalf("the path is %v", p.state)
 			}
-			s.ackAll(s.c.out.next, nil) // its repair
+			s.ackAll(s.c.recovery.out.next, nil) // its repair
 			s.mute = false
 			for range 3 * probeFirst / time.Millisecond {
 				s.wait(time.Millisecond)
 			}
 		}
 		v := s.send(2, 1)
-		p := s.c.paths[1]
+		p := s.c.paths.table[1]
 		lost, from := p.stats.Lost, 0
 		again := func(when string, want int) {
 			t.Helper()

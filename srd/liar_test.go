@@ -10,7 +10,7 @@ import (
 
 // lie lets an acknowledgement of what was never sent arrive.
 func (s *script) lie() {
-	s.arrive(0, 100, wire.AppendAck(nil, s.c.out.next+1, 0, nil, nil))
+	s.arrive(0, 100, wire.AppendAck(nil, s.c.recovery.out.next+1, 0, nil, nil))
 }
 
 // meet gives a script a session again.
@@ -72,23 +72,23 @@ func TestScriptLiarIsNotAnswered(t *testing.T) {
 		return in, msg
 	}
 	in, first := hello()
-	s.c.HandleInitiation(s.now, s.tuple(0), in, first, false)
+	s.c.session.handleInitiation(s.now, s.tuple(0), in, first, false)
 	if s.pump(); s.c.session.next == nil {
 		t.Fatal("an honest peer is not answered")
 	}
 	s.lie()
-	if s.c.session.next != nil || s.c.HandleCopy(s.tuple(0), first) {
+	if s.c.session.next != nil || s.c.session.handleCopy(s.tuple(0), first) {
 		t.Error("what was answered before goes on")
 	}
 	s.wait(liarFirst / 2)
 	in, msg := hello()
-	stale := s.c.HandleInitiation(s.now, s.tuple(0), in, msg, false)
+	stale := s.c.session.handleInitiation(s.now, s.tuple(0), in, msg, false)
 	if stale || s.c.session.next != nil || len(s.c.session.out) > 0 || s.c.stats.Drops[DropLiar] != 1 {
 		t.Errorf("stale %v, %d packets out, counters %v", stale, len(s.c.session.out), s.c.stats.Drops)
 	}
 	s.wait(liarFirst)
 	in, msg = hello()
-	if s.c.HandleInitiation(s.now, s.tuple(0), in, msg, false); s.c.session.next == nil {
+	if s.c.session.handleInitiation(s.now, s.tuple(0), in, msg, false); s.c.session.next == nil {
 		t.Error("not answered after its wait")
 	}
 }

@@ -60,7 +60,7 @@ func TestScriptMeasureOfLiarsAndLostPaths(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
 	s.c.Measure(s.now, everyPath)
-	s.c.freePath(s.now, s.c.paths[1])
+	s.c.paths.freePath(s.now, s.c.paths.table[1])
 	from := len(s.sent)
 	s.pump()
 	s.arrive(0, 100, wire.AppendSecret(nil, wire.KindResponse, &wire.Secret{}))
@@ -76,7 +76,7 @@ func TestScriptMeasureOfLiarsAndLostPaths(t *testing.T) {
 // Without a session nothing can be measured.
 func TestScriptMeasureWithoutSession(t *testing.T) {
 	s := newScript(t, 2)
-	s.c.closeSession(s.now)
+	s.c.session.closeSession(s.now)
 	if n := s.c.Measure(s.now, everyPath); n != 0 {
 		t.Errorf("%d paths", n)
 	}

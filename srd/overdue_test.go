@@ -11,7 +11,7 @@ import (
 // lengthen makes every path of the script one of base round trips.
 func (s *script) lengthen(base time.Duration) {
 	all := []*rtt.Estimator{&s.c.rtt}
-	for _, p := range s.c.paths {
+	for _, p := range s.c.paths.table {
 		all = append(all, &p.rtt)
 	}
 	for _, e := range all {
@@ -37,7 +37,7 @@ func TestScriptOverdueOnPathThatTalks(t *testing.T) {
 	s.wantLost(1)
 	s.wait(8 * time.Millisecond)
 	s.wantLost(1, first[0].pn)
-	if p := s.c.paths[1]; p.state != PathActive {
+	if p := s.c.paths.table[1]; p.state != PathActive {
 		t.Errorf("the path is %v", p.state)
 	}
 	s.wantSound(t)
@@ -58,7 +58,7 @@ func TestScriptLongPathFallsSilent(t *testing.T) {
 	s.wantLost(1)
 	s.wait(4 * time.Millisecond)
 	s.wantLost(1, v[0].pn, v[1].pn)
-	if p := s.c.paths[1]; p.state != PathSuspect {
+	if p := s.c.paths.table[1]; p.state != PathSuspect {
 		t.Errorf("the path is %v", p.state)
 	}
 	s.wantSound(t)
@@ -69,7 +69,7 @@ func TestScriptLongPathFallsSilent(t *testing.T) {
 func TestScriptOverdueMakesAPathLossy(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(40 * time.Millisecond)
-	p := s.c.paths[1]
+	p := s.c.paths.table[1]
 	first := s.send(1, 1)
 	s.wait(2 * time.Millisecond)
 	second := s.send(1, 1)

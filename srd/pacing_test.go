@@ -21,7 +21,7 @@ func TestScriptNoDebtFromBeforeThePace(t *testing.T) {
 	s.c.cfg.Control = control
 	first := s.send(100, 0)
 	control.rate = 1e6
-	s.ackAll(s.c.out.next, nil)
+	s.ackAll(s.c.recovery.out.next, nil)
 	s.send(1, 0)
 	s.wantSound(t)
 

@@ -146,19 +146,19 @@ const (
 	sampleMost = 10 * time.Second
 )
 
-// queueBases: a queue of two base round trips may build up within one, as when many
-// begin at once, and variation tells only afterwards. Where ends act so coarsely that
-// their own slack is longer, that is bound enough.
-const queueBases = 2
-
-// On paths of longBase and more a path is given a quarter of its least round trip
-// (RFC 8985 section 6.2, RACK_reo_wnd): until a window answers a queue that began, a
-// round trip goes by, and the queue grows for as long. On shorter ones the waits of two
-// processes make the difference.
+// A queue of queueBases round trips may build up within one, as when many begin at once,
+// and variation tells only afterwards. On long paths it is a quarter of the round trip
+// (RFC 8985 section 6.2, RACK_reo_wnd): until a window answers a queue that began, a round
+// trip goes by, and the queue grows for as long. Where ends act so coarsely that their own
+// slack is longer, that is bound enough.
 const (
-	longBase = time.Millisecond
-	longPart = 4
+	queueBases = 2
+	longPart   = 4
 )
+
+// longBase: on paths of that and more, what varies at random is told from queues. On
+// shorter ones the waits of two processes make the difference.
+const longBase = time.Millisecond
 
 // timeout returns how long a packet on p may stay unacknowledged before the
 // path is suspected. patience adds slack for each time that proved wrong lately.
@@ -166,10 +166,7 @@ func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duratio
 	if !p.rtt.Known() {
 		return 2 * firstRTT
 	}
-	queue := min(queueBases*p.rtt.Base(), cc.TargetFloor)
-	if p.rtt.Base() >= longBase {
-		queue = max(queue, p.rtt.Base()/longPart)
-	}
+	queue := max(min(queueBases*p.rtt.Base(), cc.TargetFloor), p.rtt.Base()/longPart)
 	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, queue) + time.Duration(patience)*s.rto + s.ackMost
 }
 

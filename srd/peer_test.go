@@ -132,7 +132,7 @@ func newScript(t testing.TB, n int) *script {
 	})
 	s.keys = &RecvKeys{Conn: s.c, local: 1}
 	s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now, initiator: true}
-	s.c.nextSkip = 1 << 30
+	s.c.recovery.nextSkip = 1 << 30
 	var tuples []Tuple
 	for i := range n {
 		tuples = append(tuples, s.tuple(uint16(i)))
@@ -142,7 +142,7 @@ func newScript(t testing.TB, n int) *script {
 		s.pump()
 		s.wait(2 * time.Millisecond)
 	}
-	for _, p := range s.c.paths {
+	for _, p := range s.c.paths.table {
 		if p.state != PathActive || p.mtu != 1472 {
 			t.Fatalf("path %d is %v with %d bytes", p.slot, p.state, p.mtu)
 		}
@@ -261,7 +261,7 @@ func (s *script) send(n, on int) []sent {
 func (s *script) sendTrain(n, on int) []sent {
 	s.t.Helper()
 	before := s.fixed.rate
-	s.fixed.rate = float64(n*s.c.packet) / s.c.slack.train.Seconds()
+	s.fixed.rate = float64(n*s.c.paths.packet) / s.c.slack.train.Seconds()
 	v := s.send(n, on)
 	s.fixed.rate = before
 	return v
@@ -309,13 +309,13 @@ func got(slot uint16, pns ...uint64) wire.Record {
 func (s *script) wantLost(slot uint16, pns ...uint64) {
 	s.t.Helper()
 	var v []uint64
-	l := &s.c.paths[slot].sent
+	l := &s.c.paths.table[slot].sent
 	for pn := l.First(); pn < l.Next(); pn++ {
 		if l.At(pn).State == ledger.Lost {
 			v = append(v, pn)
 		}
 	}
-	if n := s.c.paths[slot].stats.Lost; int(n) != len(pns) {
+	if n := s.c.paths.table[slot].stats.Lost; int(n) != len(pns) {
 		s.t.Errorf("path %d: %d packets lost, want %v", slot, n, pns)
 	}
 	for _, pn := range v {

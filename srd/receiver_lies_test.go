@@ -99,7 +99,7 @@ func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
 	if honest.carried < 3000 || honest.dropped > honest.carried/10 {
 		t.Fatalf("an honest peer: %d packets carried, %d dropped", honest.carried, honest.dropped)
 	}
-	all := func(b *bottleneck) uint64 { return b.c.out.next }
+	all := func(b *bottleneck) uint64 { return b.c.recovery.out.next }
 	for name, lie := range map[string]func(b *bottleneck, arrived []uint64) []byte{
 		"numbers alone": func(b *bottleneck, arrived []uint64) []byte {
 			return wire.AppendAck(nil, all(b), 0, nil, nil)

@@ -33,7 +33,7 @@ func newFabricScript(t testing.TB, n int) *script {
 func (s *script) tell(on ...int) []sent {
 	var records []wire.Record
 	for _, slot := range on {
-		l := &s.c.paths[slot].sent
+		l := &s.c.paths.table[slot].sent
 		var pns []uint64
 		for pn := l.First(); pn < l.Next(); pn++ {
 			pns = append(pns, pn)
@@ -57,11 +57,11 @@ func (s *script) silence(left int) (numbers []uint32) {
 	}
 	s.wait(fabricGrain)
 	s.send(6, 2)
-	s.fixed.window, s.left = s.c.inflight, left
+	s.fixed.window, s.left = s.c.recovery.inflight, left
 	for range 10 {
 		s.wait(fabricTrip)
 		s.tell(0, 2)
-		if s.c.paths[1].state == PathSuspect {
+		if s.c.paths.table[1].state == PathSuspect {
 			return numbers
 		}
 	}
@@ -90,7 +90,7 @@ func (s *script) again(from int, numbers []uint32) (v []uint32, challenges int) 
 func TestScriptRespiteWhileBusy(t *testing.T) {
 	s := newFabricScript(t, 3)
 	numbers := s.silence(1000)
-	end := s.c.out.respites.end()
+	end := s.c.recovery.out.respites.end()
 	if d := end.Sub(s.now); d < 6*fabricTrip || d > 12*fabricTrip {
 		t.Errorf("a respite of %v", d)
 	}
@@ -145,8 +145,8 @@ func TestScriptRespiteSavesRepairs(t *testing.T) {
 	if v, _ := s.again(from, numbers); len(v) != 0 {
 		t.Errorf("%v sent again", v)
 	}
-	if p := s.c.paths[1]; p.state != PathActive || s.c.out.respites.len() != 0 {
-		t.Errorf("the path is %v, %d messages have a respite", p.state, s.c.out.respites.len())
+	if p := s.c.paths.table[1]; p.state != PathActive || s.c.recovery.out.respites.len() != 0 {
+		t.Errorf("the path is %v, %d messages have a respite", p.state, s.c.recovery.out.respites.len())
 	}
 	s.wantSound(t)
 }
@@ -161,29 +161,8 @@ func TestScriptNoRespiteElsewhere(t *testing.T) {
 	} {
 		s := newFabricScript(t, 2)
 		spoil(s)
-		if got := s.c.respite(s.now, s.c.paths[1]) != 0; got != (name == "") {
+		if got := s.c.recovery.respite(s.now, s.c.paths.table[1]) != 0; got != (name == "") {
 			t.Errorf("%q: respite %v", name, got)
 		}
-	}
-}
-
-// When all is sent, what went on a path whose last packet took far longer than a copy
-// elsewhere would is copied at once, once; what went on another is not.
-func TestScriptOutrun(t *testing.T) {
-	for _, x := range []struct {
-		latest time.Duration
-		want   int
-	}{{fabricTrip, 1}, {fabricTrip * 3 / 2, 1}, {8 * fabricTrip, 2}} {
-		s := newFabricScript(t, 3)
-		s.c.paths[1].rtt.Add(s.now, x.latest)
-		s.pin.on, s.left = 1, 1
-		from := len(s.sent)
-		s.pump()
-		s.wait(fabricGrain)
-		v := s.sent[from:]
-		if len(v) != x.want || v[0].slot != 1 || v[len(v)-1].slot == 1 && x.want > 1 {
-			t.Errorf("last round trip %v: %d packets, the first on path %d, the last on %d; want %d", x.latest, len(v), v[0].slot, v[len(v)-1].slot, x.want)
-		}
-		s.wantSound(t)
 	}
 }

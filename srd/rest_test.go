@@ -15,19 +15,19 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	for range 100 {
 		s.round()
 	}
-	if len(s.c.out.ring) == 0 || s.c.paths[0].sent.Next() == 0 {
+	if len(s.c.recovery.out.ring) == 0 || s.c.paths.table[0].sent.Next() == 0 {
 		t.Fatal("nothing was sent")
 	}
-	next, pn, keys := s.c.out.next, s.c.paths[0].sent.Next(), s.c.session.send
+	next, pn, keys := s.c.recovery.out.next, s.c.paths.table[0].sent.Next(), s.c.session.send
 	s.now = s.now.Add(s.c.session.life.reject)
 	s.c.Advance(s.now)
 	if s.c.session.send != nil || s.c.session.calls.busy() {
 		t.Fatal("the keys of an idle connection live on")
 	}
-	if len(s.c.out.ring) != 0 || s.c.dirty != nil || s.c.received != nil {
-		t.Errorf("%d messages, %d paths, %d received", len(s.c.out.ring), cap(s.c.dirty), cap(s.c.received))
+	if len(s.c.recovery.out.ring) != 0 || s.c.receiver.dirty != nil || s.c.receiver.received != nil {
+		t.Errorf("%d messages, %d paths, %d received", len(s.c.recovery.out.ring), cap(s.c.receiver.dirty), cap(s.c.receiver.received))
 	}
-	for _, p := range s.c.paths {
+	for _, p := range s.c.paths.table {
 		if p.sent.First() != p.sent.Next() {
 			t.Errorf("path %d remembers %d packets", p.slot, p.sent.Next()-p.sent.First())
 		}
@@ -38,8 +38,8 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	for range 100 {
 		s.round()
 	}
-	if s.c.out.next < next+100 || s.c.paths[0].sent.Next() < pn+100 || s.c.stats.Retransmitted > 0 {
-		t.Errorf("message %d after %d, packet %d after %d, %d sent again", s.c.out.next, next, s.c.paths[0].sent.Next(), pn, s.c.stats.Retransmitted)
+	if s.c.recovery.out.next < next+100 || s.c.paths.table[0].sent.Next() < pn+100 || s.c.stats.Retransmitted > 0 {
+		t.Errorf("message %d after %d, packet %d after %d, %d sent again", s.c.recovery.out.next, next, s.c.paths.table[0].sent.Next(), pn, s.c.stats.Retransmitted)
 	}
 }
 
@@ -48,16 +48,16 @@ func TestRestGivesMemoryBack(t *testing.T) {
 func TestScriptPingWhenKeysExpire(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
-	p := s.c.paths[1]
+	p := s.c.paths.table[1]
 	s.now = s.c.session.send.created.Add(s.c.session.life.reject) - 1
-	s.c.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
-	if s.c.inflight == 0 {
+	s.c.recovery.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+	if s.c.recovery.inflight == 0 {
 		t.Fatal("nothing is in flight")
 	}
 	s.now++
 	s.c.Advance(s.now)
-	if s.c.inflight != 0 || s.c.session.send != nil {
-		t.Errorf("%d bytes in flight without keys", s.c.inflight)
+	if s.c.recovery.inflight != 0 || s.c.session.send != nil {
+		t.Errorf("%d bytes in flight without keys", s.c.recovery.inflight)
 	}
 	s.wantSound(t)
 }

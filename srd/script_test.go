@@ -42,7 +42,7 @@ func TestScriptRepairsAvoidLossyPaths(t *testing.T) {
 			t.Fatalf("%d repairs", len(s.sent)-from)
 		}
 		slot := s.sent[from].slot
-		s.ackAll(s.c.out.next, nil)
+		s.ackAll(s.c.recovery.out.next, nil)
 		return slot
 	}
 	for i, want := range []uint16{1, 2, 3} {
@@ -96,7 +96,7 @@ func TestScriptSpuriousLoss(t *testing.T) {
 		t.Fatal("congestion control was not told")
 	}
 	s.ack(got(0, v[0].pn, v[1].pn, v[2].pn))
-	if n := s.c.paths[0].stats.Spurious; n != 1 {
+	if n := s.c.paths.table[0].stats.Spurious; n != 1 {
 		t.Fatalf("%d spurious losses", n)
 	}
 	if s.fixed.lost != 0 {
@@ -104,7 +104,7 @@ func TestScriptSpuriousLoss(t *testing.T) {
 	}
 	v = s.send(3, 0)
 	s.ack(got(0, v[2].pn))
-	if n := s.c.paths[0].stats.Lost; n != 1 {
+	if n := s.c.paths.table[0].stats.Lost; n != 1 {
 		t.Errorf("%d lost: the path is known to reorder", n)
 	}
 	s.wantSound(t)
@@ -113,9 +113,9 @@ func TestScriptSpuriousLoss(t *testing.T) {
 func TestScriptLiesEndTheSession(t *testing.T) {
 	for name, lie := range map[string]func(s *script) (first uint64, r []wire.Record){
 		"unsent packet": func(s *script) (uint64, []wire.Record) {
-			return 0, []wire.Record{got(0, s.c.paths[0].sent.Next())}
+			return 0, []wire.Record{got(0, s.c.paths.table[0].sent.Next())}
 		},
-		"unsent message":  func(s *script) (uint64, []wire.Record) { return s.c.out.next + 1, nil },
+		"unsent message":  func(s *script) (uint64, []wire.Record) { return s.c.recovery.out.next + 1, nil },
 		"unknown path":    func(s *script) (uint64, []wire.Record) { return 0, []wire.Record{got(77, 0)} },
 		"path at the end": func(s *script) (uint64, []wire.Record) { return 0, []wire.Record{got(1<<16-1, 0)} },
 		"skipped packet, highest": func(s *script) (uint64, []wire.Record) {
@@ -155,10 +155,10 @@ func TestScriptLiesEndTheSession(t *testing.T) {
 
 // skip lets the Conn leave out a packet number on path on, which it returns.
 func (s *script) skip(on int) uint64 {
-	s.c.nextSkip = 1
-	next := s.c.paths[on].sent.Next()
+	s.c.recovery.nextSkip = 1
+	next := s.c.paths.table[on].sent.Next()
 	v := s.send(1, on)
-	s.c.nextSkip = 1 << 30
+	s.c.recovery.nextSkip = 1 << 30
 	if v[0].pn != next+1 {
 		s.t.Fatalf("packet number %d after %d: nothing was skipped", v[0].pn, next-1)
 	}
@@ -172,8 +172,8 @@ func TestScriptHonestyAboutSkippedNumbers(t *testing.T) {
 	s.ack(got(0, v[0].pn, v[1].pn, v[2].pn, v[3].pn, pn+1))
 	s.wantEnded(false)
 	s.wantLost(0)
-	if s.c.inflight != 0 {
-		t.Fatalf("%d bytes in flight", s.c.inflight)
+	if s.c.recovery.inflight != 0 {
+		t.Fatalf("%d bytes in flight", s.c.recovery.inflight)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestScriptTombstone(t *testing.T) {
 			t.Fatal("no tombstone")
 		}
 		s.ackAll(uint64(number)+1, nil)
-		if !s.c.out.empty() || s.released != 1 {
+		if !s.c.recovery.out.empty() || s.released != 1 {
 			t.Fatalf("%d payloads given back", s.released)
 		}
 		s.wantSound(t)
@@ -236,9 +236,9 @@ func TestScriptWindowBound(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			s.step(r)
 			s.wantSound(r)
-			probes := 1472 * (4 + int(s.c.timer.backoff))
-			if s.c.inflight > s.fixed.window+s.c.packet+probes {
-				r.Fatalf("%d bytes in flight, window %d", s.c.inflight, s.fixed.window)
+			probes := 1472 * (4 + int(s.c.recovery.timer.backoff))
+			if s.c.recovery.inflight > s.fixed.window+s.c.paths.packet+probes {
+				r.Fatalf("%d bytes in flight, window %d", s.c.recovery.inflight, s.fixed.window)
 			}
 		}
 		s.finish(r)
@@ -251,7 +251,7 @@ func (s *script) step(r *rapid.T) {
 	s.pin.on = rapid.IntRange(0, 2).Draw(r, "path")
 	s.size = rapid.IntRange(1, 1400).Draw(r, "size")
 	s.pump()
-	l := &s.c.paths[s.pin.on].sent
+	l := &s.c.paths.table[s.pin.on].sent
 	switch rapid.IntRange(0, 3).Draw(r, "verb") {
 	case 0:
 		s.wait(time.Duration(rapid.Int64Range(0, int64(50*time.Millisecond)).Draw(r, "wait")))
@@ -261,7 +261,7 @@ func (s *script) step(r *rapid.T) {
 			s.ack(wire.Record{Slot: uint16(s.pin.on), Highest: highest, Below: rapid.Uint64().Draw(r, "below")})
 		}
 	case 2:
-		s.ackAll(rapid.Uint64Range(0, s.c.out.next).Draw(r, "first"), []uint64{rapid.Uint64().Draw(r, "word")})
+		s.ackAll(rapid.Uint64Range(0, s.c.recovery.out.next).Draw(r, "first"), []uint64{rapid.Uint64().Draw(r, "word")})
 	case 3:
 		s.arrive(uint16(s.pin.on), 1000, wire.AppendMessage(nil, rapid.Uint32Range(0, 300).Draw(r, "number"), &Imm{}, []byte("x")))
 	}
@@ -270,10 +270,10 @@ func (s *script) step(r *rapid.T) {
 // finish lets the peer acknowledge everything: then nothing is left.
 func (s *script) finish(r *rapid.T) {
 	s.left = 0
-	s.ackAll(s.c.out.next, nil)
+	s.ackAll(s.c.recovery.out.next, nil)
 	s.wait(3 * time.Second)
-	s.ackAll(s.c.out.next, nil)
-	if !s.c.out.empty() || uint64(s.released) != s.c.stats.Sent {
+	s.ackAll(s.c.recovery.out.next, nil)
+	if !s.c.recovery.out.empty() || uint64(s.released) != s.c.stats.Sent {
 		r.Fatalf("%d messages sent, %d payloads given back", s.c.stats.Sent, s.released)
 	}
 	s.wantSound(r)
@@ -302,8 +302,8 @@ func TestScriptHostilePeer(t *testing.T) {
 		if n := s.c.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths-1 {
 			t.Errorf("%d packets on slots out of range", n)
 		}
-		if len(s.c.dirty) > steer.MaxPaths || len(s.c.paths) != 2 {
-			t.Errorf("%d to acknowledge, %d paths", len(s.c.dirty), len(s.c.paths))
+		if len(s.c.receiver.dirty) > steer.MaxPaths || len(s.c.paths.table) != 2 {
+			t.Errorf("%d to acknowledge, %d paths", len(s.c.receiver.dirty), len(s.c.paths.table))
 		}
 		s.wait(time.Second)
 		for _, p := range s.sent {
@@ -372,13 +372,13 @@ func (s *script) challenges(slot uint16) (n int) {
 // are no reason to take the peer for silent when there are messages again.
 func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 	s := newScript(t, 2)
-	for s.c.inflight == 0 {
+	for s.c.recovery.inflight == 0 {
 		s.arrive(0, 100, wire.AppendPing(nil))
 		s.wait(2 * time.Millisecond)
 	}
 	s.wait(300 * time.Millisecond)
-	if s.c.timer.backoff < silentAfter {
-		t.Fatalf("%d tail timeouts: nothing was unanswered for long", s.c.timer.backoff)
+	if s.c.recovery.timer.backoff < silentAfter {
+		t.Fatalf("%d tail timeouts: nothing was unanswered for long", s.c.recovery.timer.backoff)
 	}
 	s.send(20, 1) // all at once
 	before := len(s.sent)
@@ -394,8 +394,8 @@ func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 	s := newScript(t, 2)
 	first := s.send(4, 0)
-	for n := range s.c.out.next {
-		s.c.queueRetransmit(n)
+	for n := range s.c.recovery.out.next {
+		s.c.recovery.queueRetransmit(n)
 	}
 	from := len(s.sent)
 	s.pump()
@@ -404,14 +404,14 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 		copies = append(copies, p.pn)
 	}
 	s.ack(got(1, copies...))
-	if !s.c.out.empty() || s.c.inflight < 4*first[0].size {
-		t.Fatalf("%d bytes in flight, box empty: %v", s.c.inflight, s.c.out.empty())
+	if !s.c.recovery.out.empty() || s.c.recovery.inflight < 4*first[0].size {
+		t.Fatalf("%d bytes in flight, box empty: %v", s.c.recovery.inflight, s.c.recovery.out.empty())
 	}
-	s.fixed.window = s.c.inflight
+	s.fixed.window = s.c.recovery.inflight
 	s.left = 1
 	s.wait(50 * time.Millisecond)
 	if s.left > 0 {
-		t.Errorf("nothing new after 50 ms, %d bytes in flight", s.c.inflight)
+		t.Errorf("nothing new after 50 ms, %d bytes in flight", s.c.recovery.inflight)
 	}
 	s.wantSound(t)
 }
@@ -426,12 +426,12 @@ func TestScriptReinjection(t *testing.T) {
 		s.wait(time.Millisecond)
 		s.ack(got(1, s.send(1, 1)[0].pn))
 		if more {
-			s.fixed.window, s.left = s.c.inflight, 1
+			s.fixed.window, s.left = s.c.recovery.inflight, 1
 		}
 		from := len(s.sent)
-		s.wait(s.c.lateness(s.c.paths[0]) - time.Millisecond)
+		s.wait(s.c.recovery.lateness(s.c.paths.table[0]) - time.Millisecond)
 		resent := slices.Contains(s.resent(from, 9), old[0].numbers()[0])
-		if p := s.c.paths[0]; p.state != PathActive || p.stats.Lost != 0 {
+		if p := s.c.paths.table[0]; p.state != PathActive || p.stats.Lost != 0 {
 			t.Fatalf("path is %v, %d lost: nothing was tested", p.state, p.stats.Lost)
 		}
 		if resent == more {
@@ -451,13 +451,13 @@ func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
 	s.send(1, 0)
 	s.wait(time.Millisecond)
 	s.ack(got(1, s.send(1, 1)[0].pn))
-	p := s.c.paths[0]
+	p := s.c.paths.table[0]
 	for p.state == PathActive {
 		s.wait(100 * time.Microsecond)
 	}
 	s.mute = true
 	before := s.challenges(0)
-	wait := p.timeout(&s.c.slack, s.c.patience, &s.c.rtt)
+	wait := p.timeout(&s.c.slack, s.c.recovery.patience, &s.c.rtt)
 	s.wait(wait - 200*time.Microsecond)
 	if n := s.challenges(0) - before; n != 0 {
 		t.Errorf("%d probes within %v", n, wait)
@@ -480,15 +480,15 @@ func TestScriptFrozenToCleanPaths(t *testing.T) {
 		s.ack(got(1, s.send(1, 1)[0].pn))
 	}
 	s.ack(got(0, slow[0].pn))
-	if s.c.paths[0].heard < s.c.paths[1].heard || s.c.paths[0].state != PathActive {
+	if s.c.paths.table[0].heard < s.c.paths.table[1].heard || s.c.paths.table[0].state != PathActive {
 		t.Fatal("the slow path was not heard last")
 	}
 	s.pin.on = 0
-	if p := s.c.choose(s.now); p.slot != 0 {
+	if p := s.c.choice.choose(s.now); p.slot != 0 {
 		t.Errorf("path %d, and none is doubted", p.slot)
 	}
-	s.c.frozen = s.now + 1
-	if p := s.c.choose(s.now); p.slot != 1 {
-		t.Errorf("path %d, which took %v of a round trip of %v", p.slot, s.c.paths[0].rtt.Smoothed(), s.c.rtt.Smoothed())
+	s.c.choice.frozen = s.now + 1
+	if p := s.c.choice.choose(s.now); p.slot != 1 {
+		t.Errorf("path %d, which took %v of a round trip of %v", p.slot, s.c.paths.table[0].rtt.Smoothed(), s.c.rtt.Smoothed())
 	}
 }

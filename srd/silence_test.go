@@ -16,6 +16,61 @@ func (s *script) paths(from int, number uint32) (v []uint16) {
 	return v
 }
 
+// What was lost goes on a path that something has arrived on since, not on one of the
+// many of which nothing is known.
+func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
+	s := newScript(t, 8)
+	for range 10 {
+		v := s.send(3, 1)
+		other := s.send(1, 6)
+		s.ack(got(6, other[0].pn))
+		s.pin.on = 3 // what the policy would like
+		from := len(s.sent)
+		s.ack(got(1, v[1].pn, v[2].pn))
+		if on := s.paths(from, v[0].numbers()[0]); len(on) != 1 || on[0] != 6 {
+			t.Fatalf("lost on path 1, heard on 6, sent again on %v", on)
+		}
+		s.ackAll(s.c.recovery.out.next, nil)
+	}
+}
+
+// Paths that fall silent one after the other tell nothing of the message that was on
+// them; paths that lose it and carry what follows do.
+func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
+	s := newScript(t, 20)
+	number := s.send(1, 0)[0].numbers()[0]
+	repeated := 0
+	for range 3 * giveUpFails {
+		m := s.c.recovery.out.at(uint64(number))
+		s.c.paths.suspect(s.now, s.c.paths.table[m.slot])
+		from := len(s.sent)
+		s.wait(time.Millisecond)
+		repeated += len(s.paths(from, number))
+	}
+	if s.c.stats.GivenUp != 0 || repeated < 2*giveUpFails {
+		t.Errorf("%d given up after %d repetitions on paths that fell silent", s.c.stats.GivenUp, repeated)
+	}
+
+	s = newScript(t, 20)
+	begin := s.now
+	number = s.send(1, 0)[0].numbers()[0]
+	for n := 0; s.c.stats.GivenUp == 0; n++ {
+		if n > 2*giveUpFails {
+			t.Fatalf("not given up after %d losses", n)
+		}
+		m := s.c.recovery.out.at(uint64(number))
+		on, pn := m.slot, m.pn
+		v := s.send(3, int(on))
+		s.ack(got(on, v[0].pn, v[1].pn, v[2].pn))
+		if s.c.paths.table[on].sent.At(pn) == nil {
+			t.Fatal("the lost packet is forgotten")
+		}
+	}
+	if d := s.now.Sub(begin); d > giveUpStream/2 {
+		t.Errorf("given up after %v: for its age, not for its losses", d)
+	}
+}
+
 // Nothing is heard any more. The oldest message is tried on one other path, then on
 // several at once, no path twice, and not on more than half of them; once it is given
 // up, on one at a time.
@@ -24,8 +79,8 @@ func TestScriptTailProbesWiden(t *testing.T) {
 	number := s.send(1, 0)[0].numbers()[0]
 	var tried []uint16
 	for _, want := range []int{1, probesMost / 2, 12 / 2} {
-		from, before := len(s.sent), s.c.timer.backoff
-		for s.c.timer.backoff == before {
+		from, before := len(s.sent), s.c.recovery.timer.backoff
+		for s.c.recovery.timer.backoff == before {
 			s.wait(time.Millisecond)
 		}
 		v := s.paths(from, number)
@@ -43,93 +98,13 @@ func TestScriptTailProbesWiden(t *testing.T) {
 	}
 	s.wait(giveUpStream)
 	for range 5 {
-		from, before := len(s.sent), s.c.timer.backoff
-		for s.c.timer.backoff == before {
+		from, before := len(s.sent), s.c.recovery.timer.backoff
+		for s.c.recovery.timer.backoff == before {
 			s.wait(time.Millisecond)
 		}
 		if v := s.paths(from, number); len(v) != 1 {
 			t.Errorf("a tombstone goes on %d paths", len(v))
 		}
-	}
-	s.wantSound(t)
-}
-
-// What was lost goes on a path that something has arrived on since, not on one of the
-// many of which nothing is known.
-func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
-	s := newScript(t, 8)
-	for range 10 {
-		v := s.send(3, 1)
-		other := s.send(1, 6)
-		s.ack(got(6, other[0].pn))
-		s.pin.on = 3 // what the policy would like
-		from := len(s.sent)
-		s.ack(got(1, v[1].pn, v[2].pn))
-		if on := s.paths(from, v[0].numbers()[0]); len(on) != 1 || on[0] != 6 {
-			t.Fatalf("lost on path 1, heard on 6, sent again on %v", on)
-		}
-		s.ackAll(s.c.out.next, nil)
-	}
-}
-
-// Paths that fall silent one after the other tell nothing of the message that was on
-// them; paths that lose it and carry what follows do.
-func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
-	s := newScript(t, 20)
-	number := s.send(1, 0)[0].numbers()[0]
-	repeated := 0
-	for range 3 * giveUpFails {
-		m := s.c.out.at(uint64(number))
-		s.c.suspect(s.now, s.c.paths[m.slot])
-		from := len(s.sent)
-		s.wait(time.Millisecond)
-		repeated += len(s.paths(from, number))
-	}
-	if s.c.stats.GivenUp != 0 || repeated < 2*giveUpFails {
-		t.Errorf("%d given up after %d repetitions on paths that fell silent", s.c.stats.GivenUp, repeated)
-	}
-
-	s = newScript(t, 20)
-	begin := s.now
-	number = s.send(1, 0)[0].numbers()[0]
-	for n := 0; s.c.stats.GivenUp == 0; n++ {
-		if n > 2*giveUpFails {
-			t.Fatalf("not given up after %d losses", n)
-		}
-		m := s.c.out.at(uint64(number))
-		on, pn := m.slot, m.pn
-		v := s.send(3, int(on))
-		s.ack(got(on, v[0].pn, v[1].pn, v[2].pn))
-		if s.c.paths[on].sent.At(pn) == nil {
-			t.Fatal("the lost packet is forgotten")
-		}
-	}
-	if d := s.now.Sub(begin); d > giveUpStream/2 {
-		t.Errorf("given up after %v: for its age, not for its losses", d)
-	}
-}
-
-// Most paths have died, and only that on which the message went first is known to have
-// worked since. A copy of the tail probe goes there, though all others were not tried yet.
-func TestScriptTailProbeGoesWhereThePeerWasHeard(t *testing.T) {
-	s := newScript(t, 16)
-	v := s.send(2, 3)
-	number := v[1].numbers()[0]
-	s.ack(got(3, v[0].pn)) // that of the second packet went another way, and was lost
-	from := len(s.sent)
-	for s.c.timer.backoff < 2 {
-		s.wait(time.Millisecond)
-	}
-	if on := s.paths(from, number); len(on) != 1+probesMost/2 || !slices.Contains(on, 3) {
-		t.Errorf("tried again on %v, want one to be path 3", on)
-	}
-	for s.c.timer.backoff < 3 {
-		s.wait(time.Millisecond)
-	}
-	on := s.paths(from, number)
-	slices.Sort(on)
-	if n := len(slices.Compact(on)); n != 1+probesMost/2+probesMost-1 {
-		t.Errorf("%d different paths in three probes", n)
 	}
 	s.wantSound(t)
 }

@@ -17,20 +17,20 @@ const mostRaw = 2*hellos + echoes + copyBurst + 1
 // time in proportion to what is unacknowledged: it is for tests and simulations.
 func (c *Conn) Sound() error {
 	sum := 0
-	for _, p := range c.paths {
-		n, err := c.soundPath(p)
+	for _, p := range c.paths.table {
+		n, err := soundPath(c, p)
 		if err != nil {
 			return fmt.Errorf("path %d, %v: %w", p.slot, p.state, err)
 		}
 		sum += n
 	}
-	if sum != c.inflight {
-		return fmt.Errorf("paths have %d bytes in flight, the connection %d", sum, c.inflight)
+	if sum != c.recovery.inflight {
+		return fmt.Errorf("paths have %d bytes in flight, the connection %d", sum, c.recovery.inflight)
 	}
-	if err := c.soundOutbox(); err != nil {
+	if err := soundOutbox(c); err != nil {
 		return err
 	}
-	if err := c.soundTimers(); err != nil {
+	if err := soundTimers(c); err != nil {
 		return err
 	}
 	return c.Within()
@@ -41,37 +41,37 @@ func (c *Conn) Sound() error {
 func (c *Conn) Within() error {
 	s := &c.session
 	switch {
-	case len(c.paths) > steer.MaxPaths:
-		return fmt.Errorf("%d paths", len(c.paths))
-	case len(c.replies) > maxReplies:
-		return fmt.Errorf("%d responses owed", len(c.replies))
-	case c.candidates.Within() != nil:
-		return c.candidates.Within()
-	case len(c.former.addrs) > provenMost:
-		return fmt.Errorf("%d former addresses", len(c.former.addrs))
-	case len(c.dirty) > steer.MaxPaths:
-		return fmt.Errorf("%d paths to acknowledge", len(c.dirty))
+	case len(c.paths.table) > steer.MaxPaths:
+		return fmt.Errorf("%d paths", len(c.paths.table))
+	case len(c.paths.replies) > maxReplies:
+		return fmt.Errorf("%d responses owed", len(c.paths.replies))
+	case c.paths.candidates.Within() != nil:
+		return c.paths.candidates.Within()
+	case len(c.paths.former.addrs) > provenMost:
+		return fmt.Errorf("%d former addresses", len(c.paths.former.addrs))
+	case len(c.receiver.dirty) > steer.MaxPaths:
+		return fmt.Errorf("%d paths to acknowledge", len(c.receiver.dirty))
 	case len(s.out) > mostRaw:
 		return fmt.Errorf("%d handshake packets wait", len(s.out))
 	case len(s.last.on) > 1+echoes:
 		return fmt.Errorf("the response went to %d places", len(s.last.on))
-	case c.out.next-c.out.first > OutboxLimit || len(c.out.ring) > OutboxLimit:
-		return fmt.Errorf("%d messages of %d wait for an acknowledgement", c.out.next-c.out.first, len(c.out.ring))
-	case c.out.retx.len() > OutboxLimit || len(c.out.retx.ring) > OutboxLimit:
-		return fmt.Errorf("%d messages of %d wait to be sent again", c.out.retx.len(), len(c.out.retx.ring))
-	case c.out.respites.len() > OutboxLimit || len(c.out.respites.numbers.ring) > OutboxLimit:
-		return fmt.Errorf("%d messages of %d have a respite", c.out.respites.len(), len(c.out.respites.numbers.ring))
-	case c.timer.probes < 0 || c.timer.probes > probesMost:
-		return fmt.Errorf("%d copies of the oldest message are to be sent", c.timer.probes)
-	case c.inflight < 0 || (c.inflight > 0) == c.busy.Empty():
-		return fmt.Errorf("%d bytes in flight, no path busy: %v", c.inflight, c.busy.Empty())
+	case c.recovery.out.next-c.recovery.out.first > OutboxLimit || len(c.recovery.out.ring) > OutboxLimit:
+		return fmt.Errorf("%d messages of %d wait for an acknowledgement", c.recovery.out.next-c.recovery.out.first, len(c.recovery.out.ring))
+	case c.recovery.out.retx.len() > OutboxLimit || len(c.recovery.out.retx.ring) > OutboxLimit:
+		return fmt.Errorf("%d messages of %d wait to be sent again", c.recovery.out.retx.len(), len(c.recovery.out.retx.ring))
+	case c.recovery.out.respites.len() > OutboxLimit || len(c.recovery.out.respites.numbers.ring) > OutboxLimit:
+		return fmt.Errorf("%d messages of %d have a respite", c.recovery.out.respites.len(), len(c.recovery.out.respites.numbers.ring))
+	case c.recovery.timer.probes < 0 || c.recovery.timer.probes > probesMost:
+		return fmt.Errorf("%d copies of the oldest message are to be sent", c.recovery.timer.probes)
+	case c.recovery.inflight < 0 || (c.recovery.inflight > 0) == c.recovery.busy.Empty():
+		return fmt.Errorf("%d bytes in flight, no path busy: %v", c.recovery.inflight, c.recovery.busy.Empty())
 	}
 	return nil
 }
 
 // TailProbes returns how many copies of the oldest message may be sent whatever the
 // window says.
-func (c *Conn) TailProbes() int { return c.timer.probes }
+func (c *Conn) TailProbes() int { return c.recovery.timer.probes }
 
 // debtMost is how far the pacer may be in debt: what is in it may go out as one
 // packet too many, or one train where each has a copy, and the repairs of a burst.
@@ -80,22 +80,22 @@ const debtMost = burstBytes + 2*MaxPacket
 // soundTimers checks that new messages are held back for no longer than what has
 // happened since they were first sent asks for, and that whoever waits for an
 // acknowledgement gets one in time.
-func (c *Conn) soundTimers() error {
-	if err := c.soundAck(); err != nil {
+func soundTimers(c *Conn) error {
+	if err := soundAck(c); err != nil {
 		return err
 	}
 	debt := debtMost
-	if c.steering.doubled != nil {
+	if c.choice.steering.doubled != nil {
 		debt += MaxTrainBytes
 	}
-	if n := -c.bucket.Tokens(); n > debt {
+	if n := -c.sender.bucket.Tokens(); n > debt {
 		return fmt.Errorf("the pacer is %d bytes in debt", n)
 	}
-	if c.out.empty() || c.timer.backoff == 0 {
+	if c.recovery.out.empty() || c.recovery.timer.backoff == 0 {
 		return nil
 	}
-	if age := c.clock.Sub(c.out.at(c.out.first).first); age < time.Duration(c.timer.backoff)*c.slack.pto {
-		return fmt.Errorf("%d tail probes of a message that is %v old", c.timer.backoff, age)
+	if age := c.clock.Sub(c.recovery.out.at(c.recovery.out.first).first); age < time.Duration(c.recovery.timer.backoff)*c.slack.pto {
+		return fmt.Errorf("%d tail probes of a message that is %v old", c.recovery.timer.backoff, age)
 	}
 	return nil
 }
@@ -103,18 +103,18 @@ func (c *Conn) soundTimers() error {
 // soundAck checks that the connection wakes up for an acknowledgement, though
 // nothing else may happen any more: a peer whose last packets nobody acknowledges
 // sends them again.
-func (c *Conn) soundAck() error {
-	if c.ack.packets == 0 || !c.session.ready(c.clock) || c.ackPath() == nil {
+func soundAck(c *Conn) error {
+	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.receiver.ackPath() == nil {
 		return nil
 	}
-	if at, why := c.Deadline(); at > c.ack.since.Add(c.slack.ackMost) {
-		return fmt.Errorf("packets wait for an acknowledgement, and it wakes %v after the first: %s", at.Sub(c.ack.since), why)
+	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.slack.ackMost) {
+		return fmt.Errorf("packets wait for an acknowledgement, and it wakes %v after the first: %s", at.Sub(c.receiver.ack.since), why)
 	}
 	return nil
 }
 
 // soundPath checks one path and returns its bytes in flight.
-func (c *Conn) soundPath(p *path) (sum int, err error) {
+func soundPath(c *Conn, p *path) (sum int, err error) {
 	var oldest *ledger.Packet
 	freed := 0
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
@@ -140,12 +140,12 @@ func (c *Conn) soundPath(p *path) (sum int, err error) {
 		err = fmt.Errorf("%d bytes are freed, booked %d", freed, p.freed.bytes)
 	case p.oldest() != oldest:
 		err = fmt.Errorf("another packet is the oldest in flight")
-	case c.busy.Has(slot) != (sum > 0):
-		err = fmt.Errorf("busy is %v with %d bytes in flight", c.busy.Has(slot), sum)
-	case c.usable.Has(slot) != (p.state == PathActive):
-		err = fmt.Errorf("usable is %v", c.usable.Has(slot))
-	case p.state == PathFree && (sum > 0 || c.probing.Has(slot)):
-		err = fmt.Errorf("free, with %d bytes in flight, probed %v", sum, c.probing.Has(slot))
+	case c.recovery.busy.Has(slot) != (sum > 0):
+		err = fmt.Errorf("busy is %v with %d bytes in flight", c.recovery.busy.Has(slot), sum)
+	case c.paths.usable.Has(slot) != (p.state == PathActive):
+		err = fmt.Errorf("usable is %v", c.paths.usable.Has(slot))
+	case p.state == PathFree && (sum > 0 || c.paths.probing.Has(slot)):
+		err = fmt.Errorf("free, with %d bytes in flight, probed %v", sum, c.paths.probing.Has(slot))
 	case p.state == PathActive && p.mtu < BasePacket:
 		err = fmt.Errorf("its packets have %d bytes", p.mtu)
 	case p.sent.Next()-p.sent.First() > ledger.Limit:
@@ -156,8 +156,8 @@ func (c *Conn) soundPath(p *path) (sum int, err error) {
 
 // soundOutbox checks that each message that is not acknowledged is in flight, or
 // waits to be sent again.
-func (c *Conn) soundOutbox() error {
-	o := &c.out
+func soundOutbox(c *Conn) error {
+	o := &c.recovery.out
 	if n := o.next - o.first; o.next < o.first || n > OutboxLimit {
 		return fmt.Errorf("messages %d to %d wait for an acknowledgement", o.first, o.next)
 	}
@@ -169,7 +169,7 @@ func (c *Conn) soundOutbox() error {
 	}
 	for n := o.first; n < o.next; n++ {
 		m := o.at(n)
-		k := c.paths[m.slot].sent.At(m.pn)
+		k := c.paths.table[m.slot].sent.At(m.pn)
 		switch {
 		case m.acked:
 			if m.m.Owner != nil {

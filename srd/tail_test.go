@@ -19,7 +19,7 @@ func TestScriptTailOfATrain(t *testing.T) {
 	if n := s.resent(from, 1); len(n) != 2 {
 		t.Errorf("sent again: %v, want two messages", n)
 	}
-	if p := s.c.paths[1]; p.state != PathActive {
+	if p := s.c.paths.table[1]; p.state != PathActive {
 		t.Errorf("the path is %v", p.state)
 	}
 	s.wantSound(t)
@@ -82,11 +82,11 @@ func TestScriptForgottenPacketsBeginNoTrain(t *testing.T) {
 	s := newScript(t, 3)
 	first, second := s.sendTrain(2, 1), s.sendTrain(2, 1)
 	s.ack(got(1, first[0].pn, first[1].pn))
-	s.c.settle(s.c.ackMessage(uint64(second[0].numbers()[0])))
+	s.c.recovery.settle(s.c.recovery.ackMessage(uint64(second[0].numbers()[0])))
 	s.wait(4 * time.Millisecond)
 	s.wantLost(1)
-	s.c.paths[1].trim(s.now)
-	if k := s.c.paths[1].sent.At(second[0].pn); k != nil {
+	s.c.paths.table[1].trim(s.now)
+	if k := s.c.paths.table[1].sent.At(second[0].pn); k != nil {
 		t.Fatalf("packet %d is still remembered: %+v", second[0].pn, *k)
 	}
 	if at, why := s.c.Deadline(); at < s.now {

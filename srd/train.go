@@ -1,6 +1,8 @@
 package srd
 
-import "github.com/srdtun/srdtun/srd/internal/wire"
+import (
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
 
 // MaxTrain is the most packets in one train: UDP_SEGMENT takes 64, and 44 of a
 // 1500-byte path fill the 65,507 bytes of one send.

@@ -24,7 +24,7 @@ func (s *script) greeted(t *testing.T, incarnation uint64) *RecvKeys {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.c.HandleInitiation(s.now, s.tuple(0), in, msg, false) || s.c.session.next == nil {
+	if s.c.session.handleInitiation(s.now, s.tuple(0), in, msg, false) || s.c.session.next == nil {
 		t.Fatal("the initiation is not answered")
 	}
 	return s.c.session.next.recv

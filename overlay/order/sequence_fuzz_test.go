@@ -84,6 +84,8 @@ func newVictim(t testing.TB) *victim {
 	liar, v := ends[0], ends[1]
 	end := srd.NewEndpoint(ids[1], rng)
 	end.Add(v.conn)
+	back := srd.NewEndpoint(ids[0], rng)
+	back.Add(liar.conn)
 	liar.conn.SetTuples(liar.now, []srd.Tuple{tuple})
 	liar.conn.Connect(liar.now)
 	for range 100 {
@@ -103,7 +105,9 @@ func newVictim(t testing.TB) *victim {
 		}
 		if v.conn.Next(v.now, v.train, nil) {
 			if _, ok := srd.DataIndex(v.train.Buf); !ok {
-				liar.conn.HandleResponse(liar.now, tuple, v.train.Buf)
+				if a, _ := back.Receive(liar.now, tuple, v.train.Buf, func(uint32) *srd.Conn { return liar.conn }); a.Conn != nil {
+					a.Deliver(liar.now)
+				}
 			}
 		}
 		liar.now, v.now = liar.now+1e5, v.now+1e5

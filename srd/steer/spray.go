@@ -24,11 +24,6 @@ const (
 	// queue to the mean, for one round trip of that path: slow, as one sample is
 	// mostly noise, and the skipping answers at once.
 	learn = 0.1
-	// learnSteep takes its place when a queue is longer than the mean by steep times what
-	// tells anything at all. That is no collision, which the next packets leave again: the
-	// link is slow, or somebody fills it who stays on it, as a TCP flow does.
-	learnSteep = 0.3
-	steep      = 4
 	// mostSpan bounds what one sample of a path rarely used teaches, in round
 	// trips.
 	mostSpan = 4
@@ -224,12 +219,8 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	if since := now.Sub(sp.at); sp.at != 0 && s.rtt > 0 {
 		span := float32(min(mostSpan, float64(since)/float64(s.rtt)))
 		scale := float32(max(s.mean, s.rtt/4, s.grain/scalePart))
-		off, rate := float32(q-s.mean)/scale, float32(learn)
-		if off > steep {
-			rate = learnSteep
-		}
-		off = max(-1, min(1, off))
-		sp.weight += span * (leak*(1-sp.weight) - rate*off*sp.weight)
+		off := max(-1, min(1, float32(q-s.mean)/scale))
+		sp.weight += span * (leak*(1-sp.weight) - learn*off*sp.weight)
 		sp.weight = max(minWeight, min(1, sp.weight))
 	}
 	sp.queue, sp.at = q, now

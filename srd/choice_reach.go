@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/srd/cc"
-	"github.com/srdtun/srdtun/srd/internal/ledger"
-	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -61,15 +59,15 @@ const (
 
 // distance returns by how much p is longer than the nearest; 0 for one that is
 // alike. One that is not measured yet is taken for a long one, unless all are.
-func (c *Conn) distance(p *path) time.Duration {
-	r := &c.reach
+func (ch *choice) distance(p *path) time.Duration {
+	r := &ch.reach
 	d := p.length() - r.least
 	switch {
 	case r.least == 0:
 		return 0
 	case !p.rtt.Known():
 		return sampleMost
-	case d <= max(c.slack.alike, r.least/alikePart, p.unsure()):
+	case d <= max(ch.slack.alike, r.least/alikePart, p.unsure()):
 		return 0
 	}
 	return d
@@ -115,40 +113,40 @@ func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-s
 
 // survey determines which paths are near, if that was long ago or those that are for
 // repairs have all gone.
-func (c *Conn) survey(now mono.Time) {
-	r := &c.reach
-	if r.at != 0 && now.Sub(r.at) < c.slack.survey && !c.usable.Disjoint(r.quick) {
+func (ch *choice) survey(now mono.Time) {
+	r := &ch.reach
+	if r.at != 0 && now.Sub(r.at) < ch.slack.survey && !ch.paths.usable.Disjoint(r.quick) {
 		return
 	}
 	r.at, r.ping = now, nil
-	c.compare()
-	if now.Sub(r.heard) > 2*c.rtt.Smoothed()+c.slack.limited {
+	ch.compare()
+	if now.Sub(r.heard) > 2*ch.rtt.Smoothed()+ch.slack.limited {
 		r.cost = 0 // what was sent then has left the queues
 	}
 	near, quick := r.near, r.quick
 	r.near, r.quick = steer.Set{}, steer.Set{}
-	for _, p := range c.paths {
-		if !c.usable.Has(int(p.slot)) {
+	for _, p := range ch.paths.table {
+		if !ch.paths.usable.Has(int(p.slot)) {
 			continue
 		}
 		cost := max(0, r.cost)
-		if c.enters(p, &quick, cost) {
+		if ch.enters(p, &quick, cost) {
 			r.quick.Add(int(p.slot))
 		}
-		if c.enters(p, &near, cost+r.front.wait) {
+		if ch.enters(p, &near, cost+r.front.wait) {
 			r.near.Add(int(p.slot))
-		} else if r.ping == nil && p.inflight == 0 && now.Sub(c.active) < pingEvery && now.Sub(p.pinged) >= pingEvery {
+		} else if r.ping == nil && p.inflight == 0 && now.Sub(ch.active) < pingEvery && now.Sub(p.pinged) >= pingEvery {
 			r.ping = p
 		}
 	}
 }
 
 // compare finds the shortest of the paths that work, and the longest.
-func (c *Conn) compare() {
-	r := &c.reach
+func (ch *choice) compare() {
+	r := &ch.reach
 	r.short, r.least, r.most = 0, 0, 0
-	for _, p := range c.paths {
-		if !c.usable.Has(int(p.slot)) {
+	for _, p := range ch.paths.table {
+		if !ch.paths.usable.Has(int(p.slot)) {
 			continue
 		}
 		if p.rtt.Known() && (r.least == 0 || p.length() < r.least) {
@@ -163,8 +161,8 @@ func (c *Conn) compare() {
 
 // enters reports whether p is one of those that are used when packets have to wait that
 // long on the others; before are those that were.
-func (c *Conn) enters(p *path, before *steer.Set, wait time.Duration) bool {
-	d := c.distance(p)
+func (ch *choice) enters(p *path, before *steer.Set, wait time.Duration) bool {
+	d := ch.distance(p)
 	if before.Has(int(p.slot)) {
 		d = time.Duration(leaveShare * float64(d))
 	}
@@ -174,46 +172,30 @@ func (c *Conn) enters(p *path, before *steer.Set, wait time.Duration) bool {
 // costs notes what a packet on p had to wait for: its queue, and by how much it came later
 // than it would have on the nearest path, in its turn there. queue is what it took more than is usual without one; by
 // chance that may be less than nothing.
-func (c *Conn) costs(now mono.Time, p *path, queue time.Duration) {
-	r := &c.reach
+func (ch *choice) costs(now mono.Time, p *path, queue time.Duration) {
+	r := &ch.reach
 	if !r.near.Has(int(p.slot)) {
 		return
 	}
-	r.cost += (queue + c.behind(p) - r.cost) / costPart
+	r.cost += (queue + ch.behind(p) - r.cost) / costPart
 	r.heard = now
-}
-
-// nextPing measures a far path: how long it is, and whether it works.
-func (c *Conn) nextPing(now mono.Time, t *Train) bool {
-	p := c.reach.ping
-	c.reach.ping = nil
-	if p == nil || !c.usable.Has(int(p.slot)) || p.sent.Full() {
-		return false
-	}
-	p.pinged = now
-	c.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
-	return true
 }
 
 // nearer returns the path for an acknowledgement of what came on p: p itself, if
 // it is one of the shortest, else that of those which the peer was heard on last, if
 // that was lately: the peer may have left them because they do not work.
-func (c *Conn) nearer(p *path) *path {
-	if c.distance(p) == 0 {
+func (ch *choice) nearer(p *path) *path {
+	if ch.distance(p) == 0 {
 		return p
 	}
 	best := p
-	for _, q := range c.paths {
-		if q.state == PathActive && q.rtt.Known() && c.distance(q) == 0 && (best == p || q.seen > best.seen) {
+	for _, q := range ch.paths.table {
+		if q.state == PathActive && q.rtt.Known() && ch.distance(q) == 0 && (best == p || q.seen > best.seen) {
 			best = q
 		}
 	}
-	if c.lastHeard.Sub(best.seen) > 2*c.rtt.Smoothed()+c.slack.limited {
+	if ch.lastHeard.Sub(best.seen) > 2*ch.rtt.Smoothed()+ch.slack.limited {
 		return p
 	}
 	return best
 }
-
-// desperate reports whether tail probes go unanswered: the near paths may all have
-// failed at once, and any other will do. The first probe is mostly answered.
-func (c *Conn) desperate() bool { return c.timer.backoff >= 2 && !c.out.empty() }

@@ -1,6 +1,8 @@
 package srd
 
-import "github.com/srdtun/srdtun/srd/mono"
+import (
+	"github.com/srdtun/srdtun/srd/mono"
+)
 
 // Where queues tell, on round trips below longBase, a path that falls silent mostly waits in
 // a queue: a link at a part of its rate gets its whole share of what is sprayed until the
@@ -18,11 +20,11 @@ const (
 
 // respite returns until when what is in flight on p, which falls silent now, may still be
 // acknowledged; 0: it is to be sent again at once.
-func (c *Conn) respite(now mono.Time, p *path) mono.Time {
-	if !c.queuesTell() || !p.rtt.Known() || p.rtt.Base() >= longBase {
+func (rc *recovery) respite(now mono.Time, p *path) mono.Time {
+	if !rc.queuesTell() || !p.rtt.Known() || p.rtt.Base() >= longBase {
 		return 0
 	}
-	return now.Add(respiteTimeouts * p.timeout(&c.slack, c.patience, &c.rtt))
+	return now.Add(respiteTimeouts * p.timeout(&rc.slack, rc.patience, &rc.rtt))
 }
 
 // respites are the messages whose path has fallen silent and that have a respite, in the
@@ -54,40 +56,29 @@ func (r *respites) pop() uint64 {
 
 // queueUntil puts open message n among those to be sent again when its respite is over, or
 // at once if it has none.
-func (c *Conn) queueUntil(n uint64, end mono.Time) {
-	m := c.out.at(n)
-	if end == 0 || c.out.respites.len() == OutboxLimit {
-		c.queueRetransmit(n)
+func (rc *recovery) queueUntil(n uint64, end mono.Time) {
+	m := rc.out.at(n)
+	if end == 0 || rc.out.respites.len() == OutboxLimit {
+		rc.queueRetransmit(n)
 	} else if !m.wants {
 		m.wants = true
-		c.out.respites.push(n, end)
+		rc.out.respites.push(n, end)
 	}
 }
 
 // endRespites queues what has waited for long enough.
-func (c *Conn) endRespites(now mono.Time) {
-	for c.out.respites.end() <= now {
-		c.cutRespite()
+func (rc *recovery) endRespites(now mono.Time) {
+	for rc.out.respites.end() <= now {
+		rc.cutRespite()
 	}
 }
 
 // cutRespite ends the first respite, and reports whether its message waits still.
-func (c *Conn) cutRespite() bool {
-	n := c.out.respites.pop()
-	if !c.out.open(n) || !c.out.at(n).wants {
+func (rc *recovery) cutRespite() bool {
+	n := rc.out.respites.pop()
+	if !rc.out.open(n) || !rc.out.at(n).wants {
 		return false
 	}
-	c.out.retx.push(n)
+	rc.out.retx.push(n)
 	return true
-}
-
-// nextRespited sends the first message that has a respite, when there is nothing else to
-// send.
-func (c *Conn) nextRespited(now mono.Time, t *Train) bool {
-	for c.out.respites.len() > 0 && c.idling() && c.out.retx.len() == 0 && c.inflight < c.cfg.Control.Window() {
-		if c.cutRespite() {
-			return c.nextRetransmit(now, t)
-		}
-	}
-	return false
 }

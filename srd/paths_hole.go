@@ -46,7 +46,7 @@ func (h *hole) pass(at mono.Time) {
 
 // passed notes that packet k has arrived on p, and begins to ask for p's size if only
 // small ones do.
-func (c *Conn) passed(now mono.Time, p *path, k *ledger.Packet) {
+func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	if k.Size >= BasePacket {
 		p.unsized = false
 	}
@@ -55,15 +55,15 @@ func (c *Conn) passed(now mono.Time, p *path, k *ledger.Packet) {
 		p.hole.pass(k.At)
 	case p.hole.lost >= holeAfter && k.At > p.hole.since && p.state == PathActive && p.mtu > BasePacket && !p.probe.hole:
 		p.probe = probe{next: now, want: uint16(p.mtu), hole: true}
-		c.probing.Add(int(p.slot))
+		ps.probing.Add(int(p.slot))
 	}
 }
 
 // shrink takes it that p carries no more than BasePacket, for all that is known. What
 // was larger and is under way counts no more.
-func (c *Conn) shrink(now mono.Time, p *path) {
+func (ps *paths) shrink(now mono.Time, p *path) {
 	p.mtu = BasePacket
 	p.hole.pass(now)
-	p.probe.want, p.probe.sizeTry, p.probe.hole = c.below(p, MaxPacket+1), 0, false
-	c.resize()
+	p.probe.want, p.probe.sizeTry, p.probe.hole = ps.below(p, MaxPacket+1), 0, false
+	ps.resize()
 }

@@ -27,39 +27,39 @@ type freed struct {
 const freedMost = probeMost
 
 // free takes it that the messages of packet k, in flight on p, have arrived.
-func (c *Conn) free(now mono.Time, p *path, k *ledger.Packet) {
+func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	k.State = ledger.Freed
 	p.stale = true // another may be the oldest
-	c.timer.newest = max(c.timer.newest, k.At)
-	if due := max(now, k.At.Add(c.freedFor(p))); p.freed.bytes == 0 || due < p.freed.due {
+	rc.timer.newest = max(rc.timer.newest, k.At)
+	if due := max(now, k.At.Add(rc.freedFor(p))); p.freed.bytes == 0 || due < p.freed.due {
 		p.freed.due = due
 	}
-	c.freed += int(k.Size)
+	rc.freed += int(k.Size)
 	p.freed.bytes += int(k.Size)
 }
 
 // settle has done with a packet whose messages have arrived: it leaves the window, and
 // nobody is told.
-func (c *Conn) settle(p *path, k *ledger.Packet) {
-	c.land(p, k)
+func (rc *recovery) settle(p *path, k *ledger.Packet) {
+	rc.land(p, k)
 	k.State = ledger.Acked
-	c.timer.newest = max(c.timer.newest, k.At)
+	rc.timer.newest = max(rc.timer.newest, k.At)
 }
 
 // freedFor returns how long after it was sent a freed packet on p is settled: when its
 // record should have come, and twice as long each time that none came in between. Who
 // never sends one is sent ever less.
-func (c *Conn) freedFor(p *path) time.Duration {
-	wait := p.usual(&c.slack)
+func (rc *recovery) freedFor(p *path) time.Duration {
+	wait := p.usual(&rc.slack)
 	return max(wait, min(wait<<min(p.freed.backoff, 16), freedMost))
 }
 
 // checkFreed settles what has been freed for long enough on p.
-func (c *Conn) checkFreed(now mono.Time, p *path) {
+func (rc *recovery) checkFreed(now mono.Time, p *path) {
 	if p.freed.bytes == 0 || now < p.freed.due {
 		return
 	}
-	wait := c.freedFor(p)
+	wait := rc.freedFor(p)
 	settled := false
 	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
 		k := p.sent.At(pn)
@@ -70,7 +70,7 @@ func (c *Conn) checkFreed(now mono.Time, p *path) {
 			p.freed.due = due
 			break
 		}
-		c.settle(p, k)
+		rc.settle(p, k)
 		settled = true
 	}
 	if settled {
@@ -79,10 +79,10 @@ func (c *Conn) checkFreed(now mono.Time, p *path) {
 }
 
 // settleFreed settles all that was freed on p.
-func (c *Conn) settleFreed(p *path) {
+func (rc *recovery) settleFreed(p *path) {
 	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
 		if k := p.sent.At(pn); k.State == ledger.Freed {
-			c.settle(p, k)
+			rc.settle(p, k)
 		}
 	}
 }

@@ -17,8 +17,8 @@ const idleAfter = 10 * time.Second
 const strangerTries = 30
 
 // find returns our path on t, nil when there is none.
-func (c *Conn) find(t Tuple) *path {
-	for _, p := range c.paths {
+func (ps *paths) find(t Tuple) *path {
+	for _, p := range ps.table {
 		if p.state == PathFree {
 			continue
 		}
@@ -44,8 +44,8 @@ func (c *Conn) find(t Tuple) *path {
 
 // openPath takes a slot for t, where the peer is configured to be if ours is set, and
 // has proven to be otherwise. It returns nil when there is none to be had.
-func (c *Conn) openPath(now mono.Time, t Tuple, ours bool) *path {
-	p := c.slotFor(now, ours)
+func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
+	p := ps.slotFor(now, ours)
 	if p == nil {
 		return nil
 	}
@@ -53,34 +53,34 @@ func (c *Conn) openPath(now mono.Time, t Tuple, ours bool) *path {
 	// nonce is never used twice, whatever becomes of paths and sessions.
 	*p = path{slot: p.slot, tuple: t, state: PathCandidate, ours: ours, sent: p.sent, largest: p.largest, peerCE: p.peerCE, skipped: p.skipped, reorder: reorderFirst}
 	p.probe.next = now
-	c.probing.Add(int(p.slot))
-	c.candidates.Remove(t)
-	c.opened++
+	ps.probing.Add(int(p.slot))
+	ps.candidates.Remove(t)
+	ps.opened++
 	return p
 }
 
 // slotFor returns a slot: a free one, or that of the path that is least likely to be
 // missed. It returns nil when all are in use.
-func (c *Conn) slotFor(now mono.Time, ours bool) *path {
-	for _, p := range c.paths {
+func (ps *paths) slotFor(now mono.Time, ours bool) *path {
+	for _, p := range ps.table {
 		if p.state == PathFree {
 			return p
 		}
 	}
-	if len(c.paths) < steer.MaxPaths {
-		p := &path{slot: uint16(len(c.paths))}
-		c.paths = append(c.paths, p)
+	if len(ps.table) < steer.MaxPaths {
+		p := &path{slot: uint16(len(ps.table))}
+		ps.table = append(ps.table, p)
 		return p
 	}
 	var least *path
 	worth := mono.Never
-	for _, p := range c.paths {
+	for _, p := range ps.table {
 		if v := p.worth(ours); v < worth {
 			least, worth = p, v
 		}
 	}
 	if least != nil {
-		c.freePath(now, least)
+		ps.freePath(now, least)
 	}
 	return least
 }
@@ -106,49 +106,49 @@ func (p *path) worth(ours bool) mono.Time {
 }
 
 // freePath gives p's slot back.
-func (c *Conn) freePath(now mono.Time, p *path) {
-	c.handBack(now, p, 0)
-	c.sure(p)
+func (ps *paths) freePath(now mono.Time, p *path) {
+	ps.recovery.handBack(now, p, 0)
+	ps.choice.sure(p)
 	if p.validated {
-		c.former.add(p.tuple.Remote)
+		ps.former.add(p.tuple.Remote)
 	}
 	p.state = PathFree
-	c.usable.Remove(int(p.slot))
-	c.probing.Remove(int(p.slot))
-	c.moved()
-	for _, in := range c.in {
+	ps.usable.Remove(int(p.slot))
+	ps.probing.Remove(int(p.slot))
+	ps.moved()
+	for _, in := range ps.receiver.in {
 		if in != nil && in.path == p {
 			in.path = nil
 		}
 	}
-	if c.lastPath == p {
-		c.lastPath = nil
+	if ps.receiver.lastPath == p {
+		ps.receiver.lastPath = nil
 	}
-	c.resize()
+	ps.resize()
 }
 
 // activate takes p into use.
-func (c *Conn) activate(now mono.Time, p *path) {
+func (ps *paths) activate(now mono.Time, p *path) {
 	if p.state == PathCandidate || p.state == PathDown {
-		c.cfg.Policy.Reset(int(p.slot))
+		ps.cfg.Policy.Reset(int(p.slot))
 	}
-	c.place(p)
+	ps.choice.place(p)
 	p.state, p.validated = PathActive, true
-	c.candidates.Recheck()
-	c.mourn()
+	ps.candidates.Recheck()
+	ps.mourn()
 	p.mtu = max(p.mtu, BasePacket)
-	c.usable.Add(int(p.slot))
-	p.probe = probe{next: now, want: c.below(p, MaxPacket+1)}
-	c.probing.Add(int(p.slot))
-	c.resize()
+	ps.usable.Add(int(p.slot))
+	p.probe = probe{next: now, want: ps.below(p, MaxPacket+1)}
+	ps.probing.Add(int(p.slot))
+	ps.resize()
 }
 
 // mourn determines anew when the last of the paths that are silent fell so.
-func (c *Conn) mourn() {
-	c.fell = 0
-	for _, p := range c.paths {
+func (ps *paths) mourn() {
+	ps.fell = 0
+	for _, p := range ps.table {
 		if p.state == PathSuspect || p.state == PathDown {
-			c.fell = max(c.fell, p.fell)
+			ps.fell = max(ps.fell, p.fell)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func (c *Conn) mourn() {
 // below returns the largest packet size below size that is worth probing for on p, 0
 // when there is none. The largest of all goes first: mostly it passes. Then what tunnels
 // and access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
-func (c *Conn) below(p *path, size int) uint16 {
-	most := min(c.cfg.MTU(p.tuple), MaxPacket)
+func (ps *paths) below(p *path, size int) uint16 {
+	most := min(ps.cfg.MTU(p.tuple), MaxPacket)
 	for _, s := range [...]int{most, 1472, 1452, 1432, 1392, 1332, 1272} {
 		if s < size && s <= most && s > p.mtu {
 			return uint16(s)
@@ -168,16 +168,16 @@ func (c *Conn) below(p *path, size int) uint16 {
 
 // resize sets the size of a full packet: what every usable path carries, so
 // that a message can be sent again on any of them.
-func (c *Conn) resize() {
+func (ps *paths) resize() {
 	size := MaxPacket
-	for _, p := range c.paths {
+	for _, p := range ps.table {
 		if p.state == PathActive {
 			size = min(size, p.mtu)
 		}
 	}
-	if !c.usable.Empty() {
-		c.packet = max(size, BasePacket)
-		c.cfg.Control.Packet(c.packet)
+	if !ps.usable.Empty() {
+		ps.packet = max(size, BasePacket)
+		ps.cfg.Control.Packet(ps.packet)
 	}
 }
 
@@ -185,24 +185,24 @@ func (c *Conn) resize() {
 // addresses and ports. Paths of ours on tuples no longer listed make room for others as
 // soon as they do not answer, new ones are opened as soon as there is a session.
 func (c *Conn) SetTuples(now mono.Time, tuples []Tuple) {
-	c.tuples = tuples
-	for _, p := range c.paths {
-		if !p.ours || p.state == PathFree || c.listed(p.tuple) {
+	c.paths.tuples = tuples
+	for _, p := range c.paths.table {
+		if !p.ours || p.state == PathFree || c.paths.listed(p.tuple) {
 			continue
 		}
 		p.ours, p.dropped = false, true
 		if !p.validated {
-			c.freePath(now, p)
+			c.paths.freePath(now, p)
 		}
 	}
 	if c.session.ready(now) {
-		c.openAll(now)
+		c.paths.openAll(now)
 	}
 }
 
-func (c *Conn) listed(t Tuple) bool {
-	for i := range c.tuples {
-		u := &c.tuples[i]
+func (ps *paths) listed(t Tuple) bool {
+	for i := range ps.tuples {
+		u := &ps.tuples[i]
 		if u.Sock == t.Sock && u.Remote == t.Remote && (u.Local == t.Local || !u.Local.IsValid()) {
 			return true
 		}
@@ -222,9 +222,9 @@ const (
 )
 
 // openGap returns how far apart the first challenges of new paths are.
-func (c *Conn) openGap() time.Duration {
-	rtt := c.rtt.Smoothed()
-	if e := c.session.send; rtt == 0 && e != nil && e.called != 0 {
+func (ps *paths) openGap() time.Duration {
+	rtt := ps.rtt.Smoothed()
+	if e := ps.session.send; rtt == 0 && e != nil && e.called != 0 {
 		rtt = e.created.Sub(e.called) // that of the handshake
 	}
 	return max(openEvery, min(rtt/openAtOnce, openMost))
@@ -232,35 +232,35 @@ func (c *Conn) openGap() time.Duration {
 
 // openAll opens a path on every tuple that has none. Those for which there is no room
 // wait for some.
-func (c *Conn) openAll(now mono.Time) {
-	c.wanting = false
-	gap := c.openGap()
+func (ps *paths) openAll(now mono.Time) {
+	ps.wanting = false
+	gap := ps.openGap()
 	at := now
-	for _, t := range c.tuples {
-		p := c.find(t)
-		if p == nil && !c.wanting {
-			if p = c.openPath(now, t, true); p != nil {
+	for _, t := range ps.tuples {
+		p := ps.find(t)
+		if p == nil && !ps.wanting {
+			if p = ps.openPath(now, t, true); p != nil {
 				p.probe.next = at
 				at = at.Add(gap)
 			}
 		}
 		if p == nil {
-			c.wanting = true
+			ps.wanting = true
 			continue
 		}
 		p.ours, p.dropped = true, false
 	}
-	if c.wanting {
-		c.askDropped(now)
+	if ps.wanting {
+		ps.askDropped(now)
 	}
 }
 
 // askDropped asks the paths that are configured no more, and take the room of those
 // that are, whether they still work: mostly their address is gone.
-func (c *Conn) askDropped(now mono.Time) {
-	for _, p := range c.paths {
+func (ps *paths) askDropped(now mono.Time) {
+	for _, p := range ps.table {
 		if p.dropped && p.state == PathActive {
-			c.ask(now, p)
+			ps.ask(now, p)
 		}
 		p.dropped = false
 	}
@@ -268,26 +268,26 @@ func (c *Conn) askDropped(now mono.Time) {
 
 // moved notes that a path has gone, or is down: what waits for room may have it now, and
 // an address may be proven no more.
-func (c *Conn) moved() {
-	c.candidates.Recheck()
-	c.changed = c.wanting || c.candidates.Len() > 0
+func (ps *paths) moved() {
+	ps.candidates.Recheck()
+	ps.changed = ps.wanting || ps.candidates.Len() > 0
 }
 
 // advancePaths gives the room of paths that have gone to what waits for it, proven
 // candidates and tuples of ours, and takes paths out of use that carry no full packets.
-func (c *Conn) advancePaths(now mono.Time) {
-	if !c.changed {
+func (ps *paths) advancePaths(now mono.Time) {
+	if !ps.changed {
 		return
 	}
-	c.changed = false
-	for _, p := range c.paths {
+	ps.changed = false
+	for _, p := range ps.table {
 		if p.tooSmall() {
-			c.stats.PathsTooSmall++
-			c.ask(now, p)
+			ps.stats.PathsTooSmall++
+			ps.ask(now, p)
 		}
 	}
-	c.promote(now)
-	if c.wanting && c.session.ready(now) {
-		c.openAll(now)
+	ps.promote(now)
+	if ps.wanting && ps.session.ready(now) {
+		ps.openAll(now)
 	}
 }

@@ -14,26 +14,26 @@ import (
 // not this host's, or has no route to there. All that is in flight on that path is sent
 // again elsewhere. It is probed like any path that is down: the address may come back.
 func (c *Conn) Refused(now mono.Time, t Tuple) {
-	for _, p := range c.paths {
+	for _, p := range c.paths.table {
 		if p.tuple == t && (p.state == PathActive || p.state == PathSuspect) {
 			c.stats.PathsRefused++
-			c.fail(now, p)
+			c.paths.fail(now, p)
 		}
 	}
 }
 
 // fail takes p, which cannot work, out of use.
-func (c *Conn) fail(now mono.Time, p *path) {
-	c.sure(p)
-	c.handBack(now, p, 0)
+func (ps *paths) fail(now mono.Time, p *path) {
+	ps.choice.sure(p)
+	ps.recovery.handBack(now, p, 0)
 	if p.state == PathActive {
-		p.fell, c.fell = now, now
-		c.usable.Remove(int(p.slot))
+		p.fell, ps.fell = now, now
+		ps.usable.Remove(int(p.slot))
 	}
 	p.state = PathDown
 	p.probe = probe{next: now.Add(probeFirst)}
-	c.probing.Add(int(p.slot))
-	c.resize()
+	ps.probing.Add(int(p.slot))
+	ps.resize()
 }
 
 // HostChanged tells that addresses or routes of this host may have changed, and what
@@ -41,15 +41,15 @@ func (c *Conn) fail(now mono.Time, p *path) {
 // are silent are probed at once: what they fell silent for may be over.
 func (c *Conn) HostChanged(now mono.Time, has func(netip.Addr) bool) {
 	soon := now
-	for _, p := range c.paths {
+	for _, p := range c.paths.table {
 		switch {
 		case p.state == PathFree:
 		case p.tuple.Local.IsValid() && !has(p.tuple.Local):
-			c.freePath(now, p)
+			c.paths.freePath(now, p)
 		case p.silent():
 			// One after the other, as openAll does.
 			p.probe.next, p.probe.tries = soon, 0
-			c.probing.Add(int(p.slot))
+			c.paths.probing.Add(int(p.slot))
 			c.active = now // an idle one asks again too, for a while
 			soon = soon.Add(openEvery)
 		}

@@ -10,32 +10,25 @@ import (
 )
 
 // nextProbe sends the first challenge that is due.
-func (c *Conn) nextProbe(now mono.Time, t *Train) bool {
-	if c.nextCandidate(now, t) {
+func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
+	if ps.nextCandidate(now, t) {
 		return true
 	}
-	if c.probing.Empty() {
+	if ps.probing.Empty() {
 		return false
 	}
-	for _, p := range c.paths {
-		if !c.probing.Has(int(p.slot)) || now < p.probe.next {
+	for _, p := range ps.table {
+		if !ps.probing.Has(int(p.slot)) || now < p.probe.next {
 			continue
 		}
-		if p.silent() && !c.usable.Empty() && now < c.probeAt {
-			p.probe.next = c.probeAt
-			continue
-		}
-		size, wait, ok := c.planProbe(now, p)
+		size, wait, ok := ps.planProbe(now, p)
 		if !ok {
 			continue
 		}
-		if p.silent() {
-			c.probeAt = now.Add(c.probeGap(size))
-		}
 		q := &p.probe
-		q.secret, q.at, q.size, q.next = c.secret(), now, uint16(size), now.Add(wait)
+		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
 		q.tries++
-		c.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
+		ps.recovery.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &q.secret)
 		})
 		t.Probe = size > p.mtu
@@ -44,26 +37,10 @@ func (c *Conn) nextProbe(now mono.Time, t *Train) bool {
 	return false
 }
 
-// probePart: probes of paths that fell silent take an eighth of what the window lets
-// leave, at most. Many paths fall silent at once where all share a link that is full,
-// and that is no place for as many packets more.
-// Where round trips are long none waits for more than probeGapMost for each before it:
-// then jitter silences paths as well, and to get them back soon is worth more.
-const (
-	probePart    = 8
-	probeGapMost = probeFirst / 16
-)
-
-// probeGap returns how long after a probe of size bytes the next may go out.
-func (c *Conn) probeGap(size int) time.Duration {
-	share := probePart * float64(size) / float64(c.cfg.Control.Window())
-	return min(probeGapMost, time.Duration(share*float64(c.rtt.Smoothed())))
-}
-
 // secret draws what a challenge asks to be returned: from the system's generator, as
 // nobody who has seen any number of others may foresee it.
-func (c *Conn) secret() (s wire.Secret) {
-	if _, err := io.ReadFull(c.cfg.Rand, s[:]); err != nil {
+func (e *env) secret() (s wire.Secret) {
+	if _, err := io.ReadFull(e.cfg.Rand, s[:]); err != nil {
 		panic("srd: source of randomness: " + err.Error())
 	}
 	return s
@@ -74,29 +51,29 @@ func (p *path) silent() bool { return p.state == PathSuspect || p.state == PathD
 
 // planProbe decides the next challenge on p, which is due: its size and how
 // long to wait for the answer. Without one p leaves the probing set.
-func (c *Conn) planProbe(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
+func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	switch p.state {
 	case PathCandidate:
 		if q.tries >= candidateTries {
-			c.down(p)
-			return c.planProbe(now, p)
+			ps.down(p)
+			return ps.planProbe(now, p)
 		}
 		return BasePacket, candidateWait(int(q.tries)), true
 	case PathSuspect, PathDown:
-		return c.planSilent(now, p)
+		return ps.planSilent(now, p)
 	case PathActive:
-		if size, wait, ok = c.planSize(now, p); ok {
+		if size, wait, ok = ps.planSize(now, p); ok {
 			return size, wait, true
 		}
 		if p.tooSmall() {
 			return 0, 0, false
 		}
-		if c.cfg.Keepalive > 0 && p.ours {
-			return keepaliveSize, c.cfg.Keepalive, true
+		if ps.cfg.Keepalive > 0 && p.ours {
+			return keepaliveSize, ps.cfg.Keepalive, true
 		}
 	}
-	c.probing.Remove(int(p.slot))
+	ps.probing.Remove(int(p.slot))
 	q.next = mono.Never
 	return 0, 0, false
 }
@@ -104,30 +81,30 @@ func (c *Conn) planProbe(now mono.Time, p *path) (size int, wait time.Duration, 
 // planSize plans the next size probe of p, which is in use. A path that was validated by
 // a small packet is asked whether it carries BasePacket (RFC 9000 section 8.2.1), unless a
 // larger size passes first, and is not used when it does not.
-func (c *Conn) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
+func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	switch {
 	case p.tooSmall():
-		q.next, c.changed = mono.Never, true
+		q.next, ps.changed = mono.Never, true
 		return 0, 0, false
 	case p.unsized && q.want == 0:
 		q.sizeTry++
 		if !p.rtt.Known() {
 			return BasePacket, candidateWait(int(q.sizeTry) - 1), true
 		}
-		return BasePacket, c.sizeWait(p), true
+		return BasePacket, ps.sizeWait(p), true
 	case q.hole && q.sizeTry >= holeTries:
-		c.shrink(now, p)
+		ps.shrink(now, p)
 	case !q.hole && q.want > 0 && q.sizeTry >= mtuTries:
-		if q.want, q.sizeTry = c.below(p, int(q.want)), 0; q.want == 0 && p.unsized {
-			return c.planSize(now, p)
+		if q.want, q.sizeTry = ps.below(p, int(q.want)), 0; q.want == 0 && p.unsized {
+			return ps.planSize(now, p)
 		}
 	}
 	if q.want == 0 {
 		return 0, 0, false
 	}
 	q.sizeTry++
-	return int(q.want), c.sizeWait(p), true
+	return int(q.want), ps.sizeWait(p), true
 }
 
 // tooSmall reports whether p has not answered packets of BasePacket bytes, which are asked
@@ -139,32 +116,32 @@ func (p *path) tooSmall() bool {
 // ask takes p out of use until it answers, for a reason that is not silence: nothing that
 // is in flight there was overtaken, and no other path need be doubted. As there is a reason,
 // it is down one probe sooner than others.
-func (c *Conn) ask(now mono.Time, p *path) {
-	c.sure(p)
-	c.handBack(now, p, 0)
+func (ps *paths) ask(now mono.Time, p *path) {
+	ps.choice.sure(p)
+	ps.recovery.handBack(now, p, 0)
 	p.state, p.fell = PathSuspect, now
-	c.mourn()
-	c.usable.Remove(int(p.slot))
+	ps.mourn()
+	ps.usable.Remove(int(p.slot))
 	p.probe = probe{next: now, tries: 1}
-	c.probing.Add(int(p.slot))
-	c.resize()
+	ps.probing.Add(int(p.slot))
+	ps.resize()
 }
 
 // down takes p out of use for good, unless it answers.
-func (c *Conn) down(p *path) {
+func (ps *paths) down(p *path) {
 	p.state, p.probe.echoes = PathDown, 0
-	c.moved()
+	ps.moved()
 }
 
 // sizeWait returns how long a size probe is given. The answer to one that was
 // followed by another is not known any more, so on a path that was taken into use
 // by an acknowledgement or a handshake, and not measured yet, that is as long as a path
 // may take, or three times what the handshake has taken.
-func (c *Conn) sizeWait(p *path) time.Duration {
+func (ps *paths) sizeWait(p *path) time.Duration {
 	if p.rtt.Known() {
 		return max(mtuWait, 3*p.rtt.Smoothed())
 	}
-	if e := c.session.send; e != nil && e.called != 0 {
+	if e := ps.session.send; e != nil && e.called != 0 {
 		return min(probeMost, max(mtuWait, 3*e.created.Sub(e.called)))
 	}
 	return probeMost
@@ -189,18 +166,18 @@ func (q *probe) again() mono.Time {
 const keepaliveSize = wire.Overhead + wire.SecretFrameLen
 
 // planSilent plans the probes of a path that does not answer.
-func (c *Conn) planSilent(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
+func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	if q.tries >= downAfter && p.state == PathSuspect {
-		c.down(p)
+		ps.down(p)
 	}
 	switch {
 	case !p.ours && q.tries >= strangerTries:
-		c.freePath(now, p)
+		ps.freePath(now, p)
 		return 0, 0, false
-	case now.Sub(max(c.active, c.lastHeard)) > idleAfter:
-		c.probing.Remove(int(p.slot))
-		c.dormant = true
+	case now.Sub(max(ps.active, ps.lastHeard)) > idleAfter:
+		ps.probing.Remove(int(p.slot))
+		ps.dormant = true
 		q.next = mono.Never
 		return 0, 0, false
 	}
@@ -218,19 +195,19 @@ func (c *Conn) planSilent(now mono.Time, p *path) (size int, wait time.Duration,
 }
 
 // wake plans the probes of paths that were left alone while idle.
-func (c *Conn) wake(now mono.Time) {
-	c.dormant = false
-	for _, p := range c.paths {
-		if (p.state == PathDown || p.state == PathSuspect) && !c.probing.Has(int(p.slot)) {
+func (ps *paths) wake(now mono.Time) {
+	ps.dormant = false
+	for _, p := range ps.table {
+		if (p.state == PathDown || p.state == PathSuspect) && !ps.probing.Has(int(p.slot)) {
 			p.probe = probe{next: now}
-			c.probing.Add(int(p.slot))
+			ps.probing.Add(int(p.slot))
 		}
 	}
 }
 
 // answered takes a path response, which came under keys.
-func (c *Conn) answered(now mono.Time, secret *wire.Secret, keys *RecvKeys) {
-	for _, p := range c.paths {
+func (ps *paths) answered(now mono.Time, secret *wire.Secret, keys *RecvKeys) {
+	for _, p := range ps.table {
 		q := &p.probe
 		if p.state == PathFree || q.at == 0 || q.secret != *secret || now.Sub(q.at) > sampleMost {
 			continue
@@ -238,25 +215,25 @@ func (c *Conn) answered(now mono.Time, secret *wire.Secret, keys *RecvKeys) {
 		if !p.rtt.Known() || p.inflight == 0 {
 			p.rtt.Add(now, max(now.Sub(q.at), time.Microsecond))
 		}
-		if !c.rtt.Known() {
-			c.rtt.Add(now, p.rtt.Smoothed())
+		if !ps.rtt.Known() {
+			ps.rtt.Add(now, p.rtt.Smoothed())
 		}
-		c.cfg.Control.Base(p.rtt.Base())
+		ps.cfg.Control.Base(p.rtt.Base())
 		size := int(q.size)
 		if size > BasePacket {
 			p.hole.pass(q.at)
 		}
 		q.at = 0
-		c.proven(now, p, size)
+		ps.proven(now, p, size)
 		return
 	}
-	if e := c.session.send; e != nil && e.recv == keys {
-		c.candidateAnswers(now, secret)
+	if e := ps.session.send; e != nil && e.recv == keys {
+		ps.candidateAnswers(now, secret)
 	}
 }
 
 // proven takes it that a challenge of size bytes has gone to the peer and back.
-func (c *Conn) proven(now mono.Time, p *path, size int) {
+func (ps *paths) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
 	if p.silent() {
 		// It works, so what it fell silent over was lost among others: packets keep
@@ -269,33 +246,33 @@ func (c *Conn) proven(now mono.Time, p *path, size int) {
 	switch p.state {
 	case PathCandidate, PathSuspect:
 		p.mtu = size
-		c.activate(now, p)
+		ps.activate(now, p)
 	case PathDown:
 		// Where no other path is left, one that carries small packets, for now at least,
 		// is better than none.
-		if q.echoes++; q.echoes < provenEchoes && !c.usable.Empty() {
+		if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {
 			q.next = now.Add(probeFirst)
 			return
 		}
 		p.mtu = size
-		c.activate(now, p)
+		ps.activate(now, p)
 	case PathActive:
 		if size > p.mtu {
 			p.mtu = size
-			c.resize()
+			ps.resize()
 		}
 		if p.unsized && size >= BasePacket {
 			p.unsized = false
 			if q.want == 0 {
-				q.want, q.sizeTry, q.next = c.below(p, MaxPacket+1), 0, now
+				q.want, q.sizeTry, q.next = ps.below(p, MaxPacket+1), 0, now
 			}
 		}
 		if q.want > 0 && size >= int(q.want) {
 			q.want, q.hole = 0, false
-			if c.cfg.Keepalive > 0 && p.ours {
-				q.next = now.Add(c.cfg.Keepalive)
+			if ps.cfg.Keepalive > 0 && p.ours {
+				q.next = now.Add(ps.cfg.Keepalive)
 			} else {
-				c.probing.Remove(int(p.slot))
+				ps.probing.Remove(int(p.slot))
 				q.next = mono.Never
 			}
 		}
@@ -304,24 +281,24 @@ func (c *Conn) proven(now mono.Time, p *path, size int) {
 
 // advanceProbes wakes dormant probing when traffic is back. The probes
 // themselves are sent by Next.
-func (c *Conn) advanceProbes(now mono.Time) {
-	c.advancePaths(now)
-	if c.dormant && now.Sub(max(c.active, c.lastHeard)) < idleAfter {
-		c.wake(now)
+func (ps *paths) advanceProbes(now mono.Time) {
+	ps.advancePaths(now)
+	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {
+		ps.wake(now)
 	}
 }
 
 // probeDeadline returns when the next probe is due.
-func (c *Conn) probeDeadline() mono.Time {
-	if len(c.replies) > 0 || c.changed {
-		return c.clock
+func (ps *paths) probeDeadline() mono.Time {
+	if len(ps.replies) > 0 || ps.changed {
+		return ps.clock
 	}
-	at := c.candidates.When(keepaliveSize, c.trusts)
-	if c.probing.Empty() {
+	at := ps.candidates.When(keepaliveSize, ps.trusts)
+	if ps.probing.Empty() {
 		return at
 	}
-	for _, p := range c.paths {
-		if c.probing.Has(int(p.slot)) {
+	for _, p := range ps.table {
+		if ps.probing.Has(int(p.slot)) {
 			at = at.Min(p.probe.next)
 		}
 	}

@@ -1,8 +1,6 @@
 package srd
 
 import (
-	"github.com/srdtun/srdtun/srd/internal/ledger"
-	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -25,13 +23,13 @@ type doubts struct {
 
 // doubtOthers begins to doubt paths that were not heard since what was sent at since on
 // p, which fell silent: others were, so p should have been.
-func (c *Conn) doubtOthers(now mono.Time, p *path, since mono.Time) {
-	d := &c.doubts
-	if c.steering.scope != steer.PerTrain {
+func (ch *choice) doubtOthers(now mono.Time, p *path, since mono.Time) {
+	d := &ch.doubts
+	if ch.steering.scope != steer.PerTrain {
 		return
 	}
-	for _, q := range c.paths {
-		if q != p && q.heard <= since && c.usable.Has(int(q.slot)) && c.reach.near.Has(int(q.slot)) && !d.unsure.Has(int(q.slot)) {
+	for _, q := range ch.paths.table {
+		if q != p && q.heard <= since && ch.paths.usable.Has(int(q.slot)) && ch.reach.near.Has(int(q.slot)) && !d.unsure.Has(int(q.slot)) {
 			d.unsure.Add(int(q.slot))
 			d.ask.Add(int(q.slot))
 			d.asked, d.tries, d.since = now, 0, since // all are given the time of the newest
@@ -44,17 +42,17 @@ func (c *Conn) doubtOthers(now mono.Time, p *path, since mono.Time) {
 // unanswered; and when all near ones that are left are in doubt, those that were heard
 // since, far as they are. A cable that died may have been that of every near path, as when
 // a queue made those over the others look far.
-func (c *Conn) eligible(near *steer.Set) *steer.Set {
-	if c.desperate() {
-		return &c.usable
+func (ch *choice) eligible(near *steer.Set) *steer.Set {
+	if ch.desperate() {
+		return &ch.paths.usable
 	}
-	d := &c.doubts
-	if d.unsure.Empty() || !c.usable.Without(d.unsure).Disjoint(*near) {
+	d := &ch.doubts
+	if d.unsure.Empty() || !ch.paths.usable.Without(d.unsure).Disjoint(*near) {
 		return near
 	}
 	d.refuge = steer.Set{}
-	for _, p := range c.paths {
-		if p.heard > d.since && c.usable.Has(int(p.slot)) && !d.unsure.Has(int(p.slot)) {
+	for _, p := range ch.paths.table {
+		if p.heard > d.since && ch.paths.usable.Has(int(p.slot)) && !d.unsure.Has(int(p.slot)) {
 			d.refuge.Add(int(p.slot))
 		}
 	}
@@ -65,48 +63,27 @@ func (c *Conn) eligible(near *steer.Set) *steer.Set {
 }
 
 // sure ends the doubt about p: something sent on it was answered, or it is not used.
-func (c *Conn) sure(p *path) {
-	c.doubts.unsure.Remove(int(p.slot))
-	c.doubts.ask.Remove(int(p.slot))
+func (ch *choice) sure(p *path) {
+	ch.doubts.unsure.Remove(int(p.slot))
+	ch.doubts.ask.Remove(int(p.slot))
 }
 
 // checkDoubts takes paths that were asked as often as a silent one is probed before it is
 // down, and have not answered, for silent themselves.
-func (c *Conn) checkDoubts(now mono.Time) {
-	d := &c.doubts
-	if d.tries < downAfter || now < c.nextRound() {
+func (ch *choice) checkDoubts(now mono.Time) {
+	d := &ch.doubts
+	if d.tries < downAfter || now < ch.nextRound() {
 		return
 	}
 	silent := d.unsure
 	*d = doubts{}
 	for slot := silent.Next(0); slot >= 0; slot = silent.Next(slot + 1) {
-		c.suspect(now, c.paths[slot])
+		ch.paths.suspect(now, ch.paths.table[slot])
 	}
 }
 
 // nextRound returns when those that have not answered are asked again: at the times of a
 // silent path's probes.
-func (c *Conn) nextRound() mono.Time {
-	return c.doubts.asked.Add(max(probeFirst<<c.doubts.tries, 2*c.rtt.Smoothed()))
-}
-
-// nextQuestion asks the first path that is in doubt.
-func (c *Conn) nextQuestion(now mono.Time, t *Train) bool {
-	d := &c.doubts
-	if d.unsure.Empty() {
-		return false
-	}
-	if d.ask.Empty() && d.tries < downAfter && now >= c.nextRound() {
-		d.ask, d.asked, d.tries = d.unsure, now, d.tries+1
-	}
-	for !d.ask.Empty() {
-		p := c.paths[d.ask.First()]
-		d.ask.Remove(int(p.slot))
-		if p.sent.Full() || !c.usable.Has(int(p.slot)) {
-			continue
-		}
-		c.single(now, t, p, ledger.Silent, 0, wire.AppendPing)
-		return true
-	}
-	return false
+func (ch *choice) nextRound() mono.Time {
+	return ch.doubts.asked.Add(max(probeFirst<<ch.doubts.tries, 2*ch.rtt.Smoothed()))
 }

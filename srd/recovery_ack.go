@@ -20,37 +20,36 @@ type gain struct {
 
 // handleAck takes an acknowledgement. It reports false when the peer claims
 // what cannot be: then nothing more of the packet is believed.
-func (c *Conn) handleAck(now mono.Time, a *wire.Ack) bool {
-	if a.FirstMissing > c.out.next || !c.plausible(a) {
-		c.drop(DropAckInvalid)
-		c.lied(now)
+func (rc *recovery) handleAck(now mono.Time, a *wire.Ack) bool {
+	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
+		rc.drop(DropAckInvalid)
 		return false
 	}
-	before, acked, spurious := c.inflight, c.stats.Acked, c.stats.Spurious
+	before, acked, spurious := rc.inflight, rc.stats.Acked, rc.stats.Spurious
 	for i := range a.NumRecords() {
-		c.ackRecord(now, a.Record(i))
+		rc.ackRecord(now, a.Record(i))
 	}
-	c.ackMessages(now, a)
+	rc.ackMessages(now, a)
 	for i := range a.NumRecords() {
 		r := a.Record(i)
-		if p := c.paths[r.Slot]; r.Highest+1 == p.largest {
-			c.detectLoss(now, p)
+		if p := rc.paths.table[r.Slot]; r.Highest+1 == p.largest {
+			rc.detectLoss(now, p)
 		}
 	}
-	if c.inflight < before || c.stats.Acked > acked || c.stats.Spurious > spurious {
-		c.timer.progress, c.timer.backoff, c.timer.probes = now, 0, 0
+	if rc.inflight < before || rc.stats.Acked > acked || rc.stats.Spurious > spurious {
+		rc.timer.progress, rc.timer.backoff, rc.timer.probes = now, 0, 0
 	}
 	return true
 }
 
 // plausible reports whether all of a's records speak of packets that were sent.
-func (c *Conn) plausible(a *wire.Ack) bool {
+func (rc *recovery) plausible(a *wire.Ack) bool {
 	for i := range a.NumRecords() {
 		r := a.Record(i)
-		if int(r.Slot) >= len(c.paths) {
+		if int(r.Slot) >= len(rc.paths.table) {
 			return false
 		}
-		p := c.paths[r.Slot]
+		p := rc.paths.table[r.Slot]
 		if r.Highest >= p.sent.Next() || p.trapped(&r) {
 			return false
 		}
@@ -81,12 +80,12 @@ func claims(r *wire.Record, pn uint64) bool {
 }
 
 // ackRecord takes what the peer says of the packets of one path.
-func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
-	p := c.paths[r.Slot]
+func (rc *recovery) ackRecord(now mono.Time, r wire.Record) {
+	p := rc.paths.table[r.Slot]
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
 		p.largest = r.Highest + 1
-		c.sure(p)
+		rc.choice.sure(p)
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
 			p.newest, p.told = k.At, now
 		}
@@ -96,44 +95,44 @@ func (c *Conn) ackRecord(now mono.Time, r wire.Record) {
 		g.ce = r.CE != p.peerCE
 		p.peerCE = r.CE
 	}
-	c.ackPacket(now, &g, r.Highest)
+	rc.ackPacket(now, &g, r.Highest)
 	for pn, below := r.Highest, r.Below; below != 0 && pn > p.sent.First(); below >>= 1 {
 		pn--
 		if below&1 != 0 {
-			c.ackPacket(now, &g, pn)
+			rc.ackPacket(now, &g, pn)
 		}
 	}
-	c.credit(now, &g)
+	rc.credit(now, &g)
 }
 
 // credit tells congestion control and steering what was gained.
-func (c *Conn) credit(now mono.Time, g *gain) {
+func (rc *recovery) credit(now mono.Time, g *gain) {
 	p := g.p
-	near := c.reach.near.Has(int(p.slot)) || c.reach.near.Empty()
+	near := rc.choice.reach.near.Has(int(p.slot)) || rc.choice.reach.near.Empty()
 	level := p.rtt.Level()
 	if g.rtt > 0 {
 		p.rtt.Add(now, g.rtt)
 		if near {
-			c.rtt.Add(now, g.rtt)
+			rc.rtt.Add(now, g.rtt)
 		}
 		queue := g.rtt - p.empty()
-		c.costs(now, p, queue)
-		c.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: c.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
+		rc.choice.costs(now, p, queue)
+		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
 		p.freed.backoff = 0
-		c.rate.add(now, g.bytes)
-		limited := c.limited != 0 && now.Sub(c.limited) <= c.rtt.Smoothed()+c.slack.limited
+		rc.rate.add(now, g.bytes)
+		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.slack.limited
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}
-		c.cfg.Control.Ack(now, a, limited)
+		rc.cfg.Control.Ack(now, a, limited)
 	}
 }
 
 // ackPacket marks packet pn of g's path as arrived, with all its messages.
-func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
+func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	p := g.p
 	k := p.sent.At(pn)
 	if k == nil {
@@ -141,79 +140,76 @@ func (c *Conn) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 	switch k.State {
 	case ledger.InFlight, ledger.Freed:
-		c.land(p, k)
+		rc.land(p, k)
 		g.bytes += int(k.Size)
 	case ledger.Lost:
-		c.spurious(now, p, k)
+		rc.spurious(now, p, k)
 	default:
 		return
 	}
 	k.State = ledger.Acked
-	c.timer.newest = max(c.timer.newest, k.At)
-	c.alive(now, p)
-	c.passed(now, p, k)
+	rc.timer.newest = max(rc.timer.newest, k.At)
+	rc.paths.alive(now, p)
+	rc.paths.passed(now, p, k)
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		switch {
-		case !c.out.open(n):
-		case c.steering.doubled != nil:
+		case !rc.out.open(n):
+		case rc.choice.steering.doubled != nil:
 			// The other copy is still under way, and will tell of its own path.
-			c.out.ack(n)
-			c.stats.Acked++
+			rc.out.ack(n)
+			rc.stats.Acked++
 		default:
 			// A copy that is under way is no use any more. It is not credited.
-			if q, other := c.ackMessage(n); other != nil {
-				c.settle(q, other)
+			if q, other := rc.ackMessage(n); other != nil {
+				rc.settle(q, other)
 			}
 		}
 	}
 }
 
 // land takes a packet out of flight.
-func (c *Conn) land(p *path, k *ledger.Packet) {
+func (rc *recovery) land(p *path, k *ledger.Packet) {
 	if k.State == ledger.Freed {
-		c.freed -= int(k.Size)
+		rc.freed -= int(k.Size)
 		p.freed.bytes -= int(k.Size)
 	}
-	c.inflight -= int(k.Size)
+	rc.inflight -= int(k.Size)
 	p.inflight -= int(k.Size)
 	p.stale = true
 	if p.inflight == 0 {
-		c.busy.Remove(int(p.slot))
+		rc.busy.Remove(int(p.slot))
 	}
 }
 
 // spurious learns from a packet that was taken to be lost but had arrived.
-func (c *Conn) spurious(now mono.Time, p *path, k *ledger.Packet) {
+func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
-	c.stats.Spurious++
+	rc.stats.Spurious++
 	if k.Marks&ledger.Told != 0 {
-		c.cfg.Control.Found(int(k.Size))
+		rc.cfg.Control.Found(int(k.Size))
 	}
 	if p.state != PathSuspect {
-		if now >= c.repairDue(k) {
-			return // it was late, and had not been overtaken on its path
-		}
 		p.reorder = min(p.reorder+1, reorderMost)
 		return
 	}
 	// The path was only slow.
-	if now.Sub(c.humbled) > c.rtt.Smoothed() {
-		c.patience, c.humbled = min(c.patience+1, patienceMost), now
+	if now.Sub(rc.humbled) > rc.rtt.Smoothed() {
+		rc.patience, rc.humbled = min(rc.patience+1, patienceMost), now
 	}
 }
 
 // ackMessage marks message n, which is open, as delivered. When that was the last open
 // message of the packet in flight that it last travelled in, it returns that packet.
-func (c *Conn) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
-	m := c.out.at(n)
-	p = c.paths[m.slot]
+func (rc *recovery) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
+	m := rc.out.at(n)
+	p = rc.paths.table[m.slot]
 	if k := p.sent.At(m.pn); k != nil && k.State == ledger.InFlight && n >= k.First && n < k.First+uint64(k.N) {
 		if k.Left--; k.Left == 0 {
 			empty = k
 		}
 	}
-	c.out.ack(n)
-	c.stats.Acked++
+	rc.out.ack(n)
+	rc.stats.Acked++
 	return p, empty
 }
 
@@ -222,27 +218,27 @@ func (c *Conn) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
 // because the acknowledgement that did was lost. It frees no room in the window, which
 // is for records alone to do: a message may have been acknowledged that never arrived,
 // and no number that was left out would show it.
-func (c *Conn) ackMessages(now mono.Time, a *wire.Ack) {
+func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
 	take := func(n uint64) {
-		if p, k := c.ackMessage(n); k != nil {
-			c.free(now, p, k)
+		if p, k := rc.ackMessage(n); k != nil {
+			rc.free(now, p, k)
 		}
 	}
-	for n := c.out.first; n < a.FirstMissing; n++ {
-		if c.out.open(n) {
+	for n := rc.out.first; n < a.FirstMissing; n++ {
+		if rc.out.open(n) {
 			take(n)
 		}
 	}
 	for i := range a.NumWords() {
 		from := a.FirstMissing + 1 + uint64(i)*64
-		each(from, c.out.fresh(from, a.Word(i)), take)
+		each(from, rc.out.fresh(from, a.Word(i)), take)
 	}
 }
 
 // detectLoss applies the FIFO rule to p: a packet is lost when one sent reorder
 // or more packet numbers later has arrived on the same path. Of one that was freed, and
 // lies so far below the highest that no record tells of it any more, nothing is known.
-func (c *Conn) detectLoss(now mono.Time, p *path) {
+func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
 	if p.largest < p.reorder+1 || p.inflight == 0 {
 		return
@@ -253,77 +249,71 @@ func (c *Conn) detectLoss(now mono.Time, p *path) {
 		k := p.sent.At(pn)
 		switch {
 		case k.State == ledger.Freed && pn+recordReach+1 < p.largest:
-			c.settle(p, k)
+			rc.settle(p, k)
 		case k.State == ledger.InFlight || k.State == ledger.Freed:
 			lost += int(k.Size)
-			c.blame(p, pn, k)
-			c.lost(now, p, pn, k)
+			rc.blame(p, pn, k)
+			rc.lost(now, p, pn, k)
 			k.Marks |= ledger.Told
 		}
 	}
 	if lost > 0 {
-		c.cfg.Control.Lost(now, lost)
+		rc.cfg.Control.Lost(now, lost)
 	}
 }
 
 // lost takes packet pn for lost on a path that carries what others sent with it.
-func (c *Conn) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
+func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 	p.lossy = now
-	c.lose(now, p, pn, k)
-	c.cfg.Policy.Loss(now, int(p.slot))
+	rc.lose(now, p, pn, k)
+	rc.cfg.Policy.Loss(now, int(p.slot))
 }
 
 // loseTail takes what is left of trains that have arrived in part for lost. That it did
 // not come in time is no proof: its messages are not blamed, but repaired for as long as
 // it may take, and congestion control is not told.
-func (c *Conn) loseTail(now mono.Time, p *path) {
+func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.At > p.newest || !p.begun(pn, &c.slack) {
+		if k.At > p.newest || !p.begun(pn, &rc.slack) {
 			break
 		}
 		if k.State == ledger.InFlight {
-			c.lost(now, p, pn, k)
+			rc.lost(now, p, pn, k)
 		}
 	}
 }
 
 // blame counts the loss of packet pn against its messages: the path works, as
 // something sent later on it has arrived.
-func (c *Conn) blame(p *path, pn uint64, k *ledger.Packet) {
+func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
 	for n := k.First; n < k.First+uint64(k.N); n++ {
-		if !c.out.open(n) {
+		if !rc.out.open(n) {
 			continue
 		}
-		if m := c.out.at(n); m.slot == p.slot && m.pn == pn && m.fails < giveUpFails {
+		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn && m.fails < giveUpFails {
 			m.fails++
 		}
 	}
 }
 
 // lose takes packet pn for lost and hands its messages back.
-func (c *Conn) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) { c.loseUntil(p, pn, k, 0) }
+func (rc *recovery) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
+	rc.loseUntil(p, pn, k, 0)
+}
 
 // loseUntil is lose, with a respite for the messages; 0: none.
-func (c *Conn) loseUntil(p *path, pn uint64, k *ledger.Packet, respite mono.Time) {
-	c.land(p, k)
+func (rc *recovery) loseUntil(p *path, pn uint64, k *ledger.Packet, respite mono.Time) {
+	rc.land(p, k)
 	p.hole.swallow(k)
 	k.State = ledger.Lost
 	p.stats.Lost++
 	for n := k.First; n < k.First+uint64(k.N); n++ {
-		if !c.out.open(n) {
+		if !rc.out.open(n) {
 			continue
 		}
-		if m := c.out.at(n); m.slot == p.slot && m.pn == pn {
-			c.queueUntil(n, respite)
+		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {
+			rc.queueUntil(n, respite)
 		}
-	}
-}
-
-// queueRetransmit puts open message n into the queue of those to be sent again.
-func (c *Conn) queueRetransmit(n uint64) {
-	if m := c.out.at(n); !m.wants {
-		m.wants = true
-		c.out.retx.push(n)
 	}
 }

@@ -31,30 +31,30 @@ const (
 
 // challenged owes the peer a response where its challenge came, which is the first one in
 // its packet.
-func (c *Conn) challenged(p *Packet, on *path, secret wire.Secret) {
+func (ps *paths) challenged(p *Packet, on *path, secret wire.Secret) {
 	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
-	for i := range c.replies {
-		if r := &c.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
+	for i := range ps.replies {
+		if r := &ps.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
 			*r = o
-			c.drop(DropChallenge)
+			ps.drop(DropChallenge)
 			return
 		}
 	}
-	if len(c.replies) == maxReplies || (on != nil && !c.mayAnswer(on)) {
-		c.drop(DropChallenge)
+	if len(ps.replies) == maxReplies || (on != nil && !ps.mayAnswer(on)) {
+		ps.drop(DropChallenge)
 		return
 	}
-	c.replies = append(c.replies, o)
+	ps.replies = append(ps.replies, o)
 }
 
 // mayAnswer counts a response on p, and reports whether there were not too many in this
 // round trip.
-func (c *Conn) mayAnswer(p *path) bool {
-	if now := c.lastHeard; now.Sub(c.roundAt) > max(c.rtt.Smoothed(), answersLeast) {
-		c.round, c.roundAt = c.round+1, now
+func (ps *paths) mayAnswer(p *path) bool {
+	if now := ps.lastHeard; now.Sub(ps.roundAt) > max(ps.rtt.Smoothed(), answersLeast) {
+		ps.round, ps.roundAt = ps.round+1, now
 	}
-	if p.round != c.round {
-		p.round, p.answers = c.round, 0
+	if p.round != ps.round {
+		p.round, p.answers = ps.round, 0
 	}
 	if p.answers == answersMost {
 		return false
@@ -64,19 +64,19 @@ func (c *Conn) mayAnswer(p *path) bool {
 }
 
 // nextReply sends the first response owed that may be sent.
-func (c *Conn) nextReply(now mono.Time, t *Train) bool {
-	for len(c.replies) > 0 {
-		r := c.replies[0]
-		if c.replies = c.replies[1:]; len(c.replies) == 0 {
-			c.replies = nil
+func (ps *paths) nextReply(now mono.Time, t *Train) bool {
+	for len(ps.replies) > 0 {
+		r := ps.replies[0]
+		if ps.replies = ps.replies[1:]; len(ps.replies) == 0 {
+			ps.replies = nil
 		}
 		switch {
 		case r.path == nil:
-			if c.reply(now, t, &r) {
+			if ps.reply(now, t, &r) {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			c.single(now, t, r.path, ledger.Silent, r.size, func(b []byte) []byte {
+			ps.recovery.single(now, t, r.path, ledger.Silent, r.size, func(b []byte) []byte {
 				return wire.AppendSecret(b, wire.KindResponse, &r.secret)
 			})
 			return true
@@ -89,8 +89,8 @@ func (c *Conn) nextReply(now mono.Time, t *Train) bool {
 // The challenge of a candidate goes with it: if the response is a full packet, it proves
 // at once that such a one passes. Where there was no room for a candidate the peer gets no
 // answer, so that it asks again: it would take the path for open at both ends.
-func (c *Conn) reply(now mono.Time, t *Train, r *owed) bool {
-	k := c.candidates.Find(r.tuple)
+func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
+	k := ps.candidates.Find(r.tuple)
 	if k == nil {
 		return false // heardOn has counted it
 	}
@@ -99,16 +99,16 @@ func (c *Conn) reply(now mono.Time, t *Train, r *owed) bool {
 		least += wire.SecretFrameLen
 	}
 	size := max(r.size, least)
-	if !c.pay(r.tuple.Remote.Addr(), size) {
+	if !ps.pay(r.tuple.Remote.Addr(), size) {
 		return false
 	}
-	c.stray(now, t, r.tuple, size, func(b []byte) []byte {
+	ps.stray(now, t, r.tuple, size, func(b []byte) []byte {
 		b = wire.AppendSecret(b, wire.KindResponse, &r.secret)
 		if k.Proven() {
 			return b
 		}
-		b = c.challenge(b, k)
-		k.Asked(now, size, c.firstWait())
+		b = ps.challenge(b, k)
+		k.Asked(now, size, ps.firstWait())
 		return b
 	})
 	return true

@@ -11,56 +11,49 @@ import (
 //   - A whole train on a path that loses packets is copied elsewhere (copyDue).
 //   - The oldest packet is overdue (path.timeout). If others on the path were acknowledged
 //     a moment ago, it is lost; otherwise the path has fallen silent.
-//   - Whatever the path's timeout is, half of the time is over that its payload is worth
-//     repairing (repairDue).
 //
 // All of them ask that something sent later has arrived, if there was anything.
 
-// repairPart of the time that a payload is worth repairing, the first repair is due.
-const repairPart = 2
-
 // checkPaths does what is due of that on all paths.
-func (c *Conn) checkPaths(now mono.Time) {
-	for _, p := range c.paths {
-		if !c.busy.Has(int(p.slot)) {
+func (rc *recovery) checkPaths(now mono.Time) {
+	for _, p := range rc.paths.table {
+		if !rc.busy.Has(int(p.slot)) {
 			continue
 		}
-		for c.checkOldest(now, p) {
+		for rc.checkOldest(now, p) {
 			// The next one may be due as well.
 		}
 		// What was lost just now makes p one that loses packets.
-		for pn, k := p.uncopied(); k != nil && now >= c.copyDue(p, pn, k); pn, k = p.uncopied() {
-			c.copyTrain(p, k.At)
+		for pn, k := p.uncopied(); k != nil && now >= rc.copyDue(p, pn, k); pn, k = p.uncopied() {
+			rc.copyTrain(p, k.At)
 		}
-		c.checkFreed(now, p)
+		rc.checkFreed(now, p)
 	}
 }
 
 // checkOldest takes the oldest packet in flight on p for lost if that is due, with others
 // perhaps, and reports whether it was.
-func (c *Conn) checkOldest(now mono.Time, p *path) bool {
+func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	k := p.oldest()
 	switch {
 	case k == nil:
 		return false
-	case now >= p.tailDue(k, &c.slack, c.patience, &c.rtt) && c.outlived(p, k):
-		c.loseTail(now, p)
-	case now >= c.repairDue(k):
-		c.lose(now, p, p.lowest, k)
-	case now < k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)) || !c.overtaken(p, k):
+	case now >= p.tailDue(k, &rc.slack, rc.patience, &rc.rtt) && rc.outlived(p, k):
+		rc.loseTail(now, p)
+	case now < k.At.Add(p.timeout(&rc.slack, rc.patience, &rc.rtt)) || !rc.overtaken(p, k):
 		return false
-	case c.talks(now, p):
-		c.loseOverdue(now, p)
+	case rc.talks(now, p):
+		rc.loseOverdue(now, p)
 	default:
-		c.suspect(now, p)
+		rc.paths.suspect(now, p)
 	}
 	return true
 }
 
 // overtaken reports whether something sent after k, by more than paths of equal
 // length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
-func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
-	return c.timer.newest > k.At.Add(p.variation(&c.rtt))
+func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
+	return rc.timer.newest > k.At.Add(p.variation(&rc.rtt))
 }
 
 // outlived reports whether an acknowledgement of k, the rest of a train, should have been
@@ -68,21 +61,21 @@ func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {
 // told of. The acknowledgement that told of the train's beginning may have come on a
 // shorter way than those that followed; on short round trips that is all the difference
 // there is.
-func (c *Conn) outlived(p *path, k *ledger.Packet) bool {
-	return c.overtaken(p, k) || c.timer.lastSent <= k.At.Add(p.variation(&c.rtt))
+func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
+	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.variation(&rc.rtt))
 }
 
 // talks reports whether a packet on p was acknowledged so lately that the path has not
 // fallen silent. Then what is overdue on it is lost, and what follows is not. Where a
 // link drops much of what it is sent, it takes some packets until two of them have
 // arrived that prove the loss of one, and on a long path many are behind it by then.
-func (c *Conn) talks(now mono.Time, p *path) bool {
-	return p.rtt.Base() >= longBase && now.Sub(p.heard) < p.timeout(&c.slack, c.patience, &c.rtt)-p.rtt.Smoothed()
+func (rc *recovery) talks(now mono.Time, p *path) bool {
+	return p.rtt.Base() >= longBase && now.Sub(p.heard) < p.timeout(&rc.slack, rc.patience, &rc.rtt)-p.rtt.Smoothed()
 }
 
 // loseOverdue takes what is overdue on p for lost.
-func (c *Conn) loseOverdue(now mono.Time, p *path) {
-	due, lost := now.Add(-p.timeout(&c.slack, c.patience, &c.rtt)), 0
+func (rc *recovery) loseOverdue(now mono.Time, p *path) {
+	due, lost := now.Add(-p.timeout(&rc.slack, rc.patience, &rc.rtt)), 0
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
 		if k.State != ledger.InFlight {
@@ -92,36 +85,24 @@ func (c *Conn) loseOverdue(now mono.Time, p *path) {
 			break
 		}
 		lost += int(k.Size)
-		c.lost(now, p, pn, k)
+		rc.lost(now, p, pn, k)
 		k.Marks |= ledger.Told
 	}
-	c.cfg.Control.Lost(now, lost)
-}
-
-// repairDue returns when the messages of packet k are repaired whatever its path's
-// timeout. While a queue builds up that is longer than a payload is worth repairing, and
-// a lone loss that nothing follows on its path would never be repaired at all. Never if
-// it carries none, or nothing sent later has arrived anywhere: that is left to the tail
-// probe.
-func (c *Conn) repairDue(k *ledger.Packet) mono.Time {
-	if k.N == 0 || c.timer.newest <= k.At {
-		return mono.Never
-	}
-	return k.At.Add(c.worth(giveUpStream) / repairPart)
+	rc.cfg.Control.Lost(now, lost)
 }
 
 // copyDue returns when packet pn, k, on p is to be sent again elsewhere because it is late;
 // Never as long as nothing sent later has arrived anywhere.
-func (c *Conn) copyDue(p *path, pn uint64, k *ledger.Packet) mono.Time {
-	if !c.overtaken(p, k) {
+func (rc *recovery) copyDue(p *path, pn uint64, k *ledger.Packet) mono.Time {
+	if !rc.overtaken(p, k) {
 		return mono.Never
 	}
-	return p.copyDue(pn, k, &c.slack, c.patience, &c.rtt)
+	return p.copyDue(pn, k, &rc.slack, rc.patience, &rc.rtt)
 }
 
 // copyTrain sends what was sent on p at a time, and was not sent again yet, once more
 // elsewhere. It is not taken for lost by that.
-func (c *Conn) copyTrain(p *path, at mono.Time) {
+func (rc *recovery) copyTrain(p *path, at mono.Time) {
 	p.copied = at
 	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
@@ -132,11 +113,11 @@ func (c *Conn) copyTrain(p *path, at mono.Time) {
 			continue
 		}
 		for n := k.First; n < k.First+uint64(k.N); n++ {
-			if !c.out.open(n) {
+			if !rc.out.open(n) {
 				continue
 			}
-			if m := c.out.at(n); m.slot == p.slot && m.pn == pn {
-				c.queueRetransmit(n)
+			if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {
+				rc.queueRetransmit(n)
 			}
 		}
 	}
@@ -144,22 +125,21 @@ func (c *Conn) copyTrain(p *path, at mono.Time) {
 
 // pathDeadline returns when the next path is overdue. A path that is overdue already but
 // not overtaken is left to the tail probe, or to the next acknowledgement.
-func (c *Conn) pathDeadline() mono.Time {
+func (rc *recovery) pathDeadline() mono.Time {
 	at := mono.Never
-	for _, p := range c.paths {
-		if !c.busy.Has(int(p.slot)) {
+	for _, p := range rc.paths.table {
+		if !rc.busy.Has(int(p.slot)) {
 			continue
 		}
 		if k := p.oldest(); k != nil {
-			if t := k.At.Add(p.timeout(&c.slack, c.patience, &c.rtt)); t < at && (t > c.clock || c.overtaken(p, k)) {
+			if t := k.At.Add(p.timeout(&rc.slack, rc.patience, &rc.rtt)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
 				at = t
 			}
-			if t := p.tailDue(k, &c.slack, c.patience, &c.rtt); t < at && (t > c.clock || c.outlived(p, k)) {
+			if t := p.tailDue(k, &rc.slack, rc.patience, &rc.rtt); t < at && (t > rc.clock || rc.outlived(p, k)) {
 				at = t
 			}
-			at = at.Min(c.repairDue(k))
 			if pn, k := p.uncopied(); k != nil {
-				at = at.Min(c.copyDue(p, pn, k))
+				at = at.Min(rc.copyDue(p, pn, k))
 			}
 		}
 		if p.freed.bytes > 0 {

@@ -25,14 +25,14 @@ const candidateSlot = steer.MaxPaths
 const candidateLeast = 100 * time.Millisecond
 
 // firstWait returns how long the first challenge of a candidate is given.
-func (c *Conn) firstWait() time.Duration {
-	return max(candidateLeast, min(2*c.rtt.Smoothed(), probeMost))
+func (ps *paths) firstWait() time.Duration {
+	return max(candidateLeast, min(2*ps.rtt.Smoothed(), probeMost))
 }
 
 // trusts reports whether addr is proven: a path there works. Ports of it may be
 // challenged without credit.
-func (c *Conn) trusts(addr netip.Addr) bool {
-	for _, p := range c.paths {
+func (ps *paths) trusts(addr netip.Addr) bool {
+	for _, p := range ps.table {
 		if p.validated && (p.state == PathActive || p.state == PathSuspect) && p.tuple.Remote.Addr() == addr {
 			return true
 		}
@@ -43,24 +43,24 @@ func (c *Conn) trusts(addr netip.Addr) bool {
 // pay charges n bytes that are to be sent to addr, and reports whether they may be. It
 // and Next of the candidates are the only places that do: whatever is sent to an address
 // that is not proven has passed one of them.
-func (c *Conn) pay(addr netip.Addr, n int) bool {
-	if c.trusts(addr) || c.candidates.Spend(addr, n) {
+func (ps *paths) pay(addr netip.Addr, n int) bool {
+	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {
 		return true
 	}
-	c.drop(DropUnproven)
+	ps.drop(DropUnproven)
 	return false
 }
 
 // heardOn takes it that p came where we have no path.
-func (c *Conn) heardOn(now mono.Time, in *inPath, p *Packet) {
+func (ps *paths) heardOn(now mono.Time, in *inPath, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
-	c.candidates.Earn(now, addr, p.Size)
-	k := c.candidates.Hear(now, p.Tuple, addr, c.firstWait())
+	ps.candidates.Earn(now, addr, p.Size)
+	k := ps.candidates.Hear(now, p.Tuple, addr, ps.firstWait())
 	switch {
 	case k == nil:
-		c.drop(DropCandidateLimit)
+		ps.drop(DropCandidateLimit)
 	case k.Proven():
-		c.askQuiet(now)
+		ps.askQuiet(now)
 	case k.Was == 0:
 		k.Was = in.was
 	}
@@ -69,111 +69,111 @@ func (c *Conn) heardOn(now mono.Time, in *inPath, p *Packet) {
 // nextCandidate sends the challenge of a candidate that is due. It is as small as can be,
 // so that a keepalive pays for it and the answer (RFC 9000 section 8.2.1 allows that, and
 // asks for a larger one afterwards).
-func (c *Conn) nextCandidate(now mono.Time, t *Train) bool {
-	k := c.candidates.Next(now, keepaliveSize, c.firstWait(), c.trusts)
+func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
+	k := ps.candidates.Next(now, keepaliveSize, ps.firstWait(), ps.trusts)
 	if k == nil {
 		return false
 	}
-	c.stray(now, t, k.Tuple, 0, func(b []byte) []byte { return c.challenge(b, k) })
+	ps.stray(now, t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
 	return true
 }
 
 // challenge appends k's challenge. Its secret stays the same: it is sent nowhere else, so
 // that any answer proves as much as the newest.
-func (c *Conn) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
+func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	if k.Secret == (wire.Secret{}) {
-		k.Secret = c.secret()
+		k.Secret = ps.secret()
 	}
 	return wire.AppendSecret(b, wire.KindChallenge, &k.Secret)
 }
 
 // stray builds a train of one packet to where we have no path, which is paid for.
-func (c *Conn) stray(now mono.Time, t *Train, to Tuple, size int, f func([]byte) []byte) {
-	t.reset(to, c.session.send.keys)
-	b := t.open(candidateSlot, c.strayed)
-	c.strayed++
+func (ps *paths) stray(now mono.Time, t *Train, to Tuple, size int, f func([]byte) []byte) {
+	t.reset(to, ps.session.send.keys)
+	b := t.open(candidateSlot, ps.strayed)
+	ps.strayed++
 	t.close(f(b), 0, size)
-	c.stats.TxBytes += uint64(len(t.Buf))
-	c.session.send.sent++
+	ps.stats.TxBytes += uint64(len(t.Buf))
+	ps.session.send.sent++
 }
 
 // candidateAnswers takes it that a secret was returned which none of our paths was sent.
-func (c *Conn) candidateAnswers(now mono.Time, secret *wire.Secret) {
-	k := c.candidates.Answer(secret)
+func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
+	k := ps.candidates.Answer(secret)
 	if k == nil {
 		return
 	}
-	if rtt := k.RTT(now); rtt > 0 && !c.rtt.Known() {
-		c.rtt.Add(now, rtt)
+	if rtt := k.RTT(now); rtt > 0 && !ps.rtt.Known() {
+		ps.rtt.Add(now, rtt)
 	}
-	if !c.admit(now, k) {
-		c.drop(DropPathLimit)
+	if !ps.admit(now, k) {
+		ps.drop(DropPathLimit)
 	}
 }
 
 // admit makes a path of a candidate that is proven. It reports false when there is no
 // room: then it waits for some, and those are asked that were silent for longest.
-func (c *Conn) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
+func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	// The table moves what it holds, so that k is not k any more once one is removed.
 	tuple, was, since, heard, rtt, size := k.Tuple, k.Was, k.Since(), k.Heard(), k.RTT(now), k.Size()
-	p := c.find(tuple)
+	p := ps.find(tuple)
 	if p == nil {
-		p = c.openPath(now, tuple, false)
+		p = ps.openPath(now, tuple, false)
 	}
 	if p == nil {
-		c.askQuiet(now)
+		ps.askQuiet(now)
 		return false
 	}
-	c.candidates.Remove(tuple)
+	ps.candidates.Remove(tuple)
 	if rtt > 0 {
 		p.rtt.Add(now, rtt)
 	}
 	p.seen, p.heard = max(p.seen, heard), now
 	p.unsized = size < BasePacket
-	c.activate(now, p)
+	ps.activate(now, p)
 	if p.unsized {
 		p.probe.want = 0 // BasePacket first
 	}
-	if c.lastPath == nil || c.lastPath.seen < p.seen {
-		c.lastPath = p
+	if ps.receiver.lastPath == nil || ps.receiver.lastPath.seen < p.seen {
+		ps.receiver.lastPath = p
 	}
-	c.replaced(now, was, since)
-	c.regain(p, since)
+	ps.replaced(now, was, since)
+	ps.regain(p, since)
 	return true
 }
 
 // regain sends the oldest message again, on p, if nothing sent elsewhere has been
 // acknowledged since p was first heard: the peer has moved, and what waits for an
 // answer went to where it was.
-func (c *Conn) regain(p *path, since mono.Time) {
-	n := c.out.first
-	if !c.out.open(n) || (c.out.at(n).slot == p.slot && !c.out.at(n).wants) {
+func (ps *paths) regain(p *path, since mono.Time) {
+	n := ps.recovery.out.first
+	if !ps.recovery.out.open(n) || (ps.recovery.out.at(n).slot == p.slot && !ps.recovery.out.at(n).wants) {
 		return
 	}
-	for _, q := range c.paths {
+	for _, q := range ps.table {
 		if q != p && q.heard > since {
 			return
 		}
 	}
-	c.queueFirst(n)
-	c.timer.probes, c.timer.found = 1, true
+	ps.recovery.queueFirst(n)
+	ps.recovery.timer.probes, ps.recovery.timer.found = 1, true
 }
 
 // replaced asks the path in slot was-1 whether it still works: what the peer sent there
 // has come elsewhere since then, which has been proven. That is what a NAT does that has
 // forgotten a mapping, and what is in flight there is sent again at once.
-func (c *Conn) replaced(now mono.Time, was uint16, since mono.Time) {
-	if was == 0 || int(was) > len(c.paths) {
+func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
+	if was == 0 || int(was) > len(ps.table) {
 		return
 	}
-	if p := c.paths[was-1]; p.state == PathActive && p.seen < since {
-		c.ask(now, p)
+	if p := ps.table[was-1]; p.state == PathActive && p.seen < since {
+		ps.ask(now, p)
 	}
 }
 
 // promote makes paths of the proven candidates that wait for room, as far as there is.
-func (c *Conn) promote(now mono.Time) {
-	for k := c.candidates.Waiting(now); k != nil && c.admit(now, k); k = c.candidates.Waiting(now) {
+func (ps *paths) promote(now mono.Time) {
+	for k := ps.candidates.Waiting(now); k != nil && ps.admit(now, k); k = ps.candidates.Waiting(now) {
 	}
 }
 
@@ -186,20 +186,20 @@ const askEvery = 50 * time.Millisecond
 
 // askQuiet asks as many paths as wait for room, those that were silent for longest. Those
 // that do not answer are down soon, and make room.
-func (c *Conn) askQuiet(now mono.Time) {
-	if c.askedAt != 0 && now.Sub(c.askedAt) < askEvery {
+func (ps *paths) askQuiet(now mono.Time) {
+	if ps.askedAt != 0 && now.Sub(ps.askedAt) < askEvery {
 		return
 	}
-	c.askedAt = now
-	n := c.candidates.NumWaiting()
-	for _, p := range c.paths {
+	ps.askedAt = now
+	n := ps.candidates.NumWaiting()
+	for _, p := range ps.table {
 		if p.state == PathSuspect {
 			n--
 		}
 	}
 	for ; n > 0; n-- {
 		var quiet *path
-		for _, p := range c.paths {
+		for _, p := range ps.table {
 			if p.state == PathActive && now.Sub(p.word()) > quietAfter && (quiet == nil || p.word() < quiet.word()) {
 				quiet = p
 			}
@@ -207,7 +207,7 @@ func (c *Conn) askQuiet(now mono.Time) {
 		if quiet == nil {
 			return
 		}
-		c.ask(now, quiet)
+		ps.ask(now, quiet)
 	}
 }
 
@@ -231,7 +231,7 @@ func (f *former) add(a netip.AddrPort) {
 // 16. Those whose paths are gone come last.
 func (c *Conn) Proven() (v []netip.AddrPort) {
 	var paths []*path
-	for _, p := range c.paths {
+	for _, p := range c.paths.table {
 		if p.state != PathFree && p.validated {
 			paths = append(paths, p)
 		}
@@ -245,7 +245,7 @@ func (c *Conn) Proven() (v []netip.AddrPort) {
 	for _, p := range paths {
 		add(p.tuple.Remote)
 	}
-	for _, a := range c.former.addrs {
+	for _, a := range c.paths.former.addrs {
 		add(a)
 	}
 	return v
@@ -253,8 +253,8 @@ func (c *Conn) Proven() (v []netip.AddrPort) {
 
 // Candidates returns where the peer was heard and has not proven to be, for people.
 func (c *Conn) Candidates(now mono.Time) (v []Tuple) {
-	for i := range c.candidates.All() {
-		if k := &c.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {
+	for i := range c.paths.candidates.All() {
+		if k := &c.paths.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {
 			v = append(v, k.Tuple)
 		}
 	}

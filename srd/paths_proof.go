@@ -12,10 +12,10 @@ import (
 
 // respond sends our response to where an initiation of n bytes came from, which pays for
 // it.
-func (c *Conn) respond(now mono.Time, to Tuple, n int) {
-	l := &c.session.last
+func (s *session) respond(now mono.Time, to Tuple, n int) {
+	l := &s.last
 	switch {
-	case !c.sendBack(now, to, n, l.b):
+	case !s.sendBack(now, to, n, l.b):
 	case len(l.on) <= echoes:
 		l.on = append(l.on, to)
 	default:
@@ -25,16 +25,16 @@ func (c *Conn) respond(now mono.Time, to Tuple, n int) {
 
 // sendBack sends a handshake packet to where one of n bytes came from, which pays for it. It
 // reports whether that was enough.
-func (c *Conn) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
-	c.candidates.Earn(now, to.Remote.Addr(), n)
-	if len(c.session.out) >= mostRaw {
-		c.drop(DropHandshakeCopy)
+func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
+	s.paths.candidates.Earn(now, to.Remote.Addr(), n)
+	if len(s.out) >= mostRaw {
+		s.drop(DropHandshakeCopy)
 		return false
 	}
-	if !c.pay(to.Remote.Addr(), len(b)) {
+	if !s.paths.pay(to.Remote.Addr(), len(b)) {
 		return false
 	}
-	c.session.out = append(c.session.out, rawPacket{to, b})
+	s.out = append(s.out, rawPacket{to, b})
 	return true
 }
 
@@ -42,36 +42,36 @@ func (c *Conn) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 // index, came on t. That proves t if our response went there and to no other address.
 // Where it went elsewhere too, t must answer a challenge, unless it has done so before.
 // Where the response before the newest went is not remembered.
-func (c *Conn) responded(now mono.Time, t Tuple, index uint32) {
-	if c.session.last.index != index {
+func (ps *paths) responded(now mono.Time, t Tuple, index uint32) {
+	if ps.session.last.index != index {
 		return
 	}
-	on, sole := false, !c.session.last.more && soleAddr(c.session.last.on).IsValid()
-	for _, u := range c.session.last.on {
+	on, sole := false, !ps.session.last.more && soleAddr(ps.session.last.on).IsValid()
+	for _, u := range ps.session.last.on {
 		on = on || u == t
 	}
 	if !on {
 		return
 	}
-	p := c.find(t)
+	p := ps.find(t)
 	if p == nil && sole {
-		p = c.openPath(now, t, false)
+		p = ps.openPath(now, t, false)
 	}
 	if p != nil && p.state != PathActive && (sole || p.validated) {
-		c.met(now, p)
+		ps.met(now, p)
 	}
 }
 
 // calledBack takes it that the response to our initiation, of n bytes, came on t. That
 // proves t if it is where we called, and no other address was (sole).
-func (c *Conn) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
-	p := c.find(t)
+func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
+	p := ps.find(t)
 	switch {
 	case p == nil:
-		c.candidates.Earn(now, t.Remote.Addr(), n)
-		c.candidates.Hear(now, t, t.Remote.Addr(), c.firstWait())
+		ps.candidates.Earn(now, t.Remote.Addr(), n)
+		ps.candidates.Hear(now, t, t.Remote.Addr(), ps.firstWait())
 	case p.state != PathActive && (p.validated || t.Remote.Addr() == sole):
-		c.met(now, p)
+		ps.met(now, p)
 	case p.state == PathCandidate:
 		p.probe.next = now
 	}
@@ -79,9 +79,9 @@ func (c *Conn) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 
 // met takes p into use, as a handshake has proven it. Its packets are small: whether full
 // ones pass is asked at once.
-func (c *Conn) met(now mono.Time, p *path) {
+func (ps *paths) met(now mono.Time, p *path) {
 	p.unsized = p.unsized || !p.validated
-	c.activate(now, p)
+	ps.activate(now, p)
 }
 
 // soleAddr returns the remote address of all of tuples, if it is but one.

@@ -1,0 +1,61 @@
+package srd
+
+import (
+	"testing"
+
+	"github.com/srdtun/srdtun/srd/internal/seq"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// A receiver needs nobody else to tell what is new from what came before.
+func TestReceiverAlone(t *testing.T) {
+	rv := receiver{env: &env{}}
+	news := rv.message(&wire.Frame{Kind: wire.KindMessage, Number: 0, Payload: []byte("x")})
+	again := rv.message(&wire.Frame{Kind: wire.KindMessage, Number: 0, Payload: []byte("x")})
+	rv.message(&wire.Frame{Kind: wire.KindTombstone, Number: 1})
+	if news == seq.Duplicate || again != seq.Duplicate || rv.stats.Drops[DropDuplicate] != 1 {
+		t.Errorf("verdicts %v, %v, %d duplicates", news, again, rv.stats.Drops[DropDuplicate])
+	}
+	if len(rv.received) != 2 || string(rv.received[0].Data) != "x" || !rv.received[1].Expired {
+		t.Errorf("received %+v", rv.received)
+	}
+}
+
+// A call that was planned is due once.
+func TestSessionCallsOnce(t *testing.T) {
+	s := session{env: &env{}, callAt: 5}
+	if s.calling(4) || !s.calling(5) || s.calling(6) {
+		t.Errorf("due before its time, never, or twice: %d", s.callAt)
+	}
+}
+
+// What is to be sent again waits once, and what is given up keeps its number alone.
+func TestRecoveryAlone(t *testing.T) {
+	rc := recovery{env: &env{}}
+	n := rc.out.push(Message{Data: []byte("x")}, 1)
+	rc.queueRetransmit(n)
+	rc.queueRetransmit(n)
+	if rc.out.retx.len() != 1 {
+		t.Errorf("%d entries of one message", rc.out.retx.len())
+	}
+	rc.giveUp(rc.out.at(n))
+	if m := rc.out.at(n); !m.void || m.m.Data != nil || rc.stats.NeverRepaired != 1 {
+		t.Errorf("%+v, %d given up unrepaired", m, rc.stats.NeverRepaired)
+	}
+}
+
+// The machines of a connection are its own, also after it has become that of another process.
+func TestMachinesKnowEachOther(t *testing.T) {
+	c := newScript(t, 1).c
+	check := func(when string) {
+		t.Helper()
+		if c.session.conn != c || c.session.paths != &c.paths || c.paths.session != &c.session || c.recovery.paths != &c.paths ||
+			c.choice.receiver != &c.receiver || c.sender.recovery != &c.recovery || c.receiver.paths != &c.paths || c.sender.env != c.env {
+			t.Errorf("%s: a machine has others than those of its connection", when)
+		}
+	}
+	check("new")
+	c.Reincarnate(c.clock, 99, steer.NewSpray(1), c.cfg.Control)
+	check("another process")
+}

@@ -1,0 +1,92 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/candidate"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// paths are the ways to the peer, from a candidate to one that is forgotten: their life,
+// what may be sent where, and how large packets may be.
+type paths struct {
+	*env
+	session  *session
+	receiver *receiver
+	recovery *recovery
+	choice   *choice
+
+	table   []*path // by slot
+	usable  steer.Set
+	probing steer.Set // paths with a probe planned
+	packet  int       // UDP payload bytes of a full packet now
+	fell    mono.Time // when the last of the paths that are silent now fell so; 0: none is
+	dormant bool      // some silent paths are not probed while idle
+
+	tuples  []Tuple // where the peer may be reached: candidates for paths
+	opened  uint32  // paths opened so far
+	wanting bool    // some of tuples have no path, for want of room
+	changed bool    // a path has gone since the last Advance, is down, or carries too little
+
+	candidates candidate.Table[Tuple]
+	strayed    uint64    // packets sent to candidates: the next packet number of their slot
+	askedAt    mono.Time // when quiet paths were last asked whether they work
+	former     former
+
+	replies []owed
+	round   uint16    // of round trips, for the responses in each
+	roundAt mono.Time // when it began
+
+	measuring *measurement // nil: nobody wants to know
+}
+
+// suspect takes p out of use and hands all that is in flight on it back. That is
+// not congestion: it is told to nobody but the path.
+func (ps *paths) suspect(now mono.Time, p *path) {
+	var since mono.Time
+	if k := p.oldest(); k != nil {
+		since = k.At
+	}
+	ps.choice.sure(p)
+	respite := ps.recovery.respite(now, p)
+	ps.recovery.loseAll(now, p, respite)
+	if p.state == PathActive {
+		ps.choice.doubtOthers(now, p, since)
+		p.state = PathSuspect
+		p.fell, ps.fell = now, now
+		ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())
+		ps.usable.Remove(int(p.slot))
+		// What is in flight on it may still be acknowledged, and then it is in use
+		// again. A probe at once would be one more packet in what is, mostly, a queue.
+		next := max(respite, now.Add(p.timeout(&ps.slack, ps.recovery.patience, &ps.rtt)))
+		p.probe = probe{next: next, size: p.probe.size, want: p.probe.want}
+		ps.probing.Add(int(p.slot))
+		ps.resize()
+	}
+}
+
+// alive notes that p works in our direction: something sent on it arrived.
+func (ps *paths) alive(now mono.Time, p *path) {
+	p.heard = now
+	ps.choice.sure(p)
+	if p.silent() && !p.unsized {
+		ps.activate(now, p)
+	}
+}
+
+// reopen makes p fit for a new process of the peer's. A path that the former one
+// opened came from a port of its own, which is gone with it. One of ours begins
+// anew: its challenge also lets the peer, to whom we are a stranger there, answer.
+func (ps *paths) reopen(now mono.Time, p *path) {
+	switch {
+	case p.state == PathFree:
+	case !p.ours:
+		ps.freePath(now, p)
+	default:
+		p.state, p.validated, p.unsized = PathCandidate, false, false
+		ps.usable.Remove(int(p.slot))
+		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
+		ps.probing.Add(int(p.slot))
+	}
+}

@@ -1,0 +1,67 @@
+package srd
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// A measurement sends one small challenge on each of some paths, and notes how long its
+// response takes. It is for people who want to know: it changes no estimate and no state
+// of a path, as challenges of its own do that.
+
+// measurement is one that is under way or done.
+type measurement struct {
+	probes []measured
+	next   int // of probes, the first that was not sent yet
+}
+
+type measured struct {
+	path   *path
+	tuple  Tuple
+	slot   uint16
+	secret wire.Secret
+	at     mono.Time     // sent; 0: not
+	rtt    time.Duration // 0: not answered
+}
+
+// nextMeasure sends the next challenge of a measurement.
+func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
+	m := ps.measuring
+	if m == nil {
+		return false
+	}
+	for m.next < len(m.probes) {
+		p := &m.probes[m.next]
+		m.next++
+		if p.path.state == PathFree || p.path.tuple != p.tuple {
+			continue // it is gone meanwhile: no answer
+		}
+		p.secret, p.at = ps.secret(), now
+		ps.recovery.single(now, t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
+			return wire.AppendSecret(b, wire.KindChallenge, &p.secret)
+		})
+		return true
+	}
+	return false
+}
+
+// measured takes a response, and reports whether it was one to a measurement.
+func (ps *paths) measured(now mono.Time, secret *wire.Secret) bool {
+	if ps.measuring == nil {
+		return false
+	}
+	for i := range ps.measuring.probes {
+		p := &ps.measuring.probes[i]
+		if p.at == 0 || p.secret != *secret {
+			continue
+		}
+		if p.rtt == 0 {
+			p.rtt = max(now.Sub(p.at), time.Microsecond)
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,348 @@
+package srd
+
+import (
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/pace"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// sender builds trains, as window and pacer allow.
+type sender struct {
+	*env
+	session  *session
+	paths    *paths
+	receiver *receiver
+	recovery *recovery
+	choice   *choice
+
+	bucket  pace.Bucket
+	limit   Limit     // what stopped Next last
+	stopped mono.Time // and since when
+	pings   int       // acknowledgements since one last asked for an answer
+}
+
+// Outbound flow, in order of precedence, one train a call:
+//
+//	1. handshake packets
+//	2. path challenges that are due, and responses that are owed
+//	3. an acknowledgement that is due: with new messages, or alone
+//	4. messages to be sent again, each on a path it has not tried
+//	5. a second copy of what was just sent, if the path policy wants one
+//	6. new messages, as the window and the pacer allow
+//	7. when there are none, a proof that we have the keys of a session that we began,
+//	   messages whose paths fell silent a moment ago, and those whose paths have become slow
+
+// Bounds of a data train.
+const (
+	// minPayload: less room than this at a packet's end is padded, not used.
+	minPayload = 64
+	// burstBytes is what may leave at once, whatever the pace: 16 packets.
+	burstBytes = 16 * 1472
+	// skipEvery is the mean number of packets between packet numbers left out,
+	// to catch a peer that acknowledges what it has not received.
+	skipEvery = 4096
+	// pathShare: a path may hold this many times its even share of the window
+	// among those that are good to send on, so that one that died a moment ago does not
+	// swallow it.
+	pathShare = 3
+)
+
+// nextAck sends an acknowledgement when one is due: in a packet with new
+// messages if there are any, which saves a packet, else in one of its own.
+func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
+	if !sd.receiver.ack.due(now) {
+		return false
+	}
+	if sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling() && sd.nextData(now, t, src) {
+		return true
+	}
+	sd.choice.survey(now)
+	p := sd.receiver.ackPath()
+	if p == nil {
+		return false
+	}
+	state := ledger.Silent
+	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
+	// Now and then an acknowledgement asks to be acknowledged, so that a side
+	// that only receives notices paths that died in its own direction.
+	sd.pings++
+	ping := sd.pings >= 16
+	if ping {
+		sd.pings, state = 0, ledger.InFlight
+	}
+	sd.recovery.single(now, t, p, state, 0, func(b []byte) []byte {
+		b = sd.receiver.appendAck(now, b, p, words)
+		if ping {
+			b = wire.AppendPing(b)
+		}
+		if len(b)+wire.MetricLen+wire.TagLen <= BasePacket {
+			b = sd.choice.steering.feedback(now, b)
+		}
+		return b
+	})
+	return true
+}
+
+// ackShare is the part of a packet that an acknowledgement may take beside new
+// messages. A longer one, that tells of many gaps, goes alone.
+const ackShare = 4
+
+// nextRetransmit sends the first message that waits to be sent again.
+func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
+	n, ok := sd.recovery.retransmission(now)
+	if !ok || sd.paths.usable.Empty() {
+		return false
+	}
+	m := sd.recovery.out.at(n)
+	p := sd.choice.alternative(now, m)
+	if p == nil {
+		return false
+	}
+	sd.recovery.out.retx.pop()
+	m.wants, sd.recovery.timer.found = false, false
+	sd.recovery.expire(now, m)
+	t.reset(p.tuple, sd.session.send.keys)
+	b := t.open(p.slot, p.sent.Next())
+	if m.void {
+		b = wire.AppendTombstone(b, uint32(n), &m.m.Imm)
+	} else {
+		b = wire.AppendMessage(b, uint32(n), &m.m.Imm, m.m.Data)
+	}
+	t.close(b, 0, 0)
+	m.slot, m.tried = p.slot, m.tried|1<<(p.slot%64)
+	m.pn = sd.recovery.record(now, p, ledger.Packet{At: now, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
+	if m.tries < 255 {
+		m.tries++
+	}
+	if sd.recovery.timer.probes--; m.void || sd.recovery.timer.probes < 0 {
+		sd.recovery.timer.probes = 0 // a tombstone is in no hurry
+	}
+	switch {
+	case sd.recovery.timer.probes > 0:
+		sd.recovery.queueFirst(n)
+	case m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window():
+		// From the second repetition on the message goes on two paths at once.
+		sd.recovery.queueRetransmit(n)
+	}
+	sd.stats.Retransmitted++
+	p.stats.Retransmits++
+	// The pacer does not hold repairs back, but new data makes room for them,
+	// up to a burst: what a long outage has cost is not paid back after it.
+	if sd.bucket.Tokens() > -burstBytes {
+		sd.spend(len(t.Buf))
+	}
+	return true
+}
+
+// nextData builds a train of new messages.
+func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
+	if src == nil {
+		return false
+	}
+	limit := LimitData
+	if s, ok := src.(Waiter); ok {
+		sd.choice.reach.front.note(now, s.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
+	}
+	t.Buf = t.Buf[:0]
+	if s, ok := src.(Backlogger); !ok || s.Backlog() {
+		limit = sd.build(now, t, src)
+	}
+	if sd.stopped != 0 {
+		sd.stats.Waited[sd.limit] += now.Sub(sd.stopped)
+	}
+	sd.stopped = 0
+	if len(t.Buf) > 0 && limit == LimitData {
+		return true
+	}
+	sd.limit, sd.stopped = limit, now
+	switch {
+	case limit == LimitWindow || limit == LimitPaths,
+		// The pacer stretches a burst even where the window has room to spare, which
+		// says nothing of whether a larger one would be of use (RFC 7661 section 3).
+		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
+		sd.recovery.limited = now
+	}
+	return false
+}
+
+// build fills t with new messages and returns LimitData, or why it may not.
+func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
+	if sd.paths.usable.Empty() {
+		return LimitPaths
+	}
+	if sd.recovery.out.full() {
+		return LimitOutbox
+	}
+	if sd.recovery.silent() {
+		return LimitWindow
+	}
+	sd.choice.survey(now)
+	rate := sd.cfg.Control.Rate()
+	burst := max(burstBytes, int(rate*sd.slack.burst.Seconds()))
+	sd.bucket.Refill(now, rate, burst)
+	budget := sd.cfg.Control.Window() - sd.recovery.inflight
+	if budget <= 0 {
+		return LimitWindow
+	}
+	if rate > 0 && !sd.bucket.Ready() {
+		return LimitPacing
+	}
+	most := sd.trainPackets(rate, budget, burst)
+	if !sd.choice.look(now, src, most*sd.paths.packet) {
+		return LimitData
+	}
+	p := sd.choice.choose(now)
+	if p == nil {
+		return LimitPaths
+	}
+	sd.recovery.maybeSkip(p)
+	t.reset(p.tuple, sd.session.send.keys)
+	first := sd.recovery.out.next
+	sd.fill(now, t, p, most, src)
+	sd.choice.spread(now, p, first, len(t.Buf))
+	sd.spend(len(t.Buf))
+	return LimitData
+}
+
+// spend takes n bytes off what the pacer allows. What goes out before there is a pace
+// is no debt: the first window would be paid for again once there is one.
+func (sd *sender) spend(n int) {
+	if sd.cfg.Control.Rate() > 0 {
+		sd.bucket.Spend(n)
+	}
+}
+
+// cleanRounds is how long ago a path may have been heard, in round trips, and
+// cleanRTT how many of these it may have taken: what took longer came through a queue
+// that others do not have.
+const (
+	cleanRounds = 2
+	cleanRTT    = 1.5
+)
+
+// trainPackets returns how many packets a train may have: what slack.train takes
+// at the pacing rate, within what window and pacer allow.
+func (sd *sender) trainPackets(rate float64, budget, burst int) int {
+	n := 1 + int(rate*sd.slack.train.Seconds())/sd.paths.packet
+	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
+	return max(1, min(n, MaxTrain, MaxTrainBytes/sd.paths.packet))
+}
+
+// fill builds up to most packets of new messages for p.
+func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
+	ack, words := sd.receiver.ackRoom()
+	for i := range most {
+		from, first := len(t.Buf), sd.recovery.out.next
+		if from+sd.paths.packet > cap(t.Buf) {
+			return
+		}
+		b := t.open(p.slot, p.sent.Next())
+		var full bool
+		if b, full = sd.pack(now, b, from, p, ack, src); sd.recovery.out.next == first {
+			t.Buf = t.Buf[:from]
+			return
+		}
+		if ack > 0 {
+			b, ack = sd.receiver.appendAck(now, b, p, words), 0
+		}
+		b = sd.choice.steering.trailer(now, b)
+		pad := 0
+		if full {
+			pad = sd.paths.packet
+		}
+		t.close(b, from, pad)
+		n := uint16(sd.recovery.out.next - first)
+		k := ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
+		if i > 0 {
+			k.Marks = ledger.Follows
+		}
+		sd.recovery.record(now, p, k)
+		if !full {
+			return
+		}
+	}
+}
+
+// pack appends MESSAGE frames to the packet that began at from until it is full
+// but for spare bytes (then full is true) or there are no more messages.
+func (sd *sender) pack(now mono.Time, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
+	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(now) - spare
+	for !sd.recovery.out.full() {
+		left := room - (len(b) - from) - wire.MessageOverhead
+		if left < minPayload {
+			return b, true
+		}
+		if !sd.choice.steering.same(now) {
+			return b, false
+		}
+		m, ok := src.Pull(now, left)
+		if !ok {
+			return b, false
+		}
+		if sd.recovery.out.empty() {
+			// Tail timeouts of what nobody waited for, as an acknowledgement that asked
+			// for an answer, say nothing of the way this message takes.
+			sd.recovery.timer.backoff = 0
+		}
+		n := sd.recovery.out.push(m, now)
+		o := sd.recovery.out.at(n)
+		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
+		b = wire.AppendMessage(b, uint32(n), &m.Imm, m.Data)
+		sd.stats.Sent++
+		sd.active = now
+	}
+	return b, false
+}
+
+// nextPing measures a far path: how long it is, and whether it works.
+func (sd *sender) nextPing(now mono.Time, t *Train) bool {
+	p := sd.choice.reach.ping
+	sd.choice.reach.ping = nil
+	if p == nil || !sd.paths.usable.Has(int(p.slot)) || p.sent.Full() {
+		return false
+	}
+	p.pinged = now
+	sd.recovery.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
+	return true
+}
+
+// nextQuestion asks the first path that is in doubt.
+func (sd *sender) nextQuestion(now mono.Time, t *Train) bool {
+	d := &sd.choice.doubts
+	if d.unsure.Empty() {
+		return false
+	}
+	if d.ask.Empty() && d.tries < downAfter && now >= sd.choice.nextRound() {
+		d.ask, d.asked, d.tries = d.unsure, now, d.tries+1
+	}
+	for !d.ask.Empty() {
+		p := sd.paths.table[d.ask.First()]
+		d.ask.Remove(int(p.slot))
+		if p.sent.Full() || !sd.paths.usable.Has(int(p.slot)) {
+			continue
+		}
+		sd.recovery.single(now, t, p, ledger.Silent, 0, wire.AppendPing)
+		return true
+	}
+	return false
+}
+
+// nextProof sends an acknowledgement under keys that an attempt of ours made: the peer
+// uses them only once it knows that we have them, and would begin a session of its own
+// in time. There may be nothing else to send, or only to where nobody is. The keys before
+// may have expired while the handshake was under way.
+func (sd *sender) nextProof(now mono.Time, t *Train) bool {
+	e := sd.session.send
+	if !e.initiator || e.proven || e.heard {
+		return false
+	}
+	p := sd.receiver.ackPath()
+	if p == nil || p.sent.Full() {
+		return false
+	}
+	e.proven = true
+	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
+	sd.recovery.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, p, words) })
+	return true
+}

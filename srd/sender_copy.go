@@ -1,0 +1,71 @@
+package srd
+
+import (
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// nextCopy sends what the last train carried on a second path.
+func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
+	s := &sd.choice.steering
+	what := s.copies
+	s.copies = copies{}
+	if what.from == what.to {
+		return false
+	}
+	set := &sd.choice.picked
+	*set = steer.Set{}
+	for _, p := range sd.paths.table {
+		if sd.paths.usable.Has(int(p.slot)) && p.carries(sd.paths.packet) && !p.sent.Full() && !p.late(now, &sd.slack) {
+			set.Add(int(p.slot))
+		}
+	}
+	if !set.Has(int(what.first)) || sd.recovery.silent() {
+		return false // the first path has just gone: repair takes care of all
+	}
+	second, ok := s.doubled.Second(now, set, s.ahead, int(what.first))
+	if !ok {
+		return false
+	}
+	p := sd.paths.table[second]
+	t.reset(p.tuple, sd.session.send.keys)
+	for n := what.from; n < what.to && len(t.Buf)+sd.paths.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
+		n = sd.copyPacket(now, t, p, n, what.to)
+	}
+	sd.spend(len(t.Buf))
+	return len(t.Buf) > 0
+}
+
+// copyPacket appends a packet for p with messages from n on, below to, and
+// returns the first that is not in it. What has been acknowledged or given up
+// meanwhile needs no copy. A message still belongs to the packet that carried it
+// first: when that is lost, and the copy has not arrived, it is repaired.
+func (sd *sender) copyPacket(now mono.Time, t *Train, p *path, n, to uint64) uint64 {
+	for n < to && (!sd.recovery.out.open(n) || sd.recovery.out.at(n).void) {
+		n++
+	}
+	from, first := len(t.Buf), n
+	b := t.open(p.slot, p.sent.Next())
+	for n < to && sd.recovery.out.open(n) && !sd.recovery.out.at(n).void {
+		m := sd.recovery.out.at(n)
+		if len(b)-from+wire.MessageOverhead+len(m.m.Data)+wire.TagLen > sd.paths.packet {
+			break
+		}
+		b = wire.AppendMessage(b, uint32(n), &m.m.Imm, m.m.Data)
+		m.tried |= 1 << (p.slot % 64)
+		n++
+	}
+	if n == first {
+		return n + 1 // nothing fits: packets have become smaller
+	}
+	pad := 0
+	if n < to {
+		pad = sd.paths.packet
+	}
+	t.close(b, from, pad)
+	k := uint16(n - first)
+	sd.recovery.record(now, p, ledger.Packet{At: now, First: first, N: k, Left: k, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
+	return n
+}
