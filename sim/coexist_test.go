@@ -3,6 +3,7 @@ package sim_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/sim/lab"
 )
@@ -30,6 +31,7 @@ func TestTunnelBesidePlainTCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Limit.Duration = 15 * time.Second
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		r, err := lab.Run(p, c, 1, nil)
