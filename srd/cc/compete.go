@@ -14,9 +14,9 @@ const (
 	heldTimes = 2
 	// heldTargets times the longest delay that senders like this one aim for is what they may
 	// make of it together: they do not measure the same, and on a fabric with a failed link
-	// bursts of several meet. With half of it tunnels there took each other for others, and
+	// bursts of several meet. With 1.5 tunnels there took each other for others, and
 	// flows took 9 % longer (sim/compare, TestFlowletsStayInOrder).
-	heldTargets = 3
+	heldTargets = 2
 	// seriesCut is what is left of the window when the cuts are judged.
 	seriesCut = 0.75
 	// squeezed is how many times the least window it was, since it last asked, if being
