@@ -213,6 +213,7 @@ func (p *peer) Advance(now mono.Time) {
 	p.gather.SetHold(order.HoldFor(p.hold, c.RTT()))
 	p.gather.Advance(now)
 	p.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
+	p.control.Flows(p.queue.Flows())
 	switch {
 	case session.Ready:
 		p.without = 0

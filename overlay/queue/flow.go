@@ -31,6 +31,8 @@ type flow struct {
 	supers     int // super-frames among its frames
 	deficit    int // bytes that it may still send in this round; negative is debt
 	codel      codel
+	period     uint32  // of active, in which it was served last
+	sent       float64 // bytes in that
 }
 
 // list is a doubly linked list of flows, by slot; 0 is none.

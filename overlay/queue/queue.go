@@ -86,6 +86,7 @@ type Queue struct {
 	served list // flows in the round
 
 	frames, bytes int
+	active        active
 	stats         Stats
 }
 
@@ -179,6 +180,7 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 		}
 		if f := q.dequeue(now, fl); f != nil {
 			fl.deficit -= len(f.Data)
+			q.active.add(now, fl, len(f.Data), q.cfg.Interval)
 			q.stats.Popped++
 			q.stats.PoppedBytes += uint64(len(f.Data))
 			q.stats.Sojourn = now.Sub(f.Enqueued)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -22,11 +23,12 @@ var zeros [zeroBytes]byte
 
 // srdEnd is one end of a connection, with the flows that begin there.
 type srdEnd struct {
-	conn   *srd.Conn
-	app    endApp
-	host   *srdHost
-	remote *srdHost
-	peer   *srdEnd
+	conn    *srd.Conn
+	control *cc.SRD
+	app     endApp
+	host    *srdHost
+	remote  *srdHost
+	peer    *srdEnd
 
 	flows []*srdFlow
 	ring  []*srdFlow // those with something to send, in turns
@@ -65,7 +67,7 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: srd.New(cfg)}
+	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: srd.New(cfg), control: cfg.Control.(*cc.SRD)}
 	e.app, e.fire = e, e.onTimer
 	h.ends = append(h.ends, e)
 	h.end.Add(e.conn)

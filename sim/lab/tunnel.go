@@ -227,6 +227,7 @@ func (o *overlay) advance(now mono.Time) {
 	o.gather.SetHold(order.HoldFor(order.DefaultHold, o.end.conn.RTT()))
 	o.gather.Advance(now)
 	o.queue.SetTarget(queue.Aim(o.end.conn.RTT(), o.end.conn.Failing(now)))
+	o.end.control.Flows(o.queue.Flows())
 	o.take(now)
 }
 

@@ -17,7 +17,7 @@ func spotted(c *SRD, clear float64) (before, after int) {
 	for range 6 {
 		n := max(1, c.Window()/MSS)
 		for i := range n {
-			queue := 4 * fineBase
+			queue := time.Duration(float64(4*fineBase) * c.window / float64(before))
 			if float64(i) < clear*float64(n) {
 				queue = 0
 			}

@@ -78,7 +78,8 @@ type SRD struct {
 	drain   mono.Time // next drain begins
 	undo    mono.Time // drain ends
 	saved   float64   // window to return to after a drain
-	dented  bool      // the window was cut last round
+	cut     mono.Time // when the window was cut last
+	rival   compete
 }
 
 // round is one round trip's worth of evidence.
@@ -101,13 +102,15 @@ func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity
 	}
-	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true, over: overflow{usual: usualFirst}}
+	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true,
+		over: overflow{usual: usualFirst}, rival: compete{flows: 1}}
 }
 
 // Reset implements Controller.
 func (c *SRD) Reset() {
 	fresh := New(c.granule)
 	fresh.line, fresh.packet = c.line, c.packet
+	fresh.Flows(int(c.rival.flows))
 	*c = *fresh
 }
 
@@ -172,6 +175,7 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	}
 	c.srtt += (a.RTT - c.srtt) / 16
 	c.queue += (q - c.queue) / 16
+	c.rival.least = min(c.rival.least, q)
 	if a.Level > 0 {
 		// Paths differ by their queues, and that is no scatter.
 		c.scatter.add(now, a.RTT-a.Level)
@@ -241,6 +245,12 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.sampled > 0 {
 		avg = r.delay * 1024 / time.Duration(r.sampled)
 	}
+	if c.rival.on && r.sampled > 0 {
+		if c.rival.on = avg > t/2; c.rival.on {
+			c.follow(now, &r)
+		}
+		return
+	}
 	if c.lossy(now, r, avg > time.Duration(overflowQueue*float64(t))) {
 		return
 	}
@@ -251,28 +261,31 @@ func (c *SRD) endRound(now mono.Time) {
 	if c.product() > 0 {
 		excess = min(avg, r.delays.low(t, r.sampled))
 	}
+	over := 2*r.high >= r.sampled && excess > t
+	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
+	c.rival.age++
+	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess > c.longest() {
+		c.enter(now)
+		return
+	}
 	less, adapt := c.adapted(&r, now.Sub(r.from), excess, t)
 	switch {
 	case adapt:
-		c.slowStart, c.full, c.dented = false, false, true
+		c.slowStart, c.full, c.cut = false, false, now
 		c.window = less
-	case 2*r.high >= r.sampled && excess > t && c.slowStart && !c.scatter.known() && c.base > fabricBase:
+	case over && c.slowStart && !c.scatter.known() && c.base > fabricBase:
 		c.full = true // this may be jitter; it is known after a few round trips
-	case 2*r.high >= r.sampled && excess > t:
+	case over:
 		c.full = c.slowStart && !c.scatter.known()
 		c.slowStart = c.full // it goes on if this was jitter
 		f := 1 - beta*float64(excess-t)/float64(excess)
-		// A round's cut shows in the next round but one: cutting each round
-		// would count every excess twice.
-		if !c.dented {
+		// Until what was sent after a cut is acknowledged, it would count every excess twice.
+		if seen && c.window > MinWindow {
 			c.window *= max(f, maxDecrease)
+			c.cut = now
 		}
-		c.dented = !c.dented
 	case r.limited && (!c.slowStart || c.full):
-		c.dented = false
 		c.window += MSS + min(c.growth()*max(0, float64(t-excess)/float64(t)), c.room(t-excess))
-	default:
-		c.dented = false
 	}
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
@@ -329,12 +342,18 @@ func (c *SRD) draining(now mono.Time) bool {
 	case c.undo != 0 && now < c.undo:
 		return true
 	case c.undo != 0:
+		c.rival.answered()
 		c.window, c.undo = max(c.saved, c.window), 0
 		c.drain = now.Add(drainEvery)
 		return true
 	case now >= c.drain && c.queue > c.Target()/4 && !c.slowStart:
-		c.saved = c.window
-		c.window = max(MinWindow, c.window*drainShare)
+		c.saved, c.rival.top = c.window, c.rival.top/2
+		share := drainShare
+		if c.rival.on {
+			share = askShare
+		}
+		c.rival.least, c.rival.asked = c.queue, c.queue
+		c.window = max(MinWindow, c.window*share)
 		c.undo = now.Add(c.queue + c.queue/2 + c.base)
 		return true
 	}

@@ -149,9 +149,8 @@ func TestShrinksWhenTheQueueIsLong(t *testing.T) {
 	if n.Window() > before*8/10 {
 		t.Fatalf("window went from %d to %d with three times the target", before, n.Window())
 	}
-	n.rounds(100, true, 10*n.Target())
-	if n.Window() != MinWindow {
-		t.Fatalf("window %d under a queue that does not end", n.Window())
+	for n.Window() > MinWindow { // a link that has become very slow
+		n.rounds(1, true, time.Duration(n.Window()/MSS)*n.Target())
 	}
 	n.rounds(60, true, 0)
 	if n.Window() <= 2*MinWindow {
@@ -209,7 +208,8 @@ func TestMarksOnMostPacketsShrink(t *testing.T) {
 	for range 6 {
 		for range n.Window() / MSS {
 			n.now += mono.Time(base)
-			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + 2*TargetFloor, Base: base, CE: true}, true)
+			queue := time.Duration(float64(2*TargetFloor) * n.window / float64(before))
+			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, CE: true}, true)
 		}
 	}
 	if n.Window() >= before {

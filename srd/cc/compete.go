@@ -1,0 +1,158 @@
+package cc
+
+import (
+	"math"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Constants of compete.
+const (
+	// heldTimes is how many times as long as a lone sender's the queue is when others hold
+	// it up: whoever is alone and has halved the window has half of the queue left.
+	heldTimes = 2
+	// heldTargets times the longest delay that senders like this one aim for is what they may
+	// make of it together: they do not measure the same, and on a fabric with a failed link
+	// bursts of several meet. With 1.5 tunnels there took each other for others, and
+	// flows took 9 % longer (sim/compare, TestFlowletsStayInOrder).
+	heldTargets = 2
+	// seriesCut is what is left of the window when the cuts are judged.
+	seriesCut = 0.75
+	// squeezed is how many times the least window it was, since it last asked, if being
+	// down to that says that others have taken the link.
+	squeezed = 4
+	// seriesRounds bounds a series of cuts: by then a window of any size is at its least, and
+	// the link may have become slower.
+	seriesRounds = 32
+	// askShare of the window is left for a moment to see whether there still are others, and
+	// goneShare of the queue is the most that a lone sender then has: askShare, and half as
+	// much again for what is measured by chance. Others with a tenth of the link have more.
+	askShare  = 1.0 / 8
+	goneShare = askShare * 1.5
+	// cubicC, in packets per second cubed, and cubicBeta are those of RFC 9438, sections 5.1
+	// and 4.6; renoAlpha is that of section 4.3, and cubicAhead bounds the growth in a round
+	// trip (section 4.4).
+	cubicC     = 0.4
+	cubicBeta  = 0.7
+	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
+	cubicAhead = 1.5
+	// flowsMost bounds the flows that are counted.
+	flowsMost = 256
+)
+
+// compete is what a connection does about a queue that others hold up. Whoever keeps the
+// queue short beside a sender that fills it gets nothing, so it has to find out (Arun and
+// Balakrishnan, "Copa", NSDI 2018, section 4.1; Goyal et al., "Nimbus", SIGCOMM 2022).
+// Here each series of cuts is the measurement. For a lone sender, and among senders
+// that all cut, round trip and windows fall together:
+//
+//	queue = queue before the cuts * window / window before the cuts    at most
+//
+// If it is twice as long the cuts are undone, and the window is that of so many CUBIC flows
+// (RFC 9438) as the connection carries. Every drainEvery the window is cut for a moment, and
+// if the queue then falls as that of a lone sender the mode is left.
+type compete struct {
+	on    bool
+	flows float64 // inner flows with something to send, at least 1
+
+	window float64       // before the cuts; 0: there were none
+	queue  time.Duration // that this window had
+	age    int           // rounds since then
+	top    float64       // largest window with a queue above the target; half of that after each drain
+	least  time.Duration // shortest queue since the window was cut to ask
+	asked  time.Duration // queue before that
+
+	// CUBIC's, of one flow and in packets.
+	starting   bool
+	peak, reno float64
+	peakAfter  time.Duration // from the epoch's begin until the curve is at its peak: K
+	epoch      mono.Time
+}
+
+// Flows tells how many flows with something to send the connection carries. Beside others
+// it takes as much as so many connections would (Crowcroft and Oechslin, "MulTCP", CCR
+// 1998).
+func (c *SRD) Flows(n int) {
+	c.rival.flows = float64(max(1, min(n, flowsMost)))
+}
+
+// held takes a round whose queue is above the target, and reports whether others hold it
+// up. seen says that all it tells of was sent after the last cut.
+func (r *compete) held(window float64, queue time.Duration, seen bool) bool {
+	r.top = max(r.top, window)
+	if r.window == 0 || window > r.window || r.age > seriesRounds {
+		r.window, r.queue, r.age = window, queue, 0
+	}
+	if left := window / r.window; !seen || left > seriesCut {
+		r.queue = max(r.queue, queue)
+	} else if float64(queue) > heldTimes*left*float64(r.queue) {
+		return true
+	}
+	// It was squeezed out, little by little.
+	return seen && window <= MinWindow && r.top >= squeezed*MinWindow
+}
+
+// longest returns the longest queue that several senders like this one keep up.
+func (c *SRD) longest() time.Duration {
+	t := c.Target()
+	if c.product() > 0 {
+		t += goalMost * c.base
+	}
+	return time.Duration(heldTargets * float64(t))
+}
+
+// enter lets the window be what it was before the cuts, and grow by gain until something
+// is lost, as slow start would.
+func (c *SRD) enter(now mono.Time) {
+	r := &c.rival
+	c.window, c.over.bound = max(c.window, r.window, r.top), 0
+	r.on, r.starting, r.window = true, true, 0
+	r.begin(now, c.window/r.flows/float64(c.packet), 1)
+}
+
+// begin starts an epoch at what is left of a window of one flow, in packets (RFC 9438
+// section 4.2).
+func (r *compete) begin(now mono.Time, window, left float64) {
+	r.epoch, r.peak, r.reno = now, window, left*window
+	r.peakAfter = time.Duration(math.Cbrt((r.peak-r.reno)/cubicC) * 1e9)
+}
+
+// curve is the larger one of CUBIC's window and the estimate of Reno's (sections 4.2, 4.3).
+func (r *compete) curve(now mono.Time) float64 {
+	d := (now.Sub(r.epoch) - r.peakAfter).Seconds()
+	return max(r.reno, cubicC*d*d*d+r.peak)
+}
+
+// follow sets the window after a round in competition. When some packets are lost, of flows
+// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost.
+func (c *SRD) follow(now mono.Time, rd *round) {
+	r, packet := &c.rival, float64(c.packet)
+	each := c.window / r.flows / packet
+	next := each
+	switch lost := math.Ceil(float64(rd.lost) / packet); {
+	case lost > 0 && now.Sub(r.epoch) > c.srtt:
+		r.starting = false
+		hit := 1 - math.Pow(1-1/r.flows, lost)
+		r.begin(now, each, 1-(1-cubicBeta)*hit)
+		next = r.reno
+	case rd.limited && r.starting:
+		r.begin(now, (1+gain)*each, 1)
+		next = r.peak
+	case rd.limited:
+		alpha := 1.0
+		if r.reno < r.peak {
+			alpha = renoAlpha
+		}
+		r.reno += alpha
+		next = min(r.curve(now), cubicAhead*each)
+	}
+	c.window = max(MinWindow, min(MaxWindow, next*r.flows*packet))
+}
+
+// answered ends a question: whoever is alone leaves the mode.
+func (r *compete) answered() {
+	if float64(r.least) < goneShare*float64(r.asked) {
+		r.on = false
+	}
+}
