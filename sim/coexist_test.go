@@ -34,7 +34,7 @@ func TestTunnelBesidePlainTCP(t *testing.T) {
 	p.Limit.Duration = 15 * time.Second
 	for i := range p.Cases {
 		c := &p.Cases[i]
-		r, err := lab.Run(p, c, 1, nil)
+		r, err := lab.Run(p, c, lab.Ideal, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

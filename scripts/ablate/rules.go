@@ -24,22 +24,22 @@ var rules = []rule{
 	{
 		"far and near paths", "near: distance(p) <= what waits on the others", "alikePart 8, leaveShare 0.75, costPart 16",
 		"ECF (Lim et al., CoNEXT 2017), section 3",
-		[]field.Edit{returns("srd/conn_reach.go", "func (c *Conn) enters(p *path, before *steer.Set, wait time.Duration) bool {", "true")},
+		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) enters(p *path, before *steer.Set, wait time.Duration) bool {", "true")},
 	},
 	{
 		"wait in the send buffer (ECF)", "W = waiting bytes / delivered rate; eligible while eta(p) <= min eta + W", "frontRounds 8, frontLeast 1 ms",
 		"ECF (Lim et al., CoNEXT 2017), section 3",
-		[]field.Edit{returns("srd/conn_front.go", "func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {", "")},
+		[]field.Edit{returns("srd/choice_front.go", "func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {", "")},
 	},
 	{
 		"length is a mean", "length = least RTT + what is random", "spreads 3, steadyBelow 25 ms",
 		"RFC 6298 (mean and deviation)",
-		[]field.Edit{returns("srd/conn_reach.go", "func (p *path) length() time.Duration {", "p.rtt.Base()")},
+		[]field.Edit{{File: "srd/choice_reach.go", Old: "return p.empty() + p.unsteady()", New: "return p.rtt.Base()"}},
 	},
 	{
 		"far paths are pinged", "one packet in pingEvery on a far path", "pingEvery 1 s",
 		"RFC 8684, section 3.4 (backup subflows are kept)",
-		[]field.Edit{returns("srd/conn_reach.go", "func (c *Conn) nextPing(now mono.Time, t *Train) bool {", "false")},
+		[]field.Edit{returns("srd/sender.go", "func (sd *sender) nextPing(now mono.Time, t *Train) bool {", "false")},
 	},
 	{
 		"standing weights", "w += span*(leak*(1-w) - learn*(q-mean)/scale*w)", "learn 0.1, learnSteep 0.3, steep 4, leak 0.002",
@@ -61,37 +61,37 @@ var rules = []rule{
 	{
 		"packet threshold (FIFO)", "lost: pn + reorder < largest acknowledged of its path", "reorder: RFC 9002's kPacketThreshold",
 		"RFC 9002, section 6.1.1",
-		[]field.Edit{returns("srd/conn_ack.go", "func (c *Conn) detectLoss(now mono.Time, p *path) {", "")},
+		[]field.Edit{returns("srd/recovery_ack.go", "func (rc *recovery) detectLoss(now mono.Time, p *path) {", "")},
 	},
 	{
 		"RACK over paths", "overdue: sent + timeout(p), and something sent later has arrived elsewhere", "rtoGranules 5",
 		"RFC 8985, section 6.2; RFC 7829 (potentially failed)",
-		[]field.Edit{returns("srd/conn_overdue.go", "func (c *Conn) overtaken(p *path, k *ledger.Packet) bool {", "false")},
+		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {", "false")},
 	},
 	{
 		"tail of a train", "lost: rest of a train whose beginning arrived, after RTT/4 or 4 var", "tailPart 4",
 		"RFC 8985, section 6.2 (same send time)",
-		[]field.Edit{{File: "srd/conn_overdue.go", Old: "case now >= p.tailDue(k, ", New: "case false && now >= p.tailDue(k, "}},
+		[]field.Edit{{File: "srd/recovery_overdue.go", Old: "case now >= p.tailDue(k, ", New: "case false && now >= p.tailDue(k, "}},
 	},
 	{
 		"probe timeout", "PTO = srtt + max(4 var, slack) << backoff", "ptoGranules 4, ptoMost",
 		"RFC 9002, section 6.2",
-		[]field.Edit{{File: "srd/conn_loss.go", Old: "if now < c.tailDeadline() ||", New: "if true || now < c.tailDeadline() ||"}},
+		[]field.Edit{{File: "srd/recovery_tail.go", Old: "	if now < rc.tailDeadline() {", New: "	if true || now < rc.tailDeadline() {"}},
 	},
 	{
 		"reinjection", "copy elsewhere when idle and late: length + queue + target", "reinjectLook 128, reinjectTries 3",
 		"Raiciu et al., NSDI 2012, section 4.2",
-		[]field.Edit{returns("srd/conn_reinject.go", "func (c *Conn) nextReinjection(now mono.Time, t *Train) bool {", "false")},
+		[]field.Edit{returns("srd/sender_reinject.go", "func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {", "false")},
 	},
 	{
 		"late trains are copied", "copy elsewhere of what is late on its path", "lateGranules 2",
 		"Raiciu et al., NSDI 2012, section 4.2",
-		[]field.Edit{returns("srd/conn_overdue.go", "func (c *Conn) copyTrain(p *path, at mono.Time) {\n	p.copied = at", "")},
+		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) copyTrain(p *path, at mono.Time) {\n	p.copied = at", "")},
 	},
 	{
 		"tombstones", "a payload is void after 150 ms, 4 RTT or 8 losses", "giveUpStream 150 ms, giveUpFails 8",
 		"RFC 3758 (partial reliability)",
-		[]field.Edit{returns("srd/conn_loss.go", "func (c *Conn) giveUp(m *outMsg) {", "")},
+		[]field.Edit{returns("srd/recovery.go", "func (rc *recovery) giveUp(m *outMsg) {", "")},
 	},
 
 	// Congestion control.

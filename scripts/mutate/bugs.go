@@ -79,9 +79,9 @@ var bugs = []bug{
 	{"an acknowledgement waits for time and not for a path", "srd/conn.go", "	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
 	{"acknowledgements wait for ever", "srd/receiver.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
 
-	{"losses are never told to congestion control", "srd/conn_ack.go", "	if lost > 0 {\n		c.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		c.cfg.Control.Lost(now, 0)\n	}"},
-	{"losses are looked for on another path than the acknowledged one", "srd/conn_ack.go", "			c.detectLoss(now, p)\n", "			c.detectLoss(now, c.paths[a.Record(0).Slot])\n"},
-	{"a round trip is taken from a packet that was acknowledged before", "srd/conn_ack.go", "k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold", "k != nil && r.Hold"},
+	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
+	{"losses are looked for on another path than the acknowledged one", "srd/recovery_ack.go", "			rc.detectLoss(now, p)\n", "			rc.detectLoss(now, rc.paths.table[a.Record(0).Slot])\n"},
+	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold", "k != nil && r.Hold"},
 	{"the end of a train is late after a 64th of a round trip", "srd/path.go", "		part /= 4\n", "		part /= 64\n"},
 
 	// Paths.
