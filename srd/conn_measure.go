@@ -50,4 +50,3 @@ func (c *Conn) Measurement() (v []Measured, open bool) {
 
 // EndMeasure forgets the measurement. Responses that come later are of no use.
 func (c *Conn) EndMeasure() { c.paths.measuring = nil }
-
