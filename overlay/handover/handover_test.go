@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -120,6 +121,7 @@ func TestWithoutAManagerNothingIsExpected(t *testing.T) {
 type manager struct {
 	t      *testing.T
 	socket *net.UnixConn
+	mu     sync.Mutex // the barrier orders them, but the race detector does not know
 	stored map[string]int
 }
 
@@ -148,12 +150,14 @@ func (m *manager) run() {
 			fds, _ = unix.ParseUnixRights(&all[0])
 		}
 		_, name, _ := strings.Cut(string(text[:n]), "FDNAME=")
+		m.mu.Lock()
 		switch {
 		case strings.HasPrefix(string(text[:n]), "FDSTORE=1\nFDPOLL=0\n"):
 			m.stored[name] += len(fds)
 		case strings.HasPrefix(string(text[:n]), "FDSTOREREMOVE=1\n"):
 			delete(m.stored, name)
 		}
+		m.mu.Unlock()
 		for _, fd := range fds {
 			unix.Close(fd)
 		}
@@ -171,6 +175,8 @@ func TestGive(t *testing.T) {
 	if err := s.Give(b); err != nil {
 		t.Fatal(err)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if want := map[string]int{nameTUN: 2, nameUDP: 512, nameState: 1}; !reflect.DeepEqual(m.stored, want) {
 		t.Errorf("the manager has %v, want %v", m.stored, want)
 	}
