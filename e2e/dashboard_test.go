@@ -62,13 +62,13 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	began := time.Now()
 	await(data + "down > 0 && " + data + "active > 0")
 	t.Logf("the page shows it after %v", time.Since(began).Round(10*time.Millisecond))
-	await(`/paths? to b down/.test(document.getElementById("events").textContent)`)
+	await(`/b: [0-9]+ of [0-9]+ paths do not work/.test(document.getElementById("events").textContent)`)
 	pause(picturePause)
 	if err := f.Heal(); err != nil {
 		t.Fatal(err)
 	}
 	await(data + "down == 0 && " + data + "active == " + data + "paths")
-	await(`/paths? to b back/.test(document.getElementById("events").textContent)`)
+	await(`/b: all [0-9]+ paths work again/.test(document.getElementById("events").textContent)`)
 	await(`/bit/.test(document.getElementById("out").textContent)`)
 	pause(picturePause)
 	takePicture(t, b)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"strconv"
 	"sync"
 	"time"
@@ -71,7 +72,8 @@ func (s *story) after(n uint64) control.Happened {
 func (s *story) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
-			v = append(v, dashboard.Event{Number: e.Number, UnixMs: e.Time.UnixMilli(), Level: e.Level.String(), Peer: e.Peer, Text: e.Text})
+			text := strings.TrimPrefix(e.Text, "peer "+e.Peer+": ") // the page has the name apart
+			v = append(v, dashboard.Event{Number: e.Number, UnixMs: e.Time.UnixMilli(), Level: e.Level.String(), Peer: e.Peer, Text: text})
 		}
 	}
 	return v
