@@ -3,8 +3,8 @@ package daemon
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
