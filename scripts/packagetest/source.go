@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // uninstalls installs into a folder, uninstalls, and wants nothing left.
@@ -40,7 +41,6 @@ func count(dir string) (n int, err error) {
 
 const (
 	modulePath = "github.com/srdtun/srdtun"
-	published  = "v0.9.7"
 )
 
 // goInstalls serves the tree as a module proxy does, and installs the command from there
@@ -95,6 +95,10 @@ func goInstalls(work string) (err error) {
 	fmt.Println("ok   go install, with the version of the module")
 	return nil
 }
+
+// published is a version that nobody has built before: Go takes modules to be immutable,
+// and remembers which files a version has.
+var published = fmt.Sprintf("v0.9.%d", time.Now().Unix())
 
 // goproxy is where the other modules come from.
 func goproxy() string {
