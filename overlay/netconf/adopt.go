@@ -15,11 +15,6 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	link, err := netlink.LinkByName(p.Link)
-	if err != nil {
-		return nil, err
-	}
-	s := &State{FwMark: fwMark, file: p.StateFile, index: link.Attrs().Index, link: link}
 	l, err := readLeft(p.StateFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -28,10 +23,14 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	case l.Namespace != namespace():
 		return nil, errors.New(p.StateFile + " is of another network namespace")
 	}
+	s, err := newState(p, fwMark)
+	if err != nil {
+		return nil, err
+	}
 	if len(l.Rules) > 0 && len(l.Routes) > 0 {
 		s.policy = &policy{table: l.Routes[0].Table, mark: fwMark}
 	}
-	s.done = adopted(p, link, l)
+	s.done = adopted(p, s.link, l)
 	return s, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // State is what Apply has changed.
@@ -23,8 +24,9 @@ type State struct {
 	index  int // the interface's number
 	file   string
 	link   netlink.Link
-	policy *policy    // of the default routes; nil: there were none yet
-	mu     sync.Mutex // of done, and of what is changed by it; nothing is put back while it is removed
+	nl     *netlink.Handle // its socket is open for as long as there is something to undo
+	policy *policy         // of the default routes; nil: there were none yet
+	mu     sync.Mutex      // of done, and of what is changed by it; nothing is put back while it is removed
 	done   []step
 }
 
@@ -41,16 +43,30 @@ func Apply(p Plan) (*State, error) {
 	if err := recoverFile(p.StateFile); err != nil {
 		return nil, err
 	}
-	link, err := netlink.LinkByName(p.Link)
+	s, err := newState(p, p.FwMark)
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: %w", p.Link, err)
 	}
-	s := &State{FwMark: p.FwMark, file: p.StateFile, index: link.Attrs().Index, link: link}
 	s.Warnings = allowNoRedirects(p.Link)
-	if err := s.apply(p, link); err != nil {
+	if err := s.apply(p, s.link); err != nil {
 		return nil, errors.Join(fmt.Errorf("interface %s: %w", p.Link, err), s.Revert())
 	}
 	return s, nil
+}
+
+// newState opens what changes need and finds the plan's interface.
+func newState(p Plan, mark uint32) (*State, error) {
+	// One socket for all: a process that has run out of descriptors can still undo.
+	nl, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, err
+	}
+	link, err := nl.LinkByName(p.Link)
+	if err != nil {
+		nl.Close()
+		return nil, err
+	}
+	return &State{FwMark: mark, file: p.StateFile, index: link.Attrs().Index, link: link, nl: nl}, nil
 }
 
 func (s *State) apply(p Plan, link netlink.Link) error {
@@ -66,7 +82,7 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 		}
 	}
 	for _, step := range steps {
-		if err := step.do(); err != nil {
+		if err := step.do(s.nl); err != nil {
 			return err
 		}
 		s.done = append(s.done, step)
@@ -138,9 +154,10 @@ func (s *State) Revert() error {
 	defer s.mu.Unlock()
 	var errs []error
 	for _, step := range slices.Backward(s.done) {
-		errs = append(errs, step.undo())
+		errs = append(errs, step.undo(s.nl))
 	}
 	s.done = nil
+	s.nl.Close()
 	err := errors.Join(errs...)
 	if err != nil {
 		return fmt.Errorf("undoing the network settings: %w", err)

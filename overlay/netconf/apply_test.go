@@ -48,6 +48,29 @@ func TestApplyAndRevert(t *testing.T) {
 	must(t, s.Revert())
 }
 
+// A process that has run out of descriptors still takes away what it made: what stays
+// would lead packets into an interface that nobody serves.
+func TestRevertWithoutDescriptors(t *testing.T) {
+	host(t)
+	addLink(t, "srd0")
+	before := snapshot(t)
+	s, err := Apply(Plan{Link: "srd0", MTU: 9000, StateFile: stateFile(t, "srd0"),
+		Addresses: prefixes("10.9.0.1/24"), Routes: prefixes("0.0.0.0/0", "10.7.0.0/16")})
+	must(t, err)
+	var was unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: was.Max}))
+	_, opened := unix.Dup(0)
+	err = s.Revert()
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was))
+	if opened != unix.EMFILE {
+		t.Fatalf("a descriptor could be had: %v", opened)
+	}
+	must(t, err)
+	wantChange(t, before, nil, nil)
+	wantNoFile(t, s.file)
+}
+
 func TestDefaultRouteByPolicy(t *testing.T) {
 	host(t)
 	link := addLink(t, "srd0")
@@ -85,7 +108,7 @@ func TestDefaultRouteByPolicy(t *testing.T) {
 	} {
 		routes, err := netlink.RouteGetWithOptions(netip.MustParseAddr(tt.to).AsSlice(), &netlink.RouteGetOptions{Mark: tt.mark})
 		must(t, err)
-		if got := linkName(routes[0].LinkIndex); got != tt.want {
+		if got := linkName(new(netlink.Handle), routes[0].LinkIndex); got != tt.want {
 			t.Errorf("%s with mark %#x goes to %s, want %s", tt.to, tt.mark, got, tt.want)
 		}
 	}

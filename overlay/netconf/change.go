@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -80,13 +79,13 @@ func (s *State) keep(steps []step) error {
 // extend makes steps, all or none.
 func (s *State) extend(steps []step) error {
 	for i, v := range steps {
-		err := v.do()
-		if r, ok := v.(routeStep); ok && errors.Is(err, unix.EEXIST) && r.owner() == s.link.Attrs().Name {
+		err := v.do(s.nl)
+		if r, ok := v.(routeStep); ok && errors.Is(err, unix.EEXIST) && r.owner(s.nl) == s.link.Attrs().Name {
 			err = nil // the kernel's own, of an address that is going to be removed
 		}
 		if err != nil {
 			for _, done := range slices.Backward(steps[:i]) {
-				err = errors.Join(err, done.undo())
+				err = errors.Join(err, done.undo(s.nl))
 			}
 			s.done = s.done[:len(s.done)-i]
 			return err
@@ -102,7 +101,7 @@ func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false
 	for _, v := range slices.Backward(drop) {
-		errs = append(errs, v.undo())
+		errs = append(errs, v.undo(s.nl))
 		_, address := v.(addressStep)
 		addresses = addresses || address
 	}
@@ -114,9 +113,9 @@ func (s *State) shrink(drop []step) error {
 		var err error
 		switch v := v.(type) {
 		case addressStep:
-			err = netlink.AddrAdd(v.link, v.addr())
+			err = s.nl.AddrAdd(v.link, v.addr())
 		case routeStep:
-			err = netlink.RouteAdd(v.route())
+			err = s.nl.RouteAdd(v.route())
 		}
 		if !errors.Is(err, unix.EEXIST) {
 			errs = append(errs, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
@@ -80,8 +81,8 @@ func TestChangeAllOrNothing(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
 	other := addLink(t, "srd1")
-	must(t, (upStep{link: other}).do())
-	must(t, (routeStep{Prefix: netip.MustParsePrefix("10.7.0.0/16"), Table: tableMain, Link: "srd1", Index: other.Attrs().Index}).do())
+	must(t, (upStep{link: other}).do(new(netlink.Handle)))
+	must(t, (routeStep{Prefix: netip.MustParsePrefix("10.7.0.0/16"), Table: tableMain, Link: "srd1", Index: other.Attrs().Index}).do(new(netlink.Handle)))
 	s, err := Apply(Plan{Link: "srd0", StateFile: stateFile(t, "srd0"), Addresses: prefixes("10.9.0.1/24"), Routes: prefixes("10.6.0.0/16")})
 	must(t, err)
 	before, done := snapshot(t), slices.Clone(s.done)

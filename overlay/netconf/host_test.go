@@ -58,7 +58,7 @@ func addLink(t *testing.T, name string) netlink.Link {
 
 func addAddress(t *testing.T, link netlink.Link, prefix string) {
 	t.Helper()
-	must(t, addressStep{link: link, prefix: netip.MustParsePrefix(prefix)}.do())
+	must(t, addressStep{link: link, prefix: netip.MustParsePrefix(prefix)}.do(new(netlink.Handle)))
 }
 
 func must(t *testing.T, err error) {
@@ -99,7 +99,7 @@ func snapshot(t *testing.T) []string {
 		must(t, err)
 		for _, a := range addrs {
 			if !a.IP.IsLinkLocalUnicast() {
-				out = append(out, fmt.Sprintf("addr %s on %s", a.IPNet, linkName(a.LinkIndex)))
+				out = append(out, fmt.Sprintf("addr %s on %s", a.IPNet, linkName(new(netlink.Handle), a.LinkIndex)))
 			}
 		}
 		rules, err := netlink.RuleList(f)
@@ -114,7 +114,7 @@ func snapshot(t *testing.T) []string {
 			if r.Table == 255 || r.Dst != nil && r.Dst.IP.IsLinkLocalUnicast() {
 				continue // the kernel's own
 			}
-			out = append(out, fmt.Sprintf("route %s via %v on %s table %d", r.Dst, r.Gw, linkName(r.LinkIndex), r.Table))
+			out = append(out, fmt.Sprintf("route %s via %v on %s table %d", r.Dst, r.Gw, linkName(new(netlink.Handle), r.LinkIndex), r.Table))
 		}
 	}
 	sort.Strings(out)

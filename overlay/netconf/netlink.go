@@ -46,8 +46,8 @@ func family(a netip.Addr) int {
 }
 
 // linkName names an interface in a message.
-func linkName(index int) string {
-	link, err := netlink.LinkByIndex(index)
+func linkName(nl *netlink.Handle, index int) string {
+	link, err := nl.LinkByIndex(index)
 	if err != nil {
 		return "another interface"
 	}

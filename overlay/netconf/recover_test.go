@@ -46,7 +46,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		must(t, err)
 		must(t, leftovers(steps).write(plan.StateFile))
 		for _, step := range steps[:stop] {
-			must(t, step.do())
+			must(t, step.do(new(netlink.Handle)))
 		}
 		must(t, netlink.LinkDel(link))
 		must(t, Recover("srd0"))
@@ -83,7 +83,7 @@ func TestRecoverLeavesOthersAlone(t *testing.T) {
 	must(t, netlink.LinkDel(link))
 	// Another program's rule of the same table, and the same state file seen
 	// from another namespace.
-	must(t, ruleStep{Priority: 100, Table: 51820, NotMark: 51820}.do())
+	must(t, ruleStep{Priority: 100, Table: 51820, NotMark: 51820}.do(new(netlink.Handle)))
 	old := snapshot(t)
 	data, err := os.ReadFile(plan.StateFile)
 	must(t, err)

@@ -25,7 +25,7 @@ const (
 	sysctlIPv4 = "/proc/sys/net/ipv4/"
 )
 
-func (s redirectStep) do() error {
+func (s redirectStep) do(*netlink.Handle) error {
 	// By netlink, which a service may use that cannot write to /proc/sys.
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
@@ -41,7 +41,7 @@ func (s redirectStep) do() error {
 }
 
 // undo has nothing to do: the setting ends with the interface.
-func (s redirectStep) undo() error { return nil }
+func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
 // allowNoRedirects lets the interface's own setting count: the kernel sends redirects
 // where that or the one of "all" says so. As the other interfaces' own settings go on to

@@ -20,7 +20,7 @@ type Restored struct {
 // restorer is a step that somebody else may undo while the interface lives.
 type restorer interface {
 	// restore does the step again, if it is not in place; name is for people.
-	restore() (name string, missing bool, err error)
+	restore(nl *netlink.Handle) (name string, missing bool, err error)
 }
 
 // Restore puts back what Apply made and somebody else has removed: setting an interface
@@ -34,7 +34,7 @@ func (s *State) Restore() (r Restored) {
 	if len(s.done) == 0 {
 		return r
 	}
-	link, err := netlink.LinkByIndex(s.index) // it may have been given another name
+	link, err := s.nl.LinkByIndex(s.index) // it may have been given another name
 	var none netlink.LinkNotFoundError
 	switch {
 	case errors.As(err, &none):
@@ -53,7 +53,7 @@ func (s *State) Restore() (r Restored) {
 		if !ok {
 			continue
 		}
-		name, missing, err := again.restore()
+		name, missing, err := again.restore(s.nl)
 		switch {
 		case err != nil:
 			faults = append(faults, fmt.Errorf("%s: %w", name, err))
@@ -73,9 +73,9 @@ func placed(err error) (missing bool, _ error) {
 	return err == nil, err
 }
 
-func (s addressStep) restore() (name string, missing bool, err error) {
+func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
 	name = "address " + s.prefix.String()
-	on, index, err := addressOn(s.prefix, s.link.Attrs().Index)
+	on, index, err := addressOn(nl, s.prefix, s.link.Attrs().Index)
 	switch {
 	case err != nil:
 		return name, false, err
@@ -84,16 +84,16 @@ func (s addressStep) restore() (name string, missing bool, err error) {
 	case on != "":
 		return name, false, fmt.Errorf("%s has it now", on)
 	}
-	missing, err = placed(netlink.AddrAdd(s.link, s.addr()))
+	missing, err = placed(nl.AddrAdd(s.link, s.addr()))
 	return name, missing, err
 }
 
-func (s routeStep) restore() (name string, missing bool, err error) {
-	missing, err = placed(netlink.RouteAdd(s.route()))
+func (s routeStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
+	missing, err = placed(nl.RouteAdd(s.route()))
 	return "route " + s.Prefix.String(), missing, err
 }
 
-func (s ruleStep) restore() (name string, missing bool, err error) {
-	missing, err = placed(netlink.RuleAdd(s.rule()))
+func (s ruleStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
+	missing, err = placed(nl.RuleAdd(s.rule()))
 	return fmt.Sprintf("rule %d", s.Priority), missing, err
 }

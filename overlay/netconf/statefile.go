@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -114,12 +115,13 @@ func (l left) remove() error {
 	if l.Namespace != namespace() {
 		return nil
 	}
+	nl := new(netlink.Handle) // a socket for each request
 	var errs []error
 	for _, r := range l.Rules {
-		errs = append(errs, r.undo())
+		errs = append(errs, r.undo(nl))
 	}
 	for _, r := range l.Routes {
-		errs = append(errs, r.undo())
+		errs = append(errs, r.undo(nl))
 	}
 	return errors.Join(errs...)
 }

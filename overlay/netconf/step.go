@@ -3,7 +3,6 @@ package netconf
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
@@ -12,8 +11,8 @@ import (
 
 // step is one change of the host's network, and the way back.
 type step interface {
-	do() error
-	undo() error // nil if the change is gone already
+	do(nl *netlink.Handle) error
+	undo(nl *netlink.Handle) error // nil if the change is gone already
 }
 
 // mtuStep sets the MTU of an interface.
@@ -22,14 +21,14 @@ type mtuStep struct {
 	mtu, was int
 }
 
-func (s mtuStep) do() error {
-	if err := netlink.LinkSetMTU(s.link, s.mtu); err != nil {
+func (s mtuStep) do(nl *netlink.Handle) error {
+	if err := nl.LinkSetMTU(s.link, s.mtu); err != nil {
 		return fmt.Errorf("mtu %d: %w", s.mtu, err)
 	}
 	return nil
 }
 
-func (s mtuStep) undo() error { return ignoreGone(netlink.LinkSetMTU(s.link, s.was)) }
+func (s mtuStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.LinkSetMTU(s.link, s.was)) }
 
 // quietStep keeps the kernel from giving the interface a link-local IPv6 address
 // of its own, and from soliciting routers with it: an idle tunnel sends nothing,
@@ -39,14 +38,14 @@ type quietStep struct{ link netlink.Link }
 // ipv6AddrGenModeNone is IN6_ADDR_GEN_MODE_NONE of linux/if_link.h.
 const ipv6AddrGenModeNone = 1
 
-func (s quietStep) do() error {
+func (s quietStep) do(nl *netlink.Handle) error {
 	// A kernel without IPv6 refuses, and has nothing to be kept from.
-	_ = netlink.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
+	_ = nl.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
 	return nil
 }
 
 // undo has nothing to do: the setting ends with the interface and shows nowhere.
-func (s quietStep) undo() error { return nil }
+func (s quietStep) undo(*netlink.Handle) error { return nil }
 
 // upStep brings an interface up. One that was up stays up.
 type upStep struct {
@@ -54,13 +53,13 @@ type upStep struct {
 	wasUp bool
 }
 
-func (s upStep) do() error { return netlink.LinkSetUp(s.link) }
+func (s upStep) do(nl *netlink.Handle) error { return nl.LinkSetUp(s.link) }
 
-func (s upStep) undo() error {
+func (s upStep) undo(nl *netlink.Handle) error {
 	if s.wasUp {
 		return nil
 	}
-	return ignoreGone(netlink.LinkSetDown(s.link))
+	return ignoreGone(nl.LinkSetDown(s.link))
 }
 
 // addressStep adds an address.
@@ -79,13 +78,13 @@ func (s addressStep) addr() *netlink.Addr {
 	return a
 }
 
-func (s addressStep) do() error {
-	if on, err := addressOwner(s.prefix, s.link.Attrs().Index); err != nil {
+func (s addressStep) do(nl *netlink.Handle) error {
+	if on, err := addressOwner(nl, s.prefix, s.link.Attrs().Index); err != nil {
 		return err
 	} else if on != "" {
 		return fmt.Errorf("address %s: %s has it already", s.prefix, on)
 	}
-	err := netlink.AddrAdd(s.link, s.addr())
+	err := nl.AddrAdd(s.link, s.addr())
 	switch {
 	case err == nil:
 		return nil
@@ -95,20 +94,20 @@ func (s addressStep) do() error {
 	return fmt.Errorf("address %s: %w", s.prefix, err)
 }
 
-func (s addressStep) undo() error { return ignoreGone(netlink.AddrDel(s.link, s.addr())) }
+func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrDel(s.link, s.addr())) }
 
 // addressOwner names the interface that already has p's address, or "". An
 // address of one host only (/32, /128) may be shared with other interfaces, as
 // unnumbered point-to-point links do; with a longer prefix the two connected
 // routes would fight.
-func addressOwner(p netip.Prefix, index int) (string, error) {
-	name, _, err := addressOn(p, index)
+func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error) {
+	name, _, err := addressOn(nl, p, index)
 	return name, err
 }
 
 // addressOn is addressOwner with the interface's number.
-func addressOn(p netip.Prefix, index int) (string, int, error) {
-	addrs, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(nil, family(p.Addr())) })
+func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (string, int, error) {
+	addrs, err := dump(func() ([]netlink.Addr, error) { return nl.AddrList(nil, family(p.Addr())) })
 	if err != nil {
 		return "", 0, fmt.Errorf("listing addresses: %w", err)
 	}
@@ -118,7 +117,7 @@ func addressOn(p netip.Prefix, index int) (string, int, error) {
 			continue
 		}
 		if a.LinkIndex == index || !p.IsSingleIP() {
-			return linkName(a.LinkIndex), a.LinkIndex, nil
+			return linkName(nl, a.LinkIndex), a.LinkIndex, nil
 		}
 	}
 	return "", 0, nil
@@ -141,10 +140,10 @@ func (s routeStep) route() *netlink.Route {
 	return r
 }
 
-func (s routeStep) do() error {
-	err := netlink.RouteAdd(s.route())
+func (s routeStep) do(nl *netlink.Handle) error {
+	err := nl.RouteAdd(s.route())
 	if errors.Is(err, unix.EEXIST) {
-		return fmt.Errorf("route %s: table %d has one already, by %s: %w", s.Prefix, s.Table, s.owner(), err)
+		return fmt.Errorf("route %s: table %d has one already, by %s: %w", s.Prefix, s.Table, s.owner(nl), err)
 	}
 	if err != nil {
 		return fmt.Errorf("route %s in table %d: %w", s.Prefix, s.Table, err)
@@ -153,24 +152,30 @@ func (s routeStep) do() error {
 }
 
 // owner names the interface of the route that is in the way.
-func (s routeStep) owner() string {
+func (s routeStep) owner(nl *netlink.Handle) string {
 	filter := &netlink.Route{Dst: ipNet(s.Prefix), Table: int(s.Table)}
 	routes, err := dump(func() ([]netlink.Route, error) {
-		return netlink.RouteListFiltered(family(s.Prefix.Addr()), filter, netlink.RT_FILTER_DST|netlink.RT_FILTER_TABLE)
+		return nl.RouteListFiltered(family(s.Prefix.Addr()), filter, netlink.RT_FILTER_DST|netlink.RT_FILTER_TABLE)
 	})
 	if err != nil || len(routes) == 0 {
 		return "another interface"
 	}
-	return linkName(routes[0].LinkIndex)
+	return linkName(nl, routes[0].LinkIndex)
 }
 
-func (s routeStep) undo() error {
+func (s routeStep) undo(nl *netlink.Handle) error {
 	// A later interface may have been given the same number in another life of
 	// the machine's namespace; only number and name together are this one.
-	if iface, err := net.InterfaceByIndex(s.Index); err != nil || iface.Name != s.Link {
+	var none netlink.LinkNotFoundError
+	switch link, err := nl.LinkByIndex(s.Index); {
+	case errors.As(err, &none):
+		return nil
+	case err != nil:
+		return err
+	case link.Attrs().Name != s.Link:
 		return nil
 	}
-	return ignoreGone(netlink.RouteDel(s.route()))
+	return ignoreGone(nl.RouteDel(s.route()))
 }
 
 // ruleStep adds a policy rule. Its exported fields are what the state file
@@ -199,14 +204,14 @@ func (s ruleStep) rule() *netlink.Rule {
 	return r
 }
 
-func (s ruleStep) do() error {
-	if err := netlink.RuleAdd(s.rule()); err != nil {
+func (s ruleStep) do(nl *netlink.Handle) error {
+	if err := nl.RuleAdd(s.rule()); err != nil {
 		return fmt.Errorf("policy rule for table %d: %w", s.Table, err)
 	}
 	return nil
 }
 
-func (s ruleStep) undo() error { return ignoreGone(netlink.RuleDel(s.rule())) }
+func (s ruleStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.RuleDel(s.rule())) }
 
 func ignoreGone(err error) error {
 	if gone(err) {
