@@ -14,7 +14,7 @@ import (
 
 func TestThin(t *testing.T) {
 	for _, k := range []struct{ came, share, want uint32 }{
-		{0, 1, 1}, {floodMost, 1, 1}, {floodMost + 1, 1, 2}, {25_000, 1, 8}, {3125, 8, 8}, {3125, 16, 16},
+		{0, 1, 1}, {floodMost, 1, 1}, {floodMost + 1, 1, 2}, {25_000, 1, 32}, {782, 32, 32}, {782, 64, 64},
 		{floodMost / 16, 16, 8}, {0, 64, 32}, {0, 2, 1}, {1 << 31, thinnest, thinnest},
 	} {
 		if got := thin(k.came, k.share, floodSpan); got != k.want {
