@@ -2,7 +2,7 @@
 //
 // Its tables are in scripts/results/stored, one file each, with date, machine, version
 // and the command that makes them anew. "make results" looks at what "make lab",
-// "make bench", "make blackhole" and "make compare" have left in out/,
+// "make bench", "make strain", "make blackhole" and "make compare" have left in out/,
 // replaces the tables that it has everything for, says which it keeps, and writes the
 // document from all. What no target writes yet is carried over from the lab book, and
 // says so.
@@ -70,6 +70,7 @@ type source struct {
 var sources = []source{
 	{"fabric", "bench.jsonl", "sudo make bench BENCHFLAGS='--only 4x100,tcp,mptcp,wireguard-go,srdtun'", takeFabric},
 	{"link", "bench.jsonl", "sudo make bench", takeLink},
+	{"strain", "strain.jsonl", "sudo make strain", takeStrain},
 	{"death", "blackhole.jsonl", "sudo make blackhole", takeBlackhole},
 	{"plans", "lab", "make lab", takePlans},
 	{"policies", "compare/matrix.jsonl", "make compare COMPAREFLAGS='--full --workload websearch'", takePolicies},
