@@ -39,7 +39,7 @@ type input struct {
 
 	flow    uint32    // of the frame read last
 	company mono.Time // when it changed last
-	haste   haste
+	hint    latencyHint
 	old     afterStop
 }
 
@@ -114,7 +114,7 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 		if to != nil {
 			s.flows.sent(to, frames[:n])
 			to.push(frames[:n])
-			touch(to.link, in.haste.any(now, frames[:n]))
+			touch(to.link, in.hint.any(now, frames[:n]))
 		} else {
 			s.drops.noRoute.Add(uint64(n))
 			for _, f := range frames[:n] {

@@ -38,7 +38,7 @@ func (g *Gatherer) Deadline() mono.Time {
 // that nobody completed.
 func (g *Gatherer) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
-		g.bury(p)
+		g.discard(p)
 	}
 	for p := g.waits.head; p != nil && now >= p.since.Add(g.cfg.Hold); p = g.waits.head {
 		g.stats.TimedOut += g.skip(now, p.flow, p.seq)
@@ -79,7 +79,7 @@ func (g *Gatherer) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 // come or is given up.
 func (g *Gatherer) pass(now mono.Time, p *partial) {
 	if !p.done() {
-		g.pension(now, p)
+		g.keepLate(now, p)
 		return
 	}
 	if p.on == &g.waits {
@@ -108,7 +108,7 @@ func (g *Gatherer) relieve(now mono.Time) {
 			g.stats.Overflow += g.skip(now, p.flow, p.seq)
 		case g.lates.head != nil:
 			g.stats.Overflow++
-			g.bury(g.lates.head)
+			g.discard(g.lates.head)
 		default:
 			p := g.parts.head
 			g.stats.Overflow += g.skip(now, p.flow, p.seq+1)

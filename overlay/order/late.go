@@ -33,12 +33,12 @@ func (l *lates) find(seq uint32) *partial {
 	return nil
 }
 
-// pension moves p, whose turn is given up, to the late frames of its flow: if
+// keepLate moves p, whose turn is given up, to the late frames of its flow: if
 // the rest comes, late is better than never.
-func (g *Gatherer) pension(now mono.Time, p *partial) {
+func (g *Gatherer) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {
-		g.bury(fl.late.at[0])
+		g.discard(fl.late.at[0])
 	}
 	if fl.late == nil {
 		fl.late = reuse(&g.spare.lates)
@@ -49,8 +49,8 @@ func (g *Gatherer) pension(now mono.Time, p *partial) {
 	g.lates.push(now, p)
 }
 
-// bury drops a late frame that will not be completed.
-func (g *Gatherer) bury(p *partial) {
+// discard drops a late frame that will not be completed.
+func (g *Gatherer) discard(p *partial) {
 	g.stats.Voided++
 	g.leaveLate(p)
 }
@@ -82,7 +82,7 @@ func (g *Gatherer) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
 			return // nothing waits for it, and nothing of it is here
 		}
 		p = g.acquire(fl, h.seq)
-		g.pension(now, p)
+		g.keepLate(now, p)
 	}
 	g.fill(p, h, m)
 	if !p.done() {

@@ -157,7 +157,7 @@ func (w *twin) skip(now mono.Time, fl *twinFlow, to uint32) (gaps int) {
 			w.finish(f)
 			gap = false
 		case f != nil:
-			w.pension(now, fl, f)
+			w.keepLate(now, fl, f)
 			fallthrough
 		default:
 			if !gap {
@@ -176,7 +176,7 @@ func (w *twin) skip(now mono.Time, fl *twinFlow, to uint32) (gaps int) {
 	return gaps
 }
 
-func (w *twin) pension(now mono.Time, fl *twinFlow, f *twinFrame) {
+func (w *twin) keepLate(now mono.Time, fl *twinFlow, f *twinFrame) {
 	if len(fl.late) == maxLate {
 		fl.late = fl.late[1:]
 		w.stats.Voided++
@@ -191,7 +191,7 @@ func (w *twin) addLate(now mono.Time, fl *twinFlow, h *header, m *srd.Message) {
 		if m.Expired {
 			return
 		}
-		w.pension(now, fl, &twinFrame{slot: h.slot, seq: h.seq})
+		w.keepLate(now, fl, &twinFrame{slot: h.slot, seq: h.seq})
 		i = len(fl.late) - 1
 	}
 	f := fl.late[i]

@@ -122,7 +122,7 @@ var bugs = []bug{
 	{"memory of a frame put together is not counted out", "overlay/order/memory.go", "	g.memory -= room(f)\n	p.frame", "	p.frame"},
 	{"a hole in a frame is taken for filled", "overlay/order/partial.go", "	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}", "	return p.frame != nil && p.n > 0 && p.room()[p.n-1].to == uint16(len(p.frame.Data))"},
 	{"a gap is waited for without end", "overlay/order/hold.go", "p != nil && now >= p.since.Add(g.cfg.Hold); p = g.waits.head {", "p != nil && now >= p.since.Add(100*g.cfg.Hold); p = g.waits.head {"},
-	{"a frame that was given up is kept", "overlay/order/hold.go", "	if !p.done() {\n		g.pension(now, p)\n		return\n	}", "	if !p.done() {\n		return\n	}"},
+	{"a frame that was given up is kept", "overlay/order/hold.go", "	if !p.done() {\n		g.keepLate(now, p)\n		return\n	}", "	if !p.done() {\n		return\n	}"},
 	{"a dropped frame's memory is not given back", "overlay/order/memory.go", "		g.detach(p).Release()\n", "		g.detach(p)\n"},
 	{"the next fragment begins one byte early", "overlay/order/cutter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
 	{"the queue swaps two frames", "overlay/queue/queue.go", "	if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n", "	if fl.tail != 0 && q.frames%64 == 63 {\n		q.nodes.all[n].next, fl.head = fl.head, n\n		n = fl.tail\n	} else if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n"},

@@ -13,9 +13,9 @@ func sized(flow uint32, n int) []*frame.Frame {
 }
 
 // A short packet is urgent, unless its flow carries bulk data, of which it is an end.
-func TestHaste(t *testing.T) {
+func TestLatencyHint(t *testing.T) {
 	const request, download = 1, 2
-	var h haste
+	var h latencyHint
 	now := mono.Time(time.Second)
 	expect := func(want bool, flow uint32, n int) {
 		t.Helper()
@@ -23,8 +23,8 @@ func TestHaste(t *testing.T) {
 			t.Errorf("%v: %d bytes of flow %d urgent: %v, want %v", time.Duration(now), n, flow, got, want)
 		}
 	}
-	expect(true, request, hasteBytes)
-	expect(false, request, hasteBytes+1)
+	expect(true, request, urgentBytes)
+	expect(false, request, urgentBytes+1)
 	expect(true, download, 40) // its first segment
 	expect(false, download, 60000)
 	expect(false, download, 700) // the end of a write

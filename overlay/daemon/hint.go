@@ -9,9 +9,9 @@ import (
 
 // What counts as urgent.
 const (
-	// hasteBytes is the longest packet that may be a request or an answer somebody
+	// urgentBytes is the longest packet that may be a request or an answer somebody
 	// waits for.
-	hasteBytes = 1000
+	urgentBytes = 1000
 	// bulkBytes make a frame bulk data: more than one packet on most links.
 	bulkBytes = 4000
 	// bulkLast is how long a flow counts as bulk after such a frame. Its transfers
@@ -19,21 +19,21 @@ const (
 	bulkLast = 100 * time.Millisecond
 )
 
-// haste tells short packets of flows that consist of them, as those of remote
+// latencyHint tells short packets of flows that consist of them, as those of remote
 // procedure calls do, from the short ends of bulk data. Flows that fall in one place
 // by their hash, one of 256, count as one: a request may then count as bulk data.
-type haste struct {
+type latencyHint struct {
 	bulk [256]mono.Time // when the place last saw bulk data
 }
 
 // any looks at frames just read and reports whether one is urgent.
-func (h *haste) any(now mono.Time, frames []*frame.Frame) (urgent bool) {
+func (h *latencyHint) any(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &h.bulk[f.Flow%uint32(len(h.bulk))]
 		switch n := len(f.Data); {
 		case n >= bulkBytes:
 			*at = now
-		case n <= hasteBytes && (*at == 0 || now.Sub(*at) > bulkLast):
+		case n <= urgentBytes && (*at == 0 || now.Sub(*at) > bulkLast):
 			urgent = true
 		}
 	}
