@@ -5,20 +5,19 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// doubts are about paths that may have died together with one that fell silent, for
-// policies that may send every packet anywhere. A cable carries many source ports, and
-// to find each out by itself costs a repair that all of a flow waits for: with 16 dead
-// ones of 63, a flow of 9 MB stood still ten times for 0.2 ms, one after the other. So
-// near paths that were not heard since the silent path should have been are asked, by a
-// packet without data, and carry nothing new until they answer, as long as there are
-// others.
+// doubts are about stale paths: those that may have died together with one that fell
+// silent, for policies that may send every packet anywhere. A cable carries many source
+// ports, and finding each dead one by itself costs a repair that the whole flow waits
+// for. So near paths that were not heard since the silent path should have been are
+// frozen, as REPS does (EuroSys): they carry nothing new, as long as there are others,
+// until they answer a packet without data.
 type doubts struct {
-	unsure steer.Set // paths not heard since one fell silent
-	ask    steer.Set // of those, the ones to be asked now
-	since  mono.Time // when the packet was sent that showed the silent path to be so
-	asked  mono.Time // when the last questions began
-	tries  int       // how often was asked
-	refuge steer.Set // scratch: those that were heard since, when all near ones are in doubt
+	unsure   steer.Set // paths not heard since one fell silent
+	ask      steer.Set // of those, the ones to be asked now
+	since    mono.Time // when the packet was sent that showed the silent path to be so
+	asked    mono.Time // when the last questions began
+	tries    int       // how often was asked
+	fallback steer.Set // scratch: those that were heard since, when all near ones are in doubt
 }
 
 // doubtOthers begins to doubt paths that were not heard since what was sent at since on
@@ -50,16 +49,16 @@ func (ch *choice) eligible(near *steer.Set) *steer.Set {
 	if d.unsure.Empty() || !ch.paths.usable.Without(d.unsure).Disjoint(*near) {
 		return near
 	}
-	d.refuge = steer.Set{}
+	d.fallback = steer.Set{}
 	for _, p := range ch.paths.table {
 		if p.heard > d.since && ch.paths.usable.Has(int(p.slot)) && !d.unsure.Has(int(p.slot)) {
-			d.refuge.Add(int(p.slot))
+			d.fallback.Add(int(p.slot))
 		}
 	}
-	if d.refuge.Empty() {
+	if d.fallback.Empty() {
 		return near
 	}
-	return &d.refuge
+	return &d.fallback
 }
 
 // sure ends the doubt about p: something sent on it was answered, or it is not used.
