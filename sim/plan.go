@@ -41,6 +41,7 @@ type plan struct {
 	race    float64
 	foes    foes
 	lies    lies
+	early   bool // hosts are also woken at times that mean nothing
 }
 
 // burst is traffic offered to one connection.
@@ -78,6 +79,7 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 	p.rng = rand.New(rand.NewPCG(seed, hostileStream))
 	p.drawHostility()
 	p.rng = rng
+	p.early = seed%earlySeeds == earlySeed
 	return p
 }
 

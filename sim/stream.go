@@ -97,8 +97,8 @@ func (s *Stream) Offer(b Batch) {
 // Withdraw takes back what has not been pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
-// Pending reports whether there is something to be sent.
-func (s *Stream) Pending() bool { return len(s.batches) > 0 }
+// Backlog implements srd.Source.
+func (s *Stream) Backlog() bool { return len(s.batches) > 0 }
 
 // Open returns how many payloads the transport holds.
 func (s *Stream) Open() int { return s.Pulled - s.Released }

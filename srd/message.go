@@ -46,11 +46,9 @@ type Source interface {
 	// Pull returns the next message, its payload at most max bytes. ok is false
 	// when there is none. Asking commits: a message returned is sent.
 	Pull(now mono.Time, max int) (m Message, ok bool)
+	// Backlog reports whether Pull would return something.
+	Backlog() bool
 }
-
-// Backlogger is a Source that can say beforehand whether Pull would return
-// something.
-type Backlogger interface{ Backlog() bool }
 
 // Tuple is one UDP 4-tuple seen from here: a path's address.
 type Tuple struct {

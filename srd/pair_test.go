@@ -135,6 +135,9 @@ func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	return m, true
 }
 
+// Backlog implements srd.Source.
+func (s *source) Backlog() bool { return s.left > 0 }
+
 // Waiting implements srd.Waiter.
 func (s *source) Waiting() int {
 	if !s.tell {
