@@ -19,7 +19,7 @@ import (
 // for a little, measures of far paths, questions, keys renewed while they are in use.
 const (
 	// earlySeeds: each so many seeds have that, those that leave a remainder of earlySeed.
-	earlySeeds, earlySeed = 16, 3
+	earlySeeds, earlySeed = 8, 3
 	// earlyMean is how long it is between such times on average, and earlyLong, in one case
 	// of earlyRare: most timers are of milliseconds, some of seconds, and who is asked all
 	// the time is never late.
