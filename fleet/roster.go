@@ -11,6 +11,11 @@ import (
 // MaxMembers is how many members a host keeps: as many as the daemon takes peers.
 const MaxMembers = 4096
 
+// Linger is how long a member stays whose record went or was spoilt. A host whose record is
+// taken away by somebody else puts it back within that time, and nobody notices. It is no
+// door: whom the policy does not admit goes at once.
+const Linger = time.Second
+
 // errFull is of a member too many.
 var errFull = fmt.Errorf("there are %d members already", MaxMembers)
 
@@ -35,8 +40,9 @@ type member struct {
 	born  uint64
 	// waits: somebody older has something of what it claims.
 	waits bool
-	// absent: the discovery does not have it, as far as is known.
+	// absent: the discovery does not have it, as far as is known, since then.
 	absent bool
+	since  time.Time
 	seen   uint64 // the listing that had it last
 }
 
@@ -77,7 +83,7 @@ func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 func (r *Roster) Restore(e Entry, now time.Time) {
 	r.Put(e, now)
 	if m := r.members[e.Name]; m != nil {
-		m.absent = true
+		m.absent, m.since = true, now
 	} else {
 		r.dirty[e.Name] = true // the file goes
 	}
@@ -99,13 +105,15 @@ func (r *Roster) List() { r.listing++ }
 // Listed ends a listing. Whoever was not in it has left.
 func (r *Roster) Listed(now time.Time) {
 	for _, m := range r.members {
-		m.absent = m.absent || m.seen != r.listing
+		if !m.absent && m.seen != r.listing {
+			m.absent, m.since = true, now
+		}
 	}
 	r.Advance(now)
 }
 
-// Put takes a record that is there, has come or has changed. One that does not count takes
-// the place of the one before all the same: that is what the discovery has now.
+// Put takes a record that is there, has come or has changed. One that does not count is as
+// good as none: the name has left.
 func (r *Roster) Put(e Entry, now time.Time) {
 	old := r.members[e.Name]
 	rec, err := read(e)
@@ -120,15 +128,16 @@ func (r *Roster) Put(e Entry, now time.Time) {
 	if err == nil && old == nil && len(r.members) >= MaxMembers {
 		err = errFull
 	}
-	r.drop(e.Name)
-	if err == nil {
-		r.told.forget(e.Name)
-		r.members[e.Name] = m
-		r.wait(m)
-	} else {
+	if err != nil {
 		r.refused++
+		r.Delete(e.Name, now)
 		r.told.refuse(e.Name, err, now)
+		return
 	}
+	r.told.forget(e.Name)
+	r.drop(e.Name)
+	r.members[e.Name] = m
+	r.wait(m)
 	r.settle(now)
 }
 
@@ -144,9 +153,8 @@ func read(e Entry) (*Record, error) {
 // Delete takes that the discovery has a name no more.
 func (r *Roster) Delete(name string, now time.Time) {
 	r.told.forget(name)
-	if m := r.members[name]; m != nil {
-		m.absent = true
-		r.Advance(now)
+	if m := r.members[name]; m != nil && !m.absent {
+		m.absent, m.since = true, now
 	}
 }
 
@@ -175,7 +183,7 @@ func (r *Roster) Advance(now time.Time) {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]
 		switch {
-		case m.absent && !r.down && !now.Before(r.calm):
+		case m.absent && !r.down && !now.Before(r.leaves(m)):
 			r.drop(name)
 		case !m.right.expires.IsZero() && !now.Before(m.right.expires):
 			r.drop(name)
@@ -184,6 +192,15 @@ func (r *Roster) Advance(now time.Time) {
 		}
 	}
 	r.settle(now)
+}
+
+// leaves is when a member that is absent goes.
+func (r *Roster) leaves(m *member) time.Time {
+	at := m.since.Add(Linger)
+	if at.Before(r.calm) {
+		return r.calm
+	}
+	return at
 }
 
 // Deadline is when Advance has something to do; zero: never.
@@ -195,7 +212,7 @@ func (r *Roster) Deadline() (at time.Time) {
 	}
 	for _, m := range r.members {
 		if m.absent && !r.down {
-			sooner(r.calm)
+			sooner(r.leaves(m))
 		}
 		sooner(m.right.expires)
 	}

@@ -50,9 +50,31 @@ func (s *script) put(r *Record, born uint64) {
 	s.take()
 }
 
+// gone has a name leave, and those who wait for it wait no more.
 func (s *script) gone(name string) {
 	s.r.Delete(name, s.now)
-	s.take()
+	s.after(Linger)
+}
+
+// TestRecordIsPutBack: a record that is spoilt or removed and put back in time is not missed.
+func TestRecordIsPutBack(t *testing.T) {
+	s := newScript(t, prod())
+	a := granted(t, "a", keyOf(1), 0, "10.80.0.1/32")
+	s.put(a, 1)
+	for i, spoil := range []func(){
+		func() { s.r.Delete("a", s.now) },
+		func() { s.r.Put(Entry{Name: "a", Value: []byte("nonsense"), Born: 1}, s.now) },
+	} {
+		spoil()
+		s.after(Linger - 1)
+		s.want("a")
+		s.put(a, uint64(i+2))
+		s.after(Linger)
+		s.want("a")
+	}
+	s.r.Put(Entry{Name: "a", Value: []byte("nonsense"), Born: 1}, s.now)
+	s.after(Linger)
+	s.want()
 }
 
 func (s *script) want(names ...string) {
@@ -95,6 +117,7 @@ func TestStolenPassword(t *testing.T) {
 	s.put(victim, 10)
 	s.put(thief, 11)
 	s.want("thief", "victim")
+	before := maps.Clone(s.files)
 	for _, c := range []struct {
 		what  string
 		forge func() *Record
@@ -127,14 +150,16 @@ func TestStolenPassword(t *testing.T) {
 	} {
 		r := c.forge()
 		s.put(r, 1)
-		if _, in := s.files[r.Name]; in {
-			t.Errorf("%s is let in", c.what)
+		if got := s.files[r.Name]; got != before[r.Name] {
+			t.Errorf("%s is let in:\n%s", c.what, got)
 		}
 		s.wantNotice(c.said)
 		if _, in := s.files["victim"]; !in {
 			t.Errorf("%s took the victim away", c.what)
 		}
 	}
+	s.after(Linger)
+	s.want("victim")
 }
 
 // TestOlderRightIsNotForged: two have grants for overlapping prefixes, by the operator's
@@ -192,7 +217,8 @@ func TestOutage(t *testing.T) {
 	s.want("b")
 	s.r.Lost()
 	s.r.Found(s.now)
-	s.gone("b")
+	s.r.Delete("b", s.now)
+	s.after(testGrace - 1)
 	s.put(b, 7) // it came back in time
 	s.after(testGrace)
 	s.want("b")
@@ -334,6 +360,7 @@ func TestRosterIsItsTwin(t *testing.T) {
 			name := fmt.Sprint("m", rapid.IntRange(0, 7).Draw(t, "name"))
 			if rapid.IntRange(0, 3).Draw(t, "leaves") == 0 {
 				r.Delete(name, t0)
+				r.Advance(t0.Add(Linger))
 			} else {
 				var list []string
 				for _, n := range nets.Draw(t, "prefixes") {

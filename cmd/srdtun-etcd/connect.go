@@ -55,13 +55,26 @@ func (c *connection) flags(cmd *cobra.Command) {
 }
 
 // dial makes a client. It does not wait for a connection: etcd may be away.
-func (c *connection) dial() (*clientv3.Client, error) {
+func (c *connection) dial() (*login, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	l := &login{user: c.user}
+	if l.password, err = c.password(); err != nil {
+		return nil, err
+	}
+	l.client, err = clientv3.New(config)
+	return l, err
+}
+
+// config reads what the flags name.
+func (c *connection) config() (clientv3.Config, error) {
 	if !strings.HasSuffix(c.prefix, "/") {
-		return nil, usagef("--prefix %q does not end with a slash", c.prefix)
+		return clientv3.Config{}, usagef("--prefix %q does not end with a slash", c.prefix)
 	}
 	config := clientv3.Config{
 		Endpoints:            c.endpoints,
-		Username:             c.user,
 		DialKeepAliveTime:    probeEvery,
 		DialKeepAliveTimeout: probeFor,
 		MaxCallRecvMsgSize:   maxAnswer,
@@ -73,17 +86,10 @@ func (c *connection) dial() (*clientv3.Client, error) {
 		})},
 	}
 	var err error
-	if config.Password, err = c.password(); err != nil {
-		return nil, err
-	}
 	if config.TLS, err = c.tls(); err != nil {
-		return nil, err
+		return config, err
 	}
-	if c.user != "" {
-		// With a user the client asks for a token first, and waits for that.
-		config.DialTimeout = askFor
-	}
-	return clientv3.New(config)
+	return config, nil
 }
 
 // password reads the first line of the file. It never is an argument, which others see.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
@@ -80,27 +79,25 @@ func (j *joining) join(name string) error {
 	if err != nil {
 		return err
 	}
-	client, err := j.dial()
+	l, err := j.dial()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer l.client.Close()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	key := j.prefix + name
-	if err := free(ctx, client, key, record, policy); err != nil {
-		return err
-	}
+	ctx, fail := context.WithCancelCause(ctx)
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	events, again := make(chan agent.Event, queued), make(chan struct{}, 1)
-	a := &announcer{client: client, key: key, record: record.Format(), lease: j.lease, events: events, log: log}
-	w := &watcher{client: client, prefix: j.prefix, events: events, again: again, log: log}
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
-	all.Go(func() { a.run(ctx) })
-	all.Go(func() { w.run(ctx) })
-	return agent.Run(ctx, agent.Options{
+	all.Go(func() {
+		if err := j.follow(ctx, l, record, policy, events, again, log); err != nil {
+			fail(err)
+		}
+	})
+	err = agent.Run(ctx, agent.Options{
 		Policy: j.policy, Dir: j.dir, Own: record.PublicKey, Log: log, Events: events, Grace: agent.DefaultGrace,
 		Relist: func() {
 			select {
@@ -109,6 +106,26 @@ func (j *joining) join(name string) error {
 			}
 		},
 	})
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return err
+}
+
+// follow announces and watches until ctx ends. The error is that the name is somebody else's.
+func (j *joining) follow(ctx context.Context, l *login, record *fleet.Record, policy fleet.Policy, events chan<- agent.Event, again <-chan struct{}, log *slog.Logger) error {
+	key := j.prefix + record.Name
+	if err := free(ctx, l, key, record, policy); err != nil {
+		return err
+	}
+	tampered := make(chan struct{}, 1)
+	a := &announcer{login: l, key: key, record: record.Format(), lease: j.lease, events: events, tampered: tampered, log: log}
+	w := &watcher{login: l, prefix: j.prefix, events: events, again: again, log: log, own: key, record: a.record, tampered: tampered}
+	var both sync.WaitGroup
+	both.Go(func() { a.run(ctx) })
+	both.Go(func() { w.run(ctx) })
+	both.Wait()
+	return nil
 }
 
 // record is what this host says of itself. It must be one that its own policy admits, or the
@@ -152,6 +169,3 @@ func (j *joining) record(name string, policy fleet.Policy) (*fleet.Record, error
 	}
 	return record, nil
 }
-
-// isGone reports that etcd knows no such lease.
-func isGone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }

@@ -42,16 +42,19 @@ func membersCommand() *cobra.Command {
 
 // standings judges what is in etcd now.
 func (c *connection) standings(ctx context.Context, policy fleet.Policy) ([]fleet.Standing, error) {
-	client, err := c.dial()
+	l, err := c.dial()
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer l.client.Close()
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	if ctx, err = l.with(ctx); err != nil {
+		return nil, err
+	}
 	events := make(chan agent.Event)
-	w := &watcher{client: client, prefix: c.prefix, events: events, log: slog.Default()}
+	w := &watcher{login: l, prefix: c.prefix, events: events, log: slog.Default()}
 	done := make(chan error, 1)
 	go func() {
 		_, err := w.list(ctx)
@@ -111,14 +114,17 @@ agent first: one that runs puts its record back.`,
 			if err := fleet.CheckName(args[0]); err != nil {
 				return usageError{err}
 			}
-			client, err := c.dial()
+			l, err := c.dial()
 			if err != nil {
 				return err
 			}
-			defer client.Close()
+			defer l.client.Close()
 			ctx, cancel := context.WithTimeout(context.Background(), askFor)
 			defer cancel()
-			got, err := client.Delete(ctx, c.prefix+args[0])
+			if ctx, err = l.with(ctx); err != nil {
+				return err
+			}
+			got, err := l.client.Delete(ctx, c.prefix+args[0])
 			if err == nil && got.Deleted == 0 {
 				err = errors.New(args[0] + " is no member")
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -23,18 +24,26 @@ const (
 
 // watcher tells an agent what is below the prefix.
 type watcher struct {
-	client *clientv3.Client
+	*login
 	prefix string
 	events chan<- agent.Event
 	again  <-chan struct{} // asks for a listing
 	log    *slog.Logger
+
+	own      string // this host's key, and what it is to be
+	record   []byte
+	tampered chan<- struct{}
 }
 
 // run lists and watches until ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	said := ""
 	for ctx.Err() == nil {
-		err := w.once(ctx)
+		with, err := w.with(ctx)
+		if err == nil {
+			err = w.once(with)
+			w.look(with, err)
+		}
 		if err != nil && ctx.Err() == nil && err.Error() != said {
 			w.log.Warn("etcd: " + err.Error())
 		}
@@ -117,6 +126,7 @@ func (w *watcher) page(ctx context.Context, from, end string, revision int64) (*
 // tell passes a change on; false: ctx has ended.
 func (w *watcher) tell(ctx context.Context, e *clientv3.Event) bool {
 	if e.Type == mvccpb.DELETE {
+		w.compare(e.Kv)
 		name := strings.TrimPrefix(string(e.Kv.Key), w.prefix)
 		return w.send(ctx, agent.Event{Kind: agent.Gone, Entry: fleet.Entry{Name: name}})
 	}
@@ -125,11 +135,23 @@ func (w *watcher) tell(ctx context.Context, e *clientv3.Event) bool {
 
 // put passes a key on. What is too long for a record is refused in any case, and not kept.
 func (w *watcher) put(ctx context.Context, kv *mvccpb.KeyValue) bool {
+	w.compare(kv)
 	return w.send(ctx, agent.Event{Kind: agent.Put, Entry: fleet.Entry{
 		Name:  strings.TrimPrefix(string(kv.Key), w.prefix),
 		Value: kv.Value[:min(len(kv.Value), fleet.MaxRecord+1)],
 		Born:  uint64(kv.CreateRevision),
 	}})
+}
+
+// compare says when this host's record is not as it put it.
+func (w *watcher) compare(kv *mvccpb.KeyValue) {
+	if w.tampered == nil || string(kv.Key) != w.own || bytes.Equal(kv.Value, w.record) {
+		return
+	}
+	select {
+	case w.tampered <- struct{}{}:
+	default: // it is going to be put back
+	}
 }
 
 func (w *watcher) send(ctx context.Context, e agent.Event) bool {
