@@ -36,7 +36,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-e2e bench-stages fuzz demo lab compare compare-fabric bench blackhole drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-e2e bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -108,6 +108,12 @@ bench: packages-bench build ## compare with wireguard-go, nebula, openvpn and MP
 	@$(BUILD) $(BIN)/bench -o $(BIN)/bench ./scripts/bench
 	@$(BIN)/bench -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
 
+# BENCHFLAGS as of bench.
+strain: packages-bench build ## flow completion times on an uneven fabric, and of many to one: out/strain.* (root, 25 minutes)
+	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(BUILD) $(BIN)/bench -o $(BIN)/bench ./scripts/bench
+	@$(BIN)/bench -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
+
 lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
 	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
@@ -127,7 +133,11 @@ compare-fabric: packages-demo build ## the same with the daemon in namespaces: o
 # BLACKHOLEFLAGS are flags of bin/blackhole.
 blackhole: packages-demo build ## how long an application stalls when a spine dies silently, 100 times (root, 5 minutes)
 	@$(BUILD) $(BIN)/blackhole -o $(BIN)/blackhole ./scripts/blackhole
-	@$(BIN)/blackhole -bin $(abspath $(BIN)/srdtun) $(BLACKHOLEFLAGS)
+	@mkdir -p $(OUT) && rm -f $(OUT)/blackhole.jsonl
+	@$(BIN)/blackhole -bin $(abspath $(BIN)/srdtun) -o $(OUT)/blackhole.jsonl $(BLACKHOLEFLAGS)
+
+results: ## write docs/results.md from what lab, bench, strain, blackhole and compare left in out/
+	@$(GO) run ./scripts/results -out $(OUT)
 
 # DRILLFLAGS are flags of bin/drills, as in DRILLFLAGS='-short -only move,stop'.
 drills: packages-demo build ## hurt the daemon under load, each way with its bound (root, about 15 minutes)

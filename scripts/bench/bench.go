@@ -141,6 +141,8 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 		return p.values(), err
 	case rowRTTLoad:
 		return b.requestsBesideBulk(s, l)
+	case rowWebsearch, rowBatch, rowIncast2M, rowIncast64K:
+		return b.strain(s, l, row)
 	}
 	return nil, fmt.Errorf("no row is called %q", row)
 }

@@ -25,6 +25,7 @@ type options struct {
 	from                string
 	only                string
 	reps, secs          int
+	strain              bool
 }
 
 func main() {
@@ -35,6 +36,7 @@ func main() {
 	flag.StringVar(&o.out, "o", "out/bench", "write `NAME`.md, NAME.png and NAME.jsonl")
 	flag.StringVar(&o.from, "from", "", "measure nothing; write table and picture of the values in this `file`")
 	flag.StringVar(&o.only, "only", "", "measure only these networks, kinds or rows: a `list` divided by commas of\n"+strings.Join(names(matrix), " "))
+	flag.BoolVar(&o.strain, "strain", false, "measure completion times on a fabric under strain instead; -only knows\n"+strings.Join(names(strainMatrix), " "))
 	flag.IntVar(&o.reps, "reps", 5, "`rounds`; each visits everything once")
 	flag.IntVar(&o.secs, "secs", 5, "`seconds` of each measurement")
 	flag.Parse()
@@ -58,7 +60,11 @@ func (o options) run() error {
 		}
 		return o.write(a, gather(all))
 	}
-	entries, err := choose(matrix, o.only)
+	all := matrix
+	if o.strain {
+		all = strainMatrix
+	}
+	entries, err := choose(all, o.only)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func choose(entries []entry, only string) (chosen []entry, err error) {
 			nets = append(nets, name)
 		case slices.ContainsFunc(entries, func(e entry) bool { return e.kind.name == name }):
 			kinds = append(kinds, name)
-		case slices.Contains(everything, name):
+		case slices.Contains(everything, name) || slices.Contains(strainRows, name):
 			rows = append(rows, name)
 		default:
 			return nil, fmt.Errorf("nothing is called %q; there are %s", name, strings.Join(names(entries), " "))
@@ -158,8 +158,10 @@ func names(entries []entry) (all []string) {
 	for _, e := range entries {
 		add(e.kind.name)
 	}
-	for _, r := range everything {
-		add(r)
+	for _, e := range entries {
+		for _, r := range e.rows {
+			add(r)
+		}
 	}
 	return all
 }

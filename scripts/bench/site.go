@@ -20,22 +20,27 @@ const mptcpAddrs = 4
 type site struct {
 	net   network
 	a, b  *fabric.Host
+	more  []*fabric.Host    // that send to B, A among them; nil: A alone
+	port  *fabric.Namespace // the leaf whose port to B has a limit; nil: there is none
 	close func() error
 }
 
 func newSite(n network) (*site, error) {
+	if n == slowSpine || n == onePort {
+		return newStrainSite(n)
+	}
 	if n.links == 0 {
 		f, err := fabric.New(fabric.Spec{Spines: spines, RateMbit: rateMbit, Addrs: mptcpAddrs})
 		if err != nil {
 			return nil, err
 		}
-		return &site{n, f.A(1), f.B(1), f.Close}, nil
+		return &site{net: n, a: f.A(1), b: f.B(1), close: f.Close}, nil
 	}
 	d, err := fabric.NewDirect(fabric.DirectSpec{Links: n.links, WireLike: n.wireLike})
 	if err != nil {
 		return nil, err
 	}
-	return &site{n, d.A, d.B, d.Close}, nil
+	return &site{net: n, a: d.A, b: d.B, close: d.Close}, nil
 }
 
 // oneAddress is a host that shows only its first address.

@@ -40,6 +40,21 @@ var metrics = []metric{
 	{rowIdle, rssMiB, "memory of the larger daemon, idle, MiB", true},
 	{rowTCP1, rssMiB, "… with one TCP flow, MiB", true},
 	{rowTCP8, rssMiB, "… with eight TCP flows, MiB", true},
+	{rowWebsearch, "mean_ms", "web-search flows at 60 %: mean, ms", true},
+	{rowWebsearch, "p99_ms", "… p99, ms", true},
+	{rowWebsearch, "small_mean_ms", "… of those below 100 KB: mean, ms", true},
+	{rowWebsearch, "small_p99_ms", "… p99, ms", true},
+	{rowBatch, "p50_over_ideal", "16 flows of 2 MB at once: p50 over ideal", true},
+	{rowBatch, "p99_over_ideal", "… p99", true},
+	{rowBatch, "max_over_ideal", "… most", true},
+	{rowIncast2M, "p50_over_ideal", "48 flows of 2 MB to the port: p50 over ideal", true},
+	{rowIncast2M, "p99_over_ideal", "… p99", true},
+	{rowIncast2M, "max_over_ideal", "… most", true},
+	{rowIncast2M, "drops", "… packets dropped at the port", true},
+	{rowIncast64K, "p50_over_ideal", "48 flows of 64 KB to the port: p50 over ideal", true},
+	{rowIncast64K, "p99_over_ideal", "… p99", true},
+	{rowIncast64K, "max_over_ideal", "… most", true},
+	{rowIncast64K, "drops", "… packets dropped at the port", true},
 }
 
 // table is a part of the report: kinds beside each other on one network.
@@ -65,6 +80,8 @@ var tables = []table{
 		[]kind{plainTCP, mptcp, wireguardGo, nebula, openvpn, srdtun, srdtunChaCha}, wireguardGo, otherTunnels, nil},
 	{"Four paths against one: " + fourVeths.title, fourVeths, []kind{mptcp, srdtun1Path, srdtun4Paths}, srdtun1Path, nil, nil},
 	{"Four paths of 100 Mbit/s: " + fourLinks.title, fourLinks, []kind{plainTCP, mptcp, wireguardGo, srdtun}, wireguardGo, nil, nil},
+	{"A spine at a quarter: " + slowSpine.title, slowSpine, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
+	{"Many to one: " + onePort.title, onePort, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
 }
 
 // report is the whole of it, in Markdown.

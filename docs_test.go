@@ -1,0 +1,133 @@
+package srdtun_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// documents returns every Markdown file of the tree with its text, by its name from
+// the top.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (file == "bin" || file == "out" || file != "." && strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(file, ".md"):
+			return nil
+		}
+		b, err := os.ReadFile(file)
+		all[filepath.ToSlash(file)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var (
+	// link is the target of a Markdown link or picture.
+	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	// elsewhere is a target that no file of the tree can answer.
+	elsewhere = regexp.MustCompile(`^[a-z]+:`)
+	// heading is a line that GitHub makes an anchor of.
+	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+)
+
+func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
+	docs := documents(t)
+	for name, text := range docs {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if elsewhere.MatchString(m[1]) {
+				continue
+			}
+			file, fragment, _ := strings.Cut(m[1], "#")
+			to := name
+			if file != "" {
+				to = path.Join(path.Dir(name), file)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
+			} else if fragment != "" && strings.HasSuffix(to, ".md") && !anchors(docs[to])[fragment] {
+				t.Errorf("%s: %s has no heading for #%s", name, to, fragment)
+			}
+		}
+	}
+}
+
+// anchors are the fragments that GitHub makes of the headings of a text: lower case,
+// no punctuation, a dash for each space.
+func anchors(text string) map[string]bool {
+	v := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		v[strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1])] = true
+	}
+	return v
+}
+
+var (
+	// document is a file of docs/ as a comment or a message names it.
+	document = regexp.MustCompile(`\bdocs/[A-Za-z0-9/._-]+\.(?:md|svg|png)\b`)
+	// command is a call of make in a text.
+	command = regexp.MustCompile(`\bmake ([a-z][a-z-]*[a-z])\b`)
+	// target is a rule of the Makefile.
+	target = regexp.MustCompile(`(?m)^([a-z][a-z -]*):`)
+)
+
+func TestDocumentsThatAreNamedExist(t *testing.T) {
+	for _, s := range tree(t) {
+		b, err := os.ReadFile(s.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range document.FindAllString(string(b), -1) {
+			if _, err := os.Stat(name); err != nil {
+				t.Errorf("%s names %s, which is not there", s.file, name)
+			}
+		}
+	}
+}
+
+func TestTargetsThatAreNamedExist(t *testing.T) {
+	b, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for _, m := range target.FindAllStringSubmatch(string(b), -1) {
+		for name := range strings.FieldsSeq(m[1]) {
+			have[name] = true
+		}
+	}
+	for name, text := range documents(t) {
+		// Only what is set as code: "make sure" is English.
+		for _, m := range code.FindAllString(text, -1) {
+			for _, c := range command.FindAllStringSubmatch(m, -1) {
+				if !have[c[1]] {
+					t.Errorf("%s: the Makefile has no target %s", name, c[1])
+				}
+			}
+		}
+	}
+}
+
+// code is what Markdown sets as code: a span, or an indented line.
+var code = regexp.MustCompile("`[^`\n]+`|(?m)^    .*$")

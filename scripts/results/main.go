@@ -1,0 +1,77 @@
+// Command results writes docs/results.md: what is measured today, by question.
+//
+// Its tables are in scripts/results/stored, one file each, with date, machine, version
+// and the command that makes them anew. "make results" looks at what "make lab",
+// "make bench", "make strain", "make blackhole" and "make compare" have left in out/,
+// replaces the tables that it has everything for, says which it keeps, and writes the
+// document from all. What no target writes yet is carried over from the lab book, and
+// says so.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	out := flag.String("out", "out", "the `folder` that the measurements left their files in")
+	dir := flag.String("stored", "scripts/results/stored", "the `folder` of the tables")
+	file := flag.String("o", "docs/results.md", "the document to write")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(*out, *dir, *file); err != nil {
+		fmt.Fprintln(os.Stderr, "results:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out, dir, file string) error {
+	tables, err := load(dir)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		t, err := s.take(filepath.Join(out, s.path))
+		if err != nil {
+			fmt.Printf("%-14s kept, of %s: %v\n", s.table, tables[s.table].Date, err)
+			continue
+		}
+		t.Command = s.command
+		if old := tables[s.table]; old != nil && slices.EqualFunc(old.Rows, t.Rows, slices.Equal) {
+			t.Version = old.Version // the figures say that nothing has changed
+		}
+		if err := t.save(dir, s.table); err != nil {
+			return err
+		}
+		tables[s.table] = t
+		fmt.Printf("%-14s of %s\n", s.table, t.Date)
+	}
+	text, err := page(tables)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
+// source is a table that a target of the Makefile makes.
+type source struct {
+	table   string // its name in the folder of stored tables
+	path    string // below out/
+	command string
+	take    func(path string) (*table, error)
+}
+
+var sources = []source{
+	{"fabric", "bench.jsonl", "sudo make bench BENCHFLAGS='--only 4x100,tcp,mptcp,wireguard-go,srdtun'", takeFabric},
+	{"link", "bench.jsonl", "sudo make bench", takeLink},
+	{"strain", "strain.jsonl", "sudo make strain", takeStrain},
+	{"death", "blackhole.jsonl", "sudo make blackhole", takeBlackhole},
+	{"plans", "lab", "make lab", takePlans},
+	{"policies", "compare/matrix.jsonl", "make compare COMPAREFLAGS='--full --workload websearch'", takePolicies},
+}
