@@ -236,6 +236,7 @@ func (c *Conn) Advance(now mono.Time) {
 	if c.recovery.patience > 0 && now.Sub(c.recovery.humbled) > patienceLife {
 		c.recovery.patience, c.recovery.humbled = c.recovery.patience-1, now
 	}
+	c.recovery.expireDue(now)
 	c.advanceSession(now)
 	if c.recovery.inflight > 0 {
 		c.recovery.checkPaths(now)
@@ -256,6 +257,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 		if t < at {
 			at, why = t, w
 		}
+	}
+	if due := c.recovery.out.due; due != 0 {
+		add(max(due, c.clock), "deadline of a message")
 	}
 	if !c.session.ready(c.clock) {
 		return at, why

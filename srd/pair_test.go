@@ -114,7 +114,7 @@ type source struct {
 	class func(n uint64) srd.Class // of message n; nil: Stream
 }
 
-func (s *source) Release() { s.open-- }
+func (s *source) Done(srd.Status) { s.open-- }
 
 func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	if s.left == 0 {
