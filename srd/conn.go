@@ -21,7 +21,7 @@ type Indexes interface {
 }
 
 // Config is what a Conn is made of. All fields but PSK, Addresses, Class,
-// Keepalive, KeyLife, KeyPackets and Granularity are needed.
+// Keepalive, KeyLife, KeyPackets, Granularity and Protocol are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -47,6 +47,8 @@ type Config struct {
 	// Granularity is how coarsely the driver's clock and scheduling act, which all
 	// timeouts allow for; 0: mono.Granularity.
 	Granularity time.Duration
+	// Protocol is what is spoken above: who speaks another one gets no session. 0: packets of a tunnel.
+	Protocol uint32
 }
 
 // Conn is the transport state of one peer: the glue between the machines that own it.

@@ -22,7 +22,7 @@ type Owner interface{ Done(Status) }
 // Message is one datagram.
 type Message struct {
 	Imm     Imm
-	Data    []byte // not touched by the transport, and borrowed until Owner.Release
+	Data    []byte // not touched by the transport, and borrowed until Owner.Done
 	Owner   Owner  // may be nil
 	Class   Class
 	Flow    uint32 // hash of the inner flow, for path policies that keep flows
