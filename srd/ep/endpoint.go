@@ -67,7 +67,8 @@ type Endpoint struct {
 	closed  bool
 	allowed map[handshake.PublicKey]bool
 	links   map[handshake.PublicKey]*link
-	waiting []*Conn // for Accept: one for each link at most
+	waiting []*Conn // for Accept
+	missed  uint64
 	arrived chan struct{}
 }
 
@@ -261,13 +262,37 @@ func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// show puts a connection where Accept finds it, in place of an earlier one with the peer.
+// waitingMost is how many connections with one peer wait for Accept: each may hold what it
+// has received, and a peer may call and close as often as it likes.
+const waitingMost = 8
+
+// show puts a connection where Accept finds it. Where many with that peer wait, the oldest
+// goes.
 func (e *Endpoint) show(c *Conn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.waiting = slices.DeleteFunc(e.waiting, func(d *Conn) bool { return d.link == c.link })
+	with := func(d *Conn) bool { return d.link.remote == c.link.remote }
+	n := 0
+	for _, d := range e.waiting {
+		if with(d) {
+			n++
+		}
+	}
+	if n == waitingMost {
+		i := slices.IndexFunc(e.waiting, with)
+		e.waiting = slices.Delete(e.waiting, i, i+1)
+		e.missed++
+	}
 	e.waiting = append(e.waiting, c)
 	e.wake()
+}
+
+// Missed returns how many connections were dropped because nobody accepted them, while that
+// peer made others.
+func (e *Endpoint) Missed() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.missed
 }
 
 // wake lets all who wait look again. mu is held.

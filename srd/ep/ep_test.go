@@ -262,3 +262,34 @@ func TestWrongArguments(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A peer that calls and closes again and again, while nobody accepts, takes no more than some
+// connections; those are whole.
+func TestNobodyAccepts(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	b.Allow(a.PublicKey())
+	const calls, kept = 12, 8
+	for i := range calls {
+		c, err := a.Dial(ctx, b.PublicKey(), local(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Confirm(ctx, []byte{byte(i)}); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	for i := range kept {
+		c, err := b.Accept(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err := c.Receive(ctx); err != nil || data[0] != byte(calls-kept+i) {
+			t.Errorf("connection %d: %v, %v", i, data, err)
+		}
+	}
+	if n := b.Missed(); n != calls-kept {
+		t.Errorf("%d missed", n)
+	}
+}
