@@ -239,7 +239,8 @@ func (s *swarm) tellLiar() {
 	}
 	for _, p := range s.peers(true) {
 		if p.App.Sending() < 2*each {
-			p.App.Offer(Batch{N: each, Min: 1, Max: 1000, Class: srd.Stream})
+			p.App.Offer(Batch{N: each / 2, Min: 1, Max: 1000, Class: srd.Stream})
+			p.App.Offer(Batch{N: each / 2, Min: 1, Max: 1000, Class: srd.Reliable})
 			p.Host().Poke()
 		}
 	}
