@@ -30,13 +30,13 @@ SIM       = ./sim/...
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
-PURE      = . ./config ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
+PURE      = . ./config ./fleet ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-e2e bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-e2e bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,12 +45,16 @@ help: ## list the targets
 build: ## build the static binary bin/srdtun
 	@$(BUILD) $(BIN)/srdtun -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun
 
+build-agents: ## build bin/srdtun-etcd, a module of its own, static as well
+	@$(BUILD) $(BIN)/srdtun-etcd -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-etcd ./cmd/srdtun-etcd
+
 test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (root)
 	@$(MAKE) --no-print-directory lint
 	@scripts/model.sh quick
 	@$(MAKE) --no-print-directory test-unit
 	@$(MAKE) --no-print-directory soak
 	@$(MAKE) --no-print-directory test-plot
+	@$(MAKE) --no-print-directory test-agents
 	@$(MAKE) --no-print-directory test-e2e
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
@@ -80,9 +84,12 @@ hostdelay: ## record how late this machine's processes are: sim/lab/hosts (root)
 test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
+test-agents: testsum ## the tests of the fleet's agents, modules of their own
+	cd cmd/srdtun-etcd && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race ./...
+
 # One package after the other: measurements do not share the machine.
-test-e2e: packages build testsum ## the shipped binary in network namespaces (root, about 13 minutes)
-	SRDTUN_BIN=$(abspath $(BIN)/srdtun) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 30m -count 1 ./e2e/...
+test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 13 minutes)
+	SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtun-etcd) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 30m -count 1 ./e2e/...
 
 bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)
 	@$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count $(COUNT) ./srd/... ./overlay/...
@@ -184,6 +191,7 @@ lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) vet ./...
 	GOARCH=386 $(GO) vet ./...
 	cd cmd/srdplot && $(GO) vet ./...
+	cd cmd/srdtun-etcd && $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
 gofmt:

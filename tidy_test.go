@@ -85,7 +85,7 @@ func under(dir string, roots ...string) bool {
 // The pure packages: their machines are told the time, are given randomness, and
 // run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
-	return dir == "srd" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
+	return dir == "srd" || dir == "fleet" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
 		"overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim")
 }
 
@@ -195,6 +195,10 @@ func forbidden(s *source, to string) string {
 		return "only the command and the daemon read configurations; others take arguments"
 	case under(s.dir, "sim") && under(to, "srd/udp", "srd/loop", "overlay/tundev", "overlay/netconf", "overlay/control", "overlay/daemon"):
 		return "a simulation has no sockets and no devices"
+	case under(s.dir, "fleet") && !under(to, "fleet") && !s.test:
+		return "the agents bring their modules along, and the fleet as few as can be"
+	case under(to, "fleet") && !under(s.dir, "fleet", "cmd/srdtun-etcd", "cmd/srdtun-k8s", "e2e"):
+		return "the daemon takes files, and does not know who writes them"
 	case under(to, "cmd") && !under(s.dir, "cmd"):
 		return "commands are no library"
 	case under(s.dir, "overlay/metrics", "overlay/dashboard", "overlay/web") && !under(to, "overlay/control", "overlay/web"):
@@ -207,6 +211,21 @@ func forbidden(s *source, to string) string {
 		return "a pure package needs only pure ones"
 	}
 	return ""
+}
+
+// The fleet's packages have the standard library alone: agents are modules of their own, and
+// what these need must not become the daemon's.
+func TestFleetNeedsTheStandardLibraryAlone(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || !under(s.dir, "fleet") {
+			continue
+		}
+		for _, p := range s.imports() {
+			if strings.Contains(strings.Split(p, "/")[0], ".") && !strings.HasPrefix(p, module+"/fleet") {
+				t.Errorf("%s imports %s: only the standard library", s.file, p)
+			}
+		}
+	}
 }
 
 // What draws on terminals is in the command alone, so that a daemon in another program does

@@ -56,7 +56,7 @@ func (k keySpec) asTOML(value string) (string, error) {
 
 // valueAt returns where the value of the pair is that begins at an offset.
 func valueAt(doc string, off int) (from, to int, ok bool) {
-	s := scanner{doc: doc, off: off, deep: -1, twice: keyPart{off: -1}}
+	s := scanner{doc: doc, off: off, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
 	if _, ok := s.path(); !ok || !s.take("=") {
 		return 0, 0, false
 	}

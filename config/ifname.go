@@ -32,8 +32,12 @@ func checkIfname(name string) error {
 }
 
 // checkOwnName is checkIfname for the tunnel's own device, whose name must not be a
-// word that stands for something else in `srdtun show`; "all" is none anyway.
+// word that stands for something else in `srdtun show`, nor that of the one device that
+// is there in every network namespace; "all" is none anyway.
 func checkOwnName(name string) error {
+	if name == "lo" {
+		return errors.New(quoted(name) + " is the loopback device, and cannot name the tunnel")
+	}
 	if name == "interfaces" {
 		return errors.New(quoted(name) + ` is a word of "srdtun show", and cannot name the tunnel`)
 	}

@@ -14,7 +14,8 @@ const maxDepth = 8
 // mark is where one value of a document stands. Its parts mirror the parts of the
 // value: keys for a table, items for an array.
 type mark struct {
-	off   int // bytes from the start of the document
+	off   int  // bytes from the start of the document
+	named bool // a header [name] is there
 	keys  map[string]*mark
 	items []*mark
 }
@@ -78,9 +79,17 @@ type located struct {
 	root *mark
 	deep int // offset of a value nested deeper than maxDepth, or -1
 
-	// twice is a key that its table has already, with off -1 if there is none.
-	// The decoder misses one that replaces the parts of a dotted key.
-	twice keyPart
+	// twice is a key that its table has already, or the header of a table that is there
+	// already, with off -1 if there is none. The decoder misses a key that replaces the
+	// parts of a dotted one, and says of none where the first is.
+	twice second
+}
+
+// second is what is in a document for the second time.
+type second struct {
+	keyPart
+	first  int  // where it is for the first time
+	header bool // of a table
 }
 
 // locate finds where every key and array element of a TOML document stands, which
@@ -89,7 +98,7 @@ type located struct {
 // notices.
 func locate(doc string) located {
 	root := &mark{}
-	s := scanner{doc: doc, deep: -1, twice: keyPart{off: -1}}
+	s := scanner{doc: doc, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
 	table := root
 	for s.blank(); s.off < len(doc); s.blank() {
 		ok := false
@@ -113,7 +122,7 @@ type scanner struct {
 	depth int
 	table string // the name in the last header
 	deep  int
-	twice keyPart
+	twice second
 }
 
 func (s *scanner) at(text string) bool { return strings.HasPrefix(s.doc[s.off:], text) }
@@ -174,7 +183,11 @@ func (s *scanner) header(root *mark) (*mark, bool) {
 		return array.items[len(array.items)-1], true
 	}
 	table = table.into(last, start)
-	table.off = start
+	if table.named {
+		s.twice = second{keyPart{s.table, start}, table.off, true}
+		return nil, false
+	}
+	table.off, table.named = start, true
 	return table, true
 }
 
@@ -188,8 +201,8 @@ func (s *scanner) pair(table *mark) bool {
 		table = table.into(k.name, k.off)
 	}
 	last := path[len(path)-1]
-	if table.keys[last.name] != nil {
-		s.twice = keyPart{joined(s.table, path), last.off}
+	if m := table.keys[last.name]; m != nil {
+		s.twice = second{keyPart{joined(s.table, path), last.off}, m.off, false}
 		return false
 	}
 	s.skip(" \t")

@@ -47,9 +47,12 @@ func decode(file string, data []byte) (section, error) {
 		return section{}, doc.first()
 	}
 	if found.twice.off >= 0 {
-		doc.fail(found.twice.off, found.twice.name, nil, "the key is in this section already")
-	}
-	if err != nil {
+		what := "the key is in this section already"
+		if found.twice.header {
+			what = "the section is there already"
+		}
+		doc.fail(found.twice.off, found.twice.name, nil, fmt.Sprintf("%s, in line %d", what, doc.lines.line(found.twice.first)))
+	} else if err != nil {
 		doc.failSyntax(text, err)
 	}
 	return section{doc: doc, vals: vals, at: found.root}, doc.first()

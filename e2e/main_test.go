@@ -17,6 +17,7 @@ var tools = map[string]string{
 	"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nft": "nftables", "ethtool": "ethtool", "ping": "iputils-ping",
 	"iperf3": "iperf3", "curl": "curl", "redis-server": "redis-server", "redis-benchmark": "redis-tools", "redis-cli": "redis-tools",
 	"prometheus": "prometheus", "promtool": "prometheus", "chromium": "chromium",
+	"etcd": "etcd-server", "etcdctl": "etcd-client",
 }
 
 // bin is the srdtun under test.

@@ -49,6 +49,7 @@ const (
 
 func newDoubt(h *Host, to int, gen uint16, rng *rand.Rand, blank bool) *doubt {
 	d := &doubt{Stream: h.Audit.NewStream(h.Index, to, gen, rng), blank: blank}
+	d.doubted = true
 	d.gather = order.NewGatherer(order.Config{Alloc: d.alloc})
 	return d
 }

@@ -31,6 +31,7 @@ type Peer struct {
 	remote  *Host
 	tuples  []srd.Tuple
 	turns   int
+	asked   promise // by service
 }
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
@@ -88,7 +89,7 @@ func (p *Peer) service() (mono.Time, string) {
 	now := h.clock()
 	p.Conn.Advance(now)
 	p.App.Advance(now, p.Conn)
-	if p.App.Pending() {
+	if p.App.Backlog() {
 		p.Conn.Connect(now)
 	}
 	for n := 0; p.next(now); n++ {
@@ -105,11 +106,12 @@ func (p *Peer) service() (mono.Time, string) {
 	if at < now {
 		h.Audit.Fail("host %d wants to be woken %v ago: %s", h.Index, now.Sub(at), why)
 	}
-	if p.App.Pending() {
+	if p.App.Backlog() {
 		if t := p.Conn.SendDeadline(now); t < at {
 			at, why = t, "pacing"
 		}
 	}
+	p.asked = promise{at, why, p.App.Backlog(), p.Conn.SendDeadline(now) != mono.Never}
 	return at, why
 }
 
@@ -204,5 +206,5 @@ const indexesEach = 6
 // Settled reports whether nothing is on its way out.
 func (p *Peer) Settled() bool {
 	_, inflight, _ := p.Conn.Window()
-	return !p.App.Pending() && !p.Conn.Backlog() && inflight == 0
+	return !p.App.Backlog() && !p.Conn.Backlog() && inflight == 0
 }

@@ -41,6 +41,7 @@ type plan struct {
 	race    float64
 	foes    foes
 	lies    lies
+	early   bool // hosts are also woken at times that mean nothing
 }
 
 // burst is traffic offered to one connection.
@@ -78,6 +79,7 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 	p.rng = rand.New(rand.NewPCG(seed, hostileStream))
 	p.drawHostility()
 	p.rng = rng
+	p.early = seed%earlySeeds == earlySeed
 	return p
 }
 
@@ -384,14 +386,30 @@ func (p *plan) drawTraffic() {
 			b.batch.Max = 9000
 		}
 		b.batch.Min = p.between(0, b.batch.Max)
-		if b.batch.Class = srd.Class(p.rng.IntN(2)); p.strict() {
-			b.batch.Class = srd.Stream // a datagram is seldom worth a second repair
-		}
+		b.batch.Class = p.drawClass()
 		p.bursts = append(p.bursts, b)
 		if left -= b.batch.N; left <= 0 {
 			return
 		}
 	}
+}
+
+// drawClass draws how long messages are worth repairing. In good networks that is for
+// long: a datagram is seldom worth a second repair.
+func (p *plan) drawClass() srd.Class {
+	switch p.rng.IntN(4) {
+	case 0:
+		return srd.Reliable
+	case 1:
+		if !p.strict() {
+			return srd.Deadline(p.duration(time.Millisecond, 10*time.Second))
+		}
+	case 2:
+		if !p.strict() {
+			return srd.Datagram
+		}
+	}
+	return srd.Stream
 }
 
 // String describes the plan for a reader of its trace.

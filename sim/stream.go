@@ -23,6 +23,8 @@ const (
 	released  fate = 1 << iota // the transport gave the payload back
 	delivered                  // the payload arrived
 	expired                    // its tombstone arrived
+	kept                       // it was to be repaired for as long as there is a session
+	reset                      // the transport said that the peer was gone
 )
 
 // Stream is what one process sends to one peer: numbered messages whose content
@@ -37,6 +39,8 @@ type Stream struct {
 	Delivered int
 	Expired   int
 	Lost      int // of the pulled, excused: they met a restart
+
+	doubted bool // it is for a liar, which acknowledges what it likes
 
 	audit   *Audit
 	rng     *rand.Rand
@@ -58,8 +62,8 @@ const lateMost = 60 * time.Second
 
 // held returns for how long the transport has held the oldest payload that it has.
 func (s *Stream) held() time.Duration {
-	for s.oldest < s.Pulled && s.fates[s.oldest]&released != 0 {
-		s.oldest++
+	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.doubted && s.fates[s.oldest]&kept != 0) {
+		s.oldest++ // what a liar never acknowledges is kept for as long as it talks
 	}
 	if s.oldest == s.Pulled {
 		return 0
@@ -74,17 +78,32 @@ type payload struct {
 	data   []byte
 }
 
-// Release implements srd.Owner. The buffer is spoilt, so that sending it again
+// Done implements srd.Owner. The buffer is spoilt, so that sending it again
 // would be seen.
-func (p *payload) Release() {
+func (p *payload) Done(status srd.Status) {
 	s := p.stream
 	f := &s.fates[p.serial]
 	if *f&released != 0 {
 		s.audit.Fail("message %d of host %d released twice", p.serial, s.From)
 	}
 	*f |= released
+	s.told(p.serial, status)
 	s.Released++
 	clear(p.data)
+}
+
+// told notes what the transport says became of a message. Acknowledged is what arrived,
+// or was given up before; what is reliable is not given up.
+func (s *Stream) told(serial int, status srd.Status) {
+	f := &s.fates[serial]
+	switch {
+	case status == srd.Acknowledged && *f&delivered == 0 && !s.doubted:
+		s.audit.Fail("message %d of host %d is acknowledged, and has not arrived", serial, s.From)
+	case status == srd.GivenUp && *f&kept != 0:
+		s.audit.Fail("message %d of host %d is given up, and was to be reliable", serial, s.From)
+	case status == srd.Reset:
+		*f |= reset
+	}
 }
 
 // Offer adds messages to be sent.
@@ -97,8 +116,8 @@ func (s *Stream) Offer(b Batch) {
 // Withdraw takes back what has not been pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
-// Pending reports whether there is something to be sent.
-func (s *Stream) Pending() bool { return len(s.batches) > 0 }
+// Backlog implements srd.Source.
+func (s *Stream) Backlog() bool { return len(s.batches) > 0 }
 
 // Open returns how many payloads the transport holds.
 func (s *Stream) Open() int { return s.Pulled - s.Released }
@@ -109,6 +128,10 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 		return srd.Message{}, false
 	}
 	b := &s.batches[0]
+	var f fate
+	if b.Class == srd.Reliable {
+		f = kept
+	}
 	size := min(most, b.Min+s.rng.IntN(b.Max-b.Min+1))
 	p := &payload{stream: s, serial: s.Pulled, data: make([]byte, size)}
 	m := srd.Message{Data: p.data, Owner: p, Class: b.Class, Flow: uint32(s.To)}
@@ -117,7 +140,7 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	binary.BigEndian.PutUint16(m.Imm[1:], s.Gen)
 	binary.BigEndian.PutUint64(m.Imm[3:], uint64(p.serial))
 	binary.BigEndian.PutUint16(m.Imm[11:], uint16(size))
-	s.fates, s.pulled = append(s.fates, 0), append(s.pulled, s.audit.engine.now)
+	s.fates, s.pulled = append(s.fates, f), append(s.pulled, s.audit.engine.now)
 	s.Pulled++
 	if b.N--; b.N == 0 {
 		s.batches = s.batches[1:]
@@ -178,6 +201,9 @@ func (s *Stream) arrive(m *srd.Message) {
 	if m.Expired {
 		*f |= expired
 		s.Expired++
+		if *f&(kept|reset) == kept {
+			s.audit.Fail("tombstone of message %d of host %d, which was to be reliable", serial, s.From)
+		}
 		if *f&released == 0 {
 			s.audit.Fail("tombstone of message %d of host %d, whose payload is still held", serial, s.From)
 		}
@@ -185,7 +211,7 @@ func (s *Stream) arrive(m *srd.Message) {
 	}
 	*f |= delivered
 	s.Delivered++
-	if age := s.audit.engine.now.Sub(s.pulled[serial]); age > lateMost {
+	if age := s.audit.engine.now.Sub(s.pulled[serial]); age > lateMost && *f&kept == 0 {
 		s.audit.Fail("message %d of host %d arrives %v after it was sent: it is of no use any more", serial, s.From, age)
 	}
 	if len(m.Data) != size {

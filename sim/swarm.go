@@ -109,6 +109,11 @@ func Swarm(seed uint64, trace io.Writer) Report {
 // newSwarm builds what a plan has, and who is hostile in it.
 func newSwarm(e *Engine, p *plan) *swarm {
 	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
+	if p.early {
+		for _, h := range s.Hosts {
+			h.wakeEarly()
+		}
+	}
 	s.infest(p.foes)
 	if p.lies.every > 0 {
 		s.liar = s.addLiar(p.lies)
@@ -234,7 +239,8 @@ func (s *swarm) tellLiar() {
 	}
 	for _, p := range s.peers(true) {
 		if p.App.Sending() < 2*each {
-			p.App.Offer(Batch{N: each, Min: 1, Max: 1000, Class: srd.Stream})
+			p.App.Offer(Batch{N: each / 2, Min: 1, Max: 1000, Class: srd.Stream})
+			p.App.Offer(Batch{N: each / 2, Min: 1, Max: 1000, Class: srd.Reliable})
 			p.Host().Poke()
 		}
 	}
@@ -309,9 +315,9 @@ func (s *swarm) unrestored() {
 func (s *swarm) missing() {
 	for i, p := range s.Peers() {
 		n, first := s.last[i].missing(p)
-		if n > 0 || p.App.Pending() {
+		if n > 0 || p.App.Backlog() {
 			s.Audit.Fail("no progress after all is healed: host %d to %d: %d messages sent and not delivered, first %d, pending %v, session %+v",
-				p.Host().Index, p.remote.Index, n, first, p.App.Pending(), p.Conn.Session(p.Host().clock()))
+				p.Host().Index, p.remote.Index, n, first, p.App.Backlog(), p.Conn.Session(p.Host().clock()))
 			s.Engine.Say("%+v", *p.Conn.Stats())
 			if t, ok := p.App.(*Tunnel); ok {
 				s.Engine.Say("%+v %+v", t.queue.Stats(), t.gather.Stats())

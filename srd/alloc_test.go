@@ -64,6 +64,9 @@ func (e *endless) Pull(now mono.Time, most int) (Message, bool) {
 	return Message{Data: e.b[:min(most, len(e.b))]}, true
 }
 
+// Backlog implements Source.
+func (e *endless) Backlog() bool { return true }
+
 // windowPackets is how many packets a sending connection may have in flight.
 const windowPackets = 20
 

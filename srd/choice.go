@@ -70,8 +70,13 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	case !fresh.Empty():
 		*fits = fresh
 	case fits.Empty() && !m.void:
-		// No path carries this size any more: only the number can travel.
-		ch.recovery.giveUp(m)
+		// No path carries this size any more: only the number can travel. To what was to
+		// be repaired for as long as there is a session, there is none left.
+		s := GivenUp
+		if m.m.Class == Reliable {
+			s = Reset
+		}
+		ch.recovery.giveUp(m, s)
 		return ch.alternative(now, m)
 	case fits.Empty():
 		return nil

@@ -21,7 +21,7 @@ type Indexes interface {
 }
 
 // Config is what a Conn is made of. All fields but PSK, Addresses, Class,
-// Keepalive, KeyLife, KeyPackets and Granularity are needed.
+// Keepalive, KeyLife, KeyPackets, Granularity and Protocol are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -47,6 +47,8 @@ type Config struct {
 	// Granularity is how coarsely the driver's clock and scheduling act, which all
 	// timeouts allow for; 0: mono.Granularity.
 	Granularity time.Duration
+	// Protocol is what is spoken above: who speaks another one gets no session. 0: packets of a tunnel.
+	Protocol uint32
 }
 
 // Conn is the transport state of one peer: the glue between the machines that own it.
@@ -236,6 +238,7 @@ func (c *Conn) Advance(now mono.Time) {
 	if c.recovery.patience > 0 && now.Sub(c.recovery.humbled) > patienceLife {
 		c.recovery.patience, c.recovery.humbled = c.recovery.patience-1, now
 	}
+	c.recovery.expireDue(now)
 	c.advanceSession(now)
 	if c.recovery.inflight > 0 {
 		c.recovery.checkPaths(now)
@@ -257,6 +260,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 			at, why = t, w
 		}
 	}
+	if due := c.recovery.out.due; due != 0 {
+		add(max(due, c.clock), "deadline of a message")
+	}
 	if !c.session.ready(c.clock) {
 		return at, why
 	}
@@ -271,6 +277,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	// made overdue is due now.
 	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
 	add(c.paths.probeDeadline(), "path probe")
+	add(c.choice.doubtDeadline(), "doubt")
 	add(c.recovery.out.respites.end(), "end of a respite")
 	if c.sender.idling() && c.recovery.queuesTell() && c.recovery.inflight < c.cfg.Control.Window() && c.recovery.timer.backoff == 0 && c.recovery.reinject > c.clock {
 		add(c.recovery.reinject, "reinjection")

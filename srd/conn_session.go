@@ -139,6 +139,10 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	}
 	begun, sole := a.begun, soleAddr(a.on)
 	s.calls.answered(a)
+	if r.Hello.Protocol != c.cfg.Protocol {
+		s.refuse(now, &r)
+		return
+	}
 	e := c.session.newEpoch(now, &r, true)
 	if e == nil {
 		return

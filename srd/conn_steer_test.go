@@ -32,6 +32,9 @@ func (f *flows) Pull(_ mono.Time, most int) (Message, bool) {
 	return m, true
 }
 
+// Backlog implements Source.
+func (f *flows) Backlog() bool { return len(f.next) > 0 }
+
 // drain sends what src has and returns the packets that carry messages.
 func (s *script) drain(src Source) (v []sent) {
 	from := len(s.sent)

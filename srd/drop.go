@@ -24,13 +24,14 @@ const (
 	DropClosed                 // the peer closed the session
 	DropCookieStray            // cookie from where nothing was sent that it could answer
 	DropLiar                   // initiation of a peer that has lied, before its wait is over
+	DropProtocol               // handshake with a peer that speaks another protocol
 	NumReasons
 )
 
 var reasonNames = [NumReasons]string{
 	"none", "malformed", "replay", "duplicate_message", "message_beyond_window", "bad_slot",
 	"path_limit", "candidate_limit", "unproven_address", "challenge_limit", "invalid_ack", "session_expired", "handshake_replay", "handshake_mismatch", "handshake_copy",
-	"peer_restarted", "closed", "stray_cookie", "liar_waits",
+	"peer_restarted", "closed", "stray_cookie", "liar_waits", "other_protocol",
 }
 
 // String returns the counter's name.

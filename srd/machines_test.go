@@ -39,7 +39,7 @@ func TestRecoveryAlone(t *testing.T) {
 	if rc.out.retx.len() != 1 {
 		t.Errorf("%d entries of one message", rc.out.retx.len())
 	}
-	rc.giveUp(rc.out.at(n))
+	rc.giveUp(rc.out.at(n), GivenUp)
 	if m := rc.out.at(n); !m.void || m.m.Data != nil || rc.stats.NeverRepaired != 1 {
 		t.Errorf("%+v, %d given up unrepaired", m, rc.stats.NeverRepaired)
 	}

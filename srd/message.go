@@ -14,26 +14,15 @@ const ImmLen = wire.ImmLen
 // payload and outlive it when the payload is given up.
 type Imm = wire.Imm
 
-// Class says how long a lost message is worth repairing.
-type Class uint8
-
-// The classes.
-const (
-	// Stream messages carry a protocol that repairs itself after 200 ms at the
-	// earliest (Linux's minimum RTO): they are repaired for 150 ms.
-	Stream Class = iota
-	// Datagram messages carry a protocol for which late is lost: 50 ms.
-	Datagram
-)
-
-// Owner of a payload. Release is called once for each message pulled, when the
-// transport needs the payload no more.
-type Owner interface{ Release() }
+// Owner of a payload. Done is called once for each message pulled, when the
+// transport needs the payload no more, and says what became of it. It is called in the
+// midst of a change: it must not call the connection.
+type Owner interface{ Done(Status) }
 
 // Message is one datagram.
 type Message struct {
 	Imm     Imm
-	Data    []byte // not touched by the transport, and borrowed until Owner.Release
+	Data    []byte // not touched by the transport, and borrowed until Owner.Done
 	Owner   Owner  // may be nil
 	Class   Class
 	Flow    uint32 // hash of the inner flow, for path policies that keep flows
@@ -46,11 +35,9 @@ type Source interface {
 	// Pull returns the next message, its payload at most max bytes. ok is false
 	// when there is none. Asking commits: a message returned is sent.
 	Pull(now mono.Time, max int) (m Message, ok bool)
+	// Backlog reports whether Pull would return something.
+	Backlog() bool
 }
-
-// Backlogger is a Source that can say beforehand whether Pull would return
-// something.
-type Backlogger interface{ Backlog() bool }
 
 // Tuple is one UDP 4-tuple seen from here: a path's address.
 type Tuple struct {

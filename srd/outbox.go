@@ -29,10 +29,11 @@ type outMsg struct {
 // zero value is empty and numbers from 0.
 type outbox struct {
 	ring  []outMsg
-	acked []uint64 // one bit a message of the ring, as in outMsg.acked
-	first uint64   // lowest unacknowledged
-	next  uint64   // number of the next message
-	retx  queue64  // numbers that wait for retransmission
+	acked []uint64  // one bit a message of the ring, as in outMsg.acked
+	first uint64    // lowest unacknowledged
+	next  uint64    // number of the next message
+	retx  queue64   // numbers that wait for retransmission
+	due   mono.Time // when to look for payloads whose deadline is over; 0: none has one
 	// respites are those that wait until an acknowledgement is out of the question.
 	respites respites
 }
@@ -52,7 +53,17 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	o.ring[i] = outMsg{m: m, first: now}
 	o.acked[i/64] &^= 1 << (i % 64)
 	o.next++
+	if d, ok := m.Class.deadline(); ok {
+		o.expect(now.Add(d))
+	}
 	return n
+}
+
+// expect takes it that a payload's deadline is at t.
+func (o *outbox) expect(t mono.Time) {
+	if o.due == 0 || t < o.due {
+		o.due = t
+	}
 }
 
 func (o *outbox) grow() {
@@ -80,7 +91,7 @@ func (o *outbox) open(n uint64) bool {
 // ack marks n, which must be open, gives its payload back and moves first on.
 func (o *outbox) ack(n uint64) {
 	m := o.at(n)
-	m.release()
+	m.release(Acknowledged)
 	m.acked = true
 	i := n & o.mask()
 	o.acked[i/64] |= 1 << (i % 64)
@@ -121,9 +132,10 @@ func each(n, word uint64, f func(uint64)) {
 	}
 }
 
-func (m *outMsg) release() {
+// release gives m's payload back, unless that was done before.
+func (m *outMsg) release(s Status) {
 	if m.m.Owner != nil {
-		m.m.Owner.Release()
+		m.m.Owner.Done(s)
 	}
 	m.m.Owner, m.m.Data = nil, nil
 }
@@ -134,7 +146,7 @@ func (o *outbox) reset() int {
 	n := 0
 	for i := o.first; i < o.next; i++ {
 		if m := o.at(i); !m.acked {
-			m.release()
+			m.release(Reset)
 			n++
 		}
 	}

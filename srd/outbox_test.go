@@ -11,7 +11,7 @@ import (
 // counter is an Owner that counts.
 type counter int
 
-func (c *counter) Release() { *c++ }
+func (c *counter) Done(Status) { *c++ }
 
 // outTwin is an outbox of maps. Messages are known by their flow.
 type outTwin struct {

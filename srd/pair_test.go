@@ -89,6 +89,7 @@ type host struct {
 	index   map[uint32]*entry
 	where   srd.AddressSet // of the peer
 	life    time.Duration  // of keys, at the next start; 0: the usual
+	speaks  uint32         // protocol, at the next start
 	train   *srd.Train
 	wake    mono.Time
 	stopped mono.Time // its process is not scheduled before then
@@ -114,7 +115,7 @@ type source struct {
 	class func(n uint64) srd.Class // of message n; nil: Stream
 }
 
-func (s *source) Release() { s.open-- }
+func (s *source) Done(srd.Status) { s.open-- }
 
 func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	if s.left == 0 {
@@ -134,6 +135,9 @@ func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 	s.next++
 	return m, true
 }
+
+// Backlog implements srd.Source.
+func (s *source) Backlog() bool { return s.left > 0 }
 
 // Waiting implements srd.Waiter.
 func (s *source) Waiting() int {
@@ -209,7 +213,7 @@ func (h *host) start() {
 			return handshake.TimestampOf(time.Unix(1e9, int64(now)))
 		},
 		MTU: func(srd.Tuple) int { return 1472 }, Policy: steer.NewSpray(h.p.rng.Uint64()), Control: cc.New(0),
-		KeyLife: h.life,
+		KeyLife: h.life, Protocol: h.speaks,
 	})
 	h.end.Add(h.conn)
 	h.end.Prefer(h.where.Has)

@@ -164,6 +164,9 @@ func (s *script) Pull(now mono.Time, most int) (Message, bool) {
 	return Message{Data: make([]byte, min(most, s.size)), Owner: &s.released, Class: s.class, Imm: Imm{1, 2, 3}}, true
 }
 
+// Backlog implements Source. The application cannot tell, so that it is always asked.
+func (s *script) Backlog() bool { return true }
+
 // wait lets d pass, waking the Conn whenever it asks to be.
 func (s *script) wait(d time.Duration) {
 	end := s.now.Add(d)

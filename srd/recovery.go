@@ -117,21 +117,48 @@ func (rc *recovery) queueFirst(n uint64) {
 // expire gives m's payload up when it has been repaired for long enough.
 func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	limit := giveUpStream
-	switch {
+	switch d, timed := m.m.Class.deadline(); {
+	case m.m.Class == Reliable:
+		return
+	case timed:
+		if !m.void && now.Sub(m.first) >= d {
+			rc.giveUp(m, GivenUp)
+		}
+		return
 	case m.tries == 0:
 		limit = firstRepairMost
 	case m.m.Class == Datagram:
 		limit = giveUpDatagram
 	}
 	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > rc.worth(limit)) {
-		rc.giveUp(m)
+		rc.giveUp(m, GivenUp)
+	}
+}
+
+// expireDue gives up the payloads whose deadline is over, in flight or not. Nobody waits
+// longer to be told than he has to.
+func (rc *recovery) expireDue(now mono.Time) {
+	o := &rc.out
+	if o.due == 0 || now < o.due {
+		return
+	}
+	o.due = 0
+	for n := o.first; n < o.next; n++ {
+		m := o.at(n)
+		d, timed := m.m.Class.deadline()
+		if !timed || m.void || m.acked {
+			continue
+		}
+		if rc.expire(now, m); !m.void {
+			o.expect(max(m.first.Add(d), now.Add(dueEvery)))
+		}
 	}
 }
 
 // giveUp turns m into a tombstone: its number still travels, so that the
 // receiver does not wait for it, but not its payload.
-func (rc *recovery) giveUp(m *outMsg) {
-	m.release()
+func (rc *recovery) giveUp(m *outMsg, s Status) {
+	m.release(s)
 	m.void = true
 	rc.stats.GivenUp++
 	if m.tries == 0 {
@@ -166,12 +193,12 @@ func (rc *recovery) loseAll(now mono.Time, p *path, respite mono.Time) {
 	}
 }
 
-// voidAll gives up every payload that waits. The numbers stay: the peer, if it
+// voidAll gives up every payload that waits, as nobody answers. The numbers stay: the peer, if it
 // comes back as the process it was, counts on from them.
 func (rc *recovery) voidAll() {
 	for n := rc.out.first; n < rc.out.next; n++ {
 		if m := rc.out.at(n); !m.acked && !m.void {
-			rc.giveUp(m)
+			rc.giveUp(m, Reset)
 		}
 	}
 }

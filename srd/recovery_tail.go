@@ -21,6 +21,9 @@ const (
 	// sends the first packet of a connection again (RFC 6298 section 2): until then
 	// nobody may have asked again, and later somebody has.
 	firstRepairMost = time.Second
+	// dueEvery is how often deadlines are looked at: each time takes a look at all that is
+	// unacknowledged, 0.1 ms at most.
+	dueEvery = 5 * time.Millisecond
 	// freezeRounds is for how many round trips after a path fell silent only
 	// paths heard lately are used.
 	freezeRounds = 10

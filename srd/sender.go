@@ -145,7 +145,7 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 		sd.choice.reach.front.note(now, s.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
 	}
 	t.Buf = t.Buf[:0]
-	if s, ok := src.(Backlogger); !ok || s.Backlog() {
+	if src.Backlog() {
 		limit = sd.build(now, t, src)
 	}
 	if sd.stopped != 0 {

@@ -39,6 +39,10 @@ func (s *session) call(now mono.Time) {
 		s.callAt = s.liar.until
 		return
 	}
+	if now < s.foreign.until {
+		s.shun(now)
+		return
+	}
 	s.calls.tries, s.calls.greeting = 0, false
 	s.initiate(now)
 }
@@ -76,7 +80,7 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.cfg.Indexes.Reserve(s.conn)
-	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token}
+	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol}
 	hs, msg, err := s.cfg.Identity.Initiate(s.cfg.Rand, s.cfg.Remote, s.cfg.PSK, local, h, s.stamper)
 	if err != nil {
 		// The peer's public key is not a point to agree with; the configuration
@@ -174,10 +178,19 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		return true
 	}
 	local := s.cfg.Indexes.Reserve(s.conn)
+	in.Protocol = s.cfg.Protocol
 	r, answer, err := in.Respond(s.cfg.Rand, s.cfg.PSK, local, s.cfg.Incarnation, s.cfg.Offers, handshake.Choose, s.stamps(s.cfg.Remote))
 	if err != nil {
 		s.cfg.Indexes.Release(local)
 		s.drop(DropHandshakeBad)
+		return false
+	}
+	if in.Hello.Protocol != s.cfg.Protocol {
+		// The response tells the peer why there will be no session.
+		s.cfg.Indexes.Release(local)
+		s.drop(DropProtocol)
+		s.last = response{mac: mac1(msg), index: local, b: answer, left: echoes, again: echoes}
+		s.respond(now, from, len(msg))
 		return false
 	}
 	if e := s.newEpoch(now, &r, false); e != nil {

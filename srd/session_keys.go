@@ -64,6 +64,7 @@ type session struct {
 	out     []rawPacket
 	last    response
 	liar    liar
+	foreign foreign
 
 	incarnation uint64 // the peer's
 	met         bool   // incarnation is known
@@ -153,6 +154,7 @@ func (s *session) begin(now mono.Time, e *epoch) {
 	if s.prev != nil {
 		s.prev.dies = now.Add(max(previousLife, 3*s.recovery.pto()))
 	}
+	s.foreign = foreign{}
 	e.proven = s.since == 0 // the first keys of all are shown by the challenges of paths
 	s.since = now
 	s.lastHeard = now
@@ -334,12 +336,16 @@ type Session struct {
 	Since     mono.Time // of the newest handshake
 	Cipher    handshake.Cipher
 	Initiator bool
+	// Foreign says that the peer refused the last handshake, or we did, as it speaks
+	// another protocol, which is Protocol.
+	Foreign  bool
+	Protocol uint32
 }
 
 // Session returns the state of the keys.
 func (c *Conn) Session(now mono.Time) Session {
 	s := &c.session
-	v := Session{Ready: s.ready(now), Since: s.since}
+	v := Session{Ready: s.ready(now), Since: s.since, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
 	if s.send != nil {
 		v.Cipher, v.Initiator = s.send.cipher, s.send.initiator
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/config"
 )
 
 func checkCommand() *cobra.Command {
@@ -17,10 +18,21 @@ func checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, count(len(c.Peers), "peer"))
+			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))
 			return err
 		},
 	}
+}
+
+// peersOf says how many peers there are. Without any, a file is right and of no use.
+func peersOf(c *config.Config) string {
+	switch {
+	case len(c.Peers) > 0:
+		return count(len(c.Peers), "peer")
+	case c.PeersDir != "":
+		return "no peers but those of files in " + c.PeersDir
+	}
+	return "no peers yet: add a [[peer]] for whom to talk to"
 }
 
 // count is a number and its noun: "1 peer", "2 peers".

@@ -109,6 +109,8 @@ type server struct {
 	kept    bool             // another process has device and sockets now
 	pausing atomic.Bool      // the device is not read any more: another process will
 
+	places   places      // live's own, after the start
+	down     atomic.Bool // the end is for good: nothing is left for a next process
 	story    *story
 	verbose  bool
 	seen     observer    // live's own
@@ -135,6 +137,7 @@ func Run(asked context.Context, o Options) (err error) {
 	if err := s.readPeers(); err != nil {
 		return err
 	}
+	s.loadPlaces()
 	if s.before != nil {
 		s.adopt()
 	}
@@ -184,6 +187,9 @@ func Run(asked context.Context, o Options) (err error) {
 	err = errors.Join(failed, s.close(), ended())
 	// Only now does nobody send any more.
 	s.bank.Close()
+	if s.down.Load() {
+		err = errors.Join(err, handover.RemovePlaces(name))
+	}
 	return err
 }
 
@@ -353,7 +359,10 @@ func (s *server) close() error {
 }
 
 // Down implements control.Handler.
-func (s *server) Down() { s.stop() }
+func (s *server) Down() {
+	s.down.Store(true)
+	s.stop()
+}
 
 // routes builds the allowed-IP table of c.
 func routes(c *config.Config) (*route.Table, error) {

@@ -34,7 +34,11 @@ func (s *server) observe(now mono.Time) {
 	yes, no := map[netip.Addr]bool{}, map[netip.Addr]bool{}
 	again := s.hostNews.Swap(false)
 	for _, p := range s.peers() {
-		p.watch.see(s.sight(p, again))
+		now := s.sight(p, again)
+		if now.looked {
+			s.places.note(p.cfg().PublicKey.String(), now.placed, now.proven, now.paths)
+		}
+		p.watch.see(now)
 		up, down := p.watch.works()
 		for _, a := range up {
 			yes[a] = true
@@ -56,6 +60,7 @@ func (s *server) observe(now mono.Time) {
 		o.fallback = true
 		s.tell(events.Fallback, "segments", "a device or route refuses UDP segmentation: trains are sent packet by packet, which is slower")
 	}
+	s.savePlaces()
 	s.story.advance()
 }
 
@@ -75,7 +80,7 @@ func (s *server) sight(p *peer, again bool) (v sight) {
 		}
 		if v.looked = w.settling > 0; v.looked {
 			w.settling--
-			v.paths = c.Paths()
+			v.paths, v.proven, v.placed = c.Paths(), c.Proven(), p.placed
 		}
 	})
 	if w.mtu == 0 {

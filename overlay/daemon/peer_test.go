@@ -56,7 +56,7 @@ func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
 		if ok != tcp || p.Backlog() != tcp || (p.stale == 1) == tcp {
 			t.Errorf("TCP %v: sent on: %v, backlog %v, %d dropped", tcp, ok, p.Backlog(), p.stale)
 		}
-		first.Owner.Release()
+		first.Owner.Done(srd.Acknowledged)
 		if (released == 1) == tcp {
 			t.Errorf("TCP %v: released %d times", tcp, released)
 		}

@@ -235,10 +235,11 @@ func (s *server) closeBefore() {
 	}
 }
 
-// where returns where a peer was proven to be in the process before.
+// where returns where a peer was proven to be in the process before: as that has passed
+// on, or else as the last one wrote down.
 func (s *server) where(key string) []netip.AddrPort {
 	if s.before == nil {
-		return nil
+		return s.places.known[key]
 	}
 	for _, p := range s.before.State.Peers {
 		if p.Key == key {

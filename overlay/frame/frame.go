@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -71,6 +72,9 @@ func (f *Frame) Reset(data []byte) {
 
 // Retain adds a reference.
 func (f *Frame) Retain() { f.refs.Add(1) }
+
+// Done implements srd.Owner. What became of a part of it is the inner protocols' to find out.
+func (f *Frame) Done(srd.Status) { f.Release() }
 
 // Release drops a reference.
 func (f *Frame) Release() {

@@ -195,7 +195,7 @@ func TestClashesLeaveNothing(t *testing.T) {
 			p.Routes = prefixes("10.1.0.0/16", "10.2.0.0/16")
 			must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: 1, Dst: ipNet(netip.MustParsePrefix("10.2.0.0/16")), Table: 77, Scope: netlink.SCOPE_LINK}))
 			before = snapshot(t)
-		}, "interface srd0: route 10.2.0.0/16: table 77 has one already, by lo: file exists"},
+		}, "interface srd0: route 10.2.0.0/16: routing table 77 has one already, by lo: file exists"},
 		{"mtu too small for IPv6", func(p *Plan) { p.MTU, p.Addresses = 1000, prefixes("10.9.0.1/24", "fd00::1/64") }, ""},
 		{"mtu out of range", func(p *Plan) { p.MTU = 1 << 20 }, ""},
 		{"no such interface", func(p *Plan) { p.Link = "srd9" }, "interface srd9: Link not found"},

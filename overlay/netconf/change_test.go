@@ -87,7 +87,7 @@ func TestChangeAllOrNothing(t *testing.T) {
 	must(t, err)
 	before, done := snapshot(t), slices.Clone(s.done)
 	err = s.Change(Plan{Link: "srd0", StateFile: s.file, Addresses: prefixes("10.9.9.1/24"), Routes: prefixes("10.5.0.0/16", "10.7.0.0/16")}, nil)
-	if err == nil || !strings.Contains(err.Error(), "table 254 has one already, by srd1") {
+	if err == nil || !strings.Contains(err.Error(), "the main routing table has one already, by srd1") {
 		t.Errorf("%v", err)
 	}
 	wantChange(t, before, nil, nil)

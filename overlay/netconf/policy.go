@@ -77,7 +77,7 @@ func emptyTable(id uint32) (bool, error) {
 			return netlink.RouteListFiltered(f, &netlink.Route{Table: int(id)}, netlink.RT_FILTER_TABLE)
 		})
 		if err != nil {
-			return false, fmt.Errorf("listing routing table %d: %w", id, err)
+			return false, fmt.Errorf("listing %s: %w", tableName(id), err)
 		}
 		if len(routes) > 0 {
 			return false, nil

@@ -143,12 +143,25 @@ func (s routeStep) route() *netlink.Route {
 func (s routeStep) do(nl *netlink.Handle) error {
 	err := nl.RouteAdd(s.route())
 	if errors.Is(err, unix.EEXIST) {
-		return fmt.Errorf("route %s: table %d has one already, by %s: %w", s.Prefix, s.Table, s.owner(nl), err)
+		return fmt.Errorf("route %s: %s has one already, by %s: %w", s.Prefix, tableName(s.Table), s.owner(nl), err)
 	}
 	if err != nil {
-		return fmt.Errorf("route %s in table %d: %w", s.Prefix, s.Table, err)
+		return fmt.Errorf("route %s in %s: %w", s.Prefix, tableName(s.Table), err)
 	}
 	return nil
+}
+
+// tableName is a routing table as people know it: rt_tables(5) has a name for some.
+func tableName(id uint32) string {
+	switch id {
+	case unix.RT_TABLE_MAIN:
+		return "the main routing table"
+	case unix.RT_TABLE_DEFAULT:
+		return "the default routing table"
+	case unix.RT_TABLE_LOCAL:
+		return "the local routing table"
+	}
+	return fmt.Sprintf("routing table %d", id)
 }
 
 // owner names the interface of the route that is in the way.
@@ -206,7 +219,7 @@ func (s ruleStep) rule() *netlink.Rule {
 
 func (s ruleStep) do(nl *netlink.Handle) error {
 	if err := nl.RuleAdd(s.rule()); err != nil {
-		return fmt.Errorf("policy rule for table %d: %w", s.Table, err)
+		return fmt.Errorf("policy rule for %s: %w", tableName(s.Table), err)
 	}
 	return nil
 }

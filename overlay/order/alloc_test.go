@@ -79,7 +79,7 @@ func (s *whole) pass() {
 	for s.c.Load(s.frame); !s.c.Empty(); {
 		m := s.c.Cut(1420)
 		s.g.Add(s.now, &m)
-		m.Owner.Release()
+		m.Owner.Done(srd.Acknowledged)
 	}
 	s.out = s.g.TakeReady(s.out[:0])
 	for _, f := range s.out {

@@ -417,7 +417,7 @@ func TestOrderIsRestored(t *testing.T) {
 		var got []uint32
 		for i := range sent {
 			s.add(&sent[i])
-			sent[i].Owner.Release()
+			sent[i].Owner.Done(srd.Acknowledged)
 			got = append(got, s.take()...)
 		}
 		if !slices.Equal(got, want) {
@@ -453,7 +453,7 @@ func TestCutterKeepsBytesAndFacts(t *testing.T) {
 				t.Fatalf("%+v of %+v", m, f)
 			}
 			s.add(&m)
-			m.Owner.Release()
+			m.Owner.Done(srd.Acknowledged)
 		}
 		if released != 1 {
 			t.Fatalf("the frame was released %d times", released)
@@ -473,7 +473,7 @@ func TestCutterReset(t *testing.T) {
 	c.Load(f)
 	m := c.Cut(40)
 	c.Reset()
-	m.Owner.Release()
+	m.Owner.Done(srd.Acknowledged)
 	if released != 1 || !c.Empty() {
 		t.Fatalf("released %d times, empty %v", released, c.Empty())
 	}

@@ -51,6 +51,9 @@ func (v *victim) Pull(_ mono.Time, most int) (srd.Message, bool) {
 	return srd.Message{Data: payload[:min(most, len(payload))]}, true
 }
 
+// Backlog implements srd.Source.
+func (v *victim) Backlog() bool { return v.left > 0 }
+
 var payload = make([]byte, 9000)
 
 type chance struct{ *rand.Rand }

@@ -91,7 +91,7 @@ var rules = []rule{
 	{
 		"tombstones", "a payload is void after 150 ms, 4 RTT or 8 losses", "giveUpStream 150 ms, giveUpFails 8",
 		"RFC 3758 (partial reliability)",
-		[]field.Edit{returns("srd/recovery.go", "func (rc *recovery) giveUp(m *outMsg) {", "")},
+		[]field.Edit{returns("srd/recovery.go", "func (rc *recovery) giveUp(m *outMsg, s Status) {", "")},
 	},
 
 	// Congestion control.

@@ -49,7 +49,6 @@ type srdEnd struct {
 // endApp is what runs above an end: flows of bare messages, or a tunnel.
 type endApp interface {
 	srd.Source
-	pending() bool // something to be pulled
 	deliver(now mono.Time, m *srd.Message)
 	advance(now mono.Time)
 	deadline() mono.Time
@@ -136,6 +135,9 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 	return m, true
 }
 
+// Backlog implements srd.Source.
+func (e *srdEnd) Backlog() bool { return len(e.ring) > 0 }
+
 // drain gives what has arrived to the flows it belongs to.
 func (e *srdEnd) drain() {
 	now := e.host.engine.Now()
@@ -158,9 +160,6 @@ func (e *srdEnd) deliver(_ mono.Time, m *srd.Message) {
 	}
 	f.flow.Deliver(len(m.Data))
 }
-
-// pending implements endApp.
-func (e *srdEnd) pending() bool { return len(e.ring) > 0 }
 
 // advance and deadline implement endApp: flows have no time of their own.
 func (e *srdEnd) advance(mono.Time)   {}
@@ -206,7 +205,7 @@ func (e *srdEnd) service() {
 func (e *srdEnd) arm(now mono.Time) {
 	at, _ := e.conn.Deadline()
 	at = at.Min(e.app.deadline())
-	if e.app.pending() {
+	if e.app.Backlog() {
 		at = at.Min(e.conn.SendDeadline(now))
 	}
 	e.due = max(at, now.Add(timerTick))

@@ -199,9 +199,6 @@ func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 // Waiting implements srd.Waiter.
 func (o *overlay) Waiting() int { return o.queue.Bytes() }
 
-// Backlog implements srd.Backlogger.
-func (o *overlay) Backlog() bool { return o.pending() }
-
 func (o *overlay) load(now mono.Time) bool {
 	if !o.cutter.Empty() {
 		return true
@@ -214,7 +211,7 @@ func (o *overlay) load(now mono.Time) bool {
 	return true
 }
 
-func (o *overlay) pending() bool { return !o.cutter.Empty() || o.queue.Len() > 0 }
+func (o *overlay) Backlog() bool { return !o.cutter.Empty() || o.queue.Len() > 0 }
 
 func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 	o.gather.Add(now, m)

@@ -41,6 +41,17 @@ func TestGoldenTranscript(t *testing.T) {
 	}
 	wantAgree(t, ra, rb)
 	fmt.Fprintf(&out, "%v key to responder %x iv %x\n%v key to initiator %x iv %x\n", ra.Cipher, ra.Send.Key[:], ra.Send.IV[:], rb.Cipher, rb.Send.Key[:], rb.Send.IV[:])
+	hello = p.hello()
+	hello.Protocol = 0x01020304
+	attempt, msg = p.initiate(hello)
+	fmt.Fprintf(&out, "initiation of protocol %08x %x\n", hello.Protocol, msg)
+	in = p.receive(msg)
+	in.Protocol = 0x05060708
+	_, response = p.respond(in, p.psk)
+	fmt.Fprintf(&out, "response of protocol %08x %x\n", in.Protocol, response)
+	if r, err := attempt.Consume(response); err != nil || r.Hello.Protocol != in.Protocol || in.Hello.Protocol != hello.Protocol {
+		t.Fatalf("protocols %08x and %08x, %v", r.Hello.Protocol, in.Hello.Protocol, err)
+	}
 	wantGolden(t, "testdata/transcript.golden", out.Bytes())
 }
 

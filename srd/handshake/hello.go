@@ -15,6 +15,9 @@ type Hello struct {
 	Incarnation uint64
 	// Offers are the ciphers the sender agrees to use.
 	Offers Offers
+	// Protocol is what the sender speaks above the transport; 0: it carries packets of a
+	// tunnel. Whether two of them may talk is the caller's to decide.
+	Protocol uint32
 
 	// secret identifies the cookie secret that vouches for Token. CheckToken
 	// sets it, so that Replay can tell when its memory of tokens is void.
@@ -27,6 +30,7 @@ func (h *Hello) appendTo(b []byte) []byte {
 	b = append(b, h.Token[:]...)
 	b = binary.BigEndian.AppendUint64(b, h.Incarnation)
 	b = append(b, byte(h.Offers))
+	b = binary.BigEndian.AppendUint32(b, h.Protocol)
 	return append(b, make([]byte, limitsSize)...)
 }
 
@@ -40,6 +44,7 @@ func parseHello(b []byte) (Hello, error) {
 	b = b[TimestampSize+macSize:]
 	h.Incarnation = binary.BigEndian.Uint64(b)
 	h.Offers = Offers(b[8])
+	h.Protocol = binary.BigEndian.Uint32(b[9:])
 	if h.Timestamp != (Timestamp{}) && h.Token != ([macSize]byte{}) {
 		return Hello{}, ErrHello
 	}
@@ -51,6 +56,7 @@ type answer struct {
 	incarnation uint64
 	cipher      Cipher
 	index       uint32 // the clear sender index again, authenticated here
+	protocol    uint32 // as in Hello
 }
 
 // appendTo appends the wire form, answerSize bytes.
@@ -58,6 +64,7 @@ func (a answer) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, a.incarnation)
 	b = append(b, byte(a.cipher))
 	b = binary.BigEndian.AppendUint32(b, a.index)
+	b = binary.BigEndian.AppendUint32(b, a.protocol)
 	return append(b, make([]byte, limitsSize)...)
 }
 
@@ -67,5 +74,6 @@ func parseAnswer(b []byte) answer {
 		incarnation: binary.BigEndian.Uint64(b),
 		cipher:      Cipher(b[8]),
 		index:       binary.BigEndian.Uint32(b[9:]),
+		protocol:    binary.BigEndian.Uint32(b[13:]),
 	}
 }

@@ -14,6 +14,7 @@ import (
 type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
+	Protocol    uint32 // what Respond is to say that we speak, as in Hello
 	RemoteIndex uint32
 
 	state     *noise.HandshakeState // nil when consumed
@@ -78,7 +79,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	r := Result{Remote: in.Remote, LocalIndex: localIndex, RemoteIndex: in.RemoteIndex, Hello: in.Hello, Cipher: c}
 	r.Hello.secret = 0
 	in.rng.Reader = rng
-	msg, err := r.respond(hs, answer{incarnation, c, localIndex})
+	msg, err := r.respond(hs, answer{incarnation, c, localIndex, in.Protocol})
 	if err != nil {
 		return Result{}, nil, err
 	}

@@ -21,10 +21,11 @@ const (
 	headerSize = 4 // first byte and three reserved ones
 	indexSize  = 4
 	nonceSize  = 24 // XChaCha20
-	limitsSize = 8  // room for limits of the peer; zero and ignored in version 2
+	protoSize  = 4  // what is spoken above the transport
+	limitsSize = 4  // room for limits of the peer; zero and ignored in version 2
 
-	helloSize  = TimestampSize + macSize + 8 + 1 + limitsSize
-	answerSize = 8 + 1 + indexSize + limitsSize
+	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + limitsSize
+	answerSize = 8 + 1 + indexSize + protoSize + limitsSize
 
 	// The Noise messages: e, sealed s, sealed payload; and e, sealed payload.
 	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize

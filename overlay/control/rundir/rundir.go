@@ -1,6 +1,6 @@
 // Package rundir says where a running interface keeps its files: the control
-// socket, the lock, the state that outlives a crash, and the log of a
-// background process. All are in one directory and named after the interface.
+// socket, the lock, the state and the peers' addresses that outlive a crash, and the
+// log of a background process. All are in one directory and named after the interface.
 package rundir
 
 import (
@@ -28,6 +28,7 @@ const (
 	Socket = ".sock"
 	Lock   = ".lock"
 	State  = ".state"
+	Places = ".peers"
 	Log    = ".log"
 )
 

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+const (
+	// askFor is how long one request may take: an election of etcd's, and some.
+	askFor = 5 * time.Second
+	// reconnectMost is the longest pause before another attempt to reach etcd. It is shorter
+	// than a lease, which must be renewed within its time when etcd is back.
+	reconnectMost = time.Second
+	// probeEvery and probeFor find a connection on which nothing comes any more. etcd counts
+	// a client that asks more often than every 5 s as a nuisance.
+	probeEvery = 10 * time.Second
+	probeFor   = 3 * time.Second
+	// maxAnswer bounds what etcd may send at once, in bytes: pageSize values of the largest
+	// size that etcd takes, 1.5 MB.
+	maxAnswer = 64 << 20
+)
+
+// connection is where etcd is, and who asks.
+type connection struct {
+	endpoints    []string
+	cacert       string
+	cert, key    string
+	user         string
+	passwordFile string
+	prefix       string
+}
+
+func (c *connection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&c.endpoints, "endpoints", []string{"http://127.0.0.1:2379"}, "where etcd is")
+	f.StringVar(&c.cacert, "cacert", "", "`file` with the certificates that etcd's is checked against")
+	f.StringVar(&c.cert, "cert", "", "`file` with this client's certificate")
+	f.StringVar(&c.key, "key", "", "`file` with the key of that certificate")
+	f.StringVar(&c.user, "user", "", "user of etcd")
+	f.StringVar(&c.passwordFile, "password-file", "", "`file` with the password, on its first line")
+	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "what keys begin with; a member's key has its name behind it")
+}
+
+// dial makes a client. It does not wait for a connection: etcd may be away.
+func (c *connection) dial() (*login, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	l := &login{user: c.user}
+	if l.password, err = c.password(); err != nil {
+		return nil, err
+	}
+	l.client, err = clientv3.New(config)
+	return l, err
+}
+
+// config reads what the flags name.
+func (c *connection) config() (clientv3.Config, error) {
+	if !strings.HasSuffix(c.prefix, "/") {
+		return clientv3.Config{}, usagef("--prefix %q does not end with a slash", c.prefix)
+	}
+	config := clientv3.Config{
+		Endpoints:            c.endpoints,
+		DialKeepAliveTime:    probeEvery,
+		DialKeepAliveTimeout: probeFor,
+		MaxCallRecvMsgSize:   maxAnswer,
+		// Its own lines are about every attempt; what matters is said here, once.
+		Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
+			MinConnectTimeout: probeFor,
+		})},
+	}
+	var err error
+	if config.TLS, err = c.tls(); err != nil {
+		return config, err
+	}
+	return config, nil
+}
+
+// password reads the first line of the file. It never is an argument, which others see.
+func (c *connection) password() (string, error) {
+	switch {
+	case c.user == "" && c.passwordFile == "":
+		return "", nil
+	case c.user == "" || c.passwordFile == "":
+		return "", usagef("--user and --password-file go together")
+	}
+	data, err := agent.ReadFile(c.passwordFile)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		return "", fmt.Errorf("%s: the first line has no password", c.passwordFile)
+	}
+	return line, nil
+}
+
+// tls returns nil where no endpoint asks for it.
+func (c *connection) tls() (*tls.Config, error) {
+	secure := false
+	for _, e := range c.endpoints {
+		secure = secure || strings.HasPrefix(e, "https://")
+		if strings.HasPrefix(e, "http://") && (c.cacert != "" || c.cert != "") {
+			return nil, usagef("--endpoints %s is not encrypted, in spite of certificates", e)
+		}
+	}
+	if !secure && c.cacert == "" && c.cert == "" {
+		return nil, nil
+	}
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if (c.cert == "") != (c.key == "") {
+		return nil, usagef("--cert and --key go together")
+	}
+	if c.cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+		if err != nil {
+			return nil, err
+		}
+		t.Certificates = []tls.Certificate{pair}
+	}
+	if c.cacert != "" {
+		data, err := os.ReadFile(c.cacert)
+		if err != nil {
+			return nil, err
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(data) {
+			return nil, errors.New(c.cacert + ": no certificate in it")
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+func membersCommand() *cobra.Command {
+	var c connection
+	var p agent.Files
+	cmd := &cobra.Command{
+		Use:   "members",
+		Short: "List what is in etcd, and what the policy says to it",
+		Args:  takes(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			policy, err := p.Load()
+			if err != nil {
+				return err
+			}
+			all, err := c.standings(cmd.Context(), policy)
+			if err != nil {
+				return err
+			}
+			return print(cmd.OutOrStdout(), all)
+		},
+	}
+	c.flags(cmd)
+	policyFlags(cmd, &p)
+	return cmd
+}
+
+// standings judges what is in etcd now.
+func (c *connection) standings(ctx context.Context, policy fleet.Policy) ([]fleet.Standing, error) {
+	l, err := c.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer l.client.Close()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if ctx, err = l.with(ctx); err != nil {
+		return nil, err
+	}
+	events := make(chan agent.Event)
+	w := &watcher{login: l, prefix: c.prefix, events: events, log: slog.Default()}
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.list(ctx)
+		done <- err
+	}()
+	roster := fleet.NewRoster(policy, fleet.Key{}, 0)
+	for {
+		select {
+		case e := <-events:
+			if e.Kind == agent.Put {
+				roster.Put(e.Entry, time.Now())
+			}
+		case err := <-done:
+			return roster.Standings(), err
+		}
+	}
+}
+
+func print(w io.Writer, all []fleet.Standing) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")
+	list := func(n int, at func(int) string) string {
+		v := make([]string, n)
+		for i := range v {
+			v[i] = at(i)
+		}
+		if n == 0 {
+			return "-"
+		}
+		return strings.Join(v, ",")
+	}
+	for _, s := range all {
+		standing := "member"
+		if s.Refused != "" {
+			standing = "refused: " + s.Refused
+		}
+		key, endpoints, prefixes := "-", "-", "-"
+		if r := s.Record; r != nil {
+			key = r.PublicKey.String()
+			endpoints = list(len(r.Endpoints), func(i int) string { return r.Endpoints[i].String() })
+			prefixes = list(len(r.AllowedIPs), func(i int) string { return r.AllowedIPs[i].String() })
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Name, key, endpoints, prefixes, standing)
+	}
+	return t.Flush()
+}
+
+func leaveCommand() *cobra.Command {
+	var c connection
+	cmd := &cobra.Command{
+		Use:   "leave NAME",
+		Short: "Remove a member at once",
+		Long: `leave removes the record of a member, without waiting for its lease. Stop its
+agent first: one that runs puts its record back.`,
+		Args: takes(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := fleet.CheckName(args[0]); err != nil {
+				return usageError{err}
+			}
+			l, err := c.dial()
+			if err != nil {
+				return err
+			}
+			defer l.client.Close()
+			ctx, cancel := context.WithTimeout(context.Background(), askFor)
+			defer cancel()
+			if ctx, err = l.with(ctx); err != nil {
+				return err
+			}
+			got, err := l.client.Delete(ctx, c.prefix+args[0])
+			if err == nil && got.Deleted == 0 {
+				err = errors.New(args[0] + " is no member")
+			}
+			return err
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}

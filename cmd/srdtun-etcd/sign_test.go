@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+const (
+	keyA = "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="
+	keyB = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="
+)
+
+// fleetKey makes a key with the command, and returns its file and that of the public key.
+func fleetKey(t *testing.T, dir string) (private, public string) {
+	t.Helper()
+	private, public = filepath.Join(dir, "fleet.key"), filepath.Join(dir, "fleet.pub")
+	c := fleetkeyCommand()
+	var out bytes.Buffer
+	c.SetOut(&out)
+	c.SetErr(io.Discard)
+	c.SetArgs([]string{private})
+	if err := c.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(public, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return private, public
+}
+
+func TestSignAndJudge(t *testing.T) {
+	dir := t.TempDir()
+	private, public := fleetKey(t, dir)
+	policy, err := agent.Files{Fleet: "prod", Keys: public}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s := signing{key: private, fleet: "prod", public: keyA, allowed: []string{"10.80.0.1/32"}, within: []string{"192.0.2.0/24"}, ledger: dir}
+	if err := s.sign("a", now); err != nil {
+		t.Fatal(err)
+	}
+	j := joining{grant: filepath.Join(dir, "a.grant"), addresses: []string{"192.0.2.1:51820"}}
+	r, err := j.record("a", policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.record("b", policy); err == nil {
+		t.Error("a grant serves another name")
+	}
+	j.addresses = []string{"198.51.100.1:51820"}
+	if _, err := j.record("a", policy); err == nil || !strings.Contains(err.Error(), "outside") {
+		t.Errorf("an endpoint outside: %v", err)
+	}
+
+	// Signed anew, it keeps its age.
+	if err := s.sign("a", now.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "a.grant"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := fleet.ParseGrant(data)
+	if err != nil || !again.Issued.Equal(r.Grant.Issued) || !again.Signed.After(r.Grant.Signed) {
+		t.Errorf("%+v, %v", again, err)
+	}
+
+	for _, c := range []struct {
+		name, public, allowed, want string
+	}{
+		{"b", keyB, "10.80.0.0/24", "belongs to a"},
+		{"b", keyA, "10.80.0.2/32", "belongs to a"},
+		{"b", "x", "10.80.0.2/32", "not a key"},
+		{"b", keyB, "10.80.0.2/24", "host bits"},
+		{"../b", keyB, "10.80.0.2/32", "a name has"},
+	} {
+		s := s
+		s.public, s.allowed = c.public, []string{c.allowed}
+		if err := s.sign(c.name, now); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*.grant")); len(files) != 1 {
+		t.Errorf("files %q", files)
+	}
+}
+
+func TestFleetKeyIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	private, _ := fleetKey(t, dir)
+	if info, err := os.Stat(private); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if run([]string{"fleetkey", private}) == 0 {
+		t.Error("a key is overwritten")
+	}
+	if err := os.Chmod(private, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readFleetKey(private); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "allow")
+	if err := os.WriteFile(list, []byte("a "+keyA+" 10.80.0.1/32\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want int
+	}{
+		{"join", exitUsage},
+		{"join a", exitUsage},                      // no --dir
+		{"join a --dir /nonexistent", exitFailure}, // no policy
+		{"join a --dir /nonexistent --lease 11s --allow " + list, exitUsage},                      // longer than 10 s
+		{"join b --dir /nonexistent --allow " + list, exitFailure},                                // not listed
+		{"join a --dir /nonexistent --prefix x --allow " + list, exitUsage},                       // no slash
+		{"join a --dir /nonexistent --user root --allow " + list, exitUsage},                      // no password
+		{"join a --dir /nonexistent --cert x --allow " + list, exitUsage},                         // http
+		{"join a --dir /nonexistent --address example.org:1 --allow " + list, exitUsage},          // a name
+		{"join a --dir /nonexistent --endpoints https://x:1 --cert x --allow " + list, exitUsage}, // no key
+		{"members", exitFailure},
+		{"sign a", exitUsage},
+		{"leave ../a", exitUsage},
+		{"--nonsense", exitUsage},
+	} {
+		if got := run(strings.Fields(c.args)); got != c.want {
+			t.Errorf("%s: exit code %d, want %d", c.args, got, c.want)
+		}
+	}
+}

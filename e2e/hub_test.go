@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// The spokes of a hub here are on both leaves, as one has too few hosts.
+const (
+	spokesA = 32
+	spokesB = 18
+	spokes  = spokesA + spokesB
+)
+
+// maxHubBack bounds the time from the start of a hub's process to traffic both ways with
+// the last of its spokes.
+// fewPorts is how many source ports each end has: fifty daemons share the processors with
+// the hub here, and each path takes a part of them when it is opened.
+const fewPorts = 4
+
+// remembered is how long a hub may take to write down where its spokes are.
+const remembered = 2 * time.Second
+
+const maxHubBack = time.Second
+
+// wheel starts a hub that does not know where its spokes are, and the spokes, each behind
+// a NAT that lets nothing in but answers.
+func wheel(t *testing.T) (hub *tunnel.Node, all []*tunnel.Node) {
+	t.Helper()
+	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
+	hub = node(t, f.B(spokesB+1), "hub", tunnel.Config{SourcePorts: fewPorts, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	for i := range spokes {
+		h := f.A(min(i+1, spokesA))
+		if i >= spokesA {
+			h = f.B(i - spokesA + 1)
+		}
+		n := node(t, h, string([]byte{'a' + byte(i/26), 'a' + byte(i%26)}), tunnel.Config{
+			SourcePorts: fewPorts,
+			Address:     []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+2), 24)},
+			Peers: []tunnel.Peer{{
+				Name: "hub", PublicKey: hub.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(0), 24)},
+				Endpoints: []netip.AddrPort{netip.AddrPortFrom(hub.Host.Addr4(), tunnel.DefaultPort)},
+			}},
+		})
+		hub.Config.Peers = append(hub.Config.Peers, tunnel.Peer{
+			Name: n.Name, PublicKey: n.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+2), 32)},
+		})
+		all = append(all, n)
+	}
+	if err := hub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range all {
+		translate(t, n.Host, "20000-29999")
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hub, all
+}
+
+// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send it a
+// little, and starts it again without a descriptor store. It is back with all of them
+// soon, however long they have looked for it, and at longer and longer intervals.
+func TestHubRestartReachesItsSpokes(t *testing.T) {
+	hub, all := wheel(t)
+	echo, err := hub.Host.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echo.Close()
+	go answer(echo)
+	var beats []*pulse
+	for i, n := range all {
+		beats = append(beats, beat(t, n.Host, tunnel.Inner4(i+2), netip.AddrPortFrom(tunnel.Inner4(1), 7000)))
+	}
+	for _, c := range []struct {
+		name string
+		end  func() error
+		down time.Duration
+	}{
+		{"kill -9", func() error { hub.Kill(); return nil }, 0},
+		{"stop", hub.Stop, 0},
+		{"kill -9, for 3 s", func() error { hub.Kill(); return nil }, 3 * time.Second},
+		{"stop, for 4 s", hub.Stop, 4 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := time.Now()
+			for _, b := range beats {
+				b.answered(t, before)
+			}
+			time.Sleep(remembered)
+			if err := c.end(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(c.down)
+			from := time.Now()
+			if err := hub.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ready := time.Since(from)
+			var took []time.Duration
+			for _, b := range beats {
+				took = append(took, b.answered(t, from))
+			}
+			slices.Sort(took)
+			t.Logf("ready after %v; traffic again after %v, %v and %v (first, median, last)", ready, took[0], took[len(took)/2], took[len(took)-1])
+			if last := took[len(took)-1]; last > maxHubBack {
+				t.Errorf("the last spoke after %v, want %v", last, maxHubBack)
+			}
+		})
+	}
+}
+
+// pulseEvery is the pause between the datagrams of a pulse. What is sent while there is no
+// session waits for it, so the pause does not limit how well the time is known.
+const pulseEvery = 250 * time.Millisecond
+
+// pulse is a spoke's little traffic: datagrams to an echo, with the time of each.
+type pulse struct {
+	begun time.Time
+	mu    sync.Mutex
+	heard []echoed
+}
+
+// echoed is when a datagram was sent and when the answer was there, after begun.
+type echoed struct{ sent, came time.Duration }
+
+// beat starts a pulse that ends with the test.
+func beat(t *testing.T, h *fabric.Host, from netip.Addr, to netip.AddrPort) *pulse {
+	t.Helper()
+	c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pulse{begun: time.Now()}
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done); c.Close() })
+	go func() {
+		tick := time.NewTicker(pulseEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				_, _ = c.WriteTo(binary.BigEndian.AppendUint64(nil, uint64(time.Since(p.begun))), net.UDPAddrFromAddrPort(to))
+			}
+		}
+	}()
+	go p.listen(c)
+	return p
+}
+
+func (p *pulse) listen(c net.PacketConn) {
+	buf := make([]byte, 64)
+	for {
+		n, _, err := c.ReadFrom(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil && n == 8 {
+			p.mu.Lock()
+			p.heard = append(p.heard, echoed{time.Duration(binary.BigEndian.Uint64(buf)), time.Since(p.begun)})
+			p.mu.Unlock()
+		}
+	}
+}
+
+// answered waits for the answer to a datagram that was sent after from, and returns how
+// long after from it came.
+func (p *pulse) answered(t *testing.T, from time.Time) time.Duration {
+	t.Helper()
+	after := from.Sub(p.begun)
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		p.mu.Lock()
+		heard := p.heard
+		p.mu.Unlock()
+		if i := slices.IndexFunc(heard, func(e echoed) bool { return e.sent > after }); i >= 0 {
+			return heard[i].came - after
+		}
+	}
+	t.Fatal("a spoke gets no answer any more")
+	return 0
+}
+
+// answer echoes until the socket is closed. Other errors are of a route that is gone.
+func answer(c net.PacketConn) {
+	buf := make([]byte, 64)
+	for {
+		n, from, err := c.ReadFrom(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			_, _ = c.WriteTo(buf[:n], from)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/dropdir"
+)
+
+const (
+	// policyEvery is how often it is looked whether the policy's files have changed: three
+	// system calls. Whoever is taken off a list is no peer a second later.
+	policyEvery = time.Second
+	// retryEvery is how long to wait after a file could not be written, as on a full disk.
+	retryEvery = time.Second
+	// DefaultGrace is how long members that are missing stay after the discovery was found
+	// again: as long as the lease of one that looks for it at the same time.
+	DefaultGrace = 8 * time.Second
+)
+
+// Kind is what an Event says.
+type Kind int
+
+const (
+	// Lost: the discovery cannot be reached.
+	Lost Kind = iota
+	// Found: it can. A discovery begins as one that cannot.
+	Found
+	// List: a Put for all that there is follows, and Listed. It begins a listing anew if one
+	// was not ended.
+	List
+	Listed
+	Put  // the entry is there, has come or has changed
+	Gone // the name is there no more
+)
+
+// Event is news of a discovery.
+type Event struct {
+	Kind  Kind
+	Entry fleet.Entry // of Put; of Gone the name. The agent's own from then on.
+}
+
+// Options of Run.
+type Options struct {
+	Policy Files
+	Dir    string // the daemon's directory of drop-in peers
+	Own    fleet.Key
+	Log    *slog.Logger
+	// Events are read until the context ends.
+	Events <-chan Event
+	// Relist asks for a listing, because the policy has changed. It does not wait.
+	Relist func()
+	Grace  time.Duration
+}
+
+// runner is an agent that runs.
+type runner struct {
+	Options
+	roster *fleet.Roster
+	dir    *dropdir.Dir
+	stamps [3]look
+	fault  string    // of the policy or of a file, as it was said last
+	again  time.Time // when to write what could not be written
+	left   map[string]fleet.Change
+}
+
+// Run keeps the files as the discovery and the policy want them, until ctx ends. The files
+// stay then.
+func Run(ctx context.Context, o Options) error {
+	r := &runner{Options: o, stamps: o.Policy.stamps(), left: map[string]fleet.Change{}}
+	policy, err := o.Policy.Load()
+	if err != nil {
+		return err
+	}
+	if r.dir, err = dropdir.Open(o.Dir); err != nil {
+		return err
+	}
+	defer r.dir.Close()
+	r.roster = fleet.NewRoster(policy, o.Own, o.Grace)
+	r.restore()
+	look := time.NewTicker(policyEvery)
+	defer look.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		r.write()
+		timer.Reset(r.pause(time.Now()))
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-o.Events:
+			r.handle(e)
+			r.drain()
+		case <-look.C:
+			r.reread()
+		case <-timer.C:
+			r.roster.Advance(time.Now())
+		}
+	}
+}
+
+// restore takes over what a process before has written.
+func (r *runner) restore() {
+	now := time.Now()
+	for name, data := range r.dir.Files() {
+		e, err := fleet.ParseFile(name, data)
+		if err != nil {
+			e = fleet.Entry{Name: name} // no record: it is refused, and the file goes
+		}
+		r.roster.Restore(e, now)
+	}
+}
+
+// drainMost is how many events are taken before files are written: a listing of a thousand
+// members is one change to the daemon rather than many.
+const drainMost = 256
+
+// drain takes what waits already.
+func (r *runner) drain() {
+	for range drainMost {
+		select {
+		case e := <-r.Events:
+			r.handle(e)
+		default:
+			return
+		}
+	}
+}
+
+func (r *runner) handle(e Event) {
+	now := time.Now()
+	switch e.Kind {
+	case Lost:
+		r.roster.Lost()
+	case Found:
+		r.roster.Found(now)
+	case List:
+		r.roster.List()
+	case Listed:
+		r.roster.Listed(now)
+		r.Log.Info("listed", "admitted", r.roster.Admitted(), "refused", r.roster.Refused())
+	case Put:
+		r.roster.Put(e.Entry, now)
+	case Gone:
+		r.roster.Delete(e.Entry.Name, now)
+	}
+}
+
+// pause is how long nothing is to be done without news.
+func (r *runner) pause(now time.Time) time.Duration {
+	at := r.roster.Deadline()
+	if !r.again.IsZero() && (at.IsZero() || r.again.Before(at)) {
+		at = r.again
+	}
+	if at.IsZero() {
+		return time.Hour
+	}
+	return max(0, at.Sub(now))
+}
+
+// reread takes a changed policy over. One that cannot be read changes nothing: a list that is
+// being edited must neither let anybody in nor throw all out.
+func (r *runner) reread() {
+	now := r.Policy.stamps()
+	if sameStamps(now, r.stamps) {
+		return
+	}
+	policy, err := r.Policy.Load()
+	if err != nil {
+		r.complain("the policy stays as it was: " + err.Error())
+		return
+	}
+	r.stamps, r.fault = now, ""
+	r.Log.Info("the policy has changed")
+	r.roster.SetPolicy(policy, time.Now())
+	r.Relist()
+}
+
+// write makes the files as they should be, and logs.
+func (r *runner) write() {
+	for _, text := range r.roster.Notices() {
+		r.Log.Warn(text)
+	}
+	for _, c := range r.roster.Changes() {
+		r.left[c.Name] = c
+	}
+	r.again = time.Time{}
+	for name, c := range r.left {
+		_, there := r.dir.Files()[name]
+		changed, err := r.dir.Apply(c)
+		if err != nil {
+			r.again = time.Now().Add(retryEvery)
+			r.complain("not written: " + err.Error())
+			continue
+		}
+		delete(r.left, name)
+		switch {
+		case !changed:
+		case c.File == nil:
+			r.Log.Info("gone", "member", name)
+		case there:
+			r.Log.Info("changed", "member", name)
+		default:
+			r.Log.Info("came", "member", name)
+		}
+	}
+}
+
+// complain says the same once.
+func (r *runner) complain(text string) {
+	if r.fault != text {
+		r.fault = text
+		r.Log.Error(text)
+	}
+}

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet"
+)
+
+// Files are where the operator's policy is. Empty ones are not used; one of Keys and Allow
+// is needed.
+type Files struct {
+	Fleet string // the name of the fleet, for grants
+	Keys  string // public keys that sign grants
+	Allow string // allow list
+	Deny  string // deny list
+}
+
+// Load reads the policy.
+func (f Files) Load() (p fleet.Policy, err error) {
+	if f.Keys == "" && f.Allow == "" {
+		return p, errors.New("nothing says who is a member: give --fleet-key or --allow")
+	}
+	if f.Keys != "" {
+		if err := fleet.CheckName(f.Fleet); err != nil {
+			return p, fmt.Errorf("the fleet's name: %w", err)
+		}
+	}
+	p.Fleet = f.Fleet
+	return p, errors.Join(
+		load(f.Keys, &p.Keys, fleet.ParseFleetKeys),
+		load(f.Allow, &p.Allow, fleet.ParseAllowList),
+		load(f.Deny, &p.Deny, fleet.ParseDenyList),
+	)
+}
+
+func load[T any](file string, to *T, parse func([]byte) (T, error)) error {
+	if file == "" {
+		return nil
+	}
+	data, err := ReadFile(file)
+	if err != nil {
+		return err
+	}
+	v, err := parse(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	*to = v
+	return nil
+}
+
+// ReadFile reads a file of the operator's, fleet.MaxList bytes at most.
+func ReadFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, fleet.MaxList+1))
+	if err == nil && len(data) > fleet.MaxList {
+		err = fmt.Errorf("%s has more than %d bytes", file, fleet.MaxList)
+	}
+	return data, err
+}
+
+// look is what a file was when it was read.
+type look struct {
+	size int64
+	at   time.Time
+	file os.FileInfo
+}
+
+// stamps tells whether one of the files may have another content.
+func (f Files) stamps() (v [3]look) {
+	for i, name := range []string{f.Keys, f.Allow, f.Deny} {
+		if name == "" {
+			continue
+		}
+		if info, err := os.Stat(name); err == nil {
+			v[i] = look{info.Size(), info.ModTime(), info}
+		}
+	}
+	return v
+}
+
+func sameStamps(a, b [3]look) bool {
+	for i := range a {
+		if a[i].size != b[i].size || !a[i].at.Equal(b[i].at) || (a[i].file == nil) != (b[i].file == nil) ||
+			a[i].file != nil && !os.SameFile(a[i].file, b[i].file) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"net/netip"
+	"slices"
+	"sort"
+)
+
+// claims are the keys and prefixes of admitted members, none of which overlap. The zero
+// value is empty.
+type claims struct {
+	// sorted by address. As no two overlap, both ends of them are in order.
+	ranges []claim
+	keys   map[Key]*member
+}
+
+// claim is one prefix and whose it is.
+type claim struct {
+	prefix netip.Prefix
+	m      *member
+}
+
+// first returns the place of the first claim that ends at p or behind it.
+func (c *claims) first(p netip.Prefix) int {
+	return sort.Search(len(c.ranges), func(i int) bool {
+		q := c.ranges[i].prefix
+		return q.Overlaps(p) || q.Addr().Compare(p.Addr()) >= 0
+	})
+}
+
+// conflict returns an admitted member that has something of what m claims, and what.
+func (c *claims) conflict(m *member) (other *member, what string) {
+	for other, what := range c.conflicts(m) {
+		return other, what
+	}
+	return nil, ""
+}
+
+// conflicts goes through all such members; one may come several times.
+func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
+	return func(yield func(*member, string) bool) {
+		if other := c.keys[m.rec.PublicKey]; other != nil && !yield(other, "its key") {
+			return
+		}
+		for _, p := range m.rec.AllowedIPs {
+			for i := c.first(p); i < len(c.ranges) && c.ranges[i].prefix.Overlaps(p); i++ {
+				if !yield(c.ranges[i].m, c.ranges[i].prefix.String()) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// add admits m, which must not conflict with anybody.
+func (c *claims) add(m *member) {
+	if c.keys == nil {
+		c.keys = map[Key]*member{}
+	}
+	c.keys[m.rec.PublicKey] = m
+	for _, p := range m.rec.AllowedIPs {
+		c.ranges = slices.Insert(c.ranges, c.first(p), claim{p, m})
+	}
+}
+
+// remove takes back what add did.
+func (c *claims) remove(m *member) {
+	if c.keys[m.rec.PublicKey] == m {
+		delete(c.keys, m.rec.PublicKey)
+	}
+	for _, p := range m.rec.AllowedIPs {
+		if i := c.first(p); i < len(c.ranges) && c.ranges[i].m == m && c.ranges[i].prefix == p {
+			c.ranges = slices.Delete(c.ranges, i, i+1)
+		}
+	}
+}

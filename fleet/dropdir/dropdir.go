@@ -1,0 +1,170 @@
+// Package dropdir keeps an agent's files in the daemon's directory of drop-in peers. It
+// touches no other file there: its own begin with "fleet-".
+package dropdir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/srdtun/srdtun/fleet"
+)
+
+const (
+	// mark begins the names of files that are an agent's.
+	mark = "fleet-"
+	// ext is the end that the daemon asks for.
+	ext = ".toml"
+	// scratch is a file that is being written. The daemon does not look at names that begin
+	// with a dot. There is one: an agent writes one file at a time.
+	scratch = ".fleet-agent.tmp"
+	// maxFile bounds what is read of a file, in bytes: as the daemon does.
+	maxFile = 64 << 10
+	// othersWrite are the permissions of group and others to write.
+	othersWrite = 0o022
+)
+
+// Dir is the directory. It is not for concurrent use.
+type Dir struct {
+	root *os.Root
+	have map[string][]byte // content by the member's name
+}
+
+// Open looks at the directory, which must belong to root or to this user, and be writable by
+// nobody else, and reads the files that an agent has left there.
+func Open(path string) (*Dir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{root: root, have: map[string][]byte{}}
+	if err := d.check(); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := d.read(); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
+}
+
+// Close gives the directory back; the files stay.
+func (d *Dir) Close() error { return d.root.Close() }
+
+func (d *Dir) check() error {
+	info, err := d.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok:
+		return errors.New("its owner is not known")
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("belongs to user %d; want root or the user of the agent", st.Uid)
+	case info.Mode().Perm()&othersWrite != 0:
+		return fmt.Errorf("writable by group or others (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}
+
+func (d *Dir) read() error {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, ours := memberOf(e.Name())
+		if !ours {
+			continue
+		}
+		// What cannot be read is no record either: it goes as soon as that is known.
+		data, _ := d.content(e.Name())
+		d.have[name] = data
+	}
+	return nil
+}
+
+func (d *Dir) content(file string) ([]byte, error) {
+	f, err := d.root.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// memberOf returns the member that a file is of, if it is an agent's.
+func memberOf(file string) (name string, ours bool) {
+	name, ours = strings.CutPrefix(filepath.Base(file), mark)
+	if !ours {
+		return "", false
+	}
+	name, ours = strings.CutSuffix(name, ext)
+	return name, ours && fleet.CheckName(name) == nil
+}
+
+// Files are the contents by member, as this Dir knows them.
+func (d *Dir) Files() map[string][]byte { return d.have }
+
+// Apply makes a change: the file is replaced in one step, with mode 0600, or removed. It is
+// not waited for the disk: after a loss of power a file may be gone or empty, which the next
+// process mends.
+func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
+	if err := fleet.CheckName(c.Name); err != nil {
+		return false, err
+	}
+	before, there := d.have[c.Name]
+	file := mark + c.Name + ext
+	if c.File == nil {
+		if !there {
+			return false, nil
+		}
+		if err := d.root.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, err
+		}
+		delete(d.have, c.Name)
+		return true, nil
+	}
+	if there && bytes.Equal(before, c.File) {
+		return false, nil
+	}
+	if err := d.write(file, c.File); err != nil {
+		return false, err
+	}
+	d.have[c.Name] = c.File
+	return true, nil
+}
+
+func (d *Dir) write(file string, data []byte) error {
+	// One that a process before has left is in the way.
+	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.root.Rename(scratch, file)
+	}
+	if err != nil {
+		return errors.Join(err, d.root.Remove(scratch))
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// recordMark begins the line of a file that keeps the record, for the next process: it can
+// judge again, with the policy of then, while the discovery is away.
+const recordMark = "# record "
+
+// file is the drop-in file of the daemon's for a member. Names, keys, addresses and prefixes
+// have no character that TOML wants escaped, and the record is one line of JSON, in which
+// line ends are.
+func (m *member) file() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Written by the fleet's agent, which undoes changes.\n%s%d %s\n[[peer]]\n", recordMark, m.born, m.rec.Format())
+	fmt.Fprintf(&b, "name = %q\npublic_key = %q\n", m.rec.Name, m.rec.PublicKey)
+	if len(m.rec.Endpoints) > 0 {
+		fmt.Fprintf(&b, "endpoints = %s\n", quoted(m.rec.Endpoints))
+	}
+	if len(m.rec.AllowedIPs) > 0 {
+		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))
+	}
+	return b.Bytes()
+}
+
+// errNotOurs is of a file that no agent wrote.
+var errNotOurs = errors.New("not a file of the fleet's agent")
+
+// ParseFile returns the entry that a file was made of.
+func ParseFile(name string, data []byte) (Entry, error) {
+	for line := range strings.Lines(string(data[:min(len(data), 2*MaxRecord)])) {
+		rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), recordMark)
+		if !ok {
+			continue
+		}
+		born, record, ok := strings.Cut(rest, " ")
+		n, err := strconv.ParseUint(born, 10, 64)
+		if !ok || err != nil {
+			return Entry{}, errNotOurs
+		}
+		return Entry{Name: name, Value: []byte(record), Born: n}, nil
+	}
+	return Entry{}, errNotOurs
+}

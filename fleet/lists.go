@@ -1,0 +1,195 @@
+package fleet
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxList bounds a list of the operator's in bytes: 4,096 members with long lines.
+const MaxList = 4 << 20
+
+// Allowed is one line of an allow list.
+type Allowed struct {
+	Name       string
+	PublicKey  Key
+	AllowedIPs []netip.Prefix
+	Within     []netip.Prefix // of endpoints; empty: anywhere
+	line       int
+}
+
+// AllowList says who may be a member, and with which prefixes. Nil allows nobody.
+type AllowList struct{ byName map[string]*Allowed }
+
+// ParseAllowList reads lines of
+//
+//	NAME PUBLIC_KEY PREFIX[,PREFIX...] [within NETWORK[,NETWORK...]]
+//
+// with "-" for no prefix, empty lines, and comments behind '#'. Lines of different members
+// must not overlap, in keys or prefixes: that would be a mistake of the operator's.
+func ParseAllowList(data []byte) (*AllowList, error) {
+	l := &AllowList{byName: map[string]*Allowed{}}
+	var held claims
+	err := eachLine(data, func(n int, words []string) error {
+		a, err := parseAllowed(words)
+		if err != nil {
+			return err
+		}
+		a.line = n
+		if before := l.byName[a.Name]; before != nil {
+			return fmt.Errorf("%s has line %d already", a.Name, before.line)
+		}
+		m := &member{rec: &Record{Name: a.Name, PublicKey: a.PublicKey, AllowedIPs: a.AllowedIPs}}
+		if other, what := held.conflict(m); other != nil {
+			return fmt.Errorf("%s belongs to %s, in line %d", what, other.rec.Name, l.byName[other.rec.Name].line)
+		}
+		held.add(m)
+		l.byName[a.Name] = a
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func parseAllowed(words []string) (a *Allowed, err error) {
+	if len(words) != 3 && (len(words) != 5 || words[3] != "within") {
+		return nil, errors.New("want NAME KEY PREFIXES, and perhaps: within NETWORKS")
+	}
+	a = &Allowed{Name: words[0]}
+	if err := CheckName(a.Name); err != nil {
+		return nil, err
+	}
+	if a.PublicKey, err = ParseKey(words[1]); err != nil {
+		return nil, err
+	}
+	if words[2] != "-" {
+		if a.AllowedIPs, err = ParsePrefixes(words[2]); err != nil {
+			return nil, err
+		}
+	}
+	if len(words) == 5 {
+		a.Within, err = ParsePrefixes(words[4])
+	}
+	return a, err
+}
+
+// ParsePrefixes reads prefixes with commas between them.
+func ParsePrefixes(s string) ([]netip.Prefix, error) { return parsePrefixes(strings.Split(s, ",")) }
+
+// Find returns the line of a member, or nil.
+func (l *AllowList) Find(name string) *Allowed {
+	if l == nil {
+		return nil
+	}
+	return l.byName[name]
+}
+
+// Claimed returns a record for who is listed: all that the line gives.
+func (a *Allowed) Claimed(endpoints []netip.AddrPort) *Record {
+	return &Record{Name: a.Name, PublicKey: a.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: a.AllowedIPs}
+}
+
+// DenyList ends rights: whatever is listed or signed, these keys are no members. The zero
+// value denies nobody.
+type DenyList struct {
+	keys   map[Key]time.Time // grants signed before this count no more; zero: nothing does
+	before time.Time         // of all keys
+}
+
+// ParseDenyList reads lines of
+//
+//	PUBLIC_KEY [before TIME]
+//	* before TIME
+//
+// The first form without a time denies the key for good; with it, and with '*', only grants
+// that were signed before that time.
+func ParseDenyList(data []byte) (*DenyList, error) {
+	l := &DenyList{keys: map[Key]time.Time{}}
+	err := eachLine(data, func(_ int, words []string) (err error) {
+		var before time.Time
+		if len(words) == 3 && words[1] == "before" {
+			if before, err = time.Parse(time.RFC3339, words[2]); err != nil {
+				return fmt.Errorf("%q is no time such as 2026-01-31T12:00:00Z", words[2])
+			}
+		} else if len(words) != 1 {
+			return errors.New("want KEY, or KEY before TIME, or: * before TIME")
+		}
+		if words[0] == "*" {
+			if before.IsZero() {
+				return errors.New("'*' needs: before TIME")
+			}
+			l.before = before
+			return nil
+		}
+		k, err := ParseKey(words[0])
+		if err != nil {
+			return err
+		}
+		if old, dup := l.keys[k]; dup && (old.IsZero() || !before.IsZero() && before.Before(old)) {
+			return nil // the harsher of two lines counts
+		}
+		l.keys[k] = before
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// denies reports whether a key is no member, with a grant if it has one.
+func (l *DenyList) denies(k Key, g *Grant) bool {
+	if l == nil {
+		return false
+	}
+	before, listed := l.keys[k]
+	switch {
+	case listed && before.IsZero():
+		return true
+	case g == nil:
+		return false
+	}
+	return listed && g.Signed.Before(before) || g.Signed.Before(l.before)
+}
+
+// ParseFleetKeys reads public keys of the fleet, one a line, in base64. Several serve while
+// one takes the place of another.
+func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
+	err = eachLine(data, func(_ int, words []string) error {
+		if len(words) != 1 {
+			return errors.New("want one key")
+		}
+		raw, err := parse32(words[0])
+		keys = append(keys, ed25519.PublicKey(raw[:]))
+		return err
+	})
+	if err == nil && len(keys) == 0 {
+		err = errors.New("has no key")
+	}
+	return keys, err
+}
+
+// eachLine calls do with the words of each line that has some, and adds the line's number
+// to its error.
+func eachLine(data []byte, do func(n int, words []string) error) error {
+	if len(data) > MaxList {
+		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxList)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		if words := strings.Fields(line); len(words) > 0 {
+			if err := do(n, words); err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+	}
+	return nil
+}

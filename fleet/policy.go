@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Policy is the operator's word on who is a member. Its zero value admits nobody.
+type Policy struct {
+	Fleet string              // the name that grants must be for
+	Keys  []ed25519.PublicKey // that sign grants
+	Allow *AllowList
+	Deny  *DenyList
+}
+
+// right is what the policy gives to a record.
+type right struct {
+	listed  bool      // by the allow list: before all that are signed
+	order   int64     // the line, or when it was issued in milliseconds since 1970
+	expires time.Time // zero: never
+}
+
+// older orders rights. What whoever writes to the discovery can choose (born) decides only
+// between grants of the same millisecond; the key makes the order total.
+func (a *member) older(b *member) int {
+	switch {
+	case a.right.listed && !b.right.listed:
+		return -1
+	case !a.right.listed && b.right.listed:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.right.order, b.right.order), cmp.Compare(a.born, b.born),
+		cmp.Compare(string(a.rec.PublicKey[:]), string(b.rec.PublicKey[:])), cmp.Compare(a.rec.Name, b.rec.Name))
+}
+
+// errNoPolicy is of who is neither listed nor signed.
+var errNoPolicy = errors.New("neither the allow list nor a signature of the fleet's key admits it")
+
+// Judge says whether the policy admits a record now: nil, or why not.
+func (p *Policy) Judge(r *Record, now time.Time) error {
+	_, err := p.judge(r, now)
+	return err
+}
+
+// judge returns the right that a record has.
+func (p *Policy) judge(r *Record, now time.Time) (right, error) {
+	if a := p.Allow.Find(r.Name); a != nil && a.PublicKey == r.PublicKey {
+		if p.Deny.denies(r.PublicKey, nil) {
+			return right{}, errors.New("the deny list has its key")
+		}
+		return right{listed: true, order: int64(a.line)}, bounds(r, a.AllowedIPs, a.Within)
+	}
+	g := r.Grant
+	if g == nil || len(p.Keys) == 0 {
+		return right{}, errNoPolicy
+	}
+	switch {
+	case g.Name != r.Name || g.PublicKey != r.PublicKey:
+		return right{}, errors.New("its grant is another member's")
+	case g.Fleet != p.Fleet:
+		return right{}, fmt.Errorf("its grant is for the fleet %q", g.Fleet)
+	case p.Deny.denies(r.PublicKey, g):
+		return right{}, errors.New("the deny list has its key")
+	case !g.Expires.IsZero() && !now.Before(g.Expires):
+		return right{}, fmt.Errorf("its grant expired at %s", stamp(g.Expires))
+	}
+	if err := bounds(r, g.AllowedIPs, g.Within); err != nil {
+		return right{}, err
+	}
+	// Last, as it costs most.
+	if !g.signedBy(p.Keys) {
+		return right{}, errors.New("the signature is not of the fleet's key")
+	}
+	return right{order: g.Issued.UnixMilli(), expires: g.Expires}, nil
+}
+
+// bounds checks what a record claims against what it may.
+func bounds(r *Record, allowed, nets []netip.Prefix) error {
+	for _, p := range r.AllowedIPs {
+		if !within(allowed, p) {
+			return fmt.Errorf("it claims %v, which it was not given", p)
+		}
+	}
+	for _, e := range r.Endpoints {
+		if len(nets) > 0 && !within(nets, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
+			return fmt.Errorf("its endpoint %v is outside of the networks for it", e)
+		}
+	}
+	return nil
+}

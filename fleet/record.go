@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+)
+
+// version of records and grants.
+const version = 1
+
+// MaxRecord bounds a record in bytes, as it is found in the discovery: the largest that has
+// all its lists full takes less.
+const MaxRecord = 16 << 10
+
+// Record is what a member says of itself.
+type Record struct {
+	Name       string
+	PublicKey  Key
+	Endpoints  []netip.AddrPort // none: it calls, and cannot be called
+	AllowedIPs []netip.Prefix   // sorted
+	Grant      *Grant           // nil: members go by their allow lists
+}
+
+// wireRecord is a record in JSON.
+type wireRecord struct {
+	Version    int        `json:"version"`
+	Name       string     `json:"name"`
+	PublicKey  string     `json:"public_key"`
+	Endpoints  []string   `json:"endpoints,omitempty"`
+	AllowedIPs []string   `json:"allowed_ips"`
+	Grant      *wireGrant `json:"grant,omitempty"`
+}
+
+// ParseRecord reads a record of whatever bytes. The time it takes is bounded by MaxRecord.
+// What it accepts is sound by itself; whether it counts is the policy's business.
+func ParseRecord(data []byte) (*Record, error) {
+	var w wireRecord
+	if err := decode(data, &w); err != nil {
+		return nil, err
+	}
+	if w.Version != version {
+		return nil, fmt.Errorf("version %d; this program knows %d", w.Version, version)
+	}
+	r := &Record{Name: w.Name}
+	err := CheckName(w.Name)
+	if err == nil {
+		r.PublicKey, err = ParseKey(w.PublicKey)
+	}
+	if err == nil {
+		r.Endpoints, err = parseEndpoints(w.Endpoints)
+	}
+	if err == nil {
+		r.AllowedIPs, err = parsePrefixes(w.AllowedIPs)
+	}
+	if err == nil && w.Grant != nil {
+		r.Grant, err = w.Grant.grant()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.goesOutside()
+}
+
+// goesOutside refuses endpoints that the member's own prefixes hold: the way to it would
+// be the tunnel itself, for ever.
+func (r *Record) goesOutside() error {
+	for _, e := range r.Endpoints {
+		if within(r.AllowedIPs, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
+			return fmt.Errorf("endpoint %v is among the allowed IPs", e)
+		}
+	}
+	return nil
+}
+
+// Format writes a record as ParseRecord reads it, on one line without an end.
+func (r *Record) Format() []byte {
+	w := wireRecord{
+		Version: version, Name: r.Name, PublicKey: r.PublicKey.String(),
+		Endpoints: texts(r.Endpoints), AllowedIPs: texts(r.AllowedIPs),
+	}
+	if r.Grant != nil {
+		w.Grant = r.Grant.wire()
+	}
+	return encode(w)
+}
+
+// same reports whether two records say the same of the peer: the file would be alike.
+func (r *Record) same(o *Record) bool { return bytes.Equal(r.Format(), o.Format()) }
+
+// decode reads one JSON value with known keys only, and nothing behind it.
+func decode(data []byte, v any) error {
+	if len(data) > MaxRecord {
+		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxRecord)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return errors.New("not the JSON of a member: " + shown(err.Error()))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something stands behind the JSON")
+	}
+	return nil
+}
+
+// maxShown is how much of a text of somebody else's an error repeats.
+const maxShown = 120
+
+// shown is a text that may stand in one line of a log.
+func shown(s string) string {
+	s = s[:min(len(s), maxShown)]
+	return string(bytes.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, []byte(s)))
+}
+
+// encode cannot fail: the types hold text and numbers only.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// Claimed returns a record for who has a grant: all that it gives.
+func (g *Grant) Claimed(endpoints []netip.AddrPort) *Record {
+	return &Record{Name: g.Name, PublicKey: g.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: g.AllowedIPs, Grant: g}
+}

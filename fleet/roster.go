@@ -1,0 +1,330 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// MaxMembers is how many members a host keeps: as many as the daemon takes peers.
+const MaxMembers = 4096
+
+// Linger is how long a member stays whose record went or was spoilt. A host whose record is
+// taken away by somebody else puts it back within that time, and nobody notices. It is no
+// door: whom the policy does not admit goes at once.
+const Linger = time.Second
+
+// errFull is of a member too many.
+var errFull = fmt.Errorf("there are %d members already", MaxMembers)
+
+// Entry is what the discovery has under a name.
+type Entry struct {
+	Name  string
+	Value []byte // borrowed until the call returns
+	// Born orders entries as the discovery saw them come, such as etcd's create revision.
+	Born uint64
+}
+
+// Change is a file to write or to remove.
+type Change struct {
+	Name string
+	File []byte // nil: remove it
+}
+
+// member is an entry that the policy admits.
+type member struct {
+	rec   *Record
+	right right
+	born  uint64
+	// waits: somebody older has something of what it claims.
+	waits bool
+	// absent: the discovery does not have it, as far as is known, since then.
+	absent bool
+	since  time.Time
+	seen   uint64 // the listing that had it last
+}
+
+// Roster is the machine of a host: records in, files out. It is not for concurrent use.
+type Roster struct {
+	policy Policy
+	own    Key
+	grace  time.Duration
+
+	members map[string]*member
+	waiting map[string]*member // of members, those that wait
+	held    claims             // of the others
+	dirty   map[string]bool    // names whose file may have to change
+	listing uint64             // counts them
+
+	// down: the discovery is not reachable, so nobody is known to have left.
+	down bool
+	// calm is until when nobody is taken to have left: others, too, have to find the
+	// discovery again before they can say that they are there.
+	calm time.Time
+
+	told    telling
+	refused uint64
+}
+
+// NewRoster returns a machine for the host with this public key (zero: it is no member),
+// which has no discovery yet. grace is how long members that are missing stay after the
+// discovery was found again.
+func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
+	return &Roster{
+		policy: p, own: own, grace: grace, down: true,
+		members: map[string]*member{}, waiting: map[string]*member{}, dirty: map[string]bool{},
+	}
+}
+
+// Restore takes what was written before this process began, of which nothing is known to
+// have left.
+func (r *Roster) Restore(e Entry, now time.Time) {
+	r.Put(e, now)
+	if m := r.members[e.Name]; m != nil {
+		m.absent, m.since = true, now
+	} else {
+		r.dirty[e.Name] = true // the file goes
+	}
+}
+
+// Lost says that the discovery cannot be reached: from now on everybody stays.
+func (r *Roster) Lost() { r.down = true }
+
+// Found says that it can be reached again.
+func (r *Roster) Found(now time.Time) {
+	if r.down {
+		r.down, r.calm = false, now.Add(r.grace)
+	}
+}
+
+// List begins a listing of all that the discovery has: Put each entry, then Listed.
+func (r *Roster) List() { r.listing++ }
+
+// Listed ends a listing. Whoever was not in it has left.
+func (r *Roster) Listed(now time.Time) {
+	for _, m := range r.members {
+		if !m.absent && m.seen != r.listing {
+			m.absent, m.since = true, now
+		}
+	}
+	r.Advance(now)
+}
+
+// Put takes a record that is there, has come or has changed. One that does not count is as
+// good as none: the name has left.
+func (r *Roster) Put(e Entry, now time.Time) {
+	old := r.members[e.Name]
+	rec, err := read(e)
+	if err == nil && old != nil && old.born == e.Born && old.rec.same(rec) {
+		old.absent, old.seen = false, r.listing // it was judged before
+		return
+	}
+	m := &member{rec: rec, born: e.Born, seen: r.listing}
+	if err == nil {
+		m.right, err = r.policy.judge(rec, now)
+	}
+	if err == nil && old == nil && len(r.members) >= MaxMembers {
+		err = errFull
+	}
+	if err != nil {
+		r.refused++
+		r.Delete(e.Name, now)
+		r.told.refuse(e.Name, err, now)
+		return
+	}
+	r.told.forget(e.Name)
+	r.drop(e.Name)
+	r.members[e.Name] = m
+	r.wait(m)
+	r.settle(now)
+}
+
+// read parses an entry, whose name is part of what is claimed.
+func read(e Entry) (*Record, error) {
+	rec, err := ParseRecord(e.Value)
+	if err == nil && rec.Name != e.Name {
+		err = fmt.Errorf("it names itself %q", rec.Name)
+	}
+	return rec, err
+}
+
+// Delete takes that the discovery has a name no more.
+func (r *Roster) Delete(name string, now time.Time) {
+	r.told.forget(name)
+	if m := r.members[name]; m != nil && !m.absent {
+		m.absent, m.since = true, now
+	}
+}
+
+// SetPolicy judges all members anew. Whoever was refused before is not remembered: the next
+// listing brings him again.
+func (r *Roster) SetPolicy(p Policy, now time.Time) {
+	r.policy, r.held = p, claims{}
+	for _, name := range sorted(r.members) {
+		m := r.members[name]
+		var err error
+		if m.right, err = p.judge(m.rec, now); err != nil {
+			r.refused++
+			delete(r.members, name)
+			delete(r.waiting, name)
+			r.dirty[name] = true
+			r.told.refuse(name, err, now)
+			continue
+		}
+		r.wait(m)
+	}
+	r.settle(now)
+}
+
+// Advance removes who has left and whose right has expired.
+func (r *Roster) Advance(now time.Time) {
+	for _, name := range sorted(r.members) {
+		m := r.members[name]
+		switch {
+		case m.absent && !r.down && !now.Before(r.leaves(m)):
+			r.drop(name)
+		case !m.right.expires.IsZero() && !now.Before(m.right.expires):
+			r.drop(name)
+			r.refused++
+			r.told.refuse(name, fmt.Errorf("its grant expired at %s", stamp(m.right.expires)), now)
+		}
+	}
+	r.settle(now)
+}
+
+// leaves is when a member that is absent goes.
+func (r *Roster) leaves(m *member) time.Time {
+	at := m.since.Add(Linger)
+	if at.Before(r.calm) {
+		return r.calm
+	}
+	return at
+}
+
+// Deadline is when Advance has something to do; zero: never.
+func (r *Roster) Deadline() (at time.Time) {
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	for _, m := range r.members {
+		if m.absent && !r.down {
+			sooner(r.leaves(m))
+		}
+		sooner(m.right.expires)
+	}
+	return at
+}
+
+// wait notes that m is not admitted.
+func (r *Roster) wait(m *member) {
+	m.waits = true
+	r.waiting[m.rec.Name] = m
+	r.dirty[m.rec.Name] = true
+}
+
+// drop forgets a member, if there is one. settle must follow.
+func (r *Roster) drop(name string) {
+	m := r.members[name]
+	if m == nil {
+		return
+	}
+	if !m.waits {
+		r.held.remove(m)
+	}
+	delete(r.members, name)
+	delete(r.waiting, name)
+	r.dirty[name] = true
+}
+
+// settle admits, in the order of age, whoever waits and does not conflict with somebody
+// older. Somebody younger makes room, and waits.
+func (r *Roster) settle(now time.Time) {
+	queue := slices.SortedFunc(maps.Values(r.waiting), (*member).older)
+	for len(queue) > 0 {
+		m := queue[0]
+		queue = queue[1:]
+		younger, ok := r.room(m, now)
+		if !ok {
+			continue
+		}
+		for _, y := range younger {
+			r.held.remove(y)
+			r.wait(y)
+			at, _ := slices.BinarySearchFunc(queue, y, (*member).older)
+			queue = slices.Insert(queue, at, y)
+		}
+		r.held.add(m)
+		m.waits, r.dirty[m.rec.Name] = false, true
+		delete(r.waiting, m.rec.Name)
+		r.told.forget(m.rec.Name)
+	}
+}
+
+// room returns the younger members that must wait for m, or false if m must.
+func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
+	for other, what := range r.held.conflicts(m) {
+		if other.older(m) < 0 {
+			text := fmt.Sprintf("%s claims %s, and its right is older", other.rec.Name, what)
+			if m.rec.PublicKey == r.own {
+				text += "; this is the record of this host"
+			}
+			r.told.refuse(m.rec.Name, errors.New(text), now)
+			return nil, false
+		}
+		if !slices.Contains(younger, other) {
+			younger = append(younger, other)
+		}
+	}
+	return younger, true
+}
+
+// Changes returns the files that may have to change since the last call, by name. The host's
+// own record has no file.
+func (r *Roster) Changes() []Change {
+	var v []Change
+	for _, name := range sorted(r.dirty) {
+		c := Change{Name: name}
+		if m := r.members[name]; m != nil && !m.waits && m.rec.PublicKey != r.own {
+			c.File = m.file()
+		}
+		v = append(v, c)
+	}
+	clear(r.dirty)
+	return v
+}
+
+// Standing is a member as it is seen here.
+type Standing struct {
+	Name    string
+	Record  *Record // nil: refused, and not kept
+	Refused string  // why it is no peer; "": it is one
+}
+
+// Standings lists all members, and who was refused as far as that is remembered, by name.
+func (r *Roster) Standings() (v []Standing) {
+	names := map[string]string{}
+	maps.Copy(names, r.told.said)
+	for name := range r.members {
+		names[name] = r.told.said[name]
+	}
+	for _, name := range sorted(names) {
+		s := Standing{Name: name, Refused: names[name]}
+		if m := r.members[name]; m != nil {
+			s.Record = m.rec
+		}
+		v = append(v, s)
+	}
+	return v
+}
+
+// Refused is how many records the policy has refused so far.
+func (r *Roster) Refused() uint64 { return r.refused }
+
+// Admitted is how many members are peers, this host among them if it is one.
+func (r *Roster) Admitted() int { return len(r.held.keys) }
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxName is the longest name in bytes: one DNS label, as the daemon's peers have.
+	maxName = 63
+	// MaxPrefixes bounds the allowed IPs of a member, and the networks of its endpoints. Each
+	// is a route on every other member.
+	MaxPrefixes = 64
+	// MaxEndpoints is as many as the daemon takes for a peer.
+	MaxEndpoints = 16
+)
+
+// Key is an X25519 public key (RFC 7748).
+type Key [32]byte
+
+// ParseKey reads a key as "srdtun pubkey" prints it: 44 characters of base64.
+func ParseKey(s string) (Key, error) {
+	raw, err := parse32(s)
+	if err == nil && raw == [32]byte{} {
+		err = errors.New("a key of zeros")
+	}
+	return Key(raw), err
+}
+
+// parse32 reads 32 bytes in their one spelling.
+func parse32(s string) (v [32]byte, err error) {
+	raw, err := base64.StdEncoding.Strict().DecodeString(s)
+	if err != nil || len(raw) != len(v) || base64.StdEncoding.EncodeToString(raw) != s {
+		return v, errors.New("not a key: want 44 characters of base64 that stand for 32 bytes")
+	}
+	return [32]byte(raw), nil
+}
+
+// String is the key in base64.
+func (k Key) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
+
+// CheckName accepts 1 to 63 of a-z, 0-9, '-', '.' and '_', with a letter or digit first: the
+// name is part of a file's name, of a key in etcd, and of lines in logs.
+func CheckName(s string) error {
+	if s == "" || len(s) > maxName {
+		return fmt.Errorf("a name has 1 to %d bytes, not %d", maxName, len(s))
+	}
+	for i := range len(s) {
+		c := s[i]
+		alnum := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !alnum && (i == 0 || c != '-' && c != '.' && c != '_') {
+			return errors.New("a name has a-z, 0-9, '-', '.' and '_' only, and begins with a letter or digit")
+		}
+	}
+	return nil
+}
+
+// parsePrefixes reads what must be in the one spelling of its network, sorted or not, and
+// sorts it. No two may overlap.
+func parsePrefixes(list []string) ([]netip.Prefix, error) {
+	if len(list) > MaxPrefixes {
+		return nil, fmt.Errorf("%d prefixes; at most %d are allowed", len(list), MaxPrefixes)
+	}
+	var v []netip.Prefix
+	for _, s := range list {
+		p, err := parsePrefix(s)
+		if err != nil {
+			return nil, err
+		}
+		v = append(v, p)
+	}
+	slices.SortFunc(v, comparePrefixes)
+	for i := 1; i < len(v); i++ {
+		if v[i-1].Overlaps(v[i]) {
+			return nil, fmt.Errorf("%v and %v overlap", v[i-1], v[i])
+		}
+	}
+	return v, nil
+}
+
+func parsePrefix(s string) (netip.Prefix, error) {
+	if len(s) > len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128") {
+		return netip.Prefix{}, errors.New("not a prefix")
+	}
+	p, err := netip.ParsePrefix(s)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, fmt.Errorf("%q is no prefix", s)
+	case p.Addr().Is4In6():
+		return netip.Prefix{}, fmt.Errorf("%q: an IPv4 address in IPv6 form", s)
+	case p != p.Masked():
+		return netip.Prefix{}, fmt.Errorf("%q has host bits; want %v", s, p.Masked())
+	}
+	return p, nil
+}
+
+func comparePrefixes(a, b netip.Prefix) int {
+	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+}
+
+// parseEndpoints reads addresses with ports. A name is refused: who can write to the
+// discovery shall not have every member ask resolvers for names of his choice.
+func parseEndpoints(list []string) ([]netip.AddrPort, error) {
+	if len(list) > MaxEndpoints {
+		return nil, fmt.Errorf("%d endpoints; at most %d are allowed", len(list), MaxEndpoints)
+	}
+	var v []netip.AddrPort
+	for _, s := range list {
+		e, err := ParseEndpoint(s)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(v, e) {
+			return nil, fmt.Errorf("%v is listed twice", e)
+		}
+		v = append(v, e)
+	}
+	return v, nil
+}
+
+// ParseEndpoint reads an address with a port that another host could send to.
+func ParseEndpoint(s string) (netip.AddrPort, error) {
+	if len(s) > len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535") {
+		return netip.AddrPort{}, errors.New("not an address with a port")
+	}
+	e, err := netip.ParseAddrPort(s)
+	if err != nil {
+		return e, fmt.Errorf("%q is no address with a port", s)
+	}
+	a := e.Addr()
+	switch {
+	case a.Is4In6(), a.Zone() != "", e.Port() == 0:
+		return e, fmt.Errorf("%q: want a plain address and a port from 1", s)
+	case a.IsUnspecified(), a.IsMulticast(), a.IsLoopback(), a.IsLinkLocalUnicast(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return e, fmt.Errorf("%q is no address of another host", s)
+	}
+	return e, nil
+}
+
+// within reports whether p lies in one of the networks.
+func within(nets []netip.Prefix, p netip.Prefix) bool {
+	return slices.ContainsFunc(nets, func(n netip.Prefix) bool { return n.Bits() <= p.Bits() && n.Contains(p.Addr()) })
+}
+
+func texts[T fmt.Stringer](list []T) []string {
+	v := make([]string, 0, len(list))
+	for _, e := range list {
+		v = append(v, e.String())
+	}
+	return v
+}
+
+// quoted is a TOML list of what needs no escapes.
+func quoted[T fmt.Stringer](list []T) string {
+	return `["` + strings.Join(texts(list), `", "`) + `"]`
+}

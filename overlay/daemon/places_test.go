@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/handover"
+	"github.com/srdtun/srdtun/srd"
+)
+
+func atPorts(ports ...uint16) (v []netip.AddrPort) {
+	for _, p := range ports {
+		v = append(v, netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), p))
+	}
+	return v
+}
+
+func pathsTo(state srd.PathState, to []netip.AddrPort) (v []srd.PathInfo) {
+	for _, a := range to {
+		v = append(v, srd.PathInfo{State: state, Tuple: srd.Tuple{Remote: a}})
+	}
+	return v
+}
+
+// A peer's addresses are noted anew when most of them do not work any more, and not
+// whenever another of its many ports was heard last.
+func TestPlacesChangeWithTheAddress(t *testing.T) {
+	v := places{known: map[string][]netip.AddrPort{}}
+	note := func(endpoints, proven []netip.AddrPort, paths []srd.PathInfo) bool {
+		v.changed = false
+		v.note("k", endpoints, proven, paths)
+		return v.changed
+	}
+	many := atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	active := pathsTo(srd.PathActive, many)
+	if !note(nil, many, active) || len(v.known["k"]) != placesMost {
+		t.Errorf("first: %v", v.known)
+	}
+	slices.Reverse(many)
+	if note(nil, many, active) {
+		t.Error("another order is no news")
+	}
+	if note(nil, many, pathsTo(srd.PathDown, many)) || len(v.known["k"]) != placesMost {
+		t.Error("where a silent peer was is forgotten")
+	}
+	moved := atPorts(21, 22)
+	if !note(nil, append(slices.Clone(moved), many...), append(pathsTo(srd.PathDown, many), pathsTo(srd.PathActive, moved)...)) ||
+		!slices.Equal(v.known["k"], moved) {
+		t.Errorf("moved: %v", v.known)
+	}
+	v.known = map[string][]netip.AddrPort{}
+	if note(atPorts(99), many, active) {
+		t.Error("it is called at its endpoint, and on other ports there as well")
+	}
+}
+
+// Without a descriptor store a peer that has no endpoint here is called where it was
+// when the process before ended, unless that was told to end for good.
+func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
+	run := runDir(t)
+	c := parse(t, `endpoints = ["127.0.0.1:5999"]`, "", `endpoints = ["localhost:5998"]`, "")
+	before := state(t, run)
+	there, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	left := []handover.Peer{{Key: key(t, 2), Addresses: []netip.AddrPort{there.LocalAddr().(*net.UDPAddr).AddrPort()}}}
+	if err := handover.WritePlaces("srdd0", left); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // an end by a signal keeps the file
+		stop := serve(t, Options{Config: c})
+		there.SetReadDeadline(time.Now().Add(patience))
+		if _, _, err := there.ReadFromUDPAddrPort(make([]byte, 2048)); err != nil {
+			t.Errorf("not called: %v", err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	r := up(t, c)
+	ctl, err := control.Dial("srdd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_ = ctl.Down(ctx) // its answer may be lost with the daemon
+	ctl.Close()
+	r.wait()
+	if got, err := handover.ReadPlaces("srdd0"); len(got) > 0 || err != nil {
+		t.Errorf("after down: %v, %v", got, err)
+	}
+	there.Close()
+	nothingLeft(t, run, before)
+}
+
+// What one process wrote is bounded and taken over by the next, and written with what is
+// new.
+func TestPlacesAreTakenOver(t *testing.T) {
+	s := opened(t)
+	if err := handover.WritePlaces("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}); err != nil {
+		t.Fatal(err)
+	}
+	s.loadPlaces()
+	if n := len(s.where(key(t, 2))); n != placesMost {
+		t.Errorf("%d addresses are taken", n)
+	}
+	s.places.note(key(t, 3), nil, atPorts(7), pathsTo(srd.PathActive, atPorts(7)))
+	s.savePlaces()
+	got, err := handover.ReadPlaces("srdd0")
+	if err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+}

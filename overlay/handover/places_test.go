@@ -1,0 +1,56 @@
+package handover
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+func TestPlacesComeBack(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(rundir.Env, dir)
+	if got, err := ReadPlaces("lab"); got != nil || err != nil {
+		t.Errorf("without a file: %v, %v", got, err)
+	}
+	want := []Peer{{Key: "k", Addresses: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:5"), netip.MustParseAddrPort("[2001:db8::1]:6")}}}
+	if err := WritePlaces("lab", want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadPlaces("lab"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if s, err := os.Stat(filepath.Join(dir, "lab.peers")); err != nil || s.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v: only the daemon is to know where its peers are", s, err)
+	}
+	for range 2 {
+		if err := RemovePlaces("lab"); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestForeignPlacesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(rundir.Env, dir)
+	for why, data := range map[string]string{
+		"damaged":                   `{"version":1,`,
+		"format 2":                  `{"version":2,"network_namespace":"` + network() + `"}`,
+		"another network namespace": `{"version":1,"network_namespace":"net:[1]"}`,
+		"longer than":               strings.Repeat(" ", maxState+1),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadPlaces("lab"); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, %v", why, got, err)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package ep
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/blake2s"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+	"github.com/srdtun/srdtun/srd/udp"
+)
+
+// What Config has where it says nothing.
+const (
+	defaultPorts  = 16 // paths: of four ways of a fabric all are met but once in 25 times
+	defaultBuffer = 4 << 20
+)
+
+// UDP payload that is probed for: what Ethernet's 1,500 bytes leave.
+const (
+	packet4 = 1472
+	packet6 = 1452
+)
+
+// Config is what an endpoint is made of. Key and Protocol are needed.
+type Config struct {
+	Key handshake.PrivateKey // of this program; NewKey makes one
+	// Protocol is the name of what is spoken above: both ends must have the same.
+	Protocol string
+	// Allow are the public keys of those who may call.
+	Allow []handshake.PublicKey
+	// Port is the UDP port where this program is called; 0: any.
+	Port uint16
+	// Ports is from how many source ports it sends: as many paths a network with ECMP has
+	// to choose from. 0: 16.
+	Ports int
+	// SendBuffer is how many bytes of a connection may be sent and have no status yet,
+	// before Send waits; 0: 4 MiB. A message that is larger goes alone.
+	SendBuffer int
+	// Workers is how many threads carry packets; 0: one.
+	Workers int
+}
+
+// Endpoint is a program's sockets and threads. It is safe for concurrent use.
+type Endpoint struct {
+	id     *handshake.Identity
+	speaks uint32
+	buffer int
+	bank   *udp.Bank
+	loop   *loop.Loop
+	cancel context.CancelFunc
+	ended  chan struct{} // Run has returned
+	failed error         // with this; to be read after ended
+
+	mu      sync.Mutex
+	closed  bool
+	allowed map[handshake.PublicKey]bool
+	links   map[handshake.PublicKey]*link
+	waiting []*Conn // for Accept
+	missed  uint64
+	arrived chan struct{}
+}
+
+// NewKey returns a new private key.
+func NewKey() (key handshake.PrivateKey) {
+	rand.Read(key[:]) // never fails (crypto/rand, Go 1.24)
+	return key
+}
+
+// Listen opens an endpoint, which those in cfg.Allow may call, and which may call others.
+func Listen(cfg Config) (*Endpoint, error) {
+	speaks, err := number(cfg.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	id, err := handshake.NewIdentity(cfg.Key)
+	if err != nil {
+		return nil, err
+	}
+	bank, err := udp.Open(udp.Config{ListenPort: cfg.Port, Ports: or(cfg.Ports, defaultPorts)})
+	if err != nil {
+		return nil, err
+	}
+	l, err := loop.New(loop.Config{Bank: bank, Endpoint: srd.NewEndpoint(id, rand.Reader), Workers: or(cfg.Workers, 1)})
+	if err != nil {
+		bank.Close()
+		return nil, err
+	}
+	e := &Endpoint{
+		id: id, speaks: speaks, buffer: or(cfg.SendBuffer, defaultBuffer), bank: bank, loop: l, ended: make(chan struct{}),
+		allowed: map[handshake.PublicKey]bool{}, links: map[handshake.PublicKey]*link{}, arrived: make(chan struct{}),
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e.cancel = cancel
+	go func() {
+		e.failed = l.Run(ctx)
+		close(e.ended)
+	}()
+	for _, key := range cfg.Allow {
+		e.Allow(key)
+	}
+	return e, nil
+}
+
+// Dial calls a peer from an endpoint of its own, which ends with the connection.
+func Dial(ctx context.Context, cfg Config, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
+	e, err := Listen(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.Dial(ctx, key, addr)
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	c.alone = true
+	return c, nil
+}
+
+// number returns the hello's for a protocol's name.
+func number(name string) (uint32, error) {
+	sum := blake2s.Sum256([]byte(name))
+	n := binary.BigEndian.Uint32(sum[:])
+	if name == "" || n == 0 {
+		return 0, fmt.Errorf("ep: protocol %q: it needs a name, or another", name)
+	}
+	return n, nil
+}
+
+func or(v, standard int) int {
+	if v == 0 {
+		return standard
+	}
+	return v
+}
+
+// PublicKey returns the key by which others know this endpoint.
+func (e *Endpoint) PublicKey() handshake.PublicKey { return e.id.Public() }
+
+// Port returns the UDP port where it is called.
+func (e *Endpoint) Port() uint16 { return e.bank.Socket(0).Port }
+
+// Allow lets whoever has a key call.
+func (e *Endpoint) Allow(key handshake.PublicKey) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.allowed[key] = true
+	if e.links[key] == nil && !e.closed {
+		e.links[key] = e.link(key, false)
+	}
+}
+
+// Dial calls the peer that has a key at an address, and returns when there is a session.
+// Errors: ErrProtocol, ErrBusy, ErrClosed, or that of ctx.
+func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
+	l, err := e.caller(key)
+	if err != nil {
+		return nil, err
+	}
+	addr = netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
+	var tuples []srd.Tuple
+	for i := range e.bank.Len() {
+		tuples = append(tuples, srd.Tuple{Sock: uint16(i), Remote: addr})
+	}
+	c := l.conn
+	l.peer.Do(func(now mono.Time, core *srd.Conn) {
+		core.SetTuples(now, tuples)
+		core.Connect(now)
+		l.again = now.Add(callEvery)
+	})
+	l.peer.Kick()
+	if err := c.await(ctx, func() bool { return c.ready }, func() error { return c.err }); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// caller makes the link that calls a peer, in place of one that waits for it.
+func (e *Endpoint) caller(key handshake.PublicKey) (*link, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := e.links[key]
+	switch {
+	case e.closed:
+		return nil, ErrClosed
+	case old != nil && (old.calls || old.used()):
+		return nil, ErrBusy
+	case old != nil:
+		e.loop.Remove(old.peer) // nobody has called
+	}
+	l := e.link(key, true)
+	e.links[key] = l
+	return l, nil
+}
+
+// used reports whether a peer has called.
+func (l *link) used() bool {
+	l.peer.Lock()
+	defer l.peer.Unlock()
+	return l.conn.ready
+}
+
+// link makes a link.
+func (e *Endpoint) link(key handshake.PublicKey, calls bool) *link {
+	l := &link{ep: e, remote: key, calls: calls, made: make(chan struct{})}
+	l.renew()
+	var random [16]byte
+	rand.Read(random[:])
+	l.core = srd.New(srd.Config{
+		Identity: e.id, Remote: key, Offers: handshake.Hardware(), Incarnation: binary.NativeEndian.Uint64(random[:]),
+		Rand: rand.Reader, Indexes: e.loop.Indexes(), Addresses: e.loop.Addresses(), MTU: packet, Protocol: e.speaks,
+		Timestamp: func(now mono.Time) handshake.Timestamp {
+			return handshake.TimestampOf(time.Now().Add(now.Sub(e.loop.Now())))
+		},
+		Policy: steer.NewSpray(binary.NativeEndian.Uint64(random[8:])), Control: cc.New(0),
+	})
+	l.peer = e.loop.Add(l.core, l)
+	close(l.made)
+	return l
+}
+
+func packet(t srd.Tuple) int {
+	if t.Remote.Addr().Is6() {
+		return packet6
+	}
+	return packet4
+}
+
+// Accept waits for the next peer that calls. Errors: ErrClosed, or that of ctx.
+func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
+	for {
+		e.mu.Lock()
+		if e.closed {
+			e.mu.Unlock()
+			return nil, ErrClosed
+		}
+		if len(e.waiting) > 0 {
+			c := e.waiting[0]
+			e.waiting = slices.Delete(e.waiting, 0, 1)
+			e.mu.Unlock()
+			return c, nil
+		}
+		arrived := e.arrived
+		e.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-arrived:
+		}
+	}
+}
+
+// waitingMost is how many connections with one peer wait for Accept: each may hold what it
+// has received, and a peer may call and close as often as it likes.
+const waitingMost = 8
+
+// show puts a connection where Accept finds it. Where many with that peer wait, the oldest
+// goes.
+func (e *Endpoint) show(c *Conn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	with := func(d *Conn) bool { return d.link.remote == c.link.remote }
+	n := 0
+	for _, d := range e.waiting {
+		if with(d) {
+			n++
+		}
+	}
+	if n == waitingMost {
+		i := slices.IndexFunc(e.waiting, with)
+		e.waiting = slices.Delete(e.waiting, i, i+1)
+		e.missed++
+	}
+	e.waiting = append(e.waiting, c)
+	e.wake()
+}
+
+// Missed returns how many connections were dropped because nobody accepted them, while that
+// peer made others.
+func (e *Endpoint) Missed() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.missed
+}
+
+// wake lets all who wait look again. mu is held.
+func (e *Endpoint) wake() {
+	close(e.arrived)
+	e.arrived = make(chan struct{})
+}
+
+// leave ends a link, and waits to be called by that peer if it may.
+func (e *Endpoint) leave(l *link) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.links[l.remote] != l || e.closed {
+		return
+	}
+	e.loop.Remove(l.peer)
+	delete(e.links, l.remote)
+	if e.allowed[l.remote] {
+		e.links[l.remote] = e.link(l.remote, false)
+	}
+}
+
+// Close ends all connections, telling their peers, and closes the sockets.
+func (e *Endpoint) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		<-e.ended
+		return nil
+	}
+	e.closed = true
+	e.wake()
+	links := e.links
+	e.links = nil
+	e.mu.Unlock()
+	for _, l := range links {
+		l.peer.Lock()
+		l.conn.end(ErrClosed)
+		l.peer.Unlock()
+		e.loop.Remove(l.peer)
+		l.report()
+	}
+	e.cancel()
+	<-e.ended
+	e.bank.Close()
+	return e.failed
+}

@@ -1,0 +1,113 @@
+package ep
+
+// creditEvery is how much is taken before the sender is told.
+const creditEvery = window / 4
+
+// partialMost bounds the buffers of messages that are put together: all but the last that
+// the peer began are in the window as a whole.
+const partialMost = window + MaxMessage
+
+// incoming puts pieces together, and keeps what nobody has taken yet. It is not safe for
+// concurrent use.
+type incoming struct {
+	parts   map[uint32]*part
+	partial int // bytes of their buffers
+	held    int // what pieces cost that have arrived and are not taken
+	ready   []arrived
+
+	taken uint64 // what all that was taken cost
+	told  uint64 // of that the peer was told
+}
+
+// part is a message of which some pieces have come.
+type part struct {
+	data []byte // nil: void
+	void bool
+	all  int // bytes
+	seen int // of them, in pieces that came or were given up
+	cost int
+}
+
+// arrived is a message as a whole.
+type arrived struct {
+	data []byte
+	cost int
+}
+
+// add takes a piece. It returns false when an honest peer would not have sent it.
+func (in *incoming) add(h *header, data []byte, expired bool) bool {
+	price := h.price()
+	if in.held+price > window {
+		return false
+	}
+	p := in.parts[h.number]
+	if p == nil {
+		p = &part{all: h.total}
+		if in.partial+h.total > partialMost {
+			return false
+		}
+		if h.size < h.total {
+			if in.parts == nil {
+				in.parts = map[uint32]*part{}
+			}
+			in.parts[h.number] = p
+		}
+		p.data = make([]byte, h.total)
+		in.partial += h.total
+	}
+	if p.all != h.total || p.seen+h.size > p.all {
+		return false
+	}
+	in.held += price
+	p.cost += price
+	p.seen += h.size
+	if void := expired || h.kind == kindRest; void && !p.void {
+		p.void, p.data = true, nil
+		in.partial -= p.all
+	} else if !p.void {
+		copy(p.data[h.at:], data)
+	}
+	if p.seen == p.all {
+		in.finish(h.number, p)
+	}
+	return true
+}
+
+// finish takes a message out of those that are put together.
+func (in *incoming) finish(number uint32, p *part) {
+	delete(in.parts, number)
+	if p.void {
+		in.take(p.cost)
+		return
+	}
+	in.partial -= p.all
+	in.ready = append(in.ready, arrived{p.data, p.cost})
+}
+
+func (in *incoming) take(cost int) {
+	in.held -= cost
+	in.taken += uint64(cost)
+}
+
+// next returns the next message that is whole.
+func (in *incoming) next() ([]byte, bool) {
+	if len(in.ready) == 0 {
+		return nil, false
+	}
+	m := in.ready[0]
+	in.ready[0] = arrived{}
+	if in.ready = in.ready[1:]; len(in.ready) == 0 {
+		in.ready = nil
+	}
+	in.take(m.cost)
+	return m.data, true
+}
+
+// owes reports whether the peer should be told how much was taken, and notes that it is.
+func (in *incoming) owes() bool {
+	if in.taken-in.told < creditEvery {
+		return false
+	}
+	in.told = in.taken
+	return true
+}

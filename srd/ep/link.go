@@ -1,0 +1,157 @@
+package ep
+
+import (
+	"io"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// callEvery is how often a peer that is dialed is called again, once the transport does
+// not call it any more.
+const callEvery = 5 * time.Second
+
+// link is what an endpoint has with one key: a transport, and the connection over it. It
+// implements loop.App. One that waits to be called has a new connection each time that the
+// peer is a new process; one that calls has one in its life.
+type link struct {
+	ep     *Endpoint
+	remote handshake.PublicKey
+	calls  bool
+	peer   *loop.Peer
+	made   chan struct{} // closed when peer is set
+
+	// Under the peer's lock.
+	core   *srd.Conn
+	conn   *Conn
+	closed uint64    // goodbyes of the peer's so far
+	again  mono.Time // when to call again
+	told   []outcome // what became of messages, to be told
+	ends   bool      // the transport is of no use any more
+}
+
+// renew makes a connection in place of one that has ended. The lock is held.
+func (l *link) renew() {
+	c := &Conn{ep: l.ep, link: l}
+	c.out.init(&l.told, c.wake)
+	l.conn = c
+}
+
+// over ends the connection, and the transport with it. The lock is held.
+func (l *link) over(err error) {
+	l.conn.end(err)
+	l.ends = true
+}
+
+// Pull implements srd.Source.
+func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) { return l.conn.out.pull(now, most) }
+
+// Backlog implements loop.App.
+func (l *link) Backlog() bool { return l.conn.out.backlog() }
+
+// Deliver implements loop.App.
+func (l *link) Deliver(now mono.Time, m *srd.Message) {
+	c := l.conn
+	if c.err != nil {
+		return
+	}
+	h, ok := parse(&m.Imm, len(m.Data), m.Expired)
+	switch {
+	case !ok:
+	case h.kind == kindCredit:
+		ok = c.out.credit(h.taken)
+	default:
+		ok = c.in.add(&h, m.Data, m.Expired)
+		if ok && c.in.owes() { // of what was given up
+			c.out.owe(c.in.taken)
+		}
+	}
+	if !ok {
+		l.over(ErrPeer)
+		return
+	}
+	if h.kind != kindCredit {
+		c.wake()
+	}
+}
+
+// Restarted implements loop.App.
+func (l *link) Restarted(mono.Time) {
+	switch {
+	case !l.conn.ready:
+	case l.calls:
+		l.over(ErrReset)
+	default:
+		l.conn.end(ErrReset)
+		l.renew()
+	}
+}
+
+// Advance implements loop.App.
+func (l *link) Advance(now mono.Time) {
+	c, s, goodbyes := l.conn, l.core.Session(now), l.core.Stats().Drops[srd.DropClosed]
+	c.out.expire(now)
+	switch closed := goodbyes > l.closed; {
+	case closed && !s.Ready && c.ready && c.err == nil:
+		l.over(io.EOF)
+	case c.out.reset && c.err == nil:
+		l.over(ErrReset)
+	case l.calls && !c.ready && s.Foreign && !s.Ready:
+		l.over(ErrProtocol)
+	case s.Ready && !c.ready && c.err == nil:
+		c.ready = true
+		c.wake()
+	case l.calls && !c.ready && c.err == nil && now >= l.again:
+		l.again = now.Add(callEvery)
+		l.core.Connect(now)
+	}
+	l.closed = goodbyes
+}
+
+// Deadline implements loop.App.
+func (l *link) Deadline() mono.Time {
+	c := l.conn
+	at := mono.Never
+	switch {
+	case len(l.told) > 0 || c.out.reset && c.err == nil:
+		return l.ep.loop.Now()
+	case l.calls && !c.ready && c.err == nil:
+		at = l.again
+	}
+	if c.out.due != 0 {
+		at = at.Min(c.out.due)
+	}
+	return at
+}
+
+// Flush implements loop.App.
+func (l *link) Flush() bool {
+	<-l.made
+	l.peer.Lock()
+	c, ends := l.conn, l.ends
+	show := !l.calls && c.ready && !c.shown
+	c.shown, l.ends = c.shown || show, false
+	l.peer.Unlock()
+	if show {
+		l.ep.show(c)
+	}
+	if ends {
+		l.ep.leave(l)
+	}
+	return l.report() || show
+}
+
+// report tells senders what became of their messages. The lock is not held.
+func (l *link) report() bool {
+	l.peer.Lock()
+	v := l.told
+	l.told = nil
+	l.peer.Unlock()
+	for _, x := range v {
+		x.f(x.s)
+	}
+	return len(v) > 0
+}
