@@ -125,7 +125,7 @@ type PathStats struct {
 
 // Loss thresholds: a packet is lost when one sent this much later on the same
 // path has arrived. 2 tolerates a swap of neighbours; each proven mistake
-// raises it by one (DESIGN 7).
+// raises it by one (docs/design.md, "Loss and repair").
 const (
 	reorderFirst = 2
 	reorderMost  = 8

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// How long a payload is worth repairing (DESIGN 7).
+// How long a payload is worth repairing (docs/design.md, "Loss and repair").
 const (
 	// giveUpFails counts losses on paths that worked. What went on a path that fell
 	// silent tells nothing of the message: half of a network may have died at once.

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Life of keys (DESIGN 4).
+// Life of keys (docs/design.md, "Sessions").
 const (
 	rekeyAfter   = 120 * time.Second
 	rekeyPackets = 1 << 27 // of packetUnit bytes

@@ -35,7 +35,7 @@ const (
 	// TargetCeiling bounds the target on long paths, where the base RTT is no
 	// measure of how deep a queue should be.
 	TargetCeiling = 25 * time.Millisecond
-	// maxDecrease is the least factor of one round (DESIGN 8; Swift section 3).
+	// maxDecrease is the least factor of one round (Swift, section 3).
 	maxDecrease = 0.5
 	// beta scales the decrease with the excess delay (Swift's beta).
 	beta = 0.8

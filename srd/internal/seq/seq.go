@@ -164,7 +164,7 @@ func (r *Replay) Last(from, n uint64) (uint64, bool) {
 
 // WindowSize is how far above the first missing message a message number may
 // be: twice what a sender may have in flight, so that a retransmission of
-// anything still unacknowledged is recognised (DESIGN: exactly once).
+// anything still unacknowledged is recognised (docs/design.md, "Three number spaces").
 const WindowSize = 32768
 
 // Window is the receiver's memory of message numbers: everything below
