@@ -113,7 +113,7 @@ func (d *draft) checkPeerKeys() {
 			s.fail("public_key", "is this interface's own key")
 		case dup:
 			s.fail("public_key", "belongs to the peer of line %d already", before)
-		case !d.cfg.Interface.PrivateKey.agrees(p.PublicKey):
+		case !p.PublicKey.usable():
 			s.fail("public_key", "is no usable key: it gives the same secret to everyone")
 		}
 		if !dup {
@@ -149,18 +149,26 @@ func (d *draft) checkPrefixes() {
 // a wider prefix another route may lead out, and so may the user's own rules with a
 // mark or a table.
 func (d *draft) checkOuterRoutes() {
-	if i := d.cfg.Interface; i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
-		return
-	}
-	for i, p := range d.cfg.Peers {
-		for j, e := range p.Endpoints {
-			at, ok := e.Addr()
-			if ok && slices.Contains(p.AllowedIPs, netip.PrefixFrom(at.Addr(), at.Addr().BitLen())) {
-				s := d.peers[i]
-				s.failAt(s.itemOff("endpoints", j), "endpoints", "%s is among allowed_ips: the way to it would be the tunnel itself", at.Addr())
-			}
+	for i := range d.cfg.Peers {
+		if j, loops := loopsBack(&d.cfg.Interface, &d.cfg.Peers[i]); loops {
+			s := d.peers[i]
+			s.failAt(s.itemOff("endpoints", j), "endpoints", "%s is among allowed_ips: the way to it would be the tunnel itself", d.cfg.Peers[i].Endpoints[j].Host)
 		}
 	}
+}
+
+// loopsBack returns the first endpoint of a peer that is routed to that peer alone.
+func loopsBack(i *Interface, p *Peer) (endpoint int, loops bool) {
+	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
+		return 0, false
+	}
+	for j, e := range p.Endpoints {
+		at, ok := e.Addr()
+		if ok && slices.Contains(p.AllowedIPs, netip.PrefixFrom(at.Addr(), at.Addr().BitLen())) {
+			return j, true
+		}
+	}
+	return 0, false
 }
 
 // itemOff is where an element of a list stands.

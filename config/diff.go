@@ -35,7 +35,9 @@ func Diff(before, after *Config) (all []Change) {
 	old := peersByKey(before)
 	for i := range after.Peers {
 		p := &after.Peers[i]
-		if was := old[p.PublicKey]; was != nil {
+		if was := old[p.PublicKey]; was != nil && alike(was, p) {
+			// As nearly all of them in a large fleet.
+		} else if was != nil {
 			all = append(all, sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)...)
 		} else {
 			all = append(all, Change{Key: "peer." + p.Title(), New: gist(p), Live: true})
@@ -114,8 +116,37 @@ func Settle(now, want *Config) (*Config, error) {
 	c.Paths.SourcePorts, c.Paths.PortRange, c.Paths.PathMTU = now.Paths.SourcePorts, now.Paths.PortRange, now.Paths.PathMTU
 	c.Transport, c.Order, c.PeersDir = now.Transport, now.Order, now.PeersDir
 	c.Metrics, c.Dashboard = now.Metrics, now.Dashboard
+	if sameButPeers(now, &c) && peersFit(&c) {
+		return &c, nil
+	}
 	if err := c.sound(); err != nil {
 		return nil, fmt.Errorf("a restart is needed: without one, the keys that cannot change meanwhile contradict the others: %w", err)
 	}
 	return &c, nil
+}
+
+// sameButPeers reports whether two configurations differ in peers at most.
+func sameButPeers(a, b *Config) bool {
+	for _, s := range schema {
+		if s.name != "peer" && len(s.diff(s.name, a, b, nil, nil)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// peersFit reports whether peers that are sound by themselves go with each other and with the
+// rest, which has been checked.
+func peersFit(c *Config) bool {
+	rest := *c
+	rest.Peers = nil
+	seen := newCensus(&rest)
+	seen.grow(len(c.Peers))
+	for i := range c.Peers {
+		if !seen.fits(&c.Peers[i]) {
+			return false
+		}
+		seen.add(&c.Peers[i])
+	}
+	return true
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // maxDropIn bounds a drop-in file in bytes: a peer with some two thousand allowed IPs.
@@ -19,11 +21,44 @@ const maxDropIn = 64 << 10
 // othersWrite are the permissions of group and others to write.
 const othersWrite fs.FileMode = 0o022
 
-// WithDropIns returns c with the peers of its drop-in directory in place of those it had.
+// DropIns reads a directory of drop-in files again and again, and of it only files that have
+// changed: a fleet may have thousands. The zero value has read none. It is not for concurrent
+// use.
+type DropIns struct {
+	policy string             // the default that they were read with
+	read   map[string]readOne // by file
+}
+
+// readOne is a sound file. What it says does not depend on other files.
+type readOne struct {
+	info fs.FileInfo
+	at   time.Time // when it was looked at
+	peer Peer
+}
+
+// racy is how long after its last change a file may change again without another time stamp:
+// a tick of the kernel's clock, of a hundredth of a second at most, with much to spare.
+const racy = 100 * time.Millisecond
+
+// unchanged reports whether a file is as it was when it was read.
+func (r readOne) unchanged(now fs.FileInfo) bool {
+	a, ok := r.info.Sys().(*syscall.Stat_t)
+	b, ok2 := now.Sys().(*syscall.Stat_t)
+	return ok && ok2 && a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.Mode == b.Mode && a.Uid == b.Uid &&
+		a.Mtim == b.Mtim && a.Ctim == b.Ctim && r.at.Sub(time.Unix(a.Ctim.Unix())) > racy
+}
+
+// WithDropIns is [DropIns.With] for once.
+func WithDropIns(c *Config) (with *Config, faults []error, err error) {
+	return new(DropIns).With(c, nil)
+}
+
+// With returns c with the peers of its drop-in directory in place of those it had.
 // A file that is wrong by itself, or contradicts the configuration or a file before it in
 // the order of names, is left out alone; the faults say why, one for each. The error is
-// that the directory cannot be read at all.
-func WithDropIns(c *Config) (with *Config, faults []error, err error) {
+// that the directory cannot be read at all. Files that changed does not name are taken to be
+// as they were; nil names all.
+func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
 	all.Peers = slices.DeleteFunc(all.Peers, func(p Peer) bool { return p.File != "" })
@@ -34,12 +69,22 @@ func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 	if err != nil {
 		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
 	}
-	seen := newCensus(&all)
+	if d.policy != all.Paths.Policy {
+		d.policy, d.read = all.Paths.Policy, nil
+	}
+	seen, before := newCensus(&all), d.read
+	seen.grow(len(files))
+	d.read = make(map[string]readOne, len(files))
+	all.Peers = slices.Grow(all.Peers, len(files))
 	for _, file := range files {
-		p, at, err := readDropIn(file, all.Paths.Policy)
-		if err == nil {
-			err = seen.admit(&p, at)
+		old, kept := before[file]
+		if kept && changed != nil && !changed(file) && seen.fits(&old.peer) {
+			d.read[file] = old
+			seen.add(&old.peer)
+			all.Peers = append(all.Peers, old.peer)
+			continue
 		}
+		p, err := d.one(seen, old, kept, file)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -49,10 +94,40 @@ func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 	return &all, faults, nil
 }
 
+// one returns the peer of a file, if it goes with those that were seen.
+func (d *DropIns) one(seen *census, old readOne, kept bool, file string) (Peer, error) {
+	now := time.Now()
+	info, err := os.Lstat(file)
+	if err == nil && kept && old.unchanged(info) && seen.fits(&old.peer) {
+		d.read[file] = old
+		seen.add(&old.peer)
+		return old.peer, nil
+	}
+	p, at, ferr := readDropIn(file, d.policy)
+	if ferr == nil {
+		ferr = seen.admit(&p, at)
+	}
+	// A link, and a secret that may be in a file of its own, change without the file.
+	if ferr == nil && err == nil && info.Mode().IsRegular() && p.PresharedKey.IsZero() {
+		d.read[file] = readOne{info, now, p}
+	}
+	return p, ferr
+}
+
 // SamePeer reports whether two peers are configured alike.
 func SamePeer(a, b *Peer) bool {
+	if alike(a, b) {
+		return true
+	}
 	c := &Config{}
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
+}
+
+// alike is a quick look at all that a peer has: peers that are, are the same.
+func alike(a, b *Peer) bool {
+	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
+		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&
+		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive
 }
 
 // IsDropIn reports whether a file of the directory counts: editors' own files begin with
@@ -183,6 +258,17 @@ func newCensus(c *Config) *census {
 	return s
 }
 
+// grow makes room for n peers, with two prefixes each as most have.
+func (s *census) grow(n int) {
+	s.names, s.keys, s.prefixes = grown(s.names, n), grown(s.keys, n), grown(s.prefixes, 2*n)
+}
+
+func grown[K comparable](m map[K]string, n int) map[K]string {
+	g := make(map[K]string, len(m)+n)
+	maps.Copy(g, m)
+	return g
+}
+
 func (s *census) add(p *Peer) {
 	from := p.File
 	if from == "" {
@@ -192,6 +278,24 @@ func (s *census) add(p *Peer) {
 	for _, a := range p.AllowedIPs {
 		s.prefixes[a] = from
 	}
+}
+
+// fits reports what admit would say of a peer that is sound by itself, without a word why
+// not.
+func (s *census) fits(p *Peer) bool {
+	if _, dup := s.names[p.Name]; dup && p.Name != "" {
+		return false
+	}
+	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.own || !p.PublicKey.usable() {
+		return false
+	}
+	for i, a := range p.AllowedIPs {
+		if _, dup := s.prefixes[a]; dup || slices.Contains(p.AllowedIPs[:i], a) {
+			return false
+		}
+	}
+	_, loops := loopsBack(&s.c.Interface, p)
+	return !loops && len(s.keys) < maxPeers
 }
 
 // admit adds a peer that goes with those before it.
@@ -205,7 +309,7 @@ func (s *census) admit(p *Peer, at section) error {
 		at.fail("public_key", "is this interface's own key")
 	case dup:
 		at.fail("public_key", "belongs to another peer already, %s", before(from))
-	case !s.c.Interface.PrivateKey.agrees(p.PublicKey):
+	case !p.PublicKey.usable():
 		at.fail("public_key", "is no usable key: it gives the same secret to everyone")
 	}
 	own := map[netip.Prefix]bool{}

@@ -1,11 +1,17 @@
 package config
 
 import (
+	"fmt"
+	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // dropDir is a directory of drop-in files, by name.
@@ -100,5 +106,130 @@ func TestDropInsOfOthers(t *testing.T) {
 	c.PeersDir += "x"
 	if _, _, err := WithDropIns(c); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
+	}
+}
+
+// TestDropInsAgain: files are read again when they have changed, and only then; what is said
+// is the same as of who reads all of them.
+func TestDropInsAgain(t *testing.T) {
+	dir := dropDir(t, map[string]string{
+		"1.toml": "[[peer]]\nname = 'one'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n",
+		"2.toml": "[[peer]]\nname = 'two'\npublic_key = '$2'\nallowed_ips = '10.0.0.3'\n",
+		"3.toml": "[[peer]]\nname = 'three'\npublic_key = '$3'\npreshared_key = '$psk'\n",
+	})
+	c := parsed(t, mainPart+"[peers]\ndir = '"+dir+"'\n")
+	var d DropIns
+	look := func(reread ...string) {
+		t.Helper()
+		// As if all were read long after they were written: time stamps are to be trusted.
+		for name, r := range d.read {
+			r.at = r.at.Add(time.Hour)
+			d.read[name] = r
+		}
+		before := maps.Clone(d.read)
+		got, faults, err := d.With(c, nil)
+		want, wantFaults, _ := WithDropIns(c)
+		if err != nil || fmt.Sprint(faults) != fmt.Sprint(wantFaults) || !slices.EqualFunc(got.Peers, want.Peers, func(a, b Peer) bool { return SamePeer(&a, &b) && a.File == b.File }) {
+			t.Fatalf("%+v, %v, %v\nwant %+v, %v", got.Peers, faults, err, want.Peers, wantFaults)
+		}
+		var again []string
+		for file, r := range d.read {
+			if old, ok := before[file]; !ok || !old.at.Equal(r.at) {
+				again = append(again, filepath.Base(file))
+			}
+		}
+		if slices.Sort(again); !slices.Equal(again, reread) {
+			t.Errorf("read %q, want %q", again, reread)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(withKeys(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("1.toml", "2.toml")
+	look()
+	write("2.toml", "[[peer]]\nname = 'two'\npublic_key = '$2'\nallowed_ips = '10.0.0.4'\n")
+	look("2.toml")
+	write("0.toml", "[[peer]]\nname = 'zero'\npublic_key = '"+wgPairs[3].public+"'\nallowed_ips = '10.0.0.2'\n") // has what 1 has
+	look("0.toml")
+	if err := os.Remove(filepath.Join(dir, "0.toml")); err != nil {
+		t.Fatal(err)
+	}
+	look("1.toml")
+	if err := os.Chmod(filepath.Join(dir, "2.toml"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	c.Paths.Policy = "plb"
+	look("1.toml")
+
+	// Who knows which files have changed has only those looked at.
+	write("1.toml", "[[peer]]\nname = 'uno'\npublic_key = '$1'\n")
+	named := func(want string, files ...string) {
+		t.Helper()
+		got, _, err := d.With(c, func(file string) bool { return slices.Contains(files, filepath.Base(file)) })
+		if err != nil || len(got.Peers) == 0 || got.Peers[0].Name != want {
+			t.Errorf("%+v, %v", got.Peers, err)
+		}
+	}
+	named("one", "2.toml")
+	named("uno", "1.toml")
+}
+
+// TestAlikeSeesAllKeys: a key of a peer that is added is compared, or this fails.
+func TestAlikeSeesAllKeys(t *testing.T) {
+	if n := reflect.TypeFor[Peer]().NumField(); n != 8 {
+		t.Errorf("a peer has %d fields: does alike compare them?", n)
+	}
+	a := parsed(t, withKeys(everything)).Peers[0]
+	change := []func(p *Peer){
+		func(p *Peer) { p.Name += "x" },
+		func(p *Peer) { p.PublicKey[0]++ },
+		func(p *Peer) { p.PresharedKey = NewSecret([32]byte{1}) },
+		func(p *Peer) { p.Endpoints = append(slices.Clone(p.Endpoints), Endpoint{"10.0.0.1", 1}) },
+		func(p *Peer) {
+			p.AllowedIPs = append(slices.Clone(p.AllowedIPs), netip.MustParsePrefix("10.250.0.0/16"))
+		},
+		func(p *Peer) { p.Policy = "other" },
+		func(p *Peer) { p.PersistentKeepalive += time.Second },
+	}
+	for i, do := range change {
+		b := a
+		if do(&b); alike(&a, &b) {
+			t.Errorf("change %d is not seen", i)
+		}
+	}
+	if b := a; !alike(&a, &b) {
+		t.Error("a copy is not alike")
+	}
+}
+
+// TestPeersFit agrees with the whole check about peers that contradict each other or the rest.
+func TestPeersFit(t *testing.T) {
+	c := parsed(t, mainPart)
+	one := Peer{Name: "one", PublicKey: Key{9: 1}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.200.0.1/32")}, Policy: c.Paths.Policy}
+	own, err := c.Interface.PrivateKey.Public()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, do := range []func(p *Peer){
+		func(p *Peer) {},
+		func(p *Peer) { p.Name = "one" },
+		func(p *Peer) { p.PublicKey = one.PublicKey },
+		func(p *Peer) { p.PublicKey = own },
+		func(p *Peer) { p.PublicKey = lowOrder[2] },
+		func(p *Peer) { p.AllowedIPs = one.AllowedIPs },
+		func(p *Peer) { p.AllowedIPs = append(p.AllowedIPs, p.AllowedIPs[0]) },
+		func(p *Peer) { p.Endpoints = []Endpoint{{"10.200.0.2", 1}} },
+	} {
+		two := Peer{Name: "two", PublicKey: Key{9: 2}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.200.0.2/32")}, Policy: c.Paths.Policy}
+		do(&two)
+		with := *c
+		with.Peers = []Peer{one, two}
+		if fit, sound := peersFit(&with), with.sound() == nil; fit != sound || fit != (i == 0) {
+			t.Errorf("change %d: fit %v, sound %v", i, fit, sound)
+		}
 	}
 }

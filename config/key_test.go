@@ -2,6 +2,8 @@ package config
 
 import (
 	"bytes"
+	"crypto/ecdh"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -165,22 +167,41 @@ func TestSecretEqual(t *testing.T) {
 	}
 }
 
-func TestSecretAgrees(t *testing.T) {
-	s, err := GeneratePrivate()
+// TestUsableKeys compares the list with what a key exchange says: that of crypto/ecdh fails
+// where the result is zero.
+func TestUsableKeys(t *testing.T) {
+	private, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, _ := ParseKey(wgPairs[0].public)
-	if !s.agrees(public) {
-		t.Error("an ordinary key is refused")
+	agrees := func(k Key) bool {
+		public, err := ecdh.X25519().NewPublicKey(k[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = private.ECDH(public)
+		return err == nil
 	}
-	// RFC 7748 section 6.1; the points of order 1, 2 and 8.
-	for _, low := range []Key{{}, {1}, {
-		0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4, 0x6a,
-		0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49, 0xb8, 0x00,
-	}} {
-		if s.agrees(low) {
-			t.Errorf("the point %x of small order is accepted", low)
+	public, _ := ParseKey(wgPairs[0].public)
+	keys := []Key{public, {2}, {9}, nearPrime(0xeb), nearPrime(0xef)}
+	for range 100 {
+		var k Key
+		if _, err := rand.Read(k[:]); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, k)
+	}
+	for _, k := range append(keys, lowOrder...) {
+		for _, top := range []byte{0, 0x80} {
+			k[31] = k[31]&0x7f | top
+			if k.usable() != agrees(k) {
+				t.Errorf("%x: usable %v, an exchange says %v", k, k.usable(), agrees(k))
+			}
+		}
+	}
+	for _, k := range lowOrder {
+		if agrees(k) {
+			t.Errorf("%x is no point of small order", k)
 		}
 	}
 }

@@ -69,22 +69,6 @@ func (s Secret) ecdh() (*ecdh.PrivateKey, error) {
 	return ecdh.X25519().NewPrivateKey(key[:])
 }
 
-// agrees reports whether a key exchange with the public key gives a secret at
-// all. RFC 7748 section 6.1: for a point of small order the result is zero
-// whatever the private key is.
-func (s Secret) agrees(with Key) bool {
-	private, err := s.ecdh()
-	if err != nil {
-		return false
-	}
-	public, err := ecdh.X25519().NewPublicKey(with[:])
-	if err != nil {
-		return false
-	}
-	_, err = private.ECDH(public)
-	return err == nil
-}
-
 // Bytes is the secret itself.
 func (s Secret) Bytes() [32]byte {
 	if s.key == nil {

@@ -165,7 +165,7 @@ func (s *server) sync(c *config.Config) ([]config.Change, error) { return s.take
 func (s *server) take(c *config.Config, isFile bool) ([]config.Change, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	want, faults, err := s.withDropIns(c)
+	want, faults, err := s.withDropIns(c, nil)
 	if err != nil {
 		return nil, err
 	}

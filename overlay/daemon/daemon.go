@@ -97,6 +97,7 @@ type server struct {
 	changing         sync.Mutex     // held while now is changed
 	file             *config.Config // as the files were read last; changing
 	ended            bool           // no change any more; changing
+	files            config.DropIns // what was read of them; changing
 	faults           []string       // of drop-in files, as last told; changing
 	unread           string         // why their directory could not be read, as last told; changing
 	unsaved, pending []string       // see compare; changing

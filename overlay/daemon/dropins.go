@@ -20,7 +20,7 @@ const rewatchEvery = time.Second
 
 // readPeers reads the drop-in files for the start.
 func (s *server) readPeers() error {
-	all, faults, err := config.WithDropIns(s.file)
+	all, faults, err := s.files.With(s.file, nil)
 	if err != nil {
 		return s.file.Fault("peers", "dir", "%v", err)
 	}
@@ -61,17 +61,20 @@ func (s *server) watchDir(ctx context.Context, dir string) error {
 	if err := w.Add(dir); err != nil {
 		return err
 	}
+	changed := map[string]bool(nil) // all: also what changed before it was watched
 	for {
-		s.rereadPeers() // also what changed before it was watched
-		if gone, err := quietDir(ctx, w, dir); gone || err != nil || ctx.Err() != nil {
+		s.rereadPeers(changed)
+		changed = map[string]bool{}
+		if gone, err := quietDir(ctx, w, dir, changed); gone || err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
 // quietDir waits until something in the directory has changed, and has been quiet for a
-// moment since: files are seldom written at once. gone is that the directory itself went.
-func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string) (gone bool, err error) {
+// moment since: files are seldom written at once. It notes in changed what has. gone is that
+// the directory itself went.
+func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool) (gone bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
 	for {
@@ -86,6 +89,7 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string) (gone bool, 
 			if e.Name == dir && e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
 				return true, nil
 			}
+			changed[e.Name] = true
 		}
 		if latest.IsZero() {
 			latest = time.Now().Add(settleMost)
@@ -95,11 +99,15 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string) (gone bool, 
 }
 
 // withDropIns returns c with the peers of the directory that is watched. Another one in c
-// counts from the next start on.
-func (s *server) withDropIns(c *config.Config) (*config.Config, []error, error) {
+// counts from the next start on. changed names the files that have changed; nil: any may have.
+func (s *server) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
 	here.PeersDir = s.cfg().PeersDir
-	all, faults, err := config.WithDropIns(&here)
+	var is func(string) bool
+	if changed != nil {
+		is = func(file string) bool { return changed[file] }
+	}
+	all, faults, err := s.files.With(&here, is)
 	if err == nil {
 		all.PeersDir = c.PeersDir
 	}
@@ -108,10 +116,10 @@ func (s *server) withDropIns(c *config.Config) (*config.Config, []error, error) 
 
 // rereadPeers takes over what the drop-in files say now. What else was changed while
 // running stays, and so does a peer whose file has not changed.
-func (s *server) rereadPeers() {
+func (s *server) rereadPeers(changed map[string]bool) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	files, faults, err := s.withDropIns(s.file)
+	files, faults, err := s.withDropIns(s.file, changed)
 	var diff []config.Change
 	if err == nil {
 		s.tellFaults(faults)

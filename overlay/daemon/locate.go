@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,7 @@ func (s *server) follow(ctx context.Context) {
 	found := make(chan []answer)
 	due := time.Now() // when to look names up again
 	looking, again := false, false
+	everything, base := true, ground{}
 	for {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
@@ -143,26 +145,22 @@ func (s *server) follow(ctx context.Context) {
 				}
 			})
 		}
-		s.bank.Refused() // before the kernel's counters wrap
-		s.mtus.load()
-		s.host.look(s.mtus.all())
-		s.reportLocals()
-		s.exits()
-		for _, p := range s.peers() {
-			s.place(p)
+		if now := s.ground(); everything || !reflect.DeepEqual(now, base) {
+			base = now
+			s.placeAll()
+		} else {
+			s.placeChanged()
 		}
-		s.holding.forget(s.peers())
-		s.reportWays()
-		if s.host.other {
-			s.hostNews.Store(true)
-		}
-		answers, stirred, ok := await(ctx, &addrs, &routes, found, s.stirred, min(time.Until(due), lookupEvery))
+		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, s.stirred, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
 		}
 		if answers != nil {
 			due, looking = time.Now().Add(s.accept(answers)), false
 		}
+		// When only peers have changed, or names were found, the others are where they were:
+		// in a large fleet they are nearly all.
+		everything = news || !stirred && answers == nil
 		again = again || stirred // there may be new names
 		if again && !looking {
 			due = time.Now()
@@ -172,21 +170,22 @@ func (s *server) follow(ctx context.Context) {
 
 // await returns when something changed and has been quiet for a moment, with the
 // answers that come, or when peers were changed, or after wait; ok is false when ctx has
-// ended. A channel that was closed, because news were lost, becomes nil.
-func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir <-chan struct{}, wait time.Duration) (v []answer, stirred, ok bool) {
+// ended, and news is that of addresses or routes there were some. A channel that was closed,
+// because news were lost, becomes nil.
+func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
 	var latest time.Time // when to act at the latest
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, false, false
+			return nil, false, false, false
 		case <-quiet.C:
-			return nil, false, true
+			return nil, false, !latest.IsZero(), true
 		case v := <-found:
-			return v, false, true
+			return v, false, !latest.IsZero(), true
 		case <-stir:
-			return nil, true, true
+			return nil, true, !latest.IsZero(), true
 		case _, ok := <-*addrs:
 			if !ok {
 				*addrs = nil
@@ -201,6 +200,51 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 		}
 		quiet.Reset(min(settle, time.Until(latest)))
 	}
+}
+
+// ground is what the places of all peers stand on, beside the host's addresses and routes.
+type ground struct {
+	iface config.Interface
+	paths config.Paths
+	mark  uint32
+}
+
+func (s *server) ground() ground {
+	c := s.cfg()
+	return ground{c.Interface, c.Paths, s.mark.Load()}
+}
+
+// placeAll looks at the host anew, and places all peers.
+func (s *server) placeAll() {
+	s.bank.Refused() // before the kernel's counters wrap
+	s.mtus.load()
+	s.host.look(s.mtus.all())
+	s.reportLocals()
+	s.exits()
+	for _, p := range s.peers() {
+		s.place(p)
+	}
+	s.holding.forget(s.peers())
+	s.reportWays()
+	if s.host.other {
+		s.hostNews.Store(true)
+	}
+}
+
+// placeChanged places peers that are new, or whose endpoints are not what they were.
+func (s *server) placeChanged() {
+	for _, p := range s.peers() {
+		remotes := p.remotes()
+		if p.known && slices.Equal(p.placed, remotes) {
+			continue
+		}
+		s.place(p)
+		for _, r := range remotes {
+			s.reportSelf(way{p, r})
+			s.reportLoop(way{p, r})
+		}
+	}
+	s.holding.forget(s.peers())
 }
 
 // remotes returns where p may be reached: endpoints that are plain addresses, and
@@ -218,6 +262,7 @@ func (p *peer) remotes() (v []netip.AddrPort) {
 
 // place gives p the tuples of its endpoints, and of where it is to be called back.
 func (s *server) place(p *peer) {
+	p.known = true
 	var proven []netip.AddrPort
 	var paths []srd.PathInfo
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })

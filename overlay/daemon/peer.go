@@ -43,6 +43,7 @@ type peer struct {
 	watch    watch                                // live's own
 	hold     time.Duration                        // least wait for order, as configured
 	found    map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last; follow's own
+	known    bool                                 // it was placed before; follow's
 	unplaced bool                                 // and it was said that there is no way to them
 	tuples   []srd.Tuple                          // as last given to the connection
 	back     callback                             // where else it is called

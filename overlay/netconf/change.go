@@ -60,8 +60,12 @@ func changes(v step) bool {
 
 // without returns the steps of a that b does not have.
 func without(a, b []step) (v []step) {
+	has := make(map[step]bool, len(b))
+	for _, s := range b {
+		has[s] = true
+	}
 	for _, s := range a {
-		if !slices.Contains(b, s) {
+		if !has[s] {
 			v = append(v, s)
 		}
 	}

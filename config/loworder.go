@@ -1,0 +1,38 @@
+package config
+
+import "slices"
+
+// lowOrder are the points of small order on Curve25519 and its twist, as u-coordinates, and
+// their other spellings in 255 bits: 0, 1, the two of order 8, p-1, p and p+1
+// (https://cr.yp.to/ecdh.html, "how do I validate Curve25519 public keys").
+var lowOrder = []Key{
+	{},
+	{1},
+	{
+		0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4, 0x6a,
+		0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49, 0xb8, 0x00,
+	},
+	{
+		0x5f, 0x9c, 0x95, 0xbc, 0xa3, 0x50, 0x8c, 0x24, 0xb1, 0xd0, 0xb1, 0x55, 0x9c, 0x83, 0xef, 0x5b,
+		0x04, 0x44, 0x5c, 0xc4, 0x58, 0x1c, 0x8e, 0x86, 0xd8, 0x22, 0x4e, 0xdd, 0xd0, 0x9f, 0x11, 0x57,
+	},
+	nearPrime(0xec), nearPrime(0xed), nearPrime(0xee),
+}
+
+// nearPrime is p = 2^255-19 but for its lowest byte, which is 0xed in p.
+func nearPrime(low byte) (k Key) {
+	for i := range k {
+		k[i] = 0xff
+	}
+	k[0], k[31] = low, 0x7f
+	return k
+}
+
+// usable reports whether a key exchange with the public key gives a secret at all. RFC 7748
+// section 6.1: for a point of small order the result is zero whatever the private key is.
+// To compare them is a thousandth of what an exchange costs, and a configuration may have
+// thousands of keys. The top bit does not count (section 5).
+func (k Key) usable() bool {
+	k[31] &= 0x7f
+	return !slices.Contains(lowOrder, k)
+}
