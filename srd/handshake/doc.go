@@ -34,8 +34,9 @@
 //	  0  12  timestamp, TAI64N           0   8  incarnation
 //	 12  16  token                       8   1  cipher
 //	 28   8  incarnation                 9   4  sender index again
-//	 36   1  offered ciphers            13   8  limits, zero now, not read
-//	 37   8  limits, zero now, not read
+//	 36   1  offered ciphers            13   1  features
+//	 37   1  features                   14   7  zero, not read
+//	 38   7  zero, not read
 //
 // The headers are authenticated. The first eight bytes of the initiation are
 // part of the Noise prologue, "srdtun handshake v2" followed by those bytes.

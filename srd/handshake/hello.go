@@ -15,6 +15,10 @@ type Hello struct {
 	Incarnation uint64
 	// Offers are the ciphers the sender agrees to use.
 	Offers Offers
+	// Features are what the sender can read beyond version 2's first form, one bit each,
+	// for the layer above. Who does not know a bit ignores it; those of a peer that
+	// knows of none are zero.
+	Features uint8
 
 	// secret identifies the cookie secret that vouches for Token. CheckToken
 	// sets it, so that Replay can tell when its memory of tokens is void.
@@ -26,8 +30,8 @@ func (h *Hello) appendTo(b []byte) []byte {
 	b = append(b, h.Timestamp[:]...)
 	b = append(b, h.Token[:]...)
 	b = binary.BigEndian.AppendUint64(b, h.Incarnation)
-	b = append(b, byte(h.Offers))
-	return append(b, make([]byte, limitsSize)...)
+	b = append(b, byte(h.Offers), h.Features)
+	return append(b, make([]byte, moreSize-1)...)
 }
 
 // parseHello reads the wire form; b has helloSize bytes. The error is ErrHello
@@ -39,7 +43,7 @@ func parseHello(b []byte) (Hello, error) {
 	copy(h.Token[:], b[TimestampSize:])
 	b = b[TimestampSize+macSize:]
 	h.Incarnation = binary.BigEndian.Uint64(b)
-	h.Offers = Offers(b[8])
+	h.Offers, h.Features = Offers(b[8]), b[9]
 	if h.Timestamp != (Timestamp{}) && h.Token != ([macSize]byte{}) {
 		return Hello{}, ErrHello
 	}
@@ -51,14 +55,15 @@ type answer struct {
 	incarnation uint64
 	cipher      Cipher
 	index       uint32 // the clear sender index again, authenticated here
+	features    uint8  // as in Hello
 }
 
 // appendTo appends the wire form, answerSize bytes.
 func (a answer) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, a.incarnation)
 	b = append(b, byte(a.cipher))
-	b = binary.BigEndian.AppendUint32(b, a.index)
-	return append(b, make([]byte, limitsSize)...)
+	b = append(binary.BigEndian.AppendUint32(b, a.index), a.features)
+	return append(b, make([]byte, moreSize-1)...)
 }
 
 // parseAnswer reads the wire form; b has answerSize bytes.
@@ -67,5 +72,6 @@ func parseAnswer(b []byte) answer {
 		incarnation: binary.BigEndian.Uint64(b),
 		cipher:      Cipher(b[8]),
 		index:       binary.BigEndian.Uint32(b[9:]),
+		features:    b[13],
 	}
 }

@@ -15,6 +15,8 @@ type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
 	RemoteIndex uint32
+	// Features are what the responder can read; whoever calls Respond sets them before.
+	Features uint8
 
 	state     *noise.HandshakeState // nil when consumed
 	rng       *lateRandom
@@ -78,7 +80,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	r := Result{Remote: in.Remote, LocalIndex: localIndex, RemoteIndex: in.RemoteIndex, Hello: in.Hello, Cipher: c}
 	r.Hello.secret = 0
 	in.rng.Reader = rng
-	msg, err := r.respond(hs, answer{incarnation, c, localIndex})
+	msg, err := r.respond(hs, answer{incarnation, c, localIndex, in.Features})
 	if err != nil {
 		return Result{}, nil, err
 	}

@@ -21,10 +21,10 @@ const (
 	headerSize = 4 // first byte and three reserved ones
 	indexSize  = 4
 	nonceSize  = 24 // XChaCha20
-	limitsSize = 8  // room for limits of the peer; zero and ignored in version 2
+	moreSize   = 8  // features in one byte, and seven that are zero and not read
 
-	helloSize  = TimestampSize + macSize + 8 + 1 + limitsSize
-	answerSize = 8 + 1 + indexSize + limitsSize
+	helloSize  = TimestampSize + macSize + 8 + 1 + moreSize
+	answerSize = 8 + 1 + indexSize + moreSize
 
 	// The Noise messages: e, sealed s, sealed payload; and e, sealed payload.
 	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize
