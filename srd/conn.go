@@ -27,6 +27,7 @@ type Config struct {
 	Remote      handshake.PublicKey
 	PSK         handshake.PSK
 	Offers      handshake.Offers // ciphers that may be used
+	Features    uint8            // what the layer above can read, one bit each, for the peer to know
 	Incarnation uint64           // random, a new one each time the connection's state is made
 	Rand        io.Reader        // of keys and of all that a peer must not foresee; it does not fail
 	Indexes     Indexes

@@ -81,22 +81,23 @@ type link struct {
 }
 
 type host struct {
-	p       *pair
-	side    int
-	id      *handshake.Identity
-	end     *srd.Endpoint
-	conn    *srd.Conn
-	index   map[uint32]*entry
-	where   srd.AddressSet // of the peer
-	life    time.Duration  // of keys, at the next start; 0: the usual
-	speaks  uint32         // protocol, at the next start
-	train   *srd.Train
-	wake    mono.Time
-	stopped mono.Time // its process is not scheduled before then
-	src     source
-	got     []uint64 // numbers received, in order of arrival
-	bytes   int
-	expired int
+	p        *pair
+	side     int
+	id       *handshake.Identity
+	end      *srd.Endpoint
+	conn     *srd.Conn
+	index    map[uint32]*entry
+	where    srd.AddressSet // of the peer
+	life     time.Duration  // of keys, at the next start; 0: the usual
+	speaks   uint32         // protocol, at the next start
+	features uint8          // what it says to read, at the next start
+	train    *srd.Train
+	wake     mono.Time
+	stopped  mono.Time // its process is not scheduled before then
+	src      source
+	got      []uint64 // numbers received, in order of arrival
+	bytes    int
+	expired  int
 }
 
 type entry struct {
@@ -213,7 +214,7 @@ func (h *host) start() {
 			return handshake.TimestampOf(time.Unix(1e9, int64(now)))
 		},
 		MTU: func(srd.Tuple) int { return 1472 }, Policy: steer.NewSpray(h.p.rng.Uint64()), Control: cc.New(0),
-		KeyLife: h.life, Protocol: h.speaks,
+		KeyLife: h.life, Protocol: h.speaks, Features: h.features,
 	})
 	h.end.Add(h.conn)
 	h.end.Prefer(h.where.Has)

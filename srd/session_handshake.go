@@ -80,7 +80,7 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.cfg.Indexes.Reserve(s.conn)
-	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol}
+	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol, Features: s.cfg.Features}
 	hs, msg, err := s.cfg.Identity.Initiate(s.cfg.Rand, s.cfg.Remote, s.cfg.PSK, local, h, s.stamper)
 	if err != nil {
 		// The peer's public key is not a point to agree with; the configuration
@@ -179,6 +179,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 	}
 	local := s.cfg.Indexes.Reserve(s.conn)
 	in.Protocol = s.cfg.Protocol
+	in.Features = s.cfg.Features
 	r, answer, err := in.Respond(s.cfg.Rand, s.cfg.PSK, local, s.cfg.Incarnation, s.cfg.Offers, handshake.Choose, s.stamps(s.cfg.Remote))
 	if err != nil {
 		s.cfg.Indexes.Release(local)

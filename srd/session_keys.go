@@ -85,6 +85,7 @@ type epoch struct {
 	sent      uint64 // packets sealed with them, in packetUnits
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
+	features  uint8  // the peer's
 }
 
 // rawPacket is a handshake packet to be sent.
@@ -141,6 +142,7 @@ func (s *session) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *
 		initiator: initiator,
 		cipher:    r.Cipher,
 		peer:      r.Hello.Incarnation,
+		features:  r.Hello.Features,
 	}
 	s.cfg.Indexes.Publish(r.LocalIndex, e.recv)
 	s.stats.Handshakes++
@@ -340,6 +342,16 @@ type Session struct {
 	// another protocol, which is Protocol.
 	Foreign  bool
 	Protocol uint32
+}
+
+// Features are what the peer's layer above said that it can read, in the handshake of the
+// keys in use; 0 without any. They belong to its incarnation: messages of one that is gone
+// are never sent to another.
+func (c *Conn) Features() uint8 {
+	if c.session.send == nil {
+		return 0
+	}
+	return c.session.send.features
 }
 
 // Session returns the state of the keys.

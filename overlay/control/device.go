@@ -4,23 +4,27 @@ package control
 // single packets or super-frames, which count once; their bytes are those of the
 // inner packets.
 type Device struct {
-	Queues         int      `json:"queues"`           // threads that can read at once
-	UDPSuperFrames bool     `json:"udp_super_frames"` // runs of UDP cross whole (Linux 6.2); TCP always does
-	TxQueueLen     int      `json:"tx_queue_len"`     // frames; 0: as the kernel had it
-	GSOMaxBytes    int      `json:"gso_max_bytes"`    // longest super-frame read; 0: as the kernel had it
-	GSOMaxSegments int      `json:"gso_max_segments"` // most packets in it; 0: as the kernel had it
-	Problems       []string `json:"problems"`         // why something of the above is missing
+	Queues            int      `json:"queues"`              // threads that can read at once
+	UDPSuperFrames    bool     `json:"udp_super_frames"`    // runs of UDP cross whole (Linux 6.2); TCP always does
+	TunnelSuperFrames bool     `json:"tunnel_super_frames"` // runs of packets in VXLAN and Geneve do too (Linux 6.17); else they come one by one
+	TxQueueLen        int      `json:"tx_queue_len"`        // frames; 0: as the kernel had it
+	GSOMaxBytes       int      `json:"gso_max_bytes"`       // longest super-frame read; 0: as the kernel had it
+	GSOMaxSegments    int      `json:"gso_max_segments"`    // most packets in it; 0: as the kernel had it
+	Problems          []string `json:"problems"`            // why something of the above is missing
 
-	ReadFrames       uint64 `json:"read_frames"`        // from the kernel, to be sent
-	ReadBytes        uint64 `json:"read_bytes"`         // in these
-	ReadSuperFrames  uint64 `json:"read_super_frames"`  // of these, runs of packets
-	SplitSuperFrames uint64 `json:"split_super_frames"` // cut up since no peer would take them
+	ReadFrames       uint64 `json:"read_frames"`              // from the kernel, to be sent
+	ReadBytes        uint64 `json:"read_bytes"`               // in these
+	ReadSuperFrames  uint64 `json:"read_super_frames"`        // of these, runs of packets
+	ReadTunnelFrames uint64 `json:"read_tunnel_super_frames"` // of those, in VXLAN or Geneve
+	SplitSuperFrames uint64 `json:"split_super_frames"`       // cut up since no peer would take them
 
-	WrittenFrames      uint64 `json:"written_frames"`       // to the kernel, received
-	WrittenBytes       uint64 `json:"written_bytes"`        // in these
-	WrittenSuperFrames uint64 `json:"written_super_frames"` // of these, runs of packets
-	JoinedSuperFrames  uint64 `json:"joined_super_frames"`  // of those, made here of single packets
-	CopiedFrames       uint64 `json:"copied_frames"`        // written by way of a copy
+	WrittenFrames       uint64 `json:"written_frames"`              // to the kernel, received
+	WrittenBytes        uint64 `json:"written_bytes"`               // in these
+	WrittenSuperFrames  uint64 `json:"written_super_frames"`        // of these, runs of packets
+	JoinedSuperFrames   uint64 `json:"joined_super_frames"`         // of those, made here of single packets
+	WrittenTunnelFrames uint64 `json:"written_tunnel_super_frames"` // of those, in VXLAN or Geneve
+	CutSuperFrames      uint64 `json:"cut_super_frames"`            // in VXLAN or Geneve, written packet by packet since the kernel does not take them whole
+	CopiedFrames        uint64 `json:"copied_frames"`               // written by way of a copy
 
 	WriteBusy    uint64 `json:"write_busy"`    // dropped: the kernel had no memory
 	WriteRefused uint64 `json:"write_refused"` // dropped: the kernel found the frame invalid

@@ -169,10 +169,11 @@ type Order struct {
 
 // Queue is the ingress queue of a peer, ahead of the congestion window.
 type Queue struct {
-	Frames uint64 `json:"frames"` // now
-	Bytes  uint64 `json:"bytes"`  // now
-	Pushed uint64 `json:"pushed"` // frames that came from the device for this peer
-	Popped uint64 `json:"popped"` // of those, the ones that were sent
-	Marks  uint64 `json:"marks"`  // inner packets marked CE
-	Drops  uint64 `json:"drops"`  // frames dropped for their delay or for want of room
+	Frames         uint64 `json:"frames"`           // now
+	Bytes          uint64 `json:"bytes"`            // now
+	Pushed         uint64 `json:"pushed"`           // frames that came from the device for this peer
+	Popped         uint64 `json:"popped"`           // of those, the ones that were sent
+	CutSuperFrames uint64 `json:"cut_super_frames"` // in VXLAN or Geneve, sent packet by packet since the peer does not read them whole
+	Marks          uint64 `json:"marks"`            // inner packets marked CE
+	Drops          uint64 `json:"drops"`            // frames dropped for their delay or for want of room
 }

@@ -151,6 +151,7 @@ func (s *server) part(p *peer) {
 		p.gone = true
 		p.queue.Flush()
 		p.cutter.Reset()
+		p.pieces.drop()
 	})
 	s.loop.Remove(p.link)
 	p.link.Do(func(now mono.Time, _ *srd.Conn) { p.gather.Reset(now) })

@@ -33,6 +33,7 @@ type peer struct {
 
 	queue    *queue.Queue
 	cutter   order.Cutter
+	pieces   pieces
 	gather   *order.Gatherer
 	stale    uint64    // datagrams dropped for their age
 	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
@@ -78,6 +79,7 @@ func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy
 		Remote:      handshake.PublicKey(c.PublicKey),
 		PSK:         c.PresharedKey.Bytes(),
 		Offers:      ciphers(all.Transport.Cipher),
+		Features:    readsTunnelled,
 		Incarnation: random64(),
 		Rand:        rand.Reader,
 		Indexes:     s.loop.Indexes(),
@@ -151,7 +153,7 @@ func (p *peer) load(now mono.Time) bool {
 		p.stale++ // the rest of one that was being sent when everything stopped
 		p.cutter.Drop()
 	}
-	for f := p.queue.Pop(now); f != nil; f = p.queue.Pop(now) {
+	for f := p.next(now); f != nil; f = p.next(now) {
 		if !f.TCP && now.Sub(f.Enqueued) > datagramAge {
 			p.stale++
 			f.Release()
@@ -161,6 +163,19 @@ func (p *peer) load(now mono.Time) bool {
 		return true
 	}
 	return false
+}
+
+// next takes a frame out of the queue, in pieces if the peer could not read it whole.
+func (p *peer) next(now mono.Time) *frame.Frame {
+	if f := p.pieces.take(); f != nil {
+		return f
+	}
+	f := p.queue.Pop(now)
+	if f == nil || !f.Facts.GSO.Tunnelled() || p.link.Conn().Features()&readsTunnelled != 0 {
+		return f
+	}
+	p.pieces.cut(p.dev.Pool(), f)
+	return p.pieces.take()
 }
 
 // datagramAge is how long a datagram may wait to be sent, in the queue while nobody
@@ -174,7 +189,7 @@ const datagramAge = 2 * time.Second
 func (p *peer) Waiting() int { return p.queue.Bytes() }
 
 // Backlog implements loop.App.
-func (p *peer) Backlog() bool { return !p.cutter.Empty() || p.queue.Len() > 0 }
+func (p *peer) Backlog() bool { return !p.cutter.Empty() || !p.pieces.empty() || p.queue.Len() > 0 }
 
 // Deliver implements loop.App. Of a datagram that waited here while the process did not
 // run the beginning is void, and by that all of it.
@@ -197,6 +212,7 @@ func (p *peer) Restarted(now mono.Time) {
 func (p *peer) forget(now mono.Time) {
 	p.gather.Reset(now)
 	p.cutter.Reset()
+	p.pieces.drop()
 }
 
 // staleAfter without a session, what waits for one is dropped: nobody wants to

@@ -147,7 +147,7 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	q := p.queue.Stats()
 	v.Queue = control.Queue{
 		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
-		Pushed: q.Pushed, Popped: q.Popped, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
+		Pushed: q.Pushed, Popped: q.Popped, CutSuperFrames: p.pieces.cuts, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
 	}
 	v.Drops = peerDrops(p, t).happened()
 	s.describePaths(v, c)

@@ -9,10 +9,11 @@ import (
 
 func describeDevice(d tundev.Stats, o tundev.Offloads, queues int) control.Device {
 	return control.Device{
-		Queues: queues, UDPSuperFrames: o.USO, TxQueueLen: o.TxQueueLen,
+		Queues: queues, UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
 		GSOMaxBytes: o.GSOMaxSize, GSOMaxSegments: o.GSOMaxSegments, Problems: o.Problems,
 		ReadFrames: d.Read, ReadBytes: d.ReadBytes, ReadSuperFrames: d.ReadSuper, SplitSuperFrames: d.Split,
 		WrittenFrames: d.Written, WrittenBytes: d.WrittenBytes, WrittenSuperFrames: d.WrittenSuper,
+		ReadTunnelFrames: d.ReadTunnel, WrittenTunnelFrames: d.WrittenTunnel, CutSuperFrames: d.CutTunnel,
 		JoinedSuperFrames: d.WrittenJoined, CopiedFrames: d.Copied,
 		WriteBusy: d.WriteBusy, WriteRefused: d.WriteRefused, WriteErrors: d.WriteErrors,
 		ReadDrops: byReason(d.ReadDrops), WriteDrops: byReason(d.WriteDrops),

@@ -24,7 +24,26 @@ const (
 	GSOTCP4
 	GSOTCP6
 	GSOUDP // UDP_L4, either IP version
+
+	// The same inside of a UDP tunnel (VXLAN, Geneve), whose headers are those of every
+	// packet. The length field of the outer UDP header, which follows from the frame's,
+	// holds where the inner packet begins instead, until the frame is written.
+	GSOTunnelTCP4
+	GSOTunnelTCP6
+	GSOTunnelUDP
 )
+
+// Tunnelled reports whether the packets to be cut lie in a UDP tunnel.
+func (g GSO) Tunnelled() bool { return g >= GSOTunnelTCP4 }
+
+// Inner returns how the inner packet of a tunnelled frame is to be cut, and any other
+// kind as it is.
+func (g GSO) Inner() GSO {
+	if g.Tunnelled() {
+		return g - (GSOTunnelTCP4 - GSOTCP4)
+	}
+	return g
+}
 
 // Facts travel with a frame: all that a receiver may believe about it. The
 // virtio header is rebuilt from them and from the inner headers, never copied.

@@ -78,7 +78,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 		"a socket":          {socket, "sealed"},
 		"too long":          {sparse, "bytes, more than"},
 		"not JSON":          {memory("hello", seals), "damaged"},
-		"another version":   {memory(strings.Replace(good, "1", "2", 1), seals), "format 2"},
+		"another version":   {memory(strings.Replace(good, "1", "3", 1), seals), "format 3"},
 		"another namespace": {memory(`{"version":1,"network_namespace":"net:[1]"}`, seals), "namespace"},
 	} {
 		if _, err := readState(c.fd); err == nil || !strings.Contains(err.Error(), c.why) {

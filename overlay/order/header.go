@@ -63,5 +63,5 @@ func parse(b *srd.Imm) (h header, ok bool) {
 			Ordered: f&flagOrdered != 0,
 		},
 	}
-	return h, h.slot < Slots && h.length > 0 && h.offset < h.length && h.facts.GSO <= frame.GSOUDP && f < 32
+	return h, h.slot < Slots && h.length > 0 && h.offset < h.length && h.facts.GSO <= frame.GSOTunnelUDP && f < 32
 }

@@ -10,40 +10,105 @@ import (
 type FlowKey [2]uint64
 
 // metaLen is how many bytes of the flow key follow the addresses: ports, protocol, and
-// whether it is a fragment.
-const metaLen = 6
+// whether it is a fragment. A tunnel's identifier takes tunnelLen more.
+const (
+	metaLen   = 6
+	tunnelLen = 8
+)
 
 // FlowHash hashes the flow key of the packet b, which Parse has described in in: its
 // 5-tuple, or addresses and protocol for fragments, so that all parts of a packet share
-// one flow. It is SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input
-// PRF", INDOCRYPT 2012) of addresses and metaLen bytes, and the same for the same key
-// on every machine.
+// one flow. Of a tunnel that is known (VXLAN, Geneve, GRE, IP in IP) the flow is that of
+// the inner packet, between these tunnel ends and in that virtual network. It is
+// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012)
+// of addresses and metaLen bytes, and the same for the same key on every machine.
 func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
-	addresses := b[12:20]
-	if in.Version == 6 {
-		addresses = b[8:40]
+	hash, _ := FlowOf(b, in, key)
+	return hash
+}
+
+// FlowOf is FlowHash, and returns the upper-layer protocol of that flow as well.
+func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
+	h := newSip(key)
+	h.addresses(b, in.Version)
+	if mayTunnel(in) {
+		var inner Info
+		if id, ok := findInner(b, in, &inner); ok {
+			h.word(uint64(id) | uint64(in.Proto)<<32 | uint64(in.DstPort)<<40)
+			h.innerAddresses(&inner)
+			return h.end(&inner, tunnelLen), inner.Proto
+		}
 	}
-	last := uint64(len(addresses)+metaLen)<<56 |
+	return h.end(in, 0), in.Proto
+}
+
+// mayTunnel tells quickly what need not be looked into.
+func mayTunnel(in *Info) bool {
+	switch in.Proto {
+	case ProtoUDP:
+		return in.DstPort == portVXLAN || in.DstPort == portVXLANLinux || in.DstPort == portGeneve
+	case protoGRE, protoIPIP, protoSIT:
+		return true
+	}
+	return false
+}
+
+// sip is the state of SipHash-2-4, and how many bytes it was given.
+type sip struct {
+	v0, v1, v2, v3 uint64
+	n              int
+}
+
+func newSip(key FlowKey) sip {
+	return sip{
+		v0: key[0] ^ 0x736f6d6570736575, v1: key[1] ^ 0x646f72616e646f6d,
+		v2: key[0] ^ 0x6c7967656e657261, v3: key[1] ^ 0x7465646279746573,
+	}
+}
+
+func (h *sip) word(w uint64) {
+	v0, v1, v2, v3 := sipRound(h.v0, h.v1, h.v2, h.v3^w)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	h.v0, h.v1, h.v2, h.v3 = v0^w, v1, v2, v3
+}
+
+// addresses takes those of the packet b.
+func (h *sip) addresses(b []byte, version uint8) {
+	a := b[12:20]
+	if version == 6 {
+		a = b[8:40]
+	}
+	h.n += len(a)
+	for ; len(a) > 0; a = a[8:] {
+		h.word(binary.LittleEndian.Uint64(a))
+	}
+}
+
+// innerAddresses takes those that were found.
+func (h *sip) innerAddresses(in *Info) {
+	src, dst := in.Src.As16(), in.Dst.As16()
+	for _, a := range [][]byte{src[:], dst[:]} {
+		h.word(binary.LittleEndian.Uint64(a))
+		h.word(binary.LittleEndian.Uint64(a[8:]))
+	}
+	h.n += len(src) + len(dst)
+}
+
+// end takes ports and protocol, and returns the hash. more is how many bytes were taken
+// besides.
+func (h *sip) end(in *Info, more int) uint32 {
+	last := uint64(h.n+more+metaLen)<<56 |
 		uint64(in.SrcPort) | uint64(in.DstPort)<<16 | uint64(in.Proto)<<32
 	if in.Fragment {
 		last |= 1 << 40
 	}
-	v0, v1 := key[0]^0x736f6d6570736575, key[1]^0x646f72616e646f6d
-	v2, v3 := key[0]^0x6c7967656e657261, key[1]^0x7465646279746573
-	for ; len(addresses) > 0; addresses = addresses[8:] {
-		w := binary.LittleEndian.Uint64(addresses)
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3^w)
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		v0 ^= w
-	}
-	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3^last)
-	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-	v0, v2 = v0^last, v2^0xff
+	h.word(last)
+	v0, v1, v2, v3 := h.v0, h.v1, h.v2^0xff, h.v3
 	for range 4 {
 		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
 	}
-	h := v0 ^ v1 ^ v2 ^ v3
-	return uint32(h ^ h>>32)
+	sum := v0 ^ v1 ^ v2 ^ v3
+	return uint32(sum ^ sum>>32)
 }
 
 func sipRound(v0, v1, v2, v3 uint64) (uint64, uint64, uint64, uint64) {

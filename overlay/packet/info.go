@@ -102,16 +102,28 @@ func Dst(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[24:40]))
 }
 
-// IsTCP reports whether b, which may be anything, begins a TCP packet. One behind an IPv6
-// extension header is not recognised.
+// IsTCP reports whether b, which may be anything, begins a TCP packet, or a tunnel's
+// packet with one inside. One behind an IPv6 extension header is not recognised.
 func IsTCP(b []byte) bool {
+	proto, rest := upper(b)
+	if proto == ProtoTCP {
+		return true
+	}
+	inner, _ := tunnelled(proto, rest)
+	proto, _ = upper(inner)
+	return proto == ProtoTCP
+}
+
+// upper returns what follows the first IP header of b, which may be anything, and its
+// protocol; 0 and nothing if it is no IP packet.
+func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
-		return b[9] == ProtoTCP
+		return b[9], b[min(int(b[0]&0xf)*4, len(b)):]
 	case len(b) >= ipv6HeaderLen && b[0]>>4 == 6:
-		return b[6] == ProtoTCP
+		return b[6], b[ipv6HeaderLen:]
 	}
-	return false
+	return 0, nil
 }
 
 // Src returns the source address of a packet that Parse accepted.

@@ -21,6 +21,7 @@ const (
 	BadTransport             // the TCP or UDP header that the offload needs is absent or malformed
 	PartialMissing           // segmentation without a partial checksum
 	BadChecksumPlace         // the checksum to be completed lies outside the packet
+	BadTunnel                // the packet inside of a tunnel does not begin where it is said to
 	NumReasons        int    = iota
 )
 
@@ -28,6 +29,7 @@ var reasonNames = [NumReasons]string{
 	"ok", "truncated", "bad_version", "bad_header_len", "bad_length", "too_many_extensions", "too_long",
 	"bad_segment_size", "too_many_segments", "unknown_offload", "offload_mismatch", "offload_on_fragment",
 	"offload_on_routed", "bad_transport", "partial_missing", "bad_checksum_place",
+	"bad_tunnel",
 }
 
 // String returns the name of the reason as it appears in counters.

@@ -87,7 +87,14 @@ func DropLastSegment(f *frame.Frame) bool {
 		return false
 	}
 	var in Info
-	if Parse(f.Data, &in) != OK || checkOffload(f.Data, &in, &f.Facts) != OK {
+	if Parse(f.Data, &in) != OK {
+		return false
+	}
+	if f.Facts.GSO.Tunnelled() {
+		var t Tunnel
+		return t.dropLast(f, &in)
+	}
+	if checkOffload(f.Data, &in, &f.Facts) != OK {
 		return false
 	}
 	n := segments(&in, f.Facts)
@@ -112,14 +119,19 @@ func DropLastSegment(f *frame.Frame) bool {
 // setLength writes the length of the packet into the IP and UDP headers and the
 // pseudo-header sum that belongs to it. The IPv4 header checksum is left.
 func setLength(b []byte, in *Info, length int) {
+	in.setTotal(b, length)
+	if in.Proto == ProtoUDP {
+		binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(length-in.HeaderLen))
+	}
+	writePartial(b, in)
+}
+
+// setTotal writes the length of the packet into the IP header.
+func (in *Info) setTotal(b []byte, length int) {
 	in.TotalLen = length
 	if in.Version == 4 {
 		binary.BigEndian.PutUint16(b[ipv4TotalOffset:], uint16(length))
 	} else {
 		binary.BigEndian.PutUint16(b[4:], uint16(length-ipv6HeaderLen))
 	}
-	if in.Proto == ProtoUDP {
-		binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(length-in.HeaderLen))
-	}
-	writePartial(b, in)
 }

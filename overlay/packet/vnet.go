@@ -10,43 +10,65 @@ import (
 // the TUN driver uses it by default (linux/include/uapi/linux/virtio_net.h).
 const VnetHeaderLen = 10
 
+// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel, which the
+// driver uses once it was told this length (Linux 6.17). Between the ten bytes and the
+// two offsets of tunnels are fields that it leaves zero.
+const VnetTunnelHeaderLen = 24
+
+// Where the offsets of tunnels are in it, in bytes.
+const (
+	vnetOuterAt = 20
+	vnetInnerAt = 22
+)
+
 // The fields' values, from the same header.
 const (
-	vnetNeedsCSum = 1
+	vnetNeedsCSum  = 1
+	vnetTunnelCSum = 8
 
 	vnetGSONone  = 0
 	vnetGSOTCP4  = 1
 	vnetGSOTCP6  = 4
 	vnetGSOUDPL4 = 5
 	vnetGSOECN   = 0x80
+
+	vnetTunnel4 = 0x20
+	vnetTunnel6 = 0x40
 )
 
 // VnetHeader is the kernel's description of a frame's offloads:
 //
 //	flags 1, gso_type 1, hdr_len 2, gso_size 2, csum_start 2, csum_offset 2
 //
-// in the byte order of the machine.
+// in the byte order of the machine. In the long form two fields follow, little endian:
+// where the outer UDP header and the packet in the tunnel begin.
 type VnetHeader struct {
 	Flags, GSOType                         uint8
 	HdrLen, GSOSize, CSumStart, CSumOffset uint16
+	OuterStart, InnerStart                 uint16
 }
 
-// ReadVnetHeader decodes the first VnetHeaderLen bytes of b.
+// ReadVnetHeader decodes b, which has VnetHeaderLen bytes or VnetTunnelHeaderLen.
 func ReadVnetHeader(b []byte) (VnetHeader, Reason) {
 	if len(b) < VnetHeaderLen {
 		return VnetHeader{}, Truncated
 	}
-	return VnetHeader{
+	h := VnetHeader{
 		Flags:      b[0],
 		GSOType:    b[1],
 		HdrLen:     binary.NativeEndian.Uint16(b[2:]),
 		GSOSize:    binary.NativeEndian.Uint16(b[4:]),
 		CSumStart:  binary.NativeEndian.Uint16(b[6:]),
 		CSumOffset: binary.NativeEndian.Uint16(b[8:]),
-	}, OK
+	}
+	if len(b) >= VnetTunnelHeaderLen {
+		h.OuterStart = binary.LittleEndian.Uint16(b[vnetOuterAt:])
+		h.InnerStart = binary.LittleEndian.Uint16(b[vnetInnerAt:])
+	}
+	return h, OK
 }
 
-// Put encodes h into the first VnetHeaderLen bytes of b.
+// Put encodes h into b, which has VnetHeaderLen bytes or VnetTunnelHeaderLen.
 func (h VnetHeader) Put(b []byte) {
 	_ = b[VnetHeaderLen-1]
 	b[0], b[1] = h.Flags, h.GSOType
@@ -54,6 +76,11 @@ func (h VnetHeader) Put(b []byte) {
 	binary.NativeEndian.PutUint16(b[4:], h.GSOSize)
 	binary.NativeEndian.PutUint16(b[6:], h.CSumStart)
 	binary.NativeEndian.PutUint16(b[8:], h.CSumOffset)
+	if len(b) >= VnetTunnelHeaderLen {
+		clear(b[VnetHeaderLen:vnetOuterAt])
+		binary.LittleEndian.PutUint16(b[vnetOuterAt:], h.OuterStart)
+		binary.LittleEndian.PutUint16(b[vnetInnerAt:], h.InnerStart)
+	}
 }
 
 // BuildVnetHeader returns the header with which a frame that Validate accepted
@@ -70,28 +97,38 @@ func BuildVnetHeader(b []byte, in *Info, facts frame.Facts) VnetHeader {
 		CSumStart:  uint16(in.CSumStart),
 		CSumOffset: uint16(in.CSumOffset),
 	}
-	switch facts.GSO {
+	h.GSOType = gsoType(b, in, facts.GSO)
+	return h
+}
+
+// gsoType returns the kernel's word for the segmentation of the packet b.
+func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
+	switch g {
 	case frame.GSOTCP4:
-		h.GSOType = vnetGSOTCP4
+		t = vnetGSOTCP4
 	case frame.GSOTCP6:
-		h.GSOType = vnetGSOTCP6
+		t = vnetGSOTCP6
 	case frame.GSOUDP:
-		h.GSOType = vnetGSOUDPL4
+		t = vnetGSOUDPL4
 	}
 	// CWR belongs to the first segment only; the flag tells whoever cuts the
 	// frame (RFC 3168 section 6.1.2).
-	if in.Proto == ProtoTCP && facts.GSO != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
-		h.GSOType |= vnetGSOECN
+	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
+		t |= vnetGSOECN
 	}
-	return h
+	return t
 }
 
 // Facts translates the header that the kernel gave with the packet b, which
 // Parse has described in in. It sets GSO, GSOSize and CSum of out and leaves
 // Ordered. A partial checksum that is not the outermost TCP or UDP one cannot
 // be described to the peer and is completed in b. hdr_len is not looked at: on
-// forwarded frames the kernel gives the length of its linear part there.
+// forwarded frames the kernel gives the length of its linear part there. Into a super-frame
+// of a UDP tunnel it writes where the inner packet begins.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
+	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
+		return h.tunnelFacts(b, in, out)
+	}
 	out.GSO, out.GSOSize, out.CSum = frame.GSONone, 0, false
 	kind, ok := gsoKind(h.GSOType)
 	if !ok {

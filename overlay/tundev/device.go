@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/tun"
@@ -20,6 +21,7 @@ type Device struct {
 	offloads Offloads
 	opts     Options
 	pool     *Pool
+	header   int // bytes of the virtio header
 
 	// life is held for reading around every use of the descriptors, which
 	// are closed under its write lock.
@@ -52,7 +54,7 @@ func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("TUN device %s: %w", name, err), closeFiles(append(others, file)))
 	}
-	d := &Device{native: native, opts: opts, pool: opts.Pool}
+	d := &Device{native: native, opts: opts, pool: opts.Pool, header: packet.VnetHeaderLen}
 	if d.pool == nil {
 		d.pool = &Pool{}
 	}

@@ -11,8 +11,10 @@
 //	            done before, and rebuilds the virtio header
 //	         9  one write(2) of both
 //
-// A frame's buffer begins with Headroom bytes, in whose last ten the virtio
-// header is placed, so that header and data are one piece of memory:
+// A frame's buffer begins with Headroom bytes, in whose last 24 the virtio
+// header is placed, so that header and data are one piece of memory. Where the
+// kernel knows no UDP tunnels it has ten bytes:
 //
-//	Buf:  | 6 unused | virtio_net_hdr 10 | Data ... |
+//	Buf:  | 8 unused | virtio_net_hdr_v1_hash_tunnel 24 | Data ... |
+//	Buf:  | 22 unused                | virtio_net_hdr 10 | Data ... |
 package tundev

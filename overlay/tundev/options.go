@@ -1,6 +1,7 @@
 package tundev
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/srdtun/srdtun/overlay/packet"
@@ -33,12 +34,24 @@ type Options struct {
 
 // Offloads says what the kernel granted. None of it is needed to work.
 type Offloads struct {
+	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
 	USO            bool     // UDP super-frames come whole (Linux 6.2)
 	TxQueueLen     int      // frames; 0 when it could not be set
 	GSOMaxSize     int      // bytes; 0 when it could not be set
 	GSOMaxSegments int      // 0 when it could not be set
 	Problems       []string // why something is missing
 }
+
+// DefaultTunnelMaxSize is the same where super-frames of UDP tunnels come whole, in bytes.
+// The kernel makes them on the tunnel's own device, whose limit is 65,536 unless somebody
+// sets another, and cuts them up again before a device with a lower one.
+const DefaultTunnelMaxSize = 65_536
+
+// Offloads of UDP tunnels and their outer checksums (linux/if_tun.h).
+const (
+	tunTunnelGSO  = 0x080
+	tunTunnelCSum = 0x100
+)
 
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
@@ -56,16 +69,42 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 	}
 	// The device is created with these already where the kernel knows them;
 	// asking again tells whether it does.
-	o.USO = note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
+	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
+	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
 		o.TxQueueLen = n
 	}
-	if n := orDefault(opts.GSOMaxSize, DefaultGSOMaxSize); note("gso_max_size", netlink.LinkSetGSOMaxSize(link, n)) {
+	longest := DefaultGSOMaxSize
+	if o.Tunnels {
+		longest = DefaultTunnelMaxSize
+	}
+	if n := orDefault(opts.GSOMaxSize, longest); note("gso_max_size", netlink.LinkSetGSOMaxSize(link, n)) {
 		o.GSOMaxSize = n
 	}
 	if note("gso_max_segs", netlink.LinkSetGSOMaxSegs(link, packet.MaxSegments)) {
 		o.GSOMaxSegments = packet.MaxSegments
 	}
+}
+
+// takeTunnels asks for super-frames of UDP tunnels, which come with a longer header. The
+// header is that of all queues; nobody reads yet.
+func (d *Device) takeTunnels() error {
+	if err := d.setHeader(packet.VnetTunnelHeaderLen); err != nil {
+		return err
+	}
+	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads|tunTunnelGSO|tunTunnelCSum); err != nil {
+		return errors.Join(err, d.setHeader(packet.VnetHeaderLen))
+	}
+	return nil
+}
+
+// setHeader sets the length of the virtio header in bytes.
+func (d *Device) setHeader(n int) error {
+	if err := unix.IoctlSetPointerInt(d.fd, unix.TUNSETVNETHDRSZ, n); err != nil {
+		return err
+	}
+	d.header = n
+	return nil
 }
 
 func orDefault(v, standard int) int {

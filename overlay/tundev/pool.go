@@ -9,19 +9,17 @@ import (
 )
 
 const (
-	// Headroom is the space before Data, in bytes: the virtio header, rounded
-	// up so that Data is aligned.
-	Headroom = 16
-
-	vnetAt = Headroom - packet.VnetHeaderLen
+	// Headroom is the space before Data, in bytes: the longer virtio header,
+	// rounded up so that Data is aligned.
+	Headroom = 32
 
 	// smallSize is the buffer of a frame that holds no more than one packet
 	// of Ethernet size.
 	smallSize = 2048
 
-	// readSize is what every read(2) offers: the virtio header and 65,536
-	// bytes. The kernel cuts off silently what does not fit.
-	readSize = packet.VnetHeaderLen + 65536
+	// readSize is what every read(2) offers beside the virtio header, in bytes.
+	// The kernel cuts off silently what does not fit.
+	readSize = 65536
 
 	// bigSize is what Go's allocator gives for that: whole pages of 8 KiB.
 	bigSize = 72 << 10
@@ -30,7 +28,10 @@ const (
 	MaxSmall = smallSize - Headroom
 )
 
-const _ = uint(bigSize - vnetAt - readSize)
+const (
+	_ = uint(bigSize - Headroom - readSize)
+	_ = uint(Headroom - packet.VnetTunnelHeaderLen)
+)
 
 // sizes are those of buffers. A frame that waits takes its whole buffer, so those for
 // super-frames are no more than twice one another. The first is for an acknowledgement of
@@ -83,11 +84,11 @@ func (p *Pool) put(f *frame.Frame) {
 	p.classes[classOf(len(f.Buf))].Put(f)
 }
 
-// withHeader returns the bytes of f from its virtio header on, or nil when Data
-// does not lie behind headroom in Buf.
-func withHeader(f *frame.Frame) []byte {
+// withHeader returns the bytes of f from its virtio header on, which has header bytes, or
+// nil when Data does not lie behind headroom in Buf.
+func withHeader(f *frame.Frame, header int) []byte {
 	if len(f.Data) == 0 || len(f.Buf) < Headroom+len(f.Data) || &f.Buf[Headroom] != &f.Data[0] {
 		return nil
 	}
-	return f.Buf[vnetAt : Headroom+len(f.Data)]
+	return f.Buf[Headroom-header : Headroom+len(f.Data)]
 }

@@ -10,16 +10,18 @@ import (
 func TestPoolSizes(t *testing.T) {
 	var p Pool
 	for _, c := range []struct{ n, buf int }{
-		{0, 256}, {1, 256}, {240, 256}, {241, smallSize}, {MaxSmall, smallSize}, {MaxSmall + 1, 4 << 10}, {5000, 10 << 10}, {9216, 10 << 10}, {10 << 10, 20 << 10}, {10_300, 20 << 10}, {62_000, bigSize}, {MaxData, bigSize},
+		{0, 256}, {1, 256}, {224, 256}, {225, smallSize}, {MaxSmall, smallSize}, {MaxSmall + 1, 4 << 10}, {5000, 10 << 10}, {9216, 10 << 10}, {10 << 10, 20 << 10}, {10_300, 20 << 10}, {62_000, bigSize}, {MaxData, bigSize},
 	} {
 		f := p.Get(c.n)
 		if len(f.Data) != c.n || len(f.Buf) != c.buf {
 			t.Errorf("%d: data %d buffer %d", c.n, len(f.Data), len(f.Buf))
 		}
 		if c.n > 0 {
-			b := withHeader(f)
-			if len(b) != c.n+10 || &b[10] != &f.Data[0] {
-				t.Errorf("%d: no headroom", c.n)
+			for _, header := range []int{10, 24} {
+				b := withHeader(f, header)
+				if len(b) != c.n+header || &b[header] != &f.Data[0] {
+					t.Errorf("%d: no headroom of %d", c.n, header)
+				}
 			}
 		}
 		f.Retain()
@@ -60,18 +62,18 @@ func TestHeaderOnlyBeforeOwnData(t *testing.T) {
 	var p Pool
 	f := p.Get(100)
 	f.Data = f.Data[:50]
-	if b := withHeader(f); len(b) != 60 {
+	if b := withHeader(f, 10); len(b) != 60 {
 		t.Errorf("shortened: %d bytes", len(b))
 	}
 	f.Data = f.Data[1:]
-	if withHeader(f) != nil {
+	if withHeader(f, 24) != nil {
 		t.Error("header placed before data that begins elsewhere")
 	}
 	f.Data = make([]byte, 50)
-	if withHeader(f) != nil {
+	if withHeader(f, 24) != nil {
 		t.Error("header placed before foreign data")
 	}
-	if withHeader(frame.New([]byte{1}, nil)) != nil {
+	if withHeader(frame.New([]byte{1}, nil), 10) != nil {
 		t.Error("header placed before a frame without buffer")
 	}
 }

@@ -15,8 +15,9 @@ var ErrGone = errors.New("the TUN device is gone")
 
 // reader is the state of ReadBatch.
 type reader struct {
-	spare *frame.Frame // big, for the next read; nil when it was handed out
-	info  packet.Info  // of the frame read last
+	spare *frame.Frame  // big, for the next read; nil when it was handed out
+	info  packet.Info   // of the frame read last
+	inner packet.Tunnel // likewise, if it is a tunnelled super-frame
 
 	// A frame that is handed out in pieces: see packet.Segments.
 	split     *frame.Frame
@@ -43,11 +44,11 @@ func (q *Queue) next() (*frame.Frame, error) {
 	if r.spare == nil {
 		r.spare = d.pool.Get(MaxData)
 	}
-	buf := r.spare.Buf[vnetAt : vnetAt+readSize]
+	buf := r.spare.Buf[Headroom-d.header : Headroom+readSize]
 	n, _, err := unix.RawSyscall(unix.SYS_READ, uintptr(q.fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	switch err {
 	case 0:
-		d.counter.read(int(n) - packet.VnetHeaderLen)
+		d.counter.read(int(n) - d.header)
 		return q.accept(buf[:n]), nil
 	case unix.EINTR:
 		return nil, nil
@@ -70,7 +71,10 @@ func (q *Queue) accept(b []byte) *frame.Frame {
 	if f.Facts.GSO != frame.GSONone {
 		d.counter.readSuper.Add(1)
 	}
-	if n := packet.Segments(&r.info, f.Facts); n > 1 {
+	if f.Facts.GSO.Tunnelled() {
+		d.counter.readTunnel.Add(1)
+	}
+	if n := r.pieces(f.Facts); n > 1 {
 		d.counter.split.Add(1)
 		r.split, r.splitNext, r.splitAll, r.spare = f, 0, n, nil
 		return q.nextSegment()
@@ -88,21 +92,43 @@ func (q *Queue) accept(b []byte) *frame.Frame {
 // describe fills in f from the virtio header and the packet in b.
 func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 	d, in := q.dev, &q.reader.info
-	header, reason := packet.ReadVnetHeader(b)
+	if len(b) < d.header {
+		return packet.Truncated
+	}
+	header, reason := packet.ReadVnetHeader(b[:d.header])
 	if reason != packet.OK {
 		return reason
 	}
-	f.Data = b[packet.VnetHeaderLen:]
+	f.Data = b[d.header:]
 	if reason := packet.Parse(f.Data, in); reason != packet.OK {
 		return reason
 	}
 	if in.TotalLen > MaxData {
 		return packet.TooLong
 	}
-	f.TCP = in.Proto == packet.ProtoTCP
-	f.Flow = packet.FlowHash(f.Data, in, d.opts.FlowKey)
-	f.Facts.Ordered = in.Proto != packet.ProtoUDP || !d.opts.UnorderedUDP
-	return header.Facts(f.Data, in, &f.Facts)
+	var proto uint8
+	f.Flow, proto = packet.FlowOf(f.Data, in, d.opts.FlowKey)
+	f.TCP = proto == packet.ProtoTCP
+	f.Facts.Ordered = proto != packet.ProtoUDP || !d.opts.UnorderedUDP
+	if reason := header.Facts(f.Data, in, &f.Facts); reason != packet.OK || !f.Facts.GSO.Tunnelled() {
+		return reason
+	}
+	if f.Facts.GSO != frame.GSOTunnelUDP {
+		f.TCP, f.Facts.Ordered = true, true
+	}
+	return q.reader.inner.Describe(f.Data, in, &f.Facts)
+}
+
+// pieces returns how many packets the frame read last becomes here, 1 when it is carried
+// whole.
+func (r *reader) pieces(facts frame.Facts) int {
+	if !facts.GSO.Tunnelled() {
+		return packet.Segments(&r.info, facts)
+	}
+	if r.inner.Carried(facts) {
+		return 1
+	}
+	return r.inner.Count(facts)
 }
 
 // nextSegment returns the next packet of the frame that is handed out in
@@ -110,10 +136,15 @@ func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 func (q *Queue) nextSegment() *frame.Frame {
 	d, r := q.dev, &q.reader
 	whole := r.split
-	part := d.pool.Get(packet.SegmentLen(&r.info, whole.Facts, r.splitNext))
-	packet.Segment(part.Data, whole.Data, &r.info, whole.Facts, r.splitNext)
-	part.Facts = frame.Facts{CSum: true, Ordered: whole.Facts.Ordered}
-	part.Flow, part.TCP = whole.Flow, whole.TCP
+	var part *frame.Frame
+	if whole.Facts.GSO.Tunnelled() {
+		part = d.pool.Piece(whole, &r.info, &r.inner, r.splitNext)
+	} else {
+		part = d.pool.Get(packet.SegmentLen(&r.info, whole.Facts, r.splitNext))
+		packet.Segment(part.Data, whole.Data, &r.info, whole.Facts, r.splitNext)
+		part.Facts = frame.Facts{CSum: true, Ordered: whole.Facts.Ordered}
+		part.Flow, part.TCP = whole.Flow, whole.TCP
+	}
 	if r.splitNext++; r.splitNext == r.splitAll {
 		whole.Release()
 		r.split = nil

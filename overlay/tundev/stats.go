@@ -11,10 +11,13 @@ import (
 type Stats struct {
 	Read, ReadBytes       uint64 // all that the kernel gave
 	ReadSuper             uint64 // super-frames among them
+	ReadTunnel            uint64 // of these, of packets in a UDP tunnel
 	Split                 uint64 // super-frames cut up since no peer would take them
 	Written, WrittenBytes uint64
 	WrittenSuper          uint64
 	WrittenJoined         uint64 // of those, joined from packets here
+	WrittenTunnel         uint64 // of those, of packets in a UDP tunnel
+	CutTunnel             uint64 // of packets in a UDP tunnel, cut up here as the kernel does not take them
 	Copied                uint64 // written by way of a copy, for want of headroom
 	WriteBusy             uint64 // dropped since the kernel had no memory
 	WriteRefused          uint64 // dropped since the kernel found the header invalid
@@ -25,7 +28,8 @@ type Stats struct {
 }
 
 type counters struct {
-	readFrames, readBytes, readSuper, split             atomic.Uint64
+	readFrames, readBytes, readSuper, readTunnel, split atomic.Uint64
+	writtenTunnel, cutTunnel                            atomic.Uint64
 	written, writtenBytes, writtenSuper, joined, copied atomic.Uint64
 	writeBusy, writeRefused, writeErrors                atomic.Uint64
 	readDrops, writeDrops                               [packet.NumReasons]atomic.Uint64
@@ -45,9 +49,10 @@ func (c *counters) wrote(n int) {
 func (d *Device) Stats() Stats {
 	c := &d.counter
 	s := Stats{
-		Read: c.readFrames.Load(), ReadBytes: c.readBytes.Load(), ReadSuper: c.readSuper.Load(), Split: c.split.Load(),
+		Read: c.readFrames.Load(), ReadBytes: c.readBytes.Load(), ReadSuper: c.readSuper.Load(), ReadTunnel: c.readTunnel.Load(), Split: c.split.Load(),
 		Written: c.written.Load(), WrittenBytes: c.writtenBytes.Load(), WrittenSuper: c.writtenSuper.Load(),
-		WrittenJoined: c.joined.Load(), Copied: c.copied.Load(), WriteBusy: c.writeBusy.Load(), WriteRefused: c.writeRefused.Load(), WriteErrors: c.writeErrors.Load(),
+		WrittenJoined: c.joined.Load(), WrittenTunnel: c.writtenTunnel.Load(), CutTunnel: c.cutTunnel.Load(),
+		Copied: c.copied.Load(), WriteBusy: c.writeBusy.Load(), WriteRefused: c.writeRefused.Load(), WriteErrors: c.writeErrors.Load(),
 	}
 	for r := range packet.NumReasons {
 		s.ReadDrops[r] = c.readDrops[r].Load()

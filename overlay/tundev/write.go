@@ -27,6 +27,9 @@ func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 func (d *Device) put(f *frame.Frame, joined bool) error {
 	var in packet.Info
 	reason := packet.Parse(f.Data, &in)
+	if reason == packet.OK && f.Facts.GSO.Tunnelled() {
+		return d.putTunnelled(f, &in)
+	}
 	if reason == packet.OK && joined {
 		reason = packet.ValidateJoined(f.Data, &in, &f.Facts)
 	} else if reason == packet.OK {
@@ -36,26 +39,57 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 		d.counter.writeDrops[reason].Add(1)
 		return nil
 	}
-	b := withHeader(f)
-	if b == nil {
-		moved := d.pool.Get(len(f.Data))
-		defer moved.Release()
-		copy(moved.Data, f.Data)
-		b = withHeader(moved)
-		d.counter.copied.Add(1)
-	}
-	packet.BuildVnetHeader(f.Data, &in, f.Facts).Put(b)
 	if f.Facts.GSO != frame.GSONone {
 		d.counter.writtenSuper.Add(1)
 		if joined {
 			d.counter.joined.Add(1)
 		}
 	}
+	return d.send(f, &in, packet.BuildVnetHeader(f.Data, &in, f.Facts))
+}
+
+// putTunnelled writes a super-frame of a UDP tunnel: whole, or where the kernel does not
+// take that, packet by packet.
+func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info) error {
+	var t packet.Tunnel
+	if reason := t.Validate(f.Data, in, &f.Facts); reason != packet.OK {
+		d.counter.writeDrops[reason].Add(1)
+		return nil
+	}
+	header, fits := t.VnetHeader(f.Data, in, f.Facts)
+	if fits && d.offloads.Tunnels {
+		d.counter.writtenSuper.Add(1)
+		d.counter.writtenTunnel.Add(1)
+		return d.send(f, in, header)
+	}
+	d.counter.cutTunnel.Add(1)
+	for i := range t.Count(f.Facts) {
+		part := d.pool.Piece(f, in, &t, i)
+		err := d.send(part, in, packet.VnetHeader{})
+		part.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send writes a frame with its header, by way of a copy if it has no room for one.
+func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader) error {
+	b := withHeader(f, d.header)
+	if b == nil {
+		moved := d.pool.Get(len(f.Data))
+		defer moved.Release()
+		copy(moved.Data, f.Data)
+		b = withHeader(moved, d.header)
+		d.counter.copied.Add(1)
+	}
+	header.Put(b[:d.header])
 	// All packets of a flow go through one queue, on which the kernel then gives
 	// us those of the other direction.
 	fd := d.fd
 	if n := uint32(len(d.queues)); n > 1 {
-		fd = d.queues[packet.FlowHash(f.Data, &in, d.opts.FlowKey)%n].fd
+		fd = d.queues[packet.FlowHash(f.Data, in, d.opts.FlowKey)%n].fd
 	}
 	return d.write(fd, b)
 }
@@ -70,7 +104,7 @@ func (d *Device) write(fd int, b []byte) error {
 		_, _, err := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
 		switch err {
 		case 0:
-			d.counter.wrote(len(b) - packet.VnetHeaderLen)
+			d.counter.wrote(len(b) - d.header)
 			return nil
 		case unix.EINTR:
 			continue

@@ -143,7 +143,7 @@ func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
 		Remote:      a.remote,
 		LocalIndex:  a.localIndex,
 		RemoteIndex: got.index,
-		Hello:       Hello{Incarnation: got.incarnation, Protocol: got.protocol},
+		Hello:       Hello{Incarnation: got.incarnation, Protocol: got.protocol, Features: got.features},
 		Cipher:      got.cipher,
 		Initiator:   true,
 	}

@@ -35,8 +35,9 @@
 //	 12  16  token                       8   1  cipher
 //	 28   8  incarnation                 9   4  sender index again
 //	 36   1  offered ciphers            13   4  protocol
-//	 37   4  protocol                   17   4  limits, zero now, not read
-//	 41   4  limits, zero now, not read
+//	 37   4  protocol                   17   1  features
+//	 41   1  features                   18   3  zero, not read
+//	 42   3  zero, not read
 //
 // The headers are authenticated. The first eight bytes of the initiation are
 // part of the Noise prologue, "srdtun handshake v2" followed by those bytes.

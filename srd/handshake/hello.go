@@ -18,6 +18,10 @@ type Hello struct {
 	// Protocol is what the sender speaks above the transport; 0: it carries packets of a
 	// tunnel. Whether two of them may talk is the caller's to decide.
 	Protocol uint32
+	// Features are what the sender can read beyond version 2's first form, one bit each,
+	// for the layer above. Who does not know a bit ignores it; those of a peer that
+	// knows of none are zero.
+	Features uint8
 
 	// secret identifies the cookie secret that vouches for Token. CheckToken
 	// sets it, so that Replay can tell when its memory of tokens is void.
@@ -31,7 +35,8 @@ func (h *Hello) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, h.Incarnation)
 	b = append(b, byte(h.Offers))
 	b = binary.BigEndian.AppendUint32(b, h.Protocol)
-	return append(b, make([]byte, limitsSize)...)
+	b = append(b, h.Features)
+	return append(b, make([]byte, spareSize)...)
 }
 
 // parseHello reads the wire form; b has helloSize bytes. The error is ErrHello
@@ -44,7 +49,7 @@ func parseHello(b []byte) (Hello, error) {
 	b = b[TimestampSize+macSize:]
 	h.Incarnation = binary.BigEndian.Uint64(b)
 	h.Offers = Offers(b[8])
-	h.Protocol = binary.BigEndian.Uint32(b[9:])
+	h.Protocol, h.Features = binary.BigEndian.Uint32(b[9:]), b[13]
 	if h.Timestamp != (Timestamp{}) && h.Token != ([macSize]byte{}) {
 		return Hello{}, ErrHello
 	}
@@ -57,6 +62,7 @@ type answer struct {
 	cipher      Cipher
 	index       uint32 // the clear sender index again, authenticated here
 	protocol    uint32 // as in Hello
+	features    uint8  // as in Hello
 }
 
 // appendTo appends the wire form, answerSize bytes.
@@ -64,8 +70,8 @@ func (a answer) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, a.incarnation)
 	b = append(b, byte(a.cipher))
 	b = binary.BigEndian.AppendUint32(b, a.index)
-	b = binary.BigEndian.AppendUint32(b, a.protocol)
-	return append(b, make([]byte, limitsSize)...)
+	b = append(binary.BigEndian.AppendUint32(b, a.protocol), a.features)
+	return append(b, make([]byte, spareSize)...)
 }
 
 // parseAnswer reads the wire form; b has answerSize bytes.
@@ -75,5 +81,6 @@ func parseAnswer(b []byte) answer {
 		cipher:      Cipher(b[8]),
 		index:       binary.BigEndian.Uint32(b[9:]),
 		protocol:    binary.BigEndian.Uint32(b[13:]),
+		features:    b[17],
 	}
 }

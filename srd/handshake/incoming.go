@@ -16,6 +16,8 @@ type Incoming struct {
 	Hello       Hello
 	Protocol    uint32 // what Respond is to say that we speak, as in Hello
 	RemoteIndex uint32
+	// Features are what the responder can read; whoever calls Respond sets them before.
+	Features uint8
 
 	state     *noise.HandshakeState // nil when consumed
 	rng       *lateRandom
@@ -79,7 +81,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	r := Result{Remote: in.Remote, LocalIndex: localIndex, RemoteIndex: in.RemoteIndex, Hello: in.Hello, Cipher: c}
 	r.Hello.secret = 0
 	in.rng.Reader = rng
-	msg, err := r.respond(hs, answer{incarnation, c, localIndex, in.Protocol})
+	msg, err := r.respond(hs, answer{incarnation, c, localIndex, in.Protocol, in.Features})
 	if err != nil {
 		return Result{}, nil, err
 	}

@@ -26,7 +26,7 @@ type Result struct {
 	LocalIndex  uint32 // the index our peer writes into its data packets
 	RemoteIndex uint32 // the index we write into ours
 	// Hello is the peer's. The initiator gets no hello and finds only the
-	// responder's Incarnation and Protocol in it.
+	// responder's Incarnation, Protocol and Features in it.
 	Hello     Hello
 	Cipher    Cipher
 	Initiator bool

@@ -124,17 +124,17 @@ func TestHelloWithTimestampAndToken(t *testing.T) {
 	}
 }
 
-// A later version may say something in the limits; this one does not read them.
-func TestLimitsAreIgnored(t *testing.T) {
-	want := Hello{Token: [macSize]byte{1}, Incarnation: 2, Offers: 0xff}
+// A later version may say more behind the features; this one does not read it.
+func TestRestIsIgnored(t *testing.T) {
+	want := Hello{Token: [macSize]byte{1}, Incarnation: 2, Offers: 0xff, Features: 0x81}
 	b := want.appendTo(nil)
-	copy(b[len(b)-limitsSize:], "limitsss")
+	copy(b[len(b)-spareSize:], "whatsoever")
 	if got, err := parseHello(b); err != nil || got != want {
 		t.Fatalf("got %+v %v", got, err)
 	}
-	ans := answer{incarnation: 1, cipher: 2, index: 3}
+	ans := answer{incarnation: 1, cipher: 2, index: 3, features: 0x81}
 	b = ans.appendTo(nil)
-	copy(b[len(b)-limitsSize:], "limitsss")
+	copy(b[len(b)-spareSize:], "whatsoever")
 	if got := parseAnswer(b); got != ans || len(b) != answerSize {
 		t.Fatalf("got %+v, %d bytes", got, len(b))
 	}

@@ -22,10 +22,10 @@ const (
 	indexSize  = 4
 	nonceSize  = 24 // XChaCha20
 	protoSize  = 4  // what is spoken above the transport
-	limitsSize = 4  // room for limits of the peer; zero and ignored in version 2
+	spareSize  = 3  // room for limits of the peer; zero and ignored in version 2
 
-	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + limitsSize
-	answerSize = 8 + 1 + indexSize + protoSize + limitsSize
+	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + 1 + spareSize
+	answerSize = 8 + 1 + indexSize + protoSize + 1 + spareSize
 
 	// The Noise messages: e, sealed s, sealed payload; and e, sealed payload.
 	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize

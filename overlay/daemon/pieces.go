@@ -1,0 +1,44 @@
+package daemon
+
+import (
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/tundev"
+)
+
+// readsTunnelled is the bit of the handshake's features by which a daemon says that it
+// reads super-frames of UDP tunnels.
+const readsTunnelled = 1
+
+// pieces are the packets of a super-frame that the peer does not read whole, in their
+// order. There are at most packet.MaxSegments of them, or as many as the kernel made.
+type pieces struct {
+	left []*frame.Frame
+	cuts uint64 // super-frames that were cut up
+}
+
+func (p *pieces) empty() bool { return len(p.left) == 0 }
+
+// cut takes a super-frame over. There must be no pieces left.
+func (p *pieces) cut(pool *tundev.Pool, f *frame.Frame) {
+	p.cuts++
+	p.left = pool.Pieces(p.left[:0], f)
+}
+
+// take returns the next packet, nil when there is none.
+func (p *pieces) take() *frame.Frame {
+	if len(p.left) == 0 {
+		p.left = nil
+		return nil
+	}
+	f := p.left[0]
+	p.left[0] = nil
+	p.left = p.left[1:]
+	return f
+}
+
+// drop gives up what is left.
+func (p *pieces) drop() {
+	for f := p.take(); f != nil; f = p.take() {
+		f.Release()
+	}
+}

@@ -1,0 +1,143 @@
+package packet
+
+import "encoding/binary"
+
+// Tunnels whose inner packets are looked for: by the protocol, and of those in UDP by the
+// destination port. Others are treated as what they are outside.
+const (
+	protoIPIP = 4  // RFC 2003
+	protoSIT  = 41 // RFC 4213
+	protoGRE  = 47 // RFC 2784
+
+	portVXLAN      = 4789 // RFC 7348
+	portVXLANLinux = 8472 // what Linux, Flannel and Cilium take unless they are told otherwise
+	portGeneve     = 6081 // RFC 8926
+)
+
+// Parts of tunnel headers.
+const (
+	vxlanHeaderLen  = 8
+	vxlanValid      = 0x08 // the network identifier is there
+	geneveHeaderLen = 8
+	geneveOptions   = 0x3f // their length in four bytes each
+	greHeaderLen    = 4
+	greChecksum     = 0x80 // each of the three is followed by four bytes more
+	greKey          = 0x20
+	greSequence     = 0x10
+	greOthers       = 0x4f // routing and what RFC 2784 reserved
+	etherHeaderLen  = 14
+	vlanTagLen      = 4
+
+	etherIPv4   = 0x0800
+	etherIPv6   = 0x86dd
+	etherVLAN   = 0x8100
+	etherBridge = 0x6558 // an Ethernet frame in GRE or Geneve
+)
+
+// findInner describes in out the packet that the tunnel packet b, which Parse has
+// described in in, carries. It returns the tunnel's identifier too; ok is false for what is
+// no tunnel, or not one that is known. The inner packet may end before b does, as a short
+// Ethernet frame is padded.
+func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
+	if in.Fragment {
+		return 0, false
+	}
+	p, id := tunnelled(in.Proto, b[in.HeaderLen:])
+	n := ipLength(p)
+	return id, n > 0 && n <= len(p) && Parse(p[:n], out) == OK
+}
+
+// tunnelled returns what the upper layer b of this protocol carries, from its IP header on,
+// and the tunnel's identifier; nothing if it is no tunnel's.
+func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
+	switch {
+	case proto == protoIPIP, proto == protoSIT:
+		return b, 0
+	case proto == protoGRE:
+		return greInner(b)
+	case proto != ProtoUDP || len(b) < udpHeaderLen:
+		return nil, 0
+	}
+	switch payload := b[udpHeaderLen:]; binary.BigEndian.Uint16(b[2:]) {
+	case portVXLAN, portVXLANLinux:
+		return vxlanInner(payload)
+	case portGeneve:
+		return geneveInner(payload)
+	}
+	return nil, 0
+}
+
+// ipLength is how long the IP packet at the beginning of b says to be; 0 if there is none.
+func ipLength(b []byte) int {
+	switch {
+	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
+		return int(binary.BigEndian.Uint16(b[ipv4TotalOffset:]))
+	case len(b) >= ipv6HeaderLen && b[0]>>4 == 6:
+		return ipv6HeaderLen + int(binary.BigEndian.Uint16(b[4:]))
+	}
+	return 0
+}
+
+func vxlanInner(b []byte) (inner []byte, id uint32) {
+	if len(b) < vxlanHeaderLen || b[0]&vxlanValid == 0 {
+		return nil, 0
+	}
+	return etherInner(b[vxlanHeaderLen:]), binary.BigEndian.Uint32(b[4:]) >> 8
+}
+
+func geneveInner(b []byte) (inner []byte, id uint32) {
+	if len(b) < geneveHeaderLen || b[0]>>6 != 0 {
+		return nil, 0
+	}
+	n := geneveHeaderLen + int(b[0]&geneveOptions)*4
+	if n > len(b) {
+		return nil, 0
+	}
+	return innerOf(binary.BigEndian.Uint16(b[2:]), b[n:]), binary.BigEndian.Uint32(b[4:]) >> 8
+}
+
+func greInner(b []byte) (inner []byte, id uint32) {
+	if len(b) < greHeaderLen || b[0]&greOthers != 0 || b[1] != 0 {
+		return nil, 0
+	}
+	n := greHeaderLen
+	for _, flag := range []byte{greChecksum, greKey, greSequence} {
+		if b[0]&flag == 0 {
+			continue
+		}
+		if n+4 > len(b) {
+			return nil, 0
+		}
+		if flag == greKey {
+			id = binary.BigEndian.Uint32(b[n:])
+		}
+		n += 4
+	}
+	return innerOf(binary.BigEndian.Uint16(b[2:]), b[n:]), id
+}
+
+// innerOf returns the IP packet in b, whose kind is given as an EtherType.
+func innerOf(kind uint16, b []byte) []byte {
+	switch kind {
+	case etherIPv4, etherIPv6:
+		return b
+	case etherBridge:
+		return etherInner(b)
+	}
+	return nil
+}
+
+// etherInner returns the IP packet in an Ethernet frame, behind one VLAN tag at most.
+func etherInner(b []byte) []byte {
+	if len(b) < etherHeaderLen {
+		return nil
+	}
+	kind, b := binary.BigEndian.Uint16(b[12:]), b[etherHeaderLen:]
+	if kind == etherVLAN && len(b) >= vlanTagLen {
+		kind, b = binary.BigEndian.Uint16(b[2:]), b[vlanTagLen:]
+	}
+	if kind != etherIPv4 && kind != etherIPv6 {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,236 @@
+package packet
+
+import (
+	"encoding/binary"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+)
+
+// A super-frame of a UDP tunnel looks like one very long packet too:
+//
+//	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
+//	0                                          At                        \ GSOSize \ ..
+//
+// Every packet that it stands for has a copy of all headers. As the outer UDP length is
+// known from that of the frame, its field holds At until the frame is written. The outer
+// checksum field is zero where packets are to have none; the inner checksum is partial.
+
+const (
+	// maxTunnelHeader is the most bytes between the outer UDP header and the inner IP
+	// header: Geneve with all its options (RFC 8926 section 3.4) and a tagged Ethernet
+	// header.
+	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
+
+	// tunAsEthernet is what Linux adds to the least offset of an outer UDP header that
+	// it takes (virtio_net_hdr_tnl_to_skb), on devices without Ethernet headers as well.
+	// The offset is not used otherwise: the receiving stack finds the header itself.
+	tunAsEthernet = 14
+)
+
+// Tunnel is what the headers of a tunnelled super-frame say beyond the outermost.
+type Tunnel struct {
+	At    int // where the inner packet begins
+	Inner Info
+}
+
+// parse describes the inner packet at the offset at of b and checks the facts against
+// it: everything but the limits on size and number of segments.
+func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
+	begin := in.HeaderLen + udpHeaderLen
+	switch {
+	case in.Fragment:
+		return OffloadOnFragment
+	case in.Routed:
+		return OffloadOnRouted
+	case in.Proto != ProtoUDP:
+		return OffloadMismatch
+	case in.L4HeaderLen == 0:
+		return BadTransport
+	case at < begin || at > begin+maxTunnelHeader || at >= len(b):
+		return BadTunnel
+	}
+	if r := Parse(b[at:], &t.Inner); r != OK {
+		return r
+	}
+	t.At = at
+	inner := t.facts(*facts)
+	return checkOffload(b[at:], &t.Inner, &inner)
+}
+
+// facts returns those of the inner packet.
+func (t *Tunnel) facts(f frame.Facts) frame.Facts {
+	f.GSO = f.GSO.Inner()
+	return f
+}
+
+// Describe describes a tunnelled super-frame as VnetHeader.Facts has left it, or as it
+// came from a peer. in is what Parse said of b.
+func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
+	at := 0
+	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
+		at = int(binary.BigEndian.Uint16(b[in.HeaderLen+udpLenOffset:]))
+	}
+	return t.parse(b, in, facts, at)
+}
+
+// Validate checks a tunnelled super-frame that came from a peer, and that Parse has
+// described in in, and makes it fit to be written to the TUN device, as Validate does for
+// others. One of a single segment is refused, since there is no need for it.
+func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
+	switch {
+	case len(b) != in.TotalLen:
+		return BadLength
+	case in.TotalLen > MaxLen:
+		return TooLong
+	case !facts.CSum:
+		return PartialMissing
+	}
+	if r := t.Describe(b, in, facts); r != OK {
+		return r
+	}
+	switch n := t.Count(*facts); {
+	case n > MaxSegments:
+		return TooManySegments
+	case n == 1, facts.GSOSize < MinSegment:
+		return BadSegmentSize
+	}
+	t.restore(b, in)
+	return OK
+}
+
+// restore writes the outer UDP length again, and what belongs into the checksum fields
+// of a packet whose checksums are not summed up yet.
+func (t *Tunnel) restore(b []byte, in *Info) {
+	binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(in.TotalLen-in.HeaderLen))
+	if t.summed(b, in) {
+		writePartial(b, in)
+	}
+	writePartial(b[t.At:], &t.Inner)
+}
+
+// summed reports whether the outer packets have a checksum.
+func (t *Tunnel) summed(b []byte, in *Info) bool {
+	return binary.BigEndian.Uint16(b[in.CSumStart+in.CSumOffset:]) != 0
+}
+
+// complete sums up what is to be, the inner checksum first, as the outer covers it.
+func (t *Tunnel) complete(b []byte, in *Info) {
+	completeChecksum(b[t.At:], t.Inner.CSumStart, t.Inner.CSumOffset)
+	if t.summed(b, in) {
+		completeChecksum(b, in.CSumStart, in.CSumOffset)
+	}
+}
+
+// Count returns how many packets the frame stands for, at least 1.
+func (t *Tunnel) Count(facts frame.Facts) int { return segments(&t.Inner, t.facts(facts)) }
+
+// Carried reports whether a peer accepts the frame whole.
+func (t *Tunnel) Carried(facts frame.Facts) bool {
+	n := t.Count(facts)
+	return n > 1 && n <= MaxSegments && facts.GSOSize >= MinSegment
+}
+
+// SegmentLen returns the length in bytes of packet i of the frame.
+func (t *Tunnel) SegmentLen(facts frame.Facts, i int) int {
+	return t.At + SegmentLen(&t.Inner, t.facts(facts), i)
+}
+
+// Segment writes packet i of the super-frame b, which was described by Describe or
+// Validate, into dst, which has SegmentLen bytes, as skb_udp_tunnel_segment of the kernel
+// would cut it. Its checksums are complete, as far as there are any: its facts are none.
+func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
+	copy(dst, b[:t.At])
+	Segment(dst[t.At:], b[t.At:], &t.Inner, t.facts(facts), i)
+	summed := t.summed(b, in)
+	part := *in
+	setLength(dst, &part, len(dst))
+	if !summed {
+		binary.BigEndian.PutUint16(dst[in.CSumStart+in.CSumOffset:], 0)
+	}
+	if in.Version == 4 {
+		id := binary.BigEndian.Uint16(b[ipv4IDOffset:])
+		binary.BigEndian.PutUint16(dst[ipv4IDOffset:], id+uint16(i))
+		writeHeaderChecksum(dst, in.HeaderLen)
+	}
+	t.complete(dst, in)
+}
+
+// dropLast takes the last segment off the frame: see DropLastSegment. A frame of one
+// packet that is left becomes an ordinary one.
+func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
+	if t.Describe(f.Data, in, &f.Facts) != OK {
+		return false
+	}
+	inner := frame.New(f.Data[t.At:], nil)
+	inner.Facts = t.facts(f.Facts)
+	if !DropLastSegment(inner) {
+		return false
+	}
+	length := t.At + len(inner.Data)
+	if in.Version == 4 {
+		updateChecksum(f.Data[ipv4CSumOffset:], uint16(in.TotalLen), uint16(length))
+	}
+	f.Data = f.Data[:length]
+	in.setTotal(f.Data, length)
+	t.Inner.TotalLen = len(inner.Data)
+	if inner.Facts.GSO == frame.GSONone {
+		f.Facts = frame.Facts{Ordered: f.Facts.Ordered}
+		t.restore(f.Data, in)
+		t.complete(f.Data, in)
+	}
+	return true
+}
+
+// VnetHeader returns the header with which a frame that Validate accepted is written to
+// the TUN device, in its long form. fits is false where the kernel would refuse it: it
+// wants room for an Ethernet header that a TUN device has not.
+func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
+	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
+	h.HdrLen += uint16(t.At)
+	h.CSumStart += uint16(t.At)
+	h.InnerStart = uint16(t.At)
+	kind, least := uint8(vnetTunnel4), ipv4HeaderLen
+	if in.Version == 6 {
+		kind, least = vnetTunnel6, ipv6HeaderLen
+	}
+	h.GSOType |= kind
+	outer := max(in.HeaderLen, tunAsEthernet+least)
+	h.OuterStart = uint16(outer)
+	if t.summed(b, in) {
+		h.Flags |= vnetTunnelCSum
+	}
+	return h, outer+udpHeaderLen <= t.At
+}
+
+// tunnelFacts is Facts for a super-frame of a UDP tunnel.
+func (h VnetHeader) tunnelFacts(b []byte, in *Info, out *frame.Facts) Reason {
+	kind, ok := gsoKind(h.GSOType &^ (vnetTunnel4 | vnetTunnel6))
+	if !ok || kind == frame.GSONone {
+		return UnknownOffload
+	}
+	if h.Flags&vnetNeedsCSum == 0 {
+		return PartialMissing
+	}
+	facts := frame.Facts{GSO: kind + (frame.GSOTunnelTCP4 - frame.GSOTCP4), GSOSize: h.GSOSize, CSum: true, Ordered: out.Ordered}
+	var t Tunnel
+	if r := t.parse(b, in, &facts, int(h.InnerStart)); r != OK {
+		return r
+	}
+	switch start := int(h.CSumStart) - t.At; {
+	case int(h.OuterStart) != in.HeaderLen:
+		return BadTunnel
+	case start != t.Inner.CSumStart || int(h.CSumOffset) != t.Inner.CSumOffset:
+		return BadChecksumPlace
+	case int(binary.BigEndian.Uint16(b[in.HeaderLen+udpLenOffset:])) != in.TotalLen-in.HeaderLen:
+		return BadLength
+	}
+	if t.Count(facts) == 1 {
+		t.restore(b, in)
+		t.complete(b, in)
+		*out = frame.Facts{Ordered: out.Ordered}
+		return OK
+	}
+	binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(t.At))
+	*out = facts
+	return OK
+}
