@@ -36,7 +36,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-e2e bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-e2e bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-package test-image lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -186,6 +186,9 @@ deb rpm: dist ## packages for Debian, and for Fedora and the like, in out/dist
 test-package: ## packages in a Debian root with systemd: install, run, restart, upgrade, purge (root, 3 minutes)
 	@$(BUILD) $(BIN)/packagetest -o $(BIN)/packagetest ./scripts/packagetest
 	@$(BIN)/packagetest
+
+test-image: ## the Dockerfile's steps in a Debian root, without Docker (root, 3 minutes)
+	@PATH="$(PATH)" scripts/image.sh $(ROOT)
 
 lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) vet ./...

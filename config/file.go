@@ -55,9 +55,29 @@ func checkPrivate(path string, info fs.FileInfo) error {
 		open &^= 0o040
 	}
 	if open != 0 {
-		return fmt.Errorf("readable or writable by group or others (mode %04o); run: chmod 600 %s", info.Mode().Perm(), path)
+		return &openError{path, info.Mode().Perm()}
 	}
 	return nil
+}
+
+// openError is of a file that others may read or write.
+type openError struct {
+	path string
+	mode fs.FileMode
+}
+
+func (e *openError) Error() string {
+	return fmt.Sprintf("readable or writable by group or others (mode %04o); run: chmod 600 %s", e.mode, e.path)
+}
+
+// unlikely returns err, or what to say instead where a command was given some other file
+// of the system's: following the advice to close it would do harm.
+func unlikely(file string, err error) error {
+	var open *openError
+	if errors.As(err, &open) && filepath.Ext(file) != ".toml" {
+		return fmt.Errorf("not named *.toml, and readable or writable by group or others (mode %04o): is it a configuration?", open.mode)
+	}
+	return err
 }
 
 // isCredential reports whether the service manager passed the file with

@@ -16,6 +16,7 @@ func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 func LoadCopy(file, from string) (*Config, error) {
 	data, err := readPrivate(from, maxFileBytes)
 	if err != nil {
+		err = unlikely(from, err)
 		return nil, &Error{File: file, Msg: err.Error(), cause: err}
 	}
 	c, err := parse(file, from, data)

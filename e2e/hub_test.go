@@ -22,7 +22,8 @@ const (
 )
 
 // maxHubBack bounds the time from the start of a hub's process to traffic both ways with
-// the last of its spokes.
+// the last of its spokes. maxHubMet is for a hub that has told its spokes of its end and
+// starts at once: all of them call while it calls them, and one core answers both.
 // fewPorts is how many source ports each end has: fifty daemons share the processors with
 // the hub here, and each path takes a part of them when it is opened.
 const fewPorts = 4
@@ -30,7 +31,10 @@ const fewPorts = 4
 // remembered is how long a hub may take to write down where its spokes are.
 const remembered = 2 * time.Second
 
-const maxHubBack = time.Second
+const (
+	maxHubBack = time.Second
+	maxHubMet  = 3 * time.Second
+)
 
 // wheel starts a hub that does not know where its spokes are, and the spokes, each behind
 // a NAT that lets nothing in but answers.
@@ -87,11 +91,12 @@ func TestHubRestartReachesItsSpokes(t *testing.T) {
 		name string
 		end  func() error
 		down time.Duration
+		most time.Duration
 	}{
-		{"kill -9", func() error { hub.Kill(); return nil }, 0},
-		{"stop", hub.Stop, 0},
-		{"kill -9, for 3 s", func() error { hub.Kill(); return nil }, 3 * time.Second},
-		{"stop, for 4 s", hub.Stop, 4 * time.Second},
+		{"kill -9", func() error { hub.Kill(); return nil }, 0, maxHubBack},
+		{"stop", hub.Stop, 0, maxHubMet},
+		{"kill -9, for 3 s", func() error { hub.Kill(); return nil }, 3 * time.Second, maxHubBack},
+		{"stop, for 4 s", hub.Stop, 4 * time.Second, maxHubBack},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := time.Now()
@@ -114,8 +119,8 @@ func TestHubRestartReachesItsSpokes(t *testing.T) {
 			}
 			slices.Sort(took)
 			t.Logf("ready after %v; traffic again after %v, %v and %v (first, median, last)", ready, took[0], took[len(took)/2], took[len(took)-1])
-			if last := took[len(took)-1]; last > maxHubBack {
-				t.Errorf("the last spoke after %v, want %v", last, maxHubBack)
+			if last := took[len(took)-1]; last > c.most {
+				t.Errorf("the last spoke after %v, want %v", last, c.most)
 			}
 		})
 	}

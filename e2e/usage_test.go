@@ -123,14 +123,40 @@ func idlePeers(t *testing.T, n int, deaf netip.Addr) (v []tunnel.Peer) {
 	return v
 }
 
+// What scraping a hub with a thousand peers may cost: the mean of processor time for one
+// scrape, and memory in bytes after them. docs/monitoring.md has what it does cost.
+const (
+	scrapes    = 5
+	maxScrape  = 300 * time.Millisecond
+	maxScraped = 120 << 20
+)
+
+// scrape reads the metrics of a hub as Prometheus does, but more often.
+func scrape(t *testing.T, n *tunnel.Node) {
+	t.Helper()
+	before, size := usage(t, n).CPU, 0
+	for range scrapes {
+		time.Sleep(1100 * time.Millisecond) // the answer is kept for a second
+		size = len(fetch(t, n.Host, "http://"+metricsAt+"/metrics"))
+	}
+	u := usage(t, n)
+	each := (u.CPU - before) / scrapes
+	t.Logf("a scrape: %d KiB, %v of processor time; %.1f MiB", size>>10, each, float64(u.RSS)/(1<<20))
+	if size < 1<<20 || each > maxScrape || u.RSS > maxScraped {
+		t.Errorf("want at most %v and %d MiB", maxScrape, maxScraped>>20)
+	}
+}
+
 // TestThousandIdlePeers is a hub with a thousand peers, one of which was there a
-// moment ago.
+// moment ago. It is scraped at the end.
 func TestThousandIdlePeers(t *testing.T) {
 	f := network(t, fabric.Spec{Spines: 1})
 	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
 		t.Fatal(err)
 	}
-	hub := node(t, f.A(1), "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	hub := node(t, f.A(1), "a", tunnel.Config{
+		Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}, Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\n",
+	})
 	spoke := node(t, f.B(1), "b", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
 	hub.Config.Peers = append(idlePeers(t, 999, f.B(1).Addr4()), tunnel.Peer{
 		Name: "spoke", PublicKey: spoke.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 32)},
@@ -163,6 +189,7 @@ func TestThousandIdlePeers(t *testing.T) {
 	if err := hub.Await(tunnel.Inner4(2)); err != nil {
 		t.Error(err)
 	}
+	scrape(t, hub)
 }
 
 // TestMemoryUnderLoad loads a pair in the ways that fill buffers most.

@@ -47,7 +47,11 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
 	root.SetVersionTemplate("srdtun {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		// What follows are words of Go's own library.
+		text, _, _ := strings.Cut(err.Error(), ": strconv.")
+		return &usageError{errors.New(text)}
+	})
 	root.AddCommand(
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
 		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(), eventsCommand(),

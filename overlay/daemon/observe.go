@@ -34,11 +34,11 @@ func (s *server) observe(now mono.Time) {
 	yes, no := map[netip.Addr]bool{}, map[netip.Addr]bool{}
 	again := s.hostNews.Swap(false)
 	for _, p := range s.peers() {
-		now := s.sight(p, again)
-		if now.looked {
-			s.places.note(p.cfg().PublicKey.String(), now.placed, now.proven, now.paths)
+		v := s.sight(p, again)
+		if v.looked {
+			s.notePlaces(p, v.paths)
 		}
-		p.watch.see(now)
+		p.watch.see(v)
 		up, down := p.watch.works()
 		for _, a := range up {
 			yes[a] = true
@@ -80,7 +80,7 @@ func (s *server) sight(p *peer, again bool) (v sight) {
 		}
 		if v.looked = w.settling > 0; v.looked {
 			w.settling--
-			v.paths, v.proven, v.placed = c.Paths(), c.Proven(), p.placed
+			v.paths = c.Paths()
 		}
 	})
 	if w.mtu == 0 {

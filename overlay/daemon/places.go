@@ -8,6 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // placesMost is how many addresses of a peer are written down: as many as an initiation
@@ -33,6 +34,13 @@ func (s *server) loadPlaces() {
 	for _, p := range peers {
 		s.places.known[p.Key] = p.Addresses[:min(len(p.Addresses), placesMost)]
 	}
+}
+
+// notePlaces looks where p is now.
+func (s *server) notePlaces(p *peer, paths []srd.PathInfo) {
+	var endpoints, proven []netip.AddrPort
+	p.link.Do(func(_ mono.Time, c *srd.Conn) { endpoints, proven = p.placed, c.Proven() })
+	s.places.note(p.cfg().PublicKey.String(), endpoints, proven, paths)
 }
 
 // note takes where a peer is now: proven, newest first, of which those in working carry

@@ -25,9 +25,7 @@ type sight struct {
 
 	looked bool // the paths were looked at
 	paths  []srd.PathInfo
-	proven []netip.AddrPort // where the peer was heard, newest first
-	placed []netip.AddrPort // where its endpoints are
-	most   int              // the largest UDP payload that the devices here would take; 0: unknown
+	most   int // the largest UDP payload that the devices here would take; 0: unknown
 }
 
 // tally is how many paths from one local address there are in each state.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -91,6 +92,54 @@ func TestIdlePeersHaveFewSeries(t *testing.T) {
 	}
 	if n := testutil.CollectAndCount(New(source(&st))) - none; n > 10*1000 {
 		t.Errorf("%d series for 1,000 peers that never talked", n)
+	}
+}
+
+// hubPeers is a hub whose scrapes users are told the cost of.
+const hubPeers = 1000
+
+// scrapeMost bounds what a scrape of it carries if all peers talk, in bytes:
+// docs/monitoring.md promises it.
+const scrapeMost = 6 << 20
+
+// hub is a status with many peers that all talk, on as many paths as by default.
+func hub() control.Status {
+	st := sample()
+	busy := st.Peers[0]
+	for len(busy.Paths) < 63 {
+		busy.Paths = append(busy.Paths, busy.Paths[0])
+	}
+	st.Peers = nil
+	for i := range hubPeers {
+		p := busy
+		p.Name, p.PublicKey = fmt.Sprintf("peer%d", i), fmt.Sprintf("%043d=", i)
+		st.Peers = append(st.Peers, p)
+	}
+	return st
+}
+
+func TestScrapeOfAHubIsBounded(t *testing.T) {
+	st := hub()
+	h, err := NewHandler(source(&st))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := h.current().text.Len(); n < 1<<20 || n > scrapeMost {
+		t.Errorf("a scrape of %d peers has %d bytes, want %d at most", hubPeers, n, scrapeMost)
+	}
+}
+
+// BenchmarkScrapeOfAHub is what one scrape costs the daemon, the status apart.
+func BenchmarkScrapeOfAHub(b *testing.B) {
+	st := hub()
+	h, err := NewHandler(source(&st))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		h.at = time.Time{} // what was made a moment ago would be given again
+		b.SetBytes(int64(h.current().text.Len()))
 	}
 }
 
