@@ -77,8 +77,8 @@ type env struct {
 	active    mono.Time     // last new message sent
 }
 
-// wire makes the machines known to each other.
-func (c *Conn) wire() {
+// introduce makes the machines of c known to each other.
+func introduce(c *Conn) {
 	e, v := c.env, &c.receiver
 	c.session.env, c.session.paths, c.session.recovery, c.session.conn = e, &c.paths, &c.recovery, c
 	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session, v, &c.recovery, &c.choice
@@ -134,7 +134,7 @@ func New(cfg Config) *Conn {
 		panic("srd: source of randomness: " + err.Error())
 	}
 	c := &Conn{env: &env{cfg: cfg, slack: slackOf(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
-	c.wire()
+	introduce(c)
 	c.paths.packet = BasePacket
 	c.session.calls.indexes = cfg.Indexes
 	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)

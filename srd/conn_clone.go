@@ -18,7 +18,7 @@ func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Polic
 	cfg := c.cfg
 	cfg.Incarnation, cfg.Policy, cfg.Control = incarnation, policy, control
 	*c = *New(cfg)
-	c.wire()
+	introduce(c)
 	c.stats, c.session.replay, c.clock = stats, replay, now
 	c.restarted = true
 	c.SetTuples(now, tuples)
