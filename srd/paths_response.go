@@ -1,6 +1,7 @@
 package srd
 
 import (
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
@@ -76,13 +77,48 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			ps.recovery.single(now, t, r.path, ledger.Silent, r.size, func(b []byte) []byte {
-				return wire.AppendSecret(b, wire.KindResponse, &r.secret)
-			})
+			ps.respond(now, t, r.path, &r, r.size)
 			return true
 		}
 	}
 	return false
+}
+
+// respond builds a train of the response owed, of size bytes at least, on p.
+func (ps *paths) respond(now mono.Time, t *Train, p *path, r *owed, size int) {
+	ps.recovery.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
+		return wire.AppendSecret(b, wire.KindResponse, &r.secret)
+	})
+}
+
+// aside returns a path on which the peer has proven to be, for a response that is owed to
+// a candidate, and nil if it is to go to the candidate. An observer's copy may have
+// overtaken the challenge: then it asks for a way that works, but the answer to where the
+// copy came from never arrives, and who overtakes each challenge would keep us from being
+// found. (RFC 9000 section 9.3.3; a response counts whichever way it comes, section 8.2.3.)
+// A secret that is asked for again has not arrived, so every second answer with it goes
+// where it will. It measures nothing: only the first challenge of a candidate does, and a
+// path asks for another secret each time.
+func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path {
+	if k.Theirs != secret {
+		k.Theirs, k.Asks = secret, 0
+	}
+	k.Asks++
+	if k.Asks%2 != 0 {
+		return nil
+	}
+	p := ps.receiver.lastPath
+	if p == nil || p.state != PathActive || !p.validated {
+		i := slices.IndexFunc(ps.table, func(p *path) bool { return p.state == PathActive && p.validated })
+		if i < 0 {
+			return nil
+		}
+		p = ps.table[i]
+	}
+	if !ps.mayAnswer(p) {
+		return nil
+	}
+	return p
 }
 
 // reply sends the response owed to where we have no path, if its address has paid for it.
@@ -93,6 +129,10 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	k := ps.candidates.Find(r.tuple)
 	if k == nil {
 		return false // heardOn has counted it
+	}
+	if p := ps.aside(k, r.secret); p != nil {
+		ps.respond(now, t, p, r, 0)
+		return true
 	}
 	least := keepaliveSize
 	if !k.Proven() {

@@ -83,6 +83,8 @@ type srdHost struct {
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
 	next  uint32 // receiver index
+	// When the last connection that begins at this host, or ends there, has been made.
+	begun, ended time.Duration
 
 	process *process // nil: the host acts in no time
 }
@@ -173,20 +175,36 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 	if t.cold() {
 		return x, nil
 	}
-	// One after the other, before time zero, unless that is what is looked at: all at
-	// once, the probes of their paths fill queues and are lost, and initiations need
-	// cookies.
-	every := connectEvery
-	if t.cfg.AtOnce {
-		every = 0
-	}
-	t.net.Engine.After(time.Duration(t.made)*every, x.call)
+	t.net.Engine.After(t.turn(a, b), x.call)
 	t.made++
 	return x, nil
 }
 
-// connectEvery is about what the probes of 32 paths take at 10 Gbit/s, twice.
-const connectEvery = 500 * time.Microsecond
+// turn returns after what time the connection from a to b is made: before time zero, and
+// one after the other of those that begin or end at a host, unless that is what is looked
+// at. All at once, the probes of their paths fill queues and are lost, and initiations need
+// cookies. And paths are opened in equal steps: of two connections that are in step each
+// challenge of the one meets one of the other's on the link that they share, and what it
+// waits there is taken for the length of the path.
+func (t *SRD) turn(a, b *srdHost) time.Duration {
+	if t.cfg.AtOnce {
+		return 0
+	}
+	at := max(time.Duration(t.made)*connectEvery, a.begun, b.ended)
+	a.begun = at + time.Duration(t.cfg.Ports)*connectPath + connectRest
+	b.ended = a.begun
+	return at
+}
+
+const (
+	// connectEvery is about what the probes of 32 paths take at 10 Gbit/s, twice.
+	connectEvery = 500 * time.Microsecond
+	// connectPath is how far apart the first challenges of a connection's paths are
+	// (openEvery of package srd), and connectRest what the handshake and the probes of
+	// the last path's size take on a fabric.
+	connectPath = 300 * time.Microsecond
+	connectRest = time.Millisecond
+)
 
 // call begins the handshake, with all paths known at both ends.
 func (e *srdEnd) call() {

@@ -58,6 +58,8 @@ type Candidate[T comparable] struct {
 	Tuple  T
 	Secret wire.Secret // what its challenges ask to be returned, from the first one on
 	Was    uint16      // one more than the number of the user's path that it may replace
+	Theirs wire.Secret // what the peer's newest challenge from there asks for
+	Asks   uint8       // how often it has asked for that, counted by the user
 
 	addr   netip.Addr
 	since  mono.Time // first heard

@@ -1,0 +1,39 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// An observer overtakes the challenges by which a peer asks whether we are where it heard
+// us: copies of them come first, from elsewhere, and the answers to those are lost. As often
+// as the peer asks again, every second answer goes where the peer has proven to be, and
+// proves to it where we are. No challenge has more than one answer.
+func TestScriptOvertakenChallengeIsAnswered(t *testing.T) {
+	s := newScript(t, 2)
+	s.wait(time.Second)
+	s.deaf = func(u Tuple) bool { return u == at(victim, 7) }
+	const asks = 4
+	there, elsewhere := 0, 0
+	for range asks {
+		from := len(s.sent)
+		s.arriveOn(at(victim, 7), 0, keepaliveSize, repeated(1, 1, wire.KindChallenge))
+		s.pump()
+		for _, p := range s.sent[from:] {
+			switch {
+			case !p.has(wire.KindResponse):
+			case p.to == at(victim, 7):
+				there++
+			case s.c.paths.find(p.to) != nil:
+				elsewhere++
+			}
+		}
+		s.wait(candidateLeast)
+	}
+	if there != asks/2 || elsewhere != asks/2 {
+		t.Errorf("of %d answers %d went where the copies came from and %d where the peer is", asks, there, elsewhere)
+	}
+	s.wantSound(t)
+}
