@@ -13,18 +13,18 @@ func TestFeatures(t *testing.T) {
 		p.host[side].features = features
 		p.host[side].start()
 	}
-	if got := p.host[0].conn.Features(); got != 0 {
+	if got := p.host[0].conn.Session(p.now).Features; got != 0 {
 		t.Errorf("%#x before anything was said", got)
 	}
 	p.connect()
-	if a, b := p.host[0].conn.Features(), p.host[1].conn.Features(); a != 0x83 || b != 1 {
+	if a, b := p.host[0].conn.Session(p.now).Features, p.host[1].conn.Session(p.now).Features; a != 0x83 || b != 1 {
 		t.Errorf("the other end reads %#x and %#x", a, b)
 	}
 	p.host[0].features = 0 // another version
 	p.host[0].restart()
 	p.host[0].service()
-	p.run(3*time.Second, func() bool { return p.host[0].conn.Session(p.now).Ready && p.host[1].conn.Features() == 0 })
-	if a, b := p.host[0].conn.Features(), p.host[1].conn.Features(); a != 0x83 || b != 0 {
+	p.run(3*time.Second, func() bool { return p.host[0].conn.Session(p.now).Ready && p.host[1].conn.Session(p.now).Features == 0 })
+	if a, b := p.host[0].conn.Session(p.now).Features, p.host[1].conn.Session(p.now).Features; a != 0x83 || b != 0 {
 		t.Errorf("after a restart the other end reads %#x and %#x", a, b)
 	}
 }

@@ -338,20 +338,14 @@ type Session struct {
 	Since     mono.Time // of the newest handshake
 	Cipher    handshake.Cipher
 	Initiator bool
+	// Features are what the peer's layer above said that it can read, in the handshake of
+	// these keys; 0 without any. They belong to its incarnation: messages of one that is
+	// gone are never sent to another.
+	Features uint8
 	// Foreign says that the peer refused the last handshake, or we did, as it speaks
 	// another protocol, which is Protocol.
 	Foreign  bool
 	Protocol uint32
-}
-
-// Features are what the peer's layer above said that it can read, in the handshake of the
-// keys in use; 0 without any. They belong to its incarnation: messages of one that is gone
-// are never sent to another.
-func (c *Conn) Features() uint8 {
-	if c.session.send == nil {
-		return 0
-	}
-	return c.session.send.features
 }
 
 // Session returns the state of the keys.
@@ -359,7 +353,7 @@ func (c *Conn) Session(now mono.Time) Session {
 	s := &c.session
 	v := Session{Ready: s.ready(now), Since: s.since, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
 	if s.send != nil {
-		v.Cipher, v.Initiator = s.send.cipher, s.send.initiator
+		v.Cipher, v.Initiator, v.Features = s.send.cipher, s.send.initiator, s.send.features
 	}
 	return v
 }

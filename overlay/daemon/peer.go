@@ -171,7 +171,7 @@ func (p *peer) next(now mono.Time) *frame.Frame {
 		return f
 	}
 	f := p.queue.Pop(now)
-	if f == nil || !f.Facts.GSO.Tunnelled() || p.link.Conn().Features()&readsTunnelled != 0 {
+	if f == nil || !f.Facts.GSO.Tunnelled() || p.link.Conn().Session(now).Features&readsTunnelled != 0 {
 		return f
 	}
 	p.pieces.cut(p.dev.Pool(), f)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 )
 
 // day is how dates are written.
@@ -77,6 +76,3 @@ func digits(v float64) string {
 
 // errNothing is of a file without what is wanted.
 var errNothing = errors.New("it holds nothing of this table")
-
-// today is when a table is made of files that say so themselves.
-func today() string { return time.Now().UTC().Format(day) }
