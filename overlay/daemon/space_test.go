@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
@@ -76,6 +77,10 @@ func state(t *testing.T, run string) (v []string) {
 func sameState(t *testing.T, run string, before []string) {
 	t.Helper()
 	after := state(t, run)
+	// The TUN library says that it has ended just before it closes its last pipe.
+	for end := time.Now().Add(patience); !slices.Equal(after, before) && time.Now().Before(end); after = state(t, run) {
+		time.Sleep(5 * time.Millisecond)
+	}
 	for _, s := range after {
 		if !slices.Contains(before, s) {
 			t.Errorf("left behind: %s", s)

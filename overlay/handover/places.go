@@ -15,6 +15,9 @@ import (
 // after it calls them there. Else they would have to notice by themselves that their
 // sessions are gone, and after a long pause they look for us only every few seconds.
 
+// placesVersion is that of the file.
+const placesVersion = 1
+
 // places is that file.
 type places struct {
 	Version int    `json:"version"`
@@ -28,7 +31,7 @@ func WritePlaces(name string, peers []Peer) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(places{stateVersion, network(), peers})
+	data, err := json.Marshal(places{placesVersion, network(), peers})
 	if err != nil {
 		return err
 	}
@@ -55,8 +58,8 @@ func ReadPlaces(name string) ([]Peer, error) {
 		return nil, fmt.Errorf("%s is damaged: %w", path, err)
 	}
 	switch {
-	case v.Version != stateVersion:
-		return nil, fmt.Errorf("%s has format %d, not %d", path, v.Version, stateVersion)
+	case v.Version != placesVersion:
+		return nil, fmt.Errorf("%s has format %d, not %d", path, v.Version, placesVersion)
 	case v.Network != network():
 		return nil, fmt.Errorf("%s is of another network namespace", path)
 	}
