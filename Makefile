@@ -88,7 +88,7 @@ test-agents: testsum ## the tests of the fleet's agents, modules of their own
 	cd cmd/srdtun-etcd && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race ./...
 
 # One package after the other: measurements do not share the machine.
-test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 13 minutes)
+test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 18 minutes)
 	SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtun-etcd) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 30m -count 1 ./e2e/...
 
 bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)

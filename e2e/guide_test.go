@@ -67,7 +67,7 @@ type command struct{ line, says string }
 var (
 	codeSpan = regexp.MustCompile("`((?:srdtun|sysctl) [^`]+)`")
 	// A line of a block; what is quoted behind it is its output.
-	codeLine = regexp.MustCompile(`(?m)^    ((?:srdtun|sysctl) [^#\n]*?) *(?:# (?:"(.*)")?.*)?$`)
+	codeLine = regexp.MustCompile(`(?m)^    ((?:srdtun|sysctl|ip) [^#\n]*?) *(?:# (?:"(.*)")?.*)?$`)
 )
 
 // commandsOf returns all commands of a document. A word in a block that begins no command

@@ -32,6 +32,7 @@ class Peer:
         self.cookie = None
         self.socks, self.pn = [], {}
         self.seen = {}            # slot of the daemon's -> numbers
+        self.heard = set()        # where it sent from what opened
         self.dirty = set()
         self.owe = False
         self.auto_ack = self.auto_reply = True
@@ -84,26 +85,28 @@ class Peer:
     def call(self, s=None, **how):
         """Sends an initiation, on all sockets of how["on"] if given."""
         on = how.pop("on", [s or self.main()])
+        to = how.pop("to", [self.endpoint])
         index = random.getrandbits(32)
         how.setdefault("timestamp", max(time.time(), self.clock + 1e-6))
         self.clock = how["timestamp"]
         a = wire.Initiator(self.static, self.daemon, self.psk, index, self.incarnation, self.offers, cookie=self.cookie, **how)
         self.attempts[index] = a
         for o in on:
-            o.sendto(a.msg, self.endpoint)
+            for t in to:
+                o.sendto(a.msg, t)
         return a
 
     def main(self):
         return self.socks[0] if self.socks else self.open()
 
-    def connect(self, timeout=5.0, prove=True):
+    def connect(self, timeout=5.0, prove=True, **how):
         """Calls until there is a session."""
         end, wait = time.time() + timeout, 0.25
         before = self.use
         while self.use is before:
             if time.time() > end:
                 raise AssertionError("no session within %.1f s" % timeout)
-            self.call()
+            self.call(**how)
             self.run(lambda: self.use is not before, wait)
             wait = min(2 * wait, 5)
         if prove:
@@ -176,6 +179,7 @@ class Peer:
             self.restarted(k)
             seen = self.seen.setdefault(slot, set())
         seen.add(pn)
+        self.heard.add(frm)
         self.hear(s, frm, slot, plain, len(data))
 
     def hear(self, s, frm, slot, plain, size):
