@@ -256,9 +256,8 @@ def flood_of_initiations(peer, host):
         peer.run(timeout=1.0)
         answered = peer.ping(20, timeout=1.0)
         began = time.time()
-        # As each peer does that has paths: copies on up to eight of them. Only one of the
-        # daemon's ports is flooded.
-        peer.connect(timeout=4.0, to=[peer.endpoint] + sorted(peer.heard)[:7])
+        # As each peer does that has paths: copies on eight of them.
+        peer.connect(timeout=4.0, on=[peer.main()] + [peer.open() for _ in range(7)])
         took = time.time() - began
     finally:
         os.waitpid(child, 0)

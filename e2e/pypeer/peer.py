@@ -32,7 +32,6 @@ class Peer:
         self.cookie = None
         self.socks, self.pn = [], {}
         self.seen = {}            # slot of the daemon's -> numbers
-        self.heard = set()        # where it sent from what opened
         self.dirty = set()
         self.owe = False
         self.auto_ack = self.auto_reply = True
@@ -85,15 +84,13 @@ class Peer:
     def call(self, s=None, **how):
         """Sends an initiation, on all sockets of how["on"] if given."""
         on = how.pop("on", [s or self.main()])
-        to = how.pop("to", [self.endpoint])
         index = random.getrandbits(32)
         how.setdefault("timestamp", max(time.time(), self.clock + 1e-6))
         self.clock = how["timestamp"]
         a = wire.Initiator(self.static, self.daemon, self.psk, index, self.incarnation, self.offers, cookie=self.cookie, **how)
         self.attempts[index] = a
         for o in on:
-            for t in to:
-                o.sendto(a.msg, t)
+            o.sendto(a.msg, self.endpoint)
         return a
 
     def main(self):
@@ -179,7 +176,6 @@ class Peer:
             self.restarted(k)
             seen = self.seen.setdefault(slot, set())
         seen.add(pn)
-        self.heard.add(frm)
         self.hear(s, frm, slot, plain, len(data))
 
     def hear(self, s, frm, slot, plain, size):

@@ -14,15 +14,15 @@ const (
 	// floodSpan is the time over which strangers' packets are counted while there are
 	// too many.
 	floodSpan = 250 * time.Millisecond
-	// floodMost initiations of a span are taken from a socket, 4,000 a second. They come
+	// floodMost initiations of a span are taken from a socket, 6,000 a second. They come
 	// one by one, and one that comes alone is a wakeup and three system calls: some 12 us
-	// in a virtual machine, where calls are dear, and so a twentieth of a processor. A hub
+	// in a virtual machine, where calls are dear, and so a fourteenth of a processor. A hub
 	// all of whose peers call at once gets fewer from each of its sockets. Of 100,000 a
 	// second one in 32 comes through, of the eight copies that a peer sends of one two in
 	// nine times at least one, and then all that have the cookie it is answered with. As
 	// many packets of other kinds are taken in trains, which the kernel's filter does not
 	// judge as long as there are no more.
-	floodMost = 1000
+	floodMost = 1500
 	// thinnest is the least share that is let through.
 	thinnest = 1 << 12
 )
