@@ -10,6 +10,8 @@ import (
 // from 0 and remembered, so that its fate can be asked for.
 type App interface {
 	srd.Source
+	// Pending reports whether there is something to be pulled.
+	Pending() bool
 	// Deliver takes a message that has arrived.
 	Deliver(now mono.Time, m *srd.Message)
 	// Restarted tells that the peer is another process than before.

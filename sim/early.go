@@ -59,7 +59,7 @@ func (h *Host) early() {
 	}
 	next := mono.Never
 	for _, p := range h.process.Peers {
-		if p.asked.at != 0 && h.clock().Add(earlySlack) < p.asked.at && p.App.Backlog() == p.asked.pending {
+		if p.asked.at != 0 && h.clock().Add(earlySlack) < p.asked.at && p.App.Pending() == p.asked.pending {
 			p.early(h.clock())
 		}
 		if p.asked.at != 0 {
@@ -77,7 +77,7 @@ func (p *Peer) early(now mono.Time) {
 	p.service()
 	what := ""
 	switch s := p.Conn.Stats(); {
-	case s.Retransmitted > repaired:
+	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // who cannot tell is paced with nothing to send
 		what = "repairs"
 	case p.Conn.TailProbes() > probes:
 		what = "probes its tail"

@@ -89,7 +89,7 @@ func (p *Peer) service() (mono.Time, string) {
 	now := h.clock()
 	p.Conn.Advance(now)
 	p.App.Advance(now, p.Conn)
-	if p.App.Backlog() {
+	if p.App.Pending() {
 		p.Conn.Connect(now)
 	}
 	for n := 0; p.next(now); n++ {
@@ -106,12 +106,12 @@ func (p *Peer) service() (mono.Time, string) {
 	if at < now {
 		h.Audit.Fail("host %d wants to be woken %v ago: %s", h.Index, now.Sub(at), why)
 	}
-	if p.App.Backlog() {
+	if p.App.Pending() {
 		if t := p.Conn.SendDeadline(now); t < at {
 			at, why = t, "pacing"
 		}
 	}
-	p.asked = promise{at, why, p.App.Backlog(), p.Conn.SendDeadline(now) != mono.Never}
+	p.asked = promise{at, why, p.App.Pending(), p.Conn.SendDeadline(now) != mono.Never}
 	return at, why
 }
 
@@ -206,5 +206,5 @@ const indexesEach = 6
 // Settled reports whether nothing is on its way out.
 func (p *Peer) Settled() bool {
 	_, inflight, _ := p.Conn.Window()
-	return !p.App.Backlog() && !p.Conn.Backlog() && inflight == 0
+	return !p.App.Pending() && !p.Conn.Backlog() && inflight == 0
 }

@@ -64,7 +64,7 @@ func (s *swarm) account(p *Peer) {
 	switch {
 	case !p.Settled():
 		_, inflight, _ := p.Conn.Window()
-		s.Audit.Fail("host %d does not come to rest: backlog %v, pending %v, %d bytes in flight, %+v", i, p.Conn.Backlog(), p.App.Backlog(), inflight, *p.Conn.Stats())
+		s.Audit.Fail("host %d does not come to rest: backlog %v, pending %v, %d bytes in flight, %+v", i, p.Conn.Backlog(), p.App.Pending(), inflight, *p.Conn.Stats())
 	case p.App.Open() != 0:
 		s.Audit.Fail("host %d holds %d payloads", i, p.App.Open())
 	}

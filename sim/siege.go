@@ -70,7 +70,7 @@ func (s *swarm) besiege() {
 		}
 		v.ticks = append(v.ticks, append([]int(nil), v.offered...))
 		for i, p := range peers {
-			if p.App.Sending() < trickleMost && !p.App.Backlog() {
+			if p.App.Sending() < trickleMost && !p.App.Pending() {
 				s.offer(p.Host().Index, p.remote.Index, Batch{N: 1, Max: 400, Class: srd.Stream})
 			}
 			v.offered[i] = p.App.Begun()
@@ -91,10 +91,10 @@ func (s *swarm) unheard(peers []*Peer) {
 	for i, p := range peers {
 		first := then[i]
 		n, example := p.App.Undelivered(0)
-		stuck := p.App.Backlog() && p.App.Begun() == first
+		stuck := p.App.Pending() && p.App.Begun() == first
 		if (n > 0 && example < first) || stuck {
 			s.Audit.Fail("host %d to %d: message %d of %d is not delivered after %v of a siege, pending %v, session %+v, %+v",
-				p.Host().Index, p.remote.Index, example, p.App.Begun(), time.Duration(patience)*siegeEvery, p.App.Backlog(),
+				p.Host().Index, p.remote.Index, example, p.App.Begun(), time.Duration(patience)*siegeEvery, p.App.Pending(),
 				p.Conn.Session(p.Host().clock()), *p.Conn.Stats())
 		}
 	}

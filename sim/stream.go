@@ -116,8 +116,12 @@ func (s *Stream) Offer(b Batch) {
 // Withdraw takes back what has not been pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
-// Backlog implements srd.Source.
-func (s *Stream) Backlog() bool { return len(s.batches) > 0 }
+// Backlog implements srd.Source, of an application that cannot tell, so that it is always
+// asked.
+func (s *Stream) Backlog() bool { return true }
+
+// Pending implements App.
+func (s *Stream) Pending() bool { return len(s.batches) > 0 }
 
 // Open returns how many payloads the transport holds.
 func (s *Stream) Open() int { return s.Pulled - s.Released }

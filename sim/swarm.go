@@ -315,9 +315,9 @@ func (s *swarm) unrestored() {
 func (s *swarm) missing() {
 	for i, p := range s.Peers() {
 		n, first := s.last[i].missing(p)
-		if n > 0 || p.App.Backlog() {
+		if n > 0 || p.App.Pending() {
 			s.Audit.Fail("no progress after all is healed: host %d to %d: %d messages sent and not delivered, first %d, pending %v, session %+v",
-				p.Host().Index, p.remote.Index, n, first, p.App.Backlog(), p.Conn.Session(p.Host().clock()))
+				p.Host().Index, p.remote.Index, n, first, p.App.Pending(), p.Conn.Session(p.Host().clock()))
 			s.Engine.Say("%+v", *p.Conn.Stats())
 			if t, ok := p.App.(*Tunnel); ok {
 				s.Engine.Say("%+v %+v", t.queue.Stats(), t.gather.Stats())

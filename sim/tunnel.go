@@ -101,8 +101,11 @@ func (t *Tunnel) inner(size, serial int) []byte {
 // Withdraw implements App. What is half cut stays.
 func (t *Tunnel) Withdraw() { t.queue.Flush() }
 
-// Backlog implements srd.Source.
-func (t *Tunnel) Backlog() bool { return !t.cutter.Empty() || t.queue.Len() > 0 }
+// Backlog implements srd.Source, as Stream has it.
+func (t *Tunnel) Backlog() bool { return true }
+
+// Pending implements App.
+func (t *Tunnel) Pending() bool { return !t.cutter.Empty() || t.queue.Len() > 0 }
 
 // Pull implements srd.Source.
 func (t *Tunnel) Pull(now mono.Time, most int) (srd.Message, bool) {
@@ -252,7 +255,7 @@ func (t *Tunnel) Sending() int { return t.held }
 
 // Look implements App.
 func (t *Tunnel) Look(c *srd.Conn) {
-	if !c.Backlog() && !t.Backlog() && t.held != 0 {
+	if !c.Backlog() && !t.Pending() && t.held != 0 {
 		t.audit.Fail("host %d has nothing to send but holds %d frames", t.From, t.held)
 	}
 	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {

@@ -86,11 +86,3 @@ func (ch *choice) checkDoubts(now mono.Time) {
 func (ch *choice) nextRound() mono.Time {
 	return ch.doubts.asked.Add(max(probeFirst<<ch.doubts.tries, 2*ch.rtt.Smoothed()))
 }
-
-// doubtDeadline returns when those in doubt are asked again, or given up.
-func (ch *choice) doubtDeadline() mono.Time {
-	if ch.doubts.unsure.Empty() {
-		return mono.Never
-	}
-	return max(ch.nextRound(), ch.clock)
-}

@@ -278,7 +278,6 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	// made overdue is due now.
 	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
 	add(c.paths.probeDeadline(), "path probe")
-	add(c.choice.doubtDeadline(), "doubt")
 	add(c.recovery.out.respites.end(), "end of a respite")
 	if c.sender.idling() && c.recovery.queuesTell() && c.recovery.inflight < c.cfg.Control.Window() && c.recovery.timer.backoff == 0 && c.recovery.reinject > c.clock {
 		add(c.recovery.reinject, "reinjection")

@@ -83,7 +83,6 @@ var bugs = []bug{
 	{"lost wake-up: the tail probe", "srd/conn.go", "	add(max(c.recovery.tailDeadline(), c.clock), \"tail probe\")\n", ""},
 	{"lost wake-up: the probe of a path", "srd/conn.go", "	add(c.paths.probeDeadline(), \"path probe\")\n", ""},
 	{"lost wake-up: a reinjection", "srd/conn.go", "		add(c.recovery.reinject, \"reinjection\")\n", ""},
-	{"lost wake-up: a doubt", "srd/conn.go", "	add(c.choice.doubtDeadline(), \"doubt\")\n", ""},
 	{"lost wake-up: a handshake's retry", "srd/session_keys.go", "	if t := s.calls.deadline(); t < at {\n", "	if t := s.calls.deadline(); t < at && s.ready(s.clock) {\n"},
 	{"the pacer wakes without a session", "srd/conn.go", "		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {", "		c.recovery.out.full() || c.recovery.silent() {"},
 	{"an acknowledgement waits for time and not for a path", "srd/conn.go", "	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
