@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
@@ -82,7 +83,7 @@ func TestHubRestartReachesItsSpokes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer echo.Close()
-	go answer(echo)
+	go meter.Answer(echo)
 	var beats []*pulse
 	for i, n := range all {
 		beats = append(beats, beat(t, n.Host, tunnel.Inner4(i+2), netip.AddrPortFrom(tunnel.Inner4(1), 7000)))
@@ -196,18 +197,4 @@ func (p *pulse) answered(t *testing.T, from time.Time) time.Duration {
 	}
 	t.Fatal("a spoke gets no answer any more")
 	return 0
-}
-
-// answer echoes until the socket is closed. Other errors are of a route that is gone.
-func answer(c net.PacketConn) {
-	buf := make([]byte, 64)
-	for {
-		n, from, err := c.ReadFrom(buf)
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err == nil {
-			_, _ = c.WriteTo(buf[:n], from)
-		}
-	}
 }

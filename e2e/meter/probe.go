@@ -96,15 +96,15 @@ func StartHeartbeat(client, server *fabric.Host, from, to netip.Addr) (*Heartbea
 		return nil, err
 	}
 	h.to = netip.AddrPortFrom(to, uint16(h.echo.LocalAddr().(*net.UDPAddr).Port))
-	go answer(h.echo)
+	go Answer(h.echo)
 	go h.listen()
 	go h.send()
 	return h, nil
 }
 
-// answer echoes until the socket is closed. Other errors are of a route that is
+// Answer echoes until the socket is closed. Other errors are of a route that is
 // gone for a moment.
-func answer(c net.PacketConn) {
+func Answer(c net.PacketConn) {
 	buf := make([]byte, 64)
 	for {
 		n, from, err := c.ReadFrom(buf)
