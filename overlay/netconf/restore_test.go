@@ -269,6 +269,8 @@ func FuzzMatters(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 16))
 	f.Add([]byte{32, 0, 0, 0, unix.RTM_NEWLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	// A route whose last attribute is not padded, as the kernel's are.
+	f.Add(append([]byte{33, 0, 0, 0, unix.RTM_DELROUTE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, append(make([]byte, 12), 5, 0, 1, 0, 9)...))
 	w := &Watcher{index: 7}
 	f.Fuzz(func(t *testing.T, b []byte) { w.matters(b) })
 }

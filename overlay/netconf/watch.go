@@ -125,16 +125,23 @@ func (w *Watcher) concerns(m *syscall.NetlinkMessage) bool {
 	return false
 }
 
-// through reports whether a route leads through our interface.
+// through reports whether a route leads through our interface. The attributes are walked here:
+// syscall.ParseNetlinkRouteAttr reads beyond messages that are cut short.
 func (w *Watcher) through(m *syscall.NetlinkMessage) bool {
-	attrs, err := syscall.ParseNetlinkRouteAttr(m)
-	if err != nil {
+	if len(m.Data) < unix.SizeofRtMsg {
 		return false
 	}
-	for i := range attrs {
-		if a := &attrs[i]; a.Attr.Type == unix.RTA_OIF && len(a.Value) >= 4 {
-			return binary.NativeEndian.Uint32(a.Value) == w.index
+	for b := m.Data[unix.SizeofRtMsg:]; len(b) >= unix.SizeofRtAttr; {
+		n := int(binary.NativeEndian.Uint16(b))
+		if n < unix.SizeofRtAttr || n > len(b) {
+			return false
 		}
+		kind, value := binary.NativeEndian.Uint16(b[2:]), b[unix.SizeofRtAttr:n]
+		if kind == unix.RTA_OIF && len(value) >= 4 {
+			return binary.NativeEndian.Uint32(value) == w.index
+		}
+		padded := (n + unix.RTA_ALIGNTO - 1) &^ (unix.RTA_ALIGNTO - 1)
+		b = b[min(padded, len(b)):]
 	}
 	return false
 }
