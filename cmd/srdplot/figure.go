@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Figure is the input: lines over an axis, or panels of bars. Names of units
+// Figure is the input: lines over an axis, panels of bars, or a table. Names of units
 // belong into the labels.
 type Figure struct {
 	Title    string  `json:"title"`
@@ -20,6 +20,7 @@ type Figure struct {
 	Spans    []Span  `json:"spans"`
 	Marks    []Mark  `json:"marks"`
 	Panels   []Panel `json:"panels"` // instead of lines and what belongs to them
+	Heat     *Heat   `json:"heat"`   // likewise
 }
 
 // Line is one series. Its colour comes from its place in the figure.
@@ -46,6 +47,9 @@ type Mark struct {
 
 // check refuses what cannot be drawn.
 func (f Figure) check() error {
+	if f.Heat != nil {
+		return f.checkHeat()
+	}
 	if len(f.Panels) > 0 {
 		return f.checkPanels()
 	}

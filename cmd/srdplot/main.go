@@ -1,5 +1,5 @@
 // Command srdplot draws a figure: lines over time or over another axis, with spans
-// shaded, or panels of bars with ranges.
+// shaded, panels of bars with ranges, or a table whose cells are shaded by their value.
 //
 //	srdplot -o FILE.png < figure.json
 //	srdplot -o FILE.svg < figure.json

@@ -168,6 +168,7 @@ func (o *compareOptions) run(what string) error {
 	}
 	groups := compare.Groups(all)
 	compare.Table(o.out, groups)
+	compare.HeatTable(o.out, groups)
 	compare.OrderTable(o.out, all)
 	compare.InnerTable(o.out, all)
 	where, of := compare.Behind(groups, m.Systems[0].Name, behindShare)
@@ -184,7 +185,7 @@ func (o *compareOptions) draw(groups []*compare.Group) error {
 	if err != nil {
 		return err
 	}
-	for i, b := range compare.Figures(groups, "simulated: "+groups[0].Fabric+"; TCP in tunnels, and TCP and MPTCP without") {
+	for i, b := range compare.Figures(groups, "simulated, "+groups[0].Fabric) {
 		name := "matrix.png"
 		if i > 0 {
 			name = fmt.Sprintf("matrix-%d.png", i+1)

@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 	if err != nil || strings.Count(string(b), "\n") != 2 {
 		t.Fatalf("%v, results %s", err, b)
 	}
-	if f, err := os.ReadFile(filepath.Join(args[4], "matrix.png")); err != nil || !strings.Contains(string(f), "panels") {
+	if f, err := os.ReadFile(filepath.Join(args[4], "matrix.png")); err != nil || !strings.Contains(string(f), "heat") {
 		t.Errorf("%v, figure %s", err, f)
 	}
 	// One line, and one that was cut off.

@@ -172,11 +172,12 @@ func (o options) write(cells []compare.Cell, have []compare.Record) error {
 	groups := compare.Groups(all)
 	var table bytes.Buffer
 	compare.Table(&table, groups)
+	compare.HeatTable(&table, groups)
 	fmt.Print(table.String())
 	if err := os.WriteFile(o.out+".md", table.Bytes(), 0o644); err != nil {
 		return err
 	}
-	for i, b := range compare.Figures(groups, "the shipped daemon, plain TCP and kernel MPTCP in namespaces, 4 spines of 100 Mbit/s") {
+	for i, b := range compare.Figures(groups, "the daemon, in namespaces") {
 		file := o.out + ".png"
 		if i > 0 {
 			file = fmt.Sprintf("%s-%d.png", o.out, i+1)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,13 +189,32 @@ func TestGroups(t *testing.T) {
 	if low < 0 || high < low {
 		t.Errorf("table\n%s", table.String())
 	}
-	p := Bars(g)[0]
-	if p.Low[1] != 1.5 || p.High[1] != 2 || math.Abs(p.Middle[1]-math.Sqrt(3)) > 1e-9 || p.Middle[0] != 1 {
-		t.Errorf("%+v", p)
+	h := Heats(g)[0]
+	if len(h.Columns) != 1 || math.Abs(h.Ratios[1][0]-math.Sqrt(3)) > 1e-9 || h.Ratios[0][0] != 1 {
+		t.Errorf("%+v", h)
+	}
+	table.Reset()
+	if HeatTable(&table, g); !strings.Contains(table.String(), "\n| b | 1.73 |\n") {
+		t.Errorf("table\n%s", table.String())
 	}
 	f := Figures(g, "sub")
-	if len(f) != 1 || !json.Valid(f[0]) || !bytes.Contains(f[0], []byte(`"name":"b"`)) {
+	if len(f) != 1 || !json.Valid(f[0]) || !bytes.Contains(f[0], []byte(`"rows":["a","b"]`)) {
 		t.Errorf("%s", f)
+	}
+}
+
+// Columns of one workload are side by side, and what was not measured is 0.
+func TestHeatColumns(t *testing.T) {
+	all := []Record{
+		{Key: Key{Scenario: "x", Workload: "u", System: "a"}, Mean: 1}, {Key: Key{Scenario: "x", Workload: "v", System: "a"}, Mean: 1},
+		{Key: Key{Scenario: "y", Workload: "u", System: "a"}, Mean: 1}, {Key: Key{Scenario: "y", Workload: "u", System: "b"}, Mean: 2},
+	}
+	h := Heats(Groups(all))[0]
+	if !slices.Equal(h.Columns, []Column{{"x", "u"}, {"y", "u"}, {"x", "v"}}) || !slices.Equal(h.Ratios[1], []float64{0, 2, 0}) {
+		t.Errorf("%+v", h)
+	}
+	if got := ratioText(0) + ratioText(9.5) + ratioText(37.2); got != "-9.5037" {
+		t.Error(got)
 	}
 }
 

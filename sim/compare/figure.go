@@ -1,77 +1,52 @@
 package compare
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
 // The figure is a file for cmd/srdplot, whose names these are.
 type (
 	figure struct {
-		Title    string  `json:"title"`
-		Subtitle string  `json:"subtitle"`
-		Panels   []panel `json:"panels"`
+		Title    string `json:"title"`
+		Subtitle string `json:"subtitle"`
+		Heat     heat   `json:"heat"`
 	}
-	panel struct {
-		Title string `json:"title"`
-		Unit  string `json:"unit"`
-		Bars  []bar  `json:"bars"`
+	heat struct {
+		Rows    []string    `json:"rows"`
+		Columns []column    `json:"columns"`
+		Cells   [][]float64 `json:"cells"`
 	}
-	bar struct {
-		Name  string  `json:"name"`
-		Value float64 `json:"value"`
-		Low   float64 `json:"low"`
-		High  float64 `json:"high"`
-		Tone  int     `json:"tone"`
+	column struct {
+		Group string `json:"group"`
+		Name  string `json:"name"`
 	}
 )
 
-const (
-	// mostPanels is what srdplot draws in one figure.
-	mostPanels = 12
-	// longestBar: what is longer is so by waiting for timeouts, or did not end, and
-	// would leave no room for the others.
-	longestBar = 8
-)
+// words says what the names of situations mean.
+var words = map[string]string{
+	"symmetric": "all well", "failed": "a link failed", "quarter": "a link at 1/4", "incast": "incasts", "dead": "a link is dead",
+	"websearch": "web search", "datamining": "data mining",
+}
 
-// Figures returns, as input of srdplot, figures with a panel for each scenario and
-// workload: mean completion times over the best's, as the geometric mean over all
-// loads, and their range.
-func Figures(all []*Group, subtitle string) (v [][]byte) {
-	var panels []panel
-	for _, b := range Bars(all) {
-		p := panel{Title: fmt.Sprintf("%s, %s", b.Scenario, b.Workload), Unit: "mean completion time / the best's; line: all loads"}
-		for i, n := range b.Systems {
-			p.Bars = append(p.Bars, newBar(n, b.Low[i], b.Middle[i], b.High[i]))
+func inWords(name string) string {
+	if w, ok := words[name]; ok {
+		return w
+	}
+	return name
+}
+
+// Figures returns, as input of srdplot, a heat map for each fabric: how much longer flows
+// take with each system, in each situation, than with the best one. where says in a few
+// words where that is.
+func Figures(all []*Group, where string) (v [][]byte) {
+	for _, h := range Heats(all) {
+		f := figure{"How much longer flows take than with the best", "mean completion time over the best's, all loads together; tcp and mptcp: no tunnel; " + where, heat{Rows: h.Systems, Cells: h.Ratios}}
+		for _, c := range h.Columns {
+			f.Heat.Columns = append(f.Heat.Columns, column{inWords(c.Workload), inWords(c.Scenario)})
 		}
-		panels = append(panels, p)
-	}
-	for len(panels) > 0 {
-		n := min(len(panels), mostPanels)
-		b, err := json.Marshal(figure{"Path policies, TCP and MPTCP", subtitle, panels[:n]})
+		b, err := json.Marshal(f)
 		if err != nil {
 			panic(err) // nothing but numbers and names
 		}
-		v, panels = append(v, b), panels[n:]
+		v = append(v, b)
 	}
 	return v
-}
-
-func newBar(name string, low, middle, high float64) bar {
-	b := bar{name, min(middle, longestBar), min(low, longestBar), min(high, longestBar), tone(name)}
-	if middle > longestBar {
-		b.Name = fmt.Sprintf("%s: %.0f", name, middle)
-	}
-	return b
-}
-
-// tone tells this project's default, other policies, and what goes without a tunnel.
-func tone(system string) int {
-	switch system {
-	case "spray":
-		return 0
-	case "tcp", "mptcp":
-		return 2
-	}
-	return 1
 }

@@ -1,0 +1,123 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Heat is a fabric at one glance: a row for each system, a column for each scenario with
+// a workload.
+type Heat struct {
+	Fabric  string
+	Systems []string
+	Columns []Column
+	// Ratios has a row for each system: the mean completion time over the best's, as the
+	// geometric mean over all loads. 0: not measured.
+	Ratios [][]float64
+}
+
+// Column is a scenario with a workload.
+type Column struct{ Scenario, Workload string }
+
+// Heats returns a map for each fabric. Columns of one workload are side by side.
+func Heats(all []*Group) (v []Heat) {
+	for _, s := range sections(all) {
+		i := slices.IndexFunc(v, func(h Heat) bool { return h.Fabric == s[0].Fabric })
+		if i < 0 {
+			i, v = len(v), append(v, Heat{Fabric: s[0].Fabric})
+		}
+		v[i].add(s)
+	}
+	for i := range v {
+		v[i].sort()
+	}
+	return v
+}
+
+// add adds a column: all loads of a scenario with a workload.
+func (h *Heat) add(s []*Group) {
+	h.Columns = append(h.Columns, Column{s[0].Scenario, s[0].Workload})
+	for _, n := range names(s) {
+		if !slices.Contains(h.Systems, n) {
+			h.Systems, h.Ratios = append(h.Systems, n), append(h.Ratios, make([]float64, len(h.Columns)-1))
+		}
+	}
+	for i, n := range h.Systems {
+		h.Ratios[i] = append(h.Ratios[i], overLoads(s, n))
+	}
+}
+
+// overLoads returns the geometric mean of a system's ratios; 0: there are none.
+func overLoads(s []*Group, system string) float64 {
+	logs, count := 0.0, 0.0
+	for _, g := range s {
+		if x, ok := g.Of(system); ok {
+			logs, count = logs+math.Log(x.Mean), count+1
+		}
+	}
+	if count == 0 {
+		return 0
+	}
+	return math.Exp(logs / count)
+}
+
+// sort puts the columns of one workload side by side, workloads in the order in which
+// they first come.
+func (h *Heat) sort() {
+	var order []int
+	for i, c := range h.Columns {
+		if slices.IndexFunc(h.Columns, func(o Column) bool { return o.Workload == c.Workload }) < i {
+			continue // with the first of its workload
+		}
+		for k, o := range h.Columns {
+			if o.Workload == c.Workload {
+				order = append(order, k)
+			}
+		}
+	}
+	h.Columns = chosen(h.Columns, order)
+	for i := range h.Ratios {
+		h.Ratios[i] = chosen(h.Ratios[i], order)
+	}
+}
+
+// chosen returns the elements at the places of order.
+func chosen[T any](all []T, order []int) (v []T) {
+	for _, k := range order {
+		v = append(v, all[k])
+	}
+	return v
+}
+
+// HeatTable writes the maps as Markdown.
+func HeatTable(w io.Writer, all []*Group) {
+	for _, h := range Heats(all) {
+		fmt.Fprintf(w, "%s: mean completion time over the best's, geometric mean over the loads\n\n| |", h.Fabric)
+		for _, c := range h.Columns {
+			fmt.Fprintf(w, " %s, %s |", c.Workload, c.Scenario)
+		}
+		fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(h.Columns)))
+		for i, n := range h.Systems {
+			fmt.Fprintf(w, "| %s |", n)
+			for _, x := range h.Ratios[i] {
+				fmt.Fprintf(w, " %s |", ratioText(x))
+			}
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// ratioText writes a ratio with the digits that count.
+func ratioText(x float64) string {
+	switch {
+	case x == 0:
+		return "-"
+	case x >= 10:
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
