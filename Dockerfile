@@ -1,14 +1,16 @@
-# srdtun alone in an image: docker build -t srdtun . (docs/install.md says how to run it)
+# srdtun alone in an image: docker build -t srdtun . (docs/install.md says how to run it).
+# An agent of a fleet alone: docker build --build-arg AGENT=srdtun-k8s -t srdtun-k8s .
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=unknown
-RUN make build VERSION="$VERSION"
+ARG AGENT=srdtun
+RUN make build build-agents VERSION="$VERSION" && mv "bin/$AGENT" bin/program
 
 FROM scratch
-COPY --from=build /src/bin/srdtun /usr/bin/srdtun
+COPY --from=build /src/bin/program /usr/bin/srdtun
 COPY LICENSE /usr/share/doc/srdtun/copyright
 ENTRYPOINT ["/usr/bin/srdtun"]
 CMD ["--help"]

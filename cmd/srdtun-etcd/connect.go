@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
+	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
@@ -71,7 +72,7 @@ func (c *connection) dial() (*login, error) {
 // config reads what the flags name.
 func (c *connection) config() (clientv3.Config, error) {
 	if !strings.HasSuffix(c.prefix, "/") {
-		return clientv3.Config{}, usagef("--prefix %q does not end with a slash", c.prefix)
+		return clientv3.Config{}, member.Usagef("--prefix %q does not end with a slash", c.prefix)
 	}
 	config := clientv3.Config{
 		Endpoints:            c.endpoints,
@@ -98,7 +99,7 @@ func (c *connection) password() (string, error) {
 	case c.user == "" && c.passwordFile == "":
 		return "", nil
 	case c.user == "" || c.passwordFile == "":
-		return "", usagef("--user and --password-file go together")
+		return "", member.Usagef("--user and --password-file go together")
 	}
 	data, err := agent.ReadFile(c.passwordFile)
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *connection) tls() (*tls.Config, error) {
 	for _, e := range c.endpoints {
 		secure = secure || strings.HasPrefix(e, "https://")
 		if strings.HasPrefix(e, "http://") && (c.cacert != "" || c.cert != "") {
-			return nil, usagef("--endpoints %s is not encrypted, in spite of certificates", e)
+			return nil, member.Usagef("--endpoints %s is not encrypted, in spite of certificates", e)
 		}
 	}
 	if !secure && c.cacert == "" && c.cert == "" {
@@ -125,7 +126,7 @@ func (c *connection) tls() (*tls.Config, error) {
 	}
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
 	if (c.cert == "") != (c.key == "") {
-		return nil, usagef("--cert and --key go together")
+		return nil, member.Usagef("--cert and --key go together")
 	}
 	if c.cert != "" {
 		pair, err := tls.LoadX509KeyPair(c.cert, c.key)

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
 )
@@ -22,7 +19,7 @@ func membersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "members",
 		Short: "List what is in etcd, and what the policy says to it",
-		Args:  takes(0),
+		Args:  member.Takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := p.Load()
 			if err != nil {
@@ -32,11 +29,11 @@ func membersCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return print(cmd.OutOrStdout(), all)
+			return member.Print(cmd.OutOrStdout(), all)
 		},
 	}
 	c.flags(cmd)
-	policyFlags(cmd, &p)
+	member.PolicyFlags(cmd, &p)
 	return cmd
 }
 
@@ -73,35 +70,6 @@ func (c *connection) standings(ctx context.Context, policy fleet.Policy) ([]flee
 	}
 }
 
-func print(w io.Writer, all []fleet.Standing) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")
-	list := func(n int, at func(int) string) string {
-		v := make([]string, n)
-		for i := range v {
-			v[i] = at(i)
-		}
-		if n == 0 {
-			return "-"
-		}
-		return strings.Join(v, ",")
-	}
-	for _, s := range all {
-		standing := "member"
-		if s.Refused != "" {
-			standing = "refused: " + s.Refused
-		}
-		key, endpoints, prefixes := "-", "-", "-"
-		if r := s.Record; r != nil {
-			key = r.PublicKey.String()
-			endpoints = list(len(r.Endpoints), func(i int) string { return r.Endpoints[i].String() })
-			prefixes = list(len(r.AllowedIPs), func(i int) string { return r.AllowedIPs[i].String() })
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Name, key, endpoints, prefixes, standing)
-	}
-	return t.Flush()
-}
-
 func leaveCommand() *cobra.Command {
 	var c connection
 	cmd := &cobra.Command{
@@ -109,10 +77,10 @@ func leaveCommand() *cobra.Command {
 		Short: "Remove a member at once",
 		Long: `leave removes the record of a member, without waiting for its lease. Stop its
 agent first: one that runs puts its record back.`,
-		Args: takes(1),
+		Args: member.Takes(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := fleet.CheckName(args[0]); err != nil {
-				return usageError{err}
+				return member.Usagef("%w", err)
 			}
 			l, err := c.dial()
 			if err != nil {

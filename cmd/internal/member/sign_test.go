@@ -1,4 +1,4 @@
-package main
+package member
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
@@ -22,7 +24,7 @@ const (
 func fleetKey(t *testing.T, dir string) (private, public string) {
 	t.Helper()
 	private, public = filepath.Join(dir, "fleet.key"), filepath.Join(dir, "fleet.pub")
-	c := fleetkeyCommand()
+	c := FleetKeyCommand()
 	var out bytes.Buffer
 	c.SetOut(&out)
 	c.SetErr(io.Discard)
@@ -48,16 +50,16 @@ func TestSignAndJudge(t *testing.T) {
 	if err := s.sign("a", now); err != nil {
 		t.Fatal(err)
 	}
-	j := joining{grant: filepath.Join(dir, "a.grant"), addresses: []string{"192.0.2.1:51820"}}
-	r, err := j.record("a", policy)
+	j := Self{Grant: filepath.Join(dir, "a.grant"), Addresses: []string{"192.0.2.1:51820"}}
+	r, err := j.Record("a", policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.record("b", policy); err == nil {
+	if _, err := j.Record("b", policy); err == nil {
 		t.Error("a grant serves another name")
 	}
-	j.addresses = []string{"198.51.100.1:51820"}
-	if _, err := j.record("a", policy); err == nil || !strings.Contains(err.Error(), "outside") {
+	j.Addresses = []string{"198.51.100.1:51820"}
+	if _, err := j.Record("a", policy); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("an endpoint outside: %v", err)
 	}
 
@@ -100,7 +102,7 @@ func TestFleetKeyIsPrivate(t *testing.T) {
 	if info, err := os.Stat(private); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if run([]string{"fleetkey", private}) == 0 {
+	if Run(&cobra.Command{Use: "x"}, []string{"fleetkey", private}) == 0 {
 		t.Error("a key is overwritten")
 	}
 	if err := os.Chmod(private, 0o644); err != nil {
@@ -108,35 +110,5 @@ func TestFleetKeyIsPrivate(t *testing.T) {
 	}
 	if _, err := readFleetKey(private); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestUsage(t *testing.T) {
-	list := filepath.Join(t.TempDir(), "allow")
-	if err := os.WriteFile(list, []byte("a "+keyA+" 10.80.0.1/32\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		args string
-		want int
-	}{
-		{"join", exitUsage},
-		{"join a", exitUsage},                      // no --dir
-		{"join a --dir /nonexistent", exitFailure}, // no policy
-		{"join a --dir /nonexistent --lease 11s --allow " + list, exitUsage},                      // longer than 10 s
-		{"join b --dir /nonexistent --allow " + list, exitFailure},                                // not listed
-		{"join a --dir /nonexistent --prefix x --allow " + list, exitUsage},                       // no slash
-		{"join a --dir /nonexistent --user root --allow " + list, exitUsage},                      // no password
-		{"join a --dir /nonexistent --cert x --allow " + list, exitUsage},                         // http
-		{"join a --dir /nonexistent --address example.org:1 --allow " + list, exitUsage},          // a name
-		{"join a --dir /nonexistent --endpoints https://x:1 --cert x --allow " + list, exitUsage}, // no key
-		{"members", exitFailure},
-		{"sign a", exitUsage},
-		{"leave ../a", exitUsage},
-		{"--nonsense", exitUsage},
-	} {
-		if got := run(strings.Fields(c.args)); got != c.want {
-			t.Errorf("%s: exit code %d, want %d", c.args, got, c.want)
-		}
 	}
 }

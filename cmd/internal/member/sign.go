@@ -1,4 +1,4 @@
-package main
+package member
 
 import (
 	"crypto/ed25519"
@@ -22,13 +22,14 @@ import (
 // othersRead are the permissions of group and others.
 const othersRead fs.FileMode = 0o077
 
-func fleetkeyCommand() *cobra.Command {
+// FleetKeyCommand makes the fleet's key.
+func FleetKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fleetkey FILE",
 		Short: "Make the fleet's key in a new file, and print the public one",
 		Long: `fleetkey writes a new Ed25519 key, mode 0600, and prints the public key, which
-members get as --fleet-key. Keep FILE where no member and no etcd is.`,
-		Args: takes(1),
+members get as --fleet-key. Keep FILE where no member and no discovery is.`,
+		Args: Takes(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			public, private, err := ed25519.GenerateKey(rand.Reader)
 			if err != nil {
@@ -56,7 +57,8 @@ type signing struct {
 	ledger             string
 }
 
-func signCommand() *cobra.Command {
+// SignCommand signs grants.
+func SignCommand() *cobra.Command {
 	var s signing
 	c := &cobra.Command{
 		Use:   "sign NAME",
@@ -67,7 +69,7 @@ prefixes it may have. It belongs on that member (join --grant), and is no secret
 The ledger is a directory with all grants that were signed. What overlaps a
 grant of another name there is not signed. A grant that is signed anew keeps
 the day on which it was issued, which decides between two that overlap.`,
-		Args: takes(1),
+		Args: Takes(1),
 		RunE: func(_ *cobra.Command, args []string) error { return s.sign(args[0], time.Now()) },
 	}
 	f := c.Flags()
@@ -88,16 +90,16 @@ func (s *signing) sign(name string, now time.Time) error {
 	}
 	g := &fleet.Grant{Fleet: s.fleet, Name: name, Issued: now, Signed: now}
 	if g.PublicKey, err = fleet.ParseKey(s.public); err != nil {
-		return usagef("--public-key: %w", err)
+		return Usagef("--public-key: %w", err)
 	}
 	if g.AllowedIPs, err = prefixes(s.allowed); err != nil {
-		return usagef("--allowed-ips: %w", err)
+		return Usagef("--allowed-ips: %w", err)
 	}
 	if g.Within, err = prefixes(s.within); err != nil {
-		return usagef("--within: %w", err)
+		return Usagef("--within: %w", err)
 	}
 	if s.expires < 0 {
-		return usagef("--expires %v is over already", s.expires)
+		return Usagef("--expires %v is over already", s.expires)
 	}
 	if s.expires > 0 {
 		g.Expires = now.Add(s.expires)
@@ -161,7 +163,7 @@ func overlap(a, b []netip.Prefix) (p, q netip.Prefix, both bool) {
 
 func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	if file == "" {
-		return nil, usagef("--key is missing")
+		return nil, Usagef("--key is missing")
 	}
 	info, err := os.Stat(file)
 	if err != nil {

@@ -1,0 +1,156 @@
+// Package member is what the agents of a fleet have in common on their command lines: the
+// operator's policy, this host's record, the fleet's key and its grants, exit codes. An agent
+// adds the discovery: etcd, or Kubernetes.
+package member
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+// Exit codes, as those of srdtun.
+const (
+	ExitFailure = 1
+	ExitUsage   = 2
+)
+
+type usageError struct{ error }
+
+// Usagef returns an error of a command line that is wrong.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Run executes one command line of an agent, which has the commands of the fleet's key as
+// well, and returns the exit code. An error is one line on standard error.
+func Run(root *cobra.Command, args []string) int {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions = cobra.CompletionOptions{HiddenDefaultCmd: true}
+	root.SetVersionTemplate(root.Name() + " {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(FleetKeyCommand(), SignCommand())
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "%s: %s\n", root.Name(), strings.ReplaceAll(err.Error(), "\n", "; "))
+	var usage usageError
+	if errors.As(err, &usage) {
+		return ExitUsage
+	}
+	return ExitFailure
+}
+
+// Takes checks the number of arguments.
+func Takes(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return Usagef("usage: %s", c.UseLine())
+		}
+		return nil
+	}
+}
+
+// PolicyFlags are those of the operator's policy.
+func PolicyFlags(c *cobra.Command, p *agent.Files) {
+	f := c.Flags()
+	f.StringVar(&p.Allow, "allow", "", "`file` with the members that are allowed: NAME KEY PREFIXES")
+	f.StringVar(&p.Keys, "fleet-key", "", "`file` with the public keys that sign grants")
+	f.StringVar(&p.Deny, "deny", "", "`file` with public keys that are denied, whatever else is said")
+	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, which grants must be for")
+}
+
+// Self is what this host says of itself.
+type Self struct {
+	Grant     string   // file
+	Addresses []string // ADDRESS:PORT
+}
+
+// Flags are those of this host's record.
+func (s *Self) Flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign")
+	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS:PORT` where the daemon of this host is reached; none: it calls the others")
+}
+
+// Record is made of the host's grant, or of its line in the allow list. It must be one that
+// its own policy admits, or the others would not take it either.
+func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
+	if err := fleet.CheckName(name); err != nil {
+		return nil, usageError{err}
+	}
+	var at []netip.AddrPort
+	for _, text := range s.Addresses {
+		e, err := fleet.ParseEndpoint(text)
+		if err != nil {
+			return nil, Usagef("--address %w", err)
+		}
+		at = append(at, e)
+	}
+	var record *fleet.Record
+	if s.Grant != "" {
+		data, err := agent.ReadFile(s.Grant)
+		if err != nil {
+			return nil, err
+		}
+		g, err := fleet.ParseGrant(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Grant, err)
+		}
+		record = g.Claimed(at)
+	} else if a := policy.Allow.Find(name); a != nil {
+		record = a.Claimed(at)
+	} else {
+		return nil, fmt.Errorf("%s is not in the allow list, and there is no --grant", name)
+	}
+	if record.Name != name {
+		return nil, fmt.Errorf("the grant is for %s, not for %s", record.Name, name)
+	}
+	if _, err := fleet.ParseRecord(record.Format()); err != nil {
+		return nil, err
+	}
+	if err := policy.Judge(record, time.Now()); err != nil {
+		return nil, fmt.Errorf("the own policy refuses the record of this host: %w", err)
+	}
+	return record, nil
+}
+
+// Print writes a table of all that claim to be members.
+func Print(w io.Writer, all []fleet.Standing) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")
+	list := func(n int, at func(int) string) string {
+		v := make([]string, n)
+		for i := range v {
+			v[i] = at(i)
+		}
+		if n == 0 {
+			return "-"
+		}
+		return strings.Join(v, ",")
+	}
+	for _, s := range all {
+		standing := "member"
+		if s.Refused != "" {
+			standing = "refused: " + s.Refused
+		}
+		key, endpoints, prefixes := "-", "-", "-"
+		if r := s.Record; r != nil {
+			key = r.PublicKey.String()
+			endpoints = list(len(r.Endpoints), func(i int) string { return r.Endpoints[i].String() })
+			prefixes = list(len(r.AllowedIPs), func(i int) string { return r.AllowedIPs[i].String() })
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Name, key, endpoints, prefixes, standing)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,420 @@
+//go:build apiserver
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/srdtun/srdtun/cmd/internal/member"
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+// Against a real API server: "make test-k8s".
+var (
+	apiserver = flag.String("apiserver", "kube-apiserver", "the program")
+	etcd      = flag.String("etcd", "etcd", "the program that it keeps its state in")
+	dead      = flag.Duration("dead", 12*time.Second, "how long the API server is away")
+	members   = flag.Int("members", 1000, "of a large fleet")
+)
+
+const (
+	// The manifest's service account may do no more than its role says.
+	adminToken, agentToken = "admin", "agent"
+	serverURL              = "https://127.0.0.1:6443"
+	serverStart            = 2 * time.Minute // on a busy machine
+)
+
+// server is a kube-apiserver with an etcd, in the test's network namespace.
+type server struct {
+	t        *testing.T
+	dir      string
+	etcd     *exec.Cmd
+	process  *exec.Cmd
+	client   http.Client
+	manifest []byte
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{t: t, dir: t.TempDir()}
+	s.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // it has just made its certificate
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	s.file("tokens.csv", []byte(adminToken+",admin,1,system:masters\n"+agentToken+",system:serviceaccount:srdtun:srdtun,2\n"))
+	for _, who := range []string{adminToken, agentToken} {
+		s.file(who+".conf", fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: %s}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`, serverURL, who))
+	}
+	s.etcd = s.run("etcd", *etcd, "--data-dir", filepath.Join(s.dir, "etcd"))
+	s.start()
+	t.Cleanup(func() { s.stop(); s.end(s.etcd) })
+	return s
+}
+
+func (s *server) file(name string, data []byte) string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// run starts a program that ends with the test.
+func (s *server) run(name, program string, args ...string) *exec.Cmd {
+	s.t.Helper()
+	log, err := os.OpenFile(filepath.Join(s.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	c := exec.Command(program, args...)
+	c.Stdout, c.Stderr, c.Dir = log, log, s.dir
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+func (s *server) end(c *exec.Cmd) {
+	_ = c.Process.Kill()
+	_ = c.Wait()
+}
+
+func (s *server) start() {
+	s.t.Helper()
+	s.process = s.run("apiserver", *apiserver, "--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1",
+		"--secure-port=6443", "--cert-dir=certs", "--service-account-issuer=https://test", "--service-account-key-file=sa.key",
+		"--service-account-signing-key-file=sa.key", "--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file=tokens.csv",
+		"--authorization-mode=RBAC", "--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none")
+	for end := time.Now().Add(serverStart); ; time.Sleep(200 * time.Millisecond) {
+		if _, err := s.ask("GET", "/readyz", nil); err == nil {
+			return
+		} else if time.Now().After(end) {
+			log, _ := os.ReadFile(filepath.Join(s.dir, "apiserver.log"))
+			s.t.Fatalf("no API server: %v\n%s", err, log[max(0, len(log)-2000):])
+		}
+	}
+}
+
+func (s *server) stop() { s.end(s.process) }
+
+// ask sends a request as the cluster's administrator.
+func (s *server) ask(method, path string, body any) ([]byte, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	q, err := http.NewRequest(method, serverURL+path, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Authorization", "Bearer "+adminToken)
+	q.Header.Set("Content-Type", "application/json")
+	r, err := s.client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	data, err = io.ReadAll(r.Body)
+	if err == nil && r.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s: %s: %s", method, path, r.Status, data)
+	}
+	return data, err
+}
+
+func (s *server) must(method, path string, body any) {
+	s.t.Helper()
+	if _, err := s.ask(method, path, body); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *server) addNode(i int, annotations map[string]string) {
+	s.t.Helper()
+	s.must("POST", "/api/v1/nodes", map[string]any{"metadata": map[string]any{"name": fmt.Sprint("n", i), "annotations": annotations}})
+}
+
+// apply creates what the manifest has; the server refuses fields that it does not know.
+func (s *server) apply() {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(home, "../../contrib/kubernetes/srdtun.yaml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	at := map[string]string{
+		"Namespace": "/api/v1/namespaces", "ServiceAccount": "/api/v1/namespaces/srdtun/serviceaccounts",
+		"ClusterRole":        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+		"ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+		"DaemonSet":          "/apis/apps/v1/namespaces/srdtun/daemonsets",
+	}
+	n := 0
+	for part := range strings.SplitSeq(string(data), "\n---\n") {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(part), &object); err != nil {
+			s.t.Fatal(err)
+		}
+		kind, _ := object["kind"].(string)
+		if at[kind] == "" {
+			continue // the comment at its head
+		}
+		s.must("POST", at[kind]+"?fieldValidation=Strict", object)
+		n++
+	}
+	if n != len(at) {
+		s.t.Fatalf("%d of %d objects in the manifest", n, len(at))
+	}
+}
+
+// home is where the test was started: the module's folder.
+var home = func() string { d, _ := os.Getwd(); return d }()
+
+// allow writes an allow list of n members.
+func (s *server) allow(n int) string {
+	var b bytes.Buffer
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "n%d %v 10.%d.%d.1/32\n", i, fleet.Key{0: byte(i), 1: byte(i >> 8), 31: 1}, i/256, i%256)
+	}
+	return s.file(fmt.Sprintf("allow-%d", n), b.Bytes())
+}
+
+// node is an agent that runs.
+type node struct {
+	s    *server
+	dir  string
+	log  lines
+	stop func()
+}
+
+func (s *server) join(i int, list string) *node {
+	s.t.Helper()
+	n := &node{s: s, dir: s.t.TempDir()}
+	n.again(i, list)
+	return n
+}
+
+// again starts it, with the files that it has.
+func (n *node) again(i int, list string) {
+	t := n.s.t
+	t.Helper()
+	j := joining{policy: agent.Files{Allow: list}, dir: n.dir, Self: member.Self{Addresses: []string{fmt.Sprintf("192.0.2.1:%d", 10000+i)}}}
+	j.kubeconfig, j.annotation = filepath.Join(n.s.dir, agentToken+".conf"), defaultAnnotation
+	policy, err := j.policy.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := j.Record(fmt.Sprint("n", i), policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := j.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- j.run(ctx, api, record, slog.New(slog.NewTextHandler(&n.log, nil))) }()
+	stopped := false
+	n.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(n.stop)
+}
+
+func (n *node) has() (v []string) {
+	entries, err := os.ReadDir(n.dir)
+	if err != nil {
+		n.s.t.Fatal(err)
+	}
+	for _, e := range entries {
+		v = append(v, strings.TrimSuffix(strings.TrimPrefix(e.Name(), "fleet-"), ".toml"))
+	}
+	return v
+}
+
+// await waits until a node has these others, and returns how long that took.
+func (n *node) await(most time.Duration, want ...string) time.Duration {
+	n.s.t.Helper()
+	slices.Sort(want)
+	begin := time.Now()
+	for ; !slices.Equal(n.has(), want); time.Sleep(2 * time.Millisecond) {
+		if time.Since(begin) > most {
+			n.s.t.Fatalf("after %v it has %v, not %v; log:\n%s", most, n.has(), want, n.log.String())
+		}
+	}
+	return time.Since(begin)
+}
+
+func TestRealAPIServer(t *testing.T) {
+	s := newServer(t)
+	s.apply()
+	list := s.allow(4)
+	for i := range 4 {
+		s.addNode(i+1, nil)
+	}
+	one, two := s.join(1, list), s.join(2, list)
+	one.await(2*time.Second, "n2")
+	two.await(2*time.Second, "n1")
+	begin := time.Now()
+	three := s.join(3, list)
+	three.await(2*time.Second, "n1", "n2")
+	one.await(2*time.Second, "n2", "n3")
+	t.Logf("a third one is everybody's peer after %v", time.Since(begin).Round(time.Millisecond))
+
+	// A stolen token lets nobody in.
+	c := cluster{kubeconfig: filepath.Join(s.dir, agentToken+".conf"), annotation: defaultAnnotation}
+	thief, err := c.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := &fleet.Record{Name: "n4", PublicKey: key(99)}
+	if err := thief.write(t.Context(), "n4", stranger.Format()); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(one.log.String(), "n4 is refused"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not refused:\n%s", one.log.String())
+		}
+	}
+	one.await(time.Second, "n2", "n3")
+	// The role has no more than it needs.
+	if _, err := thief.Get(t.Context(), "n4", metav1.GetOptions{}); err == nil {
+		t.Error("the agent may get single Nodes, which it does not need")
+	}
+	if err := thief.Delete(t.Context(), "n4", metav1.DeleteOptions{}); err == nil {
+		t.Error("the agent may delete Nodes")
+	}
+
+	// The API server away: everybody stays, also past an agent's restart.
+	s.stop()
+	two.stop()
+	two.again(2, list)
+	time.Sleep(*dead)
+	one.await(time.Second, "n2", "n3")
+	two.await(time.Second, "n1", "n3")
+	s.start()
+	four := s.join(4, list)
+	four.await(retryMost+5*time.Second, "n1", "n2", "n3")
+	t.Logf("after %v without API server others have the fourth in %v", *dead, one.await(retryMost+5*time.Second, "n2", "n3", "n4"))
+
+	// Who is deleted is gone.
+	four.stop()
+	s.must("DELETE", "/api/v1/nodes/n4", nil)
+	t.Logf("a deleted Node is gone after %v", one.await(10*time.Second, "n2", "n3"))
+}
+
+// TestThousandNodes measures what a change of one member costs the agent of another.
+func TestThousandNodes(t *testing.T) {
+	s := newServer(t)
+	s.apply()
+	list := s.allow(*members)
+	policy, err := agent.Files{Allow: list}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(i, port int) string {
+		self := member.Self{Addresses: []string{fmt.Sprintf("192.0.2.2:%d", port)}}
+		r, err := self.Record(fmt.Sprint("n", i), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(r.Format())
+	}
+	var others []string
+	s.addNode(1, nil)
+	for i := 2; i <= *members; i++ {
+		s.addNode(i, map[string]string{defaultAnnotation: record(i, 20000)})
+		others = append(others, fmt.Sprint("n", i))
+	}
+	n := s.join(1, list)
+	t.Logf("%d members are peers after %v", *members, n.await(time.Minute, others...))
+	c := cluster{kubeconfig: filepath.Join(s.dir, adminToken+".conf"), annotation: defaultAnnotation}
+	admin, err := c.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const changes = 50
+	before := used(t)
+	var took []time.Duration
+	for i := range changes {
+		text := record(2, 30000+i)
+		if err := admin.write(t.Context(), "n2", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		for {
+			data, err := os.ReadFile(filepath.Join(n.dir, "fleet-n2.toml"))
+			if err == nil && bytes.Contains(data, fmt.Appendf(nil, ":%d", 30000+i)) {
+				break
+			}
+			if time.Since(begin) > 5*time.Second {
+				t.Fatalf("change %d has not come", i)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	each := (used(t) - before) / changes
+	t.Logf("a change is there after %v, at most %v, and costs %v of processor, writing it and looking for it included", took[changes/2], took[changes-1], each)
+	if each > 10*time.Millisecond {
+		t.Errorf("a change costs %v", each)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(status), "\n") {
+		if strings.HasPrefix(line, "VmRSS") {
+			t.Log(line, "with the test")
+		}
+	}
+}
+
+// used is the processor time of this process, which runs the agent.
+func used(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/srdtun/srdtun/cmd/internal/member"
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+// lines is a log that several goroutines may write.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func key(i int) fleet.Key { return fleet.Key{0: byte(i), 31: 1} }
+
+// api is an API server, as client-go's fake is one, with three Nodes that are allowed.
+type api struct {
+	*fake.FakeMetadataClient
+	nodes *nodes
+	list  string // the allow list
+	mu    sync.Mutex
+	away  error // of the API server
+	// watching tells of each watch, which can be ended.
+	watching chan *watch.RaceFreeFakeWatcher
+}
+
+func newAPI(t *testing.T) *api {
+	scheme := runtime.NewScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	var have []runtime.Object
+	var list strings.Builder
+	for i := 1; i <= 3; i++ {
+		have = append(have, &metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Annotations: map[string]string{"somebody": "else's"}},
+		})
+		fmt.Fprintf(&list, "n%d %v 10.80.0.%d/32\n", i, key(i), i)
+	}
+	a := &api{FakeMetadataClient: fake.NewSimpleMetadataClient(scheme, have...), watching: make(chan *watch.RaceFreeFakeWatcher, 16)}
+	a.list = filepath.Join(t.TempDir(), "allow")
+	if err := os.WriteFile(a.list, []byte(list.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.PrependReactor("*", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.away != nil, nil, a.away
+	})
+	// The fake's own watch knows no versions: changes are handed to this one.
+	a.PrependWatchReactor("nodes", func(clienttesting.Action) (bool, watch.Interface, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.away != nil {
+			return true, nil, a.away
+		}
+		w := watch.NewRaceFreeFake()
+		a.watching <- w
+		return true, w, nil
+	})
+	a.nodes = newNodes(a.FakeMetadataClient, defaultAnnotation)
+	return a
+}
+
+// fails makes every request fail, or none.
+func (a *api) fails(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.away = err
+}
+
+// set writes what a Node says, as its own agent would.
+func (a *api) set(t *testing.T, name string, value []byte) *metav1.PartialObjectMetadata {
+	t.Helper()
+	if err := a.nodes.write(t.Context(), name, value); err != nil {
+		t.Fatal(err)
+	}
+	return a.node(t, name)
+}
+
+func (a *api) node(t *testing.T, name string) *metav1.PartialObjectMetadata {
+	t.Helper()
+	n, err := a.nodes.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// record is what node i says when it tells the truth.
+func (a *api) record(t *testing.T, i int) *fleet.Record {
+	t.Helper()
+	policy, err := agent.Files{Allow: a.list}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := member.Self{Addresses: []string{fmt.Sprintf("192.0.2.%d:51820", i)}}
+	r, err := s.Record(fmt.Sprint("n", i), policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// rig is an agent on node 1.
+type rig struct {
+	*api
+	t   *testing.T
+	dir string
+	log lines
+	end func()
+}
+
+func start(t *testing.T, a *api) *rig {
+	r := &rig{api: a, t: t, dir: t.TempDir()}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	j := joining{policy: agent.Files{Allow: a.list}, dir: r.dir}
+	record := a.record(t, 1)
+	go func() { ended <- j.run(ctx, a.nodes, record, slog.New(slog.NewTextHandler(&r.log, nil))) }()
+	r.end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(r.end)
+	return r
+}
+
+func (r *rig) await(what string, is func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("not %s; log:\n%s", what, r.log.String())
+		}
+	}
+}
+
+func (r *rig) wantFiles(names ...string) {
+	r.t.Helper()
+	r.await(fmt.Sprint("files ", names), func() bool {
+		var got []string
+		entries, err := os.ReadDir(r.dir)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		return fmt.Sprint(got) == fmt.Sprint(names)
+	})
+}
+
+func TestNodesBecomePeers(t *testing.T) {
+	a := newAPI(t)
+	a.set(t, "n2", a.record(t, 2).Format())
+	r := start(t, a)
+	w := <-a.watching
+	r.wantFiles("fleet-n2.toml") // of the listing
+	r.await("announced", func() bool {
+		return a.node(t, "n1").Annotations[defaultAnnotation] == string(a.record(t, 1).Format())
+	})
+	if a.node(t, "n1").Annotations["somebody"] == "" {
+		t.Error("another's annotation was touched")
+	}
+	w.Modify(a.set(t, "n3", a.record(t, 3).Format()))
+	r.wantFiles("fleet-n2.toml", "fleet-n3.toml")
+	data, err := os.ReadFile(filepath.Join(r.dir, "fleet-n3.toml"))
+	if err != nil || !bytes.Contains(data, []byte("192.0.2.3:51820")) {
+		t.Errorf("%s, %v", data, err)
+	}
+	w.Modify(a.set(t, "n2", nil)) // leave
+	r.wantFiles("fleet-n3.toml")
+	w.Delete(a.node(t, "n3"))
+	r.wantFiles()
+	r.end()
+	if a.node(t, "n1").Annotations[defaultAnnotation] == "" {
+		t.Error("a stopped agent takes its record along: a restart would be seen")
+	}
+}
+
+// Whoever may write to Nodes gets nobody in, and this host's record back.
+func TestPolicyCounts(t *testing.T) {
+	a := newAPI(t)
+	stranger := &fleet.Record{Name: "n2", PublicKey: key(9), AllowedIPs: a.record(t, 2).AllowedIPs}
+	a.set(t, "n2", stranger.Format())
+	a.set(t, "n3", bytes.Repeat([]byte("x"), fleet.MaxRecord+100))
+	a.set(t, "n1", stranger.Format())
+	r := start(t, a)
+	<-a.watching
+	r.await("refused", func() bool {
+		return strings.Contains(r.log.String(), "n2 is refused") && strings.Contains(r.log.String(), "n3 is refused")
+	})
+	r.wantFiles()
+	if got := a.node(t, "n1").Annotations[defaultAnnotation]; got != string(a.record(t, 1).Format()) {
+		t.Errorf("the own Node says %s", got)
+	}
+}
+
+// While the API server is away everybody stays, and what changed comes when it is back.
+func TestAPIServerAway(t *testing.T) {
+	a := newAPI(t)
+	a.set(t, "n2", a.record(t, 2).Format())
+	r := start(t, a)
+	w := <-a.watching
+	r.wantFiles("fleet-n2.toml")
+	a.fails(errors.New("connection refused"))
+	w.Stop()
+	r.await("said", func() bool { return strings.Contains(r.log.String(), "connection refused") })
+	r.wantFiles("fleet-n2.toml")
+	a.fails(nil)
+	a.set(t, "n3", a.record(t, 3).Format())
+	<-a.watching
+	r.wantFiles("fleet-n2.toml", "fleet-n3.toml")
+	if n := strings.Count(r.log.String(), "connection refused"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// A watch that ends, or whose version is too old, loses nothing.
+func TestWatchEnds(t *testing.T) {
+	a := newAPI(t)
+	r := start(t, a)
+	w := <-a.watching
+	w.Stop()
+	w = <-a.watching
+	w.Modify(a.set(t, "n2", a.record(t, 2).Format()))
+	r.wantFiles("fleet-n2.toml")
+	a.set(t, "n3", a.record(t, 3).Format()) // nobody tells
+	gone := apierrors.NewGone("too old").Status()
+	w.Error(&gone)
+	<-a.watching
+	r.wantFiles("fleet-n2.toml", "fleet-n3.toml")
+	if strings.Contains(r.log.String(), "too old") {
+		t.Error("a list that is read anew is no fault")
+	}
+}
+
+func TestStandings(t *testing.T) {
+	a := newAPI(t)
+	a.set(t, "n2", a.record(t, 2).Format())
+	a.set(t, "n3", []byte("nonsense"))
+	policy, err := agent.Files{Allow: a.list}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := standings(t.Context(), a.nodes, policy)
+	if err != nil || len(all) != 2 || all[0].Name != "n2" || all[0].Refused != "" || all[1].Refused == "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	a.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
+	})
+	if _, err := standings(t.Context(), a.nodes, policy); !apierrors.IsForbidden(err) {
+		t.Error(err)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	a := newAPI(t)
+	config := filepath.Join(t.TempDir(), "config")
+	for _, c := range []struct {
+		args string
+		want int
+	}{
+		{"join", member.ExitUsage},
+		{"join n1", member.ExitUsage},                                        // no --dir
+		{"join n1 --dir /nonexistent", member.ExitFailure},                   // no policy
+		{"join n9 --dir /nonexistent --allow " + a.list, member.ExitFailure}, // not listed
+		{"join n1 --dir /nonexistent --allow " + a.list, member.ExitFailure}, // in no pod
+		{"join n1 --dir /nonexistent --allow " + a.list + " --kubeconfig " + config, member.ExitFailure},
+		{"join n1 --dir /nonexistent --annotation= --allow " + a.list, member.ExitUsage},
+		{"members", member.ExitFailure},
+		{"leave ../n1", member.ExitUsage},
+		{"sign n1", member.ExitUsage},
+		{"--nonsense", member.ExitUsage},
+	} {
+		if got := run(strings.Fields(c.args)); got != c.want {
+			t.Errorf("%s: exit code %d, want %d", c.args, got, c.want)
+		}
+	}
+}
