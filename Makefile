@@ -5,7 +5,8 @@ GO      ?= $(shell command -v go || echo /usr/local/go/bin/go)
 export PATH := $(PATH):$(patsubst %/,%,$(dir $(GO)))
 # A checkout that belongs to another user than the one who builds is fine.
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
-export GOFLAGS += -buildvcs=false
+# Paths are cut off in all builds, as in the shipped binary: tests then share what was compiled for it.
+export GOFLAGS += -buildvcs=false -trimpath
 export CGO_ENABLED ?= 0
 
 BIN      := bin
@@ -23,10 +24,17 @@ SEEDS     ?= 1..2000
 COUNT     ?= 6
 BENCHTIME ?= 0.5s
 # Tests that make namespaces of their own on a large scale run apart.
-UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim')
-# The simulator has neither goroutines nor unsafe code, as tidy_test.go sees to, so the
-# race detector finds nothing there; it would take ten times as long.
-SIM       = ./sim/...
+UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "$$($(GO) list $(SOLO))")
+# The simulator and the pure packages have neither goroutines, locks nor unsafe code, nor have
+# their tests, as tidy_test.go sees to, so the race detector finds nothing there; it would take
+# ten times as long. It watches their code where threads run it: THREADS and the others of UNIT.
+SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./srd/internal/... ./overlay/events ./overlay/packet ./overlay/merge ./overlay/route ./overlay/order ./overlay/queue ./overlay/flows
+SIM       = ./sim/... ./cmd/srdsim
+# Of cmd/srdsim, the test that plays for long is left to SIM; shorter ones start as many threads.
+PLAYS     = ^TestCompareOthers$$
+# End-to-end tests that mostly wait, with bounds of seconds and little traffic: they call t.Parallel and
+# run beside what keeps the processors busy. Those that measure run one after the other.
+WAITING   = ^Test(AlertRules|Dashboard|FixedLocal|Fleet(Joins|Lease|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|LogTells|NATForgets|Netcheck|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|ThousandIdle)
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
@@ -36,7 +44,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-e2e bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-package test-image lint clean packages packages-demo packages-bench testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,21 +53,22 @@ help: ## list the targets
 build: ## build the static binary bin/srdtun
 	@$(BUILD) $(BIN)/srdtun -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun
 
-build-agents: ## build bin/srdtun-etcd, a module of its own, static as well
+build-agents: ## build bin/srdtun-etcd and bin/srdtun-k8s, modules of their own, static as well
 	@$(BUILD) $(BIN)/srdtun-etcd -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-etcd ./cmd/srdtun-etcd
+	@$(BUILD) $(BIN)/srdtun-k8s -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-k8s ./cmd/srdtun-k8s
 
 test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (root)
-	@$(MAKE) --no-print-directory lint
-	@scripts/model.sh quick
-	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory build build-agents testsum
+	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-waiting' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint test-unit'
 	@$(MAKE) --no-print-directory soak
 	@$(MAKE) --no-print-directory test-plot
 	@$(MAKE) --no-print-directory test-agents
-	@$(MAKE) --no-print-directory test-e2e
+	@$(MAKE) --no-print-directory test-deb
+	@$(MAKE) --no-print-directory e2e-measuring
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
-	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m $(UNIT)
-	$(TESTSUM) -go $(GO) -- -timeout 10m $(SIM)
+	$(TESTSUM) -go $(GO) -- -timeout 10m $(SOLO) $(SIM)
+	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m -skip '$(PLAYS)' $(UNIT)
 	@for n in 1 8; do echo "GOMAXPROCS=$$n $(THREADS)"; \
 	  GOMAXPROCS=$$n CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -count 1 -timeout 10m $(THREADS) || exit 1; done
 
@@ -81,15 +90,30 @@ hostdelay: ## record how late this machine's processes are: sim/lab/hosts (root)
 	@chrt -f 10 $(BIN)/hostdelay -o sim/lab/hosts/idle.txt
 	@nice -n -20 $(BIN)/hostdelay -busy 2 -o sim/lab/hosts/busy.txt
 
+test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 15 minutes; K8SFLAGS='-dead 10m')
+	@command -v etcd >/dev/null || scripts/packages.sh test
+	cd cmd/srdtun-k8s/apiserver && $(GO) build -ldflags '-s -w' -o $(abspath $(BIN))/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
+	cd cmd/srdtun-k8s && $(GO) test -c -tags apiserver -o $(abspath $(BIN))/k8stest .
+	cd cmd/srdtun-k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
+
 test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
 test-agents: testsum ## the tests of the fleet's agents, modules of their own
 	cd cmd/srdtun-etcd && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race ./...
+	cd cmd/srdtun-k8s && $(abspath $(TESTSUM)) -go $(GO) -- ./... # a second build of client-go takes minutes
+
+test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 18 minutes)
+	@$(MAKE) --no-print-directory e2e-waiting e2e-measuring
+
+E2E = SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtun-etcd) $(TESTSUM) -go $(GO) -details -- -timeout 30m -count 1
+
+e2e-waiting:
+	$(E2E) -parallel 4 -run '$(WAITING)' ./e2e
 
 # One package after the other: measurements do not share the machine.
-test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 18 minutes)
-	SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtun-etcd) $(TESTSUM) -go $(GO) -details -- -p 1 -timeout 30m -count 1 ./e2e/...
+e2e-measuring:
+	$(E2E) -p 1 -skip '$(WAITING)' ./e2e/...
 
 bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)
 	@$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count $(COUNT) ./srd/... ./overlay/...
@@ -183,6 +207,9 @@ dist: man ## static binaries for amd64 and arm64 with their bills of materials, 
 deb rpm: dist ## packages for Debian, and for Fedora and the like, in out/dist
 	@set -e; for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$arch $(DIST) '$(VERSION)'; done
 
+test-deb: ## the deb in a copy of this Debian that is thrown away: install, run, upgrade, purge (root, a minute)
+	@GO='$(GO)' MAKE='$(MAKE)' scripts/debtest.sh
+
 test-package: ## packages in a Debian root with systemd: install, run, restart, upgrade, purge (root, 3 minutes)
 	@$(BUILD) $(BIN)/packagetest -o $(BIN)/packagetest ./scripts/packagetest
 	@$(BIN)/packagetest
@@ -195,6 +222,7 @@ lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	GOARCH=386 $(GO) vet ./...
 	cd cmd/srdplot && $(GO) vet ./...
 	cd cmd/srdtun-etcd && $(GO) vet ./...
+	cd cmd/srdtun-k8s && $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
 gofmt:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -197,7 +198,7 @@ func forbidden(s *source, to string) string {
 		return "a simulation has no sockets and no devices"
 	case under(s.dir, "fleet") && !under(to, "fleet") && !s.test:
 		return "the agents bring their modules along, and the fleet as few as can be"
-	case under(to, "fleet") && !under(s.dir, "fleet", "cmd/srdtun-etcd", "cmd/srdtun-k8s", "e2e"):
+	case under(to, "fleet") && !under(s.dir, "fleet", "cmd/internal/member", "cmd/srdtun-etcd", "cmd/srdtun-k8s", "e2e"):
 		return "the daemon takes files, and does not know who writes them"
 	case under(to, "cmd") && !under(s.dir, "cmd"):
 		return "commands are no library"
@@ -295,4 +296,90 @@ func TestOnlyCommandsExit(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// makeVariable returns what the Makefile gives a variable.
+func makeVariable(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^` + name + ` *:?= *(.*)$`).FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("the Makefile has no %s", name)
+	}
+	return strings.ReplaceAll(string(m[1]), "$$", "$")
+}
+
+// What is tested without the race detector is pure, does not share anything between
+// goroutines, and starts none in its tests; tests of the same seed twice at once are fine.
+func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
+	var dirs []string
+	for _, p := range strings.Fields(makeVariable(t, "SOLO")) {
+		dirs = append(dirs, strings.TrimPrefix(p, "./"))
+	}
+	seen := 0
+	for _, s := range tree(t) {
+		if !slices.ContainsFunc(dirs, func(d string) bool {
+			below, tree := strings.CutSuffix(d, "/...")
+			return s.dir == d || tree && under(s.dir, below)
+		}) {
+			continue
+		}
+		seen++
+		if !pure(s.dir) || allowed[s.dir] != nil {
+			t.Errorf("%s is tested without the race detector, and may have threads", s.file)
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s: the race detector does not watch this goroutine", s.at(g))
+			}
+			return true
+		})
+	}
+	if seen < 100 {
+		t.Errorf("%d files", seen)
+	}
+}
+
+// The end-to-end tests that run side by side are those that the Makefile runs beside others.
+func TestWaitingTests(t *testing.T) {
+	waiting := regexp.MustCompile(makeVariable(t, "WAITING"))
+	seen := 0
+	for _, s := range tree(t) {
+		if s.dir != "e2e" || !s.test {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(f.Name.Name, "Test") || f.Name.Name == "TestMain" {
+				continue
+			}
+			seen++
+			if parallel := callsParallel(f); parallel != waiting.MatchString(f.Name.Name) {
+				t.Errorf("%s: %s calls t.Parallel: %v; WAITING in the Makefile says otherwise", s.at(f), f.Name.Name, parallel)
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("%d tests", seen)
+	}
+}
+
+// callsParallel is whether a test begins with t.Parallel().
+func callsParallel(f *ast.FuncDecl) bool {
+	if len(f.Body.List) == 0 {
+		return false
+	}
+	x, ok := f.Body.List[0].(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	c, ok := x.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := c.Fun.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Parallel"
 }

@@ -28,11 +28,27 @@ func (d *draft) checkAddresses() {
 		if seen[prefix] {
 			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
 		}
-		if a := prefix.Addr(); a.Is4() && prefix.Bits() < 31 && prefix.Masked().Addr() == a {
-			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is the network itself; want a host's address in it", prefix)
+		if why := noHost(prefix); why != "" {
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s %s", prefix, why)
 		}
 		seen[prefix] = true
 	}
+}
+
+// noHost returns why no host can have an address, or "".
+func noHost(prefix netip.Prefix) string {
+	a := prefix.Addr()
+	switch {
+	case a.IsLoopback():
+		return "is of the loopback device, and never leaves the host"
+	case !a.Is4() || prefix.Bits() >= 31: // RFC 3021: both addresses of a /31 are hosts'
+		return ""
+	case prefix.Masked().Addr() == a:
+		return "is the network itself; want a host's address in it"
+	case !prefix.Contains(a.Next()):
+		return "is the broadcast address; want a host's address in it"
+	}
+	return ""
 }
 
 // checkLocals refuses to send the tunnel through itself.

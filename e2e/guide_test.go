@@ -89,10 +89,14 @@ func commandsOf(t *testing.T, text string) (v []command) {
 	return v
 }
 
+// upCommand is how the guide starts an end.
+const upCommand = "srdtun up -d lab"
+
 // TestGuideCommands does what docs/guide.md says, with its own words, on two hosts and
 // four spines: its first configuration, then every command in it. What config/guide_test.go
 // does for the other configurations, this does for commands: one that is not here fails.
 func TestGuideCommands(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../docs/guide.md")
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +116,7 @@ func TestGuideCommands(t *testing.T) {
 	second.write(t, swap("PUBLIC KEY OF THE SECOND", first.public, "203.0.113.2", f.A(1).Addr4().String(),
 		"10.80.0.1", "10.80.0.2", "10.80.0.2", "10.80.0.1", `"second"`, `"first"`))
 	for _, h := range []*guided{first, second} {
-		h.sh(t, "srdtun", "up", "-d", "lab")
+		h.sh(t, strings.Fields(upCommand)...)
 		t.Cleanup(func() { h.sh(t, "srdtun", "down", "lab") })
 	}
 	first.sh(t, "srdtun", "wait", "lab", "--peer", "second", "--timeout", "10s")
@@ -138,6 +142,7 @@ func TestGuideCommands(t *testing.T) {
 			key, value, _ := strings.Cut(words[len(words)-1], "=")
 			file := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
 			first.sh(t, "sh", "-c", fmt.Sprintf("echo %s >%s && grep -qx %[1]s %[2]s", value, file))
+		case line == upCommand: // was run above, on both
 		case words[1] == "init": // was run above; here into a file of its own
 			first.sh(t, append(words, "-o", "-")...)
 		default:

@@ -11,9 +11,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// liarShare of its goodput an honest peer must keep beside one that lies, on a machine
-// that is busy with other things; where it is not, it keeps nearly all.
-const liarShare = 0.6
+const (
+	// liarShare of its goodput an honest peer must keep beside one that lies: of what it has
+	// while the same packets come and the hub's kernel refuses them, as the liar and the
+	// fabric that carries its packets share two processors with both ends.
+	liarShare = 0.9
+	// liarRounds is how often that is measured, with and without in turn: a round of 3 s is
+	// up to a tenth off. The medians count.
+	liarRounds = 3
+)
 
 // What 3 s of lies, 4 Mbit/s, may cost the hub: processor time, and memory. The latter is
 // what may wait of a peer, twice, as garbage is collected when it is as much as what lives.
@@ -48,9 +54,9 @@ func TestPeersThatLie(t *testing.T) {
 		}
 		return run.Sum().Mean(time.Second, 3*time.Second) / 1e6
 	}
-	lie := func(row, long string) *fabric.Process {
-		p, err := f.A(2).Start(program, "-row", row, "-key", two.Config.PrivateKey, "-peer", hub.PublicKey,
-			"-local", f.A(2).V4[0].String(), "-to", f.B(1).V4[0].String()+":51820", "-mbit", "4", "-for", long)
+	lie := func(row, long string, flags ...string) *fabric.Process {
+		p, err := f.A(2).Start(program, append([]string{"-row", row, "-key", two.Config.PrivateKey, "-peer", hub.PublicKey,
+			"-local", f.A(2).V4[0].String(), "-to", f.B(1).V4[0].String() + ":51820", "-mbit", "4", "-for", long}, flags...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +66,12 @@ func TestPeersThatLie(t *testing.T) {
 		if err := p.Wait(20 * time.Second); err != nil {
 			t.Fatalf("%v: %s", err, p.Log.String())
 		}
+	}
+	beside := func(row string, flags ...string) float64 {
+		p := lie(row, "5s", flags...)
+		time.Sleep(time.Second)
+		defer end(p)
+		return goodput()
 	}
 	usage := func() tunnel.Usage {
 		u, err := hub.Usage()
@@ -74,21 +86,22 @@ func TestPeersThatLie(t *testing.T) {
 			end(lie(row, "3s"))
 			after := usage()
 			cost := after.CPU - before.CPU
-			alone := goodput()
-			p := lie(row, "6s")
-			time.Sleep(time.Second)
-			beside := goodput()
-			end(p)
-			t.Logf("3 s of it alone cost %v and made the hub %d KiB larger; %.0f Mbit/s without, %.0f beside (%.2f)",
-				cost, (after.RSS-before.RSS)>>10, alone, beside, beside/alone)
+			var without, with []float64
+			for range liarRounds {
+				without = append(without, beside(row, "-refused"))
+				with = append(with, beside(row))
+			}
+			share := median(with) / median(without)
+			t.Logf("3 s of it alone cost %v and made the hub %d KiB larger; %.0f Mbit/s when refused, %.0f beside (%.2f, %d rounds)",
+				cost, (after.RSS-before.RSS)>>10, median(without), median(with), share, len(with))
 			if cost > lieCost {
 				t.Errorf("3 s of lies cost the hub %v", cost)
 			}
 			if grown := after.RSS - before.RSS; grown > lieMemory {
 				t.Errorf("they made the hub %d bytes larger", grown)
 			}
-			if beside < liarShare*alone {
-				t.Errorf("%.0f Mbit/s beside it, %.0f without", beside, alone)
+			if share < liarShare {
+				t.Errorf("%.0f Mbit/s beside it, %.0f when refused", with, without)
 			}
 		})
 	}

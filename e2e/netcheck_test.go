@@ -14,6 +14,7 @@ var waysSeen = regexp.MustCompile(`at least (\d+)`)
 
 // TestNetcheckSeesTheFabric runs netcheck over four spines, one of which then dies.
 func TestNetcheckSeesTheFabric(t *testing.T) {
+	t.Parallel()
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	iperf(t, f, tunnel.Inner4(2))

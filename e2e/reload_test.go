@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/netip"
 	"os"
@@ -17,13 +18,14 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-const (
-	reloads     = 60
-	reloadEvery = 100 * time.Millisecond
-	// reloadGrowth is how much more memory a daemon may have after them. What a load takes
-	// varies by 10 MB; the daemon's own test looks for less, without one.
-	reloadGrowth = 24 << 20
+var (
+	reloads     = flag.Int("reloads", 60, "how often TestReloadsUnderLoad reloads")
+	reloadEvery = flag.Duration("reload-every", 100*time.Millisecond, "how often it does")
 )
+
+// reloadGrowth is how much more memory a daemon may have after them. What a load takes
+// varies by 10 MB; the daemon's own test looks for less, without one.
+const reloadGrowth = 24 << 20
 
 // TestReloadsUnderLoad changes a hub's file again and again while one spoke talks to it
 // by TCP and by datagrams: the other spoke comes and goes, and so do a peer that nobody
@@ -31,6 +33,7 @@ const (
 // its privileges, keeps nothing of those that went.
 func TestReloadsUnderLoad(t *testing.T) {
 	f, hub, one, two := star(t)
+	lasting := time.Duration(*reloads) * *reloadEvery
 	spokes := slices.Clone(hub.Config.Peers)
 	other := tunnel.Peer{Name: "nobody", PublicKey: publicKey(t), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16")}}
 	reload(t, hub, append(slices.Clone(spokes), other)) // makes what is made once
@@ -40,7 +43,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	r, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(1), Streams: 1, For: reloads*reloadEvery + 2*time.Second})
+	r, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(1), Streams: 1, For: lasting + 2*time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +53,9 @@ func TestReloadsUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := descriptors(t, hub)
-	tick := time.NewTicker(reloadEvery)
+	tick := time.NewTicker(*reloadEvery)
 	defer tick.Stop()
-	for i := range reloads {
+	for i := range *reloads {
 		peers := slices.Clone(spokes[:1])
 		if i%2 == 1 {
 			peers = append(slices.Clone(spokes), other)
@@ -70,7 +73,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 		time.Sleep(20 * time.Millisecond) // the last are on their way
 	}
 	got, sum := s.Tally(), r.Sum()
-	goodput := sum.Mean(time.Second, reloads*reloadEvery)
+	goodput := sum.Mean(time.Second, lasting)
 	after, err := hub.Usage()
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +173,7 @@ func descriptors(t *testing.T, n *tunnel.Node) int {
 
 // TestPeersByDropIn has peers come and go with files, of a daemon that is told nothing.
 func TestPeersByDropIn(t *testing.T) {
+	t.Parallel()
 	f, hub, one, two := star(t)
 	dir := filepath.Join(t.TempDir(), "peers")
 	reachable(t, filepath.Dir(dir))

@@ -21,11 +21,13 @@ const (
 // TestStoppedProcess stops one end's daemon under load, and lets it go on. No datagram
 // comes out that is as old as the stop was long; new ones pass at once.
 func TestStoppedProcess(t *testing.T) {
+	t.Parallel()
 	for name, victim := range map[string]func(p *tunnel.Pair) *tunnel.Node{
 		"sender":   func(p *tunnel.Pair) *tunnel.Node { return p.A },
 		"receiver": func(p *tunnel.Pair) *tunnel.Node { return p.B },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := network(t, fabric.Spec{})
 			p := pair(t, f, tunnel.Config{})
 			s, err := meter.StartStream(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2), 2*time.Millisecond)

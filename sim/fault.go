@@ -31,12 +31,18 @@ const (
 	Stop                         // a host's program is ended properly and started again
 	Policy                       // a host chooses paths by another policy
 	Readdress                    // a host has fewer ports, and then all again
-	NumFaultKinds
+	numDrawn                     // those before are drawn
+)
+
+// Filter is of kindFiltered alone: no cable carries handshakes.
+const (
+	Filter        = numDrawn
+	NumFaultKinds = Filter + 1
 )
 
 var faultNames = [NumFaultKinds]string{
 	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout", "stop",
-	"policy", "fewer ports",
+	"policy", "fewer ports", "filter",
 }
 
 // String returns the kind's name.
@@ -90,6 +96,11 @@ func (f *Fabric) inflict(x Fault) {
 		}
 	case Blackout:
 		f.fail(f.Links(), x.For)
+	case Filter:
+		for _, l := range f.Links() {
+			l.filters = true
+			end(func() { l.filters = false })
+		}
 	case Flap:
 		f.flap(cable, time.Duration(x.Value)*time.Millisecond, f.Engine.now.Add(x.For).Sub(start))
 	case ShrinkMTU:

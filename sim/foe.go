@@ -13,6 +13,7 @@ const (
 	mostFoePorts  = 600  // of each: more than a peer may have paths
 	mostFloods    = 3    // and
 	mostFlooded   = 1000 // packets of each, which keeps a seed within a fraction of a second
+	mostResponses = 2    // times as many responses, as nearly all are to be refused
 	slowestFlood  = 1e3  // packets a second
 	quickestFlood = 2e5
 	// mostCrowd is from how many addresses at once an initiation is copied: more than
@@ -58,6 +59,9 @@ func (p *plan) drawHostility() {
 	if p.kind == "ordinary" && p.chance(siegeShare) {
 		p.besiege()
 	}
+	if p.kind == "peaceful" && p.chance(filteredShare) {
+		p.filter()
+	}
 	if p.attack > 0 {
 		p.drawFoes()
 	}
@@ -96,10 +100,14 @@ func (p *plan) drawFoes() {
 	}
 	if p.chance(0.3) {
 		for range p.between(1, mostFloods) {
-			f.floods = append(f.floods, flood{
+			v := flood{
 				at: time.Duration(p.rng.Int64N(int64(p.trouble))), host: p.rng.IntN(len(p.spec.Hosts)),
 				kind: p.rng.IntN(numFloods), n: int(p.spread(10, mostFlooded)), rate: p.spread(slowestFlood, quickestFlood),
-			})
+			}
+			if v.kind == floodResponses {
+				v.n *= mostResponses
+			}
+			f.floods = append(f.floods, v)
 		}
 	}
 }
@@ -168,12 +176,12 @@ func (f *Fabric) infest(x foes) {
 		}
 	}
 	for _, v := range x.floods {
-		f.Engine.At(start.Add(v.at), func() { f.Taps[v.host].flood(v, v.n) })
+		f.Taps[v.host].aim(v)
 	}
 }
 
 // calm ends all that a tap does by itself.
 func (t *Tap) calm() {
-	t.foes = foes{}
+	t.foes, t.waits = foes{}, nil
 	t.Race = 0
 }

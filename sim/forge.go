@@ -49,8 +49,13 @@ func forged(src, dst netip.AddrPort, data []byte) *Packet {
 	return q
 }
 
-// answer answers an initiation that goes out, before the peer can.
+// answer answers an initiation that goes out, before the peer can. A flood that waits for
+// one begins.
 func (t *Tap) answer(p *Packet) {
+	if v := t.waits; v != nil {
+		t.waits = nil
+		t.flood(*v, v.n)
+	}
 	if t.dares(t.foes.cookies) {
 		t.falseCookie(p, p.Dst)
 	}
@@ -130,10 +135,20 @@ func (t *Tap) read(p *Packet) {
 // tapOf returns the tap before a host.
 func (f *Fabric) tapOf(h *Host) *Tap { return f.Taps[h.Index] }
 
+// aim plans a flood. One of responses may wait for the first initiation, as an observer
+// would: they are worth most while the attempt lasts.
+func (t *Tap) aim(v flood) {
+	if v.kind == floodResponses && t.rng.IntN(2) == 0 {
+		t.waits = &v
+		return
+	}
+	t.engine.At(start.Add(v.at), func() { t.flood(v, v.n) })
+}
+
 // flood lets packets arrive at the host, left of them.
 func (t *Tap) flood(v flood, left int) {
 	p := t.kept.any(t.rng)
-	if p == nil || t.foes.ports == 0 {
+	if p == nil && v.kind != floodResponses || t.foes.ports == 0 {
 		return
 	}
 	for range min(left, floodStep) {

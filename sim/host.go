@@ -56,6 +56,9 @@ type HostConfig struct {
 	Line float64
 	// Granularity is how coarsely the host says it acts; 0: as a process does.
 	Granularity time.Duration
+	// Tells lets applications say whether they have something to send, as the daemon does.
+	// A connection whose application does not is never idle for sure.
+	Tells bool
 	// Unordered lets a tunnel hand over every other flow as it comes.
 	Unordered bool
 }

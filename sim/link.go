@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -54,10 +55,11 @@ const (
 	LinkBurst
 	LinkQueue
 	LinkMTU
+	LinkFilter
 	NumLinkDrops
 )
 
-var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "mtu"}
+var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "mtu", "filter"}
 
 // String returns the counter's name.
 func (d LinkDrop) String() string { return linkDropNames[d] }
@@ -72,16 +74,17 @@ type Link struct {
 	Drops          [NumLinkDrops]uint64
 	Peak           int // most bytes that ever waited
 
-	engine *Engine
-	noun   Noun
-	rng    *rand.Rand
-	down   int       // faults that keep it down at the moment
-	bad    bool      // state of Burst
-	turn   int       // of Cycle
-	free   mono.Time // when what waits will have left
-	last   mono.Time // when the latest packet arrives that jitter has delayed
-	load   steer.LinkLoad
-	pool   *Pool // shared with other links; nil: none
+	engine  *Engine
+	noun    Noun
+	rng     *rand.Rand
+	down    int       // faults that keep it down at the moment
+	filters bool      // it carries no handshakes
+	bad     bool      // state of Burst
+	turn    int       // of Cycle
+	free    mono.Time // when what waits will have left
+	last    mono.Time // when the latest packet arrives that jitter has delayed
+	load    steer.LinkLoad
+	pool    *Pool // shared with other links; nil: none
 }
 
 // NewLink returns a link to a node.
@@ -122,6 +125,8 @@ func (l *Link) Receive(p *Packet) {
 		l.drop(p, LinkDown)
 	case l.MTU > 0 && p.Size > l.MTU:
 		l.drop(p, LinkMTU)
+	case l.filters && handshake.Kind(p.Data) != 0:
+		l.drop(p, LinkFilter)
 	case l.chance(l.Loss):
 		l.drop(p, LinkLoss)
 	case l.burst() || l.cycle():
@@ -211,7 +216,7 @@ func (l *Link) drop(p *Packet, why LinkDrop) {
 	l.engine.Free(p)
 }
 
-var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: mtu"}
+var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: mtu", "drops: a handshake"}
 
 // Cable is two links that join two nodes.
 type Cable struct {

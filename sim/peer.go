@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
@@ -32,7 +33,20 @@ type Peer struct {
 	tuples  []srd.Tuple
 	turns   int
 	asked   promise // by service
+	calls   calls
 }
+
+// calls are the initiations that a connection has sent in a second, without any handshake.
+type calls struct {
+	since mono.Time
+	met   uint64 // handshakes before
+	index uint32 // of the newest
+	n     int
+}
+
+// callsMost is how many that may be. A regular attempt waits for 250 ms, 500 ms and so on,
+// and each may have one more beside it that a cookie hurried.
+const callsMost = 2 * 4
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	h := p.host
@@ -44,7 +58,9 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	case h.Tunnel:
 		peer.App = newTunnel(h, r.Host.Index, p.gen, h.engine.Fork())
 	default:
-		peer.App = bare{h.Audit.NewStream(h.Index, r.Host.Index, p.gen, h.engine.Fork())}
+		s := h.Audit.NewStream(h.Index, r.Host.Index, p.gen, h.engine.Fork())
+		s.tells = h.Tells
+		peer.App = bare{s}
 	}
 	peer.Conn = srd.New(srd.Config{
 		Identity: h.id, Remote: r.Host.id.Public(), PSK: r.PSK, Offers: h.Offers,
@@ -148,10 +164,32 @@ func (p *Peer) transmit(t *srd.Train) {
 	for b := t.Buf; len(b) > 0; {
 		n := min(t.Size, len(b))
 		h.Audit.Sealed(h.Index, b[:n], &h.HostConfig)
+		p.called(b[:n])
 		if n <= h.MTU {
 			h.transmit(p.remote, t.Tuple.Sock, t.Tuple.Local, t.Tuple.Remote, b[:n])
 		}
 		b = b[n:]
+	}
+}
+
+// called demands of a packet that goes out that nobody is called all the time: whatever
+// cookies come, they hurry one attempt for each regular one.
+func (p *Peer) called(b []byte) {
+	index, ok := handshake.SenderIndex(b)
+	if !ok || handshake.Kind(b) != handshake.TypeInitiation {
+		return
+	}
+	h, c := p.process.host, &p.calls
+	now, met := h.clock(), p.Conn.Stats().Handshakes
+	if met != c.met || now.Sub(c.since) >= time.Second {
+		*c = calls{since: now, met: met}
+	}
+	if index == c.index {
+		return // on another path
+	}
+	c.index = index
+	if c.n++; c.n > callsMost {
+		h.Audit.Fail("host %d calls host %d %d times in %v", h.Index, p.remote.Index, c.n, now.Sub(c.since))
 	}
 }
 

@@ -51,6 +51,11 @@ type burst struct {
 	batch    Batch
 }
 
+// Applications tell whether they have something to send in each so many seeds, those that
+// leave a remainder of tellSeed: what a connection does only when it is idle, as to send
+// again what is late, it does there. Those of races do not.
+const tellSeeds, tellSeed = 2, 1
+
 // hostileStream is the stream of a seed's randomness from which is drawn who is hostile.
 const hostileStream = 1 << 32
 
@@ -80,6 +85,9 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 	p.drawHostility()
 	p.rng = rng
 	p.early = seed%earlySeeds == earlySeed
+	for i := range p.spec.Hosts {
+		p.spec.Hosts[i].Tells = seed%tellSeeds == tellSeed
+	}
 	return p
 }
 
@@ -322,7 +330,7 @@ func (p *plan) drawFaults() {
 		return
 	}
 	for range p.rng.IntN(mostFaults + 1) {
-		x := Fault{Kind: FaultKind(p.rng.IntN(int(NumFaultKinds))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
+		x := Fault{Kind: FaultKind(p.rng.IntN(int(numDrawn))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
 		x.At = time.Duration(p.rng.Int64N(int64(p.trouble)))
 		x.For = min(p.duration(time.Millisecond, p.longest()), p.trouble-x.At)
 		if n := slices.Index(p.spec.NAT, true); x.Kind == Rebind && n >= 0 {

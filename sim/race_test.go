@@ -37,6 +37,7 @@ func TestRaceBounds(t *testing.T) {
 		{raceResult{took: time.Second, ideal: time.Second, sent: 10, needless: needlessFree}, ""},
 		{raceResult{took: time.Second, ideal: time.Second, sent: 1000, needless: 500}, "needless"},
 		{raceResult{took: time.Second, ideal: time.Second, sent: 1000, over: 500}, "ran over"},
+		{raceResult{took: time.Second, ideal: time.Second, sent: 1000, late: 100}, "given up"},
 	} {
 		err := c.x.lose()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -31,6 +31,7 @@ const (
 // follows from their number. It is the srd.Source of a connection and remembers
 // what became of every message.
 type Stream struct {
+	srd.OneFlow
 	From, To int    // hosts
 	Gen      uint16 // which process of From, counted from 0
 
@@ -41,6 +42,7 @@ type Stream struct {
 	Lost      int // of the pulled, excused: they met a restart
 
 	doubted bool // it is for a liar, which acknowledges what it likes
+	tells   bool // whether it has something to send, when it is asked
 
 	audit   *Audit
 	rng     *rand.Rand
@@ -116,9 +118,8 @@ func (s *Stream) Offer(b Batch) {
 // Withdraw takes back what has not been pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
-// Backlog implements srd.Source, of an application that cannot tell, so that it is always
-// asked.
-func (s *Stream) Backlog() bool { return true }
+// Backlog implements srd.Source. An application that does not tell is always asked to send.
+func (s *Stream) Backlog() bool { return !s.tells || s.Pending() }
 
 // Pending implements App.
 func (s *Stream) Pending() bool { return len(s.batches) > 0 }

@@ -36,7 +36,7 @@ const (
 // strict reports whether the plan's network is a good one.
 func (p *plan) strict() bool {
 	switch p.kind {
-	case kindClean, kindFlood, kindLossy, kindReroute, kindGone:
+	case kindClean, kindFlood, kindLossy, kindReroute, kindGone, kindFiltered:
 		return true
 	}
 	return false
@@ -152,6 +152,9 @@ func (s *swarm) flaw(p *Peer) error {
 	}
 	if n, first := p.App.Undelivered(0); n > p.App.Dropped() {
 		return fmt.Errorf("%d messages are not delivered, first %d", n, first)
+	}
+	if x.GivenUp > 0 && s.plan.kind == kindFiltered {
+		return fmt.Errorf("%d messages are given up, though the session works", x.GivenUp)
 	}
 	if drops[Forged] > 0 || drops[NotOurs] > 0 {
 		return fmt.Errorf("dropped %v", *drops)

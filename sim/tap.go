@@ -53,6 +53,7 @@ type Tap struct {
 	lure   lure
 	relays []relay
 	turn   int
+	waits  *flood // for an initiation; nil: none does
 	forger forger
 }
 

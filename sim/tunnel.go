@@ -102,7 +102,7 @@ func (t *Tunnel) inner(size, serial int) []byte {
 func (t *Tunnel) Withdraw() { t.queue.Flush() }
 
 // Backlog implements srd.Source, as Stream has it.
-func (t *Tunnel) Backlog() bool { return true }
+func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
 
 // Pending implements App.
 func (t *Tunnel) Pending() bool { return !t.cutter.Empty() || t.queue.Len() > 0 }
@@ -115,7 +115,7 @@ func (t *Tunnel) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return t.cutter.Cut(most), true
 }
 
-// Peek implements srd.Peeker.
+// Peek implements srd.Source.
 func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !t.load(now) {
 		return 0, 0, false
@@ -124,7 +124,7 @@ func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	return flow, bytes, true
 }
 
-// Waiting implements srd.Waiter.
+// Waiting implements srd.Source.
 func (t *Tunnel) Waiting() int { return t.queue.Bytes() }
 
 // load takes a frame to be cut out of the queue, unless there is one already.
@@ -260,6 +260,9 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	}
 	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
 		t.audit.Fail("host %d holds frames: %+v", t.From, s)
+	}
+	if s := t.gather.Stats(); s.Late > 0 && s.TimedOut+s.Overflow == 0 {
+		t.audit.Fail("host %d hands %d frames on late, and has given no gap up", t.From, s.Late)
 	}
 	if n := t.queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {
 		t.audit.Fail("host %d lets %d bytes wait", t.From, n)

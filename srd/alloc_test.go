@@ -58,7 +58,10 @@ func TestReceivingDoesNotAllocate(t *testing.T) {
 }
 
 // endless is a source of one payload over and over.
-type endless struct{ b []byte }
+type endless struct {
+	OneFlow
+	b []byte
+}
 
 func (e *endless) Pull(now mono.Time, most int) (Message, bool) {
 	return Message{Data: e.b[:min(most, len(e.b))]}, true
@@ -81,7 +84,7 @@ type sending struct {
 }
 
 func newSending(t testing.TB, step mono.Time) *sending {
-	s := &sending{step: step, script: newScript(t, 2), src: &endless{make([]byte, 1420)}, b: make([]byte, 0, 1500), records: make([]wire.Record, 1)}
+	s := &sending{step: step, script: newScript(t, 2), src: &endless{b: make([]byte, 1420)}, b: make([]byte, 0, 1500), records: make([]wire.Record, 1)}
 	s.fixed.window = windowPackets * 1472
 	s.tuple = s.script.tuple(0)
 	return s

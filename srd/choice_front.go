@@ -6,10 +6,6 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Waiter is a Source that tells how many bytes wait in it. With one, a longer path is
-// used as soon as what goes on it arrives before its turn on the shorter ones would come.
-type Waiter interface{ Waiting() int }
-
 // front is how long messages wait before the window admits them: what waits, at the rate
 // at which data arrives. It is what a message that comes now will have waited, not what
 // the first one has: the last packets of a transfer have waited longest and gain nothing

@@ -6,15 +6,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Peeker is a Source that tells what it will give next. Policies that keep flows
-// together need one; without it all that is sent to a peer is one flow to them.
-type Peeker interface {
-	// Peek returns the flow of the message that Pull would return, and how many
-	// bytes of that flow are certain to follow each other, at least 1. ok is false
-	// when there is none.
-	Peek(now mono.Time) (flow uint32, bytes int, ok bool)
-}
-
 // steering is what lies between a connection and its path policy.
 type steering struct {
 	scope   steer.Scope
@@ -23,7 +14,7 @@ type steering struct {
 	placed  steer.Placed
 	doubled steer.Doubled
 
-	peeker Peeker        // of the train being built; nil: it is not kept to one flow
+	source Source        // of the train being built, if that is kept to one flow
 	ahead  steer.Context // what the train's path was chosen for
 	copies copies
 
@@ -66,25 +57,22 @@ func (ch *choice) place(p *path) {
 // when there is nothing to send.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
-	s.peeker, s.ahead = nil, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
+	s.source, s.ahead = nil, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
 	if s.scope != steer.PerFlow {
 		return true
 	}
-	var ok bool
-	if s.peeker, ok = src.(Peeker); !ok {
-		return true
-	}
-	flow, bytes, ok := s.peeker.Peek(now)
+	s.source = src
+	flow, bytes, ok := src.Peek(now)
 	s.ahead.Flow, s.ahead.Bytes = flow, min(n, bytes)
 	return ok
 }
 
 // same reports whether the next message belongs into the train being built.
 func (s *steering) same(now mono.Time) bool {
-	if s.peeker == nil {
+	if s.source == nil {
 		return true
 	}
-	flow, _, ok := s.peeker.Peek(now)
+	flow, _, ok := s.source.Peek(now)
 	return ok && flow == s.ahead.Flow
 }
 

@@ -21,7 +21,7 @@ type Indexes interface {
 }
 
 // Config is what a Conn is made of. All fields but PSK, Addresses, Class,
-// Keepalive, KeyLife, KeyPackets, Granularity and Protocol are needed.
+// Keepalive, KeyLife, KeyPackets, Granularity, Features and Protocol are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -48,6 +48,10 @@ type Config struct {
 	// Granularity is how coarsely the driver's clock and scheduling act, which all
 	// timeouts allow for; 0: mono.Granularity.
 	Granularity time.Duration
+	// HostDelay returns how late this host is at most, as a rule, by what was measured
+	// (mono.Lateness); nil: nothing is. Where both ends tell, timeouts allow for the later
+	// of the two instead of Granularity.
+	HostDelay func() time.Duration
 	// Protocol is what is spoken above: who speaks another one gets no session. 0: packets of a tunnel.
 	Protocol uint32
 }
@@ -70,6 +74,7 @@ type env struct {
 	cfg       Config
 	rng       *rand.Rand
 	slack     slack
+	hosts     hosts
 	stats     Stats
 	clock     mono.Time     // last time Advance was told
 	rtt       rtt.Estimator // over all near paths
@@ -134,6 +139,7 @@ func New(cfg Config) *Conn {
 		panic("srd: source of randomness: " + err.Error())
 	}
 	c := &Conn{env: &env{cfg: cfg, slack: slackOf(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
+	c.hosts.peer = mono.Granularity
 	introduce(c)
 	c.paths.packet = BasePacket
 	c.session.calls.indexes = cfg.Indexes
@@ -236,6 +242,7 @@ func (e *env) drop(r Reason) { e.stats.Drops[r]++ }
 // Advance lets time pass: path timeouts, tail-loss probes, session timers.
 func (c *Conn) Advance(now mono.Time) {
 	c.clock = now
+	c.allowForHosts()
 	if c.recovery.patience > 0 && now.Sub(c.recovery.humbled) > patienceLife {
 		c.recovery.patience, c.recovery.humbled = c.recovery.patience-1, now
 	}

@@ -1,6 +1,8 @@
 package srd
 
 import (
+	"time"
+
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
@@ -54,6 +56,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		c.drop(DropReplay)
 		return
 	}
+	p.At = arrival(now, p.At)
 	c.stats.RxBytes += uint64(p.Size)
 	c.lastHeard = now
 	c.session.used(now, p.Keys)
@@ -63,9 +66,21 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 			in.queued = true
 			c.receiver.dirty = append(c.receiver.dirty, in)
 		}
-		c.receiver.ack.arrived(now, p.Size, urgent, c.rtt.Smoothed(), &c.slack)
+		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.slack)
 	}
 	c.choice.measure(now, p)
+}
+
+// waitMost is the longest that a packet is taken to have waited for this process. After
+// more the process was stopped, or its clocks do not fit together.
+const waitMost = time.Second
+
+// arrival returns when a packet came to the host that is handled now and was stamped at.
+func arrival(now, at mono.Time) mono.Time {
+	if at <= 0 || at > now || now.Sub(at) > waitMost {
+		return now
+	}
+	return at
 }
 
 // frames handles all frames of p and reports whether any asks for an
@@ -92,7 +107,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 		case wire.KindPing:
 			eliciting = true
 		case wire.KindAck:
-			if !c.recovery.handleAck(now, &f.Ack) {
+			if !c.recovery.handleAck(now, p.At, &f.Ack) {
 				c.lied(now)
 				return false
 			}
@@ -100,6 +115,8 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 			c.choice.steering.arrival = steer.Arrival{Stamped: true, Sent: f.Sent}
 		case wire.KindMetric:
 			c.choice.told(now, &f)
+		case wire.KindHost:
+			c.hosts.peer = time.Duration(f.Late) * wire.HoldUnit
 		case wire.KindChallenge:
 			if asked {
 				c.drop(DropChallenge)
@@ -114,7 +131,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 			}
 			told = true
 			if !c.paths.measured(now, &f.Secret) {
-				c.paths.answered(now, &f.Secret, p.Keys)
+				c.paths.answered(now, p.At, &f.Secret, p.Keys)
 			}
 		case wire.KindClose:
 			c.drop(DropClosed)
@@ -157,6 +174,7 @@ func (c *Conn) forget(now mono.Time) {
 	c.choice.steering.copies = copies{}
 	c.choice.steering.gauge.Reset()
 	c.recovery.timer = lossTimer{progress: now, lastSent: now}
+	c.hosts = hosts{peer: mono.Granularity}
 	c.restarted = true
 }
 

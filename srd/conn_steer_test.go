@@ -12,6 +12,7 @@ import (
 
 // flows is a source whose messages belong to the flows of a list, one each.
 type flows struct {
+	OneFlow
 	next []uint32
 	size int
 }
@@ -263,7 +264,7 @@ func TestSteeringDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.c.SetPolicy(c)
-	src := &endless{make([]byte, 1420)}
+	src := &endless{b: make([]byte, 1420)}
 	b, records, tuple := make([]byte, 0, 1500), make([]wire.Record, 2), s.tuple(0)
 	s.fixed.window = 20 * 1472
 	round := func() {

@@ -35,6 +35,11 @@ const (
 	burstPart = 2
 	// cleanGranules after a loss a path is as good for repairs as one without.
 	cleanGranules = 100
+	// holdGranules is how long, at most, the peer is believed to have held an
+	// acknowledgement back: it was put off for one granule, and may have been late by
+	// some. With a granule of 1 ms the shortest queue that congestion control aims for is
+	// 4 ms.
+	holdGranules = 5
 	// surveyGranules is how often paths are looked through for those that are near.
 	surveyGranules = 1
 )
@@ -46,6 +51,9 @@ type slack struct {
 	limited, train, burst      time.Duration
 	alike, survey              time.Duration
 	clean, granule             time.Duration
+	mistake                    time.Duration // added for a timeout that was wrong, whatever is measured
+	hold                       time.Duration // not of measurements: the peer says how late it is
+	queues                     time.Duration // what busy processes may take, measured or not
 }
 
 // slackOf returns the allowances for a granularity; 0 is that of a process.
@@ -58,6 +66,17 @@ func slackOf(g time.Duration) slack {
 		ackLeast: g / ackLeastPart, ackMost: ackMostGranules * g, ackIdle: ackQuietGranules * g,
 		limited: limitedGranules * g, train: g / trainPart, burst: g / burstPart,
 		alike: alikeGranules * g, survey: surveyGranules * g,
-		clean: cleanGranules * g, granule: g,
+		clean: cleanGranules * g, granule: g, queues: ptoGranules * g, hold: holdGranules * g, mistake: rtoGranules * g,
 	}
+}
+
+// wait takes d for the granule of all that waits for the other end, whose hosts take most
+// of a round trip at most. How much leaves at once and how soon acknowledgements go stays:
+// that is a matter of processor time.
+func (s *slack) wait(d, most time.Duration) {
+	s.granule = d
+	s.ackMost = max(s.ackLeast, ackMostGranules*d)
+	most -= s.ackMost // which timeouts have beside
+	s.rto, s.pto, s.late = max(rtoGranules*d, most), max(ptoGranules*d, most), max(lateGranules*d, most)
+	s.clean = cleanGranules * d
 }

@@ -11,7 +11,7 @@ func TestSlack(t *testing.T) {
 	want := slack{
 		rto: 5 * ms, pto: 4 * ms, late: 2 * ms, ackLeast: 250 * us, ackMost: ms, ackIdle: ms,
 		limited: ms, train: 100 * us, burst: 500 * us,
-		alike: 2 * ms, survey: ms, clean: 100 * ms, granule: ms,
+		alike: 2 * ms, survey: ms, clean: 100 * ms, granule: ms, queues: 4 * ms, hold: 5 * ms, mistake: 5 * ms,
 	}
 	if got := slackOf(0); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)

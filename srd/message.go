@@ -1,6 +1,7 @@
 package srd
 
 import (
+	"math"
 	"net/netip"
 
 	"github.com/srdtun/srdtun/srd/internal/wire"
@@ -35,9 +36,27 @@ type Source interface {
 	// Pull returns the next message, its payload at most max bytes. ok is false
 	// when there is none. Asking commits: a message returned is sent.
 	Pull(now mono.Time, max int) (m Message, ok bool)
-	// Backlog reports whether Pull would return something.
+	// Backlog reports whether Pull would return something. A Source that cannot tell says
+	// that it would, and is asked.
 	Backlog() bool
+	// Waiting returns how many bytes wait to be pulled; 0: nothing, or it is not known. When
+	// it is known, a longer path is used as soon as what goes on it arrives before its turn
+	// on the shorter ones would come.
+	Waiting() int
+	// Peek returns the flow of the message that Pull would return, and how many bytes of
+	// that flow are certain to follow each other, at least 1, for policies that keep flows
+	// together. ok is false when there is none.
+	Peek(now mono.Time) (flow uint32, bytes int, ok bool)
 }
+
+// OneFlow is embedded by a Source that is a single flow and does not know what waits.
+type OneFlow struct{}
+
+// Waiting implements Source.
+func (OneFlow) Waiting() int { return 0 }
+
+// Peek implements Source: whether there is a message is Pull's to say.
+func (OneFlow) Peek(mono.Time) (flow uint32, bytes int, ok bool) { return 0, math.MaxInt, true }
 
 // Tuple is one UDP 4-tuple seen from here: a path's address.
 type Tuple struct {
@@ -51,9 +70,10 @@ type Packet struct {
 	Tuple Tuple
 	Slot  uint16
 	PN    uint64
-	CE    bool  // the outer header carried Congestion Experienced
-	Load  uint8 // one more than the congestion metric that the network wrote into the packet; 0: it writes none
-	Size  int   // bytes of UDP payload
+	At    mono.Time // when it came to the host, as a kernel stamps it; 0, or what cannot be: when it is handled
+	CE    bool      // the outer header carried Congestion Experienced
+	Load  uint8     // one more than the congestion metric that the network wrote into the packet; 0: it writes none
+	Size  int       // bytes of UDP payload
 	Plain []byte
 	Keys  *RecvKeys // what opened it
 }

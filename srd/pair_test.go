@@ -140,7 +140,7 @@ func (s *source) Pull(now mono.Time, max int) (srd.Message, bool) {
 // Backlog implements srd.Source.
 func (s *source) Backlog() bool { return s.left > 0 }
 
-// Waiting implements srd.Waiter.
+// Waiting implements srd.Source.
 func (s *source) Waiting() int {
 	if !s.tell {
 		return 0
@@ -151,7 +151,7 @@ func (s *source) Waiting() int {
 // turn returns the flow of the next message.
 func (s *source) turn() uint32 { return uint32(s.next % max(1, s.flow)) }
 
-// Peek implements srd.Peeker.
+// Peek implements srd.Source.
 func (s *source) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
 	return s.turn(), s.size, s.left > 0
 }

@@ -161,13 +161,14 @@ const (
 const longBase = time.Millisecond
 
 // timeout returns how long a packet on p may stay unacknowledged before the
-// path is suspected. patience adds slack for each time that proved wrong lately.
+// path is suspected. patience adds slack for each time that proved wrong lately: what was
+// measured was too little then, so that does not follow the measurements.
 func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duration {
 	if !p.rtt.Known() {
 		return 2 * firstRTT
 	}
 	queue := max(min(queueBases*p.rtt.Base(), cc.TargetFloor), p.rtt.Base()/longPart)
-	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, queue) + time.Duration(patience)*s.rto + s.ackMost
+	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, queue) + time.Duration(patience)*s.mistake + s.ackMost
 }
 
 // tailDue returns when packet k, the oldest in flight on p, is lost although nothing was

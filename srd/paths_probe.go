@@ -206,14 +206,14 @@ func (ps *paths) wake(now mono.Time) {
 }
 
 // answered takes a path response, which came under keys.
-func (ps *paths) answered(now mono.Time, secret *wire.Secret, keys *RecvKeys) {
+func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys) {
 	for _, p := range ps.table {
 		q := &p.probe
 		if p.state == PathFree || q.at == 0 || q.secret != *secret || now.Sub(q.at) > sampleMost {
 			continue
 		}
 		if !p.rtt.Known() || p.inflight == 0 {
-			p.rtt.Add(now, max(now.Sub(q.at), time.Microsecond))
+			p.rtt.Add(now, roundTrip(q.at, at, now, 0))
 		}
 		if !ps.rtt.Known() {
 			ps.rtt.Add(now, p.rtt.Smoothed())

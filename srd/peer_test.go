@@ -18,6 +18,7 @@ import (
 // packet, and sees what the Conn sends before it is sealed. The session is set
 // by hand; nothing is encrypted.
 type script struct {
+	OneFlow
 	t     testing.TB
 	c     *Conn
 	now   mono.Time

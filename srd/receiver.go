@@ -98,11 +98,11 @@ type ackState struct {
 	latest  time.Duration // after since, it wakes the connection up
 }
 
-// arrived notes a packet that asks for an acknowledgement; rtt is the smoothed
+// arrived notes a packet that came to the host at, and asks for an acknowledgement; rtt is the smoothed
 // round trip, 0 when unknown.
-func (a *ackState) arrived(now mono.Time, size int, urgent bool, rtt time.Duration, s *slack) {
+func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, s *slack) {
 	if a.packets == 0 {
-		a.since = now
+		a.since = at
 		a.delay, a.latest = max(s.ackLeast, min(rtt/8, s.ackMost)), s.ackMost
 	}
 	a.packets++
@@ -145,7 +145,7 @@ func (rv *receiver) ackParts() *ackParts {
 // acknowledgement at once: a gap, or congestion.
 func (rv *receiver) arrive(now mono.Time, in *inPath, p *Packet, next uint64) (urgent bool) {
 	if p.PN >= next {
-		in.at = now
+		in.at = p.At
 	}
 	if p.CE {
 		in.ce++

@@ -127,3 +127,30 @@ func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
 		}
 	}
 }
+
+// A peer that says that it held every acknowledgement back hides the queue that it makes.
+// It is sent no more beyond what its link carries than an honest one.
+func TestScriptHoldHidesNoQueue(t *testing.T) {
+	for _, trip := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond} {
+		run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
+			b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: 25 * time.Millisecond, trip: trip, lies: lies}
+			b.c.cfg.Control = cc.New(0)
+			b.lengthen(trip)
+			b.bulk(5 * time.Second)
+			b.wantSound(t)
+			return b
+		}
+		honest := run(nil)
+		b := run(func(b *bottleneck, arrived []uint64) []byte {
+			records := b.record(arrived)
+			for i := range records {
+				records[i].Hold = wire.HoldMax - 1
+			}
+			return wire.AppendAck(nil, 0, 0, records, nil)
+		})
+		t.Logf("%v: %d packets carried, %d dropped; honest %d, %d", trip, b.carried, b.dropped, honest.carried, honest.dropped)
+		if b.dropped > honest.carried/20+2*honest.dropped {
+			t.Errorf("%v: %d packets carried, %d dropped; honest %d, %d", trip, b.carried, b.dropped, honest.carried, honest.dropped)
+		}
+	}
+}

@@ -206,7 +206,7 @@ func (rc *recovery) voidAll() {
 // queuesTell reports whether what is late waits in a queue: one of the target is longer
 // than what busy processes at both ends may take. On short round trips it is not, and on
 // clean links of 80 Mbit/s one message in fifteen was copied for nothing.
-func (rc *recovery) queuesTell() bool { return rc.cfg.Control.Target() > rc.slack.pto }
+func (rc *recovery) queuesTell() bool { return rc.cfg.Control.Target() > rc.slack.queues }
 
 // lateAt returns when message n should have been acknowledged; Never when it is not
 // in flight, or has been copied often enough.

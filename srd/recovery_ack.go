@@ -15,19 +15,20 @@ type gain struct {
 	p     *path
 	bytes int
 	rtt   time.Duration // sample, 0 if none
+	hosts time.Duration // what the two hosts took beside that
 	ce    bool
 }
 
-// handleAck takes an acknowledgement. It reports false when the peer claims
+// handleAck takes an acknowledgement, which came to the host at. It reports false when the peer claims
 // what cannot be: then nothing more of the packet is believed.
-func (rc *recovery) handleAck(now mono.Time, a *wire.Ack) bool {
+func (rc *recovery) handleAck(now, at mono.Time, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
 		return false
 	}
 	before, acked, spurious := rc.inflight, rc.stats.Acked, rc.stats.Spurious
 	for i := range a.NumRecords() {
-		rc.ackRecord(now, a.Record(i))
+		rc.ackRecord(now, at, a.Record(i))
 	}
 	rc.ackMessages(now, a)
 	for i := range a.NumRecords() {
@@ -80,7 +81,7 @@ func claims(r *wire.Record, pn uint64) bool {
 }
 
 // ackRecord takes what the peer says of the packets of one path.
-func (rc *recovery) ackRecord(now mono.Time, r wire.Record) {
+func (rc *recovery) ackRecord(now, at mono.Time, r wire.Record) {
 	p := rc.paths.table[r.Slot]
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
@@ -90,7 +91,8 @@ func (rc *recovery) ackRecord(now mono.Time, r wire.Record) {
 			p.newest, p.told = k.At, now
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
-			g.rtt = max(now.Sub(k.At)-time.Duration(r.Hold)*wire.HoldUnit, time.Microsecond)
+			g.rtt = roundTrip(k.At, at, now, min(time.Duration(r.Hold)*wire.HoldUnit, rc.slack.hold))
+			g.hosts = now.Sub(k.At) - g.rtt
 		}
 		g.ce = r.CE != p.peerCE
 		p.peerCE = r.CE
@@ -105,12 +107,26 @@ func (rc *recovery) ackRecord(now mono.Time, r wire.Record) {
 	rc.credit(now, &g)
 }
 
+// roundTrip returns what the network took of the time between sent and at, when the
+// acknowledgement came to the host; the rest is how long the peer held it back. That is
+// the peer's word alone. Who says that it held all back hides every queue, and would be sent
+// far more than its link carries; so no more of it is believed than slack.hold (as RFC 9002
+// section 5.3 has it: the lesser of the delay and the longest one that is agreed). What
+// cannot be is counted to when it was handled: a clock was set.
+func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
+	if at.Sub(sent) <= hold {
+		at = now
+	}
+	return max(at.Sub(sent)-hold, time.Microsecond)
+}
+
 // credit tells congestion control and steering what was gained.
 func (rc *recovery) credit(now mono.Time, g *gain) {
 	p := g.p
 	near := rc.choice.reach.near.Has(int(p.slot)) || rc.choice.reach.near.Empty()
 	level := p.rtt.Level()
 	if g.rtt > 0 {
+		rc.hosts.took(g.hosts)
 		p.rtt.Add(now, g.rtt)
 		if near {
 			rc.rtt.Add(now, g.rtt)

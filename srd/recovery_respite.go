@@ -32,6 +32,7 @@ func (rc *recovery) respite(now mono.Time, p *path) mono.Time {
 type respites struct {
 	numbers queue64
 	ends    queue64 // when the respite of each is over
+	last    mono.Time
 }
 
 func (r *respites) len() int { return r.numbers.len() }
@@ -44,7 +45,13 @@ func (r *respites) end() mono.Time {
 	return mono.Time(r.ends.peek())
 }
 
+// push adds a message. Paths wait for differently long; none that comes later has its turn
+// sooner, so that the first one's end is when the next is due.
 func (r *respites) push(n uint64, end mono.Time) {
+	if r.len() > 0 {
+		end = max(end, r.last)
+	}
+	r.last = end
 	r.numbers.push(n)
 	r.ends.push(uint64(end))
 }

@@ -11,7 +11,7 @@ import (
 // round trips differ, and a whole one where it may be radio.
 func TestScriptLatenessByLength(t *testing.T) {
 	s := newScript(t, 2)
-	s.c.slack.pto = 1
+	s.c.slack.pto, s.c.slack.queues = 1, 1
 	p, target := s.c.paths.table[0], s.c.cfg.Control.Target()
 	for _, x := range []struct{ base, want time.Duration }{
 		{100 * time.Microsecond, target * 2 / 3}, {20 * time.Millisecond, target},

@@ -166,3 +166,17 @@ func TestScriptNoRespiteElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A message whose path is waited for shorter than that of the one before does not want to be
+// looked at in the past when that one was sent early (seed 1329 had it so).
+func TestRespitesEndInTurn(t *testing.T) {
+	var r respites
+	r.push(1, 100)
+	r.push(2, 50)
+	if n := r.pop(); n != 1 {
+		t.Fatalf("message %d before the first", n)
+	}
+	if end := r.end(); end != 100 {
+		t.Errorf("the second's respite ends at %d, want 100", end)
+	}
+}

@@ -421,7 +421,7 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 func TestScriptReinjection(t *testing.T) {
 	for _, more := range []bool{false, true} {
 		s := newScript(t, 3)
-		s.c.slack.pto = s.c.cfg.Control.Target() - 1
+		s.c.slack.pto, s.c.slack.queues = s.c.cfg.Control.Target()-1, s.c.cfg.Control.Target()-1
 		old := s.send(1, 0)
 		s.wait(time.Millisecond)
 		s.ack(got(1, s.send(1, 1)[0].pn))

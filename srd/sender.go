@@ -79,6 +79,9 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 		if len(b)+wire.MetricLen+wire.TagLen <= BasePacket {
 			b = sd.choice.steering.feedback(now, b)
 		}
+		if sd.telling(now) > 0 && len(b)+wire.HostLen+wire.TagLen <= BasePacket {
+			b = sd.tellHost(now, b)
+		}
 		return b
 	})
 	return true
@@ -141,9 +144,7 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	limit := LimitData
-	if s, ok := src.(Waiter); ok {
-		sd.choice.reach.front.note(now, s.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
-	}
+	sd.choice.reach.front.note(now, src.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
 	t.Buf = t.Buf[:0]
 	if src.Backlog() {
 		limit = sd.build(now, t, src)
@@ -232,6 +233,7 @@ func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 // fill builds up to most packets of new messages for p.
 func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 	ack, words := sd.receiver.ackRoom()
+	host := sd.telling(now)
 	for i := range most {
 		from, first := len(t.Buf), sd.recovery.out.next
 		if from+sd.paths.packet > cap(t.Buf) {
@@ -239,7 +241,7 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		b := t.open(p.slot, p.sent.Next())
 		var full bool
-		if b, full = sd.pack(now, b, from, p, ack, src); sd.recovery.out.next == first {
+		if b, full = sd.pack(now, b, from, p, ack+host, src); sd.recovery.out.next == first {
 			t.Buf = t.Buf[:from]
 			return
 		}
@@ -247,6 +249,9 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 			b, ack = sd.receiver.appendAck(now, b, p, words), 0
 		}
 		b = sd.choice.steering.trailer(now, b)
+		if host > 0 {
+			b, host = sd.tellHost(now, b), 0
+		}
 		pad := 0
 		if full {
 			pad = sd.paths.packet

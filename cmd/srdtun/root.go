@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,10 @@ func knownCommand(root *cobra.Command, args []string) error {
 		return nil
 	}
 	root.SuggestionsMinimumDistance = 2
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
+		return len(name) <= root.SuggestionsMinimumDistance && !strings.HasPrefix(args[0], name[:1]) // "up" is near to all short words
+	})
+	if len(near) > 0 {
 		return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 	}
 	return usagef("unknown command %q; srdtun --help lists them", args[0])

@@ -33,8 +33,9 @@ type showFlags struct{ json, check bool }
 func showCommand() *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
-		Use:   showUsage,
-		Short: "Show running interfaces, their peers and paths",
+		Use:        showUsage,
+		SuggestFor: []string{"dump", "status"}, // as show dump, and of systemctl
+		Short:      "Show running interfaces, their peers and paths",
 		Long: `Show running interfaces, their peers and paths.
 
 Without a name all running interfaces are shown; "interfaces" lists their names.

@@ -38,6 +38,7 @@ func run() error {
 	name := flag.String("row", "", "what it sends")
 	rate := flag.Float64("mbit", 4, "and how much of that, Mbit/s of packets")
 	long := flag.Duration("for", 10*time.Second, "and for how long")
+	refused := flag.Bool("refused", false, "send it for a session that the peer does not have, so that its kernel takes nothing of it")
 	flag.Parse()
 	fill := rows[*name]
 	if fill == nil {
@@ -46,6 +47,9 @@ func run() error {
 	l, err := meet(*private, *public, *local, *to)
 	if err != nil {
 		return err
+	}
+	if *refused {
+		l.index[0] ^= 0xff
 	}
 	begin := time.Now()
 	for sent := 0.0; time.Since(begin) < *long; {
@@ -79,6 +83,7 @@ type liar struct {
 
 // app sends one empty message, whose packet shows the session.
 type app struct {
+	srd.OneFlow
 	left int
 	sent uint32
 }

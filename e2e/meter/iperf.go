@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,9 +97,18 @@ func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 }
 
 // Wait waits for the end of the run. The error is the client's: a reset
-// connection, for example. What was measured until then stays.
+// connection, for example. What was measured until then stays. One that does not end is
+// ended, and the error has the connections of both ends.
 func (r *Run) Wait() error {
-	err := r.client.Wait(r.flow.For + endSlack)
+	var err error
+	select {
+	case <-r.client.Done():
+		err = r.client.Wait(endSlack) // not at all
+	case <-time.After(r.flow.For + endSlack):
+		stuck := r.connections()
+		r.client.Kill()
+		err = fmt.Errorf("does not end: %s", stuck)
+	}
 	if err != nil {
 		err = fmt.Errorf("iperf3: %w: %s", err, strings.TrimSpace(r.client.Log.String()))
 	}
@@ -110,6 +120,20 @@ func (r *Run) Wait() error {
 	}
 	<-r.parsed
 	return err
+}
+
+// connections describes the TCP connections of both ends, and where the programs are.
+func (r *Run) connections() string {
+	var b strings.Builder
+	for _, end := range []struct {
+		h *fabric.Host
+		p *fabric.Process
+	}{{r.flow.Client, r.client}, {r.flow.Server, r.server}} {
+		out, err := end.h.Run("ss", "-Htnoi", "sport = :"+iperfPort+" or dport = :"+iperfPort)
+		call, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", end.p.Pid()))
+		fmt.Fprintf(&b, "%s, system call %s%s (%v)\n", end.h.Name, call, out, err)
+	}
+	return b.String()
 }
 
 // Stop ends the run early.

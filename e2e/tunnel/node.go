@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -43,14 +45,39 @@ type Node struct {
 	restarts  []*fabric.Process
 }
 
-// NewNode makes keys for a node on the host. The suffix, of up to four letters,
-// tells its interface from those of other nodes.
+// names are those of nodes that are not closed yet.
+var names = struct {
+	sync.Mutex
+	taken map[string]bool
+}{taken: map[string]bool{}}
+
+// takeName returns a name for an interface that no other node of this process has: several
+// tests may run at once, and the sockets of all daemons are in one folder.
+func takeName(suffix string) string {
+	names.Lock()
+	defer names.Unlock()
+	name := fabric.TunnelName(suffix)
+	for i := 1; names.taken[name]; i++ {
+		name = fabric.TunnelName(suffix + strconv.Itoa(i))
+	}
+	names.taken[name] = true
+	return name
+}
+
+func freeName(name string) {
+	names.Lock()
+	defer names.Unlock()
+	delete(names.taken, name)
+}
+
+// NewNode makes keys for a node on the host. The suffix, of up to three letters,
+// tells its interface from those of other nodes; a digit is added if another test has it.
 func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, error) {
 	dir, err := fabric.Scratch()
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Bin: bin, Host: host, Name: fabric.TunnelName(suffix), Config: c}
+	n := &Node{Bin: bin, Host: host, Name: takeName(suffix), Config: c}
 	n.File = filepath.Join(dir, n.Name+".toml")
 	if n.Config.PrivateKey, err = n.command("", "genkey"); err != nil {
 		return nil, err
@@ -232,5 +259,6 @@ func (n *Node) Close() error {
 			_ = os.Remove(f)
 		}
 	}
+	freeName(n.Name)
 	return err
 }

@@ -90,6 +90,7 @@ func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy
 		Class:       s.links.class,
 		Control:     p.control,
 		Keepalive:   c.PersistentKeepalive,
+		HostDelay:   s.loop.HostDelay,
 	})
 	p.link = s.loop.Add(conn, p)
 	return p
@@ -135,7 +136,7 @@ func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
 	return p.cutter.Cut(max), true
 }
 
-// Peek implements srd.Peeker: the rest of a frame is of one flow.
+// Peek implements srd.Source: the rest of a frame is of one flow.
 func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !p.load(now) {
 		return 0, 0, false
@@ -185,7 +186,7 @@ func (p *peer) next(now mono.Time) *frame.Frame {
 // else waits for its own timer.
 const datagramAge = 2 * time.Second
 
-// Waiting implements srd.Waiter.
+// Waiting implements srd.Source.
 func (p *peer) Waiting() int { return p.queue.Bytes() }
 
 // Backlog implements loop.App.

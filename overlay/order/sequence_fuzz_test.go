@@ -20,6 +20,7 @@ import (
 // victim is one end as the daemon has it, connection and reassembly, whose peer lies: the
 // test plays what comes out of its packets once they are opened.
 type victim struct {
+	srd.OneFlow
 	conn   *srd.Conn
 	gather *order.Gatherer
 	keys   *srd.RecvKeys

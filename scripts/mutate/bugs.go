@@ -33,7 +33,7 @@ var bugs = []bug{
 	// What comes without proof of who sent it.
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},
 	{"cookies are taken from anywhere", "srd/session_handshake.go", "(a == nil || !a.called(from)) && !answer", "a == nil && !answer"},
-	{"each cookie hurries", "srd/calls.go", "	if !v.spent {\n", "	if v.to == nil {\n"},
+	{"each cookie hurries", "srd/calls.go", "	if v.regular == nil || v.regular.index != index {\n		return\n	}\n	if !v.spent {\n		v.spent, v.to = true, &from\n		if v.hurry = now.Add(hurryAfter); v.hurried != nil {\n			v.hurry = max(v.hurry, v.hurried.end)\n		}\n	}\n", "	if v.to == nil {\n		v.to, v.hurry = &from, now.Add(hurryAfter)\n	}\n"},
 	{"what waits is given up although a session works", "srd/session_keys.go", "		if !s.ready(now) || now.Sub(s.lastHeard) > idleAfter {", "		if len(s.paths.table) > 0 {"},
 	{"responses cost what they like", "srd/endpoint.go", "!ok {\n		return Arrival{}, reply", "!ok && a.Conn == nil {\n		return Arrival{}, reply"},
 	{"a liar is met again at once", "srd/conn_liar.go", "	s.liar.again(now)\n", ""},
@@ -104,7 +104,7 @@ var bugs = []bug{
 	{"where the response came from is believed", "srd/paths_proof.go", "	p := ps.find(t)\n	switch {\n	case p == nil:\n", "	p := ps.find(t)\n	if p == nil {\n		p = ps.openPath(now, t, false)\n		ps.met(now, p)\n	}\n	switch {\n	case p == nil:\n"},
 	{"a path is probed for ever", "srd/paths_probe.go", "	case now.Sub(max(ps.active, ps.lastHeard)) > idleAfter:", "	case now.Sub(max(ps.active, ps.lastHeard)) > 1000*idleAfter:"},
 	{"dormant paths do not wake", "srd/paths_probe.go", "	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {", "	if ps.dormant && len(ps.table) == 0 {"},
-	{"a path that answers stays down", "srd/paths_probe.go", "if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {", "if q.echoes++; q.echoes < 1000 {"},
+	{"a path that answers stays down", "srd/paths_probe.go", "if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {", "if q.echoes++; q.echoes < 255 {"},
 	{"a probe is due again at once", "srd/paths_probe.go", "q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)", "q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait/100)"},
 	{"packets are larger than the path", "srd/paths_life.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
 	{"a path that was freed still receives", "srd/paths_life.go", "		if in != nil && in.path == p {\n			in.path = nil\n		}", "		_ = in"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // What the daemon does in a round, and what it has room for: see srd/loop/worker.go and
@@ -24,6 +25,8 @@ const (
 	lineShare = 0.5
 	// socketEach is what the kernel counts for a packet in a socket beside its bytes.
 	socketEach = 512
+	// warmSamples of each kind were measured before time zero.
+	warmSamples = 64
 )
 
 // process is the daemon on a host: one worker, which sleeps, and wakes late. It handles
@@ -35,17 +38,24 @@ type process struct {
 	rng    *rand.Rand
 	share  float64 // of the recorded costs, see lineShare
 
-	inbox   []*sim.Packet // not received yet
-	bytes   int           // in it
-	touched []*srdEnd     // to be served
-	serve   int           // of touched, those left in this round
-	taken   int           // packets received in this round
+	inbox   []stamped // not received yet
+	bytes   int       // in it
+	touched []*srdEnd // to be served
+	serve   int       // of touched, those left in this round
+	taken   int       // packets received in this round
 	awake   bool
 	from    netip.AddrPort // of the packet received last: those of a train come merged
 	train   *srd.Train
+	late    mono.Lateness
 
 	Overflow uint64 // packets that the sockets had no room for
 	NoBuffer uint64 // packets that the interface had no room for
+}
+
+// stamped is a packet with the kernel's receive stamp.
+type stamped struct {
+	*sim.Packet
+	at mono.Time
 }
 
 func newProcess(h *srdHost, d *delays) *process {
@@ -54,6 +64,11 @@ func newProcess(h *srdHost, d *delays) *process {
 	// Even if no two packets come merged, and each is answered.
 	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
 		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
+	}
+	// It has run for a while: peers were pinged, timers went off.
+	for range warmSamples {
+		p.late.Add(d.arrival.draw(p.rng))
+		p.late.Add(d.timer.draw(p.rng))
 	}
 	return p
 }
@@ -79,7 +94,7 @@ func (p *process) arrive(pkt *sim.Packet) {
 		return
 	}
 	p.bytes += len(pkt.Data) + socketEach
-	p.inbox = append(p.inbox, pkt)
+	p.inbox = append(p.inbox, stamped{pkt, p.host.engine.Now()})
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
@@ -126,7 +141,9 @@ func (p *process) step() {
 
 // receive handles one packet.
 func (p *process) receive() time.Duration {
-	h, pkt := p.host, p.inbox[0]
+	h, pkt := p.host, p.inbox[0].Packet
+	at := p.inbox[0].at
+	p.late.Add(h.engine.Now().Sub(at))
 	p.inbox = p.inbox[1:]
 	p.bytes -= len(pkt.Data) + socketEach
 	p.taken++
@@ -134,7 +151,7 @@ func (p *process) receive() time.Duration {
 	if pkt.Src != p.from {
 		p.from, train = pkt.Src, p.delays.receiveTrain
 	}
-	if e := h.take(pkt); e != nil {
+	if e := h.take(pkt, at); e != nil {
 		e.drain()
 		p.touch(e)
 	}

@@ -292,7 +292,7 @@ func (h *srdHost) Receive(p *sim.Packet) {
 		h.process.arrive(p)
 		return
 	}
-	if e := h.take(p); e != nil {
+	if e := h.take(p, 0); e != nil {
 		e.drain()
 		h.engine.Free(p)
 		e.service()
@@ -301,8 +301,9 @@ func (h *srdHost) Receive(p *sim.Packet) {
 	h.engine.Free(p)
 }
 
-// take hands a packet to its connection, which it returns.
-func (h *srdHost) take(p *sim.Packet) *srdEnd {
+// take hands a packet that the kernel stamped at, or did not (0), to its connection, which
+// it returns.
+func (h *srdHost) take(p *sim.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: h.Addr, Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
 	if !ok {
@@ -317,7 +318,7 @@ func (h *srdHost) take(p *sim.Packet) *srdEnd {
 		return nil
 	}
 	pkt := srd.Packet{
-		Tuple: t, Slot: slot, PN: pn, CE: p.CE, Size: len(p.Data), Load: p.Load, Keys: i.keys,
+		Tuple: t, Slot: slot, PN: pn, At: at, CE: p.CE, Size: len(p.Data), Load: p.Load, Keys: i.keys,
 		Plain: p.Data[srd.HeaderLen : len(p.Data)-srd.Overhead+srd.HeaderLen],
 	}
 	i.end.conn.Handle(h.engine.Now(), &pkt)
@@ -354,6 +355,10 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	if t.cfg.Line {
 		control.SetLine(h.Up.Rate)
 	}
+	var late func() time.Duration
+	if h.process != nil {
+		late = h.process.late.Value
+	}
 	return srd.Config{
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
@@ -361,6 +366,6 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 			return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0)))
 		},
 		MTU:    func(srd.Tuple) int { return t.cfg.MTU - srdHeaders },
-		Policy: policy, Control: control, Granularity: t.cfg.Granularity,
+		Policy: policy, Control: control, Granularity: t.cfg.Granularity, HostDelay: late,
 	}, err
 }

@@ -108,7 +108,10 @@ func (e *srdEnd) turnOf() *srdFlow {
 // of Computer Programming, volume 3, section 6.4.
 func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
 
-// Peek implements srd.Peeker.
+// Waiting implements srd.Source: programs that send through the transport itself don't say.
+func (e *srdEnd) Waiting() int { return 0 }
+
+// Peek implements srd.Source.
 func (e *srdEnd) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
 	f := e.turnOf()
 	if f == nil {

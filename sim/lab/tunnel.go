@@ -187,7 +187,7 @@ func (o *overlay) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return o.cutter.Cut(most), true
 }
 
-// Peek implements srd.Peeker.
+// Peek implements srd.Source.
 func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !o.load(now) {
 		return 0, 0, false
@@ -196,7 +196,7 @@ func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	return flow, bytes, true
 }
 
-// Waiting implements srd.Waiter.
+// Waiting implements srd.Source.
 func (o *overlay) Waiting() int { return o.queue.Bytes() }
 
 func (o *overlay) load(now mono.Time) bool {

@@ -18,6 +18,7 @@ const callEvery = 5 * time.Second
 // implements loop.App. One that waits to be called has a new connection each time that the
 // peer is a new process; one that calls has one in its life.
 type link struct {
+	srd.OneFlow
 	ep     *Endpoint
 	remote handshake.PublicKey
 	calls  bool

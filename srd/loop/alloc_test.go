@@ -14,6 +14,7 @@ import (
 // frugal is an app that takes no memory: it sends one payload over and over and
 // counts what comes.
 type frugal struct {
+	srd.OneFlow
 	data []byte
 	left int // to send
 	want int // to come

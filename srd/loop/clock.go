@@ -27,6 +27,7 @@ type clock struct {
 	base   int64        // what it was at start
 	asleep atomic.Int64 // suspended since then, nanoseconds
 	looked atomic.Int64 // when, by the monotonic clock since start
+	wall   wallClock
 }
 
 func (c *clock) begin(boot func() int64) {

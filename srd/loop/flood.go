@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
@@ -14,17 +15,23 @@ const (
 	// floodSpan is the time over which strangers' packets are counted while there are
 	// too many.
 	floodSpan = 250 * time.Millisecond
-	// floodMost initiations of a span are taken from a socket, 6,000 a second. They come
-	// one by one, and one that comes alone is a wakeup and three system calls: some 12 us
-	// in a virtual machine, where calls are dear, and so a fourteenth of a processor. A hub
+	// floodMost initiations of a span are taken from a socket, 4,000 a second. They come
+	// one by one, and one that comes alone is a wakeup and three system calls: 12 to 25 us
+	// in a virtual machine, where calls are dear, and so up to a tenth of a processor. A hub
 	// all of whose peers call at once gets fewer from each of its sockets. Of 100,000 a
 	// second one in 32 comes through, of the eight copies that a peer sends of one two in
 	// nine times at least one, and then all that have the cookie it is answered with. As
 	// many packets of other kinds are taken in trains, which the kernel's filter does not
 	// judge as long as there are no more.
-	floodMost = 1500
+	floodMost = 1000
 	// thinnest is the least share that is let through.
 	thinnest = 1 << 12
+	// floodPause is the wait, in a flood, after a round that brought packets of nobody alone,
+	// if there was nothing else to do for floodQuiet. So they are taken a few at a time,
+	// which halves what they cost an idle host. A peer's first packet waits so much longer
+	// at the most.
+	floodPause = time.Millisecond
+	floodQuiet = 10 * time.Millisecond
 )
 
 // floods has the kernel thin out, at sockets that get too many, what its filter cannot
@@ -34,7 +41,8 @@ type floods struct {
 	bank   *udp.Bank
 	of     []flood // for each socket
 	begun  chan struct{}
-	looked time.Time // when, at all of them; watch's own
+	on     atomic.Bool // some socket is thinned out
+	looked time.Time   // when, at all of them; watch's own
 }
 
 // flood is what came through at one socket since it was looked at last.
@@ -78,6 +86,7 @@ func (f *floods) watch(ctx context.Context) {
 		for calm := f.adapt(); !calm; calm = f.adapt() {
 			select {
 			case <-time.After(floodSpan):
+			case <-f.begun: // with more than the share of the last one lets through
 			case <-ctx.Done():
 				return
 			}
@@ -104,6 +113,7 @@ func (f *floods) adapt() (calm bool) {
 		}
 		calm = calm && v.shares == all
 	}
+	f.on.Store(!calm)
 	return calm
 }
 
@@ -135,6 +145,15 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 		f.count(n, 1)
 	}
 	w.handshake(t, b)
+}
+
+// lone reports whether nothing but packets of nobody has come for a while, in a flood of
+// them. It is called when a round is over.
+func (w *worker) lone(now mono.Time) bool {
+	if w.useful {
+		w.useful, w.used = false, now
+	}
+	return w.taken > 0 && w.loop.floods.on.Load() && now.Sub(w.used) >= floodQuiet
 }
 
 // none notes packets that are none of a session.

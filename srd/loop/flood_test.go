@@ -9,6 +9,7 @@ import (
 	"github.com/srdtun/srdtun/internal/netspace"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
@@ -75,6 +76,35 @@ func TestFloodIsThinnedOut(t *testing.T) {
 		f.adapt()
 		if calm := f.adapt(); !calm {
 			t.Errorf("%s: not calm afterwards: %+v", k.what, f.of)
+		}
+	}
+}
+
+// Strangers' packets are let gather in a flood alone, where no peer has had anything to
+// do for a while.
+func TestPauseInFlood(t *testing.T) {
+	const now = mono.Time(time.Second)
+	for _, k := range []struct {
+		what   string
+		flood  bool
+		taken  int
+		useful bool
+		used   mono.Time
+		want   bool
+	}{
+		{"a flood at an idle host", true, 1, false, now.Add(-floodQuiet), true},
+		{"no flood", false, 1, false, 0, false},
+		{"a timer", true, 0, false, 0, false},
+		{"a peer's packet in the round", true, 2, true, 0, false},
+		{"a peer's packet just before", true, 1, false, now.Add(1 - floodQuiet), false},
+	} {
+		w := &worker{loop: &Loop{floods: new(floods)}, taken: k.taken, useful: k.useful, used: k.used}
+		w.loop.floods.on.Store(k.flood)
+		if got := w.lone(now); got != k.want {
+			t.Errorf("%s: pause %v", k.what, got)
+		}
+		if w.lone(now.Add(floodQuiet)) != (k.flood && k.taken > 0) {
+			t.Errorf("%s: not the same as a flood at an idle host later", k.what)
 		}
 	}
 }

@@ -43,6 +43,7 @@ type host struct {
 // app sends numbered messages and hands on those that come. Its fields are the
 // connection's, under its lock, but got.
 type app struct {
+	srd.OneFlow
 	next, last uint32 // to send: next up to last, exclusive
 	size       int    // of the messages sent
 	fresh      []uint32

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -129,6 +130,16 @@ func New(cfg Config) (*Loop, error) {
 // Now returns the time on the loop's clock, which counts suspended time. It starts
 // above zero, which means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }
+
+// HostDelay returns how late the loop handles what is due, for srd.Config: what the
+// latest of its workers measured.
+func (l *Loop) HostDelay() time.Duration {
+	d := int64(0)
+	for _, w := range l.workers {
+		d = max(d, w.delay.Load())
+	}
+	return time.Duration(d)
+}
 
 // Indexes returns the registry of receiver indices for srd.Config.
 func (l *Loop) Indexes() srd.Indexes { return &l.table }

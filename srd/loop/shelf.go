@@ -1,6 +1,9 @@
 package loop
 
-import "github.com/srdtun/srdtun/srd"
+import (
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
 
 // shelfBytes is what may wait of one peer for its turn at one worker: eight of the longest
 // trains, or some 350 packets that the kernel did not merge.
@@ -21,12 +24,13 @@ type item struct {
 	tuple    srd.Tuple
 	size     int // of a packet in it
 	ce       bool
+	at       mono.Time // when it came to the host; 0: unknown
 }
 
 func (s *shelf) empty() bool { return s.next == len(s.items) }
 
 // put appends a copy of data. It reports whether there was room.
-func (s *shelf) put(t srd.Tuple, data []byte, size int, ce bool) bool {
+func (s *shelf) put(t srd.Tuple, data []byte, size int, ce bool, at mono.Time) bool {
 	from, ok := s.place(len(data))
 	if !ok {
 		return false
@@ -36,7 +40,7 @@ func (s *shelf) put(t srd.Tuple, data []byte, size int, ce bool) bool {
 		s.next = 0
 	}
 	s.end = from + copy(s.ring[from:], data)
-	s.items = append(s.items, item{from, s.end, t, size, ce})
+	s.items = append(s.items, item{from, s.end, t, size, ce, at})
 	return true
 }
 
@@ -57,8 +61,8 @@ func (s *shelf) place(n int) (from int, ok bool) {
 }
 
 // pop takes the oldest out, of which there is one. Its bytes stay until the next put.
-func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ce bool) {
+func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ce bool, at mono.Time) {
 	i := &s.items[s.next]
 	s.next++
-	return i.tuple, s.ring[i.from:i.to], i.size, i.ce
+	return i.tuple, s.ring[i.from:i.to], i.size, i.ce, i.at
 }

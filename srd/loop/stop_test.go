@@ -34,8 +34,8 @@ func TestStaleAfterAStop(t *testing.T) {
 	b.awaitAll(120)
 	b.peer.Lock()
 	defer b.peer.Unlock()
-	// The worker may have taken a first packet before it waited.
-	if n := len(b.app.stale); n == 0 || n > 10 || slices.Max(b.app.stale) >= 20 {
+	// The worker may have taken a first packet before it waited: 9 others were not looked at.
+	if n := len(b.app.stale); n < 9 || n > 10 || slices.Max(b.app.stale) >= 20 {
 		t.Errorf("stale: %v of messages 10 to 19", b.app.stale)
 	}
 }

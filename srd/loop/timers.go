@@ -14,6 +14,7 @@ type timers struct {
 	heap  []*Peer
 	armed mono.Time         // what the worker's timer is set to; Never: not set
 	arm   func(t mono.Time) // sets it
+	fires mono.Time         // when it goes off; 0: it has
 }
 
 // set gives p the deadline at. The worker's timer is only ever moved forward
@@ -63,6 +64,15 @@ func (t *timers) due(now mono.Time) *Peer {
 		t.arm(t.armed)
 	}
 	return nil
+}
+
+// fired returns when the worker's timer went off that woke it; 0 if that is not known.
+func (t *timers) fired() mono.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := t.fires
+	t.fires = 0
+	return at
 }
 
 // order is the heap's view of timers.

@@ -68,6 +68,7 @@ type worker struct {
 	recv    *udp.Receiver
 	sender  *udp.Sender // for replies that belong to no peer
 	socks   map[int32]uint16
+	singles []int // for each socket: how many packets came by themselves lately, up to socketPackets
 	inputs  map[int32]Input
 	touched []*Peer
 	again   []*Peer // of touched, those not done
@@ -77,20 +78,29 @@ type worker struct {
 	stale   bool      // what is received waited for that
 	nonce   srd.Nonce
 	message srd.Message
-	taken   int // packets received in this round
+	taken   int       // packets received in this round
+	useful  bool      // a peer had something to do in it
+	used    mono.Time // when that was last so
 	lull    coalescer
 	turns   turns
 	packets [srd.MaxTrain * 2]srd.Packet
 
+	late  mono.Lateness
+	delay atomic.Int64 // what late says, nanoseconds
+
 	did struct{ packets, trains atomic.Uint64 } // since the start
 }
 
+// firstDelay is what a worker's delay is taken for before it is measured.
+const firstDelay = int64(mono.Granularity)
+
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w := &worker{
-		loop: l, bit: 1 << number, number: number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs),
+		loop: l, bit: 1 << number, number: number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs), singles: make([]int, l.bank.Len()),
 		socks: map[int32]uint16{}, inputs: map[int32]Input{},
 	}
 	w.mark = w.given
+	w.delay.Store(firstDelay)
 	w.sender = udp.NewSender(l.bank, &l.Sends)
 	w.timers.armed = mono.Never
 	w.timers.arm = w.armTimer
@@ -147,7 +157,9 @@ func (w *worker) stop() {
 
 // armTimer sets the timerfd; timers.mu is held.
 func (w *worker) armTimer(at mono.Time) {
-	d := max(1, at.Sub(w.loop.Now()))
+	now := w.loop.Now()
+	d := max(1, at.Sub(now))
+	w.timers.fires = now.Add(d)
 	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 	// Fails only on bad arguments.
 	_ = unix.TimerfdSettime(w.timer, 0, &its, nil)
@@ -194,19 +206,31 @@ func (w *worker) run() error {
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
 	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
-	if sleep && w.lull.pause(now) {
-		t := unix.NsecToTimespec(int64(coalesceFor))
-		// A signal ends it early, and nothing is lost by that.
-		_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+	switch lull, lone := w.lull.pause(now), w.lone(now); {
+	case !sleep:
+	case lone:
+		nap(floodPause)
+	case lull:
+		nap(coalesceFor)
 	}
 	n, err := w.waiter.wait(events, sleep)
 	w.loop.clock.look()
 	return n, err
 }
 
+// nap waits without telling Go's scheduler. A signal ends it early, and nothing is lost by
+// that.
+func nap(d time.Duration) {
+	t := unix.NsecToTimespec(int64(d))
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
+
 // expire serves the peers whose deadline has come.
 func (w *worker) expire() {
 	now := w.loop.Now()
+	if at := w.timers.fired(); at != 0 {
+		w.waited(now.Sub(at))
+	}
 	for p := w.timers.due(now); p != nil; p = w.timers.due(now) {
 		p.mu.Lock()
 		if !p.removed {
@@ -215,6 +239,22 @@ func (w *worker) expire() {
 		p.mu.Unlock()
 		w.touch(p)
 	}
+}
+
+// waited notes how long something that was due waited for this worker.
+func (w *worker) waited(d time.Duration) {
+	w.late.Add(d)
+	w.delay.Store(int64(w.late.Value()))
+}
+
+// arrived returns when the kernel stamped what was received just now, 0 when that is not
+// known, and notes how long it waited.
+func (w *worker) arrived(stamp int64) mono.Time {
+	at, waited := w.loop.clock.arrived(stamp)
+	if at != 0 && !w.stale {
+		w.waited(waited)
+	}
+	return at
 }
 
 // given is what inputs call: they gave p work.
@@ -235,6 +275,7 @@ func (w *worker) trains(now mono.Time) int {
 
 // touch remembers p for finish.
 func (w *worker) touch(p *Peer) {
+	w.useful = true
 	if p.touched.Or(w.bit)&w.bit == 0 {
 		w.touched = append(w.touched, p)
 	}
@@ -286,8 +327,8 @@ func (w *worker) catchUp() {
 	}
 	w.resumed, w.stale = resumed, true
 	for fd, sock := range w.socks {
-		for range catchUpPackets {
-			if packets, _ := w.receive(int(fd), sock); packets == 0 {
+		for n := 0; n < catchUpPackets; n += udp.ReadMost {
+			if c := w.receive(int(fd), sock, udp.ReadMost); !c.more {
 				break
 			}
 		}
@@ -302,31 +343,58 @@ func (w *worker) catchUp() {
 // one. A socket with more is ready again in the next round. What is shelved does not
 // count, up to a bound.
 func (w *worker) drain(fd int, sock uint16) {
-	w.catchUp()
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
-		switch packets, later := w.receive(fd, sock); {
-		case later:
-			shelved++
-		case packets != 1:
+		w.catchUp() // the process may have been stopped since the last one
+		c := w.receive(fd, sock, w.readMost(sock))
+		shelved += c.shelved
+		if n += c.single; !c.more || c.ends {
 			return
-		default:
-			n++
 		}
 	}
 }
 
-// receive takes what one call gives from a socket and returns how many packets that
-// were; 0 when there was nothing, or a datagram without any. later tells that they were
-// shelved.
-func (w *worker) receive(fd int, sock uint16) (packets int, later bool) {
+// readMost returns how many datagrams to take from a socket at once: several where those
+// before came one by one, else one, as a train ends the socket's turn.
+func (w *worker) readMost(sock uint16) int {
+	if w.singles[sock] < socketPackets {
+		return 1
+	}
+	return udp.ReadMost
+}
+
+// came is what one call took from a socket.
+type came struct {
+	single  int  // packets that came by themselves
+	shelved int  // datagrams
+	ends    bool // a train or a datagram of nothing, which end the socket's turn
+	more    bool // may be left
+}
+
+// receive takes what one call gives from a socket, at most so many datagrams.
+func (w *worker) receive(fd int, sock uint16, most int) (c came) {
+	got, more := w.recv.Read(fd, most)
+	c.more = more
+	for i := range got {
+		switch packets, later := w.accept(&got[i], sock); {
+		case later:
+			c.shelved++
+		case packets == 1:
+			c.single++
+			w.singles[sock] = min(w.singles[sock]+1, socketPackets)
+		default:
+			c.ends, w.singles[sock] = true, 0
+		}
+	}
+	return c
+}
+
+// accept handles a datagram and returns how many packets it was, 0 if it was empty. later
+// tells that they were shelved.
+func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
 		w.turns.since = w.loop.Now()
-	}
-	var d udp.Datagram
-	if !w.recv.Receive(fd, &d) {
-		return 0, false
 	}
 	if w.loop.inner != nil && w.loop.inner(d.Local) {
 		w.loop.Drops.Inner.Add(1)
@@ -346,17 +414,18 @@ func (w *worker) receive(fd int, sock uint16) (packets int, later bool) {
 	w.did.packets.Add(uint64(n))
 	// What waited while the process did not run is taken at once: on a shelf nobody would
 	// know that any more.
-	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.CE) {
+	at := w.arrived(d.Stamp)
+	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.CE, at) {
 		return n, true
 	}
 	w.taken += n
-	w.take(t, d.Data, size, d.CE)
+	w.take(t, d.Data, size, d.CE, at)
 	return n, false
 }
 
-// take handles a datagram. A train is of one session nearly always: the kernel merges
+// take handles a datagram, which came to the host at. A train is of one session nearly always: the kernel merges
 // packets of one 4-tuple. Runs of packets with the same index are opened together.
-func (w *worker) take(t srd.Tuple, b []byte, size int, ce bool) {
+func (w *worker) take(t srd.Tuple, b []byte, size int, ce bool, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
 		index, ok := srd.DataIndex(b[:min(size, len(b))])
@@ -373,13 +442,13 @@ func (w *worker) take(t srd.Tuple, b []byte, size int, ce bool) {
 			}
 			run += k
 		}
-		w.open(t, index, b[:run], size, ce, merged)
+		w.open(t, index, b[:run], size, ce, at, merged)
 		b = b[run:]
 	}
 }
 
 // open opens a run of packets of one session and hands them to its connection.
-func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce, merged bool) {
+func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at mono.Time, merged bool) {
 	e := w.loop.table.find(index)
 	if e.keys == nil || e.peer == nil {
 		n := (len(b) + size - 1) / size
@@ -389,7 +458,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce, merged 
 	}
 	p := e.peer
 	defer w.spend(p)
-	n := w.decrypt(p, e.keys, t, b, size, ce)
+	n := w.decrypt(p, e.keys, t, b, size, ce, at)
 	if n == 0 {
 		return
 	}
@@ -423,7 +492,7 @@ func (w *worker) next(c *srd.Conn) (ok bool) {
 
 // decrypt opens the packets in b that could be new into w.packets, without the
 // lock but for a look at their numbers first.
-func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ce bool) int {
+func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ce bool, at mono.Time) int {
 	var fresh [len(w.packets)]bool
 	p.mu.Lock()
 	for i, c := 0, b; len(c) > 0; i++ {
@@ -439,7 +508,7 @@ func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size i
 			if !ok {
 				w.loop.Drops.Forged.Add(1)
 			} else {
-				pkt.Tuple, pkt.CE = t, ce
+				pkt.Tuple, pkt.CE, pkt.At = t, ce, at
 				w.packets[n] = pkt
 				n++
 			}

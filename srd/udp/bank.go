@@ -246,6 +246,9 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
 		}
 	}
+	// A train waits for this process in the socket; what the network took is known from
+	// the kernel's stamp. Without it all is as if nothing ever waited.
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
 	if unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) != nil {

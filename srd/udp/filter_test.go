@@ -131,7 +131,7 @@ func TestKernelRefuses(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1", "::1"} {
 		fd := fdFor(to, addr)
 		count := func() (datagrams int) {
-			for d := (Datagram{}); r.Receive(fd, &d); datagrams++ {
+			for d := (Datagram{}); one(r, fd, &d); datagrams++ {
 			}
 			return datagrams
 		}
@@ -165,7 +165,7 @@ func TestKernelRefuses(t *testing.T) {
 			tr.Buf = bytes.Join(k.packets, nil)
 			sender.Send(tr)
 			var d Datagram
-			if ok := r.Receive(fd, &d); ok != k.came || !bytes.Equal(d.Data, tr.Buf) || d.Segment != 600 {
+			if ok := one(r, fd, &d); ok != k.came || !bytes.Equal(d.Data, tr.Buf) || d.Segment != 600 {
 				t.Errorf("train to %s: came %v, %d bytes of %d each", addr, ok, len(d.Data), d.Segment)
 			}
 		}
@@ -200,7 +200,7 @@ func TestThinWhileReceiving(t *testing.T) {
 			t.Errorf("one in %d: %d of 640 refused", k.share, got)
 		}
 		r := NewReceiver(new(RecvStats))
-		for d := (Datagram{}); r.Receive(to.Socket(0).FDs()[0], &d); {
+		for d := (Datagram{}); one(r, to.Socket(0).FDs()[0], &d); {
 		}
 	}
 }

@@ -191,7 +191,7 @@ func TestTruncationIsCounted(t *testing.T) {
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
 	var stats RecvStats
 	send, r := NewSender(a, new(SendStats)), NewReceiver(&stats)
-	r.buf = r.buf[:500]
+	r.bufs[0] = r.bufs[0][:500]
 	send.Send(train(at(b, "127.0.0.1"), 1, 501))
 	send.Send(train(at(b, "127.0.0.1"), 1, 500))
 	if d := receive(t, r, b.Socket(0).fd4); len(d.Data) != 500 {
@@ -227,12 +227,47 @@ func TestSendAndReceiveTakeNoMemory(t *testing.T) {
 			tr.Tuple = srd.Tuple{Local: netip.MustParseAddr(addr), Remote: tr.Tuple.Remote}
 			fd := fdFor(b, addr)
 			var d Datagram
-			if got := testing.AllocsPerRun(200, func() { send.Send(tr); r.Receive(fd, &d) }); got != 0 {
+			if got := testing.AllocsPerRun(200, func() { send.Send(tr); one(r, fd, &d) }); got != 0 {
 				t.Errorf("%s, %d packets: %v allocations", addr, n, got)
 			}
 			if len(d.Data) != len(tr.Buf) {
 				t.Errorf("%s: %d bytes came", addr, len(d.Data))
 			}
 		}
+	}
+}
+
+// Several datagrams come with one call, trains among them, each with its own facts.
+func TestReadTakesSeveral(t *testing.T) {
+	s := newSpace(t)
+	a, other, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
+	send, second, r := NewSender(a, new(SendStats)), NewSender(other, new(SendStats)), NewReceiver(new(RecvStats))
+	sizes := []int{100, 900, 300, 200, 1}
+	for i, size := range sizes {
+		from, n := send, 1
+		if i == 1 {
+			from, n = second, 3
+		}
+		from.Send(train(at(b, "127.0.0.1"), n, size))
+	}
+	fd := b.Socket(0).fd4
+	got, more := r.Read(fd, len(sizes))
+	if len(got) != ReadMost || !more {
+		t.Fatalf("%d datagrams, more %v", len(got), more)
+	}
+	for i, d := range got {
+		bytes, segment, from := sizes[i], 0, a
+		if i == 1 {
+			bytes, segment, from = 2*sizes[i]+sizes[i]/2+1, sizes[i], other
+		}
+		if len(d.Data) != bytes || d.Segment != segment || d.From.Port() != from.Socket(0).Port || d.Local != netip.MustParseAddr("127.0.0.1") || d.Stamp == 0 {
+			t.Errorf("datagram %d: %d bytes in segments of %d from %s to %s at %d", i, len(d.Data), d.Segment, d.From, d.Local, d.Stamp)
+		}
+	}
+	if got, more = r.Read(fd, 2); len(got) != 1 || more {
+		t.Errorf("the last: %d datagrams, more %v", len(got), more)
+	}
+	if got, more = r.Read(fd, 2); len(got) != 0 || more {
+		t.Errorf("behind the last: %d datagrams, more %v", len(got), more)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // oobSize holds the control messages of one datagram: packet info (up to 36
-// bytes), traffic class (20) and segment size (20), each aligned.
+// bytes), traffic class (20), segment size (20) and receive stamp (32), each aligned.
 const oobSize = 128
 
 // header is a msghdr with what it points to, made once and used for every call.
@@ -65,6 +65,9 @@ func (h *header) addr() netip.AddrPort {
 // align rounds a control message length up as CMSG_ALIGN does on 64-bit Linux.
 func align(n int) int { return (n + 7) &^ 7 }
 
+// stampKind is SCM_TIMESTAMPNS, which Linux numbers as the option that asks for it.
+const stampKind = unix.SO_TIMESTAMPNS
+
 const cmsgHeader = unix.SizeofCmsghdr
 
 // put appends a control message of n data bytes at offset at and returns its
@@ -112,7 +115,7 @@ func (h *header) control(local netip.Addr, exit Exit, segment int) {
 
 // facts reads the control messages of what arrived.
 func (h *header) facts(d *Datagram) {
-	d.Segment, d.CE, d.NotECT = 0, false, false
+	d.Segment, d.Stamp, d.CE, d.NotECT = 0, 0, false, false
 	for b := h.oob()[:h.hdr.Controllen]; len(b) >= cmsgHeader; {
 		c := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
 		n := int(c.Len)
@@ -132,6 +135,8 @@ func (h *header) facts(d *Datagram) {
 			d.CE, d.NotECT = v == ecnMask, v == 0
 		case c.Level == unix.IPPROTO_UDP && c.Type == unix.UDP_GRO && len(data) >= 4:
 			d.Segment = int(binary.NativeEndian.Uint32(data))
+		case c.Level == unix.SOL_SOCKET && c.Type == stampKind && len(data) >= int(unsafe.Sizeof(unix.Timespec{})):
+			d.Stamp = (*unix.Timespec)(unsafe.Pointer(&data[0])).Nano()
 		}
 		if n = align(n); n >= len(b) {
 			return

@@ -95,10 +95,20 @@ func receive(t *testing.T, r *Receiver, fd int) (d Datagram) {
 		if n == 0 || err != nil {
 			t.Fatalf("nothing came: %v", err)
 		}
-		if r.Receive(fd, &d) {
+		if one(r, fd, &d) {
 			return d
 		}
 	}
+}
+
+// one reads a datagram, if there is one.
+func one(r *Receiver, fd int, d *Datagram) bool {
+	got, _ := r.Read(fd, 1)
+	if len(got) == 0 {
+		return false
+	}
+	*d = got[0]
+	return true
 }
 
 // at returns where socket 0 of b is reached.

@@ -21,7 +21,7 @@ func BenchmarkTrain(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				send.Send(tr)
-				if !r.Receive(fdFor(to, "127.0.0.1"), &d) || len(d.Data) != len(tr.Buf) {
+				if !one(r, fdFor(to, "127.0.0.1"), &d) || len(d.Data) != len(tr.Buf) {
 					b.Fatal("the train did not come whole")
 				}
 			}

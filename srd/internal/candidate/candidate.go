@@ -66,7 +66,7 @@ type Candidate[T comparable] struct {
 	heard  mono.Time // last heard
 	at     mono.Time // last challenged
 	next   mono.Time // the next challenge is not due before
-	size   int       // bytes of the last challenge
+	size   int       // bytes of the smallest challenge
 	tries  uint8     // challenges so far, or as many as matter
 	left   uint8     // challenges that it gets until it is heard again
 	proven bool      // it is, and waits for a place among the paths
@@ -84,7 +84,8 @@ func (k *Candidate[T]) Challenged() bool { return k.tries > 0 }
 // Proven reports whether it has returned its secret.
 func (k *Candidate[T]) Proven() bool { return k.proven }
 
-// Size returns the size of the challenge that it was last sent.
+// Size returns the size of the smallest challenge that it was sent: the answers to all look
+// alike, and no more than that one is proven to pass.
 func (k *Candidate[T]) Size() int { return k.size }
 
 // RTT returns the round trip that its proof took, 0 if that cannot be told: the answers
@@ -98,7 +99,9 @@ func (k *Candidate[T]) RTT(now mono.Time) time.Duration {
 
 // Asked notes a challenge of size bytes; first is how long the first one is given.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
-	k.at, k.size = now, size
+	if k.at = now; k.tries == 0 || size < k.size {
+		k.size = size
+	}
 	k.next = now.Add(first << min(k.tries, doublings))
 	k.tries = min(k.tries+1, 1<<7)
 	k.left -= min(k.left, 1)

@@ -261,3 +261,20 @@ func TestProvenWaits(t *testing.T) {
 		t.Errorf("waiting: %v", w)
 	}
 }
+
+// The answer to a small challenge does not prove that a large one passes, although that
+// was sent last: both ask for the same secret.
+func TestAnswerProvesTheSmallestChallenge(t *testing.T) {
+	h := newHeard()
+	h.hear(on{1, 1}, 1400)
+	k := h.next()
+	small := k.Size()
+	k.Secret = wire.Secret{1}
+	k.Asked(h.now, 1200, time.Millisecond)
+	if small >= 1200 {
+		t.Fatalf("the first challenge has %d bytes: nothing is tested", small)
+	}
+	if k = h.Answer(&wire.Secret{1}); k == nil || k.Size() != small {
+		t.Errorf("proven: %v, want %d bytes", k, small)
+	}
+}

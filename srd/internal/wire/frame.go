@@ -15,6 +15,7 @@ import "encoding/binary"
 //	TOMBSTONE  0x07 | number u32 | immediate 13
 //	STAMP      0x08 | sent u32, microseconds
 //	METRIC     0x09 | slot u16 | metric u8
+//	HOST       0x0a | lateness u16 (4 us each)
 //
 // An ACK record is
 //
@@ -36,6 +37,7 @@ const (
 	KindTombstone
 	KindStamp
 	KindMetric
+	KindHost
 )
 
 // Elicits reports whether a frame of this kind asks for an acknowledgement.
@@ -51,6 +53,7 @@ const (
 	CloseLen        = 2
 	StampLen        = 1 + 4
 	MetricLen       = 1 + 2 + 1
+	HostLen         = 1 + 2
 	AckFixed        = 1 + 1 + 1 + 8 + 4
 	AckRecordLen    = 24
 	AckWordLen      = 8
@@ -65,7 +68,7 @@ const (
 
 const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
 
-// HoldUnit is the unit of an ACK record's hold time, in nanoseconds. 16 bits of
+// HoldUnit is the unit of an ACK record's hold time, and of a HOST frame's, in nanoseconds. 16 bits of
 // it reach 262 ms, more than any acknowledgement is ever held back; the largest
 // value means "too long to say".
 const (
@@ -132,6 +135,7 @@ type Frame struct {
 	Sent    uint32 // STAMP: the sender's clock, modulo 2^32 us
 	Slot    uint16 // METRIC: a path of the receiver's
 	Metric  uint8  // METRIC
+	Late    uint16 // HOST: in HoldUnit
 }
 
 // Next decodes the first frame of b into f and returns the rest of b. ok is
@@ -182,6 +186,12 @@ func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 		}
 		f.Slot, f.Metric = binary.BigEndian.Uint16(b[1:]), b[3]
 		return b[MetricLen:], true
+	case KindHost:
+		if len(b) < HostLen {
+			return nil, false
+		}
+		f.Late = binary.BigEndian.Uint16(b[1:])
+		return b[HostLen:], true
 	}
 	return nil, false
 }
@@ -278,3 +288,8 @@ func AppendMetric(b []byte, slot uint16, metric uint8) []byte {
 
 // AppendPing appends a PING frame.
 func AppendPing(b []byte) []byte { return append(b, byte(KindPing)) }
+
+// AppendHost appends a HOST frame.
+func AppendHost(b []byte, late uint16) []byte {
+	return binary.BigEndian.AppendUint16(append(b, byte(KindHost)), late)
+}

@@ -58,6 +58,7 @@ func documented() map[string][]byte {
 		"PING":      AppendPing(nil),
 		"STAMP":     AppendStamp(nil, 0x61626364),
 		"METRIC":    AppendMetric(nil, 0x0102, 5),
+		"HOST":      AppendHost(nil, uint16(400_000/HoldUnit)),
 		"TOMBSTONE": AppendTombstone(nil, uint32(number), &docImm),
 	}
 }

@@ -84,10 +84,11 @@ type drawn struct {
 	sent    uint32
 	slot    uint16
 	metric  uint8
+	late    uint16
 }
 
 func drawFrame(t *rapid.T) drawn {
-	f := drawn{kind: Kind(rapid.IntRange(int(KindMessage), int(KindMetric)).Draw(t, "kind"))}
+	f := drawn{kind: Kind(rapid.IntRange(int(KindMessage), int(KindHost)).Draw(t, "kind"))}
 	switch f.kind {
 	case KindMessage, KindTombstone:
 		f.number = rapid.Uint32().Draw(t, "number")
@@ -112,6 +113,8 @@ func drawFrame(t *rapid.T) drawn {
 		f.sent = rapid.Uint32().Draw(t, "sent")
 	case KindMetric:
 		f.slot, f.metric = rapid.Uint16().Draw(t, "slot"), rapid.Byte().Draw(t, "metric")
+	case KindHost:
+		f.late = rapid.Uint16().Draw(t, "late")
 	}
 	return f
 }
@@ -132,6 +135,8 @@ func (f *drawn) append(b []byte) []byte {
 		return AppendStamp(b, f.sent)
 	case KindMetric:
 		return AppendMetric(b, f.slot, f.metric)
+	case KindHost:
+		return AppendHost(b, f.late)
 	}
 	return AppendPing(b)
 }
@@ -161,6 +166,8 @@ func wantFrame(t *rapid.T, got *Frame, f *drawn) {
 		ok = ok && got.Sent == f.sent
 	case KindMetric:
 		ok = ok && got.Slot == f.slot && got.Metric == f.metric
+	case KindHost:
+		ok = ok && got.Late == f.late
 	}
 	if !ok {
 		t.Fatalf("%+v came back as %+v", f, got)
@@ -256,7 +263,7 @@ func FuzzNext(f *testing.F) {
 
 // encode writes f again.
 func encode(f *Frame) []byte {
-	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, secret: f.Secret, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric}
+	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, secret: f.Secret, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric, late: f.Late}
 	if f.Kind == KindAck {
 		d.first, d.limit = f.Ack.FirstMissing, f.Ack.Cap
 		for i := range f.Ack.NumRecords() {

@@ -1,0 +1,157 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// arriveAt lets a packet be handled now that the kernel stamped at.
+func (s *script) arriveAt(at mono.Time, plain []byte) {
+	p := Packet{Tuple: s.tuple(0), PN: s.peerPN[0], At: at, Size: 100, Plain: plain, Keys: s.keys}
+	s.peerPN[0]++
+	s.c.Handle(s.now, &p)
+	s.pump()
+}
+
+// A round trip ends with the kernel's stamp, however late this host handles it, and is
+// without what the peer held. Stamps that cannot be are as if there were none.
+func TestRoundTripEndsWithTheStamp(t *testing.T) {
+	const trip, hold, wait = 300 * time.Microsecond, 100 * time.Microsecond, 5 * time.Millisecond
+	for name, c := range map[string]struct {
+		stamp func(sent, now mono.Time) mono.Time
+		want  time.Duration
+	}{
+		"stamped":         {func(sent, _ mono.Time) mono.Time { return sent.Add(trip + hold) }, trip},
+		"not stamped":     {func(_, _ mono.Time) mono.Time { return 0 }, trip + wait},
+		"before sending":  {func(sent, _ mono.Time) mono.Time { return sent - 1 }, trip + wait},
+		"of the future":   {func(_, now mono.Time) mono.Time { return now + 1 }, trip + wait},
+		"of long ago":     {func(_, now mono.Time) mono.Time { return now.Add(-2 * waitMost) }, trip + wait},
+		"within the hold": {func(sent, _ mono.Time) mono.Time { return sent.Add(hold) }, trip + wait},
+	} {
+		s := newScript(t, 1)
+		v := s.send(1, 0)
+		sent := s.now
+		s.now = s.now.Add(trip + hold + wait)
+		r := got(0, v[0].pn)
+		r.Hold = uint16(hold / wire.HoldUnit)
+		s.arriveAt(c.stamp(sent, s.now), wire.AppendAck(nil, 0, 0, []wire.Record{r}, nil))
+		if got, _ := s.c.paths.table[0].rtt.Latest(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// What a packet waited for this host counts as held back by it, and its acknowledgement is
+// due that much earlier.
+func TestHoldIsCountedFromTheStamp(t *testing.T) {
+	const wait = 8 * time.Millisecond
+	s := newScript(t, 1)
+	s.now = s.now.Add(time.Second)
+	s.arriveAt(s.now.Add(-wait), wire.AppendPing(nil))
+	f := s.sent[len(s.sent)-1].frames[0]
+	if f.Kind != wire.KindAck {
+		t.Fatalf("frame %d is no acknowledgement", f.Kind)
+	}
+	if got := time.Duration(f.Ack.Record(0).Hold) * wire.HoldUnit; got != wait {
+		t.Errorf("held for %v, want %v", got, wait)
+	}
+}
+
+// Timeouts allow for the later of both hosts, within bounds: a peer that lies is waited for
+// no longer than one that says nothing, and one that is early no less than ourselves.
+func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
+	const unit = wire.HoldUnit * time.Nanosecond
+	own := 100 * time.Microsecond
+	s := newScript(t, 1)
+	s.c.cfg.HostDelay = func() time.Duration { return own }
+	for _, c := range []struct {
+		what            string
+		own, told, want time.Duration
+	}{
+		{"the peer has said nothing", 100 * time.Microsecond, 0, mono.Granularity},
+		{"both the same", 100 * time.Microsecond, 100 * time.Microsecond, 100 * time.Microsecond},
+		{"the peer is later", 100 * time.Microsecond, 400 * time.Microsecond, 400 * time.Microsecond},
+		{"we are later", 600 * time.Microsecond, 4 * time.Microsecond, 600 * time.Microsecond},
+		{"the peer exaggerates", 100 * time.Microsecond, wire.HoldMax * unit, mono.Granularity},
+		{"both are early", 0, 4 * time.Microsecond, hostLeast},
+	} {
+		own = c.own
+		if c.told > 0 {
+			s.arriveAt(0, wire.AppendHost(nil, uint16(c.told/unit)))
+		}
+		s.wait(0)
+		if v := s.c.slack; v.granule != c.want || v.rto != rtoGranules*c.want || v.pto != ptoGranules*c.want {
+			t.Errorf("%s: granule %v, timeouts %v and %v; want a granule of %v", c.what, v.granule, v.rto, v.pto, c.want)
+		}
+	}
+}
+
+// The peer is told when there is something new to say, in a frame behind all others.
+func TestPeerIsTold(t *testing.T) {
+	own := 100 * time.Microsecond
+	s := newScript(t, 1)
+	s.c.cfg.HostDelay = func() time.Duration { return own }
+	told := func() (n int) {
+		for _, p := range s.sent {
+			for i, f := range p.frames {
+				if f.Kind != wire.KindHost {
+					continue
+				}
+				if n++; i+1 < len(p.frames) && p.frames[i+1].Kind != wire.Pad {
+					t.Errorf("behind it stands frame %d", p.frames[i+1].Kind)
+				}
+				if got := time.Duration(f.Late) * wire.HoldUnit; got != own {
+					t.Errorf("told %v, want %v", got, own)
+				}
+			}
+			if p.size > 1472 {
+				t.Errorf("a packet of %d bytes", p.size)
+			}
+		}
+		s.sent = nil
+		return n
+	}
+	for _, c := range []struct {
+		what  string
+		later time.Duration
+		own   time.Duration
+		want  int
+	}{
+		{"at first", 0, 100 * time.Microsecond, 1},
+		{"nothing new", time.Millisecond, 120 * time.Microsecond, 0},
+		{"a change", time.Millisecond, 200 * time.Microsecond, 1},
+		{"a second later", tellEvery, 200 * time.Microsecond, 1},
+	} {
+		own, s.now = c.own, s.now.Add(c.later)
+		s.arriveAt(0, wire.AppendPing(nil)) // asks for an acknowledgement
+		s.send(3, 0)
+		if n := told(); n != c.want {
+			t.Errorf("%s: told %d times, want %d", c.what, n, c.want)
+		}
+		s.ackAll(s.c.recovery.out.next, nil)
+		s.sent = nil
+	}
+}
+
+// A host that takes far longer than any granule is waited for, as if it were the network:
+// what it says beyond slack.hold is not believed.
+func TestTimeoutsFollowSlowHosts(t *testing.T) {
+	const hold = 30 * time.Millisecond
+	s := newScript(t, 1)
+	s.c.cfg.HostDelay = func() time.Duration { return mono.Granularity }
+	for range 50 {
+		v := s.send(1, 0)
+		s.now = s.now.Add(hold + 300*time.Microsecond)
+		r := got(0, v[0].pn)
+		r.Hold = uint16(hold / wire.HoldUnit)
+		s.arriveAt(0, wire.AppendAck(nil, s.c.recovery.out.next, 0, []wire.Record{r}, nil))
+		s.wait(0)
+	}
+	p := s.c.paths.table[0]
+	if rtt, wait := p.rtt.Smoothed(), p.timeout(&s.c.slack, 0, &s.c.rtt); rtt < hold-s.c.slack.hold || wait < hold {
+		t.Errorf("round trip %v, timeout %v, and the peer holds back for %v", rtt, wait, hold)
+	}
+}
