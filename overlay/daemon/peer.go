@@ -111,8 +111,9 @@ func (s *server) timestamp(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Now().Add(now.Sub(s.loop.Now())))
 }
 
-// push takes frames for the peer, all at once.
-func (p *peer) push(frames []*frame.Frame) {
+// push takes frames for the peer, all at once, that were read from the device after read:
+// had the process been stopped since then, they would be as old as that.
+func (p *peer) push(read mono.Time, frames []*frame.Frame) {
 	now := p.link.Lock()
 	if p.gone { // meanwhile
 		p.link.Unlock()
@@ -122,7 +123,7 @@ func (p *peer) push(frames []*frame.Frame) {
 		return
 	}
 	for _, f := range frames {
-		p.queue.Push(now, f)
+		p.queue.Push(read, f)
 	}
 	p.link.Conn().Connect(now)
 	p.link.Unlock()

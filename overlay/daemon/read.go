@@ -113,7 +113,7 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 		}
 		if to != nil {
 			s.flows.sent(to, frames[:n])
-			to.push(frames[:n])
+			to.push(now, frames[:n])
 			touch(to.link, in.hint.any(now, frames[:n]))
 		} else {
 			s.drops.noRoute.Add(uint64(n))

@@ -84,6 +84,7 @@ func (s *server) dropCounts() counts {
 	c.add("send_too_big", l.Sends.TooBig.Load())
 	c.add("send_unreachable", l.Sends.NoWay.Load())
 	c.add("send_failed", l.Sends.Failed.Load())
+	c.add("send_stopped", l.Drops.Stopped.Load())
 	for r, n := range l.EndpointDrops() {
 		c.add(srd.EndpointReason(r).String(), n)
 	}

@@ -2,15 +2,23 @@ package loop
 
 import (
 	"sync"
+	"time"
 
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
+
+// trainAge is how old a train may be when it is sent: far longer than a busy machine keeps a
+// thread from its processor, so that the process was stopped since it was built, and as long
+// as an application waits for an answer before it asks again.
+const trainAge = 2 * time.Second
 
 // outgoing is a train on its way out.
 type outgoing struct {
 	train  *srd.Train
 	lane   *lane
 	number uint64 // in the lane
+	built  mono.Time
 }
 
 // lane has the trains from one socket leave in the order in which they were built,
@@ -22,9 +30,9 @@ type lane struct {
 
 	mu      sync.Mutex
 	sent    uint64
-	waiting []*outgoing      // sealed, behind one that is not sent yet
-	room    *sync.Cond       // of waiting
-	out     func(*srd.Train) // called by whoever has train number sent
+	waiting []*outgoing     // sealed, behind one that is not sent yet
+	room    *sync.Cond      // of waiting
+	out     func(*outgoing) // called by whoever has train number sent
 }
 
 // laneLimit trains wait in a lane, a few for each worker that there may be. A thread
@@ -32,7 +40,7 @@ type lane struct {
 // not have all memory filled with trains behind its own.
 const laneLimit = 16
 
-func newLane(out func(*srd.Train)) *lane {
+func newLane(out func(*outgoing)) *lane {
 	l := &lane{out: out}
 	l.room = sync.NewCond(&l.mu)
 	return l
@@ -52,7 +60,7 @@ func (l *lane) send(o *outgoing, done *sync.Pool) {
 	}
 	for o != nil {
 		l.mu.Unlock()
-		l.out(o.train)
+		l.out(o)
 		done.Put(o)
 		l.mu.Lock()
 		l.sent++

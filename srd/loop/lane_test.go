@@ -17,7 +17,7 @@ func (l *lane) build(n uint64) *outgoing {
 // recorded returns a lane, and the numbers of the trains that it sends.
 func recorded() (*lane, *[]uint64) {
 	sent := new([]uint64)
-	return newLane(func(t *srd.Train) { *sent = append(*sent, binary.BigEndian.Uint64(t.Buf)) }), sent
+	return newLane(func(o *outgoing) { *sent = append(*sent, binary.BigEndian.Uint64(o.train.Buf)) }), sent
 }
 
 // wantOrder checks that trains 0 to n-1 left in order and nothing stayed behind.

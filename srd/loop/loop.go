@@ -94,6 +94,7 @@ type Drops struct {
 	Closed       atomic.Uint64 // for a peer that was removed meanwhile
 	OutOfTurn    atomic.Uint64 // of a peer that sends more than its share of a worker's time takes
 	Inner        atomic.Uint64 // datagrams that came to an address of the application's own
+	Stopped      atomic.Uint64 // trains that were built before the process was stopped
 }
 
 // MaxWorkers bounds the threads of a loop: a peer has a bit for each.
@@ -219,7 +220,8 @@ func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Tr
 	p.mu.Lock()
 	told := p.left
 	note()
-	said := bye(p.conn, l.Now(), o.train) && !told
+	o.built = l.Now()
+	said := bye(p.conn, o.built, o.train) && !told
 	if said {
 		p.enter(o)
 	}

@@ -72,7 +72,8 @@ func (p *Peer) send(most int) (sent int, more bool) {
 func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed || p.left || !p.conn.Next(p.loop.Now(), o.train, p.app) {
+	o.built = p.loop.Now()
+	if p.removed || p.left || !p.conn.Next(o.built, o.train, p.app) {
 		return false
 	}
 	p.enter(o)
@@ -95,16 +96,21 @@ func (p *Peer) enter(o *outgoing) {
 }
 
 // sendBy returns what sends p's trains by s, without p's lock, and tells the
-// connection of a path on which the host has no way.
-func (p *Peer) sendBy(s *udp.Sender) func(*srd.Train) {
-	return func(t *srd.Train) {
-		if !s.Send(t) {
+// connection of a path on which the host has no way. A train that was built before the
+// process was stopped is left out, as if it were lost: what it carries is too old.
+func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
+	return func(o *outgoing) {
+		if p.loop.Now().Sub(o.built) > trainAge {
+			p.loop.Drops.Stopped.Add(1)
+			return
+		}
+		if !s.Send(o.train) {
 			return
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if !p.removed {
-			p.conn.Refused(p.loop.Now(), t.Tuple)
+			p.conn.Refused(p.loop.Now(), o.train.Tuple)
 		}
 	}
 }

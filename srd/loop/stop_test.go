@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/udp"
 )
 
 // What waits in sockets while the process does not run is delivered as stale, all of it,
@@ -37,6 +38,41 @@ func TestStaleAfterAStop(t *testing.T) {
 	// The worker may have taken a first packet before it waited: 9 others were not looked at.
 	if n := len(b.app.stale); n < 9 || n > 10 || slices.Max(b.app.stale) >= 20 {
 		t.Errorf("stale: %v of messages 10 to 19", b.app.stale)
+	}
+}
+
+// What was built before the process was stopped is not sent after it, and counted; what
+// waited to be sent for a busy machine's processor is.
+func TestTrainsFromBeforeAStop(t *testing.T) {
+	a, _ := newHosts(t, 1)
+	out := a.peer.sendBy(udp.NewSender(a.loop.bank, &a.loop.Sends))
+	try := func(age time.Duration, want uint64) {
+		t.Helper()
+		before := a.loop.Drops.Stopped.Load()
+		out(&outgoing{train: srd.Raw(srd.Tuple{}, []byte{0}), built: a.loop.Now() - mono.Time(age)})
+		if got := a.loop.Drops.Stopped.Load() - before; got != want {
+			t.Errorf("of a train that is %v old %d are dropped, want %d", age, got, want)
+		}
+	}
+	for a.loop.Now() < mono.Time(20*time.Millisecond) {
+		time.Sleep(time.Millisecond)
+	}
+	try(10*time.Millisecond, 0)
+	try(trainAge+time.Second, 1)
+}
+
+// What was read from a socket before a stop, and is handled after it, is stale as well.
+func TestReadBeforeAStop(t *testing.T) {
+	a, b := newHosts(t, 1)
+	a.send(1)
+	b.awaitAll(1)
+	b.peer.Lock()
+	defer b.peer.Unlock()
+	w := &worker{loop: b.loop, read: 1}
+	for age, want := range map[time.Duration]bool{trainAge / 2: false, trainAge + time.Second: true} {
+		if w.next(w.read.Add(age), b.peer.conn); w.message.Stale != want {
+			t.Errorf("%v after it was read: stale %v, want %v", age, w.message.Stale, want)
+		}
 	}
 }
 

@@ -76,6 +76,7 @@ type worker struct {
 	urgent  mono.Time // when an urgent packet was last taken in
 	resumed mono.Time // when the process last went on after a stop, as far as was dealt with
 	stale   bool      // what is received waited for that
+	read    mono.Time // before the sockets were last read
 	nonce   srd.Nonce
 	message srd.Message
 	taken   int       // packets received in this round
@@ -318,10 +319,11 @@ func (w *worker) finish() error {
 // catchUp takes all that waited in the sockets while the process did not run, if it was
 // stopped since this was last asked.
 func (w *worker) catchUp() {
+	w.read = w.loop.Now()
 	if w.loop.alive == nil {
 		return
 	}
-	resumed := w.loop.alive(w.loop.Now())
+	resumed := w.loop.alive(w.read)
 	if resumed == w.resumed {
 		return
 	}
@@ -474,7 +476,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at
 		if p.conn.Restarted() {
 			p.app.Restarted(now)
 		}
-		for w.next(p.conn) {
+		for w.next(now, p.conn) {
 			p.app.Deliver(now, &w.message)
 		}
 	}
@@ -484,9 +486,10 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at
 
 // next takes the next message that arrived into w.message: a variable of its own
 // would be allocated anew for each, as its address passes through an interface.
-func (w *worker) next(c *srd.Conn) (ok bool) {
+// What was read before the process was stopped, and is handled after, waited as well.
+func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
-	w.message.Stale = w.stale
+	w.message.Stale = w.stale || now.Sub(w.read) > trainAge
 	return ok
 }
 
