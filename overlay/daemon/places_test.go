@@ -98,7 +98,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 		t.Errorf("after down: %v, %v", got, err)
 	}
 	there.Close()
-	nothingLeft(t, run, before)
+	sameState(t, run, before)
 }
 
 // What one process wrote is bounded and taken over by the next, and written with what is

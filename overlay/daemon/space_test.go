@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
@@ -65,34 +64,12 @@ func state(t *testing.T, run string) (v []string) {
 	rules, err := netlink.RuleList(unix.AF_UNSPEC)
 	add("rule", len(rules), func(i int) any { return rules[i] }, err)
 	files, err := os.ReadDir("/proc/self/fd")
-	add("descriptor", len(files), func(i int) any { return i }, err)
+	add("descriptors", 1, func(int) any { return len(files) }, err)
 	left, err := os.ReadDir(run)
 	// A lock stays: removing it would let two starters hold one each.
 	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".lock") })
 	add("file", len(left), func(i int) any { return left[i].Name() }, err)
 	return v
-}
-
-// sameState fails when the state is not what it was. The TUN library says that it has ended
-// just before it closes its last pipe: the one of the daemon that has just ended is waited
-// for, and the one of a daemon before that may have been open still when before was taken.
-func sameState(t *testing.T, run string, before []string) {
-	t.Helper()
-	without := func(v, other []string) []string {
-		return slices.DeleteFunc(slices.Clone(v), func(s string) bool { return slices.Contains(other, s) })
-	}
-	closed := func(s string) bool { return strings.HasPrefix(s, "descriptor ") }
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		after := state(t, run)
-		left, gone := without(after, before), slices.DeleteFunc(without(before, after), closed)
-		if len(left)+len(gone) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Errorf("left behind: %q, gone: %q", left, gone)
-			return
-		}
-	}
 }
 
 // addLink makes a device.

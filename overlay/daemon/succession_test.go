@@ -71,9 +71,9 @@ func serve(t *testing.T, o Options) (stop func() error) {
 	return end
 }
 
-// nothingLeft fails when there is more than before. Descriptors of tests before this one
+// sameState fails when the state is not what it was. Descriptors of tests before this one
 // may have been closed meanwhile, and netlink's last ones are closed in the background.
-func nothingLeft(t *testing.T, run string, before []string) {
+func sameState(t *testing.T, run string, before []string) {
 	t.Helper()
 	was, rest := descriptorsOf(before)
 	var now int
@@ -139,7 +139,7 @@ func TestTheNextProcessHasTheSameDeviceAndPorts(t *testing.T) {
 	if k2.got != nil {
 		t.Error("passed on to nobody")
 	}
-	nothingLeft(t, run, before)
+	sameState(t, run, before)
 }
 
 // Somebody who has changed the file gets what it says now.
@@ -167,7 +167,7 @@ func TestAnotherSetupIsMadeAnew(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		nothingLeft(t, run, before)
+		sameState(t, run, before)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestDamagedBundlesAreMadeAnew(t *testing.T) {
 		if err := serve(t, Options{Config: c, Store: &keeper{}, Before: k.got})(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		nothingLeft(t, run, before)
+		sameState(t, run, before)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestNothingIsKeptWhenTheStoreFails(t *testing.T) {
 		if err := serve(t, Options{Config: parse(t), Store: k})(); err != nil {
 			t.Error(err)
 		}
-		nothingLeft(t, run, before)
+		sameState(t, run, before)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestDiscard(t *testing.T) {
 	if err := Discard("srdd0", k.got); err != nil {
 		t.Error(err)
 	}
-	nothingLeft(t, run, before)
+	sameState(t, run, before)
 	if err := Discard("srdd0", nil); err != nil {
 		t.Error(err)
 	}
