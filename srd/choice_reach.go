@@ -67,7 +67,7 @@ func (ch *choice) distance(p *path) time.Duration {
 		return 0
 	case !p.rtt.Known():
 		return sampleMost
-	case d <= max(ch.slack.alike, r.least/alikePart, p.unsure()):
+	case d <= max(ch.slack.alike, r.least/alikePart):
 		return 0
 	}
 	return d
@@ -98,15 +98,6 @@ const (
 	spreads     = 3
 	steadyBelow = cc.TargetCeiling
 )
-
-// unsure returns by how much p's length may be another than it seems: the mean of some
-// samples is off by half a mean deviation, and the least of several means by as much more.
-func (p *path) unsure() time.Duration {
-	if p.rtt.Base() < longBase {
-		return 0
-	}
-	return p.rtt.Spread()
-}
 
 // unsteady returns by how much packets on p are late at random.
 func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-steadyBelow) }
