@@ -35,12 +35,13 @@ func (c *SRD) goal() time.Duration {
 
 // adapted returns the window that fills what it got of the link in a round, with the
 // delay that is aimed for: the rate at which bytes arrived, times the round trip with
-// that delay (J. D. C. Little, Operations Research, 1961). ok says that this is what the window
+// that delay (J. D. C. Little, Operations Research, 1961). held says that the window held sending
+// back, ok that this is what the window
 // should become: the delay is far too long, and cuts in halves would take several round
 // trips. When a hundred begin at once, in each of these all that is too much is lost
 // again (UET NSCC has a quick adapt to what arrived for this).
-func (c *SRD) adapted(r *round, span, excess, goal time.Duration) (window float64, ok bool) {
-	if c.product() == 0 || !r.limited || excess < adaptTargets*goal {
+func (c *SRD) adapted(r *round, held bool, span, excess, goal time.Duration) (window float64, ok bool) {
+	if c.product() == 0 || !held || excess < adaptTargets*goal {
 		return 0, false
 	}
 	window = float64(r.acked) / span.Seconds() * (c.base + goal).Seconds()

@@ -15,10 +15,6 @@ const (
 	// jitterMost bounds the allowance: radio links whose delay varies by more in
 	// either direction hardly carry TCP.
 	jitterMost = 100 * time.Millisecond
-	// radioBase is the least round trip over radio: to be given a turn takes that long.
-	// What varies on shorter ones are queues, of slow links too: a packet takes a link
-	// of 4 Mbit/s 3 ms.
-	radioBase = time.Millisecond
 	// jitterBases bounds it in base round trips. On a fabric queues come and go in
 	// milliseconds, which are many base round trips; on radio links it takes
 	// milliseconds to be given a turn, and these lengthen the least round trip too.
@@ -31,8 +27,5 @@ const (
 // window without end. A low quantile does not tell them apart: where packets keep their
 // order, one that is late makes those behind it late, so that under load all are.
 func (c *SRD) allowance() time.Duration {
-	if c.base < radioBase {
-		return 0
-	}
 	return max(0, min(scatters*c.scatter.value-jitterLeast, jitterBases*c.base, jitterMost))
 }

@@ -1,9 +1,6 @@
 package cc
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 const (
 	// lineShare is the share of the line that packets leave at, at most. A sender that
@@ -68,15 +65,4 @@ func (c *SRD) ceiling() float64 {
 		return c.over.ceiling()
 	}
 	return min(MaxWindow, max(InitialWindow, c.line*(c.base.Seconds()+queueTargets*c.Target().Seconds())))
-}
-
-// growth is what a round with an empty queue adds to the window. Relative to the
-// window it is the same for all, so those that share a link would keep the shares
-// they have. Where the line is known the geometric mean of the window and what the
-// line carries takes its place: the smaller of two windows grows faster.
-func (c *SRD) growth() float64 {
-	if p := c.product(); p > 0 {
-		return gain * math.Sqrt(c.window*p)
-	}
-	return gain * c.window
 }

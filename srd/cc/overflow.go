@@ -147,8 +147,5 @@ func (o *overflow) ceiling() float64 {
 // that much. Where a round trip is longer than two targets, a quarter of the window is
 // more than a queue of the target, and a buffer has run over before that is known.
 func (c *SRD) room(missing time.Duration) float64 {
-	if c.base < radioBase {
-		return math.Inf(1)
-	}
 	return c.window * float64(max(0, missing)) / float64(roomRounds*c.srtt)
 }

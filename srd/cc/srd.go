@@ -40,8 +40,8 @@ const (
 	// beta scales the decrease with the excess delay (Swift's beta).
 	beta = 0.8
 	// gain of the proportional increase: a round with an empty queue adds a
-	// quarter of the window (UET NSCC's proportional increase has this shape; see
-	// growth for the case that the line is known).
+	// quarter of the window (UET NSCC's proportional increase has this shape). It is the
+	// same for all windows, and goal makes the smaller of two grow for longer.
 	gain = 0.25
 	// paceGain lets a window leave in four fifths of a round, so that pacing
 	// alone never leaves a link idle.
@@ -196,12 +196,8 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 // Lost implements Controller.
 func (c *SRD) Lost(now mono.Time, bytes int) { c.round.lost += bytes }
 
-// Found implements Controller. Only where losses are an overflow can they be undone: on
-// a fabric a window that was cut is back within some round trips.
+// Found implements Controller.
 func (c *SRD) Found(bytes int) {
-	if c.base < radioBase {
-		return
-	}
 	n := min(bytes, c.round.lost)
 	c.round.lost -= n
 	if b := &c.over.before; c.over.found(float64(bytes-n) / float64(c.packet)) {
@@ -231,9 +227,8 @@ func (c *SRD) endRound(now mono.Time) {
 	// arrives in a round (as RFC 7661 section 4.1 has it).
 	full := r.limited && float64(r.acked+r.lost) >= c.window/2
 	c.scatter.endRound(full)
-	if c.base > fabricBase {
-		r.limited = full // within a data centre rounds are as short as a wait for a processor
-	}
+	held := r.limited
+	r.limited = full
 	if c.full && c.scatter.known() {
 		c.slowStart, c.full = c.allowance() > 0 && c.queue <= c.enough(), false
 	}
@@ -268,7 +263,7 @@ func (c *SRD) endRound(now mono.Time) {
 		c.enter(now)
 		return
 	}
-	less, adapt := c.adapted(&r, now.Sub(r.from), excess, t)
+	less, adapt := c.adapted(&r, held, now.Sub(r.from), excess, t)
 	switch {
 	case adapt:
 		c.slowStart, c.full, c.cut = false, false, now
@@ -285,7 +280,7 @@ func (c *SRD) endRound(now mono.Time) {
 			c.cut = now
 		}
 	case r.limited && (!c.slowStart || c.full):
-		c.window += MSS + min(c.growth()*max(0, float64(t-excess)/float64(t)), c.room(t-excess))
+		c.window += MSS + min(gain*c.window*max(0, float64(t-excess)/float64(t)), c.room(t-excess))
 	}
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
@@ -293,13 +288,6 @@ func (c *SRD) endRound(now mono.Time) {
 // lossy reports whether the losses of a round were congestion, and shrinks the window
 // if so. queued says that there was a queue.
 func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
-	if c.base < radioBase {
-		loss := float64(r.lost) / float64(r.lost+r.acked+1)
-		if loss > lossTolerated {
-			c.heavyLoss(r, loss)
-		}
-		return loss > lossTolerated
-	}
 	if r.from < c.over.answered {
 		return false
 	}
