@@ -11,7 +11,7 @@ import (
 // TestCongestionIsMarked: connections that speak ECN (RFC 3168) are told by marks that
 // they are too fast, through the whole tunnel, and nothing is taken from them.
 func TestCongestionIsMarked(t *testing.T) {
-	f := network(t, fabric.Spec{})
+	f := network(t, links)
 	for _, h := range []*fabric.Host{f.A(1), f.B(1)} {
 		if _, err := h.Run("sysctl", "-qw", "net.ipv4.tcp_ecn=1"); err != nil {
 			t.Fatal(err)

@@ -110,7 +110,7 @@ func TestVXLANIsFast(t *testing.T) {
 
 // One TCP connection in VXLAN uses all paths, and goes on when one dies.
 func TestVXLANOverAllPaths(t *testing.T) {
-	f := network(t, fabric.Spec{})
+	f := network(t, links)
 	p := pair(t, f, tunnel.Config{})
 	vxlan(t, f.A(1), f.B(1))
 	fl := flow(f, 1)
@@ -127,7 +127,7 @@ const lossOfOne = 20
 
 // Sixteen connections in one VXLAN: one whose packets get lost does not stop the others.
 func TestVXLANFlowsAreApart(t *testing.T) {
-	f := network(t, fabric.Spec{})
+	f := network(t, links)
 	pair(t, f, tunnel.Config{})
 	vxlan(t, f.A(1), f.B(1))
 	lossy := inVXLAN(12)
