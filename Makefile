@@ -44,7 +44,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain blackhole results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -137,6 +137,12 @@ strain: packages-bench build ## flow completion times on an uneven fabric, and o
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
 	@$(BUILD) $(BIN)/bench -o $(BIN)/bench ./scripts/bench
 	@$(BIN)/bench -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
+
+# APPSFLAGS are flags of bin/apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
+apps: packages-apps build ## PostgreSQL, etcd, a ring and Open MPI while spines die: out/apps.* (root, 25 minutes)
+	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(BUILD) $(BIN)/apps -o $(BIN)/apps ./scripts/apps
+	@$(BIN)/apps -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/apps $(APPSFLAGS)
 
 lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
 	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
@@ -247,6 +253,9 @@ packages-demo:
 
 packages-bench:
 	@scripts/packages.sh bench
+
+packages-apps:
+	@scripts/packages.sh apps
 
 testsum:
 	@$(BUILD) $(TESTSUM) -o $(TESTSUM) ./scripts/testsum

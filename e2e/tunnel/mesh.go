@@ -1,0 +1,46 @@
+package tunnel
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// NewMesh starts a daemon on each host, node i on the i-th from 1, and waits until each
+// reaches each. Nodes that it returns beside an error are there to be closed.
+func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
+	var nodes []*Node
+	for i, h := range hosts {
+		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))
+		if err != nil {
+			return nodes, err
+		}
+		nodes = append(nodes, n)
+	}
+	for i, n := range nodes {
+		for k, to := range nodes {
+			if k != i {
+				n.Config.Peers = append(n.Config.Peers, Peer{
+					Name: fmt.Sprintf("node%d", k+1), PublicKey: to.PublicKey, Endpoints: endpoints(to.Host, false), AllowedIPs: allowed(k + 1),
+				})
+			}
+		}
+		if err := n.Start(); err != nil {
+			return nodes, err
+		}
+	}
+	for i, n := range nodes {
+		for k := range nodes {
+			if to := k + 1; k != i {
+				if err := n.Await(Inner4(to)); err != nil {
+					return nodes, err
+				}
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// InnerNet is the network of all nodes' IPv4 addresses inside the tunnels.
+func InnerNet() netip.Prefix { return netip.PrefixFrom(Inner4(0), 24) }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCommitsCountFromWhenTheyWereDue(t *testing.T) {
+	log := "3 17 2500000 0 1763900000 250000 40\n" +
+		"4 18 failed 0 1763900000 260000 40\n" +
+		"1 0 900 0 1763900001 1 0 0\n"
+	all, err := readCommits(strings.NewReader(log))
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if d := all[0].answered.Sub(all[0].asked); d != 2500*time.Millisecond {
+		t.Errorf("the first took %v", d)
+	}
+	if want := time.Unix(1763900000, 250e6); !all[0].answered.Equal(want) {
+		t.Errorf("the first ended at %v", all[0].answered)
+	}
+	if _, err := readCommits(strings.NewReader("1 2 x 0 5 6\n")); err == nil {
+		t.Error("a time that is no number was taken")
+	}
+}
+
+func TestFailures(t *testing.T) {
+	if n, err := failures("tps = 1\nnumber of failed transactions: 12 (0.1%)\n"); n != 12 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := failures("pgbench: error: aborted"); err == nil {
+		t.Error("silence of pgbench was taken for success")
+	}
+}
+
+// An answer belongs to a death if it was waited for while the spine was dead, even if it
+// came long after.
+func TestStalls(t *testing.T) {
+	at := func(ms int) time.Time { return time.UnixMilli(1e6 + int64(ms)) }
+	d := death{at(0), at(1000), at(3000)}
+	answers := []answer{
+		{at(100), at(105)},    // calm
+		{at(990), at(4200)},   // begun before, answered after all
+		{at(1500), at(1600)},  // within
+		{at(3100), at(13100)}, // after it was healed
+	}
+	dying, calm := stalls(answers, []death{d})
+	if dying[0] != 3210*time.Millisecond || calm[0] != 3210*time.Millisecond {
+		t.Errorf("dying %v, calm %v", dying, calm)
+	}
+	if got := longest(answers[:1], d.calm, d.died); got != 5*time.Millisecond {
+		t.Errorf("calm alone %v", got)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	var all []time.Duration
+	for i := 1; i <= 100; i++ {
+		all = append(all, time.Duration(i)*time.Millisecond)
+	}
+	for q, want := range map[float64]float64{0.5: 50, 0.99: 99, 1: 100} {
+		if got := quantile(all, q); got != want {
+			t.Errorf("quantile %v: %v, want %v", q, got, want)
+		}
+	}
+	if quantile(nil, 0.5) != 0 {
+		t.Error("no answers have a quantile")
+	}
+}
+
+func TestOnly(t *testing.T) {
+	apps := []string{"postgres", "etcd"}
+	for _, c := range []struct {
+		only, name string
+		want       bool
+	}{{"", "etcd", true}, {"etcd", "etcd", true}, {"etcd", "postgres", false}, {"srdtun", "postgres", true}, {"srdtun,etcd", "postgres", false}} {
+		if got := chosen(c.only, c.name, apps); got != c.want {
+			t.Errorf("-only %q: %s %v", c.only, c.name, got)
+		}
+	}
+	if err := (options{only: "mysql"}).check(); err == nil {
+		t.Error("an application that is not there was taken")
+	}
+}
+
+// Each line of the table is of an application that is there, and a run of one kind shows
+// only what it has.
+func TestTable(t *testing.T) {
+	names := words()
+	for _, row := range rows {
+		if !strings.Contains(strings.Join(names, " "), row.app) {
+			t.Errorf("row %q is of no application", row.title)
+		}
+	}
+	r := &run{all: []record{{App: "etcd", Kind: "srdtun", Values: []value{{"elections", 0}}}}}
+	_, table := r.table()
+	if len(table) != 1 || strings.Join(table[0][1:], " ") != "– – 0" {
+		t.Errorf("%q", table)
+	}
+}
