@@ -48,7 +48,9 @@ func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) 
 }
 
 // spanOf is about what n deaths take; loading a fault takes some milliseconds.
-func spanOf(n int) time.Duration { return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond) }
+func spanOf(n int) time.Duration {
+	return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond)
+}
 
 // answer is a request of an application that was answered.
 type answer struct{ asked, answered time.Time }

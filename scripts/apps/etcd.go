@@ -61,23 +61,34 @@ func (r *run) etcd(c *cluster) (values []value, err error) {
 		return nil, fmt.Errorf("%w\n%s", err, running[0].Log.String())
 	}
 	w := write(members[0])
+	defer w.stop()
 	elections := 0
+	term, err := members[0].term()
+	if err != nil {
+		return nil, err
+	}
+	// count adds the elections since the last count: each begins a term.
+	count := func() error {
+		now, err := members[0].term()
+		elections += now - term
+		term = now
+		return err
+	}
 	// Each spine in turn: heartbeats are too few to tell which one carries them.
 	n := max(len(c.f.Spines), r.deaths/5)
 	all, err := c.deaths(n, func(i int, _ []uint64) (int, error) {
-		led, err := leader(members)
-		if err != nil || led != 0 {
-			elections++
-			err = lead(members, 0)
+		if err := count(); err != nil {
+			return 0, err
+		}
+		err := lead(members, 0)
+		if err == nil {
+			term, err = members[0].term() // to hand over is no election
 		}
 		return i%len(c.f.Spines) + 1, err
 	})
 	answers := w.stop()
-	if err != nil {
+	if err = errors.Join(err, count()); err != nil {
 		return nil, err
-	}
-	if led, err := leader(members); err != nil || led != 0 {
-		elections++
 	}
 	return append(r.told(answers, all), value{"elections", float64(elections)}, value{"failed", float64(w.failed)}), nil
 }
@@ -121,11 +132,21 @@ type status struct {
 		Member string `json:"member_id"`
 	} `json:"header"`
 	Leader string `json:"leader"`
+	Term   string `json:"raftTerm"`
 }
 
 func (m *member) status() (s status, err error) {
 	err = m.call("maintenance/status", struct{}{}, &s)
 	return s, err
+}
+
+// term is the number of the term: the cluster has had so many elections, or more.
+func (m *member) term() (int, error) {
+	s, err := m.status()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(s.Term)
 }
 
 // leader is the number of the member that leads.
@@ -163,6 +184,7 @@ func lead(members []*member, to int) (err error) {
 // writer writes to one member again and again.
 type writer struct {
 	end     chan struct{}
+	once    sync.Once
 	group   sync.WaitGroup
 	mu      sync.Mutex
 	answers []answer
@@ -200,9 +222,9 @@ func (w *writer) one(m *member, n int) {
 	w.answers = append(w.answers, answer{asked, answered})
 }
 
-// stop waits for the last write and returns all.
+// stop waits for the last write and returns all. It may be called again.
 func (w *writer) stop() []answer {
-	close(w.end)
+	w.once.Do(func() { close(w.end) })
 	w.group.Wait()
 	return w.answers
 }

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,11 +61,12 @@ type value struct {
 
 // record is a line of the file of values.
 type record struct {
-	App    string    `json:"app"`
-	Kind   string    `json:"kind"`
-	Values []value   `json:"values,omitempty"`
-	Worst  []float64 `json:"worst_ms,omitempty"` // the longest answer at each death
-	Error  string    `json:"error,omitempty"`
+	App     string    `json:"app"`
+	Kind    string    `json:"kind"`
+	Version string    `json:"version"` // of srdtun
+	Values  []value   `json:"values,omitempty"`
+	Worst   []float64 `json:"worst_ms,omitempty"` // the longest answer at each death
+	Error   string    `json:"error,omitempty"`
 }
 
 var applications = []app{postgres, etcd, ring, mpi}
@@ -106,6 +108,7 @@ func (o options) check() error {
 type run struct {
 	options
 	file  *os.File
+	built string // the version of srdtun
 	dir   string // for what applications store
 	all   []record
 	worst []float64 // of the measurement under way
@@ -121,7 +124,11 @@ func (o options) run() (err error) {
 	if err := os.MkdirAll(filepath.Dir(o.out), 0o755); err != nil {
 		return err
 	}
-	r := &run{options: o}
+	said, err := exec.Command(o.srdtun, "version").Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.srdtun, err)
+	}
+	r := &run{options: o, built: version(string(said))}
 	if r.file, err = os.Create(o.out + ".jsonl"); err != nil {
 		return err
 	}
@@ -161,11 +168,19 @@ func (o options) run() (err error) {
 	return nil
 }
 
+// version is the second word of what "srdtun version" says.
+func version(said string) string {
+	if f := strings.Fields(said); len(f) > 1 {
+		return f[1]
+	}
+	return ""
+}
+
 // visit measures one application over one kind of network.
 func (r *run) visit(a app, k kind) (err error) {
 	begun := time.Now()
 	fmt.Printf("%-9s %-7s ...\n", a.name, k.name)
-	rec := record{App: a.name, Kind: k.name}
+	rec := record{App: a.name, Kind: k.name, Version: r.built}
 	r.worst = nil
 	c, err := newCluster(r, a.spec, k)
 	if err == nil {

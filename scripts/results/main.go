@@ -2,7 +2,7 @@
 //
 // Its tables are in scripts/results/stored, one file each, with date, machine, version
 // and the command that makes them anew. "make results" looks at what "make lab",
-// "make bench", "make strain", "make blackhole" and "make compare" have left in out/,
+// "make bench", "make strain", "make blackhole", "make apps" and "make compare" have left in out/,
 // replaces the tables that it has everything for, says which it keeps, and writes the
 // document from all. What no target writes yet is carried over from the lab book, and
 // says so.
@@ -72,6 +72,7 @@ var sources = []source{
 	{"link", "bench.jsonl", "sudo make bench", takeLink},
 	{"strain", "strain.jsonl", "sudo make strain", takeStrain},
 	{"death", "blackhole.jsonl", "sudo make blackhole", takeBlackhole},
+	{"apps", "apps.jsonl", "sudo make apps", takeApps},
 	{"plans", "lab", "make lab", takePlans},
 	{"policies", "compare/matrix.jsonl", "make compare COMPAREFLAGS='--full --workload websearch'", takePolicies},
 }

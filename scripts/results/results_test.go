@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,5 +145,32 @@ func TestFewRunsAreNoTable(t *testing.T) {
 	}
 	if _, err := takePolicies(write(t, "")); err == nil {
 		t.Error("a table of no comparison was taken")
+	}
+}
+
+func TestApplicationsAreWholeOrKept(t *testing.T) {
+	var lines []string
+	for _, k := range appKinds {
+		for _, r := range appRows {
+			var values []string
+			for i, name := range append(r.values, "calm_p50_ms", "failed", "commits", "deaths")[:len(r.values)+4] {
+				values = append(values, fmt.Sprintf(`{"name":%q,"value":%d}`, name, i))
+			}
+			lines = append(lines, fmt.Sprintf(`{"app":%q,"kind":%q,"version":"v1","values":[%s]}`, r.app, k.name, strings.Join(values, ",")))
+		}
+	}
+	v, err := takeApps(write(t, lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Rows[3][3]; got != "0 / 1 / 2" || v.Version != "v1" {
+		t.Errorf("the ring's row is %q of version %q", got, v.Version)
+	}
+	if _, err := takeApps(write(t, lines[1:]...)); err == nil {
+		t.Error("a table without PostgreSQL over plain TCP was taken")
+	}
+	lines[0] = `{"app":"postgres","kind":"tcp","error":"it stood still"}`
+	if _, err := takeApps(write(t, lines...)); err == nil {
+		t.Error("a run that failed was taken")
 	}
 }

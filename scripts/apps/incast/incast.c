@@ -7,6 +7,7 @@
 int main(int argc, char **argv)
 {
 	int rank, ranks, size, rounds;
+	char go = 1;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -24,8 +25,10 @@ int main(int argc, char **argv)
 		if (rank == 0)
 			for (int i = 1; i < ranks; i++)
 				MPI_Irecv(data + (size_t)i * size, size, MPI_CHAR, i, round, MPI_COMM_WORLD, &all[i - 1]);
+		/* All are there; then rank 0 looks at its clock and lets them begin. */
 		MPI_Barrier(MPI_COMM_WORLD);
 		double begun = MPI_Wtime();
+		MPI_Bcast(&go, 1, MPI_CHAR, 0, MPI_COMM_WORLD);
 		if (rank)
 			MPI_Send(data, size, MPI_CHAR, 0, round, MPI_COMM_WORLD);
 		for (int i = 1; rank == 0 && i < ranks; i++) {
