@@ -32,24 +32,33 @@ func TestTunnelBesidePlainTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Limit.Duration = 15 * time.Second
-	for i := range p.Cases {
-		c := &p.Cases[i]
-		r, err := lab.Run(p, c, lab.Ideal, 1, nil)
+	for _, name := range []string{"ideal", "daemon"} {
+		host, err := lab.HostNamed(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tunnel, n := goodput(r, "tunnel", c.Skip)
-		plain, m := goodput(r, "plain", c.Skip)
-		share := tunnel / (tunnel + plain)
-		fair := float64(n) / float64(n+m)
-		t.Logf("%s: %.1f and %.1f Mbit/s", c.Name, tunnel, plain)
-		switch free := 2 * 96.0; {
-		case len(c.Uplinks) > 1 && tunnel < 0.9*free:
-			t.Errorf("%s: %.1f Mbit/s of %.0f that are free", c.Name, tunnel, free)
-		case len(c.Uplinks) == 1 && (share < fair/2 || 1-share < (1-fair)/2):
-			t.Errorf("%s: a share of %.2f, fair is %.2f", c.Name, share, fair)
-		case tunnel+plain < 85:
-			t.Errorf("%s: %.1f Mbit/s together", c.Name, tunnel+plain)
+		for i := range p.Cases {
+			beside(t, p, &p.Cases[i], host)
 		}
+	}
+}
+
+func beside(t *testing.T, p *lab.Plan, c *lab.Case, host *lab.HostModel) {
+	r, err := lab.Run(p, c, host, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel, n := goodput(r, "tunnel", c.Skip)
+	plain, m := goodput(r, "plain", c.Skip)
+	share := tunnel / (tunnel + plain)
+	fair := float64(n) / float64(n+m)
+	t.Logf("%s, %s: %.1f and %.1f Mbit/s", host.Name, c.Name, tunnel, plain)
+	switch free := 2 * 96.0; {
+	case len(c.Uplinks) > 1 && tunnel < 0.9*free:
+		t.Errorf("%s, %s: %.1f Mbit/s of %.0f that are free", host.Name, c.Name, tunnel, free)
+	case len(c.Uplinks) == 1 && (share < fair/2 || 1-share < (1-fair)/2):
+		t.Errorf("%s, %s: a share of %.2f, fair is %.2f", host.Name, c.Name, share, fair)
+	case tunnel+plain < 85:
+		t.Errorf("%s, %s: %.1f Mbit/s together", host.Name, c.Name, tunnel+plain)
 	}
 }
