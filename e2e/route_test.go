@@ -17,7 +17,7 @@ const maxRerouting = 4 * time.Second
 // uplink does that loses its carrier.
 func TestRouteGoneAndBack(t *testing.T) {
 	f := network(t, fabric.Spec{})
-	pair(t, f, tunnel.Config{})
+	p := pair(t, f, tunnel.Config{})
 	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +46,11 @@ func TestRouteGoneAndBack(t *testing.T) {
 	t.Logf("an answer %.2f s after the route was back", took.Seconds())
 	if took > maxRerouting {
 		t.Errorf("an answer after %v, want at most %v", took, maxRerouting)
+	}
+	for _, line := range []string{"no address here to reach", "there is an address to reach it from again"} {
+		if !strings.Contains(p.A.Log(), line) {
+			t.Errorf("it does not say %q: %s", line, p.A.Log())
+		}
 	}
 	if got := iperf(t, f, tunnel.Inner4(2)); got.Forward < 200e6 {
 		t.Error("want at least 200 Mbit/s")

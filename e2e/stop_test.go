@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ func TestStoppedProcess(t *testing.T) {
 			got := s.Tally()
 			t.Logf("%d sent, %d arrived, %d of them twice; the oldest was %.2f s old; the first after the stop came %.3f s later",
 				got.Sent, got.Arrived, got.Twice, got.Oldest.Seconds(), s.FirstAfter(resumed).Seconds())
+			if !strings.Contains(n.Log(), "the process did not run for about") {
+				t.Errorf("%s says nothing of its stop: %s", n.Name, n.Log())
+			}
 			if got.Oldest > maxAge || got.Twice > 0 {
 				t.Errorf("the oldest datagram was %v old, %d came twice", got.Oldest, got.Twice)
 			}

@@ -34,12 +34,12 @@ git -c safe.directory='*' ls-files -z | tar --null -T - -c | tar -x -C "$work/co
 in_stage() {
   # shellcheck disable=SC2016 # for the shell inside
   unshare --mount sh -eu -c 'mount --make-rprivate /; mount --bind "$2" "$1/usr/local/go"; mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"
-    exec chroot "$1" env -i HOME=/root VERSION="$VERSION" ${GOPROXY:+GOPROXY="$GOPROXY"} ${GOSUMDB:+GOSUMDB="$GOSUMDB"} \
+    exec chroot "$1" env -i HOME=/root $ARGS ${GOPROXY:+GOPROXY="$GOPROXY"} ${GOSUMDB:+GOSUMDB="$GOSUMDB"} \
       PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -euc "cd \"$3\"; $4"' sh "$root" "$go" "$dir" "$1"
 }
 
-stage='' dir=/ src='' VERSION=unknown entry='' args=''
-export VERSION
+stage='' dir=/ src='' entry='' args='' ARGS=''
+export ARGS # of the Dockerfile, with their defaults
 words() { echo "$1" | tr -d '[]",'; } # of ["a", "b"]
 while read -r step rest; do
   case $step in ''|'#'*) continue ;; esac
@@ -60,7 +60,7 @@ while read -r step rest; do
     '. .') cp -a "$work/context/." "$src/" ;;
     *) for f in ${rest% *}; do cp -a "$work/context/$f" "$src/"; done ;;
     esac ;;
-  'ARG build') ;; # VERSION, with the default that is above
+  'ARG build') ARGS="$ARGS $rest" ;;
   'RUN build') in_stage "$rest" ;;
   'COPY scratch')
     from=$work/context

@@ -40,7 +40,7 @@ type Plan struct {
 // Judge returns a finding for each check, in the order in which they matter.
 func Judge(f *Facts, p Plan) []Finding {
 	checks := []func(*Facts, Plan) Finding{
-		tun, privileges, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, multipath, ipv6,
+		tun, privileges, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
 	}
 	var v []Finding
 	for _, check := range checks {
@@ -193,6 +193,19 @@ func reversePath(f *Facts, p Plan) Finding {
 		v.Level, v.Saw = Warning, "strict on "+strings.Join(bad, ", ")
 		v.Why = "what arrives on an uplink that the routes do not prefer is dropped"
 		v.Advice = "sysctl -w net.ipv4.conf." + bad[0] + ".rp_filter=2, and the same for the others"
+	}
+	return v
+}
+
+// redirects looks at whether anybody on a link may change the way to a peer: an ICMP
+// redirect that is believed is a route to one address (RFC 1122, section 3.2.2.2). Those
+// that seem to be of a gateway the host uses are the kernel's default, and no finding.
+func redirects(f *Facts, _ Plan) Finding {
+	v := Finding{Check: "ICMP redirects", Saw: "none is believed, or only a gateway's"}
+	if f.Redirects {
+		v.Level, v.Saw = Warning, "one of anybody on the link is believed"
+		v.Why = "it moves the way to a peer, for all paths at once"
+		v.Advice = "sysctl -w net.ipv4.conf.all.accept_redirects=0 net.ipv4.conf.all.secure_redirects=1"
 	}
 	return v
 }

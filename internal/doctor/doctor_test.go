@@ -45,6 +45,7 @@ func TestEachFaultHasItsAdvice(t *testing.T) {
 		{"a free clock", func(f *Facts) { f.ClockSynchronised = false }, "clock", Warning, "timesyncd"},
 		{"a full table", func(f *Facts) { f.Conntrack = 250000 }, "connection tracking", Warning, "nf_conntrack_max=1048576"},
 		{"strict for one", func(f *Facts) { f.ReversePath["eth1"] = 1 }, "reverse path filter", Warning, "conf.eth1.rp_filter=2"},
+		{"anybody's redirects", func(f *Facts) { f.Redirects = true }, "ICMP redirects", Warning, "accept_redirects=0"},
 		{"a router", func(f *Facts) { f.Forwarding, f.MultipathHash = true, [2]int{0, 1} }, "multipath hash", Warning, "hash_policy=1"},
 		{"no IPv6", func(f *Facts) { f.IPv6 = false }, "IPv6", Warning, "disable_ipv6=0"},
 	} {
@@ -95,6 +96,42 @@ func TestSysctlsAreRead(t *testing.T) {
 	if f.ReceiveMost != 1000 || f.SendMost != wantSend || f.Conntrack != 7 || f.ConntrackMost != 8 || !f.Forwarding ||
 		f.MultipathHash != [2]int{0, 1} || !f.IPv6 || f.ReversePath["eth0"] != 1 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Who believes redirects of whom is what ip-sysctl says.
+func TestRedirects(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		forward              string
+		all, one             string // accept_redirects
+		secureAll, secureOne string
+		want                 bool
+	}{
+		{"a host as it comes", "0", "1", "1", "1", "1", false},
+		{"of anybody", "0", "0", "1", "0", "0", true},
+		{"a gateway's for one", "0", "1", "1", "0", "1", false},
+		{"none", "0", "0", "0", "0", "0", false},
+		{"a router of which one says so", "1", "0", "1", "0", "0", false},
+		{"a router of which both do", "1", "1", "1", "0", "0", true},
+	} {
+		root := t.TempDir()
+		for name, value := range map[string]string{
+			"ipv4/ip_forward": c.forward, "ipv4/conf/all/accept_redirects": c.all, "ipv4/conf/eth0/accept_redirects": c.one,
+			"ipv4/conf/all/secure_redirects": c.secureAll, "ipv4/conf/eth0/secure_redirects": c.secureOne,
+		} {
+			file := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(value+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := &Facts{ReversePath: map[string]int{}}
+		if f.lookSysctls(root); f.Redirects != c.want {
+			t.Errorf("%s: %v", c.name, f.Redirects)
+		}
 	}
 }
 

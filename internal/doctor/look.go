@@ -37,6 +37,7 @@ type Facts struct {
 	Conntrack         int // entries in use
 	ConntrackMost     int // 0: there is no table
 	ReversePath       map[string]int
+	Redirects         bool // of anybody on a link are believed
 	Forwarding        bool
 	MultipathHash     [2]int // IPv4, IPv6
 	IPv6              bool
@@ -117,8 +118,19 @@ func (f *Facts) lookSysctls(root string) {
 	f.Forwarding = read("ipv4/ip_forward", 0) == 1 || read("ipv6/conf/all/forwarding", 0) == 1
 	f.MultipathHash = [2]int{read("ipv4/fib_multipath_hash_policy", 1), read("ipv6/fib_multipath_hash_policy", 1)}
 	f.IPv6 = read("ipv6/conf/all/disable_ipv6", 1) == 0
+	// ip-sysctl: a host believes redirects if one of the two says so, a router if both do;
+	// of anybody, unless one of two says that only a gateway is to be believed.
+	conf := func(device, name string, missing int) bool {
+		return read(filepath.Join("ipv4/conf", device, name), missing) == 1
+	}
+	router := read("ipv4/ip_forward", 0) == 1
 	names, _ := os.ReadDir(filepath.Join(root, "ipv4/conf"))
 	for _, n := range names {
 		f.ReversePath[n.Name()] = read(filepath.Join("ipv4/conf", n.Name(), "rp_filter"), 0)
+		if d := n.Name(); d != "all" && d != "default" && d != "lo" {
+			all, one := conf("all", "accept_redirects", 0), conf(d, "accept_redirects", 0)
+			believed := all && one || !router && (all || one)
+			f.Redirects = f.Redirects || believed && !conf("all", "secure_redirects", 1) && !conf(d, "secure_redirects", 1)
+		}
 	}
 }

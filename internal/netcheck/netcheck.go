@@ -50,7 +50,7 @@ func Judge(st *control.Status, p *control.Peer, ways []Ways) []doctor.Finding {
 	for _, w := range ways {
 		v = append(v, width(w))
 	}
-	return append(v, mtu(p), loss(p), ecn(st), trains(st), dropped(st))
+	return append(v, mtu(p), translated(p), loss(p), ecn(st), trains(st), dropped(st), refused(st))
 }
 
 func session(p *control.Peer) doctor.Finding {
@@ -142,12 +142,14 @@ const (
 
 func mtu(p *control.Peer) doctor.Finding {
 	var least, most int
+	var at Pair // where it is least
 	for _, path := range p.Paths {
 		if path.State != control.PathActive || path.MTU == 0 {
 			continue
 		}
 		if least == 0 || path.MTU < least {
 			least = path.MTU
+			at, _ = pairOf(path)
 		}
 		most = max(most, path.MTU)
 	}
@@ -156,13 +158,43 @@ func mtu(p *control.Peer) doctor.Finding {
 	case most == 0:
 		v.Saw = "not known yet"
 	case least < most:
-		v.Saw = fmt.Sprintf("%d to %d", least, most)
-		v.Level, v.Why, v.Advice = doctor.Warning, "large inner packets take more packets on the smaller ones", "is a link on the way set otherwise than the rest?"
+		v.Saw = fmt.Sprintf("%d to %d, least from %v", least, most, at)
+		v.Level, v.Why = doctor.Warning, "large inner packets take more packets on the smaller ones"
+		v.Advice = "is a link on that way set otherwise than the rest? srdtun show paths has the MTU of each"
 	case most <= baseMTU:
 		v.Level, v.Why = doctor.Warning, "packets above that do not pass: each inner packet of 1,500 bytes takes two"
 		v.Advice = "a tunnel or a filter on the way makes it small; look for its MTU"
 	case most < ethernetMTU:
 		v.Why = "a tunnel on the way takes its part"
+	}
+	return v
+}
+
+// translated looks at whether somebody on the way has changed the peer's address: its paths
+// lead to one that nobody has configured. What happens to its ports cannot be told, as a
+// peer uses many.
+func translated(p *control.Peer) doctor.Finding {
+	v := doctor.Finding{Check: "address translation", Saw: "the peer is where its endpoints say"}
+	want := map[netip.Addr]bool{}
+	for _, e := range p.Endpoints {
+		a, err := netip.ParseAddrPort(e)
+		if err != nil {
+			v.Saw = "an endpoint is a name, so that addresses say nothing"
+			return v
+		}
+		want[a.Addr()] = true
+	}
+	if len(want) == 0 {
+		v.Saw = "no endpoint is configured here to compare with"
+		return v
+	}
+	for _, path := range p.Paths {
+		if pair, ok := pairOf(path); ok && path.State == control.PathActive && !want[pair.Remote.Addr()] {
+			v.Saw = fmt.Sprintf("the peer is at %v as well, which is none of its endpoints", pair.Remote.Addr())
+			v.Why = "another of its addresses, which is no fault; or a NAT in front of it, which forgets idle mappings"
+			v.Advice = "behind a NAT: persistent_keepalive = 25 at that end, if it is to be called while idle"
+			return v
+		}
 	}
 	return v
 }
@@ -220,6 +252,28 @@ func trains(st *control.Status) doctor.Finding {
 	case !st.Receives.Merged:
 		v.Level, v.Saw = doctor.Warning, "the kernel does not merge what arrives"
 		v.Why, v.Advice = "each packet costs a system call", "Linux 5.0 or newer has UDP_GRO"
+	}
+	return v
+}
+
+// refusedBeforeUs is the counter of what the kernel had for our sockets and did not keep.
+const refusedBeforeUs = "kernel_filter_or_full_buffer"
+
+// refused looks at what came to the host and never to the daemon: garbage, or more than
+// the receive buffers hold.
+func refused(st *control.Status) doctor.Finding {
+	v := doctor.Finding{Check: "receiving", Saw: "nothing that came to this host was dropped before the daemon saw it"}
+	n, got := st.Drops[refusedBeforeUs], uint64(0)
+	for _, w := range st.Workers {
+		got += w.RxPackets
+	}
+	if n == 0 {
+		return v
+	}
+	v.Saw = fmt.Sprintf("%d packets were refused as garbage, or did not fit the receive buffers; %d were taken", n, got)
+	if n > fewPackets && float64(n) > muchLoss*float64(got) {
+		v.Level, v.Why = doctor.Warning, "what did not fit has to be repaired"
+		v.Advice = "srdtun doctor looks at the buffers; if they are well, somebody floods the port, which costs little"
 	}
 	return v
 }

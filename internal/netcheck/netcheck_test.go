@@ -34,7 +34,7 @@ func TestNothingToSayOfAHealthyNetwork(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if len(v) != 9 {
+	if len(v) != 11 {
 		t.Errorf("%d findings", len(v))
 	}
 }
@@ -68,7 +68,20 @@ func TestFindings(t *testing.T) {
 				p.Paths[i].State = control.PathDown
 			}
 		}, "paths", doctor.Fault, "0 of 16"},
-		{"mixed sizes", func(_ *control.Status, p *control.Peer) { p.Paths[3].MTU = 1400 }, "path MTU", doctor.Warning, "1400 to 1500"},
+		{"mixed sizes", func(_ *control.Status, p *control.Peer) { p.Paths[3].MTU = 1400 }, "path MTU", doctor.Warning, "1400 to 1500, least from 192.0.2.1 to 203.0.113.9"},
+		{"a full buffer", func(st *control.Status, _ *control.Peer) {
+			st.Drops = map[string]uint64{refusedBeforeUs: 5000}
+			st.Workers = []control.Worker{{RxPackets: 100_000}, {RxPackets: 10_000}}
+		}, "receiving", doctor.Warning, "5000 packets were refused as garbage, or did not fit the receive buffers; 110000 were taken"},
+		{"some garbage", func(st *control.Status, _ *control.Peer) {
+			st.Drops = map[string]uint64{refusedBeforeUs: 1001}
+			st.Workers = []control.Worker{{RxPackets: 1e6}}
+		}, "receiving", doctor.OK, "1001 packets"},
+		{"behind a NAT", func(_ *control.Status, p *control.Peer) {
+			p.Endpoints = []string{"203.0.113.9:51820"}
+			p.Paths[5].Remote = "198.18.0.7:4001"
+		}, "address translation", doctor.OK, "at 198.18.0.7 as well"},
+		{"named", func(_ *control.Status, p *control.Peer) { p.Endpoints = []string{"db.example:51820"} }, "address translation", doctor.OK, "a name"},
 		{"small", func(_ *control.Status, p *control.Peer) {
 			for i := range p.Paths {
 				p.Paths[i].MTU = 1228

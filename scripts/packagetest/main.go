@@ -63,7 +63,7 @@ func outside(root string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(uninstalls(work), goInstalls(work)); err != nil {
+	if err := errors.Join(uninstalls(work), goInstalls(work), statics(work)); err != nil {
 		return err
 	}
 	if err := bootstrap(root); err != nil {

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// machines are the processors that binaries are made for, by Go's names.
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+// statics makes the binaries of a release, and looks that each is for its processor and
+// asks for no loader and no library.
+func statics(work string) error {
+	dir := filepath.Join(work, "release")
+	if err := run(".", "make", "--no-print-directory", "dist", "DIST="+dir); err != nil {
+		return err
+	}
+	for arch, want := range machines {
+		if err := static(filepath.Join(dir, "srdtun-linux-"+arch), want); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("ok   static binaries for %d processors\n", len(machines))
+	return nil
+}
+
+func static(file string, want elf.Machine) (err error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if f.Machine != want {
+		return fmt.Errorf("%s is for %v, want %v", file, f.Machine, want)
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
+			return fmt.Errorf("%s is not static: it has a %v", file, p.Type)
+		}
+	}
+	return nil
+}
