@@ -2,7 +2,6 @@ package tunnel
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
@@ -41,6 +40,3 @@ func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
 	}
 	return nodes, nil
 }
-
-// InnerNet is the network of all nodes' IPv4 addresses inside the tunnels.
-func InnerNet() netip.Prefix { return netip.PrefixFrom(Inner4(0), 24) }

@@ -38,9 +38,7 @@ type cluster struct {
 	kind  kind
 	f     *fabric.Fabric
 	hosts []*fabric.Host
-	// addrs are the hosts' for applications, all in net.
-	addrs []netip.Addr
-	net   netip.Prefix
+	addrs []netip.Addr // the hosts', for applications
 	// wrap stands before the command of an application.
 	wrap  []string
 	nodes []*tunnel.Node
@@ -103,7 +101,6 @@ func startPlain(_ *run, c *cluster) error {
 	for _, h := range c.hosts {
 		c.addrs = append(c.addrs, h.Addr4())
 	}
-	c.net = netip.MustParsePrefix("10.0.0.0/8")
 	return nil
 }
 
@@ -135,7 +132,6 @@ func startTunnel(r *run, c *cluster) (err error) {
 	for i := range c.hosts {
 		c.addrs = append(c.addrs, tunnel.Inner4(i+1))
 	}
-	c.net = tunnel.InnerNet()
 	c.nodes, err = tunnel.NewMesh(r.srdtun, c.hosts...)
 	return err
 }

@@ -24,10 +24,6 @@ var rows = []struct{ app, name, title string }{
 	{"ring", "slowest_over_mean", "ring of four, 16 sockets each: the slowest over the mean"},
 	{"ring", "step_p50_over_ideal", "… a step over its ideal, p50"},
 	{"ring", "step_p99_over_ideal", "… p99"},
-	{"mpi", "2m_p50_over_ideal", "Open MPI, 48 ranks send 2 MB to one: over ideal, p50"},
-	{"mpi", "2m_max_over_ideal", "… the last"},
-	{"mpi", "64k_p50_over_ideal", "… 64 KB, p50"},
-	{"mpi", "64k_p99_over_ideal", "… p99"},
 }
 
 // report writes the table and the picture.
