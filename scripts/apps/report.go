@@ -90,12 +90,13 @@ func digits(v float64) string {
 // figure is srdplot's input: of each kind, the share of deaths whose longest answer was
 // at most so long.
 type figure struct {
-	Title    string `json:"title"`
-	Subtitle string `json:"subtitle"`
-	X        string `json:"x"`
-	Y        string `json:"y"`
-	XLog     bool   `json:"x_log"`
-	Lines    []line `json:"lines"`
+	Title    string  `json:"title"`
+	Subtitle string  `json:"subtitle"`
+	X        string  `json:"x"`
+	Y        string  `json:"y"`
+	YMax     float64 `json:"y_max"`
+	XLog     bool    `json:"x_log"`
+	Lines    []line  `json:"lines"`
 }
 
 type line struct {
@@ -105,9 +106,9 @@ type line struct {
 
 func (r *run) figure() figure {
 	f := figure{
-		Title:    "The longest PostgreSQL commit when a spine dies silently",
-		Subtitle: fmt.Sprintf("Synchronous standby over %d spines of %d Mbit/s; the busiest drops everything for %v", spines, rateMbit, dead),
-		X:        "Longest commit (ms)", Y: "Share of deaths (%)", XLog: true,
+		Title:    "PostgreSQL's longest commit as a spine dies",
+		Subtitle: fmt.Sprintf("%d spines of %d Mbit/s; the busiest drops everything for %v", spines, rateMbit, dead),
+		X:        "Longest commit (ms)", Y: "Share of deaths (%)", YMax: 100, XLog: true,
 	}
 	// What is shown off is drawn first and so gets the first colour.
 	for i := len(kinds) - 1; i >= 0; i-- {

@@ -26,7 +26,7 @@ is in the [lab book](lab/README.md).
 var questions = []question{
 	{"What does one flow gain?", "The rate of all paths, where a plain flow or a tunnel of one UDP flow has one of them. Four spines of 100 Mbit/s.",
 		[]string{"fabric"}},
-	{"What when a spine dies silently?", "Its flows go on over the others, within some tens of milliseconds. With three spines of four 75 % of the goodput is there.",
+	{"What when a spine dies silently?", "Its flows go on over the others, within some tens of milliseconds. With three spines of four 75 % of the goodput is there. ![Longest commits](apps.png)",
 		[]string{"death", "death-others", "apps"}},
 	{"What does a network under strain do?", "The four in one run, each over the same fabric.", []string{"strain"}},
 	{"How fast is it over one link?", "One veth without a limit, packets of MTU size on it; ratios are of values of the same round.",
