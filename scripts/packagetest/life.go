@@ -140,7 +140,8 @@ func (h *host) stopped() error {
 		return err
 	}
 	for _, f := range left {
-		if !strings.HasPrefix(f.Name(), "far.") && !strings.HasSuffix(f.Name(), ".lock") {
+		// Where the peers are stays, for the next process to call them.
+		if !strings.HasPrefix(f.Name(), "far.") && !strings.HasSuffix(f.Name(), ".lock") && !strings.HasSuffix(f.Name(), ".peers") {
 			return fmt.Errorf("%s is left", f.Name())
 		}
 	}
