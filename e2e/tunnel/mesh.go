@@ -9,13 +9,9 @@ import (
 // NewMesh starts a daemon on each host, node i on the i-th from 1, and waits until each
 // reaches each. Nodes that it returns beside an error are there to be closed.
 func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
-	var nodes []*Node
-	for i, h := range hosts {
-		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))
-		if err != nil {
-			return nodes, err
-		}
-		nodes = append(nodes, n)
+	nodes, err := newNodes(bin, hosts)
+	if err != nil {
+		return nodes, err
 	}
 	for i, n := range nodes {
 		for k, to := range nodes {

@@ -101,16 +101,24 @@ func (p *Pair) Report() string { return p.A.Report() + p.B.Report() }
 // Close ends both nodes.
 func (p *Pair) Close() error { return errors.Join(p.A.Close(), p.B.Close()) }
 
-// NewStar starts a hub on the first host (node 1) and a spoke on each other one
-// (nodes 2, 3, ...). Spokes send everything inside the tunnel to the hub.
-func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
-	var nodes []*Node
-	for i, h := range append([]*fabric.Host{hub}, spokes...) {
+// newNodes makes a node for each host, numbered from 1. They know nobody yet.
+func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
+	for i, h := range hosts {
 		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))
 		if err != nil {
 			return nodes, err
 		}
 		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}
+
+// NewStar starts a hub on the first host (node 1) and a spoke on each other one
+// (nodes 2, 3, ...). Spokes send everything inside the tunnel to the hub.
+func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
+	nodes, err := newNodes(bin, append([]*fabric.Host{hub}, spokes...))
+	if err != nil {
+		return nodes, err
 	}
 	for i, n := range nodes[1:] {
 		nodes[0].Config.Peers = append(nodes[0].Config.Peers, Peer{

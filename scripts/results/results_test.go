@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -153,7 +154,7 @@ func TestApplicationsAreWholeOrKept(t *testing.T) {
 	for _, k := range appKinds {
 		for _, r := range appRows {
 			var values []string
-			for i, name := range append(r.values, "calm_p50_ms", "failed", "commits", "deaths")[:len(r.values)+4] {
+			for i, name := range slices.Concat(r.values, []string{"calm_p50_ms", "failed", "commits", "deaths"}) {
 				values = append(values, fmt.Sprintf(`{"name":%q,"value":%d}`, name, i))
 			}
 			lines = append(lines, fmt.Sprintf(`{"app":%q,"kind":%q,"version":"v1","values":[%s]}`, r.app, k.name, strings.Join(values, ",")))

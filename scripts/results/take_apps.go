@@ -77,7 +77,7 @@ func takeApps(file string) (*table, error) {
 		}
 		t.Note += fmt.Sprintf(" %s %s ms, %s of %s, %s", k.title, get("calm_p50_ms"), get("failed"), get("commits"), get("deaths"))
 	}
-	t.Note += "."
+	t.Note += ". PostgreSQL does not sync, as both ends share one disk."
 	return t, nil
 }
 
