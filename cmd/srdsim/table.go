@@ -14,7 +14,7 @@ import (
 func newTable(w io.Writer) *tabwriter.Writer {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "case\thost\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\t"+
-		"drops\tfaults\tresent\tspurious\tpeak KB\tjain\tleast\tgbps\tgoals\t")
+		"drops\tin hosts\tfaults\tresent\tspurious\tpeak KB\tjain\tleast\tgbps\tgoals\t")
 	return t
 }
 
@@ -31,6 +31,6 @@ func writeRow(w io.Writer, name, host string, s *lab.Summary, goals string) {
 	if s.Goodput > 0 {
 		rates = fmt.Sprintf("%.3f\t%.3f\t%.3g", s.Jain, s.Least, s.Goodput)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n",
-		name, host, flows, times, s.Drops, s.Faults, s.Retransmitted, s.Spurious, s.Peak>>10, rates, goals)
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n",
+		name, host, flows, times, s.Drops, s.HostDrops, s.Faults, s.Retransmitted, s.Spurious, s.Peak>>10, rates, goals)
 }

@@ -15,10 +15,10 @@ import (
 const (
 	roundPackets = 128     // received before anything is sent
 	roundTrains  = 8       // sent for one peer before others get their turn
-	socketRoom   = 8 << 20 // bytes that may wait in sockets
-	// nicRoom is what may wait in the interface: a send buffer of the daemon's. What is
-	// sent above it is dropped, as sockets that do not block do.
-	nicRoom = 4 << 20
+	socketRoom   = 8 << 20 // bytes that may wait in the socket of a port
+	// nicRoom is what may wait in the interface: fq_codel's memory_limit. What is sent above
+	// it is dropped. (Send buffers hold 4 MB for each port, more in all.)
+	nicRoom = 32 << 20
 	// lineShare is which part of its time a process spends on a full line. One that
 	// could not carry its line would tell of processors alone: a faster host has as many
 	// threads as it takes, and so the costs of each packet are divided by their number.
@@ -38,11 +38,11 @@ type process struct {
 	rng    *rand.Rand
 	share  float64 // of the recorded costs, see lineShare
 
-	inbox   []stamped // not received yet
-	bytes   int       // in it
-	touched []*srdEnd // to be served
-	serve   int       // of touched, those left in this round
-	taken   int       // packets received in this round
+	inbox   []stamped      // not received yet
+	waiting map[uint16]int // bytes in it for each port
+	touched []*srdEnd      // to be served
+	serve   int            // of touched, those left in this round
+	taken   int            // packets received in this round
 	awake   bool
 	from    netip.AddrPort // of the packet received last: those of a train come merged
 	train   *srd.Train
@@ -59,7 +59,7 @@ type stamped struct {
 }
 
 func newProcess(h *srdHost, d *delays) *process {
-	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1}
+	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1, waiting: make(map[uint16]int)}
 	mtu := float64(h.srd.cfg.MTU)
 	// Even if no two packets come merged, and each is answered.
 	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
@@ -88,12 +88,13 @@ func (p *process) wake(after time.Duration) {
 
 // arrive is what the kernel does with a packet.
 func (p *process) arrive(pkt *sim.Packet) {
-	if p.bytes+len(pkt.Data)+socketEach > socketRoom {
+	port, n := pkt.Dst.Port(), len(pkt.Data)+socketEach
+	if p.waiting[port]+n > socketRoom {
 		p.Overflow++
 		p.host.engine.Free(pkt)
 		return
 	}
-	p.bytes += len(pkt.Data) + socketEach
+	p.waiting[port] += n
 	p.inbox = append(p.inbox, stamped{pkt, p.host.engine.Now()})
 	p.wake(p.delays.arrival.draw(p.rng))
 }
@@ -145,7 +146,7 @@ func (p *process) receive() time.Duration {
 	at := p.inbox[0].at
 	p.late.Add(h.engine.Now().Sub(at))
 	p.inbox = p.inbox[1:]
-	p.bytes -= len(pkt.Data) + socketEach
+	p.waiting[pkt.Dst.Port()] -= len(pkt.Data) + socketEach
 	p.taken++
 	var train time.Duration
 	if pkt.Src != p.from {

@@ -86,15 +86,21 @@ func TestProcessHasBoundedRoom(t *testing.T) {
 	e := sim.NewEngine(1, nil)
 	h := &srdHost{Host: newHost(e, 0, address(0)), srd: &SRD{cfg: SRDConfig{MTU: 9000}}}
 	h.Up = e.NewLink("h0>", sim.Quality{Rate: 1e6, Queue: nicQueue}, h)
-	p := &process{host: h, delays: &delays{arrival: inverse{{0, time.Second}, {1, time.Second}}}, rng: e.Fork(), share: 1}
+	p := &process{host: h, delays: &delays{arrival: inverse{{0, time.Second}, {1, time.Second}}}, rng: e.Fork(), share: 1,
+		waiting: make(map[uint16]int)}
 	const each = 8000
 	for range 2 * socketRoom / each {
 		q := e.NewPacket()
 		q.Data = append(q.Data, make([]byte, each)...)
 		p.arrive(q)
 	}
-	if p.bytes > socketRoom || p.Overflow < socketRoom/each {
-		t.Errorf("%d bytes wait, %d packets were dropped", p.bytes, p.Overflow)
+	if n := p.waiting[0]; n > socketRoom || p.Overflow < socketRoom/each {
+		t.Errorf("%d bytes wait, %d packets were dropped", n, p.Overflow)
+	}
+	q := e.NewPacket()
+	q.Data, q.Dst = append(q.Data, make([]byte, each)...), netip.AddrPortFrom(address(0), 1)
+	if p.arrive(q); p.waiting[1] == 0 {
+		t.Error("another port's socket has no room")
 	}
 	p.train = newTestTrain(each, nicRoom/each/2)
 	for range 4 {

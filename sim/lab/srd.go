@@ -249,6 +249,7 @@ func (t *SRD) Stats() Stats {
 	return Stats{
 		Packets: s.Packets - t.first.Packets, Retransmitted: s.Retransmitted - t.first.Retransmitted,
 		Spurious: s.Spurious - t.first.Spurious, Timeouts: s.Timeouts - t.first.Timeouts, Acks: s.Acks - t.first.Acks,
+		Overflow: s.Overflow - t.first.Overflow, NoBuffer: s.NoBuffer - t.first.NoBuffer,
 	}
 }
 
@@ -256,6 +257,10 @@ func (t *SRD) sum() (s Stats) {
 	for _, h := range t.hosts {
 		if h == nil {
 			continue
+		}
+		if h.process != nil {
+			s.Overflow += h.process.Overflow
+			s.NoBuffer += h.process.NoBuffer
 		}
 		for _, e := range h.ends {
 			c := e.conn.Stats()

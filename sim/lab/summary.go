@@ -16,6 +16,7 @@ type Summary struct {
 	MaxRatio float64 // the same of completion time / ideal
 
 	Drops         uint64 // at queues
+	HostDrops     uint64 // in sockets and interfaces of hosts
 	Faults        uint64 // by faults
 	Retransmitted uint64
 	Spurious      uint64
@@ -92,6 +93,7 @@ func Summarize(runs []*Result, group string, skip int) Summary {
 			s.Retransmitted += t.Retransmitted
 			s.Spurious += t.Spurious
 			s.Packets += t.Packets
+			s.HostDrops += t.Overflow + t.NoBuffer
 		}
 		s.fairness(r, skip)
 	}

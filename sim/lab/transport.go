@@ -35,6 +35,9 @@ type Stats struct {
 	Spurious      uint64 `json:"spurious"`      // of those, not needed, as far as the sender knows
 	Timeouts      uint64 `json:"timeouts"`      // retransmission timeouts
 	Acks          uint64 `json:"acks"`          // packets that carry only acknowledgements
+	// Overflow and NoBuffer are packets that sockets and interfaces of hosts had no room for.
+	Overflow uint64 `json:"overflow,omitempty"`
+	NoBuffer uint64 `json:"no_buffer,omitempty"`
 	// Order is what restoring the order of inner flows took; nil: the transport
 	// restores none.
 	Order *OrderStats `json:"order,omitempty"`
