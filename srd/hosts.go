@@ -51,14 +51,12 @@ func (h *hosts) took(d time.Duration) {
 // most is how much that is at most, as a rule.
 func (h *hosts) most() time.Duration { return h.mean + 4*h.deviation }
 
-// allowForHosts lets timeouts and congestion control follow the measurements of both ends.
+// allowForHosts lets timeouts follow the measurements of both ends.
 func (e *env) allowForHosts() {
 	if e.cfg.HostDelay == nil {
 		return
 	}
-	d := min(mono.Granularity, max(hostLeast, e.cfg.HostDelay(), e.hosts.peer))
-	e.slack.wait(d, e.hosts.most())
-	e.cfg.Control.Granule(d)
+	e.slack.wait(min(mono.Granularity, max(hostLeast, e.cfg.HostDelay(), e.hosts.peer)), e.hosts.most())
 }
 
 // telling returns how many bytes of a packet tellHost needs now.

@@ -86,9 +86,6 @@ func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 		if v := s.c.slack; v.granule != c.want || v.rto != rtoGranules*c.want || v.pto != ptoGranules*c.want {
 			t.Errorf("%s: granule %v, timeouts %v and %v; want a granule of %v", c.what, v.granule, v.rto, v.pto, c.want)
 		}
-		if s.fixed.granule != c.want {
-			t.Errorf("%s: congestion control reckons with %v, want %v", c.what, s.fixed.granule, c.want)
-		}
 	}
 }
 

@@ -86,11 +86,10 @@ type fixed struct {
 	window, lost, acked int
 	rate                float64
 	resets              int
-	base, granule       time.Duration
+	base                time.Duration
 }
 
 func (f *fixed) Base(d time.Duration)              { f.base = d }
-func (f *fixed) Granule(d time.Duration)           { f.granule = d }
 func (f *fixed) Packet(int)                        {}
 func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool) { f.acked += a.Bytes }
 func (f *fixed) Lost(now mono.Time, bytes int)     { f.lost += bytes }

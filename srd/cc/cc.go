@@ -24,8 +24,6 @@ type Controller interface {
 	// Base tells the base round trip of a path before anything was acknowledged,
 	// as the challenges on it measured it.
 	Base(time.Duration)
-	// Granule tells how late the later of the two hosts acts, mono.Granularity at most.
-	Granule(time.Duration)
 	// Packet tells how many bytes of UDP payload a full packet has from now on.
 	Packet(bytes int)
 	// Ack takes an acknowledgement. limited says whether the window, not the

@@ -109,24 +109,3 @@ func TestLuckyPathMakesNoFabric(t *testing.T) {
 		t.Errorf("window %d, of jitter alone", c.Window())
 	}
 }
-
-// The target covers the noise of the hosts or that of the paths, whichever is more, and
-// no more than an ordinary process needs.
-func TestTargetCoversTheNoise(t *testing.T) {
-	for _, c := range []struct{ granule, scatter, want time.Duration }{
-		{20 * time.Microsecond, 0, base},
-		{100 * time.Microsecond, 0, 4 * 100 * time.Microsecond},
-		{100 * time.Microsecond, 300 * time.Microsecond, 4 * 300 * time.Microsecond},
-		{600 * time.Microsecond, 300 * time.Microsecond, 4 * 600 * time.Microsecond},
-		{time.Millisecond, 300 * time.Microsecond, TargetFloor},
-		{20 * time.Microsecond, 3 * time.Millisecond, TargetFloor},
-	} {
-		n := newNetwork()
-		n.rounds(2, true, 0)
-		n.Granule(c.granule)
-		n.scatter.value = c.scatter
-		if got := n.Target(); got != c.want {
-			t.Errorf("hosts %v late, delays %v apart: target %v, want %v", c.granule, c.scatter, got, c.want)
-		}
-	}
-}

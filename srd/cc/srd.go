@@ -21,12 +21,10 @@ const (
 	// finite where the network takes whatever it is given.
 	MaxWindow = 1 << 28
 	// targetGranules is the least queueing delay that is aimed for, in granules
-	// (see Granule) or in deviations of the path's delay, whichever is more. A queue
-	// shorter than the time an end may wait for a processor runs dry each time that
-	// happens, and so does one shorter than a turn of a slow link.
+	// (see New). A queue shorter than the time an end may wait for a processor
+	// runs dry each time that happens.
 	targetGranules = 4
-	// TargetFloor is what that comes to at most: the target of an ordinary process on
-	// a busy machine.
+	// TargetFloor is that of an ordinary process.
 	TargetFloor = targetGranules * mono.Granularity
 	// roundGranules is the least length of a round: what arrives within less was
 	// handled together.
@@ -122,18 +120,14 @@ func (c *SRD) Window() int { return int(c.window) }
 // Queue returns the smoothed queueing delay.
 func (c *SRD) Queue() time.Duration { return c.queue }
 
-// Granule implements Controller.
-func (c *SRD) Granule(d time.Duration) { c.granule = d }
-
 // Target returns the queueing delay that is aimed for: the base RTT of the
-// paths, within bounds, and what jitter adds to every measurement. It covers the noise
-// of hosts and paths, and follows that to TargetFloor only: most of what varies in a round
-// trip is the queue itself, and a target that rises with it runs away.
+// paths, within bounds, and what jitter adds to every measurement. It does not follow
+// the variation of the round trips: most of that is the queue itself, and a target
+// that rises with it runs away.
 func (c *SRD) Target() time.Duration {
 	// Without jitter the least round trip would be longer by what that adds.
 	more := c.allowance()
-	noise := min(targetGranules*max(c.granule, c.scatter.value), TargetFloor)
-	return max(noise, min(c.base+more, TargetCeiling)) + more
+	return max(targetGranules*c.granule, min(c.base+more, TargetCeiling)) + more
 }
 
 // Rate returns the pacing rate in bytes per second.
