@@ -111,9 +111,10 @@ E2E = SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtu
 e2e-waiting:
 	$(E2E) -parallel 4 -run '$(WAITING)' ./e2e
 
-# One package after the other: measurements do not share the machine.
+# One package after the other: measurements do not share the machine, but with parts of the
+# same test that say so.
 e2e-measuring:
-	$(E2E) -p 1 -skip '$(WAITING)' ./e2e/...
+	$(E2E) -p 1 -parallel 4 -skip '$(WAITING)' ./e2e/...
 
 bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)
 	@$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count $(COUNT) ./srd/... ./overlay/...

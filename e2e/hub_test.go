@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/binary"
 	"errors"
+	"flag"
 	"net"
 	"net/netip"
 	"slices"
@@ -25,9 +26,10 @@ const (
 // maxHubBack bounds the time from the start of a hub's process to traffic both ways with
 // the last of its spokes. maxHubMet is for a hub that has told its spokes of its end and
 // starts at once: all of them call while it calls them, and one core answers both.
-// fewPorts is how many source ports each end has: fifty daemons share the processors with
+
+// hubPorts is how many source ports each end has: fifty daemons share the processors with
 // the hub here, and each path takes a part of them when it is opened.
-const fewPorts = 4
+var hubPorts = flag.Int("hub-ports", 4, "source ports of the hub and of each spoke")
 
 // remembered is how long a hub may take to write down where its spokes are.
 const remembered = 2 * time.Second
@@ -42,14 +44,14 @@ const (
 func wheel(t *testing.T) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
 	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
-	hub = node(t, f.B(spokesB+1), "hub", tunnel.Config{SourcePorts: fewPorts, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	hub = node(t, f.B(spokesB+1), "hub", tunnel.Config{SourcePorts: *hubPorts, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	for i := range spokes {
 		h := f.A(min(i+1, spokesA))
 		if i >= spokesA {
 			h = f.B(i - spokesA + 1)
 		}
 		n := node(t, h, string([]byte{'a' + byte(i/26), 'a' + byte(i%26)}), tunnel.Config{
-			SourcePorts: fewPorts,
+			SourcePorts: *hubPorts,
 			Address:     []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+2), 24)},
 			Peers: []tunnel.Peer{{
 				Name: "hub", PublicKey: hub.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(0), 24)},

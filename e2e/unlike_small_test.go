@@ -29,6 +29,7 @@ func TestUnlikePathsSmall(t *testing.T) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			var a, b, both, plainA, plainB meter.Latency
 			t.Run("over", func(t *testing.T) {
 				small(t, "a", &a, true, p.a)
@@ -51,10 +52,11 @@ func TestUnlikePathsSmall(t *testing.T) {
 	}
 }
 
-// small measures transfers over these paths, through a tunnel or not.
+// small measures transfers over these paths, through a tunnel or not. They are so little
+// traffic that all ways are measured at the same time.
 func small(t *testing.T, name string, l *meter.Latency, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
-	between(t, name, through, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
+	between(t, name, through, true, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
 		var err error
 		if *l, err = meter.Transfers(f.B(1), f.A(1), to, smallBytes, *smallCount, smallPause); err != nil {
 			t.Fatal(err)

@@ -112,7 +112,7 @@ func chosen(profile string) bool {
 // or not.
 func over(t *testing.T, name string, sum *float64, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
-	between(t, name, through, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
+	between(t, name, through, *unlikeAtOnce, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
 		fl := flow(f, 1)
 		fl.To, fl.For = to, unlikeStart+*unlikeFor
 		r, err := meter.Start(fl)
@@ -126,12 +126,12 @@ func over(t *testing.T, name string, sum *float64, through bool, paths ...linkem
 	})
 }
 
-// between runs a test on two hosts that these paths join, through a tunnel or not; to is
-// the second one's address.
-func between(t *testing.T, name string, through bool, paths []linkemu.Impairment, run func(t *testing.T, f *fabric.Fabric, to netip.Addr)) {
+// between runs a test on two hosts that these paths join, through a tunnel or not, beside
+// others or alone; to is the second one's address.
+func between(t *testing.T, name string, through, atOnce bool, paths []linkemu.Impairment, run func(t *testing.T, f *fabric.Fabric, to netip.Addr)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
-		if *unlikeAtOnce {
+		if atOnce {
 			t.Parallel()
 		}
 		f := network(t, fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
