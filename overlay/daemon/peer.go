@@ -275,7 +275,7 @@ const keepOut = 1024
 // several.
 func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
 	if p.merger == nil {
-		p.merger = merge.New(merge.Config{UDP: p.dev.Offloads().USO, Alloc: p.dev.Pool().Get, Write: p.write})
+		p.merger = merge.New(merge.Config{UDP: p.dev.Offloads().USO, Tunnels: p.dev.Offloads().Tunnels, Alloc: p.dev.Pool().Get, Write: p.write})
 	}
 	for _, f := range frames {
 		switch {

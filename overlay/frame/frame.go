@@ -45,6 +45,14 @@ func (g GSO) Inner() GSO {
 	return g
 }
 
+// Within returns how a frame is to be cut that has this one in a UDP tunnel.
+func (g GSO) Within() GSO {
+	if g == GSONone || g.Tunnelled() {
+		return g
+	}
+	return g + (GSOTunnelTCP4 - GSOTCP4)
+}
+
 // Facts travel with a frame: all that a receiver may believe about it. The
 // virtio header is rebuilt from them and from the inner headers, never copied.
 type Facts struct {

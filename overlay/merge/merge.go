@@ -20,9 +20,11 @@ const (
 
 // Config says where frames come from and go to.
 type Config struct {
-	UDP   bool                        // the device takes UDP super-frames
-	Alloc func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
-	Write func(*frame.Frame, Outcome) // takes a frame over
+	UDP bool // the device takes UDP super-frames
+	// Tunnels: it takes super-frames of UDP tunnels, and with UDP of datagrams in them.
+	Tunnels bool
+	Alloc   func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
+	Write   func(*frame.Frame, Outcome) // takes a frame over
 }
 
 // Outcome says what a written frame is.
@@ -39,13 +41,12 @@ type Merger struct {
 	cfg  Config
 	runs [openRuns]run
 	open []*run // oldest first
-	info packet.Info
+	info packet.Part
 }
 
 // run is packets of one flow that will be one frame.
 type run struct {
-	first packet.Info
-	kind  frame.GSO
+	first packet.Part
 	parts [maxParts]*frame.Frame
 	n     int
 	bytes int  // payload
@@ -64,13 +65,12 @@ func New(cfg Config) *Merger {
 // they were added.
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
-	if packet.Parse(f.Data, in) != packet.OK {
+	if packet.Parse(f.Data, &in.Info) != packet.OK {
 		m.cfg.Write(f, AsCame) // counted there
 		return
 	}
 	i := m.find(in)
-	kind, ok := packet.Joinable(f.Data, in, f.Facts)
-	if !ok || kind == frame.GSOUDP && !m.cfg.UDP {
+	if !in.Joinable(f.Data, f.Facts, m.cfg.Tunnels) || in.Kind.Inner() == frame.GSOUDP && !m.cfg.UDP {
 		if i >= 0 {
 			m.close(i)
 		}
@@ -82,7 +82,7 @@ func (m *Merger) Add(f *frame.Frame) {
 		i = -1
 	}
 	if i < 0 {
-		m.begin(f, kind)
+		m.begin(f)
 	}
 }
 
@@ -94,9 +94,9 @@ func (m *Merger) Flush() {
 }
 
 // find returns the place of the open run of a packet's flow, or -1.
-func (m *Merger) find(in *packet.Info) int {
+func (m *Merger) find(in *packet.Part) int {
 	for i, r := range m.open {
-		if packet.SameFlow(&r.first, in) {
+		if packet.SameFlow(&r.first.Info, &in.Info) {
 			return i
 		}
 	}
@@ -104,16 +104,16 @@ func (m *Merger) find(in *packet.Info) int {
 }
 
 // begin opens a run with f, which m.info describes.
-func (m *Merger) begin(f *frame.Frame, kind frame.GSO) {
+func (m *Merger) begin(f *frame.Frame) {
 	if len(m.open) == openRuns {
 		m.close(0)
 	}
 	for i := range m.runs {
 		if r := &m.runs[i]; r.n == 0 {
-			r.first, r.kind, r.n = m.info, kind, 1
+			r.first, r.n = m.info, 1
 			r.parts[0] = f
 			r.bytes = m.info.Payload()
-			r.size, r.last = r.bytes, packet.Pushed(f.Data, &m.info)
+			r.size, r.last = r.bytes, m.info.Pushed(f.Data)
 			m.open = append(m.open, r)
 			return
 		}
@@ -121,17 +121,17 @@ func (m *Merger) begin(f *frame.Frame, kind frame.GSO) {
 }
 
 // add appends f to the run if it belongs there.
-func (r *run) add(f *frame.Frame, in *packet.Info) bool {
+func (r *run) add(f *frame.Frame, in *packet.Part) bool {
 	n := in.Payload()
 	if r.last || r.n == maxParts || n > r.size || r.first.TotalLen+r.bytes-r.size+n > packet.MaxLen ||
 		f.Facts.Ordered != r.parts[0].Facts.Ordered ||
-		!packet.Follows(r.parts[0].Data, &r.first, r.bytes, f.Data, in) {
+		!r.first.Follows(r.parts[0].Data, r.n, r.bytes, f.Data, in) {
 		return false
 	}
 	r.parts[r.n] = f
 	r.n++
 	r.bytes += n
-	r.last = n < r.size || packet.Pushed(f.Data, in)
+	r.last = n < r.size || in.Pushed(f.Data)
 	return true
 }
 
@@ -146,9 +146,9 @@ func (m *Merger) close(i int) {
 		parts[0] = nil
 		return
 	}
-	f := m.cfg.Alloc(r.first.HeaderLen + r.first.L4HeaderLen + r.bytes)
-	packet.Join(f.Data, parts, &r.first)
-	f.Facts = frame.Facts{GSO: r.kind, GSOSize: uint16(r.size), CSum: true, Ordered: parts[0].Facts.Ordered}
+	f := m.cfg.Alloc(r.first.Headers() + r.bytes)
+	r.first.Join(f.Data, parts)
+	f.Facts = frame.Facts{GSO: r.first.Kind, GSOSize: uint16(r.size), CSum: true, Ordered: parts[0].Facts.Ordered}
 	for k, p := range parts {
 		p.Release()
 		parts[k] = nil

@@ -99,16 +99,25 @@ func Pushed(b []byte, in *Info) bool {
 // in in and each follows the one before. dst has room for exactly its headers and
 // all payloads. The checksum becomes partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
-	headers := in.HeaderLen + in.L4HeaderLen
+	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
+	finishJoin(dst, parts[len(parts)-1].Data, *in)
+}
+
+// join writes the first of parts, and of the others what is behind their headers.
+func join(dst []byte, parts []*frame.Frame, headers int) {
 	n := copy(dst, parts[0].Data)
 	for _, f := range parts[1:] {
 		n += copy(dst[n:], f.Data[headers:])
 	}
+}
+
+// finishJoin makes the headers of the first packet, in, those of the whole. last is the
+// last packet.
+func finishJoin(dst, last []byte, in Info) {
 	if in.Proto == ProtoTCP {
-		dst[in.HeaderLen+tcpFlagsOffset] |= parts[len(parts)-1].Data[in.HeaderLen+tcpFlagsOffset] & tcpPSH
+		dst[in.HeaderLen+tcpFlagsOffset] |= last[in.HeaderLen+tcpFlagsOffset] & tcpPSH
 	}
-	whole := *in
-	setLength(dst, &whole, n)
+	setLength(dst, &in, len(dst))
 	if in.Version == 4 {
 		writeHeaderChecksum(dst, in.HeaderLen)
 	}

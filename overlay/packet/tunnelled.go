@@ -77,6 +77,16 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 // described in in, and makes it fit to be written to the TUN device, as Validate does for
 // others. One of a single segment is refused, since there is no need for it.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
+	return t.validate(b, in, facts, MinSegment)
+}
+
+// ValidateJoined is Validate for a frame that Part.Join made: its segments were packets of
+// their own, of whatever size.
+func (t *Tunnel) ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
+	return t.validate(b, in, facts, 1)
+}
+
+func (t *Tunnel) validate(b []byte, in *Info, facts *frame.Facts, least uint16) Reason {
 	switch {
 	case len(b) != in.TotalLen:
 		return BadLength
@@ -91,7 +101,7 @@ func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	switch n := t.Count(*facts); {
 	case n > MaxSegments:
 		return TooManySegments
-	case n == 1, facts.GSOSize < MinSegment:
+	case n == 1, facts.GSOSize < least:
 		return BadSegmentSize
 	}
 	t.restore(b, in)
@@ -189,18 +199,29 @@ func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader
 	h.HdrLen += uint16(t.At)
 	h.CSumStart += uint16(t.At)
 	h.InnerStart = uint16(t.At)
-	kind, least := uint8(vnetTunnel4), ipv4HeaderLen
 	if in.Version == 6 {
-		kind, least = vnetTunnel6, ipv6HeaderLen
+		h.GSOType |= vnetTunnel6
+	} else {
+		h.GSOType |= vnetTunnel4
 	}
-	h.GSOType |= kind
-	outer := max(in.HeaderLen, tunAsEthernet+least)
-	h.OuterStart = uint16(outer)
+	h.OuterStart = uint16(outerStart(in))
 	if t.summed(b, in) {
 		h.Flags |= vnetTunnelCSum
 	}
-	return h, outer+udpHeaderLen <= t.At
+	return h, t.fits(in)
 }
+
+// outerStart is where the kernel is told that the outer UDP header begins.
+func outerStart(in *Info) int {
+	least := ipv4HeaderLen
+	if in.Version == 6 {
+		least = ipv6HeaderLen
+	}
+	return max(in.HeaderLen, tunAsEthernet+least)
+}
+
+// fits reports whether the kernel takes a frame with these headers.
+func (t *Tunnel) fits(in *Info) bool { return outerStart(in)+udpHeaderLen <= t.At }
 
 // tunnelFacts is Facts for a super-frame of a UDP tunnel.
 func (h VnetHeader) tunnelFacts(b []byte, in *Info, out *frame.Facts) Reason {
@@ -211,7 +232,7 @@ func (h VnetHeader) tunnelFacts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.Flags&vnetNeedsCSum == 0 {
 		return PartialMissing
 	}
-	facts := frame.Facts{GSO: kind + (frame.GSOTunnelTCP4 - frame.GSOTCP4), GSOSize: h.GSOSize, CSum: true, Ordered: out.Ordered}
+	facts := frame.Facts{GSO: kind.Within(), GSOSize: h.GSOSize, CSum: true, Ordered: out.Ordered}
 	var t Tunnel
 	if r := t.parse(b, in, &facts, int(h.InnerStart)); r != OK {
 		return r

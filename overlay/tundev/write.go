@@ -28,7 +28,7 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 	var in packet.Info
 	reason := packet.Parse(f.Data, &in)
 	if reason == packet.OK && f.Facts.GSO.Tunnelled() {
-		return d.putTunnelled(f, &in)
+		return d.putTunnelled(f, &in, joined)
 	}
 	if reason == packet.OK && joined {
 		reason = packet.ValidateJoined(f.Data, &in, &f.Facts)
@@ -50,9 +50,15 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 
 // putTunnelled writes a super-frame of a UDP tunnel: whole, or where the kernel does not
 // take that, packet by packet.
-func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info) error {
+func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) error {
 	var t packet.Tunnel
-	if reason := t.Validate(f.Data, in, &f.Facts); reason != packet.OK {
+	var reason packet.Reason
+	if joined {
+		reason = t.ValidateJoined(f.Data, in, &f.Facts)
+	} else {
+		reason = t.Validate(f.Data, in, &f.Facts)
+	}
+	if reason != packet.OK {
 		d.counter.writeDrops[reason].Add(1)
 		return nil
 	}
@@ -60,6 +66,9 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info) error {
 	if fits && d.offloads.Tunnels {
 		d.counter.writtenSuper.Add(1)
 		d.counter.writtenTunnel.Add(1)
+		if joined {
+			d.counter.joined.Add(1)
+		}
 		return d.send(f, in, header)
 	}
 	d.counter.cutTunnel.Add(1)

@@ -1,0 +1,116 @@
+package packet
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+)
+
+// Part describes a packet that may become a part of a super-frame: an ordinary one, or that
+// of a UDP tunnel, whose headers all parts have in common.
+type Part struct {
+	Info          // of the outermost packet: what Parse said
+	Tunnel Tunnel // what is beyond, if Kind is tunnelled
+	Kind   frame.GSO
+}
+
+// Joinable reports whether the packet b, whose Info is known, may be part of a super-frame,
+// and notes in p of which kind. tunnels says whether those of UDP tunnels can be written:
+// if not, a tunnel's packet is one like any other.
+func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
+	if tunnels && p.Tunnel.joinable(b, &p.Info, facts) {
+		kind, ok := Joinable(b[p.Tunnel.At:], &p.Tunnel.Inner, frame.Facts{})
+		if p.Kind = kind.Within(); ok {
+			return true
+		}
+	}
+	p.Kind, ok = Joinable(b, &p.Info, facts)
+	return ok
+}
+
+// joinable looks at what is around the inner packet, and describes that: a UDP tunnel that is
+// known, with nothing behind the inner packet, whose checksums are right if there are any.
+func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
+	if in.Proto != ProtoUDP || !mayTunnel(in) || facts.CSum || facts.GSO != frame.GSONone || facts.GSOSize != 0 ||
+		in.Fragment || in.Routed || in.L4HeaderLen == 0 {
+		return false
+	}
+	if in.Version == 4 && (in.HeaderLen != ipv4HeaderLen || b[ipv4FlagsOffset]&^ipv4DontFrag != 0 ||
+		fold16(sum(b[:ipv4HeaderLen], 0)) != 0xffff) ||
+		in.Version == 6 && in.HeaderLen != ipv6HeaderLen {
+		return false
+	}
+	l4 := b[in.HeaderLen:]
+	if int(binary.BigEndian.Uint16(l4[udpLenOffset:])) != len(l4) ||
+		t.summed(b, in) && fold16(sum(l4, uint64(pseudoSum(b, in, len(l4))))) != 0xffff {
+		return false
+	}
+	inner, _ := tunnelled(in.Proto, l4)
+	if inner == nil || Parse(inner, &t.Inner) != OK || t.Inner.TotalLen != len(inner) {
+		return false
+	}
+	t.At = len(b) - len(inner)
+	return t.fits(in)
+}
+
+// Payload returns how many bytes of the packet are not headers that all parts have.
+func (p *Part) Payload() int {
+	if p.Kind.Tunnelled() {
+		return p.Tunnel.Inner.Payload()
+	}
+	return p.Info.Payload()
+}
+
+// Headers returns how many bytes are.
+func (p *Part) Headers() int { return p.TotalLen - p.Payload() }
+
+// Follows reports whether b is what segmentation would give as packet k (from 0) of a
+// super-frame that begins with a, n bytes of payload after that one's. Both are Joinable;
+// their lengths are not compared.
+func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
+	if p.Kind != q.Kind || !p.Kind.Tunnelled() {
+		return p.Kind == q.Kind && Follows(a, &p.Info, n, b, &q.Info)
+	}
+	at, udp := p.Tunnel.At, p.HeaderLen
+	return p.Version == q.Version && at == q.Tunnel.At && sameIP(a, b, p.Version) && numbered(a, k, b, p.Version) &&
+		bytes.Equal(a[udp:udp+udpLenOffset], b[udp:udp+udpLenOffset]) && p.Tunnel.summed(a, &p.Info) == q.Tunnel.summed(b, &q.Info) &&
+		bytes.Equal(a[udp+udpHeaderLen:at], b[udp+udpHeaderLen:at]) &&
+		Follows(a[at:], &p.Tunnel.Inner, n, b[at:], &q.Tunnel.Inner)
+}
+
+// numbered reports whether b has the identification that segmentation gives packet k after a.
+// It counts where packets may be fragmented on their way (RFC 6864, section 4), which those
+// of tunnels mostly may.
+func numbered(a []byte, k int, b []byte, version uint8) bool {
+	return version != 4 || a[ipv4FlagsOffset]&ipv4DontFrag != 0 ||
+		binary.BigEndian.Uint16(b[ipv4IDOffset:]) == binary.BigEndian.Uint16(a[ipv4IDOffset:])+uint16(k)
+}
+
+// Pushed reports whether the packet b asks to be handed on at once, which ends a run.
+func (p *Part) Pushed(b []byte) bool {
+	if p.Kind.Tunnelled() {
+		return Pushed(b[p.Tunnel.At:], &p.Tunnel.Inner)
+	}
+	return Pushed(b, &p.Info)
+}
+
+// Join writes into dst the super-frame of parts, of which p describes the first and each
+// follows the one before. dst has room for exactly the headers and all payloads. Checksums
+// become partial; the length of a tunnel's UDP header becomes what it is on frames that cross
+// the network.
+func (p *Part) Join(dst []byte, parts []*frame.Frame) {
+	if !p.Kind.Tunnelled() {
+		Join(dst, parts, &p.Info)
+		return
+	}
+	t := &p.Tunnel
+	join(dst, parts, p.Headers())
+	finishJoin(dst[t.At:], parts[len(parts)-1].Data[t.At:], t.Inner)
+	whole := p.Info
+	whole.setTotal(dst, len(dst))
+	if p.Version == 4 {
+		writeHeaderChecksum(dst, p.HeaderLen)
+	}
+	binary.BigEndian.PutUint16(dst[p.HeaderLen+udpLenOffset:], uint16(t.At))
+}
