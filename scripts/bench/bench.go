@@ -130,6 +130,8 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 		return b.bulk(s, l, 1)
 	case rowTCP8:
 		return b.bulk(s, l, 8)
+	case rowVXLAN:
+		return b.bulkInVXLAN(s, l)
 	case rowUDP64:
 		rate, err := udpRate(s, l, b.blastTime())
 		return []value{{kpps, rate / 1000}}, err

@@ -25,6 +25,7 @@ var (
 const (
 	rowTCP1    = "tcp1"
 	rowTCP8    = "tcp8"
+	rowVXLAN   = "vxlan"
 	rowUDP64   = "udp64"
 	rowPing    = "ping"
 	rowRTT     = "rtt"
@@ -33,7 +34,7 @@ const (
 
 var (
 	throughput = []string{rowTCP1, rowTCP8}
-	everything = []string{rowTCP1, rowTCP8, rowUDP64, rowPing, rowRTT, rowRTTLoad}
+	everything = []string{rowTCP1, rowVXLAN, rowTCP8, rowUDP64, rowPing, rowRTT, rowRTTLoad}
 	oneFlow    = []string{rowTCP1}
 )
 

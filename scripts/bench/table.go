@@ -27,6 +27,8 @@ const (
 var metrics = []metric{
 	{rowTCP1, gbps, "one TCP flow, Gbit/s", false},
 	{rowTCP1, cpuPerGB, "… CPU s per GB", true},
+	{rowVXLAN, gbps, "one TCP flow in VXLAN, Gbit/s", false},
+	{rowVXLAN, cpuPerGB, "… CPU s per GB", true},
 	{rowTCP8, gbps, "eight TCP flows, Gbit/s", false},
 	{rowTCP8, cpuPerGB, "… CPU s per GB", true},
 	{rowUDP64, kpps, "64-byte UDP without loss, 1,000 packets/s", false},

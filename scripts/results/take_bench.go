@@ -50,6 +50,7 @@ func takeLink(file string) (*table, error) {
 	return takeBench(file, "real", kinds{{"wireguard-go", "wireguard-go"}, {"nebula", "Nebula"}, {"srdtun", "srdtun"}}, []benchRow{
 		{"one TCP flow, Gbit/s", "tcp1", "gbit_per_s", 1},
 		{"… processor s per GB, whole machine", "tcp1", "cpu_s_per_gb", 1},
+		{"one TCP flow in VXLAN, Gbit/s", "vxlan", "gbit_per_s", 1},
 		{"eight TCP flows, Gbit/s", "tcp8", "gbit_per_s", 1},
 		{"64-byte UDP without loss, 1,000 packets/s", "udp64", "kpackets_per_s", 1},
 		{"64-byte requests, idle, p50, us", "rtt", "p50_us", 1},
