@@ -166,8 +166,9 @@ blackhole: packages-demo build ## how long an application stalls when a spine di
 	@mkdir -p $(OUT) && rm -f $(OUT)/blackhole.jsonl
 	@$(BIN)/blackhole -bin $(abspath $(BIN)/srdtun) -o $(OUT)/blackhole.jsonl $(BLACKHOLEFLAGS)
 
-results: ## write docs/results.md from what lab, bench, strain, blackhole and compare left in out/
-	@$(GO) run ./scripts/results -out $(OUT)
+results: ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
+	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(GO) run ./scripts/results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 
 # DRILLFLAGS are flags of bin/drills, as in DRILLFLAGS='-short -only move,stop'.
 drills: packages-demo build ## hurt the daemon under load, each way with its bound (root, about 15 minutes)
