@@ -30,7 +30,9 @@ func fragments(t *testing.T, file string) (v []string) {
 
 var (
 	// beginning is the first line of a configuration, or of a piece of one.
-	beginning   = regexp.MustCompile(`\A\n(\[[a-z[]|[a-z_]+ = ["[0-9tf])`)
+	beginning = regexp.MustCompile(`\A\n(\[[a-z[]|[a-z_]+ = ["[0-9tf])`)
+	// setting is a key with its value in a sentence; the section may stand in front.
+	setting     = regexp.MustCompile("`(\\[[a-z]+\\] |[a-z]+\\.)?([a-z_]+) = (\"[^`]*\"|\\[[^`]*\\]|[0-9]+|true|false)`")
 	placeholder = regexp.MustCompile(`public_key = "(PUBLIC KEY|the key)[^"]*"`)
 	keyFile     = regexp.MustCompile(`private_key(_file)? = "[^"]*"`)
 	hooked      = regexp.MustCompile(`(?m)^(post_up|pre_down) = `)
@@ -56,9 +58,45 @@ func TestConfigurationsInDocuments(t *testing.T) {
 			}
 		}
 	}
-	if n < 15 {
+	for _, file := range append(files, "../README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range setting.FindAllStringSubmatch(string(text), -1) {
+			n++
+			if err := takenSomewhere(m[1], m[2], m[3]); err != nil {
+				t.Errorf("%s: %s: %v", file, m[0], err)
+			}
+		}
+	}
+	if n < 20 {
 		t.Errorf("%d fragments: these are not the documents", n)
 	}
+}
+
+// takenSomewhere parses a key and its value as a sentence has them, in the section that is
+// named, or in any.
+func takenSomewhere(section, key, value string) (err error) {
+	sections := []string{strings.Trim(section, "[]. ")}
+	if section == "" {
+		sections = []string{"interface", "paths", "transport", "order", "peer"}
+	}
+	// What a key cannot do without.
+	needs := map[string]string{
+		"primary": "policy = \"active-backup\"\nlocal = " + value + "\n",
+		"weights": "policy = \"wcmp\"\nlocal = [\"eth0\", \"eth1\"]\n",
+	}
+	for _, s := range sections {
+		header := "[" + s + "]\n"
+		if s == "peer" {
+			header = "[[peer]]\n"
+		}
+		if err = taken(header + needs[key] + key + " = " + value); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // taken parses a fragment.

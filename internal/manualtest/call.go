@@ -67,6 +67,9 @@ func callOf(command []string, program string) ([]string, bool) {
 	if len(command) > 2 && command[0] == "go" && command[1] == "run" {
 		command = command[2:]
 	}
+	if len(command) > 2 && command[0] == "docker" && command[1] == "run" {
+		command = command[max(2, slices.Index(command, program)):] // an image has its program's name
+	}
 	if len(command) == 0 || path.Base(command[0]) != program || strings.Contains(command[0], "://") {
 		return nil, false
 	}

@@ -10,25 +10,29 @@ import (
 // past is a document of what was, with the commands of then.
 func past(doc string) bool { return strings.HasPrefix(doc, "docs/lab/") || doc == "CHANGELOG.md" }
 
-// Check holds every call of a program in every document below folder top against the
-// program's commands. There must be at least so many.
+// Check holds every call of a program in every document and example below folder top against
+// the program's commands. There must be at least so many.
 func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := 0
+	lines, err := Examples(top)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for doc, text := range docs {
-		if past(doc) {
-			continue
+		if !past(doc) {
+			lines = append(lines, Lines(doc, text)...)
 		}
-		for _, l := range Lines(doc, text) {
-			for _, args := range l.Calls(program) {
-				calls++
-				if err := Accepts(root, l, args); err != nil {
-					t.Errorf("%s: %s: %v", doc, l.Text, err)
-				}
+	}
+	calls := 0
+	for _, l := range lines {
+		for _, args := range l.Calls(program) {
+			calls++
+			if err := Accepts(root, l, args); err != nil {
+				t.Errorf("%s: %s: %v", l.Doc, l.Text, err)
 			}
 		}
 	}

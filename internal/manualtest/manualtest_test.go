@@ -28,8 +28,8 @@ func TestCalls(t *testing.T) {
 	if !reflect.DeepEqual(have, want) {
 		t.Errorf("%q, want %q", have, want)
 	}
-	have = Line{Text: "tool genkey | sudo tee FILE | A=b bin/tool pubkey >out && mytool x"}.Calls("tool")
-	if want = [][]string{{"genkey"}, {"pubkey"}}; !reflect.DeepEqual(have, want) {
+	have = Line{Text: "tool genkey | sudo tee FILE | A=b bin/tool pubkey >out && mytool x | docker run -v a tool down"}.Calls("tool")
+	if want = [][]string{{"genkey"}, {"pubkey"}, {"down"}}; !reflect.DeepEqual(have, want) {
 		t.Errorf("%q, want %q", have, want)
 	}
 }
@@ -55,5 +55,18 @@ func TestAccepts(t *testing.T) {
 	}
 	if l := (Line{Text: "tool down"}); Accepts(root, l, l.Calls("tool")[0]) != nil {
 		t.Error("the name of a command is not accepted within a sentence")
+	}
+}
+
+func TestExamples(t *testing.T) {
+	have := linesOfExample("e", "#   OPTIONS=--a b\nExecStart=+/usr/bin/tool join $OPTIONS $X\n"+
+		"  image: tool\n  args: [up, lab]\n  image: other\n  args:\n    - join\n    - --c=d\n  env:\n    - no\n  image: bare\n    build: ..\n    command: [up, lab]\n")
+	want := []Line{{"e", "/usr/bin/tool join --a b $X", true}, {"e", "tool up lab", true}, {"e", "other join --c=d", true}, {"e", "bare", true}, {"e", "srdtun up lab", true}}
+	if !reflect.DeepEqual(have, want) {
+		t.Errorf("%+v, want %+v", have, want)
+	}
+	have, err := Examples("../..")
+	if err != nil || len(have) < 7 {
+		t.Errorf("%+v, %v", have, err)
 	}
 }
