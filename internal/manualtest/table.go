@@ -43,7 +43,7 @@ var Table = []Run{
 	{"README.md", "apt-get update", "", "the tests and the demo themselves, on a fresh Debian"},
 	{"README.md", "git clone", ByCommands, ""},
 	{"README.md", "[[peer]]", inConfig, ""},
-	{"README.md", "sudo systemd-sysusers", "make test-package", "needs systemd"},
+	{"README.md", "sudo systemd-sysusers", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
 	{"README.md", "srdtun up NAME|FILE", "", "a list of all commands, which is held against them"},
 	{"README.md", "srdtun show lab --json", ByCommands, ""},
 
@@ -56,14 +56,14 @@ var Table = []Run{
 	{"docs/fleet.md", "srdtun-etcd sign", "TestFleetCommands", ""},
 	{"docs/fleet.md", "[interface]", inConfig, ""},
 	{"docs/fleet.md", "sudo systemctl enable", "TestFleetJoins", "a join with other names and without certificates; nothing there needs systemd"},
-	{"docs/fleet.md", "# name  public key", "TestFleetJoins", "the same with an allow list"},
+	{"docs/fleet.md", "# name  public key", "TestListsInDocument", "the list; the join is that of TestFleetJoins with another policy"},
 	{"docs/fleet.md", "srdtun-etcd members", "", "its flags stand for those of the join above it"},
 	{"docs/fleet.md", `{"version":1`, "", "a record; those of tests are in fleet/testdata"},
 	{"docs/fleet.md", "Node's annotation", "", "a drawing"},
 	{"docs/fleet.md", "srdtun-k8s join", "make test-k8s", "needs an API server"},
 
 	{"docs/install.md", "make deb", "make test-package", "dnf needs a Fedora; rpm installs it there"},
-	{"docs/install.md", "make build && sudo make install", "make test-package", ""},
+	{"docs/install.md", "make build && sudo make install", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
 	{"docs/install.md", "sudo srdtun init lab", ByCommands, ""},
 	{"docs/install.md", "docker build", "make test-image", "the steps, without Docker"},
 
@@ -79,7 +79,7 @@ var Table = []Run{
 	{"docs/reload.md", "srdtun set lab peer", ByCommands, ""},
 	{"docs/reload.md", "interface: lab", "TestScripts", "the form of the lines"},
 	{"docs/reload.md", "[peers]", inConfig, ""},
-	{"docs/reload.md", "left out:", "TestPeersByDropIn", "the form of the line"},
+	{"docs/reload.md", "left out:", "TestDropInsAreWatched", "the situation; the words are not compared"},
 	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
 	{"docs/reload.md", "post_up", inConfig, ""},
 
