@@ -34,7 +34,7 @@ SIM       = ./sim/... ./cmd/srdsim
 PLAYS     = ^TestCompareOthers$$
 # End-to-end tests that mostly wait, with bounds of seconds and little traffic: they call t.Parallel and
 # run beside what keeps the processors busy. Those that measure run one after the other.
-WAITING   = ^Test(AlertRules|Dashboard|FixedLocal|Fleet(Joins|Lease|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|LogTells|NATForgets|Netcheck|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|ThousandIdle)
+WAITING   = ^Test(AlertRules|Dashboard|DocumentCommands|FixedLocal|Fleet(Commands|Joins|Lease|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|LogTells|NATForgets|Netcheck|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|ThousandIdle)
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
@@ -167,8 +167,9 @@ blackhole: packages-demo build ## how long an application stalls when a spine di
 	@mkdir -p $(OUT) && rm -f $(OUT)/blackhole.jsonl
 	@$(BIN)/blackhole -bin $(abspath $(BIN)/srdtun) -o $(OUT)/blackhole.jsonl $(BLACKHOLEFLAGS)
 
-results: ## write docs/results.md from what lab, bench, strain, blackhole and compare left in out/
-	@$(GO) run ./scripts/results -out $(OUT)
+results: ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
+	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(GO) run ./scripts/results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 
 # DRILLFLAGS are flags of bin/drills, as in DRILLFLAGS='-short -only move,stop'.
 drills: packages-demo build ## hurt the daemon under load, each way with its bound (root, about 15 minutes)

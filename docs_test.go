@@ -1,34 +1,21 @@
 package srdtun_test
 
 import (
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
 // documents returns every Markdown file of the tree with its text, by its name from
 // the top.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (file == "bin" || file == "out" || file != "." && strings.HasPrefix(d.Name(), ".")):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(file, ".md"):
-			return nil
-		}
-		b, err := os.ReadFile(file)
-		all[filepath.ToSlash(file)] = string(b)
-		return err
-	})
+	all, err := manualtest.Documents(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +106,8 @@ func TestTargetsThatAreNamedExist(t *testing.T) {
 	}
 	for name, text := range documents(t) {
 		// Only what is set as code: "make sure" is English.
-		for _, m := range code.FindAllString(text, -1) {
-			for _, c := range command.FindAllStringSubmatch(m, -1) {
+		for _, l := range manualtest.Lines(name, text) {
+			for _, c := range command.FindAllStringSubmatch(l.Text, -1) {
 				if !have[c[1]] {
 					t.Errorf("%s: the Makefile has no target %s", name, c[1])
 				}
@@ -128,6 +115,3 @@ func TestTargetsThatAreNamedExist(t *testing.T) {
 		}
 	}
 }
-
-// code is what Markdown sets as code: a span, or an indented line.
-var code = regexp.MustCompile("`[^`\n]+`|(?m)^    .*$")

@@ -2,16 +2,17 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// fragments are the pieces of a configuration in the guide: indented by four spaces, and
-// either beginning with a section or keys of a peer.
-func fragments(t *testing.T) (v []string) {
+// fragments are the pieces of a configuration in a document: indented by four spaces, and
+// either beginning with a section or keys of one.
+func fragments(t *testing.T, file string) (v []string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/guide.md")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +21,7 @@ func fragments(t *testing.T) (v []string) {
 			continue
 		}
 		block = strings.ReplaceAll("\n"+block, "\n    ", "\n")
-		if strings.Contains(block, " = ") {
+		if beginning.MatchString(block) {
 			v = append(v, block)
 		}
 	}
@@ -28,37 +29,94 @@ func fragments(t *testing.T) (v []string) {
 }
 
 var (
-	placeholder = regexp.MustCompile(`"PUBLIC KEY[^"]*"`)
-	keyFile     = regexp.MustCompile(`private_key_file = "[^"]*"`)
+	// beginning is the first line of a configuration, or of a piece of one.
+	beginning = regexp.MustCompile(`\A\n(\[[a-z[]|[a-z_]+ = ["[0-9tf])`)
+	// setting is a key with its value in a sentence; the section may stand in front.
+	setting     = regexp.MustCompile("`(\\[[a-z]+\\] |[a-z]+\\.)?([a-z_]+) = (\"[^`]*\"|\\[[^`]*\\]|[0-9]+|true|false)`")
+	placeholder = regexp.MustCompile(`public_key = "(PUBLIC KEY|the key)[^"]*"`)
+	keyFile     = regexp.MustCompile(`private_key(_file)? = "[^"]*"`)
 	hooked      = regexp.MustCompile(`(?m)^(post_up|pre_down) = `)
 )
 
-// Every piece of a configuration in the guide is one that srdtun takes, once keys are put
+// Every piece of a configuration in a document is one that srdtun takes, once keys are put
 // in, and what a fragment leaves out.
-func TestGuideIsTaken(t *testing.T) {
-	all := fragments(t)
-	if len(all) < 8 {
-		t.Fatalf("%d fragments: this is not the guide", len(all))
+func TestConfigurationsInDocuments(t *testing.T) {
+	files, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
 	}
+	n := 0
+	for _, file := range append(files, "../README.md", "../HACKING.md", "../SECURITY.md") {
+		all := fragments(t, file)
+		n += len(all)
+		if want := map[string]int{"guide.md": 8}[filepath.Base(file)]; len(all) < want {
+			t.Errorf("%d fragments in %s, want %d", len(all), file, want)
+		}
+		for _, f := range all {
+			if err := taken(f); err != nil {
+				t.Errorf("%s: %v\n%s", file, err, f)
+			}
+		}
+	}
+	for _, file := range append(files, "../README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range setting.FindAllStringSubmatch(string(text), -1) {
+			n++
+			if err := takenSomewhere(m[1], m[2], m[3]); err != nil {
+				t.Errorf("%s: %s: %v", file, m[0], err)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d fragments: these are not the documents", n)
+	}
+}
+
+// takenSomewhere parses a key and its value as a sentence has them, in the section that is
+// named, or in any.
+func takenSomewhere(section, key, value string) (err error) {
+	sections := []string{strings.Trim(section, "[]. ")}
+	if section == "" {
+		sections = []string{"interface", "paths", "transport", "order", "peer"}
+	}
+	// What a key cannot do without.
+	needs := map[string]string{
+		"primary": "policy = \"active-backup\"\nlocal = " + value + "\n",
+		"weights": "policy = \"wcmp\"\nlocal = [\"eth0\", \"eth1\"]\n",
+	}
+	for _, s := range sections {
+		header := "[" + s + "]\n"
+		if s == "peer" {
+			header = "[[peer]]\n"
+		}
+		if err = taken(header + needs[key] + key + " = " + value); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// taken parses a fragment.
+func taken(f string) error {
 	private := `private_key = "` + wgPairs[0].private + `"` + "\n"
-	for _, f := range all {
-		f = placeholder.ReplaceAllString(f, `"`+wgPairs[1].public+`"`)
-		f = keyFile.ReplaceAllString(f, "")
-		switch {
-		case strings.Contains(f, "[interface]\n"):
-			f = strings.Replace(f, "[interface]\n", "[interface]\n"+private, 1)
-		case hooked.MatchString(f):
-			f = "[interface]\n" + private + f
-		case strings.HasPrefix(strings.TrimSpace(f), "allowed_ips"):
-			f = "[interface]\n" + private + "[[peer]]\n" + f
-		default:
-			f = "[interface]\n" + private + f
-		}
-		if i := strings.Index(f, "[[peer]]\n"); i >= 0 && !strings.Contains(f, "public_key") {
-			f = f[:i] + "[[peer]]\npublic_key = \"" + wgPairs[1].public + "\"\n" + f[i+len("[[peer]]\n"):]
-		}
-		if _, err := Parse("/etc/srdtun/lab.toml", []byte(f)); err != nil {
-			t.Errorf("%v\n%s", err, f)
-		}
+	f = placeholder.ReplaceAllString(f, `public_key = "`+wgPairs[1].public+`"`)
+	f = keyFile.ReplaceAllString(f, "")
+	switch {
+	case strings.Contains(f, "[interface]\n"):
+		f = strings.Replace(f, "[interface]\n", "[interface]\n"+private, 1)
+	case hooked.MatchString(f):
+		f = "[interface]\n" + private + f
+	case strings.HasPrefix(strings.TrimSpace(f), "allowed_ips"):
+		f = "[interface]\n" + private + "[[peer]]\n" + f
+	default:
+		f = "[interface]\n" + private + f
 	}
+	if i := strings.Index(f, "[[peer]]\n"); i >= 0 && !strings.Contains(f, "public_key") {
+		f = f[:i] + "[[peer]]\npublic_key = \"" + wgPairs[1].public + "\"\n" + f[i+len("[[peer]]\n"):]
+	}
+	_, err := Parse("/etc/srdtun/lab.toml", []byte(f))
+	return err
 }

@@ -105,25 +105,27 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 	title.Font.Weight = stdfont.WeightBold
 	c.FillText(title, vg.Point{X: left, Y: top}, p.Title)
 	c.FillText(style(faint, 9.5, text.XLeft, text.YTop), vg.Point{X: left, Y: top - 17}, p.Unit)
-	names, values := style(ink, 9.5, text.XRight, text.YCenter), style(ink, 9.5, text.XLeft, text.YCenter)
+	names, values := style(ink, 9.5, text.XRight, text.YCenter), style(ink, 9.5, text.XRight, text.YCenter)
+	values.Font.Weight = stdfont.WeightBold
 	nameWide, valueWide, most := vg.Length(0), vg.Length(0), 0.0
 	for _, b := range p.Bars {
-		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(threeDigits(b.Value)))
+		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(p.number(b.Value)))
 		most = max(most, b.High)
 	}
-	zero := left + nameWide + nameGap
-	scale := (right - zero - valueWide - nameGap) / vg.Length(max(most, math.SmallestNonzeroFloat32))
+	// Values stand in a column of their own: behind the range one would be read as its end.
+	zero := left + nameWide + valueWide + 2*nameGap
+	scale := (right - zero) / vg.Length(max(most, math.SmallestNonzeroFloat32))
 	y := top - panelHead - barPitch/2
 	for _, b := range p.Bars {
 		at := func(v float64) vg.Length { return zero + vg.Length(v)*scale }
-		c.FillText(names, vg.Point{X: zero - nameGap, Y: y + 1}, b.Name)
+		c.FillText(names, vg.Point{X: left + nameWide, Y: y + 1}, b.Name)
 		c.FillPolygon(tones[b.Tone], []vg.Point{
 			{X: zero, Y: y - barHeight/2}, {X: at(b.Value), Y: y - barHeight/2}, {X: at(b.Value), Y: y + barHeight/2}, {X: zero, Y: y + barHeight/2},
 		})
 		if b.Low < b.High {
 			drawRange(c, at(b.Low), at(b.High), y)
 		}
-		c.FillText(values, vg.Point{X: at(b.High) + nameGap, Y: y + 1}, threeDigits(b.Value))
+		c.FillText(values, vg.Point{X: zero - nameGap, Y: y + 1}, p.number(b.Value))
 		y -= barPitch
 	}
 	c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.8}, zero, top-panelHead, zero, y+barPitch/2)
@@ -137,10 +139,16 @@ func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
 }
 
-// threeDigits writes a value with the digits that count.
-func threeDigits(v float64) string {
-	if v >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
+// number writes a value with as many decimals as the panel's largest needs for three digits.
+func (p Panel) number(v float64) string {
+	most := 0.0
+	for _, b := range p.Bars {
+		most = max(most, b.Value)
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	decimals := 0
+	for most > 0 && most < 100 && decimals < 2 {
+		most *= 10
+		decimals++
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }

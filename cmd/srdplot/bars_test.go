@@ -41,3 +41,25 @@ func TestRefusesBars(t *testing.T) {
 		}
 	}
 }
+
+// All values of a panel have the same number of decimals.
+func TestNumbersOfAPanel(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{5, 2.3, 0.834}, "5.00 2.30 0.83"}, {[]float64{64.1, 248}, "64 248"}, {[]float64{15.6, 0.87}, "15.6 0.9"}, {[]float64{0}, "0"},
+	} {
+		var p Panel
+		var have []string
+		for _, v := range c.values {
+			p.Bars = append(p.Bars, Bar{Value: v})
+		}
+		for _, v := range c.values {
+			have = append(have, p.number(v))
+		}
+		if got := strings.Join(have, " "); got != c.want {
+			t.Errorf("%v: %s, want %s", c.values, got, c.want)
+		}
+	}
+}

@@ -16,7 +16,9 @@ var version = "unknown"
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-func run(args []string) int {
+func run(args []string) int { return member.Run(newRoot(), args) }
+
+func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "srdtun-etcd",
 		Short: "Members of a fleet, through etcd",
@@ -26,5 +28,5 @@ an allow list of public keys, or grants that the fleet's key has signed.`,
 		Version: version,
 	}
 	root.AddCommand(joinCommand(), membersCommand(), leaveCommand())
-	return member.Run(root, args)
+	return root
 }

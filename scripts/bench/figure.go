@@ -72,7 +72,7 @@ func newFigure(a about, r results) figure {
 
 // shortTitle fits beside a bar.
 func shortTitle(k kind) string {
-	return strings.NewReplacer("srdtun, ChaCha20-Poly1305", "srdtun, ChaCha20", "kernel MPTCP", "MPTCP").Replace(k.title)
+	return strings.NewReplacer("srdtun, ChaCha20-Poly1305", "srdtun, ChaCha20", "kernel MPTCP", "MPTCP, in clear", "plain TCP", "TCP, in clear").Replace(k.title)
 }
 
 func tone(k kind) int {

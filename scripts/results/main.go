@@ -5,7 +5,7 @@
 // "make bench", "make strain", "make blackhole", "make apps" and "make compare" have left in out/,
 // replaces the tables that it has everything for, says which it keeps, and writes the
 // document from all. What no target writes yet is carried over from the lab book, and
-// says so.
+// says so. The picture docs/bench.png is drawn from the stored table of one link.
 package main
 
 import (
@@ -20,18 +20,19 @@ func main() {
 	out := flag.String("out", "out", "the `folder` that the measurements left their files in")
 	dir := flag.String("stored", "scripts/results/stored", "the `folder` of the tables")
 	file := flag.String("o", "docs/results.md", "the document to write")
+	plot := flag.String("plot", "", "srdplot: also draw the table of one link, as docs/bench.png")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*out, *dir, *file); err != nil {
+	if err := run(*out, *dir, *file, *plot); err != nil {
 		fmt.Fprintln(os.Stderr, "results:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, dir, file string) error {
+func run(out, dir, file, plot string) error {
 	tables, err := load(dir)
 	if err != nil {
 		return err
@@ -56,7 +57,14 @@ func run(out, dir, file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text), 0o644)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil || plot == "" {
+		return err
+	}
+	p, err := linkPicture(tables["link"])
+	if err != nil {
+		return err
+	}
+	return p.draw(plot, filepath.Join(filepath.Dir(file), "bench.png"))
 }
 
 // source is a table that a target of the Makefile makes.

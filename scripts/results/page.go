@@ -29,7 +29,7 @@ var questions = []question{
 	{"What when a spine dies silently?", "Its flows go on over the others, within some tens of milliseconds. With three spines of four 75 % of the goodput is there. ![Longest commits](apps.png)",
 		[]string{"death", "death-others", "apps"}},
 	{"What does a network under strain do?", "The four in one run, each over the same fabric.", []string{"strain"}},
-	{"How fast is it over one link?", "One veth without a limit, packets of MTU size on it; ratios are of values of the same round.",
+	{"How fast is it over one link?", "An unshaped veth with packets of MTU size; ratios compare values within a round.",
 		[]string{"link"}},
 	{"Who starves beside whom?", "Flows in the tunnel : plain TCP flows on one simulated link of 100 Mbit/s, buffer 20 ms. [congestion.md](congestion.md) says why.",
 		[]string{"coexist"}},

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/internal/manualtest"
+)
+
+func TestDocumentsCallWhatThereIs(t *testing.T) {
+	manualtest.Check(t, "../..", "srdsim", 15, root)
+}
+
+// What documents give "make compare" goes to this program.
+func TestDocumentsCompareWithWhatThereIs(t *testing.T) {
+	docs, err := manualtest.Documents("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for doc, text := range docs {
+		for _, l := range manualtest.Lines(doc, text) {
+			for _, args := range l.Calls("make") {
+				if len(args) != 2 || args[0] != "compare" || strings.HasPrefix(doc, "docs/lab/") {
+					continue
+				}
+				flags := strings.TrimPrefix(args[1], "COMPAREFLAGS=")
+				n++
+				if err := manualtest.Accepts(root, l, append([]string{"compare"}, strings.Fields(flags)...)); err != nil {
+					t.Errorf("%s: %s: %v", doc, l.Text, err)
+				}
+			}
+		}
+	}
+	if n < 3 {
+		t.Errorf("%d comparisons: these are not the documents", n)
+	}
+}

@@ -1,0 +1,103 @@
+package srdtun_test
+
+import (
+	"go/ast"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/internal/manualtest"
+)
+
+var (
+	// inTree is a file or folder of the tree in a line of code: it begins with a folder of the
+	// top, and not within another path.
+	inTree = regexp.MustCompile(`(?:^|[\s"'(=:,])(?:\./)?((?:cmd|config|contrib|docs|e2e|fleet|internal|overlay|packaging|scripts|sim|srd|systemd)/[A-Za-z0-9_./@*{},-]*)`)
+	// testName is a test or a fuzz target as a sentence names it.
+	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*`)
+)
+
+// standsFor are names that stand for any of their kind.
+var standsFor = []string{"sim/plans/X.toml"}
+
+// records say what was at their time, with the files of then.
+func records(name string) bool { return strings.HasPrefix(name, "docs/lab/") || name == "CHANGELOG.md" }
+
+func TestFilesThatDocumentsNameExist(t *testing.T) {
+	n := 0
+	for name, text := range documents(t) {
+		if records(name) {
+			continue
+		}
+		for _, l := range manualtest.Lines(name, text) {
+			for _, m := range inTree.FindAllStringSubmatch(l.Text, -1) {
+				file := strings.TrimRight(m[1], ".,/")
+				if slices.Contains(standsFor, file) || strings.ContainsAny(file, "{}") {
+					continue
+				}
+				n++
+				// A path may be meant from the document, and be a pattern.
+				there, _ := filepath.Glob(file)
+				near, _ := filepath.Glob(path.Join(path.Dir(name), file))
+				if len(there)+len(near) == 0 {
+					t.Errorf("%s names %s, which is not there", name, file)
+				}
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d files: these are not the documents", n)
+	}
+}
+
+// A test that a document names exists, or, where the name ends in an ellipsis or is a pattern,
+// one that begins so.
+func TestTestsThatDocumentsNameExist(t *testing.T) {
+	have := map[string]bool{}
+	starts := func(p string) bool {
+		for name := range have {
+			if strings.HasPrefix(name, p) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, s := range tree(t) {
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && s.test {
+				have[f.Name.Name] = true
+			}
+		}
+	}
+	n := 0
+	for name, text := range documents(t) {
+		if records(name) {
+			continue
+		}
+		for _, l := range manualtest.Lines(name, text) {
+			for _, at := range testName.FindAllStringIndex(l.Text, -1) {
+				n++
+				call, rest := l.Text[at[0]:at[1]], l.Text[at[1]:]
+				pattern := strings.HasPrefix(rest, "…") || slices.Contains([]string{"-run", "-bench"}, before(l.Text[:at[0]]))
+				if call != "TestName" && !have[call] && (!pattern || !starts(call)) {
+					t.Errorf("%s names %s, which is not there", name, call)
+				}
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d tests: these are not the documents", n)
+	}
+}
+
+// before is the last word of a text, which ends in front of another.
+func before(text string) string {
+	words := strings.Fields(strings.TrimRight(text, "'^\""))
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}

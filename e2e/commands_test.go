@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/internal/manualtest"
+)
+
+// documented are the lines that documents for users tell to run: those of blocks that the
+// table gives to this test, and calls of srdtun within sentences. Within a sentence "srdtun
+// set" is a name.
+func documented(t *testing.T) (v []manualtest.Line) {
+	t.Helper()
+	docs, err := manualtest.Documents("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	add := func(l manualtest.Line) {
+		if !seen[l.Text] {
+			v = append(v, l)
+		}
+		seen[l.Text] = true
+	}
+	for _, doc := range slices.Sorted(maps.Keys(docs)) {
+		text := docs[doc]
+		if !manualtest.ForUsers(doc) || doc == "docs/guide.md" { // which has a test of its own
+			continue
+		}
+		for _, l := range manualtest.Lines(doc, text) {
+			if calls := l.Calls("srdtun"); !l.Block && len(calls) > 0 && (len(calls) > 1 || len(calls[0]) > 1) {
+				add(l)
+			}
+		}
+		blocks, _ := manualtest.Split(doc, text)
+		for _, b := range blocks {
+			if r := manualtest.RowOf(b); r == nil || r.By != manualtest.ByCommands {
+				continue
+			}
+			for _, l := range b.Lines() {
+				if isCommand(l.Text) {
+					add(l)
+				}
+			}
+		}
+	}
+	return v
+}
+
+// isCommand tells a command from what one is for, and from a configuration.
+func isCommand(line string) bool {
+	word, _, _ := strings.Cut(strings.TrimPrefix(line, "sudo "), " ")
+	return word == "srdtun" || word == "ping" || manualtest.Elsewhere[word] != ""
+}
+
+// elsewhere reports whether the table says that this test leaves the line out.
+func elsewhere(line string) bool {
+	for first := range manualtest.Elsewhere {
+		if strings.HasPrefix(strings.TrimPrefix(line, "sudo ")+" ", first+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare writes what the documents take for granted: a file of wg-quick's, one with another
+// peer, and the values of placeholders and of examples.
+func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
+	t.Helper()
+	files := map[string]string{
+		"wg0.conf":  "[Interface]\nPrivateKey = " + h.private + "\nAddress = 10.90.0.1/24\n[Peer]\nPublicKey = " + peer + "\nAllowedIPs = 10.90.0.2/32\n",
+		"more.toml": "[[peer]]\nname = \"more\"\npublic_key = \"" + strings.TrimSpace(h.sh(t, "sh", "-c", "srdtun genkey | srdtun pubkey")) + "\"\nallowed_ips = [\"10.80.0.77/32\"]\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(h.etc, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.NewReplacer("sudo ", "", "init NAME", "init lab -o -", "[NAME]", "lab", "NAME", "lab", "PEER", "office", "NODE", "lab",
+		"addconf lab FILE", "addconf lab more.toml", "syncconf lab FILE", "syncconf lab lab.toml",
+		"/etc/srdtun", h.etc, "init lab", "init lab -o -", "ping 10.80.0.2", "ping -n -c 3 -i 0.1 -W 2 10.80.0.2")
+}
+
+// TestDocumentCommands runs what the documents for users say, with their own words, on two
+// hosts that are set up as docs/guide.md says. Commands that end something come last.
+func TestDocumentCommands(t *testing.T) {
+	t.Parallel()
+	f := network(t, fabric.Spec{})
+	first, second := guidedHost(t, f.A(1)), guidedHost(t, f.B(1))
+	conf := func(address, name, key, remote, inner, more string) string {
+		return "[interface]\nprivate_key_file = \"lab.key\"\naddress = [\"" + address + "/24\"]\n[[peer]]\nname = \"" + name +
+			"\"\npublic_key = \"" + key + "\"\nendpoints = [\"" + remote + ":51820\"]\nallowed_ips = [\"" + inner + "/32\"]\n" + more
+	}
+	left := strings.TrimSpace(first.sh(t, "sh", "-c", "srdtun genkey | srdtun pubkey"))
+	first.write(t, conf("10.80.0.1", "office", second.public, f.B(1).Addr4().String(), "10.80.0.2",
+		"[[peer]]\nname = \"left\"\npublic_key = \""+left+"\"\nallowed_ips = [\"10.80.0.78/32\"]\n"))
+	second.write(t, conf("10.80.0.2", "lab", first.public, f.A(1).Addr4().String(), "10.80.0.1", ""))
+	for _, h := range []*guided{first, second} {
+		h.sh(t, strings.Fields(upCommand)...)
+	}
+	t.Cleanup(func() { second.sh(t, "srdtun", "down", "lab") })
+	first.sh(t, "srdtun", "wait", "lab", "--peer", "office", "--timeout", "10s")
+	if t.Failed() {
+		t.FailNow()
+	}
+	meant := prepare(t, first, second.public)
+	var last []manualtest.Line
+	run, failed := 0, false
+	do := func(l manualtest.Line) {
+		line := strings.ReplaceAll(meant.Replace(l.Text), "203.0.113.9", f.B(1).Addr4().String())
+		if strings.Contains(line, "--follow") { // without an end
+			line = "timeout 1 " + line + " || test $? = 124"
+		}
+		run++
+		first.sh(t, "sh", "-e", "-c", line)
+		if t.Failed() && !failed {
+			failed = true
+			t.Errorf("the first that fails is in %s: %s", l.Doc, l.Text)
+		}
+	}
+	for _, l := range documented(t) {
+		switch {
+		case elsewhere(l.Text):
+		case len(l.Calls("srdtun")) > 0 && l.Calls("srdtun")[0][0] == "down":
+			last = append(last, l)
+		default:
+			do(l)
+		}
+	}
+	if len(last) != 1 || run < 25 {
+		t.Errorf("%d commands, %d that end: these are not the documents", run, len(last))
+	}
+	do(last[0])
+	t.Logf("%d commands", run)
+}
+
+// TestFleetCommands makes a fleet's key and signs a grant as docs/fleet.md says.
+func TestFleetCommands(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "set -e\n"
+	blocks, _ := manualtest.Split("docs/fleet.md", string(text))
+	for _, b := range blocks {
+		if r := manualtest.RowOf(b); r != nil && r.By == t.Name() {
+			script += b.Text + "\n"
+		}
+	}
+	key, err := exec.Command("sh", "-c", bin+" genkey | "+bin+" pubkey").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	run := exec.Command("sh", "-c", strings.ReplaceAll(script, " KEY ", " "+strings.TrimSpace(string(key))+" "))
+	agent := filepath.Join(dir, "srdtun-etcd")
+	if err := os.Symlink(etcdAgent(t), agent); err != nil {
+		t.Fatal(err)
+	}
+	run.Dir, run.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s\n%s", err, out, script)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ledger", "db7.grant")); err != nil {
+		t.Error(err)
+	}
+}

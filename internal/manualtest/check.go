@@ -1,0 +1,76 @@
+package manualtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// past is a document of what was, with the commands of then.
+func past(doc string) bool { return strings.HasPrefix(doc, "docs/lab/") || doc == "CHANGELOG.md" }
+
+// Check holds every call of a program in every document and example below folder top against
+// the program's commands. There must be at least so many.
+func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Command) {
+	t.Helper()
+	docs, err := Documents(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := Examples(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc, text := range docs {
+		if !past(doc) {
+			lines = append(lines, Lines(doc, text)...)
+		}
+	}
+	calls := 0
+	for _, l := range lines {
+		for _, args := range l.Calls(program) {
+			calls++
+			if err := Accepts(root, l, args); err != nil {
+				t.Errorf("%s: %s: %v", l.Doc, l.Text, err)
+			}
+		}
+	}
+	if calls < atLeast {
+		t.Errorf("%d calls of %s, want %d: these are not the documents", calls, program, atLeast)
+	}
+}
+
+// CheckShort does the same for spans that leave the program's name out, as `show --json` does:
+// the name of one of its commands, and a flag behind it. Not all programs have commands of
+// names that no other has.
+func CheckShort(t *testing.T, top string, atLeast int, root func() *cobra.Command) {
+	t.Helper()
+	docs, err := Documents(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, c := range root().Commands() {
+		names[c.Name()] = true
+	}
+	spans := 0
+	for doc, text := range docs {
+		if past(doc) || doc == "docs/fleet.md" { // whose programs have commands of their own
+			continue
+		}
+		for _, l := range Lines(doc, text) {
+			w := Words(l.Text)
+			if l.Block || len(w) < 2 || !names[w[0]] || !strings.HasPrefix(w[1], "-") {
+				continue
+			}
+			spans++
+			if err := Accepts(root, l, w); err != nil {
+				t.Errorf("%s: %s: %v", doc, l.Text, err)
+			}
+		}
+	}
+	if spans < atLeast {
+		t.Errorf("%d spans, want %d: these are not the documents", spans, atLeast)
+	}
+}

@@ -1,0 +1,114 @@
+package manualtest
+
+import "strings"
+
+// forDevelopers are documents that no user need read, with what they are. The calls in them
+// are held against the commands; nobody runs their blocks.
+var forDevelopers = map[string]string{
+	"CHANGELOG.md":       "what was",
+	"HACKING.md":         "for who works on srdtun; the targets of make and the programs' commands are checked",
+	"docs/api.md":        "a library; its example is that of srd/ep",
+	"docs/congestion.md": "formulas, and how its picture was made",
+	"docs/core.md":       "drawings and a formula",
+	"docs/design.md":     "drawings, formulas and lists",
+	"docs/results.md":    "written by a command, which it names",
+	"docs/rules.md":      "written by a command, which it names",
+	"docs/simulation.md": "tables as the simulator prints them",
+	"docs/wire.md":       "drawings and golden bytes, which tests read",
+}
+
+// ForUsers reports whether a document is for who runs srdtun. A new one is.
+func ForUsers(doc string) bool {
+	return forDevelopers[doc] == "" && !strings.HasPrefix(doc, "docs/lab/") && !strings.HasPrefix(doc, "docs/model/")
+}
+
+// Run says what runs a block of a document, or why nothing does.
+type Run struct {
+	Doc   string
+	First string // in the block's first line; of a document that has a test of its own: ""
+	By    string // a test, or a target of make
+	Why   string // where By is not all of it
+}
+
+// ByCommands is the test that runs commands as they stand in the documents.
+const ByCommands = "TestDocumentCommands"
+
+// inConfig reads configurations with the real parser.
+const inConfig = "TestConfigurationsInDocuments"
+
+// Table has a row for every block of code of the documents for users.
+var Table = []Run{
+	{"docs/guide.md", "", "TestGuideCommands", "its configurations: " + inConfig},
+
+	{"README.md", "apt-get update", "", "the tests and the demo themselves, on a fresh Debian"},
+	{"README.md", "git clone", ByCommands, ""},
+	{"README.md", "[[peer]]", inConfig, ""},
+	{"README.md", "sudo systemd-sysusers", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
+	{"README.md", "srdtun up NAME|FILE", "", "a list of all commands, which is held against them"},
+	{"README.md", "srdtun show lab --json", ByCommands, ""},
+
+	{"docs/events.md", "journalctl", ByCommands, ""},
+	{"docs/events.md", "2026-11-22 14:16", "", "lines of a log; each kind of them has its test in overlay/daemon"},
+
+	{"docs/fleet.md", "etcd  <---->", "", "a drawing"},
+	{"docs/fleet.md", "make build build-agents", "make test-image", "the install of one file is left out"},
+	{"docs/fleet.md", "srdtun-etcd fleetkey", "TestFleetCommands", ""},
+	{"docs/fleet.md", "srdtun-etcd sign", "TestFleetCommands", ""},
+	{"docs/fleet.md", "[interface]", inConfig, ""},
+	{"docs/fleet.md", "sudo systemctl enable", "TestFleetJoins", "a join with other names and without certificates; nothing there needs systemd"},
+	{"docs/fleet.md", "# name  public key", "TestListsInDocument", "the list; the join is that of TestFleetJoins with another policy"},
+	{"docs/fleet.md", "srdtun-etcd members", "", "its flags stand for those of the join above it"},
+	{"docs/fleet.md", `{"version":1`, "", "a record; those of tests are in fleet/testdata"},
+	{"docs/fleet.md", "Node's annotation", "", "a drawing"},
+	{"docs/fleet.md", "srdtun-k8s join", "make test-k8s", "needs an API server"},
+
+	{"docs/install.md", "make deb", "make test-package", "dnf needs a Fedora; rpm installs it there"},
+	{"docs/install.md", "make build && sudo make install", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
+	{"docs/install.md", "sudo srdtun init lab", ByCommands, ""},
+	{"docs/install.md", "docker build", "make test-image", "the steps, without Docker"},
+
+	{"docs/monitoring.md", "[metrics]", inConfig, ""},
+	{"docs/monitoring.md", "scrape_configs:", "TestPrometheusSeesAPathDie", "with another port and interval"},
+
+	{"docs/policies.md", "[paths]", ByCommands, "its configuration: " + inConfig},
+	{"docs/policies.md", "─", "", "a drawing"},
+	{"docs/policies.md", "make compare", "", "measures for minutes; whoever doubts the figures runs it"},
+
+	{"docs/reload.md", "srdtun reload lab", ByCommands, ""},
+	{"docs/reload.md", "~ paths.policy", "TestScripts", "the form of the lines"},
+	{"docs/reload.md", "srdtun set lab peer", ByCommands, ""},
+	{"docs/reload.md", "interface: lab", "TestScripts", "the form of the lines"},
+	{"docs/reload.md", "[peers]", inConfig, ""},
+	{"docs/reload.md", "left out:", "TestDropInsAreWatched", "the situation; the words are not compared"},
+	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
+	{"docs/reload.md", "post_up", inConfig, ""},
+
+	{"docs/security.md", "bytes sent to it", "", "a formula"},
+
+	{"docs/see.md", "# lab: ok", "TestScripts", "the form of the lines"},
+	{"docs/see.md", "interface: lab", "TestShowFitsAScreen", "written by that test"},
+	{"docs/see.md", "lab up 1h02m", "TestTop", "written by that test"},
+	{"docs/see.md", "lab: 4 flows", "TestFlows", "written by that test"},
+	{"docs/see.md", "hub: seq=1", "TestPing", "written by that test"},
+}
+
+// RowOf finds the row of a block; nil without one.
+func RowOf(b Block) *Run {
+	for i, r := range Table {
+		if r.Doc == b.Doc && strings.Contains(b.First(), r.First) {
+			return &Table[i]
+		}
+	}
+	return nil
+}
+
+// Elsewhere is what documents tell to run and ByCommands does not, by the first words.
+var Elsewhere = map[string]string{
+	"git":        "needs the repository on GitHub",
+	"make":       "make test-package builds and installs",
+	"sudoedit":   "an editor; the test writes the file",
+	"journalctl": "needs journald",
+	"systemctl":  "needs systemd: make test-package",
+	"srdtun up":  "is how the test starts",
+	"srdtun top": "needs a terminal: TestDeadSpineIsSeen",
+}
