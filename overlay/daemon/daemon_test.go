@@ -92,6 +92,16 @@ func (r *running) told(kind events.Kind) events.Event {
 	return events.Event{}
 }
 
+// count returns how often the daemon has told of something of that kind.
+func (r *running) count(kind events.Kind) (n int) {
+	for _, e := range r.story.after(0).Events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 // texts is what a story tells, in lines.
 func texts(s *story) (v []string) {
 	for _, e := range s.after(0).Events {
@@ -103,18 +113,25 @@ func texts(s *story) (v []string) {
 // up runs a daemon and returns when it is ready.
 func up(t *testing.T, c *config.Config) *running {
 	t.Helper()
+	return upWith(t, Options{Config: c})
+}
+
+// upWith is up with more than a configuration.
+func upWith(t *testing.T, o Options) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{t: t, cancel: cancel, done: make(chan error, 1)}
 	ready := make(chan struct{})
 	r.story = newStory(false)
-	log := func(e events.Event) {
+	o.Ready = func() { close(ready) }
+	o.Log = func(e events.Event) {
 		if r.stopped.Load() {
 			t.Errorf("after the end: %+v", e)
 		}
 		r.story.add(e)
 	}
 	go func() {
-		err := Run(ctx, Options{Config: c, Log: log, Ready: func() { close(ready) }})
+		err := Run(ctx, o)
 		r.stopped.Store(true)
 		r.done <- err
 	}()
