@@ -81,14 +81,20 @@ type running struct {
 // told waits until the daemon has told of something of that kind, and returns it.
 func (r *running) told(kind events.Kind) events.Event {
 	r.t.Helper()
+	return r.said(kind, "")
+}
+
+// said is told of an event that has part in its text.
+func (r *running) said(kind events.Kind, part string) events.Event {
+	r.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, e := range r.story.after(0).Events {
-			if e.Kind == kind {
+			if e.Kind == kind && strings.Contains(e.Text, part) {
 				return e
 			}
 		}
 	}
-	r.t.Fatalf("it does not tell of %s, but of %q", kind, texts(r.story))
+	r.t.Fatalf("it does not tell of %s %q, but of %q", kind, part, texts(r.story))
 	return events.Event{}
 }
 

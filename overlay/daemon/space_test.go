@@ -40,6 +40,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "lo: %v\n", err)
 		os.Exit(1)
 	}
+	if os.Getenv(poor) != "" {
+		if err := impoverish(); err != nil {
+			fmt.Fprintf(os.Stderr, "seccomp: %v\n", err)
+			os.Exit(1)
+		}
+	}
 	goleak.VerifyTestMain(m)
 }
 
