@@ -75,6 +75,7 @@ type running struct {
 	cancel  context.CancelFunc
 	done    chan error
 	stopped atomic.Bool
+	server  *server
 	story   *story // what it told
 }
 
@@ -126,7 +127,7 @@ func up(t *testing.T, c *config.Config) *running {
 func upWith(t *testing.T, o Options) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{t: t, cancel: cancel, done: make(chan error, 1)}
+	r := &running{t: t, cancel: cancel, done: make(chan error, 1), server: newServer(o.Config, newStory(o.Verbose))}
 	ready := make(chan struct{})
 	r.story = newStory(false)
 	o.Ready = func() { close(ready) }
@@ -137,7 +138,7 @@ func upWith(t *testing.T, o Options) *running {
 		r.story.add(e)
 	}
 	go func() {
-		err := Run(ctx, o)
+		err := r.server.run(ctx, o)
 		r.stopped.Store(true)
 		r.done <- err
 	}()
