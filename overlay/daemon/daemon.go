@@ -110,6 +110,7 @@ type server struct {
 	kept    bool             // another process has device and sockets now
 	pausing atomic.Bool      // the device is not read any more: another process will
 
+	dns      string      // the program that has set the host's resolvers; "": none has
 	places   places      // live's own, after the start
 	down     atomic.Bool // the end is for good: nothing is left for a next process
 	story    *story
