@@ -38,6 +38,8 @@ func TestEdit(t *testing.T) {
 		{"without an example", "interface.workers", "2", "# the device\n", "# the device\nworkers = 2\n"},
 		{"by public key", "peer.$2.allowed_ips", "10.1.0.0/16", "\"$2\"\n#", "\"$2\"\n#"},
 		{"new section", "paths.policy", "ecmp", "# the first one\n", "[paths]\npolicy = \"ecmp\"\n\n# the first one\n"},
+		{"bare numbers", "paths.weights", "3, 1", "# the first one\n", "[paths]\nweights = [3, 1]\n\n# the first one\n"},
+		{"a bare number", "paths.weights", "3", "# the first one\n", "[paths]\nweights = [3]\n\n# the first one\n"},
 		{"taken out", "peer.a.b.endpoints", "", "endpoints = [\"192.0.2.1:1\"] # old\n", ""},
 		{"not there", "peer.a.b.allowed_ips", "", "", ""},
 	} {

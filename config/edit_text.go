@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// bareNumbers is a list of them as people write it.
+var bareNumbers = regexp.MustCompile(`^ *\d+(?: *, *\d+)* *$`)
+
 // put writes a value to the spot in a text.
 func (p spot) put(text []byte, value string) ([]byte, error) {
 	doc := string(text)
@@ -33,12 +36,15 @@ func (p spot) put(text []byte, value string) ([]byte, error) {
 }
 
 // asTOML is a value as TOML has it: as it is, if that is a value, else as a string. A
-// list of strings may be given with commas between.
+// list may be given with commas between.
 func (k keySpec) asTOML(value string) (string, error) {
 	if strings.ContainsAny(value, "\r\n") {
 		return "", fmt.Errorf("%s: a value has one line", k.name)
 	}
 	list := strings.HasPrefix(k.kind, "list")
+	if strings.HasPrefix(k.kind, "list of numbers") && bareNumbers.MatchString(value) {
+		return "[" + value + "]", nil
+	}
 	var vals map[string]any
 	vals, err := decodeTOML("x = " + value + "\n")
 	if _, number := vals["x"].(float64); err == nil && len(vals) == 1 && (!number || k.name == "dre_alpha") {

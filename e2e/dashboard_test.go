@@ -2,13 +2,16 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/png"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
 )
 
 // picture is where to leave the picture of the page, in docs/ as in README.md.
@@ -56,6 +60,7 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	}
 	const data = "document.body.dataset."
 	await(fmt.Sprintf("%[1]ssamples > 3 && %[1]spaths > 0 && %[1]sactive == %[1]spaths", data))
+	checkTimes(t, b, p.A)
 	pause(picturePause)
 	if err := f.Break(2); err != nil {
 		t.Fatal(err)
@@ -76,6 +81,72 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	if len(b.Faults) > 0 {
 		t.Errorf("the page complains: %s", strings.Join(b.Faults, "\n"))
 	}
+}
+
+// checkTimes compares the round trip and the reorder wait that the page shows, while four
+// flows are sprayed over four spines, with what the daemon at n says.
+func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
+	t.Helper()
+	// Some frames wait for others in each half second of a full load, if not in the first.
+	for _, tile := range []string{"rtt", "wait"} {
+		if err := b.Await(fmt.Sprintf("%s > 0", milliseconds(tile)), seen); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Await(fmt.Sprintf(`/\d+(\.\d+)? (ms|µs) of it in queues|[1-9]\d* frames\/s had to wait/.test(document.getElementById("%s-note").textContent)`, tile), seen); err != nil {
+			t.Error(err)
+		}
+		// The chart beside it has a line: more colours than its grid.
+		if err := b.Await(fmt.Sprintf(`(() => { const c = document.getElementById("chart-%s"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, v = new Set();
+			for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) v.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return v.size > 8; })()`, tile), seen); err != nil {
+			t.Error(err)
+		}
+	}
+	// Both change all the time: the page is right if it is once as the daemon says.
+	var said string
+	for end := time.Now().Add(seen); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		rtt, err := b.Eval(milliseconds("rtt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait, err := b.Eval(milliseconds("wait"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var st control.Status
+		shown, err := n.Show()
+		if err == nil {
+			err = json.Unmarshal(shown, &st)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most := math.Inf(1), 0.0
+		for _, path := range st.Peers[0].Paths {
+			if ms := float64(path.SRTTUs) / 1000; path.State == control.PathActive && ms > 0 {
+				least, most = min(least, ms), max(most, ms)
+			}
+		}
+		longest := float64(st.Peers[0].Order.LongestHoldUs) / 1000
+		said = fmt.Sprintf("round trip %s ms, paths have %.3f to %.3f; reorder wait %s ms, the longest was %.3f", rtt, least, most, wait, longest)
+		if r, w := number(rtt), number(wait); r >= least/2 && r <= 2*most && w > 0 && w <= longest {
+			t.Log(said)
+			return
+		}
+	}
+	t.Errorf("not plausible: %s", said)
+}
+
+// milliseconds is a script for the number of a tile that shows a time; NaN: it shows none.
+func milliseconds(tile string) string {
+	return fmt.Sprintf(`((m) => m ? m[1] / (m[2] === "ms" ? 1 : 1000) : NaN)(/^([\d.]+) (ms|µs)$/.exec(document.getElementById("%s").textContent))`, tile)
+}
+
+func number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
 }
 
 // picturePause lets a picture have some time before, during and after the fault.

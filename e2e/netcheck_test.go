@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -31,11 +33,12 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	if n, _ := strconv.Atoi(m[1]); n < 3 || n > 4 {
 		t.Errorf("%d ways over four spines", n)
 	}
-	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +trains`, `ok +ECN`} {
+	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +trains`, `ok +ECN in`, `ok +ECN out +not to be seen from here`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%q is missing", want)
 		}
 	}
+	netcheckThere(t, p.A, p.B, `(?s)ok +ports on the way +the peer sees packets from \d+ addresses and ports, all of them.*ok +ECN out +at the peer`)
 	if err := f.Break(2); err != nil {
 		t.Fatal(err)
 	}
@@ -50,5 +53,22 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	report, err := f.A(1).Run(bin, "bugreport", p.A.Name)
 	if err != nil || !regexp.MustCompile(`(?s)== netcheck, peer b.*== show --json.*== \["ip" "addr"\]`).MatchString(report) {
 		t.Errorf("%v\n%s", err, report)
+	}
+}
+
+// netcheckThere compares what a sees with what b does, and wants it to say so.
+func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
+	t.Helper()
+	shown, err := b.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "there.json")
+	if err := os.WriteFile(file, shown, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.Host.Run(bin, "netcheck", "--quick", "--there", file, a.Name)
+	if err != nil || !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("%v, want %s in\n%s", err, want, out)
 	}
 }

@@ -92,7 +92,7 @@ func writeReport(w io.Writer, arg string) (public map[string]bool) {
 		for i := range st.Peers {
 			public[st.Peers[i].PublicKey] = true
 			section("netcheck, peer %s", firstOf(st.Peers[i].Name, st.Peers[i].PublicKey))
-			writeFindings(w, netcheck.Judge(st, &st.Peers[i], nil))
+			writeFindings(w, netcheck.Judge(st, &st.Peers[i], nil, nil))
 		}
 		section("show --json")
 		text, err := json.MarshalIndent(st, "", " ")

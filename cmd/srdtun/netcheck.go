@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 
@@ -20,13 +22,16 @@ const maxTraces = 4
 
 func netcheckCommand() *cobra.Command {
 	var quick bool
+	var file string
 	c := &cobra.Command{
 		Use:   "netcheck NAME|FILE [PEER]",
 		Short: "Say what the network does to the paths to a peer",
 		Long: `Say what the network does to the paths to a peer, or to all: which work, how many
 equal-cost ways the routers tell of, the path MTU, losses, ECN, ports that do not
 pass, and whether trains of packets cost one system call. The interface must be
-running; nothing is needed at the peer. Routers are asked by packets of one byte that
+running; nothing is needed at the peer. What arrives there, and from which addresses and
+ports, is seen at its end alone: --there FILE takes what "srdtun show --json" prints
+there, - from standard input. Routers are asked by packets of one byte that
 expire on the way (--quick: they are not).`,
 		Args:              takes(1, 2),
 		ValidArgsFunction: completeRunning,
@@ -45,11 +50,38 @@ expire on the way (--quick: they are not).`,
 					return usagef("%s has no peer %q", name, args[1])
 				}
 			}
-			return runNetcheck(st, peers, quick)
+			there, err := statusOf(file)
+			if err != nil {
+				return err
+			}
+			return runNetcheck(st, peers, there, quick)
 		},
 	}
+	c.Flags().StringVar(&file, "there", "", "the output of show --json at the peer")
 	c.Flags().BoolVar(&quick, "quick", false, "do not ask the routers")
 	return c
+}
+
+// statusOf reads a status from a file; nil without one.
+func statusOf(file string) (*control.Status, error) {
+	if file == "" {
+		return nil, nil
+	}
+	var text []byte
+	var err error
+	if file == "-" {
+		text, err = io.ReadAll(os.Stdin)
+	} else {
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	st := new(control.Status)
+	if err := json.Unmarshal(text, st); err != nil {
+		return nil, usagef("%s is not what show NAME --json prints: %v", file, err)
+	}
+	return st, nil
 }
 
 // peersNamed returns the peers with that name or public key.
@@ -62,7 +94,7 @@ func peersNamed(st *control.Status, who string) (v []control.Peer) {
 	return v
 }
 
-func runNetcheck(st *control.Status, peers []control.Peer, quick bool) error {
+func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status, quick bool) error {
 	worst := doctor.OK
 	for i := range peers {
 		p := &peers[i]
@@ -77,7 +109,7 @@ func runNetcheck(st *control.Status, peers []control.Peer, quick bool) error {
 				return err
 			}
 		}
-		v := netcheck.Judge(st, p, ways)
+		v := netcheck.Judge(st, p, ways, there)
 		writeFindings(os.Stdout, v)
 		worst = max(worst, doctor.Worst(v))
 	}

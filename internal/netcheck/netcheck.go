@@ -44,13 +44,14 @@ type Ways struct {
 	Err  error
 }
 
-// Judge says what there is to say of a peer.
-func Judge(st *control.Status, p *control.Peer, ways []Ways) []doctor.Finding {
+// Judge says what there is to say of a peer. there is the status of the peer's own daemon;
+// nil: it is not known.
+func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p), ports(p)}
 	for _, w := range ways {
 		v = append(v, width(w))
 	}
-	return append(v, mtu(p), translated(p), loss(p), ecn(st), trains(st), dropped(st), refused(st))
+	return append(v, mtu(p), translated(p), rewritten(st, p, there), loss(p), ecn(st), ecnThere(there), trains(st), dropped(st), refused(st))
 }
 
 func session(p *control.Peer) doctor.Finding {
@@ -171,8 +172,8 @@ func mtu(p *control.Peer) doctor.Finding {
 }
 
 // translated looks at whether somebody on the way has changed the peer's address: its paths
-// lead to one that nobody has configured. What happens to its ports cannot be told, as a
-// peer uses many.
+// lead to one that nobody has configured. What happens to its ports cannot be told from here, as
+// a peer uses many: see rewritten.
 func translated(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "address translation", Saw: "the peer is where its endpoints say"}
 	want := map[netip.Addr]bool{}
@@ -235,9 +236,9 @@ func loss(p *control.Peer) doctor.Finding {
 }
 
 func ecn(st *control.Status) doctor.Finding {
-	v := doctor.Finding{Check: "ECN", Saw: "its marks arrive"}
+	v := doctor.Finding{Check: "ECN in", Saw: "its marks arrive, on all paths together; they are not counted for each"}
 	if n := st.Receives.NotECT; n >= fewPackets {
-		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("%d trains came without the mark that all peers send", n)
+		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("%d trains came without the mark that all peers send; on which paths is not counted", n)
 		v.Why, v.Advice = "queues on the way drop where they could mark", "a router on the way clears the ECN bits (RFC 3168 forbids it)"
 	}
 	return v

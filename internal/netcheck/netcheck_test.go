@@ -28,13 +28,13 @@ func healthy() (*control.Status, *control.Peer) {
 
 func TestNothingToSayOfAHealthyNetwork(t *testing.T) {
 	st, p := healthy()
-	v := Judge(st, p, []Ways{{Pairs(p)[0], 4, nil}})
+	v := Judge(st, p, []Ways{{Pairs(p)[0], 4, nil}}, nil)
 	for _, f := range v {
 		if f.Level != doctor.OK || f.Advice != "" || f.Saw == "" {
 			t.Errorf("%+v", f)
 		}
 	}
-	if len(v) != 11 {
+	if len(v) != 13 {
 		t.Errorf("%d findings", len(v))
 	}
 }
@@ -93,7 +93,7 @@ func TestFindings(t *testing.T) {
 			}
 		}, "path MTU", doctor.OK, "1420"},
 		{"loss", func(_ *control.Status, p *control.Peer) { p.Paths[0].Lost = 4000 }, "loss", doctor.Warning, "5.0 % from 192.0.2.1"},
-		{"bleached", func(st *control.Status, _ *control.Peer) { st.Receives.NotECT = 5000 }, "ECN", doctor.Warning, "5000"},
+		{"bleached", func(st *control.Status, _ *control.Peer) { st.Receives.NotECT = 5000 }, "ECN in", doctor.Warning, "5000"},
 		{"no segmentation", func(st *control.Status, _ *control.Peer) { st.Sends.Unsegmented = 900 }, "trains", doctor.Warning, "segmentation"},
 		{"no merging", func(st *control.Status, _ *control.Peer) { st.Receives.Merged = false }, "trains", doctor.Warning, "merge"},
 		{"drops", func(st *control.Status, _ *control.Peer) { st.Sends.NoBuffer = 5000 }, "sending", doctor.Warning, "5000 for want of room"},
@@ -101,7 +101,7 @@ func TestFindings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			st, p := healthy()
 			c.harm(st, p)
-			for _, f := range Judge(st, p, nil) {
+			for _, f := range Judge(st, p, nil, nil) {
 				switch {
 				case f.Check == c.check:
 					if f.Level != c.level || !strings.Contains(f.Saw, c.saw) || f.Level > doctor.OK && (f.Why == "" || f.Advice == "") {
@@ -120,7 +120,7 @@ func TestPortsThatNeverPass(t *testing.T) {
 	st, p := healthy()
 	p.Paths[2].State, p.Paths[10].State = control.PathDown, control.PathDown
 	p.Paths[3].State = control.PathDown
-	for _, f := range Judge(st, p, nil) {
+	for _, f := range Judge(st, p, nil, nil) {
 		if f.Check == "source ports" && (f.Level != doctor.Warning || f.Saw != "7 of 8 pass") {
 			t.Errorf("%+v", f)
 		}
@@ -134,6 +134,51 @@ func TestWidth(t *testing.T) {
 	} {
 		if f := width(w); !strings.Contains(f.Saw, want) || f.Level != doctor.OK {
 			t.Errorf("%+v, want %q", f, want)
+		}
+	}
+}
+
+// The other end's status tells what becomes of ports and marks on the way there.
+func TestWhatThePeerSees(t *testing.T) {
+	const here, far = "here=", "far="
+	see := func(harm func(there *control.Status)) map[string]doctor.Finding {
+		st, p := healthy()
+		st.PublicKey, st.ListenPort, p.PublicKey = here, 51820, far
+		there := &control.Status{PublicKey: far, Peers: []control.Peer{{PublicKey: "other="}, {PublicKey: here}}}
+		for _, path := range p.Paths {
+			there.Peers[1].Paths = append(there.Peers[1].Paths, control.Path{Local: path.Remote, Remote: path.Local, State: control.PathActive})
+		}
+		there.Peers[1].Paths = append(there.Peers[1].Paths, control.Path{Remote: "192.0.2.1:51820", State: control.PathActive})
+		harm(there)
+		v := map[string]doctor.Finding{}
+		for _, f := range Judge(st, p, nil, there) {
+			v[f.Check] = f
+		}
+		return v
+	}
+	for _, c := range []struct {
+		name, check string
+		harm        func(there *control.Status)
+		level       doctor.Level
+		saw         string
+	}{
+		{"nothing", "ports on the way", func(*control.Status) {}, doctor.OK, "from 17 addresses and ports, all of them this end's own"},
+		{"other ports", "ports on the way", func(there *control.Status) {
+			for i := range 3 {
+				there.Peers[1].Paths[i].Remote = fmt.Sprintf("192.0.2.1:%d", 1024+i)
+			}
+		}, doctor.OK, "the peer sees 192.0.2.1:1024, and 2 more that are none of this end's; 14 are"},
+		{"another address", "ports on the way", func(there *control.Status) { there.Peers[1].Paths[5].Remote = "198.18.0.7:5005" }, doctor.OK, "198.18.0.7:5005, and 0 more"},
+		{"a path of before", "ports on the way", func(there *control.Status) {
+			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].State = "198.18.0.7:5005", control.PathDown
+		}, doctor.OK, "from 16 addresses"},
+		{"somebody else", "ports on the way", func(there *control.Status) { there.PublicKey = here }, doctor.Warning, "not that of this peer"},
+		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer, from all of its peers: its marks arrive"},
+		{"no marks", "ECN out", func(there *control.Status) { there.Receives.NotECT = 5000 }, doctor.Warning, "5000 trains came without the mark"},
+	} {
+		f := see(c.harm)[c.check]
+		if f.Level != c.level || !strings.Contains(f.Saw, c.saw) || f.Level > doctor.OK && f.Advice == "" {
+			t.Errorf("%s: %+v, want %v %q", c.name, f, c.level, c.saw)
 		}
 	}
 }

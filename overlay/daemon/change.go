@@ -135,7 +135,7 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 		}
 		if policy != nil {
 			conn.SetPolicy(policy)
-			p.policy = c.Policy
+			p.policy, p.steering = c.Policy, policy
 		}
 		if keepalive {
 			conn.SetKeepalive(now, c.PersistentKeepalive)

@@ -104,7 +104,7 @@ func (s *server) reincarnate() {
 	}
 	for i, p := range peers {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
-			p.control = cc.New(0)
+			p.control, p.steering = cc.New(0), policies[i]
 			p.control.SetLine(p.line)
 			c.Reincarnate(now, random64(), policies[i], p.control)
 			if c.Restarted() {

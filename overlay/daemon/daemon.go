@@ -110,6 +110,7 @@ type server struct {
 	kept    bool             // another process has device and sockets now
 	pausing atomic.Bool      // the device is not read any more: another process will
 
+	dns      string      // the program that has set the host's resolvers; "": none has
 	places   places      // live's own, after the start
 	down     atomic.Bool // the end is for good: nothing is left for a next process
 	story    *story
@@ -122,10 +123,13 @@ type server struct {
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
 // for, and tears everything down again. When setting up fails, nothing is left.
-func Run(asked context.Context, o Options) (err error) {
+func Run(asked context.Context, o Options) error {
+	return newServer(o.Config, newStory(o.Verbose)).run(asked, o)
+}
+
+func (s *server) run(asked context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
-	s := newServer(o.Config, newStory(o.Verbose))
 	s.stop, s.load, s.before, s.verbose = cancel, o.Load, o.Before, o.Verbose
 	defer s.story.write(o.Log)()
 	defer s.closeBefore()

@@ -75,21 +75,38 @@ type running struct {
 	cancel  context.CancelFunc
 	done    chan error
 	stopped atomic.Bool
+	server  *server
 	story   *story // what it told
 }
 
 // told waits until the daemon has told of something of that kind, and returns it.
 func (r *running) told(kind events.Kind) events.Event {
 	r.t.Helper()
+	return r.said(kind, "")
+}
+
+// said is told of an event that has part in its text.
+func (r *running) said(kind events.Kind, part string) events.Event {
+	r.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, e := range r.story.after(0).Events {
-			if e.Kind == kind {
+			if e.Kind == kind && strings.Contains(e.Text, part) {
 				return e
 			}
 		}
 	}
-	r.t.Fatalf("it does not tell of %s, but of %q", kind, texts(r.story))
+	r.t.Fatalf("it does not tell of %s %q, but of %q", kind, part, texts(r.story))
 	return events.Event{}
+}
+
+// count returns how often the daemon has told of something of that kind.
+func (r *running) count(kind events.Kind) (n int) {
+	for _, e := range r.story.after(0).Events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // texts is what a story tells, in lines.
@@ -103,18 +120,25 @@ func texts(s *story) (v []string) {
 // up runs a daemon and returns when it is ready.
 func up(t *testing.T, c *config.Config) *running {
 	t.Helper()
+	return upWith(t, Options{Config: c})
+}
+
+// upWith is up with more than a configuration.
+func upWith(t *testing.T, o Options) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{t: t, cancel: cancel, done: make(chan error, 1)}
+	r := &running{t: t, cancel: cancel, done: make(chan error, 1), server: newServer(o.Config, newStory(o.Verbose))}
 	ready := make(chan struct{})
 	r.story = newStory(false)
-	log := func(e events.Event) {
+	o.Ready = func() { close(ready) }
+	o.Log = func(e events.Event) {
 		if r.stopped.Load() {
 			t.Errorf("after the end: %+v", e)
 		}
 		r.story.add(e)
 	}
 	go func() {
-		err := Run(ctx, Options{Config: c, Log: log, Ready: func() { close(ready) }})
+		err := r.server.run(ctx, o)
 		r.stopped.Store(true)
 		r.done <- err
 	}()

@@ -32,14 +32,15 @@ func (s *server) useDNS(ctx context.Context) error {
 		return nil
 	}
 	link := s.dev.Name()
-	if byResolved() {
-		if err := s.command(ctx, "", append([]string{"resolvectl", "dns", link}, servers...)...); err != nil {
+	s.dns = toolOf()
+	if s.dns == resolvectl {
+		if err := s.command(ctx, "", append([]string{resolvectl, "dns", link}, servers...)...); err != nil {
 			return err
 		}
 		if len(servers) > 0 {
 			domains = append(domains, "~.")
 		}
-		return s.command(ctx, "", append([]string{"resolvectl", "domain", link}, domains...)...)
+		return s.command(ctx, "", append([]string{resolvectl, "domain", link}, domains...)...)
 	}
 	var text strings.Builder
 	for _, a := range servers {
@@ -48,7 +49,7 @@ func (s *server) useDNS(ctx context.Context) error {
 	if len(domains) > 0 {
 		text.WriteString("search " + strings.Join(domains, " ") + "\n")
 	}
-	return s.command(ctx, text.String(), "resolvconf", "-a", "tun."+link, "-m", "0", "-x")
+	return s.command(ctx, text.String(), resolvconf, "-a", "tun."+link, "-m", "0", "-x")
 }
 
 // leaveDNS undoes useDNS.
@@ -56,15 +57,27 @@ func (s *server) leaveDNS(ctx context.Context) error {
 	if len(s.cfg().Interface.DNS) == 0 {
 		return nil
 	}
-	if byResolved() {
-		return s.command(ctx, "", "resolvectl", "revert", s.dev.Name())
+	if s.dns == "" { // set by the process before
+		s.dns = toolOf()
 	}
-	return s.command(ctx, "", "resolvconf", "-d", "tun."+s.dev.Name(), "-f")
+	if s.dns == resolvectl {
+		return s.command(ctx, "", resolvectl, "revert", s.dev.Name())
+	}
+	return s.command(ctx, "", resolvconf, "-d", "tun."+s.dev.Name(), "-f")
 }
 
-// byResolved tells which of the two programs the host's resolvers are set with.
-func byResolved() bool {
-	_, err := exec.LookPath("resolvectl")
-	_, running := os.Stat(resolved)
-	return err == nil && running == nil
+// The programs that the host's resolvers are set with.
+const (
+	resolvectl = "resolvectl"
+	resolvconf = "resolvconf"
+)
+
+// toolOf tells which of them it is here and now: systemd-resolved may come and go while
+// the tunnel is up.
+func toolOf() string {
+	_, err := exec.LookPath(resolvectl)
+	if _, running := os.Stat(resolved); err == nil && running == nil {
+		return resolvectl
+	}
+	return resolvconf
 }

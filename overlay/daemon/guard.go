@@ -24,10 +24,14 @@ const (
 	guardLook = 5 * time.Minute
 )
 
-// guarding says how often something may be put back. The zero value may at once.
+// guarding says how often something may be put back, and knows what was told. The zero
+// value may at once, and has told nothing.
 type guarding struct {
 	used int       // times, less those that are forgiven
 	at   time.Time // of the last one forgiven
+
+	down bool   // the interface is
+	lost string // what could not be put back; "": all is there
 }
 
 // wait returns how long to wait before something is put back.
@@ -48,12 +52,11 @@ func (g *guarding) wait(now time.Time) time.Duration {
 // guard puts back what others take away, until ctx ends.
 func (s *server) guard(ctx context.Context) {
 	var g guarding
-	var down bool
 	for ctx.Err() == nil {
 		w, err := s.net.Watch()
 		if err != nil {
 			s.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
-			s.restore(&g, &down)
+			s.restore(&g)
 			pause(ctx, guardLook)
 			continue
 		}
@@ -63,7 +66,7 @@ func (s *server) guard(ctx context.Context) {
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
-			look = s.restore(&g, &down)
+			look = s.restore(&g)
 		}
 		w.Close()
 	}
@@ -82,29 +85,49 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // restore puts back what is missing, and tells. It returns when to look again.
-func (s *server) restore(g *guarding, down *bool) time.Duration {
+func (s *server) restore(g *guarding) time.Duration {
 	name := s.cfg().Interface.Name
 	r := s.net.Restore()
-	s.tellDevice(name, r, down)
+	s.tellDevice(name, r, g)
 	if len(r.Back) > 0 {
 		g.used++
-		s.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
 	}
+	s.tellRestored(name, r, g)
 	if r.Fault != nil {
-		s.tell(events.RoutesLost, "", "%s: not put back: %s", name, strings.ReplaceAll(r.Fault.Error(), "\n", "; "))
 		return guardRetry
 	}
 	return guardLook
 }
 
-func (s *server) tellDevice(name string, r netconf.Restored, down *bool) {
+// tellRestored tells what was put back, and what could not be: once, however often it is
+// tried again.
+func (s *server) tellRestored(name string, r netconf.Restored, g *guarding) {
+	before := g.lost
 	switch {
-	case r.Down && !*down:
+	case r.Fault != nil:
+		g.lost = strings.ReplaceAll(r.Fault.Error(), "\n", "; ")
+	case !r.Down && !r.Gone:
+		g.lost = ""
+	}
+	switch {
+	case len(r.Back) > 0:
+		s.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
+	case g.lost == "" && before != "":
+		s.tell(events.RoutesRestored, "", "%s: all is there again", name)
+	}
+	if g.lost != "" && (g.lost != before || len(r.Back) > 0) {
+		s.tell(events.RoutesLost, "", "%s: not put back: %s", name, g.lost)
+	}
+}
+
+func (s *server) tellDevice(name string, r netconf.Restored, g *guarding) {
+	switch {
+	case r.Down && !g.down:
 		s.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
-	case !r.Down && *down && !r.Gone:
+	case !r.Down && g.down && !r.Gone:
 		s.tell(events.DeviceUp, "", "%s was set up again", name)
 	}
-	*down = r.Down
+	g.down = r.Down
 }
 
 // some lists the first of many.

@@ -104,26 +104,3 @@ func TestHookIsEnded(t *testing.T) {
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})
 }
-
-func TestDNS(t *testing.T) {
-	run := runDir(t)
-	dir := t.TempDir()
-	log := filepath.Join(dir, "log")
-	for _, name := range []string{"resolvectl", "resolvconf"} {
-		script(t, dir, name, log)
-	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	before := state(t, run)
-	r := up(t, parse(t, "[paths]\n", "dns = [\"10.80.0.53\", \"corp.example\", \"fd80::53\"]\n[paths]\n"))
-	r.cancel()
-	r.wait()
-	sameState(t, run, before)
-	rest := "SRDTUN_INTERFACE=srdd0\nthere\n"
-	want := "resolvconf:-a tun.srdd0 -m 0 -x\nnameserver 10.80.0.53\nnameserver fd80::53\nsearch corp.example\n" + rest + "resolvconf:-d tun.srdd0 -f\n" + rest
-	if byResolved() {
-		want = "resolvectl:dns srdd0 10.80.0.53 fd80::53\n" + rest + "resolvectl:domain srdd0 corp.example ~.\n" + rest + "resolvectl:revert srdd0\n" + rest
-	}
-	if got, err := os.ReadFile(log); err != nil || string(got) != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
-	}
-}

@@ -221,8 +221,12 @@ func (s *server) placeAll() {
 	s.host.look(s.mtus.all())
 	s.reportLocals()
 	s.exits()
+	classes := s.links.all()
 	for _, p := range s.peers() {
 		s.place(p)
+	}
+	if !sameClasses(classes, s.links.all()) {
+		s.classify()
 	}
 	s.holding.forget(s.peers())
 	s.reportWays()

@@ -49,6 +49,7 @@ type peer struct {
 	tuples   []srd.Tuple                          // as last given to the connection
 	back     callback                             // where else it is called
 	policy   string                               // name of the connection's path policy
+	steering steer.Policy                         // and itself
 	control  *cc.SRD                              // its congestion control
 	line     float64                              // rate of the interfaces, as last told to it
 	placed   []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
@@ -70,7 +71,7 @@ func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy
 	p := &peer{
 		watch: watch{verbose: s.verbose},
 		dev:   s.dev, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
-		queue: queue.New(queue.Config{}), policy: c.Policy, control: cc.New(0),
+		queue: queue.New(queue.Config{}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
 	p.gather = order.NewGatherer(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})

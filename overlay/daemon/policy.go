@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
@@ -44,6 +45,36 @@ func (u *uplinks) set(i int, addrs []netip.Addr) {
 		if before, ok := u.of[a.WithZone("")]; !ok || i < before {
 			u.of[a.WithZone("")] = i
 		}
+	}
+}
+
+// all returns the entry of each address.
+func (u *uplinks) all() map[netip.Addr]int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return maps.Clone(u.of)
+}
+
+// sameClasses compares what all has returned. An address that is in neither is of class 0.
+func sameClasses(a, b map[netip.Addr]int) bool {
+	for addr := range a {
+		if a[addr] != b[addr] {
+			return false
+		}
+	}
+	for addr := range b {
+		if a[addr] != b[addr] {
+			return false
+		}
+	}
+	return true
+}
+
+// classify tells the peers' policies which classes the paths are of that they have. A path
+// is told when it is new; after that an address may come to stand for another entry.
+func (s *server) classify() {
+	for _, p := range s.peers() {
+		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering) })
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -19,18 +20,25 @@ import (
 const inside = "SRDTUN_DAEMON_TEST_INSIDE"
 
 // TestMain runs the tests in another process, all threads of which are in a
-// network namespace of its own: a daemon has many.
+// network namespace of its own: a daemon has many. Its /run is its own, too.
 func TestMain(m *testing.M) {
 	if os.Getenv(inside) == "" {
 		c := exec.Command("/proc/self/exe", os.Args[1:]...)
 		c.Env = append(os.Environ(), inside+"=1")
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 		if err := c.Run(); err != nil {
 			fmt.Fprintf(os.Stderr, "the tests in a network namespace of their own: %v\n", err)
 			os.Exit(1)
 		}
 		return
+	}
+	if os.Getenv(poor) == "" { // else it is in those of the process that started it
+		err := errors.Join(unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("none", "/run", "tmpfs", 0, ""))
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "/run: %v\n", err)
+			os.Exit(1)
+		}
 	}
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {
@@ -39,6 +47,12 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "lo: %v\n", err)
 		os.Exit(1)
+	}
+	if os.Getenv(poor) != "" {
+		if err := impoverish(); err != nil {
+			fmt.Fprintf(os.Stderr, "seccomp: %v\n", err)
+			os.Exit(1)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

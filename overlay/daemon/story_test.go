@@ -80,62 +80,6 @@ func TestStoryFromBeginningToEnd(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// What others take away is put back, is told, and ends with the daemon.
-func TestRoutesArePutBack(t *testing.T) {
-	run := runDir(t)
-	before := state(t, run)
-	r := up(t, parse(t))
-	ip(t, "link", "set", "srdd0", "down")
-	r.told(events.DeviceDown)
-	ip(t, "link", "set", "srdd0", "up")
-	if e := r.told(events.RoutesRestored); !strings.Contains(e.Text, "fd80::1/64") || !strings.Contains(e.Text, "10.81.0.0/16") {
-		t.Errorf("told %q", e.Text)
-	}
-	r.told(events.DeviceUp)
-	wantUp(t)
-	r.cancel()
-	r.wait()
-	sameState(t, run, before)
-}
-
-// Whatever somebody takes away while the daemon ends, nothing comes back.
-func TestNothingComesBackAtTheEnd(t *testing.T) {
-	run := runDir(t)
-	before := state(t, run)
-	for range 5 {
-		r := up(t, parse(t))
-		ip(t, "addr", "flush", "dev", "srdd0")
-		r.cancel()
-		r.wait()
-		sameState(t, run, before)
-	}
-}
-
-func TestGuardGivesWay(t *testing.T) {
-	var g guarding
-	now := time.Unix(1e9, 0)
-	for i := range guardBurst {
-		if d := g.wait(now); d != 0 {
-			t.Fatalf("it waits %v after %d times", d, i)
-		}
-		g.used++
-	}
-	d := g.wait(now)
-	if d <= 0 || d > guardEvery {
-		t.Fatalf("after %d times at once it waits %v", guardBurst, d)
-	}
-	if later := g.wait(now.Add(d)); later != 0 {
-		t.Errorf("after that wait it waits %v", later)
-	}
-	g.used++
-	if later := g.wait(now.Add(d)); later <= 0 {
-		t.Error("once more at once")
-	}
-	if later := g.wait(now.Add(time.Hour)); later != 0 || g.used != 0 {
-		t.Errorf("after an hour it waits %v, %d are counted", later, g.used)
-	}
-}
-
 // An endpoint that is this daemon, one to which the route leads into the tunnel, and a
 // name that nobody knows are told.
 func TestEndpointsThatCannotWork(t *testing.T) {

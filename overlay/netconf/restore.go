@@ -75,17 +75,35 @@ func placed(err error) (missing bool, _ error) {
 
 func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
 	name = "address " + s.prefix.String()
-	on, index, err := addressOn(nl, s.prefix, s.link.Attrs().Index)
+	a, err := addressOn(nl, s.prefix, s.link.Attrs().Index)
 	switch {
 	case err != nil:
 		return name, false, err
-	case index == s.link.Attrs().Index:
-		return name, false, nil
-	case on != "":
-		return name, false, fmt.Errorf("%s has it now", on)
+	case a == nil:
+		missing, err = placed(nl.AddrAdd(s.link, s.addr()))
+		return name, missing, err
+	case a.LinkIndex != s.link.Attrs().Index:
+		return name, false, fmt.Errorf("%s has it now", linkName(nl, a.LinkIndex))
+	case a.Flags&unix.IFA_F_NOPREFIXROUTE != 0 || s.prefix.IsSingleIP() && s.prefix.Addr().Is4():
+		return name, false, nil // the kernel makes no route for it
 	}
-	missing, err = placed(nl.AddrAdd(s.link, s.addr()))
-	return name, missing, err
+	missing, err = placed(nl.RouteAdd(s.connected()))
+	return "route " + s.prefix.Masked().String(), missing, err
+}
+
+// prefixMetric is what the kernel gives the routes of IPv6 addresses (IP6_RT_PRIO_ADDRCONF
+// of linux/ipv6_route.h).
+const prefixMetric = 256
+
+// connected is the route that the kernel makes for the address, and takes away with it.
+func (s addressStep) connected() *netlink.Route {
+	r := &netlink.Route{LinkIndex: s.link.Attrs().Index, Dst: ipNet(s.prefix.Masked()), Table: tableMain, Protocol: unix.RTPROT_KERNEL}
+	if s.prefix.Addr().Is4() {
+		r.Scope, r.Src = netlink.SCOPE_LINK, s.prefix.Addr().AsSlice()
+	} else {
+		r.Priority = prefixMetric
+	}
+	return r
 }
 
 func (s routeStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {

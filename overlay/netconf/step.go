@@ -101,26 +101,30 @@ func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrD
 // unnumbered point-to-point links do; with a longer prefix the two connected
 // routes would fight.
 func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error) {
-	name, _, err := addressOn(nl, p, index)
-	return name, err
+	a, err := addressOn(nl, p, index)
+	if a == nil || err != nil {
+		return "", err
+	}
+	return linkName(nl, a.LinkIndex), nil
 }
 
-// addressOn is addressOwner with the interface's number.
-func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (string, int, error) {
+// addressOn is addressOwner with all that is known of the address; nil: nobody has it.
+func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, error) {
 	addrs, err := dump(func() ([]netlink.Addr, error) { return nl.AddrList(nil, family(p.Addr())) })
 	if err != nil {
-		return "", 0, fmt.Errorf("listing addresses: %w", err)
+		return nil, fmt.Errorf("listing addresses: %w", err)
 	}
-	for _, a := range addrs {
+	for i := range addrs {
+		a := &addrs[i]
 		ip, _ := netip.AddrFromSlice(a.IP)
 		if ip.Unmap() != p.Addr() {
 			continue
 		}
 		if a.LinkIndex == index || !p.IsSingleIP() {
-			return linkName(nl, a.LinkIndex), a.LinkIndex, nil
+			return a, nil
 		}
 	}
-	return "", 0, nil
+	return nil, nil
 }
 
 // routeStep adds a route through an interface. Its exported fields are what the

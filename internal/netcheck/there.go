@@ -1,0 +1,74 @@
+package netcheck
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// No packet tells this end which address and port the other sees it at, nor whether its marks
+// get there. The other end's own status does.
+
+// unseen is said where that is not given.
+const unseen = "not to be seen from here: no packet tells what the peer gets; --there compares with its show --json"
+
+// rewritten looks at whether what leaves here gets to the peer from the address and port
+// that it left by.
+func rewritten(st *control.Status, p *control.Peer, there *control.Status) doctor.Finding {
+	v := doctor.Finding{Check: "ports on the way", Saw: unseen}
+	if there == nil {
+		return v
+	}
+	i := slices.IndexFunc(there.Peers, func(o control.Peer) bool { return o.PublicKey == st.PublicKey })
+	if there.PublicKey != p.PublicKey || i < 0 {
+		v.Level, v.Saw = doctor.Warning, "what is given as the peer's status is not that of this peer, or has no peer with this end's key"
+		v.Why, v.Advice = "there is nothing to compare", "srdtun show NAME --json at the peer"
+		return v
+	}
+	left := map[netip.AddrPort]bool{}
+	for _, path := range p.Paths {
+		if a, err := netip.ParseAddrPort(path.Local); err == nil {
+			left[a], left[netip.AddrPortFrom(a.Addr(), st.ListenPort)] = true, true
+		}
+	}
+	same, others := map[netip.AddrPort]bool{}, map[netip.AddrPort]bool{}
+	var first netip.AddrPort
+	for _, path := range there.Peers[i].Paths {
+		a, err := netip.ParseAddrPort(path.Remote)
+		switch {
+		case err != nil || path.State != control.PathActive:
+		case left[a]:
+			same[a] = true
+		default:
+			if len(others) == 0 {
+				first = a
+			}
+			others[a] = true
+		}
+	}
+	switch {
+	case len(same)+len(others) == 0:
+		v.Saw = "the peer has no path that works"
+	case len(others) == 0:
+		v.Saw = fmt.Sprintf("the peer sees packets from %d addresses and ports, all of them this end's own", len(same))
+	default:
+		v.Saw = fmt.Sprintf("the peer sees %v, and %d more that are none of this end's; %d are", first, len(others)-1, len(same))
+		v.Why = "a NAT on the way gives addresses or ports of its own, and forgets those that are idle"
+		v.Advice = "persistent_keepalive = 25 here, if this end is to be called while idle"
+	}
+	return v
+}
+
+// ecnThere is ecn of the way to the peer, with whatever else comes there.
+func ecnThere(there *control.Status) doctor.Finding {
+	v := doctor.Finding{Check: "ECN out", Saw: unseen}
+	if there == nil {
+		return v
+	}
+	v = ecn(there)
+	v.Check, v.Saw = "ECN out", "at the peer, from all of its peers: "+v.Saw
+	return v
+}

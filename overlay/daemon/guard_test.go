@@ -1,0 +1,180 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/events"
+)
+
+// What others take away is put back, is told, and ends with the daemon.
+func TestRoutesArePutBack(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	r := up(t, parse(t))
+	ip(t, "link", "set", "srdd0", "down")
+	r.told(events.DeviceDown)
+	ip(t, "link", "set", "srdd0", "up")
+	if e := r.told(events.RoutesRestored); !strings.Contains(e.Text, "fd80::1/64") || !strings.Contains(e.Text, "10.81.0.0/16") {
+		t.Errorf("told %q", e.Text)
+	}
+	r.told(events.DeviceUp)
+	wantUp(t)
+	r.cancel()
+	r.wait()
+	sameState(t, run, before)
+}
+
+// Whatever somebody takes away while the daemon ends, nothing comes back.
+func TestNothingComesBackAtTheEnd(t *testing.T) {
+	run := runDir(t)
+	before := state(t, run)
+	for range 5 {
+		r := up(t, parse(t))
+		ip(t, "addr", "flush", "dev", "srdd0")
+		r.cancel()
+		r.wait()
+		sameState(t, run, before)
+	}
+}
+
+func TestGuardGivesWay(t *testing.T) {
+	var g guarding
+	now := time.Unix(1e9, 0)
+	for i := range guardBurst {
+		if d := g.wait(now); d != 0 {
+			t.Fatalf("it waits %v after %d times", d, i)
+		}
+		g.used++
+	}
+	d := g.wait(now)
+	if d <= 0 || d > guardEvery {
+		t.Fatalf("after %d times at once it waits %v", guardBurst, d)
+	}
+	if later := g.wait(now.Add(d)); later != 0 {
+		t.Errorf("after that wait it waits %v", later)
+	}
+	g.used++
+	if later := g.wait(now.Add(d)); later <= 0 {
+		t.Error("once more at once")
+	}
+	if later := g.wait(now.Add(time.Hour)); later != 0 || g.used != 0 {
+		t.Errorf("after an hour it waits %v, %d are counted", later, g.used)
+	}
+}
+
+// What is taken away at once is put back at once, and told in one line, whatever it was.
+func TestWhatIsTakenAwayComesBack(t *testing.T) {
+	full := []string{`"10.81.0.0/16"`, `"0.0.0.0/0"`}
+	for _, c := range []struct {
+		hurt   string
+		change []string // of the configuration
+	}{
+		{"link set srdd0 down; link set srdd0 up", nil},
+		{"addr flush dev srdd0", nil},
+		{"-6 addr flush dev srdd0", nil},
+		{"route flush dev srdd0", nil},
+		{"-6 route flush dev srdd0", nil},
+		{"route del 10.81.0.0/16 dev srdd0", nil},
+		{"rule flush", full},
+		{"route flush table 51820", full},
+	} {
+		t.Run(c.hurt, func(t *testing.T) {
+			run := runDir(t)
+			before := state(t, run)
+			r := up(t, parse(t, c.change...))
+			was := settled(t)
+			for _, v := range strings.Split(c.hurt, "; ") {
+				ip(t, strings.Fields(v)...)
+			}
+			if c.hurt == "rule flush" { // which takes what every host has
+				ip(t, "rule", "add", "priority", "32766", "lookup", "main")
+				ip(t, "rule", "add", "priority", "32767", "lookup", "default")
+			}
+			r.told(events.RoutesRestored)
+			until(t, "all to be there", func() bool { return slices.Equal(outside(t), was) })
+			time.Sleep(3 * settle)
+			if n := r.count(events.RoutesRestored); n != 1 || r.count(events.RoutesLost) > 0 {
+				t.Errorf("told %d times: %q", n, texts(r.story))
+			}
+			r.cancel()
+			r.wait()
+			sameState(t, run, before)
+		})
+	}
+}
+
+// outside is what others can take away, in an order of its own.
+func outside(t *testing.T) []string {
+	t.Helper()
+	v := slices.DeleteFunc(state(t, t.TempDir()), func(s string) bool { return strings.HasPrefix(s, "descriptors ") })
+	slices.Sort(v)
+	return v
+}
+
+// settled is outside once it stands still: the kernel makes the route of an IPv6 address a
+// moment later.
+func settled(t *testing.T) (v []string) {
+	t.Helper()
+	until(t, "the kernel's routes", func() bool {
+		v = outside(t)
+		return slices.ContainsFunc(v, func(s string) bool { return strings.Contains(s, "Dst: fd80::1/128") })
+	})
+	return v
+}
+
+// What cannot be put back is told once, however often it is tried, and so is its return.
+func TestLostRoutesAreTold(t *testing.T) {
+	for name, back := range map[string][]string{
+		"it can be put back":         {"device-down", "device-up", "routes-restored"},
+		"somebody else puts it back": {"routes-restored"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := opened(t)
+			g := new(guarding)
+			s.wantRestored(t, g, guardLook)
+			ip(t, "addr", "add", "10.80.0.1/32", "dev", "lo")
+			ip(t, "addr", "del", "10.80.0.1/24", "dev", "srdd0")
+			said := s.wantRestored(t, g, guardRetry, "routes-restored", "routes-lost")
+			if last := said[len(said)-1]; !strings.Contains(last, "address 10.80.0.1/24: lo has it now") {
+				t.Errorf("told %q", last)
+			}
+			for range 3 {
+				s.wantRestored(t, g, guardRetry)
+			}
+			if len(back) > 1 {
+				ip(t, "link", "set", "srdd0", "down")
+				s.wantRestored(t, g, guardLook, back[0])
+				ip(t, "link", "set", "srdd0", "up")
+				back = back[1:]
+			}
+			ip(t, "addr", "del", "10.80.0.1/32", "dev", "lo")
+			if len(back) == 1 {
+				ip(t, "addr", "add", "10.80.0.1/24", "dev", "srdd0")
+			}
+			s.wantRestored(t, g, guardLook, back...)
+			s.wantRestored(t, g, guardLook)
+		})
+	}
+}
+
+// wantRestored looks once and wants these kinds of lines, and another look after a while.
+func (s *server) wantRestored(t *testing.T, g *guarding, again time.Duration, kinds ...string) (said []string) {
+	t.Helper()
+	n := len(texts(s.story))
+	if d := s.restore(g); d != again {
+		t.Errorf("it looks again after %v, want %v", d, again)
+	}
+	said = texts(s.story)[n:]
+	var got []string
+	for _, line := range said {
+		kind, _, _ := strings.Cut(line, " ")
+		got = append(got, kind)
+	}
+	if !slices.Equal(got, kinds) {
+		t.Errorf("told %q, want %q", said, kinds)
+	}
+	return said
+}

@@ -1,0 +1,275 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/uevent"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Every kind of event is wanted by a test, here by its constant or end to end by its name.
+func TestEveryKindIsWantedByATest(t *testing.T) {
+	var tests [][]byte
+	for _, pattern := range []string{"*_test.go", "../../e2e/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests = append(tests, text)
+		}
+	}
+	names := kindNames(t)
+	for _, a := range events.All {
+		wanted := func(text []byte) bool {
+			return bytes.Contains(text, []byte("events."+names[a.Kind])) || bytes.Contains(text, []byte(string(a.Kind)+": ")) ||
+				bytes.Contains(text, []byte(`"`+string(a.Kind)+`"`)) || bytes.Contains(text, []byte(`"`+string(a.Kind)+` `))
+		}
+		if names[a.Kind] == "" || !slices.ContainsFunc(tests, wanted) {
+			t.Errorf("no test wants %s", a.Kind)
+		}
+	}
+}
+
+// kindNames returns the constants of all kinds.
+func kindNames(t *testing.T) map[events.Kind]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../events/kind.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[events.Kind]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+			if text, ok := v.Values[0].(*ast.BasicLit); ok && text.Kind == token.STRING {
+				names[events.Kind(strings.Trim(text.Value, `"`))] = v.Names[0].Name
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// A route that takes an endpoint into the tunnel is told, and that it does not any more.
+func TestRoutingLoopComesAndGoes(t *testing.T) {
+	uplink(t)
+	runDir(t)
+	r := up(t, parse(t, "127.0.0.1:5999", "198.51.100.9:5999"))
+	r.told(events.Started)
+	for i := range 2 {
+		ip(t, "route", "add", "198.51.100.0/24", "dev", "srdd0")
+		until(t, "the loop", func() bool { return r.count(events.RoutingLoop) == i+1 })
+		if n := r.count(events.LoopGone); n != i {
+			t.Errorf("gone %d times, want %d", n, i)
+		}
+		ip(t, "route", "del", "198.51.100.0/24", "dev", "srdd0")
+		until(t, "its end", func() bool { return r.count(events.LoopGone) == i+1 })
+	}
+	for _, kind := range []events.Kind{events.RoutingLoop, events.LoopGone} {
+		if e := r.told(kind); e.Peer != "near" || !strings.Contains(e.Text, "198.51.100.9:5999") {
+			t.Errorf("told %+v", e)
+		}
+	}
+	r.cancel()
+	r.wait()
+}
+
+// The only address and route of the host go and come back.
+func TestNoWayIsTold(t *testing.T) {
+	uplink(t)
+	runDir(t)
+	r := up(t, parse(t, "127.0.0.1:5999", "198.51.100.9:5999", "[paths]\n", "[paths]\nlocal = [\"srdw0\"]\n"))
+	r.told(events.Started)
+	ip(t, "addr", "del", "192.0.2.1/24", "dev", "srdw0")
+	if e := r.told(events.NoWay); e.Peer != "near" || !strings.Contains(e.Text, "198.51.100.9:5999") {
+		t.Errorf("told %+v", e)
+	}
+	ip(t, "addr", "add", "192.0.2.1/24", "dev", "srdw0")
+	ip(t, "route", "add", "default", "via", "192.0.2.254", "dev", "srdw0")
+	if e := r.told(events.WayBack); e.Peer != "near" {
+		t.Errorf("told %+v", e)
+	}
+	r.cancel()
+	r.wait()
+}
+
+// An interface of paths.local that comes later, goes and comes back.
+func TestMissingInterfaceIsTold(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t, "[paths]\n", "[paths]\nlocal = [\"srdw0\"]\n"))
+	if e := r.told(events.LocalMissing); !strings.Contains(e.Text, "there is no interface srdw0") {
+		t.Errorf("told %+v", e)
+	}
+	l := uplink(t)
+	if e := r.told(events.LocalBack); !strings.Contains(e.Text, "srdw0 has an address") {
+		t.Errorf("told %+v", e)
+	}
+	a, _ := netlink.ParseAddr("192.0.2.1/24")
+	if err := netlink.AddrDel(l, a); err != nil {
+		t.Fatal(err)
+	}
+	ip(t, "-6", "addr", "flush", "dev", "srdw0")
+	until(t, "that it is missing again", func() bool { return r.count(events.LocalMissing) == 2 })
+	r.cancel()
+	r.wait()
+}
+
+// What of the host or of the start gets in the way.
+func TestWarningsOfTheStart(t *testing.T) {
+	l := uplink(t)
+	if err := os.WriteFile("/proc/sys/net/ipv4/conf/"+l.Attrs().Name+"/rp_filter", []byte("1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	runDir(t)
+	r := upWith(t, Options{
+		Config:  parse(t, `"10.81.0.0/16"`, `"0.0.0.0/0"`, "[paths]\n", "[metrics]\nlisten = \"10.80.0.1:9586\"\n[paths]\n"),
+		Confine: func() error { return errors.New("no privileges to give up") },
+	})
+	r.said(events.HostSetting, "rp_filter is strict on srdw0")
+	r.said(events.HostSetting, "metrics: whoever can reach 10.80.0.1:9586 sees it")
+	r.said(events.PrivilegesKept, "no privileges to give up")
+	r.cancel()
+	r.wait()
+}
+
+// Changes are told, whoever asks for them, and so is that there was none, or that one was
+// refused.
+func TestChangesAreTold(t *testing.T) {
+	runDir(t)
+	want := parse(t)
+	again, done := make(chan os.Signal, 1), make(chan error, 1)
+	r := upWith(t, Options{
+		Config: parse(t), Load: func() (*config.Config, error) { return want, nil },
+		Again: again, Reloaded: func(err error) { done <- err },
+	})
+	reread := func() error {
+		again <- syscall.SIGHUP
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(patience):
+			t.Fatal("it is not read again")
+			return nil
+		}
+	}
+	if err := reread(); err != nil {
+		t.Error(err)
+	}
+	r.said(events.ConfigChanged, "read again: nothing has changed")
+	want = parse(t, "source_ports = 4", "source_ports = 4\npolicy = \"ecmp\"")
+	if err := reread(); err != nil {
+		t.Error(err)
+	}
+	r.said(events.ConfigChanged, `changed: ~ paths.policy = default -> "ecmp"`)
+	ip(t, "addr", "add", "10.77.0.1/24", "dev", "lo")
+	t.Cleanup(func() { ip(t, "addr", "del", "10.77.0.1/24", "dev", "lo") })
+	want = parse(t, "10.80.0.1/24", "10.77.0.1/24")
+	if err := reread(); err == nil {
+		t.Error("lo's address is taken")
+	}
+	r.said(events.ConfigRefused, "not changed: interface srdd0: address 10.77.0.1/24: lo has it already")
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "paths.policy", Value: "none"}}}); err == nil {
+		t.Error("no such policy")
+	}
+	r.said(events.ConfigRefused, `unknown policy "none"`)
+	r.cancel()
+	r.wait()
+}
+
+// A drop-in file that is wrong is told once, when the daemon starts and when it comes.
+func TestWrongDropInIsTold(t *testing.T) {
+	runDir(t)
+	dir := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("first.toml", "[[peer]]\npublic_key = 'x'\n")
+	r := up(t, parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n"))
+	r.said(events.DropInRefused, "left out: "+dir+"/first.toml:2: peer.public_key: ")
+	put("second.toml", "[[peer]]\npublic_key = 'y'\n")
+	r.said(events.DropInRefused, "left out: "+dir+"/second.toml:2: peer.public_key: ")
+	if n := r.count(events.DropInRefused); n != 2 {
+		t.Errorf("told %q", texts(r.story))
+	}
+	r.cancel()
+	r.wait()
+}
+
+// Time in which the process did not run is told, and how much; ticks that are late are not.
+func TestStallIsTold(t *testing.T) {
+	s := newServer(parse(t), newStory(false))
+	var o observer
+	now := mono.Time(time.Hour)
+	for _, pass := range []time.Duration{0, aliveEvery, 2 * aliveEvery, aliveEvery} {
+		now = now.Add(pass)
+		s.tellStall(&o, now)
+	}
+	if said := texts(s.story); len(said) != 0 {
+		t.Errorf("told %q", said)
+	}
+	for range 2 {
+		now = now.Add(90 * time.Second)
+		s.tellStall(&o, now)
+	}
+	said := s.story.after(0).Events
+	if len(said) != 2 || said[0].Kind != events.ProcessStalled || said[0].Text != "the process did not run for about 1m30s" {
+		t.Errorf("told %q", texts(s.story))
+	}
+}
+
+// The kernel says that the machine is a copy: that is told, and there is a session anew.
+func TestCopyIsTold(t *testing.T) {
+	runDir(t)
+	a, b := up(t, parse(t)), up(t, other(t))
+	if _, err := dial(t, "srdd0").Ping("near", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := uevent.Send(uevent.VMGenID...); err != nil {
+		t.Fatal(err)
+	}
+	a.told(events.MachineCopied)
+	b.told(events.MachineCopied) // which is on the same one
+	if _, err := dial(t, "srdd0").Ping("near", false); err != nil {
+		t.Error(err)
+	}
+	for _, r := range []*running{a, b} {
+		r.cancel()
+		r.wait()
+	}
+}
+
+// Who has a key that is no peer's is told of, and by which key.
+func TestStrangerIsTold(t *testing.T) {
+	runDir(t)
+	a, b := up(t, parse(t, key(t, 2), key(t, 7))), up(t, other(t))
+	if e := a.told(events.StrangerRefused); e.Attributes["reason"] != "unknown_peer" || e.Attributes["key"] != key(t, 2) {
+		t.Errorf("told %+v", e)
+	}
+	for _, r := range []*running{b, a} {
+		r.cancel()
+		r.wait()
+	}
+}

@@ -1,0 +1,255 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// second is an address of lo beside 127.0.0.1 in these tests.
+const second = "192.0.2.1"
+
+// liveRow is what it takes to see that a key counts.
+type liveRow struct {
+	given []string // settings made before, KEY=VALUE
+	value string
+	look  func(t *testing.T, s *server) string // what the key has to do with
+	want  string                               // what look sees then
+}
+
+const bothLocals = "paths.local=127.0.0.1," + second
+
+var liveRows = map[string]liveRow{
+	"interface.address": {nil, "10.80.0.1/24, fd80::1/64, 10.89.0.1/32", func(t *testing.T, _ *server) string {
+		link, err := net.InterfaceByName("srdd0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addrs, err := link.Addrs()
+		return fmt.Sprint(addrs, err)
+	}, "[10.80.0.1/24 10.89.0.1/32 fd80::1/64] <nil>"},
+	"paths.local":                    {nil, second, lookPaths, second + " -> 127.0.0.1:5999"},
+	"paths.policy":                   {nil, "conga", lookPolicies, "*steer.Conga *steer.Conga"},
+	"paths.flowlet_timeout":          {[]string{"paths.policy=letflow"}, "3ms", lookSteering("table", "timeout"), "3000000"},
+	"paths.weights":                  {[]string{bothLocals, "paths.policy=wcmp"}, "3,1", lookShares, "3 : 1"},
+	"paths.primary":                  {[]string{bothLocals, "paths.policy=active-backup"}, second, lookSteering("primary"), "1"},
+	"paths.flowcell":                 {[]string{"paths.policy=presto"}, "9000", lookSteering("cell"), "9000"},
+	"paths.dre_alpha":                {[]string{"paths.policy=conga"}, "0.5", lookSteering("shape", "alpha"), "0.5"},
+	"paths.dre_period":               {[]string{"paths.policy=conga"}, "1ms", lookSteering("shape", "period"), "1000000"},
+	"paths.link_mbit":                {[]string{"paths.policy=conga"}, "80", lookSteering("fixed"), "1600"},
+	"peer.near.name":                 {nil, "close", func(t *testing.T, _ *server) string { return shown(t).Peers[0].Name }, "close"},
+	"peer.near.public_key":           {nil, "", func(t *testing.T, _ *server) string { return fmt.Sprint(shown(t).Peers[0].PublicKey, " ", callable(t)) }, ""},
+	"peer.near.preshared_key":        {nil, "", func(t *testing.T, s *server) string { return lookConn(s, "cfg", "PSK") }, ""},
+	"peer.near.endpoints":            {nil, "127.0.0.1:5990", lookPaths, "127.0.0.1 -> 127.0.0.1:5990"},
+	"peer.near.allowed_ips":          {nil, "10.80.0.2/32, 10.85.0.0/16", lookRoutes, "10.85.0.1"},
+	"peer.near.policy":               {nil, "ecmp", lookPolicies, "*steer.ECMP *steer.Spray"},
+	"peer.near.persistent_keepalive": {nil, "25", func(t *testing.T, s *server) string { return lookConn(s, "cfg", "Keepalive") }, "25000000000"},
+}
+
+// Each key that is documented as live counts on a running daemon, and so does taking it
+// back. A key without a row fails.
+func TestEveryLiveKeyCounts(t *testing.T) {
+	ip(t, "addr", "add", second+"/32", "dev", "lo")
+	t.Cleanup(func() { ip(t, "addr", "del", second+"/32", "dev", "lo") })
+	runDir(t)
+	a, b := up(t, parse(t)), up(t, other(t))
+	keys := map[string]bool{}
+	for _, key := range config.LiveKeys() {
+		if name, ok := strings.CutPrefix(key, "peer."); ok {
+			key = "peer.near." + name
+		}
+		keys[key] = true
+		row, ok := liveRows[key]
+		if !ok {
+			t.Errorf("%s: no row says what it does", key)
+			continue
+		}
+		t.Run(key, func(t *testing.T) { row.play(t, a.server, key) })
+	}
+	for key := range liveRows {
+		if !keys[key] {
+			t.Errorf("%s is no key, or not live", key)
+		}
+	}
+	for _, r := range []*running{a, b} {
+		r.cancel()
+		r.wait()
+	}
+}
+
+// Weights go with the entries of paths.local, in whatever order these come to be.
+func TestWeightsFollowTheirEntries(t *testing.T) {
+	ip(t, "addr", "add", second+"/32", "dev", "lo")
+	t.Cleanup(func() { ip(t, "addr", "del", second+"/32", "dev", "lo") })
+	runDir(t)
+	a, b := up(t, parse(t, "[paths]\n", "[paths]\nlocal = [\"127.0.0.1\", \""+second+"\"]\nweights = [3, 1]\npolicy = \"wcmp\"\n")), up(t, other(t))
+	for _, c := range [][3]string{
+		{"paths.local", "127.0.0.1, " + second, "3 : 1"}, {"paths.local", second + ", 127.0.0.1", "1 : 3"},
+		{"paths.weights", "1, 3", "3 : 1"}, {"paths.local", "127.0.0.1, " + second, "1 : 3"},
+	} {
+		change(t, c[0], c[1])
+		until(t, c[0]+" = "+c[1]+": "+c[2], func() bool { return lookShares(t, a.server) == c[2] })
+	}
+	for _, r := range []*running{a, b} {
+		r.cancel()
+		r.wait()
+	}
+}
+
+// play sets the key and sees what it does, and takes it back.
+func (row liveRow) play(t *testing.T, s *server, name string) {
+	switch name {
+	case "peer.near.public_key":
+		row.value, row.want = key(t, 9), key(t, 9)+" false"
+	case "peer.near.preshared_key":
+		row.value = key(t, 9)
+		k, err := config.ParsePeers("", []byte("[[peer]]\npublic_key='"+key(t, 8)+"'\npreshared_key='"+row.value+"'\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row.want = fmt.Sprint(k[0].PresharedKey.Bytes())
+	}
+	for _, g := range row.given {
+		key, value, _ := strings.Cut(g, "=")
+		change(t, key, value)
+	}
+	before := row.look(t, s)
+	if before == row.want {
+		t.Fatalf("it is %q before it is set", before)
+	}
+	change(t, name, row.value)
+	seen := ""
+	until(t, row.want, func() bool { seen = row.look(t, s); return seen == row.want || t.Failed() })
+	// The name is another one by now.
+	if st := shown(t); !slices.ContainsFunc(st.Unsaved, func(k string) bool {
+		return k == name || strings.HasPrefix(k, "peer.") && strings.HasPrefix(name, "peer.")
+	}) {
+		t.Errorf("%s is not among what differs from the file: %q", name, st.Unsaved)
+	}
+	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range row.given {
+		key, value, _ := strings.Cut(g, "=")
+		change(t, key, value)
+	}
+	until(t, before+" once more", func() bool { return row.look(t, s) == before })
+	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change is "srdtun set".
+func change(t *testing.T, key, value string) {
+	t.Helper()
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: key, Value: value}}}); err != nil {
+		t.Fatalf("%s=%s: %v", key, value, err)
+	}
+}
+
+// callable reports whether there can be a session with the peer.
+func callable(t *testing.T) bool {
+	p, err := dial(t, "srdd0").Ping("near", false)
+	return err == nil && slices.ContainsFunc(p.Paths, func(a control.Ping) bool { return a.RTTUs > 0 })
+}
+
+// lookPaths is where the connection is to open paths.
+func lookPaths(_ *testing.T, s *server) string {
+	p := s.peers()[0]
+	var v []string
+	p.link.Do(func(mono.Time, *srd.Conn) {
+		for _, u := range p.tuples {
+			v = append(v, fmt.Sprintf("%v -> %v", u.Local, u.Remote))
+		}
+	})
+	slices.Sort(v)
+	return strings.Join(slices.Compact(v), ", ")
+}
+
+// lookShares is what each path from 127.0.0.1 carries beside one from the second address.
+func lookShares(t *testing.T, _ *server) string {
+	if !callable(t) {
+		return "no session"
+	}
+	var sum, n [2]float64
+	for _, p := range shown(t).Peers[0].Paths {
+		if p.State != control.PathActive {
+			continue
+		}
+		i := 0
+		if strings.HasPrefix(p.Local, second+":") {
+			i = 1
+		}
+		sum[i] += float64(p.Weight)
+		n[i]++
+	}
+	if n[0] == 0 || n[1] == 0 {
+		return "one address"
+	}
+	one, two := sum[0]/n[0], sum[1]/n[1]
+	return fmt.Sprintf("%.0f : %.0f", one/min(one, two), two/min(one, two))
+}
+
+// lookRoutes are the addresses of a few that are sent into the tunnel and accepted from it.
+func lookRoutes(t *testing.T, s *server) string {
+	var v []string
+	for _, to := range []string{"10.81.0.1", "10.85.0.1", "fd81::1"} {
+		if i, ok := s.now.Load().table.Lookup(netip.MustParseAddr(to)); ok && i == 0 && leadsHere(t, to) {
+			v = append(v, to)
+		}
+	}
+	return strings.Join(v, " ")
+}
+
+// lookPolicies are the types of the peers' policies.
+func lookPolicies(_ *testing.T, s *server) (text string) {
+	for _, p := range s.peers() {
+		p.link.Do(func(_ mono.Time, c *srd.Conn) { text += " " + field(c, "cfg", "Policy").Elem().Type().String() })
+	}
+	return text[1:]
+}
+
+// lookSteering is a value within the policy.
+func lookSteering(names ...string) func(*testing.T, *server) string {
+	return func(_ *testing.T, s *server) string {
+		return lookConn(s, append([]string{"cfg", "Policy"}, names...)...)
+	}
+}
+
+// lookConn is a value within the connection to the first peer.
+func lookConn(s *server, names ...string) (text string) {
+	s.peers()[0].link.Do(func(_ mono.Time, c *srd.Conn) { text = plain(field(c, names...)) })
+	return text
+}
+
+// field is what has these names, one within the other.
+func field(c *srd.Conn, names ...string) reflect.Value {
+	v := reflect.ValueOf(c)
+	for _, name := range names {
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		v = v.FieldByName(name)
+	}
+	return v
+}
+
+// plain is a number as it is, without the methods of its type.
+func plain(v reflect.Value) string {
+	switch {
+	case v.CanInt():
+		return fmt.Sprint(v.Int())
+	case v.CanFloat():
+		return fmt.Sprintf("%.6g", v.Float())
+	}
+	return fmt.Sprint(v)
+}
