@@ -11,6 +11,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -108,7 +109,15 @@ func (s *server) describe(p *peer) control.Peer {
 		v.Policy = p.policy
 		s.describeConn(&v, p, now, c)
 	})
+	c := p.link.Carried()
+	v.Serial = control.Serial{RxTrains: c.In, TxTrains: c.Out, Lock: gateOf(&c.Lock), Flush: gateOf(&c.Flush)}
 	return v
+}
+
+func gateOf(c *loop.GateCounts) control.Gate {
+	return control.Gate{
+		Taken: c.Taken, Waits: c.Waits, WaitedUs: uint64(c.Waited.Microseconds()), HeldUs: uint64(c.Held().Microseconds()),
+	}
 }
 
 func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {

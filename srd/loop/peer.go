@@ -2,7 +2,6 @@ package loop
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/srd"
@@ -15,16 +14,17 @@ type Peer struct {
 	loop   *Loop
 	worker *worker
 
-	mu      sync.Mutex // conn and app
+	mu      gate // conn and app
 	conn    *srd.Conn
 	app     App
 	removed bool
 	left    bool    // the peer was told that the session ends: nothing is sent any more
 	lanes   []*lane // of the sockets; nil before first use
+	carried Carried // with the locks left out
 
 	turns     []turn        // at each worker, which alone uses it
 	touched   atomic.Uint32 // by which workers: a bit for each
-	flushing  sync.Mutex
+	flushing  gate
 	wantFlush atomic.Bool
 
 	at    mono.Time // when the timer is set for; worker.timers' lock
@@ -48,6 +48,26 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 
 // Conn returns the connection, which must be locked while it is used.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
+
+// Carried is what was carried for a peer, and what of the work for it one thread at a time
+// can do.
+type Carried struct {
+	In, Out uint64 // trains of data packets received, and trains built
+	Lock    GateCounts
+	Flush   GateCounts // of App.Flush
+}
+
+// Carried returns what was carried since the start.
+func (p *Peer) Carried() Carried {
+	p.mu.Lock()
+	c := p.carried
+	c.Lock = p.mu.counts
+	p.mu.Unlock()
+	p.flushing.Lock()
+	c.Flush = p.flushing.counts
+	p.flushing.Unlock()
+	return c
+}
 
 // Kick sends whatever may be sent now and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
@@ -77,6 +97,7 @@ func (p *Peer) next(o *outgoing) bool {
 		return false
 	}
 	p.enter(o)
+	p.carried.Out++
 	return true
 }
 

@@ -470,6 +470,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at
 		w.loop.Drops.Closed.Add(uint64(n))
 		return
 	}
+	p.carried.In++
 	now := w.loop.Now()
 	for i := range w.packets[:n] {
 		p.conn.Handle(now, &w.packets[i])
