@@ -81,6 +81,7 @@ type Gate struct {
 	Waits    uint64 `json:"waits"`     // of these, how often another thread had it
 	WaitedUs uint64 `json:"waited_us"` // these waits together
 	HeldUs   uint64 `json:"held_us"`   // how long it was held, reckoned from a sample of one in 61
+	WorkUs   uint64 `json:"work_us"`   // processor time of that: the thread that has it may lose its processor
 }
 
 // Recent is what held back sending lately.

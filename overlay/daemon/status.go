@@ -116,7 +116,8 @@ func (s *server) describe(p *peer) control.Peer {
 
 func gateOf(c *loop.GateCounts) control.Gate {
 	return control.Gate{
-		Taken: c.Taken, Waits: c.Waits, WaitedUs: uint64(c.Waited.Microseconds()), HeldUs: uint64(c.Held().Microseconds()),
+		Taken: c.Taken, Waits: c.Waits, WaitedUs: uint64(c.Waited.Microseconds()),
+		HeldUs: uint64(c.Held().Microseconds()), WorkUs: uint64(c.Work().Microseconds()),
 	}
 }
 
