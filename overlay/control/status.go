@@ -72,7 +72,7 @@ type Serial struct {
 	RxTrains uint64 `json:"rx_trains"` // received, of data packets
 	TxTrains uint64 `json:"tx_trains"` // built
 	Lock     Gate   `json:"lock"`      // the lock of the peer's state
-	Flush    Gate   `json:"flush"`     // handing on what is in order; who finds it taken leaves what it has there, and does not wait
+	Flush    Gate   `json:"flush"`     // handing on what is in order, all eight places together, to each of which a flow belongs; who finds one taken leaves what it has there, and does not wait
 }
 
 // Gate is what became of a lock.

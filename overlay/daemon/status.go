@@ -105,12 +105,18 @@ func (s *server) describe(p *peer) control.Peer {
 	for _, a := range p.cfg().AllowedIPs {
 		v.AllowedIPs = append(v.AllowedIPs, a.String())
 	}
+	var to *outlets
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		v.Policy = p.policy
 		s.describeConn(&v, p, now, c)
+		to = p.outlets
 	})
 	c := p.link.Carried()
-	v.Serial = control.Serial{RxTrains: c.In, TxTrains: c.Out, Lock: gateOf(&c.Lock), Flush: gateOf(&c.Flush)}
+	v.Serial = control.Serial{RxTrains: c.In, TxTrains: c.Out, Lock: gateOf(&c.Lock)}
+	if to != nil {
+		c := to.counts()
+		v.Serial.Flush = gateOf(&c)
+	}
 	return v
 }
 

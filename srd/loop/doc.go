@@ -18,5 +18,6 @@
 //
 // Locks, in the order they may be taken: Peer.mu, then the leaves Loop.table and
 // worker.timers. The endpoint's lock and those of lanes are taken alone. Peer.mu is a
-// gate: it counts how often it is taken, and how long it is held and waited for.
+// gate: it counts how often it is taken, and how long it is held and waited for. An App
+// hands on through Outlets, which count as well; the peer is not locked then.
 package loop

@@ -36,6 +36,16 @@ type GateCounts struct {
 // places for each train, and a divisor of that would time one place only.
 const gateSample = 61
 
+// Add adds the counts of another gate.
+func (c *GateCounts) Add(o GateCounts) {
+	c.Taken += o.Taken
+	c.Waits += o.Waits
+	c.Waited += o.Waited
+	c.Samples += o.Samples
+	c.Sampled += o.Sampled
+	c.Worked += o.Worked
+}
+
 // Held is how long the gate was held all together, as far as samples tell.
 func (c *GateCounts) Held() time.Duration { return c.scaled(c.Sampled) }
 

@@ -31,8 +31,8 @@ type App interface {
 	Advance(now mono.Time)
 	Deadline() mono.Time
 	// Flush hands on what Deliver and Advance made ready. It is called without
-	// the peer's lock, on one goroutine at a time. It reports whether there was
-	// anything.
+	// the peer's lock, and on several goroutines at once (see Outlet). It reports
+	// whether there was anything.
 	Flush() bool
 }
 
