@@ -112,7 +112,7 @@ func New(cfg Config) (*Loop, error) {
 	if err := cfg.Bank.Refuse(l.table.prefix); err != nil {
 		return nil, err
 	}
-	l.outs.New = func() any { return &outgoing{train: srd.NewTrain()} }
+	l.outs.New = func() any { return &outgoing{train: srd.NewTrain().Borrow()} }
 	for i := range cfg.Workers {
 		var in []Input
 		for k := i; k < len(cfg.Inputs); k += cfg.Workers {
