@@ -43,11 +43,19 @@ func main() {
 	flag.DurationVar(&o.span, "for", 4*time.Second, "how `long` a run counts")
 	flag.BoolVar(&o.wire, "wire", false, "packets cross the cable one by one, as where no card merges them")
 	flag.IntVar(&o.outlets, "outlets", 8, "how many `threads` can write to the device for a peer at once")
+	threads := flag.Int("check", 0, "hold the model against so many `threads` that count, and run nothing else")
 	flag.Parse()
 	o.srdtun = strings.Split(*bins, ",")
 	if flag.NArg() > 0 || o.workers < 1 || o.flows < 1 || o.runs < 1 || o.outlets < 1 || o.span < time.Second {
 		flag.Usage()
 		os.Exit(2)
+	}
+	if *threads > 0 {
+		for _, held := range []time.Duration{6, 12, 24, 36} {
+			held *= time.Microsecond
+			check(work{free: 60*time.Microsecond - held, stations: []time.Duration{held}}, *threads)
+		}
+		return
 	}
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "cores:", err)

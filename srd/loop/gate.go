@@ -10,9 +10,9 @@ import (
 
 // gate is a mutex that counts: how often it was taken, how often somebody had to wait for
 // it, and how long it was held. What threads cannot share of the work for a peer goes
-// through gates, so their counts say how many processors a peer can use. The zero value is
-// open. All counts are written by whoever has it: they cost no atomic operation of their
-// own.
+// through gates, so their counts say how many processors a peer can use (docs/cores.md).
+// The zero value is open. All counts are written by whoever has it: they cost no atomic
+// operation of their own.
 type gate struct {
 	mu     sync.Mutex
 	counts GateCounts
