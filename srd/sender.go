@@ -241,7 +241,7 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		b := t.open(p.slot, p.sent.Next())
 		var full bool
-		if b, full = sd.pack(now, b, from, p, ack+host, src); sd.recovery.out.next == first {
+		if b, full = sd.pack(now, t, b, from, p, ack+host, src); sd.recovery.out.next == first {
 			t.Buf = t.Buf[:from]
 			return
 		}
@@ -269,9 +269,9 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 	}
 }
 
-// pack appends MESSAGE frames to the packet that began at from until it is full
+// pack appends MESSAGE frames to the packet of t that began at from until it is full
 // but for spare bytes (then full is true) or there are no more messages.
-func (sd *sender) pack(now mono.Time, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
+func (sd *sender) pack(now mono.Time, t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(now) - spare
 	for !sd.recovery.out.full() {
 		left := room - (len(b) - from) - wire.MessageOverhead
@@ -293,7 +293,7 @@ func (sd *sender) pack(now mono.Time, b []byte, from int, p *path, spare int, sr
 		n := sd.recovery.out.push(m, now)
 		o := sd.recovery.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
-		b = wire.AppendMessage(b, uint32(n), &m.Imm, m.Data)
+		b = t.message(b, uint32(n), &m)
 		sd.stats.Sent++
 		sd.active = now
 	}

@@ -21,8 +21,10 @@ type Train struct {
 	Size  int    // bytes of each packet but the last
 	Probe bool   // a path MTU probe: EMSGSIZE is an answer, not an error
 
-	nonce Nonce
-	keys  *SendKeys // nil: Buf is a handshake packet and complete
+	nonce    Nonce
+	keys     *SendKeys // nil: Buf is a handshake packet and complete
+	borrows  bool
+	borrowed []borrowed // payloads that Seal copies
 }
 
 // NewTrain returns a train with room for the largest run.
@@ -38,6 +40,7 @@ func (t *Train) Packets() int {
 
 // Seal encrypts the train in place. It needs no lock.
 func (t *Train) Seal() {
+	t.collect()
 	if t.keys == nil {
 		return
 	}
@@ -49,7 +52,8 @@ func (t *Train) Seal() {
 }
 
 func (t *Train) reset(tuple Tuple, k *SendKeys) {
-	*t = Train{Buf: t.Buf[:0], Tuple: tuple, keys: k}
+	t.forget() // of one that was not sealed
+	*t = Train{Buf: t.Buf[:0], Tuple: tuple, keys: k, borrows: t.borrows, borrowed: t.borrowed}
 }
 
 // open starts a packet and returns the buffer behind its header.

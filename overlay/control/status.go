@@ -62,7 +62,26 @@ type Peer struct {
 	Messages           Messages          `json:"messages"`              // what the transport carried
 	Order              Order             `json:"order"`                 // of what arrives
 	Queue              Queue             `json:"queue"`                 // of what is to be sent
+	Serial             Serial            `json:"serial"`                // what one thread at a time can do of the work for this peer
 	Drops              map[string]uint64 `json:"drops"`                 // this peer's: reason to count
+}
+
+// Serial is what threads wait for each other for, and the trains that this was for. A train is
+// a run of packets of one path.
+type Serial struct {
+	RxTrains uint64 `json:"rx_trains"` // received, of data packets
+	TxTrains uint64 `json:"tx_trains"` // built
+	Lock     Gate   `json:"lock"`      // the lock of the peer's state
+	Flush    Gate   `json:"flush"`     // handing on what is in order, all eight places together, to each of which a flow belongs; who finds one taken leaves what it has there, and does not wait
+}
+
+// Gate is what became of a lock.
+type Gate struct {
+	Taken    uint64 `json:"taken"`     // how often
+	Waits    uint64 `json:"waits"`     // of these, how often another thread had it
+	WaitedUs uint64 `json:"waited_us"` // these waits together
+	HeldUs   uint64 `json:"held_us"`   // how long it was held, reckoned from a sample of one in 61
+	WorkUs   uint64 `json:"work_us"`   // processor time of that: the thread that has it may lose its processor
 }
 
 // Recent is what held back sending lately.

@@ -94,6 +94,8 @@ type server struct {
 	alive liveness
 	flows flowCounter
 
+	mergers sync.Pool // of *merge.Merger
+
 	changing         sync.Mutex     // held while now is changed
 	file             *config.Config // as the files were read last; changing
 	ended            bool           // no change any more; changing

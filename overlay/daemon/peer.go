@@ -9,7 +9,6 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/frame"
-	"github.com/srdtun/srdtun/overlay/merge"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/queue"
@@ -59,8 +58,9 @@ type peer struct {
 	flows   *flowCounter
 
 	clock    mono.Time      // of the message that is delivered
-	out      []*frame.Frame // Flush's own
-	merger   *merge.Merger  // likewise; nil before first use
+	ready    []*frame.Frame // Flush's own
+	outlets  *outlets       // nil before first use
+	mergers  *sync.Pool     // of *merge.Merger, the server's
 	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
 	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
 	aged     atomic.Uint64  // datagrams dropped: held for order while the process did not run
@@ -70,7 +70,7 @@ type peer struct {
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
 		watch: watch{verbose: s.verbose},
-		dev:   s.dev, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
+		dev:   s.dev, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
@@ -250,47 +250,6 @@ func (p *peer) Advance(now mono.Time) {
 // Deadline implements loop.App.
 func (p *peer) Deadline() mono.Time { return p.gather.Deadline() }
 
-// Flush implements loop.App: it writes what is in order to the device.
-func (p *peer) Flush() (flushed bool) {
-	for {
-		now := p.link.Lock()
-		p.out = p.gather.TakeReady(p.out[:0])
-		p.link.Unlock()
-		if len(p.out) == 0 {
-			return flushed
-		}
-		flushed = true
-		p.flows.received(p, p.out)
-		p.writeAll(now, p.out)
-		clear(p.out)
-		if cap(p.out) > keepOut {
-			p.out = nil
-		}
-	}
-}
-
-// keepOut is how many places for frames Flush keeps: as many as come in a round.
-const keepOut = 1024
-
-// writeAll hands frames to the kernel, packets of a flow joined where there are
-// several.
-func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
-	if p.merger == nil {
-		p.merger = merge.New(merge.Config{UDP: p.dev.Offloads().USO, Tunnels: p.dev.Offloads().Tunnels, Alloc: p.dev.Pool().Get, Write: p.write})
-	}
-	for _, f := range frames {
-		switch {
-		case !p.admits(f) || p.tooOld(now, f):
-			f.Release()
-		case len(frames) == 1:
-			p.write(f, merge.AsCame)
-		default:
-			p.merger.Add(f)
-		}
-	}
-	p.merger.Flush()
-}
-
 // tooOld reports whether f is a datagram that has been here for longer than any waits for
 // order, and counts it: the process did not run meanwhile.
 func (p *peer) tooOld(now mono.Time, f *frame.Frame) bool {
@@ -311,17 +270,6 @@ func (p *peer) admits(f *frame.Frame) bool {
 		p.forged.Add(1)
 	}
 	return ok
-}
-
-// write hands a frame to the kernel. The device counts what it drops; it fails for
-// good only when it is gone, which its reader notices too.
-func (p *peer) write(f *frame.Frame, what merge.Outcome) {
-	defer f.Release()
-	if what == merge.Joined {
-		_ = p.dev.WriteJoined(f)
-	} else {
-		_ = p.dev.Write(f)
-	}
 }
 
 // source returns the source address of what should be an IP packet.

@@ -11,6 +11,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -104,11 +105,26 @@ func (s *server) describe(p *peer) control.Peer {
 	for _, a := range p.cfg().AllowedIPs {
 		v.AllowedIPs = append(v.AllowedIPs, a.String())
 	}
+	var to *outlets
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		v.Policy = p.policy
 		s.describeConn(&v, p, now, c)
+		to = p.outlets
 	})
+	c := p.link.Carried()
+	v.Serial = control.Serial{RxTrains: c.In, TxTrains: c.Out, Lock: gateOf(&c.Lock)}
+	if to != nil {
+		c := to.counts()
+		v.Serial.Flush = gateOf(&c)
+	}
 	return v
+}
+
+func gateOf(c *loop.GateCounts) control.Gate {
+	return control.Gate{
+		Taken: c.Taken, Waits: c.Waits, WaitedUs: uint64(c.Waited.Microseconds()),
+		HeldUs: uint64(c.Held().Microseconds()), WorkUs: uint64(c.Work().Microseconds()),
+	}
 }
 
 func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {

@@ -66,7 +66,7 @@ type Facts struct {
 type Frame struct {
 	Data     []byte // the inner IP packet, from its first header byte on
 	Facts    Facts
-	Flow     uint32        // hash of the inner flow key
+	Flow     uint32        // hash of the inner flow key; where it arrives what the peer tells of that, the same for all of a flow
 	TCP      bool          // inner protocol is TCP (how long a loss is worth repairing)
 	Enqueued mono.Time     // when it entered the ingress queue
 	Held     time.Duration // how long it waited for those before it, at the receiver

@@ -115,7 +115,7 @@ func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
 // build makes a frame of a whole one in a single message.
 func (g *Gatherer) build(h *header, data []byte) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
-	f.Facts = h.facts
+	f.Facts, f.Flow = h.facts, uint32(h.slot)
 	copy(f.Data, data)
 	return f
 }

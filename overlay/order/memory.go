@@ -82,7 +82,7 @@ func (g *Gatherer) release(p *partial) {
 // alloc gives p a frame.
 func (g *Gatherer) alloc(p *partial, h *header) {
 	p.frame = g.cfg.Alloc(int(h.length))
-	p.frame.Facts = h.facts
+	p.frame.Facts, p.frame.Flow = h.facts, uint32(h.slot)
 	g.stats.HeldBytes += int(h.length)
 	g.memory += room(p.frame)
 }

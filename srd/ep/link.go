@@ -24,6 +24,7 @@ type link struct {
 	calls  bool
 	peer   *loop.Peer
 	made   chan struct{} // closed when peer is set
+	outlet loop.Outlet   // of what Flush tells
 
 	// Under the peer's lock.
 	core   *srd.Conn
@@ -129,7 +130,9 @@ func (l *link) Deadline() mono.Time {
 }
 
 // Flush implements loop.App.
-func (l *link) Flush() bool {
+func (l *link) Flush() bool { return l.outlet.Run(l.flush) }
+
+func (l *link) flush() bool {
 	<-l.made
 	l.peer.Lock()
 	c, ends := l.conn, l.ends

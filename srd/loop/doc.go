@@ -17,5 +17,7 @@
 // one socket leave in the order in which they were built (lane).
 //
 // Locks, in the order they may be taken: Peer.mu, then the leaves Loop.table and
-// worker.timers. The endpoint's lock and those of lanes are taken alone.
+// worker.timers. The endpoint's lock and those of lanes are taken alone. Peer.mu is a
+// gate: it counts how often it is taken, and how long it is held and waited for. An App
+// hands on through Outlets, which count as well; the peer is not locked then.
 package loop

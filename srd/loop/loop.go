@@ -31,8 +31,8 @@ type App interface {
 	Advance(now mono.Time)
 	Deadline() mono.Time
 	// Flush hands on what Deliver and Advance made ready. It is called without
-	// the peer's lock, on one goroutine at a time. It reports whether there was
-	// anything.
+	// the peer's lock, and on several goroutines at once (see Outlet). It reports
+	// whether there was anything.
 	Flush() bool
 }
 
@@ -112,7 +112,7 @@ func New(cfg Config) (*Loop, error) {
 	if err := cfg.Bank.Refuse(l.table.prefix); err != nil {
 		return nil, err
 	}
-	l.outs.New = func() any { return &outgoing{train: srd.NewTrain()} }
+	l.outs.New = func() any { return &outgoing{train: srd.NewTrain().Borrow()} }
 	for i := range cfg.Workers {
 		var in []Input
 		for k := i; k < len(cfg.Inputs); k += cfg.Workers {

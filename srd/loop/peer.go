@@ -2,7 +2,6 @@ package loop
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/srd"
@@ -15,17 +14,16 @@ type Peer struct {
 	loop   *Loop
 	worker *worker
 
-	mu      sync.Mutex // conn and app
+	mu      gate // conn and app
 	conn    *srd.Conn
 	app     App
 	removed bool
 	left    bool    // the peer was told that the session ends: nothing is sent any more
 	lanes   []*lane // of the sockets; nil before first use
+	carried Carried // but for its Lock
 
-	turns     []turn        // at each worker, which alone uses it
-	touched   atomic.Uint32 // by which workers: a bit for each
-	flushing  sync.Mutex
-	wantFlush atomic.Bool
+	turns   []turn        // at each worker, which alone uses it
+	touched atomic.Uint32 // by which workers: a bit for each
 
 	at    mono.Time // when the timer is set for; worker.timers' lock
 	place int       // in worker.timers, -1: not there
@@ -49,6 +47,22 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 // Conn returns the connection, which must be locked while it is used.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
+// Carried is what was carried for a peer, and what of the work for it one thread at a time
+// can do: what it does with the peer locked.
+type Carried struct {
+	In, Out uint64 // trains of data packets received, and trains built
+	Lock    GateCounts
+}
+
+// Carried returns what was carried since the start.
+func (p *Peer) Carried() Carried {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.carried
+	c.Lock = p.mu.counts
+	return c
+}
+
 // Kick sends whatever may be sent now and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
@@ -59,7 +73,6 @@ func (p *Peer) send(most int) (sent int, more bool) {
 		o := p.loop.outs.Get().(*outgoing)
 		if !p.next(o) {
 			p.loop.outs.Put(o)
-			p.arm()
 			return sent, false
 		}
 		o.train.Seal()
@@ -68,15 +81,17 @@ func (p *Peer) send(most int) (sent int, more bool) {
 	return sent, true
 }
 
-// next builds a train.
+// next builds a train, or sets the timer for the time when there is one to build.
 func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.built = p.loop.Now()
 	if p.removed || p.left || !p.conn.Next(o.built, o.train, p.app) {
+		p.arm()
 		return false
 	}
 	p.enter(o)
+	p.carried.Out++
 	return true
 }
 
@@ -115,25 +130,9 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	}
 }
 
-// flush lets the app hand on what it has. If another goroutine is at it, that one
-// goes round once more (flat combining: Hendler et al., SPAA 2010).
-func (p *Peer) flush() (flushed bool) {
-	p.wantFlush.Store(true)
-	for p.wantFlush.Load() && p.flushing.TryLock() {
-		p.wantFlush.Store(false)
-		flushed = p.app.Flush() || flushed
-		p.flushing.Unlock()
-	}
-	return flushed
-}
-
-// arm sets the timer for the earliest deadline. The lock is held over both
-// steps: a deadline computed earlier must not replace one computed later.
-func (p *Peer) arm() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.worker.timers.set(p, p.deadline())
-}
+// arm sets the timer for the earliest deadline. The peer is locked over both steps: a
+// deadline computed earlier must not replace one computed later.
+func (p *Peer) arm() { p.worker.timers.set(p, p.deadline()) }
 
 func (p *Peer) deadline() mono.Time {
 	if p.removed {

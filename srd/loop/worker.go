@@ -289,7 +289,7 @@ func (w *worker) finish() error {
 	w.turns.next()
 	flushed := false
 	for _, p := range w.touched {
-		flushed = p.flush() || flushed
+		flushed = p.app.Flush() || flushed
 	}
 	// What was handed on often has its answer at once, as data has a TCP
 	// acknowledgement: sent now, our own acknowledgement goes with it.
@@ -335,7 +335,7 @@ func (w *worker) catchUp() {
 			}
 		}
 		for _, p := range w.touched { // or all that the sockets held would be held once more
-			p.flush()
+			p.app.Flush()
 		}
 	}
 	w.stale = false
@@ -470,6 +470,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at
 		w.loop.Drops.Closed.Add(uint64(n))
 		return
 	}
+	p.carried.In++
 	now := w.loop.Now()
 	for i := range w.packets[:n] {
 		p.conn.Handle(now, &w.packets[i])

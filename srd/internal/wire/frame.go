@@ -234,11 +234,15 @@ func nextAck(b []byte, f *Frame) ([]byte, bool) {
 
 // AppendMessage appends a MESSAGE frame.
 func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
+	return append(AppendMessageHead(b, number, imm, len(payload)), payload...)
+}
+
+// AppendMessageHead appends a MESSAGE frame but for its payload, of so many bytes.
+func AppendMessageHead(b []byte, number uint32, imm *Imm, payload int) []byte {
 	b = append(b, byte(KindMessage))
-	b = binary.BigEndian.AppendUint16(b, uint16(len(payload)))
+	b = binary.BigEndian.AppendUint16(b, uint16(payload))
 	b = binary.BigEndian.AppendUint32(b, number)
-	b = append(b, imm[:]...)
-	return append(b, payload...)
+	return append(b, imm[:]...)
 }
 
 // AppendTombstone appends a TOMBSTONE frame.

@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"sync"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/merge"
+	"github.com/srdtun/srdtun/overlay/tundev"
+	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// outletCount is how many threads can write to the device for one peer at once: as many as
+// are expected to. A flow has one outlet, and so stays in order; flows are many where one
+// thread is not enough.
+const outletCount = 8
+
+// outlets are where frames that are in order wait for the device.
+type outlets [outletCount]outlet
+
+// outlet has a share of a peer's flows.
+type outlet struct {
+	turn  loop.Outlet
+	mu    sync.Mutex
+	ready []*frame.Frame // in order
+	out   []*frame.Frame // being written: of whose turn it is
+}
+
+// keepOut is how many places for frames an outlet keeps: as many as come in a round.
+const keepOut = 1024
+
+// spread puts frames, in the order in which they are to leave, to the outlets of their flows,
+// and returns which have some, as bits. The peer is locked, so that those of a flow come in
+// order whoever brings them.
+func (v *outlets) spread(frames []*frame.Frame) (some uint) {
+	for len(frames) > 0 {
+		at, n := frames[0].Flow%outletCount, 1
+		for n < len(frames) && frames[n].Flow%outletCount == at {
+			n++
+		}
+		o := &v[at]
+		o.mu.Lock()
+		o.ready = append(o.ready, frames[:n]...)
+		o.mu.Unlock()
+		some |= 1 << at
+		frames = frames[n:]
+	}
+	return some
+}
+
+// take returns all that waits, until it is called again.
+func (o *outlet) take() []*frame.Frame {
+	clear(o.out)
+	if cap(o.out) > keepOut {
+		o.out = nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.out, o.ready = o.ready, o.out[:0]
+	return o.out
+}
+
+// counts are those of all together.
+func (v *outlets) counts() (c loop.GateCounts) {
+	for i := range v {
+		c.Add(v[i].turn.Counts())
+	}
+	return c
+}
+
+// Flush implements loop.App: it writes what is in order to the device.
+func (p *peer) Flush() (flushed bool) {
+	now := p.link.Lock()
+	p.ready = p.gather.TakeReady(p.ready[:0])
+	some := uint(0)
+	if len(p.ready) > 0 {
+		if p.outlets == nil {
+			p.outlets = new(outlets)
+		}
+		some = p.outlets.spread(p.ready)
+		clear(p.ready)
+		if cap(p.ready) > keepOut {
+			p.ready = nil
+		}
+	}
+	to := p.outlets
+	p.link.Unlock()
+	for i := 0; some != 0; i, some = i+1, some>>1 {
+		if some&1 != 0 {
+			flushed = to[i].turn.Run(func() bool { return p.hand(now, &to[i]) }) || flushed
+		}
+	}
+	return flushed
+}
+
+// hand writes what waits at an outlet.
+func (p *peer) hand(now mono.Time, o *outlet) bool {
+	frames := o.take()
+	if len(frames) == 0 {
+		return false
+	}
+	p.flows.received(p, frames)
+	p.writeAll(now, frames)
+	return true
+}
+
+// writeAll hands frames to the kernel, packets of a flow joined where there are
+// several.
+func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
+	m := p.mergers.Get().(*merge.Merger)
+	defer p.mergers.Put(m)
+	for _, f := range frames {
+		switch {
+		case !p.admits(f) || p.tooOld(now, f):
+			f.Release()
+		case len(frames) == 1:
+			write(p.dev, f, merge.AsCame)
+		default:
+			m.Add(f)
+		}
+	}
+	m.Flush()
+}
+
+// newMerger returns what joins packets for the device. It has nothing after its Flush, so
+// whoever writes takes any.
+func (s *server) newMerger() any {
+	return merge.New(merge.Config{UDP: s.dev.Offloads().USO, Tunnels: s.dev.Offloads().Tunnels, Alloc: s.dev.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
+		write(s.dev, f, what)
+	}})
+}
+
+// write hands a frame to the kernel. The device counts what it drops; it fails for
+// good only when it is gone, which its reader notices too.
+func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
+	defer f.Release()
+	if what == merge.Joined {
+		_ = dev.WriteJoined(f)
+	} else {
+		_ = dev.Write(f)
+	}
+}

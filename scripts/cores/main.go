@@ -1,0 +1,117 @@
+// Command cores says how many processors one peer can use: the shipped daemon at both
+// ends of a cable without a limit of rate, which carries trains whole, TCP flows through it, and the counts of
+// the two things that one thread at a time can do for a peer, from `show --json`. It prints
+// what was measured for each train, and what a model of queues reckons of that for more
+// cores than there are (model.go).
+//
+// It needs root, takes the machine for itself, and removes all that it made however it ends.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// options are those of the command line.
+type options struct {
+	srdtun  []string
+	workers int
+	flows   int
+	runs    int
+	span    time.Duration
+	wire    bool
+	outlets int
+}
+
+// settle is how long flows grow before anything is counted.
+const settle = time.Second
+
+func main() {
+	var o options
+	bins := flag.String("bin", "bin/srdtun", "the srdtun to measure, or several, with commas, in turn")
+	flag.IntVar(&o.workers, "workers", 1, "`threads` of each daemon")
+	flag.IntVar(&o.flows, "flows", 8, "TCP `flows` at once")
+	flag.IntVar(&o.runs, "runs", 5, "how `often` each is measured")
+	flag.DurationVar(&o.span, "for", 4*time.Second, "how `long` a run counts")
+	flag.BoolVar(&o.wire, "wire", false, "packets cross the cable one by one, as where no card merges them")
+	flag.IntVar(&o.outlets, "outlets", 8, "how many `threads` can write to the device for a peer at once")
+	threads := flag.Int("check", 0, "hold the model against so many `threads` that count, and run nothing else")
+	flag.Parse()
+	o.srdtun = strings.Split(*bins, ",")
+	if flag.NArg() > 0 || o.workers < 1 || o.flows < 1 || o.runs < 1 || o.outlets < 1 || o.span < time.Second {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if *threads > 0 {
+		for _, held := range []time.Duration{6, 12, 24, 36} {
+			held *= time.Microsecond
+			check(work{free: 60*time.Microsecond - held, stations: []time.Duration{held}}, *threads)
+		}
+		return
+	}
+	if err := o.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "cores:", err)
+		os.Exit(1)
+	}
+}
+
+func (o options) run() error {
+	if err := fabric.Guard(); err != nil {
+		return err
+	}
+	fmt.Println(heading)
+	for i := range o.runs {
+		for _, bin := range o.srdtun {
+			sends, takes, rate, err := o.measure(bin)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%s, run %d: %.2f Gbit/s\n%s\n%s\n", bin, i+1, rate/1e9, sends.line(o.outlets), takes.line(o.outlets))
+		}
+	}
+	return nil
+}
+
+// measure runs flows through a tunnel of its own, and returns what its ends counted, and the
+// goodput in bit/s.
+func (o options) measure(bin string) (sends, takes *end, rate float64, err error) {
+	f, err := fabric.NewDirect(fabric.DirectSpec{WireLike: o.wire})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	pair, err := tunnel.NewPair(bin, f.A, f.B, tunnel.Config{Extra: fmt.Sprintf("workers = %d\n", o.workers)}, false)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() { err = errors.Join(err, pair.Close()) }()
+	r, err := meter.Start(meter.Flow{Client: f.A, Server: f.B, To: tunnel.Inner4(2), Streams: o.flows, For: 2*settle + o.span})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	time.Sleep(settle)
+	if sends, err = look("sends", pair.A); err != nil {
+		return nil, nil, 0, err
+	}
+	if takes, err = look("takes", pair.B); err != nil {
+		return nil, nil, 0, err
+	}
+	time.Sleep(o.span)
+	for _, e := range []*end{sends, takes} {
+		if err := e.since(); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	if err := r.Wait(); err != nil {
+		return nil, nil, 0, err
+	}
+	return sends, takes, r.Sum().Mean(settle, settle+o.span), nil
+}
