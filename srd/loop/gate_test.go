@@ -54,10 +54,10 @@ func TestGateCountsWaits(t *testing.T) {
 	}
 	comes, gone := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(gone)
 		close(comes)
 		g.Lock()
-		g.Unlock()
-		close(gone)
+		defer g.Unlock()
 	}()
 	<-comes
 	time.Sleep(hold)
@@ -143,15 +143,19 @@ func TestCarried(t *testing.T) {
 func BenchmarkGate(b *testing.B) {
 	b.Run("mutex", func(b *testing.B) {
 		var m sync.Mutex
+		held := 0
 		for b.Loop() {
 			m.Lock()
+			held++
 			m.Unlock()
 		}
 	})
 	b.Run("gate", func(b *testing.B) {
 		var g gate
+		held := 0
 		for b.Loop() {
 			g.Lock()
+			held++
 			g.Unlock()
 		}
 	})
