@@ -33,12 +33,12 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	if n, _ := strconv.Atoi(m[1]); n < 3 || n > 4 {
 		t.Errorf("%d ways over four spines", n)
 	}
-	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +trains`, `ok +ECN in`, `ok +ECN out +not to be seen from here`} {
+	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +trains`, `ok +ECN in +its marks arrive on all of \d+ paths`, `ok +ECN out +not to be seen from here`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	netcheckThere(t, p.A, p.B, `(?s)ok +ports on the way +the peer sees packets from \d+ addresses and ports, all of them.*ok +ECN out +at the peer`)
+	netcheckThere(t, p.A, p.B, `(?s)ok +ports on the way +the peer sees packets from \d+ addresses and ports, all of them.*ok +ECN out +at the peer: its marks arrive on all`)
 	if err := f.Break(2); err != nil {
 		t.Fatal(err)
 	}
@@ -70,5 +70,30 @@ func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 	out, err := a.Host.Run(bin, "netcheck", "--quick", "--there", file, a.Name)
 	if err != nil || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("%v, want %s in\n%s", err, want, out)
+	}
+}
+
+// TestNetcheckSeesClearedMarks: one of four spines clears the ECN field, and netcheck says on
+// how many paths.
+func TestNetcheckSeesClearedMarks(t *testing.T) {
+	t.Parallel()
+	f := network(t, fabric.Spec{})
+	if err := f.Bleach(1); err != nil {
+		t.Fatal(err)
+	}
+	p := pair(t, f, tunnel.Config{})
+	iperf(t, f, tunnel.Inner4(2))
+	text, err := p.B.Host.Run(bin, "netcheck", "--quick", p.B.Name)
+	t.Logf("%s", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`warning +ECN in +on (\d+) of (\d+) paths`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatal("no paths without marks are told of")
+	}
+	// A quarter of the ports as a rule; a binomial of 32 and 1/4 is outside of this once in a million.
+	if bleached, _ := strconv.Atoi(m[1]); bleached < 1 || bleached > 22 {
+		t.Errorf("%d paths over one of four spines", bleached)
 	}
 }

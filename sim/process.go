@@ -141,7 +141,9 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, from *Packet) {
 		p.Drops[Forged]++
 		return
 	}
-	pkt.Tuple, pkt.CE = t, from.CE
+	if pkt.Tuple = t; from.CE {
+		pkt.ECN = srd.CE
+	}
 	peer := p.peer(e.conn)
 	p.host.trust.of(peer.remote, t.Remote.Addr()).came += pkt.Size
 	s := e.conn.Stats()

@@ -130,7 +130,7 @@ func (ch *choice) measure(now mono.Time, p *Packet) {
 		s.arrival = steer.Arrival{}
 		return
 	}
-	s.arrival.CE = p.CE
+	s.arrival.CE = p.ECN == CE
 	s.gauge.Arrived(now, int(p.Slot), s.arrival, ch.cfg.Control.Target())
 	if p.Load > 0 {
 		s.gauge.Write(now, int(p.Slot), p.Load-1)

@@ -121,6 +121,19 @@ type PathStats struct {
 	Lost        uint64
 	Spurious    uint64 // taken to be lost, then acknowledged
 	Retransmits uint64 // packets sent on it that carry a message again
+	Received    uint64 // packets that came on its addresses and ports
+	Marked      uint64 // of these, with Congestion Experienced
+	Unmarked    uint64 // and without the mark that lets queues say so
+}
+
+func (s *PathStats) received(e ECN) {
+	s.Received++
+	switch e {
+	case CE:
+		s.Marked++
+	case NotECT:
+		s.Unmarked++
+	}
 }
 
 // Loss thresholds: a packet is lost when one sent this much later on the same

@@ -147,7 +147,7 @@ func (rv *receiver) arrive(now mono.Time, in *inPath, p *Packet, next uint64) (u
 	if p.PN >= next {
 		in.at = p.At
 	}
-	if p.CE {
+	if p.ECN == CE {
 		in.ce++
 		urgent = true
 	}
@@ -160,6 +160,7 @@ func (rv *receiver) arrive(now mono.Time, in *inPath, p *Packet, next uint64) (u
 		return urgent || (next > 0 && p.PN > next)
 	}
 	rv.lastPath, own.seen = own, now
+	own.stats.received(p.ECN)
 	if own.state == PathCandidate {
 		own.probe.next = own.probe.next.Min(max(now, own.probe.again()))
 	}

@@ -21,7 +21,13 @@ func (f *Fabric) Lossy(n, permille int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f numgen random mod 1000 < %d drop\n", faultTable, permille))
 }
 
-// Heal undoes Break and Lossy on all spines.
+// Bleach makes spine n (from 1) clear the ECN field of IPv4 packets that it forwards, which
+// RFC 3168 forbids and routers do.
+func (f *Fabric) Bleach(n int) error {
+	return f.fault(n, "accept", fmt.Sprintf("add rule %s f ip ecn set not-ect\n", faultTable))
+}
+
+// Heal undoes Break, Lossy and Bleach on all spines.
 func (f *Fabric) Heal() error {
 	var all error
 	for _, s := range f.Spines {

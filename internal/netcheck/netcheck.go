@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/srdtun/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/overlay/control"
@@ -51,7 +52,7 @@ func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Stat
 	for _, w := range ways {
 		v = append(v, width(w))
 	}
-	return append(v, mtu(p), translated(p), rewritten(st, p, there), loss(p), ecn(st), ecnThere(there), trains(st), dropped(st), refused(st))
+	return append(v, mtu(p), translated(p), rewritten(st, p, there), loss(p), ecn(p.Paths), ecnThere(st, there), trains(st), dropped(st), refused(st))
 }
 
 func session(p *control.Peer) doctor.Finding {
@@ -235,11 +236,31 @@ func loss(p *control.Peer) doctor.Finding {
 	return v
 }
 
-func ecn(st *control.Status) doctor.Finding {
-	v := doctor.Finding{Check: "ECN in", Saw: "its marks arrive, on all paths together; they are not counted for each"}
-	if n := st.Receives.NotECT; n >= fewPackets {
-		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("%d trains came without the mark that all peers send; on which paths is not counted", n)
+// fewMarked packets say nothing of a path's marks.
+const fewMarked = 20
+
+// ecn looks at the marks of what came on paths, with which queues say that they are long.
+func ecn(paths []control.Path) doctor.Finding {
+	v := doctor.Finding{Check: "ECN in", Saw: "too few packets came to see"}
+	judged, bleached, from := 0, 0, []string{}
+	for _, path := range paths {
+		if path.ReceivedPackets < fewMarked {
+			continue
+		}
+		if judged++; path.ReceivedNotECT*2 <= path.ReceivedPackets {
+			continue
+		}
+		bleached++
+		if pair, ok := pairOf(path); ok && !slices.Contains(from, pair.Remote.Addr().String()) {
+			from = append(from, pair.Remote.Addr().String())
+		}
+	}
+	switch {
+	case bleached > 0:
+		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("on %d of %d paths packets come without the mark that all peers send, from %s", bleached, judged, strings.Join(from, ", "))
 		v.Why, v.Advice = "queues on the way drop where they could mark", "a router on the way clears the ECN bits (RFC 3168 forbids it)"
+	case judged > 0:
+		v.Saw = fmt.Sprintf("its marks arrive on all of %d paths", judged)
 	}
 	return v
 }

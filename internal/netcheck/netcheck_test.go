@@ -18,7 +18,7 @@ func healthy() (*control.Status, *control.Peer) {
 		for port := range 8 {
 			p.Paths = append(p.Paths, control.Path{
 				Local: fmt.Sprintf("%s:%d", local, 5000+port), Remote: "203.0.113.9:51820",
-				State: control.PathActive, MTU: 1500, SentPackets: 10000, Lost: 3,
+				State: control.PathActive, MTU: 1500, SentPackets: 10000, Lost: 3, ReceivedPackets: 9000,
 			})
 		}
 	}
@@ -93,7 +93,17 @@ func TestFindings(t *testing.T) {
 			}
 		}, "path MTU", doctor.OK, "1420"},
 		{"loss", func(_ *control.Status, p *control.Peer) { p.Paths[0].Lost = 4000 }, "loss", doctor.Warning, "5.0 % from 192.0.2.1"},
-		{"bleached", func(st *control.Status, _ *control.Peer) { st.Receives.NotECT = 5000 }, "ECN in", doctor.Warning, "5000"},
+		{"bleached", func(_ *control.Status, p *control.Peer) {
+			for i := range 8 {
+				p.Paths[i].ReceivedNotECT = p.Paths[i].ReceivedPackets
+			}
+		}, "ECN in", doctor.Warning, "on 8 of 16 paths packets come without the mark that all peers send, from 203.0.113.9"},
+		{"some other sender", func(_ *control.Status, p *control.Peer) { p.Paths[0].ReceivedNotECT = 9 }, "ECN in", doctor.OK, "on all of 16 paths"},
+		{"young", func(_ *control.Status, p *control.Peer) {
+			for i := range p.Paths {
+				p.Paths[i].ReceivedPackets, p.Paths[i].ReceivedNotECT = 5, 5
+			}
+		}, "ECN in", doctor.OK, "too few"},
 		{"no segmentation", func(st *control.Status, _ *control.Peer) { st.Sends.Unsegmented = 900 }, "trains", doctor.Warning, "segmentation"},
 		{"no merging", func(st *control.Status, _ *control.Peer) { st.Receives.Merged = false }, "trains", doctor.Warning, "merge"},
 		{"drops", func(st *control.Status, _ *control.Peer) { st.Sends.NoBuffer = 5000 }, "sending", doctor.Warning, "5000 for want of room"},
@@ -146,7 +156,7 @@ func TestWhatThePeerSees(t *testing.T) {
 		st.PublicKey, st.ListenPort, p.PublicKey = here, 51820, far
 		there := &control.Status{PublicKey: far, Peers: []control.Peer{{PublicKey: "other="}, {PublicKey: here}}}
 		for _, path := range p.Paths {
-			there.Peers[1].Paths = append(there.Peers[1].Paths, control.Path{Local: path.Remote, Remote: path.Local, State: control.PathActive})
+			there.Peers[1].Paths = append(there.Peers[1].Paths, control.Path{Local: path.Remote, Remote: path.Local, State: control.PathActive, ReceivedPackets: 500})
 		}
 		there.Peers[1].Paths = append(there.Peers[1].Paths, control.Path{Remote: "192.0.2.1:51820", State: control.PathActive})
 		harm(there)
@@ -173,8 +183,8 @@ func TestWhatThePeerSees(t *testing.T) {
 			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].State = "198.18.0.7:5005", control.PathDown
 		}, doctor.OK, "from 16 addresses"},
 		{"somebody else", "ports on the way", func(there *control.Status) { there.PublicKey = here }, doctor.Warning, "not that of this peer"},
-		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer, from all of its peers: its marks arrive"},
-		{"no marks", "ECN out", func(there *control.Status) { there.Receives.NotECT = 5000 }, doctor.Warning, "5000 trains came without the mark"},
+		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer: its marks arrive on all of 16 paths"},
+		{"no marks", "ECN out", func(there *control.Status) { there.Peers[1].Paths[3].ReceivedNotECT = 500 }, doctor.Warning, "at the peer: on 1 of 16 paths"},
 	} {
 		f := see(c.harm)[c.check]
 		if f.Level != c.level || !strings.Contains(f.Saw, c.saw) || f.Level > doctor.OK && f.Advice == "" {

@@ -22,7 +22,7 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	if there == nil {
 		return v
 	}
-	i := slices.IndexFunc(there.Peers, func(o control.Peer) bool { return o.PublicKey == st.PublicKey })
+	i := indexOf(there, st.PublicKey)
 	if there.PublicKey != p.PublicKey || i < 0 {
 		v.Level, v.Saw = doctor.Warning, "what is given as the peer's status is not that of this peer, or has no peer with this end's key"
 		v.Why, v.Advice = "there is nothing to compare", "srdtun show NAME --json at the peer"
@@ -62,13 +62,20 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	return v
 }
 
-// ecnThere is ecn of the way to the peer, with whatever else comes there.
-func ecnThere(there *control.Status) doctor.Finding {
+// ecnThere is ecn of the way to the peer.
+func ecnThere(st, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "ECN out", Saw: unseen}
 	if there == nil {
 		return v
 	}
-	v = ecn(there)
-	v.Check, v.Saw = "ECN out", "at the peer, from all of its peers: "+v.Saw
+	if i := indexOf(there, st.PublicKey); i >= 0 {
+		v = ecn(there.Peers[i].Paths)
+		v.Check, v.Saw = "ECN out", "at the peer: "+v.Saw
+	}
 	return v
+}
+
+// indexOf returns the place of the peer with this key, -1 if there is none.
+func indexOf(st *control.Status, key string) int {
+	return slices.IndexFunc(st.Peers, func(p control.Peer) bool { return p.PublicKey == key })
 }

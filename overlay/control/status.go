@@ -161,6 +161,10 @@ type Path struct {
 	Lost        uint64 `json:"lost"`         // packets declared lost
 	Retransmits uint64 `json:"retransmits"`  // packets sent on it that repaired a loss elsewhere
 	Weight      uint32 `json:"weight"`       // share the policy gives it, permille of all
+
+	ReceivedPackets uint64 `json:"received_packets"` // that came on its addresses and ports
+	ReceivedCE      uint64 `json:"received_ce"`      // of these, marked by a queue: Congestion Experienced
+	ReceivedNotECT  uint64 `json:"received_not_ect"` // of these, without the ECN mark that peers send: the network took it off
 }
 
 // Messages counts the reliable messages to a peer.

@@ -228,6 +228,7 @@ func (s *server) describePaths(v *control.Peer, c *srd.Conn) {
 			Slot: p.Slot, Local: s.local(p.Tuple), Remote: p.Tuple.Remote.String(), State: p.State.String(),
 			SRTTUs: p.RTT.Microseconds(), BaseRTTUs: p.Base.Microseconds(), QueueUs: (p.RTT - p.Base).Microseconds(),
 			SentPackets: p.Packets, SentBytes: p.Bytes, Lost: p.Lost, Retransmits: p.Retransmits,
+			ReceivedPackets: p.Received, ReceivedCE: p.Marked, ReceivedNotECT: p.Unmarked,
 		}
 		if p.MTU > 0 {
 			o.MTU = p.MTU + udpIPv4

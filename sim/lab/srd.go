@@ -323,7 +323,7 @@ func (h *srdHost) take(p *sim.Packet, at mono.Time) *srdEnd {
 		return nil
 	}
 	pkt := srd.Packet{
-		Tuple: t, Slot: slot, PN: pn, At: at, CE: p.CE, Size: len(p.Data), Load: p.Load, Keys: i.keys,
+		Tuple: t, Slot: slot, PN: pn, At: at, ECN: ecnOf(p), Size: len(p.Data), Load: p.Load, Keys: i.keys,
 		Plain: p.Data[srd.HeaderLen : len(p.Data)-srd.Overhead+srd.HeaderLen],
 	}
 	i.end.conn.Handle(h.engine.Now(), &pkt)
@@ -373,4 +373,11 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 		MTU:    func(srd.Tuple) int { return t.cfg.MTU - srdHeaders },
 		Policy: policy, Control: control, Granularity: t.cfg.Granularity, HostDelay: late,
 	}, err
+}
+
+func ecnOf(p *sim.Packet) srd.ECN {
+	if p.CE {
+		return srd.CE
+	}
+	return srd.ECT
 }

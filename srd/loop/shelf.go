@@ -23,14 +23,14 @@ type item struct {
 	from, to int // of ring
 	tuple    srd.Tuple
 	size     int // of a packet in it
-	ce       bool
+	ecn      srd.ECN
 	at       mono.Time // when it came to the host; 0: unknown
 }
 
 func (s *shelf) empty() bool { return s.next == len(s.items) }
 
 // put appends a copy of data. It reports whether there was room.
-func (s *shelf) put(t srd.Tuple, data []byte, size int, ce bool, at mono.Time) bool {
+func (s *shelf) put(t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	from, ok := s.place(len(data))
 	if !ok {
 		return false
@@ -40,7 +40,7 @@ func (s *shelf) put(t srd.Tuple, data []byte, size int, ce bool, at mono.Time) b
 		s.next = 0
 	}
 	s.end = from + copy(s.ring[from:], data)
-	s.items = append(s.items, item{from, s.end, t, size, ce, at})
+	s.items = append(s.items, item{from, s.end, t, size, ecn, at})
 	return true
 }
 
@@ -61,8 +61,8 @@ func (s *shelf) place(n int) (from int, ok bool) {
 }
 
 // pop takes the oldest out, of which there is one. Its bytes stay until the next put.
-func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ce bool, at mono.Time) {
+func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) {
 	i := &s.items[s.next]
 	s.next++
-	return i.tuple, s.ring[i.from:i.to], i.size, i.ce, i.at
+	return i.tuple, s.ring[i.from:i.to], i.size, i.ecn, i.at
 }

@@ -66,7 +66,7 @@ func (t *turns) next() {
 }
 
 // shelve puts a datagram onto p's shelf, or reports that it is full.
-func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, ce bool, at mono.Time) bool {
+func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	t.used = t.round
 	if own.shelf.empty() {
 		t.waiting = append(t.waiting, p)
@@ -74,7 +74,7 @@ func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, 
 			own.shelf.ring = t.ring()
 		}
 	}
-	return own.shelf.put(to, data, size, ce, at)
+	return own.shelf.put(to, data, size, ecn, at)
 }
 
 // ring returns room for a shelf.
@@ -97,7 +97,7 @@ func (t *turns) clear(s *shelf) {
 }
 
 // shelved puts the datagram d, if it is of a peer whose turn is over, on that peer's shelf.
-func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ce bool, at mono.Time) bool {
+func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {
 		return false
@@ -106,7 +106,7 @@ func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ce bool, at m
 	if p == nil || !p.turns[w.number].over(w.turns.round) {
 		return false
 	}
-	if !w.turns.shelve(p, &p.turns[w.number], t, b, size, ce, at) {
+	if !w.turns.shelve(p, &p.turns[w.number], t, b, size, ecn, at) {
 		w.loop.Drops.OutOfTurn.Add(uint64(packets))
 	}
 	return true
@@ -134,8 +134,8 @@ func (w *worker) serveShelves() {
 		own := &p.turns[w.number]
 		w.turns.since = w.loop.Now()
 		for from := w.turns.since; !own.shelf.empty() && w.turns.since.Sub(from) < turnTime; {
-			t, b, size, ce, at := own.shelf.pop()
-			w.take(t, b, size, ce, at)
+			t, b, size, ecn, at := own.shelf.pop()
+			w.take(t, b, size, ecn, at)
 			w.turns.since = w.loop.Now()
 		}
 		if own.shelf.empty() {

@@ -417,17 +417,17 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	// What waited while the process did not run is taken at once: on a shelf nobody would
 	// know that any more.
 	at := w.arrived(d.Stamp)
-	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.CE, at) {
+	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.ECN, at) {
 		return n, true
 	}
 	w.taken += n
-	w.take(t, d.Data, size, d.CE, at)
+	w.take(t, d.Data, size, d.ECN, at)
 	return n, false
 }
 
 // take handles a datagram, which came to the host at. A train is of one session nearly always: the kernel merges
 // packets of one 4-tuple. Runs of packets with the same index are opened together.
-func (w *worker) take(t srd.Tuple, b []byte, size int, ce bool, at mono.Time) {
+func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
 		index, ok := srd.DataIndex(b[:min(size, len(b))])
@@ -444,13 +444,13 @@ func (w *worker) take(t srd.Tuple, b []byte, size int, ce bool, at mono.Time) {
 			}
 			run += k
 		}
-		w.open(t, index, b[:run], size, ce, at, merged)
+		w.open(t, index, b[:run], size, ecn, at, merged)
 		b = b[run:]
 	}
 }
 
 // open opens a run of packets of one session and hands them to its connection.
-func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at mono.Time, merged bool) {
+func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN, at mono.Time, merged bool) {
 	e := w.loop.table.find(index)
 	if e.keys == nil || e.peer == nil {
 		n := (len(b) + size - 1) / size
@@ -460,7 +460,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ce bool, at
 	}
 	p := e.peer
 	defer w.spend(p)
-	n := w.decrypt(p, e.keys, t, b, size, ce, at)
+	n := w.decrypt(p, e.keys, t, b, size, ecn, at)
 	if n == 0 {
 		return
 	}
@@ -496,7 +496,7 @@ func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 
 // decrypt opens the packets in b that could be new into w.packets, without the
 // lock but for a look at their numbers first.
-func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ce bool, at mono.Time) int {
+func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var fresh [len(w.packets)]bool
 	p.mu.Lock()
 	for i, c := 0, b; len(c) > 0; i++ {
@@ -512,7 +512,7 @@ func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size i
 			if !ok {
 				w.loop.Drops.Forged.Add(1)
 			} else {
-				pkt.Tuple, pkt.CE, pkt.At = t, ce, at
+				pkt.Tuple, pkt.ECN, pkt.At = t, ecn, at
 				w.packets[n] = pkt
 				n++
 			}

@@ -29,7 +29,7 @@ func FuzzControlMessages(f *testing.F) {
 		}
 		whole.hdr.SetControllen(n)
 		whole.facts(&again)
-		if d.Local != again.Local || d.Segment != again.Segment || d.CE != again.CE {
+		if d.Local != again.Local || d.Segment != again.Segment || d.ECN != again.ECN {
 			t.Fatalf("%+v, and with other bytes behind the end %+v", d, again)
 		}
 	})

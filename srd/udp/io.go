@@ -18,9 +18,8 @@ type Datagram struct {
 	Segment int    // bytes of each packet; 0: Data is one packet
 	From    netip.AddrPort
 	Local   netip.Addr // the address it was sent to
-	CE      bool       // Congestion Experienced
-	Stamp   int64      // when the kernel received it, or the first packet of the train: ns of CLOCK_REALTIME; 0: unknown
-	NotECT  bool       // no mark that we put on what we send: the peer did not, or the network took it off
+	ECN     srd.ECN
+	Stamp   int64 // when the kernel received it, or the first packet of the train: ns of CLOCK_REALTIME; 0: unknown
 }
 
 const (
@@ -87,7 +86,7 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 		}
 		d := Datagram{Data: r.bufs[i][:r.calls[i].len], From: h.addr()}
 		h.facts(&d)
-		if d.NotECT {
+		if d.ECN == srd.NotECT {
 			r.stats.NotECT.Add(1)
 		}
 		got = append(got, d)

@@ -32,7 +32,7 @@ func TestTrainsArriveWhole(t *testing.T) {
 				if n > 1 && d.Segment != 1400 || n == 1 && d.Segment != 0 {
 					t.Errorf("%d packets: segments of %d", n, d.Segment)
 				}
-				if d.From.Port() != a.Socket(0).Port || d.Local.String() != to.addr || d.CE {
+				if d.From.Port() != a.Socket(0).Port || d.Local.String() != to.addr || d.ECN != srd.ECT {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -87,8 +87,8 @@ func TestCE(t *testing.T) {
 				t.Fatal(err)
 			}
 			send.Send(train(at(b, addr), 2, 100))
-			if d := receive(t, r, fdFor(b, addr)); d.CE != (class&3 == 3) || d.NotECT != (class&3 == 0) {
-				t.Errorf("%s: class %#x, CE %v, not ECT %v", addr, class, d.CE, d.NotECT)
+			if d := receive(t, r, fdFor(b, addr)); d.ECN != []srd.ECN{srd.NotECT, srd.ECT, srd.ECT, srd.CE}[class&3] {
+				t.Errorf("%s: class %#x: ECN %v", addr, class, d.ECN)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"unsafe"
 
+	"github.com/srdtun/srdtun/srd"
 	"golang.org/x/sys/unix"
 )
 
@@ -115,7 +116,7 @@ func (h *header) control(local netip.Addr, exit Exit, segment int) {
 
 // facts reads the control messages of what arrived.
 func (h *header) facts(d *Datagram) {
-	d.Segment, d.Stamp, d.CE, d.NotECT = 0, 0, false, false
+	d.Segment, d.Stamp, d.ECN = 0, 0, srd.ECT
 	for b := h.oob()[:h.hdr.Controllen]; len(b) >= cmsgHeader; {
 		c := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
 		n := int(c.Len)
@@ -129,10 +130,9 @@ func (h *header) facts(d *Datagram) {
 		case c.Level == unix.IPPROTO_IPV6 && c.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo:
 			d.Local = netip.AddrFrom16([16]byte(data[0:16]))
 		case c.Level == unix.IPPROTO_IP && c.Type == unix.IP_TOS && len(data) >= 1:
-			d.CE, d.NotECT = data[0]&ecnMask == ecnMask, data[0]&ecnMask == 0
+			d.ECN = ecnOf(uint32(data[0]))
 		case c.Level == unix.IPPROTO_IPV6 && c.Type == unix.IPV6_TCLASS && len(data) >= 4:
-			v := binary.NativeEndian.Uint32(data) & ecnMask
-			d.CE, d.NotECT = v == ecnMask, v == 0
+			d.ECN = ecnOf(binary.NativeEndian.Uint32(data))
 		case c.Level == unix.IPPROTO_UDP && c.Type == unix.UDP_GRO && len(data) >= 4:
 			d.Segment = int(binary.NativeEndian.Uint32(data))
 		case c.Level == unix.SOL_SOCKET && c.Type == stampKind && len(data) >= int(unsafe.Sizeof(unix.Timespec{})):
@@ -143,4 +143,15 @@ func (h *header) facts(d *Datagram) {
 		}
 		b = b[n:]
 	}
+}
+
+// ecnOf reads the type of service, or the traffic class.
+func ecnOf(class uint32) srd.ECN {
+	switch class & ecnMask {
+	case 0:
+		return srd.NotECT
+	case ecnMask:
+		return srd.CE
+	}
+	return srd.ECT
 }
