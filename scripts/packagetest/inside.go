@@ -20,6 +20,8 @@ var checks = []struct {
 	{"a wrong file fails once, and the message names its line", (*host).wrong},
 	{"the unit starts, with one capability and behind its filters", (*host).starts},
 	{"members of the group may ask, others are told who may", (*host).group},
+	{"the journal tells of a peer that falls silent, and answers again", (*host).tells},
+	{"systemctl reload takes a changed file over, and refuses a wrong one", (*host).reloads},
 	{"a restart under load keeps the device and stalls for at most 200 ms", (*host).restarts},
 	{"kill -9: systemd starts it again", (*host).killed},
 	{"rules of a full tunnel stay over a restart, and go with a stop", (*host).fullTunnel},
