@@ -101,12 +101,12 @@ func TestNoWayIsTold(t *testing.T) {
 	r := up(t, parse(t, "127.0.0.1:5999", "198.51.100.9:5999", "[paths]\n", "[paths]\nlocal = [\"srdw0\"]\n"))
 	r.told(events.Started)
 	ip(t, "addr", "del", "192.0.2.1/24", "dev", "srdw0")
-	if e := r.told(events.NoWay); e.Peer != "near" || !strings.Contains(e.Text, "198.51.100.9:5999") {
+	if e := r.said(events.NoWay, "198.51.100.9:5999"); e.Peer != "near" {
 		t.Errorf("told %+v", e)
 	}
 	ip(t, "addr", "add", "192.0.2.1/24", "dev", "srdw0")
 	ip(t, "route", "add", "default", "via", "192.0.2.254", "dev", "srdw0")
-	if e := r.told(events.WayBack); e.Peer != "near" {
+	if e := r.said(events.WayBack, "peer near: "); e.Peer != "near" {
 		t.Errorf("told %+v", e)
 	}
 	r.cancel()
