@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"image/color"
 
 	stdfont "golang.org/x/image/font"
@@ -207,10 +208,9 @@ func addLine(p *plot.Plot, l Line, c color.Color) error {
 	}
 	line.Color, line.Width = c, 1.9
 	p.Add(line)
-	if l.Label == "" {
-		return nil
-	}
-	return addText(p, l.LabelAt[0], l.LabelAt[1], l.Label, style(c, 11, text.XLeft, text.YBottom))
+	return errors.Join(
+		addText(p, l.LabelAt[0], l.LabelAt[1], l.Label, style(c, 11, text.XLeft, text.YBottom)),
+		addText(p, l.NoteAt[0], l.NoteAt[1], l.Note, style(c, 11, text.XLeft, text.YBottom)))
 }
 
 func addText(p *plot.Plot, x, y float64, s string, st text.Style) error {

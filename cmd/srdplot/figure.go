@@ -30,6 +30,9 @@ type Line struct {
 	// Label is written beside the line at LabelAt; "" leaves it to the legend.
 	Label   string     `json:"label"`
 	LabelAt [2]float64 `json:"label_at"`
+	// Note is something to say of the line at NoteAt; "" for nothing.
+	Note   string     `json:"note"`
+	NoteAt [2]float64 `json:"note_at"`
 }
 
 // Span shades the figure between two places on the X axis.

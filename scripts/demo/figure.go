@@ -24,6 +24,8 @@ type line struct {
 	Points  [][2]float64 `json:"points"`
 	Label   string       `json:"label"`
 	LabelAt [2]float64   `json:"label_at"`
+	Note    string       `json:"note,omitempty"`
+	NoteAt  [2]float64   `json:"note_at"`
 }
 
 type span struct {
@@ -42,6 +44,14 @@ type mark struct {
 const (
 	labelFrom, labelTo = 0.4, 4.8
 	labelHeight        = 34
+)
+
+// notedStall is a stall that the picture says in words, just above the line that lies at
+// zero then: noteIn seconds after it began, noteUp Mbit/s up.
+const (
+	notedStall = time.Second
+	noteIn     = 0.3
+	noteUp     = 4
 )
 
 // shortest is the shortest interval that is drawn: iperf3 ends with a rest of one,
@@ -64,6 +74,10 @@ func newFigure(acts []act) figure {
 	}
 	for _, a := range slices.Backward(acts) {
 		l := line{Name: a.title, Label: fmt.Sprintf("%s: %.0f Mbit/s", a.name, a.outage.Before/1e6)}
+		if s := a.outage.Stall; s >= notedStall {
+			l.Note = fmt.Sprintf("stands still for %.0f s", s.Seconds())
+			l.NoteAt = [2]float64{a.outage.BrokenAt.Seconds() + noteIn, noteUp}
+		}
 		for _, v := range a.outage.Series {
 			if v.End-v.Start < shortest {
 				continue

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/meter"
+)
 
 // TestLabelsKeepOffTheLines draws a flat line and one that swings over half of
 // the picture.
@@ -19,5 +24,20 @@ func TestLabelsKeepOffTheLines(t *testing.T) {
 				t.Errorf("the label for %v at %v hides %d pieces", mean, y, n)
 			}
 		}
+	}
+}
+
+// TestStallIsSaid: the picture says in words how long a flow stood still, if it did.
+func TestStallIsSaid(t *testing.T) {
+	run := func(stall time.Duration) act {
+		o := &meter.Outage{BrokenAt: 5 * time.Second, Healed: 10 * time.Second, Before: 96e6, Stall: stall}
+		return act{name: "plain TCP", outage: o}
+	}
+	f := newFigure([]act{run(6900 * time.Millisecond), run(100 * time.Millisecond)})
+	if l := f.Lines[1]; l.Note != "stands still for 7 s" || l.NoteAt[0] < 5 || l.NoteAt[0] > 6 {
+		t.Errorf("said %q at %v", l.Note, l.NoteAt)
+	}
+	if l := f.Lines[0]; l.Note != "" {
+		t.Errorf("said %q of a moment", l.Note)
 	}
 }
