@@ -23,16 +23,25 @@ type outlet struct {
 	turn  loop.Outlet
 	mu    sync.Mutex
 	ready []*frame.Frame // in order
+	bytes int            // of ready
 	out   []*frame.Frame // being written: of whose turn it is
 }
+
+// readyMost is how many bytes may wait at an outlet before whoever brings more waits too,
+// and writes them. With eight outlets, and as much being written, half of what a peer may
+// have held for order. frameRoom is what a frame takes beside its bytes.
+const (
+	readyMost = 1 << 20
+	frameRoom = 512
+)
 
 // keepOut is how many places for frames an outlet keeps: as many as come in a round.
 const keepOut = 1024
 
 // spread puts frames, in the order in which they are to leave, to the outlets of their flows,
-// and returns which have some, as bits. The peer is locked, so that those of a flow come in
-// order whoever brings them.
-func (v *outlets) spread(frames []*frame.Frame) (some uint) {
+// and returns which have some, and which of these are full, as bits. The peer is locked, so
+// that those of a flow come in order whoever brings them.
+func (v *outlets) spread(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%outletCount, 1
 		for n < len(frames) && frames[n].Flow%outletCount == at {
@@ -41,23 +50,33 @@ func (v *outlets) spread(frames []*frame.Frame) (some uint) {
 		o := &v[at]
 		o.mu.Lock()
 		o.ready = append(o.ready, frames[:n]...)
+		for _, f := range frames[:n] {
+			o.bytes += len(f.Data) + frameRoom
+		}
+		if o.bytes > readyMost {
+			full |= 1 << at
+		}
 		o.mu.Unlock()
 		some |= 1 << at
 		frames = frames[n:]
 	}
-	return some
+	return some, full
 }
 
-// take returns all that waits, until it is called again.
+// take returns all that waits, until done is called.
 func (o *outlet) take() []*frame.Frame {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.out, o.ready, o.bytes = o.ready, o.out[:0], 0
+	return o.out
+}
+
+// done forgets what take returned: the flows may have nothing more for hours.
+func (o *outlet) done() {
 	clear(o.out)
 	if cap(o.out) > keepOut {
 		o.out = nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.out, o.ready = o.ready, o.out[:0]
-	return o.out
 }
 
 // counts are those of all together.
@@ -72,12 +91,12 @@ func (v *outlets) counts() (c loop.GateCounts) {
 func (p *peer) Flush() (flushed bool) {
 	now := p.link.Lock()
 	p.ready = p.gather.TakeReady(p.ready[:0])
-	some := uint(0)
+	var some, full uint
 	if len(p.ready) > 0 {
 		if p.outlets == nil {
 			p.outlets = new(outlets)
 		}
-		some = p.outlets.spread(p.ready)
+		some, full = p.outlets.spread(p.ready)
 		clear(p.ready)
 		if cap(p.ready) > keepOut {
 			p.ready = nil
@@ -87,7 +106,7 @@ func (p *peer) Flush() (flushed bool) {
 	p.link.Unlock()
 	for i := 0; some != 0; i, some = i+1, some>>1 {
 		if some&1 != 0 {
-			flushed = to[i].turn.Run(func() bool { return p.hand(now, &to[i]) }) || flushed
+			flushed = to[i].turn.Run(full&(1<<i) != 0, func() bool { return p.hand(now, &to[i]) }) || flushed
 		}
 	}
 	return flushed
@@ -96,6 +115,7 @@ func (p *peer) Flush() (flushed bool) {
 // hand writes what waits at an outlet.
 func (p *peer) hand(now mono.Time, o *outlet) bool {
 	frames := o.take()
+	defer o.done()
 	if len(frames) == 0 {
 		return false
 	}

@@ -28,14 +28,15 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 			next[flow]++
 			frames = append(frames, f)
 		}
-		some := v.spread(frames)
+		some, full := v.spread(frames)
 		peer.Unlock()
 		for i := range v {
 			if some&(1<<i) == 0 {
 				continue
 			}
 			o := &v[i]
-			o.turn.Run(func() bool {
+			o.turn.Run(full&(1<<i) != 0, func() bool {
+				defer o.done()
 				for _, f := range o.take() {
 					w := &wrote[f.Flow]
 					w.Lock()
@@ -68,14 +69,49 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 	}
 }
 
-// A burst leaves no more room behind than a round takes.
+// Nothing of a burst is left behind: neither frames nor more room than a round takes.
 func TestOutletsForgetBursts(t *testing.T) {
-	var o outlet
-	o.ready = make([]*frame.Frame, keepOut+1)
-	if got := len(o.take()); got != keepOut+1 {
-		t.Errorf("%d frames, want %d", got, keepOut+1)
+	for _, n := range []int{3, keepOut + 1} {
+		var o outlet
+		o.ready = make([]*frame.Frame, 0, n)
+		for range n {
+			o.ready = append(o.ready, frame.New(make([]byte, 20), nil))
+		}
+		if got := len(o.take()); got != n {
+			t.Errorf("%d frames, want %d", got, n)
+		}
+		o.done()
+		for _, f := range o.out[:cap(o.out)] {
+			if f != nil {
+				t.Fatalf("of %d frames some are kept", n)
+			}
+		}
+		if cap(o.out) > keepOut {
+			t.Errorf("room for %d kept", cap(o.out))
+		}
 	}
-	if got := len(o.take()); got != 0 || cap(o.ready) > keepOut {
-		t.Errorf("%d frames more, room for %d kept", got, cap(o.ready))
+}
+
+// Who brings more than may wait is told so, for the outlet that it is about.
+func TestOutletsAreFull(t *testing.T) {
+	var v outlets
+	for n := 1; ; n++ {
+		f := frame.New(make([]byte, 1500), nil)
+		f.Flow = outletCount + 3
+		some, full := v.spread([]*frame.Frame{f})
+		if some != 1<<3 {
+			t.Fatalf("outlets %b", some)
+		}
+		if waits := n*(1500+frameRoom) > readyMost; waits != (full == 1<<3) {
+			t.Fatalf("%d frames wait: full %b", n, full)
+		} else if waits {
+			break
+		}
+	}
+	o := &v[3]
+	o.take()
+	o.done()
+	if _, full := v.spread([]*frame.Frame{{Flow: 3, Data: make([]byte, 20)}}); full != 0 {
+		t.Errorf("full %b after all was taken", full)
 	}
 }

@@ -130,7 +130,7 @@ func (l *link) Deadline() mono.Time {
 }
 
 // Flush implements loop.App.
-func (l *link) Flush() bool { return l.outlet.Run(l.flush) }
+func (l *link) Flush() bool { return l.outlet.Run(false, l.flush) }
 
 func (l *link) flush() bool {
 	<-l.made

@@ -3,10 +3,11 @@ package loop
 import (
 	"sync"
 	"testing"
+	"time"
 )
 
 // All that anybody has put there is handed on when the last of them is done, by one at a
-// time and in order.
+// time and in order, although somebody looks at the counts all the time.
 func TestOutletLeavesNothing(t *testing.T) {
 	const threads, each = 4, 2000
 	var o Outlet
@@ -21,19 +22,32 @@ func TestOutletLeavesNothing(t *testing.T) {
 		out = append(out, v...)
 		return len(v) > 0
 	}
-	var wg sync.WaitGroup
-	for range threads {
+	end := make(chan struct{})
+	var wg, readers sync.WaitGroup
+	readers.Go(func() {
+		for {
+			select {
+			case <-end:
+				return
+			default:
+				o.Counts()
+			}
+		}
+	})
+	for i := range threads {
 		wg.Go(func() {
 			for range each {
 				lock.Lock()
 				waiting = append(waiting, next)
 				next++
 				lock.Unlock()
-				o.Run(hand)
+				o.Run(i == 0, hand)
 			}
 		})
 	}
 	wg.Wait()
+	close(end)
+	readers.Wait()
 	if len(out) != threads*each {
 		t.Fatalf("%d handed on of %d", len(out), threads*each)
 	}
@@ -50,8 +64,77 @@ func TestOutletLeavesNothing(t *testing.T) {
 func TestOutletTellsWhetherAnythingWasDone(t *testing.T) {
 	var o Outlet
 	for _, want := range []bool{true, false} {
-		if got := o.Run(func() bool { return want }); got != want {
+		if got := o.Run(false, func() bool { return want }); got != want {
 			t.Errorf("%v, want %v", got, want)
 		}
+	}
+}
+
+// enter starts a Run whose f waits until it is let go, and returns once it is in it.
+func enter(o *Outlet) (let chan<- bool, over <-chan int) {
+	in, out, done := make(chan bool, roundsMost+1), make(chan bool), make(chan int, 1)
+	go func() {
+		n := 0
+		o.Run(false, func() bool {
+			n++
+			in <- true
+			return <-out
+		})
+		done <- n
+	}()
+	<-in
+	return out, done
+}
+
+// Who finds somebody at it leaves, unless so much waits that it is full.
+func TestOutletThatIsFullMakesWait(t *testing.T) {
+	var o Outlet
+	let, over := enter(&o)
+	if o.Run(false, func() bool { t.Error("called beside another"); return true }) {
+		t.Error("did something")
+	}
+	came := make(chan bool)
+	go func() {
+		o.Run(true, func() bool { came <- true; return true })
+		close(came)
+	}()
+	for o.waiting.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	close(let)
+	if !<-came {
+		t.Error("who waited was not called")
+	}
+	<-came
+	<-over
+}
+
+// Nobody goes round for others for ever.
+func TestOutletRelievesWhoIsAtIt(t *testing.T) {
+	var o Outlet
+	let, over := enter(&o)
+	for n := int32(1); n < roundsMost; n++ {
+		o.Run(false, nil) // has the other go round once more
+		let <- true
+		for o.rounds.Load() == n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	calls := make(chan bool, 1)
+	done := make(chan bool)
+	go func() {
+		o.Run(false, func() bool { calls <- true; return true })
+		close(done)
+	}()
+	for o.waiting.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	let <- true
+	if n := <-over; n != roundsMost {
+		t.Errorf("%d rounds, want %d", n, roundsMost)
+	}
+	<-done
+	if len(calls) != 1 {
+		t.Error("nobody took over")
 	}
 }
