@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/internal/doctor"
@@ -30,8 +31,8 @@ func netcheckCommand() *cobra.Command {
 equal-cost ways the routers tell of, the path MTU, losses, ECN, ports that do not
 pass, and whether trains of packets cost one system call. The interface must be
 running; nothing is needed at the peer. What arrives there, and from which addresses and
-ports, is seen at its end alone: --there FILE takes what "srdtun show --json" prints
-there, - from standard input. Routers are asked by packets of one byte that
+ports, is seen at its end alone: --there FILE takes what "srdtun show NAME --json"
+prints there, - from standard input. Routers are asked by packets of one byte that
 expire on the way (--quick: they are not).`,
 		Args:              takes(1, 2),
 		ValidArgsFunction: completeRunning,
@@ -53,6 +54,9 @@ expire on the way (--quick: they are not).`,
 			there, err := statusOf(file)
 			if err != nil {
 				return err
+			}
+			if there != nil && !slices.ContainsFunc(peers, func(p control.Peer) bool { return p.PublicKey == there.PublicKey }) {
+				return usagef("%s is not of a peer that is looked at: no peer has the key of that end", file)
 			}
 			return runNetcheck(st, peers, there, quick)
 		},
@@ -109,7 +113,11 @@ func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status
 				return err
 			}
 		}
-		v := netcheck.Judge(st, p, ways, there)
+		theirs := there
+		if theirs != nil && theirs.PublicKey != p.PublicKey {
+			theirs = nil // it is another peer's
+		}
+		v := netcheck.Judge(st, p, ways, theirs)
 		writeFindings(os.Stdout, v)
 		worst = max(worst, doctor.Worst(v))
 	}

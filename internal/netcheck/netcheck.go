@@ -251,8 +251,8 @@ func ecn(paths []control.Path) doctor.Finding {
 			continue
 		}
 		bleached++
-		if pair, ok := pairOf(path); ok && !slices.Contains(from, pair.Remote.Addr().String()) {
-			from = append(from, pair.Remote.Addr().String())
+		if a, err := addrPort(path.Remote); err == nil && !slices.Contains(from, a.Addr().String()) {
+			from = append(from, a.Addr().String())
 		}
 	}
 	switch {

@@ -182,6 +182,12 @@ func TestWhatThePeerSees(t *testing.T) {
 		{"a path of before", "ports on the way", func(there *control.Status) {
 			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].State = "198.18.0.7:5005", control.PathDown
 		}, doctor.OK, "from 16 addresses"},
+		{"a zone that draws", "ports on the way", func(there *control.Status) {
+			there.Peers[1].Paths[5].Remote = "[fe80::1%\n\x1b]0;owned\a]:5005"
+		}, doctor.OK, "the peer sees [fe80::1]:5005, and 0 more"},
+		{"a zone that draws", "ECN out", func(there *control.Status) {
+			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].ReceivedNotECT = "[fe80::1%\n\x1b]0;owned\a]:5005", 500
+		}, doctor.Warning, "from fe80::1"},
 		{"somebody else", "ports on the way", func(there *control.Status) { there.PublicKey = here }, doctor.Warning, "not that of this peer"},
 		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer: its marks arrive on all of 16 paths"},
 		{"no marks", "ECN out", func(there *control.Status) { there.Peers[1].Paths[3].ReceivedNotECT = 500 }, doctor.Warning, "at the peer: on 1 of 16 paths"},

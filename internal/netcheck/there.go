@@ -30,14 +30,14 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	}
 	left := map[netip.AddrPort]bool{}
 	for _, path := range p.Paths {
-		if a, err := netip.ParseAddrPort(path.Local); err == nil {
+		if a, err := addrPort(path.Local); err == nil {
 			left[a], left[netip.AddrPortFrom(a.Addr(), st.ListenPort)] = true, true
 		}
 	}
 	same, others := map[netip.AddrPort]bool{}, map[netip.AddrPort]bool{}
 	var first netip.AddrPort
 	for _, path := range there.Peers[i].Paths {
-		a, err := netip.ParseAddrPort(path.Remote)
+		a, err := addrPort(path.Remote)
 		switch {
 		case err != nil || path.State != control.PathActive:
 		case left[a]:
@@ -78,4 +78,11 @@ func ecnThere(st, there *control.Status) doctor.Finding {
 // indexOf returns the place of the peer with this key, -1 if there is none.
 func indexOf(st *control.Status, key string) int {
 	return slices.IndexFunc(st.Peers, func(p control.Peer) bool { return p.PublicKey == key })
+}
+
+// addrPort reads an address without its zone, which says something at one end only, and which
+// in the other end's words may be anything.
+func addrPort(text string) (netip.AddrPort, error) {
+	a, err := netip.ParseAddrPort(text)
+	return netip.AddrPortFrom(a.Addr().WithZone(""), a.Port()), err
 }
