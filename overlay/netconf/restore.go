@@ -87,8 +87,16 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 	case a.Flags&unix.IFA_F_NOPREFIXROUTE != 0 || s.prefix.IsSingleIP() && s.prefix.Addr().Is4():
 		return name, false, nil // the kernel makes no route for it
 	}
-	missing, err = placed(nl.RouteAdd(s.connected()))
-	return "route " + s.prefix.Masked().String(), missing, err
+	name = "route " + s.prefix.Masked().String()
+	r := s.connected()
+	// Whoever gave the address another metric, or its device a table of its own, has moved it.
+	there, err := nl.RouteListFiltered(family(s.prefix.Addr()), &netlink.Route{LinkIndex: r.LinkIndex, Dst: r.Dst, Protocol: r.Protocol},
+		netlink.RT_FILTER_OIF|netlink.RT_FILTER_DST|netlink.RT_FILTER_PROTOCOL|netlink.RT_FILTER_TABLE)
+	if err != nil || len(there) > 0 {
+		return name, false, err
+	}
+	missing, err = placed(nl.RouteAdd(r))
+	return name, missing, err
 }
 
 // prefixMetric is what the kernel gives the routes of IPv6 addresses (IP6_RT_PRIO_ADDRCONF

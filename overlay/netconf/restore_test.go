@@ -88,6 +88,24 @@ func routesAndRules(t *testing.T) (v []string) {
 	return v
 }
 
+// The metric of an address, and so of its route, is whose who changed it.
+func TestRestoreLeavesMetrics(t *testing.T) {
+	host(t)
+	addLink(t, "srd0")
+	s, err := Apply(fullTunnel(t))
+	must(t, err)
+	ip(t, "addr", "change", "10.9.0.1/24", "dev", "srd0", "metric", "50")
+	ip(t, "-6", "addr", "change", "fd00:9::1/64", "dev", "srd0", "metric", "50")
+	before := routesAndRules(t)
+	if r := s.Restore(); len(r.Back) != 0 || r.Fault != nil {
+		t.Errorf("Restore = %+v", r)
+	}
+	if got := routesAndRules(t); !slices.Equal(got, before) {
+		t.Errorf("it changed\n%s\nto\n%s", strings.Join(before, "\n"), strings.Join(got, "\n"))
+	}
+	must(t, s.Revert())
+}
+
 // What somebody else put in the place of ours is theirs.
 func TestRestoreLeavesOthersAlone(t *testing.T) {
 	host(t)
