@@ -33,11 +33,16 @@ func told(priority, text string) bool {
 
 // tells has the network between the hosts fail for a while; the journal has it.
 func (h *host) tells() error {
+	link := func(to string) error {
+		_, err := output("ip", "-n", "far", "link", "set", "v1", to)
+		return err
+	}
+	defer func() { _ = link("up") }() // for the checks that follow
 	for _, c := range []struct{ to, priority, text string }{
-		{"down", warning, "no answer for 5s"},
-		{"up", notice, "answers again"},
+		{"down", warning, "peer-silent: peer "},
+		{"up", notice, "peer-answers: peer "},
 	} {
-		if _, err := output("ip", "-n", "far", "link", "set", "v1", c.to); err != nil {
+		if err := link(c.to); err != nil {
 			return err
 		}
 		if err := until("the journal has "+c.text, func() bool { return told(c.priority, c.text) }); err != nil {
