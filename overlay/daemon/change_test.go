@@ -312,10 +312,9 @@ func TestChangesLeakNothing(t *testing.T) {
 	if after := network(t, run); !slices.Equal(after, before) {
 		t.Errorf("%q, before %q", after, before)
 	}
-	// A connection takes 8 KB: a hundred that stay are many times this.
-	if after := heap(); after > bytes+200<<10 {
-		t.Errorf("%d bytes more", after-bytes)
-	}
+	// A connection takes 8 KB: a hundred that stay are many times this. What others still
+	// use for a moment, and pools, take more than two collections.
+	until(t, "memory to be given back", func() bool { return heap() <= bytes+200<<10 })
 	r.cancel()
 	r.wait()
 }
