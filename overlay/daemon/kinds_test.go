@@ -200,9 +200,13 @@ func TestChangesAreTold(t *testing.T) {
 func TestWrongDropInIsTold(t *testing.T) {
 	runDir(t)
 	dir := t.TempDir()
-	put := func(name, text string) {
+	put := func(name, text string) { // whole at once: the daemon may read the directory meanwhile
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		aside := filepath.Join(dir, "."+name)
+		if err := os.WriteFile(aside, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(aside, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
