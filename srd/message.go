@@ -29,6 +29,8 @@ type Message struct {
 	Flow    uint32 // hash of the inner flow, for path policies that keep flows
 	Expired bool   // received only: the sender gave the payload up
 	Stale   bool   // received only: the driver says that it waited for long at this host
+	// Copies, if the driver has them, make copies of Data when the connection is unlocked.
+	Copies *Copies
 }
 
 // Source is where Next takes new messages from.

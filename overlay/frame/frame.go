@@ -75,8 +75,9 @@ type Frame struct {
 	// for a header of the TUN device; otherwise nil. The device owns its layout.
 	Buf []byte
 
-	refs atomic.Int32
-	free func(*Frame)
+	refs    atomic.Int32
+	filling atomic.Int32 // goroutines that copy into Data
+	free    func(*Frame)
 }
 
 // New wraps data as a frame with one reference. free is called with the frame
@@ -99,6 +100,22 @@ func (f *Frame) Reset(data []byte) {
 
 // Retain adds a reference.
 func (f *Frame) Retain() { f.refs.Add(1) }
+
+// Fill implements srd.Filling: somebody copies into Data, and keeps the frame meanwhile.
+func (f *Frame) Fill() {
+	f.Retain()
+	f.filling.Add(1)
+}
+
+// Filled ends Fill.
+func (f *Frame) Filled() {
+	f.filling.Add(-1)
+	f.Release()
+}
+
+// Settled reports whether nobody copies into Data. Whoever has to do with its bytes asks
+// first; that nobody begins anew is the caller's to know.
+func (f *Frame) Settled() bool { return f.filling.Load() == 0 }
 
 // Done implements srd.Owner. What became of a part of it is the inner protocols' to find out.
 func (f *Frame) Done(srd.Status) { f.Release() }

@@ -88,7 +88,8 @@ func (g *Gatherer) Stats() Stats {
 	return s
 }
 
-// Add takes a message that the transport delivered. The payload is copied.
+// Add takes a message that the transport delivered. The payload is copied, by m.Copies if
+// there are any.
 func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
 	h, ok := parse(&m.Imm)
 	if !ok || int(h.length) < g.cfg.Least || int(h.offset)+len(m.Data) > int(h.length) || (len(m.Data) == 0 && !m.Expired) {
@@ -98,7 +99,7 @@ func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
 	fl := g.flows.at(h.slot)
 	switch {
 	case h.seq == fl.next && !m.Expired && len(m.Data) == int(h.length) && fl.get(h.seq) == nil:
-		g.deliver(g.build(&h, m.Data))
+		g.deliver(g.build(&h, m))
 		fl.next++
 		g.run(now, fl)
 	case int32(h.seq-fl.next) < 0:
@@ -113,10 +114,10 @@ func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
 }
 
 // build makes a frame of a whole one in a single message.
-func (g *Gatherer) build(h *header, data []byte) *frame.Frame {
+func (g *Gatherer) build(h *header, m *srd.Message) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
 	f.Facts, f.Flow = h.facts, uint32(h.slot)
-	copy(f.Data, data)
+	m.Copies.Copy(f, f.Data, m.Data)
 	return f
 }
 
@@ -153,7 +154,7 @@ func (g *Gatherer) fill(p *partial, h *header, m *srd.Message) {
 			g.stats.Bad++
 			return
 		}
-		copy(p.frame.Data[h.offset:], m.Data)
+		m.Copies.Copy(p.frame, p.frame.Data[h.offset:], m.Data)
 	}
 }
 
@@ -211,14 +212,20 @@ func (g *Gatherer) Pop() *frame.Frame {
 	return f
 }
 
-// TakeReady appends all frames to hand on to dst.
+// TakeReady appends the frames to hand on to dst, up to the first that somebody copies into:
+// whoever does takes the rest.
 func (g *Gatherer) TakeReady(dst []*frame.Frame) []*frame.Frame {
-	dst = append(dst, g.ready...)
-	if cap(g.ready) > keepReady {
+	n := 0
+	for n < len(g.ready) && g.ready[n].Settled() {
+		n++
+	}
+	dst = append(dst, g.ready[:n]...)
+	rest := copy(g.ready, g.ready[n:])
+	clear(g.ready[rest:])
+	g.ready = g.ready[:rest]
+	if rest == 0 && cap(g.ready) > keepReady {
 		g.ready = nil
 	}
-	clear(g.ready)
-	g.ready = g.ready[:0]
 	return dst
 }
 

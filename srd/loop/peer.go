@@ -22,6 +22,7 @@ type Peer struct {
 	lanes   []*lane // of the sockets; nil before first use
 	carried Carried // but for its Lock
 
+	newest  newest
 	turns   []turn        // at each worker, which alone uses it
 	touched atomic.Uint32 // by which workers: a bit for each
 

@@ -79,6 +79,7 @@ type worker struct {
 	read    mono.Time // before the sockets were last read
 	nonce   srd.Nonce
 	message srd.Message
+	copies  srd.Copies
 	taken   int       // packets received in this round
 	useful  bool      // a peer had something to do in it
 	used    mono.Time // when that was last so
@@ -460,21 +461,29 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN
 	}
 	p := e.peer
 	defer w.spend(p)
-	n := w.decrypt(p, e.keys, t, b, size, ecn, at)
-	if n == 0 {
-		return
+	if n := w.decrypt(p, e.keys, t, b, size, ecn, at); n > 0 {
+		w.handle(p, w.packets[:n])
+		w.copies.Run() // Flush follows, for p is touched
 	}
+}
+
+// handle hands opened packets to the connection, and what they bring to the application.
+func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	n := len(packets)
 	if p.removed {
 		w.loop.Drops.Closed.Add(uint64(n))
 		return
 	}
 	p.carried.In++
 	now := w.loop.Now()
-	for i := range w.packets[:n] {
-		p.conn.Handle(now, &w.packets[i])
+	for i := range packets {
+		k := &packets[i]
+		p.conn.Handle(now, k)
+		p.newest.saw(k.Slot, k.PN)
 		if p.conn.Restarted() {
+			p.newest.forget()
 			p.app.Restarted(now)
 		}
 		for w.next(now, p.conn) {
@@ -490,24 +499,24 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN
 // What was read before the process was stopped, and is handled after, waited as well.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
-	w.message.Stale = w.stale || now.Sub(w.read) > trainAge
+	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies
 	return ok
 }
 
-// decrypt opens the packets in b that could be new into w.packets, without the
-// lock but for a look at their numbers first.
+// decrypt opens the packets in b that could be new into w.packets. The lock is taken only
+// for a look at numbers that are not beyond all that came.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
-	var fresh [len(w.packets)]bool
-	p.mu.Lock()
-	for i, c := 0, b; len(c) > 0; i++ {
-		fresh[i] = p.conn.Fresh(srd.DataNumber(c))
-		c = c[min(size, len(c)):]
+	var old [len(w.packets)]bool
+	for c := b; len(c) > 0; c = c[min(size, len(c)):] {
+		if !p.newest.beyond(srd.DataNumber(c)) {
+			w.look(p, b, size, old[:])
+			break
+		}
 	}
-	p.mu.Unlock()
 	n := 0
 	for i := 0; len(b) > 0; i++ {
 		s := min(size, len(b))
-		if fresh[i] {
+		if !old[i] {
 			pkt, ok := k.Open(b[:s], &w.nonce)
 			if !ok {
 				w.loop.Drops.Forged.Add(1)
@@ -520,6 +529,16 @@ func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size i
 		b = b[s:]
 	}
 	return n
+}
+
+// look notes which of the packets in b have been seen.
+func (w *worker) look(p *Peer, b []byte, size int, old []bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := 0; len(b) > 0; i++ {
+		old[i] = !p.conn.Fresh(srd.DataNumber(b))
+		b = b[min(size, len(b)):]
+	}
 }
 
 // handshake takes anything that is not a data packet.
