@@ -88,6 +88,15 @@ func (p *Process) Reserve(c *srd.Conn) uint32 {
 	}
 }
 
+// Retake implements srd.Indexes.
+func (p *Process) Retake(c *srd.Conn, i uint32) bool {
+	if p.index[i] != nil {
+		return false
+	}
+	p.index[i] = &entry{conn: c}
+	return true
+}
+
 // Publish implements srd.Indexes.
 func (p *Process) Publish(i uint32, k *srd.RecvKeys) {
 	if p.index[i] == nil {
