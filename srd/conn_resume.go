@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -83,6 +84,9 @@ func (e *epoch) suspend() epochState {
 func (c *Conn) suspendPaths(st *State) {
 	for _, p := range c.paths.table {
 		v := pathState{state: p.state, next: p.sent.Next(), largest: p.largest, peerCE: uint64(p.peerCE)}
+		if p.skipped > p.sent.First() && v.next-p.skipped <= trapMost {
+			v.trap = p.skipped
+		}
 		if p.state != PathFree {
 			v.tuple, v.mtu, v.want = p.tuple, uint64(p.mtu), uint64(p.probe.want)
 			v.smoothed, v.base = uint64(p.rtt.Smoothed()), uint64(p.rtt.Base())
@@ -232,6 +236,14 @@ func (c *Conn) resumePaths(now mono.Time, st *State) {
 func (c *Conn) resumePath(now mono.Time, slot uint16, v *pathState, of int) *path {
 	p := &path{slot: slot, state: v.state, largest: v.largest, peerCE: uint32(v.peerCE), reorder: reorderFirst}
 	p.sent.Resume(v.next)
+	if v.trap > 0 {
+		// Of the packets around it nothing is known any more but that they were sent.
+		p.sent.Resume(v.trap - 1)
+		p.skipped = p.sent.Push(ledger.Packet{State: ledger.Skipped}) + 1
+		for p.sent.Next() < v.next {
+			p.sent.Push(ledger.Packet{State: ledger.Acked})
+		}
+	}
 	if v.state == PathFree {
 		return p
 	}
@@ -292,6 +304,8 @@ func (c *Conn) resumeArrivals(now mono.Time, st *State) {
 func (c *Conn) resumeOutbox(now mono.Time, st *State) {
 	o := &c.recovery.out
 	*o = outbox{first: st.outFirst, next: st.outFirst}
+	// They are sent here, and were given up with the process that had their payloads.
+	c.stats.Sent, c.stats.GivenUp = uint64(len(st.open)), uint64(len(st.open))
 	open := st.open
 	for n := st.outFirst; n < st.outNext; n++ {
 		if len(open) > 0 && open[0].number == n {

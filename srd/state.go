@@ -67,6 +67,7 @@ type pathState struct {
 	flags             uint8
 	tuple             Tuple
 	next, largest     uint64
+	trap              uint64 // one more than the number that was left out last; 0: that is long ago
 	peerCE, mtu, want uint64
 	smoothed, base    uint64 // nanoseconds
 	heard, seen, fell mono.Time
@@ -94,6 +95,10 @@ type openState struct {
 	imm    Imm
 }
 
+// trapMost is how long ago a number may have been left out, in packets of its path, for the
+// next process to know it: a window of a path, of which the peer may still tell.
+const trapMost = 1 << 10
+
 // Bounds of what a state may say: numbers and times so far from the ends of their types
 // that sums stay within.
 const (
@@ -108,6 +113,9 @@ func (s *State) Wipe() {
 		s.epochs[i] = epochState{}
 	}
 }
+
+// Open returns how many messages were not acknowledged: their payloads are gone.
+func (s *State) Open() int { return len(s.open) }
 
 // Append appends the state to b.
 func (s *State) Append(b []byte) []byte {
@@ -169,7 +177,7 @@ func (w *stateWriter) epoch(e *epochState) {
 
 func (w *stateWriter) path(p *pathState) {
 	w.raw([]byte{byte(p.state)})
-	w.num(p.next, p.largest, p.peerCE)
+	w.num(p.next, p.largest, p.trap, p.peerCE)
 	if p.state == PathFree {
 		return
 	}
@@ -246,7 +254,7 @@ func (s *State) sound() bool {
 		return false
 	}
 	for i := range s.paths {
-		if p := &s.paths[i]; p.state > PathDown || p.largest > p.next || p.mtu > MaxPacket || p.want > MaxPacket ||
+		if p := &s.paths[i]; p.state > PathDown || p.largest > p.next || p.trap > p.next || (p.trap > 0 && p.next-p.trap > trapMost) || p.mtu > MaxPacket || p.want > MaxPacket ||
 			(p.state != PathFree && !p.tuple.Remote.IsValid()) || (p.state == PathActive && p.mtu < BasePacket) {
 			return false
 		}
@@ -354,7 +362,7 @@ func (r *stateReader) epoch(e *epochState) {
 
 func (r *stateReader) path(p *pathState) {
 	p.state = PathState(r.byte())
-	p.next, p.largest, p.peerCE = r.num(), r.num(), r.num()
+	p.next, p.largest, p.trap, p.peerCE = r.num(), r.num(), r.num(), r.num()
 	if p.state == PathFree {
 		return
 	}
