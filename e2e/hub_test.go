@@ -41,7 +41,7 @@ const (
 
 // wheel starts a hub that does not know where its spokes are, and the spokes, each behind
 // a NAT that lets nothing in but answers.
-func wheel(t *testing.T) (hub *tunnel.Node, all []*tunnel.Node) {
+func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
 	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
 	hub = node(t, f.B(spokesB+1), "hub", tunnel.Config{SourcePorts: *hubPorts, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
@@ -63,7 +63,7 @@ func wheel(t *testing.T) (hub *tunnel.Node, all []*tunnel.Node) {
 		})
 		all = append(all, n)
 	}
-	if err := hub.Start(); err != nil {
+	if err := start(hub); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range all {
@@ -79,7 +79,7 @@ func wheel(t *testing.T) (hub *tunnel.Node, all []*tunnel.Node) {
 // little, and starts it again without a descriptor store. It is back with all of them
 // soon, however long they have looked for it, and at longer and longer intervals.
 func TestHubRestartReachesItsSpokes(t *testing.T) {
-	hub, all := wheel(t)
+	hub, all := wheel(t, (*tunnel.Node).Start)
 	echo, err := hub.Host.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
 	if err != nil {
 		t.Fatal(err)

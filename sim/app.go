@@ -30,6 +30,10 @@ type App interface {
 	Undelivered(first int) (n, example int)
 	// Dropped is how many were dropped on purpose before they were pulled.
 	Dropped() int
+	// Suspend ends it for good and returns what that of the next process needs; void is how
+	// many messages that takes over.
+	Suspend(now mono.Time) []byte
+	Resume(b []byte, void int)
 	// Open returns how many things the transport, or the app itself, holds.
 	Open() int
 	// Sending returns how many of those are on their way from here.
@@ -57,11 +61,17 @@ func (b bare) Sending() int { return b.Open() }
 // Dropped implements App.
 func (b bare) Dropped() int { return 0 }
 
+// Suspend implements App.
+func (b bare) Suspend(mono.Time) []byte { return nil }
+
+// Resume implements App.
+func (b bare) Resume(_ []byte, void int) { b.void = void }
+
 // Look implements App.
 func (b bare) Look(c *srd.Conn) {
 	s := c.Stats()
 	switch {
-	case s.Sent != uint64(b.Pulled):
+	case s.Sent != uint64(b.Pulled+b.void):
 		b.audit.Fail("host %d counts %d messages sent, %d were pulled", b.From, s.Sent, b.Pulled)
 	case b.held() > heldMost:
 		b.audit.Fail("host %d holds a payload for %v", b.From, b.held())

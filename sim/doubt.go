@@ -100,6 +100,20 @@ func (d *doubt) Advance(now mono.Time, c *srd.Conn) {
 // Deadline implements App.
 func (d *doubt) Deadline() mono.Time { return d.gather.Deadline() }
 
+// Suspend implements App.
+func (d *doubt) Suspend(now mono.Time) []byte {
+	b := order.AppendNumbers(nil, d.gather.Suspend(now))
+	d.take()
+	return b
+}
+
+// Resume implements App.
+func (d *doubt) Resume(b []byte, void int) {
+	in, _, _ := order.ParseNumbers(b)
+	d.gather.Resume(in)
+	d.void = void
+}
+
 // Begun implements App.
 func (d *doubt) Begun() int { return d.Pulled }
 
@@ -112,7 +126,7 @@ func (d *doubt) Sending() int { return d.Open() }
 // Look implements App.
 func (d *doubt) Look(c *srd.Conn) {
 	switch s := c.Stats(); {
-	case s.Sent != uint64(d.Pulled):
+	case s.Sent != uint64(d.Pulled+d.void):
 		d.audit.Fail("host %d counts %d messages sent to a liar, %d were pulled", d.From, s.Sent, d.Pulled)
 	case d.held() > doubtHeld:
 		d.audit.Fail("host %d holds a payload for a liar for %v", d.From, d.held())

@@ -36,13 +36,16 @@ const (
 
 // Filter is of kindFiltered alone: no cable carries handshakes.
 const (
-	Filter        = numDrawn
-	NumFaultKinds = Filter + 1
+	Filter = numDrawn
+	// HandOver is drawn as some of Stop: a host's program is ended, and another goes on with
+	// its sessions. What comes in between waits in the sockets.
+	HandOver      = Filter + 1
+	NumFaultKinds = HandOver + 1
 )
 
 var faultNames = [NumFaultKinds]string{
 	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout", "stop",
-	"policy", "fewer ports", "filter",
+	"policy", "fewer ports", "filter", "handover",
 }
 
 // String returns the kind's name.
@@ -126,6 +129,9 @@ func (f *Fabric) inflict(x Fault) {
 		end(h.revive)
 	case Stop:
 		h.Stop()
+		end(h.revive)
+	case HandOver:
+		h.HandOver()
 		end(h.revive)
 	case CrashLoop:
 		f.crash(h, time.Duration(x.Value)*time.Millisecond, f.Engine.Since()+x.For)

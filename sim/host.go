@@ -104,6 +104,8 @@ type Host struct {
 	remotes []Remote
 	process *Process // nil: not running
 	gen     uint16   // process generations so far
+	known   uint16   // those of them that peers tell apart: one goes on with another's sessions
+	passed  []passed // by the process before, to the next; nil: nothing
 	paused  int      // faults that hold it
 
 	inbox   []*Packet
@@ -153,8 +155,12 @@ func (h *Host) clock() mono.Time { return h.engine.now.Add(h.Offset) }
 func (h *Host) Boot() {
 	h.engine.Note(h.noun, "boots", uint64(h.gen), 0, 0)
 	h.gen++
-	h.trust.boot()
+	if h.passed == nil {
+		h.known++
+		h.trust.boot()
+	}
 	h.process = newProcess(h, h.gen-1)
+	h.passed = nil
 	h.process.connect()
 	h.plan()
 }
@@ -164,6 +170,17 @@ func (h *Host) Kill() {
 	h.engine.Note(h.noun, "is killed", 0, 0, 0)
 	h.process, h.wake = nil, mono.Never
 	h.inbox, h.waiting = nil, 0
+	h.passed = nil
+}
+
+// HandOver ends the program; the next to boot goes on with its sessions.
+func (h *Host) HandOver() {
+	if h.process == nil || h.paused > 0 {
+		return
+	}
+	h.engine.Note(h.noun, "hands over", 0, 0, 0)
+	h.passed = h.process.handOver()
+	h.process, h.wake = nil, mono.Never
 }
 
 // Stop ends the program as it should end: it says goodbye.
@@ -193,7 +210,7 @@ func (h *Host) Process() *Process { return h.process }
 // Receive implements Node.
 func (h *Host) Receive(p *Packet) {
 	switch {
-	case h.process == nil:
+	case h.process == nil && h.passed == nil:
 		h.engine.Note(h.noun, "drops: no program", p.digest(), 0, 0)
 	case h.waiting+len(p.Data) > socketBuffer:
 		h.Overflow++
@@ -289,7 +306,7 @@ func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrP
 		h.Audit.Fail("host %d calls host %d at %v, where it has not proven to be", h.Index, peer.Index, to)
 	}
 	p := UDP(netip.AddrPortFrom(from, FirstPort+sock), to, append([]byte(nil), data...))
-	p.origin = origin{h, h.gen, to.Addr(), h.engine.now}
+	p.origin = origin{h, h.known, to.Addr(), h.engine.now}
 	h.engine.Note(h.noun, "sends", p.digest(), uint64(len(data)), uint64(sock))
 	h.Up.Receive(p)
 }

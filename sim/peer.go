@@ -209,7 +209,7 @@ func (p *Peer) look() {
 	switch {
 	case s.Received != uint64(p.Received):
 		h.Audit.Fail("host %d counts %d messages received, %d were", h.Index, s.Received, p.Received)
-	case s.Acked > s.Sent:
+	case s.Acked > s.Sent: // what was taken over counts as sent
 		h.Audit.Fail("host %d counts %d of %d messages acknowledged", h.Index, s.Acked, s.Sent)
 	case s.Sent > s.Acked+void+srd.OutboxLimit:
 		h.Audit.Fail("host %d has %d messages in its outbox", h.Index, s.Sent-s.Acked)

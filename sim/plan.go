@@ -337,6 +337,9 @@ func (p *plan) drawFaults() {
 			x.Host = n
 		}
 		p.drawValue(&x)
+		if x.Kind == Stop && x.At&1 == 1 { // not drawn, so that other plans stay what they are
+			x.Kind = HandOver
+		}
 		p.faults = append(p.faults, x)
 	}
 	if p.kind == "long outage" {

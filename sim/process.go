@@ -48,8 +48,11 @@ func newProcess(h *Host, gen uint16) *Process {
 	p.end = srd.NewEndpoint(h.id, reader{h.rng})
 	p.end.Prefer(p.where.Has)
 	incarnation := h.rng.Uint64()
-	for _, r := range h.remotes {
+	for i, r := range h.remotes {
 		peer := newPeer(p, r, incarnation)
+		if h.passed != nil {
+			peer.goOn(h.passed[i])
+		}
 		p.Peers = append(p.Peers, peer)
 		p.end.Add(peer.Conn)
 	}
@@ -86,6 +89,15 @@ func (p *Process) Reserve(c *srd.Conn) uint32 {
 			return i
 		}
 	}
+}
+
+// Retake implements srd.Indexes.
+func (p *Process) Retake(c *srd.Conn, i uint32) bool {
+	if p.index[i] != nil {
+		return false
+	}
+	p.index[i] = &entry{conn: c}
+	return true
 }
 
 // Publish implements srd.Indexes.

@@ -16,6 +16,8 @@ import (
 // Indexes hands out receiver indices: random, unique in the process.
 type Indexes interface {
 	Reserve(*Conn) uint32
+	// Retake reserves an index that a former process had; false: that cannot be.
+	Retake(*Conn, uint32) bool
 	Publish(uint32, *RecvKeys)
 	Release(uint32)
 }

@@ -18,9 +18,13 @@ const HeaderLen = wire.HeaderLen
 // across sessions.
 type SendKeys struct {
 	aead   cipher.AEAD
+	key    rawKey // what aead was made from
 	iv     Nonce
 	remote uint32 // receiver index
 }
+
+// rawKey is kept for the process that follows (Conn.Suspend).
+type rawKey = [32]byte
 
 // Nonce is the scratch space of one sealing or opening goroutine: on the stack
 // it would be allocated anew for each packet, as it passes through an interface.
@@ -38,6 +42,7 @@ func (k *SendKeys) seal(b []byte, n *Nonce) {
 type RecvKeys struct {
 	Conn  *Conn
 	aead  cipher.AEAD
+	key   rawKey // what aead was made from
 	iv    Nonce
 	local uint32
 }

@@ -1,6 +1,7 @@
 package srd_test
 
 import (
+	"cmp"
 	"container/heap"
 	"encoding/binary"
 	"math/rand/v2"
@@ -87,10 +88,12 @@ type host struct {
 	end      *srd.Endpoint
 	conn     *srd.Conn
 	index    map[uint32]*entry
-	where    srd.AddressSet // of the peer
-	life     time.Duration  // of keys, at the next start; 0: the usual
-	speaks   uint32         // protocol, at the next start
-	features uint8          // what it says to read, at the next start
+	where    srd.AddressSet    // of the peer
+	life     time.Duration     // of keys, at the next start; 0: the usual
+	speaks   uint32            // protocol, at the next start
+	features uint8             // what it says to read, at the next start
+	offers   handshake.Offers  // at the next start; 0: AES-256-GCM
+	was      map[uint32]*entry // index, of the process before
 	train    *srd.Train
 	wake     mono.Time
 	stopped  mono.Time // its process is not scheduled before then
@@ -200,12 +203,19 @@ func newPair(t testing.TB, seed uint64, links ...*link) *pair {
 	return p
 }
 
+// restartWith starts h with another cipher.
+func (h *host) restartWith(c handshake.Cipher) {
+	h.offers = handshake.OffersOf(c)
+	h.start()
+}
+
 // start makes a fresh process on h: all state is gone but the key.
 func (h *host) start() {
+	offers := cmp.Or(h.offers, handshake.OffersOf(handshake.AES256GCM))
 	h.index, h.where = map[uint32]*entry{}, srd.AddressSet{}
 	h.end = srd.NewEndpoint(h.id, reader{h.p.rng})
 	h.conn = srd.New(srd.Config{
-		Identity: h.id, Remote: h.p.host[1-h.side].id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
+		Identity: h.id, Remote: h.p.host[1-h.side].id.Public(), Offers: offers,
 		Incarnation: h.p.rng.Uint64(), Rand: reader{h.p.rng}, Indexes: h, Addresses: &h.where,
 		Timestamp: func(now mono.Time) handshake.Timestamp {
 			if h.side == 0 {
@@ -229,6 +239,13 @@ func (h *host) Reserve(c *srd.Conn) uint32 {
 			return i
 		}
 	}
+}
+func (h *host) Retake(c *srd.Conn, i uint32) bool {
+	if h.index[i] != nil {
+		return false
+	}
+	h.index[i] = &entry{conn: c}
+	return true
 }
 func (h *host) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
 func (h *host) Release(i uint32)                  { delete(h.index, i) }

@@ -104,6 +104,7 @@ func (f *fixed) Target() time.Duration             { return cc.TargetFloor }
 type noIndexes struct{ next uint32 }
 
 func (i *noIndexes) Reserve(*Conn) uint32      { i.next++; return i.next }
+func (i *noIndexes) Retake(*Conn, uint32) bool { return true }
 func (i *noIndexes) Publish(uint32, *RecvKeys) {}
 func (i *noIndexes) Release(uint32)            {}
 

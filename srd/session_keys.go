@@ -69,6 +69,7 @@ type session struct {
 	incarnation uint64 // the peer's
 	met         bool   // incarnation is known
 	since       mono.Time
+	over        bool // another process has the keys: there are never any here again
 }
 
 // epoch is one set of keys.
@@ -130,14 +131,14 @@ func (s *session) accepts(now mono.Time, k *RecvKeys) bool {
 func (s *session) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epoch {
 	seal, err1 := r.Cipher.New(r.Send.Key)
 	open, err2 := r.Cipher.New(r.Recv.Key)
-	if err1 != nil || err2 != nil {
+	if err1 != nil || err2 != nil || s.over {
 		s.cfg.Indexes.Release(r.LocalIndex)
 		s.drop(DropHandshakeBad)
 		return nil
 	}
 	e := &epoch{
-		keys:      &SendKeys{aead: seal, iv: r.Send.IV, remote: r.RemoteIndex},
-		recv:      &RecvKeys{Conn: s.conn, aead: open, iv: r.Recv.IV, local: r.LocalIndex},
+		keys:      &SendKeys{aead: seal, key: r.Send.Key, iv: r.Send.IV, remote: r.RemoteIndex},
+		recv:      &RecvKeys{Conn: s.conn, aead: open, key: r.Recv.Key, iv: r.Recv.IV, local: r.LocalIndex},
 		created:   now,
 		initiator: initiator,
 		cipher:    r.Cipher,

@@ -56,7 +56,13 @@ func (n *Namespace) Start(name string, args ...string) (*Process, error) {
 // StartWith is Start with standard output to stdout, unless it is nil, and with
 // additions to the environment.
 func (n *Namespace) StartWith(stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
+	return n.StartFiles(nil, stdout, env, name, args...)
+}
+
+// StartFiles is StartWith with open files, which the process has as descriptors from 3 on.
+func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	p := &Process{cmd: n.Command(name, args...), done: make(chan struct{})}
+	p.cmd.ExtraFiles = files
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr, p.cmd.Stdout = &p.Log, &p.Log
 	if stdout != nil {

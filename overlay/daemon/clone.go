@@ -26,7 +26,10 @@ const (
 )
 
 // machine tells when this has become another one.
-type machine struct{ events *os.File }
+type machine struct {
+	events *os.File
+	done   chan struct{} // closed when watch has returned
+}
 
 // newMachineEvents opens the kernel's news of devices.
 func newMachineEvents() (*machine, error) {
@@ -38,7 +41,11 @@ func newMachineEvents() (*machine, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("bind", err)
 	}
-	return &machine{os.NewFile(uintptr(fd), "kobject-uevent")}, nil
+	return machineOf(fd), nil
+}
+
+func machineOf(fd int) *machine {
+	return &machine{os.NewFile(uintptr(fd), "kobject-uevent"), make(chan struct{})}
 }
 
 // watch calls f for each new generation until ctx ends, and closes the descriptor.
@@ -46,6 +53,7 @@ func (m *machine) watch(ctx context.Context, f func()) {
 	if m == nil {
 		return
 	}
+	defer close(m.done)
 	stop := context.AfterFunc(ctx, func() { m.events.Close() })
 	defer stop()
 	raw, err := m.events.SyscallConn()

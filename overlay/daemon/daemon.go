@@ -109,6 +109,7 @@ type server struct {
 	monitor monitor
 
 	before  *handover.Bundle // nil: everything is made anew
+	former  *former          // whose sessions go on; nil: nobody's
 	kept    bool             // another process has device and sockets now
 	pausing atomic.Bool      // the device is not read any more: another process will
 
@@ -252,7 +253,9 @@ func (s *server) open() (err error) {
 	if !s.bank.GRO() {
 		s.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
 	}
+	s.inherit()
 	s.loop, err = loop.New(loop.Config{
+		Former:   s.former.loop(),
 		Bank:     s.bank,
 		Endpoint: srd.NewEndpoint(s.id, rand.Reader),
 		Workers:  s.dev.Queues(),
@@ -264,7 +267,9 @@ func (s *server) open() (err error) {
 		return err
 	}
 	s.mtus.tunnel = c.Interface.Name
-	if s.machine, err = newMachineEvents(); err != nil {
+	if s.machine != nil {
+		// That of the process before.
+	} else if s.machine, err = newMachineEvents(); err != nil {
 		s.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
 	}
 	s.mtus.load()

@@ -62,6 +62,7 @@ func (s *server) addPeers() error {
 		next.peers = append(next.peers, s.newPeer(c, &c.Peers[i], policy))
 	}
 	s.now.Store(next)
+	s.goOn(next.peers)
 	for _, p := range next.peers {
 		p.back.proven = s.where(p.cfg().PublicKey.String())
 		s.place(p)

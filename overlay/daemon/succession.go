@@ -26,12 +26,14 @@ import (
 //
 //	this process                                the next
 //	stop reading the device, send what is here
-//	tell the peers that the session ends
-//	take what they had sent until then
-//	give device, sockets and addresses away     take them, greet all peers
+//	stop reading the sockets
+//	take the sessions out of the connections
+//	give device, sockets, addresses and
+//	  sessions away                             take them, go on
 //
-// What applications write meanwhile waits in the device, and what peers send in their
-// own queues, so that a restart loses nothing but time.
+// What applications write meanwhile waits in the device, and what peers send in the
+// sockets, so that a restart loses nothing but time. Where sessions cannot go on, peers are
+// told that they end, and the next process greets them.
 
 // Store keeps what a process passes on.
 type Store interface {
@@ -67,11 +69,15 @@ func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
 	}
 	s.pausing.Store(true)
 	s.drain(ctx)
-	s.leave(ctx)
+	sessions := s.keep()
+	if sessions == nil {
+		s.leave(ctx)
+	}
 	b, err := s.bundle()
 	if err == nil {
+		b.State.Kept, b.Sessions, b.Machine = sessions.into()
 		err = store.Give(b)
-		for _, fd := range b.TUN {
+		for _, fd := range append(b.TUN, b.Machine...) {
 			unix.Close(fd)
 		}
 	}

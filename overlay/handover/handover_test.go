@@ -78,7 +78,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 		"a socket":          {socket, "sealed"},
 		"too long":          {sparse, "bytes, more than"},
 		"not JSON":          {memory("hello", seals), "damaged"},
-		"another version":   {memory(strings.Replace(good, "1", "3", 1), seals), "format 3"},
+		"another version":   {memory(strings.Replace(good, "1", "4", 1), seals), "format 4"},
 		"another namespace": {memory(`{"version":1,"network_namespace":"net:[1]"}`, seals), "namespace"},
 	} {
 		if _, err := readState(c.fd); err == nil || !strings.Contains(err.Error(), c.why) {
@@ -123,6 +123,8 @@ type manager struct {
 	socket *net.UnixConn
 	mu     sync.Mutex // the barrier orders them, but the race detector does not know
 	stored map[string]int
+	holds  bool             // the descriptors themselves as well
+	held   map[string][]int // which are the test's
 }
 
 func newManager(t *testing.T) (*manager, Store) {
@@ -131,7 +133,7 @@ func newManager(t *testing.T) (*manager, Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &manager{t: t, socket: c, stored: map[string]int{}}
+	m := &manager{t: t, socket: c, stored: map[string]int{}, held: map[string][]int{}}
 	done := make(chan struct{})
 	go func() { defer close(done); m.run() }()
 	t.Cleanup(func() { c.Close(); <-done })
@@ -154,6 +156,10 @@ func (m *manager) run() {
 		switch {
 		case strings.HasPrefix(string(text[:n]), "FDSTORE=1\nFDPOLL=0\n"):
 			m.stored[name] += len(fds)
+			if m.holds {
+				m.held[name] = append(m.held[name], fds...)
+				fds = nil
+			}
 		case strings.HasPrefix(string(text[:n]), "FDSTOREREMOVE=1\n"):
 			delete(m.stored, name)
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +26,7 @@ const (
 	// firstFD is where descriptors that are passed on begin, sd_listen_fds(3).
 	firstFD = 3
 	// maxFDs is as many as there can be: two for each of 256 ports, a queue for each of
-	// 16 threads, and the state; FileDescriptorStoreMax= of the unit has room for them.
+	// 16 threads, the state, and two for sessions; FileDescriptorStoreMax= of the unit has room for them.
 	maxFDs = 600
 	// perMessage is how many descriptors the kernel takes in one message (SCM_MAX_FD).
 	perMessage = 253
@@ -76,8 +78,24 @@ func restarts(jobs, unit string) bool {
 }
 
 // Give puts b into the store. When it returns without an error the manager has all of
-// it, and this process may close its own descriptors. They stay b's.
-func (s Store) Give(b *Bundle) error {
+// it, and this process may close its own descriptors. They stay b's. Sessions are wiped.
+func (s Store) Give(b *Bundle) (failed error) {
+	defer b.Wipe()
+	var kept []int
+	if b.State.Kept != nil {
+		sessions, err := b.keep()
+		if err != nil {
+			return err
+		}
+		defer unix.Close(sessions)
+		// Should the manager have them although this fails, nobody can use them.
+		defer func() {
+			if failed != nil {
+				scrub(sessions)
+			}
+		}()
+		kept = append(slices.Clone(b.Machine), sessions)
+	}
 	state, err := b.State.memfd()
 	if err != nil {
 		return err
@@ -86,7 +104,7 @@ func (s Store) Give(b *Bundle) error {
 	for _, part := range []struct {
 		name string
 		fds  []int
-	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, []int{state}}} {
+	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, kept}, {nameState, []int{state}}} {
 		for fds := part.fds; len(fds) > 0; {
 			n := min(len(fds), perMessage)
 			// FDPOLL: a socket with an error that nobody has read yet stays.
@@ -107,30 +125,48 @@ func (s Store) Receive() (*Bundle, error) {
 	if fds == nil {
 		return nil, nil
 	}
-	var err error
+	return s.receive(fds)
+}
+
+func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	for _, name := range []string{nameTUN, nameUDP, nameState} {
 		err = errors.Join(err, s.send("FDSTOREREMOVE=1\nFDNAME="+name, nil))
 	}
 	// A device that is still held elsewhere would not go away with this process.
 	if err = errors.Join(err, s.barrier()); err != nil {
+		for _, fd := range partsOf(fds[nameState]).sessions {
+			scrub(fd) // the manager may still have them
+		}
 		closeAll(fds)
 		return nil, err
 	}
-	return unpack(fds)
+	b, err := unpack(fds)
+	if err == nil && s.socket == "" && b.Sessions != nil {
+		b.Wipe()
+		b.Without = "there is no service manager to confirm that it has forgotten them"
+	}
+	return b, err
 }
 
 // unpack makes a bundle of named descriptors.
 func unpack(fds map[string][]int) (b *Bundle, err error) {
 	b = &Bundle{TUN: fds[nameTUN], UDP: fds[nameUDP]}
-	states := fds[nameState]
+	of := partsOf(fds[nameState])
 	delete(fds, nameTUN)
 	delete(fds, nameUDP)
-	if len(states) == 1 && len(b.TUN) > 0 && len(b.UDP) > 0 {
-		delete(fds, nameState)
-		b.State, err = readState(states[0])
+	delete(fds, nameState)
+	if len(of.state) == 1 && len(b.TUN) > 0 && len(b.UDP) > 0 {
+		b.State, err = readState(of.state[0])
 	} else {
 		err = errors.New("the state, the device or the sockets are missing")
+		for _, fd := range of.state {
+			unix.Close(fd)
+		}
 	}
+	if err != nil {
+		b.State.Kept = nil
+	}
+	b.inherit(of)
 	closeAll(fds) // of names that are not ours
 	if err != nil {
 		b.Close()
@@ -207,8 +243,11 @@ func (s Store) barrier() error {
 	if err = errors.Join(err, w.Close(), r.SetReadDeadline(time.Now().Add(barrierWait))); err != nil {
 		return err
 	}
-	if _, err := r.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+	switch _, err := r.Read(make([]byte, 1)); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("the service manager has not answered within %v", barrierWait)
+	case err != io.EOF:
+		return fmt.Errorf("the service manager has not answered as it should: %w", err)
 	}
 	return nil
 }

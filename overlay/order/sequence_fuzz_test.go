@@ -38,8 +38,9 @@ type victim struct {
 	messages int // handed on
 }
 
-// Reserve, Publish and Release implement srd.Indexes.
+// Reserve, Retake, Publish and Release implement srd.Indexes.
 func (v *victim) Reserve(*srd.Conn) uint32             { v.number++; return v.number }
+func (v *victim) Retake(*srd.Conn, uint32) bool        { return false }
 func (v *victim) Publish(_ uint32, keys *srd.RecvKeys) { v.keys = keys }
 func (v *victim) Release(uint32)                       {}
 

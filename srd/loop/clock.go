@@ -23,6 +23,7 @@ const (
 // it may be behind for clockEvery.
 type clock struct {
 	start  time.Time
+	first  mono.Time    // what it was then
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
 	base   int64        // what it was at start
 	asleep atomic.Int64 // suspended since then, nanoseconds
@@ -31,12 +32,15 @@ type clock struct {
 }
 
 func (c *clock) begin(boot func() int64) {
-	c.start, c.boot, c.base = time.Now(), boot, boot()
+	c.start, c.boot, c.base, c.first = time.Now(), boot, boot(), 1
 }
 
 // now starts above zero, which means "no time".
-func (c *clock) now() mono.Time {
-	return mono.Time(int64(time.Since(c.start))+c.asleep.Load()) + 1
+func (c *clock) now() mono.Time { return c.after(time.Since(c.start)) }
+
+// after returns the time so long after the start.
+func (c *clock) after(since time.Duration) mono.Time {
+	return c.first.Add(since + time.Duration(c.asleep.Load()))
 }
 
 // look takes a suspension into account. It is to be called by whoever woke up.

@@ -62,6 +62,8 @@ type Config struct {
 	// it had not run for long; 0: it always ran. Messages that then waited in the sockets
 	// are delivered as stale ones. nil: nobody wants to know.
 	Alive func(now mono.Time) (resumed mono.Time)
+	// Former is of the loop in another process that this one goes on from; nil: of none.
+	Former *Former
 }
 
 // Loop drives all connections of a process.
@@ -78,6 +80,8 @@ type Loop struct {
 
 	floods  *floods
 	workers []*worker
+	halting atomic.Bool   // workers are to deal with what they have read, and end
+	ended   chan struct{} // closed when Run returns
 	turn    atomic.Uint32 // assigns peers to workers
 	outs    sync.Pool     // of *outgoing
 
@@ -105,9 +109,13 @@ func New(cfg Config) (*Loop, error) {
 	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
 		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
 	}
-	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
+	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank), ended: make(chan struct{})}
 	l.clock.begin(bootTime)
 	l.table.init()
+	if f := cfg.Former; f != nil {
+		l.clock.follow(f)
+		l.table.prefix = f.Prefix
+	}
 	l.endpoint.Prefer(l.table.known)
 	if err := cfg.Bank.Refuse(l.table.prefix); err != nil {
 		return nil, err
@@ -151,6 +159,7 @@ func (l *Loop) Addresses() srd.Addresses { return book{&l.table} }
 // Run serves until ctx ends or an input fails. It returns when all workers have
 // stopped.
 func (l *Loop) Run(ctx context.Context) error {
+	defer close(l.ended)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	shortSlices(slice)

@@ -56,5 +56,5 @@ func (c *clock) arrived(stamp int64) (mono.Time, time.Duration) {
 	if !ok {
 		return 0, 0
 	}
-	return max(1, mono.Time(int64(since)+c.asleep.Load()+1).Add(-d)), d
+	return max(1, c.after(since).Add(-d)), d
 }

@@ -186,7 +186,7 @@ func (w *worker) run() error {
 			e := &ready[0]
 			switch int(e.Fd) {
 			case w.event:
-				return nil
+				return w.leave()
 			case w.timer:
 				w.expire()
 			default:
