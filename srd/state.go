@@ -250,7 +250,7 @@ func ParseState(b []byte) (*State, error) {
 
 // sound reports whether the parts of s fit together.
 func (s *State) sound() bool {
-	if s.epochs[epochSend].cipher == 0 || int(s.lastPath) > len(s.paths) || s.outNext < s.outFirst || s.outNext-s.outFirst > OutboxLimit {
+	if s.epochs[epochSend].cipher == 0 || s.lastPath > uint64(len(s.paths)) || s.outNext < s.outFirst || s.outNext-s.outFirst > OutboxLimit {
 		return false
 	}
 	for i := range s.paths {
