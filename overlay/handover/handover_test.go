@@ -140,6 +140,13 @@ func newManager(t *testing.T) (*manager, Store) {
 	return m, Store{socket: path, unit: "srdtun@a.service"}
 }
 
+// hold has the descriptors kept as well, not just counted.
+func (m *manager) hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.holds = true
+}
+
 func (m *manager) run() {
 	text, oob := make([]byte, 4096), make([]byte, 8192)
 	for {

@@ -41,7 +41,7 @@ func withSessions(t *testing.T) *Bundle {
 func stored(t *testing.T, b *Bundle) (_ Store, fds map[string][]int) {
 	t.Helper()
 	m, s := newManager(t)
-	m.holds = true
+	m.hold()
 	if err := s.Give(b); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestSessionsOfAManagerThatDoesNotAnswer(t *testing.T) {
 // Somebody who gave them in part has made them useless.
 func TestSessionsThatWereNotGiven(t *testing.T) {
 	m, s := newManager(t)
-	m.holds = true
+	m.hold()
 	b := withSessions(t)
 	unix.Close(b.Machine[0])
 	b.Machine[0] = 1 << 20 // cannot be sent
