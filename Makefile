@@ -128,7 +128,7 @@ demo: packages-demo build ## see it work: a TCP flow over four paths, one of whi
 	@$(BIN)/demo -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/demo.png
 
 # BENCHFLAGS are flags of bin/bench, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
-bench: packages-bench build ## compare with wireguard-go, nebula, openvpn and MPTCP (root, about an hour)
+bench: packages-bench build ## compare with wireguard-go, its fork, nebula, openvpn and MPTCP (root, an hour)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
 	@$(BUILD) $(BIN)/bench -o $(BIN)/bench ./scripts/bench
 	@$(BIN)/bench -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)

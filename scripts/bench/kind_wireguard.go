@@ -12,7 +12,14 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-var wireguardGo = kind{"wireguard-go", "wireguard-go", startWireguard}
+var (
+	wireguardGo = kind{"wireguard-go", "wireguard-go", func(b *bench, s *site) (*link, error) {
+		return startWireguard(b, s, b.tools.wireguard)
+	}}
+	wireguardTS = kind{"wireguard-ts", "Tailscale's fork", func(b *bench, s *site) (*link, error) {
+		return startWireguard(b, s, b.tools.wireguardTS)
+	}}
+)
 
 // wireguardMTU is the MTU that wg-quick gives a tunnel over Ethernet.
 const wireguardMTU = "1420"
@@ -32,13 +39,14 @@ type wireguardEnd struct {
 	socketPath string
 }
 
-func startWireguard(b *bench, s *site) (*link, error) {
+// startWireguard runs a program with the command line and the sockets of wireguard-go.
+func startWireguard(b *bench, s *site, program string) (*link, error) {
 	ends := []*wireguardEnd{{host: s.a, dev: fabric.TunnelName("a"), inner: innerA}, {host: s.b, dev: fabric.TunnelName("b"), inner: innerB}}
 	l := &link{to: innerB, dev: ends[1].dev}
 	d := &daemons{}
 	l.close = d.close
 	for _, e := range ends {
-		if err := e.start(b, d); err != nil {
+		if err := e.start(b, d, program); err != nil {
 			return l, err
 		}
 		l.pids = append(l.pids, e.daemon.Pid())
@@ -52,7 +60,7 @@ func startWireguard(b *bench, s *site) (*link, error) {
 }
 
 // start runs the daemon, which makes the interface, and draws its key.
-func (e *wireguardEnd) start(b *bench, d *daemons) (err error) {
+func (e *wireguardEnd) start(b *bench, d *daemons, program string) (err error) {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		return err
@@ -64,7 +72,7 @@ func (e *wireguardEnd) start(b *bench, d *daemons) (err error) {
 	}
 	e.socketPath = filepath.Join(wireguardRun, e.dev+".sock")
 	d.files = append(d.files, e.keyFile, e.socketPath)
-	if e.daemon, err = e.host.StartWith(nil, []string{"LOG_LEVEL=error"}, b.tools.wireguard, "-f", e.dev); err != nil {
+	if e.daemon, err = e.host.StartWith(nil, []string{"LOG_LEVEL=error"}, program, "-f", e.dev); err != nil {
 		return err
 	}
 	d.running = append(d.running, e.daemon)

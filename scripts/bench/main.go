@@ -1,5 +1,5 @@
-// Command bench compares srdtun with wireguard-go, nebula, openvpn, kernel MPTCP
-// and plain TCP, in network namespaces on one machine, and writes a table, a
+// Command bench compares srdtun with wireguard-go, its fork by Tailscale, nebula, openvpn,
+// kernel MPTCP and plain TCP, in network namespaces on one machine, and writes a table, a
 // picture and every single value.
 //
 // All kinds take turns within one run, so that what changes on the machine meets
@@ -21,6 +21,7 @@ import (
 // options are those of the command line.
 type options struct {
 	srdtun, plot, tools string
+	nebulaSource        string
 	out                 string // the beginning of the names of the files written
 	from                string
 	only                string
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
 	flag.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with")
 	flag.StringVar(&o.tools, "tools", "out/bench-tools", "the `folder` for the programs that are built to compare with")
+	flag.StringVar(&o.nebulaSource, "nebula-source", "", "build nebula from this `folder` of its source, not from its newest release")
 	flag.StringVar(&o.out, "o", "out/bench", "write `NAME`.md, NAME.png and NAME.jsonl")
 	flag.StringVar(&o.from, "from", "", "measure nothing; write table and picture of the values in this `file`")
 	flag.StringVar(&o.only, "only", "", "measure only these networks, kinds or rows: a `list` divided by commas of\n"+strings.Join(names(matrix), " "))
@@ -100,7 +102,7 @@ func (o options) prepare(entries []entry) (*bench, about, error) {
 	for _, e := range entries {
 		kinds = append(kinds, e.kind.name)
 	}
-	t, err := install(o.tools, kinds)
+	t, err := install(o.tools, o.nebulaSource, kinds)
 	if err != nil {
 		return nil, about{}, err
 	}

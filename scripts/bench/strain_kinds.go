@@ -41,7 +41,7 @@ func startWireguardStar(b *bench, s *site) (*link, error) {
 	d := &daemons{}
 	l := &link{to: innerA, dev: hub.dev, close: d.close}
 	for _, e := range ends {
-		if err := e.start(b, d); err != nil {
+		if err := e.start(b, d, b.tools.wireguard); err != nil {
 			return l, err
 		}
 		l.pids = append(l.pids, e.daemon.Pid())

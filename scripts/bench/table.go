@@ -71,15 +71,15 @@ type table struct {
 	only   []string // rows, nil for all
 }
 
-var otherTunnels = []kind{wireguardGo, nebula, openvpn}
+var otherTunnels = []kind{wireguardGo, wireguardTS, nebula, openvpn}
 
 var tables = []table{
 	{"Like a real network card: " + realVeth.title, realVeth,
-		[]kind{plainTCP, mptcp, wireguardGo, nebula, openvpn, srdtun, srdtunChaCha}, wireguardGo, otherTunnels, nil},
+		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, openvpn, srdtun, srdtunChaCha}, wireguardGo, otherTunnels, nil},
 	{"srdtun in other ways, same network", realVeth,
 		[]kind{srdtun, srdtunChaCha, srdtunMTU9000, srdtunMTU65520}, srdtun, nil, oneFlow},
 	{"Plain veth: " + plainVeth.title, plainVeth,
-		[]kind{plainTCP, mptcp, wireguardGo, nebula, openvpn, srdtun, srdtunChaCha}, wireguardGo, otherTunnels, nil},
+		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, openvpn, srdtun, srdtunChaCha}, wireguardGo, otherTunnels, nil},
 	{"Four paths against one: " + fourVeths.title, fourVeths, []kind{mptcp, srdtun1Path, srdtun4Paths}, srdtun1Path, nil, nil},
 	{"Four paths of 100 Mbit/s: " + fourLinks.title, fourLinks, []kind{plainTCP, mptcp, wireguardGo, srdtun}, wireguardGo, nil, nil},
 	{"A spine at a quarter: " + slowSpine.title, slowSpine, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},

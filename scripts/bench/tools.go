@@ -16,24 +16,35 @@ import (
 const (
 	wireguardModule = "golang.zx2c4.com/wireguard"
 	nebulaModule    = "github.com/slackhq/nebula"
+
+	// Tailscale's fork has no releases; what "latest" finds is a tag of 2020.
+	wireguardTSModule  = "github.com/tailscale/wireguard-go"
+	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
 )
+
+// newToolchain is at least what the newest of them ask for. The go command fetches it.
+const newToolchain = "GOTOOLCHAIN=go1.27.3+auto"
 
 // oldestTried bounds how many releases are tried, the newest first.
 const oldestTried = 4
 
-// tools are the programs that this command builds, newest release each.
+// tools are the programs that this command builds, newest release each if not said otherwise.
 type tools struct {
-	wireguard, nebula, nebulaCert string
-	notes                         map[string]string // by title: what is odd about it
+	wireguard, wireguardTS, nebula, nebulaCert string
+	notes                                      map[string]string // by title: what is odd about it
 }
 
-// install builds what the kinds need into dir.
-func install(dir string, kinds []string) (*tools, error) {
+// install builds what the kinds need into dir. nebulaSource is a folder of nebula's source;
+// empty: its newest release is taken.
+func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	t := &tools{filepath.Join(dir, "wireguard"), filepath.Join(dir, "nebula"), filepath.Join(dir, "nebula-cert"), map[string]string{}}
+	t := &tools{
+		wireguard: filepath.Join(dir, "wireguard"), wireguardTS: filepath.Join(dir, "wireguard-go"),
+		nebula: filepath.Join(dir, "nebula"), nebulaCert: filepath.Join(dir, "nebula-cert"), notes: map[string]string{},
+	}
 	goCommand, err := findGo()
 	if err != nil {
 		return nil, err
@@ -44,7 +55,18 @@ func install(dir string, kinds []string) (*tools, error) {
 			return nil, err
 		}
 	}
-	if slices.Contains(kinds, nebula.name) {
+	if slices.Contains(kinds, wireguardTS.name) {
+		if err := b.pinned(t); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !slices.Contains(kinds, nebula.name):
+	case nebulaSource != "":
+		if err := b.source(t, nebulaSource); err != nil {
+			return nil, err
+		}
+	default:
 		if err := b.newest(t, nebula.title, nebulaModule, "/cmd/nebula", "/cmd/nebula-cert"); err != nil {
 			return nil, err
 		}
@@ -99,6 +121,48 @@ func (b builder) newest(t *tools, title, module string, packages ...string) erro
 	return nil
 }
 
+// pinned builds Tailscale's fork. It cannot be installed by its path: its go.mod has what only
+// a main module may have, so it is built as a tool of an empty module. Without a network, what
+// an earlier run has left is taken.
+func (b builder) pinned(t *tools) error {
+	fmt.Printf("building %s\n", wireguardTS.title)
+	dir, err := os.MkdirTemp("", "wireguard-ts-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, args := range [][]string{
+		{"mod", "init", "fork"}, {"get", "-tool", wireguardTSModule + "@" + wireguardTSVersion},
+		{"build", "-trimpath", "-o", t.wireguardTS, wireguardTSModule},
+	} {
+		if _, err = b.runIn(dir, args...); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if _, statErr := os.Stat(t.wireguardTS); statErr != nil {
+		return err
+	}
+	t.notes[wireguardTS.title] = "of an earlier run: " + lastLine(err)
+	return nil
+}
+
+// source builds nebula from a folder of its source, and notes the commit.
+func (b builder) source(t *tools, dir string) error {
+	fmt.Printf("building %s of %s\n", nebula.title, dir)
+	if _, err := b.runIn(dir, "build", "-trimpath", "-o", b.dir+string(os.PathSeparator), "./cmd/nebula", "./cmd/nebula-cert"); err != nil {
+		return err
+	}
+	out, err := exec.Command("git", "-C", dir, "log", "-1", "--format=commit %h of %cs").Output()
+	if err != nil {
+		return fmt.Errorf("the commit of %s: %w", dir, err)
+	}
+	t.notes[nebula.title] = strings.TrimSpace(string(out))
+	return nil
+}
+
 // lastLine is the end of what a command said, which has the reason.
 func lastLine(err error) string {
 	text := strings.TrimSpace(err.Error())
@@ -115,13 +179,16 @@ func (b builder) install(module string, packages []string, version string) error
 }
 
 // run runs the go command outside of any module.
-func (b builder) run(args ...string) (string, error) {
+func (b builder) run(args ...string) (string, error) { return b.runIn(os.TempDir(), args...) }
+
+// runIn runs the go command in dir.
+func (b builder) runIn(dir string, args ...string) (string, error) {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return "", err
 	}
 	cmd := exec.Command(b.goCommand, args...)
-	cmd.Dir = os.TempDir()
-	cmd.Env = append(os.Environ(), "GOBIN="+b.dir, "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOBIN="+b.dir, "CGO_ENABLED=0", "GOWORK=off", newToolchain)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -149,7 +216,7 @@ func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
 		"srdtun": firstWords(srdtunPath, "version"),
 		"iperf3": firstWords("iperf3", "--version"), "sockperf": firstWords("sockperf", "--version"),
 	}
-	for k, path := range map[kindName]string{{wireguardGo.name, wireguardGo.title}: t.wireguard, {nebula.name, nebula.title}: t.nebula} {
+	for k, path := range map[kindName]string{{wireguardGo.name, wireguardGo.title}: t.wireguard, {wireguardTS.name, wireguardTS.title}: t.wireguardTS, {nebula.name, nebula.title}: t.nebula} {
 		if !slices.Contains(kinds, k.name) {
 			continue
 		}

@@ -8,7 +8,8 @@ func TestLinkPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := linkPicture(tables["link"])
+	link := tables["link"]
+	p, err := linkPicture(link)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,7 +17,7 @@ func TestLinkPicture(t *testing.T) {
 		t.Errorf("%d panels", len(p.Panels))
 	}
 	for _, v := range p.Panels {
-		if n := len(v.Bars); n != 3 || v.Bars[n-1].Name != "srdtun" || v.Bars[n-1].Tone != 0 {
+		if n := len(v.Bars); n != len(link.Head)-1 || v.Bars[n-1].Name != "srdtun" || v.Bars[n-1].Tone != 0 {
 			t.Errorf("%s: %+v", v.Title, v.Bars)
 		}
 		for _, b := range v.Bars {

@@ -47,7 +47,7 @@ func takeFabric(file string) (*table, error) {
 }
 
 func takeLink(file string) (*table, error) {
-	return takeBench(file, "real", kinds{{"wireguard-go", "wireguard-go"}, {"nebula", "Nebula"}, {"srdtun", "srdtun"}}, []benchRow{
+	return takeBench(file, "real", kinds{{"wireguard-go", "wireguard-go"}, {"wireguard-ts", "Tailscale's fork"}, {"nebula", "Nebula"}, {"srdtun", "srdtun"}}, []benchRow{
 		{"one TCP flow, Gbit/s", "tcp1", "gbit_per_s", 1},
 		{"… processor s per GB, whole machine", "tcp1", "cpu_s_per_gb", 1},
 		{"one TCP flow in VXLAN, Gbit/s", "vxlan", "gbit_per_s", 1},
