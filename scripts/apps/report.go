@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // rows are the lines of the table, by application.
@@ -132,14 +131,5 @@ func (r *run) draw() error {
 	if r.plot == "" || len(f.Lines) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(r.plot, "-o", r.out+".png")
-	cmd.Stdin = bytes.NewReader(text)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("srdplot: %w: %s", err, strings.TrimSpace(string(said)))
-	}
-	return nil
+	return picture.Draw(r.plot, r.out+".png", f)
 }

@@ -1,35 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
-
-// figure is srdplot's input for panels of bars.
-type figure struct {
-	Title    string  `json:"title"`
-	Subtitle string  `json:"subtitle"`
-	Panels   []panel `json:"panels"`
-}
-
-type panel struct {
-	Title string `json:"title"`
-	Unit  string `json:"unit"`
-	Bars  []bar  `json:"bars"`
-}
-
-// bar is a median with the range around it. Tone 0 is what is shown off, 1 what
-// it is compared with, 2 what is there for orientation.
-type bar struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-	Tone  int     `json:"tone"`
-}
 
 // panels are the metrics that are drawn, all of the network that is most like a
 // real one.
@@ -47,24 +23,24 @@ var panels = []struct {
 	{metric{rowRTTLoad, p99us, "", true}, "Requests beside a bulk flow, p99", "ms, less is better", 1e-3},
 }
 
-func newFigure(a about, r results) figure {
+func newFigure(a about, r results) picture.Bars {
 	release, _, _ := strings.Cut(a.Kernel, "-")
 	day, _, _ := strings.Cut(a.Date, " ")
-	f := figure{
+	f := picture.Bars{
 		Title:    "Both ends on one machine, packets of MTU size on a veth",
 		Subtitle: fmt.Sprintf("Median and range of %d rounds, %s, Linux %s, %.40s", a.Rounds, day, release, a.Machine),
 	}
 	for _, p := range panels {
-		panel := panel{Title: p.title, Unit: p.unit}
+		v := picture.Panel{Title: p.title, Unit: p.unit}
 		for _, k := range tables[0].kinds {
 			s := r.get(realVeth.name, k.name, p.m).spread()
 			if s.n == 0 {
 				continue
 			}
-			panel.Bars = append(panel.Bars, bar{shortTitle(k), s.median * p.scale, s.least * p.scale, s.most * p.scale, tone(k)})
+			v.Bars = append(v.Bars, picture.Bar{Name: shortTitle(k), Value: s.median * p.scale, Low: s.least * p.scale, High: s.most * p.scale, Tone: tone(k)})
 		}
-		if len(panel.Bars) > 0 {
-			f.Panels = append(f.Panels, panel)
+		if len(v.Bars) > 0 {
+			f.Panels = append(f.Panels, v)
 		}
 	}
 	return f
@@ -75,14 +51,14 @@ func shortTitle(k kind) string {
 	return strings.NewReplacer("srdtun, ChaCha20-Poly1305", "srdtun, ChaCha20", "kernel MPTCP", "MPTCP, in clear", "plain TCP", "TCP, in clear").Replace(k.title)
 }
 
-func tone(k kind) int {
+func tone(k kind) picture.Tone {
 	switch k.name {
 	case srdtun.name, srdtunChaCha.name:
-		return 0
+		return picture.Own
 	case plainTCP.name, mptcp.name:
-		return 2
+		return picture.Orient
 	}
-	return 1
+	return picture.Other
 }
 
 // draw writes the picture, unless there is nothing to draw.
@@ -91,14 +67,5 @@ func draw(plot, out string, a about, r results) (drawn bool, err error) {
 	if len(f.Panels) == 0 {
 		return false, nil
 	}
-	text, err := json.Marshal(f)
-	if err != nil {
-		return false, err
-	}
-	cmd := exec.Command(plot, "-o", out)
-	cmd.Stdin = bytes.NewReader(text)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return false, fmt.Errorf("srdplot: %w: %s", err, strings.TrimSpace(string(said)))
-	}
-	return true, nil
+	return true, picture.Draw(plot, out, f)
 }

@@ -10,17 +10,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/scripts/picture"
 	"github.com/srdtun/srdtun/sim/compare"
 )
 
@@ -182,10 +183,8 @@ func (o options) write(cells []compare.Cell, have []compare.Record) error {
 		if i > 0 {
 			file = fmt.Sprintf("%s-%d.png", o.out, i+1)
 		}
-		c := exec.Command(o.plot, "-o", file)
-		c.Stdin = bytes.NewReader(b)
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", o.plot, err, out)
+		if err := picture.Draw(o.plot, file, json.RawMessage(b)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -7,21 +7,18 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // schedule gives plain TCP time to come back: its retransmission timeout has
@@ -144,14 +141,8 @@ func draw(plot, out string, acts []act) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
-	figure, err := json.Marshal(newFigure(acts))
-	if err != nil {
+	if err := picture.Draw(plot, out, newFigure(acts)); err != nil {
 		return err
-	}
-	cmd := exec.Command(plot, "-o", out)
-	cmd.Stdin = bytes.NewReader(figure)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("srdplot: %w: %s", err, strings.TrimSpace(string(said)))
 	}
 	fmt.Printf("\npicture: %s\n", out)
 	return nil

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 func main() {
@@ -64,7 +66,7 @@ func run(out, dir, file, plot string) error {
 	if err != nil {
 		return err
 	}
-	return p.draw(plot, filepath.Join(filepath.Dir(file), "bench.png"))
+	return picture.Draw(plot, filepath.Join(filepath.Dir(file), "bench.png"), p)
 }
 
 // source is a table that a target of the Makefile makes.

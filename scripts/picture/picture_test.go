@@ -1,0 +1,30 @@
+package picture
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is drawn reaches the program as JSON, and what it says when it fails is passed on.
+func TestDraw(t *testing.T) {
+	dir := t.TempDir()
+	plot, file := filepath.Join(dir, "plot"), filepath.Join(dir, "a.png")
+	script := "#!/bin/sh\n[ \"$1\" = -o ] && cat > \"$2\"\ngrep -q fail \"$2\" && echo sorry && exit 1\nexit 0\n"
+	if err := os.WriteFile(plot, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := Bars{Title: "T", Panels: []Panel{{Title: "P", Unit: "us", Bars: []Bar{{Name: "n", Value: 2, Low: 1, High: 3, Tone: Other}}}}}
+	if err := Draw(plot, file, b); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	want := `{"title":"T","subtitle":"","panels":[{"title":"P","unit":"us","bars":[{"name":"n","value":2,"low":1,"high":3,"tone":1}]}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
+	}
+	if err := Draw(plot, file, Bars{Title: "fail"}); err == nil || !strings.Contains(err.Error(), "sorry") {
+		t.Errorf("%v", err)
+	}
+}
