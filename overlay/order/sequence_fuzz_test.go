@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/inspect"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/srd"
@@ -297,7 +298,7 @@ func FuzzLyingPeer(f *testing.F) {
 			if m := v.gather.Stats().Memory; m > order.DefaultHeldBytes {
 				t.Fatalf("%d bytes of memory wait for order", m)
 			}
-			if err := v.conn.Within(); err != nil {
+			if err := inspect.Within(v.conn); err != nil {
 				t.Fatal(err)
 			}
 		}
