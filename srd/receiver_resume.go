@@ -37,7 +37,7 @@ func (rv *receiver) resume(now mono.Time, st *State) {
 		rv.in[v.slot] = in
 		if v.owed && v.slot != candidateSlot {
 			in.queued = true
-			rv.dirty = append(rv.dirty, in)
+			rv.pending = append(rv.pending, in)
 			rv.ack.arrived(now, now, 0, true, rv.rtt.Smoothed(), &rv.slack)
 		}
 	}

@@ -54,8 +54,8 @@ func within(c *Conn) error {
 		return c.paths.candidates.Within()
 	case len(c.paths.former.addrs) > provenMost:
 		return fmt.Errorf("%d former addresses", len(c.paths.former.addrs))
-	case len(c.receiver.dirty) > steer.MaxPaths:
-		return fmt.Errorf("%d paths to acknowledge", len(c.receiver.dirty))
+	case len(c.receiver.pending) > steer.MaxPaths:
+		return fmt.Errorf("%d paths to acknowledge", len(c.receiver.pending))
 	case len(s.out) > mostRaw:
 		return fmt.Errorf("%d handshake packets wait", len(s.out))
 	case len(s.last.on) > 1+echoes:

@@ -23,7 +23,7 @@ import (
 type victim struct {
 	srd.OneFlow
 	conn   *srd.Conn
-	gather *order.Gatherer
+	gather *order.Reassembler
 	keys   *srd.RecvKeys
 	train  *srd.Train
 	ready  []*frame.Frame
@@ -78,7 +78,7 @@ func newVictim(t testing.TB) *victim {
 	}
 	for i := range ends {
 		v := &victim{now: 1e9, train: srd.NewTrain()}
-		v.gather = order.NewGatherer(order.Config{Alloc: alloc(), Least: 20})
+		v.gather = order.NewReassembler(order.Config{Alloc: alloc(), Least: 20})
 		v.conn = srd.New(srd.Config{
 			Identity: ids[i], Remote: ids[1-i].Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 			Incarnation: uint64(i + 1), Rand: rng, Indexes: v,
