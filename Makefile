@@ -44,7 +44,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate hostdelay test-plot test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-plot test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -84,6 +84,10 @@ mutate: ## plant bugs one at a time and see that the swarm catches each (about 1
 ablate: ## switch each rule of the transport off in turn and write what it buys: docs/rules.md (hours)
 	@$(BUILD) $(BIN)/ablate -o $(BIN)/ablate ./scripts/ablate
 	@$(BIN)/ablate -go $(GO) $(ABLATEFLAGS)
+
+# COUNTFLAGS=-v lists what was counted.
+count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
+	@$(GO) run ./scripts/corecount $(COUNTFLAGS)
 
 hostdelay: ## record how late this machine's processes are: sim/lab/hosts (root)
 	@$(BUILD) $(BIN)/hostdelay -o $(BIN)/hostdelay ./scripts/hostdelay

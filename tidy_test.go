@@ -86,7 +86,7 @@ func under(dir string, roots ...string) bool {
 // The pure packages: their machines are told the time, are given randomness, and
 // run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
-	return dir == "srd" || dir == "fleet" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
+	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
 		"overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim")
 }
 

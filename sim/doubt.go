@@ -14,7 +14,7 @@ import (
 // for what it says it is by the overlay, and goes nowhere.
 type doubt struct {
 	*Stream
-	gather *order.Gatherer
+	gather *order.Reassembler
 	alive  int    // bytes of buffers that the overlay has
 	room   []byte // in which all of them lie: nobody reads them
 	ready  []*frame.Frame
@@ -50,7 +50,7 @@ const (
 func newDoubt(h *Host, to int, gen uint16, rng *rand.Rand, blank bool) *doubt {
 	d := &doubt{Stream: h.Audit.NewStream(h.Index, to, gen, rng), blank: blank}
 	d.doubted = true
-	d.gather = order.NewGatherer(order.Config{Alloc: d.alloc})
+	d.gather = order.NewReassembler(order.Config{Alloc: d.alloc})
 	return d
 }
 

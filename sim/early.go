@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/inspect"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -73,13 +74,13 @@ func (h *Host) early() {
 func (p *Peer) early(now mono.Time) {
 	h, asked := p.process.host, p.asked
 	s := p.Conn.Stats()
-	sent, repaired, probes, down, met, packets := s.Sent, s.Retransmitted, p.Conn.TailProbes(), p.downs(), p.Conn.Session(now).Ready, h.Sent
+	sent, repaired, probes, down, met, packets := s.Sent, s.Retransmitted, inspect.TailProbes(p.Conn), p.downs(), p.Conn.Session(now).Ready, h.Sent
 	p.service()
 	what := ""
 	switch s := p.Conn.Stats(); {
 	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // who cannot tell is paced with nothing to send
 		what = "repairs"
-	case p.Conn.TailProbes() > probes:
+	case inspect.TailProbes(p.Conn) > probes:
 		what = "probes its tail"
 	case p.downs() > down:
 		what = "finds a path down"

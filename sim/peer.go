@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/inspect"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -135,7 +136,7 @@ func (p *Peer) service() (mono.Time, string) {
 func (p *Peer) next(now mono.Time) bool {
 	h, t := p.process.host, p.process.train
 	s := p.Conn.Stats()
-	sent, repaired, probes := s.Sent, s.Retransmitted, p.Conn.TailProbes()
+	sent, repaired, probes := s.Sent, s.Retransmitted, inspect.TailProbes(p.Conn)
 	window, before, _ := p.Conn.Window()
 	if !p.Conn.Next(now, t, p.App) {
 		return false
@@ -214,7 +215,7 @@ func (p *Peer) look() {
 	case s.Sent > s.Acked+void+srd.OutboxLimit:
 		h.Audit.Fail("host %d has %d messages in its outbox", h.Index, s.Sent-s.Acked)
 	}
-	if err := p.Conn.Within(); err != nil {
+	if err := inspect.Within(p.Conn); err != nil {
 		h.Audit.Fail("host %d to %d: %w", h.Index, p.remote.Index, err)
 	}
 	if p.turns++; p.turns%closeLookEvery == 0 {
@@ -225,7 +226,7 @@ func (p *Peer) look() {
 // lookClosely checks the connection's books.
 func (p *Peer) lookClosely() {
 	h := p.process.host
-	if err := p.Conn.Sound(); err != nil {
+	if err := inspect.Sound(p.Conn); err != nil {
 		h.Audit.Fail("host %d to %d: %w", h.Index, p.remote.Index, err)
 	}
 	if i, some := p.mistrusted(); some {

@@ -34,23 +34,23 @@ type Tunnel struct {
 	Delivered int // inner packets that arrived at the other end
 	Swapped   int // inner packets that came here after one of their flow that was sent later
 
-	host    *Host
-	audit   *Audit
-	rng     *rand.Rand
-	queue   *queue.Queue
-	cutter  order.Cutter
-	gather  *order.Gatherer
-	fates   []fate
-	newest  [innerFlows]int // highest number that arrived, by flow
-	held    int             // frames of ours that are not released
-	resumed bool            // what the process before gave up may come late
-	alive   int             // frames put together here and not released
-	ready   []*frame.Frame
+	host      *Host
+	audit     *Audit
+	rng       *rand.Rand
+	queue     *queue.Queue
+	segmenter order.Segmenter
+	gather    *order.Reassembler
+	fates     []fate
+	newest    [innerFlows]int // highest number that arrived, by flow
+	held      int             // frames of ours that are not released
+	resumed   bool            // what the process before gave up may come late
+	alive     int             // frames put together here and not released
+	ready     []*frame.Frame
 }
 
 func newTunnel(h *Host, to int, gen uint16, rng *rand.Rand) *Tunnel {
 	t := &Tunnel{From: h.Index, To: to, Gen: gen, host: h, audit: h.Audit, rng: rng, queue: queue.New(queue.Config{LimitBytes: h.QueueBytes})}
-	t.gather = order.NewGatherer(order.Config{Alloc: t.alloc, HeldBytes: h.HeldBytes})
+	t.gather = order.NewReassembler(order.Config{Alloc: t.alloc, HeldBytes: h.HeldBytes})
 	h.Audit.tunnels = append(h.Audit.tunnels, t)
 	return t
 }
@@ -106,14 +106,14 @@ func (t *Tunnel) Withdraw() { t.queue.Flush() }
 func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
 
 // Pending implements App.
-func (t *Tunnel) Pending() bool { return !t.cutter.Empty() || t.queue.Len() > 0 }
+func (t *Tunnel) Pending() bool { return !t.segmenter.Empty() || t.queue.Len() > 0 }
 
 // Pull implements srd.Source.
 func (t *Tunnel) Pull(now mono.Time, most int) (srd.Message, bool) {
 	if !t.load(now) {
 		return srd.Message{}, false
 	}
-	return t.cutter.Cut(most), true
+	return t.segmenter.Cut(most), true
 }
 
 // Peek implements srd.Source.
@@ -121,7 +121,7 @@ func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !t.load(now) {
 		return 0, 0, false
 	}
-	flow, bytes = t.cutter.Front()
+	flow, bytes = t.segmenter.Front()
 	return flow, bytes, true
 }
 
@@ -130,12 +130,12 @@ func (t *Tunnel) Waiting() int { return t.queue.Bytes() }
 
 // load takes a frame to be cut out of the queue, unless there is one already.
 func (t *Tunnel) load(now mono.Time) bool {
-	if t.cutter.Empty() {
+	if t.segmenter.Empty() {
 		if f := t.queue.Pop(now); f != nil {
-			t.cutter.Load(f)
+			t.segmenter.Load(f)
 		}
 	}
-	return !t.cutter.Empty()
+	return !t.segmenter.Empty()
 }
 
 // Deliver implements App.
@@ -147,7 +147,7 @@ func (t *Tunnel) Deliver(now mono.Time, m *srd.Message) {
 // Restarted implements App.
 func (t *Tunnel) Restarted(now mono.Time) {
 	t.gather.Reset(now)
-	t.cutter.Reset()
+	t.segmenter.Reset()
 	t.take()
 }
 
@@ -162,7 +162,7 @@ func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 // Suspend implements App. What waits in the queue is gone with the process.
 func (t *Tunnel) Suspend(now mono.Time) []byte {
 	t.queue.Flush()
-	b := order.AppendNumbers(nil, t.cutter.Suspend())
+	b := order.AppendNumbers(nil, t.segmenter.Suspend())
 	b = order.AppendNumbers(b, t.gather.Suspend(now))
 	t.take()
 	return b
@@ -175,7 +175,7 @@ func (t *Tunnel) Resume(b []byte, _ int) {
 	if !ok1 || !ok2 {
 		t.audit.Fail("host %d cannot read the numbers of the process before", t.From)
 	}
-	t.cutter.Resume(out)
+	t.segmenter.Resume(out)
 	t.gather.Resume(in)
 	t.resumed = true
 }
@@ -292,7 +292,7 @@ func (t *Tunnel) Look(c *srd.Conn) {
 }
 
 // holdMost is longer than any frame may be held back for order: the hold of the
-// gatherer, and by how much a paused host can be late.
+// reassembler, and by how much a paused host can be late.
 const holdMost = order.MostHold + 6*time.Second
 
 // Account implements App: what has vanished was dropped by the queue, given up

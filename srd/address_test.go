@@ -293,8 +293,8 @@ func TestScriptNothingIsAcknowledgedOnTheCandidatesSlot(t *testing.T) {
 	for _, b := range [][]byte{wire.AppendPing(nil), wire.AppendMessage(nil, 0, &Imm{}, []byte("x")), wire.AppendTombstone(nil, 0, &Imm{})} {
 		s.arriveOn(s.tuple(0), candidateSlot, 100, b)
 	}
-	if _, ok := s.c.Recv(); ok || len(s.c.receiver.dirty) > 0 || s.c.stats.Drops[DropMalformed] != 3 {
-		t.Errorf("taken: %d to acknowledge, %d dropped", len(s.c.receiver.dirty), s.c.stats.Drops[DropMalformed])
+	if _, ok := s.c.Recv(); ok || len(s.c.receiver.pending) > 0 || s.c.stats.Drops[DropMalformed] != 3 {
+		t.Errorf("taken: %d to acknowledge, %d dropped", len(s.c.receiver.pending), s.c.stats.Drops[DropMalformed])
 	}
 }
 

@@ -6,57 +6,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
-	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
-
-// Indexes hands out receiver indices: random, unique in the process.
-type Indexes interface {
-	Reserve(*Conn) uint32
-	// Retake reserves an index that a former process had; false: that cannot be.
-	Retake(*Conn, uint32) bool
-	Publish(uint32, *RecvKeys)
-	Release(uint32)
-}
-
-// Config is what a Conn is made of. All fields but PSK, Addresses, Class,
-// Keepalive, KeyLife, KeyPackets, Granularity, Features and Protocol are needed.
-type Config struct {
-	Identity    *handshake.Identity
-	Remote      handshake.PublicKey
-	PSK         handshake.PSK
-	Offers      handshake.Offers // ciphers that may be used
-	Features    uint8            // what the layer above can read, one bit each, for the peer to know
-	Incarnation uint64           // random, a new one each time the connection's state is made
-	Rand        io.Reader        // of keys and of all that a peer must not foresee; it does not fail
-	Indexes     Indexes
-	Addresses   Addresses // where the peer is; nil: nobody wants to know
-	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
-	Timestamp func(mono.Time) handshake.Timestamp
-	// MTU returns the UDP payload bytes worth probing for towards an address.
-	MTU       func(Tuple) int
-	Policy    steer.Policy
-	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
-	Control   cc.Controller
-	Keepalive time.Duration // on every path that is ours; 0: none
-	// KeyLife and KeyPackets are after how long, and after how many packets of up to
-	// 2,048 bytes (a larger one counts as several), the side that began a handshake
-	// renews the keys; 0: 120 s and 2^27 packets. The shortest life is 12 s.
-	KeyLife    time.Duration
-	KeyPackets uint64
-	// Granularity is how coarsely the driver's clock and scheduling act, which all
-	// timeouts allow for; 0: mono.Granularity.
-	Granularity time.Duration
-	// HostDelay returns how late this host is at most, as a rule, by what was measured
-	// (mono.Lateness); nil: nothing is. Where both ends tell, timeouts allow for the later
-	// of the two instead of Granularity.
-	HostDelay func() time.Duration
-	// Protocol is what is spoken above: who speaks another one gets no session. 0: packets of a tunnel.
-	Protocol uint32
-}
 
 // Conn is the transport state of one peer: the glue between the machines that own it.
 // docs/core.md says who does what.
@@ -71,19 +23,6 @@ type Conn struct {
 	restarted bool
 }
 
-// env is what all machines of a connection share.
-type env struct {
-	cfg       Config
-	rng       *rand.Rand
-	slack     slack
-	hosts     hosts
-	stats     Stats
-	clock     mono.Time     // last time Advance was told
-	rtt       rtt.Estimator // over all near paths
-	lastHeard mono.Time     // last packet from the peer
-	active    mono.Time     // last new message sent
-}
-
 // introduce makes the machines of c known to each other.
 func introduce(c *Conn) {
 	e, v := c.env, &c.receiver
@@ -94,44 +33,6 @@ func introduce(c *Conn) {
 	c.sender.env, c.sender.session, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session, &c.paths, v, &c.recovery, &c.choice
 	v.env, v.paths, v.choice = e, &c.paths, &c.choice
 }
-
-// Stats are a connection's counters.
-type Stats struct {
-	Sent          uint64 // messages sent for the first time
-	Acked         uint64
-	Retransmitted uint64 // message copies sent again
-	GivenUp       uint64 // payloads given up
-	NeverRepaired uint64 // of those, the ones that were sent only once
-	Received      uint64 // messages delivered
-	Spurious      uint64 // packets taken to be lost that had arrived
-	Acks          uint64 // acknowledgements sent
-	Handshakes    uint64
-	PathsRefused  uint64 // paths taken out of use because this host had no way on them
-	PathsTooSmall uint64 // and because no packet of BasePacket bytes passed, while small ones did
-	TxBytes       uint64 // UDP payload
-	RxBytes       uint64
-	// Waited is how long each limit held back sending, in all.
-	Waited [NumLimits]time.Duration
-	Drops  [NumReasons]uint64
-}
-
-// Limit is what holds back sending.
-type Limit uint8
-
-// The limits.
-const (
-	LimitData   Limit = iota // nothing to send
-	LimitWindow              // congestion window full
-	LimitPacing              // the pacer's tokens are spent
-	LimitPaths               // no path may take more
-	LimitOutbox              // as many messages unacknowledged as may be
-	NumLimits
-)
-
-var limitNames = [NumLimits]string{"data", "window", "pacing", "paths", "outbox"}
-
-// String returns the limit's name.
-func (l Limit) String() string { return limitNames[l] }
 
 // New returns a connection without a session. Nothing is sent before SetTuples,
 // a message to send, or a handshake from the peer.
@@ -238,8 +139,6 @@ func (c *Conn) Recv() (Message, bool) {
 	c.receiver.taken++
 	return m, true
 }
-
-func (e *env) drop(r Reason) { e.stats.Drops[r]++ }
 
 // Advance lets time pass: path timeouts, tail-loss probes, session timers.
 func (c *Conn) Advance(now mono.Time) {

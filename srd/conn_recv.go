@@ -64,7 +64,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	if eliciting := c.frames(now, in, p, &urgent); eliciting {
 		if !in.queued {
 			in.queued = true
-			c.receiver.dirty = append(c.receiver.dirty, in)
+			c.receiver.pending = append(c.receiver.pending, in)
 		}
 		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.slack)
 	}
@@ -168,7 +168,7 @@ func (c *Conn) forget(now mono.Time) {
 	c.choice.doubts = doubts{}
 	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
 	c.paths.candidates.Clear()
-	c.receiver.dirty, c.receiver.ack = nil, ackState{}
+	c.receiver.pending, c.receiver.ack = nil, ackState{}
 	c.receiver.inbox = seq.Window{}
 	c.receiver.received, c.receiver.taken = nil, 0
 	c.choice.steering.copies = copies{}

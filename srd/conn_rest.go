@@ -28,8 +28,8 @@ func (c *Conn) rest(now mono.Time) {
 	if s := &c.session; s.calls.deadline() == mono.Never {
 		s.stamper, s.last = nil, response{} // a handshake begins anew with both
 	}
-	if len(c.receiver.dirty) == 0 {
-		c.receiver.dirty = nil
+	if len(c.receiver.pending) == 0 {
+		c.receiver.pending = nil
 	}
 	if c.receiver.taken == len(c.receiver.received) {
 		c.receiver.received, c.receiver.taken = nil, 0

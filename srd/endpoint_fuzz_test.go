@@ -3,6 +3,8 @@ package srd_test
 import (
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/inspect"
 )
 
 // FuzzEndpoint: whatever arrives at a process that has a session, on whichever path, as a
@@ -30,7 +32,7 @@ func FuzzEndpoint(f *testing.F) {
 			copy(c[int(at)%len(c):], b)
 			h.receive(int(on)%len(p.links), c)
 		}
-		if err := h.conn.Sound(); err != nil {
+		if err := inspect.Sound(h.conn); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(h.index); n > 4 {

@@ -345,7 +345,7 @@ func (s *script) wantEnded(ended bool) {
 
 // wantSound fails when the books do not agree with each other.
 func (s *script) wantSound(t interface{ Fatalf(string, ...any) }) {
-	if err := s.c.Sound(); err != nil {
+	if err := sound(s.c); err != nil {
 		t.Fatalf("%v", err)
 	}
 }

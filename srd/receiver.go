@@ -16,7 +16,7 @@ type receiver struct {
 	choice *choice
 
 	in       [steer.MaxPaths + 1]*inPath
-	dirty    []*inPath
+	pending  []*inPath
 	inbox    seq.Window
 	ack      ackState
 	received []Message
@@ -36,7 +36,7 @@ type inPath struct {
 	ce     uint32    // packets with Congestion Experienced
 	looked uint32    // how many paths had been opened when none was found on tuple
 	was    uint16    // one more than the slot of the path that it came on before; 0: none
-	queued bool      // on Conn.dirty
+	queued bool      // on receiver.pending
 }
 
 // record returns the acknowledgement record as of now.
@@ -204,9 +204,9 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 // appendAck appends an acknowledgement, in a packet on p, with the first words of those in ackParts.
 func (rv *receiver) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
 	records := rv.ackParts().recs[:0]
-	n := min(len(rv.dirty), wire.MaxAckRecords)
+	n := min(len(rv.pending), wire.MaxAckRecords)
 	spare := wire.MaxAckRecords - n
-	for _, in := range rv.dirty[:n] {
+	for _, in := range rv.pending[:n] {
 		in.queued = false
 		at := len(records)
 		records = append(records, in.record(now))
@@ -214,9 +214,9 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, p *path, words int) []byt
 		spare -= len(records) - at - 1
 		in.tell()
 	}
-	rv.dirty = append(rv.dirty[:0], rv.dirty[n:]...)
+	rv.pending = append(rv.pending[:0], rv.pending[n:]...)
 	rv.stats.Acks++
-	if len(rv.dirty) == 0 {
+	if len(rv.pending) == 0 {
 		rv.ack.sent(now)
 	}
 	return wire.AppendAck(b, rv.inbox.FirstMissing(), 0, records, rv.ackParts().words[:words])
@@ -231,7 +231,7 @@ func (rv *receiver) ackRoom() (room, words int) {
 	}
 	words = rv.inbox.Words(rv.ackParts().words[:])
 	records := 0
-	for _, in := range rv.dirty[:min(len(rv.dirty), wire.MaxAckRecords)] {
+	for _, in := range rv.pending[:min(len(rv.pending), wire.MaxAckRecords)] {
 		records += 1 + in.more()
 	}
 	room = wire.AckFixed + min(records, wire.MaxAckRecords)*wire.AckRecordLen + words*wire.AckWordLen

@@ -24,8 +24,8 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	if s.c.session.send != nil || s.c.session.calls.busy() {
 		t.Fatal("the keys of an idle connection live on")
 	}
-	if len(s.c.recovery.out.ring) != 0 || s.c.receiver.dirty != nil || s.c.receiver.received != nil {
-		t.Errorf("%d messages, %d paths, %d received", len(s.c.recovery.out.ring), cap(s.c.receiver.dirty), cap(s.c.receiver.received))
+	if len(s.c.recovery.out.ring) != 0 || s.c.receiver.pending != nil || s.c.receiver.received != nil {
+		t.Errorf("%d messages, %d paths, %d received", len(s.c.recovery.out.ring), cap(s.c.receiver.pending), cap(s.c.receiver.received))
 	}
 	for _, p := range s.c.paths.table {
 		if p.sent.First() != p.sent.Next() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/inspect"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 )
@@ -86,7 +87,7 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 					t.Errorf("%d tombstones came for %d messages", n, void)
 				}
 				other.expired = 0
-				if err := h.conn.Sound(); err != nil {
+				if err := inspect.Sound(h.conn); err != nil {
 					t.Error(err)
 				}
 			}
@@ -334,7 +335,7 @@ func FuzzState(f *testing.F) {
 		if h.conn.Resume(p.now, st) != nil {
 			return
 		}
-		if err := h.conn.Within(); err != nil {
+		if err := inspect.Within(h.conn); err != nil {
 			t.Fatal(err)
 		}
 		h.conn.SetTuples(p.now, p.tuples(0))

@@ -302,8 +302,8 @@ func TestScriptHostilePeer(t *testing.T) {
 		if n := s.c.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths-1 {
 			t.Errorf("%d packets on slots out of range", n)
 		}
-		if len(s.c.receiver.dirty) > steer.MaxPaths || len(s.c.paths.table) != 2 {
-			t.Errorf("%d to acknowledge, %d paths", len(s.c.receiver.dirty), len(s.c.paths.table))
+		if len(s.c.receiver.pending) > steer.MaxPaths || len(s.c.paths.table) != 2 {
+			t.Errorf("%d to acknowledge, %d paths", len(s.c.receiver.pending), len(s.c.paths.table))
 		}
 		s.wait(time.Second)
 		for _, p := range s.sent {

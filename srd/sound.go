@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/inspect"
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -12,10 +13,15 @@ import (
 // Next, an initiation on hellos paths and answers to one and all its copies.
 const mostRaw = 2*hellos + echoes + copyBurst + 1
 
-// Sound reports the first thing in which the connection's books disagree, or that
-// is beyond its bound; nil when all is well. It looks at everything, which takes
-// time in proportion to what is unacknowledged: it is for tests and simulations.
-func (c *Conn) Sound() error {
+// For tests and simulations, which see no more of a connection than its users do.
+func init() {
+	inspect.Sound = func(c any) error { return sound(c.(*Conn)) }
+	inspect.Within = func(c any) error { return within(c.(*Conn)) }
+	inspect.TailProbes = func(c any) int { return c.(*Conn).recovery.timer.probes }
+}
+
+// sound is inspect.Sound.
+func sound(c *Conn) error {
 	sum := 0
 	for _, p := range c.paths.table {
 		n, err := soundPath(c, p)
@@ -33,12 +39,11 @@ func (c *Conn) Sound() error {
 	if err := soundTimers(c); err != nil {
 		return err
 	}
-	return c.Within()
+	return within(c)
 }
 
-// Within reports the first table or queue that is beyond its bound, nil when none is. It
-// takes no longer than a look at each, so that a simulation may ask after every step.
-func (c *Conn) Within() error {
+// within is inspect.Within.
+func within(c *Conn) error {
 	s := &c.session
 	switch {
 	case len(c.paths.table) > steer.MaxPaths:
@@ -49,8 +54,8 @@ func (c *Conn) Within() error {
 		return c.paths.candidates.Within()
 	case len(c.paths.former.addrs) > provenMost:
 		return fmt.Errorf("%d former addresses", len(c.paths.former.addrs))
-	case len(c.receiver.dirty) > steer.MaxPaths:
-		return fmt.Errorf("%d paths to acknowledge", len(c.receiver.dirty))
+	case len(c.receiver.pending) > steer.MaxPaths:
+		return fmt.Errorf("%d paths to acknowledge", len(c.receiver.pending))
 	case len(s.out) > mostRaw:
 		return fmt.Errorf("%d handshake packets wait", len(s.out))
 	case len(s.last.on) > 1+echoes:
@@ -68,10 +73,6 @@ func (c *Conn) Within() error {
 	}
 	return nil
 }
-
-// TailProbes returns how many copies of the oldest message may be sent whatever the
-// window says.
-func (c *Conn) TailProbes() int { return c.recovery.timer.probes }
 
 // debtMost is how far the pacer may be in debt: what is in it may go out as one
 // packet too many, or one train where each has a copy, and the repairs of a burst.

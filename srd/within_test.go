@@ -23,7 +23,7 @@ func TestWithin(t *testing.T) {
 	} {
 		c := newScript(t, 2).c
 		spoil(c)
-		if err := c.Within(); (err != nil) != (name != "") {
+		if err := within(c); (err != nil) != (name != "") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -92,14 +92,14 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	w := newTable(o.out)
 	defer w.Flush()
 	met = true
-	speeds := map[string]float64{} // of the cases so far
+	done := map[string]*lab.Summary{} // by lab.SummaryName
 	for i := range p.Cases {
 		c := &p.Cases[i]
 		if !strings.Contains(c.Name, o.only) {
 			continue
 		}
 		for _, on := range p.HostsOf(c) {
-			ok, err := runOn(p, c, on, speeds, w, o)
+			ok, err := runOn(p, c, on, done, w, o)
 			if err != nil {
 				return false, err
 			}
@@ -109,24 +109,49 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	return met, nil
 }
 
-// runOn runs a case on one kind of host, and writes its row. speeds are those of the
-// cases before it.
-func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, speeds map[string]float64, w io.Writer, o *runOptions) (met bool, err error) {
-	runs, err := runCase(p, c, on, o)
+// runOn writes the row of a case on one kind of host. It runs it, and those that it is to be
+// no worse than, unless that is done.
+func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, w io.Writer, o *runOptions) (met bool, err error) {
+	s, err := summarize(p, c, on, done, o)
 	if err != nil {
 		return false, err
 	}
-	s := lab.Summarize(runs, c.Group, c.Skip)
-	missed, known := c.Missed(&s, on.Name)
-	switch slow, was := c.Slower(&s, on.Name, speeds); {
+	for _, name := range c.NoWorse {
+		other := p.Case(name)
+		for _, there := range p.HostsOf(other) {
+			if there.Name == on.Name || there.Name == lab.Ideal.Name {
+				if _, err := summarize(p, other, there, done, o); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
+	missed, known := c.Missed(s, on.Name)
+	worse, was := c.Worse(s, on.Name, done)
+	missed, known = append(missed, worse...), append(known, was...)
+	switch slow, was := c.Slower(s, on.Name, done); {
 	case was:
 		known = append(known, slow)
 	case slow != "":
 		missed = append(missed, slow)
 	}
-	speeds[lab.SpeedName(c.Name, on.Name)] = s.Speed()
-	writeRow(w, c.Name, on.Name, &s, goals(c, missed, known))
-	return len(missed) == 0, writeResults(o.dir, p, c, on, runs)
+	writeRow(w, c.Name, on.Name, s, goals(c, missed, known))
+	return len(missed) == 0, nil
+}
+
+// summarize runs a case on one kind of host, unless that is done, and writes its results.
+func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, o *runOptions) (*lab.Summary, error) {
+	name := lab.SummaryName(c.Name, on.Name)
+	if s := done[name]; s != nil {
+		return s, nil
+	}
+	runs, err := runCase(p, c, on, o)
+	if err != nil {
+		return nil, err
+	}
+	s := lab.Summarize(runs, c.Group, c.Skip)
+	done[name] = &s
+	return &s, writeResults(o.dir, p, c, on, runs)
 }
 
 // runCase runs a case with all its seeds.
@@ -171,7 +196,7 @@ func goals(c *lab.Case, missed, known []string) string {
 		return "missed: " + strings.Join(append(missed, known...), ", ")
 	case len(known) > 0:
 		return "known: " + strings.Join(known, ", ")
-	case len(c.AtMost)+len(c.AtLeast)+len(c.BestOf) > 0:
+	case len(c.AtMost)+len(c.AtLeast)+len(c.BestOf)+len(c.NoWorse) > 0:
 		return "met"
 	}
 	return "-"

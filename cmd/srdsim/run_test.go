@@ -103,6 +103,29 @@ func TestMissedGoal(t *testing.T) {
 	}
 }
 
+// Whoever is to be no worse than another case waits for it, whatever their order, and whether
+// or not it is asked for.
+func TestNoWorse(t *testing.T) {
+	text := strings.Replace(planText, "at_most = { max_us = 100_000 }", `no_worse = ["plain"]`, 1) + `
+[transport.tcp]
+kind = "tcp"
+mtu = 9000
+[[case]]
+name = "plain"
+transport = "tcp"
+[[case.flow]]
+src = 1
+dst = 17
+size = 100_000
+`
+	for _, only := range []string{"", "good"} {
+		out, err := srdsim(t, "run", "--seed", "7", "--host", "ideal", "--case", only, planFile(t, text))
+		if !errors.Is(err, errFailed) || !strings.Contains(out, "missed: mean_of_best") || strings.Contains(out, "plain") != (only == "") {
+			t.Errorf("--case %q: %v, output %s", only, err, out)
+		}
+	}
+}
+
 func TestRunErrors(t *testing.T) {
 	for _, c := range [][]string{
 		{"run"},

@@ -150,7 +150,7 @@ func (s *server) part(p *peer) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
 		p.gone = true
 		p.queue.Flush()
-		p.cutter.Reset()
+		p.segmenter.Reset()
 		p.pieces.drop()
 	})
 	s.loop.Remove(p.link)

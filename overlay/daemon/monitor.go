@@ -110,7 +110,7 @@ func (s *server) versioned() control.Status {
 
 // dropReasons are the names of all drop counters, of the interface and of peers.
 func (s *server) dropReasons() (all []string) {
-	anybody := &peer{queue: queue.New(queue.Config{}), gather: order.NewGatherer(order.Config{})}
+	anybody := &peer{queue: queue.New(queue.Config{}), gather: order.NewReassembler(order.Config{})}
 	c := peerDrops(anybody, &srd.Stats{})
 	maps.Copy(c, s.dropCounts())
 	// Each kind of reasons begins with the one for what is not dropped.

@@ -30,28 +30,28 @@ type peer struct {
 	setup *atomic.Pointer[setup] // the server's
 	gone  bool                   // it was taken out of the configuration
 
-	queue    *queue.Queue
-	cutter   order.Cutter
-	pieces   pieces
-	gather   *order.Gatherer
-	stale    uint64    // datagrams dropped for their age
-	late     uint64    // datagrams dropped: they waited in a socket while the process did not run
-	without  mono.Time // since when there is no session; 0: there is one
-	silence  silence
-	recent   recent
-	restarts uint64                               // of the peer's process
-	watch    watch                                // live's own
-	hold     time.Duration                        // least wait for order, as configured
-	found    map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last; follow's own
-	known    bool                                 // it was placed before; follow's
-	unplaced bool                                 // and it was said that there is no way to them
-	tuples   []srd.Tuple                          // as last given to the connection
-	back     callback                             // where else it is called
-	policy   string                               // name of the connection's path policy
-	steering steer.Policy                         // and itself
-	control  *cc.SRD                              // its congestion control
-	line     float64                              // rate of the interfaces, as last told to it
-	placed   []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
+	queue     *queue.Queue
+	segmenter order.Segmenter
+	pieces    pieces
+	gather    *order.Reassembler
+	stale     uint64    // datagrams dropped for their age
+	late      uint64    // datagrams dropped: they waited in a socket while the process did not run
+	without   mono.Time // since when there is no session; 0: there is one
+	silence   silence
+	recent    recent
+	restarts  uint64                               // of the peer's process
+	watch     watch                                // live's own
+	hold      time.Duration                        // least wait for order, as configured
+	found     map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last; follow's own
+	known     bool                                 // it was placed before; follow's
+	unplaced  bool                                 // and it was said that there is no way to them
+	tuples    []srd.Tuple                          // as last given to the connection
+	back      callback                             // where else it is called
+	policy    string                               // name of the connection's path policy
+	steering  steer.Policy                         // and itself
+	control   *cc.SRD                              // its congestion control
+	line      float64                              // rate of the interfaces, as last told to it
+	placed    []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
 
 	pinging sync.Mutex // held while it is pinged
 	pinged  time.Time  // when that was last begun
@@ -74,7 +74,7 @@ func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy
 		queue: queue.New(queue.Config{}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
-	p.gather = order.NewGatherer(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
+	p.gather = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
 	conn := srd.New(srd.Config{
 		Identity:    s.id,
 		Remote:      handshake.PublicKey(c.PublicKey),
@@ -135,7 +135,7 @@ func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
 	if !p.load(now) {
 		return srd.Message{}, false
 	}
-	return p.cutter.Cut(max), true
+	return p.segmenter.Cut(max), true
 }
 
 // Peek implements srd.Source: the rest of a frame is of one flow.
@@ -143,18 +143,18 @@ func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !p.load(now) {
 		return 0, 0, false
 	}
-	flow, bytes = p.cutter.Front()
+	flow, bytes = p.segmenter.Front()
 	return flow, bytes, true
 }
 
 // load takes a frame to be cut out of the queue, unless there is one already.
 func (p *peer) load(now mono.Time) bool {
-	if !p.cutter.Empty() {
-		if !p.cutter.Older(now, datagramAge) {
+	if !p.segmenter.Empty() {
+		if !p.segmenter.Older(now, datagramAge) {
 			return true
 		}
 		p.stale++ // the rest of one that was being sent when everything stopped
-		p.cutter.Drop()
+		p.segmenter.Drop()
 	}
 	for f := p.next(now); f != nil; f = p.next(now) {
 		if !f.TCP && now.Sub(f.Enqueued) > datagramAge {
@@ -162,7 +162,7 @@ func (p *peer) load(now mono.Time) bool {
 			f.Release()
 			continue
 		}
-		p.cutter.Load(f)
+		p.segmenter.Load(f)
 		return true
 	}
 	return false
@@ -192,7 +192,7 @@ const datagramAge = 2 * time.Second
 func (p *peer) Waiting() int { return p.queue.Bytes() }
 
 // Backlog implements loop.App.
-func (p *peer) Backlog() bool { return !p.cutter.Empty() || !p.pieces.empty() || p.queue.Len() > 0 }
+func (p *peer) Backlog() bool { return !p.segmenter.Empty() || !p.pieces.empty() || p.queue.Len() > 0 }
 
 // Deliver implements loop.App. Of a datagram that waited here while the process did not
 // run the beginning is void, and by that all of it.
@@ -214,7 +214,7 @@ func (p *peer) Restarted(now mono.Time) {
 // forget drops what is of no use to another process of the peer's, or with other keys.
 func (p *peer) forget(now mono.Time) {
 	p.gather.Reset(now)
-	p.cutter.Reset()
+	p.segmenter.Reset()
 	p.pieces.drop()
 }
 

@@ -71,7 +71,7 @@ func (s *server) suspend(p *peer, k *kept) (ok bool) {
 	}
 	var data []byte
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
-		data = order.AppendNumbers(nil, p.cutter.Suspend())
+		data = order.AppendNumbers(nil, p.segmenter.Suspend())
 		data = order.AppendNumbers(data, p.gather.Suspend(now))
 		p.pieces.drop()
 	})
@@ -206,7 +206,7 @@ func (s *server) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Session)
 	if err := c.Resume(now, st); err != nil {
 		return err
 	}
-	p.cutter.Resume(out)
+	p.segmenter.Resume(out)
 	p.gather.Resume(in)
 	return nil
 }

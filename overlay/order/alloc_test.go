@@ -13,7 +13,7 @@ import (
 
 // feed hands over frames as the driver does.
 type feed struct {
-	g    *Gatherer
+	g    *Reassembler
 	pool *pool
 	out  []*frame.Frame
 	m    srd.Message
@@ -23,7 +23,7 @@ type feed struct {
 
 func newFeed() *feed {
 	s := &feed{pool: newPool(), m: srd.Message{Data: make([]byte, 1000)}}
-	s.g = NewGatherer(Config{Alloc: s.pool.get})
+	s.g = NewReassembler(Config{Alloc: s.pool.get})
 	s.h = header{length: 1000, facts: frame.Facts{Ordered: true}}
 	return s
 }
@@ -58,10 +58,10 @@ func TestSmallReorderingTakesNoMemory(t *testing.T) {
 	}
 }
 
-// whole carries frames from a cutter to a gatherer, message by message.
+// whole carries frames from a segmenter to a reassembler, message by message.
 type whole struct {
 	*feed
-	c     Cutter
+	c     Segmenter
 	frame *frame.Frame
 }
 

@@ -27,7 +27,7 @@ func (fl *flow) first() (seq uint32, ok bool) {
 }
 
 // put enters p at its number.
-func (g *Gatherer) put(p *partial) {
+func (g *Reassembler) put(p *partial) {
 	fl := p.flow
 	if fl.win == nil {
 		fl.win = reuse(&g.spare.windows)
@@ -47,7 +47,7 @@ func (g *Gatherer) put(p *partial) {
 }
 
 // remove takes p out of its flow, and gives back what is empty then.
-func (g *Gatherer) remove(p *partial) {
+func (g *Reassembler) remove(p *partial) {
 	fl := p.flow
 	i := p.seq / pagePlaces % windowPages
 	pg := fl.win.pages[i]

@@ -25,7 +25,7 @@ func FuzzGatherer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const limit = 100_000
 		pool := newPool()
-		g := NewGatherer(Config{HeldBytes: limit, Alloc: pool.get})
+		g := NewReassembler(Config{HeldBytes: limit, Alloc: pool.get})
 		now := mono.Time(1)
 		for len(in) >= srd.ImmLen+2 {
 			m := srd.Message{Imm: srd.Imm(in[:srd.ImmLen])}
@@ -57,7 +57,7 @@ func FuzzGatherer(f *testing.F) {
 	})
 }
 
-func take(t *testing.T, g *Gatherer) {
+func take(t *testing.T, g *Reassembler) {
 	for _, f := range g.TakeReady(nil) {
 		if !clean(f) {
 			t.Fatal("a byte that nobody sent was delivered")

@@ -23,7 +23,7 @@ func HoldFor(least, rtt time.Duration) time.Duration {
 }
 
 // Deadline returns when Advance has something to do.
-func (g *Gatherer) Deadline() mono.Time {
+func (g *Reassembler) Deadline() mono.Time {
 	at := mono.Never
 	if p := g.waits.head; p != nil {
 		at = p.since.Add(g.cfg.Hold)
@@ -36,7 +36,7 @@ func (g *Gatherer) Deadline() mono.Time {
 
 // Advance gives up gaps that have been waited for long enough, and late frames
 // that nobody completed.
-func (g *Gatherer) Advance(now mono.Time) {
+func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
 		g.discard(p)
 	}
@@ -48,7 +48,7 @@ func (g *Gatherer) Advance(now mono.Time) {
 // skip makes frame to the one that is due in fl, and goes on from there. Of the
 // frames before it those that are done are delivered, the others given up. It
 // returns the number of gaps.
-func (g *Gatherer) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
+func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
 		seq, ok := fl.first()
@@ -77,7 +77,7 @@ func (g *Gatherer) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 
 // pass deals with a partial that was taken from its ring because its turn has
 // come or is given up.
-func (g *Gatherer) pass(now mono.Time, p *partial) {
+func (g *Reassembler) pass(now mono.Time, p *partial) {
 	if !p.done() {
 		g.keepLate(now, p)
 		return
@@ -100,7 +100,7 @@ func (g *Gatherer) pass(now mono.Time, p *partial) {
 // relieve makes room while too much is held. First goes the gap that has been
 // waited for longest, which loses nothing; then what is late; then what was
 // begun first.
-func (g *Gatherer) relieve(now mono.Time) {
+func (g *Reassembler) relieve(now mono.Time) {
 	for g.tooMuch() {
 		switch {
 		case g.waits.head != nil:
@@ -116,4 +116,4 @@ func (g *Gatherer) relieve(now mono.Time) {
 	}
 }
 
-func (g *Gatherer) tooMuch() bool { return g.memory > g.cfg.HeldBytes }
+func (g *Reassembler) tooMuch() bool { return g.memory > g.cfg.HeldBytes }

@@ -35,7 +35,7 @@ func (l *lates) find(seq uint32) *partial {
 
 // keepLate moves p, whose turn is given up, to the late frames of its flow: if
 // the rest comes, late is better than never.
-func (g *Gatherer) keepLate(now mono.Time, p *partial) {
+func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {
 		g.discard(fl.late.at[0])
@@ -50,12 +50,12 @@ func (g *Gatherer) keepLate(now mono.Time, p *partial) {
 }
 
 // discard drops a late frame that will not be completed.
-func (g *Gatherer) discard(p *partial) {
+func (g *Reassembler) discard(p *partial) {
 	g.stats.Voided++
 	g.leaveLate(p)
 }
 
-func (g *Gatherer) leaveLate(p *partial) {
+func (g *Reassembler) leaveLate(p *partial) {
 	fl := p.flow
 	l := fl.late
 	i := 0
@@ -75,7 +75,7 @@ func (g *Gatherer) leaveLate(p *partial) {
 
 // addLate takes a message of a frame whose turn has passed. A frame is handed on
 // out of turn when it is complete: its flow's own protocol sorts it out.
-func (g *Gatherer) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
+func (g *Reassembler) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
 	p := fl.late.find(h.seq)
 	if p == nil {
 		if m.Expired {

@@ -69,10 +69,10 @@ func rows() []row {
 	}
 }
 
-// liar plays a row against a Gatherer whose frames come from a pool like the
+// liar plays a row against a Reassembler whose frames come from a pool like the
 // daemon's.
 type liar struct {
-	g    *Gatherer
+	g    *Reassembler
 	bins *bins
 	out  []*frame.Frame
 	next func(m *srd.Message)
@@ -83,7 +83,7 @@ type liar struct {
 func newLiar(r row) *liar {
 	b := &bins{}
 	b.free = b.put
-	return &liar{g: NewGatherer(Config{Alloc: b.get}), bins: b, next: r.make(), now: 1}
+	return &liar{g: NewReassembler(Config{Alloc: b.get}), bins: b, next: r.make(), now: 1}
 }
 
 // bins are a pool with a bin for each power of two, which clears nothing.

@@ -55,7 +55,7 @@ func keep[T any](v []*T, x *T, most int) []*T {
 }
 
 // acquire returns an empty partial.
-func (g *Gatherer) acquire(fl *flow, seq uint32) *partial {
+func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	p := reuse(&g.spare.partials)
 	g.memory += partialBytes
 	p.flow, p.seq = fl, seq
@@ -63,7 +63,7 @@ func (g *Gatherer) acquire(fl *flow, seq uint32) *partial {
 }
 
 // release takes p, which is in no flow any more, out of use.
-func (g *Gatherer) release(p *partial) {
+func (g *Reassembler) release(p *partial) {
 	p.leave()
 	g.drop(p)
 	if p.many != nil {
@@ -80,7 +80,7 @@ func (g *Gatherer) release(p *partial) {
 }
 
 // alloc gives p a frame.
-func (g *Gatherer) alloc(p *partial, h *header) {
+func (g *Reassembler) alloc(p *partial, h *header) {
 	p.frame = g.cfg.Alloc(int(h.length))
 	p.frame.Facts, p.frame.Flow = h.facts, uint32(h.slot)
 	g.stats.HeldBytes += int(h.length)
@@ -88,7 +88,7 @@ func (g *Gatherer) alloc(p *partial, h *header) {
 }
 
 // detach takes its frame from p.
-func (g *Gatherer) detach(p *partial) *frame.Frame {
+func (g *Reassembler) detach(p *partial) *frame.Frame {
 	f := p.frame
 	g.stats.HeldBytes -= len(f.Data)
 	g.memory -= room(f)
@@ -97,7 +97,7 @@ func (g *Gatherer) detach(p *partial) *frame.Frame {
 }
 
 // drop gives the frame of p back, if it has one.
-func (g *Gatherer) drop(p *partial) {
+func (g *Reassembler) drop(p *partial) {
 	if p.frame != nil {
 		g.detach(p).Release()
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Numbers of flows that another process goes on with: those that a Cutter gives next, and
-// those that a Gatherer waits for.
+// Numbers of flows that another process goes on with: those that a Segmenter gives next, and
+// those that a Reassembler waits for.
 
 // Number is the next number of a flow.
 type Number struct {
@@ -17,7 +17,7 @@ type Number struct {
 
 // Suspend drops what is left of the frame being cut, and returns the numbers of all flows
 // that have had a frame.
-func (c *Cutter) Suspend() (v []Number) {
+func (c *Segmenter) Suspend() (v []Number) {
 	if c.frame != nil {
 		c.Drop()
 	}
@@ -29,8 +29,8 @@ func (c *Cutter) Suspend() (v []Number) {
 	return v
 }
 
-// Resume has an empty cutter go on with the numbers of another.
-func (c *Cutter) Resume(v []Number) {
+// Resume has an empty segmenter go on with the numbers of another.
+func (c *Segmenter) Resume(v []Number) {
 	for _, n := range v {
 		*c.next.at(n.Slot % Slots) = n.Next
 	}
@@ -39,7 +39,7 @@ func (c *Cutter) Resume(v []Number) {
 // Suspend drops everything as Reset does, and returns the numbers that come after all that
 // was there of each flow. What is still missing below comes late, and is handed on as that:
 // nobody waits for it, since it cannot be told any more from what is gone with this process.
-func (g *Gatherer) Suspend(now mono.Time) (v []Number) {
+func (g *Reassembler) Suspend(now mono.Time) (v []Number) {
 	for slot := range uint16(Slots) {
 		b := g.flows[slot/blockSlots]
 		if b == nil {
@@ -62,8 +62,8 @@ func (g *Gatherer) Suspend(now mono.Time) (v []Number) {
 	return v
 }
 
-// Resume has an empty gatherer wait for what another process would have.
-func (g *Gatherer) Resume(v []Number) {
+// Resume has an empty reassembler wait for what another process would have.
+func (g *Reassembler) Resume(v []Number) {
 	for _, n := range v {
 		g.flows.at(n.Slot % Slots).next = n.Next
 	}

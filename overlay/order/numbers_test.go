@@ -57,7 +57,7 @@ func TestNumbersGoOnRoundTheEnd(t *testing.T) {
 }
 
 func TestCutterGoesOn(t *testing.T) {
-	var c Cutter
+	var c Segmenter
 	load := func(flow uint32) {
 		c.Load(frame.New(make([]byte, 100), func(*frame.Frame) {}))
 		c.frame.Flow = flow
@@ -75,7 +75,7 @@ func TestCutterGoesOn(t *testing.T) {
 	if !c.Empty() || !reflect.DeepEqual(v, []Number{{0, 3}}) {
 		t.Errorf("%v", v)
 	}
-	c = Cutter{}
+	c = Segmenter{}
 	c.Resume(v)
 	c.Load(frame.New(make([]byte, 100), func(*frame.Frame) {}))
 	if c.h.seq != 3 {
@@ -95,7 +95,7 @@ func FuzzNumbers(f *testing.F) {
 		if again := append(AppendNumbers(nil, v), rest...); !bytes.Equal(again, b) {
 			t.Fatalf("%x became %x", b, again)
 		}
-		new(Cutter).Resume(v)
-		NewGatherer(Config{}).Resume(v)
+		new(Segmenter).Resume(v)
+		NewReassembler(Config{}).Resume(v)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/inspect"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/srd"
@@ -22,7 +23,7 @@ import (
 type victim struct {
 	srd.OneFlow
 	conn   *srd.Conn
-	gather *order.Gatherer
+	gather *order.Reassembler
 	keys   *srd.RecvKeys
 	train  *srd.Train
 	ready  []*frame.Frame
@@ -77,7 +78,7 @@ func newVictim(t testing.TB) *victim {
 	}
 	for i := range ends {
 		v := &victim{now: 1e9, train: srd.NewTrain()}
-		v.gather = order.NewGatherer(order.Config{Alloc: alloc(), Least: 20})
+		v.gather = order.NewReassembler(order.Config{Alloc: alloc(), Least: 20})
 		v.conn = srd.New(srd.Config{
 			Identity: ids[i], Remote: ids[1-i].Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 			Incarnation: uint64(i + 1), Rand: rng, Indexes: v,
@@ -297,7 +298,7 @@ func FuzzLyingPeer(f *testing.F) {
 			if m := v.gather.Stats().Memory; m > order.DefaultHeldBytes {
 				t.Fatalf("%d bytes of memory wait for order", m)
 			}
-			if err := v.conn.Within(); err != nil {
+			if err := inspect.Within(v.conn); err != nil {
 				t.Fatal(err)
 			}
 		}

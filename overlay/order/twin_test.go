@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// twin is a Gatherer without bounds on memory, slow and obvious: it looks at
+// twin is a Reassembler without bounds on memory, slow and obvious: it looks at
 // everything each time and keeps a flag for each byte.
 type twin struct {
 	hold  time.Duration
@@ -298,7 +298,7 @@ func (w *twin) held() (n int) {
 	return n
 }
 
-// want returns the counters that a Gatherer must show.
+// want returns the counters that a Reassembler must show.
 func (w *twin) want() Stats {
 	s := w.stats
 	s.HeldBytes, s.HeldNow = w.held(), len(w.waiting())
@@ -331,7 +331,7 @@ func TestGathererAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := newPool()
 		hold := 10 * time.Millisecond
-		g := NewGatherer(Config{Hold: hold, HeldBytes: 1 << 30, Alloc: pool.get})
+		g := NewReassembler(Config{Hold: hold, HeldBytes: 1 << 30, Alloc: pool.get})
 		w := &twin{hold: hold, flows: map[uint16]*twinFlow{}}
 		start := rapid.SampledFrom([]uint32{0, 1 << 31, 1<<32 - 2}).Draw(t, "start")
 		for _, slot := range []uint16{0, 1, Slots - 1} {
@@ -364,7 +364,7 @@ func TestGathererAgainstTwin(t *testing.T) {
 	})
 }
 
-func compare(t *rapid.T, g *Gatherer, w *twin) {
+func compare(t *rapid.T, g *Reassembler, w *twin) {
 	var got []string
 	for _, f := range g.TakeReady(nil) {
 		got = append(got, fmt.Sprintf("%v %x", f.Facts, f.Data))

@@ -31,10 +31,10 @@ var bugs = []bug{
 	{"a silent session is never doubted", "srd/recovery_tail.go", "	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter\n", "	return false\n"},
 
 	// Another process that goes on.
-	{"the next process uses a packet number again", "srd/conn_resume.go", "next: p.sent.Next(), largest", "next: p.sent.Next() - min(p.sent.Next(), 1), largest"},
-	{"the next process forgets a slot that is free", "srd/conn_resume.go", "	p.sent.Resume(v.next)\n	if", "	if p.state != PathFree {\n		p.sent.Resume(v.next)\n	}\n	if"},
-	{"the next process has seen nothing", "srd/conn_resume.go", "		in.seen.Resume(v.next, v.latest)\n", ""},
-	{"the next process numbers messages on over open ones", "srd/conn_resume.go", "outbox{first: st.outFirst, next: st.outFirst}", "outbox{first: st.outNext, next: st.outNext}"},
+	{"the next process uses a packet number again", "srd/paths_resume.go", "next: p.sent.Next(), largest", "next: p.sent.Next() - min(p.sent.Next(), 1), largest"},
+	{"the next process forgets a slot that is free", "srd/paths_resume.go", "	p.sent.Resume(v.next)\n	if", "	if p.state != PathFree {\n		p.sent.Resume(v.next)\n	}\n	if"},
+	{"the next process has seen nothing", "srd/receiver_resume.go", "		in.seen.Resume(v.next, v.latest)\n", ""},
+	{"the next process numbers messages on over open ones", "srd/outbox.go", "outbox{first: st.outFirst, next: st.outFirst}", "outbox{first: st.outNext, next: st.outNext}"},
 
 	// What comes without proof of who sent it.
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},
@@ -50,7 +50,7 @@ var bugs = []bug{
 	{"packet numbers of a former process are remembered", "srd/conn_recv.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", ""},
 	{"messages to a former process stay", "srd/conn_recv.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
 	{"the bytes in flight of a former process stay", "srd/conn_recv.go", "				c.recovery.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n", "				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n"},
-	{"reassembly is not cleared", "overlay/order/gather.go", "	g.flows = bySlot[flow]{}\n}", "}"},
+	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n}", "}"},
 	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
 
 	// Messages.
@@ -132,13 +132,13 @@ var bugs = []bug{
 	{"messages that are acknowledged open the window", "srd/recovery_ack.go", "			rc.free(now, p, k)\n", "			rc.free(now, p, k)\n			rc.cfg.Control.Ack(now, cc.Ack{Bytes: int(k.Size)}, true)\n"},
 
 	// Frames and their order.
-	{"a frame is handed on out of turn", "overlay/order/gather.go", "	case h.seq == fl.next && !m.Expired &&", "	case int32(h.seq-fl.next) < 2 && !m.Expired &&"},
+	{"a frame is handed on out of turn", "overlay/order/reassembler.go", "	case h.seq == fl.next && !m.Expired &&", "	case int32(h.seq-fl.next) < 2 && !m.Expired &&"},
 	{"a page of places is given back while in use", "overlay/order/flow.go", "pg.some == 0 {", "pg.some&(pg.some-1) == 0 {"},
 	{"memory of a frame put together is not counted out", "overlay/order/memory.go", "	g.memory -= room(f)\n	p.frame", "	p.frame"},
 	{"a hole in a frame is taken for filled", "overlay/order/partial.go", "	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}", "	return p.frame != nil && p.n > 0 && p.room()[p.n-1].to == uint16(len(p.frame.Data))"},
 	{"a gap is waited for without end", "overlay/order/hold.go", "p != nil && now >= p.since.Add(g.cfg.Hold); p = g.waits.head {", "p != nil && now >= p.since.Add(100*g.cfg.Hold); p = g.waits.head {"},
 	{"a frame that was given up is kept", "overlay/order/hold.go", "	if !p.done() {\n		g.keepLate(now, p)\n		return\n	}", "	if !p.done() {\n		return\n	}"},
 	{"a dropped frame's memory is not given back", "overlay/order/memory.go", "		g.detach(p).Release()\n", "		g.detach(p)\n"},
-	{"the next fragment begins one byte early", "overlay/order/cutter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
+	{"the next fragment begins one byte early", "overlay/order/segmenter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
 	{"the queue swaps two frames", "overlay/queue/queue.go", "	if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n", "	if fl.tail != 0 && q.frames%64 == 63 {\n		q.nodes.all[n].next, fl.head = fl.head, n\n		n = fl.tail\n	} else if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n"},
 }

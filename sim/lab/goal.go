@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -15,22 +16,18 @@ func (s *Summary) Speed() float64 {
 	return s.Goodput
 }
 
-// SpeedName is what a case's speed on a host is known by.
-func SpeedName(name, host string) string { return name + " on " + host }
+// SummaryName is what a case's summary on a host is known by.
+func SummaryName(name, host string) string { return name + " on " + host }
 
 // Slower says by how much the case is slower on a host than it may be beside the best of
-// the cases that it is compared with; "" if it is not, or none of those was run. speeds
-// are theirs by SpeedName. One that was not run there is taken as on ideal hosts. known
+// the cases that it is compared with; "" if it is not, or none of those was run. others
+// are theirs by SummaryName. One that was not run there is taken as on ideal hosts. known
 // tells that it is no slower than it is known to be.
-func (c *Case) Slower(s *Summary, host string, speeds map[string]float64) (text string, known bool) {
+func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
-		v, ok := speeds[SpeedName(other, host)]
-		if !ok {
-			v = speeds[SpeedName(other, Ideal.Name)]
-		}
-		if v > best {
-			best, name = v, other
+		if o := summaryOf(other, host, others); o != nil && o.Speed() > best {
+			best, name = o.Speed(), other
 		}
 	}
 	share := s.Speed() / best
@@ -39,6 +36,41 @@ func (c *Case) Slower(s *Summary, host string, speeds map[string]float64) (text 
 	}
 	was, ok := c.On[host].Known[shareGoal]
 	return fmt.Sprintf("%.2f of %q < %g", share, name, c.Share), ok && share >= was/knownSlack
+}
+
+// summaryOf returns a case's summary on a host, or that on ideal ones, where it was not run
+// there; nil: it was not run at all.
+func summaryOf(name, host string, others map[string]*Summary) *Summary {
+	if s := others[SummaryName(name, host)]; s != nil {
+		return s
+	}
+	return others[SummaryName(name, Ideal.Name)]
+}
+
+// Worse says, like Missed, where the case is worse than the best of those that it is to be no
+// worse than. One of them with flows that did not end is worse than any.
+func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (missed, known []string) {
+	mean, most := math.Inf(1), math.Inf(1)
+	for _, name := range c.NoWorse {
+		if o := summaryOf(name, host, others); o != nil && o.Open == 0 && o.Mean > 0 {
+			mean, most = min(mean, o.Mean), min(most, o.Max)
+		}
+	}
+	for _, g := range []struct {
+		name       string
+		got, least float64
+	}{{worseMean, s.Mean, mean}, {worseMax, s.Max, most}} {
+		if g.got <= g.least {
+			continue
+		}
+		text := fmt.Sprintf("%s %.2f > 1", g.name, g.got/g.least)
+		if was, ok := c.On[host].Known[g.name]; ok && g.got/g.least <= was*knownSlack {
+			known = append(known, text)
+		} else {
+			missed = append(missed, text)
+		}
+	}
+	return missed, known
 }
 
 // Known misses may become so much worse before they count: other rules change how a
@@ -62,7 +94,7 @@ func (c *Case) hasGoal(host, name string) bool {
 	most, least := c.bounds(host)
 	_, a := most[name]
 	_, b := least[name]
-	return a || b || name == openFlows || name == shareGoal && c.Share > 0
+	return a || b || name == openFlows || name == shareGoal && c.Share > 0 || len(c.NoWorse) > 0 && (name == worseMean || name == worseMax)
 }
 
 // openFlows is the goal that each case has: that all flows end.
@@ -70,6 +102,12 @@ const openFlows = "open"
 
 // shareGoal is the name of Case.Share among known misses.
 const shareGoal = "share"
+
+// worseMean and worseMax are the names of Case.NoWorse among known misses: times the other's.
+const (
+	worseMean = "mean_of_best"
+	worseMax  = "max_of_best"
+)
 
 // Missed returns what of the case's goals on a host the figures do not meet, in words:
 // known is what was missed before, and is not worse now.

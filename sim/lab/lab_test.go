@@ -243,6 +243,39 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// A case that is to be no worse than others is held against the least mean and the least
+// longest time among them, on the same hosts where they were run there. One with flows that did
+// not end is no measure.
+func TestNoWorse(t *testing.T) {
+	others := map[string]*Summary{
+		SummaryName("tcp", "ideal"): {Mean: 100, Max: 300}, SummaryName("mptcp", "ideal"): {Mean: 200, Max: 200},
+		SummaryName("stuck", "ideal"): {Mean: 1, Max: 1, Open: 1}, SummaryName("tcp", "daemon"): {Mean: 1000, Max: 1000},
+	}
+	for _, x := range []struct {
+		host    string
+		is      Summary
+		noWorse []string
+		known   map[string]float64
+		missed  int
+		was     int
+	}{
+		{"ideal", Summary{Mean: 100, Max: 200}, []string{"tcp", "mptcp", "stuck"}, nil, 0, 0},
+		{"ideal", Summary{Mean: 101, Max: 200}, []string{"tcp", "mptcp"}, nil, 1, 0},
+		{"ideal", Summary{Mean: 100, Max: 250}, []string{"tcp", "mptcp"}, nil, 1, 0},
+		{"ideal", Summary{Mean: 100, Max: 250}, []string{"tcp"}, nil, 0, 0},
+		{"ideal", Summary{Mean: 100, Max: 250}, []string{"tcp", "mptcp"}, map[string]float64{worseMax: 1.25}, 0, 1},
+		{"ideal", Summary{Mean: 100, Max: 290}, []string{"tcp", "mptcp"}, map[string]float64{worseMax: 1.25}, 1, 0},
+		{"daemon", Summary{Mean: 900, Max: 900}, []string{"tcp"}, nil, 0, 0},
+		{"daemon", Summary{Mean: 900, Max: 900}, []string{"mptcp"}, nil, 2, 0},
+		{"ideal", Summary{Mean: 100, Max: 250}, []string{"not run"}, nil, 0, 0},
+	} {
+		c := Case{NoWorse: x.noWorse, On: map[string]HostGoals{x.host: {Known: x.known}}}
+		if missed, known := c.Worse(&x.is, x.host, others); len(missed) != x.missed || len(known) != x.was {
+			t.Errorf("%+v: missed %q, known %q", x, missed, known)
+		}
+	}
+}
+
 // All plans are read, and results are what JSON can hold.
 func TestPlansLoad(t *testing.T) {
 	all, err := filepath.Glob("../plans/*.toml")
@@ -310,6 +343,8 @@ func TestPlanErrors(t *testing.T) {
 		{"mtu = 9000", "mtu = 9000\nflowlet_timeout = \"-1s\"", "flowlet_timeout -1s"},
 		{`transport = "srd"`, `transport = "tcp"`, `transport "tcp" is not described`},
 		{`transport = "srd"`, "transport = \"srd\"\nat_most = { colour = 1 }", `"colour", which is not measured`},
+		{`transport = "srd"`, "transport = \"srd\"\nno_worse = [\"tcp\"]", `"tcp", which is no other case`},
+		{`transport = "srd"`, "transport = \"srd\"\n[case.on.daemon]\nknown = { mean_of_best = 2 }", `"mean_of_best" on daemon, which is no goal`},
 		{"[[case.flow]]\nsrc = 1\ndst = 17\nsize = 1_000_000\n", "", "no flows"},
 		{"queue = 400_000", "queue = 0", "queue 0"},
 		{"size = 1_000_000", "size = -1", "flow 1->17"},

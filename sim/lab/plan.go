@@ -113,6 +113,9 @@ type Case struct {
 	// Share of that of the fastest of them.
 	BestOf []string `toml:"best_of"`
 	Share  float64  `toml:"share"`
+	// NoWorse names cases whose least mean and least longest completion time it is not to
+	// exceed. Known misses are ratios, by the names worseMean and worseMax have.
+	NoWorse []string `toml:"no_worse"`
 	// Figure names the picture that the case is drawn in, with others of that name.
 	Figure string `toml:"figure"`
 	// Line, if there is one, is a line of a picture of longest completion times:
@@ -282,8 +285,13 @@ func (c *Case) check(p *Plan) error {
 		return fmt.Errorf("batches %d, skip %d, size %d", c.Batches, c.Skip, c.Size)
 	}
 	for _, name := range c.BestOf {
-		if !slices.ContainsFunc(p.Cases, func(o Case) bool { return o.Name == name }) {
+		if p.Case(name) == nil {
 			return fmt.Errorf("best_of %q, which is no case", name)
+		}
+	}
+	for _, name := range c.NoWorse {
+		if name == c.Name || p.Case(name) == nil {
+			return fmt.Errorf("no_worse %q, which is no other case", name)
 		}
 	}
 	if (len(c.BestOf) > 0) != (c.Share > 0) {
@@ -302,6 +310,14 @@ func (c *Case) check(p *Plan) error {
 	}
 	if c.Matrix == "" && len(c.Flows) == 0 && c.Poisson == nil {
 		return fmt.Errorf("no flows")
+	}
+	return nil
+}
+
+// Case returns the case of a name, nil if there is none.
+func (p *Plan) Case(name string) *Case {
+	if i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Name == name }); i >= 0 {
+		return &p.Cases[i]
 	}
 	return nil
 }

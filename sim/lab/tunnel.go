@@ -131,22 +131,22 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 		return o
 	}
 	o := &overlay{end: e, conns: map[uint16]sim.Node{}, queue: queue.New(queue.Config{})}
-	o.gather = order.NewGatherer(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
+	o.gather = order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
 	e.app, t.inner[e] = o, o
 	return o
 }
 
 // overlay is one end of a tunnel: what overlay/daemon's peer is in a real one.
 type overlay struct {
-	end     *srdEnd
-	conns   map[uint16]sim.Node // by port
-	queue   *queue.Queue
-	cutter  order.Cutter
-	gather  *order.Gatherer
-	serial  uint32
-	peak    order.Stats            // the most that was held, of the buffer's counters
-	packets map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
-	ready   []*frame.Frame
+	end       *srdEnd
+	conns     map[uint16]sim.Node // by port
+	queue     *queue.Queue
+	segmenter order.Segmenter
+	gather    *order.Reassembler
+	serial    uint32
+	peak      order.Stats            // the most that was held, of the buffer's counters
+	packets   map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
+	ready     []*frame.Frame
 }
 
 // Where an inner packet has what it is known by, behind its IPv4 header.
@@ -184,7 +184,7 @@ func (o *overlay) Pull(now mono.Time, most int) (srd.Message, bool) {
 	if !o.load(now) {
 		return srd.Message{}, false
 	}
-	return o.cutter.Cut(most), true
+	return o.segmenter.Cut(most), true
 }
 
 // Peek implements srd.Source.
@@ -192,7 +192,7 @@ func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !o.load(now) {
 		return 0, 0, false
 	}
-	flow, bytes = o.cutter.Front()
+	flow, bytes = o.segmenter.Front()
 	return flow, bytes, true
 }
 
@@ -200,18 +200,18 @@ func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 func (o *overlay) Waiting() int { return o.queue.Bytes() }
 
 func (o *overlay) load(now mono.Time) bool {
-	if !o.cutter.Empty() {
+	if !o.segmenter.Empty() {
 		return true
 	}
 	f := o.queue.Pop(now)
 	if f == nil {
 		return false
 	}
-	o.cutter.Load(f)
+	o.segmenter.Load(f)
 	return true
 }
 
-func (o *overlay) Backlog() bool { return !o.cutter.Empty() || o.queue.Len() > 0 }
+func (o *overlay) Backlog() bool { return !o.segmenter.Empty() || o.queue.Len() > 0 }
 
 func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 	o.gather.Add(now, m)

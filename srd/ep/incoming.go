@@ -21,11 +21,11 @@ type incoming struct {
 
 // part is a message of which some pieces have come.
 type part struct {
-	data []byte // nil: void
-	void bool
-	all  int // bytes
-	seen int // of them, in pieces that came or were given up
-	cost int
+	data      []byte // nil: abandoned
+	abandoned bool
+	all       int // bytes
+	seen      int // of them, in pieces that came or were given up
+	cost      int
 }
 
 // arrived is a message as a whole.
@@ -61,10 +61,10 @@ func (in *incoming) add(h *header, data []byte, expired bool) bool {
 	in.held += price
 	p.cost += price
 	p.seen += h.size
-	if void := expired || h.kind == kindRest; void && !p.void {
-		p.void, p.data = true, nil
+	if given := expired || h.kind == kindRest; given && !p.abandoned {
+		p.abandoned, p.data = true, nil
 		in.partial -= p.all
-	} else if !p.void {
+	} else if !p.abandoned {
 		copy(p.data[h.at:], data)
 	}
 	if p.seen == p.all {
@@ -76,7 +76,7 @@ func (in *incoming) add(h *header, data []byte, expired bool) bool {
 // finish takes a message out of those that are put together.
 func (in *incoming) finish(number uint32, p *part) {
 	delete(in.parts, number)
-	if p.void {
+	if p.abandoned {
 		in.take(p.cost)
 		return
 	}

@@ -83,7 +83,7 @@ type worker struct {
 	taken   int       // packets received in this round
 	useful  bool      // a peer had something to do in it
 	used    mono.Time // when that was last so
-	lull    coalescer
+	batcher coalescer
 	turns   turns
 	packets [srd.MaxTrain * 2]srd.Packet
 
@@ -208,11 +208,11 @@ func (w *worker) run() error {
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
 	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
-	switch lull, lone := w.lull.pause(now), w.lone(now); {
+	switch pause, lone := w.batcher.pause(now), w.lone(now); {
 	case !sleep:
 	case lone:
 		nap(floodPause)
-	case lull:
+	case pause:
 		nap(coalesceFor)
 	}
 	n, err := w.waiter.wait(events, sleep)
@@ -408,7 +408,7 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	if size == 0 {
 		size = len(d.Data)
 	}
-	w.lull.took(len(d.Data))
+	w.batcher.took(len(d.Data))
 	if len(d.Data) == 0 {
 		w.stranger(t, nil, false) // where nonsense is counted
 		return 0, false

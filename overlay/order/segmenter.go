@@ -8,20 +8,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Cutter turns frames into messages. The zero value is ready; the sequence
+// Segmenter turns frames into messages. The zero value is ready; the sequence
 // numbers take memory on first use.
-type Cutter struct {
+type Segmenter struct {
 	next  bySlot[uint32]
 	frame *frame.Frame
 	h     header
 }
 
 // Empty reports whether the last frame has been cut up.
-func (c *Cutter) Empty() bool { return c.frame == nil }
+func (c *Segmenter) Empty() bool { return c.frame == nil }
 
 // Load takes over a frame, which must have between 1 and 65,535 bytes, and gives
-// it the next number of its flow. The cutter must be empty.
-func (c *Cutter) Load(f *frame.Frame) {
+// it the next number of its flow. The segmenter must be empty.
+func (c *Segmenter) Load(f *frame.Frame) {
 	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
 		panic("order: frame loaded out of turn, or of impossible size")
 	}
@@ -33,26 +33,26 @@ func (c *Cutter) Load(f *frame.Frame) {
 }
 
 // Front returns the flow of the frame being cut, and how many of its bytes are
-// left. The cutter must not be empty.
-func (c *Cutter) Front() (flow uint32, bytes int) {
+// left. The segmenter must not be empty.
+func (c *Segmenter) Front() (flow uint32, bytes int) {
 	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
 }
 
 // Older reports whether the frame being cut is a datagram that came longer than age ago.
-// The cutter must not be empty.
-func (c *Cutter) Older(now mono.Time, age time.Duration) bool {
+// The segmenter must not be empty.
+func (c *Segmenter) Older(now mono.Time, age time.Duration) bool {
 	return !c.frame.TCP && now.Sub(c.frame.Enqueued) > age
 }
 
-// Drop gives up what is left of the frame being cut. The cutter must not be empty.
-func (c *Cutter) Drop() {
+// Drop gives up what is left of the frame being cut. The segmenter must not be empty.
+func (c *Segmenter) Drop() {
 	c.frame.Release()
 	c.frame = nil
 }
 
 // Cut returns the next message, its payload at most max bytes (at least 1). The
-// cutter must not be empty. The message owns a reference to the frame.
-func (c *Cutter) Cut(max int) srd.Message {
+// segmenter must not be empty. The message owns a reference to the frame.
+func (c *Segmenter) Cut(max int) srd.Message {
 	f := c.frame
 	n := min(max, len(f.Data)-int(c.h.offset))
 	m := srd.Message{
@@ -76,9 +76,9 @@ func (c *Cutter) Cut(max int) srd.Message {
 
 // Reset drops what is left of the frame being cut and numbers all flows anew: the
 // peer is another incarnation.
-func (c *Cutter) Reset() {
+func (c *Segmenter) Reset() {
 	if c.frame != nil {
 		c.frame.Release()
 	}
-	*c = Cutter{}
+	*c = Segmenter{}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// script drives one Gatherer.
+// script drives one Reassembler.
 type script struct {
 	*testing.T
-	g    *Gatherer
+	g    *Reassembler
 	pool *pool
 	now  mono.Time
 }
@@ -25,7 +25,7 @@ type script struct {
 func newScript(t *testing.T, cfg Config) *script {
 	s := &script{T: t, pool: newPool(), now: 1}
 	cfg.Alloc = s.pool.get
-	s.g = NewGatherer(cfg)
+	s.g = NewReassembler(cfg)
 	t.Cleanup(func() {
 		s.g.Reset(s.now)
 		s.take()
@@ -393,7 +393,7 @@ func TestOrderIsRestored(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newScript(t, Config{})
-		var c Cutter
+		var c Segmenter
 		var sent []srd.Message
 		var want []uint32
 		start := uint32(1<<32 - 50)
@@ -437,7 +437,7 @@ func shuffleNear(r *rand.Rand, v []srd.Message, n int) {
 func TestCutterKeepsBytesAndFacts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := newScript(t, Config{})
-	var c Cutter
+	var c Segmenter
 	for range 200 {
 		data := make([]byte, 1+r.IntN(65535))
 		for i := range data {
@@ -469,7 +469,7 @@ func TestCutterKeepsBytesAndFacts(t *testing.T) {
 func TestCutterReset(t *testing.T) {
 	released := 0
 	f := frame.New(make([]byte, 100), func(*frame.Frame) { released++ })
-	var c Cutter
+	var c Segmenter
 	c.Load(f)
 	m := c.Cut(40)
 	c.Reset()

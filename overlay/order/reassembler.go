@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of a Gatherer.
+// Bounds of a Reassembler.
 const (
 	// DefaultHold is how long a frame waits for one before it. The sender
 	// repairs or gives up every message within 150 ms, so a longer wait brings
@@ -23,7 +23,7 @@ const (
 	keepReady = 1024
 )
 
-// Config sets up a Gatherer. Zero fields take the defaults.
+// Config sets up a Reassembler. Zero fields take the defaults.
 type Config struct {
 	Hold      time.Duration
 	HeldBytes int // of memory: buffers by their capacity, and what is kept beside them
@@ -33,7 +33,7 @@ type Config struct {
 	Alloc func(n int) *frame.Frame
 }
 
-// Stats are a Gatherer's counters.
+// Stats are a Reassembler's counters.
 type Stats struct {
 	Delivered uint64
 	Reordered uint64        // of those, held for at least one before it
@@ -49,9 +49,9 @@ type Stats struct {
 	Held      time.Duration // all holds together
 }
 
-// Gatherer puts frames together and restores order per flow slot. What a message costs
+// Reassembler puts frames together and restores order per flow slot. What a message costs
 // does not depend on its numbers, nor on how many flows there are or how much is held.
-type Gatherer struct {
+type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
 
@@ -66,23 +66,23 @@ type Gatherer struct {
 	stats  Stats
 }
 
-// NewGatherer returns an empty gatherer.
-func NewGatherer(cfg Config) *Gatherer {
+// NewReassembler returns an empty reassembler.
+func NewReassembler(cfg Config) *Reassembler {
 	if cfg.Hold == 0 {
 		cfg.Hold = DefaultHold
 	}
 	if cfg.HeldBytes == 0 {
 		cfg.HeldBytes = DefaultHeldBytes
 	}
-	return &Gatherer{cfg: cfg}
+	return &Reassembler{cfg: cfg}
 }
 
 // SetHold sets how long a frame waits for one before it, for those that wait
 // already as well.
-func (g *Gatherer) SetHold(d time.Duration) { g.cfg.Hold = d }
+func (g *Reassembler) SetHold(d time.Duration) { g.cfg.Hold = d }
 
 // Stats returns the counters.
-func (g *Gatherer) Stats() Stats {
+func (g *Reassembler) Stats() Stats {
 	s := g.stats
 	s.HeldNow, s.Memory = g.waits.n, g.memory
 	return s
@@ -90,7 +90,7 @@ func (g *Gatherer) Stats() Stats {
 
 // Add takes a message that the transport delivered. The payload is copied, by m.Copies if
 // there are any.
-func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
+func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	h, ok := parse(&m.Imm)
 	if !ok || int(h.length) < g.cfg.Least || int(h.offset)+len(m.Data) > int(h.length) || (len(m.Data) == 0 && !m.Expired) {
 		g.stats.Bad++
@@ -114,7 +114,7 @@ func (g *Gatherer) Add(now mono.Time, m *srd.Message) {
 }
 
 // build makes a frame of a whole one in a single message.
-func (g *Gatherer) build(h *header, m *srd.Message) *frame.Frame {
+func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
 	f.Facts, f.Flow = h.facts, uint32(h.slot)
 	m.Copies.Copy(f, f.Data, m.Data)
@@ -123,7 +123,7 @@ func (g *Gatherer) build(h *header, m *srd.Message) *frame.Frame {
 
 // at returns the partial of frame seq, which is due or still to come, making it
 // when it is new. A number out of reach gives up the gaps that are in its way.
-func (g *Gatherer) at(now mono.Time, fl *flow, seq uint32) *partial {
+func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	if seq-fl.next >= maxAhead {
 		g.stats.Overflow += g.skip(now, fl, seq-maxAhead+1)
 	}
@@ -137,7 +137,7 @@ func (g *Gatherer) at(now mono.Time, fl *flow, seq uint32) *partial {
 }
 
 // fill copies a message into p.
-func (g *Gatherer) fill(p *partial, h *header, m *srd.Message) {
+func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	switch {
 	case p.void: // the frame is lost and counted already
 	case p.done():
@@ -159,7 +159,7 @@ func (g *Gatherer) fill(p *partial, h *header, m *srd.Message) {
 }
 
 // enter enters the piece from..to of p, for which there may have to be more room.
-func (g *Gatherer) enter(p *partial, from, to uint16) bool {
+func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	if p.many == nil && p.full() {
 		p.many = reuse(&g.spare.spans)
 		copy(p.many[:], p.few[:])
@@ -169,7 +169,7 @@ func (g *Gatherer) enter(p *partial, from, to uint16) bool {
 }
 
 // settle does what p, just filled, makes possible.
-func (g *Gatherer) settle(now mono.Time, fl *flow, p *partial) {
+func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	if p.whole() && !p.frame.Facts.Ordered {
 		// Order is not wanted: it goes at once and leaves its place empty.
 		g.handOn(p)
@@ -184,7 +184,7 @@ func (g *Gatherer) settle(now mono.Time, fl *flow, p *partial) {
 }
 
 // run delivers frames of fl from the one that is due on, up to the next gap.
-func (g *Gatherer) run(now mono.Time, fl *flow) {
+func (g *Reassembler) run(now mono.Time, fl *flow) {
 	for p := fl.get(fl.next); p != nil && p.done(); p = fl.get(fl.next) {
 		g.remove(p)
 		g.pass(now, p)
@@ -193,15 +193,15 @@ func (g *Gatherer) run(now mono.Time, fl *flow) {
 }
 
 // handOn delivers the frame of p.
-func (g *Gatherer) handOn(p *partial) { g.deliver(g.detach(p)) }
+func (g *Reassembler) handOn(p *partial) { g.deliver(g.detach(p)) }
 
-func (g *Gatherer) deliver(f *frame.Frame) {
+func (g *Reassembler) deliver(f *frame.Frame) {
 	g.ready = append(g.ready, f)
 	g.stats.Delivered++
 }
 
 // Pop returns the next frame to hand on, nil when there is none.
-func (g *Gatherer) Pop() *frame.Frame {
+func (g *Reassembler) Pop() *frame.Frame {
 	if len(g.ready) == 0 {
 		g.ready = nil
 		return nil
@@ -214,7 +214,7 @@ func (g *Gatherer) Pop() *frame.Frame {
 
 // TakeReady appends the frames to hand on to dst, up to the first that somebody copies into:
 // whoever does takes the rest.
-func (g *Gatherer) TakeReady(dst []*frame.Frame) []*frame.Frame {
+func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	n := 0
 	for n < len(g.ready) && g.ready[n].Settled() {
 		n++
@@ -231,7 +231,7 @@ func (g *Gatherer) TakeReady(dst []*frame.Frame) []*frame.Frame {
 
 // Reset drops everything: the peer is another incarnation and numbers its flows
 // anew. What was complete and only waited for order is handed on.
-func (g *Gatherer) Reset(now mono.Time) {
+func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {
 		for p := l.head; p != nil; p = l.head {
@@ -250,7 +250,7 @@ func (g *Gatherer) Reset(now mono.Time) {
 }
 
 // handOnWhole hands on the frames of fl that are complete and only wait for order.
-func (g *Gatherer) handOnWhole(now mono.Time, fl *flow) {
+func (g *Reassembler) handOnWhole(now mono.Time, fl *flow) {
 	for seq := fl.next; fl.win != nil; seq++ {
 		var ok bool
 		if seq, ok = fl.win.first(seq); !ok || seq-fl.next >= maxAhead {

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"go/types"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// arrow says that one file uses a definition of another.
+type arrow struct{ from, to string }
+
+// arrowsOf returns who uses whom among the files of a package, and which names. Types,
+// functions, methods, constants and variables are definitions; a field is part of its type.
+func arrowsOf(t *tree, p *pkg) map[arrow][]string {
+	v := map[arrow][]string{}
+	for id, object := range p.info.Uses {
+		fn, method := object.(*types.Func)
+		if method {
+			object = fn.Origin()
+		}
+		if object.Pkg() != p.types || !method && object.Parent() != p.types.Scope() {
+			continue
+		}
+		a := arrow{t.file(id.Pos()), t.file(object.Pos())}
+		if a.from != a.to && !slices.Contains(v[a], object.Name()) {
+			v[a] = append(v[a], object.Name())
+			slices.Sort(v[a])
+		}
+	}
+	return v
+}
+
+// starts is how many orders layersOf begins with; more find nothing better in this tree.
+const starts = 400
+
+// layersOf sorts files so that few arrows run up: whoever uses comes before who is used. To
+// find the very least is NP-hard (minimum feedback arc set), so single files are moved for as
+// long as that turns arrows round, from many orders to begin with.
+func layersOf(arrows map[arrow][]string) (best []string) {
+	var files []string
+	for a := range arrows {
+		files = append(files, a.from, a.to)
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range starts {
+		order := slices.Clone(files)
+		rng.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
+		for moved := true; moved; {
+			moved = false
+			for i := range order {
+				if to := betterPlace(order, i, arrows); to != i {
+					f := order[i]
+					order, moved = slices.Insert(slices.Delete(order, i, i+1), to, f), true
+				}
+			}
+		}
+		if best == nil || len(upOf(arrows, order)) < len(upOf(arrows, best)) {
+			best = order
+		}
+	}
+	return best
+}
+
+// betterPlace returns where fewer arrows of file i run up than where it is now.
+func betterPlace(files []string, i int, arrows map[arrow][]string) int {
+	runs := func(from, to string) int { return min(1, len(arrows[arrow{from, to}])) }
+	best, least := i, 0
+	for _, step := range []int{-1, 1} {
+		for j, change := i+step, 0; j >= 0 && j < len(files); j += step {
+			change += step * (runs(files[i], files[j]) - runs(files[j], files[i])) // i passes j
+			if change < least {
+				best, least = j, change
+			}
+		}
+	}
+	return best
+}
+
+// upOf returns the arrows that run up in this order of files.
+func upOf(arrows map[arrow][]string, files []string) (v []arrow) {
+	for _, a := range slices.SortedFunc(maps.Keys(arrows), func(a, b arrow) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) }) {
+		if slices.Index(files, a.from) > slices.Index(files, a.to) {
+			v = append(v, a)
+		}
+	}
+	return v
+}
