@@ -96,6 +96,25 @@ func TestBenchIsTakenWithoutDisturbedValues(t *testing.T) {
 	}
 }
 
+// What a flow carries in VXLAN is compared with what it does without in the same round.
+func TestSharesAreOfTheSameRound(t *testing.T) {
+	line := func(round, row, value, more string) string {
+		return `{"round":` + round + `,"net":"real","kind":"srdtun","row":"` + row + `","metric":"gbit_per_s","value":` + value + more + `}`
+	}
+	all, err := readLines[benchLine](write(t,
+		line("1", "tcp1", "4", ""), line("1", "vxlan", "2", ""),
+		line("2", "tcp1", "2", ""), line("2", "vxlan", "2", ""),
+		line("3", "tcp1", "1", `,"disturbed":"load"`), line("3", "vxlan", "9", ""),
+		line("4", "vxlan", "9", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := benchValues(all, "real", "srdtun", &benchRow{row: "vxlan/tcp1", metric: "gbit_per_s"})
+	if !slices.Equal(got, []float64{0.5, 1}) {
+		t.Errorf("shares %v, want 0.5 and 1", got)
+	}
+}
+
 func TestAKindThatIsMissingKeepsTheTable(t *testing.T) {
 	file := write(t, aboutLine, `{"net":"4x100","kind":"srdtun","row":"tcp1","metric":"gbit_per_s","value":0.3}`)
 	if _, err := takeFabric(file); err == nil {

@@ -16,6 +16,7 @@ type benchLine struct {
 		Kernel   string            `json:"kernel"`
 		Versions map[string]string `json:"versions"`
 	} `json:"about"`
+	Round     int     `json:"round"`
 	Net       string  `json:"net"`
 	Kind      string  `json:"kind"`
 	Row       string  `json:"row"`
@@ -25,7 +26,8 @@ type benchLine struct {
 	Error     string  `json:"error"`
 }
 
-// benchRow is a row of a table of such values. unit is what values are multiplied by.
+// benchRow is a row of a table of such values. unit is what values are multiplied by. A row
+// "this/that" has the shares of values of the same round.
 type benchRow struct {
 	title       string
 	row, metric string
@@ -51,6 +53,7 @@ func takeLink(file string) (*table, error) {
 		{"one TCP flow, Gbit/s", "tcp1", "gbit_per_s", 1},
 		{"… processor s per GB, whole machine", "tcp1", "cpu_s_per_gb", 1},
 		{"one TCP flow in VXLAN, Gbit/s", "vxlan", "gbit_per_s", 1},
+		{"… over that without", "vxlan/tcp1", "gbit_per_s", 1},
 		{"eight TCP flows, Gbit/s", "tcp8", "gbit_per_s", 1},
 		{"64-byte UDP without loss, 1,000 packets/s", "udp64", "kpackets_per_s", 1},
 		{"64-byte requests, idle, p50, us", "rtt", "p50_us", 1},
@@ -83,22 +86,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 	if len(others) > 0 {
 		t.Note = strings.Join(others, "; ") + "."
 	}
-	values := func(kind string, r *benchRow) (v []float64) {
-		var late []float64
-		for _, x := range all[1:] {
-			switch {
-			case x.Error != "" || x.Net != net || x.Kind != kind || x.Row != r.row || x.Metric != r.metric:
-			case x.Disturbed != "":
-				late = append(late, x.Value)
-			default:
-				v = append(v, x.Value)
-			}
-		}
-		if v == nil {
-			return late
-		}
-		return v
-	}
+	values := func(kind string, r *benchRow) []float64 { return benchValues(all[1:], net, kind, r) }
 	for _, k := range columns {
 		t.Head = append(t.Head, k.title)
 		if values(k.name, &rows[0]) == nil {
@@ -113,4 +101,39 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 		t.Rows = append(t.Rows, cells)
 	}
 	return t, nil
+}
+
+// benchValues are those of a kind in a row. A disturbed one counts only where there is no
+// other.
+func benchValues(all []benchLine, net, kind string, r *benchRow) (v []float64) {
+	row, over, share := strings.Cut(r.row, "/")
+	whole := map[int]*benchLine{} // by round
+	for i := range all {
+		if x := &all[i]; x.Error == "" && x.Net == net && x.Kind == kind && x.Row == over && x.Metric == r.metric {
+			whole[x.Round] = x
+		}
+	}
+	var late []float64
+	for _, x := range all {
+		if x.Error != "" || x.Net != net || x.Kind != kind || x.Row != row || x.Metric != r.metric {
+			continue
+		}
+		disturbed, value := x.Disturbed != "", x.Value
+		if share {
+			o := whole[x.Round]
+			if o == nil {
+				continue
+			}
+			disturbed, value = disturbed || o.Disturbed != "", value/o.Value
+		}
+		if disturbed {
+			late = append(late, value)
+		} else {
+			v = append(v, value)
+		}
+	}
+	if v == nil {
+		return late
+	}
+	return v
 }
