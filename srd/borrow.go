@@ -14,8 +14,7 @@ type Shared interface {
 type borrowed struct {
 	at    int // where it belongs in Train.Buf
 	data  []byte
-	owner Shared
-	first bool // of its owner's in a row, for which it is retained
+	owner Shared // retained; nil: it is that of the one before
 }
 
 // Borrow has Seal copy the payloads of new messages whose owners are Shared, and not Next:
@@ -28,17 +27,18 @@ func (t *Train) Borrow() *Train {
 
 // message appends a MESSAGE frame to b, which is in t.Buf and has room for it.
 func (t *Train) message(b []byte, number uint32, m *Message) []byte {
-	owner, ok := m.Owner.(Shared)
-	if !ok || !t.borrows {
-		return wire.AppendMessage(b, number, &m.Imm, m.Data)
+	var owner Shared
+	if len(t.borrowed) == 0 || m.Owner != t.lender {
+		// Whether it is one is found out once for a row: that takes longer than the rest.
+		var ok bool
+		if owner, ok = m.Owner.(Shared); !ok || !t.borrows {
+			return wire.AppendMessage(b, number, &m.Imm, m.Data)
+		}
+		owner.Retain()
+		t.lender = m.Owner
 	}
 	b = wire.AppendMessageHead(b, number, &m.Imm, len(m.Data))
-	last := len(t.borrowed) - 1
-	first := last < 0 || t.borrowed[last].owner != owner
-	if first {
-		owner.Retain()
-	}
-	t.borrowed = append(t.borrowed, borrowed{len(b), m.Data, owner, first})
+	t.borrowed = append(t.borrowed, borrowed{len(b), m.Data, owner})
 	return b[:len(b)+len(m.Data)]
 }
 
@@ -54,10 +54,10 @@ func (t *Train) collect() {
 // forget gives back what the train still holds.
 func (t *Train) forget() {
 	for i := range t.borrowed {
-		if s := &t.borrowed[i]; s.first {
+		if s := &t.borrowed[i]; s.owner != nil {
 			s.owner.Release()
 		}
 	}
 	clear(t.borrowed)
-	t.borrowed = t.borrowed[:0]
+	t.borrowed, t.lender = t.borrowed[:0], nil
 }

@@ -79,7 +79,7 @@ func TestSharedPayloads(t *testing.T) {
 // retained is how often a train holds l.
 func retained(t *Train, l *lender) (n int) {
 	for _, s := range t.borrowed {
-		if s.first && s.owner == Shared(l) {
+		if s.owner != nil && s.owner == Shared(l) {
 			n++
 		}
 	}

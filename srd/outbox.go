@@ -50,7 +50,9 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	}
 	n := o.next
 	i := n & o.mask()
-	o.ring[i] = outMsg{m: m, first: now}
+	e := &o.ring[i] // in place: it is two lines of cache, and a copy is written twice
+	*e = outMsg{}
+	e.m, e.first = m, now
 	o.acked[i/64] &^= 1 << (i % 64)
 	o.next++
 	if d, ok := m.Class.deadline(); ok {

@@ -25,6 +25,7 @@ type Train struct {
 	keys     *SendKeys // nil: Buf is a handshake packet and complete
 	borrows  bool
 	borrowed []borrowed // payloads that Seal copies
+	lender   Owner      // of the last of these
 }
 
 // NewTrain returns a train with room for the largest run.

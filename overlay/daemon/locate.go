@@ -272,8 +272,10 @@ func (s *server) place(p *peer) {
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
 	back := s.callbacks(p, proven, paths)
 	remotes := p.remotes()
-	tuples := append(s.tuples(remotes), back...)
+	tuples, few := s.tuples(remotes)
+	tuples = append(tuples, back...)
 	tuples = tuples[:min(len(tuples), steer.MaxPaths)]
+	quiet := append(slices.Clone(tuples[:min(few, len(tuples))]), back...)
 	changed := !slices.Equal(tuples, p.tuples)
 	// Routes are announced again and again that are what they were: an idle peer is left
 	// alone then.
@@ -290,8 +292,8 @@ func (s *server) place(p *peer) {
 			c.HostChanged(now, func(a netip.Addr) bool { return !gone[a] })
 		}
 		if changed {
-			p.tuples = tuples
-			c.SetTuples(now, tuples)
+			p.tuples, p.quiet = tuples, quiet
+			c.SetTuples(now, p.wanted(c))
 			c.Greet(now)
 		}
 	})
@@ -312,16 +314,20 @@ func (s *server) strand(p *peer) (changed bool) {
 	return p.unplaced != before
 }
 
+// quietPaths is how many paths a peer has at least that nothing was sent to yet: the first
+// may lead where something is broken.
+const quietPaths = 2
+
 // tuples returns local x remote addresses x source ports, ports outermost: when
-// there are more than paths, every pair of addresses still has some.
-func (s *server) tuples(remotes []netip.AddrPort) []srd.Tuple {
+// there are more than paths, every pair of addresses still has some. The first few of them
+// are enough to know a peer by, with each pair among them.
+func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple, few int) {
 	var pairs []pair
 	for _, r := range remotes {
 		for _, l := range s.locals(r) {
 			pairs = append(pairs, pair{l, r})
 		}
 	}
-	var v []srd.Tuple
 	for i := range s.bank.Len() {
 		for _, p := range pairs {
 			if len(v) < steer.MaxPaths {
@@ -329,7 +335,7 @@ func (s *server) tuples(remotes []netip.AddrPort) []srd.Tuple {
 			}
 		}
 	}
-	return v
+	return v, max(quietPaths, len(pairs))
 }
 
 // locals returns the source addresses to use towards r: those configured, of

@@ -74,6 +74,7 @@ func (s *server) byName(name string) (*peer, error) {
 func (p *peer) meet(ctx context.Context) error {
 	ready := func() (ok bool) {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
+			p.wake(now)
 			if ok = c.Session(now).Ready; !ok {
 				c.Greet(now)
 			}

@@ -80,6 +80,7 @@ type source struct {
 var sources = []source{
 	{"fabric", "bench.jsonl", "sudo make bench BENCHFLAGS='--only 4x100,tcp,mptcp,wireguard-go,srdtun'", takeFabric},
 	{"link", "bench.jsonl", "sudo make bench", takeLink},
+	{"vxlan", "bench.jsonl", "sudo make bench BENCHFLAGS='-nebula-source ../nebula --only real,tcp1,vxlan,wireguard-go,wireguard-ts,nebula,srdtun'", takeVXLAN},
 	{"strain", "strain.jsonl", "sudo make strain", takeStrain},
 	{"death", "blackhole.jsonl", "sudo make blackhole", takeBlackhole},
 	{"apps", "apps.jsonl", "sudo make apps", takeApps},

@@ -6,7 +6,7 @@ import (
 )
 
 // mostLines is what the document may be long: it is to be read in one go.
-const mostLines = 150
+const mostLines = 160
 
 // question is a part of the document.
 type question struct {
@@ -30,7 +30,7 @@ var questions = []question{
 		[]string{"death", "death-others", "apps"}},
 	{"What does a network under strain do?", "The four in one run, each over the same fabric.", []string{"strain"}},
 	{"How fast is it over one link?", "An unshaped veth with packets of MTU size; ratios compare values within a round.",
-		[]string{"link"}},
+		[]string{"link", "vxlan"}},
 	{"Who starves beside whom?", "Flows in the tunnel : plain TCP flows on one simulated link of 100 Mbit/s, buffer 20 ms. [congestion.md](congestion.md) says why.",
 		[]string{"coexist"}},
 	{"What if the paths are not alike?", "One TCP flow over two paths, as a multiple of the better path alone.", []string{"unlike"}},

@@ -96,10 +96,51 @@ func TestBenchIsTakenWithoutDisturbedValues(t *testing.T) {
 	}
 }
 
+// What a flow carries in VXLAN is compared with what it does without in the same round.
+func TestSharesAreOfTheSameRound(t *testing.T) {
+	line := func(round, row, value, more string) string {
+		return `{"round":` + round + `,"net":"real","kind":"srdtun","row":"` + row + `","metric":"gbit_per_s","value":` + value + more + `}`
+	}
+	all, err := readLines[benchLine](write(t,
+		line("1", "tcp1", "4", ""), line("1", "vxlan", "2", ""),
+		line("2", "tcp1", "2", ""), line("2", "vxlan", "2", ""),
+		line("3", "tcp1", "1", `,"disturbed":"load"`), line("3", "vxlan", "9", ""),
+		line("4", "vxlan", "9", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, busy := benchValues(all, "real", "srdtun", &benchRow{row: "vxlan/tcp1", metric: "gbit_per_s"})
+	if !slices.Equal(got, []float64{0.5, 1}) || busy {
+		t.Errorf("shares %v, want 0.5 and 1", got)
+	}
+	if got, busy := benchValues(all[4:], "real", "srdtun", &benchRow{row: "vxlan/tcp1", metric: "gbit_per_s"}); !slices.Equal(got, []float64{9}) || !busy {
+		t.Errorf("shares %v of a busy machine, want 9", got)
+	}
+}
+
 func TestAKindThatIsMissingKeepsTheTable(t *testing.T) {
 	file := write(t, aboutLine, `{"net":"4x100","kind":"srdtun","row":"tcp1","metric":"gbit_per_s","value":0.3}`)
 	if _, err := takeFabric(file); err == nil {
 		t.Error("a table without plain TCP was taken")
+	}
+}
+
+// A run of some rows does not take the place of a table that has them all.
+func TestSomeRowsKeepTheTable(t *testing.T) {
+	lines := []string{aboutLine}
+	for _, k := range tunnels {
+		for _, row := range []string{"tcp1", "vxlan"} {
+			for _, metric := range []string{"gbit_per_s", "cpu_s_per_gb"} {
+				lines = append(lines, `{"round":1,"net":"real","kind":"`+k.name+`","row":"`+row+`","metric":"`+metric+`","value":2}`)
+			}
+		}
+	}
+	file := write(t, lines...)
+	if _, err := takeLink(file); err == nil {
+		t.Error("a table without eight flows was taken")
+	}
+	if _, err := takeVXLAN(file); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -39,11 +39,14 @@ func readLines[T any](file string) (all []T, err error) {
 	return all, lines.Err()
 }
 
+// nothing stands for what was not measured.
+const nothing = "–"
+
 // median is "median [least..most]" of values, each multiplied by unit; the value alone
 // if there is one, and a dash if there is none.
 func median(v []float64, unit float64) string {
 	if len(v) == 0 {
-		return "–"
+		return nothing
 	}
 	v = slices.Sorted(slices.Values(v))
 	m := (v[(len(v)-1)/2] + v[len(v)/2]) / 2

@@ -239,10 +239,14 @@ func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
 
 // AppendMessageHead appends a MESSAGE frame but for its payload, of so many bytes.
 func AppendMessageHead(b []byte, number uint32, imm *Imm, payload int) []byte {
-	b = append(b, byte(KindMessage))
-	b = binary.BigEndian.AppendUint16(b, uint16(payload))
-	b = binary.BigEndian.AppendUint32(b, number)
-	return append(b, imm[:]...)
+	n := len(b)
+	b = append(b, make([]byte, MessageOverhead)...)
+	h := b[n:]
+	h[0] = byte(KindMessage)
+	binary.BigEndian.PutUint16(h[1:], uint16(payload))
+	binary.BigEndian.PutUint32(h[3:], number)
+	copy(h[7:], imm[:])
+	return b
 }
 
 // AppendTombstone appends a TOMBSTONE frame.

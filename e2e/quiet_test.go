@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// quietMost is the most bytes that a daemon sends to a peer that nobody talks to, when one
+// of the two starts. All 32 paths take a third of a megabyte.
+const quietMost = 40 << 10
+
+// spoken is what a node has sent to its one peer, and on how many paths it could.
+func spoken(t *testing.T, n *tunnel.Node) (bytes, paths int) {
+	t.Helper()
+	text, err := n.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st struct {
+		Peers []struct {
+			Sent  int `json:"tx_bytes"`
+			Paths []struct{ State string }
+		}
+	}
+	if err := json.Unmarshal(text, &st); err != nil || len(st.Peers) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, p := range st.Peers[0].Paths {
+		if p.State == "active" {
+			paths++
+		}
+	}
+	return st.Peers[0].Sent, paths
+}
+
+// Two daemons that start know each other, by few paths as long as nobody has anything to
+// send. The first packet opens all of them, at both ends.
+func TestPathsOpenWithTraffic(t *testing.T) {
+	t.Parallel()
+	const all = 32
+	f := network(t, fabric.Spec{})
+	var both []*tunnel.Node
+	for i, h := range []*fabric.Host{f.A(1), f.B(1)} {
+		both = append(both, node(t, h, string(rune('a'+i)), tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}}))
+	}
+	for i, n := range both {
+		far := both[1-i]
+		n.Config.Peers = []tunnel.Peer{{
+			Name: "far", PublicKey: far.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2-i), 32)},
+			Endpoints: []netip.AddrPort{netip.AddrPortFrom(far.Host.Addr4(), tunnel.DefaultPort)},
+		}}
+	}
+	for _, n := range both {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := func(n *tunnel.Node) int { _, paths := spoken(t, n); return paths }
+	for _, n := range both {
+		until(t, "they know each other", 5*time.Second, func() bool { return paths(n) > 0 })
+	}
+	for _, n := range both {
+		awaitIdle(t, n)
+		bytes, paths := spoken(t, n)
+		t.Logf("%s: %d bytes sent, %d paths work", n.Name, bytes, paths)
+		if bytes > quietMost || paths == 0 || paths > all/4 {
+			t.Errorf("%s: want at most %d bytes, and few paths", n.Name, quietMost)
+		}
+	}
+	if err := both[0].Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range both {
+		until(t, "all paths work", 5*time.Second, func() bool { return paths(n) >= all })
+		bytes, _ := spoken(t, n)
+		t.Logf("%s: %d bytes sent", n.Name, bytes)
+	}
+}
