@@ -24,15 +24,18 @@ func (d *draft) checkWhole() {
 }
 
 func (d *draft) checkAddresses() {
-	seen := map[netip.Prefix]bool{}
+	seen := map[netip.Addr]netip.Prefix{}
 	for i, prefix := range d.cfg.Interface.Address {
-		if seen[prefix] {
-			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
-		}
-		if why := noHost(prefix); why != "" {
+		before, dup := seen[prefix.Addr()]
+		switch why := noHost(prefix); {
+		case why != "":
 			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s %s", prefix, why)
+		case dup && before == prefix:
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
+		case dup:
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice, as %s and %s", prefix.Addr(), before, prefix)
 		}
-		seen[prefix] = true
+		seen[prefix.Addr()] = prefix
 	}
 }
 
