@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -23,15 +24,18 @@ func (d *draft) checkWhole() {
 }
 
 func (d *draft) checkAddresses() {
-	seen := map[netip.Prefix]bool{}
+	seen := map[netip.Addr]netip.Prefix{}
 	for i, prefix := range d.cfg.Interface.Address {
-		if seen[prefix] {
-			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
-		}
-		if why := noHost(prefix); why != "" {
+		before, dup := seen[prefix.Addr()]
+		switch why := noHost(prefix); {
+		case why != "":
 			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s %s", prefix, why)
+		case dup && before == prefix:
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice", prefix)
+		case dup:
+			d.iface.failAt(d.iface.itemOff("address", i), "address", "%s is listed twice, as %s and %s", prefix.Addr(), before, prefix)
 		}
-		seen[prefix] = true
+		seen[prefix.Addr()] = prefix
 	}
 }
 
@@ -104,10 +108,10 @@ func (d *draft) checkPeerNames() {
 	for i, p := range d.cfg.Peers {
 		s := d.peers[i]
 		if before, dup := seen[p.Name]; dup && p.Name != "" {
-			s.fail("name", "%s names the peer of line %d already", quoted(p.Name), before)
+			s.fail("name", "%s names %s already", quoted(p.Name), d.which(before))
 			continue
 		}
-		seen[p.Name] = s.line()
+		seen[p.Name] = i
 	}
 }
 
@@ -128,14 +132,26 @@ func (d *draft) checkPeerKeys() {
 		case p.PublicKey == own:
 			s.fail("public_key", "is this interface's own key")
 		case dup:
-			s.fail("public_key", "belongs to the peer of line %d already", before)
+			s.fail("public_key", "belongs to %s already", d.which(before))
 		case !p.PublicKey.usable():
 			s.fail("public_key", "is no usable key: it gives the same secret to everyone")
 		}
 		if !dup {
-			seen[p.PublicKey] = s.line()
+			seen[p.PublicKey] = i
 		}
 	}
+}
+
+// which tells a peer from others, for whoever has to find it.
+func (d *draft) which(i int) string {
+	p := &d.cfg.Peers[i]
+	switch {
+	case !d.peers[i].doc.unseen:
+		return fmt.Sprintf("the peer of line %d", d.peers[i].line())
+	case p.Name != "":
+		return "peer " + p.Name
+	}
+	return "peer " + p.PublicKey.String()
 }
 
 // checkPrefixes finds allowed IPs that two places claim. A packet goes to one
@@ -153,6 +169,8 @@ func (d *draft) checkPrefixes() {
 				seen[prefix] = place{i, s.doc.lines.line(off)}
 			case before.peer == i:
 				s.failAt(off, "allowed_ips", "%s is listed twice", prefix)
+			case s.doc.unseen:
+				s.failAt(off, "allowed_ips", "%s belongs to %s already", prefix, d.which(before.peer))
 			default:
 				s.failAt(off, "allowed_ips", "%s belongs to another peer already, in line %d", prefix, before.line)
 			}

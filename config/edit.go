@@ -34,7 +34,7 @@ func With(c *Config, settings []Setting) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := parse(c.File, sealed, text)
+	next, err := parse(c.File, unseen, text)
 	if err != nil {
 		return nil, plainFault(err)
 	}

@@ -81,6 +81,7 @@ var faulty = []struct{ name, doc, want string }{
 	{"multicast address", "[interface]\naddress = 'ff02::1/64'\n", `s.toml:2: interface.address: "ff02::1/64": a multicast address is no place to send to or from`},
 	{"mapped address", "[interface]\naddress = '::ffff:10.0.0.1/120'\n", `s.toml:2: interface.address: "::ffff:10.0.0.1/120": an IPv4 address in IPv6 form; write it as IPv4`},
 	{"address twice", "[interface]\nprivate_key = '$0'\naddress = ['10.0.0.1/24',\n'fd00::1/64',\n'fd00:0::1/64']\n", `s.toml:5: interface.address: fd00::1/64 is listed twice`},
+	{"address in two networks", "[interface]\nprivate_key = '$0'\naddress = ['10.0.0.1/24', '10.0.0.2/24',\n'10.0.0.1/16']\n", `s.toml:4: interface.address: 10.0.0.1 is listed twice, as 10.0.0.1/24 and 10.0.0.1/16`},
 	{"network for an address", "[interface]\nprivate_key = '$0'\naddress = ['10.0.0.0/31',\n'10.0.0.0/24']\n", `s.toml:4: interface.address: 10.0.0.0/24 is the network itself; want a host's address in it`},
 	{"broadcast for an address", "[interface]\nprivate_key = '$0'\naddress = ['10.0.0.1/31',\n'10.0.0.255/24']\n", `s.toml:4: interface.address: 10.0.0.255/24 is the broadcast address; want a host's address in it`},
 	{"loopback address", "[interface]\nprivate_key = '$0'\naddress = '127.0.0.1/8'\n", `s.toml:3: interface.address: 127.0.0.1/8 is of the loopback device, and never leaves the host`},

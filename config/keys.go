@@ -31,3 +31,23 @@ func LiveKeys() (v []string) {
 	}
 	return v
 }
+
+// KeyInfo is what documents say of a key.
+type KeyInfo struct {
+	Section string // as it stands in a file, such as [[peer]]
+	Name    string
+	Value   string // what it takes
+	Default string
+	Live    bool // a change takes effect while running
+	Meaning string
+}
+
+// Keys are all keys, section by section.
+func Keys() (v []KeyInfo) {
+	for _, s := range schema {
+		for _, k := range s.keys {
+			v = append(v, KeyInfo{header(s.name), k.name, k.kind, k.absent, k.live, k.means})
+		}
+	}
+	return v
+}

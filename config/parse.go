@@ -50,12 +50,16 @@ func ParseSealed(file string, data []byte) (*Config, error) { return parse(file,
 // sealed stands for the place of a text that is in no directory.
 const sealed = ""
 
+// unseen stands for that of a text which was put together here: nobody can look up its lines.
+const unseen = "\x00"
+
 func parse(file, from string, data []byte) (*Config, error) {
 	root, err := decode(file, data)
 	if err != nil {
 		return nil, err
 	}
-	if root.doc.sealed = from == sealed; !root.doc.sealed {
+	root.doc.unseen = from == unseen
+	if root.doc.sealed = from == sealed || from == unseen; !root.doc.sealed {
 		root.doc.dir = filepath.Dir(from)
 	}
 	root.checkKeys()

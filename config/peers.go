@@ -74,7 +74,7 @@ func WithPeers(c *Config, peers []Peer) (*Config, error) {
 
 // sound checks a configuration that was put together of parts.
 func (c *Config) sound() error {
-	_, err := parse(c.File, sealed, formatAll(c))
+	_, err := parse(c.File, unseen, formatAll(c))
 	var e *Error
 	if errors.As(err, &e) {
 		return plainFault(err)

@@ -26,9 +26,25 @@ func TestWithPeers(t *testing.T) {
 	if p := got.Peers; len(p) != 2 || p[0].AllowedIPs[0].String() != "10.2.0.0/16" || p[0].Policy != "plb" || p[1].Policy != "ecmp" || c.Peers[0].Name != "a" {
 		t.Errorf("peers %+v", p)
 	}
-	peers[1].AllowedIPs = peers[0].AllowedIPs
-	if _, err := WithPeers(c, peers); err == nil || !strings.Contains(err.Error(), "belongs to another peer already") {
-		t.Error(err)
+	// Lines would be those of a text that nobody sees.
+	want := "peer.allowed_ips: 10.1.0.0/16 belongs to peer a already"
+	peers[1].AllowedIPs = c.Peers[0].AllowedIPs
+	if _, err := WithPeers(c, peers[1:]); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	want = `peer.name: "a" names peer a already`
+	peers[1].AllowedIPs, peers[1].Name = nil, "a"
+	if _, err := WithPeers(c, peers[1:]); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	peers[1].Name = "b"
+	both, err := WithPeers(c, peers[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = "peer.allowed_ips: 10.1.0.0/16 belongs to peer a already"
+	if _, err := With(both, []Setting{{Key: "peer.b.allowed_ips", Value: "10.1.0.0/16"}}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

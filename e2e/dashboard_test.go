@@ -39,7 +39,7 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	t.Parallel()
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
-	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 800)
+	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 860)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,11 +66,7 @@ func network(t *testing.T, spec fabric.Spec) *fabric.Fabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	cleanUp(t, f)
 	return f
 }
 

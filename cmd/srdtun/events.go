@@ -42,7 +42,7 @@ Each line is time, level, kind and text. --json prints one object a line.
 	}
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for more, until interrupted")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON, one object a line")
-	c.Flags().StringVar(&f.since, "since", "", "leave out what happened before")
+	c.Flags().StringVar(&f.since, "since", "", "leave out what happened before this `TIME`, or longer ago than that")
 	return c
 }
 

@@ -71,6 +71,24 @@ func (p *page) text(s string) {
 
 func (p *page) verbatim(s string) { fmt.Fprintf(p, ".PP\n.nf\n%s\n.fi\n", roff(s)) }
 
+// keys lists the keys of a configuration, a part for each section.
+func (p *page) keys(keys []config.KeyInfo) {
+	p.section("KEYS")
+	section := ""
+	for _, k := range keys {
+		if k.Section != section {
+			section = k.Section
+			fmt.Fprintf(p, ".SS %s\n", roff(section))
+		}
+		when := "restart"
+		if k.Live {
+			when = "live"
+		}
+		fmt.Fprintf(p, ".TP\n\\fB%s\\fR = %s\n%s Default: %s. (%s)\n", roff(k.Name), roff(k.Value),
+			roff(strings.ReplaceAll(k.Meaning, "`", "")), roff(k.Default), when)
+	}
+}
+
 func (p *page) flags(flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
@@ -160,11 +178,15 @@ func manFormat() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPage("srdtun.toml", "5", "configuration of a srdtun interface")
+	p := newPage("srdtun.toml", "5", "configuration of an srdtun interface")
 	p.section("DESCRIPTION")
-	p.text("A file in TOML describes one interface and its peers. Reading is strict: a key that is not known, or a " +
-		"value out of bounds, stops everything with one line that names the file, the line and the key.\n\n" +
-		"This is what srdtun init NAME writes. A line that begins with # and a key shows the default.")
+	p.text("A file in TOML describes one interface and its peers. Parsing is strict: any error stops the start, " +
+		"with one line that names file, line and key. A list with one member may be written as a single string.\n\n" +
+		"A change of a key that is live counts while the interface runs, by srdtun reload, by systemctl reload or by " +
+		"srdtun set; a change of any other is named, and counts at the next start.")
+	p.keys(config.Keys())
+	p.section("EXAMPLE")
+	p.text("This is what srdtun init NAME writes. A line that begins with # and a key shows the default.")
 	p.verbatim(strings.TrimRight(aKey.ReplaceAllString(string(text), "BASE64KEY"), "\n"))
 	p.seeAlso("srdtun(1)", "srdtun-init(1)", "srdtun-check(1)")
 	return p.Bytes(), nil

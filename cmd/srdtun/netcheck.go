@@ -61,7 +61,7 @@ expire on the way (--quick: they are not).`,
 			return runNetcheck(st, peers, there, quick)
 		},
 	}
-	c.Flags().StringVar(&file, "there", "", "the output of show --json at the peer")
+	c.Flags().StringVar(&file, "there", "", "a `FILE` with the output of show --json at the peer")
 	c.Flags().BoolVar(&quick, "quick", false, "do not ask the routers")
 	return c
 }

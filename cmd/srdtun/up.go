@@ -46,7 +46,7 @@ func upCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.BoolVarP(&f.detach, "detach", "d", false, "run in the background, return once the interface is up")
 	flags.IntVar(&f.readyFD, "ready-fd", 0, "report to the starting process on this descriptor")
-	flags.StringVar(&f.log, "log", "", "format of the log: text, json or journal (default: journal if systemd reads it, else text)")
+	flags.StringVar(&f.log, "log", "", "`FORMAT` of the log: text, json or journal (default: journal if systemd reads it, else text)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also what is of use only when looking for faults")
 	flags.StringVar(&f.logFile, "log-file", "", "log to this file, which is kept short")
 	flags.StringVar(&f.pprof, "pprof", "", "serve profiles on this unix socket")

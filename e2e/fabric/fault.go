@@ -57,6 +57,20 @@ func (n *Namespace) nft(lines string) (string, error) {
 	return string(out), nil
 }
 
+// Report says what each spine carried and whether it is hurt, for a test that failed.
+func (f *Fabric) Report() string {
+	var b strings.Builder
+	sent, err := f.Counters()
+	fmt.Fprintf(&b, "bytes from leaf A to each spine: %d, %v\n", sent, err)
+	for i, s := range f.Spines {
+		rules, err := s.nft("list ruleset\n")
+		if rules = strings.Join(strings.Fields(rules), " "); rules != "" || err != nil {
+			fmt.Fprintf(&b, "spine %d: %s, %v\n", i+1, rules, err)
+		}
+	}
+	return b.String()
+}
+
 // Counters tells how many bytes leaf A has sent to each spine so far.
 func (f *Fabric) Counters() ([]uint64, error) {
 	sent := make([]uint64, len(f.Spines))

@@ -18,6 +18,8 @@ type Stream struct {
 	to      net.Addr
 	begun   time.Time
 	stop    chan struct{}
+	quiet   sync.Once // closes stop
+	sending sync.WaitGroup
 	done    sync.WaitGroup
 
 	mu    sync.Mutex
@@ -46,7 +48,7 @@ func StartStream(client, server *fabric.Host, from, to netip.Addr, every time.Du
 	}
 	s.to = net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, uint16(s.in.LocalAddr().(*net.UDPAddr).Port)))
 	s.done.Go(s.listen)
-	s.done.Go(func() { s.send(every) })
+	s.sending.Go(func() { s.send(every) })
 	return s, nil
 }
 
@@ -141,9 +143,27 @@ func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	return max(most, end-last)
 }
 
+// Rest sends no more, and returns what became of it when all has arrived, or when nothing
+// has for the given time.
+func (s *Stream) Rest(patience time.Duration) Tally {
+	s.quiet.Do(func() { close(s.stop) })
+	s.sending.Wait()
+	t := s.Tally()
+	for waited := time.Duration(0); t.Arrived < t.Sent && waited < patience; waited += restPoll {
+		time.Sleep(restPoll)
+		if now := s.Tally(); now.Arrived > t.Arrived {
+			t, waited = now, 0
+		}
+	}
+	return t
+}
+
+const restPoll = 10 * time.Millisecond
+
 // Close ends it.
 func (s *Stream) Close() {
-	close(s.stop)
+	s.quiet.Do(func() { close(s.stop) })
+	s.sending.Wait()
 	s.out.Close()
 	s.in.Close()
 	s.done.Wait()

@@ -48,7 +48,11 @@ type Ways struct {
 // Judge says what there is to say of a peer. there is the status of the peer's own daemon;
 // nil: it is not known.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status) []doctor.Finding {
-	v := []doctor.Finding{session(p), paths(p), ports(p)}
+	v := []doctor.Finding{session(p), paths(p)}
+	if len(p.Paths) == 0 { // the network has shown nothing of itself
+		return append(v, trains(st), dropped(st), refused(st))
+	}
+	v = append(v, ports(p))
 	for _, w := range ways {
 		v = append(v, width(w))
 	}
@@ -190,6 +194,10 @@ func translated(p *control.Peer) doctor.Finding {
 		v.Saw = "no endpoint is configured here to compare with"
 		return v
 	}
+	if active, _ := states(p); active == 0 {
+		v.Saw = "not known: the peer answers from nowhere"
+		return v
+	}
 	for _, path := range p.Paths {
 		if pair, ok := pairOf(path); ok && path.State == control.PathActive && !want[pair.Remote.Addr()] {
 			v.Saw = fmt.Sprintf("the peer is at %v as well, which is none of its endpoints", pair.Remote.Addr())
@@ -224,10 +232,17 @@ func loss(p *control.Peer) doctor.Finding {
 		by[name].sent += path.SentPackets
 		by[name].lost += path.Lost
 	}
-	v := doctor.Finding{Check: "loss", Saw: "less than 1 % between any two addresses"}
+	v := doctor.Finding{Check: "loss", Saw: "too few packets were sent to see"}
 	worst := muchLoss
 	for _, name := range names {
-		if t := by[name]; t.sent >= fewPackets && float64(t.lost)/float64(t.sent) > worst {
+		t := by[name]
+		if t.sent < fewPackets {
+			continue
+		}
+		if v.Level == doctor.OK {
+			v.Saw = "less than 1 % between any two addresses"
+		}
+		if float64(t.lost)/float64(t.sent) > worst {
 			worst = float64(t.lost) / float64(t.sent)
 			v.Level, v.Saw = doctor.Warning, fmt.Sprintf("%.1f %% from %s, since its paths were opened", 100*worst, name)
 			v.Why, v.Advice = "losses are repaired on other paths, and cost time and capacity", "a link, or a policer, on that way"
@@ -268,6 +283,8 @@ func ecn(paths []control.Path) doctor.Finding {
 func trains(st *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "trains", Saw: "they are sent, and received, with one system call each"}
 	switch {
+	case st.Sends.Trains == 0 && st.Receives.Merged:
+		v.Saw = "none was sent yet; srdtun doctor tries one on this host"
 	case st.Sends.Trains > 0 && st.Sends.Unsegmented*2 > st.Sends.Trains:
 		v.Level, v.Saw = doctor.Warning, "the device or the route refuses UDP segmentation"
 		v.Why, v.Advice = "each packet costs a system call", "ethtool -K DEVICE tx-udp-segmentation on; IPsec and some tunnels refuse it"

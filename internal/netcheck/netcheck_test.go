@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,35 @@ func TestNothingToSayOfAHealthyNetwork(t *testing.T) {
 	}
 	if len(v) != 13 {
 		t.Errorf("%d findings", len(v))
+	}
+}
+
+// Of a network that nothing went through there is nothing good to say either.
+func TestNothingIsKnownYet(t *testing.T) {
+	st, p := healthy()
+	p.Endpoints, p.LatestHandshakeUnixS, p.Paths, st.Sends = []string{"203.0.113.9:51820"}, 0, nil, control.Sends{}
+	var got []string
+	for _, f := range Judge(st, p, nil, nil) {
+		got = append(got, f.Check+": "+f.Saw)
+	}
+	want := []string{
+		"session: there was no handshake yet", "paths: none yet; they are opened when something is sent",
+		"trains: none was sent yet; srdtun doctor tries one on this host", "sending: nothing was dropped on the way out of this host",
+		"receiving: nothing that came to this host was dropped before the daemon saw it",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+
+	st, p = healthy()
+	p.Endpoints = []string{"203.0.113.9:51820"}
+	for i := range p.Paths {
+		p.Paths[i].State, p.Paths[i].SentPackets, p.Paths[i].Lost = control.PathDown, 5, 5
+	}
+	for _, f := range Judge(st, p, nil, nil) {
+		if want := map[string]string{"loss": "too few packets were sent to see", "address translation": "not known: the peer answers from nowhere"}[f.Check]; want != "" && f.Saw != want {
+			t.Errorf("%+v, want %q", f, want)
+		}
 	}
 }
 

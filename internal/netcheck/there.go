@@ -13,7 +13,7 @@ import (
 // get there. The other end's own status does.
 
 // unseen is said where that is not given.
-const unseen = "not to be seen from here: no packet tells what the peer gets; --there compares with its show --json"
+const unseen = "not to be seen from here; --there FILE compares with the peer's own show --json"
 
 // rewritten looks at whether what leaves here gets to the peer from the address and port
 // that it left by.

@@ -151,7 +151,7 @@ func TestRefusedChanges(t *testing.T) {
 		{"a peer twice", control.Change{How: control.HowSync, Config: text + strings.Replace(far(t), key(t, 4), key(t, 2), 1)}, "belongs to the peer of line", true},
 		{"somebody's file", control.Change{How: control.HowReload, Config: strings.Replace(text, "private_key = ", "private_key_file = '/etc/shadow' # ", 1)}, "no file is read", true},
 		{"a route that is taken", control.Change{How: control.HowReload, Config: strings.Replace(text, `, "fd81::/64"`, "", 1) + far(t)}, "the main routing table has one already, by srdd9", false},
-		{"prefix of another", control.Change{How: control.HowAdd, Config: strings.Replace(far(t), "10.82.0.0/16", "10.81.0.0/16", 1)}, "belongs to another peer already", true},
+		{"prefix of another", control.Change{How: control.HowAdd, Config: strings.Replace(far(t), "10.82.0.0/16", "10.81.0.0/16", 1)}, "10.81.0.0/16 belongs to peer near already", true},
 		{"more than peers", control.Change{How: control.HowAdd, Config: "[paths]\n"}, "only [[peer]] can be added", true},
 		{"no peer", control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.x.endpoints", Value: "a:1"}}}, `no peer is named "x"`, true},
 		{"one of two", control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.endpoints", Value: "a:1"}, {Key: "peer.near.allowed_ips", Value: "a"}}}, "not an IP prefix", true},

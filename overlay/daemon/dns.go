@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -32,7 +33,9 @@ func (s *server) useDNS(ctx context.Context) error {
 		return nil
 	}
 	link := s.dev.Name()
-	s.dns = toolOf()
+	if s.dns = toolOf(); s.dns == noTool {
+		return errNoResolver
+	}
 	if s.dns == resolvectl {
 		if err := s.command(ctx, "", append([]string{resolvectl, "dns", link}, servers...)...); err != nil {
 			return err
@@ -60,6 +63,9 @@ func (s *server) leaveDNS(ctx context.Context) error {
 	if s.dns == "" { // set by the process before
 		s.dns = toolOf()
 	}
+	if s.dns == noTool {
+		return nil
+	}
 	if s.dns == resolvectl {
 		return s.command(ctx, "", resolvectl, "revert", s.dev.Name())
 	}
@@ -70,7 +76,10 @@ func (s *server) leaveDNS(ctx context.Context) error {
 const (
 	resolvectl = "resolvectl"
 	resolvconf = "resolvconf"
+	noTool     = "none"
 )
+
+var errNoResolver = errors.New("this host has neither a running systemd-resolved nor resolvconf: install systemd-resolved, or openresolv")
 
 // toolOf tells which of them it is here and now: systemd-resolved may come and go while
 // the tunnel is up.
@@ -78,6 +87,9 @@ func toolOf() string {
 	_, err := exec.LookPath(resolvectl)
 	if _, running := os.Stat(resolved); err == nil && running == nil {
 		return resolvectl
+	}
+	if _, err := exec.LookPath(resolvconf); err != nil {
+		return noTool
 	}
 	return resolvconf
 }

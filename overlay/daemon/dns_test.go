@@ -104,3 +104,16 @@ func TestDNSThatFails(t *testing.T) {
 		})
 	}
 }
+
+// A host that has nothing to set resolvers with says so once, and what would help.
+func TestDNSWithoutATool(t *testing.T) {
+	run := runDir(t)
+	t.Setenv("PATH", t.TempDir())
+	resolvedRuns(t, false)
+	before := state(t, run)
+	err := Run(t.Context(), Options{Config: parse(t, "[paths]\n", withDNS), Log: func(events.Event) {}, Ready: func() { t.Error("ready") }})
+	if err == nil || err.Error() != "srdd0.toml: interface.dns: "+errNoResolver.Error() {
+		t.Errorf("error %v", err)
+	}
+	sameState(t, run, before)
+}

@@ -208,6 +208,7 @@ func (s *server) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Session)
 	}
 	p.segmenter.Resume(out)
 	p.gather.Resume(in)
+	p.watch.carry(c.Session(now))
 	return nil
 }
 

@@ -130,6 +130,10 @@ func TestSessionsGoOn(t *testing.T) {
 				if n := other.count(events.PeerRestarted); n != 0 {
 					t.Error("the peer tells of a restart")
 				}
+				next.said(events.UplinkUp, "") // so it has looked at its peers
+				if n := next.count(events.SessionUp); n != 0 {
+					t.Errorf("it tells of a session that came up: %q", texts(next.story))
+				}
 				if n := next.count(events.Fallback); n != first.count(events.Fallback) {
 					t.Errorf("it tells %q", texts(next.story))
 				}

@@ -32,11 +32,11 @@ type sight struct {
 type tally struct{ active, pending, down int }
 
 // watch finds out from what it sees, about once a second, what happened to one peer. It
-// remembers what it has told. The zero value has seen nothing.
+// remembers what it has told. The zero value has seen nothing: a session that is there at
+// the first look, which may come milliseconds after the start, is one that came up.
 type watch struct {
-	now   sight
-	seen  sight // at the look before
-	begun bool  // something was seen
+	now  sight
+	seen sight // at the look before
 
 	silent   mono.Time // told to be silent since then; 0: it is not
 	mismatch bool      // told since the last session
@@ -70,6 +70,9 @@ func (w *watch) say(kind events.Kind, text string, attrs ...string) {
 	w.told = append(w.told, e)
 }
 
+// carry takes note of a session of the process before, which goes on: nothing happened.
+func (w *watch) carry(session srd.Session) { w.seen.session = session }
+
 // see takes in what is seen now. look follows, once all peers were seen.
 func (w *watch) see(s sight) {
 	if w.now = s; s.looked {
@@ -82,11 +85,9 @@ func (w *watch) see(s sight) {
 func (w *watch) look(now mono.Time, gone map[netip.Addr]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
-	if w.begun {
-		w.sessions(now, &s)
-		w.answers(now, &s)
-		w.handshakes(&s)
-	}
+	w.sessions(now, &s)
+	w.answers(now, &s)
+	w.handshakes(&s)
 	if s.looked {
 		w.eachPath(&s)
 		w.places(&s)
@@ -95,7 +96,7 @@ func (w *watch) look(now mono.Time, gone map[netip.Addr]bool) []events.Event {
 	w.losses(gone)
 	w.mtuChange(now, &s)
 	s.paths, w.now.paths = nil, nil // a thousand peers' would be megabytes
-	w.seen, w.begun = s, true
+	w.seen = s
 	return w.told
 }
 

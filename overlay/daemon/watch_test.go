@@ -83,10 +83,26 @@ func TestSessionsAreTold(t *testing.T) {
 	}
 }
 
-func TestSilenceIsTold(t *testing.T) {
+// A handshake in a local network may be over before anybody looks for the first time.
+func TestSessionAtTheFirstLookIsTold(t *testing.T) {
 	s := newScene(t)
 	s.begin()
+	s.look("a session", events.SessionUp)
+	s.look("it lasts")
+
+	s = newScene(t)
+	s.begin()
+	s.w.carry(s.v.session)
+	s.look("the session of the process before")
+	s.begin()
+	s.look("new keys", events.SessionRenewed)
+}
+
+func TestSilenceIsTold(t *testing.T) {
+	s := newScene(t)
 	s.look("at first")
+	s.begin()
+	s.look("a session", events.SessionUp)
 	s.v.since = s.now
 	s.look("something is not answered")
 	s.v.silent = true
@@ -229,7 +245,7 @@ func TestTooSmallIsTold(t *testing.T) {
 	s.begin()
 	s.paths("10.0.0.1", 1, srd.PathActive)
 	s.v.paths[0].Unsized, s.v.paths[0].MTU = true, srd.BasePacket
-	s.look("not known yet")
+	s.look("not known yet", events.SessionUp)
 	s.v.tooSmall++
 	s.look("known", events.PathMTUTooLow)
 	s.v.tooSmall++
@@ -273,7 +289,7 @@ func TestQuietPeerChangesNothing(t *testing.T) {
 	s := newScene(t)
 	s.begin()
 	s.paths("10.0.0.1", 4, srd.PathActive)
-	s.look("at first")
+	s.look("at first", events.SessionUp)
 	s.v.looked, s.v.paths = false, nil
 	for range 10 {
 		s.look("idle")
