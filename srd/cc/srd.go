@@ -208,10 +208,10 @@ func (c *SRD) Found(bytes int) {
 
 // empty returns what a byte took without a queue. Over radio that is the mean: delays
 // differ at random, and the least round trip of one of many paths may be next to nothing by
-// luck, which would make a fabric of them all. A mean of less than jitterLeast may be that
+// luck, which would make a fabric of them all. A mean of less than radioLeast may be that
 // of slow links whose queues have not been empty lately.
 func (r *round) empty() time.Duration {
-	if mean := r.bases * 1024 / time.Duration(r.sampled); mean >= jitterLeast {
+	if mean := r.bases * 1024 / time.Duration(r.sampled); mean >= radioLeast {
 		return mean
 	}
 	return r.minBase
