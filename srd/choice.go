@@ -17,19 +17,17 @@ type choice struct {
 
 	picked   steer.Set // scratch: what a policy may choose from
 	spare    steer.Set // likewise
+	others   steer.Set // likewise, when those that are near are late
+	frozen   mono.Time // until then only paths heard lately, and soon, carry new data
 	steering steering
 	reach    reach
-	doubts   doubts
-	frozen   mono.Time // until then only paths heard lately carry data
 }
 
 // alternative picks a path for m: one it has not been tried on, if there is, that
-// something has arrived on since it was first sent, and that has lost nothing lately.
-// Where one spine of several loses packets, a repair on it that is lost again is waited
-// for twice as long, and the flow's other packets with it.
+// something has arrived on since it was first sent.
 func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
-	var fresh, heard, whole, soon steer.Set
+	var fresh, heard steer.Set
 	fits := &ch.picked
 	*fits = steer.Set{}
 	for _, p := range ch.paths.table {
@@ -42,22 +40,12 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 			if p.heard > m.first {
 				heard.Add(int(p.slot))
 			}
-			if p.lossless(now, &ch.slack, &ch.rtt) {
-				whole.Add(int(p.slot))
-			}
-			if ch.clean(now, p) {
-				soon.Add(int(p.slot))
-			}
 		}
 	}
-	if e := ch.eligible(&ch.reach.quick); !fresh.Disjoint(*e) {
-		fresh = fresh.Common(*e)
-	}
-	// Others may have died with the one it was lost on, these have not. Those that
-	// have no long queue are better still.
-	for _, better := range []steer.Set{heard, whole, soon} {
-		if !fresh.Disjoint(better) {
-			fresh = fresh.Common(better)
+	// Others may have died with the one it was lost on, those that were heard have not (REPS, "freezing").
+	for _, better := range []*steer.Set{&heard, ch.eligible(now, &ch.reach.quick)} {
+		if !fresh.Disjoint(*better) {
+			fresh = fresh.Common(*better)
 		}
 	}
 	switch p, tail := ch.receiver.lastPath, &ch.recovery.timer; {
@@ -85,16 +73,14 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, fits, what)]
 }
 
-// choose picks the path for a train of new messages: among those that do not
-// hold much more than their share of the window already, are not late, and while
-// frozen, came back clean lately (REPS, "freezing": a path that died seldom died
-// alone). If that leaves none, lateness is no reason. A policy that keeps to one
-// path, of a flow or altogether, has all that work to choose from.
+// choose picks the path for a train of new messages: among those that are near and not late. If
+// that leaves none, lateness is no reason. A policy that keeps to one path, of a flow or
+// altogether, has all that work to choose from.
 func (ch *choice) choose(now mono.Time) *path {
 	settled := ch.steering.scope != steer.PerTrain
 	from := &ch.paths.usable
 	if !settled {
-		from = ch.eligible(&ch.reach.near)
+		from = ch.eligible(now, &ch.reach.near)
 	}
 	set, spare := &ch.picked, &ch.spare
 	*set, *spare = steer.Set{}, steer.Set{}
@@ -103,9 +89,12 @@ func (ch *choice) choose(now mono.Time) *path {
 			continue
 		}
 		spare.Add(int(p.slot))
-		if settled || ((now >= ch.frozen || ch.clean(now, p)) && !ch.doubts.unsure.Has(int(p.slot)) && !p.late(now, &ch.slack)) {
+		if settled || !ch.isLate(now, p) {
 			set.Add(int(p.slot))
 		}
+	}
+	if !settled && now < ch.frozen {
+		ch.freeze(now, set)
 	}
 	if !settled && from.Len() > 1 {
 		ch.level(set, spare)
@@ -118,6 +107,44 @@ func (ch *choice) choose(now mono.Time) *path {
 	}
 	return ch.paths.table[ch.cfg.Policy.Pick(now, set, ch.steering.ahead)]
 }
+
+// A path seldom dies alone, nor does a link become slow under one of its paths only. So for freezeRounds
+// round trips after a path fell silent, new data goes on those alone that were heard in the last
+// cleanRounds, and within cleanRTT of one: what took longer came through a queue that others do
+// not have (REPS, "freezing mode"). Where nearly all have such a queue, the few that were lucky would
+// have it next.
+const (
+	freezeRounds = 10
+	cleanRounds  = 2
+	cleanRTT     = 1.5
+	cleanPart    = 3 // of all that are in time, that has to be clean
+)
+
+// freeze leaves those of set that are clean, if they are not too few.
+func (ch *choice) freeze(now mono.Time, set *steer.Set) {
+	var clean steer.Set
+	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
+		if ch.clean(now, ch.paths.table[slot]) {
+			clean.Add(slot)
+		}
+	}
+	if cleanPart*clean.Len() >= set.Len() {
+		*set = clean
+	}
+}
+
+// clean reports whether a packet on p was acknowledged lately, and soon after it was
+// sent.
+func (ch *choice) clean(now mono.Time, p *path) bool {
+	srtt := ch.rtt.Smoothed()
+	last, _ := p.rtt.Latest()
+	return now.Sub(p.heard) <= cleanRounds*srtt+ch.hosts.ackMost() &&
+		last <= time.Duration(cleanRTT*float64(srtt))+ch.hosts.ackMost()
+}
+
+// pathShare: a path may hold this many times its even share of the window among those that are
+// good to send on, so that one that died a moment ago does not swallow it.
+const pathShare = 3
 
 // level takes those paths out of set and spare that hold more than pathShare times
 // what each of set would, if these carried the window alone; or each of spare, if set
@@ -136,15 +163,30 @@ func (ch *choice) level(set, spare *steer.Set) {
 	}
 }
 
-// clean reports whether a packet on p was acknowledged lately, and soon after it was
-// sent.
-func (ch *choice) clean(now mono.Time, p *path) bool {
-	srtt := ch.rtt.Smoothed()
-	last, _ := p.rtt.Latest()
-	return now.Sub(p.heard) <= cleanRounds*srtt+ch.slack.ackMost &&
-		last <= time.Duration(cleanRTT*float64(srtt))+ch.slack.ackMost
+// eligible returns the paths that a packet may go on if its policy may send every packet
+// anywhere: those that are near for what it is. When all of these are late they take at least as
+// long as they have been silent, and others that do not are better (ECF's comparison, with
+// what is known by now).
+func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {
+	silent := sampleMost
+	for slot := near.Next(0); slot >= 0; slot = near.Next(slot + 1) {
+		p := ch.paths.table[slot]
+		if !ch.paths.usable.Has(slot) {
+			continue
+		}
+		if !ch.isLate(now, p) {
+			return near
+		}
+		silent = min(silent, now.Sub(p.since))
+	}
+	ch.others = steer.Set{}
+	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
+		if p := ch.paths.table[slot]; p.length() <= silent && !ch.isLate(now, p) {
+			ch.others.Add(slot)
+		}
+	}
+	if ch.others.Empty() {
+		return near
+	}
+	return &ch.others
 }
-
-// desperate reports whether tail probes go unanswered: the near paths may all have
-// failed at once, and any other will do. The first probe is mostly answered.
-func (ch *choice) desperate() bool { return ch.recovery.timer.backoff >= 2 && !ch.recovery.out.empty() }

@@ -67,7 +67,7 @@ func (ch *choice) distance(p *path) time.Duration {
 		return 0
 	case !p.rtt.Known():
 		return sampleMost
-	case d <= max(ch.slack.alike, r.least/alikePart):
+	case d <= max(alikeGranules*ch.hosts.coarse, r.least/alikePart):
 		return 0
 	}
 	return d
@@ -84,7 +84,7 @@ func (p *path) length() time.Duration { return p.empty() + p.unsteady() }
 func (p *path) empty() time.Duration {
 	base, usual := p.rtt.Base(), p.rtt.Usual()
 	switch {
-	case base < longBase:
+	case base < mono.Granularity:
 		return base
 	case !p.rtt.Settled():
 		return usual
@@ -106,12 +106,12 @@ func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-s
 // repairs have all gone.
 func (ch *choice) survey(now mono.Time) {
 	r := &ch.reach
-	if r.at != 0 && now.Sub(r.at) < ch.slack.survey && !ch.paths.usable.Disjoint(r.quick) {
+	if r.at != 0 && now.Sub(r.at) < ch.hosts.coarse && !ch.paths.usable.Disjoint(r.quick) {
 		return
 	}
 	r.at, r.ping = now, nil
 	ch.compare()
-	if now.Sub(r.heard) > 2*ch.rtt.Smoothed()+ch.slack.limited {
+	if now.Sub(r.heard) > 2*ch.rtt.Smoothed()+ch.hosts.coarse {
 		r.cost = 0 // what was sent then has left the queues
 	}
 	near, quick := r.near, r.quick
@@ -185,7 +185,7 @@ func (ch *choice) nearer(p *path) *path {
 			best = q
 		}
 	}
-	if ch.lastHeard.Sub(best.seen) > 2*ch.rtt.Smoothed()+ch.slack.limited {
+	if ch.lastHeard.Sub(best.seen) > 2*ch.rtt.Smoothed()+ch.hosts.coarse {
 		return p
 	}
 	return best

@@ -41,13 +41,12 @@ func New(cfg Config) *Conn {
 	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
 		panic("srd: source of randomness: " + err.Error())
 	}
-	c := &Conn{env: &env{cfg: cfg, slack: slackOf(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
-	c.hosts.peer = mono.Granularity
+	c := &Conn{env: &env{cfg: cfg, hosts: newHosts(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
 	introduce(c)
 	c.paths.packet = BasePacket
 	c.session.calls.indexes = cfg.Indexes
 	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)
-	c.recovery.nextSkip = c.recovery.skipGap()
+	c.recovery.nextSkip, c.recovery.copies = c.recovery.skipGap(), copiesMost
 	c.SetPolicy(cfg.Policy)
 	return c
 }
@@ -144,16 +143,12 @@ func (c *Conn) Recv() (Message, bool) {
 func (c *Conn) Advance(now mono.Time) {
 	c.clock = now
 	c.allowForHosts()
-	if c.recovery.patience > 0 && now.Sub(c.recovery.humbled) > patienceLife {
-		c.recovery.patience, c.recovery.humbled = c.recovery.patience-1, now
-	}
+	c.hosts.forgive(now)
 	c.recovery.expireDue(now)
 	c.advanceSession(now)
 	if c.recovery.inflight > 0 {
 		c.recovery.checkPaths(now)
 	}
-	c.choice.checkDoubts(now)
-	c.recovery.endRespites(now)
 	if c.session.ready(now) && c.recovery.checkTail(now) {
 		c.session.doubt(now)
 	}
@@ -186,8 +181,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	// made overdue is due now.
 	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
 	add(c.paths.probeDeadline(), "path probe")
-	add(c.recovery.out.respites.end(), "end of a respite")
-	if c.sender.idling() && c.recovery.queuesTell() && c.recovery.inflight < c.cfg.Control.Window() && c.recovery.timer.backoff == 0 && c.recovery.reinject > c.clock {
+	if c.sender.mayCopy() && c.recovery.reinject > c.clock {
 		add(c.recovery.reinject, "reinjection")
 	}
 	return at, why
@@ -202,7 +196,7 @@ func (c *Conn) SendDeadline(now mono.Time) mono.Time {
 		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
 		return mono.Never
 	}
-	return max(now, c.sender.bucket.When(rate, min(2*c.paths.packet, int(rate*c.slack.burst.Seconds()))))
+	return max(now, c.sender.bucket.When(rate, min(2*c.paths.packet, int(rate*c.hosts.burst().Seconds()))))
 }
 
 // Next fills t with the next train to send, taking new messages from src (which
@@ -215,6 +209,6 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	return c.paths.nextReply(now, t) || c.paths.nextProbe(now, t) || c.paths.nextMeasure(now, t) || c.sender.nextAck(now, t, src) ||
-		c.sender.nextRetransmit(now, t) || c.sender.nextCopy(now, t) || c.sender.nextQuestion(now, t) || c.sender.nextPing(now, t) || c.sender.nextData(now, t, src) ||
-		c.sender.nextProof(now, t) || c.sender.nextRespited(now, t) || c.sender.nextReinjection(now, t)
+		c.sender.nextRetransmit(now, t) || c.sender.nextCopy(now, t) || c.sender.nextPing(now, t) || c.sender.nextData(now, t, src) ||
+		c.sender.nextProof(now, t) || c.sender.nextReinjection(now, t)
 }

@@ -66,7 +66,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 			in.queued = true
 			c.receiver.pending = append(c.receiver.pending, in)
 		}
-		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.slack)
+		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.hosts)
 	}
 	c.choice.measure(now, p)
 }
@@ -165,7 +165,6 @@ func (c *Conn) forget(now mono.Time) {
 		p.peerCE = 0
 		c.paths.reopen(now, p)
 	}
-	c.choice.doubts = doubts{}
 	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
 	c.paths.candidates.Clear()
 	c.receiver.pending, c.receiver.ack = nil, ackState{}
@@ -174,7 +173,7 @@ func (c *Conn) forget(now mono.Time) {
 	c.choice.steering.copies = copies{}
 	c.choice.steering.gauge.Reset()
 	c.recovery.timer = lossTimer{progress: now, lastSent: now}
-	c.hosts = hosts{peer: mono.Granularity}
+	c.hosts.forget()
 	c.restarted = true
 }
 

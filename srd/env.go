@@ -11,7 +11,6 @@ import (
 type env struct {
 	cfg       Config
 	rng       *rand.Rand
-	slack     slack
 	hosts     hosts
 	stats     Stats
 	clock     mono.Time     // last time Advance was told

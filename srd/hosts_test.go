@@ -83,8 +83,8 @@ func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 			s.arriveAt(0, wire.AppendHost(nil, uint16(c.told/unit)))
 		}
 		s.wait(0)
-		if v := s.c.slack; v.granule != c.want || v.rto != rtoGranules*c.want || v.pto != ptoGranules*c.want {
-			t.Errorf("%s: granule %v, timeouts %v and %v; want a granule of %v", c.what, v.granule, v.rto, v.pto, c.want)
+		if got := s.c.hosts.granule; got != c.want {
+			t.Errorf("%s: granule %v, want %v", c.what, got, c.want)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestPeerIsTold(t *testing.T) {
 }
 
 // A host that takes far longer than any granule is waited for, as if it were the network:
-// what it says beyond slack.hold is not believed.
+// what it says beyond hosts.hold is not believed.
 func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	const hold = 30 * time.Millisecond
 	s := newScript(t, 1)
@@ -151,7 +151,7 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 		s.wait(0)
 	}
 	p := s.c.paths.table[0]
-	if rtt, wait := p.rtt.Smoothed(), p.timeout(&s.c.slack, 0, &s.c.rtt); rtt < hold-s.c.slack.hold || wait < hold {
+	if rtt, wait := p.rtt.Smoothed(), s.c.lostAfter(p); rtt < hold-s.c.hosts.hold() || wait < hold {
 		t.Errorf("round trip %v, timeout %v, and the peer holds back for %v", rtt, wait, hold)
 	}
 }

@@ -34,8 +34,6 @@ type outbox struct {
 	next  uint64    // number of the next message
 	retx  queue64   // numbers that wait for retransmission
 	due   mono.Time // when to look for payloads whose deadline is over; 0: none has one
-	// respites are those that wait until an acknowledgement is out of the question.
-	respites respites
 }
 
 func (o *outbox) full() bool  { return o.next-o.first >= OutboxLimit }

@@ -3,7 +3,6 @@ package srd
 import (
 	"time"
 
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/internal/wire"
@@ -86,8 +85,6 @@ type path struct {
 	reorder  uint64    // packets that must follow before a gap is a loss
 	newest   mono.Time // when the packet below largest was sent
 	told     mono.Time // and when its acknowledgement came
-	lossy    mono.Time // when a packet was last found lost among others that arrived
-	copied   mono.Time // when the newest packet was sent that was copied for being late
 	peerCE   uint32    // the peer's counter of CE marks
 	answers  uint8     // responses sent on it in round trip number round
 	round    uint16
@@ -144,13 +141,9 @@ const (
 	reorderMost  = 8
 )
 
-// Timeouts. For their floors see granule.go.
+// Times that no measurement gives.
 const (
 	ptoMost = 200 * time.Millisecond
-	// patienceMost bounds the additions of slack, and patienceLife is how long
-	// one lasts: a machine that stalled for a moment is not slow for ever.
-	patienceMost = 5
-	patienceLife = 5 * time.Second
 	// firstRTT is assumed on a path not yet measured (RFC 9002 6.2.2 has 333 ms
 	// for the whole Internet; challenges measure before data flows).
 	firstRTT = 100 * time.Millisecond
@@ -158,121 +151,6 @@ const (
 	// tells that somebody slept: a stopped process, a machine that was moved.
 	sampleMost = 10 * time.Second
 )
-
-// A queue of queueBases round trips may build up within one, as when many begin at once,
-// and variation tells only afterwards. On long paths it is a quarter of the round trip
-// (RFC 8985 section 6.2, RACK_reo_wnd): until a window answers a queue that began, a round
-// trip goes by, and the queue grows for as long. Where ends act so coarsely that their own
-// slack is longer, that is bound enough.
-const (
-	queueBases = 2
-	longPart   = 4
-)
-
-// longBase: on paths of that and more, what varies at random is told from queues. On
-// shorter ones the waits of two processes make the difference.
-const longBase = time.Millisecond
-
-// timeout returns how long a packet on p may stay unacknowledged before the
-// path is suspected. patience adds slack for each time that proved wrong lately: what was
-// measured was too little then, so that does not follow the measurements.
-func (p *path) timeout(s *slack, patience uint, all *rtt.Estimator) time.Duration {
-	if !p.rtt.Known() {
-		return 2 * firstRTT
-	}
-	queue := max(min(queueBases*p.rtt.Base(), cc.TargetFloor), p.rtt.Base()/longPart)
-	return p.rtt.Smoothed() + max(4*p.variation(all), s.rto, queue) + time.Duration(patience)*s.mistake + s.ackMost
-}
-
-// tailDue returns when packet k, the oldest in flight on p, is lost although nothing was
-// sent after it that could prove it: the beginning of its train has arrived, and its own
-// acknowledgement should have come together with that, or with the next. Never if that
-// is not so. With many paths the next train on this one may be further away than its
-// timeout, and it is not silent. A granule passes until the other end speaks, and one
-// until we listen; each proven mistake adds one. On longer paths it is a quarter of the
-// round trip (RFC 8985 section 6.2, RACK_reo_wnd), or what that varies by, as the two
-// acknowledgements may take different ways. The first round trips of all tell too little
-// for that: a first window is still arriving over a slow link when its beginning is known
-// to have, and its acknowledgements meet the challenges of new paths.
-func (p *path) tailDue(k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
-	if p.largest == 0 || k.At > p.newest || !p.begun(p.lowest, s) {
-		return mono.Never
-	}
-	part := p.rtt.Smoothed()
-	if all.Settled() {
-		part /= 4
-	}
-	return p.told.Add(max(time.Duration(p.reorder)*s.granule, part, p.variation(all)) + time.Duration(patience)*s.granule)
-}
-
-// begun reports whether something of packet pn's train, or something later, has arrived.
-// That it left at the same time is not enough: what else did may be between the two on a
-// link that paths share, a first window for example, which leaves at once. A quarter of a
-// long round trip is enough for that; granules are not. (Where a clock of nanoseconds is
-// read for each train, as package loop does, no two trains leave at the same time.) Of what
-// was settled otherwise and is forgotten nothing is known, now as before it was.
-func (p *path) begun(pn uint64, s *slack) bool {
-	if p.rtt.Smoothed()/4 >= time.Duration(p.reorder)*s.granule {
-		return true
-	}
-	for q := p.largest; q <= pn; q++ {
-		if k := p.sent.At(q); k == nil || k.Marks&ledger.Follows == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// copyDue returns when packet pn, k, on p, of whose train nothing has arrived, is late enough
-// to be sent again elsewhere: where a path loses packets, that is the likeliest reason.
-// Never where it has lost nothing lately.
-func (p *path) copyDue(pn uint64, k *ledger.Packet, s *slack, patience uint, all *rtt.Estimator) mono.Time {
-	if !p.rtt.Known() || k.At < p.newest || (k.At == p.newest && p.begun(pn, s)) || p.lossless(k.At, s, all) {
-		return mono.Never
-	}
-	return k.At.Add(p.usual(s) + time.Duration(patience)*s.granule)
-}
-
-// lossless reports whether p has lost nothing lately among what others arrived of.
-func (p *path) lossless(now mono.Time, s *slack, all *rtt.Estimator) bool {
-	return p.lossy == 0 || now.Sub(p.lossy) > max(s.clean, 4*all.Smoothed())
-}
-
-// unsettledLeast is the least that a variation not yet settled counts: half of the
-// longest queue that is aimed for. Shorter round trips than that vary by as much as
-// they take, when a queue begins.
-const unsettledLeast = cc.TargetCeiling / 4
-
-// variation returns the mean deviation of p's round trips. While it is but a guess,
-// that of all paths together is taken if it is less: the more paths there are, the
-// longer each is but guessed at, and a lone loss would be repaired late.
-func (p *path) variation(all *rtt.Estimator) time.Duration {
-	if p.rtt.Settled() || !all.Settled() {
-		return p.rtt.Variation()
-	}
-	return min(p.rtt.Variation(), max(all.Variation(), unsettledLeast))
-}
-
-// late reports whether the oldest packet on p should have been acknowledged by
-// now, if all is well. Nothing new goes on a path that is late.
-func (p *path) late(now mono.Time, s *slack) bool {
-	if p.inflight == p.freed.bytes || !p.rtt.Known() {
-		return false
-	}
-	if p.stale {
-		p.stale = false
-		if k := p.oldest(); k != nil {
-			p.since = k.At
-		}
-	}
-	return now.Sub(p.since) > p.usual(s)
-}
-
-// usual returns how long the acknowledgement of a packet on p takes at most, if all is
-// well.
-func (p *path) usual(s *slack) time.Duration {
-	return p.rtt.Smoothed() + max(2*p.rtt.Variation(), s.late) + s.ackMost
-}
 
 // oldest returns the oldest packet in flight whose messages are missing.
 func (p *path) oldest() *ledger.Packet {
@@ -287,20 +165,6 @@ func (p *path) oldest() *ledger.Packet {
 		}
 	}
 	return nil
-}
-
-// uncopied returns number and entry of the oldest packet in flight that was not copied for
-// being late.
-func (p *path) uncopied() (uint64, *ledger.Packet) {
-	if p.inflight == p.freed.bytes {
-		return 0, nil
-	}
-	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
-		if k := p.sent.At(pn); k.State == ledger.InFlight && k.At > p.copied {
-			return pn, k
-		}
-	}
-	return 0, nil
 }
 
 // How long a packet taken to be lost is remembered, to learn from it when its

@@ -44,23 +44,17 @@ type paths struct {
 // suspect takes p out of use and hands all that is in flight on it back. That is
 // not congestion: it is told to nobody but the path.
 func (ps *paths) suspect(now mono.Time, p *path) {
-	var since mono.Time
-	if k := p.oldest(); k != nil {
-		since = k.At
-	}
-	ps.choice.sure(p)
-	respite := ps.recovery.respite(now, p)
-	ps.recovery.loseAll(now, p, respite)
+	ps.recovery.loseAll(p)
 	if p.state == PathActive {
-		ps.choice.doubtOthers(now, p, since)
 		p.state = PathSuspect
 		p.fell, ps.fell = now, now
 		ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())
 		ps.usable.Remove(int(p.slot))
 		// What is in flight on it may still be acknowledged, and then it is in use
-		// again. A probe at once would be one more packet in what is, mostly, a queue.
-		next := max(respite, now.Add(p.timeout(&ps.slack, ps.recovery.patience, &ps.rtt)))
-		p.probe = probe{next: next, size: p.probe.size, want: p.probe.want}
+		// again. A probe at once would be one more packet in what is, mostly, a queue. But
+		// what a single late sample made of its round trip is waited for no longer than for
+		// any other probe.
+		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
 		ps.probing.Add(int(p.slot))
 		ps.resize()
 	}
@@ -69,7 +63,6 @@ func (ps *paths) suspect(now mono.Time, p *path) {
 // alive notes that p works in our direction: something sent on it arrived.
 func (ps *paths) alive(now mono.Time, p *path) {
 	p.heard = now
-	ps.choice.sure(p)
 	if p.silent() && !p.unsized {
 		ps.activate(now, p)
 	}

@@ -24,8 +24,7 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 
 // fail takes p, which cannot work, out of use.
 func (ps *paths) fail(now mono.Time, p *path) {
-	ps.choice.sure(p)
-	ps.recovery.handBack(now, p, 0)
+	ps.recovery.handBack(p)
 	if p.state == PathActive {
 		p.fell, ps.fell = now, now
 		ps.usable.Remove(int(p.slot))

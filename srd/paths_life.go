@@ -107,8 +107,7 @@ func (p *path) worth(ours bool) mono.Time {
 
 // freePath gives p's slot back.
 func (ps *paths) freePath(now mono.Time, p *path) {
-	ps.recovery.handBack(now, p, 0)
-	ps.choice.sure(p)
+	ps.recovery.handBack(p)
 	if p.validated {
 		ps.former.add(p.tuple.Remote)
 	}

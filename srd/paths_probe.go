@@ -117,8 +117,7 @@ func (p *path) tooSmall() bool {
 // is in flight there was overtaken, and no other path need be doubted. As there is a reason,
 // it is down one probe sooner than others.
 func (ps *paths) ask(now mono.Time, p *path) {
-	ps.choice.sure(p)
-	ps.recovery.handBack(now, p, 0)
+	ps.recovery.handBack(p)
 	p.state, p.fell = PathSuspect, now
 	ps.mourn()
 	ps.usable.Remove(int(p.slot))
@@ -238,7 +237,6 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 	if p.silent() {
 		// It works, so what it fell silent over was lost among others: packets keep
 		// their order on it, and those would have arrived before the challenge.
-		p.lossy = now
 	}
 	if p.state != PathActive && size >= BasePacket {
 		p.unsized = false

@@ -267,7 +267,7 @@ func (s *script) send(n, on int) []sent {
 func (s *script) sendTrain(n, on int) []sent {
 	s.t.Helper()
 	before := s.fixed.rate
-	s.fixed.rate = float64(n*s.c.paths.packet) / s.c.slack.train.Seconds()
+	s.fixed.rate = float64(n*s.c.paths.packet) / s.c.hosts.train().Seconds()
 	v := s.send(n, on)
 	s.fixed.rate = before
 	return v

@@ -78,9 +78,9 @@ func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 func (in *inPath) tell() { in.told = [2]uint64{in.seen.Next(), in.told[0]} }
 
 // When an acknowledgement is sent: after so many packets or bytes, or so long
-// after the first of them (an eighth of a round trip, within slack.ackLeast and
-// slack.ackMost), whichever is first noticed while the connection is being served
-// anyway. Only slack.ackMost wakes it up for that alone: setting a timer for each
+// after the first of them (an eighth of a round trip, within hosts.ackLeast and
+// hosts.ackMost), whichever is first noticed while the connection is being served
+// anyway. Only hosts.ackMost wakes it up for that alone: setting a timer for each
 // acknowledgement costs more than the acknowledgement.
 const (
 	ackEveryPackets = 16
@@ -100,15 +100,15 @@ type ackState struct {
 
 // arrived notes a packet that came to the host at, and asks for an acknowledgement; rtt is the smoothed
 // round trip, 0 when unknown.
-func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, s *slack) {
+func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
-		a.delay, a.latest = max(s.ackLeast, min(rtt/8, s.ackMost)), s.ackMost
+		a.delay, a.latest = max(h.ackLeast(), min(rtt/8, h.ackMost())), h.ackMost()
 	}
 	a.packets++
 	a.bytes += size
 	a.now = a.now || urgent || a.packets >= ackEveryPackets || a.bytes >= ackEveryBytes ||
-		now.Sub(a.last) > s.ackIdle
+		now.Sub(a.last) > h.coarse
 }
 
 func (a *ackState) due(now mono.Time) bool {

@@ -38,7 +38,7 @@ func (rv *receiver) resume(now mono.Time, st *State) {
 		if v.owed && v.slot != candidateSlot {
 			in.queued = true
 			rv.pending = append(rv.pending, in)
-			rv.ack.arrived(now, now, 0, true, rv.rtt.Smoothed(), &rv.slack)
+			rv.ack.arrived(now, now, 0, true, rv.rtt.Smoothed(), &rv.hosts)
 		}
 	}
 	rv.inbox = seq.Window{}

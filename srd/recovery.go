@@ -22,9 +22,8 @@ type recovery struct {
 	timer    lossTimer
 	limited  mono.Time // when the window or pacing last held back sending
 	reinject mono.Time // not before then is any message late
-	patience uint      // additions to the slack of path timeouts
-	humbled  mono.Time // when one was last added or taken back
 	rate     meter
+	copies   int // what may be spent on copies of what is late, in messages acknowledged
 	nextSkip int // packets until a packet number is skipped
 }
 
@@ -176,19 +175,18 @@ func (rc *recovery) worth(least time.Duration) time.Duration {
 	return max(least, 4*rc.rtt.Smoothed())
 }
 
-// handBack takes everything in flight on p for lost, to be sent again when the respite is
-// over, or at once if that is 0. p is not used any more.
-func (rc *recovery) handBack(now mono.Time, p *path, respite mono.Time) {
-	rc.loseAll(now, p, respite)
+// handBack takes everything in flight on p for lost, to be sent again. p is not used any more.
+func (rc *recovery) handBack(p *path) {
+	rc.loseAll(p)
 	rc.settleFreed(p)
 }
 
 // loseAll is handBack for a path that may be used again soon: what was freed stays in
 // flight, or a path that falls silent again and again would empty the window.
-func (rc *recovery) loseAll(now mono.Time, p *path, respite mono.Time) {
+func (rc *recovery) loseAll(p *path) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
-			rc.loseUntil(p, pn, k, respite)
+			rc.lose(p, pn, k)
 		}
 	}
 }
@@ -203,11 +201,6 @@ func (rc *recovery) voidAll() {
 	}
 }
 
-// queuesTell reports whether what is late waits in a queue: one of the target is longer
-// than what busy processes at both ends may take. On short round trips it is not, and on
-// clean links of 80 Mbit/s one message in fifteen was copied for nothing.
-func (rc *recovery) queuesTell() bool { return rc.cfg.Control.Target() > rc.slack.queues }
-
 // lateAt returns when message n should have been acknowledged; Never when it is not
 // in flight, or has been copied often enough.
 func (rc *recovery) lateAt(n uint64) mono.Time {
@@ -217,19 +210,14 @@ func (rc *recovery) lateAt(n uint64) mono.Time {
 	m := rc.out.at(n)
 	p := rc.paths.table[m.slot]
 	k := p.sent.At(m.pn)
-	if m.void || m.tries >= reinjectTries || k == nil || k.State != ledger.InFlight || !p.rtt.Known() {
+	if m.void || m.tries >= copyTries || k == nil || k.State != ledger.InFlight || !p.rtt.Known() {
 		return mono.Never
 	}
-	return k.At.Add(rc.lateness(p))
+	return k.At.Add(rc.copyAfter(p))
 }
 
-// lateness returns how long a packet on p should take at most: as long as slow ones do
-// now, and a queue of another target; of two thirds of one where nothing but queues makes
-// round trips differ.
-func (rc *recovery) lateness(p *path) time.Duration {
-	more := rc.cfg.Control.Target()
-	if p.rtt.Base() < longBase {
-		more = more * steadyParts / steadyOf
-	}
-	return p.length() + rc.cfg.Control.Queue() + max(more, rc.slack.pto) + rc.slack.ackMost
+// sentAt returns when the packet in flight left that message n, which is open, travelled in last.
+func (rc *recovery) sentAt(n uint64) mono.Time {
+	m := rc.out.at(n)
+	return rc.paths.table[m.slot].sent.At(m.pn).At
 }

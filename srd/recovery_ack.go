@@ -37,6 +37,7 @@ func (rc *recovery) handleAck(now, at mono.Time, a *wire.Ack) bool {
 			rc.detectLoss(now, p)
 		}
 	}
+	rc.copies = min(rc.copies+int(rc.stats.Acked-acked), copiesMost)
 	if rc.inflight < before || rc.stats.Acked > acked || rc.stats.Spurious > spurious {
 		rc.timer.progress, rc.timer.backoff, rc.timer.probes = now, 0, 0
 	}
@@ -86,12 +87,11 @@ func (rc *recovery) ackRecord(now, at mono.Time, r wire.Record) {
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
 		p.largest = r.Highest + 1
-		rc.choice.sure(p)
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
 			p.newest, p.told = k.At, now
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
-			g.rtt = roundTrip(k.At, at, now, min(time.Duration(r.Hold)*wire.HoldUnit, rc.slack.hold))
+			g.rtt = roundTrip(k.At, at, now, min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold()))
 			g.hosts = now.Sub(k.At) - g.rtt
 		}
 		g.ce = r.CE != p.peerCE
@@ -110,7 +110,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, r wire.Record) {
 // roundTrip returns what the network took of the time between sent and at, when the
 // acknowledgement came to the host; the rest is how long the peer held it back. That is
 // the peer's word alone. Who says that it held all back hides every queue, and would be sent
-// far more than its link carries; so no more of it is believed than slack.hold (as RFC 9002
+// far more than its link carries; so no more of it is believed than hosts.hold (as RFC 9002
 // section 5.3 has it: the lesser of the delay and the longest one that is agreed). What
 // cannot be is counted to when it was handled: a clock was set.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
@@ -138,7 +138,7 @@ func (rc *recovery) credit(now mono.Time, g *gain) {
 	if g.bytes > 0 {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
-		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.slack.limited
+		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
@@ -209,9 +209,7 @@ func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 		return
 	}
 	// The path was only slow.
-	if now.Sub(rc.humbled) > rc.rtt.Smoothed() {
-		rc.patience, rc.humbled = min(rc.patience+1, patienceMost), now
-	}
+	rc.hosts.mistaken(now, rc.rtt.Smoothed())
 }
 
 // ackMessage marks message n, which is open, as delivered. When that was the last open
@@ -280,8 +278,7 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 
 // lost takes packet pn for lost on a path that carries what others sent with it.
 func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
-	p.lossy = now
-	rc.lose(now, p, pn, k)
+	rc.lose(p, pn, k)
 	rc.cfg.Policy.Loss(now, int(p.slot))
 }
 
@@ -291,7 +288,7 @@ func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.At > p.newest || !p.begun(pn, &rc.slack) {
+		if k.At > p.newest || !rc.begun(p, pn) {
 			break
 		}
 		if k.State == ledger.InFlight {
@@ -314,12 +311,7 @@ func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
 }
 
 // lose takes packet pn for lost and hands its messages back.
-func (rc *recovery) lose(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
-	rc.loseUntil(p, pn, k, 0)
-}
-
-// loseUntil is lose, with a respite for the messages; 0: none.
-func (rc *recovery) loseUntil(p *path, pn uint64, k *ledger.Packet, respite mono.Time) {
+func (rc *recovery) lose(p *path, pn uint64, k *ledger.Packet) {
 	rc.land(p, k)
 	p.hole.swallow(k)
 	k.State = ledger.Lost
@@ -329,7 +321,7 @@ func (rc *recovery) loseUntil(p *path, pn uint64, k *ledger.Packet, respite mono
 			continue
 		}
 		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {
-			rc.queueUntil(n, respite)
+			rc.queueRetransmit(n)
 		}
 	}
 }

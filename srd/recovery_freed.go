@@ -50,7 +50,7 @@ func (rc *recovery) settle(p *path, k *ledger.Packet) {
 // record should have come, and twice as long each time that none came in between. Who
 // never sends one is sent ever less.
 func (rc *recovery) freedFor(p *path) time.Duration {
-	wait := p.usual(&rc.slack)
+	wait := rc.lateAfter(p)
 	return max(wait, min(wait<<min(p.freed.backoff, 16), freedMost))
 }
 

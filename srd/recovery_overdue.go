@@ -8,8 +8,7 @@ import (
 // What time alone tells of the packets in flight on a path, soonest first:
 //
 //   - The rest of a train of which something has arrived is lost (tailDue).
-//   - A whole train on a path that loses packets is copied elsewhere (copyDue).
-//   - The oldest packet is overdue (path.timeout). If others on the path were acknowledged
+//   - The oldest packet is overdue (env.lostAfter). If others on the path were acknowledged
 //     a moment ago, it is lost; otherwise the path has fallen silent.
 //
 // All of them ask that something sent later has arrived, if there was anything.
@@ -23,10 +22,6 @@ func (rc *recovery) checkPaths(now mono.Time) {
 		for rc.checkOldest(now, p) {
 			// The next one may be due as well.
 		}
-		// What was lost just now makes p one that loses packets.
-		for pn, k := p.uncopied(); k != nil && now >= rc.copyDue(p, pn, k); pn, k = p.uncopied() {
-			rc.copyTrain(p, k.At)
-		}
 		rc.checkFreed(now, p)
 	}
 }
@@ -38,9 +33,9 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	switch {
 	case k == nil:
 		return false
-	case now >= p.tailDue(k, &rc.slack, rc.patience, &rc.rtt) && rc.outlived(p, k):
+	case now >= rc.tailDue(p, k) && rc.outlived(p, k):
 		rc.loseTail(now, p)
-	case now < k.At.Add(p.timeout(&rc.slack, rc.patience, &rc.rtt)) || !rc.overtaken(p, k):
+	case now < k.At.Add(rc.lostAfter(p)) || !rc.overtaken(p, k):
 		return false
 	case rc.talks(now, p):
 		rc.loseOverdue(now, p)
@@ -53,7 +48,7 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 // overtaken reports whether something sent after k, by more than paths of equal
 // length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
 func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
-	return rc.timer.newest > k.At.Add(p.variation(&rc.rtt))
+	return rc.timer.newest > k.At.Add(p.rtt.Variation())
 }
 
 // outlived reports whether an acknowledgement of k, the rest of a train, should have been
@@ -62,7 +57,7 @@ func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 // shorter way than those that followed; on short round trips that is all the difference
 // there is.
 func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
-	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.variation(&rc.rtt))
+	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.rtt.Variation())
 }
 
 // talks reports whether a packet on p was acknowledged so lately that the path has not
@@ -70,12 +65,12 @@ func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
 // link drops much of what it is sent, it takes some packets until two of them have
 // arrived that prove the loss of one, and on a long path many are behind it by then.
 func (rc *recovery) talks(now mono.Time, p *path) bool {
-	return p.rtt.Base() >= longBase && now.Sub(p.heard) < p.timeout(&rc.slack, rc.patience, &rc.rtt)-p.rtt.Smoothed()
+	return now.Sub(p.heard) < rc.lostAfter(p)-p.rtt.Smoothed()
 }
 
 // loseOverdue takes what is overdue on p for lost.
 func (rc *recovery) loseOverdue(now mono.Time, p *path) {
-	due, lost := now.Add(-p.timeout(&rc.slack, rc.patience, &rc.rtt)), 0
+	due, lost := now.Add(-rc.lostAfter(p)), 0
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
 		if k.State != ledger.InFlight {
@@ -91,38 +86,6 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 	rc.cfg.Control.Lost(now, lost)
 }
 
-// copyDue returns when packet pn, k, on p is to be sent again elsewhere because it is late;
-// Never as long as nothing sent later has arrived anywhere.
-func (rc *recovery) copyDue(p *path, pn uint64, k *ledger.Packet) mono.Time {
-	if !rc.overtaken(p, k) {
-		return mono.Never
-	}
-	return p.copyDue(pn, k, &rc.slack, rc.patience, &rc.rtt)
-}
-
-// copyTrain sends what was sent on p at a time, and was not sent again yet, once more
-// elsewhere. It is not taken for lost by that.
-func (rc *recovery) copyTrain(p *path, at mono.Time) {
-	p.copied = at
-	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
-		k := p.sent.At(pn)
-		if k.At > at {
-			return
-		}
-		if k.At < at || k.State != ledger.InFlight {
-			continue
-		}
-		for n := k.First; n < k.First+uint64(k.N); n++ {
-			if !rc.out.open(n) {
-				continue
-			}
-			if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {
-				rc.queueRetransmit(n)
-			}
-		}
-	}
-}
-
 // pathDeadline returns when the next path is overdue. A path that is overdue already but
 // not overtaken is left to the tail probe, or to the next acknowledgement.
 func (rc *recovery) pathDeadline() mono.Time {
@@ -132,14 +95,11 @@ func (rc *recovery) pathDeadline() mono.Time {
 			continue
 		}
 		if k := p.oldest(); k != nil {
-			if t := k.At.Add(p.timeout(&rc.slack, rc.patience, &rc.rtt)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
+			if t := k.At.Add(rc.lostAfter(p)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
 				at = t
 			}
-			if t := p.tailDue(k, &rc.slack, rc.patience, &rc.rtt); t < at && (t > rc.clock || rc.outlived(p, k)) {
+			if t := rc.tailDue(p, k); t < at && (t > rc.clock || rc.outlived(p, k)) {
 				at = t
-			}
-			if pn, k := p.uncopied(); k != nil {
-				at = at.Min(rc.copyDue(p, pn, k))
 			}
 		}
 		if p.freed.bytes > 0 {

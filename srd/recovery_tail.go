@@ -24,9 +24,6 @@ const (
 	// dueEvery is how often deadlines are looked at: each time takes a look at all that is
 	// unacknowledged, 0.1 ms at most.
 	dueEvery = 5 * time.Millisecond
-	// freezeRounds is for how many round trips after a path fell silent only
-	// paths heard lately are used.
-	freezeRounds = 10
 	// deadAfter without a word from the peer, while something is in flight, a
 	// new handshake is tried: the peer may have been restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
@@ -45,7 +42,7 @@ func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
 	}
-	d := rc.rtt.Smoothed() + max(4*rc.rtt.Variation(), rc.slack.pto)
+	d := rc.rtt.Smoothed() + rc.hosts.mean + (ptoDeviations+rc.hosts.wrong)*rc.noise(&rc.rtt)
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 
@@ -113,7 +110,7 @@ func (rc *recovery) silent() bool { return rc.timer.backoff >= silentAfter && !r
 func (rc *recovery) expireOld(now mono.Time) {
 	stuck := rc.out.empty() && rc.inflight >= rc.cfg.Control.Window()
 	for _, p := range rc.paths.table {
-		age := p.timeout(&rc.slack, rc.patience, &rc.rtt)
+		age := rc.lostAfter(p)
 		if !stuck {
 			age = max(giveUpStream, 4*age)
 		}
@@ -125,7 +122,7 @@ func (rc *recovery) expireOld(now mono.Time) {
 			if now.Sub(k.At) <= age {
 				break
 			}
-			rc.lose(now, p, pn, k)
+			rc.lose(p, pn, k)
 		}
 	}
 }

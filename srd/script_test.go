@@ -27,39 +27,6 @@ func TestScriptFIFORule(t *testing.T) {
 	s.wantSound(t)
 }
 
-// What was lost beside others that arrived is repaired on paths that lost nothing
-// lately, as long as there are such.
-func TestScriptRepairsAvoidLossyPaths(t *testing.T) {
-	s := newScript(t, 4)
-	// lose loses a packet on a path, and returns where it is sent again by a policy that
-	// would take the first path.
-	lose := func(on int) uint16 {
-		v := s.send(3, on)
-		from := len(s.sent)
-		s.pin.on = 0
-		s.ack(got(uint16(on), v[1].pn, v[2].pn))
-		if len(s.sent) != from+1 {
-			t.Fatalf("%d repairs", len(s.sent)-from)
-		}
-		slot := s.sent[from].slot
-		s.ackAll(s.c.recovery.out.next, nil)
-		return slot
-	}
-	for i, want := range []uint16{1, 2, 3} {
-		if slot := lose(i); slot != want {
-			t.Errorf("repair on path %d, want %d", slot, want)
-		}
-	}
-	// When all lose packets, it is anywhere but where it was lost.
-	if slot := lose(3); slot == 3 {
-		t.Errorf("repair on path %d, where the packet was lost", slot)
-	}
-	s.wait(200 * time.Millisecond)
-	if slot := lose(1); slot != 0 {
-		t.Errorf("long after the last loss, repair on path %d, want 0", slot)
-	}
-}
-
 // What overtakes on another path proves nothing.
 func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	s := newScript(t, 3)
@@ -382,7 +349,7 @@ func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 	}
 	s.send(20, 1) // all at once
 	before := len(s.sent)
-	s.wait(s.c.rtt.Smoothed() + s.c.slack.pto + s.c.slack.ackMost)
+	s.wait(s.c.recovery.pto())
 	if len(s.sent) == before {
 		t.Error("no tail probe after one timeout")
 	}
@@ -421,7 +388,6 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 func TestScriptReinjection(t *testing.T) {
 	for _, more := range []bool{false, true} {
 		s := newScript(t, 3)
-		s.c.slack.pto, s.c.slack.queues = s.c.cfg.Control.Target()-1, s.c.cfg.Control.Target()-1
 		old := s.send(1, 0)
 		s.wait(time.Millisecond)
 		s.ack(got(1, s.send(1, 1)[0].pn))
@@ -429,7 +395,7 @@ func TestScriptReinjection(t *testing.T) {
 			s.fixed.window, s.left = s.c.recovery.inflight, 1
 		}
 		from := len(s.sent)
-		s.wait(s.c.recovery.lateness(s.c.paths.table[0]) - time.Millisecond)
+		s.wait(s.c.lateAfter(s.c.paths.table[0]) - time.Millisecond)
 		resent := slices.Contains(s.resent(from, 9), old[0].numbers()[0])
 		if p := s.c.paths.table[0]; p.state != PathActive || p.stats.Lost != 0 {
 			t.Fatalf("path is %v, %d lost: nothing was tested", p.state, p.stats.Lost)
@@ -452,12 +418,13 @@ func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
 	s.wait(time.Millisecond)
 	s.ack(got(1, s.send(1, 1)[0].pn))
 	p := s.c.paths.table[0]
+	s.fixed.window, s.left = s.c.recovery.inflight, 1 // it does not idle, so it makes no copies
 	for p.state == PathActive {
 		s.wait(100 * time.Microsecond)
 	}
 	s.mute = true
 	before := s.challenges(0)
-	wait := p.timeout(&s.c.slack, s.c.recovery.patience, &s.c.rtt)
+	wait := s.c.lostAfter(p)
 	s.wait(wait - 200*time.Microsecond)
 	if n := s.challenges(0) - before; n != 0 {
 		t.Errorf("%d probes within %v", n, wait)
@@ -465,30 +432,5 @@ func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
 	s.wait(time.Millisecond)
 	if n := s.challenges(0) - before; n != 1 {
 		t.Errorf("%d probes after %v, want one", n, wait)
-	}
-}
-
-// While many paths are doubted, new data goes where it comes back soon: having been
-// heard is not enough if that took long.
-func TestScriptFrozenToCleanPaths(t *testing.T) {
-	s := newScript(t, 2)
-	s.ack(got(0, s.send(1, 0)[0].pn))
-	s.ack(got(1, s.send(1, 1)[0].pn))
-	slow := s.send(1, 0)
-	s.wait(3 * time.Millisecond)
-	for range 10 {
-		s.ack(got(1, s.send(1, 1)[0].pn))
-	}
-	s.ack(got(0, slow[0].pn))
-	if s.c.paths.table[0].heard < s.c.paths.table[1].heard || s.c.paths.table[0].state != PathActive {
-		t.Fatal("the slow path was not heard last")
-	}
-	s.pin.on = 0
-	if p := s.c.choice.choose(s.now); p.slot != 0 {
-		t.Errorf("path %d, and none is doubted", p.slot)
-	}
-	s.c.choice.frozen = s.now + 1
-	if p := s.c.choice.choose(s.now); p.slot != 1 {
-		t.Errorf("path %d, which took %v of a round trip of %v", p.slot, s.c.paths.table[0].rtt.Smoothed(), s.c.rtt.Smoothed())
 	}
 }

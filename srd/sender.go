@@ -42,10 +42,6 @@ const (
 	// skipEvery is the mean number of packets between packet numbers left out,
 	// to catch a peer that acknowledges what it has not received.
 	skipEvery = 4096
-	// pathShare: a path may hold this many times its even share of the window
-	// among those that are good to send on, so that one that died a moment ago does not
-	// swallow it.
-	pathShare = 3
 )
 
 // nextAck sends an acknowledgement when one is due: in a packet with new
@@ -180,7 +176,7 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	}
 	sd.choice.survey(now)
 	rate := sd.cfg.Control.Rate()
-	burst := max(burstBytes, int(rate*sd.slack.burst.Seconds()))
+	burst := max(burstBytes, int(rate*sd.hosts.burst().Seconds()))
 	sd.bucket.Refill(now, rate, burst)
 	budget := sd.cfg.Control.Window() - sd.recovery.inflight
 	if budget <= 0 {
@@ -214,18 +210,10 @@ func (sd *sender) spend(n int) {
 	}
 }
 
-// cleanRounds is how long ago a path may have been heard, in round trips, and
-// cleanRTT how many of these it may have taken: what took longer came through a queue
-// that others do not have.
-const (
-	cleanRounds = 2
-	cleanRTT    = 1.5
-)
-
-// trainPackets returns how many packets a train may have: what slack.train takes
+// trainPackets returns how many packets a train may have: what hosts.train takes
 // at the pacing rate, within what window and pacer allow.
 func (sd *sender) trainPackets(rate float64, budget, burst int) int {
-	n := 1 + int(rate*sd.slack.train.Seconds())/sd.paths.packet
+	n := 1 + int(rate*sd.hosts.train().Seconds())/sd.paths.packet
 	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
 	return max(1, min(n, MaxTrain, MaxTrainBytes/sd.paths.packet))
 }
@@ -310,27 +298,6 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	p.pinged = now
 	sd.recovery.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
 	return true
-}
-
-// nextQuestion asks the first path that is in doubt.
-func (sd *sender) nextQuestion(now mono.Time, t *Train) bool {
-	d := &sd.choice.doubts
-	if d.unsure.Empty() {
-		return false
-	}
-	if d.ask.Empty() && d.tries < downAfter && now >= sd.choice.nextRound() {
-		d.ask, d.asked, d.tries = d.unsure, now, d.tries+1
-	}
-	for !d.ask.Empty() {
-		p := sd.paths.table[d.ask.First()]
-		d.ask.Remove(int(p.slot))
-		if p.sent.Full() || !sd.paths.usable.Has(int(p.slot)) {
-			continue
-		}
-		sd.recovery.single(now, t, p, ledger.Silent, 0, wire.AppendPing)
-		return true
-	}
-	return false
 }
 
 // nextProof sends an acknowledgement under keys that an attempt of ours made: the peer

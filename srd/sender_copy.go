@@ -18,7 +18,7 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	set := &sd.choice.picked
 	*set = steer.Set{}
 	for _, p := range sd.paths.table {
-		if sd.paths.usable.Has(int(p.slot)) && p.carries(sd.paths.packet) && !p.sent.Full() && !p.late(now, &sd.slack) {
+		if sd.paths.usable.Has(int(p.slot)) && p.carries(sd.paths.packet) && !p.sent.Full() && !sd.isLate(now, p) {
 			set.Add(int(p.slot))
 		}
 	}

@@ -64,8 +64,6 @@ func within(c *Conn) error {
 		return fmt.Errorf("%d messages of %d wait for an acknowledgement", c.recovery.out.next-c.recovery.out.first, len(c.recovery.out.ring))
 	case c.recovery.out.retx.len() > OutboxLimit || len(c.recovery.out.retx.ring) > OutboxLimit:
 		return fmt.Errorf("%d messages of %d wait to be sent again", c.recovery.out.retx.len(), len(c.recovery.out.retx.ring))
-	case c.recovery.out.respites.len() > OutboxLimit || len(c.recovery.out.respites.numbers.ring) > OutboxLimit:
-		return fmt.Errorf("%d messages of %d have a respite", c.recovery.out.respites.len(), len(c.recovery.out.respites.numbers.ring))
 	case c.recovery.timer.probes < 0 || c.recovery.timer.probes > probesMost:
 		return fmt.Errorf("%d copies of the oldest message are to be sent", c.recovery.timer.probes)
 	case c.recovery.inflight < 0 || (c.recovery.inflight > 0) == c.recovery.busy.Empty():
@@ -95,7 +93,7 @@ func soundTimers(c *Conn) error {
 	if c.recovery.out.empty() || c.recovery.timer.backoff == 0 {
 		return nil
 	}
-	if age := c.clock.Sub(c.recovery.out.at(c.recovery.out.first).first); age < time.Duration(c.recovery.timer.backoff)*c.slack.pto {
+	if age := c.clock.Sub(c.recovery.out.at(c.recovery.out.first).first); age < time.Duration(c.recovery.timer.backoff)*ptoDeviations*c.hosts.granule {
 		return fmt.Errorf("%d tail probes of a message that is %v old", c.recovery.timer.backoff, age)
 	}
 	return nil
@@ -108,7 +106,7 @@ func soundAck(c *Conn) error {
 	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.receiver.ackPath() == nil {
 		return nil
 	}
-	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.slack.ackMost) {
+	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.hosts.ackMost()) {
 		return fmt.Errorf("packets wait for an acknowledgement, and it wakes %v after the first: %s", at.Sub(c.receiver.ack.since), why)
 	}
 	return nil
@@ -165,11 +163,9 @@ func soundOutbox(c *Conn) error {
 	if n := o.next - o.first; o.next < o.first || n > OutboxLimit {
 		return fmt.Errorf("messages %d to %d wait for an acknowledgement", o.first, o.next)
 	}
-	waits := make(map[uint64]bool, o.retx.len()+o.respites.len())
-	for _, q := range []*queue64{&o.retx, &o.respites.numbers} {
-		for i := q.head; i != q.tail; i++ {
-			waits[q.ring[i&uint64(len(q.ring)-1)]] = true
-		}
+	waits := make(map[uint64]bool, o.retx.len())
+	for i, q := o.retx.head, &o.retx; i != q.tail; i++ {
+		waits[q.ring[i&uint64(len(q.ring)-1)]] = true
 	}
 	for n := o.first; n < o.next; n++ {
 		m := o.at(n)

@@ -14,12 +14,9 @@ func TestWithin(t *testing.T) {
 		"places":    func(c *Conn) { c.session.last.on = make([]Tuple, echoes+2) },
 		"box":       func(c *Conn) { c.recovery.out.next = c.recovery.out.first + OutboxLimit + 1 },
 		"repairs":   func(c *Conn) { c.recovery.out.retx.tail = c.recovery.out.retx.head + OutboxLimit + 1 },
-		"respites": func(c *Conn) {
-			c.recovery.out.respites.numbers.tail = c.recovery.out.respites.numbers.head + OutboxLimit + 1
-		},
-		"probes": func(c *Conn) { c.recovery.timer.probes = probesMost + 1 },
-		"books":  func(c *Conn) { c.recovery.inflight++ },
-		"":       func(*Conn) {},
+		"probes":    func(c *Conn) { c.recovery.timer.probes = probesMost + 1 },
+		"books":     func(c *Conn) { c.recovery.inflight++ },
+		"":          func(*Conn) {},
 	} {
 		c := newScript(t, 2).c
 		spoil(c)

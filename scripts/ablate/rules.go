@@ -64,29 +64,24 @@ var rules = []rule{
 		[]field.Edit{returns("srd/recovery_ack.go", "func (rc *recovery) detectLoss(now mono.Time, p *path) {", "")},
 	},
 	{
-		"RACK over paths", "overdue: sent + timeout(p), and something sent later has arrived elsewhere", "rtoGranules 5",
+		"RACK over paths", "overdue: sent + mean + wait + 5 max(noise, growth/5), and something sent later has arrived elsewhere", "lostDeviations 5, growthBases 3, growthMost 4 ms, growthPart 4",
 		"RFC 8985, section 6.2; RFC 7829 (potentially failed)",
 		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {", "false")},
 	},
 	{
-		"tail of a train", "lost: rest of a train whose beginning arrived, after RTT/4 or 4 var", "tailPart 4",
+		"tail of a train", "lost: rest of a train whose beginning arrived, after max(2 noise, mean/2)", "reorderPart 2",
 		"RFC 8985, section 6.2 (same send time)",
-		[]field.Edit{{File: "srd/recovery_overdue.go", Old: "case now >= p.tailDue(k, ", New: "case false && now >= p.tailDue(k, "}},
+		[]field.Edit{{File: "srd/recovery_overdue.go", Old: "case now >= rc.tailDue(p, k)", New: "case false && now >= rc.tailDue(p, k)"}},
 	},
 	{
-		"probe timeout", "PTO = srtt + max(4 var, slack) << backoff", "ptoGranules 4, ptoMost",
+		"probe timeout", "PTO = (mean + wait + 4 noise) << backoff", "ptoDeviations 4, ptoMost 200 ms",
 		"RFC 9002, section 6.2",
 		[]field.Edit{{File: "srd/recovery_tail.go", Old: "	if now < rc.tailDeadline() {", New: "	if true || now < rc.tailDeadline() {"}},
 	},
 	{
-		"reinjection", "copy elsewhere when idle and late: length + queue + target", "reinjectLook 128, reinjectTries 3",
+		"reinjection", "copy elsewhere when idle and late: mean + wait + 2 noise; one for 32 messages that arrived", "lateDeviations 2, copyEvery 32, copiesMost 32, copyLook 128, copyTries 3",
 		"Raiciu et al., NSDI 2012, section 4.2",
 		[]field.Edit{returns("srd/sender_reinject.go", "func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {", "false")},
-	},
-	{
-		"late trains are copied", "copy elsewhere of what is late on its path", "lateGranules 2",
-		"Raiciu et al., NSDI 2012, section 4.2",
-		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) copyTrain(p *path, at mono.Time) {\n	p.copied = at", "")},
 	},
 	{
 		"tombstones", "a payload is void after 150 ms, 4 RTT or 8 losses", "giveUpStream 150 ms, giveUpFails 8",
@@ -101,7 +96,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) goal() time.Duration {", "c.Target()")},
 	},
 	{
-		"jitter is no queue", "allowance = 5 dev - 16 ms, at most 8 bases", "scatters 5, jitterLeast 16 ms, jitterBases 8",
+		"jitter is no queue", "allowance = 5 dev - 24 ms, at most 8 bases", "scatters 5, jitterLeast 24 ms, jitterBases 8",
 		"Swift, section 3.2 (host delay apart)",
 		[]field.Edit{returns("srd/cc/jitter.go", "func (c *SRD) allowance() time.Duration {", "0")},
 	},

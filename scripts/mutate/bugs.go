@@ -74,9 +74,11 @@ var bugs = []bug{
 	{"bytes in flight are never taken back", "srd/recovery_ack.go", "	rc.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/sender.go", "	budget := sd.cfg.Control.Window() - sd.recovery.inflight\n", "	budget := sd.cfg.Control.Window()*3/2 - sd.recovery.inflight\n"},
 	{"repairs ignore the window", "srd/recovery.go", "	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && rc.timer.probes == 0) {", "	if q.len() == 0 {"},
-	{"what a dead path held is not handed back", "srd/paths.go", "	ps.recovery.loseAll(now, p, respite)\n	if p.state == PathActive {", "	_ = respite\n	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
+	{"what a dead path held is not handed back", "srd/paths.go", "	ps.recovery.loseAll(p)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
-	{"late trains are copied before others are lost", "srd/recovery_overdue.go", "		for rc.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n		// What was lost just now makes p one that loses packets.\n		for pn, k := p.uncopied(); k != nil && now >= rc.copyDue(p, pn, k); pn, k = p.uncopied() {\n			rc.copyTrain(p, k.At)\n		}\n", "		// What was lost just now makes p one that loses packets.\n		for pn, k := p.uncopied(); k != nil && now >= rc.copyDue(p, pn, k); pn, k = p.uncopied() {\n			rc.copyTrain(p, k.At)\n		}\n		for rc.checkOldest(now, p) {\n			// The next one may be due as well.\n		}\n"},
+	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
+	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},
+	{"a path is lost after two deviations", "srd/model.go", "	lostDeviations = 5\n", "	lostDeviations = 1\n"},
 	{"repairs go where the message was lost", "srd/choice.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
 	{"no tail probe", "srd/recovery_tail.go", "	if rc.out.empty() && rc.inflight == rc.freed {\n		return mono.Never", "	if rc.out.empty() || rc.inflight > 0 {\n		return mono.Never"},
 	{"tail timeouts back off while nobody waits", "srd/sender.go", "			sd.recovery.timer.backoff = 0\n		}\n		n := sd.recovery.out.push", "		}\n		n := sd.recovery.out.push"},
@@ -97,7 +99,7 @@ var bugs = []bug{
 	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
 	{"losses are looked for on another path than the acknowledged one", "srd/recovery_ack.go", "			rc.detectLoss(now, p)\n", "			rc.detectLoss(now, rc.paths.table[a.Record(0).Slot])\n"},
 	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold", "k != nil && r.Hold"},
-	{"the end of a train is late after a 64th of a round trip", "srd/path.go", "		part /= 4\n", "		part /= 64\n"},
+	{"the end of a train is late after a 64th of a round trip", "srd/model.go", "	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)\n", "	return p.rtt.Smoothed() / 64\n"},
 
 	// Paths.
 
@@ -118,7 +120,7 @@ var bugs = []bug{
 	// Rates, delays, the ends of trains, and choice.
 	{"delays beyond the table", "srd/cc/low.go", "d[min(time.Duration(len(d)-1), lowSteps*queue/target)] += bytes", "d[lowSteps*queue/target] += bytes"},
 	{"the line is no bound of the rate", "srd/cc/srd.go", "		return min(rate, c.lineRate())\n", "		return max(rate, c.lineRate())\n"},
-	{"the end of a train is late at once", "srd/path.go", "max(time.Duration(p.reorder)*s.granule, part, p.variation(all))", "max(0, p.variation(all)/64)"},
+	{"the end of a train is late at once", "srd/model.go", "	return p.told.Add(e.reorderWindow(p))\n", "	return p.told\n"},
 	{"the end of a train is forgotten", "srd/recovery_ack.go", "		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n		}\n	}\n}\n\n// blame", "		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n		}\n	}\n}\n\n// blame"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
 

@@ -12,7 +12,7 @@ var knownRatios = map[string]map[string]Ratio{
 	"RTT 400 us":            {"daemon": {1.14, 1.09, 0.81}},
 	"RTT 1 ms, 64 KB":       {"ideal": {2.94, 2.9, 0}, "daemon": {5.58, 5.97, 0}},
 	"1 Gbit/s":              {"daemon": {1.29, 0.91, 0}},
-	"10 Gbit/s":             {"ideal": {1.27, 0.84, 0}, "daemon": {1.41, 0.97, 0}},
+	"10 Gbit/s":             {"ideal": {1.27, 0.84, 0}, "daemon": {1.41, 1.35, 0}},
 	"25 Gbit/s":             {"daemon": {1.48, 1.2, 0}},
 	"400 Gbit/s":            {"daemon": {5.27, 0.6, 0}},
 	"10 Gbit/s, lone 64 KB": {"daemon": {6.1, 7.28, 0}},

@@ -1,0 +1,103 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/rtt"
+)
+
+// modelled returns a machine whose hosts act with a granule, and a path of steady round trips.
+func modelled(granule, base time.Duration) (*env, *path) {
+	e, p := &env{hosts: newHosts(granule)}, &path{}
+	for range 100 {
+		p.rtt.Add(1, base)
+	}
+	return e, p
+}
+
+// Without deviation there is what hosts take, and the queue that a round trip may add.
+func TestModelOfASteadyPath(t *testing.T) {
+	const ms, us = time.Millisecond, time.Microsecond
+	for _, x := range []struct{ granule, base, late, lost, reorder time.Duration }{
+		{ms, 12 * us, 12*us + 3*ms, 12*us + 6*ms, 2 * ms}, // processes: 2 and 5 granules, and one that is put off
+		{us, 12 * us, 15 * us, 49 * us, 6 * us},           // network cards: 3 base round trips
+		{ms, 40 * ms, 43 * ms, 51 * ms, 20 * ms},          // a long path: a quarter of it
+	} {
+		e, p := modelled(x.granule, x.base)
+		near := func(got, want time.Duration) bool { return (got - want).Abs() <= want/50 }
+		if late, lost, reorder := e.lateAfter(p), e.lostAfter(p), e.reorderWindow(p); !near(late, x.late) || !near(lost, x.lost) || !near(reorder, x.reorder) {
+			t.Errorf("granule %v, base %v: late after %v, lost after %v, reordered by %v; want %v, %v, %v",
+				x.granule, x.base, late, lost, reorder, x.late, x.lost, x.reorder)
+		}
+	}
+}
+
+// Each verdict that proved wrong is worth one deviation more, one a round trip, for a while.
+func TestModelLearnsFromMistakes(t *testing.T) {
+	e, p := modelled(time.Millisecond, 10*time.Millisecond)
+	for range 20 {
+		p.rtt.Add(1, 5*time.Millisecond)
+		p.rtt.Add(1, 15*time.Millisecond)
+	}
+	noise, before := e.noise(&p.rtt), e.lostAfter(p)
+	if noise < 4*time.Millisecond {
+		t.Fatalf("a noise of %v: nothing was tested", noise)
+	}
+	e.hosts.mistaken(1e9, time.Second/2)
+	e.hosts.mistaken(1e9+1, time.Second/2) // the same round trip
+	if got := e.lostAfter(p) - before; got != noise {
+		t.Errorf("after a mistake %v more, want %v", got, noise)
+	}
+	for i := range 100 {
+		e.hosts.mistaken(2e9+e.hosts.wrongAt, time.Duration(i))
+	}
+	if got := e.lostAfter(p) - before; got != wrongMost*noise {
+		t.Errorf("after many %v more, want %v", got, wrongMost*noise)
+	}
+	for range wrongMost + 1 {
+		e.hosts.forgive(e.hosts.wrongAt.Add(wrongLife + 1))
+	}
+	if got := e.lostAfter(p); got != before {
+		t.Errorf("after a long time %v, want %v", got, before)
+	}
+}
+
+// A path is late when its oldest packet should have been acknowledged, if all is well.
+func TestModelLatePath(t *testing.T) {
+	e, p := modelled(time.Microsecond, 12*time.Microsecond)
+	coarse, _ := modelled(0, 0)
+	p.inflight, p.since = 1, 1
+	if now := p.since.Add(20 * time.Microsecond); coarse.isLate(now, p) || !e.isLate(now, p) {
+		t.Errorf("after 20 us: late %v for a process, %v for a network card", coarse.isLate(now, p), e.isLate(now, p))
+	}
+	p.rtt = rtt.Estimator{}
+	if e.isLate(p.since.Add(time.Second), p) {
+		t.Error("a path that was not measured is late")
+	}
+}
+
+// Copies of what is late come out of a budget: a first window's, and then one for so many
+// messages that arrived.
+func TestScriptCopiesHaveABudget(t *testing.T) {
+	s := newScript(t, 3)
+	for _, budget := range []int{0, 2, 8} {
+		s.c.recovery.copies = budget * copyEvery
+		before := s.c.stats.Retransmitted
+		s.send(4, 0)
+		s.wait(time.Millisecond)
+		s.ack(got(1, s.send(1, 1)[0].pn))
+		s.wait(s.c.lateAfter(s.c.paths.table[0]) - 500*time.Microsecond)
+		if n := int(s.c.stats.Retransmitted - before); n != min(4, budget) {
+			t.Errorf("%d copies of 4 late messages, budget %d", n, budget)
+		}
+		s.ackAll(s.c.recovery.out.next, nil)
+		s.wait(time.Second)
+	}
+	s.wantSound(t)
+	s.c.recovery.copies = 0
+	v := s.send(1, 1)
+	if s.ack(got(1, v[0].pn)); s.c.recovery.copies != 1 {
+		t.Errorf("%d after one message has arrived", s.c.recovery.copies)
+	}
+}
