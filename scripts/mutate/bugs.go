@@ -78,7 +78,7 @@ var bugs = []bug{
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
 	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
 	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},
-	{"a path is lost after two deviations", "srd/model.go", "	lostDeviations = 5\n", "	lostDeviations = 1\n"},
+	{"what is on a path is lost after one deviation", "srd/model.go", "	lostDeviations = 5\n", "	lostDeviations = 1\n"},
 	{"repairs go where the message was lost", "srd/choice.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
 	{"no tail probe", "srd/recovery_tail.go", "	if rc.out.empty() && rc.inflight == rc.freed {\n		return mono.Never", "	if rc.out.empty() || rc.inflight > 0 {\n		return mono.Never"},
 	{"tail timeouts back off while nobody waits", "srd/sender.go", "			sd.recovery.timer.backoff = 0\n		}\n		n := sd.recovery.out.push", "		}\n		n := sd.recovery.out.push"},
