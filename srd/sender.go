@@ -31,7 +31,7 @@ type sender struct {
 //	5. a second copy of what was just sent, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
 //	7. when there are none, a proof that we have the keys of a session that we began,
-//	   messages whose paths fell silent a moment ago, and those whose paths have become slow
+//	   copies of what is late
 
 // Bounds of a data train.
 const (
