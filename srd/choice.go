@@ -111,7 +111,7 @@ func (ch *choice) choose(now mono.Time) *path {
 // A path seldom dies alone, nor does a link become slow under one of its paths only. So for freezeRounds
 // round trips after a path fell silent, new data goes on those alone that were heard in the last
 // cleanRounds, and within cleanRTT of one: what took longer came through a queue that others do
-// not have (REPS, "freezing mode"). Where nearly all have such a queue, the few that were lucky would
+// not have (REPS, "freezing mode"). Where most have such a queue, the few that were lucky would
 // have it next.
 const (
 	freezeRounds = 10
@@ -181,7 +181,7 @@ func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {
 	}
 	ch.others = steer.Set{}
 	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
-		if p := ch.paths.table[slot]; p.length() <= silent && !ch.isLate(now, p) {
+		if p := ch.paths.table[slot]; p.rtt.Known() && p.length() <= silent && !ch.isLate(now, p) {
 			ch.others.Add(slot)
 		}
 	}

@@ -75,7 +75,7 @@ func (ch *choice) distance(p *path) time.Duration {
 
 // length returns how long p is to those who wait for all packets: what a packet takes
 // without a queue, and how far the slower ones lie above that if the path is an unsteady
-// one. Below longBase nothing is random but what queues do, and the least round trip is
+// one. Below a millisecond nothing is random but what queues do, and the least round trip is
 // what it takes.
 func (p *path) length() time.Duration { return p.empty() + p.unsteady() }
 

@@ -11,7 +11,7 @@ import (
 // 2020, section 3.1). Round trips are of the network alone: they end with the receive stamp,
 // and what the peer held is taken off. What hosts add is what timeouts allow for:
 //
-//	granule = max(own lateness, the peer's), at least hostLeast, at most what is configured
+//	granule = max(own lateness, the peer's), at least hostLeast, at most mono.Granularity
 //	wait    = max(mean of what both took, the longest that an acknowledgement is put off)
 //
 // Each end measures its own lateness and tells it (HOST frames). A peer that says too much is waited

@@ -101,3 +101,27 @@ func TestScriptCopiesHaveABudget(t *testing.T) {
 		t.Errorf("%d after one message has arrived", s.c.recovery.copies)
 	}
 }
+
+// Who waits for one message over a long path does not wake up again and again to see whether it
+// is late.
+func TestScriptWaitingWakesNobody(t *testing.T) {
+	s := newScript(t, 2)
+	s.lengthen(100 * time.Millisecond)
+	s.c.cfg.HostDelay = func() time.Duration { return hostLeast }
+	s.c.hosts.peer = hostLeast
+	s.send(1, 0)
+	s.wait(0)
+	sent, woken := s.now, 0
+	for {
+		at, _ := s.c.Deadline()
+		if at >= sent.Add(90*time.Millisecond) {
+			break
+		}
+		if woken++; woken > 20 {
+			t.Fatalf("woken %d times within %v", woken, at.Sub(sent))
+		}
+		s.now = max(at, s.now+1)
+		s.c.Advance(s.now)
+		s.pump()
+	}
+}

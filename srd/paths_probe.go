@@ -234,10 +234,6 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 // proven takes it that a challenge of size bytes has gone to the peer and back.
 func (ps *paths) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
-	if p.silent() {
-		// It works, so what it fell silent over was lost among others: packets keep
-		// their order on it, and those would have arrived before the challenge.
-	}
 	if p.state != PathActive && size >= BasePacket {
 		p.unsized = false
 	}

@@ -35,8 +35,8 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 	if !sd.mayCopy() || now < rc.reinject {
 		return false
 	}
-	// What is sent from now on is not late before that.
-	rc.reinject = now.Add(lateDeviations * sd.hosts.granule)
+	// What is sent from now on is not late before the shortest round trip is over.
+	rc.reinject = now.Add(max(lateDeviations*sd.hosts.granule, sd.choice.reach.short+sd.hosts.wait()))
 	end := min(rc.out.next, rc.out.first+copyLook)
 	for n := rc.out.first; n < end; n++ {
 		at := rc.lateAt(n)
@@ -52,6 +52,8 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 			}
 			rc.copies -= copyEvery
 			return true
+		default:
+			rc.reinject = now // an acknowledgement may prove it: no timer, but look again then
 		}
 	}
 	return false
