@@ -35,8 +35,8 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 	if !sd.mayCopy() || now < rc.reinject {
 		return false
 	}
-	// What is sent from now on is not late before the shortest round trip is over.
-	rc.reinject = now.Add(max(lateDeviations*sd.hosts.granule, sd.choice.reach.short+sd.hosts.wait()))
+	// What is sent from now on is not late within half of the shortest round trip.
+	rc.reinject = now.Add(max(lateDeviations*sd.hosts.granule, sd.choice.reach.short/2))
 	end := min(rc.out.next, rc.out.first+copyLook)
 	for n := rc.out.first; n < end; n++ {
 		at := rc.lateAt(n)
