@@ -54,7 +54,7 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 // heardOn takes it that p came where we have no path.
 func (ps *paths) heardOn(now mono.Time, in *inPath, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
-	ps.candidates.Earn(now, addr, p.Size)
+	ps.candidates.Earn(now, addr, p.Size, ps.trusts)
 	k := ps.candidates.Hear(now, p.Tuple, addr, ps.firstWait())
 	switch {
 	case k == nil:

@@ -26,7 +26,7 @@ func (s *session) respond(now mono.Time, to Tuple, n int) {
 // sendBack sends a handshake packet to where one of n bytes came from, which pays for it. It
 // reports whether that was enough.
 func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
-	s.paths.candidates.Earn(now, to.Remote.Addr(), n)
+	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
 	if len(s.out) >= mostRaw {
 		s.drop(DropHandshakeCopy)
 		return false
@@ -68,7 +68,7 @@ func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	p := ps.find(t)
 	switch {
 	case p == nil:
-		ps.candidates.Earn(now, t.Remote.Addr(), n)
+		ps.candidates.Earn(now, t.Remote.Addr(), n, ps.trusts)
 		ps.candidates.Hear(now, t, t.Remote.Addr(), ps.firstWait())
 	case p.state != PathActive && (p.validated || t.Remote.Addr() == sole):
 		ps.met(now, p)

@@ -21,7 +21,7 @@ type recovery struct {
 	busy     steer.Set // paths with packets in flight
 	timer    lossTimer
 	limited  mono.Time // when the window or pacing last held back sending
-	reinject mono.Time // not before then is any message late
+	reinject mono.Time // not before then is any message late; 0 if that is to be found out
 	rate     meter
 	copies   int // what may be spent on copies of what is late, in messages acknowledged
 	nextSkip int // packets until a packet number is skipped
@@ -65,6 +65,7 @@ func (rc *recovery) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 			rc.timer.progress = now
 		}
 		rc.timer.lastSent = now
+		rc.reinject = 0
 		return p.sent.Push(k)
 	}
 	pn := p.sent.Push(k)

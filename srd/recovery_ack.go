@@ -37,6 +37,7 @@ func (rc *recovery) handleAck(now, at mono.Time, a *wire.Ack) bool {
 			rc.detectLoss(now, p)
 		}
 	}
+	rc.reinject = 0
 	rc.copies = min(rc.copies+int(rc.stats.Acked-acked), copiesMost)
 	if rc.inflight < before || rc.stats.Acked > acked || rc.stats.Spurious > spurious {
 		rc.timer.progress, rc.timer.backoff, rc.timer.probes = now, 0, 0

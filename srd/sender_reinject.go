@@ -35,8 +35,7 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 	if !sd.mayCopy() || now < rc.reinject {
 		return false
 	}
-	// What is sent from now on is not late within half of the shortest round trip.
-	rc.reinject = now.Add(max(lateDeviations*sd.hosts.granule, sd.choice.reach.short/2))
+	rc.reinject = mono.Never
 	end := min(rc.out.next, rc.out.first+copyLook)
 	for n := rc.out.first; n < end; n++ {
 		at := rc.lateAt(n)
@@ -53,7 +52,7 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 			rc.copies -= copyEvery
 			return true
 		default:
-			rc.reinject = now // an acknowledgement may prove it: no timer, but look again then
+			// Only an acknowledgement can prove it, and after that is looked again.
 		}
 	}
 	return false

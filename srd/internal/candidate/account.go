@@ -20,11 +20,12 @@ type account struct {
 }
 
 // Earn takes it that an authentic packet of n bytes came from addr.
-func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int) {
+func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip.Addr) bool) {
 	a := t.account(addr)
 	if a == nil {
 		a = t.open(addr)
 	}
+	t.trusted(a, trusts) // what came before the peer left is over, this is not
 	if now.Sub(a.used) > Life {
 		a.tries, a.next = 0, 0
 	}

@@ -33,7 +33,7 @@ func newHeard() *heard { return &heard{now: mono.Time(time.Hour), proven: map[ne
 func (h *heard) trusts(a netip.Addr) bool { return h.proven[a] }
 
 func (h *heard) hear(t on, n int) *Candidate[on] {
-	h.Earn(h.now, addr(t.addr), n)
+	h.Earn(h.now, addr(t.addr), n, h.trusts)
 	return h.Hear(h.now, t, addr(t.addr), first)
 }
 
@@ -152,22 +152,26 @@ func TestPortsOfAProvenAddress(t *testing.T) {
 }
 
 // The peer has left an address where some of its ports had not answered yet, and comes
-// back. It is challenged at once.
+// back. It is challenged at once, whether or not anybody asked in between.
 func TestComesBackToAnAddress(t *testing.T) {
-	h := newHeard()
-	h.proven[addr(1)] = true
-	for port := range 5 {
-		h.hear(on{1, port}, 1400)
-	}
-	h.asked(50*time.Millisecond, func() {})
-	h.proven[addr(1)] = false
-	h.Recheck()
-	if n := h.asked(time.Second, func() {}); n[1] != 0 {
-		t.Errorf("%d challenges to where the peer is not any more", n[1])
-	}
-	h.hear(on{1, 9}, small)
-	if h.next() == nil {
-		t.Error("not challenged at once")
+	for _, asked := range []bool{true, false} {
+		h := newHeard()
+		h.proven[addr(1)] = true
+		for port := range 5 {
+			h.hear(on{1, port}, 1400)
+		}
+		h.asked(50*time.Millisecond, func() {})
+		h.proven[addr(1)] = false
+		h.Recheck()
+		if asked {
+			if n := h.asked(time.Second, func() {}); n[1] != 0 {
+				t.Errorf("%d challenges to where the peer is not any more", n[1])
+			}
+		}
+		h.hear(on{1, 9}, small)
+		if h.next() == nil {
+			t.Errorf("not challenged at once; asked %v", asked)
+		}
 	}
 }
 
