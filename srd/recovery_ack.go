@@ -205,12 +205,11 @@ func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	if k.Marks&ledger.Told != 0 {
 		rc.cfg.Control.Found(int(k.Size))
 	}
-	if p.state != PathSuspect {
+	if k.Marks&ledger.Timed != 0 {
+		rc.hosts.mistaken(now, rc.rtt.Smoothed())
+	} else {
 		p.reorder = min(p.reorder+1, reorderMost)
-		return
 	}
-	// The path was only slow.
-	rc.hosts.mistaken(now, rc.rtt.Smoothed())
 }
 
 // ackMessage marks message n, which is open, as delivered. When that was the last open
@@ -269,7 +268,7 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 			lost += int(k.Size)
 			rc.blame(p, pn, k)
 			rc.lost(now, p, pn, k)
-			k.Marks |= ledger.Told
+			k.Marks = k.Marks&^ledger.Timed | ledger.Told
 		}
 	}
 	if lost > 0 {
@@ -315,7 +314,7 @@ func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
 func (rc *recovery) lose(p *path, pn uint64, k *ledger.Packet) {
 	rc.land(p, k)
 	p.hole.swallow(k)
-	k.State = ledger.Lost
+	k.State, k.Marks = ledger.Lost, k.Marks|ledger.Timed
 	p.stats.Lost++
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		if !rc.out.open(n) {

@@ -43,7 +43,6 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 func (rc *recovery) settle(p *path, k *ledger.Packet) {
 	rc.land(p, k)
 	k.State = ledger.Acked
-	rc.timer.newest = max(rc.timer.newest, k.At)
 }
 
 // freedFor returns how long after it was sent a freed packet on p is settled: when its

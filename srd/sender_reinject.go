@@ -50,6 +50,9 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 				return false
 			}
 			rc.copies -= copyEvery
+			if rc.out.open(n) && rc.out.at(n).wants {
+				rc.copies -= copyEvery // it goes on two paths at once
+			}
 			return true
 		default:
 			// Only an acknowledgement can prove it, and after that is looked again.

@@ -13,6 +13,10 @@ const (
 	// MostHold bounds the wait whatever the round trip: Linux's TCP has timed out by
 	// then even on the way to the Moon.
 	MostHold = time.Second
+	// partLife is how long a place is kept for a frame that was begun and that nothing behind
+	// it waits for. The sender repairs a message for a second, or four round trips; what is
+	// missing after that it has given up without a word, as a process does that ends.
+	partLife = 10 * time.Second
 )
 
 // HoldFor returns how long frames wait for those before them on a connection with a
@@ -31,17 +35,23 @@ func (g *Reassembler) Deadline() mono.Time {
 	if p := g.lates.head; p != nil {
 		at = at.Min(p.since.Add(lateLife))
 	}
+	if p := g.parts.head; p != nil {
+		at = at.Min(p.since.Add(partLife))
+	}
 	return at
 }
 
-// Advance gives up gaps that have been waited for long enough, and late frames
-// that nobody completed.
+// Advance gives up gaps that have been waited for long enough, and frames that nobody
+// completed.
 func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
 		g.discard(p)
 	}
 	for p := g.waits.head; p != nil && now >= p.since.Add(g.cfg.Hold); p = g.waits.head {
 		g.stats.TimedOut += g.skip(now, p.flow, p.seq)
+	}
+	for p := g.parts.head; p != nil && now >= p.since.Add(partLife); p = g.parts.head {
+		g.stats.TimedOut += g.skip(now, p.flow, p.seq+1)
 	}
 }
 

@@ -236,6 +236,21 @@ func TestLatePiecesAreBounded(t *testing.T) {
 	s.pool.wantAllBack(t)
 }
 
+// A frame whose rest never comes, because the process ended that sent it, is not kept although
+// nothing of its flow follows.
+func TestBegunAndAbandoned(t *testing.T) {
+	s := newScript(t, Config{})
+	s.add(piece(0, 0, 0, 5, 10))
+	s.pass(partLife)
+	s.pass(lateLife)
+	s.pool.wantAllBack(t)
+	if at := s.g.Deadline(); at != mono.Never {
+		t.Errorf("something is due at %v", at)
+	}
+	s.whole(1)
+	s.want(1)
+}
+
 // A flow keeps the newest of its late frames.
 func TestLateFramesOfAFlowAreBounded(t *testing.T) {
 	s := newScript(t, Config{})

@@ -10,6 +10,7 @@ var knownRatios = map[string]map[string]Ratio{
 	"RTT 50 us":             {"daemon": {2.07, 0.57, 0.26}},
 	"RTT 200 us":            {"daemon": {1.37, 1.24, 0.45}},
 	"RTT 400 us":            {"daemon": {1.14, 1.09, 0.81}},
+	"RTT 480 us":            {"daemon": {1.1, 1.12, 0}},
 	"RTT 1 ms, 64 KB":       {"ideal": {2.94, 2.9, 0}, "daemon": {5.58, 5.97, 0}},
 	"1 Gbit/s":              {"daemon": {1.29, 0.91, 0}},
 	"10 Gbit/s":             {"ideal": {1.27, 0.84, 0}, "daemon": {1.41, 1.35, 0}},

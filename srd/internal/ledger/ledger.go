@@ -24,6 +24,7 @@ type Mark uint8
 const (
 	Told    Mark = 1 << iota // its loss was told to congestion control
 	Follows                  // it left right behind the one before, in one train
+	Timed                    // it was taken for lost because it did not come in time
 )
 
 // Packet is one packet number's entry.
