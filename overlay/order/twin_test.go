@@ -368,7 +368,7 @@ func TestGathererAgainstTwin(t *testing.T) {
 		near := func(slot uint16) uint32 { return w.flow(slot).next }
 		now := mono.Time(1)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 1000, 1e6, 7e6, 11e6, 5e8, 1e9, 1e10}).Draw(t, "pass")))
+			now = now.Add(time.Duration(rapid.SampledFrom([]int64{1, 1000, 1e6, 7e6, 11e6, 5e8, 1e9, 1e10}).Draw(t, "pass")))
 			switch rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2}).Draw(t, "verb") {
 			case 0:
 				m := message(t, near)

@@ -132,12 +132,12 @@ func TestInnerIsCounted(t *testing.T) {
 	if n.Dropped == 0 || n.Queue != 0 || n.Retransmitted < n.Dropped {
 		t.Errorf("at a server's port: %+v", n)
 	}
-	// Sixteen leave by cables that have a hundredth of their rate.
+	// Sixteen leave by cables that have a five-thousandth of their rate: CoDel's interval has to pass.
 	slow := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
 	for i := range 16 {
 		slow += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = %d\nsize = 3_000_000\n", i, 16+i)
 	}
-	slow += "[[case.fault]]\nkind = \"rate\"\ntier = 1\ncables = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]\nvalue = 0.01\n"
+	slow += "[[case.fault]]\nkind = \"rate\"\ntier = 1\ncables = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]\nvalue = 0.0002\n"
 	n = one(t, head+edgeNetwork+slow).Stats["edge"].Inner
 	if n.Dropped != 0 || n.Queue == 0 || n.Retransmitted < n.Queue {
 		t.Errorf("in front of a slow network: %+v", n)
