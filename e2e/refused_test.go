@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// TestRefusedAtRunTime starts a daemon whose configuration is right on a host that is not. It
+// ends with one line that tells why, and leaves nothing behind.
+func TestRefusedAtRunTime(t *testing.T) {
+	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
+	good := string(n.Config.TOML())
+	extra := func(text string) string { return strings.Replace(good, "\n[[peer]]", "\n"+text+"\n\n[[peer]]", 1) }
+	key := func(text string) string { return strings.Replace(good, "[interface]\n", "[interface]\n"+text+"\n", 1) }
+	for _, c := range []struct {
+		name          string
+		before, after string // commands on the host, around the attempt
+		taken         string // a TCP or UDP port on it, as in "tcp 127.0.0.1:80"
+		config        string // "": the right one
+		with          string // what runs the command; "": root as it is
+		code          int
+		says          string
+	}{
+		{name: "the device is somebody's", before: "ip link add NAME type veth peer name other", after: "ip link del NAME", code: 1, says: "NAME"},
+		{name: "the port is taken", taken: "udp :51820", code: 1, says: "51820"},
+		{name: "not root", with: "setpriv --reuid 65534 --regid 65534 --clear-groups", code: 77, says: "permission denied"},
+		{name: "no capabilities", with: "setpriv --bounding-set=-net_admin --inh-caps=-net_admin", code: 77, says: "root or CAP_NET_ADMIN"},
+		{name: "no /dev/net/tun", with: "unshare -m sh -c 'mount -t tmpfs none /dev/net && exec \"$@\"' sh", code: 1, says: "/dev/net/tun"},
+		{name: "no such file", before: "rm FILE", code: 78, says: "FILE"},
+		{name: "the file is a folder", before: "rm FILE; mkdir FILE", after: "rmdir FILE", code: 78, says: "FILE"},
+		{name: "no key file", config: strings.Replace(key("private_key_file = \"/nonexistent/key\""), "private_key = ", "# ", 1), code: 78, says: "/nonexistent/key"},
+		{name: "the metrics' port is taken", taken: "tcp 127.0.0.1:9586", config: extra("[metrics]\nlisten = \"127.0.0.1:9586\""), code: 1, says: "9586"},
+		{name: "the dashboard's port is taken", taken: "tcp 127.0.0.1:9587", config: extra("[dashboard]\nlisten = \"127.0.0.1:9587\""), code: 1, says: "9587"},
+		{name: "a hook fails", config: key("post_up = [[\"false\"]]"), code: 1, says: "post_up"},
+		{name: "no such hook", config: key("post_up = [[\"/nonexistent/hook\"]]"), code: 1, says: "/nonexistent/hook"},
+		{name: "the route is somebody's", before: "ip route add 192.0.2.0/24 dev lo", after: "ip route del 192.0.2.0/24", code: 1, says: "192.0.2.0/24"},
+		{name: "the folder of peers is missing", config: extra("[peers]\ndir = \"/nonexistent/peers\""), code: 1, says: "/nonexistent/peers"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.config == "" {
+				c.config = good
+			}
+			names := strings.NewReplacer("NAME", n.Name, "FILE", n.File)
+			if err := os.WriteFile(n.File, []byte(c.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			do(t, n.Host, names.Replace(c.before))
+			if network, at, ok := strings.Cut(c.taken, " "); ok {
+				defer occupy(t, n.Host, network, at).Close()
+			}
+			before := snapshot(t, n)
+			p, err := n.Host.Start("sh", "-c", "exec "+c.with+" "+bin+" up "+n.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = p.Wait(10 * time.Second)
+			said := p.Log.String()
+			t.Logf("code %d: %s", exitCode(err), strings.TrimSpace(said))
+			if want := names.Replace(c.says); exitCode(err) != c.code || !strings.Contains(said, want) || strings.Count(said, "srdtun: ") != 1 {
+				t.Errorf("want code %d and one line with %q", c.code, want)
+			}
+			wantUnchanged(t, n, before)
+			do(t, n.Host, names.Replace(c.after))
+		})
+	}
+	// Nothing of that is in the way of the right one.
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("it runs already", func(t *testing.T) {
+		out, err := n.Host.Run(bin, "up", n.File)
+		if err == nil || !strings.Contains(err.Error()+out, "already running") {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+	if err := n.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// occupy listens on a port of the host.
+func occupy(t *testing.T, h *fabric.Host, network, at string) io.Closer {
+	t.Helper()
+	var c io.Closer
+	var err error
+	if network == "udp" {
+		c, err = h.ListenPacket(network, at)
+	} else {
+		c, err = h.Listen(network, at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestKeysAreRotated changes the key of a spoke, and then that of the hub, as the manual says,
+// while another spoke sends through the hub without a pause.
+func TestKeysAreRotated(t *testing.T) {
+	t.Parallel()
+	_, hub, one, two := star(t)
+	for _, n := range []*tunnel.Node{one, two} {
+		if err := n.Await(tunnel.Inner4(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draw := func() (private, public string) {
+		t.Helper()
+		file := filepath.Join(filepath.Dir(hub.File), "new.key")
+		public = strings.TrimSpace(do(t, hub.Host, "umask 077; "+bin+" genkey | tee "+file+" | "+bin+" pubkey"))
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(b)), public
+	}
+	replace := func(n *tunnel.Node, old, now string) {
+		for i := range n.Config.Peers {
+			if n.Config.Peers[i].PublicKey == old {
+				n.Config.Peers[i].PublicKey = now
+			}
+		}
+	}
+	restart := func(n *tunnel.Node) {
+		t.Helper()
+		if err := n.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reaches := func(n *tunnel.Node, to netip.Addr) {
+		t.Helper()
+		if err := n.Await(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// The spoke's: hub first, which the other spoke does not notice.
+	before := handshakesOf(t, hub)
+	private, public := draw()
+	replace(hub, one.PublicKey, public)
+	reload(t, hub, hub.Config.Peers)
+	one.Config.PrivateKey, one.PublicKey = private, public
+	restart(one)
+	reaches(one, tunnel.Inner4(1))
+	reaches(two, tunnel.Inner4(1))
+	if after := handshakesOf(t, hub); after[nameOf(hub, two)] != before[nameOf(hub, two)] {
+		t.Errorf("handshakes with the other spoke: %d, before %d", after[nameOf(hub, two)], before[nameOf(hub, two)])
+	}
+
+	// The hub's: its public key goes into the spokes' files, it is restarted, and they reload.
+	private, public = draw()
+	for _, n := range []*tunnel.Node{one, two} {
+		replace(n, hub.PublicKey, public)
+	}
+	hub.Config.PrivateKey, hub.PublicKey = private, public
+	restart(hub)
+	for _, n := range []*tunnel.Node{one, two} {
+		reload(t, n, n.Config.Peers)
+		reaches(n, tunnel.Inner4(1))
+	}
+
+	// A preshared key, in both files, and both are reloaded.
+	for _, n := range []*tunnel.Node{hub, one} {
+		for i := range n.Config.Peers {
+			if n == one || n.Config.Peers[i].PublicKey == one.PublicKey {
+				n.Config.Peers[i].PresharedKey = private
+			}
+		}
+		reload(t, n, n.Config.Peers)
+	}
+	reaches(one, tunnel.Inner4(1))
+	reaches(two, tunnel.Inner4(1))
+}
+
+// nameOf returns what n calls its peer other.
+func nameOf(n, other *tunnel.Node) string {
+	for _, p := range n.Config.Peers {
+		if p.PublicKey == other.PublicKey {
+			return p.Name
+		}
+	}
+	return ""
+}
