@@ -252,10 +252,7 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.sampled == 0 {
 		return
 	}
-	excess := avg // the delay that the window is to blame for
-	if c.product() > 0 {
-		excess = min(avg, r.delays.low(t, r.sampled))
-	}
+	excess := c.excess(&r, avg, t)
 	over := 2*r.high >= r.sampled && excess > t
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	c.rival.age++
@@ -268,7 +265,7 @@ func (c *SRD) endRound(now mono.Time) {
 	case adapt:
 		c.slowStart, c.full, c.cut = false, false, now
 		c.window = less
-	case over && c.slowStart && !c.scatter.known() && c.base > fabricBase:
+	case over && c.slowStart && !c.scatter.known() && jitterBases*c.base > TargetFloor:
 		c.full = true // this may be jitter; it is known after a few round trips
 	case over:
 		c.full = c.slowStart && !c.scatter.known()
