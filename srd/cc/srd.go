@@ -265,15 +265,18 @@ func (c *SRD) endRound(now mono.Time) {
 	case adapt:
 		c.slowStart, c.full, c.cut = false, false, now
 		c.window = less
-	case over && c.slowStart && !c.scatter.known() && jitterBases*c.base > TargetFloor:
-		c.full = true // this may be jitter; it is known after a few round trips
 	case over:
-		c.full = c.slowStart && !c.scatter.known()
-		c.slowStart = c.full // it goes on if this was jitter
-		f := 1 - beta*float64(excess-t)/float64(excess)
+		// In slow start this may be jitter, which is known after a few round trips. Where the line
+		// tells of the network there is none.
+		wait := c.slowStart && !c.scatter.known()
+		c.slowStart, c.full = wait, wait
+		sure := 1.0
+		if wait {
+			sure = c.tells()
+		}
 		// Until what was sent after a cut is acknowledged, it would count every excess twice.
-		if seen && c.window > MinWindow {
-			c.window *= max(f, maxDecrease)
+		if seen && c.window > MinWindow && sure > 0 {
+			c.window *= 1 - sure*min(beta*float64(excess-t)/float64(excess), maxDecrease)
 			c.cut = now
 		}
 	case r.limited && (!c.slowStart || c.full):
