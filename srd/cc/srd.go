@@ -285,43 +285,26 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
 
-// lossy reports whether the losses of a round were congestion, and shrinks the window
-// if so. queued says that there was a queue.
+// lossy reports whether the losses of a round were congestion, and if so shrinks the window to
+// what arrived. queued says that there was a queue; a few losses without one were chance.
 func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 	if r.from < c.over.answered {
 		return false
 	}
 	packet := float64(c.packet)
-	undo := func() {
-		b := &c.over.before
-		b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
-	}
-	switch loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet); {
-	case loss > lossTolerated:
-		undo()
-		c.heavyLoss(r, loss)
-		c.over.cut(now, c.window, c.srtt)
-		return true
-	case loss > 0 && queued:
-		undo()
-		c.slowStart, c.full = false, false
-		flight := c.window
-		if !r.limited {
-			flight = min(flight, float64(r.acked+r.lost))
+	loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet)
+	if loss == 0 || (loss <= lossTolerated && !queued) {
+		if r.limited {
+			c.over.probe(c.window, queued)
 		}
-		c.window = min(c.window, c.over.cut(now, overflowCut*flight, c.srtt))
-		return true
-	case r.limited:
-		c.over.probe(c.window, queued)
+		return false
 	}
-	return false
-}
-
-// heavyLoss is quick adapt (UET NSCC): what arrived in the last round is what
-// the network carries.
-func (c *SRD) heavyLoss(r round, loss float64) {
+	b := &c.over.before
+	b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
 	c.slowStart, c.full = false, false
-	c.window = max(MinWindow, min(c.window*(1-loss/2), max(float64(r.acked), c.window*maxDecrease)))
+	left := min(overflowCut, 1-loss)
+	c.window = min(c.window, c.over.cut(now, left*c.window, c.srtt))
+	return true
 }
 
 // draining runs the periodic drain; while it lasts rounds teach nothing.
