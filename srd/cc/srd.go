@@ -302,7 +302,7 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 	b := &c.over.before
 	b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
 	c.slowStart, c.full = false, false
-	left := min(overflowCut, 1-loss)
+	left := max(maxDecrease, min(overflowCut, 1-loss))
 	c.window = min(c.window, c.over.cut(now, left*c.window, c.srtt))
 	return true
 }
