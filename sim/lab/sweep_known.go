@@ -11,7 +11,8 @@ var knownRatios = map[string]map[string]Ratio{
 	"RTT 200 us":            {"daemon": {1.37, 1.24, 0.45}},
 	"RTT 400 us":            {"daemon": {1.14, 1.09, 0.81}},
 	"RTT 480 us":            {"daemon": {1.1, 1.12, 0}},
-	"RTT 1 ms, 64 KB":       {"ideal": {2.94, 2.9, 0}, "daemon": {5.58, 5.97, 0}},
+	"RTT 3000 us":           {"ideal": {0.49, 0.35, 4.38}},
+	"RTT 1 ms, 64 KB":       {"daemon": {5.58, 5.97, 0}},
 	"1 Gbit/s":              {"daemon": {1.29, 0.91, 0}},
 	"10 Gbit/s":             {"ideal": {1.27, 0.84, 0}, "daemon": {1.41, 1.35, 0}},
 	"25 Gbit/s":             {"daemon": {1.48, 1.2, 0}},
@@ -27,6 +28,4 @@ var knownRatios = map[string]map[string]Ratio{
 	"4:1":                   {"daemon": {1.78, 0.81, 0}},
 	"4:1, 4 MB queues":      {"ideal": {0.99, 1.11, 0}, "daemon": {1.7, 2.37, 0}},
 	"4 senders of 1024 KB":  {"ideal": {1.11, 1.03, 0}, "daemon": {2.88, 3.25, 0}},
-	"RTT 520 us":            {"ideal": {0.75, 0.54, 5.31}},
-	"RTT 560 us":            {"ideal": {0.75, 0.54, 5.3}},
 }

@@ -95,11 +95,7 @@ func (r *compete) held(window float64, queue time.Duration, seen bool) bool {
 
 // longest returns the longest queue that several senders like this one keep up.
 func (c *SRD) longest() time.Duration {
-	t := c.Target()
-	if c.product() > 0 {
-		t += goalMost * c.base
-	}
-	return time.Duration(heldTargets * float64(t))
+	return heldTargets * (c.Target() + goalMost*c.near())
 }
 
 // enter lets the window be what it was before the cuts, and grow by gain until something

@@ -26,11 +26,9 @@ const (
 // inverse square root of the window).
 func (c *SRD) goal() time.Duration {
 	t := c.Target()
-	if c.product() == 0 {
-		return t
-	}
-	more := goalGain * (math.Sqrt(c.ceiling()/c.window) - 1)
-	return t + time.Duration(max(0, min(goalMost, more))*float64(c.base))
+	most := max(InitialWindow, c.line*(c.near()+t).Seconds())
+	more := goalGain * (math.Sqrt(most/c.window) - 1)
+	return t + time.Duration(max(0, min(goalMost, more))*float64(c.near()))
 }
 
 // adapted returns the window that fills what it got of the link in a round, with the
@@ -41,7 +39,7 @@ func (c *SRD) goal() time.Duration {
 // trips. When a hundred begin at once, in each of these all that is too much is lost
 // again (UET NSCC has a quick adapt to what arrived for this).
 func (c *SRD) adapted(r *round, held bool, span, excess, goal time.Duration) (window float64, ok bool) {
-	if c.product() == 0 || !held || excess < adaptTargets*goal {
+	if c.tells() < 1 || !held || excess < adaptTargets*goal {
 		return 0, false
 	}
 	window = float64(r.acked) / span.Seconds() * (c.base + goal).Seconds()

@@ -1,6 +1,9 @@
 package cc
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const (
 	// lineShare is the share of the line that packets leave at, at most. A sender that
@@ -14,13 +17,10 @@ const (
 	// is. With one, the sender waits at the end of its first round trip for whatever
 	// the acknowledgements of others' packets did to its own.
 	firstProducts = 1.5
-	// queueTargets is how much queue, in targets, the largest window fills.
-	queueTargets = 1.0
-	// fabricBase bounds the round trips on which the line says what the network can
-	// carry: within a data centre links are as fast as those of the hosts, and a
-	// round trip through kernels and switches takes 20 to 300 us. Beyond, the line only
-	// bounds the rate.
-	fabricBase = 500 * time.Microsecond
+	// nearBase is the longest base round trip on which the host's line says what the
+	// network carries: within a data centre links are as fast as those of the hosts, and a
+	// round trip through kernels and switches takes 20 to 300 us.
+	nearBase = TargetFloor / jitterBases
 )
 
 // SetLine tells the rate in bytes per second of the line that everything leaves
@@ -44,25 +44,32 @@ func (c *SRD) Base(d time.Duration) {
 		return
 	}
 	c.base = d
-	if p := c.product(); p > 0 {
-		c.window = max(InitialWindow, min(MaxWindow, firstProducts*p))
-	}
+	c.window = max(InitialWindow, min(MaxWindow, firstProducts*c.line*c.near().Seconds()))
 }
 
-// product is the bytes that the line carries in a base round trip; 0 when that is
-// not known, or says nothing.
-func (c *SRD) product() float64 {
-	if c.base > fabricBase {
+// tells is how much of what the network carries the host's line tells: all on a near path, and
+// ever less of one that is longer. At no length anything changes at once.
+//
+//	min(1, nearBase / base)^3       0 where the line is not known
+func (c *SRD) tells() float64 {
+	switch {
+	case c.line == 0:
 		return 0
+	case c.base <= nearBase:
+		return 1
 	}
-	return c.line * c.base.Seconds()
+	return math.Pow(float64(nearBase)/float64(c.base), 3)
 }
 
-// ceiling bounds the window: what the line carries while a packet goes around and
-// waits, if the line is known. More would only wait.
+// near is the base round trip as far as the line tells of it.
+func (c *SRD) near() time.Duration { return time.Duration(c.tells() * float64(c.base)) }
+
+// ceiling bounds the window: what overflowed lately, and what the line carries while a packet
+// goes around and waits, if the line is known. More would only wait.
 func (c *SRD) ceiling() float64 {
-	if c.product() == 0 {
-		return c.over.ceiling()
+	most := c.over.ceiling()
+	if c.line > 0 {
+		most = min(most, max(InitialWindow, c.line*(c.base+c.Target()).Seconds()))
 	}
-	return min(MaxWindow, max(InitialWindow, c.line*(c.base.Seconds()+queueTargets*c.Target().Seconds())))
+	return most
 }

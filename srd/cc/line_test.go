@@ -126,3 +126,22 @@ func TestRateLeavesRoomForHeaders(t *testing.T) {
 		}
 	}
 }
+
+// The longer the way, the less the line says of it, and no first window is much smaller than that
+// of a way a tenth shorter.
+func TestLineTellsEverLess(t *testing.T) {
+	last := 0.0
+	for base := 100 * time.Microsecond; base < 100*time.Millisecond; base += base / 10 {
+		c := New(0)
+		c.SetLine(lineRate)
+		c.Base(base)
+		now := float64(c.Window())
+		if now < InitialWindow || (last > 0 && now < 0.7*last) {
+			t.Fatalf("a first window of %.0f bytes at %v, %.0f just before", now, base, last)
+		}
+		last = now
+	}
+	if last != InitialWindow {
+		t.Errorf("a first window of %.0f bytes on the longest way", last)
+	}
+}

@@ -37,3 +37,10 @@ func (d *delays) low(target time.Duration, total int) time.Duration {
 	}
 	return lowTargets * target
 }
+
+// excess is the delay that the window is to blame for, of a round whose mean was avg: what nearly
+// all bytes had where they are sprayed over a fabric, as far as the line tells that it is one.
+func (c *SRD) excess(r *round, avg, goal time.Duration) time.Duration {
+	collisions := max(0, avg-r.delays.low(goal, r.sampled))
+	return avg - time.Duration(c.tells()*float64(collisions))
+}

@@ -252,10 +252,7 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.sampled == 0 {
 		return
 	}
-	excess := avg // the delay that the window is to blame for
-	if c.product() > 0 {
-		excess = min(avg, r.delays.low(t, r.sampled))
-	}
+	excess := c.excess(&r, avg, t)
 	over := 2*r.high >= r.sampled && excess > t
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	c.rival.age++
@@ -268,15 +265,18 @@ func (c *SRD) endRound(now mono.Time) {
 	case adapt:
 		c.slowStart, c.full, c.cut = false, false, now
 		c.window = less
-	case over && c.slowStart && !c.scatter.known() && c.base > fabricBase:
-		c.full = true // this may be jitter; it is known after a few round trips
 	case over:
-		c.full = c.slowStart && !c.scatter.known()
-		c.slowStart = c.full // it goes on if this was jitter
-		f := 1 - beta*float64(excess-t)/float64(excess)
+		// In slow start this may be jitter, which is known after a few round trips. Where the line
+		// tells of the network there is none.
+		wait := c.slowStart && !c.scatter.known()
+		c.slowStart, c.full = wait, wait
+		sure := 1.0
+		if wait {
+			sure = c.tells()
+		}
 		// Until what was sent after a cut is acknowledged, it would count every excess twice.
-		if seen && c.window > MinWindow {
-			c.window *= max(f, maxDecrease)
+		if seen && c.window > MinWindow && sure > 0 {
+			c.window *= 1 - sure*min(beta*float64(excess-t)/float64(excess), maxDecrease)
 			c.cut = now
 		}
 	case r.limited && (!c.slowStart || c.full):
@@ -285,43 +285,26 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
 
-// lossy reports whether the losses of a round were congestion, and shrinks the window
-// if so. queued says that there was a queue.
+// lossy reports whether the losses of a round were congestion, and if so shrinks the window to
+// what arrived. queued says that there was a queue; a few losses without one were chance.
 func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 	if r.from < c.over.answered {
 		return false
 	}
 	packet := float64(c.packet)
-	undo := func() {
-		b := &c.over.before
-		b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
-	}
-	switch loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet); {
-	case loss > lossTolerated:
-		undo()
-		c.heavyLoss(r, loss)
-		c.over.cut(now, c.window, c.srtt)
-		return true
-	case loss > 0 && queued:
-		undo()
-		c.slowStart, c.full = false, false
-		flight := c.window
-		if !r.limited {
-			flight = min(flight, float64(r.acked+r.lost))
+	loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet)
+	if loss == 0 || (loss <= lossTolerated && !queued) {
+		if r.limited {
+			c.over.probe(c.window, queued)
 		}
-		c.window = min(c.window, c.over.cut(now, overflowCut*flight, c.srtt))
-		return true
-	case r.limited:
-		c.over.probe(c.window, queued)
+		return false
 	}
-	return false
-}
-
-// heavyLoss is quick adapt (UET NSCC): what arrived in the last round is what
-// the network carries.
-func (c *SRD) heavyLoss(r round, loss float64) {
+	b := &c.over.before
+	b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
 	c.slowStart, c.full = false, false
-	c.window = max(MinWindow, min(c.window*(1-loss/2), max(float64(r.acked), c.window*maxDecrease)))
+	left := max(maxDecrease, min(overflowCut, 1-loss))
+	c.window = min(c.window, c.over.cut(now, left*c.window, c.srtt))
+	return true
 }
 
 // draining runs the periodic drain; while it lasts rounds teach nothing.
