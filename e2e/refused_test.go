@@ -105,7 +105,6 @@ func occupy(t *testing.T, h *fabric.Host, network, at string) io.Closer {
 // TestKeysAreRotated changes the key of a spoke, and then that of the hub, as the manual says,
 // while another spoke sends through the hub without a pause.
 func TestKeysAreRotated(t *testing.T) {
-	t.Parallel()
 	_, hub, one, two := star(t)
 	for _, n := range []*tunnel.Node{one, two} {
 		if err := n.Await(tunnel.Inner4(1)); err != nil {
