@@ -99,7 +99,7 @@ func (h *hosts) burst() time.Duration { return h.coarse / burstPart }
 // follow the measured granule either, as the peer tells that.
 func (h *hosts) hold() time.Duration { return holdGranules * h.coarse }
 
-// mistaken notes that a path was taken to be silent that was only slow, once in each round trip
+// mistaken notes that something was taken for lost that was only slow, once in each round trip
 // (RFC 8985 section 6.2 step 4 does so with its reordering window).
 func (h *hosts) mistaken(now mono.Time, rtt time.Duration) {
 	if now.Sub(h.wrongAt) > rtt {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -44,7 +45,7 @@ type paths struct {
 // suspect takes p out of use and hands all that is in flight on it back. That is
 // not congestion: it is told to nobody but the path.
 func (ps *paths) suspect(now mono.Time, p *path) {
-	ps.recovery.loseAll(p)
+	ps.recovery.loseAll(p, ledger.Timed)
 	if p.state == PathActive {
 		p.state = PathSuspect
 		p.fell, ps.fell = now, now

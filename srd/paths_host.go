@@ -32,6 +32,7 @@ func (ps *paths) fail(now mono.Time, p *path) {
 	p.state = PathDown
 	p.probe = probe{next: now.Add(probeFirst)}
 	ps.probing.Add(int(p.slot))
+	ps.moved()
 	ps.resize()
 }
 

@@ -65,7 +65,9 @@ func (rc *recovery) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 			rc.timer.progress = now
 		}
 		rc.timer.lastSent = now
-		rc.reinject = 0
+		if k.Marks&ledger.Follows == 0 && p.rtt.Known() {
+			rc.reinject = rc.reinject.Min(now.Add(rc.copyAfter(p)))
+		}
 		return p.sent.Push(k)
 	}
 	pn := p.sent.Push(k)
@@ -178,16 +180,17 @@ func (rc *recovery) worth(least time.Duration) time.Duration {
 
 // handBack takes everything in flight on p for lost, to be sent again. p is not used any more.
 func (rc *recovery) handBack(p *path) {
-	rc.loseAll(p)
+	rc.loseAll(p, 0)
 	rc.settleFreed(p)
 }
 
 // loseAll is handBack for a path that may be used again soon: what was freed stays in
-// flight, or a path that falls silent again and again would empty the window.
-func (rc *recovery) loseAll(p *path) {
+// flight, or a path that falls silent again and again would empty the window. mark says why.
+func (rc *recovery) loseAll(p *path, mark ledger.Mark) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
 			rc.lose(p, pn, k)
+			k.Marks |= mark
 		}
 	}
 }

@@ -37,10 +37,10 @@ func (rc *recovery) handleAck(now, at mono.Time, a *wire.Ack) bool {
 			rc.detectLoss(now, p)
 		}
 	}
-	rc.reinject = 0
 	rc.copies = min(rc.copies+int(rc.stats.Acked-acked), copiesMost)
 	if rc.inflight < before || rc.stats.Acked > acked || rc.stats.Spurious > spurious {
 		rc.timer.progress, rc.timer.backoff, rc.timer.probes = now, 0, 0
+		rc.reinject = 0
 	}
 	return true
 }
@@ -205,9 +205,10 @@ func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	if k.Marks&ledger.Told != 0 {
 		rc.cfg.Control.Found(int(k.Size))
 	}
-	if k.Marks&ledger.Timed != 0 {
+	switch {
+	case k.Marks&ledger.Timed != 0:
 		rc.hosts.mistaken(now, rc.rtt.Smoothed())
-	} else {
+	case k.Marks&ledger.Told != 0: // what was sent after it had arrived before
 		p.reorder = min(p.reorder+1, reorderMost)
 	}
 }
@@ -268,7 +269,7 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 			lost += int(k.Size)
 			rc.blame(p, pn, k)
 			rc.lost(now, p, pn, k)
-			k.Marks = k.Marks&^ledger.Timed | ledger.Told
+			k.Marks |= ledger.Told
 		}
 	}
 	if lost > 0 {
@@ -293,6 +294,7 @@ func (rc *recovery) loseTail(now mono.Time, p *path) {
 		}
 		if k.State == ledger.InFlight {
 			rc.lost(now, p, pn, k)
+			k.Marks |= ledger.Timed
 		}
 	}
 }
@@ -314,7 +316,7 @@ func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
 func (rc *recovery) lose(p *path, pn uint64, k *ledger.Packet) {
 	rc.land(p, k)
 	p.hole.swallow(k)
-	k.State, k.Marks = ledger.Lost, k.Marks|ledger.Timed
+	k.State = ledger.Lost
 	p.stats.Lost++
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		if !rc.out.open(n) {

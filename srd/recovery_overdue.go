@@ -81,7 +81,7 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 		}
 		lost += int(k.Size)
 		rc.lost(now, p, pn, k)
-		k.Marks |= ledger.Told
+		k.Marks |= ledger.Told | ledger.Timed
 	}
 	rc.cfg.Control.Lost(now, lost)
 }

@@ -123,6 +123,7 @@ func (rc *recovery) expireOld(now mono.Time) {
 				break
 			}
 			rc.lose(p, pn, k)
+			k.Marks |= ledger.Timed
 		}
 	}
 }

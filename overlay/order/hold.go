@@ -13,8 +13,8 @@ const (
 	// MostHold bounds the wait whatever the round trip: Linux's TCP has timed out by
 	// then even on the way to the Moon.
 	MostHold = time.Second
-	// partLife is how long a place is kept for a frame that was begun and that nothing behind
-	// it waits for. The sender repairs a message for a second, or four round trips; what is
+	// partLife is how long a place is kept that nothing behind it waits for: of a frame that was
+	// begun, or of one that was given up or handed on while one before it is missing. The sender repairs a message for a second, or four round trips; what is
 	// missing after that it has given up without a word, as a process does that ends.
 	partLife = 10 * time.Second
 )

@@ -1,9 +1,6 @@
 package cc
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 const (
 	// lineShare is the share of the line that packets leave at, at most. A sender that
@@ -47,29 +44,35 @@ func (c *SRD) Base(d time.Duration) {
 	c.window = max(InitialWindow, min(MaxWindow, firstProducts*c.line*c.near().Seconds()))
 }
 
-// tells is how much of what the network carries the host's line tells: all on a near path, and
-// ever less of one that is longer. At no length anything changes at once.
+// fabric is how much a path is one of a fabric, by its length:
 //
-//	min(1, nearBase / base)^3       0 where the line is not known
-func (c *SRD) tells() float64 {
-	switch {
-	case c.line == 0:
-		return 0
-	case c.base <= nearBase:
+//	min(1, nearBase / base)^3
+func (c *SRD) fabric() float64 {
+	if c.base <= nearBase {
 		return 1
 	}
-	return math.Pow(float64(nearBase)/float64(c.base), 3)
+	x := float64(nearBase) / float64(c.base)
+	return x * x * x
+}
+
+// tells is how much of what the network carries the host's line tells: all on a near path, and
+// ever less of one that is longer; nothing where the line is not known.
+func (c *SRD) tells() float64 {
+	if c.line == 0 {
+		return 0
+	}
+	return c.fabric()
 }
 
 // near is the base round trip as far as the line tells of it.
 func (c *SRD) near() time.Duration { return time.Duration(c.tells() * float64(c.base)) }
 
-// ceiling bounds the window: what overflowed lately, and what the line carries while a packet
-// goes around and waits, if the line is known. More would only wait.
+// ceiling bounds the window: what overflowed lately, and on a fabric what the line carries while
+// a packet goes around and waits. More would only wait. On longer ways paths differ by more.
 func (c *SRD) ceiling() float64 {
 	most := c.over.ceiling()
 	if c.line > 0 {
-		most = min(most, max(InitialWindow, c.line*(c.base+c.Target()).Seconds()))
+		most = min(most, max(InitialWindow, c.line*(c.base+c.Target()).Seconds()/c.fabric()))
 	}
 	return most
 }

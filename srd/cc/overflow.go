@@ -21,9 +21,8 @@ const (
 	overflowQueue = 1.0 / 8
 	// overflowPackets is among how many packets, at least, losses are counted.
 	overflowPackets = 64
-	// overflowCut of what was under way is the window after it: it lets the
-	// queue shrink by a tenth of all that is under way, and a link stays full as long
-	// as its buffer holds that.
+	// overflowCut of the window is what is left of it at most: the queue shrinks by a
+	// tenth of all that is under way, and a link stays full as long as its buffer holds that.
 	overflowCut = 0.9
 	// probePart: in the k-th round in which the bound was met and nothing ran over, it
 	// grows by k / probePart of the window, and by probeMost at most. A tenth is won
@@ -52,8 +51,8 @@ const (
 // never gets there, as what would wait longer is dropped, and up to lossTolerated of a
 // round would be, for as long as something is sent. What is lost by chance has to be
 // told from that: it is lost in every round, whatever the window. So a round that loses
-// clearly more than those before ran over. The window is then cut to a little less than
-// what arrived, and grows slowly at first from there, faster the longer it goes well
+// clearly more than those before ran over. The window is then cut by what was lost, a
+// tenth at least, and grows slowly at first from there, faster the longer it goes well
 // (inflight_hi of BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02, is such a bound).
 type overflow struct {
 	bound float64 // of the window; 0: none
@@ -113,10 +112,10 @@ func (o *overflow) found(packets float64) bool {
 	return true
 }
 
-// cut sets the bound after a round that ran over with so many bytes under way. What is
-// lost of them until the round that begins in one more round trip has been answered.
-func (o *overflow) cut(now mono.Time, flight float64, srtt time.Duration) float64 {
-	o.bound, o.good, o.answered = max(MinWindow, flight), 0, now.Add(srtt)
+// cut sets the bound after a round that ran over to what is left of the window. What is
+// lost of what is under way until the round that begins in one more round trip has been answered.
+func (o *overflow) cut(now mono.Time, left float64, srtt time.Duration) float64 {
+	o.bound, o.good, o.answered = max(MinWindow, left), 0, now.Add(srtt)
 	o.packets, o.losses = 0, 0
 	return o.bound
 }

@@ -266,8 +266,8 @@ func (c *SRD) endRound(now mono.Time) {
 		c.slowStart, c.full, c.cut = false, false, now
 		c.window = less
 	case over:
-		// In slow start this may be jitter, which is known after a few round trips. Where the line
-		// tells of the network there is none.
+		// In slow start this may be jitter, which is known after a few round trips. Where the
+		// line tells of the network there is none; a short base alone may be luck.
 		wait := c.slowStart && !c.scatter.known()
 		c.slowStart, c.full = wait, wait
 		sure := 1.0
@@ -275,9 +275,12 @@ func (c *SRD) endRound(now mono.Time) {
 			sure = c.tells()
 		}
 		// Until what was sent after a cut is acknowledged, it would count every excess twice.
-		if seen && c.window > MinWindow && sure > 0 {
-			c.window *= 1 - sure*min(beta*float64(excess-t)/float64(excess), maxDecrease)
-			c.cut = now
+		if seen && c.window > MinWindow {
+			less := sure * min(beta*float64(excess-t)/float64(excess), maxDecrease) * c.window
+			c.window -= less
+			if !wait || less >= float64(c.packet) {
+				c.cut = now
+			}
 		}
 	case r.limited && (!c.slowStart || c.full):
 		c.window += MSS + min(gain*c.window*max(0, float64(t-excess)/float64(t)), c.room(t-excess))
@@ -285,8 +288,9 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
 
-// lossy reports whether the losses of a round were congestion, and if so shrinks the window to
-// what arrived. queued says that there was a queue; a few losses without one were chance.
+// lossy reports whether the losses of a round were congestion, and if so shrinks the window by
+// the share that was lost, a tenth at least and a half at most. queued says that there was a
+// queue; a few losses without one were chance.
 func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 	if r.from < c.over.answered {
 		return false
