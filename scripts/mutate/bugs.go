@@ -74,7 +74,7 @@ var bugs = []bug{
 	{"bytes in flight are never taken back", "srd/recovery_ack.go", "	rc.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/sender.go", "	budget := sd.cfg.Control.Window() - sd.recovery.inflight\n", "	budget := sd.cfg.Control.Window()*3/2 - sd.recovery.inflight\n"},
 	{"repairs ignore the window", "srd/recovery.go", "	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && rc.timer.probes == 0) {", "	if q.len() == 0 {"},
-	{"what a dead path held is not handed back", "srd/paths.go", "	ps.recovery.loseAll(p)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
+	{"what a dead path held is not handed back", "srd/paths.go", "	ps.recovery.loseAll(p, ledger.Timed)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	_ = ledger.Timed\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
 	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
 	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},
@@ -121,7 +121,7 @@ var bugs = []bug{
 	{"delays beyond the table", "srd/cc/low.go", "d[min(time.Duration(len(d)-1), lowSteps*queue/target)] += bytes", "d[lowSteps*queue/target] += bytes"},
 	{"the line is no bound of the rate", "srd/cc/srd.go", "		return min(rate, c.lineRate())\n", "		return max(rate, c.lineRate())\n"},
 	{"the end of a train is late at once", "srd/model.go", "	return p.told.Add(e.reorderWindow(p))\n", "	return p.told\n"},
-	{"the end of a train is forgotten", "srd/recovery_ack.go", "		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n		}\n	}\n}\n\n// blame", "		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n		}\n	}\n}\n\n// blame"},
+	{"the end of a train is forgotten", "srd/recovery_ack.go", "		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n			k.Marks |= ledger.Timed\n		}\n	}\n}\n\n// blame", "		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n		}\n	}\n}\n\n// blame"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
 
 	// Strangers, observers, and peers that lie.
