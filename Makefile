@@ -144,7 +144,7 @@ strain: packages-bench build ## flow completion times on an uneven fabric, and o
 	@$(BIN)/bench -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
 
 # APPSFLAGS are flags of bin/apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
-apps: packages-apps build ## PostgreSQL, etcd and a ring of sockets while spines die: out/apps.* (root, 20 minutes)
+apps: packages-apps build ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
 	@$(BUILD) $(BIN)/apps -o $(BIN)/apps ./scripts/apps
 	@$(BIN)/apps -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/apps $(APPSFLAGS)

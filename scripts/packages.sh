@@ -7,7 +7,7 @@ case ${1:-} in
 demo) want=$demo ;;
 test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc python3:python3 spin:spin prometheus:prometheus promtool:prometheus chromium:chromium etcd:etcd-server etcdctl:etcd-client jq:jq" ;;
 bench) want="$demo wg:wireguard-tools openvpn:openvpn sockperf:sockperf mptcpize:mptcpize" ;;
-apps) want="$demo pg_createcluster:postgresql etcd:etcd-server mptcpize:mptcpize" ;;
+apps) want="$demo pg_createcluster:postgresql etcd:etcd-server mptcpize:mptcpize mpirun.openmpi:openmpi-bin mpicc.openmpi:libopenmpi-dev gcc:gcc" ;;
 *) sed -n 2,3p "$0" >&2; exit 2 ;;
 esac
 PATH=$PATH:/usr/sbin:/sbin
@@ -19,8 +19,8 @@ done
 if [ "$1" = test ] && ! python3 -c 'import cryptography' 2>/dev/null && ! /usr/bin/python3 -c 'import cryptography' 2>/dev/null; then
   missing="$missing python3-cryptography"
 fi
-# The race detector links with the C library.
-if [ "$1" = test ] && [ ! -e /usr/include/stdio.h ]; then missing="$missing libc6-dev"; fi
+# The race detector links with the C library, and so does a program for Open MPI.
+case $1 in test|apps) if [ ! -e /usr/include/stdio.h ]; then missing="$missing libc6-dev"; fi ;; esac
 if [ -n "$missing" ]; then
   if [ "$(id -u)" != 0 ]; then echo "run as root, or: apt-get install$missing" >&2; exit 1; fi
   echo "installing:$missing"

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +100,66 @@ func TestTable(t *testing.T) {
 	_, table := r.table()
 	if len(table) != 1 || strings.Join(table[0][1:], " ") != "– – 0" {
 		t.Errorf("%q", table)
+	}
+}
+
+// told is what the incast says if each flow takes as many times the ideal as its round
+// has a number, and half of the processors is idle.
+func told(t *testing.T) []string {
+	t.Helper()
+	var lines []string
+	for _, m := range messages {
+		for round := range mpiWarm + m.rounds {
+			for rank := 1; rank <= mpiSenders*mpiEach; rank++ {
+				us := time.Duration(1+round) * incastIdeal(m.size) / time.Microsecond
+				lines = append(lines, fmt.Sprintf("flow %d %d %d %d", m.size, round, rank, us))
+			}
+			lines = append(lines, fmt.Sprintf("idle %d %d 10 20", m.size, round))
+		}
+	}
+	return lines
+}
+
+func TestIncast(t *testing.T) {
+	// 48 times 2 MB with the headers of Ethernet, IP and TCP are 100 MB, at 12.5 MB/s.
+	if got := incastIdeal(2_000_000).Round(10 * time.Millisecond); got != 8030*time.Millisecond {
+		t.Errorf("ideal %v, want 8.03s", got)
+	}
+	lines := told(t)
+	values, err := incastValues(strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []value{{"2m_max_over_ideal", float64(mpiWarm + messages[0].rounds)}, {"64k_idle", 0.5}, {"64k_p99_over_ideal", float64(mpiWarm + messages[1].rounds)}} {
+		i := slices.IndexFunc(values, func(v value) bool { return v.Name == want.Name })
+		if i < 0 || math.Abs(values[i].Value-want.Value) > 0.01 {
+			t.Errorf("%v, want %v", values, want)
+		}
+	}
+	for what, lines := range map[string][]string{"one flow less": lines[:len(lines)-2], "what is no flow": append([]string{"flow x"}, lines...)} {
+		if _, err := incastValues(strings.NewReader(strings.Join(lines, "\n"))); err == nil {
+			t.Errorf("%s was taken", what)
+		}
+	}
+}
+
+// Warm-up rounds are not measured: the fastest flow is of the first one after them.
+func TestIncastLeavesWarmUpOut(t *testing.T) {
+	var lines []string
+	for _, l := range told(t) {
+		f := strings.Fields(l)
+		if f[0] == "flow" && f[2] == "0" {
+			l = strings.Join(append(f[:4], "999999999"), " ")
+		}
+		lines = append(lines, l)
+	}
+	values, err := incastValues(strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range values {
+		if v.Value > 100 {
+			t.Errorf("%s is %v", v.Name, v.Value)
+		}
 	}
 }

@@ -1,7 +1,7 @@
 // Command apps runs applications that people have, unchanged, over the fabric of the
 // end-to-end tests: with no tunnel, with kernel MPTCP and through srdtun, one after the
 // other. PostgreSQL and etcd work while spines die silently; the sockets of a ring show what
-// many flows at once wait for.
+// many flows at once wait for, and 48 ranks of Open MPI what they do if all send to one.
 //
 // It needs root, and removes all that it made however it ends. "make apps" installs what
 // it runs. Every value is a line of JSON as soon as it is known.
@@ -69,7 +69,7 @@ type record struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-var applications = []app{postgres, etcd, ring}
+var applications = []app{postgres, etcd, ring, mpi}
 
 // words are those that -only knows.
 func words() (all []string) {

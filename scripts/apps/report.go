@@ -23,6 +23,14 @@ var rows = []struct{ app, name, title string }{
 	{"ring", "slowest_over_mean", "ring of four, 16 sockets each: the slowest over the mean"},
 	{"ring", "step_p50_over_ideal", "… a step over its ideal, p50"},
 	{"ring", "step_p99_over_ideal", "… p99"},
+	{"mpi", "2m_p50_over_ideal", "Open MPI, 48 ranks to one, 2 MB each: a flow over its ideal, p50"},
+	{"mpi", "2m_p99_over_ideal", "… p99"},
+	{"mpi", "2m_max_over_ideal", "… most"},
+	{"mpi", "2m_idle", "… share of the processors that is idle"},
+	{"mpi", "64k_p50_over_ideal", "… 64 KB each: a flow over its ideal, p50"},
+	{"mpi", "64k_p99_over_ideal", "… p99"},
+	{"mpi", "64k_max_over_ideal", "… most"},
+	{"mpi", "64k_idle", "… share of the processors that is idle"},
 }
 
 // report writes the table and the picture.
