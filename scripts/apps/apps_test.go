@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -161,5 +162,36 @@ func TestIncastLeavesWarmUpOut(t *testing.T) {
 		if v.Value > 100 {
 			t.Errorf("%s is %v", v.Name, v.Value)
 		}
+	}
+}
+
+func TestProcessorTime(t *testing.T) {
+	const line = "17 (a ) b) S 1 17 17 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 1000 1 1"
+	if got := parseStat(line); got != 3*time.Second {
+		t.Errorf("%v, want 3s", got)
+	}
+	if got := parseStat("17 (a) S"); got != 0 {
+		t.Errorf("a line cut short gives %v", got)
+	}
+}
+
+// Processor time counts from the beginning of a round to its end, warm-up left out,
+// however the lines are cut.
+func TestTollIsOfRounds(t *testing.T) {
+	x := &toll{c: &cluster{}, pids: []int{}, used: map[int]time.Duration{}, of: map[int]time.Duration{}}
+	for _, part := range []string{"begin 5 0 0 0\nidle 5 0 ", "1 2\nbeg", "in 5 1 0 0\n", "idle 5"} {
+		if _, err := x.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(x.of) != 0 {
+		t.Errorf("%v before a round that counts has ended", x.of)
+	}
+	x.began = x.began.Add(-time.Second)
+	if _, err := x.Write([]byte(" 1 3 4\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := x.of[5]; got < time.Second || got > time.Minute*time.Duration(runtime.NumCPU()) {
+		t.Errorf("all processors had %v in a second", got)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -38,7 +37,8 @@ const (
 	// mpiMbit is the port's rate. At 1 Gbit/s 49 processes, five daemons and all packets
 	// would want both processors of a small machine, and a round of 64 KB takes 26 ms, of
 	// which a scheduler's delay is a good part; at a tenth of it the port is what is
-	// waited for. The idle share beside the figures tells.
+	// waited for. What was used of the processors stands beside
+	// the figures.
 	mpiMbit = 100
 	// mpiQueue and mpiBurst are those of the fabric's links. The first windows of 48
 	// flows are almost three times as much as the queue takes.
@@ -73,8 +73,8 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	}
 	hub := c.hosts[mpiSenders]
 	words := append([]string{hub.Name, "mpirun.openmpi"}, mpiWords(c, remote, program)...)
-	var said bytes.Buffer
-	p, err := hub.StartWith(&said, []string{"MPI_FOLDER=" + c.dir}, remote, words...)
+	said := &toll{c: c, used: map[int]time.Duration{}, of: map[int]time.Duration{}}
+	p, err := hub.StartWith(said, []string{"MPI_FOLDER=" + c.dir}, remote, words...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,11 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	if err := p.Wait(mpiWait); err != nil {
 		return nil, fmt.Errorf("mpirun: %w\n%s", err, p.Log.String())
 	}
-	return incastValues(&said)
+	values, err := incastValues(&said.said)
+	for _, m := range messages {
+		values = append(values, value{m.name + "_used", float64(said.used[m.size]) / float64(said.of[m.size])})
+	}
+	return values, err
 }
 
 // limitPort makes the receiver's port the link that all flows share; spines have no limit.
@@ -144,7 +148,7 @@ func mpiWords(c *cluster, remote, program string) []string {
 	words := []string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--map-by", "slot", "--host", strings.Join(hosts, ",")}
 	for _, m := range [][2]string{
 		{"plm", "rsh"}, {"plm_rsh_agent", remote},
-		{"pml", "ob1"}, {"btl", "tcp,self"}, {"mpi_yield_when_idle", "1"},
+		{"pml", "ob1"}, {"btl", "tcp,self"},
 		{"btl_tcp_if_include", include}, {"oob_tcp_if_include", include},
 	} {
 		words = append(words, "--mca", m[0], m[1])

@@ -26,11 +26,13 @@ var rows = []struct{ app, name, title string }{
 	{"mpi", "2m_p50_over_ideal", "Open MPI, 48 ranks to one, 2 MB each: a flow over its ideal, p50"},
 	{"mpi", "2m_p99_over_ideal", "… p99"},
 	{"mpi", "2m_max_over_ideal", "… most"},
-	{"mpi", "2m_idle", "… share of the processors that is idle"},
+	{"mpi", "2m_used", "… share of the processors that all of it takes"},
+	{"mpi", "2m_idle", "… share that is idle"},
 	{"mpi", "64k_p50_over_ideal", "… 64 KB each: a flow over its ideal, p50"},
 	{"mpi", "64k_p99_over_ideal", "… p99"},
 	{"mpi", "64k_max_over_ideal", "… most"},
-	{"mpi", "64k_idle", "… share of the processors that is idle"},
+	{"mpi", "64k_used", "… share of the processors that all of it takes"},
+	{"mpi", "64k_idle", "… share that is idle"},
 }
 
 // report writes the table and the picture.
