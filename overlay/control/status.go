@@ -15,6 +15,7 @@ const Schema = 1
 type Status struct {
 	Schema     int               `json:"schema"`      // of this layout: grows when a field goes or means something else
 	Interface  string            `json:"interface"`   // name of the device
+	File       string            `json:"file"`        // its configuration, with the whole path
 	PublicKey  string            `json:"public_key"`  // base64, as wg prints it
 	ListenPort uint16            `json:"listen_port"` // UDP port that peers call
 	MTU        int               `json:"mtu"`         // of the inner interface
