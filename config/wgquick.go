@@ -29,6 +29,9 @@ var wgKeys = map[string]struct {
 	"persistentkeepalive": {"peer", "persistent_keepalive", false},
 }
 
+// wgTables are the tables that ip route knows by name on every host (/etc/iproute2/rt_tables).
+var wgTables = map[string]string{"main": "254", "default": "253"}
+
 // wgInstead says what to do in place of a key of wg-quick(8) that has no other words.
 var wgInstead = map[string]string{
 	"preup":      "pre_up is a list of words, which no shell reads",
@@ -158,6 +161,9 @@ func (im *importer) pair(name, value string) error {
 		im.lines[k.key] = im.line
 	}
 	if !k.list {
+		if number, ok := wgTables[value]; ok && k.key == "table" {
+			value = number
+		}
 		im.values[k.key] = []string{value}
 		return nil
 	}

@@ -98,6 +98,16 @@ func TestImportFaults(t *testing.T) {
 	}
 }
 
+// wg-quick hands a table's name to ip route, and "main" is often used to have no rules.
+func TestImportTable(t *testing.T) {
+	for name, want := range map[string]string{"main": "254", "default": "253", "auto": `"auto"`, "off": `"off"`, "7": "7"} {
+		text, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nTable = "+name+"\n")))
+		if err != nil || !strings.Contains(string(text), "\ntable = "+want+"\n") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
 // What wg-quick has no words for is in the comments.
 func TestExport(t *testing.T) {
 	c, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
