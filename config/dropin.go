@@ -25,6 +25,7 @@ const othersWrite fs.FileMode = 0o022
 // changed: a fleet may have thousands. The zero value has read none. It is not for concurrent
 // use.
 type DropIns struct {
+	owner  int                // the user whose files count, besides root's; 0: that of this process
 	policy string             // the default that they were read with
 	read   map[string]readOne // by file
 }
@@ -53,6 +54,26 @@ func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 	return new(DropIns).With(c, nil)
 }
 
+// CheckDropIns is what the daemon of c will make of its drop-in directory, with the first
+// fault in it as an error. The daemon may have a user of its own, so the owner of the
+// directory is taken for it.
+func CheckDropIns(c *Config) (with *Config, err error) {
+	d := new(DropIns)
+	if info, err := os.Stat(c.PeersDir); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			d.owner = int(st.Uid)
+		}
+	}
+	with, faults, err := d.With(c, nil)
+	switch {
+	case err != nil:
+		return nil, c.fault("peers", "dir", "%v", err)
+	case len(faults) > 0:
+		return nil, faults[0]
+	}
+	return with, nil
+}
+
 // With returns c with the peers of its drop-in directory in place of those it had.
 // A file that is wrong by itself, or contradicts the configuration or a file before it in
 // the order of names, is left out alone; the faults say why, one for each. The error is
@@ -65,7 +86,7 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	if c.PeersDir == "" {
 		return &all, nil, nil
 	}
-	files, err := dropIns(c.PeersDir)
+	files, err := d.list(c.PeersDir)
 	if err != nil {
 		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
 	}
@@ -103,7 +124,7 @@ func (d *DropIns) one(seen *census, old readOne, kept bool, file string) (Peer, 
 		seen.add(&old.peer)
 		return old.peer, nil
 	}
-	p, at, ferr := readDropIn(file, d.policy)
+	p, at, ferr := d.readFile(file)
 	if ferr == nil {
 		ferr = seen.admit(&p, at)
 	}
@@ -137,9 +158,9 @@ func IsDropIn(name string) bool {
 	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
 }
 
-// dropIns lists the files of the directory, which nobody but root and this process's
+// list returns the files of the directory, which nobody but root and this process's
 // user may write: whoever can put a file there can have packets sent to himself.
-func dropIns(dir string) ([]string, error) {
+func (d *DropIns) list(dir string) ([]string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, bare(err)
@@ -147,7 +168,7 @@ func dropIns(dir string) ([]string, error) {
 	if !info.IsDir() {
 		return nil, errors.New("not a directory")
 	}
-	if err := checkOwned(info); err != nil {
+	if err := d.checkOwned(info); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(dir)
@@ -167,12 +188,16 @@ func dropIns(dir string) ([]string, error) {
 }
 
 // checkOwned refuses what somebody else may write.
-func checkOwned(info fs.FileInfo) error {
+func (d *DropIns) checkOwned(info fs.FileInfo) error {
+	owner := d.owner
+	if owner == 0 {
+		owner = os.Geteuid()
+	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !ok:
 		return errors.New("its owner is not known")
-	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+	case st.Uid != 0 && int(st.Uid) != owner:
 		return fmt.Errorf("belongs to user %d; want root or the user of the daemon", st.Uid)
 	case info.Mode().Perm()&othersWrite != 0:
 		return fmt.Errorf("writable by group or others (mode %04o)", info.Mode().Perm())
@@ -180,10 +205,10 @@ func checkOwned(info fs.FileInfo) error {
 	return nil
 }
 
-// readDropIn reads the one peer of a file. at tells where its keys are.
-func readDropIn(file, policy string) (p Peer, at section, err error) {
+// readFile reads the one peer of a file. at tells where its keys are.
+func (d *DropIns) readFile(file string) (p Peer, at section, err error) {
 	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }
-	data, mode, err := readOwned(file)
+	data, mode, err := d.readOwned(file)
 	if err != nil {
 		return Peer{}, at, wrong(err)
 	}
@@ -201,7 +226,7 @@ func readDropIn(file, policy string) (p Peer, at section, err error) {
 	sections := root.sections("peer", 1)
 	if len(sections) == 1 {
 		at = sections[0]
-		p = readPeer(at, policy)
+		p = readPeer(at, d.policy)
 		if p.PublicKey.IsZero() {
 			at.fail("public_key", "is missing")
 		}
@@ -216,7 +241,7 @@ func readDropIn(file, policy string) (p Peer, at section, err error) {
 }
 
 // readOwned reads a regular file that nobody else may write.
-func readOwned(file string) ([]byte, fs.FileMode, error) {
+func (d *DropIns) readOwned(file string) ([]byte, fs.FileMode, error) {
 	// Not to wait for the writer of a named pipe.
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -230,7 +255,7 @@ func readOwned(file string) ([]byte, fs.FileMode, error) {
 	if !info.Mode().IsRegular() {
 		return nil, 0, errors.New("not a regular file")
 	}
-	if err := checkOwned(info); err != nil {
+	if err := d.checkOwned(info); err != nil {
 		return nil, 0, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxDropIn+1))

@@ -13,11 +13,15 @@ import (
 // what is in the way may pass. The file is looked at again for the line, which
 // is left out if it cannot be read any more.
 func (c *Config) Fault(table, key, format string, args ...any) error {
+	return errors.New(c.fault(table, key, format, args...).Error())
+}
+
+func (c *Config) fault(table, key, format string, args ...any) *Error {
 	e := &Error{File: c.File, Key: table + "." + key, Msg: fmt.Sprintf(format, args...)}
 	if doc, err := os.ReadFile(cmp.Or(c.copy, c.File)); err == nil {
 		e.Line = lineOf(string(doc), table, key)
 	}
-	return errors.New(e.Error())
+	return e
 }
 
 // lineOf is the line of a key, or of its table when it is not written out.

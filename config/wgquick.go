@@ -2,6 +2,7 @@ package config
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -27,6 +28,9 @@ var wgKeys = map[string]struct {
 	"allowedips":          {"peer", "allowed_ips", true},
 	"persistentkeepalive": {"peer", "persistent_keepalive", false},
 }
+
+// wgTables are the tables that ip route knows by name on every host (/etc/iproute2/rt_tables).
+var wgTables = map[string]string{"main": "254", "default": "253"}
 
 // wgInstead says what to do in place of a key of wg-quick(8) that has no other words.
 var wgInstead = map[string]string{
@@ -59,7 +63,7 @@ func Import(file string, data []byte) ([]byte, error) {
 	im.flush()
 	text := []byte(im.out.String())
 	if _, err := parse(im.file+".toml", sealed, text); err != nil {
-		return nil, &Error{File: file, Msg: plainFault(err).Error()}
+		return nil, im.fault(err)
 	}
 	return text, nil
 }
@@ -70,11 +74,33 @@ type importer struct {
 	file    string
 	line    int
 	out     strings.Builder
+	from    []int  // of each line of out: the line of the file that it is of, or 0
 	section string // "interface", "peer", or "" before the first
+	begins  int    // the section's line
 	keys    []string
 	values  map[string][]string
-	remarks []string // of the section
-	above   []string // comments that may be of what follows
+	lines   map[string]int // of each key
+	remarks []string       // of the section
+	above   []string       // comments that may be of what follows
+}
+
+// fault is what is wrong with the result, at the line of the file that it was made of.
+func (im *importer) fault(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return &Error{File: im.file, Msg: err.Error()}
+	}
+	at := 0
+	if e.Line > 0 && e.Line <= len(im.from) {
+		at = im.from[e.Line-1]
+	}
+	return &Error{File: im.file, Line: at, Key: e.Key, Msg: e.Msg}
+}
+
+// write adds a line, which was made of that line of the file.
+func (im *importer) write(text string, from int) {
+	im.out.WriteString(text + "\n")
+	im.from = append(im.from, from)
 }
 
 func (im *importer) fail(key, format string, args ...any) error {
@@ -97,7 +123,8 @@ func (im *importer) read(text string) error {
 			return im.fail("", "%s is no section of wg-quick(8)", quoted(text))
 		}
 		im.flush()
-		im.section, im.values = strings.Trim(name, "[]"), map[string][]string{}
+		im.section, im.begins = strings.Trim(name, "[]"), im.line
+		im.values, im.lines = map[string][]string{}, map[string]int{}
 		im.takeAbove()
 		return nil
 	}
@@ -131,8 +158,12 @@ func (im *importer) pair(name, value string) error {
 	}
 	if im.values[k.key] == nil {
 		im.keys = append(im.keys, k.key)
+		im.lines[k.key] = im.line
 	}
 	if !k.list {
+		if number, ok := wgTables[value]; ok && k.key == "table" {
+			value = number
+		}
 		im.values[k.key] = []string{value}
 		return nil
 	}
@@ -150,12 +181,12 @@ func (im *importer) flush() {
 		return
 	}
 	if im.out.Len() > 0 {
-		im.out.WriteByte('\n')
+		im.write("", 0)
 	}
 	for _, r := range im.remarks {
-		im.out.WriteString("# " + oneLine(r) + "\n")
+		im.write("# "+oneLine(r), 0)
 	}
-	im.out.WriteString(header(im.section) + "\n")
+	im.write(header(im.section), im.begins)
 	for _, k := range im.keys {
 		v := im.values[k]
 		if len(v) == 0 {
@@ -166,7 +197,7 @@ func (im *importer) flush() {
 		if !strings.HasPrefix(spec.kind, "list") {
 			text, _ = spec.asTOML(v[0]) // a line has no line end
 		}
-		fmt.Fprintf(&im.out, "%s = %s\n", k, text)
+		im.write(k+" = "+text, im.lines[k])
 	}
 	im.section, im.keys, im.values, im.remarks = "", nil, nil, nil
 }

@@ -85,12 +85,25 @@ func TestImportFaults(t *testing.T) {
 		{"[Interface]\nJc = 4\n", "wg0.conf:2: Jc: is no key of wg-quick(8)"},
 		{"[Interface]\nEndpoint = a:1\n", "wg0.conf:2: Endpoint: belongs in [peer]"},
 		{"[Interface]\nMTU = 1\nMTU = 2\n", "wg0.conf:3: MTU: is there already"},
-		{"[Interface]\nPrivateKey = $0\nMTU = 7\n", "wg0.conf: interface.mtu: 7 is out of bounds; want 1280 to 65520"},
-		{"[Interface]\nPrivateKey = $0x\n", "wg0.conf: interface.private_key: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"},
+		{"[Interface]\nPrivateKey = $0\nMTU = 7\n", "wg0.conf:3: interface.mtu: 7 is out of bounds; want 1280 to 65520"},
+		{"[Interface]\nPrivateKey = $0x\n", "wg0.conf:2: interface.private_key: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"},
+		{"# mine\n[Interface]\nPostUp = x\n\nPrivateKey = $0\n[Peer]\n# one\nPublicKey = $1\n\n[Peer]\nEndpoint = a:1\nAllowedIPs = 10.0.0.0/8,\nAllowedIPs = 10.0.0.0/99\nPublicKey = $2\n",
+			`wg0.conf:12: peer.allowed_ips: "10.0.0.0/99": the prefix length must be a number from 0 to 32`},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a:1\n", "wg0.conf:3: peer.public_key: is missing"},
 	} {
 		_, err := Import("wg0.conf", []byte(withKeys(c.doc)))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.doc, err, c.want)
+		}
+	}
+}
+
+// wg-quick hands a table's name to ip route, and "main" is often used to have no rules.
+func TestImportTable(t *testing.T) {
+	for name, want := range map[string]string{"main": "254", "default": "253", "auto": `"auto"`, "off": `"off"`, "7": "7"} {
+		text, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nTable = "+name+"\n")))
+		if err != nil || !strings.Contains(string(text), "\ntable = "+want+"\n") {
+			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,10 +31,10 @@ func bugreportCommand() *cobra.Command {
 		Use:   "bugreport NAME|FILE",
 		Short: "Print all that whoever helps needs to know, without secrets",
 		Long: `Print all that whoever helps needs to know: versions, the configuration, the state
-of the interface and its peers, what doctor and netcheck say, addresses and routes of
-this host, and the latest lines of the service's journal. Private and preshared keys
-are left out, and so is everything that looks like a key and is no public key of the
-configuration. Addresses and names are not: read it before you pass it on.`,
+of the interface and its peers, what happened, what doctor and netcheck say, addresses
+and routes of this host, and the latest lines of the service's journal. Private and
+preshared keys are left out, and so is everything that looks like a key and is no public
+key of the configuration. Addresses and names are not: read it before you pass it on.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -66,11 +68,12 @@ func writeReport(w io.Writer, arg string) (public map[string]bool) {
 	fmt.Fprintf(w, "srdtun %s, %s, %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 
 	plan := doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
-	name := arg
+	name, unit := arg, arg
 	section("configuration")
 	if file, from, err := configFile(arg); err != nil {
 		fmt.Fprintln(w, err)
 	} else {
+		unit = strings.TrimSuffix(filepath.Base(file), suffix)
 		text, err := os.ReadFile(from)
 		fmt.Fprintf(w, "%s\n%s", file, orError(text, err))
 		if c, err := load(arg); err != nil {
@@ -84,10 +87,16 @@ func writeReport(w io.Writer, arg string) (public map[string]bool) {
 	}
 	section("doctor")
 	writeFindings(w, doctor.Judge(doctor.Look(), plan))
-	section("state of %s", name)
-	if st, err := status(name); err != nil {
+	// A file that is wrong by now does not name the device.
+	if device, err := interfaceName(arg); err == nil {
+		name = device
+	}
+	section("events of %s", name)
+	happened := eventReader{name: name, print: eventPrinter(w, false)}
+	if err := happened.read(); err != nil {
 		fmt.Fprintln(w, err)
-	} else {
+	}
+	if st, err := status(name); err == nil {
 		public[st.PublicKey] = true
 		for i := range st.Peers {
 			public[st.Peers[i].PublicKey] = true
@@ -100,7 +109,7 @@ func writeReport(w io.Writer, arg string) (public map[string]bool) {
 	}
 	for _, cmd := range [][]string{
 		{"uname", "-a"}, {"ip", "-s", "link"}, {"ip", "addr"}, {"ip", "rule"}, {"ip", "route", "show", "table", "all"}, {"ip", "-6", "rule"},
-		{"journalctl", "--no-pager", "-n", "500", "-u", "srdtun@" + name},
+		{"journalctl", "--no-pager", "-n", "500", "-u", "srdtun@" + unit},
 	} {
 		section("%q", cmd)
 		_, _ = w.Write(output(cmd))

@@ -9,13 +9,18 @@ import (
 
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "check NAME|FILE",
-		Short:             "Check a configuration",
+		Use:   "check NAME|FILE",
+		Short: "Check a configuration",
+		Long: `Check a configuration and the files of its [peers] dir: the first fault is named with
+file, line and key. The daemon leaves a wrong file of that directory out alone.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := load(args[0])
 			if err != nil {
+				return err
+			}
+			if c, err = config.CheckDropIns(c); err != nil {
 				return err
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))

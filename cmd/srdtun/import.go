@@ -21,15 +21,16 @@ func importCommand() *cobra.Command {
 		Short: "Make a configuration of a file of wg-quick's",
 		Long: `Make a configuration of a file of wg-quick's, such as /etc/wireguard/wg0.conf. Keys,
 addresses and peers are taken over; what has no counterpart stands in it as a comment
-that says what to do. WireGuard and srdtun do not understand each other: both ends of a
-tunnel need the same.`,
+that says what to do. It is written to /etc/srdtun, under the same name, if there is none
+yet. WireGuard and srdtun do not understand each other: both ends of a tunnel need the
+same.`,
 		Args: takes(1, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"conf"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return importWG(args[0], output) },
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "write to `FILE`, or - for standard output")
+	c.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` instead, or - for standard output")
 	return c
 }
 

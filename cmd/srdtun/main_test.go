@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "write the scripts' golden files anew")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"srdtun": main,
-		// standin NAME answers on the control socket as a daemon does, with a
-		// state that has something in every line.
+		// standin NAME [FILE] answers on the control socket as a daemon does that was
+		// started from FILE, with a state that has something in every line.
 		"standin": standin,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
@@ -140,6 +140,9 @@ func standin() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	st := sample(os.Args[1])
+	if len(os.Args) > 2 {
+		st.File = os.Args[2]
+	}
 	if err := control.Serve(ctx, os.Args[1], still{status: st, down: stop}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -37,25 +37,31 @@ func reload(arg string) error {
 		return err
 	}
 	c, err := config.Load(file)
-	if name, runs := runningNamed(arg); runs && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
+	name, runs := runningFor(c, file, arg)
+	if runs && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
 		return change(name, control.Change{How: control.HowReload})
 	}
 	if err != nil {
 		return err
 	}
-	return change(runningName(c, arg), control.Change{How: control.HowReload, Config: string(config.Format(c))})
+	if !runs {
+		name = c.Interface.Name
+	}
+	return change(name, control.Change{How: control.HowReload, Config: string(config.Format(c))})
 }
 
-// runningName is the device that a file is for: with another name in it now, that of
-// the argument may run still.
-func runningName(c *config.Config, arg string) string {
-	if _, runs := runningNamed(c.Interface.Name); runs {
-		return c.Interface.Name
+// runningFor returns the device that a file is for: the one that was started from it, or else
+// has the name in it or that of the argument. c is what is in the file, or nil.
+func runningFor(c *config.Config, file, arg string) (name string, runs bool) {
+	if name, runs = runningFrom(file); runs {
+		return name, true
 	}
-	if name, runs := runningNamed(arg); runs {
-		return name
+	if c != nil {
+		if name, runs = runningNamed(c.Interface.Name); runs {
+			return name, true
+		}
 	}
-	return c.Interface.Name
+	return runningNamed(arg)
 }
 
 // change asks the daemon of an interface for a change and prints what it did.

@@ -95,11 +95,7 @@ func interfaceName(arg string) (string, error) {
 		}
 		return deviceNamed(arg), nil
 	}
-	c, err := config.Load(arg)
-	if err != nil {
-		return "", err
-	}
-	return c.Interface.Name, nil
+	return deviceOf(arg)
 }
 
 // completeRunning completes the name of a running interface.

@@ -42,11 +42,42 @@ func deviceNamed(name string) string {
 	if _, runs := runningNamed(name); runs {
 		return name
 	}
-	// Whoever may not read the file has to know the device's name.
-	if c, err := config.Load(filepath.Join(configDir(), name+suffix)); err == nil {
-		return c.Interface.Name
+	// Whoever may not read the file has to know the device's name, if it does not run.
+	if device, err := deviceOf(filepath.Join(configDir(), name+suffix)); err == nil {
+		return device
 	}
 	return name
+}
+
+// deviceOf returns the device of a file. What runs is asked first: the file may be wrong, gone
+// or have another name in it by now.
+func deviceOf(file string) (string, error) {
+	if device, runs := runningFrom(file); runs {
+		return device, nil
+	}
+	c, err := config.Load(file)
+	if err != nil {
+		return "", err
+	}
+	return c.Interface.Name, nil
+}
+
+// runningFrom returns the device that was started from a file and runs.
+func runningFrom(file string) (string, bool) {
+	whole, err := filepath.Abs(file)
+	if err != nil {
+		return "", false
+	}
+	running, err := rundir.Names()
+	if err != nil {
+		return "", false
+	}
+	for _, name := range running {
+		if st, err := status(name); err == nil && st.File == whole {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // runningNamed reports whether there is a device that runs under that very name.

@@ -15,6 +15,7 @@ const Schema = 1
 type Status struct {
 	Schema     int               `json:"schema"`      // of this layout: grows when a field goes or means something else
 	Interface  string            `json:"interface"`   // name of the device
+	File       string            `json:"file"`        // its configuration, with the whole path
 	PublicKey  string            `json:"public_key"`  // base64, as wg prints it
 	ListenPort uint16            `json:"listen_port"` // UDP port that peers call
 	MTU        int               `json:"mtu"`         // of the inner interface
@@ -23,6 +24,7 @@ type Status struct {
 	UptimeS    int64             `json:"uptime_s"`    // since the daemon's start
 	Unsaved    []string          `json:"unsaved"`     // keys that were changed while running and that the file has otherwise
 	Pending    []string          `json:"pending"`     // keys that the file has otherwise and that need a restart
+	Missing    []string          `json:"missing"`     // entries of paths.local that have no address here
 	Version    string            `json:"version"`     // of the daemon that runs
 	Peers      []Peer            `json:"peers"`       // in the order of the file
 	Drops      map[string]uint64 `json:"drops"`       // device and sockets: reason to count
@@ -104,6 +106,9 @@ func (s *Status) fillEmpty() {
 	}
 	if s.Pending == nil {
 		s.Pending = []string{}
+	}
+	if s.Missing == nil {
+		s.Missing = []string{}
 	}
 	if s.Peers == nil {
 		s.Peers = []Peer{}

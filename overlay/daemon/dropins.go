@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -178,11 +179,15 @@ func (s *server) compare() {
 	}
 }
 
-// differences returns what compare has found.
-func (s *server) differences() (unsaved, pending []string) {
+// differences returns what compare has found, and the file that it is about.
+func (s *server) differences() (file string, unsaved, pending []string) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	return slices.Clone(s.unsaved), slices.Clone(s.pending)
+	file = s.file.File
+	if whole, err := filepath.Abs(file); err == nil {
+		file = whole
+	}
+	return file, slices.Clone(s.unsaved), slices.Clone(s.pending)
 }
 
 // tellFaults says what is wrong with drop-in files, once. changing is held.

@@ -120,9 +120,15 @@ func TestMissingInterfaceIsTold(t *testing.T) {
 	if e := r.told(events.LocalMissing); !strings.Contains(e.Text, "there is no interface srdw0") {
 		t.Errorf("told %+v", e)
 	}
+	if st := shown(t); !slices.Equal(st.Missing, []string{"srdw0"}) {
+		t.Errorf("missing %q", st.Missing)
+	}
 	l := uplink(t)
 	if e := r.told(events.LocalBack); !strings.Contains(e.Text, "srdw0 has an address") {
 		t.Errorf("told %+v", e)
+	}
+	if st := shown(t); len(st.Missing) > 0 {
+		t.Errorf("missing %q", st.Missing)
 	}
 	a, _ := netlink.ParseAddr("192.0.2.1/24")
 	if err := netlink.AddrDel(l, a); err != nil {

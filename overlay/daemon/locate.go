@@ -410,6 +410,19 @@ func (s *server) reportLocals() {
 	}
 }
 
+// missingLocals names the entries of paths.local that have no address here now.
+func missingLocals(local []config.Local) (v []string) {
+	for _, l := range local {
+		switch {
+		case l.Interface != "" && len(addressesOf(l.Interface)) == 0:
+			v = append(v, l.Interface)
+		case l.Interface == "" && !l.Addr.IsLinkLocalUnicast() && !udp.HasAddress(l.Addr):
+			v = append(v, l.Addr.String())
+		}
+	}
+	return v
+}
+
 func addressesOf(name string) []netip.Addr {
 	i, err := net.InterfaceByName(name)
 	if err != nil {

@@ -31,7 +31,8 @@ func (s *server) Show() control.Status {
 		Sends:      describeSends(&s.loop.Sends),
 		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load(), NotECT: s.loop.Recvs.NotECT.Load()},
 	}
-	st.Unsaved, st.Pending = s.differences()
+	st.File, st.Unsaved, st.Pending = s.differences()
+	st.Missing = missingLocals(s.cfg().Paths.Local)
 	for _, w := range s.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
 	}

@@ -264,16 +264,19 @@ const fallingLooks = 2
 // only when it is an eighth of all higher.
 func (w *watch) losses(gone map[netip.Addr]bool) {
 	var t tally
+	others := 0 // paths that their uplink accounts for
 	for a, n := range w.froms {
-		if !gone[a] {
-			t.active, t.pending, t.down = t.active+n.active, t.pending+n.pending, t.down+n.down
+		if gone[a] {
+			others += n.active + n.pending + n.down
+			continue
 		}
+		t.active, t.pending, t.down = t.active+n.active, t.pending+n.pending, t.down+n.down
 	}
 	all := t.active + t.pending + t.down
 	switch {
 	case t.down == 0 && t.active > 0 && t.pending == 0 && w.down > 0:
 		w.down = 0
-		w.say(events.PathsBack, fmt.Sprintf("all %d paths work again", all))
+		w.say(events.PathsBack, backText(all, others))
 	case t.down <= w.down || w.down > 0 && t.down-w.down < max(1, all/8):
 		w.falling = 0
 	default:
@@ -282,6 +285,15 @@ func (w *watch) losses(gone map[netip.Addr]bool) {
 			w.say(events.PathsDown, downText(t, all), "down", fmt.Sprint(t.down), "paths", fmt.Sprint(all))
 		}
 	}
+}
+
+// backText does not claim more than is so: an uplink that was found to be down takes its
+// paths out of the number of those that are.
+func backText(all, others int) string {
+	if others > 0 {
+		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)
+	}
+	return fmt.Sprintf("all %d paths work again", all)
 }
 
 func downText(t tally, all int) string {

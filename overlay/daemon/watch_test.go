@@ -176,6 +176,21 @@ func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
 	}
 }
 
+// An uplink that dies is first seen as paths that are down. When it is known, what is left
+// works, and nobody who reads the log may take that for all.
+func TestUplinkIsNoRecovery(t *testing.T) {
+	s := newScene(t)
+	s.paths("10.0.0.1", 8, srd.PathActive)
+	s.paths("10.0.0.2", 8, srd.PathDown)
+	s.look("half fall")
+	s.look("and stay", events.PathsDown)
+	s.w.see(s.v)
+	v := s.w.look(s.now, map[netip.Addr]bool{netip.MustParseAddr("10.0.0.2"): true})
+	if len(v) != 1 || v[0].Kind != events.PathsBack || v[0].Text != "all 16 paths but the 8 of an uplink that is down work" {
+		t.Errorf("told %+v", v)
+	}
+}
+
 func TestPlacesAreTold(t *testing.T) {
 	s := newScene(t)
 	at := func(remotes ...string) {

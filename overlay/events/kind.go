@@ -96,7 +96,7 @@ var All = []About{
 	{UplinkBypassed, Warning, UplinkBypassed, "packets do not get to a peer by an interface of paths.local", "give it a route, with any metric, as the line says"},
 	{UplinkStraight, Notice, UplinkBypassed, "they do", nothing},
 	{PathsDown, Warning, PathsDown, "some or all paths to a peer do not answer", "`srdtun show` lists them; some paths of a network may be broken while others work"},
-	{PathsBack, Notice, PathsDown, "all paths to the peer work again", nothing},
+	{PathsBack, Notice, PathsDown, "all paths to the peer work again, but those of an uplink that is down", nothing},
 	{PathState, Debug, PathState, "one path is in another state than a second before", nothing},
 	{PathMTU, Info, PathMTU, "the largest packet that all paths to a peer carry is another one", "nothing: packets are cut to fit"},
 	{PathMTUTooLow, Warning, PathMTUTooLow, "small packets pass, and none of the least size there must be (1,228 bytes with IPv4, 1,248 with IPv6): pings pass, all else hangs", "find out which link between has a smaller MTU, and raise it"},

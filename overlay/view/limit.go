@@ -105,6 +105,9 @@ func narrow(p *control.Peer) *control.Path {
 
 // Troubles returns what is wrong with an interface, a line each; none: it is well.
 func Troubles(st *control.Status, now time.Time) (v []string) {
+	for _, l := range st.Missing {
+		v = append(v, fmt.Sprintf("paths.local: %s has no address here", l))
+	}
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {

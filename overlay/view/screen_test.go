@@ -164,6 +164,7 @@ func TestTroubles(t *testing.T) {
 			st.Peers[0].Cipher, st.Peers[0].PersistentKeepaliveS, st.Peers[0].Paths = "", 0, nil
 		}, ""},
 		{func(st *control.Status) { st.Peers = nil }, ""},
+		{func(st *control.Status) { st.Peers, st.Missing = nil, []string{"wwan0"} }, "paths.local: wwan0 has no address here"},
 	} {
 		st := wide(16) // of which the sixth is down
 		st.Peers[0].Paths[9].State = control.PathDown
