@@ -3,7 +3,6 @@ package srd
 import (
 	"time"
 
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -146,41 +145,4 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 		}
 	}
 	return eliciting
-}
-
-// forget clears all state that belongs to the peer's former incarnation, in one
-// step: what arrived, what is in flight, and every path.
-func (c *Conn) forget(now mono.Time) {
-	n := c.recovery.out.reset()
-	c.stats.Drops[DropIncarnation] += uint64(n)
-	for _, p := range c.paths.table {
-		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
-			if k := p.sent.At(pn); k.State == ledger.InFlight {
-				c.recovery.land(p, k)
-				k.State = ledger.Acked
-			}
-		}
-		c.recovery.settleFreed(p)
-		p.largest = 0
-		p.peerCE = 0
-		c.paths.reopen(now, p)
-	}
-	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
-	c.paths.candidates.Clear()
-	c.receiver.pending, c.receiver.ack = nil, ackState{}
-	c.receiver.inbox = seq.Window{}
-	c.receiver.received, c.receiver.taken = nil, 0
-	c.choice.steering.copies = copies{}
-	c.choice.steering.gauge.Reset()
-	c.recovery.timer = lossTimer{progress: now, lastSent: now}
-	c.hosts.forget()
-	c.restarted = true
-}
-
-// Restarted reports, once, that the peer is another incarnation than before:
-// whatever the layer above knew of it is void.
-func (c *Conn) Restarted() bool {
-	r := c.restarted
-	c.restarted = false
-	return r
 }

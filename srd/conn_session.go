@@ -2,8 +2,11 @@ package srd
 
 import (
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // meet notes the peer's incarnation, which it has just proven. When it is another
@@ -157,17 +160,65 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	c.paths.calledBack(now, from, len(msg), sole)
 }
 
-// advanceSession expires and renews keys, and repeats handshakes. When the keys in use have
-// ended, and nobody needs others, the memory that traffic took is given back.
-func (c *Conn) advanceSession(now mono.Time) {
-	switch ended := c.session.expire(now); {
-	case ended && (!c.recovery.out.empty() || c.cfg.Keepalive > 0):
-		c.Connect(now)
-	case ended:
-		c.rest(now)
+// Session describes the keys in use, for people.
+type Session struct {
+	Ready     bool
+	Since     mono.Time // of the newest handshake
+	Cipher    handshake.Cipher
+	Initiator bool
+	// Features are what the peer's layer above said that it can read, in the handshake of
+	// these keys; 0 without any. They belong to its incarnation: messages of one that is
+	// gone are never sent to another.
+	Features uint8
+	// Foreign says that the peer refused the last handshake, or we did, as it speaks
+	// another protocol, which is Protocol.
+	Foreign  bool
+	Protocol uint32
+}
+
+// Session returns the state of the keys.
+func (c *Conn) Session(now mono.Time) Session {
+	s := &c.session
+	v := Session{Ready: s.ready(now), Since: s.since, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
+	if s.send != nil {
+		v.Cipher, v.Initiator, v.Features = s.send.cipher, s.send.initiator, s.send.features
 	}
-	if c.session.calling(now) {
-		c.Connect(now)
+	return v
+}
+
+// forget clears all state that belongs to the peer's former incarnation, in one
+// step: what arrived, what is in flight, and every path.
+func (c *Conn) forget(now mono.Time) {
+	n := c.recovery.out.reset()
+	c.stats.Drops[DropIncarnation] += uint64(n)
+	for _, p := range c.paths.table {
+		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
+			if k := p.sent.At(pn); k.State == ledger.InFlight {
+				c.recovery.land(p, k)
+				k.State = ledger.Acked
+			}
+		}
+		c.recovery.settleFreed(p)
+		p.largest = 0
+		p.peerCE = 0
+		c.paths.reopen(now, p)
 	}
-	c.session.repeat(now)
+	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
+	c.paths.candidates.Clear()
+	c.receiver.pending, c.receiver.ack = nil, ackState{}
+	c.receiver.inbox = seq.Window{}
+	c.receiver.received, c.receiver.taken = nil, 0
+	c.choice.steering.copies = copies{}
+	c.choice.steering.gauge.Reset()
+	c.recovery.timer = lossTimer{progress: now, lastSent: now}
+	c.hosts.forget()
+	c.restarted = true
+}
+
+// Restarted reports, once, that the peer is another incarnation than before:
+// whatever the layer above knew of it is void.
+func (c *Conn) Restarted() bool {
+	r := c.restarted
+	c.restarted = false
+	return r
 }

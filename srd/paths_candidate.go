@@ -227,37 +227,3 @@ func (f *former) add(a netip.AddrPort) {
 	f.addrs = slices.Insert(f.addrs, 0, a)
 	f.addrs = f.addrs[:min(len(f.addrs), provenMost)]
 }
-
-// Proven returns where the peer has proven to be, the address heard last first, at most
-// 16. Those whose paths are gone come last.
-func (c *Conn) Proven() (v []netip.AddrPort) {
-	var paths []*path
-	for _, p := range c.paths.table {
-		if p.state != PathFree && p.validated {
-			paths = append(paths, p)
-		}
-	}
-	slices.SortStableFunc(paths, func(p, q *path) int { return int(min(1, max(-1, q.word()-p.word()))) })
-	add := func(a netip.AddrPort) {
-		if len(v) < provenMost && !slices.Contains(v, a) {
-			v = append(v, a)
-		}
-	}
-	for _, p := range paths {
-		add(p.tuple.Remote)
-	}
-	for _, a := range c.paths.former.addrs {
-		add(a)
-	}
-	return v
-}
-
-// Candidates returns where the peer was heard and has not proven to be, for people.
-func (c *Conn) Candidates(now mono.Time) (v []Tuple) {
-	for i := range c.paths.candidates.All() {
-		if k := &c.paths.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {
-			v = append(v, k.Tuple)
-		}
-	}
-	return v
-}

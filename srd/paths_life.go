@@ -180,25 +180,6 @@ func (ps *paths) resize() {
 	}
 }
 
-// SetTuples tells where the peer may be reached from here: all local x remote
-// addresses and ports. Paths of ours on tuples no longer listed make room for others as
-// soon as they do not answer, new ones are opened as soon as there is a session.
-func (c *Conn) SetTuples(now mono.Time, tuples []Tuple) {
-	c.paths.tuples = tuples
-	for _, p := range c.paths.table {
-		if !p.ours || p.state == PathFree || c.paths.listed(p.tuple) {
-			continue
-		}
-		p.ours, p.dropped = false, true
-		if !p.validated {
-			c.paths.freePath(now, p)
-		}
-	}
-	if c.session.ready(now) {
-		c.paths.openAll(now)
-	}
-}
-
 func (ps *paths) listed(t Tuple) bool {
 	for i := range ps.tuples {
 		u := &ps.tuples[i]

@@ -22,17 +22,6 @@ type sender struct {
 	pings   int       // acknowledgements since one last asked for an answer
 }
 
-// Outbound flow, in order of precedence, one train a call:
-//
-//	1. handshake packets
-//	2. path challenges that are due, and responses that are owed
-//	3. an acknowledgement that is due: with new messages, or alone
-//	4. messages to be sent again, each on a path it has not tried
-//	5. a second copy of what was just sent, if the path policy wants one
-//	6. new messages, as the window and the pacer allow
-//	7. when there are none, a proof that we have the keys of a session that we began,
-//	   copies of what is late
-
 // Bounds of a data train.
 const (
 	// minPayload: less room than this at a packet's end is padded, not used.

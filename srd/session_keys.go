@@ -332,29 +332,3 @@ func (s *session) sessionDeadline() (mono.Time, string) {
 	}
 	return at, why
 }
-
-// Session describes the keys in use, for people.
-type Session struct {
-	Ready     bool
-	Since     mono.Time // of the newest handshake
-	Cipher    handshake.Cipher
-	Initiator bool
-	// Features are what the peer's layer above said that it can read, in the handshake of
-	// these keys; 0 without any. They belong to its incarnation: messages of one that is
-	// gone are never sent to another.
-	Features uint8
-	// Foreign says that the peer refused the last handshake, or we did, as it speaks
-	// another protocol, which is Protocol.
-	Foreign  bool
-	Protocol uint32
-}
-
-// Session returns the state of the keys.
-func (c *Conn) Session(now mono.Time) Session {
-	s := &c.session
-	v := Session{Ready: s.ready(now), Since: s.since, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
-	if s.send != nil {
-		v.Cipher, v.Initiator, v.Features = s.send.cipher, s.send.initiator, s.send.features
-	}
-	return v
-}

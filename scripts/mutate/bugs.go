@@ -46,10 +46,10 @@ var bugs = []bug{
 
 	// A peer that was started anew.
 	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
-	{"message numbers of a former process are remembered", "srd/conn_recv.go", "	c.receiver.inbox = seq.Window{}\n", ""},
-	{"packet numbers of a former process are remembered", "srd/conn_recv.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", ""},
-	{"messages to a former process stay", "srd/conn_recv.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
-	{"the bytes in flight of a former process stay", "srd/conn_recv.go", "				c.recovery.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n", "				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n"},
+	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", ""},
+	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", ""},
+	{"messages to a former process stay", "srd/conn_session.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
+	{"the bytes in flight of a former process stay", "srd/conn_session.go", "				c.recovery.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n", "				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n"},
 	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n}", "}"},
 	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
 
@@ -86,14 +86,14 @@ var bugs = []bug{
 	{"a lost packet's messages are forgotten", "srd/recovery_ack.go", "		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
 	{"the pacer is in debt without end", "srd/sender.go", "	if sd.bucket.Tokens() > -burstBytes {\n		sd.spend(len(t.Buf))\n	}", "	sd.spend(len(t.Buf))"},
 	// A lost wake-up: the deadline leaves one of its reasons out.
-	{"lost wake-up: an acknowledgement", "srd/conn.go", "		add(c.receiver.ack.deadline(), \"ack\")\n", ""},
-	{"lost wake-up: a path's timeout", "srd/conn.go", "		add(c.recovery.pathDeadline(), \"path timeout\")\n", ""},
-	{"lost wake-up: the tail probe", "srd/conn.go", "	add(max(c.recovery.tailDeadline(), c.clock), \"tail probe\")\n", ""},
-	{"lost wake-up: the probe of a path", "srd/conn.go", "	add(c.paths.probeDeadline(), \"path probe\")\n", ""},
-	{"lost wake-up: a reinjection", "srd/conn.go", "		add(c.recovery.reinject, \"reinjection\")\n", ""},
+	{"lost wake-up: an acknowledgement", "srd/conn_time.go", "		add(c.receiver.ack.deadline(), \"ack\")\n", ""},
+	{"lost wake-up: a path's timeout", "srd/conn_time.go", "		add(c.recovery.pathDeadline(), \"path timeout\")\n", ""},
+	{"lost wake-up: the tail probe", "srd/conn_time.go", "	add(max(c.recovery.tailDeadline(), c.clock), \"tail probe\")\n", ""},
+	{"lost wake-up: the probe of a path", "srd/conn_time.go", "	add(c.paths.probeDeadline(), \"path probe\")\n", ""},
+	{"lost wake-up: a reinjection", "srd/conn_time.go", "		add(c.recovery.reinject, \"reinjection\")\n", ""},
 	{"lost wake-up: a handshake's retry", "srd/session_keys.go", "	if t := s.calls.deadline(); t < at {\n", "	if t := s.calls.deadline(); t < at && s.ready(s.clock) {\n"},
-	{"the pacer wakes without a session", "srd/conn.go", "		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {", "		c.recovery.out.full() || c.recovery.silent() {"},
-	{"an acknowledgement waits for time and not for a path", "srd/conn.go", "	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
+	{"the pacer wakes without a session", "srd/conn_send.go", "		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {", "		c.recovery.out.full() || c.recovery.silent() {"},
+	{"an acknowledgement waits for time and not for a path", "srd/conn_time.go", "	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
 	{"acknowledgements wait for ever", "srd/receiver.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
 
 	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
