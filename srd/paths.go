@@ -1,10 +1,13 @@
 package srd
 
 import (
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -83,4 +86,43 @@ func (ps *paths) reopen(now mono.Time, p *path) {
 		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
 		ps.probing.Add(int(p.slot))
 	}
+}
+
+// keepaliveSize is the smallest challenge: header, frame, tag.
+const keepaliveSize = wire.Overhead + wire.SecretFrameLen
+
+// owed is a path response that is owed: on a path of ours, or to where there is none.
+type owed struct {
+	path   *path // nil: there is none
+	tuple  Tuple
+	secret wire.Secret
+	size   int
+}
+
+// measurement is one that is under way or done.
+type measurement struct {
+	probes []measured
+	next   int // of probes, the first that was not sent yet
+}
+
+type measured struct {
+	path   *path
+	tuple  Tuple
+	slot   uint16
+	secret wire.Secret
+	at     mono.Time     // sent; 0: not
+	rtt    time.Duration // 0: not answered
+}
+
+// former is where the peer has proven to be, on paths that are gone.
+type former struct{ addrs []netip.AddrPort }
+
+// provenMost bounds the addresses that Proven returns, and that are remembered.
+const provenMost = 16
+
+// add notes a, as the newest.
+func (f *former) add(a netip.AddrPort) {
+	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
+	f.addrs = slices.Insert(f.addrs, 0, a)
+	f.addrs = f.addrs[:min(len(f.addrs), provenMost)]
 }

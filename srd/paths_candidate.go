@@ -2,7 +2,6 @@ package srd
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
@@ -210,20 +209,4 @@ func (ps *paths) askQuiet(now mono.Time) {
 		}
 		ps.ask(now, quiet)
 	}
-}
-
-// word returns when p was last known to work, in either direction.
-func (p *path) word() mono.Time { return max(p.seen, p.heard) }
-
-// former is where the peer has proven to be, on paths that are gone.
-type former struct{ addrs []netip.AddrPort }
-
-// provenMost bounds the addresses that Proven returns, and that are remembered.
-const provenMost = 16
-
-// add notes a, as the newest.
-func (f *former) add(a netip.AddrPort) {
-	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
-	f.addrs = slices.Insert(f.addrs, 0, a)
-	f.addrs = f.addrs[:min(len(f.addrs), provenMost)]
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// idleAfter without traffic, paths that are down are left alone until there is
-// traffic again: an idle tunnel sends nothing.
-const idleAfter = 10 * time.Second
-
 // strangerTries is how long a path that the peer opened may be down before it is
 // forgotten, in probes at probeMost.
 const strangerTries = 30

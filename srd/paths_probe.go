@@ -1,7 +1,6 @@
 package srd
 
 import (
-	"io"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/ledger"
@@ -36,18 +35,6 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	}
 	return false
 }
-
-// secret draws what a challenge asks to be returned: from the system's generator, as
-// nobody who has seen any number of others may foresee it.
-func (e *env) secret() (s wire.Secret) {
-	if _, err := io.ReadFull(e.cfg.Rand, s[:]); err != nil {
-		panic("srd: source of randomness: " + err.Error())
-	}
-	return s
-}
-
-// silent reports whether p carried data until nothing came back.
-func (p *path) silent() bool { return p.state == PathSuspect || p.state == PathDown }
 
 // planProbe decides the next challenge on p, which is due: its size and how
 // long to wait for the answer. Without one p leaves the probing set.
@@ -107,12 +94,6 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	return int(q.want), ps.sizeWait(p), true
 }
 
-// tooSmall reports whether p has not answered packets of BasePacket bytes, which are asked
-// for as it was validated by a small one.
-func (p *path) tooSmall() bool {
-	return p.state == PathActive && p.unsized && p.probe.want == 0 && p.probe.sizeTry >= baseTries
-}
-
 // ask takes p out of use until it answers, for a reason that is not silence: nothing that
 // is in flight there was overtaken, and no other path need be doubted. As there is a reason,
 // it is down one probe sooner than others.
@@ -160,9 +141,6 @@ func (q *probe) again() mono.Time {
 	}
 	return q.at.Add(candidateWait(int(q.tries) - 1))
 }
-
-// keepaliveSize is the smallest challenge: header, frame, tag.
-const keepaliveSize = wire.Overhead + wire.SecretFrameLen
 
 // planSilent plans the probes of a path that does not answer.
 func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {

@@ -11,14 +11,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// owed is a path response that is owed: on a path of ours, or to where there is none.
-type owed struct {
-	path   *path // nil: there is none
-	tuple  Tuple
-	secret wire.Secret
-	size   int
-}
-
 const (
 	// maxReplies bounds the responses owed: one for each path, as a newer challenge takes
 	// the place of the one before, and for each candidate.

@@ -57,14 +57,14 @@ func (in *inPath) record(now mono.Time) wire.Record {
 // were handled together, are more than one record tells of, and the sender's window
 // grows by what records tell of alone.
 func (in *inPath) more() int {
-	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (recordReach + 1))
+	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
 // appendMore appends those, but no more than most.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
-		h, ok := in.seen.Last(in.told[1], last.Highest-min(last.Highest, recordReach))
+		h, ok := in.seen.Last(in.told[1], last.Highest-min(last.Highest, wire.RecordReach))
 		if !ok {
 			break
 		}
@@ -254,3 +254,7 @@ func (rv *receiver) ackPath() *path {
 	}
 	return nil
 }
+
+// ackShare is the part of a packet that an acknowledgement may take beside new
+// messages. A longer one, that tells of many gaps, goes alone.
+const ackShare = 4

@@ -96,6 +96,10 @@ func (rc *recovery) maybeSkip(p *path) {
 	}
 }
 
+// skipEvery is the mean number of packets between packet numbers left out,
+// to catch a peer that acknowledges what it has not received.
+const skipEvery = 4096
+
 func (rc *recovery) skipGap() int { return 1 + rc.rng.IntN(2*skipEvery) }
 
 // queueRetransmit puts open message n into the queue of those to be sent again.

@@ -66,7 +66,7 @@ func (p *path) trapped(r *wire.Record) bool {
 	if p.skipped <= p.sent.First() {
 		return false
 	}
-	for pn := max(p.sent.First(), r.Highest-min(r.Highest, recordReach)); pn <= r.Highest; pn++ {
+	for pn := max(p.sent.First(), r.Highest-min(r.Highest, wire.RecordReach)); pn <= r.Highest; pn++ {
 		if p.sent.At(pn).State == ledger.Skipped && claims(r, pn) {
 			return true
 		}
@@ -74,12 +74,9 @@ func (p *path) trapped(r *wire.Record) bool {
 	return false
 }
 
-// recordReach is how far below the highest packet a record tells of others.
-const recordReach = 64
-
 // claims reports whether r says that packet pn has arrived.
 func claims(r *wire.Record, pn uint64) bool {
-	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= recordReach && r.Below>>(r.Highest-1-pn)&1 != 0)
+	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= wire.RecordReach && r.Below>>(r.Highest-1-pn)&1 != 0)
 }
 
 // ackRecord takes what the peer says of the packets of one path.
@@ -263,7 +260,7 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 		p.judged = pn + 1
 		k := p.sent.At(pn)
 		switch {
-		case k.State == ledger.Freed && pn+recordReach+1 < p.largest:
+		case k.State == ledger.Freed && pn+wire.RecordReach+1 < p.largest:
 			rc.settle(p, k)
 		case k.State == ledger.InFlight || k.State == ledger.Freed:
 			lost += int(k.Size)

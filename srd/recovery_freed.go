@@ -15,13 +15,6 @@ import (
 // window, until a record, the FIFO rule or time has an end with it. Only a record is
 // credited to congestion control.
 
-// freed is what is known of a path's freed packets.
-type freed struct {
-	bytes   int
-	due     mono.Time // when the oldest is settled by time
-	backoff uint      // how often that came to pass since the last record of a packet
-}
-
 // freedMost bounds how long a freed packet stays in flight: as long as probes are apart
 // at most.
 const freedMost = probeMost

@@ -28,9 +28,6 @@ const (
 	minPayload = 64
 	// burstBytes is what may leave at once, whatever the pace: 16 packets.
 	burstBytes = 16 * 1472
-	// skipEvery is the mean number of packets between packet numbers left out,
-	// to catch a peer that acknowledges what it has not received.
-	skipEvery = 4096
 )
 
 // nextAck sends an acknowledgement when one is due: in a packet with new
@@ -71,10 +68,6 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 	})
 	return true
 }
-
-// ackShare is the part of a packet that an acknowledgement may take beside new
-// messages. A longer one, that tells of many gaps, goes alone.
-const ackShare = 4
 
 // nextRetransmit sends the first message that waits to be sent again.
 func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
@@ -270,7 +263,7 @@ func (sd *sender) pack(now mono.Time, t *Train, b []byte, from int, p *path, spa
 		n := sd.recovery.out.push(m, now)
 		o := sd.recovery.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
-		b = t.message(b, uint32(n), &m)
+		b = t.loans.message(b, uint32(n), &m)
 		sd.stats.Sent++
 		sd.active = now
 	}

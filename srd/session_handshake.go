@@ -197,7 +197,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		// The response tells the peer why there will be no session.
 		s.cfg.Indexes.Release(local)
 		s.drop(DropProtocol)
-		s.last = response{mac: mac1(msg), index: local, b: answer, left: echoes, again: echoes}
+		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
 		s.respond(now, from, len(msg))
 		return false
 	}
@@ -206,7 +206,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		// on its way already.
 		s.retire(&s.other)
 		s.other, s.next, e.crossed = s.next, e, s.fresh(now)
-		s.last = response{mac: mac1(msg), index: local, b: answer, left: echoes, again: echoes}
+		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
 		s.respond(now, from, len(msg))
 	}
 	return false
@@ -216,7 +216,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 // path, with the same response. It reports whether it was one.
 func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	l := &s.last
-	if l.b == nil || l.mac != mac1(msg) {
+	if l.b == nil || l.mac != handshake.MAC1(msg) {
 		return false
 	}
 	switch known := s.paths.listed(from) || s.paths.trusts(from.Remote.Addr()); {
@@ -245,3 +245,7 @@ func (s *session) nextHandshake(now mono.Time, t *Train) bool {
 	s.stats.TxBytes += uint64(len(r.b))
 	return true
 }
+
+// mostRaw bounds the handshake packets that wait to be sent: between two calls of
+// Next, an initiation on hellos paths and answers to one and all its copies.
+const mostRaw = 2*hellos + echoes + copyBurst + 1

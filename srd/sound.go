@@ -9,10 +9,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// mostRaw bounds the handshake packets that wait to be sent: between two calls of
-// Next, an initiation on hellos paths and answers to one and all its copies.
-const mostRaw = 2*hellos + echoes + copyBurst + 1
-
 // For tests and simulations, which see no more of a connection than its users do.
 func init() {
 	inspect.Sound = func(c any) error { return sound(c.(*Conn)) }
