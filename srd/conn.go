@@ -25,11 +25,11 @@ type Conn struct {
 // introduce makes the machines of c known to each other.
 func introduce(c *Conn) {
 	e, v := c.env, &c.receiver
-	c.session.env, c.session.paths, c.session.recovery, c.session.conn = e, &c.paths, &c.recovery, c
-	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session, v, &c.recovery, &c.choice
-	c.recovery.env, c.recovery.session, c.recovery.paths, c.recovery.choice = e, &c.session, &c.paths, &c.choice
+	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
+	c.paths.env, c.paths.keys, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session.keyring, v, &c.recovery, &c.choice
+	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
 	c.choice.env, c.choice.paths, c.choice.receiver, c.choice.recovery = e, &c.paths, v, &c.recovery
-	c.sender.env, c.sender.session, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session, &c.paths, v, &c.recovery, &c.choice
+	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, &c.paths, v, &c.recovery, &c.choice
 	v.env, v.paths, v.choice = e, &c.paths, &c.choice
 }
 
@@ -44,7 +44,6 @@ func New(cfg Config) *Conn {
 	introduce(c)
 	c.paths.packet = BasePacket
 	c.session.calls.indexes = cfg.Indexes
-	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)
 	c.recovery.nextSkip, c.recovery.copies = c.recovery.skipGap(), copiesMost
 	c.SetPolicy(cfg.Policy)
 	return c

@@ -56,7 +56,9 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		c.session.begin(now, e)
 	}
 	s.calls.abandon()
-	c.paths.responded(now, p.Tuple, e.recv.local)
+	if there, sole := s.last.went(p.Tuple, e.recv.local); there {
+		c.paths.responded(now, p.Tuple, sole)
+	}
 	c.paths.openAll(now)
 }
 
@@ -221,4 +223,21 @@ func (c *Conn) Restarted() bool {
 	r := c.restarted
 	c.restarted = false
 	return r
+}
+
+// lied ends the session with a peer that has acknowledged what it cannot have got. Until
+// its wait is over it is neither called nor answered, and it begins with a new window:
+// what the old one had grown by may have been lies.
+func (c *Conn) lied(now mono.Time) {
+	s := &c.session
+	s.liar.again(now)
+	c.session.closeSession(now)
+	c.session.retire(&s.next)
+	c.session.retire(&s.other)
+	s.calls.abandon()
+	s.last, s.out = response{}, nil
+	c.cfg.Control.Reset()
+	if !c.recovery.out.empty() || c.cfg.Keepalive > 0 {
+		s.callAt = s.liar.until
+	}
 }

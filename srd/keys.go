@@ -12,6 +12,14 @@ const Overhead = wire.Overhead
 // HeaderLen is the part of that which stands before the frames, in bytes.
 const HeaderLen = wire.HeaderLen
 
+// self is a connection as the driver's table of receiver indices knows it.
+type self struct{ conn *Conn }
+
+func (s self) reserve() uint32          { return s.conn.cfg.Indexes.Reserve(s.conn) }
+func (s self) retake(index uint32) bool { return s.conn.cfg.Indexes.Retake(s.conn, index) }
+func (s self) publish(k *RecvKeys)      { s.conn.cfg.Indexes.Publish(k.local, k) }
+func (s self) release(index uint32)     { s.conn.cfg.Indexes.Release(index) }
+
 // SendKeys seal the packets of one session in one direction. They are immutable
 // and safe for concurrent use. Nonces come from packet headers: the Conn that
 // owns the keys never uses a (path slot, packet number) pair twice, also not
@@ -76,4 +84,13 @@ func DataIndex(b []byte) (index uint32, ok bool) {
 func DataNumber(b []byte) (slot uint16, pn uint64) {
 	h := wire.ParseHeader(b)
 	return h.Slot, h.PN
+}
+
+// Indexes hands out receiver indices: random, unique in the process.
+type Indexes interface {
+	Reserve(*Conn) uint32
+	// Retake reserves an index that a former process had; false: that cannot be.
+	Retake(*Conn, uint32) bool
+	Publish(uint32, *RecvKeys)
+	Release(uint32)
 }

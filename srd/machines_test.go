@@ -24,7 +24,7 @@ func TestReceiverAlone(t *testing.T) {
 
 // A call that was planned is due once.
 func TestSessionCallsOnce(t *testing.T) {
-	s := session{env: &env{}, callAt: 5}
+	s := session{keyring: keyring{env: &env{}}, callAt: 5}
 	if s.calling(4) || !s.calling(5) || s.calling(6) {
 		t.Errorf("due before its time, never, or twice: %d", s.callAt)
 	}
@@ -50,7 +50,7 @@ func TestMachinesKnowEachOther(t *testing.T) {
 	c := newScript(t, 1).c
 	check := func(when string) {
 		t.Helper()
-		if c.session.conn != c || c.session.paths != &c.paths || c.paths.session != &c.session || c.recovery.paths != &c.paths ||
+		if c.session.self.conn != c || c.session.paths != &c.paths || c.paths.keys != &c.session.keyring || c.recovery.paths != &c.paths ||
 			c.choice.receiver != &c.receiver || c.sender.recovery != &c.recovery || c.receiver.paths != &c.paths || c.sender.env != c.env {
 			t.Errorf("%s: a machine has others than those of its connection", when)
 		}

@@ -16,7 +16,7 @@ import (
 // what may be sent where, and how large packets may be.
 type paths struct {
 	*env
-	session  *session
+	keys     *keyring
 	receiver *receiver
 	recovery *recovery
 	choice   *choice

@@ -88,12 +88,12 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 
 // stray builds a train of one packet to where we have no path, which is paid for.
 func (ps *paths) stray(now mono.Time, t *Train, to Tuple, size int, f func([]byte) []byte) {
-	t.reset(to, ps.session.send.keys)
+	t.reset(to, ps.keys.send.keys)
 	b := t.open(candidateSlot, ps.strayed)
 	ps.strayed++
 	t.close(f(b), 0, size)
 	ps.stats.TxBytes += uint64(len(t.Buf))
-	ps.session.send.sent++
+	ps.keys.count(len(t.Buf))
 }
 
 // candidateAnswers takes it that a secret was returned which none of our paths was sent.

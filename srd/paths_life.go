@@ -1,6 +1,7 @@
 package srd
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
@@ -199,10 +200,7 @@ const (
 
 // openGap returns how far apart the first challenges of new paths are.
 func (ps *paths) openGap() time.Duration {
-	rtt := ps.rtt.Smoothed()
-	if e := ps.session.send; rtt == 0 && e != nil && e.called != 0 {
-		rtt = e.created.Sub(e.called) // that of the handshake
-	}
+	rtt := cmp.Or(ps.rtt.Smoothed(), ps.keys.took())
 	return max(openEvery, min(rtt/openAtOnce, openMost))
 }
 
@@ -263,7 +261,7 @@ func (ps *paths) advancePaths(now mono.Time) {
 		}
 	}
 	ps.promote(now)
-	if ps.wanting && ps.session.ready(now) {
+	if ps.wanting && ps.keys.ready(now) {
 		ps.openAll(now)
 	}
 }

@@ -121,8 +121,8 @@ func (ps *paths) sizeWait(p *path) time.Duration {
 	if p.rtt.Known() {
 		return max(mtuWait, 3*p.rtt.Smoothed())
 	}
-	if e := ps.session.send; e != nil && e.called != 0 {
-		return min(probeMost, max(mtuWait, 3*e.created.Sub(e.called)))
+	if took := ps.keys.took(); took != 0 {
+		return min(probeMost, max(mtuWait, 3*took))
 	}
 	return probeMost
 }
@@ -204,7 +204,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		ps.proven(now, p, size)
 		return
 	}
-	if e := ps.session.send; e != nil && e.recv == keys {
+	if e := ps.keys.send; e != nil && e.recv == keys {
 		ps.candidateAnswers(now, secret)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // recovery knows what is unacknowledged, decides what is lost, and when it is sent again.
 type recovery struct {
 	*env
-	session *session
+	keys    *keyring
 	paths   *paths
 	choice  *choice
 
@@ -40,7 +40,7 @@ type lossTimer struct {
 
 // single builds a train of one packet on p whose frames f appends.
 func (rc *recovery) single(now mono.Time, t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
-	t.reset(p.tuple, rc.session.send.keys)
+	t.reset(p.tuple, rc.keys.send.keys)
 	b := t.open(p.slot, p.sent.Next())
 	b = f(b)
 	t.close(b, 0, size)
@@ -51,7 +51,7 @@ func (rc *recovery) single(now mono.Time, t *Train, p *path, state ledger.State,
 // that it will be sealed with.
 func (rc *recovery) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 	rc.stats.TxBytes += uint64(k.Size)
-	rc.session.send.sent += (uint64(k.Size) + packetUnit - 1) / packetUnit
+	rc.keys.count(int(k.Size))
 	if k.State == ledger.InFlight {
 		if p.inflight == p.freed.bytes {
 			p.since, p.stale = now, false

@@ -10,7 +10,7 @@ import (
 // sender builds trains, as window and pacer allow.
 type sender struct {
 	*env
-	session  *session
+	keys     *keyring
 	paths    *paths
 	receiver *receiver
 	recovery *recovery
@@ -83,7 +83,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	sd.recovery.out.retx.pop()
 	m.wants, sd.recovery.timer.found = false, false
 	sd.recovery.expire(now, m)
-	t.reset(p.tuple, sd.session.send.keys)
+	t.reset(p.tuple, sd.keys.send.keys)
 	b := t.open(p.slot, p.sent.Next())
 	if m.void {
 		b = wire.AppendTombstone(b, uint32(n), &m.m.Imm)
@@ -176,7 +176,7 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 		return LimitPaths
 	}
 	sd.recovery.maybeSkip(p)
-	t.reset(p.tuple, sd.session.send.keys)
+	t.reset(p.tuple, sd.keys.send.keys)
 	first := sd.recovery.out.next
 	sd.fill(now, t, p, most, src)
 	sd.choice.spread(now, p, first, len(t.Buf))
@@ -287,7 +287,7 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 // in time. There may be nothing else to send, or only to where nobody is. The keys before
 // may have expired while the handshake was under way.
 func (sd *sender) nextProof(now mono.Time, t *Train) bool {
-	e := sd.session.send
+	e := sd.keys.send
 	if !e.initiator || e.proven || e.heard {
 		return false
 	}

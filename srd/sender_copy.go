@@ -30,7 +30,7 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 		return false
 	}
 	p := sd.paths.table[second]
-	t.reset(p.tuple, sd.session.send.keys)
+	t.reset(p.tuple, sd.keys.send.keys)
 	for n := what.from; n < what.to && len(t.Buf)+sd.paths.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
 		n = sd.copyPacket(now, t, p, n, what.to)
 	}

@@ -82,13 +82,13 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 // more there were before, the longer it is given.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
-	local := s.cfg.Indexes.Reserve(s.conn)
+	local := s.self.reserve()
 	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol, Features: s.cfg.Features}
 	hs, msg, err := s.cfg.Identity.Initiate(s.cfg.Rand, s.cfg.Remote, s.cfg.PSK, local, h, s.stamper)
 	if err != nil {
 		// The peer's public key is not a point to agree with; the configuration
 		// is wrong for good, and each attempt says so in the counter.
-		s.cfg.Indexes.Release(local)
+		s.self.release(local)
 		s.drop(DropHandshakeBad)
 		return attempt{}, false
 	}
@@ -184,18 +184,18 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		s.drop(DropHandshakeReplay)
 		return true
 	}
-	local := s.cfg.Indexes.Reserve(s.conn)
+	local := s.self.reserve()
 	in.Protocol = s.cfg.Protocol
 	in.Features = s.cfg.Features
 	r, answer, err := in.Respond(s.cfg.Rand, s.cfg.PSK, local, s.cfg.Incarnation, s.cfg.Offers, handshake.Choose, s.stamps(s.cfg.Remote))
 	if err != nil {
-		s.cfg.Indexes.Release(local)
+		s.self.release(local)
 		s.drop(DropHandshakeBad)
 		return false
 	}
 	if in.Hello.Protocol != s.cfg.Protocol {
 		// The response tells the peer why there will be no session.
-		s.cfg.Indexes.Release(local)
+		s.self.release(local)
 		s.drop(DropProtocol)
 		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
 		s.respond(now, from, len(msg))
@@ -249,3 +249,31 @@ func (s *session) nextHandshake(now mono.Time, t *Train) bool {
 // mostRaw bounds the handshake packets that wait to be sent: between two calls of
 // Next, an initiation on hellos paths and answers to one and all its copies.
 const mostRaw = 2*hellos + echoes + copyBurst + 1
+
+// respond sends our response to where an initiation of n bytes came from, which pays for
+// it.
+func (s *session) respond(now mono.Time, to Tuple, n int) {
+	l := &s.last
+	switch {
+	case !s.sendBack(now, to, n, l.b):
+	case len(l.on) <= echoes:
+		l.on = append(l.on, to)
+	default:
+		l.more = true
+	}
+}
+
+// sendBack sends a handshake packet to where one of n bytes came from, which pays for it. It
+// reports whether that was enough.
+func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
+	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
+	if len(s.out) >= mostRaw {
+		s.drop(DropHandshakeCopy)
+		return false
+	}
+	if !s.paths.pay(to.Remote.Addr(), len(b)) {
+		return false
+	}
+	s.out = append(s.out, rawPacket{to, b})
+	return true
+}

@@ -16,18 +16,18 @@ var bugs = []bug{
 	{"a packet is taken again", "srd/internal/seq/seq.go", "	*r.word(w) |= 1 << (n % 64)\n	return true", "	return true"},
 	{"the replay window forgets what is 64 behind", "srd/internal/seq/seq.go", "	case r.next-n > ReplaySize:\n		return false", "	case r.next-n > 64:\n		return true"},
 	{"keys are used for ever", "srd/session_keys.go", "reject: age * 3 / 2,", "reject: age * 3,"},
-	{"keys that expired are not replaced", "srd/session_keys.go", "	if age >= life.reject {", "	if age >= 1000*life.reject {"},
-	{"keys are not renewed", "srd/session_keys.go", "if busy && (age >= after || e.sent >= life.renewPackets)", "if busy && age >= 1000*after"},
-	{"replaced keys die at once", "srd/session_keys.go", "	s.prev, s.send = s.send, e\n", "	s.retire(&s.send)\n	s.send = e\n"},
-	{"receiver index of old keys is not released", "srd/session_keys.go", "		s.cfg.Indexes.Release((*e).recv.local)\n", ""},
-	{"crossed handshakes: both keep their own", "srd/session_keys.go", "bytes.Compare(own[:], remote[:]) < 0", "bytes.Compare(own[:], remote[:]) < 2"},
+	{"keys that expired are not replaced", "srd/session_renew.go", "	if age >= life.reject {", "	if age >= 1000*life.reject {"},
+	{"keys are not renewed", "srd/session_renew.go", "if busy && (age >= after || e.sent >= life.renewPackets)", "if busy && age >= 1000*after"},
+	{"replaced keys die at once", "srd/session_renew.go", "	s.prev, s.send = s.send, e\n", "	s.retire(&s.send)\n	s.send = e\n"},
+	{"receiver index of old keys is not released", "srd/session_keys.go", "		v.self.release((*e).recv.local)\n", ""},
+	{"crossed handshakes: both keep their own", "srd/session_renew.go", "bytes.Compare(own[:], remote[:]) < 0", "bytes.Compare(own[:], remote[:]) < 2"},
 	{"crossed handshakes: one that was overtaken counts as new", "srd/session_handshake.go", "s.other, s.next, e.crossed = s.next, e, s.fresh(now)", "s.other, s.next = s.next, e"},
 	{"nobody shows that it has the keys", "srd/sender.go", "!e.initiator || e.proven ||", "!e.initiator || !e.proven ||"},
-	{"the responder sends under keys nobody confirmed", "srd/session_handshake.go", "		s.other, s.next, e.crossed = s.next, e, s.fresh(now)\n", "		s.next = nil\n		s.conn.meet(now, e.peer)\n		s.begin(now, e)\n"},
+	{"the responder sends under keys nobody confirmed", "srd/session_handshake.go", "		s.other, s.next, e.crossed = s.next, e, s.fresh(now)\n", "		s.next = nil\n		s.self.conn.meet(now, e.peer)\n		s.begin(now, e)\n"},
 	{"an attempt outlives its response", "srd/calls.go", "	switch a {\n	case v.regular:\n		v.regular = nil\n	case v.hurried:\n		v.hurried = nil\n	}\n	v.abandon()\n", ""},
 	{"a cookie is used on all paths", "srd/session_handshake.go", "s.attempt(now, []Tuple{to}, s.stamper.Token(now)", "s.attempt(now, s.targets(), s.stamper.Token(now)"},
 	{"a handshake is not given up", "srd/session_handshake.go", "giveUpAttempts = 22", "giveUpAttempts = 1 << 30"},
-	{"a handshake that failed is not repeated", "srd/session_keys.go", "	if s.calls.busy() && now >= s.calls.regular.end {", "	if s.calls.tries == 0 && now >= s.calls.regular.end {"},
+	{"a handshake that failed is not repeated", "srd/session_renew.go", "	if s.calls.busy() && now >= s.calls.regular.end {", "	if s.calls.tries == 0 && now >= s.calls.regular.end {"},
 	{"a silent session is never doubted", "srd/recovery_tail.go", "	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter\n", "	return false\n"},
 
 	// Another process that goes on.
@@ -40,9 +40,9 @@ var bugs = []bug{
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},
 	{"cookies are taken from anywhere", "srd/session_handshake.go", "(a == nil || !a.called(from)) && !answer", "a == nil && !answer"},
 	{"each cookie hurries", "srd/calls.go", "	if v.regular == nil || v.regular.index != index {\n		return\n	}\n	if !v.spent {\n		v.spent, v.to = true, &from\n		if v.hurry = now.Add(hurryAfter); v.hurried != nil {\n			v.hurry = max(v.hurry, v.hurried.end)\n		}\n	}\n", "	if v.to == nil {\n		v.to, v.hurry = &from, now.Add(hurryAfter)\n	}\n"},
-	{"what waits is given up although a session works", "srd/session_keys.go", "		if !s.ready(now) || now.Sub(s.lastHeard) > idleAfter {", "		if len(s.paths.table) > 0 {"},
+	{"what waits is given up although a session works", "srd/session_renew.go", "		if !s.ready(now) || now.Sub(s.lastHeard) > idleAfter {", "		if len(s.paths.table) > 0 {"},
 	{"responses cost what they like", "srd/endpoint.go", "!ok {\n		return Arrival{}, reply", "!ok && a.Conn == nil {\n		return Arrival{}, reply"},
-	{"a liar is met again at once", "srd/conn_liar.go", "	s.liar.again(now)\n", ""},
+	{"a liar is met again at once", "srd/conn_session.go", "	s.liar.again(now)\n", ""},
 
 	// A peer that was started anew.
 	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
@@ -91,7 +91,7 @@ var bugs = []bug{
 	{"lost wake-up: the tail probe", "srd/conn_time.go", "	add(max(c.recovery.tailDeadline(), c.clock), \"tail probe\")\n", ""},
 	{"lost wake-up: the probe of a path", "srd/conn_time.go", "	add(c.paths.probeDeadline(), \"path probe\")\n", ""},
 	{"lost wake-up: a reinjection", "srd/conn_time.go", "		add(c.recovery.reinject, \"reinjection\")\n", ""},
-	{"lost wake-up: a handshake's retry", "srd/session_keys.go", "	if t := s.calls.deadline(); t < at {\n", "	if t := s.calls.deadline(); t < at && s.ready(s.clock) {\n"},
+	{"lost wake-up: a handshake's retry", "srd/session_renew.go", "	if t := s.calls.deadline(); t < at {\n", "	if t := s.calls.deadline(); t < at && s.ready(s.clock) {\n"},
 	{"the pacer wakes without a session", "srd/conn_send.go", "		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {", "		c.recovery.out.full() || c.recovery.silent() {"},
 	{"an acknowledgement waits for time and not for a path", "srd/conn_time.go", "	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
 	{"acknowledgements wait for ever", "srd/receiver.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
@@ -103,7 +103,7 @@ var bugs = []bug{
 
 	// Paths.
 
-	{"a response that went elsewhere too proves an address", "srd/paths_proof.go", "on, sole := false, !ps.session.last.more && soleAddr(ps.session.last.on).IsValid()\n", "on, sole := false, true\n"},
+	{"a response that went elsewhere too proves an address", "srd/session.go", "!r.more && soleAddr(r.on).IsValid()\n", "true\n"},
 	{"a candidate is a path at once", "srd/paths_candidate.go", "	case k.Proven():\n		ps.askQuiet(now)\n", "	case true:\n		ps.admit(now, k)\n"},
 	{"any answer proves a candidate", "srd/internal/candidate/candidate.go", "case !k.Challenged() || k.Secret != *secret:", "case !k.Challenged():"},
 	{"a candidate is never challenged", "srd/paths_candidate.go", "	if k == nil {\n		return false\n	}\n	ps.stray", "	if k == nil || k != nil {\n		return false\n	}\n	ps.stray"},
