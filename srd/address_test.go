@@ -217,7 +217,7 @@ func TestScriptMovedPeerIsFound(t *testing.T) {
 		if old := s.c.paths.table[1]; old.state != PathSuspect {
 			t.Errorf("%s: the path before is %v", addr, old.state)
 		}
-		if s.c.receiver.lastPath != p {
+		if s.c.paths.last != p {
 			t.Errorf("%s: acknowledgements do not go there", addr)
 		}
 		s.deaf = nil

@@ -24,13 +24,13 @@ type Conn struct {
 
 // introduce makes the machines of c known to each other.
 func introduce(c *Conn) {
-	e, v := c.env, &c.receiver
+	e, ways := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
-	c.paths.env, c.paths.keys, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session.keyring, v, &c.recovery, &c.choice
+	c.paths.env, c.paths.keys, c.paths.recovery, c.paths.choice = e, &c.session.keyring, &c.recovery, &c.choice
 	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
-	c.choice.env, c.choice.paths, c.choice.receiver, c.choice.recovery = e, &c.paths, v, &c.recovery
-	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, &c.paths, v, &c.recovery, &c.choice
-	v.env, v.paths, v.choice = e, &c.paths, &c.choice
+	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery
+	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, ways, &c.receiver, &c.recovery, &c.choice
+	c.receiver.env = e
 }
 
 // New returns a connection without a session. Nothing is sent before SetTuples,

@@ -41,8 +41,8 @@ func (c *Conn) Paths() []PathInfo {
 
 // Endpoint returns the address the peer was last heard from.
 func (c *Conn) Endpoint() netip.AddrPort {
-	if c.receiver.lastPath != nil {
-		return c.receiver.lastPath.tuple.Remote
+	if c.paths.last != nil {
+		return c.paths.last.tuple.Remote
 	}
 	return netip.AddrPort{}
 }

@@ -59,8 +59,9 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.stats.RxBytes += uint64(p.Size)
 	c.lastHeard = now
 	c.session.used(now, p.Keys)
-	urgent := c.receiver.arrive(now, in, p, next)
-	if eliciting := c.frames(now, in, p, &urgent); eliciting {
+	urgent := c.receiver.arrive(in, p, next)
+	c.paths.came(now, p)
+	if eliciting := c.frames(now, p, &urgent); eliciting {
 		if !in.queued {
 			in.queued = true
 			c.receiver.pending = append(c.receiver.pending, in)
@@ -84,7 +85,7 @@ func arrival(now, at mono.Time) mono.Time {
 
 // frames handles all frames of p and reports whether any asks for an
 // acknowledgement.
-func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (eliciting bool) {
+func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
 	var asked, told bool // a challenge, and a response, of which a packet has one at most
 	for rest := p.Plain; len(rest) > 0; {
@@ -93,7 +94,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 			c.drop(DropMalformed)
 			return eliciting
 		}
-		if in.slot == candidateSlot && f.Kind.Elicits() {
+		if p.Slot == candidateSlot && f.Kind.Elicits() {
 			c.drop(DropMalformed) // nobody may ask for an acknowledgement there
 			return false
 		}
@@ -122,7 +123,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 				continue
 			}
 			asked = true
-			c.paths.challenged(p, in.path, f.Secret)
+			c.paths.challenged(p, f.Secret)
 		case wire.KindResponse:
 			if told {
 				c.drop(DropChallenge)

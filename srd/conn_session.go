@@ -80,7 +80,7 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 // nothing: what is on its way here can still be opened. It reports whether there was a
 // session to end.
 func (c *Conn) Farewell(now mono.Time, t *Train) bool {
-	p := c.receiver.ackPath()
+	p := c.sender.ackPath()
 	if p == nil || !c.session.ready(now) {
 		return false
 	}
@@ -206,6 +206,7 @@ func (c *Conn) forget(now mono.Time) {
 		c.paths.reopen(now, p)
 	}
 	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
+	c.paths.from = nil
 	c.paths.candidates.Clear()
 	c.receiver.pending, c.receiver.ack = nil, ackState{}
 	c.receiver.inbox = seq.Window{}

@@ -34,7 +34,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 		return at, why
 	}
 	// Without a path that works an acknowledgement waits for one, not for time.
-	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {
+	if c.receiver.ack.packets > 0 && c.sender.ackPath() != nil {
 		add(c.receiver.ack.deadline(), "ack")
 	}
 	if c.recovery.inflight > 0 {

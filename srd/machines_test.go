@@ -51,7 +51,7 @@ func TestMachinesKnowEachOther(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		if c.session.self.conn != c || c.session.paths != &c.paths || c.paths.keys != &c.session.keyring || c.recovery.paths != &c.paths ||
-			c.choice.receiver != &c.receiver || c.sender.recovery != &c.recovery || c.receiver.paths != &c.paths || c.sender.env != c.env {
+			c.choice.paths != &c.paths.slots || c.sender.recovery != &c.recovery || c.receiver.env != c.env || c.sender.env != c.env {
 			t.Errorf("%s: a machine has others than those of its connection", when)
 		}
 	}

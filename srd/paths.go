@@ -17,14 +17,12 @@ import (
 type paths struct {
 	*env
 	keys     *keyring
-	receiver *receiver
 	recovery *recovery
 	choice   *choice
 
-	table   []*path // by slot
-	usable  steer.Set
+	slots
+	from    []*whence // what the peer's path slots come from
 	probing steer.Set // paths with a probe planned
-	packet  int       // UDP payload bytes of a full packet now
 	fell    mono.Time // when the last of the paths that are silent now fell so; 0: none is
 	dormant bool      // some silent paths are not probed while idle
 

@@ -7,17 +7,12 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Where the peer was heard and has not proven to be, it is a candidate (package
 // candidate): it gets challenges and the answers to its own, both paid for from the
 // credit of its address, and nothing else. When it has returned the secret of a challenge,
 // it becomes a path.
-
-// candidateSlot is the path slot of all packets to candidates. It is no path's, so that no
-// slot, ledger or steering is spent on strangers. Nothing in it is acknowledged.
-const candidateSlot = steer.MaxPaths
 
 // candidateLeast is how long the first challenge of a candidate is given at least before
 // the next.
@@ -51,7 +46,7 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 }
 
 // heardOn takes it that p came where we have no path.
-func (ps *paths) heardOn(now mono.Time, in *inPath, p *Packet) {
+func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
 	ps.candidates.Earn(now, addr, p.Size, ps.trusts)
 	k := ps.candidates.Hear(now, p.Tuple, addr, ps.firstWait())
@@ -61,7 +56,7 @@ func (ps *paths) heardOn(now mono.Time, in *inPath, p *Packet) {
 	case k.Proven():
 		ps.askQuiet(now)
 	case k.Was == 0:
-		k.Was = in.was
+		k.Was = w.was
 	}
 }
 
@@ -134,8 +129,8 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	if p.unsized {
 		p.probe.want = 0 // BasePacket first
 	}
-	if ps.receiver.lastPath == nil || ps.receiver.lastPath.seen < p.seen {
-		ps.receiver.lastPath = p
+	if ps.last == nil || ps.last.seen < p.seen {
+		ps.last = p
 	}
 	ps.replaced(now, was, since)
 	ps.regain(p, since)

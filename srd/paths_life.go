@@ -112,14 +112,7 @@ func (ps *paths) freePath(now mono.Time, p *path) {
 	ps.usable.Remove(int(p.slot))
 	ps.probing.Remove(int(p.slot))
 	ps.moved()
-	for _, in := range ps.receiver.in {
-		if in != nil && in.path == p {
-			in.path = nil
-		}
-	}
-	if ps.receiver.lastPath == p {
-		ps.receiver.lastPath = nil
-	}
+	ps.leave(p)
 	ps.resize()
 }
 
@@ -264,4 +257,19 @@ func (ps *paths) advancePaths(now mono.Time) {
 	if ps.wanting && ps.keys.ready(now) {
 		ps.openAll(now)
 	}
+}
+
+// candidateWait returns how long the challenge after tries others is given.
+func candidateWait(tries int) time.Duration {
+	return min(candidateFirst<<min(tries, candidateTries), probeMost)
+}
+
+// again returns when the next challenge of a candidate may go out, however much
+// arrives from there: only the newest one can be answered, so each is given its
+// time.
+func (q *probe) again() mono.Time {
+	if q.tries == 0 {
+		return 0
+	}
+	return q.at.Add(candidateWait(int(q.tries) - 1))
 }

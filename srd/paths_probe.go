@@ -127,21 +127,6 @@ func (ps *paths) sizeWait(p *path) time.Duration {
 	return probeMost
 }
 
-// candidateWait returns how long the challenge after tries others is given.
-func candidateWait(tries int) time.Duration {
-	return min(candidateFirst<<min(tries, candidateTries), probeMost)
-}
-
-// again returns when the next challenge of a candidate may go out, however much
-// arrives from there: only the newest one can be answered, so each is given its
-// time.
-func (q *probe) again() mono.Time {
-	if q.tries == 0 {
-		return 0
-	}
-	return q.at.Add(candidateWait(int(q.tries) - 1))
-}
-
 // planSilent plans the probes of a path that does not answer.
 func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe

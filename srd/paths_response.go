@@ -24,7 +24,8 @@ const (
 
 // challenged owes the peer a response where its challenge came, which is the first one in
 // its packet.
-func (ps *paths) challenged(p *Packet, on *path, secret wire.Secret) {
+func (ps *paths) challenged(p *Packet, secret wire.Secret) {
+	on := ps.whence(p.Slot).path
 	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
 	for i := range ps.replies {
 		if r := &ps.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
@@ -99,7 +100,7 @@ func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path 
 	if k.Asks%2 != 0 {
 		return nil
 	}
-	p := ps.receiver.lastPath
+	p := ps.last
 	if p == nil || p.state != PathActive || !p.validated {
 		i := slices.IndexFunc(ps.table, func(p *path) bool { return p.state == PathActive && p.validated })
 		if i < 0 {

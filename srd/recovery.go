@@ -11,9 +11,9 @@ import (
 // recovery knows what is unacknowledged, decides what is lost, and when it is sent again.
 type recovery struct {
 	*env
-	keys    *keyring
-	paths   *paths
-	choice  *choice
+	keys   *keyring
+	paths  *paths
+	choice *choice
 
 	out      outbox
 	inflight int

@@ -11,7 +11,7 @@ import (
 type sender struct {
 	*env
 	keys     *keyring
-	paths    *paths
+	paths    *slots
 	receiver *receiver
 	recovery *recovery
 	choice   *choice
@@ -40,7 +40,7 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 		return true
 	}
 	sd.choice.survey(now)
-	p := sd.receiver.ackPath()
+	p := sd.ackPath()
 	if p == nil {
 		return false
 	}
@@ -54,7 +54,7 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 		sd.pings, state = 0, ledger.InFlight
 	}
 	sd.recovery.single(now, t, p, state, 0, func(b []byte) []byte {
-		b = sd.receiver.appendAck(now, b, p, words)
+		b = sd.receiver.appendAck(now, b, words)
 		if ping {
 			b = wire.AppendPing(b)
 		}
@@ -67,6 +67,20 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 		return b
 	})
 	return true
+}
+
+// ackPath returns the path for an acknowledgement: the one data last came on,
+// if it works in our direction too, else any that does.
+func (sd *sender) ackPath() *path {
+	if p := sd.paths.last; p != nil && p.state == PathActive {
+		return sd.choice.nearer(p)
+	}
+	for _, p := range sd.paths.table {
+		if p.state == PathActive {
+			return p
+		}
+	}
+	return nil
 }
 
 // nextRetransmit sends the first message that waits to be sent again.
@@ -202,7 +216,7 @@ func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 
 // fill builds up to most packets of new messages for p.
 func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
-	ack, words := sd.receiver.ackRoom()
+	ack, words := sd.receiver.ackRoom(sd.paths.packet / ackShare)
 	host := sd.telling(now)
 	for i := range most {
 		from, first := len(t.Buf), sd.recovery.out.next
@@ -216,7 +230,7 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 			return
 		}
 		if ack > 0 {
-			b, ack = sd.receiver.appendAck(now, b, p, words), 0
+			b, ack = sd.receiver.appendAck(now, b, words), 0
 		}
 		b = sd.choice.steering.trailer(now, b)
 		if host > 0 {
@@ -291,12 +305,16 @@ func (sd *sender) nextProof(now mono.Time, t *Train) bool {
 	if !e.initiator || e.proven || e.heard {
 		return false
 	}
-	p := sd.receiver.ackPath()
+	p := sd.ackPath()
 	if p == nil || p.sent.Full() {
 		return false
 	}
 	e.proven = true
 	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
-	sd.recovery.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, p, words) })
+	sd.recovery.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, words) })
 	return true
 }
+
+// ackShare is the part of a packet that an acknowledgement may take beside new
+// messages. A longer one, that tells of many gaps, goes alone.
+const ackShare = 4

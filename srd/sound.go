@@ -99,7 +99,7 @@ func soundTimers(c *Conn) error {
 // nothing else may happen any more: a peer whose last packets nobody acknowledges
 // sends them again.
 func soundAck(c *Conn) error {
-	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.receiver.ackPath() == nil {
+	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.sender.ackPath() == nil {
 		return nil
 	}
 	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.hosts.ackMost()) {

@@ -93,7 +93,7 @@ var bugs = []bug{
 	{"lost wake-up: a reinjection", "srd/conn_time.go", "		add(c.recovery.reinject, \"reinjection\")\n", ""},
 	{"lost wake-up: a handshake's retry", "srd/session_renew.go", "	if t := s.calls.deadline(); t < at {\n", "	if t := s.calls.deadline(); t < at && s.ready(s.clock) {\n"},
 	{"the pacer wakes without a session", "srd/conn_send.go", "		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {", "		c.recovery.out.full() || c.recovery.silent() {"},
-	{"an acknowledgement waits for time and not for a path", "srd/conn_time.go", "	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
+	{"an acknowledgement waits for time and not for a path", "srd/conn_time.go", "	if c.receiver.ack.packets > 0 && c.sender.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
 	{"acknowledgements wait for ever", "srd/receiver.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
 
 	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
@@ -115,7 +115,7 @@ var bugs = []bug{
 	{"a path that answers stays down", "srd/paths_probe.go", "if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {", "if q.echoes++; q.echoes < 255 {"},
 	{"a probe is due again at once", "srd/paths_probe.go", "q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)", "q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait/100)"},
 	{"packets are larger than the path", "srd/paths_life.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
-	{"a path that was freed still receives", "srd/paths_life.go", "		if in != nil && in.path == p {\n			in.path = nil\n		}", "		_ = in"},
+	{"a path that was freed still receives", "srd/paths_whence.go", "		if w != nil && w.path == p {\n			w.path = nil\n		}", "		_ = w"},
 
 	// Rates, delays, the ends of trains, and choice.
 	{"delays beyond the table", "srd/cc/low.go", "d[min(time.Duration(len(d)-1), lowSteps*queue/target)] += bytes", "d[lowSteps*queue/target] += bytes"},
