@@ -12,7 +12,7 @@ import (
 type choice struct {
 	*env
 	paths    *slots
-	recovery *recovery
+	recovery *flight
 
 	picked   steer.Set // scratch: what a policy may choose from
 	spare    steer.Set // likewise

@@ -26,9 +26,9 @@ type Conn struct {
 func introduce(c *Conn) {
 	e, ways := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
-	c.paths.env, c.paths.keys, c.paths.recovery, c.paths.choice = e, &c.session.keyring, &c.recovery, &c.choice
+	c.paths.env, c.paths.keys, c.paths.recovery, c.paths.choice = e, &c.session.keyring, &c.recovery.flight, &c.choice
 	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
-	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery
+	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery.flight
 	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, ways, &c.receiver, &c.recovery, &c.choice
 	c.receiver.env = e
 }
@@ -87,3 +87,20 @@ func (c *Conn) Recv() (Message, bool) {
 	c.receiver.taken++
 	return m, true
 }
+
+// Waits returns how long each limit held back sending, in all, what it does at this moment
+// included. The counters of Stats have that only when it ends.
+func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
+	v := c.stats.Waited
+	if c.sender.stopped != 0 && now > c.sender.stopped {
+		v[c.sender.limit] += now.Sub(c.sender.stopped)
+	}
+	return v
+}
+
+// Packet returns how many bytes of UDP payload a full packet has now: what all paths in
+// use carry.
+func (c *Conn) Packet() int { return c.paths.packet }
+
+// Pending returns how many messages were sent and are neither acknowledged nor given up.
+func (c *Conn) Pending() int { return int(c.recovery.out.next - c.recovery.out.first) }

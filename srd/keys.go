@@ -4,6 +4,7 @@ import (
 	"crypto/cipher"
 
 	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Overhead is what sealing adds to a packet's frames, in bytes.
@@ -93,4 +94,17 @@ type Indexes interface {
 	Retake(*Conn, uint32) bool
 	Publish(uint32, *RecvKeys)
 	Release(uint32)
+}
+
+// Packet is one data packet as it arrived, opened.
+type Packet struct {
+	Tuple Tuple
+	Slot  uint16
+	PN    uint64
+	At    mono.Time // when it came to the host, as a kernel stamps it; 0, or what cannot be: when it is handled
+	ECN   ECN
+	Load  uint8 // one more than the congestion metric that the network wrote into the packet; 0: it writes none
+	Size  int   // bytes of UDP payload
+	Plain []byte
+	Keys  *RecvKeys // what opened it
 }

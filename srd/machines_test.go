@@ -32,7 +32,7 @@ func TestSessionCallsOnce(t *testing.T) {
 
 // What is to be sent again waits once, and what is given up keeps its number alone.
 func TestRecoveryAlone(t *testing.T) {
-	rc := recovery{env: &env{}}
+	rc := recovery{flight: flight{env: &env{}}}
 	n := rc.out.push(Message{Data: []byte("x")}, 1)
 	rc.queueRetransmit(n)
 	rc.queueRetransmit(n)

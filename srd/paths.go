@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -17,7 +16,7 @@ import (
 type paths struct {
 	*env
 	keys     *keyring
-	recovery *recovery
+	recovery *flight
 	choice   *choice
 
 	slots
@@ -41,49 +40,6 @@ type paths struct {
 	roundAt mono.Time // when it began
 
 	measuring *measurement // nil: nobody wants to know
-}
-
-// suspect takes p out of use and hands all that is in flight on it back. That is
-// not congestion: it is told to nobody but the path.
-func (ps *paths) suspect(now mono.Time, p *path) {
-	ps.recovery.loseAll(p, ledger.Timed)
-	if p.state == PathActive {
-		p.state = PathSuspect
-		p.fell, ps.fell = now, now
-		ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())
-		ps.usable.Remove(int(p.slot))
-		// What is in flight on it may still be acknowledged, and then it is in use
-		// again. A probe at once would be one more packet in what is, mostly, a queue. But
-		// what a single late sample made of its round trip is waited for no longer than for
-		// any other probe.
-		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
-		ps.probing.Add(int(p.slot))
-		ps.resize()
-	}
-}
-
-// alive notes that p works in our direction: something sent on it arrived.
-func (ps *paths) alive(now mono.Time, p *path) {
-	p.heard = now
-	if p.silent() && !p.unsized {
-		ps.activate(now, p)
-	}
-}
-
-// reopen makes p fit for a new process of the peer's. A path that the former one
-// opened came from a port of its own, which is gone with it. One of ours begins
-// anew: its challenge also lets the peer, to whom we are a stranger there, answer.
-func (ps *paths) reopen(now mono.Time, p *path) {
-	switch {
-	case p.state == PathFree:
-	case !p.ours:
-		ps.freePath(now, p)
-	default:
-		p.state, p.validated, p.unsized = PathCandidate, false, false
-		ps.usable.Remove(int(p.slot))
-		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
-		ps.probing.Add(int(p.slot))
-	}
 }
 
 // keepaliveSize is the smallest challenge: header, frame, tag.

@@ -205,3 +205,18 @@ func (ps *paths) askQuiet(now mono.Time) {
 		ps.ask(now, quiet)
 	}
 }
+
+// candidateWait returns how long the challenge after tries others is given.
+func candidateWait(tries int) time.Duration {
+	return min(candidateFirst<<min(tries, candidateTries), probeMost)
+}
+
+// again returns when the next challenge of a candidate may go out, however much
+// arrives from there: only the newest one can be answered, so each is given its
+// time.
+func (q *probe) again() mono.Time {
+	if q.tries == 0 {
+		return 0
+	}
+	return q.at.Add(candidateWait(int(q.tries) - 1))
+}

@@ -102,74 +102,6 @@ func (p *path) worth(ours bool) mono.Time {
 	return max(2, p.fell)
 }
 
-// freePath gives p's slot back.
-func (ps *paths) freePath(now mono.Time, p *path) {
-	ps.recovery.handBack(p)
-	if p.validated {
-		ps.former.add(p.tuple.Remote)
-	}
-	p.state = PathFree
-	ps.usable.Remove(int(p.slot))
-	ps.probing.Remove(int(p.slot))
-	ps.moved()
-	ps.leave(p)
-	ps.resize()
-}
-
-// activate takes p into use.
-func (ps *paths) activate(now mono.Time, p *path) {
-	if p.state == PathCandidate || p.state == PathDown {
-		ps.cfg.Policy.Reset(int(p.slot))
-	}
-	ps.choice.place(p)
-	p.state, p.validated = PathActive, true
-	ps.candidates.Recheck()
-	ps.mourn()
-	p.mtu = max(p.mtu, BasePacket)
-	ps.usable.Add(int(p.slot))
-	p.probe = probe{next: now, want: ps.below(p, MaxPacket+1)}
-	ps.probing.Add(int(p.slot))
-	ps.resize()
-}
-
-// mourn determines anew when the last of the paths that are silent fell so.
-func (ps *paths) mourn() {
-	ps.fell = 0
-	for _, p := range ps.table {
-		if p.state == PathSuspect || p.state == PathDown {
-			ps.fell = max(ps.fell, p.fell)
-		}
-	}
-}
-
-// below returns the largest packet size below size that is worth probing for on p, 0
-// when there is none. The largest of all goes first: mostly it passes. Then what tunnels
-// and access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
-func (ps *paths) below(p *path, size int) uint16 {
-	most := min(ps.cfg.MTU(p.tuple), MaxPacket)
-	for _, s := range [...]int{most, 1472, 1452, 1432, 1392, 1332, 1272} {
-		if s < size && s <= most && s > p.mtu {
-			return uint16(s)
-		}
-	}
-	return 0
-}
-
-// resize sets the size of a full packet: what every usable path carries, so
-// that a message can be sent again on any of them.
-func (ps *paths) resize() {
-	size := MaxPacket
-	for _, p := range ps.table {
-		if p.state == PathActive {
-			size = min(size, p.mtu)
-		}
-	}
-	if !ps.usable.Empty() {
-		ps.packet = max(size, BasePacket)
-		ps.cfg.Control.Packet(ps.packet)
-	}
-}
-
 func (ps *paths) listed(t Tuple) bool {
 	for i := range ps.tuples {
 		u := &ps.tuples[i]
@@ -233,43 +165,18 @@ func (ps *paths) askDropped(now mono.Time) {
 	}
 }
 
-// moved notes that a path has gone, or is down: what waits for room may have it now, and
-// an address may be proven no more.
-func (ps *paths) moved() {
-	ps.candidates.Recheck()
-	ps.changed = ps.wanting || ps.candidates.Len() > 0
-}
-
-// advancePaths gives the room of paths that have gone to what waits for it, proven
-// candidates and tuples of ours, and takes paths out of use that carry no full packets.
-func (ps *paths) advancePaths(now mono.Time) {
-	if !ps.changed {
-		return
+// reopen makes p fit for a new process of the peer's. A path that the former one
+// opened came from a port of its own, which is gone with it. One of ours begins
+// anew: its challenge also lets the peer, to whom we are a stranger there, answer.
+func (ps *paths) reopen(now mono.Time, p *path) {
+	switch {
+	case p.state == PathFree:
+	case !p.ours:
+		ps.freePath(now, p)
+	default:
+		p.state, p.validated, p.unsized = PathCandidate, false, false
+		ps.usable.Remove(int(p.slot))
+		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
+		ps.probing.Add(int(p.slot))
 	}
-	ps.changed = false
-	for _, p := range ps.table {
-		if p.tooSmall() {
-			ps.stats.PathsTooSmall++
-			ps.ask(now, p)
-		}
-	}
-	ps.promote(now)
-	if ps.wanting && ps.keys.ready(now) {
-		ps.openAll(now)
-	}
-}
-
-// candidateWait returns how long the challenge after tries others is given.
-func candidateWait(tries int) time.Duration {
-	return min(candidateFirst<<min(tries, candidateTries), probeMost)
-}
-
-// again returns when the next challenge of a candidate may go out, however much
-// arrives from there: only the newest one can be answered, so each is given its
-// time.
-func (q *probe) again() mono.Time {
-	if q.tries == 0 {
-		return 0
-	}
-	return q.at.Add(candidateWait(int(q.tries) - 1))
 }

@@ -94,25 +94,6 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	return int(q.want), ps.sizeWait(p), true
 }
 
-// ask takes p out of use until it answers, for a reason that is not silence: nothing that
-// is in flight there was overtaken, and no other path need be doubted. As there is a reason,
-// it is down one probe sooner than others.
-func (ps *paths) ask(now mono.Time, p *path) {
-	ps.recovery.handBack(p)
-	p.state, p.fell = PathSuspect, now
-	ps.mourn()
-	ps.usable.Remove(int(p.slot))
-	p.probe = probe{next: now, tries: 1}
-	ps.probing.Add(int(p.slot))
-	ps.resize()
-}
-
-// down takes p out of use for good, unless it answers.
-func (ps *paths) down(p *path) {
-	p.state, p.probe.echoes = PathDown, 0
-	ps.moved()
-}
-
 // sizeWait returns how long a size probe is given. The answer to one that was
 // followed by another is not known any more, so on a path that was taken into use
 // by an acknowledgement or a handshake, and not measured yet, that is as long as a path
@@ -260,4 +241,23 @@ func (ps *paths) probeDeadline() mono.Time {
 		}
 	}
 	return at
+}
+
+// advancePaths gives the room of paths that have gone to what waits for it, proven
+// candidates and tuples of ours, and takes paths out of use that carry no full packets.
+func (ps *paths) advancePaths(now mono.Time) {
+	if !ps.changed {
+		return
+	}
+	ps.changed = false
+	for _, p := range ps.table {
+		if p.tooSmall() {
+			ps.stats.PathsTooSmall++
+			ps.ask(now, p)
+		}
+	}
+	ps.promote(now)
+	if ps.wanting && ps.keys.ready(now) {
+		ps.openAll(now)
+	}
 }

@@ -14,3 +14,11 @@ type slots struct {
 	packet int       // UDP payload bytes of a full packet now
 	last   *path     // on which a packet came last; nil: none
 }
+
+// whence is where the packets of one of the peer's path slots come from.
+type whence struct {
+	tuple  Tuple  // where the last came from
+	path   *path  // our own path there, if any
+	looked uint32 // how many paths had been opened when none was found on tuple
+	was    uint16 // one more than the slot of the path that it came on before; 0: none
+}

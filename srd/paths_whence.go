@@ -2,14 +2,6 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// whence is where the packets of one of the peer's path slots come from.
-type whence struct {
-	tuple  Tuple  // where the last came from
-	path   *path  // our own path there, if any
-	looked uint32 // how many paths had been opened when none was found on tuple
-	was    uint16 // one more than the slot of the path that it came on before; 0: none
-}
-
 // came finds our path where p came, and notes that the peer was heard there.
 func (ps *paths) came(now mono.Time, p *Packet) {
 	w := ps.whence(p.Slot)
@@ -52,17 +44,5 @@ func (ps *paths) locate(w *whence, p *Packet) {
 	w.tuple, w.path, w.looked = p.Tuple, ps.find(p.Tuple), ps.opened
 	if w.path != nil {
 		w.was = 0
-	}
-}
-
-// leave takes it that p is gone: what comes where it was comes on no path of ours.
-func (ps *paths) leave(p *path) {
-	for _, w := range ps.from {
-		if w != nil && w.path == p {
-			w.path = nil
-		}
-	}
-	if ps.last == p {
-		ps.last = nil
 	}
 }

@@ -181,20 +181,6 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 }
 
-// land takes a packet out of flight.
-func (rc *recovery) land(p *path, k *ledger.Packet) {
-	if k.State == ledger.Freed {
-		rc.freed -= int(k.Size)
-		p.freed.bytes -= int(k.Size)
-	}
-	rc.inflight -= int(k.Size)
-	p.inflight -= int(k.Size)
-	p.stale = true
-	if p.inflight == 0 {
-		rc.busy.Remove(int(p.slot))
-	}
-}
-
 // spurious learns from a packet that was taken to be lost but had arrived.
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
@@ -305,22 +291,6 @@ func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
 		}
 		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn && m.fails < giveUpFails {
 			m.fails++
-		}
-	}
-}
-
-// lose takes packet pn for lost and hands its messages back.
-func (rc *recovery) lose(p *path, pn uint64, k *ledger.Packet) {
-	rc.land(p, k)
-	p.hole.swallow(k)
-	k.State = ledger.Lost
-	p.stats.Lost++
-	for n := k.First; n < k.First+uint64(k.N); n++ {
-		if !rc.out.open(n) {
-			continue
-		}
-		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {
-			rc.queueRetransmit(n)
 		}
 	}
 }

@@ -31,13 +31,6 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	p.freed.bytes += int(k.Size)
 }
 
-// settle has done with a packet whose messages have arrived: it leaves the window, and
-// nobody is told.
-func (rc *recovery) settle(p *path, k *ledger.Packet) {
-	rc.land(p, k)
-	k.State = ledger.Acked
-}
-
 // freedFor returns how long after it was sent a freed packet on p is settled: when its
 // record should have come, and twice as long each time that none came in between. Who
 // never sends one is sent ever less.
@@ -67,14 +60,5 @@ func (rc *recovery) checkFreed(now mono.Time, p *path) {
 	}
 	if settled {
 		p.freed.backoff++
-	}
-}
-
-// settleFreed settles all that was freed on p.
-func (rc *recovery) settleFreed(p *path) {
-	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
-		if k := p.sent.At(pn); k.State == ledger.Freed {
-			rc.settle(p, k)
-		}
 	}
 }

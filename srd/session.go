@@ -3,6 +3,7 @@ package srd
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -73,3 +74,20 @@ func soleAddr(tuples []Tuple) (a netip.Addr) {
 	}
 	return a
 }
+
+// Timing of handshakes.
+const (
+	retryFirst = 250 * time.Millisecond // doubles, with jitter
+	retryMost  = 5 * time.Second
+	// giveUpAfter so many attempts, over about 90 s, what waits is dropped.
+	giveUpAttempts = 22
+	// greetAttempts is when a greeting is given up, some 2 s after the first: a
+	// peer that is there has answered, and one that comes later greets us.
+	greetAttempts = 3
+	// hellos is the number of paths an initiation is sent on at once: a dead
+	// first path must not stop the tunnel.
+	hellos = 8
+	// echoes is how many copies of one initiation are answered, each on the path
+	// it came on, that come from where the peer is known to be.
+	echoes = 8
+)

@@ -7,23 +7,6 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Timing of handshakes.
-const (
-	retryFirst = 250 * time.Millisecond // doubles, with jitter
-	retryMost  = 5 * time.Second
-	// giveUpAfter so many attempts, over about 90 s, what waits is dropped.
-	giveUpAttempts = 22
-	// greetAttempts is when a greeting is given up, some 2 s after the first: a
-	// peer that is there has answered, and one that comes later greets us.
-	greetAttempts = 3
-	// hellos is the number of paths an initiation is sent on at once: a dead
-	// first path must not stop the tunnel.
-	hellos = 8
-	// echoes is how many copies of one initiation are answered, each on the path
-	// it came on, that come from where the peer is known to be.
-	echoes = 8
-)
-
 // copyLimit is for all other copies of one initiation. Whoever sees an initiation can copy it
 // from any number of addresses before it is there: answering the first few alone would
 // keep a peer that nobody knows from its answer. One costs no cryptography, and is paid
@@ -276,4 +259,47 @@ func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 	}
 	s.out = append(s.out, rawPacket{to, b})
 	return true
+}
+
+// fresh reports whether there is a session of our making that the peer may not have
+// known when it sent an initiation that arrives now. Packets overtake each other, so
+// the answer to ours may have come first although the peer had not yet heard that we
+// have it. Once it has, it drops its own attempt, and first uses our session. If it
+// does not for so long that it might call again for that, the initiation is a new one.
+func (s *session) fresh(now mono.Time) bool {
+	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
+}
+
+// holdAddresses notes where the peer is now: where paths of it have worked, and where we
+// may call it.
+func (s *session) holdAddresses() {
+	h := &s.held
+	h.usable = s.paths.usable
+	if s.cfg.Addresses == nil {
+		return
+	}
+	before := h.addrs
+	h.addrs = nil
+	for _, p := range s.paths.table {
+		if p.state != PathFree && p.validated {
+			h.add(p.tuple.Remote.Addr())
+		}
+	}
+	for i := range s.paths.tuples {
+		h.add(s.paths.tuples[i].Remote.Addr())
+	}
+	for _, a := range h.addrs {
+		s.cfg.Addresses.Hold(a)
+	}
+	for _, a := range before {
+		s.cfg.Addresses.Release(a)
+	}
+}
+
+// dropAddresses ends the holding.
+func (s *session) dropAddresses() {
+	for _, a := range s.held.addrs {
+		s.cfg.Addresses.Release(a)
+	}
+	s.held = holding{usable: s.paths.usable}
 }

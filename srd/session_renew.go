@@ -38,15 +38,6 @@ func (s *session) keeps(e *epoch) bool {
 	return false
 }
 
-// fresh reports whether there is a session of our making that the peer may not have
-// known when it sent an initiation that arrives now. Packets overtake each other, so
-// the answer to ours may have come first although the peer had not yet heard that we
-// have it. Once it has, it drops its own attempt, and first uses our session. If it
-// does not for so long that it might call again for that, the initiation is a new one.
-func (s *session) fresh(now mono.Time) bool {
-	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
-}
-
 // closeSession drops the keys in use. What is in flight starts over when there is
 // a session again; a handshake that waits for the initiator's first packet goes on.
 func (s *session) closeSession(now mono.Time) {
@@ -157,38 +148,4 @@ func (s *session) sessionDeadline() (mono.Time, string) {
 		}
 	}
 	return at, why
-}
-
-// holdAddresses notes where the peer is now: where paths of it have worked, and where we
-// may call it.
-func (s *session) holdAddresses() {
-	h := &s.held
-	h.usable = s.paths.usable
-	if s.cfg.Addresses == nil {
-		return
-	}
-	before := h.addrs
-	h.addrs = nil
-	for _, p := range s.paths.table {
-		if p.state != PathFree && p.validated {
-			h.add(p.tuple.Remote.Addr())
-		}
-	}
-	for i := range s.paths.tuples {
-		h.add(s.paths.tuples[i].Remote.Addr())
-	}
-	for _, a := range h.addrs {
-		s.cfg.Addresses.Hold(a)
-	}
-	for _, a := range before {
-		s.cfg.Addresses.Release(a)
-	}
-}
-
-// dropAddresses ends the holding.
-func (s *session) dropAddresses() {
-	for _, a := range s.held.addrs {
-		s.cfg.Addresses.Release(a)
-	}
-	s.held = holding{usable: s.paths.usable}
 }
