@@ -69,7 +69,7 @@ func (c *Conn) SetTuples(now mono.Time, tuples []Tuple) {
 		}
 		p.ours, p.dropped = false, true
 		if !p.validated {
-			c.paths.freePath(now, p)
+			c.paths.freePath(p)
 		}
 	}
 	if c.session.ready(now) {
@@ -102,7 +102,7 @@ func (c *Conn) HostChanged(now mono.Time, has func(netip.Addr) bool) {
 		switch {
 		case p.state == PathFree:
 		case p.tuple.Local.IsValid() && !has(p.tuple.Local):
-			c.paths.freePath(now, p)
+			c.paths.freePath(p)
 		case p.silent():
 			// One after the other, as openAll does.
 			p.probe.next, p.probe.tries = soon, 0

@@ -16,15 +16,23 @@ import "github.com/srdtun/srdtun/srd/mono"
 // Next fills t with the next train to send, taking new messages from src (which
 // may be nil). It returns false when there is nothing to send now.
 func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
-	if c.session.nextHandshake(now, t) {
+	t.at = now
+	if c.session.nextHandshake(t) {
 		return true
 	}
 	if !c.session.ready(now) {
 		return false
 	}
-	return c.paths.nextReply(now, t) || c.paths.nextProbe(now, t) || c.paths.nextMeasure(now, t) || c.sender.nextAck(now, t, src) ||
-		c.sender.nextRetransmit(now, t) || c.sender.nextCopy(now, t) || c.sender.nextPing(now, t) || c.sender.nextData(now, t, src) ||
-		c.sender.nextProof(now, t) || c.sender.nextReinjection(now, t)
+	ps, sd := &c.paths, &c.sender
+	if ps.nextReply(now, t) || ps.nextCandidate(now, t) || ps.nextProbe(now, t) || ps.nextMeasure(now, t) {
+		return true
+	}
+	// An acknowledgement that is due saves a packet if it goes with new messages.
+	if c.receiver.ack.due(now) && (sd.newFirst() && sd.nextData(now, t, src) || sd.nextAck(now, t)) {
+		return true
+	}
+	return sd.nextRetransmit(now, t) || sd.nextCopy(now, t) || sd.nextPing(now, t) || sd.nextData(now, t, src) || sd.nextProof(t) ||
+		sd.nextReinjection(now, t)
 }
 
 // SendDeadline returns when the pacer will let new messages go, if it is the

@@ -84,7 +84,8 @@ func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	if p == nil || !c.session.ready(now) {
 		return false
 	}
-	c.recovery.single(now, t, p, 0, 0, func(b []byte) []byte { return wire.AppendClose(b, 0) })
+	t.at = now
+	c.recovery.single(t, p, 0, 0, func(b []byte) []byte { return wire.AppendClose(b, 0) })
 	return true
 }
 

@@ -68,7 +68,7 @@ func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	if k == nil {
 		return false
 	}
-	ps.stray(now, t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
+	ps.stray(t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
 	return true
 }
 
@@ -82,7 +82,7 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 }
 
 // stray builds a train of one packet to where we have no path, which is paid for.
-func (ps *paths) stray(now mono.Time, t *Train, to Tuple, size int, f func([]byte) []byte) {
+func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	t.reset(to, ps.keys.send.keys)
 	b := t.open(candidateSlot, ps.strayed)
 	ps.strayed++

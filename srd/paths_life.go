@@ -42,7 +42,7 @@ func (ps *paths) find(t Tuple) *path {
 // openPath takes a slot for t, where the peer is configured to be if ours is set, and
 // has proven to be otherwise. It returns nil when there is none to be had.
 func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
-	p := ps.slotFor(now, ours)
+	p := ps.slotFor(ours)
 	if p == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 
 // slotFor returns a slot: a free one, or that of the path that is least likely to be
 // missed. It returns nil when all are in use.
-func (ps *paths) slotFor(now mono.Time, ours bool) *path {
+func (ps *paths) slotFor(ours bool) *path {
 	for _, p := range ps.table {
 		if p.state == PathFree {
 			return p
@@ -77,7 +77,7 @@ func (ps *paths) slotFor(now mono.Time, ours bool) *path {
 		}
 	}
 	if least != nil {
-		ps.freePath(now, least)
+		ps.freePath(least)
 	}
 	return least
 }
@@ -172,7 +172,7 @@ func (ps *paths) reopen(now mono.Time, p *path) {
 	switch {
 	case p.state == PathFree:
 	case !p.ours:
-		ps.freePath(now, p)
+		ps.freePath(p)
 	default:
 		p.state, p.validated, p.unsized = PathCandidate, false, false
 		ps.usable.Remove(int(p.slot))

@@ -8,11 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// nextProbe sends the first challenge that is due.
+// nextProbe sends the first challenge on a path that is due.
 func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
-	if ps.nextCandidate(now, t) {
-		return true
-	}
 	if ps.probing.Empty() {
 		return false
 	}
@@ -27,7 +24,7 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
 		q.tries++
-		ps.recovery.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
+		ps.recovery.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &q.secret)
 		})
 		t.Probe = size > p.mtu
@@ -70,6 +67,9 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 // larger size passes first, and is not used when it does not.
 func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
+	if !q.hole && q.want > 0 && q.sizeTry >= mtuTries {
+		q.want, q.sizeTry = ps.below(p, int(q.want)), 0
+	}
 	switch {
 	case p.tooSmall():
 		q.next, ps.changed = mono.Never, true
@@ -82,10 +82,6 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 		return BasePacket, ps.sizeWait(p), true
 	case q.hole && q.sizeTry >= holeTries:
 		ps.shrink(now, p)
-	case !q.hole && q.want > 0 && q.sizeTry >= mtuTries:
-		if q.want, q.sizeTry = ps.below(p, int(q.want)), 0; q.want == 0 && p.unsized {
-			return ps.planSize(now, p)
-		}
 	}
 	if q.want == 0 {
 		return 0, 0, false
@@ -116,7 +112,7 @@ func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duratio
 	}
 	switch {
 	case !p.ours && q.tries >= strangerTries:
-		ps.freePath(now, p)
+		ps.freePath(p)
 		return 0, 0, false
 	case now.Sub(max(ps.active, ps.lastHeard)) > idleAfter:
 		ps.probing.Remove(int(p.slot))

@@ -70,7 +70,7 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			ps.respond(now, t, r.path, &r, r.size)
+			ps.respond(t, r.path, &r, r.size)
 			return true
 		}
 	}
@@ -78,8 +78,8 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 }
 
 // respond builds a train of the response owed, of size bytes at least, on p.
-func (ps *paths) respond(now mono.Time, t *Train, p *path, r *owed, size int) {
-	ps.recovery.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
+func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
+	ps.recovery.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 		return wire.AppendSecret(b, wire.KindResponse, &r.secret)
 	})
 }
@@ -124,7 +124,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 		return false // heardOn has counted it
 	}
 	if p := ps.aside(k, r.secret); p != nil {
-		ps.respond(now, t, p, r, 0)
+		ps.respond(t, p, r, 0)
 		return true
 	}
 	least := keepaliveSize
@@ -135,7 +135,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	if !ps.pay(r.tuple.Remote.Addr(), size) {
 		return false
 	}
-	ps.stray(now, t, r.tuple, size, func(b []byte) []byte {
+	ps.stray(t, r.tuple, size, func(b []byte) []byte {
 		b = wire.AppendSecret(b, wire.KindResponse, &r.secret)
 		if k.Proven() {
 			return b

@@ -49,7 +49,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 }
 
 // freePath gives p's slot back.
-func (ps *paths) freePath(now mono.Time, p *path) {
+func (ps *paths) freePath(p *path) {
 	ps.recovery.handBack(p)
 	if p.validated {
 		ps.former.add(p.tuple.Remote)

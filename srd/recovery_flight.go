@@ -34,22 +34,22 @@ type lossTimer struct {
 }
 
 // single builds a train of one packet on p whose frames f appends.
-func (fl *flight) single(now mono.Time, t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
+func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
 	t.reset(p.tuple, fl.keys.send.keys)
 	b := t.open(p.slot, p.sent.Next())
 	b = f(b)
 	t.close(b, 0, size)
-	fl.record(now, p, ledger.Packet{At: now, State: state, Size: uint16(len(t.Buf))})
+	fl.record(p, ledger.Packet{At: t.at, State: state, Size: uint16(len(t.Buf))})
 }
 
 // record enters a packet just built into the path's ledger, and counts it for the keys
 // that it will be sealed with.
-func (fl *flight) record(now mono.Time, p *path, k ledger.Packet) uint64 {
+func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	fl.stats.TxBytes += uint64(k.Size)
 	fl.keys.count(int(k.Size))
 	if k.State == ledger.InFlight {
 		if p.inflight == p.freed.bytes {
-			p.since, p.stale = now, false
+			p.since, p.stale = k.At, false
 		}
 		fl.inflight += int(k.Size)
 		p.inflight += int(k.Size)
@@ -57,16 +57,16 @@ func (fl *flight) record(now mono.Time, p *path, k ledger.Packet) uint64 {
 		p.stats.Bytes += uint64(k.Size)
 		fl.busy.Add(int(p.slot))
 		if fl.inflight-fl.freed == int(k.Size) {
-			fl.timer.progress = now
+			fl.timer.progress = k.At
 		}
-		fl.timer.lastSent = now
+		fl.timer.lastSent = k.At
 		if k.Marks&ledger.Follows == 0 && p.rtt.Known() {
-			fl.reinject = fl.reinject.Min(now.Add(fl.copyAfter(p)))
+			fl.reinject = fl.reinject.Min(k.At.Add(fl.copyAfter(p)))
 		}
 		return p.sent.Push(k)
 	}
 	pn := p.sent.Push(k)
-	p.trim(now)
+	p.trim(k.At)
 	return pn
 }
 

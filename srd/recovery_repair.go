@@ -9,7 +9,7 @@ import (
 
 // retransmission returns the first message that waits to be sent again, if it
 // may be sent now: within the window, or as the probe of a tail.
-func (rc *recovery) retransmission(now mono.Time) (uint64, bool) {
+func (rc *recovery) retransmission() (uint64, bool) {
 	q := &rc.out.retx
 	for q.len() > 0 && (!rc.out.open(q.peek()) || !rc.out.at(q.peek()).wants) {
 		q.pop()

@@ -50,7 +50,7 @@ func TestScriptPingWhenKeysExpire(t *testing.T) {
 	s.mute = true
 	p := s.c.paths.table[1]
 	s.now = s.c.session.send.created.Add(s.c.session.life().reject) - 1
-	s.c.recovery.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+	s.c.recovery.single(s.train, p, ledger.InFlight, 0, wire.AppendPing)
 	if s.c.recovery.inflight == 0 {
 		t.Fatal("nothing is in flight")
 	}

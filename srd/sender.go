@@ -30,15 +30,13 @@ const (
 	burstBytes = 16 * 1472
 )
 
-// nextAck sends an acknowledgement when one is due: in a packet with new
-// messages if there are any, which saves a packet, else in one of its own.
-func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
-	if !sd.receiver.ack.due(now) {
-		return false
-	}
-	if sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling() && sd.nextData(now, t, src) {
-		return true
-	}
+// newFirst reports whether nothing that was sent before is to be sent once more now.
+func (sd *sender) newFirst() bool {
+	return sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling()
+}
+
+// nextAck sends an acknowledgement in a packet of its own.
+func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	sd.choice.survey(now)
 	p := sd.ackPath()
 	if p == nil {
@@ -53,16 +51,16 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 	if ping {
 		sd.pings, state = 0, ledger.InFlight
 	}
-	sd.recovery.single(now, t, p, state, 0, func(b []byte) []byte {
-		b = sd.receiver.appendAck(now, b, words)
+	sd.recovery.single(t, p, state, 0, func(b []byte) []byte {
+		b = sd.receiver.appendAck(t.at, b, words)
 		if ping {
 			b = wire.AppendPing(b)
 		}
 		if len(b)+wire.MetricLen+wire.TagLen <= BasePacket {
-			b = sd.choice.steering.feedback(now, b)
+			b = sd.choice.steering.feedback(t.at, b)
 		}
-		if sd.telling(now) > 0 && len(b)+wire.HostLen+wire.TagLen <= BasePacket {
-			b = sd.tellHost(now, b)
+		if sd.telling(t.at) > 0 && len(b)+wire.HostLen+wire.TagLen <= BasePacket {
+			b = sd.tellHost(t.at, b)
 		}
 		return b
 	})
@@ -85,7 +83,7 @@ func (sd *sender) ackPath() *path {
 
 // nextRetransmit sends the first message that waits to be sent again.
 func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
-	n, ok := sd.recovery.retransmission(now)
+	n, ok := sd.recovery.retransmission()
 	if !ok || sd.paths.usable.Empty() {
 		return false
 	}
@@ -106,7 +104,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	}
 	t.close(b, 0, 0)
 	m.slot, m.tried = p.slot, m.tried|1<<(p.slot%64)
-	m.pn = sd.recovery.record(now, p, ledger.Packet{At: now, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
+	m.pn = sd.recovery.record(p, ledger.Packet{At: t.at, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
 	if m.tries < 255 {
 		m.tries++
 	}
@@ -192,8 +190,8 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	sd.recovery.maybeSkip(p)
 	t.reset(p.tuple, sd.keys.send.keys)
 	first := sd.recovery.out.next
-	sd.fill(now, t, p, most, src)
-	sd.choice.spread(now, p, first, len(t.Buf))
+	sd.fill(t, p, most, src)
+	sd.choice.spread(t.at, p, first, len(t.Buf))
 	sd.spend(len(t.Buf))
 	return LimitData
 }
@@ -215,9 +213,9 @@ func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 }
 
 // fill builds up to most packets of new messages for p.
-func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
+func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 	ack, words := sd.receiver.ackRoom(sd.paths.packet / ackShare)
-	host := sd.telling(now)
+	host := sd.telling(t.at)
 	for i := range most {
 		from, first := len(t.Buf), sd.recovery.out.next
 		if from+sd.paths.packet > cap(t.Buf) {
@@ -225,16 +223,16 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		b := t.open(p.slot, p.sent.Next())
 		var full bool
-		if b, full = sd.pack(now, t, b, from, p, ack+host, src); sd.recovery.out.next == first {
+		if b, full = sd.pack(t, b, from, p, ack+host, src); sd.recovery.out.next == first {
 			t.Buf = t.Buf[:from]
 			return
 		}
 		if ack > 0 {
-			b, ack = sd.receiver.appendAck(now, b, words), 0
+			b, ack = sd.receiver.appendAck(t.at, b, words), 0
 		}
-		b = sd.choice.steering.trailer(now, b)
+		b = sd.choice.steering.trailer(t.at, b)
 		if host > 0 {
-			b, host = sd.tellHost(now, b), 0
+			b, host = sd.tellHost(t.at, b), 0
 		}
 		pad := 0
 		if full {
@@ -242,11 +240,11 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		t.close(b, from, pad)
 		n := uint16(sd.recovery.out.next - first)
-		k := ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
+		k := ledger.Packet{At: t.at, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
 		if i > 0 {
 			k.Marks = ledger.Follows
 		}
-		sd.recovery.record(now, p, k)
+		sd.recovery.record(p, k)
 		if !full {
 			return
 		}
@@ -255,17 +253,17 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 
 // pack appends MESSAGE frames to the packet of t that began at from until it is full
 // but for spare bytes (then full is true) or there are no more messages.
-func (sd *sender) pack(now mono.Time, t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
-	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(now) - spare
+func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
+	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {
 		left := room - (len(b) - from) - wire.MessageOverhead
 		if left < minPayload {
 			return b, true
 		}
-		if !sd.choice.steering.same(now) {
+		if !sd.choice.steering.same(t.at) {
 			return b, false
 		}
-		m, ok := src.Pull(now, left)
+		m, ok := src.Pull(t.at, left)
 		if !ok {
 			return b, false
 		}
@@ -274,12 +272,12 @@ func (sd *sender) pack(now mono.Time, t *Train, b []byte, from int, p *path, spa
 			// for an answer, say nothing of the way this message takes.
 			sd.recovery.timer.backoff = 0
 		}
-		n := sd.recovery.out.push(m, now)
+		n := sd.recovery.out.push(m, t.at)
 		o := sd.recovery.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
 		b = t.loans.message(b, uint32(n), &m)
 		sd.stats.Sent++
-		sd.active = now
+		sd.active = t.at
 	}
 	return b, false
 }
@@ -292,7 +290,7 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 		return false
 	}
 	p.pinged = now
-	sd.recovery.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
+	sd.recovery.single(t, p, ledger.InFlight, 0, wire.AppendPing)
 	return true
 }
 
@@ -300,7 +298,7 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 // uses them only once it knows that we have them, and would begin a session of its own
 // in time. There may be nothing else to send, or only to where nobody is. The keys before
 // may have expired while the handshake was under way.
-func (sd *sender) nextProof(now mono.Time, t *Train) bool {
+func (sd *sender) nextProof(t *Train) bool {
 	e := sd.keys.send
 	if !e.initiator || e.proven || e.heard {
 		return false
@@ -311,7 +309,7 @@ func (sd *sender) nextProof(now mono.Time, t *Train) bool {
 	}
 	e.proven = true
 	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
-	sd.recovery.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, words) })
+	sd.recovery.single(t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(t.at, b, words) })
 	return true
 }
 

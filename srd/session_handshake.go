@@ -214,7 +214,7 @@ func (s *session) handleCopy(from Tuple, msg []byte) bool {
 }
 
 // nextHandshake sends the first handshake packet that waits.
-func (s *session) nextHandshake(now mono.Time, t *Train) bool {
+func (s *session) nextHandshake(t *Train) bool {
 	if len(s.out) == 0 {
 		return false
 	}

@@ -2,6 +2,7 @@ package srd
 
 import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // MaxTrain is the most packets in one train: UDP_SEGMENT takes 64, and 44 of a
@@ -21,6 +22,7 @@ type Train struct {
 	Size  int    // bytes of each packet but the last
 	Probe bool   // a path MTU probe: EMSGSIZE is an answer, not an error
 
+	at    mono.Time // when it is made: all packets in it are sent then
 	nonce Nonce
 	keys  *SendKeys // nil: Buf is a handshake packet and complete
 	loans loans     // payloads that Seal copies
@@ -60,7 +62,7 @@ func (t *Train) Seal() {
 
 func (t *Train) reset(tuple Tuple, k *SendKeys) {
 	t.loans.forget() // of one that was not sealed
-	*t = Train{Buf: t.Buf[:0], Tuple: tuple, keys: k, loans: t.loans}
+	*t = Train{Buf: t.Buf[:0], Tuple: tuple, at: t.at, keys: k, loans: t.loans}
 }
 
 // open starts a packet and returns the buffer behind its header.

@@ -58,7 +58,7 @@ var bugs = []bug{
 	{"one message too many is acknowledged", "srd/receiver.go", "	return wire.AppendAck(b, rv.inbox.FirstMissing(), 0,", "	return wire.AppendAck(b, rv.inbox.Highest(), 0,"},
 	{"the bitmap is read one off", "srd/recovery_ack.go", "		from := a.FirstMissing + 1 + uint64(i)*64", "		from := a.FirstMissing + uint64(i)*64"},
 	{"a payload is not given back", "srd/outbox.go", "	m := o.at(n)\n	m.release(Acknowledged)\n	m.acked = true", "	m := o.at(n)\n	m.acked = true"},
-	{"a payload is given back when sent", "srd/sender.go", "		n := sd.recovery.out.push(m, now)\n", "		n := sd.recovery.out.push(m, now)\n		if n%64 == 63 {\n			m.Owner.Done(Acknowledged)\n		}\n"},
+	{"a payload is given back when sent", "srd/sender.go", "		n := sd.recovery.out.push(m, t.at)\n", "		n := sd.recovery.out.push(m, t.at)\n		if n%64 == 63 {\n			m.Owner.Done(Acknowledged)\n		}\n"},
 	{"what was given up is kept", "srd/recovery_flight.go", "	m.release(s)\n	m.void = true\n", "	m.void = true\n"},
 	{"no tombstone", "srd/recovery_flight.go", "	fl.stats.GivenUp++\n", "	fl.stats.GivenUp++\n	m.wants = false\n	fl.out.ack(fl.out.first)\n"},
 	{"nothing is given up", "srd/recovery_repair.go", "	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > rc.worth(limit)) {", "	if !m.void && now.Sub(m.first) > 1000*limit {"},
