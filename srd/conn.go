@@ -26,6 +26,7 @@ type Conn struct {
 func introduce(c *Conn) {
 	e, ways := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
+	c.session.calls.self = self{c}
 	c.paths.env, c.paths.keys, c.paths.recovery, c.paths.choice = e, &c.session.keyring, &c.recovery.flight, &c.choice
 	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
 	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery.flight
@@ -43,7 +44,6 @@ func New(cfg Config) *Conn {
 	c := &Conn{env: &env{cfg: cfg, hosts: newHosts(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
 	introduce(c)
 	c.paths.packet = BasePacket
-	c.session.calls.indexes = cfg.Indexes
 	c.recovery.nextSkip, c.recovery.copies = c.recovery.skipGap(), copiesMost
 	c.SetPolicy(cfg.Policy)
 	return c
