@@ -27,7 +27,7 @@ func introduce(c *Conn) {
 	e, ways := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
 	c.session.calls.self = self{c}
-	c.paths.env, c.paths.keys, c.paths.recovery, c.paths.choice = e, &c.session.keyring, &c.recovery.flight, &c.choice
+	c.paths.env, c.paths.keys, c.paths.flight, c.paths.choice = e, &c.session.keyring, &c.recovery.flight, &c.choice
 	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
 	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery.flight
 	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, ways, &c.receiver, &c.recovery, &c.choice

@@ -15,9 +15,9 @@ import (
 // what may be sent where, and how large packets may be.
 type paths struct {
 	*env
-	keys     *keyring
-	recovery *flight
-	choice   *choice
+	keys   *keyring
+	flight *flight
+	choice *choice
 
 	slots
 	from    []*whence // what the peer's path slots come from

@@ -141,8 +141,8 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 // acknowledged since p was first heard: the peer has moved, and what waits for an
 // answer went to where it was.
 func (ps *paths) regain(p *path, since mono.Time) {
-	n := ps.recovery.out.first
-	if !ps.recovery.out.open(n) || (ps.recovery.out.at(n).slot == p.slot && !ps.recovery.out.at(n).wants) {
+	n := ps.flight.out.first
+	if !ps.flight.out.open(n) || (ps.flight.out.at(n).slot == p.slot && !ps.flight.out.at(n).wants) {
 		return
 	}
 	for _, q := range ps.table {
@@ -150,8 +150,8 @@ func (ps *paths) regain(p *path, since mono.Time) {
 			return
 		}
 	}
-	ps.recovery.queueFirst(n)
-	ps.recovery.timer.probes, ps.recovery.timer.found = 1, true
+	ps.flight.queueFirst(n)
+	ps.flight.timer.probes, ps.flight.timer.found = 1, true
 }
 
 // replaced asks the path in slot was-1 whether it still works: what the peer sent there

@@ -25,7 +25,7 @@ func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 			continue // it is gone meanwhile: no answer
 		}
 		p.secret, p.at = ps.secret(), now
-		ps.recovery.single(t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
+		ps.flight.single(t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &p.secret)
 		})
 		return true

@@ -24,7 +24,7 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
 		q.tries++
-		ps.recovery.single(t, p, ledger.Silent, size, func(b []byte) []byte {
+		ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &q.secret)
 		})
 		t.Probe = size > p.mtu

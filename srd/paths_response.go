@@ -79,7 +79,7 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 
 // respond builds a train of the response owed, of size bytes at least, on p.
 func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
-	ps.recovery.single(t, p, ledger.Silent, size, func(b []byte) []byte {
+	ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 		return wire.AppendSecret(b, wire.KindResponse, &r.secret)
 	})
 }

@@ -5,10 +5,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
+// The states of a path change here, but for one that begins (paths_life.go). Whatever
+// takes one out of use hands back what is in flight on it, and full packets may have another
+// size then.
+
 // suspect takes p out of use and hands all that is in flight on it back. That is
 // not congestion: it is told to nobody but the path.
 func (ps *paths) suspect(now mono.Time, p *path) {
-	ps.recovery.loseAll(p, ledger.Timed)
+	ps.flight.loseAll(p, ledger.Timed)
 	if p.state == PathActive {
 		p.state = PathSuspect
 		p.fell, ps.fell = now, now
@@ -50,7 +54,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 
 // freePath gives p's slot back.
 func (ps *paths) freePath(p *path) {
-	ps.recovery.handBack(p)
+	ps.flight.handBack(p)
 	if p.validated {
 		ps.former.add(p.tuple.Remote)
 	}
@@ -111,7 +115,7 @@ func (ps *paths) below(p *path, size int) uint16 {
 // is in flight there was overtaken, and no other path need be doubted. As there is a reason,
 // it is down one probe sooner than others.
 func (ps *paths) ask(now mono.Time, p *path) {
-	ps.recovery.handBack(p)
+	ps.flight.handBack(p)
 	p.state, p.fell = PathSuspect, now
 	ps.mourn()
 	ps.usable.Remove(int(p.slot))
@@ -128,7 +132,7 @@ func (ps *paths) down(p *path) {
 
 // fail takes p, which cannot work, out of use.
 func (ps *paths) fail(now mono.Time, p *path) {
-	ps.recovery.handBack(p)
+	ps.flight.handBack(p)
 	if p.state == PathActive {
 		p.fell, ps.fell = now, now
 		ps.usable.Remove(int(p.slot))
