@@ -41,6 +41,7 @@ func New(cfg Config) *Conn {
 	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
 		panic("srd: source of randomness: " + err.Error())
 	}
+	cfg.KeyLife, cfg.KeyPackets = keyLimits(cfg.KeyLife, cfg.KeyPackets)
 	c := &Conn{env: &env{cfg: cfg, hosts: newHosts(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
 	introduce(c)
 	c.paths.packet = BasePacket

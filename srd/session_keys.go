@@ -31,14 +31,10 @@ type keyLife struct {
 // would keep a connection busy that has nothing else to do.
 const leastKeyLife = idleAfter + 2*time.Second
 
-// lifeOf returns the life of keys that are renewed after an age, of leastKeyLife at
-// least, or a number of packets; 0 stands for what the protocol has.
-func lifeOf(age time.Duration, packets uint64) keyLife {
-	age, packets = max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
-	return keyLife{
-		renew: age, renewResponse: age * 5 / 4, reject: age * 3 / 2,
-		renewPackets: packets, rejectPackets: 2 * packets,
-	}
+// keyLimits returns the age and the number of packets after which keys are renewed, as they
+// count: leastKeyLife at least, and what the protocol has for 0.
+func keyLimits(age time.Duration, packets uint64) (time.Duration, uint64) {
+	return max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
 }
 
 // keyring is the keys that packets are sealed with, and all that still open them.
@@ -88,7 +84,13 @@ type epoch struct {
 }
 
 // life is what the configuration says of it.
-func (v *keyring) life() keyLife { return lifeOf(v.cfg.KeyLife, v.cfg.KeyPackets) }
+func (v *keyring) life() keyLife {
+	age, packets := v.cfg.KeyLife, v.cfg.KeyPackets
+	return keyLife{
+		renew: age, renewResponse: age * 5 / 4, reject: age * 3 / 2,
+		renewPackets: packets, rejectPackets: 2 * packets,
+	}
+}
 
 // ready reports whether there are keys to seal packets with.
 func (v *keyring) ready(now mono.Time) bool {
