@@ -217,7 +217,7 @@ func TestScriptMovedPeerIsFound(t *testing.T) {
 		if old := s.c.paths.table[1]; old.state != PathSuspect {
 			t.Errorf("%s: the path before is %v", addr, old.state)
 		}
-		if s.c.receiver.lastPath != p {
+		if s.c.paths.last != p {
 			t.Errorf("%s: acknowledgements do not go there", addr)
 		}
 		s.deaf = nil
@@ -304,7 +304,7 @@ func TestScriptProvenOutlivesPaths(t *testing.T) {
 	for i := range 40 {
 		s.arriveOn(at("192.0.2.1", 1+i), 1, 1400, wire.AppendPing(nil))
 		s.wait(2 * time.Second)
-		s.c.paths.freePath(s.now, s.c.paths.find(at("192.0.2.1", 1+i)))
+		s.c.paths.freePath(s.c.paths.find(at("192.0.2.1", 1+i)))
 	}
 	got := s.c.Proven()
 	if len(got) != provenMost || got[0] != s.tuple(0).Remote || got[1] != at("192.0.2.1", 40).Remote {

@@ -47,43 +47,9 @@ type holding struct {
 	usable steer.Set // the paths that worked when they were noted
 }
 
-// holdAddresses notes where the peer is now: where paths of it have worked, and where we
-// may call it.
-func (s *session) holdAddresses() {
-	h := &s.held
-	h.usable = s.paths.usable
-	if s.cfg.Addresses == nil {
-		return
-	}
-	before := h.addrs
-	h.addrs = nil
-	for _, p := range s.paths.table {
-		if p.state != PathFree && p.validated {
-			h.add(p.tuple.Remote.Addr())
-		}
-	}
-	for i := range s.paths.tuples {
-		h.add(s.paths.tuples[i].Remote.Addr())
-	}
-	for _, a := range h.addrs {
-		s.cfg.Addresses.Hold(a)
-	}
-	for _, a := range before {
-		s.cfg.Addresses.Release(a)
-	}
-}
-
 // add notes an address once.
 func (h *holding) add(a netip.Addr) {
 	if len(h.addrs) < heldMost && !slices.Contains(h.addrs, a) {
 		h.addrs = append(h.addrs, a)
 	}
-}
-
-// dropAddresses ends the holding.
-func (s *session) dropAddresses() {
-	for _, a := range s.held.addrs {
-		s.cfg.Addresses.Release(a)
-	}
-	s.held = holding{usable: s.paths.usable}
 }

@@ -10,54 +10,54 @@ type Shared interface {
 	Release()
 }
 
-// borrowed is a payload that is not in its train yet.
+// borrowed is a payload that is not in its buffer yet.
 type borrowed struct {
-	at    int // where it belongs in Train.Buf
+	at    int // where it belongs in the buffer
 	data  []byte
 	owner Shared // retained; nil: it is that of the one before
 }
 
-// Borrow has Seal copy the payloads of new messages whose owners are Shared, and not Next:
-// whoever locks the connection needs no lock for Seal, and copying is half of what Next
-// takes. Buf is complete only after Seal then. It returns t.
-func (t *Train) Borrow() *Train {
-	t.borrows = true
-	return t
+// loans are the payloads that belong into a buffer and are not in it yet. The zero value has
+// none, and takes none.
+type loans struct {
+	wanted bool       // payloads of Shared owners are lent; others are copied at once
+	lent   []borrowed // where they belong, in the order of the buffer
+	lender Owner      // of the last of these
 }
 
-// message appends a MESSAGE frame to b, which is in t.Buf and has room for it.
-func (t *Train) message(b []byte, number uint32, m *Message) []byte {
+// message appends a MESSAGE frame to b, which is in the buffer and has room for it.
+func (l *loans) message(b []byte, number uint32, m *Message) []byte {
 	var owner Shared
-	if len(t.borrowed) == 0 || m.Owner != t.lender {
+	if len(l.lent) == 0 || m.Owner != l.lender {
 		// Whether it is one is found out once for a row: that takes longer than the rest.
 		var ok bool
-		if owner, ok = m.Owner.(Shared); !ok || !t.borrows {
+		if owner, ok = m.Owner.(Shared); !ok || !l.wanted {
 			return wire.AppendMessage(b, number, &m.Imm, m.Data)
 		}
 		owner.Retain()
-		t.lender = m.Owner
+		l.lender = m.Owner
 	}
 	b = wire.AppendMessageHead(b, number, &m.Imm, len(m.Data))
-	t.borrowed = append(t.borrowed, borrowed{len(b), m.Data, owner})
+	l.lent = append(l.lent, borrowed{len(b), m.Data, owner})
 	return b[:len(b)+len(m.Data)]
 }
 
-// collect puts the payloads into the train.
-func (t *Train) collect() {
-	for i := range t.borrowed {
-		s := &t.borrowed[i]
-		copy(t.Buf[s.at:], s.data)
+// collect puts the payloads into the buffer.
+func (l *loans) collect(buf []byte) {
+	for i := range l.lent {
+		s := &l.lent[i]
+		copy(buf[s.at:], s.data)
 	}
-	t.forget()
+	l.forget()
 }
 
-// forget gives back what the train still holds.
-func (t *Train) forget() {
-	for i := range t.borrowed {
-		if s := &t.borrowed[i]; s.owner != nil {
+// forget gives back what is still lent.
+func (l *loans) forget() {
+	for i := range l.lent {
+		if s := &l.lent[i]; s.owner != nil {
 			s.owner.Release()
 		}
 	}
-	clear(t.borrowed)
-	t.borrowed, t.lender = t.borrowed[:0], nil
+	clear(l.lent)
+	l.lent, l.lender = l.lent[:0], nil
 }

@@ -52,7 +52,7 @@ func TestSharedPayloads(t *testing.T) {
 				} else {
 					l.refs++
 				}
-				a, b = now.message(a, uint32(n), &m), later.message(b, uint32(n), &m)
+				a, b = now.loans.message(a, uint32(n), &m), later.loans.message(b, uint32(n), &m)
 			}
 			now.close(a, from, 1472)
 			later.close(b, from, 1472)
@@ -78,7 +78,7 @@ func TestSharedPayloads(t *testing.T) {
 
 // retained is how often a train holds l.
 func retained(t *Train, l *lender) (n int) {
-	for _, s := range t.borrowed {
+	for _, s := range t.loans.lent {
 		if s.owner != nil && s.owner == Shared(l) {
 			n++
 		}
@@ -91,13 +91,13 @@ func TestTrainsThatAreNotSealed(t *testing.T) {
 	l := &lender{data: []byte("payload"), refs: 1}
 	train := NewTrain().Borrow()
 	train.reset(Tuple{}, &SendKeys{})
-	train.close(train.message(train.open(1, 1), 1, &Message{Data: l.data, Owner: l}), 0, 0)
+	train.close(train.loans.message(train.open(1, 1), 1, &Message{Data: l.data, Owner: l}), 0, 0)
 	if l.refs != 2 {
 		t.Fatalf("held %d times, want by the transport and the train", l.refs)
 	}
 	train.reset(Tuple{}, nil)
-	if l.refs != 1 || len(train.borrowed) != 0 || !train.borrows {
-		t.Errorf("held %d times, %d payloads", l.refs, len(train.borrowed))
+	if l.refs != 1 || len(train.loans.lent) != 0 || !train.loans.wanted {
+		t.Errorf("held %d times, %d payloads", l.refs, len(train.loans.lent))
 	}
 }
 

@@ -45,7 +45,7 @@ func (t *Tuple) reaches(u Tuple) bool {
 // that anybody sends without keys ends one: a cookie is kept, and makes one hurried
 // attempt for each regular one at most. It is not safe for concurrent use.
 type calls struct {
-	indexes Indexes
+	self    self     // whose indices they have
 	regular *attempt // nil: none
 	hurried *attempt // nil: none
 
@@ -154,7 +154,7 @@ func (v *calls) deadline() mono.Time {
 // drop ends an attempt, if there is one.
 func (v *calls) drop(a **attempt) {
 	if *a != nil {
-		v.indexes.Release((*a).index)
+		v.self.release((*a).index)
 		*a = nil
 	}
 }

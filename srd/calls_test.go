@@ -19,7 +19,7 @@ func (r *released) Release(i uint32) { r.gone[i]++ }
 
 func newCalls() (*calls, *released) {
 	r := &released{gone: map[uint32]int{}}
-	return &calls{indexes: r}, r
+	return &calls{self: self{&Conn{env: &env{cfg: Config{Indexes: r}}}}}, r
 }
 
 var callee = Tuple{Sock: 1, Local: netip.MustParseAddr("10.0.0.1"), Remote: netip.MustParseAddrPort("10.0.0.2:7")}

@@ -11,9 +11,8 @@ import (
 // choice picks the path for each train, by a policy among those that are eligible.
 type choice struct {
 	*env
-	paths    *paths
-	receiver *receiver
-	recovery *recovery
+	paths    *slots
+	recovery *flight
 
 	picked   steer.Set // scratch: what a policy may choose from
 	spare    steer.Set // likewise
@@ -48,7 +47,7 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 			fresh = fresh.Common(*better)
 		}
 	}
-	switch p, tail := ch.receiver.lastPath, &ch.recovery.timer; {
+	switch p, tail := ch.paths.last, &ch.recovery.timer; {
 	case (tail.backoff > 0 || tail.found) && tail.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
 		(fresh.Has(int(p.slot)) || tail.backoff > silentAfter || tail.found):
 		// A tail probe looks for a path that is alive. The likeliest is where the

@@ -89,7 +89,7 @@ func TestStatuses(t *testing.T) {
 		o.push(Message{Owner: &v, Class: Reliable}, 1)
 	}
 	o.ack(0)
-	rc := recovery{env: &env{}, out: o}
+	rc := flight{env: &env{}, out: o}
 	rc.giveUp(rc.out.at(1), GivenUp)
 	rc.out.reset()
 	if len(v) != 3 || v[0] != Acknowledged || v[1] != GivenUp || v[2] != Reset {

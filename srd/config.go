@@ -10,15 +10,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Indexes hands out receiver indices: random, unique in the process.
-type Indexes interface {
-	Reserve(*Conn) uint32
-	// Retake reserves an index that a former process had; false: that cannot be.
-	Retake(*Conn, uint32) bool
-	Publish(uint32, *RecvKeys)
-	Release(uint32)
-}
-
 // Config is what a Conn is made of. All fields but PSK, Addresses, Class,
 // Keepalive, KeyLife, KeyPackets, Granularity, Features and Protocol are needed.
 type Config struct {

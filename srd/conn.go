@@ -3,7 +3,6 @@ package srd
 import (
 	"io"
 	"math/rand/v2"
-	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/handshake"
@@ -25,13 +24,14 @@ type Conn struct {
 
 // introduce makes the machines of c known to each other.
 func introduce(c *Conn) {
-	e, v := c.env, &c.receiver
-	c.session.env, c.session.paths, c.session.recovery, c.session.conn = e, &c.paths, &c.recovery, c
-	c.paths.env, c.paths.session, c.paths.receiver, c.paths.recovery, c.paths.choice = e, &c.session, v, &c.recovery, &c.choice
-	c.recovery.env, c.recovery.session, c.recovery.paths, c.recovery.choice = e, &c.session, &c.paths, &c.choice
-	c.choice.env, c.choice.paths, c.choice.receiver, c.choice.recovery = e, &c.paths, v, &c.recovery
-	c.sender.env, c.sender.session, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session, &c.paths, v, &c.recovery, &c.choice
-	v.env, v.paths, v.choice = e, &c.paths, &c.choice
+	e, ways := c.env, &c.paths.slots
+	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
+	c.session.calls.self = self{c}
+	c.paths.env, c.paths.keys, c.paths.flight, c.paths.choice = e, &c.session.keyring, &c.recovery.flight, &c.choice
+	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
+	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery.flight
+	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, ways, &c.receiver, &c.recovery, &c.choice
+	c.receiver.env = e
 }
 
 // New returns a connection without a session. Nothing is sent before SetTuples,
@@ -41,11 +41,10 @@ func New(cfg Config) *Conn {
 	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
 		panic("srd: source of randomness: " + err.Error())
 	}
+	cfg.KeyLife, cfg.KeyPackets = keyLimits(cfg.KeyLife, cfg.KeyPackets)
 	c := &Conn{env: &env{cfg: cfg, hosts: newHosts(cfg.Granularity), rng: rand.New(rand.NewChaCha8(seed))}}
 	introduce(c)
 	c.paths.packet = BasePacket
-	c.session.calls.indexes = cfg.Indexes
-	c.session.life = lifeOf(cfg.KeyLife, cfg.KeyPackets)
 	c.recovery.nextSkip, c.recovery.copies = c.recovery.skipGap(), copiesMost
 	c.SetPolicy(cfg.Policy)
 	return c
@@ -73,58 +72,9 @@ func (c *Conn) Delivered(now mono.Time) float64 { return c.recovery.rate.at(now)
 // RTT returns the smoothed round trip over all paths, 0 when unknown.
 func (c *Conn) RTT() time.Duration { return c.rtt.Smoothed() }
 
-// failingFor is how long a path that fell silent counts as a matter of the moment: as
-// long as two probes are apart at most. By then routing has mostly found another way, or
-// the path is gone and the rest is what there is.
-const failingFor = probeMost
-
-// Failing reports whether a path fell silent a moment ago and has not come back. What
-// the network carries has then changed without the doing of those who send.
-func (c *Conn) Failing(now mono.Time) bool {
-	return c.paths.fell != 0 && now.Sub(c.paths.fell) < failingFor
-}
-
 // Queue returns the smoothed queueing delay and its target.
 func (c *Conn) Queue() (queue, target time.Duration) {
 	return c.cfg.Control.Queue(), c.cfg.Control.Target()
-}
-
-// PathInfo describes a path, for people.
-type PathInfo struct {
-	Slot     uint16
-	Tuple    Tuple
-	State    PathState
-	RTT      time.Duration // smoothed
-	Base     time.Duration
-	MTU      int       // UDP payload bytes
-	Seen     mono.Time // last packet of the peer's on it
-	Unsized  bool      // a small packet has passed, and whether one of BasePacket bytes does is not known
-	InFlight int
-	Weight   float64
-	PathStats
-}
-
-// Paths describes all paths in use.
-func (c *Conn) Paths() []PathInfo {
-	var v []PathInfo
-	for _, p := range c.paths.table {
-		if p.state == PathFree {
-			continue
-		}
-		v = append(v, PathInfo{
-			Slot: p.slot, Tuple: p.tuple, State: p.state, RTT: p.rtt.Smoothed(), Base: p.rtt.Base(),
-			MTU: p.mtu, Seen: p.seen, Unsized: p.unsized, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
-		})
-	}
-	return v
-}
-
-// Endpoint returns the address the peer was last heard from.
-func (c *Conn) Endpoint() netip.AddrPort {
-	if c.receiver.lastPath != nil {
-		return c.receiver.lastPath.tuple.Remote
-	}
-	return netip.AddrPort{}
 }
 
 // Recv returns the next message that arrived. Its payload lies in the packet
@@ -139,76 +89,19 @@ func (c *Conn) Recv() (Message, bool) {
 	return m, true
 }
 
-// Advance lets time pass: path timeouts, tail-loss probes, session timers.
-func (c *Conn) Advance(now mono.Time) {
-	c.clock = now
-	c.allowForHosts()
-	c.hosts.forgive(now)
-	c.recovery.expireDue(now)
-	c.advanceSession(now)
-	if c.recovery.inflight > 0 {
-		c.recovery.checkPaths(now)
+// Waits returns how long each limit held back sending, in all, what it does at this moment
+// included. The counters of Stats have that only when it ends.
+func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
+	v := c.stats.Waited
+	if c.sender.stopped != 0 && now > c.sender.stopped {
+		v[c.sender.limit] += now.Sub(c.sender.stopped)
 	}
-	if c.session.ready(now) && c.recovery.checkTail(now) {
-		c.session.doubt(now)
-	}
-	c.paths.advanceProbes(now)
+	return v
 }
 
-// Deadline returns when Advance or Next should be called at the latest, and
-// why.
-func (c *Conn) Deadline() (mono.Time, string) {
-	at, why := c.session.sessionDeadline()
-	add := func(t mono.Time, w string) {
-		if t < at {
-			at, why = t, w
-		}
-	}
-	if due := c.recovery.out.due; due != 0 {
-		add(max(due, c.clock), "deadline of a message")
-	}
-	if !c.session.ready(c.clock) {
-		return at, why
-	}
-	// Without a path that works an acknowledgement waits for one, not for time.
-	if c.receiver.ack.packets > 0 && c.receiver.ackPath() != nil {
-		add(c.receiver.ack.deadline(), "ack")
-	}
-	if c.recovery.inflight > 0 {
-		add(c.recovery.pathDeadline(), "path timeout")
-	}
-	// How long a far path takes is found out while sending, after Advance: what that
-	// made overdue is due now.
-	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
-	add(c.paths.probeDeadline(), "path probe")
-	if c.sender.mayCopy() && c.recovery.reinject > c.clock {
-		add(c.recovery.reinject, "reinjection")
-	}
-	return at, why
-}
+// Packet returns how many bytes of UDP payload a full packet has now: what all paths in
+// use carry.
+func (c *Conn) Packet() int { return c.paths.packet }
 
-// SendDeadline returns when the pacer will let new messages go, if it is the
-// pacer that holds them back; Never otherwise. The driver asks when it has
-// something to send.
-func (c *Conn) SendDeadline(now mono.Time) mono.Time {
-	rate := c.cfg.Control.Rate()
-	if rate == 0 || c.sender.bucket.Ready() || c.recovery.inflight >= c.cfg.Control.Window() || c.paths.usable.Empty() ||
-		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
-		return mono.Never
-	}
-	return max(now, c.sender.bucket.When(rate, min(2*c.paths.packet, int(rate*c.hosts.burst().Seconds()))))
-}
-
-// Next fills t with the next train to send, taking new messages from src (which
-// may be nil). It returns false when there is nothing to send now.
-func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
-	if c.session.nextHandshake(now, t) {
-		return true
-	}
-	if !c.session.ready(now) {
-		return false
-	}
-	return c.paths.nextReply(now, t) || c.paths.nextProbe(now, t) || c.paths.nextMeasure(now, t) || c.sender.nextAck(now, t, src) ||
-		c.sender.nextRetransmit(now, t) || c.sender.nextCopy(now, t) || c.sender.nextPing(now, t) || c.sender.nextData(now, t, src) ||
-		c.sender.nextProof(now, t) || c.sender.nextReinjection(now, t)
-}
+// Pending returns how many messages were sent and are neither acknowledged nor given up.
+func (c *Conn) Pending() int { return int(c.recovery.out.next - c.recovery.out.first) }

@@ -3,7 +3,6 @@ package srd
 import (
 	"time"
 
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -60,8 +59,9 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.stats.RxBytes += uint64(p.Size)
 	c.lastHeard = now
 	c.session.used(now, p.Keys)
-	urgent := c.receiver.arrive(now, in, p, next)
-	if eliciting := c.frames(now, in, p, &urgent); eliciting {
+	urgent := c.receiver.arrive(in, p, next)
+	c.paths.came(now, p)
+	if eliciting := c.frames(now, p, &urgent); eliciting {
 		if !in.queued {
 			in.queued = true
 			c.receiver.pending = append(c.receiver.pending, in)
@@ -85,7 +85,7 @@ func arrival(now, at mono.Time) mono.Time {
 
 // frames handles all frames of p and reports whether any asks for an
 // acknowledgement.
-func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (eliciting bool) {
+func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
 	var asked, told bool // a challenge, and a response, of which a packet has one at most
 	for rest := p.Plain; len(rest) > 0; {
@@ -94,7 +94,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 			c.drop(DropMalformed)
 			return eliciting
 		}
-		if in.slot == candidateSlot && f.Kind.Elicits() {
+		if p.Slot == candidateSlot && f.Kind.Elicits() {
 			c.drop(DropMalformed) // nobody may ask for an acknowledgement there
 			return false
 		}
@@ -123,7 +123,7 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 				continue
 			}
 			asked = true
-			c.paths.challenged(p, in.path, f.Secret)
+			c.paths.challenged(p, f.Secret)
 		case wire.KindResponse:
 			if told {
 				c.drop(DropChallenge)
@@ -146,41 +146,4 @@ func (c *Conn) frames(now mono.Time, in *inPath, p *Packet, urgent *bool) (elici
 		}
 	}
 	return eliciting
-}
-
-// forget clears all state that belongs to the peer's former incarnation, in one
-// step: what arrived, what is in flight, and every path.
-func (c *Conn) forget(now mono.Time) {
-	n := c.recovery.out.reset()
-	c.stats.Drops[DropIncarnation] += uint64(n)
-	for _, p := range c.paths.table {
-		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
-			if k := p.sent.At(pn); k.State == ledger.InFlight {
-				c.recovery.land(p, k)
-				k.State = ledger.Acked
-			}
-		}
-		c.recovery.settleFreed(p)
-		p.largest = 0
-		p.peerCE = 0
-		c.paths.reopen(now, p)
-	}
-	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
-	c.paths.candidates.Clear()
-	c.receiver.pending, c.receiver.ack = nil, ackState{}
-	c.receiver.inbox = seq.Window{}
-	c.receiver.received, c.receiver.taken = nil, 0
-	c.choice.steering.copies = copies{}
-	c.choice.steering.gauge.Reset()
-	c.recovery.timer = lossTimer{progress: now, lastSent: now}
-	c.hosts.forget()
-	c.restarted = true
-}
-
-// Restarted reports, once, that the peer is another incarnation than before:
-// whatever the layer above knew of it is void.
-func (c *Conn) Restarted() bool {
-	r := c.restarted
-	c.restarted = false
-	return r
 }

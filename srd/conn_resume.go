@@ -106,7 +106,7 @@ func (c *Conn) Resume(now mono.Time, st *State) error {
 	}
 	for _, e := range epochs {
 		if e != nil {
-			s.cfg.Indexes.Publish(e.recv.local, e.recv)
+			s.self.publish(e.recv)
 		}
 	}
 	s.send, s.prev, s.next, s.other = epochs[epochSend], epochs[epochPrev], epochs[epochNext], epochs[epochOther]
@@ -128,11 +128,11 @@ func (c *Conn) Resume(now mono.Time, st *State) error {
 
 // resumable reports why the keys of a state are not to be used, nil if they are.
 func (c *Conn) resumable(now mono.Time, st *State) error {
-	e := &st.epochs[epochSend]
+	e, life := &st.epochs[epochSend], c.session.life()
 	switch {
 	case e.created > now || st.since > now || st.since == 0:
 		return errStateTime
-	case now.Sub(e.created) >= c.session.life.reject || e.sent >= c.session.life.rejectPackets:
+	case now.Sub(e.created) >= life.reject || e.sent >= life.rejectPackets:
 		return errStateOld
 	case !c.cfg.Offers.Has(e.cipher):
 		return errStateCipher
@@ -150,15 +150,43 @@ func (s *session) revive(v *epochState) (*epoch, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, errStateCipher
 	}
-	if !s.cfg.Indexes.Retake(s.conn, uint32(v.local)) {
+	if !s.self.retake(uint32(v.local)) {
 		return nil, errStateIndex
 	}
 	return &epoch{
 		keys:    &SendKeys{aead: seal, key: v.sendKey, iv: v.sendIV, remote: uint32(v.remote)},
-		recv:    &RecvKeys{Conn: s.conn, aead: open, key: v.recvKey, iv: v.recvIV, local: uint32(v.local)},
+		recv:    &RecvKeys{Conn: s.self.conn, aead: open, key: v.recvKey, iv: v.recvIV, local: uint32(v.local)},
 		created: v.created, called: v.called, dies: v.dies,
 		initiator: v.flags&flagInitiator != 0, heard: v.flags&flagHeard != 0,
 		proven: v.flags&flagProven != 0, crossed: v.flags&flagCrossed != 0,
 		sent: v.sent, cipher: v.cipher, peer: v.peer, features: v.features,
 	}, nil
+}
+
+// suspend notes the numbers so far, and what is open.
+func (o *outbox) suspend(st *State) {
+	st.outFirst, st.outNext = o.first, o.next
+	for n := o.first; n < o.next; n++ {
+		if m := o.at(n); !m.acked {
+			st.open = append(st.open, openState{n, uint64(m.m.Flow), m.m.Imm})
+		}
+	}
+}
+
+// resume has the numbers go on, and returns those of what was not acknowledged, which is void.
+func (o *outbox) resume(now mono.Time, st *State) (again []uint64) {
+	*o = outbox{first: st.outFirst, next: st.outFirst}
+	open := st.open
+	for n := st.outFirst; n < st.outNext; n++ {
+		if len(open) > 0 && open[0].number == n {
+			o.push(Message{Imm: open[0].imm, Flow: uint32(open[0].flow)}, now)
+			o.at(n).void = true
+			again = append(again, n)
+			open = open[1:]
+			continue
+		}
+		o.push(Message{}, now)
+		o.ack(n)
+	}
+	return again
 }

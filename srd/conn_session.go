@@ -2,8 +2,11 @@ package srd
 
 import (
 	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // meet notes the peer's incarnation, which it has just proven. When it is another
@@ -53,7 +56,9 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		c.session.begin(now, e)
 	}
 	s.calls.abandon()
-	c.paths.responded(now, p.Tuple, e.recv.local)
+	if there, sole := s.last.went(p.Tuple, e.recv.local); there {
+		c.paths.responded(now, p.Tuple, sole)
+	}
 	c.paths.openAll(now)
 }
 
@@ -75,11 +80,12 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 // nothing: what is on its way here can still be opened. It reports whether there was a
 // session to end.
 func (c *Conn) Farewell(now mono.Time, t *Train) bool {
-	p := c.receiver.ackPath()
+	p := c.sender.ackPath()
 	if p == nil || !c.session.ready(now) {
 		return false
 	}
-	c.recovery.single(now, t, p, 0, 0, func(b []byte) []byte { return wire.AppendClose(b, 0) })
+	t.at = now
+	c.recovery.single(t, p, 0, 0, func(b []byte) []byte { return wire.AppendClose(b, 0) })
 	return true
 }
 
@@ -157,17 +163,83 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	c.paths.calledBack(now, from, len(msg), sole)
 }
 
-// advanceSession expires and renews keys, and repeats handshakes. When the keys in use have
-// ended, and nobody needs others, the memory that traffic took is given back.
-func (c *Conn) advanceSession(now mono.Time) {
-	switch ended := c.session.expire(now); {
-	case ended && (!c.recovery.out.empty() || c.cfg.Keepalive > 0):
-		c.Connect(now)
-	case ended:
-		c.rest(now)
+// Session describes the keys in use, for people.
+type Session struct {
+	Ready     bool
+	Since     mono.Time // of the newest handshake
+	Cipher    handshake.Cipher
+	Initiator bool
+	// Features are what the peer's layer above said that it can read, in the handshake of
+	// these keys; 0 without any. They belong to its incarnation: messages of one that is
+	// gone are never sent to another.
+	Features uint8
+	// Foreign says that the peer refused the last handshake, or we did, as it speaks
+	// another protocol, which is Protocol.
+	Foreign  bool
+	Protocol uint32
+}
+
+// Session returns the state of the keys.
+func (c *Conn) Session(now mono.Time) Session {
+	s := &c.session
+	v := Session{Ready: s.ready(now), Since: s.since, Foreign: s.foreign.until != 0, Protocol: s.foreign.protocol}
+	if s.send != nil {
+		v.Cipher, v.Initiator, v.Features = s.send.cipher, s.send.initiator, s.send.features
 	}
-	if c.session.calling(now) {
-		c.Connect(now)
+	return v
+}
+
+// forget clears all state that belongs to the peer's former incarnation, in one
+// step: what arrived, what is in flight, and every path.
+func (c *Conn) forget(now mono.Time) {
+	n := c.recovery.out.reset()
+	c.stats.Drops[DropIncarnation] += uint64(n)
+	for _, p := range c.paths.table {
+		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
+			if k := p.sent.At(pn); k.State == ledger.InFlight {
+				c.recovery.land(p, k)
+				k.State = ledger.Acked
+			}
+		}
+		c.recovery.settleFreed(p)
+		p.largest = 0
+		p.peerCE = 0
+		c.paths.reopen(now, p)
 	}
-	c.session.repeat(now)
+	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
+	c.paths.from = nil
+	c.paths.candidates.Clear()
+	c.receiver.pending, c.receiver.ack = nil, ackState{}
+	c.receiver.inbox = seq.Window{}
+	c.receiver.received, c.receiver.taken = nil, 0
+	c.choice.steering.copies = copies{}
+	c.choice.steering.gauge.Reset()
+	c.recovery.timer = lossTimer{progress: now, lastSent: now}
+	c.hosts.forget()
+	c.restarted = true
+}
+
+// Restarted reports, once, that the peer is another incarnation than before:
+// whatever the layer above knew of it is void.
+func (c *Conn) Restarted() bool {
+	r := c.restarted
+	c.restarted = false
+	return r
+}
+
+// lied ends the session with a peer that has acknowledged what it cannot have got. Until
+// its wait is over it is neither called nor answered, and it begins with a new window:
+// what the old one had grown by may have been lies.
+func (c *Conn) lied(now mono.Time) {
+	s := &c.session
+	s.liar.again(now)
+	c.session.closeSession(now)
+	c.session.retire(&s.next)
+	c.session.retire(&s.other)
+	s.calls.abandon()
+	s.last, s.out = response{}, nil
+	c.cfg.Control.Reset()
+	if !c.recovery.out.empty() || c.cfg.Keepalive > 0 {
+		s.callAt = s.liar.until
+	}
 }

@@ -248,7 +248,7 @@ func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(u
 
 // request returns what the guard wants to know of an initiation or response.
 func (e *Endpoint) request(from Tuple, msg []byte) request {
-	r := request{from: from, mac: mac1(msg), known: e.known != nil && e.known(from.Remote.Addr())}
+	r := request{from: from, mac: handshake.MAC1(msg), known: e.known != nil && e.known(from.Remote.Addr())}
 	if r.response = handshake.Kind(msg) == handshake.TypeResponse; r.response {
 		r.index, _ = handshake.ReceiverIndex(msg)
 	}
@@ -295,6 +295,3 @@ func (e *Endpoint) cookie(now mono.Time, r *request, msg []byte) []byte {
 	}
 	return e.checker.CookieReply(e.rand, now, msg, r.from.Remote)
 }
-
-// mac1 returns the first MAC of an initiation or response, which identifies it.
-func mac1(msg []byte) [16]byte { return [16]byte(msg[len(msg)-32:]) }

@@ -30,7 +30,7 @@ func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 	step := func() {
 		p := s.c.paths.table[on]
 		pings = append(pings, p.sent.Next())
-		s.c.recovery.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+		s.c.recovery.single(s.train, p, ledger.InFlight, 0, wire.AppendPing)
 		s.wait(800 * time.Microsecond)
 		if n := len(pings) - far; n >= 0 {
 			s.ack(got(on, pings[n]))

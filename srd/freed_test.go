@@ -79,7 +79,7 @@ func TestScriptRecordsTellOfLongTrains(t *testing.T) {
 			for _, f := range p.frames {
 				for i := range f.Ack.NumRecords() {
 					r := f.Ack.Record(i)
-					for pn := r.Highest - min(r.Highest, recordReach); pn <= r.Highest; pn++ {
+					for pn := r.Highest - min(r.Highest, wire.RecordReach); pn <= r.Highest; pn++ {
 						if claims(&r, pn) {
 							v[pn]++
 						}

@@ -4,6 +4,7 @@ import (
 	"crypto/cipher"
 
 	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Overhead is what sealing adds to a packet's frames, in bytes.
@@ -11,6 +12,14 @@ const Overhead = wire.Overhead
 
 // HeaderLen is the part of that which stands before the frames, in bytes.
 const HeaderLen = wire.HeaderLen
+
+// self is a connection as the driver's table of receiver indices knows it.
+type self struct{ conn *Conn }
+
+func (s self) reserve() uint32          { return s.conn.cfg.Indexes.Reserve(s.conn) }
+func (s self) retake(index uint32) bool { return s.conn.cfg.Indexes.Retake(s.conn, index) }
+func (s self) publish(k *RecvKeys)      { s.conn.cfg.Indexes.Publish(k.local, k) }
+func (s self) release(index uint32)     { s.conn.cfg.Indexes.Release(index) }
 
 // SendKeys seal the packets of one session in one direction. They are immutable
 // and safe for concurrent use. Nonces come from packet headers: the Conn that
@@ -76,4 +85,26 @@ func DataIndex(b []byte) (index uint32, ok bool) {
 func DataNumber(b []byte) (slot uint16, pn uint64) {
 	h := wire.ParseHeader(b)
 	return h.Slot, h.PN
+}
+
+// Indexes hands out receiver indices: random, unique in the process.
+type Indexes interface {
+	Reserve(*Conn) uint32
+	// Retake reserves an index that a former process had; false: that cannot be.
+	Retake(*Conn, uint32) bool
+	Publish(uint32, *RecvKeys)
+	Release(uint32)
+}
+
+// Packet is one data packet as it arrived, opened.
+type Packet struct {
+	Tuple Tuple
+	Slot  uint16
+	PN    uint64
+	At    mono.Time // when it came to the host, as a kernel stamps it; 0, or what cannot be: when it is handled
+	ECN   ECN
+	Load  uint8 // one more than the congestion metric that the network wrote into the packet; 0: it writes none
+	Size  int   // bytes of UDP payload
+	Plain []byte
+	Keys  *RecvKeys // what opened it
 }

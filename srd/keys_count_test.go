@@ -38,7 +38,7 @@ func TestScriptKeysCountLargePackets(t *testing.T) {
 		want uint64
 	}{{41, 1}, {2048, 1}, {2049, 2}, {MaxPacket, 5}} {
 		before := e.sent
-		s.c.recovery.record(s.now, p, ledger.Packet{At: s.now, State: ledger.Silent, Size: c.size})
+		s.c.recovery.record(p, ledger.Packet{At: s.now, State: ledger.Silent, Size: c.size})
 		if got := e.sent - before; got != c.want {
 			t.Errorf("a packet of %d bytes counts as %d, want %d", c.size, got, c.want)
 		}

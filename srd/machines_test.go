@@ -24,7 +24,7 @@ func TestReceiverAlone(t *testing.T) {
 
 // A call that was planned is due once.
 func TestSessionCallsOnce(t *testing.T) {
-	s := session{env: &env{}, callAt: 5}
+	s := session{keyring: keyring{env: &env{}}, callAt: 5}
 	if s.calling(4) || !s.calling(5) || s.calling(6) {
 		t.Errorf("due before its time, never, or twice: %d", s.callAt)
 	}
@@ -32,7 +32,7 @@ func TestSessionCallsOnce(t *testing.T) {
 
 // What is to be sent again waits once, and what is given up keeps its number alone.
 func TestRecoveryAlone(t *testing.T) {
-	rc := recovery{env: &env{}}
+	rc := recovery{flight: flight{env: &env{}}}
 	n := rc.out.push(Message{Data: []byte("x")}, 1)
 	rc.queueRetransmit(n)
 	rc.queueRetransmit(n)
@@ -50,8 +50,8 @@ func TestMachinesKnowEachOther(t *testing.T) {
 	c := newScript(t, 1).c
 	check := func(when string) {
 		t.Helper()
-		if c.session.conn != c || c.session.paths != &c.paths || c.paths.session != &c.session || c.recovery.paths != &c.paths ||
-			c.choice.receiver != &c.receiver || c.sender.recovery != &c.recovery || c.receiver.paths != &c.paths || c.sender.env != c.env {
+		if c.session.self.conn != c || c.session.paths != &c.paths || c.paths.keys != &c.session.keyring || c.recovery.paths != &c.paths ||
+			c.choice.paths != &c.paths.slots || c.sender.recovery != &c.recovery || c.receiver.env != c.env || c.sender.env != c.env {
 			t.Errorf("%s: a machine has others than those of its connection", when)
 		}
 	}

@@ -60,7 +60,7 @@ func TestScriptMeasureOfLiarsAndLostPaths(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
 	s.c.Measure(s.now, everyPath)
-	s.c.paths.freePath(s.now, s.c.paths.table[1])
+	s.c.paths.freePath(s.c.paths.table[1])
 	from := len(s.sent)
 	s.pump()
 	s.arrive(0, 100, wire.AppendSecret(nil, wire.KindResponse, &wire.Secret{}))

@@ -76,16 +76,3 @@ const (
 	CE                // one has: Congestion Experienced
 	NotECT            // the peer did not say so, or the network took it off
 )
-
-// Packet is one data packet as it arrived, opened.
-type Packet struct {
-	Tuple Tuple
-	Slot  uint16
-	PN    uint64
-	At    mono.Time // when it came to the host, as a kernel stamps it; 0, or what cannot be: when it is handled
-	ECN   ECN
-	Load  uint8 // one more than the congestion metric that the network wrote into the packet; 0: it writes none
-	Size  int   // bytes of UDP payload
-	Plain []byte
-	Keys  *RecvKeys // what opened it
-}

@@ -198,31 +198,3 @@ func (q *queue64) unshift(v uint64) {
 	q.head--
 	q.ring[q.head&uint64(len(q.ring)-1)] = v
 }
-
-// suspend notes the numbers so far, and what is open.
-func (o *outbox) suspend(st *State) {
-	st.outFirst, st.outNext = o.first, o.next
-	for n := o.first; n < o.next; n++ {
-		if m := o.at(n); !m.acked {
-			st.open = append(st.open, openState{n, uint64(m.m.Flow), m.m.Imm})
-		}
-	}
-}
-
-// resume has the numbers go on, and returns those of what was not acknowledged, which is void.
-func (o *outbox) resume(now mono.Time, st *State) (again []uint64) {
-	*o = outbox{first: st.outFirst, next: st.outFirst}
-	open := st.open
-	for n := st.outFirst; n < st.outNext; n++ {
-		if len(open) > 0 && open[0].number == n {
-			o.push(Message{Imm: open[0].imm, Flow: uint32(open[0].flow)}, now)
-			o.at(n).void = true
-			again = append(again, n)
-			open = open[1:]
-			continue
-		}
-		o.push(Message{}, now)
-		o.ack(n)
-	}
-	return again
-}

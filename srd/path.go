@@ -186,7 +186,7 @@ func (p *path) trim(now mono.Time) {
 		case ledger.Lost:
 			return now.Sub(k.At) > lostMemory || p.sent.Next()-p.sent.First() > lostPackets
 		case ledger.Skipped:
-			return p.largest > p.sent.First()+recordReach+1 || p.sent.Next()-p.sent.First() > lostPackets
+			return p.largest > p.sent.First()+wire.RecordReach+1 || p.sent.Next()-p.sent.First() > lostPackets
 		}
 		return true
 	})
@@ -194,3 +194,46 @@ func (p *path) trim(now mono.Time) {
 
 // carries reports whether a packet of size bytes may go on p.
 func (p *path) carries(size int) bool { return size <= p.mtu }
+
+// freed is what is known of a path's freed packets.
+type freed struct {
+	bytes   int
+	due     mono.Time // when the oldest is settled by time
+	backoff uint      // how often that came to pass since the last record of a packet
+}
+
+// hole counts packets larger than BasePacket that were lost on a path, of those sent after
+// the last one that arrived.
+type hole struct {
+	lost    int
+	since   mono.Time // when one of them was sent
+	arrived mono.Time // when the newest that arrived was sent
+}
+
+// swallow notes that packet k was lost.
+func (h *hole) swallow(k *ledger.Packet) {
+	if k.Size <= BasePacket || k.At <= h.arrived {
+		return
+	}
+	h.lost++
+	h.since = k.At
+}
+
+// pass notes that what was sent at, larger than BasePacket, has arrived.
+func (h *hole) pass(at mono.Time) {
+	if at >= h.arrived {
+		h.lost, h.arrived = 0, at
+	}
+}
+
+// silent reports whether p carried data until nothing came back.
+func (p *path) silent() bool { return p.state == PathSuspect || p.state == PathDown }
+
+// tooSmall reports whether p has not answered packets of BasePacket bytes, which are asked
+// for as it was validated by a small one.
+func (p *path) tooSmall() bool {
+	return p.state == PathActive && p.unsized && p.probe.want == 0 && p.probe.sizeTry >= baseTries
+}
+
+// word returns when p was last known to work, in either direction.
+func (p *path) word() mono.Time { return max(p.seen, p.heard) }

@@ -1,10 +1,12 @@
 package srd
 
 import (
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
-	"github.com/srdtun/srdtun/srd/internal/ledger"
+	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -13,15 +15,13 @@ import (
 // what may be sent where, and how large packets may be.
 type paths struct {
 	*env
-	session  *session
-	receiver *receiver
-	recovery *recovery
-	choice   *choice
+	keys   *keyring
+	flight *flight
+	choice *choice
 
-	table   []*path // by slot
-	usable  steer.Set
+	slots
+	from    []*whence // what the peer's path slots come from
 	probing steer.Set // paths with a probe planned
-	packet  int       // UDP payload bytes of a full packet now
 	fell    mono.Time // when the last of the paths that are silent now fell so; 0: none is
 	dormant bool      // some silent paths are not probed while idle
 
@@ -42,45 +42,41 @@ type paths struct {
 	measuring *measurement // nil: nobody wants to know
 }
 
-// suspect takes p out of use and hands all that is in flight on it back. That is
-// not congestion: it is told to nobody but the path.
-func (ps *paths) suspect(now mono.Time, p *path) {
-	ps.recovery.loseAll(p, ledger.Timed)
-	if p.state == PathActive {
-		p.state = PathSuspect
-		p.fell, ps.fell = now, now
-		ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())
-		ps.usable.Remove(int(p.slot))
-		// What is in flight on it may still be acknowledged, and then it is in use
-		// again. A probe at once would be one more packet in what is, mostly, a queue. But
-		// what a single late sample made of its round trip is waited for no longer than for
-		// any other probe.
-		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
-		ps.probing.Add(int(p.slot))
-		ps.resize()
-	}
+// keepaliveSize is the smallest challenge: header, frame, tag.
+const keepaliveSize = wire.Overhead + wire.SecretFrameLen
+
+// owed is a path response that is owed: on a path of ours, or to where there is none.
+type owed struct {
+	path   *path // nil: there is none
+	tuple  Tuple
+	secret wire.Secret
+	size   int
 }
 
-// alive notes that p works in our direction: something sent on it arrived.
-func (ps *paths) alive(now mono.Time, p *path) {
-	p.heard = now
-	if p.silent() && !p.unsized {
-		ps.activate(now, p)
-	}
+// measurement is one that is under way or done.
+type measurement struct {
+	probes []measured
+	next   int // of probes, the first that was not sent yet
 }
 
-// reopen makes p fit for a new process of the peer's. A path that the former one
-// opened came from a port of its own, which is gone with it. One of ours begins
-// anew: its challenge also lets the peer, to whom we are a stranger there, answer.
-func (ps *paths) reopen(now mono.Time, p *path) {
-	switch {
-	case p.state == PathFree:
-	case !p.ours:
-		ps.freePath(now, p)
-	default:
-		p.state, p.validated, p.unsized = PathCandidate, false, false
-		ps.usable.Remove(int(p.slot))
-		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
-		ps.probing.Add(int(p.slot))
-	}
+type measured struct {
+	path   *path
+	tuple  Tuple
+	slot   uint16
+	secret wire.Secret
+	at     mono.Time     // sent; 0: not
+	rtt    time.Duration // 0: not answered
+}
+
+// former is where the peer has proven to be, on paths that are gone.
+type former struct{ addrs []netip.AddrPort }
+
+// provenMost bounds the addresses that Proven returns, and that are remembered.
+const provenMost = 16
+
+// add notes a, as the newest.
+func (f *former) add(a netip.AddrPort) {
+	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
+	f.addrs = slices.Insert(f.addrs, 0, a)
+	f.addrs = f.addrs[:min(len(f.addrs), provenMost)]
 }

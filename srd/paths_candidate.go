@@ -2,23 +2,17 @@ package srd
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // Where the peer was heard and has not proven to be, it is a candidate (package
 // candidate): it gets challenges and the answers to its own, both paid for from the
 // credit of its address, and nothing else. When it has returned the secret of a challenge,
 // it becomes a path.
-
-// candidateSlot is the path slot of all packets to candidates. It is no path's, so that no
-// slot, ledger or steering is spent on strangers. Nothing in it is acknowledged.
-const candidateSlot = steer.MaxPaths
 
 // candidateLeast is how long the first challenge of a candidate is given at least before
 // the next.
@@ -52,7 +46,7 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 }
 
 // heardOn takes it that p came where we have no path.
-func (ps *paths) heardOn(now mono.Time, in *inPath, p *Packet) {
+func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
 	ps.candidates.Earn(now, addr, p.Size, ps.trusts)
 	k := ps.candidates.Hear(now, p.Tuple, addr, ps.firstWait())
@@ -62,7 +56,7 @@ func (ps *paths) heardOn(now mono.Time, in *inPath, p *Packet) {
 	case k.Proven():
 		ps.askQuiet(now)
 	case k.Was == 0:
-		k.Was = in.was
+		k.Was = w.was
 	}
 }
 
@@ -74,7 +68,7 @@ func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	if k == nil {
 		return false
 	}
-	ps.stray(now, t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
+	ps.stray(t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
 	return true
 }
 
@@ -88,13 +82,13 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 }
 
 // stray builds a train of one packet to where we have no path, which is paid for.
-func (ps *paths) stray(now mono.Time, t *Train, to Tuple, size int, f func([]byte) []byte) {
-	t.reset(to, ps.session.send.keys)
+func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
+	t.reset(to, ps.keys.send.keys)
 	b := t.open(candidateSlot, ps.strayed)
 	ps.strayed++
 	t.close(f(b), 0, size)
 	ps.stats.TxBytes += uint64(len(t.Buf))
-	ps.session.send.sent++
+	ps.keys.count(len(t.Buf))
 }
 
 // candidateAnswers takes it that a secret was returned which none of our paths was sent.
@@ -135,8 +129,8 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	if p.unsized {
 		p.probe.want = 0 // BasePacket first
 	}
-	if ps.receiver.lastPath == nil || ps.receiver.lastPath.seen < p.seen {
-		ps.receiver.lastPath = p
+	if ps.last == nil || ps.last.seen < p.seen {
+		ps.last = p
 	}
 	ps.replaced(now, was, since)
 	ps.regain(p, since)
@@ -147,8 +141,8 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 // acknowledged since p was first heard: the peer has moved, and what waits for an
 // answer went to where it was.
 func (ps *paths) regain(p *path, since mono.Time) {
-	n := ps.recovery.out.first
-	if !ps.recovery.out.open(n) || (ps.recovery.out.at(n).slot == p.slot && !ps.recovery.out.at(n).wants) {
+	n := ps.flight.out.first
+	if !ps.flight.out.open(n) || (ps.flight.out.at(n).slot == p.slot && !ps.flight.out.at(n).wants) {
 		return
 	}
 	for _, q := range ps.table {
@@ -156,8 +150,8 @@ func (ps *paths) regain(p *path, since mono.Time) {
 			return
 		}
 	}
-	ps.recovery.queueFirst(n)
-	ps.recovery.timer.probes, ps.recovery.timer.found = 1, true
+	ps.flight.queueFirst(n)
+	ps.flight.timer.probes, ps.flight.timer.found = 1, true
 }
 
 // replaced asks the path in slot was-1 whether it still works: what the peer sent there
@@ -212,52 +206,17 @@ func (ps *paths) askQuiet(now mono.Time) {
 	}
 }
 
-// word returns when p was last known to work, in either direction.
-func (p *path) word() mono.Time { return max(p.seen, p.heard) }
-
-// former is where the peer has proven to be, on paths that are gone.
-type former struct{ addrs []netip.AddrPort }
-
-// provenMost bounds the addresses that Proven returns, and that are remembered.
-const provenMost = 16
-
-// add notes a, as the newest.
-func (f *former) add(a netip.AddrPort) {
-	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
-	f.addrs = slices.Insert(f.addrs, 0, a)
-	f.addrs = f.addrs[:min(len(f.addrs), provenMost)]
+// candidateWait returns how long the challenge after tries others is given.
+func candidateWait(tries int) time.Duration {
+	return min(candidateFirst<<min(tries, candidateTries), probeMost)
 }
 
-// Proven returns where the peer has proven to be, the address heard last first, at most
-// 16. Those whose paths are gone come last.
-func (c *Conn) Proven() (v []netip.AddrPort) {
-	var paths []*path
-	for _, p := range c.paths.table {
-		if p.state != PathFree && p.validated {
-			paths = append(paths, p)
-		}
+// again returns when the next challenge of a candidate may go out, however much
+// arrives from there: only the newest one can be answered, so each is given its
+// time.
+func (q *probe) again() mono.Time {
+	if q.tries == 0 {
+		return 0
 	}
-	slices.SortStableFunc(paths, func(p, q *path) int { return int(min(1, max(-1, q.word()-p.word()))) })
-	add := func(a netip.AddrPort) {
-		if len(v) < provenMost && !slices.Contains(v, a) {
-			v = append(v, a)
-		}
-	}
-	for _, p := range paths {
-		add(p.tuple.Remote)
-	}
-	for _, a := range c.paths.former.addrs {
-		add(a)
-	}
-	return v
-}
-
-// Candidates returns where the peer was heard and has not proven to be, for people.
-func (c *Conn) Candidates(now mono.Time) (v []Tuple) {
-	for i := range c.paths.candidates.All() {
-		if k := &c.paths.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {
-			v = append(v, k.Tuple)
-		}
-	}
-	return v
+	return q.at.Add(candidateWait(int(q.tries) - 1))
 }

@@ -20,30 +20,6 @@ const (
 	holeTries = 3
 )
 
-// hole counts packets larger than BasePacket that were lost on a path, of those sent after
-// the last one that arrived.
-type hole struct {
-	lost    int
-	since   mono.Time // when one of them was sent
-	arrived mono.Time // when the newest that arrived was sent
-}
-
-// swallow notes that packet k was lost.
-func (h *hole) swallow(k *ledger.Packet) {
-	if k.Size <= BasePacket || k.At <= h.arrived {
-		return
-	}
-	h.lost++
-	h.since = k.At
-}
-
-// pass notes that what was sent at, larger than BasePacket, has arrived.
-func (h *hole) pass(at mono.Time) {
-	if at >= h.arrived {
-		h.lost, h.arrived = 0, at
-	}
-}
-
 // passed notes that packet k has arrived on p, and begins to ask for p's size if only
 // small ones do.
 func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {

@@ -1,16 +1,13 @@
 package srd
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
-
-// idleAfter without traffic, paths that are down are left alone until there is
-// traffic again: an idle tunnel sends nothing.
-const idleAfter = 10 * time.Second
 
 // strangerTries is how long a path that the peer opened may be down before it is
 // forgotten, in probes at probeMost.
@@ -45,7 +42,7 @@ func (ps *paths) find(t Tuple) *path {
 // openPath takes a slot for t, where the peer is configured to be if ours is set, and
 // has proven to be otherwise. It returns nil when there is none to be had.
 func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
-	p := ps.slotFor(now, ours)
+	p := ps.slotFor(ours)
 	if p == nil {
 		return nil
 	}
@@ -61,7 +58,7 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 
 // slotFor returns a slot: a free one, or that of the path that is least likely to be
 // missed. It returns nil when all are in use.
-func (ps *paths) slotFor(now mono.Time, ours bool) *path {
+func (ps *paths) slotFor(ours bool) *path {
 	for _, p := range ps.table {
 		if p.state == PathFree {
 			return p
@@ -80,7 +77,7 @@ func (ps *paths) slotFor(now mono.Time, ours bool) *path {
 		}
 	}
 	if least != nil {
-		ps.freePath(now, least)
+		ps.freePath(least)
 	}
 	return least
 }
@@ -103,100 +100,6 @@ func (p *path) worth(ours bool) mono.Time {
 		return mono.Never/2 + p.fell
 	}
 	return max(2, p.fell)
-}
-
-// freePath gives p's slot back.
-func (ps *paths) freePath(now mono.Time, p *path) {
-	ps.recovery.handBack(p)
-	if p.validated {
-		ps.former.add(p.tuple.Remote)
-	}
-	p.state = PathFree
-	ps.usable.Remove(int(p.slot))
-	ps.probing.Remove(int(p.slot))
-	ps.moved()
-	for _, in := range ps.receiver.in {
-		if in != nil && in.path == p {
-			in.path = nil
-		}
-	}
-	if ps.receiver.lastPath == p {
-		ps.receiver.lastPath = nil
-	}
-	ps.resize()
-}
-
-// activate takes p into use.
-func (ps *paths) activate(now mono.Time, p *path) {
-	if p.state == PathCandidate || p.state == PathDown {
-		ps.cfg.Policy.Reset(int(p.slot))
-	}
-	ps.choice.place(p)
-	p.state, p.validated = PathActive, true
-	ps.candidates.Recheck()
-	ps.mourn()
-	p.mtu = max(p.mtu, BasePacket)
-	ps.usable.Add(int(p.slot))
-	p.probe = probe{next: now, want: ps.below(p, MaxPacket+1)}
-	ps.probing.Add(int(p.slot))
-	ps.resize()
-}
-
-// mourn determines anew when the last of the paths that are silent fell so.
-func (ps *paths) mourn() {
-	ps.fell = 0
-	for _, p := range ps.table {
-		if p.state == PathSuspect || p.state == PathDown {
-			ps.fell = max(ps.fell, p.fell)
-		}
-	}
-}
-
-// below returns the largest packet size below size that is worth probing for on p, 0
-// when there is none. The largest of all goes first: mostly it passes. Then what tunnels
-// and access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
-func (ps *paths) below(p *path, size int) uint16 {
-	most := min(ps.cfg.MTU(p.tuple), MaxPacket)
-	for _, s := range [...]int{most, 1472, 1452, 1432, 1392, 1332, 1272} {
-		if s < size && s <= most && s > p.mtu {
-			return uint16(s)
-		}
-	}
-	return 0
-}
-
-// resize sets the size of a full packet: what every usable path carries, so
-// that a message can be sent again on any of them.
-func (ps *paths) resize() {
-	size := MaxPacket
-	for _, p := range ps.table {
-		if p.state == PathActive {
-			size = min(size, p.mtu)
-		}
-	}
-	if !ps.usable.Empty() {
-		ps.packet = max(size, BasePacket)
-		ps.cfg.Control.Packet(ps.packet)
-	}
-}
-
-// SetTuples tells where the peer may be reached from here: all local x remote
-// addresses and ports. Paths of ours on tuples no longer listed make room for others as
-// soon as they do not answer, new ones are opened as soon as there is a session.
-func (c *Conn) SetTuples(now mono.Time, tuples []Tuple) {
-	c.paths.tuples = tuples
-	for _, p := range c.paths.table {
-		if !p.ours || p.state == PathFree || c.paths.listed(p.tuple) {
-			continue
-		}
-		p.ours, p.dropped = false, true
-		if !p.validated {
-			c.paths.freePath(now, p)
-		}
-	}
-	if c.session.ready(now) {
-		c.paths.openAll(now)
-	}
 }
 
 func (ps *paths) listed(t Tuple) bool {
@@ -222,10 +125,7 @@ const (
 
 // openGap returns how far apart the first challenges of new paths are.
 func (ps *paths) openGap() time.Duration {
-	rtt := ps.rtt.Smoothed()
-	if e := ps.session.send; rtt == 0 && e != nil && e.called != 0 {
-		rtt = e.created.Sub(e.called) // that of the handshake
-	}
+	rtt := cmp.Or(ps.rtt.Smoothed(), ps.keys.took())
 	return max(openEvery, min(rtt/openAtOnce, openMost))
 }
 
@@ -265,28 +165,18 @@ func (ps *paths) askDropped(now mono.Time) {
 	}
 }
 
-// moved notes that a path has gone, or is down: what waits for room may have it now, and
-// an address may be proven no more.
-func (ps *paths) moved() {
-	ps.candidates.Recheck()
-	ps.changed = ps.wanting || ps.candidates.Len() > 0
-}
-
-// advancePaths gives the room of paths that have gone to what waits for it, proven
-// candidates and tuples of ours, and takes paths out of use that carry no full packets.
-func (ps *paths) advancePaths(now mono.Time) {
-	if !ps.changed {
-		return
-	}
-	ps.changed = false
-	for _, p := range ps.table {
-		if p.tooSmall() {
-			ps.stats.PathsTooSmall++
-			ps.ask(now, p)
-		}
-	}
-	ps.promote(now)
-	if ps.wanting && ps.session.ready(now) {
-		ps.openAll(now)
+// reopen makes p fit for a new process of the peer's. A path that the former one
+// opened came from a port of its own, which is gone with it. One of ours begins
+// anew: its challenge also lets the peer, to whom we are a stranger there, answer.
+func (ps *paths) reopen(now mono.Time, p *path) {
+	switch {
+	case p.state == PathFree:
+	case !p.ours:
+		ps.freePath(p)
+	default:
+		p.state, p.validated, p.unsized = PathCandidate, false, false
+		ps.usable.Remove(int(p.slot))
+		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
+		ps.probing.Add(int(p.slot))
 	}
 }

@@ -12,21 +12,6 @@ import (
 // response takes. It is for people who want to know: it changes no estimate and no state
 // of a path, as challenges of its own do that.
 
-// measurement is one that is under way or done.
-type measurement struct {
-	probes []measured
-	next   int // of probes, the first that was not sent yet
-}
-
-type measured struct {
-	path   *path
-	tuple  Tuple
-	slot   uint16
-	secret wire.Secret
-	at     mono.Time     // sent; 0: not
-	rtt    time.Duration // 0: not answered
-}
-
 // nextMeasure sends the next challenge of a measurement.
 func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	m := ps.measuring
@@ -40,7 +25,7 @@ func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 			continue // it is gone meanwhile: no answer
 		}
 		p.secret, p.at = ps.secret(), now
-		ps.recovery.single(now, t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
+		ps.flight.single(t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &p.secret)
 		})
 		return true

@@ -1,7 +1,6 @@
 package srd
 
 import (
-	"io"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/internal/ledger"
@@ -9,11 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// nextProbe sends the first challenge that is due.
+// nextProbe sends the first challenge on a path that is due.
 func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
-	if ps.nextCandidate(now, t) {
-		return true
-	}
 	if ps.probing.Empty() {
 		return false
 	}
@@ -28,7 +24,7 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
 		q.tries++
-		ps.recovery.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
+		ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &q.secret)
 		})
 		t.Probe = size > p.mtu
@@ -36,18 +32,6 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	}
 	return false
 }
-
-// secret draws what a challenge asks to be returned: from the system's generator, as
-// nobody who has seen any number of others may foresee it.
-func (e *env) secret() (s wire.Secret) {
-	if _, err := io.ReadFull(e.cfg.Rand, s[:]); err != nil {
-		panic("srd: source of randomness: " + err.Error())
-	}
-	return s
-}
-
-// silent reports whether p carried data until nothing came back.
-func (p *path) silent() bool { return p.state == PathSuspect || p.state == PathDown }
 
 // planProbe decides the next challenge on p, which is due: its size and how
 // long to wait for the answer. Without one p leaves the probing set.
@@ -83,6 +67,9 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 // larger size passes first, and is not used when it does not.
 func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
+	if !q.hole && q.want > 0 && q.sizeTry >= mtuTries {
+		q.want, q.sizeTry = ps.below(p, int(q.want)), 0
+	}
 	switch {
 	case p.tooSmall():
 		q.next, ps.changed = mono.Never, true
@@ -95,41 +82,12 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 		return BasePacket, ps.sizeWait(p), true
 	case q.hole && q.sizeTry >= holeTries:
 		ps.shrink(now, p)
-	case !q.hole && q.want > 0 && q.sizeTry >= mtuTries:
-		if q.want, q.sizeTry = ps.below(p, int(q.want)), 0; q.want == 0 && p.unsized {
-			return ps.planSize(now, p)
-		}
 	}
 	if q.want == 0 {
 		return 0, 0, false
 	}
 	q.sizeTry++
 	return int(q.want), ps.sizeWait(p), true
-}
-
-// tooSmall reports whether p has not answered packets of BasePacket bytes, which are asked
-// for as it was validated by a small one.
-func (p *path) tooSmall() bool {
-	return p.state == PathActive && p.unsized && p.probe.want == 0 && p.probe.sizeTry >= baseTries
-}
-
-// ask takes p out of use until it answers, for a reason that is not silence: nothing that
-// is in flight there was overtaken, and no other path need be doubted. As there is a reason,
-// it is down one probe sooner than others.
-func (ps *paths) ask(now mono.Time, p *path) {
-	ps.recovery.handBack(p)
-	p.state, p.fell = PathSuspect, now
-	ps.mourn()
-	ps.usable.Remove(int(p.slot))
-	p.probe = probe{next: now, tries: 1}
-	ps.probing.Add(int(p.slot))
-	ps.resize()
-}
-
-// down takes p out of use for good, unless it answers.
-func (ps *paths) down(p *path) {
-	p.state, p.probe.echoes = PathDown, 0
-	ps.moved()
 }
 
 // sizeWait returns how long a size probe is given. The answer to one that was
@@ -140,29 +98,11 @@ func (ps *paths) sizeWait(p *path) time.Duration {
 	if p.rtt.Known() {
 		return max(mtuWait, 3*p.rtt.Smoothed())
 	}
-	if e := ps.session.send; e != nil && e.called != 0 {
-		return min(probeMost, max(mtuWait, 3*e.created.Sub(e.called)))
+	if took := ps.keys.took(); took != 0 {
+		return min(probeMost, max(mtuWait, 3*took))
 	}
 	return probeMost
 }
-
-// candidateWait returns how long the challenge after tries others is given.
-func candidateWait(tries int) time.Duration {
-	return min(candidateFirst<<min(tries, candidateTries), probeMost)
-}
-
-// again returns when the next challenge of a candidate may go out, however much
-// arrives from there: only the newest one can be answered, so each is given its
-// time.
-func (q *probe) again() mono.Time {
-	if q.tries == 0 {
-		return 0
-	}
-	return q.at.Add(candidateWait(int(q.tries) - 1))
-}
-
-// keepaliveSize is the smallest challenge: header, frame, tag.
-const keepaliveSize = wire.Overhead + wire.SecretFrameLen
 
 // planSilent plans the probes of a path that does not answer.
 func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
@@ -172,7 +112,7 @@ func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duratio
 	}
 	switch {
 	case !p.ours && q.tries >= strangerTries:
-		ps.freePath(now, p)
+		ps.freePath(p)
 		return 0, 0, false
 	case now.Sub(max(ps.active, ps.lastHeard)) > idleAfter:
 		ps.probing.Remove(int(p.slot))
@@ -226,7 +166,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		ps.proven(now, p, size)
 		return
 	}
-	if e := ps.session.send; e != nil && e.recv == keys {
+	if e := ps.keys.send; e != nil && e.recv == keys {
 		ps.candidateAnswers(now, secret)
 	}
 }
@@ -297,4 +237,23 @@ func (ps *paths) probeDeadline() mono.Time {
 		}
 	}
 	return at
+}
+
+// advancePaths gives the room of paths that have gone to what waits for it, proven
+// candidates and tuples of ours, and takes paths out of use that carry no full packets.
+func (ps *paths) advancePaths(now mono.Time) {
+	if !ps.changed {
+		return
+	}
+	ps.changed = false
+	for _, p := range ps.table {
+		if p.tooSmall() {
+			ps.stats.PathsTooSmall++
+			ps.ask(now, p)
+		}
+	}
+	ps.promote(now)
+	if ps.wanting && ps.keys.ready(now) {
+		ps.openAll(now)
+	}
 }

@@ -11,14 +11,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// owed is a path response that is owed: on a path of ours, or to where there is none.
-type owed struct {
-	path   *path // nil: there is none
-	tuple  Tuple
-	secret wire.Secret
-	size   int
-}
-
 const (
 	// maxReplies bounds the responses owed: one for each path, as a newer challenge takes
 	// the place of the one before, and for each candidate.
@@ -32,7 +24,8 @@ const (
 
 // challenged owes the peer a response where its challenge came, which is the first one in
 // its packet.
-func (ps *paths) challenged(p *Packet, on *path, secret wire.Secret) {
+func (ps *paths) challenged(p *Packet, secret wire.Secret) {
+	on := ps.whence(p.Slot).path
 	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
 	for i := range ps.replies {
 		if r := &ps.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
@@ -77,7 +70,7 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			ps.respond(now, t, r.path, &r, r.size)
+			ps.respond(t, r.path, &r, r.size)
 			return true
 		}
 	}
@@ -85,8 +78,8 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 }
 
 // respond builds a train of the response owed, of size bytes at least, on p.
-func (ps *paths) respond(now mono.Time, t *Train, p *path, r *owed, size int) {
-	ps.recovery.single(now, t, p, ledger.Silent, size, func(b []byte) []byte {
+func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
+	ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 		return wire.AppendSecret(b, wire.KindResponse, &r.secret)
 	})
 }
@@ -107,7 +100,7 @@ func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path 
 	if k.Asks%2 != 0 {
 		return nil
 	}
-	p := ps.receiver.lastPath
+	p := ps.last
 	if p == nil || p.state != PathActive || !p.validated {
 		i := slices.IndexFunc(ps.table, func(p *path) bool { return p.state == PathActive && p.validated })
 		if i < 0 {
@@ -131,7 +124,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 		return false // heardOn has counted it
 	}
 	if p := ps.aside(k, r.secret); p != nil {
-		ps.respond(now, t, p, r, 0)
+		ps.respond(t, p, r, 0)
 		return true
 	}
 	least := keepaliveSize
@@ -142,7 +135,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	if !ps.pay(r.tuple.Remote.Addr(), size) {
 		return false
 	}
-	ps.stray(now, t, r.tuple, size, func(b []byte) []byte {
+	ps.stray(t, r.tuple, size, func(b []byte) []byte {
 		b = wire.AppendSecret(b, wire.KindResponse, &r.secret)
 		if k.Proven() {
 			return b

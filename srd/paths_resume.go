@@ -26,7 +26,7 @@ func (ps *paths) suspend(st *State) {
 		}
 		st.paths = append(st.paths, v)
 	}
-	if p := ps.receiver.lastPath; p != nil {
+	if p := ps.last; p != nil {
 		st.lastPath = uint64(p.slot) + 1
 	}
 }
@@ -42,7 +42,7 @@ func (ps *paths) resume(now mono.Time, st *State) {
 	ps.mourn()
 	ps.resize()
 	if st.lastPath > 0 && ps.table[st.lastPath-1].state != PathFree {
-		ps.receiver.lastPath = ps.table[st.lastPath-1]
+		ps.last = ps.table[st.lastPath-1]
 	}
 	if d := time.Duration(st.smoothed); d > 0 && d <= sampleMost {
 		ps.rtt.Add(now, d)

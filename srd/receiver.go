@@ -12,8 +12,6 @@ import (
 // receiver knows what has arrived, and owes acknowledgements.
 type receiver struct {
 	*env
-	paths  *paths
-	choice *choice
 
 	in       [steer.MaxPaths + 1]*inPath
 	pending  []*inPath
@@ -21,21 +19,16 @@ type receiver struct {
 	ack      ackState
 	received []Message
 	taken    int       // of received, by Recv
-	lastPath *path     // on which a packet came last
 	parts    *ackParts // nil while none was sent lately
 }
 
 // inPath is what has arrived on one of the peer's path slots.
 type inPath struct {
 	slot   uint16
-	tuple  Tuple // the tuple it last came on
-	path   *path // our own path on that tuple, if any
 	seen   seq.Replay
 	told   [2]uint64 // one more than the highest number that the last record told of, and the one before
 	at     mono.Time // arrival of the highest packet number
 	ce     uint32    // packets with Congestion Experienced
-	looked uint32    // how many paths had been opened when none was found on tuple
-	was    uint16    // one more than the slot of the path that it came on before; 0: none
 	queued bool      // on receiver.pending
 }
 
@@ -57,14 +50,14 @@ func (in *inPath) record(now mono.Time) wire.Record {
 // were handled together, are more than one record tells of, and the sender's window
 // grows by what records tell of alone.
 func (in *inPath) more() int {
-	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (recordReach + 1))
+	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
 // appendMore appends those, but no more than most.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
-		h, ok := in.seen.Last(in.told[1], last.Highest-min(last.Highest, recordReach))
+		h, ok := in.seen.Last(in.told[1], last.Highest-min(last.Highest, wire.RecordReach))
 		if !ok {
 			break
 		}
@@ -141,9 +134,9 @@ func (rv *receiver) ackParts() *ackParts {
 	return rv.parts
 }
 
-// arrive notes p's arrival on its path and reports whether that is worth an
-// acknowledgement at once: a gap, or congestion.
-func (rv *receiver) arrive(now mono.Time, in *inPath, p *Packet, next uint64) (urgent bool) {
+// arrive notes p's arrival and reports whether that is worth an acknowledgement at once: a
+// gap, or congestion.
+func (rv *receiver) arrive(in *inPath, p *Packet, next uint64) (urgent bool) {
 	if p.PN >= next {
 		in.at = p.At
 	}
@@ -151,34 +144,7 @@ func (rv *receiver) arrive(now mono.Time, in *inPath, p *Packet, next uint64) (u
 		in.ce++
 		urgent = true
 	}
-	if in.tuple != p.Tuple || in.path == nil || in.path.tuple != p.Tuple {
-		rv.locate(in, p)
-	}
-	own := in.path
-	if own == nil {
-		rv.paths.heardOn(now, in, p)
-		return urgent || (next > 0 && p.PN > next)
-	}
-	rv.lastPath, own.seen = own, now
-	own.stats.received(p.ECN)
-	if own.state == PathCandidate {
-		own.probe.next = own.probe.next.Min(max(now, own.probe.again()))
-	}
 	return urgent || (next > 0 && p.PN > next)
-}
-
-// locate finds our path where p came.
-func (rv *receiver) locate(in *inPath, p *Packet) {
-	if in.tuple == p.Tuple && in.path == nil && in.looked == rv.paths.opened {
-		return
-	}
-	if in.path != nil && in.slot != candidateSlot {
-		in.was = in.path.slot + 1
-	}
-	in.tuple, in.path, in.looked = p.Tuple, rv.paths.find(p.Tuple), rv.paths.opened
-	if in.path != nil {
-		in.was = 0
-	}
 }
 
 // message delivers a message that is new.
@@ -201,8 +167,8 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 	return v
 }
 
-// appendAck appends an acknowledgement, in a packet on p, with the first words of those in ackParts.
-func (rv *receiver) appendAck(now mono.Time, b []byte, p *path, words int) []byte {
+// appendAck appends an acknowledgement, with the first words of those in ackParts.
+func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	records := rv.ackParts().recs[:0]
 	n := min(len(rv.pending), wire.MaxAckRecords)
 	spare := wire.MaxAckRecords - n
@@ -223,9 +189,9 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, p *path, words int) []byt
 }
 
 // ackRoom returns how many bytes an acknowledgement of what has arrived takes, and
-// how many words of those in ackParts; 0 when there is nothing new, or it should go alone. It
-// need not be due yet: where there is room, it costs nothing.
-func (rv *receiver) ackRoom() (room, words int) {
+// how many words of those in ackParts; 0 when there is nothing new, or it would take more than
+// most. It need not be due yet: where there is room, it costs nothing.
+func (rv *receiver) ackRoom(most int) (room, words int) {
 	if rv.ack.packets == 0 {
 		return 0, 0
 	}
@@ -235,22 +201,8 @@ func (rv *receiver) ackRoom() (room, words int) {
 		records += 1 + in.more()
 	}
 	room = wire.AckFixed + min(records, wire.MaxAckRecords)*wire.AckRecordLen + words*wire.AckWordLen
-	if room > rv.paths.packet/ackShare {
+	if room > most {
 		return 0, 0
 	}
 	return room, words
-}
-
-// ackPath returns the path for an acknowledgement: the one data last came on,
-// if it works in our direction too, else any that does.
-func (rv *receiver) ackPath() *path {
-	if p := rv.lastPath; p != nil && p.state == PathActive {
-		return rv.choice.nearer(p)
-	}
-	for _, p := range rv.paths.table {
-		if p.state == PathActive {
-			return p
-		}
-	}
-	return nil
 }

@@ -66,7 +66,7 @@ func (p *path) trapped(r *wire.Record) bool {
 	if p.skipped <= p.sent.First() {
 		return false
 	}
-	for pn := max(p.sent.First(), r.Highest-min(r.Highest, recordReach)); pn <= r.Highest; pn++ {
+	for pn := max(p.sent.First(), r.Highest-min(r.Highest, wire.RecordReach)); pn <= r.Highest; pn++ {
 		if p.sent.At(pn).State == ledger.Skipped && claims(r, pn) {
 			return true
 		}
@@ -74,12 +74,9 @@ func (p *path) trapped(r *wire.Record) bool {
 	return false
 }
 
-// recordReach is how far below the highest packet a record tells of others.
-const recordReach = 64
-
 // claims reports whether r says that packet pn has arrived.
 func claims(r *wire.Record, pn uint64) bool {
-	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= recordReach && r.Below>>(r.Highest-1-pn)&1 != 0)
+	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= wire.RecordReach && r.Below>>(r.Highest-1-pn)&1 != 0)
 }
 
 // ackRecord takes what the peer says of the packets of one path.
@@ -184,20 +181,6 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 }
 
-// land takes a packet out of flight.
-func (rc *recovery) land(p *path, k *ledger.Packet) {
-	if k.State == ledger.Freed {
-		rc.freed -= int(k.Size)
-		p.freed.bytes -= int(k.Size)
-	}
-	rc.inflight -= int(k.Size)
-	p.inflight -= int(k.Size)
-	p.stale = true
-	if p.inflight == 0 {
-		rc.busy.Remove(int(p.slot))
-	}
-}
-
 // spurious learns from a packet that was taken to be lost but had arrived.
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
@@ -263,7 +246,7 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 		p.judged = pn + 1
 		k := p.sent.At(pn)
 		switch {
-		case k.State == ledger.Freed && pn+recordReach+1 < p.largest:
+		case k.State == ledger.Freed && pn+wire.RecordReach+1 < p.largest:
 			rc.settle(p, k)
 		case k.State == ledger.InFlight || k.State == ledger.Freed:
 			lost += int(k.Size)
@@ -308,22 +291,6 @@ func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
 		}
 		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn && m.fails < giveUpFails {
 			m.fails++
-		}
-	}
-}
-
-// lose takes packet pn for lost and hands its messages back.
-func (rc *recovery) lose(p *path, pn uint64, k *ledger.Packet) {
-	rc.land(p, k)
-	p.hole.swallow(k)
-	k.State = ledger.Lost
-	p.stats.Lost++
-	for n := k.First; n < k.First+uint64(k.N); n++ {
-		if !rc.out.open(n) {
-			continue
-		}
-		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn {
-			rc.queueRetransmit(n)
 		}
 	}
 }

@@ -15,13 +15,6 @@ import (
 // window, until a record, the FIFO rule or time has an end with it. Only a record is
 // credited to congestion control.
 
-// freed is what is known of a path's freed packets.
-type freed struct {
-	bytes   int
-	due     mono.Time // when the oldest is settled by time
-	backoff uint      // how often that came to pass since the last record of a packet
-}
-
 // freedMost bounds how long a freed packet stays in flight: as long as probes are apart
 // at most.
 const freedMost = probeMost
@@ -36,13 +29,6 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	}
 	rc.freed += int(k.Size)
 	p.freed.bytes += int(k.Size)
-}
-
-// settle has done with a packet whose messages have arrived: it leaves the window, and
-// nobody is told.
-func (rc *recovery) settle(p *path, k *ledger.Packet) {
-	rc.land(p, k)
-	k.State = ledger.Acked
 }
 
 // freedFor returns how long after it was sent a freed packet on p is settled: when its
@@ -74,14 +60,5 @@ func (rc *recovery) checkFreed(now mono.Time, p *path) {
 	}
 	if settled {
 		p.freed.backoff++
-	}
-}
-
-// settleFreed settles all that was freed on p.
-func (rc *recovery) settleFreed(p *path) {
-	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
-		if k := p.sent.At(pn); k.State == ledger.Freed {
-			rc.settle(p, k)
-		}
 	}
 }

@@ -27,9 +27,6 @@ const (
 	// deadAfter without a word from the peer, while something is in flight, a
 	// new handshake is tried: the peer may have been restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
-	// silentAfter so many tail probes without an answer nothing else is sent.
-	// Three have tried three paths.
-	silentAfter = 3
 	// probesMost is on how many paths at once a tail probe goes at most. The first
 	// goes on 1, the second on 4, the third on 8: where half of the paths have died,
 	// and half of those back, that fails twice in a hundred times, and takes 28 ms.
@@ -96,11 +93,6 @@ func (rc *recovery) probesNow(n uint64) int {
 	}
 	return max(1, min(most, rc.paths.usable.Len()/2))
 }
-
-// silent reports whether the peer has said nothing for several tail probes.
-// Then the probes are all that is sent, as after a TCP timeout: what went out
-// with them would most likely be lost too, again and again.
-func (rc *recovery) silent() bool { return rc.timer.backoff >= silentAfter && !rc.out.empty() }
 
 // expireOld takes what has been in flight for longer than any repair takes for
 // lost, so that a long silence does not leave a window of packets whose fate

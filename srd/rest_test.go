@@ -19,7 +19,7 @@ func TestRestGivesMemoryBack(t *testing.T) {
 		t.Fatal("nothing was sent")
 	}
 	next, pn, keys := s.c.recovery.out.next, s.c.paths.table[0].sent.Next(), s.c.session.send
-	s.now = s.now.Add(s.c.session.life.reject)
+	s.now = s.now.Add(s.c.session.life().reject)
 	s.c.Advance(s.now)
 	if s.c.session.send != nil || s.c.session.calls.busy() {
 		t.Fatal("the keys of an idle connection live on")
@@ -49,8 +49,8 @@ func TestScriptPingWhenKeysExpire(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
 	p := s.c.paths.table[1]
-	s.now = s.c.session.send.created.Add(s.c.session.life.reject) - 1
-	s.c.recovery.single(s.now, s.train, p, ledger.InFlight, 0, wire.AppendPing)
+	s.now = s.c.session.send.created.Add(s.c.session.life().reject) - 1
+	s.c.recovery.single(s.train, p, ledger.InFlight, 0, wire.AppendPing)
 	if s.c.recovery.inflight == 0 {
 		t.Fatal("nothing is in flight")
 	}

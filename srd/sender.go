@@ -10,8 +10,8 @@ import (
 // sender builds trains, as window and pacer allow.
 type sender struct {
 	*env
-	session  *session
-	paths    *paths
+	keys     *keyring
+	paths    *slots
 	receiver *receiver
 	recovery *recovery
 	choice   *choice
@@ -22,39 +22,23 @@ type sender struct {
 	pings   int       // acknowledgements since one last asked for an answer
 }
 
-// Outbound flow, in order of precedence, one train a call:
-//
-//	1. handshake packets
-//	2. path challenges that are due, and responses that are owed
-//	3. an acknowledgement that is due: with new messages, or alone
-//	4. messages to be sent again, each on a path it has not tried
-//	5. a second copy of what was just sent, if the path policy wants one
-//	6. new messages, as the window and the pacer allow
-//	7. when there are none, a proof that we have the keys of a session that we began,
-//	   copies of what is late
-
 // Bounds of a data train.
 const (
 	// minPayload: less room than this at a packet's end is padded, not used.
 	minPayload = 64
 	// burstBytes is what may leave at once, whatever the pace: 16 packets.
 	burstBytes = 16 * 1472
-	// skipEvery is the mean number of packets between packet numbers left out,
-	// to catch a peer that acknowledges what it has not received.
-	skipEvery = 4096
 )
 
-// nextAck sends an acknowledgement when one is due: in a packet with new
-// messages if there are any, which saves a packet, else in one of its own.
-func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
-	if !sd.receiver.ack.due(now) {
-		return false
-	}
-	if sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling() && sd.nextData(now, t, src) {
-		return true
-	}
+// newFirst reports whether nothing that was sent before is to be sent once more now.
+func (sd *sender) newFirst() bool {
+	return sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling()
+}
+
+// nextAck sends an acknowledgement in a packet of its own.
+func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	sd.choice.survey(now)
-	p := sd.receiver.ackPath()
+	p := sd.ackPath()
 	if p == nil {
 		return false
 	}
@@ -67,29 +51,39 @@ func (sd *sender) nextAck(now mono.Time, t *Train, src Source) bool {
 	if ping {
 		sd.pings, state = 0, ledger.InFlight
 	}
-	sd.recovery.single(now, t, p, state, 0, func(b []byte) []byte {
-		b = sd.receiver.appendAck(now, b, p, words)
+	sd.recovery.single(t, p, state, 0, func(b []byte) []byte {
+		b = sd.receiver.appendAck(t.at, b, words)
 		if ping {
 			b = wire.AppendPing(b)
 		}
 		if len(b)+wire.MetricLen+wire.TagLen <= BasePacket {
-			b = sd.choice.steering.feedback(now, b)
+			b = sd.choice.steering.feedback(t.at, b)
 		}
-		if sd.telling(now) > 0 && len(b)+wire.HostLen+wire.TagLen <= BasePacket {
-			b = sd.tellHost(now, b)
+		if sd.telling(t.at) > 0 && len(b)+wire.HostLen+wire.TagLen <= BasePacket {
+			b = sd.tellHost(t.at, b)
 		}
 		return b
 	})
 	return true
 }
 
-// ackShare is the part of a packet that an acknowledgement may take beside new
-// messages. A longer one, that tells of many gaps, goes alone.
-const ackShare = 4
+// ackPath returns the path for an acknowledgement: the one data last came on,
+// if it works in our direction too, else any that does.
+func (sd *sender) ackPath() *path {
+	if p := sd.paths.last; p != nil && p.state == PathActive {
+		return sd.choice.nearer(p)
+	}
+	for _, p := range sd.paths.table {
+		if p.state == PathActive {
+			return p
+		}
+	}
+	return nil
+}
 
 // nextRetransmit sends the first message that waits to be sent again.
 func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
-	n, ok := sd.recovery.retransmission(now)
+	n, ok := sd.recovery.retransmission()
 	if !ok || sd.paths.usable.Empty() {
 		return false
 	}
@@ -101,7 +95,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	sd.recovery.out.retx.pop()
 	m.wants, sd.recovery.timer.found = false, false
 	sd.recovery.expire(now, m)
-	t.reset(p.tuple, sd.session.send.keys)
+	t.reset(p.tuple, sd.keys.send.keys)
 	b := t.open(p.slot, p.sent.Next())
 	if m.void {
 		b = wire.AppendTombstone(b, uint32(n), &m.m.Imm)
@@ -110,7 +104,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	}
 	t.close(b, 0, 0)
 	m.slot, m.tried = p.slot, m.tried|1<<(p.slot%64)
-	m.pn = sd.recovery.record(now, p, ledger.Packet{At: now, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
+	m.pn = sd.recovery.record(p, ledger.Packet{At: t.at, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
 	if m.tries < 255 {
 		m.tries++
 	}
@@ -194,10 +188,10 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 		return LimitPaths
 	}
 	sd.recovery.maybeSkip(p)
-	t.reset(p.tuple, sd.session.send.keys)
+	t.reset(p.tuple, sd.keys.send.keys)
 	first := sd.recovery.out.next
-	sd.fill(now, t, p, most, src)
-	sd.choice.spread(now, p, first, len(t.Buf))
+	sd.fill(t, p, most, src)
+	sd.choice.spread(t.at, p, first, len(t.Buf))
 	sd.spend(len(t.Buf))
 	return LimitData
 }
@@ -219,9 +213,9 @@ func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 }
 
 // fill builds up to most packets of new messages for p.
-func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
-	ack, words := sd.receiver.ackRoom()
-	host := sd.telling(now)
+func (sd *sender) fill(t *Train, p *path, most int, src Source) {
+	ack, words := sd.receiver.ackRoom(sd.paths.packet / ackShare)
+	host := sd.telling(t.at)
 	for i := range most {
 		from, first := len(t.Buf), sd.recovery.out.next
 		if from+sd.paths.packet > cap(t.Buf) {
@@ -229,16 +223,16 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		b := t.open(p.slot, p.sent.Next())
 		var full bool
-		if b, full = sd.pack(now, t, b, from, p, ack+host, src); sd.recovery.out.next == first {
+		if b, full = sd.pack(t, b, from, p, ack+host, src); sd.recovery.out.next == first {
 			t.Buf = t.Buf[:from]
 			return
 		}
 		if ack > 0 {
-			b, ack = sd.receiver.appendAck(now, b, p, words), 0
+			b, ack = sd.receiver.appendAck(t.at, b, words), 0
 		}
-		b = sd.choice.steering.trailer(now, b)
+		b = sd.choice.steering.trailer(t.at, b)
 		if host > 0 {
-			b, host = sd.tellHost(now, b), 0
+			b, host = sd.tellHost(t.at, b), 0
 		}
 		pad := 0
 		if full {
@@ -246,11 +240,11 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 		}
 		t.close(b, from, pad)
 		n := uint16(sd.recovery.out.next - first)
-		k := ledger.Packet{At: now, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
+		k := ledger.Packet{At: t.at, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
 		if i > 0 {
 			k.Marks = ledger.Follows
 		}
-		sd.recovery.record(now, p, k)
+		sd.recovery.record(p, k)
 		if !full {
 			return
 		}
@@ -259,17 +253,17 @@ func (sd *sender) fill(now mono.Time, t *Train, p *path, most int, src Source) {
 
 // pack appends MESSAGE frames to the packet of t that began at from until it is full
 // but for spare bytes (then full is true) or there are no more messages.
-func (sd *sender) pack(now mono.Time, t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
-	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(now) - spare
+func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
+	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {
 		left := room - (len(b) - from) - wire.MessageOverhead
 		if left < minPayload {
 			return b, true
 		}
-		if !sd.choice.steering.same(now) {
+		if !sd.choice.steering.same(t.at) {
 			return b, false
 		}
-		m, ok := src.Pull(now, left)
+		m, ok := src.Pull(t.at, left)
 		if !ok {
 			return b, false
 		}
@@ -278,12 +272,12 @@ func (sd *sender) pack(now mono.Time, t *Train, b []byte, from int, p *path, spa
 			// for an answer, say nothing of the way this message takes.
 			sd.recovery.timer.backoff = 0
 		}
-		n := sd.recovery.out.push(m, now)
+		n := sd.recovery.out.push(m, t.at)
 		o := sd.recovery.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
-		b = t.message(b, uint32(n), &m)
+		b = t.loans.message(b, uint32(n), &m)
 		sd.stats.Sent++
-		sd.active = now
+		sd.active = t.at
 	}
 	return b, false
 }
@@ -296,7 +290,7 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 		return false
 	}
 	p.pinged = now
-	sd.recovery.single(now, t, p, ledger.InFlight, 0, wire.AppendPing)
+	sd.recovery.single(t, p, ledger.InFlight, 0, wire.AppendPing)
 	return true
 }
 
@@ -304,17 +298,21 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 // uses them only once it knows that we have them, and would begin a session of its own
 // in time. There may be nothing else to send, or only to where nobody is. The keys before
 // may have expired while the handshake was under way.
-func (sd *sender) nextProof(now mono.Time, t *Train) bool {
-	e := sd.session.send
+func (sd *sender) nextProof(t *Train) bool {
+	e := sd.keys.send
 	if !e.initiator || e.proven || e.heard {
 		return false
 	}
-	p := sd.receiver.ackPath()
+	p := sd.ackPath()
 	if p == nil || p.sent.Full() {
 		return false
 	}
 	e.proven = true
 	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
-	sd.recovery.single(now, t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(now, b, p, words) })
+	sd.recovery.single(t, p, ledger.Silent, 0, func(b []byte) []byte { return sd.receiver.appendAck(t.at, b, words) })
 	return true
 }
+
+// ackShare is the part of a packet that an acknowledgement may take beside new
+// messages. A longer one, that tells of many gaps, goes alone.
+const ackShare = 4

@@ -30,9 +30,9 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 		return false
 	}
 	p := sd.paths.table[second]
-	t.reset(p.tuple, sd.session.send.keys)
+	t.reset(p.tuple, sd.keys.send.keys)
 	for n := what.from; n < what.to && len(t.Buf)+sd.paths.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
-		n = sd.copyPacket(now, t, p, n, what.to)
+		n = sd.copyPacket(t, p, n, what.to)
 	}
 	sd.spend(len(t.Buf))
 	return len(t.Buf) > 0
@@ -42,7 +42,7 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 // returns the first that is not in it. What has been acknowledged or given up
 // meanwhile needs no copy. A message still belongs to the packet that carried it
 // first: when that is lost, and the copy has not arrived, it is repaired.
-func (sd *sender) copyPacket(now mono.Time, t *Train, p *path, n, to uint64) uint64 {
+func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
 	for n < to && (!sd.recovery.out.open(n) || sd.recovery.out.at(n).void) {
 		n++
 	}
@@ -66,6 +66,6 @@ func (sd *sender) copyPacket(now mono.Time, t *Train, p *path, n, to uint64) uin
 	}
 	t.close(b, from, pad)
 	k := uint16(n - first)
-	sd.recovery.record(now, p, ledger.Packet{At: now, First: first, N: k, Left: k, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
+	sd.recovery.record(p, ledger.Packet{At: t.at, First: first, N: k, Left: k, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
 	return n
 }

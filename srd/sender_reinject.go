@@ -19,8 +19,6 @@ const (
 	// copyLook is among how many of the oldest messages late ones are looked for:
 	// late ones are old, and a search takes no longer than sending a train.
 	copyLook = 128
-	// copyTries bounds the copies of a message that are made for this.
-	copyTries = 3
 )
 
 // mayCopy reports whether there is nothing else to send, and room for a copy.

@@ -7,23 +7,6 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Timing of handshakes.
-const (
-	retryFirst = 250 * time.Millisecond // doubles, with jitter
-	retryMost  = 5 * time.Second
-	// giveUpAfter so many attempts, over about 90 s, what waits is dropped.
-	giveUpAttempts = 22
-	// greetAttempts is when a greeting is given up, some 2 s after the first: a
-	// peer that is there has answered, and one that comes later greets us.
-	greetAttempts = 3
-	// hellos is the number of paths an initiation is sent on at once: a dead
-	// first path must not stop the tunnel.
-	hellos = 8
-	// echoes is how many copies of one initiation are answered, each on the path
-	// it came on, that come from where the peer is known to be.
-	echoes = 8
-)
-
 // copyLimit is for all other copies of one initiation. Whoever sees an initiation can copy it
 // from any number of addresses before it is there: answering the first few alone would
 // keep a peer that nobody knows from its answer. One costs no cryptography, and is paid
@@ -82,13 +65,13 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 // more there were before, the longer it is given.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
-	local := s.cfg.Indexes.Reserve(s.conn)
+	local := s.self.reserve()
 	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol, Features: s.cfg.Features}
 	hs, msg, err := s.cfg.Identity.Initiate(s.cfg.Rand, s.cfg.Remote, s.cfg.PSK, local, h, s.stamper)
 	if err != nil {
 		// The peer's public key is not a point to agree with; the configuration
 		// is wrong for good, and each attempt says so in the counter.
-		s.cfg.Indexes.Release(local)
+		s.self.release(local)
 		s.drop(DropHandshakeBad)
 		return attempt{}, false
 	}
@@ -184,20 +167,20 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		s.drop(DropHandshakeReplay)
 		return true
 	}
-	local := s.cfg.Indexes.Reserve(s.conn)
+	local := s.self.reserve()
 	in.Protocol = s.cfg.Protocol
 	in.Features = s.cfg.Features
 	r, answer, err := in.Respond(s.cfg.Rand, s.cfg.PSK, local, s.cfg.Incarnation, s.cfg.Offers, handshake.Choose, s.stamps(s.cfg.Remote))
 	if err != nil {
-		s.cfg.Indexes.Release(local)
+		s.self.release(local)
 		s.drop(DropHandshakeBad)
 		return false
 	}
 	if in.Hello.Protocol != s.cfg.Protocol {
 		// The response tells the peer why there will be no session.
-		s.cfg.Indexes.Release(local)
+		s.self.release(local)
 		s.drop(DropProtocol)
-		s.last = response{mac: mac1(msg), index: local, b: answer, left: echoes, again: echoes}
+		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
 		s.respond(now, from, len(msg))
 		return false
 	}
@@ -206,7 +189,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		// on its way already.
 		s.retire(&s.other)
 		s.other, s.next, e.crossed = s.next, e, s.fresh(now)
-		s.last = response{mac: mac1(msg), index: local, b: answer, left: echoes, again: echoes}
+		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
 		s.respond(now, from, len(msg))
 	}
 	return false
@@ -216,7 +199,7 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 // path, with the same response. It reports whether it was one.
 func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	l := &s.last
-	if l.b == nil || l.mac != mac1(msg) {
+	if l.b == nil || l.mac != handshake.MAC1(msg) {
 		return false
 	}
 	switch known := s.paths.listed(from) || s.paths.trusts(from.Remote.Addr()); {
@@ -231,7 +214,7 @@ func (s *session) handleCopy(from Tuple, msg []byte) bool {
 }
 
 // nextHandshake sends the first handshake packet that waits.
-func (s *session) nextHandshake(now mono.Time, t *Train) bool {
+func (s *session) nextHandshake(t *Train) bool {
 	if len(s.out) == 0 {
 		return false
 	}
@@ -244,4 +227,79 @@ func (s *session) nextHandshake(now mono.Time, t *Train) bool {
 	t.Size = len(r.b)
 	s.stats.TxBytes += uint64(len(r.b))
 	return true
+}
+
+// mostRaw bounds the handshake packets that wait to be sent: between two calls of
+// Next, an initiation on hellos paths and answers to one and all its copies.
+const mostRaw = 2*hellos + echoes + copyBurst + 1
+
+// respond sends our response to where an initiation of n bytes came from, which pays for
+// it.
+func (s *session) respond(now mono.Time, to Tuple, n int) {
+	l := &s.last
+	switch {
+	case !s.sendBack(now, to, n, l.b):
+	case len(l.on) <= echoes:
+		l.on = append(l.on, to)
+	default:
+		l.more = true
+	}
+}
+
+// sendBack sends a handshake packet to where one of n bytes came from, which pays for it. It
+// reports whether that was enough.
+func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
+	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
+	if len(s.out) >= mostRaw {
+		s.drop(DropHandshakeCopy)
+		return false
+	}
+	if !s.paths.pay(to.Remote.Addr(), len(b)) {
+		return false
+	}
+	s.out = append(s.out, rawPacket{to, b})
+	return true
+}
+
+// fresh reports whether there is a session of our making that the peer may not have
+// known when it sent an initiation that arrives now. Packets overtake each other, so
+// the answer to ours may have come first although the peer had not yet heard that we
+// have it. Once it has, it drops its own attempt, and first uses our session. If it
+// does not for so long that it might call again for that, the initiation is a new one.
+func (s *session) fresh(now mono.Time) bool {
+	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
+}
+
+// holdAddresses notes where the peer is now: where paths of it have worked, and where we
+// may call it.
+func (s *session) holdAddresses() {
+	h := &s.held
+	h.usable = s.paths.usable
+	if s.cfg.Addresses == nil {
+		return
+	}
+	before := h.addrs
+	h.addrs = nil
+	for _, p := range s.paths.table {
+		if p.state != PathFree && p.validated {
+			h.add(p.tuple.Remote.Addr())
+		}
+	}
+	for i := range s.paths.tuples {
+		h.add(s.paths.tuples[i].Remote.Addr())
+	}
+	for _, a := range h.addrs {
+		s.cfg.Addresses.Hold(a)
+	}
+	for _, a := range before {
+		s.cfg.Addresses.Release(a)
+	}
+}
+
+// dropAddresses ends the holding.
+func (s *session) dropAddresses() {
+	for _, a := range s.held.addrs {
+		s.cfg.Addresses.Release(a)
+	}
+	s.held = holding{usable: s.paths.usable}
 }

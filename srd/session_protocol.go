@@ -9,17 +9,10 @@ import (
 // long as attempts are apart at most.
 const foreignWait = retryMost
 
-// foreign is what is known of a peer that has said, under its key and in answer to us,
-// that it speaks another protocol. The zero value has not.
-type foreign struct {
-	protocol uint32
-	until    mono.Time // it is not called before then
-}
-
 // refuse makes no session of a handshake with a peer that speaks another protocol. What
 // waits for it is given up, unless there is a session: it is of the time before.
 func (s *session) refuse(now mono.Time, r *handshake.Result) {
-	s.cfg.Indexes.Release(r.LocalIndex)
+	s.self.release(r.LocalIndex)
 	s.drop(DropProtocol)
 	s.foreign = foreign{protocol: r.Hello.Protocol, until: now.Add(foreignWait)}
 	s.shun(now)

@@ -9,10 +9,6 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// mostRaw bounds the handshake packets that wait to be sent: between two calls of
-// Next, an initiation on hellos paths and answers to one and all its copies.
-const mostRaw = 2*hellos + echoes + copyBurst + 1
-
 // For tests and simulations, which see no more of a connection than its users do.
 func init() {
 	inspect.Sound = func(c any) error { return sound(c.(*Conn)) }
@@ -103,7 +99,7 @@ func soundTimers(c *Conn) error {
 // nothing else may happen any more: a peer whose last packets nobody acknowledges
 // sends them again.
 func soundAck(c *Conn) error {
-	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.receiver.ackPath() == nil {
+	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.sender.ackPath() == nil {
 		return nil
 	}
 	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.hosts.ackMost()) {

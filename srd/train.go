@@ -2,6 +2,7 @@ package srd
 
 import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // MaxTrain is the most packets in one train: UDP_SEGMENT takes 64, and 44 of a
@@ -21,15 +22,22 @@ type Train struct {
 	Size  int    // bytes of each packet but the last
 	Probe bool   // a path MTU probe: EMSGSIZE is an answer, not an error
 
-	nonce    Nonce
-	keys     *SendKeys // nil: Buf is a handshake packet and complete
-	borrows  bool
-	borrowed []borrowed // payloads that Seal copies
-	lender   Owner      // of the last of these
+	at    mono.Time // when it is made: all packets in it are sent then
+	nonce Nonce
+	keys  *SendKeys // nil: Buf is a handshake packet and complete
+	loans loans     // payloads that Seal copies
 }
 
 // NewTrain returns a train with room for the largest run.
 func NewTrain() *Train { return &Train{Buf: make([]byte, 0, MaxTrainBytes)} }
+
+// Borrow has Seal copy the payloads of new messages whose owners are Shared, and not Next:
+// whoever locks the connection needs no lock for Seal, and copying is half of what Next
+// takes. Buf is complete only after Seal then. It returns t.
+func (t *Train) Borrow() *Train {
+	t.loans.wanted = true
+	return t
+}
 
 // Packets returns the number of packets.
 func (t *Train) Packets() int {
@@ -41,7 +49,7 @@ func (t *Train) Packets() int {
 
 // Seal encrypts the train in place. It needs no lock.
 func (t *Train) Seal() {
-	t.collect()
+	t.loans.collect(t.Buf)
 	if t.keys == nil {
 		return
 	}
@@ -53,8 +61,8 @@ func (t *Train) Seal() {
 }
 
 func (t *Train) reset(tuple Tuple, k *SendKeys) {
-	t.forget() // of one that was not sealed
-	*t = Train{Buf: t.Buf[:0], Tuple: tuple, keys: k, borrows: t.borrows, borrowed: t.borrowed}
+	t.loans.forget() // of one that was not sealed
+	*t = Train{Buf: t.Buf[:0], Tuple: tuple, at: t.at, keys: k, loans: t.loans}
 }
 
 // open starts a packet and returns the buffer behind its header.

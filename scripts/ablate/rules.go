@@ -86,7 +86,7 @@ var rules = []rule{
 	{
 		"tombstones", "a payload is void after 150 ms, 4 RTT or 8 losses", "giveUpStream 150 ms, giveUpFails 8",
 		"RFC 3758 (partial reliability)",
-		[]field.Edit{returns("srd/recovery.go", "func (rc *recovery) giveUp(m *outMsg, s Status) {", "")},
+		[]field.Edit{returns("srd/recovery_flight.go", "func (fl *flight) giveUp(m *outMsg, s Status) {", "")},
 	},
 
 	// Congestion control.

@@ -78,6 +78,12 @@ func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
 	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
 }
 
+// MAC1 returns the first MAC of an initiation or response, which identifies it.
+func MAC1(msg []byte) [macSize]byte {
+	_, mac1, _, _ := parts(msg)
+	return [macSize]byte(mac1)
+}
+
 // tokenRoot is what a sender may make tokens of while it has the cookie.
 func tokenRoot(cookie [macSize]byte) [macSize]byte {
 	return newMAC(cookie[:]).of([]byte(tokenLabel))

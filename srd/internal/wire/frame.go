@@ -83,6 +83,9 @@ type Imm = [ImmLen]byte
 // Secret is what a challenge asks to be returned.
 type Secret = [SecretLen]byte
 
+// RecordReach is how far below the highest packet a record tells of others.
+const RecordReach = 64
+
 // Record tells the sender of a path what has arrived on it.
 type Record struct {
 	Slot    uint16

@@ -37,20 +37,3 @@ func (l *liar) again(now mono.Time) {
 	}
 	l.until = now.Add(l.wait)
 }
-
-// lied ends the session with a peer that has acknowledged what it cannot have got. Until
-// its wait is over it is neither called nor answered, and it begins with a new window:
-// what the old one had grown by may have been lies.
-func (c *Conn) lied(now mono.Time) {
-	s := &c.session
-	s.liar.again(now)
-	c.session.closeSession(now)
-	c.session.retire(&s.next)
-	c.session.retire(&s.other)
-	s.calls.abandon()
-	s.last, s.out = response{}, nil
-	c.cfg.Control.Reset()
-	if !c.recovery.out.empty() || c.cfg.Keepalive > 0 {
-		s.callAt = s.liar.until
-	}
-}

@@ -1,0 +1,48 @@
+package srd
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// Outbound flow, in order of precedence, one train a call:
+//
+//	1. handshake packets
+//	2. path challenges that are due, and responses that are owed
+//	3. an acknowledgement that is due: with new messages, or alone
+//	4. messages to be sent again, each on a path it has not tried
+//	5. a second copy of what was just sent, if the path policy wants one
+//	6. new messages, as the window and the pacer allow
+//	7. when there are none, a proof that we have the keys of a session that we began,
+//	   copies of what is late
+
+// Next fills t with the next train to send, taking new messages from src (which
+// may be nil). It returns false when there is nothing to send now.
+func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
+	t.at = now
+	if c.session.nextHandshake(t) {
+		return true
+	}
+	if !c.session.ready(now) {
+		return false
+	}
+	ps, sd := &c.paths, &c.sender
+	if ps.nextReply(now, t) || ps.nextCandidate(now, t) || ps.nextProbe(now, t) || ps.nextMeasure(now, t) {
+		return true
+	}
+	// An acknowledgement that is due saves a packet if it goes with new messages.
+	if c.receiver.ack.due(now) && (sd.newFirst() && sd.nextData(now, t, src) || sd.nextAck(now, t)) {
+		return true
+	}
+	return sd.nextRetransmit(now, t) || sd.nextCopy(now, t) || sd.nextPing(now, t) || sd.nextData(now, t, src) || sd.nextProof(t) ||
+		sd.nextReinjection(now, t)
+}
+
+// SendDeadline returns when the pacer will let new messages go, if it is the
+// pacer that holds them back; Never otherwise. The driver asks when it has
+// something to send.
+func (c *Conn) SendDeadline(now mono.Time) mono.Time {
+	rate := c.cfg.Control.Rate()
+	if rate == 0 || c.sender.bucket.Ready() || c.recovery.inflight >= c.cfg.Control.Window() || c.paths.usable.Empty() ||
+		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
+		return mono.Never
+	}
+	return max(now, c.sender.bucket.When(rate, min(2*c.paths.packet, int(rate*c.hosts.burst().Seconds()))))
+}

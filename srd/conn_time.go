@@ -1,0 +1,66 @@
+package srd
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// Advance lets time pass: path timeouts, tail-loss probes, session timers.
+func (c *Conn) Advance(now mono.Time) {
+	c.clock = now
+	c.allowForHosts()
+	c.hosts.forgive(now)
+	c.recovery.expireDue(now)
+	c.advanceSession(now)
+	if c.recovery.inflight > 0 {
+		c.recovery.checkPaths(now)
+	}
+	if c.session.ready(now) && c.recovery.checkTail(now) {
+		c.session.doubt(now)
+	}
+	c.paths.advanceProbes(now)
+}
+
+// Deadline returns when Advance or Next should be called at the latest, and
+// why.
+func (c *Conn) Deadline() (mono.Time, string) {
+	at, why := c.session.sessionDeadline()
+	add := func(t mono.Time, w string) {
+		if t < at {
+			at, why = t, w
+		}
+	}
+	if due := c.recovery.out.due; due != 0 {
+		add(max(due, c.clock), "deadline of a message")
+	}
+	if !c.session.ready(c.clock) {
+		return at, why
+	}
+	// Without a path that works an acknowledgement waits for one, not for time.
+	if c.receiver.ack.packets > 0 && c.sender.ackPath() != nil {
+		add(c.receiver.ack.deadline(), "ack")
+	}
+	if c.recovery.inflight > 0 {
+		add(c.recovery.pathDeadline(), "path timeout")
+	}
+	// How long a far path takes is found out while sending, after Advance: what that
+	// made overdue is due now.
+	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
+	add(c.paths.probeDeadline(), "path probe")
+	if c.sender.mayCopy() && c.recovery.reinject > c.clock {
+		add(c.recovery.reinject, "reinjection")
+	}
+	return at, why
+}
+
+// advanceSession expires and renews keys, and repeats handshakes. When the keys in use have
+// ended, and nobody needs others, the memory that traffic took is given back.
+func (c *Conn) advanceSession(now mono.Time) {
+	switch ended := c.session.expire(now); {
+	case ended && (!c.recovery.out.empty() || c.cfg.Keepalive > 0):
+		c.Connect(now)
+	case ended:
+		c.rest(now)
+	}
+	if c.session.calling(now) {
+		c.Connect(now)
+	}
+	c.session.repeat(now)
+}

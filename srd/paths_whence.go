@@ -1,0 +1,48 @@
+package srd
+
+import "github.com/srdtun/srdtun/srd/mono"
+
+// came finds our path where p came, and notes that the peer was heard there.
+func (ps *paths) came(now mono.Time, p *Packet) {
+	w := ps.whence(p.Slot)
+	if w.tuple != p.Tuple || w.path == nil || w.path.tuple != p.Tuple {
+		ps.locate(w, p)
+	}
+	own := w.path
+	if own == nil {
+		ps.heardOn(now, w, p)
+		return
+	}
+	ps.last, own.seen = own, now
+	own.stats.received(p.ECN)
+	if own.state == PathCandidate {
+		own.probe.next = own.probe.next.Min(max(now, own.probe.again()))
+	}
+}
+
+// whence returns where packets of a slot come from. The list is as long as slots are in use:
+// that of candidates is the first.
+func (ps *paths) whence(slot uint16) *whence {
+	i := (int(slot) + 1) % (candidateSlot + 1)
+	for len(ps.from) <= i {
+		ps.from = append(ps.from, nil)
+	}
+	if ps.from[i] == nil {
+		ps.from[i] = &whence{}
+	}
+	return ps.from[i]
+}
+
+// locate finds our path where p came.
+func (ps *paths) locate(w *whence, p *Packet) {
+	if w.tuple == p.Tuple && w.path == nil && w.looked == ps.opened {
+		return
+	}
+	if w.path != nil && p.Slot != candidateSlot {
+		w.was = w.path.slot + 1
+	}
+	w.tuple, w.path, w.looked = p.Tuple, ps.find(p.Tuple), ps.opened
+	if w.path != nil {
+		w.was = 0
+	}
+}
