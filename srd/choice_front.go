@@ -16,7 +16,7 @@ type front struct {
 	wait time.Duration // smoothed
 	last time.Duration // as of at
 	at   mono.Time
-	idle mono.Time // when next to nothing waited
+	idle mono.Time // when nothing waited
 }
 
 // frontRounds is over how many round trips what waits is smoothed. A connection inside
@@ -24,9 +24,6 @@ type front struct {
 // nothing waits; paths that came and went with these would fill the nearest ones. Nor is
 // the end of a slow start, some round trips long, a queue that will stand.
 const frontRounds = 8
-
-// frontLeast is next to nothing: no path that is longer by so little is told from the others.
-const frontLeast = time.Millisecond
 
 // note takes how many bytes wait as of now, at so many bytes per second (0: not known),
 // where a round trip takes rtt. What waited during a long pause nobody knows.
@@ -37,7 +34,7 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	default:
 		f.wait += time.Duration(float64(f.last-f.wait) * float64(past) / float64(span))
 	}
-	if f.wait < frontLeast {
+	if f.wait == 0 {
 		f.idle = now
 	}
 	f.at, f.last = now, 0

@@ -43,18 +43,11 @@ type reach struct {
 }
 
 const (
-	// alikeGranules and alikePart: paths whose lengths differ by no more than two
-	// granules, or an eighth of the least, are alike. A length is known no better than
-	// that after some round trips.
-	alikeGranules = 2
-	alikePart     = 8
+	// alikePart: paths whose lengths differ by no more than a granule, or an eighth of
+	// the least, are alike. A length is known no better than that after some round trips.
+	alikePart = 8
 	// costPart is the weight of a new sample in the smoothed cost, 1/16.
 	costPart = 16
-	// leaveShare: a path that was let in for the wait on others stays until that
-	// falls to three quarters of its distance, or it would come and go.
-	leaveShare = 0.75
-	// pingEvery is how often a far path is measured while something is sent.
-	pingEvery = time.Second
 )
 
 // distance returns by how much p is longer than the nearest; 0 for one that is
@@ -67,7 +60,7 @@ func (ch *choice) distance(p *path) time.Duration {
 		return 0
 	case !p.rtt.Known():
 		return sampleMost
-	case d <= max(alikeGranules*ch.hosts.coarse, r.least/alikePart):
+	case d <= max(ch.hosts.coarse, r.least/alikePart):
 		return 0
 	}
 	return d
@@ -92,15 +85,12 @@ func (p *path) empty() time.Duration {
 	return max(base, min(usual, base+spreads*p.rtt.Spread()))
 }
 
-// Most round trips are within three mean deviations of the mean. What is less than the
-// longest queue that is aimed for is not told from what a queue does.
-const (
-	spreads     = 3
-	steadyBelow = cc.TargetCeiling
-)
+// spreads: most round trips are within three mean deviations of the mean.
+const spreads = 3
 
-// unsteady returns by how much packets on p are late at random.
-func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-steadyBelow) }
+// unsteady returns by how much packets on p are late at random. What is less than the
+// longest queue that is aimed for is not told from what a queue does.
+func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-cc.TargetCeiling) }
 
 // survey determines which paths are near, if that was long ago or those that are for
 // repairs have all gone.
@@ -114,19 +104,19 @@ func (ch *choice) survey(now mono.Time) {
 	if now.Sub(r.heard) > 2*ch.rtt.Smoothed()+ch.hosts.coarse {
 		r.cost = 0 // what was sent then has left the queues
 	}
-	near, quick := r.near, r.quick
 	r.near, r.quick = steer.Set{}, steer.Set{}
+	cost := max(0, r.cost)
 	for _, p := range ch.paths.table {
 		if !ch.paths.usable.Has(int(p.slot)) {
 			continue
 		}
-		cost := max(0, r.cost)
-		if ch.enters(p, &quick, cost) {
+		d := ch.distance(p)
+		if d <= cost {
 			r.quick.Add(int(p.slot))
 		}
-		if ch.enters(p, &near, cost+r.front.wait) {
+		if d <= cost+r.front.wait {
 			r.near.Add(int(p.slot))
-		} else if r.ping == nil && p.inflight == 0 && now.Sub(ch.active) < pingEvery && now.Sub(p.pinged) >= pingEvery {
+		} else if r.ping == nil && p.inflight == 0 && now.Sub(ch.active) < probeMost && now.Sub(p.pinged) >= probeMost {
 			r.ping = p
 		}
 	}
@@ -148,16 +138,6 @@ func (ch *choice) compare() {
 		}
 		r.most = max(r.most, p.length())
 	}
-}
-
-// enters reports whether p is one of those that are used when packets have to wait that
-// long on the others; before are those that were.
-func (ch *choice) enters(p *path, before *steer.Set, wait time.Duration) bool {
-	d := ch.distance(p)
-	if before.Has(int(p.slot)) {
-		d = time.Duration(leaveShare * float64(d))
-	}
-	return d <= wait
 }
 
 // costs notes what a packet on p had to wait for: its queue, and by how much it came later

@@ -43,7 +43,8 @@ func TestScriptReliable(t *testing.T) {
 		}
 		return on, times
 	}
-	for range 8 * giveUpFails {
+	const losses = 64
+	for range losses {
 		on, _ := carries()
 		v := s.send(3, int(on))
 		s.ack(got(on, v[0].pn, v[1].pn, v[2].pn))
@@ -56,7 +57,7 @@ func TestScriptReliable(t *testing.T) {
 			t.Fatal("a tombstone")
 		}
 	}
-	if _, times := carries(); times < 2*giveUpFails {
+	if _, times := carries(); times < losses/4 {
 		t.Errorf("sent %d times", times)
 	}
 	s.wantSound(t)

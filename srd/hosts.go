@@ -21,10 +21,8 @@ const (
 	// hostLeast is the least lateness that is reckoned with: a system call and the
 	// handling of a train take that much.
 	hostLeast = 20 * time.Microsecond
-	// tellEvery is how often the peer is told, if it is sent anything, and tellPart the
-	// change of which it is told at once: a quarter.
+	// tellEvery is how often the peer is told, if it is sent anything.
 	tellEvery = time.Second
-	tellPart  = 4
 	// tookMost bounds what a single round trip says of the hosts: one that was stopped has
 	// nothing repaired for it that it did not miss, but must not be waited for next time.
 	tookMost = 100 * time.Millisecond
@@ -44,9 +42,8 @@ const (
 	// some. With a granule of 1 ms the shortest queue that congestion control aims for is
 	// 4 ms.
 	holdGranules = 5
-	// wrongMost bounds the verdicts that count as wrong, and wrongLife is how long one does:
-	// a machine that stalled for a moment is not slow for ever.
-	wrongMost = 5
+	// wrongLife is how long a verdict that proved wrong counts: a machine that stalled for a
+	// moment is not slow for ever.
 	wrongLife = 5 * time.Second
 )
 
@@ -55,8 +52,7 @@ type hosts struct {
 	coarse  time.Duration // Config.Granularity
 	granule time.Duration // what is measured of that
 	peer    time.Duration // what the peer told; mono.Granularity before
-	told    time.Duration // what it was told last
-	at      mono.Time     // and when; 0: never
+	at      mono.Time     // when it was told last; 0: never
 
 	mean, deviation time.Duration // of what both took of a round trip that was measured
 
@@ -103,7 +99,7 @@ func (h *hosts) hold() time.Duration { return holdGranules * h.coarse }
 // (RFC 8985 section 6.2 step 4 does so with its reordering window).
 func (h *hosts) mistaken(now mono.Time, rtt time.Duration) {
 	if now.Sub(h.wrongAt) > rtt {
-		h.wrong, h.wrongAt = min(h.wrong+1, wrongMost), now
+		h.wrong, h.wrongAt = min(h.wrong+1, mistakesMost), now
 	}
 }
 
@@ -127,8 +123,7 @@ func (e *env) telling(now mono.Time) int {
 	if e.cfg.HostDelay == nil {
 		return 0
 	}
-	h, own := &e.hosts, e.cfg.HostDelay()
-	if h.at != 0 && now.Sub(h.at) < tellEvery && (own-h.told).Abs() <= h.told/tellPart {
+	if at := e.hosts.at; at != 0 && now.Sub(at) < tellEvery {
 		return 0
 	}
 	return wire.HostLen
@@ -138,6 +133,6 @@ func (e *env) telling(now mono.Time) int {
 // of a packet: older peers stop reading there.
 func (e *env) tellHost(now mono.Time, b []byte) []byte {
 	own := e.cfg.HostDelay()
-	e.hosts.told, e.hosts.at = own, now
+	e.hosts.at = now
 	return wire.AppendHost(b, uint16(min((own+wire.HoldUnit-1)/wire.HoldUnit, wire.HoldMax)))
 }

@@ -13,7 +13,7 @@ import (
 //
 //	mean(p) + wait + noise(p)                     mean of the network, wait of both hosts
 //	noise(p)  = max(dev(p), granule, dev(hosts))  times that differ by less are equal
-//	growth(p) = 3 base, at most 4 ms, at least base/4
+//	growth(p) = 3 base, at most cc.TargetFloor, at least base/4
 //
 // and that is all that time tells:
 //
@@ -33,7 +33,6 @@ const (
 	ptoDeviations  = 4 // RFC 9002 section 6.2.1
 	reorderPart    = 2
 	growthBases    = 3
-	growthMost     = cc.TargetFloor
 	growthPart     = 4
 )
 
@@ -66,7 +65,7 @@ func (e *env) lostAfter(p *path) time.Duration {
 		return 2 * firstRTT
 	}
 	base := p.rtt.Base()
-	growth := max(min(growthBases*base, growthMost), base/growthPart)
+	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
 	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
 }
 

@@ -52,10 +52,10 @@ func TestModelLearnsFromMistakes(t *testing.T) {
 	for i := range 100 {
 		e.hosts.mistaken(2e9+e.hosts.wrongAt, time.Duration(i))
 	}
-	if got := e.lostAfter(p) - before; got != wrongMost*noise {
-		t.Errorf("after many %v more, want %v", got, wrongMost*noise)
+	if got := e.lostAfter(p) - before; got != mistakesMost*noise {
+		t.Errorf("after many %v more, want %v", got, mistakesMost*noise)
 	}
-	for range wrongMost + 1 {
+	for range mistakesMost + 1 {
 		e.hosts.forgive(e.hosts.wrongAt.Add(wrongLife + 1))
 	}
 	if got := e.lostAfter(p); got != before {

@@ -19,7 +19,6 @@ type outMsg struct {
 	slot  uint16    // and that packet's path
 	tried uint64    // paths tried, slot modulo 64: a hint, not a promise
 	tries uint8     // repetitions
-	fails uint8     // times it was lost on a path that worked
 	wants bool      // waits for retransmission
 	void  bool      // payload given up; only the number still travels
 	acked bool

@@ -37,9 +37,9 @@ const (
 // Timing of challenges.
 const (
 	probeFirst = 10 * time.Millisecond // after a path fell silent; doubles
-	probeMost  = time.Second
-	// candidateFirst is the first interval of challenges on a new path.
-	candidateFirst = 100 * time.Millisecond
+	// probeMost is the longest time between two, and between two measurements of a far path
+	// while something is sent.
+	probeMost = time.Second
 	// candidateTries bounds the challenges to an address nobody answers from.
 	candidateTries = 8
 	// mtuTries is how often a size is probed before it is taken not to pass.
@@ -49,14 +49,12 @@ const (
 	baseTries = 5
 	// mtuWait is the least time a size probe gets.
 	mtuWait = 50 * time.Millisecond
-	// downAfter unanswered probes a suspect path is down.
+	// downAfter unanswered probes a suspect path is down. These have its full size; the
+	// later ones have BasePacket, in case it is its MTU that fell.
 	downAfter = 3
 	// provenEchoes is how many challenges in a row a path that was down must
 	// answer: a flapping link answers one now and then.
 	provenEchoes = 2
-	// bigProbes is how many probes of a silent path have its full size; the
-	// later ones have BasePacket, in case it is its MTU that fell.
-	bigProbes = 3
 )
 
 // path is one of our own paths: a 4-tuple with a packet number space.
@@ -135,17 +133,18 @@ func (s *PathStats) received(e ECN) {
 
 // Loss thresholds: a packet is lost when one sent this much later on the same
 // path has arrived. 2 tolerates a swap of neighbours; each proven mistake
-// raises it by one (docs/design.md, "Loss and repair").
+// raises it by one, up to mistakesMost more (docs/design.md, "Loss and repair").
 const (
 	reorderFirst = 2
-	reorderMost  = 8
+	mistakesMost = 6 // that count against a threshold, of numbers or of time
 )
 
 // Times that no measurement gives.
 const (
 	ptoMost = 200 * time.Millisecond
 	// firstRTT is assumed on a path not yet measured (RFC 9002 6.2.2 has 333 ms
-	// for the whole Internet; challenges measure before data flows).
+	// for the whole Internet; challenges measure before data flows), and so is the first
+	// interval of these.
 	firstRTT = 100 * time.Millisecond
 	// sampleMost is the longest time that is taken for a round trip. A longer one
 	// tells that somebody slept: a stopped process, a machine that was moved.

@@ -208,7 +208,7 @@ func (ps *paths) askQuiet(now mono.Time) {
 
 // candidateWait returns how long the challenge after tries others is given.
 func candidateWait(tries int) time.Duration {
-	return min(candidateFirst<<min(tries, candidateTries), probeMost)
+	return min(firstRTT<<min(tries, candidateTries), probeMost)
 }
 
 // again returns when the next challenge of a candidate may go out, however much

@@ -122,7 +122,7 @@ func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duratio
 	}
 	size = BasePacket
 	switch {
-	case q.tries < bigProbes:
+	case q.tries < downAfter:
 		size = max(p.mtu, BasePacket)
 	case q.echoes > 0 && q.sizeTry < mtuTries:
 		// It answers again, if only small packets so far. Before everybody has

@@ -192,7 +192,7 @@ func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	case k.Marks&ledger.Timed != 0:
 		rc.hosts.mistaken(now, rc.rtt.Smoothed())
 	case k.Marks&ledger.Told != 0: // what was sent after it had arrived before
-		p.reorder = min(p.reorder+1, reorderMost)
+		p.reorder = min(p.reorder+1, reorderFirst+mistakesMost)
 	}
 }
 
@@ -250,7 +250,6 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 			rc.settle(p, k)
 		case k.State == ledger.InFlight || k.State == ledger.Freed:
 			lost += int(k.Size)
-			rc.blame(p, pn, k)
 			rc.lost(now, p, pn, k)
 			k.Marks |= ledger.Told
 		}
@@ -267,8 +266,7 @@ func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 }
 
 // loseTail takes what is left of trains that have arrived in part for lost. That it did
-// not come in time is no proof: its messages are not blamed, but repaired for as long as
-// it may take, and congestion control is not told.
+// not come in time is no proof: congestion control is not told.
 func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
@@ -278,19 +276,6 @@ func (rc *recovery) loseTail(now mono.Time, p *path) {
 		if k.State == ledger.InFlight {
 			rc.lost(now, p, pn, k)
 			k.Marks |= ledger.Timed
-		}
-	}
-}
-
-// blame counts the loss of packet pn against its messages: the path works, as
-// something sent later on it has arrived.
-func (rc *recovery) blame(p *path, pn uint64, k *ledger.Packet) {
-	for n := k.First; n < k.First+uint64(k.N); n++ {
-		if !rc.out.open(n) {
-			continue
-		}
-		if m := rc.out.at(n); m.slot == p.slot && m.pn == pn && m.fails < giveUpFails {
-			m.fails++
 		}
 	}
 }

@@ -15,10 +15,6 @@ import (
 // window, until a record, the FIFO rule or time has an end with it. Only a record is
 // credited to congestion control.
 
-// freedMost bounds how long a freed packet stays in flight: as long as probes are apart
-// at most.
-const freedMost = probeMost
-
 // free takes it that the messages of packet k, in flight on p, have arrived.
 func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	k.State = ledger.Freed
@@ -32,11 +28,11 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 }
 
 // freedFor returns how long after it was sent a freed packet on p is settled: when its
-// record should have come, and twice as long each time that none came in between. Who
-// never sends one is sent ever less.
+// record should have come, and twice as long each time that none came in between, up to
+// what probes are apart. Who never sends one is sent ever less.
 func (rc *recovery) freedFor(p *path) time.Duration {
 	wait := rc.lateAfter(p)
-	return max(wait, min(wait<<min(p.freed.backoff, 16), freedMost))
+	return max(wait, min(wait<<min(p.freed.backoff, 16), probeMost))
 }
 
 // checkFreed settles what has been freed for long enough on p.

@@ -36,7 +36,7 @@ func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	case m.m.Class == Datagram:
 		limit = giveUpDatagram
 	}
-	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > rc.worth(limit)) {
+	if !m.void && now.Sub(m.first) > rc.worth(limit) {
 		rc.giveUp(m, GivenUp)
 	}
 }
@@ -71,11 +71,8 @@ func (rc *recovery) worth(least time.Duration) time.Duration {
 	return max(least, 4*rc.rtt.Smoothed())
 }
 
-// copyTries bounds the copies of a message that are made because it is late.
-const copyTries = 3
-
 // lateAt returns when message n should have been acknowledged; Never when it is not
-// in flight, or has been copied often enough.
+// in flight.
 func (rc *recovery) lateAt(n uint64) mono.Time {
 	if !rc.out.open(n) {
 		return mono.Never
@@ -83,7 +80,7 @@ func (rc *recovery) lateAt(n uint64) mono.Time {
 	m := rc.out.at(n)
 	p := rc.paths.table[m.slot]
 	k := p.sent.At(m.pn)
-	if m.void || m.tries >= copyTries || k == nil || k.State != ledger.InFlight || !p.rtt.Known() {
+	if m.void || k == nil || k.State != ledger.InFlight || !p.rtt.Known() {
 		return mono.Never
 	}
 	return k.At.Add(rc.copyAfter(p))

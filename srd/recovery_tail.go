@@ -9,9 +9,6 @@ import (
 
 // How long a payload is worth repairing (docs/design.md, "Loss and repair").
 const (
-	// giveUpFails counts losses on paths that worked. What went on a path that fell
-	// silent tells nothing of the message: half of a network may have died at once.
-	giveUpFails    = 8
 	giveUpStream   = 150 * time.Millisecond
 	giveUpDatagram = 50 * time.Millisecond
 	// firstRepairMost bounds the age at which a payload that was sent only once is sent

@@ -22,22 +22,22 @@ func returns(file, signature, value string) field.Edit {
 var rules = []rule{
 	// Choice of the path.
 	{
-		"far and near paths", "near: distance(p) <= what waits on the others", "alikePart 8, leaveShare 0.75, costPart 16",
+		"far and near paths", "near: distance(p) <= what waits on the others", "alikePart 8, costPart 16",
 		"ECF (Lim et al., CoNEXT 2017), section 3",
-		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) enters(p *path, before *steer.Set, wait time.Duration) bool {", "true")},
+		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) distance(p *path) time.Duration {", "0")},
 	},
 	{
-		"wait in the send buffer (ECF)", "W = waiting bytes / delivered rate; eligible while eta(p) <= min eta + W", "frontRounds 8, frontLeast 1 ms",
+		"wait in the send buffer (ECF)", "W = waiting bytes / delivered rate; eligible while eta(p) <= min eta + W", "frontRounds 8",
 		"ECF (Lim et al., CoNEXT 2017), section 3",
 		[]field.Edit{returns("srd/choice_front.go", "func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {", "")},
 	},
 	{
-		"length is a mean", "length = least RTT + what is random", "spreads 3, steadyBelow 25 ms",
+		"length is a mean", "length = least RTT + what is random", "spreads 3, cc.TargetCeiling 25 ms",
 		"RFC 6298 (mean and deviation)",
 		[]field.Edit{{File: "srd/choice_reach.go", Old: "return p.empty() + p.unsteady()", New: "return p.rtt.Base()"}},
 	},
 	{
-		"far paths are pinged", "one packet in pingEvery on a far path", "pingEvery 1 s",
+		"far paths are pinged", "one packet in probeMost on a far path", "probeMost 1 s",
 		"RFC 8684, section 3.4 (backup subflows are kept)",
 		[]field.Edit{returns("srd/sender.go", "func (sd *sender) nextPing(now mono.Time, t *Train) bool {", "false")},
 	},
@@ -47,7 +47,7 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/steer/spray.go", Old: "sp.weight = max(minWeight, min(1, sp.weight))", New: "sp.weight = 1"}},
 	},
 	{
-		"skip by queue", "share = 1/(1 + (q-mean)/max(target/5, 2 granules))", "halfPart 5, halfGranules 2, minShare 0.01",
+		"skip by queue", "share = 1/(1 + (q-mean)/max(target/5, 2 granules))", "halfPart 5, halfGranules 2, minWeight 1/64",
 		"Shalev et al., IEEE Micro 2020, \"Multipath Load Balancing\"",
 		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 {", "1")},
 	},
@@ -64,7 +64,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/recovery_ack.go", "func (rc *recovery) detectLoss(now mono.Time, p *path) {", "")},
 	},
 	{
-		"RACK over paths", "overdue: sent + mean + wait + 5 max(noise, growth/5), and something sent later has arrived elsewhere", "lostDeviations 5, growthBases 3, growthMost 4 ms, growthPart 4",
+		"RACK over paths", "overdue: sent + mean + wait + 5 max(noise, growth/5), and something sent later has arrived elsewhere", "lostDeviations 5, growthBases 3, cc.TargetFloor 4 ms, growthPart 4",
 		"RFC 8985, section 6.2; RFC 7829 (potentially failed)",
 		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {", "false")},
 	},
@@ -79,12 +79,12 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/recovery_tail.go", Old: "	if now < rc.tailDeadline() {", New: "	if true || now < rc.tailDeadline() {"}},
 	},
 	{
-		"reinjection", "copy elsewhere when idle and late: mean + wait + 2 noise; one for 32 messages that arrived", "lateDeviations 2, copyEvery 32, copiesMost 32, copyLook 128, copyTries 3",
+		"reinjection", "copy elsewhere when idle and late: mean + wait + 2 noise; one for 32 messages that arrived", "lateDeviations 2, copyEvery 32, copiesMost 32, copyLook 128",
 		"Raiciu et al., NSDI 2012, section 4.2",
 		[]field.Edit{returns("srd/sender_reinject.go", "func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {", "false")},
 	},
 	{
-		"tombstones", "a payload is void after 150 ms, 4 RTT or 8 losses", "giveUpStream 150 ms, giveUpFails 8",
+		"tombstones", "a payload is void after 150 ms or 4 RTT", "giveUpStream 150 ms",
 		"RFC 3758 (partial reliability)",
 		[]field.Edit{returns("srd/recovery_flight.go", "func (fl *flight) giveUp(m *outMsg, s Status) {", "")},
 	},
@@ -96,7 +96,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) goal() time.Duration {", "c.Target()")},
 	},
 	{
-		"jitter is no queue", "allowance = 5 dev - 24 ms, at most 8 bases", "scatters 5, jitterLeast 24 ms, jitterBases 8",
+		"jitter is no queue", "allowance = 5 dev - 25 ms, at most 8 bases", "scatters 5, TargetCeiling 25 ms, jitterBases 8",
 		"Swift, section 3.2 (host delay apart)",
 		[]field.Edit{returns("srd/cc/jitter.go", "func (c *SRD) allowance() time.Duration {", "0")},
 	},

@@ -61,8 +61,8 @@ var bugs = []bug{
 	{"a payload is given back when sent", "srd/sender.go", "		n := sd.recovery.out.push(m, t.at)\n", "		n := sd.recovery.out.push(m, t.at)\n		if n%64 == 63 {\n			m.Owner.Done(Acknowledged)\n		}\n"},
 	{"what was given up is kept", "srd/recovery_flight.go", "	m.release(s)\n	m.void = true\n", "	m.void = true\n"},
 	{"no tombstone", "srd/recovery_flight.go", "	fl.stats.GivenUp++\n", "	fl.stats.GivenUp++\n	m.wants = false\n	fl.out.ack(fl.out.first)\n"},
-	{"nothing is given up", "srd/recovery_repair.go", "	if !m.void && (m.fails >= giveUpFails || now.Sub(m.first) > rc.worth(limit)) {", "	if !m.void && now.Sub(m.first) > 1000*limit {"},
-	{"all is given up at once", "srd/recovery_repair.go", "m.fails >= giveUpFails ||", "m.fails >= 1 ||"},
+	{"nothing is given up", "srd/recovery_repair.go", "	if !m.void && now.Sub(m.first) > rc.worth(limit) {", "	if !m.void && now.Sub(m.first) > 1000*limit {"},
+	{"all is given up at once", "srd/recovery_repair.go", "now.Sub(m.first) > rc.worth(limit) {", "now.Sub(m.first) > rc.worth(limit)/1000 {"},
 	{"what is reliable is given up as a stream is", "srd/recovery_repair.go", "	case m.m.Class == Reliable:\n		return\n", ""},
 	{"who was reset is told that it has arrived", "srd/outbox.go", "			m.release(Reset)\n", "			m.release(Acknowledged)\n"},
 	{"the outbox has no limit", "srd/outbox.go", "return o.next-o.first >= OutboxLimit }", "return o.next-o.first >= 8*OutboxLimit }"},
@@ -121,7 +121,7 @@ var bugs = []bug{
 	{"delays beyond the table", "srd/cc/low.go", "d[min(time.Duration(len(d)-1), lowSteps*queue/target)] += bytes", "d[lowSteps*queue/target] += bytes"},
 	{"the line is no bound of the rate", "srd/cc/srd.go", "		return min(rate, c.lineRate())\n", "		return max(rate, c.lineRate())\n"},
 	{"the end of a train is late at once", "srd/model.go", "	return p.told.Add(e.reorderWindow(p))\n", "	return p.told\n"},
-	{"the end of a train is forgotten", "srd/recovery_ack.go", "		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n			k.Marks |= ledger.Timed\n		}\n	}\n}\n\n// blame", "		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n		}\n	}\n}\n\n// blame"},
+	{"the end of a train is forgotten", "srd/recovery_ack.go", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n			k.Marks |= ledger.Timed\n", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
 
 	// Strangers, observers, and peers that lie.

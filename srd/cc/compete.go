@@ -10,13 +10,11 @@ import (
 // Constants of compete.
 const (
 	// heldTimes is how many times as long as a lone sender's the queue is when others hold
-	// it up: whoever is alone and has halved the window has half of the queue left.
-	heldTimes = 2
-	// heldTargets times the longest delay that senders like this one aim for is what they may
+	// it up: whoever is alone and has halved the window has half of the queue left. As many
+	// times the longest delay that senders like this one aim for is what they may
 	// make of it together: they do not measure the same, and on a fabric with a failed link
-	// bursts of several meet. With 1.5 tunnels there took each other for others, and
-	// flows took 9 % longer (sim/compare, TestFlowletsStayInOrder).
-	heldTargets = 2
+	// bursts of several meet.
+	heldTimes = 2
 	// seriesCut is what is left of the window when the cuts are judged.
 	seriesCut = 0.75
 	// squeezed is how many times the least window it was, since it last asked, if being
@@ -95,7 +93,7 @@ func (r *compete) held(window float64, queue time.Duration, seen bool) bool {
 
 // longest returns the longest queue that several senders like this one keep up.
 func (c *SRD) longest() time.Duration {
-	return heldTargets * (c.Target() + goalMost*c.near())
+	return heldTimes * (c.Target() + goalMost*c.near())
 }
 
 // enter lets the window be what it was before the cuts, and grow by gain until something

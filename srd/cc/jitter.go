@@ -9,10 +9,6 @@ const (
 	// when there was little to send, and as much again because packets keep their order,
 	// so that of many each is as late as the latest of those around it.
 	scatters = 5
-	// jitterLeast is what queues of a few milliseconds explain, as there are where the
-	// target is TargetFloor. On a link of 4 Mbit/s a packet takes 3 ms, and with a queue of one to
-	// four of them delays deviate by 4 ms from a straight line: 5 deviations are 20 ms.
-	jitterLeast = 6 * TargetFloor
 	// radioLeast is the mean base round trip from which one of many paths may look short by luck.
 	radioLeast = 4 * TargetFloor
 	// jitterMost bounds the allowance: radio links whose delay varies by more in
@@ -29,6 +25,10 @@ const (
 // nothing waits, and a controller that takes the difference for a queue shrinks its
 // window without end. A low quantile does not tell them apart: where packets keep their
 // order, one that is late makes those behind it late, so that under load all are.
+//
+// What is less than the longest queue that is aimed for, a queue explains: on a link of
+// 4 Mbit/s a packet takes 3 ms, and with a queue of one to four of them delays deviate by
+// 4 ms from a straight line, which makes 20 ms.
 func (c *SRD) allowance() time.Duration {
-	return max(0, min(scatters*c.scatter.value-jitterLeast, jitterBases*c.base, jitterMost))
+	return max(0, min(scatters*c.scatter.value-TargetCeiling, jitterBases*c.base, jitterMost))
 }

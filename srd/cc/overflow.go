@@ -21,15 +21,15 @@ const (
 	overflowQueue = 1.0 / 8
 	// overflowPackets is among how many packets, at least, losses are counted.
 	overflowPackets = 64
-	// overflowCut of the window is what is left of it at most: the queue shrinks by a
-	// tenth of all that is under way, and a link stays full as long as its buffer holds that.
-	overflowCut = 0.9
+	// overflowCut of the window is what is left of it at most: the queue shrinks by
+	// lossTolerated of all that is under way, and a link stays full as long as its buffer
+	// holds that.
+	overflowCut = 1 - lossTolerated
 	// probePart: in the k-th round in which the bound was met and nothing ran over, it
-	// grows by k / probePart of the window, and by probeMost at most. A tenth is won
+	// grows by k / probePart of the window. A tenth is won
 	// back in ten rounds, the last step of which was two in a hundred: that is what
 	// the next overflow costs.
 	probePart = 512.0
-	probeMost = 0.125
 	// probeEmpty is how many rounds one counts for in which next to nothing waited:
 	// then the cut was too deep.
 	probeEmpty = 4
@@ -129,7 +129,7 @@ func (o *overflow) probe(window float64, queued bool) {
 	if o.good++; !queued {
 		o.good += probeEmpty - 1
 	}
-	if o.bound += max(MSS, window*min(probeMost, o.good/probePart)); o.bound > MaxWindow {
+	if o.bound += max(MSS, window*o.good/probePart); o.bound > MaxWindow {
 		o.bound = 0
 	}
 }

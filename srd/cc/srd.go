@@ -26,12 +26,6 @@ const (
 	targetGranules = 4
 	// TargetFloor is that of an ordinary process.
 	TargetFloor = targetGranules * mono.Granularity
-	// roundGranules is the least length of a round: what arrives within less was
-	// handled together.
-	roundGranules = 1
-	// ratePart: the least round trip that the pacing rate reckons with, a twentieth
-	// of a granule.
-	ratePart = 20
 	// TargetCeiling bounds the target on long paths, where the base RTT is no
 	// measure of how deep a queue should be.
 	TargetCeiling = 25 * time.Millisecond
@@ -135,7 +129,7 @@ func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
 		return c.lineRate() // 0 where that is not known
 	}
-	rate := paceGain * c.window / max(c.srtt, c.granule/ratePart).Seconds()
+	rate := paceGain * c.window / c.srtt.Seconds()
 	if c.line > 0 {
 		return min(rate, c.lineRate())
 	}
@@ -158,7 +152,8 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
 		c.full = c.queue > c.enough()
 	}
-	if now.Sub(r.from) >= max(c.srtt, roundGranules*c.granule) {
+	// What arrives within a granule was handled together.
+	if now.Sub(r.from) >= max(c.srtt, c.granule) {
 		c.endRound(now)
 	}
 }

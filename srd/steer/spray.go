@@ -10,14 +10,12 @@ import (
 
 // The constants of spraying.
 const (
-	// minWeight keeps every usable path sampled: one turn in 64.
+	// minWeight keeps every usable path sampled, and lets it be heard of when a long queue
+	// is gone: one turn in 64, of its standing weight and of what its queue leaves of it.
 	minWeight = 1.0 / 64
-	// minShare is the least that a long queue leaves of a path's turns at once:
-	// enough to hear of it when the queue is gone.
-	minShare = 0.01
 	// halfPart and halfGranules: a queue longer than the mean by this part of the
-	// target, or by so many granules if that is more, halves a path's turns. Below
-	// that the ends measure themselves rather than the path.
+	// target, or by so many granules (Options.Granularity) if that is more, halves a path's
+	// turns. Below that the ends measure themselves rather than the path.
 	halfPart     = 5
 	halfGranules = 2
 	// learn is how fast a path's standing weight follows the difference of its
@@ -36,11 +34,6 @@ const (
 	// still gets five of six turns: repairing costs less than leaving it idle.
 	lossCost = 2
 	mostDebt = 16
-	// markGranules is the least queue that a mark stands for, in granules
-	// (Options.Granularity), and scalePart the part of one below which differences
-	// of queues count for less: neither end measures them.
-	markGranules = 1
-	scalePart    = 20
 	// mostRounds bounds the rounds of one choice.
 	mostRounds = 8
 	// almostOne is a little less than a turn, by more than float32 rounds off.
@@ -182,7 +175,7 @@ func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 
 	// A measured queue grows old: nothing was sent into it meanwhile.
 	// It counts for no less than an empty one: turns are not saved up by resting.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
-	return max(minShare, 1/(1+float32(over)/float32(max(target/halfPart, halfGranules*s.grain))))
+	return max(minWeight, 1/(1+float32(over)/float32(max(target/halfPart, halfGranules*s.grain))))
 }
 
 // admit takes new paths into the round. Those that are not usable for a while
@@ -209,7 +202,7 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
 	q := m.Queue + m.Distance
 	if m.CE {
-		q += max(m.Queue, markGranules*s.grain)
+		q += max(m.Queue, s.grain) // a mark stands for a granule at least
 	}
 	if !s.heard {
 		s.heard, s.mean, s.rtt = true, q, m.RTT
@@ -218,7 +211,7 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	s.rtt += (m.RTT - s.rtt) >> meanShift
 	if since := now.Sub(sp.at); sp.at != 0 && s.rtt > 0 {
 		span := float32(min(mostSpan, float64(since)/float64(s.rtt)))
-		scale := float32(max(s.mean, s.rtt/4, s.grain/scalePart))
+		scale := float32(max(s.mean, s.rtt/4))
 		off := max(-1, min(1, float32(q-s.mean)/scale))
 		sp.weight += span * (leak*(1-sp.weight) - learn*off*sp.weight)
 		sp.weight = max(minWeight, min(1, sp.weight))
