@@ -155,7 +155,7 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	}
 	e.called = begun
 	if took := now.Sub(begun); took > firstRTT && !c.rtt.Known() {
-		c.rtt.Add(now, took) // what is assumed else is too short (RFC 9002 section 5.2)
+		c.rtt.Add(took) // what is assumed else is too short (RFC 9002 section 5.2)
 	}
 	c.meet(now, r.Hello.Incarnation)
 	c.session.begin(now, e)

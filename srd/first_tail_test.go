@@ -15,10 +15,10 @@ func TestScriptTailOfTheFirstTrain(t *testing.T) {
 	for _, samples := range []int{1, 40} {
 		s := newScript(t, 3)
 		p := s.c.paths.table[1]
-		p.rtt, s.c.rtt = rtt.Estimator{}, rtt.Estimator{}
+		p.rtt, s.c.rtt = rtt.Estimator{}, rtt.Mean{}
 		for range samples {
 			p.rtt.Add(s.now, roundTrip)
-			s.c.rtt.Add(s.now, roundTrip)
+			s.c.rtt.Add(roundTrip)
 		}
 		v := s.sendTrain(4, 1)
 		s.ack(got(1, v[0].pn, v[1].pn))

@@ -82,6 +82,9 @@ func (h *hosts) took(d time.Duration) {
 // wait is how long the two hosts take of a round trip as a rule.
 func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
 
+// noise is what a deviation of the network counts for: no less than what the hosts add.
+func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
+
 // ackLeast and ackMost are within which times an acknowledgement is put off.
 func (h *hosts) ackLeast() time.Duration { return h.coarse / ackPart }
 func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }

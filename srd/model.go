@@ -44,7 +44,7 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	if !r.Settled() && e.rtt.Settled() {
 		dev = min(dev, max(e.rtt.Variation(), r.Base()))
 	}
-	return max(dev, e.hosts.granule, e.hosts.deviation)
+	return e.hosts.noise(dev)
 }
 
 // lateAfter returns how long a packet is under way at most, if all is well.

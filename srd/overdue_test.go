@@ -9,14 +9,12 @@ import (
 
 // lengthen makes every path of the script one of base round trips.
 func (s *script) lengthen(base time.Duration) {
-	all := []*rtt.Estimator{&s.c.rtt}
+	s.c.rtt = rtt.Mean{}
 	for _, p := range s.c.paths.table {
-		all = append(all, &p.rtt)
-	}
-	for _, e := range all {
-		*e = rtt.Estimator{}
+		p.rtt = rtt.Estimator{}
 		for range 50 {
-			e.Add(s.now, base)
+			p.rtt.Add(s.now, base)
+			s.c.rtt.Add(base)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 		return
 	}
 	if rtt := k.RTT(now); rtt > 0 && !ps.rtt.Known() {
-		ps.rtt.Add(now, rtt)
+		ps.rtt.Add(rtt)
 	}
 	if !ps.admit(now, k) {
 		ps.drop(DropPathLimit)

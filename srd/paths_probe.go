@@ -155,7 +155,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 			p.rtt.Add(now, roundTrip(q.at, at, now, 0))
 		}
 		if !ps.rtt.Known() {
-			ps.rtt.Add(now, p.rtt.Smoothed())
+			ps.rtt.Add(p.rtt.Smoothed())
 		}
 		ps.cfg.Control.Base(p.rtt.Base())
 		size := int(q.size)

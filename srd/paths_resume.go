@@ -45,7 +45,7 @@ func (ps *paths) resume(now mono.Time, st *State) {
 		ps.last = ps.table[st.lastPath-1]
 	}
 	if d := time.Duration(st.smoothed); d > 0 && d <= sampleMost {
-		ps.rtt.Add(now, d)
+		ps.rtt.Add(d)
 	}
 }
 

@@ -127,7 +127,7 @@ func (rc *recovery) credit(now mono.Time, g *gain) {
 		rc.hosts.took(g.hosts)
 		p.rtt.Add(now, g.rtt)
 		if near {
-			rc.rtt.Add(now, g.rtt)
+			rc.rtt.Add(g.rtt)
 		}
 		queue := g.rtt - p.empty()
 		rc.choice.costs(now, p, queue)

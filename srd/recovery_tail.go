@@ -36,7 +36,7 @@ func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
 	}
-	d := rc.rtt.Smoothed() + rc.hosts.mean + (ptoDeviations+rc.hosts.wrong)*rc.noise(&rc.rtt)
+	d := rc.rtt.Smoothed() + rc.hosts.mean + (ptoDeviations+rc.hosts.wrong)*rc.hosts.noise(rc.rtt.Variation())
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 

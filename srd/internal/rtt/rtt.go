@@ -13,17 +13,50 @@ import (
 // that makes a path longer is believed after at most twice this.
 const BaseWindow = 10 * time.Second
 
+// Mean is a smoothed round-trip time with its mean deviation (RFC 6298 section 2), useful at
+// its zero value, not safe for concurrent use.
+type Mean struct {
+	smoothed  time.Duration
+	variation time.Duration
+	samples   int // up to spreadPart
+}
+
+// Add takes one sample, which must be positive.
+func (m *Mean) Add(sample time.Duration) {
+	m.samples = min(m.samples+1, spreadPart)
+	if m.smoothed == 0 {
+		m.smoothed, m.variation = sample, sample/2
+		return
+	}
+	m.variation += ((m.smoothed - sample).Abs() - m.variation) / 4
+	m.smoothed += (sample - m.smoothed) / 8
+}
+
+// Known reports whether there was a sample.
+func (m *Mean) Known() bool { return m.smoothed != 0 }
+
+// settled is how many samples it takes until little is left of the first guess of
+// the variation, which is half of the first round trip: a tenth of it.
+const settled = 9
+
+// Settled reports whether the variation is measured rather than guessed.
+func (m *Mean) Settled() bool { return m.samples >= settled }
+
+// Smoothed returns the smoothed RTT, 0 when unknown.
+func (m *Mean) Smoothed() time.Duration { return m.smoothed }
+
+// Variation returns the mean deviation.
+func (m *Mean) Variation() time.Duration { return m.variation }
+
 // Estimator is one path's RTT state, useful at its zero value, not safe for
 // concurrent use.
 type Estimator struct {
-	smoothed  time.Duration
-	variation time.Duration
-	latest    time.Duration
-	latestAt  mono.Time
-	samples   int           // up to spreadPart
-	spread    time.Duration // mean deviation, over more samples, by their steps
-	level     time.Duration // smoothed, of a sample each round trip
-	levelAt   mono.Time
+	Mean
+	latest   time.Duration
+	latestAt mono.Time
+	spread   time.Duration // mean deviation, over more samples, by their steps
+	level    time.Duration // smoothed, of a sample each round trip
+	levelAt  mono.Time
 
 	base     [2]time.Duration // minimum of the previous and of the running window
 	usual    [2]time.Duration // and that of the smoothed time, or the mean of the first samples
@@ -32,31 +65,21 @@ type Estimator struct {
 
 // Add takes one sample, which must be positive.
 func (e *Estimator) Add(now mono.Time, sample time.Duration) {
-	step := sample - e.latest
-	if step < 0 {
-		step = -step
-	}
+	step, before := (sample - e.latest).Abs(), e.smoothed
 	e.latest, e.latestAt = sample, now
-	e.samples = min(e.samples+1, spreadPart)
-	if e.smoothed == 0 {
-		e.smoothed, e.variation = sample, sample/2
+	e.Mean.Add(sample)
+	if before == 0 {
 		e.level, e.levelAt = sample, now
 		e.base = [2]time.Duration{sample, sample}
 		e.usual = e.base
 		e.windowAt = now
 		return
 	}
-	d := e.smoothed - sample
-	if d < 0 {
-		d = -d
-	}
-	e.variation += (d - e.variation) / 4
 	e.spread += (step*stepNum/stepDen - e.spread) / time.Duration(min(e.samples-1, spreadPart))
-	if now.Sub(e.levelAt) >= e.smoothed {
+	if now.Sub(e.levelAt) >= before {
 		e.level += (sample - e.level) / 8
 		e.levelAt = now
 	}
-	e.smoothed += (sample - e.smoothed) / 8
 	if e.samples <= meanOf {
 		// usual[0] is the mean of all, usual[1] of all but the first, until there are enough:
 		// the first is that of probes on all paths at once, which may wait for each other.
@@ -77,13 +100,6 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	}
 }
 
-// Known reports whether there was a sample.
-func (e *Estimator) Known() bool { return e.smoothed != 0 }
-
-// settled is how many samples it takes until little is left of the first guess of
-// the variation, which is half of the first round trip: a tenth of it.
-const settled = 9
-
 // spreadPart is the weight of a new sample in the spread, 1/32; those before weigh
 // the same.
 const spreadPart = 32
@@ -103,18 +119,9 @@ func (e *Estimator) Spread() time.Duration {
 	return e.spread
 }
 
-// Settled reports whether the variation is measured rather than guessed.
-func (e *Estimator) Settled() bool { return e.samples >= settled }
-
-// Smoothed returns the smoothed RTT, 0 when unknown.
-func (e *Estimator) Smoothed() time.Duration { return e.smoothed }
-
 // Level returns an RTT smoothed over round trips, however many samples there are in
 // each: about what it was in the last eight. 0 when unknown.
 func (e *Estimator) Level() time.Duration { return e.level }
-
-// Variation returns the mean deviation.
-func (e *Estimator) Variation() time.Duration { return e.variation }
 
 // Latest returns the newest sample and when it was taken.
 func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.latestAt }
