@@ -92,13 +92,20 @@ static void receive(int size, int round, int ranks, char **data)
 	fflush(stdout);
 }
 
-static void send(int size, char *data)
+static void wait_for_go(void)
 {
 	char go;
 	MPI_Request r;
 
 	MPI_Irecv(&go, 1, MPI_BYTE, 0, GO, MPI_COMM_WORLD, &r);
 	complete(&r, SENDER_NS);
+}
+
+static void send(int size, char *data)
+{
+	MPI_Request r;
+
+	wait_for_go();
 	MPI_Isend(data, size, MPI_BYTE, 0, DATA, MPI_COMM_WORLD, &r);
 	complete(&r, SENDER_NS);
 }
@@ -130,6 +137,20 @@ int main(int argc, char **argv)
 				send(atoi(argv[i]), data[0]);
 			}
 		}
+	/*
+	 * MPI_Finalize spins. A send has ended when MPI has a copy, so a rank that went there
+	 * at once would spin while the last round is under way.
+	 */
+	if (rank == 0) {
+		char go = 0;
+		for (int i = 1; i < ranks; i++) {
+			MPI_Request r;
+			MPI_Isend(&go, 1, MPI_BYTE, i, GO, MPI_COMM_WORLD, &r);
+			complete(&r, RECEIVER_NS);
+		}
+	} else {
+		wait_for_go();
+	}
 	MPI_Finalize();
 	return 0;
 }
