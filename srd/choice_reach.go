@@ -43,9 +43,11 @@ type reach struct {
 }
 
 const (
-	// alikePart: paths whose lengths differ by no more than a granule, or an eighth of
-	// the least, are alike. A length is known no better than that after some round trips.
-	alikePart = 8
+	// alikeGranules and alikePart: paths whose lengths differ by no more than two
+	// granules, or an eighth of the least, are alike. A length is known no better than
+	// that after some round trips.
+	alikeGranules = 2
+	alikePart     = 8
 	// costPart is the weight of a new sample in the smoothed cost, 1/16.
 	costPart = 16
 )
@@ -60,7 +62,7 @@ func (ch *choice) distance(p *path) time.Duration {
 		return 0
 	case !p.rtt.Known():
 		return sampleMost
-	case d <= max(ch.hosts.coarse, r.least/alikePart):
+	case d <= max(alikeGranules*ch.hosts.coarse, r.least/alikePart):
 		return 0
 	}
 	return d

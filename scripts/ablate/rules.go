@@ -22,7 +22,7 @@ func returns(file, signature, value string) field.Edit {
 var rules = []rule{
 	// Choice of the path.
 	{
-		"far and near paths", "near: distance(p) <= what waits on the others", "alikePart 8, costPart 16",
+		"far and near paths", "near: distance(p) <= what waits on the others", "alikeGranules 2, alikePart 8, costPart 16",
 		"ECF (Lim et al., CoNEXT 2017), section 3",
 		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) distance(p *path) time.Duration {", "0")},
 	},
