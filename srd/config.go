@@ -30,6 +30,9 @@ type Config struct {
 	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
 	Control   cc.Controller
 	Keepalive time.Duration // on every path that is ours; 0: none
+	// Eager has all paths opened at once. Else, and without Keepalive, they are opened one by
+	// one as messages are exchanged.
+	Eager bool
 	// KeyLife and KeyPackets are after how long, and after how many packets of up to
 	// 2,048 bytes (a larger one counts as several), the side that began a handshake
 	// renews the keys; 0: 120 s and 2^27 packets. The shortest life is 12 s.

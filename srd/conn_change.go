@@ -22,6 +22,7 @@ func (c *Conn) SetKeepalive(now mono.Time, every time.Duration) {
 	if every == 0 {
 		return // what is planned comes once more, and then no more
 	}
+	c.paths.changed = c.paths.changed || c.paths.wanting // all are to be open then
 	for _, p := range c.paths.table {
 		if p.state != PathActive || !p.ours {
 			continue

@@ -14,17 +14,21 @@ type Measured struct {
 }
 
 // Measure begins a measurement of those paths that pick wants, in place of the one before,
-// and returns how many they are. Without a session it measures none. Next sends the
-// challenges.
+// and returns how many they are; nil wants all, and opens those too that were not needed so
+// far. Without a session it measures none. Next sends the challenges.
 func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	c.paths.measuring = nil
 	if !c.session.ready(now) {
 		return 0
 	}
+	if pick == nil {
+		c.paths.needs = uint64(len(c.paths.tuples))
+		c.paths.begin(now)
+	}
 	m := &measurement{}
 	paths := c.Paths()
 	for i := range paths {
-		if v := &paths[i]; pick(v) {
+		if v := &paths[i]; pick == nil || pick(v) {
 			m.probes = append(m.probes, measured{path: c.paths.table[v.Slot], tuple: v.Tuple, slot: v.Slot})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // PathInfo describes a path, for people.
@@ -60,9 +61,12 @@ func (c *Conn) Failing(now mono.Time) bool {
 
 // SetTuples tells where the peer may be reached from here: all local x remote
 // addresses and ports. Paths of ours on tuples no longer listed make room for others as
-// soon as they do not answer, new ones are opened as soon as there is a session.
-func (c *Conn) SetTuples(now mono.Time, tuples []Tuple) {
-	c.paths.tuples = tuples
+// soon as they do not answer, new ones are opened as soon as there is a session. The peer is
+// called on back as well: it was there once, and whoever is behind a NAT answers there or
+// comes itself. Between addresses where it has come no more paths are opened on these.
+func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
+	all := slices.Concat(tuples, back)
+	c.paths.tuples, c.paths.back = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
 	for _, p := range c.paths.table {
 		if !p.ours || p.state == PathFree || c.paths.listed(p.tuple) {
 			continue
@@ -73,7 +77,7 @@ func (c *Conn) SetTuples(now mono.Time, tuples []Tuple) {
 		}
 	}
 	if c.session.ready(now) {
-		c.paths.openAll(now)
+		c.paths.begin(now)
 	}
 }
 
@@ -104,7 +108,7 @@ func (c *Conn) HostChanged(now mono.Time, has func(netip.Addr) bool) {
 		case p.tuple.Local.IsValid() && !has(p.tuple.Local):
 			c.paths.freePath(p)
 		case p.silent():
-			// One after the other, as openAll does.
+			// One after the other, as those that are opened.
 			p.probe.next, p.probe.tries = soon, 0
 			c.paths.probing.Add(int(p.slot))
 			c.active = now // an idle one asks again too, for a while

@@ -49,6 +49,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		return
 	}
 	c.meet(now, e.peer)
+	c.took = now.Sub(e.created)
 	if c.session.keeps(e) {
 		c.session.retire(&s.prev)
 		s.prev, e.dies = e, now.Add(max(previousLife, 3*c.recovery.pto()))
@@ -59,7 +60,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	if there, sole := s.last.went(p.Tuple, e.recv.local); there {
 		c.paths.responded(now, p.Tuple, sole)
 	}
-	c.paths.openAll(now)
+	c.paths.begin(now)
 }
 
 // Close tells the peer on one path that the session ends and forgets the keys.
@@ -154,12 +155,12 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 		return
 	}
 	e.called = begun
-	if took := now.Sub(begun); took > firstRTT && !c.rtt.Known() {
-		c.rtt.Add(took) // what is assumed else is too short (RFC 9002 section 5.2)
+	if c.took = now.Sub(begun); c.took > firstRTT && !c.rtt.Known() {
+		c.rtt.Add(c.took) // what is assumed else is too short (RFC 9002 section 5.2)
 	}
 	c.meet(now, r.Hello.Incarnation)
 	c.session.begin(now, e)
-	c.paths.openAll(now)
+	c.paths.begin(now)
 	c.paths.calledBack(now, from, len(msg), sole)
 }
 
@@ -204,11 +205,9 @@ func (c *Conn) forget(now mono.Time) {
 		c.recovery.settleFreed(p)
 		p.largest = 0
 		p.peerCE = 0
-		c.paths.reopen(now, p)
 	}
 	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
-	c.paths.from = nil
-	c.paths.candidates.Clear()
+	c.paths.forget()
 	c.receiver.pending, c.receiver.ack = nil, ackState{}
 	c.receiver.inbox = seq.Window{}
 	c.receiver.received, c.receiver.taken = nil, 0

@@ -16,10 +16,11 @@ type env struct {
 	rng       *rand.Rand
 	hosts     hosts
 	stats     Stats
-	clock     mono.Time // last time Advance was told
-	rtt       rtt.Mean  // over all near paths
-	lastHeard mono.Time // last packet from the peer
-	active    mono.Time // last new message sent
+	clock     mono.Time     // last time Advance was told
+	rtt       rtt.Mean      // over all near paths
+	took      time.Duration // round trip of the last handshake; 0: not known
+	lastHeard mono.Time     // last packet from the peer
+	active    mono.Time     // last new message sent
 }
 
 // drop counts a packet, or what was in it, as dropped.

@@ -62,11 +62,20 @@ func (e *env) copyAfter(p *path) time.Duration {
 // lostAfter returns after what time a packet on p does not come any more, or the path has failed.
 func (e *env) lostAfter(p *path) time.Duration {
 	if !p.rtt.Known() {
-		return 2 * firstRTT
+		return e.unmeasured()
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
 	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+}
+
+// unmeasured returns lostAfter of a path that a handshake has proven, and nothing has measured: the
+// handshake is its first sample (RFC 6298 section 2.2).
+func (e *env) unmeasured() time.Duration {
+	if e.took == 0 {
+		return 2 * firstRTT
+	}
+	return e.took + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*e.hosts.noise(e.took/2)
 }
 
 // reorderWindow returns how much later than another packet of its train one may be told of.

@@ -215,6 +215,7 @@ func (h *host) start() {
 	h.index, h.where = map[uint32]*entry{}, srd.AddressSet{}
 	h.end = srd.NewEndpoint(h.id, reader{h.p.rng})
 	h.conn = srd.New(srd.Config{
+		Eager:    true,
 		Identity: h.id, Remote: h.p.host[1-h.side].id.Public(), Offers: offers,
 		Incarnation: h.p.rng.Uint64(), Rand: reader{h.p.rng}, Indexes: h, Addresses: &h.where,
 		Timestamp: func(now mono.Time) handshake.Timestamp {

@@ -1,10 +1,6 @@
 package srd
 
 import (
-	"cmp"
-	"time"
-
-	"github.com/srdtun/srdtun/srd/internal/candidate"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -112,48 +108,6 @@ func (ps *paths) listed(t Tuple) bool {
 	return false
 }
 
-// openEvery is the least time between the first challenges of new paths. One goes after
-// the other, or the challenges queue up behind each other and every path looks long. And
-// no more of them are under way at once than the peer keeps candidates, unless it takes
-// more than a second to open as many as there can be.
-const (
-	openEvery = 300 * time.Microsecond
-	openMost  = time.Second / steer.MaxPaths
-	// openAtOnce leaves some of the peer's candidates to others.
-	openAtOnce = candidate.Most * 3 / 4
-)
-
-// openGap returns how far apart the first challenges of new paths are.
-func (ps *paths) openGap() time.Duration {
-	rtt := cmp.Or(ps.rtt.Smoothed(), ps.keys.took())
-	return max(openEvery, min(rtt/openAtOnce, openMost))
-}
-
-// openAll opens a path on every tuple that has none. Those for which there is no room
-// wait for some.
-func (ps *paths) openAll(now mono.Time) {
-	ps.wanting = false
-	gap := ps.openGap()
-	at := now
-	for _, t := range ps.tuples {
-		p := ps.find(t)
-		if p == nil && !ps.wanting {
-			if p = ps.openPath(now, t, true); p != nil {
-				p.probe.next = at
-				at = at.Add(gap)
-			}
-		}
-		if p == nil {
-			ps.wanting = true
-			continue
-		}
-		p.ours, p.dropped = true, false
-	}
-	if ps.wanting {
-		ps.askDropped(now)
-	}
-}
-
 // askDropped asks the paths that are configured no more, and take the room of those
 // that are, whether they still work: mostly their address is gone.
 func (ps *paths) askDropped(now mono.Time) {
@@ -165,18 +119,13 @@ func (ps *paths) askDropped(now mono.Time) {
 	}
 }
 
-// reopen makes p fit for a new process of the peer's. A path that the former one
-// opened came from a port of its own, which is gone with it. One of ours begins
-// anew: its challenge also lets the peer, to whom we are a stranger there, answer.
-func (ps *paths) reopen(now mono.Time, p *path) {
-	switch {
-	case p.state == PathFree:
-	case !p.ours:
-		ps.freePath(p)
-	default:
-		p.state, p.validated, p.unsized = PathCandidate, false, false
-		ps.usable.Remove(int(p.slot))
-		p.probe = probe{next: now.Add(time.Duration(p.slot) * ps.openGap())}
-		ps.probing.Add(int(p.slot))
+// forget takes it that the peer is another process: nothing was exchanged with it.
+func (ps *paths) forget() {
+	for _, p := range ps.table {
+		if p.state != PathFree {
+			ps.freePath(p)
+		}
 	}
+	ps.candidates.Clear()
+	ps.from, ps.known, ps.needs = nil, ps.stats.Sent+ps.stats.Received, 0
 }

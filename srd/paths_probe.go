@@ -14,12 +14,15 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		return false
 	}
 	for _, p := range ps.table {
-		if !ps.probing.Has(int(p.slot)) || now < p.probe.next {
+		if !ps.probing.Has(int(p.slot)) || now < ps.probeAt(p) {
 			continue
 		}
 		size, wait, ok := ps.planProbe(now, p)
 		if !ok {
 			continue
+		}
+		if p.unopened() {
+			ps.opening.spend(now)
 		}
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
@@ -40,9 +43,14 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 	switch p.state {
 	case PathCandidate:
 		if q.tries >= candidateTries {
+			if ps.spare(p) {
+				ps.freePath(p)
+				return 0, 0, false
+			}
 			ps.down(p)
 			return ps.planProbe(now, p)
 		}
+		ps.changed = ps.changed || q.tries > 0 && ps.wanting
 		return BasePacket, candidateWait(int(q.tries)), true
 	case PathSuspect, PathDown:
 		return ps.planSilent(now, p)
@@ -93,15 +101,15 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 // sizeWait returns how long a size probe is given. The answer to one that was
 // followed by another is not known any more, so on a path that was taken into use
 // by an acknowledgement or a handshake, and not measured yet, that is as long as a path
-// may take, or three times what the handshake has taken.
+// may take, or as what the handshake has taken says.
 func (ps *paths) sizeWait(p *path) time.Duration {
-	if p.rtt.Known() {
+	switch {
+	case p.rtt.Known():
 		return max(mtuWait, 3*p.rtt.Smoothed())
+	case ps.took == 0:
+		return probeMost
 	}
-	if took := ps.keys.took(); took != 0 {
-		return min(probeMost, max(mtuWait, 3*took))
-	}
-	return probeMost
+	return min(probeMost, max(mtuWait, ps.unmeasured()))
 }
 
 // planSilent plans the probes of a path that does not answer.
@@ -222,6 +230,20 @@ func (ps *paths) advanceProbes(now mono.Time) {
 	}
 }
 
+// unopened reports whether p was not challenged yet since it was taken for one to be used,
+// or was given up.
+func (p *path) unopened() bool {
+	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
+}
+
+// probeAt returns when the next probe of p is due.
+func (ps *paths) probeAt(p *path) mono.Time {
+	if p.unopened() {
+		return max(p.probe.next, ps.opening.at())
+	}
+	return p.probe.next
+}
+
 // probeDeadline returns when the next probe is due.
 func (ps *paths) probeDeadline() mono.Time {
 	if len(ps.replies) > 0 || ps.changed {
@@ -233,7 +255,7 @@ func (ps *paths) probeDeadline() mono.Time {
 	}
 	for _, p := range ps.table {
 		if ps.probing.Has(int(p.slot)) {
-			at = at.Min(p.probe.next)
+			at = at.Min(ps.probeAt(p))
 		}
 	}
 	return at
@@ -242,6 +264,7 @@ func (ps *paths) probeDeadline() mono.Time {
 // advancePaths gives the room of paths that have gone to what waits for it, proven
 // candidates and tuples of ours, and takes paths out of use that carry no full packets.
 func (ps *paths) advancePaths(now mono.Time) {
+	ps.need()
 	if !ps.changed {
 		return
 	}

@@ -27,6 +27,9 @@ func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 // proves t if it is where we called, and no other address was (sole).
 func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	p := ps.find(t)
+	if p == nil && ps.listed(t) {
+		p = ps.openPath(now, t, true) // it was not needed before
+	}
 	switch {
 	case p == nil:
 		ps.candidates.Earn(now, t.Remote.Addr(), n, ps.trusts)

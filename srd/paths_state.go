@@ -40,6 +40,9 @@ func (ps *paths) alive(now mono.Time, p *path) {
 func (ps *paths) activate(now mono.Time, p *path) {
 	if p.state == PathCandidate || p.state == PathDown {
 		ps.cfg.Policy.Reset(int(p.slot))
+		if p.probe.tries > 0 {
+			ps.openMore()
+		}
 	}
 	ps.choice.place(p)
 	p.state, p.validated = PathActive, true

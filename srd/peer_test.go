@@ -129,6 +129,7 @@ func newScript(t testing.TB, n int) *script {
 	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})
 	s := &script{t: t, now: mono.Time(time.Hour), train: NewTrain(), pin: &pin{}, fixed: &fixed{window: 1 << 20}, size: 1400, peerPN: map[uint16]uint64{}}
 	s.c = New(Config{
+		Eager:    true,
 		Identity: id, Remote: other.Public(), Offers: handshake.OffersOf(handshake.AES256GCM), Incarnation: 1,
 		Rand: &counting{}, Indexes: &noIndexes{}, MTU: func(Tuple) int { return 1472 }, Policy: s.pin, Control: s.fixed,
 		Timestamp: func(now mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Unix(0, int64(now))) },

@@ -58,14 +58,6 @@ func (v *keyring) count(size int) {
 	v.send.sent += (uint64(size) + packetUnit - 1) / packetUnit
 }
 
-// took returns how long the handshake of the keys in use has taken, if it was ours; 0 otherwise.
-func (v *keyring) took() time.Duration {
-	if v.send == nil || v.send.called == 0 {
-		return 0
-	}
-	return v.send.created.Sub(v.send.called)
-}
-
 // epoch is one set of keys.
 type epoch struct {
 	keys      *SendKeys

@@ -138,9 +138,6 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 			p.policy, p.steering = c.Policy, policy
 		}
 		if keepalive {
-			if c.PersistentKeepalive > 0 {
-				p.wake(now)
-			}
 			conn.SetKeepalive(now, c.PersistentKeepalive)
 		}
 	})

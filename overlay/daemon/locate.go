@@ -272,15 +272,12 @@ func (s *server) place(p *peer) {
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
 	back := s.callbacks(p, proven, paths)
 	remotes := p.remotes()
-	tuples, few := s.tuples(remotes)
-	tuples = append(tuples, back...)
-	tuples = tuples[:min(len(tuples), steer.MaxPaths)]
-	quiet := append(slices.Clone(tuples[:min(few, len(tuples))]), back...)
-	changed := !slices.Equal(tuples, p.tuples)
+	tuples := s.tuples(remotes)
+	changed := !slices.Equal(tuples, p.tuples) || !slices.Equal(back, p.back.tuples)
 	// Routes are announced again and again that are what they were: an idle peer is left
 	// alone then.
 	news := s.strand(p) || changed || s.host.other
-	line := s.lineOf(tuples)
+	line := s.lineOf(slices.Concat(tuples, back))
 	gone := s.gone(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if p.gone {
@@ -292,8 +289,8 @@ func (s *server) place(p *peer) {
 			c.HostChanged(now, func(a netip.Addr) bool { return !gone[a] })
 		}
 		if changed {
-			p.tuples, p.quiet = tuples, quiet
-			c.SetTuples(now, p.wanted(c))
+			p.tuples, p.back.tuples = tuples, back
+			c.SetTuples(now, tuples, back...)
 			c.Greet(now)
 		}
 	})
@@ -314,14 +311,9 @@ func (s *server) strand(p *peer) (changed bool) {
 	return p.unplaced != before
 }
 
-// quietPaths is how many paths a peer has at least that nothing was sent to yet: the first
-// may lead where something is broken.
-const quietPaths = 2
-
 // tuples returns local x remote addresses x source ports, ports outermost: when
-// there are more than paths, every pair of addresses still has some. The first few of them
-// are enough to know a peer by, with each pair among them.
-func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple, few int) {
+// there are more than paths, every pair of addresses still has some.
+func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
 		for _, l := range s.locals(r) {
@@ -335,7 +327,7 @@ func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple, few int) {
 			}
 		}
 	}
-	return v, max(quietPaths, len(pairs))
+	return v
 }
 
 // locals returns the source addresses to use towards r: those configured, of

@@ -46,8 +46,6 @@ type peer struct {
 	known     bool                                 // it was placed before; follow's
 	unplaced  bool                                 // and it was said that there is no way to them
 	tuples    []srd.Tuple                          // all that lead to it
-	quiet     []srd.Tuple                          // those that the connection has before it is busy
-	busy      bool                                 // there was traffic
 	back      callback                             // where else it is called
 	policy    string                               // name of the connection's path policy
 	steering  steer.Policy                         // and itself
@@ -128,30 +126,8 @@ func (p *peer) push(read mono.Time, frames []*frame.Frame) {
 	for _, f := range frames {
 		p.queue.Push(read, f)
 	}
-	p.wake(now)
 	p.link.Conn().Connect(now)
 	p.link.Unlock()
-}
-
-// wanted returns the tuples of paths that are to be open. To open one takes some 10 KB of
-// probes at each end: a fleet's members know a thousand others, most of which they never
-// talk to. With keepalives all are to be known by whatever is between the two, and a session
-// that goes on after a restart may have all of them. The connection c is locked.
-func (p *peer) wanted(c *srd.Conn) []srd.Tuple {
-	p.busy = p.busy || p.cfg().PersistentKeepalive > 0 || len(c.Paths()) > len(p.quiet)
-	if p.busy {
-		return p.tuples
-	}
-	return p.quiet
-}
-
-// wake has all paths opened, as there is traffic. The connection is locked.
-func (p *peer) wake(now mono.Time) {
-	if p.busy {
-		return
-	}
-	p.busy = true
-	p.link.Conn().SetTuples(now, p.tuples)
 }
 
 // Pull implements srd.Source.
@@ -226,7 +202,6 @@ func (p *peer) Deliver(now mono.Time, m *srd.Message) {
 		m.Expired, m.Data = true, nil
 	}
 	p.clock = now
-	p.wake(now)
 	p.gather.Add(now, m)
 }
 

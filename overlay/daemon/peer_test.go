@@ -75,7 +75,7 @@ func ipv4(protocol byte, n int) *frame.Frame {
 // Of what waited in a socket while the process did not run, datagrams are dropped, however
 // many messages they came in, and TCP's packets are not. Nothing waits for them.
 func TestStaleDatagramsAreNotDelivered(t *testing.T) {
-	p := &peer{busy: true, gather: order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}
+	p := &peer{gather: order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}
 	var cut order.Segmenter
 	deliver := func(f *frame.Frame, stale bool) {
 		for cut.Load(f); !cut.Empty(); {

@@ -74,7 +74,6 @@ func (s *server) byName(name string) (*peer, error) {
 func (p *peer) meet(ctx context.Context) error {
 	ready := func() (ok bool) {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
-			p.wake(now)
 			if ok = c.Session(now).Ready; !ok {
 				c.Greet(now)
 			}
@@ -97,8 +96,12 @@ func (p *peer) meet(ctx context.Context) error {
 // found when all have answered, or pingWait is over.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
+		if every {
+			c.Measure(now, nil)
+			return
+		}
 		chosen := onePerPair(c.Paths())
-		c.Measure(now, func(i *srd.PathInfo) bool { return every || chosen[i.Slot] })
+		c.Measure(now, func(i *srd.PathInfo) bool { return chosen[i.Slot] })
 	})
 	p.link.Kick()
 	open := true

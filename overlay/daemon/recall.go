@@ -19,6 +19,7 @@ import (
 type callback struct {
 	proven []netip.AddrPort // where it was proven to be, newest first: kept when a session has ended
 	pairs  []pair
+	tuples []srd.Tuple // made of pairs
 }
 
 // pair is two ends of paths: an address of ours and where to send to.

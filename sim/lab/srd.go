@@ -368,6 +368,7 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 		late = h.process.late.Value
 	}
 	return srd.Config{
+		Eager:    !t.cold(),
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,
 		Timestamp: func(now mono.Time) handshake.Timestamp {

@@ -32,8 +32,10 @@ type Point struct {
 	Known map[string]Ratio
 }
 
-// Ratio is what flows took: Mean and Max as multiples of what TCP's took on the same
-// network, Cliff the mean as a multiple of the point's before it in its series, in round
+// Ratio is what flows took: Mean all of a run and Max its longest, as multiples of what TCP's
+// took on the same network with the same seed, the median of all seeds. (The longest flow of
+// all seeds is one that a host stopped for a millisecond, or whose TCP waited for a timeout of
+// 200 ms: it tells of luck.) Cliff is the mean as a multiple of the point's before it in its series, in round
 // trips (0: there is none).
 type Ratio struct{ Mean, Max, Cliff float64 }
 
@@ -198,20 +200,32 @@ func (x *Point) Play(hosts []*HostModel, seeds []uint64) (v []SweepResult, err e
 			return nil, err
 		}
 		v = append(v, SweepResult{
-			Host: on.Name, SRD: srd, TCP: tcp, Open: [2]int{left, open},
-			Ratio: Ratio{Mean: srd.Mean / tcp.Mean, Max: srd.Max / tcp.Max}, KnownMiss: x.Known[on.Name],
+			Host: on.Name, SRD: Summarize(srd, "", 0), TCP: Summarize(tcp, "", 0), Open: [2]int{left, open},
+			Ratio: ratioOf(srd, tcp), KnownMiss: x.Known[on.Name],
 		})
 	}
 	return v, nil
 }
 
-// playSweep plays one case with all seeds.
-func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (s Summary, open int, err error) {
-	var runs []*Result
+// ratioOf compares runs with TCP's, which have the same seeds.
+func ratioOf(srd, tcp []*Result) Ratio {
+	var means, longest []float64
+	for i := range srd {
+		a, b := Summarize(srd[i:i+1], "", 0), Summarize(tcp[i:i+1], "", 0)
+		means, longest = append(means, a.Mean/b.Mean), append(longest, a.Max/b.Max)
+	}
+	_, mean, _, _ := spread(means)
+	_, most, _, _ := spread(longest)
+	return Ratio{Mean: mean, Max: most}
+}
+
+// playSweep plays one case with all seeds. Flows that did not end in time count as if they
+// had then, and how many they are is returned.
+func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, open int, err error) {
 	for _, seed := range seeds {
 		r, err := Run(p, &p.Cases[i], on, seed, nil)
 		if err != nil {
-			return s, 0, err
+			return nil, 0, err
 		}
 		for k := range r.Flows {
 			if f := &r.Flows[k]; f.FCT == 0 {
@@ -221,7 +235,7 @@ func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (s Summary, open i
 		}
 		runs = append(runs, r)
 	}
-	return Summarize(runs, "", 0), open, nil
+	return runs, open, nil
 }
 
 // sweepSlack is how much more than TCP's, or than what is known, is no miss: other

@@ -24,7 +24,7 @@ func TestShortSweep(t *testing.T) {
 			points = append(points, x)
 		}
 	}
-	if err := Sweep(points, hosts, []uint64{1, 2, 3}, func(x *Point, v []SweepResult) {
+	if err := Sweep(points, hosts, []uint64{1, 2, 3, 4, 5}, func(x *Point, v []SweepResult) {
 		for i := range v {
 			if text := v[i].Worse(); text != "" {
 				t.Errorf("%s on %s: %s", x.Name, v[i].Host, text)

@@ -28,7 +28,7 @@ import (
 
 const (
 	// Most candidates are kept. A peer that opens more tuples at once than this paces
-	// itself (Conn.openGap); an observer that forwards from everywhere gets no more.
+	// itself (srd.opening); an observer that forwards from everywhere gets no more.
 	Most = 32
 	// Waits is how many that are proven wait for a place among the paths: as many as
 	// there are paths.
