@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"net"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -105,9 +107,25 @@ func TestRestartsLeaveNoPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	talk(t, p.A.Host, tunnel.Inner4(1), tunnel.Inner4(2), 2*sourcePorts)
 	most := 2*sourcePorts - 1 // listen port to listen port is one path
 	for _, n := range []*tunnel.Node{p.A, p.B} {
 		wantPaths(t, n, most)
+	}
+}
+
+// talk sends n datagrams to where nobody listens: as many answers come back. Each has a path
+// opened at either end.
+func talk(t *testing.T, h *fabric.Host, from, to netip.Addr, n int) {
+	t.Helper()
+	c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range n {
+		_, _ = c.WriteTo([]byte("x"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, uint16(7000+i))))
+		time.Sleep(time.Millisecond)
 	}
 }
 
