@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Config is what a Conn is made of. All fields but PSK, Addresses, Class,
-// Keepalive, KeyLife, KeyPackets, Granularity, Features and Protocol are needed.
+// Config is what a Conn is made of. All fields but PSK, Addresses, Class, Keepalive, Eager,
+// KeyLife, KeyPackets, Granularity, HostDelay, Features and Protocol are needed.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey

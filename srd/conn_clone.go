@@ -20,6 +20,7 @@ func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Polic
 	*c = *New(cfg)
 	introduce(c)
 	c.stats, c.session.replay, c.clock = stats, replay, now
+	c.paths.forget()
 	c.restarted = true
 	c.SetTuples(now, tuples[:back], tuples[back:]...)
 	if met {

@@ -23,7 +23,7 @@ func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	}
 	if pick == nil {
 		c.paths.needs = uint64(len(c.paths.tuples))
-		c.paths.begin(now)
+		c.paths.openAll(now)
 	}
 	m := &measurement{}
 	paths := c.Paths()

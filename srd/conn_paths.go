@@ -77,7 +77,7 @@ func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 		}
 	}
 	if c.session.ready(now) {
-		c.paths.begin(now)
+		c.paths.openAll(now)
 	}
 }
 

@@ -18,7 +18,7 @@ type env struct {
 	stats     Stats
 	clock     mono.Time     // last time Advance was told
 	rtt       rtt.Mean      // over all near paths
-	took      time.Duration // round trip of the last handshake; 0: not known
+	took      time.Duration // by the last handshake, from the first message of ours to the answer; 0: not known
 	lastHeard mono.Time     // last packet from the peer
 	active    mono.Time     // last new message sent
 }

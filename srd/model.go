@@ -72,10 +72,10 @@ func (e *env) lostAfter(p *path) time.Duration {
 // unmeasured returns lostAfter of a path that a handshake has proven, and nothing has measured: the
 // handshake is its first sample (RFC 6298 section 2.2).
 func (e *env) unmeasured() time.Duration {
-	if e.took == 0 {
+	if e.took == 0 || e.took > sampleMost {
 		return 2 * firstRTT
 	}
-	return e.took + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*e.hosts.noise(e.took/2)
+	return min(probeMost, e.took+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.took/2))
 }
 
 // reorderWindow returns how much later than another packet of its train one may be told of.

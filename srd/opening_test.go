@@ -1,6 +1,8 @@
 package srd
 
 import (
+	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,65 +29,27 @@ func (s *script) tuples(n int) (v []Tuple) {
 	return v
 }
 
-// answer lets the response to a challenge arrive.
-func (s *script) answer(p sent) {
-	s.arriveOn(p.to, p.to.Sock, BasePacket, wire.AppendSecret(nil, wire.KindResponse, &p.frames[0].Secret))
-}
-
-// Paths are opened a few at a time where nothing answers, and two more for each answer: who
-// is behind a busy host, as all its other peers are, does not ask it for all at once. What
-// waited for the session goes before the first.
-func TestOpeningIsPacedByAnswers(t *testing.T) {
-	s := newScript(t, 1)
-	s.mute = true
-	s.c.paths.opening = opening{} // what path 0 has earned
-	s.c.SetTuples(s.now, s.tuples(65))
-	s.c.paths.begin(s.now)
-	if s.pump(); s.opened(0) != 0 {
-		t.Error("a path is opened at once")
-	}
-	s.wait(openFirst*openEvery + openMost/2)
-	if n := s.opened(0); n != openFirst {
-		t.Fatalf("%d paths are opened at once, want %d", n, openFirst)
-	}
-	from := len(s.sent)
-	s.wait(5 * openMost)
-	if n := s.opened(from); n != 5 {
-		t.Errorf("%d more paths after %v without an answer, want 5", n, 5*openMost)
-	}
-	for i := range 3 {
-		from = len(s.sent)
-		s.answer(s.sent[i])
-		s.wait(3 * openEvery)
-		if n := s.opened(from); n != 3 { // and the size of the one that answers
-			t.Errorf("an answer has %d paths asked, want 3", n)
+// Paths are opened one after the other, the first at once. Where round trips are long, no more
+// are under way than the peer keeps candidates, unless that took more than a second.
+func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
+	for took, every := range map[time.Duration]time.Duration{
+		0:                      openEvery,
+		48 * time.Millisecond:  2 * time.Millisecond,
+		300 * time.Millisecond: openMost,
+	} {
+		s := newScript(t, 1)
+		s.mute = true
+		s.c.took, s.c.paths.rtt = took, rtt.Mean{}
+		from := len(s.sent)
+		s.c.SetTuples(s.now, s.tuples(65))
+		if s.pump(); s.opened(from) != 1 {
+			t.Errorf("%d paths are opened at once", s.opened(from))
 		}
-	}
-	s.wantSound(t)
-}
-
-// No more are under way than the peer keeps candidates, where answers come late.
-func TestOpeningLeavesCandidates(t *testing.T) {
-	s := newScript(t, 1)
-	s.mute = true
-	s.c.SetTuples(s.now, s.tuples(200))
-	s.wait(time.Millisecond)
-	most := 0
-	for i := 0; i < len(s.sent) && i < 60; i++ {
-		if k := s.sent[i]; k.has(wire.KindChallenge) && s.c.paths.find(k.to).state == PathCandidate {
-			s.answer(k)
+		s.wait(5*every + every/2)
+		if n := s.opened(from); n != 6 {
+			t.Errorf("a handshake of %v: %d paths after %v, want 6", took, n, 5*every)
 		}
-		s.wait(2 * openEvery)
-		under := 0
-		for _, p := range s.c.paths.table {
-			if p.state == PathCandidate && p.probe.tries > 0 {
-				under++
-			}
-		}
-		most = max(most, under)
-	}
-	if most > openAtOnce || most < openAtOnce/2 {
-		t.Errorf("%d challenges are under way, want at most %d, and some", most, openAtOnce)
+		s.wantSound(t)
 	}
 }
 
@@ -103,7 +67,10 @@ func TestPathsAreOpenedAsTheyAreNeeded(t *testing.T) {
 	if n := len(s.c.paths.table); n != idle || s.c.paths.find(v[9]) == nil {
 		t.Fatalf("%d paths to a peer that nobody talks to, want %d", n, idle)
 	}
-	s.send(3, 0)
+	for range 3 {
+		n := s.send(1, 0)[0]
+		s.ackAll(uint64(n.numbers()[0])+1, nil, got(0, n.pn))
+	}
 	s.wait(time.Second)
 	if n := len(s.c.paths.table); n != idle+3 {
 		t.Errorf("%d paths after 3 messages, want %d", n, idle+3)
@@ -210,5 +177,87 @@ func TestLossesOfTheHandshakesPath(t *testing.T) {
 	s.wait(firstRTT / 4)
 	if n := len(s.resent(from, 0)); n < 20 {
 		t.Errorf("%d of 20 messages are sent again", n)
+	}
+}
+
+// A challenge is given as long as the handshake says before the next: where an answer takes
+// longer than usual, that proves nothing any more, and the path would count as asked in vain.
+func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
+	s := newScript(t, 1)
+	s.c.cfg.Eager = false
+	s.kill(0)
+	s.mute = true
+	s.c.took = 300 * time.Millisecond
+	from := len(s.sent)
+	s.c.SetTuples(s.now, s.tuples(16)[1:])
+	s.wait(s.c.took + s.c.took/2)
+	if n := s.opened(from); n != openIdle {
+		t.Errorf("%d paths are opened before an answer can be there, want %d", n, openIdle)
+	}
+	for i, p := range s.sent[from:] {
+		for _, q := range s.sent[from : from+i] {
+			if p.to == q.to && p.to != s.tuple(0) {
+				t.Errorf("%v is asked twice", p.to)
+			}
+		}
+	}
+}
+
+// Where all open paths died while nobody looked, a message that waits has others opened.
+func TestTailProbesHaveOthersOpened(t *testing.T) {
+	s := newScript(t, 2)
+	s.c.cfg.Eager = false
+	s.mute = true
+	s.c.SetTuples(s.now, s.tuples(16))
+	s.send(1, 0)
+	s.wait(deadAfter / 2)
+	if n := len(s.c.Paths()); n < 8 {
+		t.Errorf("%d paths are tried", n)
+	}
+}
+
+// A process that goes on from a copy of itself knows nobody any more.
+func TestReincarnationNeedsFewPaths(t *testing.T) {
+	s := newScript(t, 1)
+	s.c.cfg.Eager = false
+	s.send(20, 0)
+	s.c.SetTuples(s.now, s.tuples(16))
+	s.c.Reincarnate(s.now, 7, s.pin, s.fixed)
+	s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now, initiator: true}
+	s.c.paths.openAll(s.now)
+	s.left = 0
+	s.wait(50 * time.Millisecond)
+	if n := len(s.c.Paths()); n != openIdle {
+		t.Errorf("%d paths, want %d", n, openIdle)
+	}
+}
+
+// Where the peer was heard is asked at once, whatever else is to be.
+func TestPathThatIsHeardIsAskedFirst(t *testing.T) {
+	s := newScript(t, 1)
+	s.mute = true
+	s.c.SetTuples(s.now, s.tuples(33))
+	from := len(s.sent)
+	s.c.paths.calledBack(s.now, s.tuple(32), 100, netip.Addr{})
+	s.pump()
+	heard := slices.ContainsFunc(s.sent[from:], func(p sent) bool { return p.to == s.tuple(32) })
+	if n := s.opened(from); n != 2 || !heard {
+		t.Errorf("%d paths are asked, that one: %v", n, heard)
+	}
+}
+
+// Paths are wanted with the messages that need them, not with their acknowledgements.
+func TestMessagesNeedPathsAtOnce(t *testing.T) {
+	s := newScript(t, 1)
+	s.c.cfg.Eager = false
+	s.c.SetTuples(s.now, s.tuples(16))
+	s.wait(time.Second)
+	s.send(5, 0)
+	if at, _ := s.c.Deadline(); at > s.now {
+		t.Errorf("the Conn waits %v", at.Sub(s.now))
+	}
+	s.wait(0)
+	if n := len(s.c.Paths()); n != openIdle+5 {
+		t.Errorf("%d paths, want %d", n, openIdle+5)
 	}
 }

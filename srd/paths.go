@@ -25,14 +25,14 @@ type paths struct {
 	fell    mono.Time // when the last of the paths that are silent now fell so; 0: none is
 	dormant bool      // some silent paths are not probed while idle
 
-	tuples  []Tuple // where the peer may be reached: candidates for paths
-	back    int     // of these, from which on it is only called back
-	opened  uint32  // paths opened so far
-	opening opening
-	known   uint64 // messages sent and received before the peer's process was met
-	needs   uint64 // those since then, as far as they matter
-	wanting bool   // some of tuples have no path, for want of need or of room
-	changed bool   // a path has gone since the last Advance, is down, or carries too little
+	tuples   []Tuple   // where the peer may be reached: candidates for paths
+	back     int       // of these, from which on it is only called back
+	opened   uint32    // paths opened so far
+	openedAt mono.Time // when one was last challenged for the first time
+	known    uint64    // messages sent and received before the peer's process was met
+	needs    uint64    // those since then, as far as they matter
+	wanting  bool      // some of tuples have no path, for want of need or of room
+	changed  bool      // since the last Advance more are needed, or one has gone, is down or carries too little
 
 	candidates candidate.Table[Tuple]
 	strayed    uint64    // packets sent to candidates: the next packet number of their slot

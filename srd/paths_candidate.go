@@ -206,17 +206,8 @@ func (ps *paths) askQuiet(now mono.Time) {
 	}
 }
 
-// candidateWait returns how long the challenge after tries others is given.
-func candidateWait(tries int) time.Duration {
-	return min(firstRTT<<min(tries, candidateTries), probeMost)
-}
-
-// again returns when the next challenge of a candidate may go out, however much
-// arrives from there: only the newest one can be answered, so each is given its
-// time.
-func (q *probe) again() mono.Time {
-	if q.tries == 0 {
-		return 0
-	}
-	return q.at.Add(candidateWait(int(q.tries) - 1))
+// candidateWait returns how long the challenge after tries others is given: the first one twice
+// what the handshake took at least. The answer to one that was followed by another proves nothing.
+func (ps *paths) candidateWait(tries int) time.Duration {
+	return min(max(firstRTT, 2*min(ps.took, probeMost))<<min(tries, candidateTries), probeMost)
 }

@@ -1,6 +1,7 @@
 package srd
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -9,83 +10,64 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Paths are opened as TCP opens its first window (RFC 5681 section 3.1): a few challenges,
-// and two more for each path that answers. A host that takes long for them, or a queue on
-// the way, sets the pace so, for all its peers together; and however many ports there are,
-// they are open after log2(ports/openFirst) round trips. Where nothing answers one goes
-// every openMost: what is tried first may lead nowhere.
+// openEvery is the least time between the first challenges of paths: behind each other they
+// queue up, so that every path looks long. The first goes before the messages that wait: it
+// measures a network that nobody has filled yet. And no more of them are under way at once than the peer keeps
+// candidates, unless it takes more than a second to open as many as there can be.
 const (
-	// openEvery is the least time between two: each is a packet of full size before those
-	// that somebody waits for.
 	openEvery = 300 * time.Microsecond
-	// openFirst is how many go at once. Fewer take one round trip more for 32 ports, and
-	// fifty spokes of a hub that has restarted send it no more than it answers in a few
-	// milliseconds.
-	openFirst = 4
-	// openMost has as many opened within a second as there can be.
-	openMost = time.Second / steer.MaxPaths
-	// openAtOnce bounds those under way: the peer keeps no more candidates, and some are
-	// left to others.
+	openMost  = time.Second / steer.MaxPaths
+	// openAtOnce leaves some of the peer's candidates to others.
 	openAtOnce = candidate.Most * 3 / 4
 )
 
-// opening paces the first challenges of paths.
-type opening struct {
-	credit int       // how many may go without more answers
-	last   mono.Time // when the last one went
+// openGap returns how far apart the first challenges of paths are.
+func (ps *paths) openGap() time.Duration {
+	rtt := cmp.Or(ps.took, ps.rtt.Smoothed())
+	return max(openEvery, min(rtt/openAtOnce, openMost))
 }
 
-// at returns when the next path may be challenged for the first time.
-func (o *opening) at() mono.Time {
-	if o.credit > 0 {
-		return o.last.Add(openEvery)
-	}
-	return o.last.Add(openMost)
-}
-
-// spend takes it that a path is challenged for the first time.
-func (o *opening) spend(now mono.Time) {
-	o.credit, o.last = max(o.credit-1, 0), now
-}
-
-// openMore takes it that a path has answered its challenge: two more may be opened, one in
-// its place where many are under way.
-func (ps *paths) openMore() {
-	under := 0
-	for _, p := range ps.table {
-		if p.state == PathCandidate && p.probe.tries > 0 {
-			under++
-		}
-	}
-	ps.opening.credit = min(ps.opening.credit+min(max(openAtOnce-under, 1), 2), openAtOnce)
-}
+// openAt returns when the next path may be challenged for the first time.
+func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(ps.openGap()) }
 
 // openIdle is how many paths there are at least to a peer with which nothing was exchanged
 // yet: the first may lead where something is broken. To open one takes some 10 KB of probes
 // at each end, and most members of a fleet never talk to each other.
 const openIdle = 2
 
-// need has paths opened for the messages that were exchanged since it was last asked.
+// need has paths opened for the messages that were exchanged since it was last asked, and in
+// silence as many as a tail probe goes on: those that there are may all have died while nobody
+// looked.
 func (ps *paths) need() {
-	if n := min(ps.stats.Sent+ps.stats.Received-ps.known, uint64(len(ps.tuples))); n > ps.needs {
+	n := ps.stats.Sent + ps.stats.Received - ps.known
+	if ps.flight.timer.backoff > 1 && !ps.flight.out.empty() {
+		n += probesMost
+	}
+	if n = min(n, uint64(len(ps.tuples))); n > ps.needs {
 		ps.needs = n
 		ps.changed = ps.changed || ps.wanting
 	}
 }
 
-// begin opens paths for a new session, or to new places. What was waited for until there is
-// a session goes first.
+// openedOne takes it that a path is challenged for the first time. A process that wakes late
+// catches up.
+func (ps *paths) openedOne(now mono.Time) {
+	ps.openedAt = max(ps.openAt(), now.Add(-mono.Granularity))
+}
+
+// begin opens paths for a new session. What was waited for until there is one goes first.
 func (ps *paths) begin(now mono.Time) {
-	ps.opening = opening{credit: max(ps.opening.credit, openFirst), last: now}
+	ps.openedAt = now
 	ps.openAll(now)
 }
 
 // openAll opens paths on the tuples that have none: openIdle, one for each pair of
-// addresses, one for each message so far, and one for each that was asked in vain while none
+// addresses, one for each message so far, and two for each that was asked in vain while none
 // works. Those that are not needed yet wait, and those for which there is no room.
 func (ps *paths) openAll(now mono.Time) {
 	ps.wanting = false
-	needed := openIdle + int(ps.needs) + ps.vain()
+	ps.openedAt = max(ps.openedAt, now.Add(-ps.openGap())) // the first one at once
+	needed := openIdle + int(ps.needs) + 2*ps.vain()
 	if ps.cfg.Eager || ps.cfg.Keepalive > 0 {
 		needed = len(ps.tuples)
 	}
@@ -105,6 +87,16 @@ func (ps *paths) openAll(now mono.Time) {
 	if full {
 		ps.askDropped(now)
 	}
+}
+
+// askHere has p, where the peer was heard, challenged before those where it was not. However
+// much comes from there, only the newest challenge can be answered, so each is given its time.
+func (ps *paths) askHere(now mono.Time, p *path) {
+	if p.probe.tries == 0 {
+		p.probe.next = 0
+		return
+	}
+	p.probe.next = p.probe.next.Min(max(now, p.probe.at.Add(ps.candidateWait(int(p.probe.tries)-1))))
 }
 
 // vain returns how many paths of ours were asked more than once, if none works. Where one

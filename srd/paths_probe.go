@@ -10,6 +10,7 @@ import (
 
 // nextProbe sends the first challenge on a path that is due.
 func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
+	ps.need()
 	if ps.probing.Empty() {
 		return false
 	}
@@ -22,7 +23,7 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 			continue
 		}
 		if p.unopened() {
-			ps.opening.spend(now)
+			ps.openedOne(now)
 		}
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
@@ -44,6 +45,7 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 	case PathCandidate:
 		if q.tries >= candidateTries {
 			if ps.spare(p) {
+				ps.wanting = true
 				ps.freePath(p)
 				return 0, 0, false
 			}
@@ -51,7 +53,7 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 			return ps.planProbe(now, p)
 		}
 		ps.changed = ps.changed || q.tries > 0 && ps.wanting
-		return BasePacket, candidateWait(int(q.tries)), true
+		return BasePacket, ps.candidateWait(int(q.tries)), true
 	case PathSuspect, PathDown:
 		return ps.planSilent(now, p)
 	case PathActive:
@@ -85,7 +87,7 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	case p.unsized && q.want == 0:
 		q.sizeTry++
 		if !p.rtt.Known() {
-			return BasePacket, candidateWait(int(q.sizeTry) - 1), true
+			return BasePacket, ps.candidateWait(int(q.sizeTry) - 1), true
 		}
 		return BasePacket, ps.sizeWait(p), true
 	case q.hole && q.sizeTry >= holeTries:
@@ -109,7 +111,7 @@ func (ps *paths) sizeWait(p *path) time.Duration {
 	case ps.took == 0:
 		return probeMost
 	}
-	return min(probeMost, max(mtuWait, ps.unmeasured()))
+	return max(mtuWait, ps.unmeasured())
 }
 
 // planSilent plans the probes of a path that does not answer.
@@ -238,8 +240,8 @@ func (p *path) unopened() bool {
 
 // probeAt returns when the next probe of p is due.
 func (ps *paths) probeAt(p *path) mono.Time {
-	if p.unopened() {
-		return max(p.probe.next, ps.opening.at())
+	if p.unopened() && p.probe.next > 0 {
+		return max(p.probe.next, ps.openAt())
 	}
 	return p.probe.next
 }

@@ -37,7 +37,7 @@ func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	case p.state != PathActive && (p.validated || t.Remote.Addr() == sole):
 		ps.met(now, p)
 	case p.state == PathCandidate:
-		p.probe.next = now
+		ps.askHere(now, p)
 	}
 }
 

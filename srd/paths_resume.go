@@ -79,7 +79,7 @@ func (ps *paths) revive(now mono.Time, slot uint16, v *pathState, of int) *path 
 	p.probe = probe{next: mono.Never}
 	switch every := ps.cfg.Keepalive; {
 	case p.state != PathActive:
-		p.probe.next = now
+		p.probe.next = now.Add(time.Duration(slot) * openEvery)
 	case p.unsized || v.want > 0:
 		p.probe.next, p.probe.want = now, uint16(min(int(v.want), ps.cfg.MTU(p.tuple)))
 	case every > 0 && p.ours: // not of all paths at once

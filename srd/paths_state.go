@@ -40,9 +40,6 @@ func (ps *paths) alive(now mono.Time, p *path) {
 func (ps *paths) activate(now mono.Time, p *path) {
 	if p.state == PathCandidate || p.state == PathDown {
 		ps.cfg.Policy.Reset(int(p.slot))
-		if p.probe.tries > 0 {
-			ps.openMore()
-		}
 	}
 	ps.choice.place(p)
 	p.state, p.validated = PathActive, true
@@ -98,7 +95,7 @@ func (ps *paths) resize() {
 // an address may be proven no more.
 func (ps *paths) moved() {
 	ps.candidates.Recheck()
-	ps.changed = ps.wanting || ps.candidates.Len() > 0
+	ps.changed = ps.changed || ps.wanting || ps.candidates.Len() > 0
 }
 
 // below returns the largest packet size below size that is worth probing for on p, 0

@@ -16,7 +16,7 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 	ps.last, own.seen = own, now
 	own.stats.received(p.ECN)
 	if own.state == PathCandidate {
-		own.probe.next = own.probe.next.Min(max(now, own.probe.again()))
+		ps.askHere(now, own)
 	}
 }
 
