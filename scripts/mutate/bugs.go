@@ -110,7 +110,7 @@ var bugs = []bug{
 	{"a candidate's packet number is used again", "srd/paths_candidate.go", "	ps.strayed++\n", ""},
 	{"any answer proves a path", "srd/paths_probe.go", "q.at == 0 || q.secret != *secret ||", "q.at == 0 ||"},
 	{"where the response came from is believed", "srd/paths_proof.go", "	if p == nil && ps.listed(t) {\n		p = ps.openPath(now, t, true) // it was not needed before\n	}\n", "	if p == nil {\n		p = ps.openPath(now, t, true)\n		ps.met(now, p)\n	}\n"},
-	{"all paths are opened at once", "srd/paths_open.go", "	return ps.openedAt.Add(", "	return min(ps.openedAt, ps.clock).Add(0 * "},
+	{"all paths are opened at once", "srd/paths_open.go", "{ return ps.openedAt.Add(ps.openGap()) }", "{ return 0 }"},
 	{"paths are opened that nobody needs", "srd/paths_open.go", "	if ps.cfg.Eager || ps.cfg.Keepalive > 0 {", "	if ps.cfg.Eager || needed > 0 {"},
 	{"no path is opened for those asked in vain", "srd/paths_open.go", "int(ps.needs) + 2*ps.vain()", "int(ps.needs)"},
 	{"a path that nothing has measured is waited for as long as any", "srd/model.go", "	if e.took == 0 || e.took > sampleMost {", "	if e.took >= 0 {"},
