@@ -32,11 +32,15 @@ type link struct {
 	closed uint64    // goodbyes of the peer's so far
 	again  mono.Time // when to call again
 	told   []outcome // what became of messages, to be told
+	ended  []*Conn   // connections that have ended before anybody was shown them
 	ends   bool      // the transport is of no use any more
 }
 
 // renew makes a connection in place of one that has ended. The lock is held.
 func (l *link) renew() {
+	if c := l.conn; c != nil && c.ready && !c.shown {
+		c.shown, l.ended = true, append(l.ended, c)
+	}
 	c := &Conn{ep: l.ep, link: l}
 	c.out.init(&l.told, c.wake)
 	l.conn = c
@@ -97,8 +101,13 @@ func (l *link) Advance(now mono.Time) {
 	c, s, goodbyes := l.conn, l.core.Session(now), l.core.Stats().Drops[srd.DropClosed]
 	c.out.expire(now)
 	switch closed := goodbyes > l.closed; {
-	case closed && !s.Ready && c.ready && c.err == nil:
+	case closed && !s.Ready && c.ready && c.err == nil && l.calls:
 		l.over(io.EOF)
+	case closed && !s.Ready && c.ready && c.err == nil:
+		// The peer may call again at once: a transport that is replaced would take the new
+		// session with it.
+		l.conn.end(io.EOF)
+		l.renew()
 	case c.out.reset && c.err == nil:
 		l.over(ErrReset)
 	case l.calls && !c.ready && s.Foreign && !s.Ready:
@@ -135,17 +144,19 @@ func (l *link) Flush() bool { return l.outlet.Run(false, l.flush) }
 func (l *link) flush() bool {
 	<-l.made
 	l.peer.Lock()
-	c, ends := l.conn, l.ends
-	show := !l.calls && c.ready && !c.shown
-	c.shown, l.ends = c.shown || show, false
+	ends, show := l.ends, l.ended
+	if c := l.conn; !l.calls && c.ready && !c.shown {
+		c.shown, show = true, append(show, c)
+	}
+	l.ends, l.ended = false, nil
 	l.peer.Unlock()
-	if show {
+	for _, c := range show {
 		l.ep.show(c)
 	}
 	if ends {
 		l.ep.leave(l)
 	}
-	return l.report() || show
+	return l.report() || len(show) > 0
 }
 
 // report tells senders what became of their messages. The lock is not held.
