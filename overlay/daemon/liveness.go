@@ -40,7 +40,8 @@ func (l *liveness) note(now mono.Time) mono.Time {
 		l.resumed.Store(int64(now))
 	}
 	if now.Sub(seen) > aliveEvery/10 { // workers are not to fight over one cache line
-		l.seen.Store(int64(now))
+		// A worker that was stopped here puts nothing old in the place of something new.
+		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
 	return mono.Time(l.resumed.Load())
 }

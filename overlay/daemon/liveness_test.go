@@ -68,3 +68,43 @@ func TestAfterStop(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
+
+// stopping is a queue whose reader is stopped while it reads.
+type stopping struct {
+	queue  []*frame.Frame
+	during func()
+}
+
+func (s *stopping) FD() int { return -1 }
+
+func (s *stopping) ReadBatch(dst []*frame.Frame, _ int) (int, error) {
+	s.during()
+	n := copy(dst, s.queue)
+	s.queue = nil
+	return n, nil
+}
+
+// A process that is stopped in the midst of a read gets with it what came to the device
+// meanwhile.
+func TestStoppedWhileReading(t *testing.T) {
+	now := mono.Time(time.Hour)
+	q := &stopping{during: func() {}}
+	in := &input{server: &server{}, queue: q, length: 10, clock: func() mono.Time { return now }}
+	read := func(what string, want int) {
+		t.Helper()
+		for range 3 {
+			q.queue = append(q.queue, frame.New(make([]byte, 40), func(*frame.Frame) {}))
+		}
+		if _, frames, err := in.read(); len(frames) != want || err != nil {
+			t.Errorf("%s: %d frames, %v, want %d", what, len(frames), err, want)
+		}
+	}
+	read("before", 3)
+	q.during = func() { now = now.Add(stoppedAfter + time.Second) }
+	read("stopped while reading", 0)
+	q.during = func() {}
+	read("after", 3)
+	if n := in.server.drops.stale.Load(); n != 3 {
+		t.Errorf("%d were counted", n)
+	}
+}

@@ -34,7 +34,9 @@ type readDrops struct {
 // loop.Input.
 type input struct {
 	server *server
-	queue  *tundev.Queue
+	queue  batches
+	length int // frames that the queue holds
+	clock  func() mono.Time
 	batch  [readBatch]*frame.Frame
 
 	flow    uint32    // of the frame read last
@@ -43,11 +45,22 @@ type input struct {
 	old     afterStop
 }
 
+// batches is what an input wants of a tundev.Queue.
+type batches interface {
+	FD() int
+	ReadBatch(dst []*frame.Frame, most int) (int, error)
+}
+
 // inputs makes one for each queue.
 func (s *server) inputs() []loop.Input {
 	var all []loop.Input
 	for i := range s.dev.Queues() {
-		all = append(all, &input{server: s, queue: s.dev.Queue(i)})
+		all = append(all, &input{
+			server: s,
+			queue:  s.dev.Queue(i),
+			length: max(s.dev.Offloads().TxQueueLen, tundev.DefaultTxQueueLen),
+			clock:  func() mono.Time { return s.loop.Now() },
+		})
 	}
 	return all
 }
@@ -60,43 +73,46 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	if in.server.pausing.Load() {
 		return nil
 	}
-	now, most := in.server.loop.Now(), aloneBytes
-	if in.company != 0 && now.Sub(in.company) < companyLast {
-		most = math.MaxInt
-	}
-	n, err := in.queue.ReadBatch(in.batch[:], most)
+	now, frames, err := in.read()
 	if errors.Is(err, os.ErrClosed) {
 		return nil // the loop is ending too
 	}
 	if err != nil {
 		return err
 	}
-	frames := in.fresh(now, in.batch[:n], most)
+	in.spread(now, frames, touch)
+	clear(frames)
+	return nil
+}
+
+// read takes a batch from the device, and returns those frames that did not wait too long
+// for this process, in in.batch, and when they had been read. The clock is looked at after
+// the read: a process that is stopped in the midst of it gets what came meanwhile.
+func (in *input) read() (mono.Time, []*frame.Frame, error) {
+	most := aloneBytes
+	if in.company != 0 && in.clock().Sub(in.company) < companyLast {
+		most = math.MaxInt
+	}
+	n, err := in.queue.ReadBatch(in.batch[:], most)
+	if err != nil {
+		return 0, nil, err
+	}
+	now, frames := in.clock(), in.batch[:n]
+	if resumed := in.server.alive.note(now); resumed != in.old.resumed || in.old.left > 0 {
+		bytes := 0
+		for _, f := range frames {
+			bytes += len(f.Data)
+		}
+		kept, dropped := in.old.sift(resumed, in.length, frames, n == readBatch || bytes >= most)
+		in.server.drops.stale.Add(uint64(dropped))
+		frames = kept
+	}
 	for _, f := range frames {
 		if f.Flow != in.flow {
 			in.flow, in.company = f.Flow, now
 		}
 	}
-	in.spread(now, frames, touch)
-	clear(in.batch[:n])
-	return nil
-}
-
-// fresh returns those of frames, just read, that did not wait too long for this process.
-// most is how many bytes were asked for.
-func (in *input) fresh(now mono.Time, frames []*frame.Frame, most int) []*frame.Frame {
-	resumed := in.server.alive.note(now)
-	if resumed == in.old.resumed && in.old.left == 0 {
-		return frames
-	}
-	bytes := 0
-	for _, f := range frames {
-		bytes += len(f.Data)
-	}
-	queue := max(in.server.dev.Offloads().TxQueueLen, tundev.DefaultTxQueueLen)
-	kept, dropped := in.old.sift(resumed, queue, frames, len(frames) == readBatch || bytes >= most)
-	in.server.drops.stale.Add(uint64(dropped))
-	return kept
+	return now, frames, nil
 }
 
 // spread gives frames to their peers, a run for the same peer at once.
