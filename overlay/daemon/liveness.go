@@ -68,11 +68,12 @@ type afterStop struct {
 }
 
 // sift returns those of frames, just read, that are not too old for what they are. more
-// says that the queue may hold others. TCP's packets stay, as in the queue behind: they
-// bring a connection back that else waits for its own timer.
+// says that the queue may hold others; the first read that is over after a stop may have
+// seen it empty before, though. TCP's packets stay, as in the queue behind: they bring a
+// connection back that else waits for its own timer.
 func (a *afterStop) sift(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
-		a.resumed, a.left = resumed, queue
+		a.resumed, a.left, more = resumed, queue, true
 	}
 	if a.left == 0 {
 		return frames, 0

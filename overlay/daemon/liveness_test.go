@@ -36,8 +36,8 @@ func TestLiveness(t *testing.T) {
 }
 
 // After a stop datagrams that waited in the device are dropped, TCP's packets are not,
-// and nothing that comes later: what comes after the queue was seen empty, or after as
-// many frames as it holds.
+// and nothing that comes later: what comes after the queue was seen empty by a read that
+// began after the stop, or after as many frames as it holds.
 func TestAfterStop(t *testing.T) {
 	released := 0
 	read := func(n int, tcp bool) (v []*frame.Frame) {
@@ -62,7 +62,8 @@ func TestAfterStop(t *testing.T) {
 	check("TCP", read(2, true), 7, true, 2)
 	check("a queue's length", read(8, false), 7, true, 3)
 	check("beyond it", read(5, false), 7, true, 5)
-	check("stopped again, the queue is empty after", read(2, false), 9, false, 0)
+	check("stopped again in a read that saw the queue empty before", read(2, false), 9, false, 0)
+	check("the queue is empty after", read(2, false), 9, false, 0)
 	check("what came later", read(2, false), 9, true, 2)
 	if allocs := testing.AllocsPerRun(100, func() { a.sift(9, 10, nil, true) }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
@@ -71,40 +72,52 @@ func TestAfterStop(t *testing.T) {
 
 // stopping is a queue whose reader is stopped while it reads.
 type stopping struct {
-	queue  []*frame.Frame
-	during func()
+	queue       []*frame.Frame
+	before, end func() // before it takes what there is, and after
 }
 
 func (s *stopping) FD() int { return -1 }
 
 func (s *stopping) ReadBatch(dst []*frame.Frame, _ int) (int, error) {
-	s.during()
+	s.before()
 	n := copy(dst, s.queue)
 	s.queue = nil
+	s.end()
 	return n, nil
 }
 
-// A process that is stopped in the midst of a read gets with it what came to the device
-// meanwhile.
+// A process may be stopped in the midst of a read: before it looks into the queue, and then
+// gets what came meanwhile, or after, and then finds that with the next one.
 func TestStoppedWhileReading(t *testing.T) {
 	now := mono.Time(time.Hour)
-	q := &stopping{during: func() {}}
-	in := &input{server: &server{}, queue: q, length: 10, clock: func() mono.Time { return now }}
-	read := func(what string, want int) {
-		t.Helper()
-		for range 3 {
+	var q stopping
+	in := &input{server: &server{}, queue: &q, length: 10, clock: func() mono.Time { return now }}
+	come := func(n int) {
+		for range n {
 			q.queue = append(q.queue, frame.New(make([]byte, 40), func(*frame.Frame) {}))
 		}
+	}
+	read := func(what string, before, end func(), want int) {
+		t.Helper()
+		q.before, q.end = before, end
 		if _, frames, err := in.read(); len(frames) != want || err != nil {
 			t.Errorf("%s: %d frames, %v, want %d", what, len(frames), err, want)
 		}
 	}
-	read("before", 3)
-	q.during = func() { now = now.Add(stoppedAfter + time.Second) }
-	read("stopped while reading", 0)
-	q.during = func() {}
-	read("after", 3)
-	if n := in.server.drops.stale.Load(); n != 3 {
+	on := func() {}
+	stop := func() { now = now.Add(stoppedAfter + time.Second); come(3) }
+	come(2)
+	read("running", on, on, 2)
+	read("stopped before it looked", stop, on, 0)
+	read("nothing more", on, on, 0)
+	come(2)
+	read("running again", on, on, 2)
+	come(2)
+	read("stopped after it looked", on, stop, 0)
+	read("what came meanwhile", on, on, 0)
+	come(2)
+	read("running once more", on, on, 2)
+	if n := in.server.drops.stale.Load(); n != 3+2+3 {
 		t.Errorf("%d were counted", n)
 	}
 }
