@@ -17,10 +17,9 @@ type question struct {
 
 const introduction = `# Results
 
-The newest measurement of each kind, by question. ` + "`make results`" + ` writes this from ` + "`scripts/results/stored`" + `; don't edit it.
-Values are medians [least..most]. Both ends share one machine, so what the processor limits is of two ends together. Each
-table says with what it is made anew, and of which version it is; other versions may differ. What was tried on the way
-is in the [lab book](lab/README.md).
+The newest measurement of each kind, by question, as ` + "`make results`" + ` writes it from ` + "`scripts/results/stored`" + `. Values are medians
+[least..most]. Both ends share one machine, so what the processor limits is of two ends. Each table says with what it is
+made anew, and of which version it is. What was tried on the way is in the [lab book](lab/README.md).
 `
 
 var questions = []question{
