@@ -354,12 +354,14 @@ func (v *end) acknowledge(from, to netip.AddrPort) {
 
 // send lets a packet go to the host, from whatever address.
 func (v *end) send(from, to netip.AddrPort, b []byte) {
+	trap := v.trap
+	v.trap = false // also if this one cannot be sent: the next packet is another
 	if b == nil || !to.IsValid() {
 		return
 	}
 	p := UDP(from, to, b)
 	p.origin = origin{v.l.host, 1, to.Addr(), v.l.engine.now}
-	p.trap, v.trap = v.trap, false
+	p.trap = trap
 	v.l.engine.Note(v.l.noun, "sends", p.digest(), uint64(len(b)), 0)
 	v.link.Receive(p)
 }
