@@ -19,10 +19,11 @@ type doubt struct {
 	room   []byte // in which all of them lie: nobody reads them
 	ready  []*frame.Frame
 
-	blank  bool      // its acknowledgements have no records
-	window int       // the largest congestion window at first
-	began  mono.Time // when the first message was sent
-	lied   mono.Time // when it was first found to have lied
+	blank  bool          // its acknowledgements have no records
+	window int           // the largest congestion window at first
+	base   time.Duration // of the shortest path so far: how far away it is
+	began  mono.Time     // when the first message was sent
+	lied   mono.Time     // when it was first found to have lied
 }
 
 // Buffers come in the sizes that the device's pool has; the largest is doubtRoom.
@@ -143,7 +144,8 @@ func (d *doubt) Look(c *srd.Conn) {
 }
 
 // lookAtWindow demands that the window does not grow for who acknowledges messages and no
-// packets. The first round trips, and the line, say what it is at first.
+// packets. The line and the round trip to where it is say what it is at first: by challenges,
+// which nobody can answer sooner than they come.
 func (d *doubt) lookAtWindow(c *srd.Conn) {
 	now := d.audit.engine.now
 	if d.Pulled == 0 {
@@ -152,8 +154,14 @@ func (d *doubt) lookAtWindow(c *srd.Conn) {
 	if d.began == 0 {
 		d.began = now
 	}
+	nearer := false
+	for _, p := range c.Paths() {
+		if p.Base != 0 && (d.base == 0 || p.Base < d.base) {
+			d.base, nearer = p.Base, true
+		}
+	}
 	switch w, _, _ := c.Window(); {
-	case now.Sub(d.began) < blankAfter:
+	case nearer || now.Sub(d.began) < blankAfter:
 		d.window = max(d.window, w)
 	case w > blankGrowth*d.window:
 		d.audit.Fail("host %d opens its window from %d to %d bytes for a liar that acknowledges no packet", d.From, d.window, w)

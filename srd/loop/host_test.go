@@ -211,6 +211,26 @@ func (h *host) await(what string, f func(now mono.Time, c *srd.Conn) bool) {
 	}
 }
 
+// awaitSent waits until n messages are on their way: in trains that sockets were given.
+func (h *host) awaitSent(n uint64) {
+	h.Helper()
+	h.await("messages to be sent", func(_ mono.Time, c *srd.Conn) bool {
+		for _, l := range h.peer.lanes {
+			if l != nil && !l.idle() {
+				return false
+			}
+		}
+		return c.Stats().Sent == n
+	})
+}
+
+// idle reports whether all trains so far are sent. The peer is locked.
+func (l *lane) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent == l.built
+}
+
 // awaitAll waits for messages 0 to n-1, each once.
 func (h *host) awaitAll(n uint32) {
 	h.Helper()
