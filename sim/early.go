@@ -74,9 +74,14 @@ func (h *Host) early() {
 func (p *Peer) early(now mono.Time) {
 	h, asked := p.process.host, p.asked
 	s := p.Conn.Stats()
-	sent, repaired, probes, down, met, packets := s.Sent, s.Retransmitted, inspect.TailProbes(p.Conn), p.downs(), p.Conn.Session(now).Ready, h.Sent
+	sent, repaired, copied, probes, down, met, packets := s.Sent, s.Retransmitted, s.Reinjected, inspect.TailProbes(p.Conn), p.downs(), p.Conn.Session(now).Ready, h.Sent
 	p.service()
 	what := ""
+	if s := p.Conn.Stats(); s.Sent > sent && asked.paced {
+		// The last message that waited was short, and went sooner than a whole train. Now that
+		// all is sent, copies of what is late are due.
+		repaired += s.Reinjected - copied
+	}
 	switch s := p.Conn.Stats(); {
 	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // who cannot tell is paced with nothing to send
 		what = "repairs"

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -32,6 +33,8 @@ type Peer struct {
 	process *Process
 	remote  *Host
 	tuples  []srd.Tuple
+	back    []pair    // where a peer is called that has no addresses
+	recalls mono.Time // when they may be others
 	turns   int
 	asked   promise // by service
 	calls   calls
@@ -75,6 +78,40 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	return peer
 }
 
+// recallEvery is how often a host looks where those are that it has no address of.
+const recallEvery = 10 * time.Second
+
+// pair is two ends of paths.
+type pair struct {
+	local  netip.Addr
+	remote netip.AddrPort
+}
+
+// recall gives the connection to a peer without addresses those between which it has come, as
+// a program does: on each of the host's ports.
+func (p *Peer) recall(now mono.Time) {
+	if len(p.tuples) > 0 || p.remote.liar != nil || now < p.recalls {
+		return
+	}
+	var pairs []pair
+	for _, v := range p.Conn.Paths() {
+		if at := (pair{v.Tuple.Local, v.Tuple.Remote}); v.RTT != 0 && !slices.Contains(pairs, at) {
+			pairs = append(pairs, at)
+		}
+	}
+	if len(pairs) == 0 || !slices.ContainsFunc(pairs, func(v pair) bool { return !slices.Contains(p.back, v) }) {
+		return
+	}
+	p.recalls, p.back = now.Add(recallEvery), pairs
+	h := p.process.host
+	var back []srd.Tuple
+	for i := range max(h.Ports, len(pairs)) {
+		v := pairs[i%len(pairs)]
+		back = append(back, srd.Tuple{Sock: uint16(i % h.Ports), Local: v.local, Remote: v.remote})
+	}
+	p.Conn.SetTuples(now, nil, back...)
+}
+
 // Host returns the host at this end.
 func (p *Peer) Host() *Host { return p.process.host }
 
@@ -104,6 +141,7 @@ func (p *Peer) drain() {
 func (p *Peer) service() (mono.Time, string) {
 	h := p.process.host
 	now := h.clock()
+	p.recall(now)
 	p.Conn.Advance(now)
 	p.App.Advance(now, p.Conn)
 	if p.App.Pending() {

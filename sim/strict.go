@@ -171,17 +171,27 @@ func (s *swarm) flaw(p *Peer) error {
 	if drops[NoIndex] > 0 || drops[NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
 		return fmt.Errorf("dropped %v, %d of an old session", *drops, x.Drops[srd.DropSessionOld])
 	}
-	if n := repairShare*int(x.Sent)/100 + repairsFree; int(x.Retransmitted) > n && s.plan.spares(p.Host()) {
-		return fmt.Errorf("%d repairs of %d messages, of which none was lost", x.Retransmitted, x.Sent)
+	if !s.plan.spares(p.Host()) {
+		return nil
+	}
+	repairs := int(x.Retransmitted - x.Reinjected)
+	if repairs > repairShare*int(x.Sent)/100+repairsFree {
+		return fmt.Errorf("%d repairs of %d messages, of which none was lost", repairs, x.Sent)
+	}
+	if int(x.Reinjected) > int(x.Acked)/copyEach+copiesFree {
+		return fmt.Errorf("%d copies of late messages, where %d were acknowledged", x.Reinjected, x.Acked)
 	}
 	return nil
 }
 
 // On a clean network some repairs are for nothing, as when a handshake takes the
-// time of a tail probe: repairsFree, and repairShare of a hundred messages.
+// time of a tail probe: repairsFree, and repairShare of a hundred messages. Copies of messages
+// that are late have a budget of their own: copiesFree, and one for copyEach acknowledged.
 const (
 	repairsFree = 20
 	repairShare = 5
+	copiesFree  = 32
+	copyEach    = 32
 )
 
 // spares reports whether h has no reason to repeat anything: where no packet is

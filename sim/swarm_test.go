@@ -52,6 +52,30 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
+// Seeds beyond those that are always played which have failed, and what for.
+var found = map[uint64]string{
+	503:  "acknowledgements kept to one path, which had failed in their direction",
+	1203: "a short message went before the time of a train, and with it copies were due",
+	3256: "a liar that came nearer got the window of its length",
+	3655: "a queue that all paths had was a failure of one that was hardly measured",
+	4737: "copies of late messages counted as repairs",
+	5374: "as 3655",
+	6237: "as 3655",
+	6529: "both paths of an idle peer that cannot call had failed",
+	8335: "as 6529",
+}
+
+func TestSeedsThatFailed(t *testing.T) {
+	for seed, what := range found {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			if r := sim.Swarm(seed, nil); r.Err != nil {
+				t.Errorf("%v\nearlier: %s", r, what)
+			}
+		})
+	}
+}
+
 // The swarm does what it is for: its seeds deliver, give up, restart and rekey.
 func TestSwarmReachesWhatItTests(t *testing.T) {
 	var delivered, expired int

@@ -47,9 +47,18 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	return e.hosts.noise(dev)
 }
 
+// mean returns what a packet on p takes on average. One that is hardly measured has the queue
+// that all have.
+func (e *env) mean(p *path) time.Duration {
+	if p.rtt.Settled() {
+		return p.rtt.Smoothed()
+	}
+	return max(p.rtt.Smoothed(), p.rtt.Base()+e.cfg.Control.Queue())
+}
+
 // lateAfter returns how long a packet is under way at most, if all is well.
 func (e *env) lateAfter(p *path) time.Duration {
-	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
+	return e.mean(p) + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
 }
 
 // copyAfter returns after what time a copy of what is on p comes sooner elsewhere, as a rule: when
@@ -66,7 +75,7 @@ func (e *env) lostAfter(p *path) time.Duration {
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	return e.mean(p) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
 }
 
 // unmeasured returns lostAfter of a path that a handshake has proven, and nothing has measured: the

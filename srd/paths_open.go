@@ -40,7 +40,7 @@ const openIdle = 2
 // looked.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
-	if ps.flight.timer.backoff > 1 && !ps.flight.out.empty() {
+	if ps.unanswered() {
 		n += probesMost
 	}
 	if n = min(n, uint64(len(ps.tuples))); n > ps.needs {
@@ -48,6 +48,9 @@ func (ps *paths) need() {
 		ps.changed = ps.changed || ps.wanting
 	}
 }
+
+// unanswered reports whether several tail probes were sent in vain.
+func (ps *paths) unanswered() bool { return ps.flight.timer.backoff > 1 && !ps.flight.out.empty() }
 
 // openedOne takes it that a path is challenged for the first time. A process that wakes late
 // catches up.
@@ -73,16 +76,17 @@ func (ps *paths) openAll(now mono.Time) {
 	}
 	full := false
 	for i, t := range ps.tuples {
-		p := ps.find(t)
-		if p == nil && !full && (i < needed || ps.firstOfPair(i)) && (i < ps.back || !ps.comes(t)) {
+		p, called := ps.find(t), i < ps.back || ps.unanswered() || !ps.comes(t)
+		if p == nil && !full && called && (i < needed || ps.firstOfPair(i)) {
 			p = ps.openPath(now, t, true)
 			full = p == nil
 		}
-		if p == nil {
+		switch {
+		case p == nil:
 			ps.wanting = true
-			continue
+		case called:
+			p.ours, p.dropped = true, false
 		}
-		p.ours, p.dropped = true, false
 	}
 	if full {
 		ps.askDropped(now)

@@ -86,6 +86,7 @@ type ackState struct {
 	bytes   int
 	since   mono.Time // arrival of the first packet that waits
 	now     bool      // do not wait
+	again   bool      // a message came that had come before: the last one may be lost
 	last    mono.Time // last acknowledgement sent
 	delay   time.Duration
 	latest  time.Duration // after since, it wakes the connection up
@@ -154,6 +155,7 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 	switch v {
 	case seq.Duplicate:
 		rv.drop(DropDuplicate)
+		rv.ack.again = true
 	case seq.TooFar:
 		rv.drop(DropMessageFar)
 	default:

@@ -67,10 +67,14 @@ func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	return true
 }
 
-// ackPath returns the path for an acknowledgement: the one data last came on,
-// if it works in our direction too, else any that does.
+// ackPath returns the path for an acknowledgement: the one data last came on, if it works in our
+// direction too, or a nearer one, else any that does. What came again is acknowledged where it
+// came: nearer ones may have failed in our direction.
 func (sd *sender) ackPath() *path {
 	if p := sd.paths.last; p != nil && p.state == PathActive {
+		if sd.receiver.ack.again {
+			return p
+		}
 		return sd.choice.nearer(p)
 	}
 	for _, p := range sd.paths.table {

@@ -48,6 +48,7 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 				return false
 			}
 			rc.copies -= copyEvery
+			sd.stats.Reinjected++
 			if rc.out.open(n) && rc.out.at(n).wants {
 				rc.copies -= copyEvery // it goes on two paths at once
 			}

@@ -7,6 +7,7 @@ type Stats struct {
 	Sent          uint64 // messages sent for the first time
 	Acked         uint64
 	Retransmitted uint64 // message copies sent again
+	Reinjected    uint64 // of those, of messages that were late and not taken for lost
 	GivenUp       uint64 // payloads given up
 	NeverRepaired uint64 // of those, the ones that were sent only once
 	Received      uint64 // messages delivered
