@@ -270,7 +270,7 @@ func (s *server) place(p *peer) {
 	var proven []netip.AddrPort
 	var paths []srd.PathInfo
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
-	back := s.callbacks(p, proven, paths)
+	back, aside := s.callbacks(p, proven, paths)
 	remotes := p.remotes()
 	tuples := s.tuples(remotes)
 	changed := !slices.Equal(tuples, p.tuples) || !slices.Equal(back, p.back.tuples)
@@ -288,9 +288,11 @@ func (s *server) place(p *peer) {
 		if news {
 			c.HostChanged(now, func(a netip.Addr) bool { return !gone[a] })
 		}
+		if changed || !slices.Equal(aside, p.back.aside) {
+			p.tuples, p.back.tuples, p.back.aside = tuples, back, aside
+			c.SetTuples(now, tuples, slices.Concat(back, aside)...)
+		}
 		if changed {
-			p.tuples, p.back.tuples = tuples, back
-			c.SetTuples(now, tuples, back...)
 			c.Greet(now)
 		}
 	})

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -20,7 +21,12 @@ type callback struct {
 	proven []netip.AddrPort // where it was proven to be, newest first: kept when a session has ended
 	pairs  []pair
 	tuples []srd.Tuple // made of pairs
+	aside  []srd.Tuple // beside its own paths, for when it is not heard there any more
 }
+
+// asideMost is on how many paths beside its own a peer is called that was not heard for a moment:
+// they may all have failed while nobody looked, and one of so many leads elsewhere.
+const asideMost = 8
 
 // pair is two ends of paths: an address of ours and where to send to.
 type pair struct {
@@ -61,15 +67,16 @@ func (h *host) owns(a netip.Addr) bool {
 	return v
 }
 
-// callbacks returns the tuples to call p back on, beside those of its endpoints.
-// known is where it was proven to be, and paths what there is of paths.
-func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo) []srd.Tuple {
+// callbacks returns the tuples to call p back on, beside those of its endpoints, and those to
+// have ready where it comes itself. known is where it was proven to be, and paths what there is of
+// paths.
+func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.back
 	if len(known) > 0 {
 		b.proven = known
 	}
 	endpoints := p.remotes()
-	var pairs []pair
+	var pairs, come []pair
 	for _, r := range b.proven {
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
 			continue // called there anyway
@@ -78,11 +85,16 @@ func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo
 			v := pair{l, r}
 			if slices.Contains(b.pairs, v) || s.host.fresh[l] || !s.reaches(r, paths) {
 				pairs = append(pairs, v)
+			} else {
+				come = append(come, v)
 			}
 		}
 	}
 	b.pairs = pairs
-	return s.spread(pairs)
+	// What was heard last comes first, and would make others of them all the time.
+	slices.SortFunc(come, func(v, w pair) int { return cmp.Or(v.local.Compare(w.local), v.remote.Compare(w.remote)) })
+	aside = s.spread(come)
+	return s.spread(pairs), aside[:min(len(aside), asideMost)]
 }
 
 // reaches reports whether one of paths that may work leads from an address that packets

@@ -111,9 +111,22 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	s.change()
 	want := func(what string, local string, paths []srd.PathInfo) {
 		t.Helper()
-		v := s.callbacks(p, known, paths)
+		v, aside := s.callbacks(p, known, paths)
 		if (len(v) == 0) != (local == "") {
 			t.Errorf("%s: called on %v", what, v)
+		}
+		comes := local == "" && len(s.locals(at)) > 0
+		if len(aside) > asideMost || (len(aside) > 0) != comes {
+			t.Errorf("%s: beside its own paths on %v", what, aside)
+		}
+		for _, u := range aside {
+			if u.Local != paths[0].Tuple.Local || u.Remote.Addr() != at.Addr() {
+				t.Errorf("%s: beside its own paths on %v", what, u)
+			}
+		}
+		slices.Reverse(known) // as it is heard elsewhere
+		if _, again := s.callbacks(p, known, paths); !slices.Equal(again, aside) {
+			t.Errorf("%s: beside its own paths on %v, and then on %v", what, aside, again)
 		}
 		var ports, socks []int
 		for _, u := range v {
