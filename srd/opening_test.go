@@ -149,7 +149,8 @@ func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 	}
 }
 
-// A measurement of all paths opens them.
+// A measurement of all paths opens them, and asks on each when it is open: a peer answers the newest
+// challenge alone where it has no path yet.
 func TestMeasurementOpensAllPaths(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.cfg.Eager = false
@@ -160,6 +161,27 @@ func TestMeasurementOpensAllPaths(t *testing.T) {
 	}
 	if n := s.c.Measure(s.now, nil); n != 16 {
 		t.Errorf("%d paths are measured, want 16", n)
+	}
+	from := len(s.sent)
+	s.wait(time.Second)
+	open := map[Tuple]bool{}
+	for _, p := range s.c.paths.table[:openIdle] {
+		open[p.tuple] = true
+	}
+	for _, p := range s.sent[from:] {
+		if p.has(wire.KindChallenge) && p.size < BasePacket && !open[p.to] {
+			t.Errorf("path %d is measured before it is open", p.slot)
+		}
+		open[p.to] = true // it was asked, and has answered at once
+	}
+	v, goes := s.c.Measurement()
+	for _, m := range v {
+		if m.RTT == 0 {
+			t.Errorf("path %d: no answer", m.Slot)
+		}
+	}
+	if len(v) != 16 || goes {
+		t.Errorf("%d of 16 paths measured, goes on %v", len(v), goes)
 	}
 }
 

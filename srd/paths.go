@@ -60,7 +60,6 @@ type owed struct {
 // measurement is one that is under way or done.
 type measurement struct {
 	probes []measured
-	next   int // of probes, the first that was not sent yet
 }
 
 type measured struct {

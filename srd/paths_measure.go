@@ -12,17 +12,17 @@ import (
 // response takes. It is for people who want to know: it changes no estimate and no state
 // of a path, as challenges of its own do that.
 
-// nextMeasure sends the next challenge of a measurement.
+// nextMeasure sends the next challenge of a measurement. A path that is being opened waits until
+// it is open: the peer answers its newest challenge alone, and that is to open it.
 func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	m := ps.measuring
 	if m == nil {
 		return false
 	}
-	for m.next < len(m.probes) {
-		p := &m.probes[m.next]
-		m.next++
-		if p.path.state == PathFree || p.path.tuple != p.tuple {
-			continue // it is gone meanwhile: no answer
+	for i := range m.probes {
+		p := &m.probes[i]
+		if p.at != 0 || p.path.state == PathCandidate || p.path.state == PathFree || p.path.tuple != p.tuple {
+			continue // asked, or not open yet, or gone meanwhile: no answer
 		}
 		p.secret, p.at = ps.secret(), now
 		ps.flight.single(t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
