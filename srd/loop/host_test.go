@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ type host struct {
 
 	inside  atomic.Bool  // what arrives came to an address of the application's own
 	resumed atomic.Int64 // when the process went on after a stop
+	stopped atomic.Pointer[stop]
 	asleep  atomic.Int64 // how long the machine was suspended, nanoseconds
 }
 
@@ -140,7 +142,13 @@ func (h *host) run(other *host, workers int) (stop func()) {
 	h.loop, err = New(Config{
 		Bank: h.bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: workers,
 		Inner: func(netip.Addr) bool { return h.inside.Load() },
-		Alive: func(mono.Time) mono.Time { return mono.Time(h.resumed.Load()) },
+		Alive: func(mono.Time) mono.Time {
+			if s := h.stopped.Load(); s != nil {
+				s.once.Do(func() { close(s.reached) })
+				<-s.over
+			}
+			return mono.Time(h.resumed.Load())
+		},
 	})
 	if err != nil {
 		h.Fatal(err)
@@ -209,6 +217,26 @@ func (h *host) await(what string, f func(now mono.Time, c *srd.Conn) bool) {
 			h.Fatalf("waited in vain for %s", what)
 		}
 	}
+}
+
+// stop is a stop of a process: its worker does not go on from when it is about to read.
+type stop struct {
+	once          sync.Once
+	reached, over chan struct{}
+}
+
+// stop stops the process with the next packet that comes.
+func (h *host) stop() *stop {
+	s := &stop{reached: make(chan struct{}), over: make(chan struct{})}
+	h.stopped.Store(s)
+	return s
+}
+
+// resume has it go on.
+func (h *host) resume(s *stop) {
+	h.resumed.Add(7)
+	h.stopped.Store(nil)
+	close(s.over)
 }
 
 // awaitSent waits until n messages are on their way: in trains that sockets were given.
