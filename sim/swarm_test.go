@@ -59,7 +59,7 @@ var found = map[uint64]string{
 	3256: "a liar that came nearer got the window of its length",
 	3655: "a queue that all paths had was a failure of one that was hardly measured",
 	4737: "copies of late messages counted as repairs",
-	5374: "as 3655",
+	5671: "as 3655",
 	6237: "as 3655",
 	6529: "both paths of an idle peer that cannot call had failed",
 	8335: "as 6529",

@@ -47,8 +47,8 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	return e.hosts.noise(dev)
 }
 
-// mean returns what a packet on p takes on average. One that is hardly measured has the queue
-// that all have.
+// mean returns what a packet on p takes on average, for who takes it for lost. A path that is hardly
+// measured has the queue that all have; to leave it because it may is no mistake (lateAfter).
 func (e *env) mean(p *path) time.Duration {
 	if p.rtt.Settled() {
 		return p.rtt.Smoothed()
@@ -58,7 +58,7 @@ func (e *env) mean(p *path) time.Duration {
 
 // lateAfter returns how long a packet is under way at most, if all is well.
 func (e *env) lateAfter(p *path) time.Duration {
-	return e.mean(p) + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
+	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
 }
 
 // copyAfter returns after what time a copy of what is on p comes sooner elsewhere, as a rule: when

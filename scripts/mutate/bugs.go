@@ -77,7 +77,7 @@ var bugs = []bug{
 	{"what a dead path held is not handed back", "srd/paths_state.go", "	ps.flight.loseAll(p, ledger.Timed)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	_ = ledger.Timed\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
 	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
-	{"what is late is so after the mean", "srd/model.go", "	return e.mean(p) + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return e.mean(p)\n"},
+	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},
 	{"acknowledgements keep to the nearest path whatever comes again", "srd/receiver.go", "		rv.ack.again = true\n", ""},
 	{"who is called opens no path in silence", "srd/paths_open.go", "i < ps.back || ps.unanswered() || !ps.comes(t)", "i < ps.back || !ps.comes(t)"},
 	{"a measurement asks on paths that are not open yet", "srd/paths_measure.go", "p.at != 0 || p.path.state == PathCandidate || ", "p.at != 0 || "},
