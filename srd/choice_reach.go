@@ -72,27 +72,11 @@ func (ch *choice) distance(p *path) time.Duration {
 // without a queue, and how far the slower ones lie above that if the path is an unsteady
 // one. Below a millisecond nothing is random but what queues do, and the least round trip is
 // what it takes.
-func (p *path) length() time.Duration { return p.empty() + p.unsteady() }
-
-// empty returns what a packet takes on p without a queue: the least smoothed round trip,
-// but no more than what is random explains, if that is known.
-func (p *path) empty() time.Duration {
-	base, usual := p.rtt.Base(), p.rtt.Usual()
-	switch {
-	case base < mono.Granularity:
-		return base
-	case !p.rtt.Settled():
-		return usual
-	}
-	return max(base, min(usual, base+spreads*p.rtt.Spread()))
-}
-
-// spreads: most round trips are within three mean deviations of the mean.
-const spreads = 3
+func (p *path) length() time.Duration { return p.rtt.Empty() + p.unsteady() }
 
 // unsteady returns by how much packets on p are late at random. What is less than the
 // longest queue that is aimed for is not told from what a queue does.
-func (p *path) unsteady() time.Duration { return max(0, spreads*p.rtt.Spread()-cc.TargetCeiling) }
+func (p *path) unsteady() time.Duration { return max(0, p.rtt.Random()-cc.TargetCeiling) }
 
 // survey determines which paths are near, if that was long ago or those that are for
 // repairs have all gone.

@@ -91,7 +91,7 @@ func (s *steering) room(now mono.Time) (n int) {
 // others (CONGA, section 3.1: every packet carries both).
 func (s *steering) trailer(now mono.Time, b []byte) []byte {
 	if s.remote != nil {
-		b = wire.AppendStamp(b, steer.Stamp(now))
+		b = wire.AppendStamp(b, now.Stamp())
 	}
 	return s.feedback(now, b)
 }

@@ -107,7 +107,7 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 		case wire.KindPing:
 			eliciting = true
 		case wire.KindAck:
-			if !c.recovery.handleAck(now, p.At, &f.Ack) {
+			if !c.recovery.handleAck(now, p.At, c.receiver.waited(now, p, f.Ack.Clock), &f.Ack) {
 				c.lied(now)
 				return false
 			}

@@ -208,7 +208,7 @@ func (c *Conn) forget(now mono.Time) {
 	}
 	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
 	c.paths.forget()
-	c.receiver.pending, c.receiver.ack = nil, ackState{}
+	c.receiver.pending, c.receiver.ack, c.receiver.acked = nil, ackState{}, ackedOn{}
 	c.receiver.inbox = seq.Window{}
 	c.receiver.received, c.receiver.taken = nil, 0
 	c.choice.steering.copies = copies{}

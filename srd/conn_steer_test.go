@@ -180,7 +180,7 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	stamped := func(delay time.Duration) {
 		s.now = s.now.Add(2 * time.Millisecond)
 		b = wire.AppendMessage(nil, uint32(s.peerPN[1]), &Imm{}, []byte("x"))
-		s.arrive(1, 100, wire.AppendStamp(b, steer.Stamp(s.now.Add(-delay))))
+		s.arrive(1, 100, wire.AppendStamp(b, s.now.Add(-delay).Stamp()))
 		s.pump()
 	}
 	from := len(s.sent)
@@ -210,7 +210,7 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 	}
 	// A network that writes its load into packets knows better than we.
 	s.now = s.now.Add(2 * time.Millisecond)
-	b = wire.AppendStamp(wire.AppendPing(nil), steer.Stamp(s.now))
+	b = wire.AppendStamp(wire.AppendPing(nil), s.now.Stamp())
 	s.c.Handle(s.now, &Packet{Tuple: s.tuple(1), Slot: 1, PN: s.peerPN[1], Load: 4, Plain: b, Keys: s.keys})
 	s.peerPN[1]++
 	s.pump()
@@ -279,7 +279,7 @@ func TestSteeringDoesNotAllocate(t *testing.T) {
 			}
 		}
 		b = wire.AppendAck(b[:0], s.c.recovery.out.next, 0, records[:n], nil)
-		b = wire.AppendMetric(wire.AppendStamp(b, steer.Stamp(s.now)), 1, 3)
+		b = wire.AppendMetric(wire.AppendStamp(b, s.now.Stamp()), 1, 3)
 		p := Packet{Tuple: tuple, Slot: 0, PN: s.peerPN[0], Size: 200, Plain: b, Keys: s.keys}
 		s.peerPN[0]++
 		s.c.Handle(s.now, &p)

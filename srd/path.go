@@ -80,10 +80,10 @@ type path struct {
 	seen     mono.Time // last packet of the peer's on it
 	rtt      rtt.Estimator
 	largest  uint64    // highest packet number acknowledged, plus one
-	reorder  uint64    // packets that must follow before a gap is a loss
 	newest   mono.Time // when the packet below largest was sent
 	told     mono.Time // and when its acknowledgement came
 	peerCE   uint32    // the peer's counter of CE marks
+	reorder  uint8     // packets that must follow before a gap is a loss
 	answers  uint8     // responses sent on it in round trip number round
 	round    uint16
 	pinged   mono.Time // last measured as a far path

@@ -3,6 +3,7 @@ package srd
 import (
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -17,6 +18,7 @@ type receiver struct {
 	pending  []*inPath
 	inbox    seq.Window
 	ack      ackState
+	acked    ackedOn
 	received []Message
 	taken    int       // of received, by Recv
 	parts    *ackParts // nil while none was sent lately
@@ -26,10 +28,11 @@ type receiver struct {
 type inPath struct {
 	slot   uint16
 	seen   seq.Replay
-	told   [2]uint64 // one more than the highest number that the last record told of, and the one before
-	at     mono.Time // arrival of the highest packet number
-	ce     uint32    // packets with Congestion Experienced
-	queued bool      // on receiver.pending
+	told   [2]uint64  // one more than the highest number that the last record told of, and the one before
+	at     mono.Time  // arrival of the highest packet number
+	ce     uint32     // packets with Congestion Experienced
+	queued bool       // on receiver.pending
+	way    rtt.OneWay // of acknowledgements
 }
 
 // record returns the acknowledgement record as of now.
@@ -187,7 +190,7 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	if len(rv.pending) == 0 {
 		rv.ack.sent(now)
 	}
-	return wire.AppendAck(b, rv.inbox.FirstMissing(), 0, records, rv.ackParts().words[:words])
+	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1, now.Stamp()), records, rv.ackParts().words[:words])
 }
 
 // ackRoom returns how many bytes an acknowledgement of what has arrived takes, and

@@ -1,6 +1,7 @@
 package srd
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -21,8 +22,9 @@ type bottleneck struct {
 	free    mono.Time
 	dropped int
 	carried int
-	seen    int      // of script.sent
-	arrived []uint64 // the newest
+	waits   []time.Duration // in the queue, of those carried
+	seen    int             // of script.sent
+	arrived []uint64        // the newest
 	acks    []ackDue
 }
 
@@ -64,6 +66,7 @@ func (b *bottleneck) carry() {
 		} else {
 			b.free = start.Add(time.Duration(float64(p.size) / b.rate * 1e9))
 			b.carried++
+			b.waits = append(b.waits, b.free.Sub(b.now))
 			b.arrived = append(b.arrived[max(0, len(b.arrived)-30):], p.pn)
 		}
 		b.acks = append(b.acks, ackDue{max(b.now, b.free).Add(b.trip), b.answer()})
@@ -151,6 +154,37 @@ func TestScriptHoldHidesNoQueue(t *testing.T) {
 		t.Logf("%v: %d packets carried, %d dropped; honest %d, %d", trip, b.carried, b.dropped, honest.carried, honest.dropped)
 		if b.dropped > honest.carried/20+2*honest.dropped {
 			t.Errorf("%v: %d packets carried, %d dropped; honest %d, %d", trip, b.carried, b.dropped, honest.carried, honest.dropped)
+		}
+	}
+}
+
+// A peer whose clock says that nothing waited on its way there hides the queue that it makes. It
+// may have cc.backMost more of it, and it is not believed when that does not fit.
+func TestScriptClockHidesLittle(t *testing.T) {
+	lie := func(b *bottleneck, arrived []uint64) []byte {
+		return wire.AppendAck(nil, 0, max(1, b.now.Stamp()), b.record(arrived), nil)
+	}
+	for _, trip := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 80 * time.Millisecond} {
+		for _, queue := range []time.Duration{25 * time.Millisecond, time.Second} {
+			run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
+				b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: queue, trip: trip, lies: lies}
+				b.c.cfg.Control = cc.New(0)
+				b.lengthen(trip)
+				b.bulk(8 * time.Second)
+				b.waits = b.waits[len(b.waits)/2:] // without the beginning
+				b.wantSound(t)
+				return b
+			}
+			honest, b := run(nil), run(lie)
+			longest := slices.Max(b.waits)
+			t.Logf("%v, a buffer of %v: %d packets carried, %d dropped, %v waited; honest %d, %d, %v",
+				trip, queue, b.carried, b.dropped, longest, honest.carried, honest.dropped, slices.Max(honest.waits))
+			if b.dropped > honest.carried/20+2*honest.dropped {
+				t.Errorf("%v, a buffer of %v: %d packets carried, %d dropped; honest %d, %d", trip, queue, b.carried, b.dropped, honest.carried, honest.dropped)
+			}
+			if most := slices.Max(honest.waits) + 4*cc.TargetCeiling; longest > most {
+				t.Errorf("%v, a buffer of %v: %v waited, want at most %v", trip, queue, longest, most)
+			}
 		}
 	}
 }

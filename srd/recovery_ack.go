@@ -19,16 +19,16 @@ type gain struct {
 	ce    bool
 }
 
-// handleAck takes an acknowledgement, which came to the host at. It reports false when the peer claims
+// handleAck takes an acknowledgement, which came to the host at, and waited back on its way. It reports false when the peer claims
 // what cannot be: then nothing more of the packet is believed.
-func (rc *recovery) handleAck(now, at mono.Time, a *wire.Ack) bool {
+func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
 		return false
 	}
 	before, acked, spurious := rc.inflight, rc.stats.Acked, rc.stats.Spurious
 	for i := range a.NumRecords() {
-		rc.ackRecord(now, at, a.Record(i))
+		rc.ackRecord(now, at, back, a.Record(i))
 	}
 	rc.ackMessages(now, a)
 	for i := range a.NumRecords() {
@@ -80,7 +80,7 @@ func claims(r *wire.Record, pn uint64) bool {
 }
 
 // ackRecord takes what the peer says of the packets of one path.
-func (rc *recovery) ackRecord(now, at mono.Time, r wire.Record) {
+func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Record) {
 	p := rc.paths.table[r.Slot]
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
@@ -102,7 +102,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, r wire.Record) {
 			rc.ackPacket(now, &g, pn)
 		}
 	}
-	rc.credit(now, &g)
+	rc.credit(now, &g, back)
 }
 
 // roundTrip returns what the network took of the time between sent and at, when the
@@ -119,17 +119,19 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 }
 
 // credit tells congestion control and steering what was gained.
-func (rc *recovery) credit(now mono.Time, g *gain) {
+func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	p := g.p
 	near := rc.choice.reach.near.Has(int(p.slot)) || rc.choice.reach.near.Empty()
-	level := p.rtt.Level()
+	var stray time.Duration
 	if g.rtt > 0 {
 		rc.hosts.took(g.hosts)
+		back = min(back, max(0, g.rtt-p.rtt.Base())) // the rest is the length of its way
+		stray = p.rtt.Stray(now, g.rtt-back)
 		p.rtt.Add(now, g.rtt)
 		if near {
 			rc.rtt.Add(g.rtt)
 		}
-		queue := g.rtt - p.empty()
+		queue := g.rtt - p.rtt.Empty()
 		rc.choice.costs(now, p, queue)
 		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
@@ -137,7 +139,7 @@ func (rc *recovery) credit(now mono.Time, g *gain) {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Level: level, CE: g.ce}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}
@@ -238,11 +240,12 @@ func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
 // lies so far below the highest that no record tells of it any more, nothing is known.
 func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
-	if p.largest < p.reorder+1 || p.inflight == 0 {
+	reorder := uint64(p.reorder)
+	if p.largest < reorder+1 || p.inflight == 0 {
 		return
 	}
 	lost := 0
-	for pn := max(p.judged, p.sent.First()); pn+p.reorder < p.largest; pn++ {
+	for pn := max(p.judged, p.sent.First()); pn+reorder < p.largest; pn++ {
 		p.judged = pn + 1
 		k := p.sent.At(pn)
 		switch {

@@ -120,7 +120,7 @@ func soundPath(c *Conn, p *path) (sum int, err error) {
 			sum += int(k.Size)
 			continue
 		case ledger.InFlight:
-			if pn+p.reorder < p.largest {
+			if pn+uint64(p.reorder) < p.largest {
 				return 0, fmt.Errorf("packet %d is waited for, although one of %d has arrived", pn, p.largest-1)
 			}
 			sum += int(k.Size)

@@ -34,7 +34,7 @@ var rules = []rule{
 	{
 		"length is a mean", "length = least RTT + what is random", "spreads 3, cc.TargetCeiling 25 ms",
 		"RFC 6298 (mean and deviation)",
-		[]field.Edit{{File: "srd/choice_reach.go", Old: "return p.empty() + p.unsteady()", New: "return p.rtt.Base()"}},
+		[]field.Edit{{File: "srd/choice_reach.go", Old: "return p.rtt.Empty() + p.unsteady()", New: "return p.rtt.Base()"}},
 	},
 	{
 		"far paths are pinged", "one packet in probeMost on a far path", "probeMost 1 s",
@@ -47,9 +47,9 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/steer/spray.go", Old: "sp.weight = max(minWeight, min(1, sp.weight))", New: "sp.weight = 1"}},
 	},
 	{
-		"skip by queue", "share = 1/(1 + (q-mean)/max(target/5, 2 granules))", "halfPart 5, halfGranules 2, minWeight 1/64",
+		"skip by queue", "share = 1/(1 + (q-mean)/max(round trip/4, 2 granules))", "halfPart 4, halfGranules 2, minWeight 1/64",
 		"Shalev et al., IEEE Micro 2020, \"Multipath Load Balancing\"",
-		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 {", "1")},
+		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {", "1")},
 	},
 	{
 		"skip by loss", "a lost packet costs lossCost turns", "lossCost 2, mostDebt 16",
@@ -96,9 +96,14 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) goal() time.Duration {", "c.Target()")},
 	},
 	{
-		"jitter is no queue", "allowance = 5 dev - 25 ms, at most 8 bases", "scatters 5, TargetCeiling 25 ms, jitterBases 8",
+		"jitter is no queue", "allowance = 6 dev - 25 ms, at most 8 bases", "scatters 6, TargetCeiling 25 ms, jitterBases 8",
 		"Swift, section 3.2 (host delay apart)",
 		[]field.Edit{returns("srd/cc/jitter.go", "func (c *SRD) allowance() time.Duration {", "0")},
+	},
+	{
+		"what waits on the way back", "q = round trip - base - back; window = W * rtt / (rtt - back)", "backMost 2 TargetCeiling, doubtFor 8 s, clocksApart 1 ms",
+		"RFC 6817 (LEDBAT), section 3.4: delay of one way; Zhang, Shenker and Clark, SIGCOMM 1991: two-way traffic",
+		[]field.Edit{{File: "srd/receiver_way.go", Old: "if clock == 0 || p.Slot == candidateSlot {", New: "if clock != 1<<32-1 {"}},
 	},
 	{
 		"in-flight bound after loss", "bound = window at the loss, probed up", "overflowDeviations, usualWeight, probePart",

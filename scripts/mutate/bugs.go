@@ -55,7 +55,7 @@ var bugs = []bug{
 
 	// Messages.
 	{"a message is delivered again", "srd/internal/seq/seq.go", "	*p |= b\n	w.above", "	if n%512 != 0 {\n		*p |= b\n	}\n	w.above"},
-	{"one message too many is acknowledged", "srd/receiver.go", "	return wire.AppendAck(b, rv.inbox.FirstMissing(), 0,", "	return wire.AppendAck(b, rv.inbox.Highest(), 0,"},
+	{"one message too many is acknowledged", "srd/receiver.go", "	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1,", "	return wire.AppendAck(b, rv.inbox.Highest(), max(1,"},
 	{"the bitmap is read one off", "srd/recovery_ack.go", "		from := a.FirstMissing + 1 + uint64(i)*64", "		from := a.FirstMissing + uint64(i)*64"},
 	{"a payload is not given back", "srd/outbox.go", "	m := o.at(n)\n	m.release(Acknowledged)\n	m.acked = true", "	m := o.at(n)\n	m.acked = true"},
 	{"a payload is given back when sent", "srd/sender.go", "		n := sd.recovery.out.push(m, t.at)\n", "		n := sd.recovery.out.push(m, t.at)\n		if n%64 == 63 {\n			m.Owner.Done(Acknowledged)\n		}\n"},

@@ -124,9 +124,9 @@ func (b *bottleneck) ack() {
 	b.inflight -= f.packets * MSS
 	b.delivered += f.packets * MSS
 	trip := b.now.Sub(f.sent) - f.held
-	level := b.path.Level()
+	stray := b.path.Stray(b.now, trip)
 	b.path.Add(b.now, trip)
-	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Level: level}, true)
+	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray}, true)
 	b.waited += trip - b.base
 	b.acked++
 	b.tell(f.lost)

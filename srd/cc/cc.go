@@ -14,7 +14,9 @@ type Ack struct {
 	Bytes int           // bytes newly known to have arrived
 	RTT   time.Duration // the packet's round trip; 0 when not measured
 	Base  time.Duration // the path's base round trip
-	Level time.Duration // and what it was in the last round trips; 0: this is the first
+	Empty time.Duration // what a packet takes there as a rule without a queue, which may be more
+	Back  time.Duration // what of the rest the acknowledgement waited on its way
+	Stray time.Duration // how far RTT lies from what the path's others lead to; 0: unknown
 	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
 }
 

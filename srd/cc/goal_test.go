@@ -28,7 +28,7 @@ func together(rounds int, least ...time.Duration) (mean []float64, queue time.Du
 		for k, c := range v {
 			n := max(1, c.Window()/MSS)
 			for j := range n {
-				c.Ack(now.Add(rtt*time.Duration(j+1)/time.Duration(n)), Ack{Bytes: MSS, RTT: rtt, Base: least[k]}, true)
+				c.Ack(now.Add(rtt*time.Duration(j+1)/time.Duration(n)), Ack{Bytes: MSS, RTT: rtt, Base: least[k], Empty: least[k]}, true)
 			}
 			if i >= rounds/2 {
 				mean[k] += c.window / float64(rounds-rounds/2)
@@ -79,7 +79,7 @@ func TestWindowAdaptsToWhatArrives(t *testing.T) {
 		n := c.Window() / MSS / part
 		need := float64(n*MSS) / trip.Seconds() * (fineBase + c.goal()).Seconds()
 		for i := range n + 1 {
-			c.Ack(now.Add(trip*time.Duration(i)/time.Duration(n)), Ack{Bytes: MSS, RTT: trip, Base: fineBase}, true)
+			c.Ack(now.Add(trip*time.Duration(i)/time.Duration(n)), Ack{Bytes: MSS, RTT: trip, Base: fineBase, Empty: fineBase}, true)
 		}
 		if need = max(MinWindow, need); c.window < need || c.window > 1.3*need {
 			t.Errorf("window %.0f when one part in %d arrives, want %.0f", c.window, part, need)
@@ -94,7 +94,7 @@ func TestWindowShrinksInStepsOtherwise(t *testing.T) {
 	c.slowStart, c.srtt = false, trip
 	before := c.window
 	for i := range 5 {
-		c.Ack(now.Add(trip*time.Duration(i)/4), Ack{Bytes: MSS, RTT: trip, Base: fineBase}, true)
+		c.Ack(now.Add(trip*time.Duration(i)/4), Ack{Bytes: MSS, RTT: trip, Base: fineBase, Empty: fineBase}, true)
 	}
 	if c.window < maxDecrease*before || c.window >= before {
 		t.Errorf("window from %.0f to %.0f", before, c.window)

@@ -7,8 +7,9 @@ const (
 	// scatters is how many standard deviations lie between the least delay and the
 	// mean: of a normal distribution 2.5 for the least of some hundred samples, taken
 	// when there was little to send, and as much again because packets keep their order,
-	// so that of many each is as late as the latest of those around it.
-	scatters = 5
+	// so that of many each is as late as the latest of those around it; and a fifth more,
+	// as a line through those takes a part of what they have in common.
+	scatters = 6
 	// radioLeast is the mean base round trip from which one of many paths may look short by luck.
 	radioLeast = 4 * TargetFloor
 	// jitterMost bounds the allowance: radio links whose delay varies by more in

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -17,40 +18,18 @@ func TestStandingQueueIsNoJitter(t *testing.T) {
 	}
 }
 
-// Nor is one that grows or falls from round to round.
-func TestSlopeIsNoScatter(t *testing.T) {
-	var s scatter
-	now := mono.Time(1e9)
-	for round := range 20 {
-		for i := range 64 {
-			now += 1e6
-			delay := time.Duration(i) * time.Millisecond
-			if round%2 == 1 {
-				delay = 64*time.Millisecond - delay
-			}
-			s.add(now, delay)
-		}
-		s.endRound(true)
-	}
-	if s.value > time.Microsecond {
-		t.Errorf("scatter %v", s.value)
-	}
-}
-
-// The scatter is the standard deviation, whatever the slope; rounds that were not
-// full do not count, nor do those with few samples until there are enough.
+// The scatter is the root mean square of distances; rounds that were not full do not
+// count, nor do those with few samples until there are enough.
 func TestScatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var s scatter
-	now := mono.Time(1e9)
 	for round := range 400 {
-		for i := range 5 {
-			now += 1e6
+		for range 5 {
 			if round%8 == 7 {
-				s.add(now, time.Duration(i)*time.Second)
+				s.add(time.Second)
 				continue
 			}
-			s.add(now, 200*time.Millisecond+time.Duration(round)*100*time.Microsecond+time.Duration(rng.NormFloat64()*5e6))
+			s.add(time.Duration(rng.NormFloat64() * 5e6).Abs())
 		}
 		s.endRound(round%8 != 7)
 		if s.known() != (round >= 3) {
@@ -77,10 +56,13 @@ func TestFabricHasNoJitter(t *testing.T) {
 // Paths whose queues differ do not jitter.
 func TestUnlikeQueuesAreNoJitter(t *testing.T) {
 	n := newNetwork()
+	var paths [2]rtt.Estimator
 	for i := range 20_000 {
 		n.now += 1e6
-		queue := time.Duration(i%2) * 60 * time.Millisecond
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, Level: base + queue}, true)
+		trip, p := base+time.Duration(i%2)*60*time.Millisecond, &paths[i%2]
+		stray := p.Stray(n.now, trip)
+		p.Add(n.now, trip)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray}, true)
 	}
 	if a := n.allowance(); a != 0 {
 		t.Errorf("allowance %v", a)
@@ -93,14 +75,17 @@ func TestLuckyPathMakesNoFabric(t *testing.T) {
 	const paths, mean, sigma = 63, 40e6, 20e6
 	rng := rand.New(rand.NewPCG(5, 6))
 	c, now := New(0), mono.Time(1e9)
+	var path [paths]rtt.Estimator
 	for i := range 40_000 {
 		now += 1e6
 		least := 20 * time.Millisecond
 		if i%paths == 0 {
 			least = 300 * time.Microsecond
 		}
-		rtt := max(least, time.Duration(mean+sigma*rng.NormFloat64()))
-		c.Ack(now, Ack{Bytes: MSS, RTT: rtt, Base: least, Level: mean}, true)
+		trip := max(least, time.Duration(mean+sigma*rng.NormFloat64()))
+		stray := path[i%paths].Stray(now, trip)
+		path[i%paths].Add(now, trip)
+		c.Ack(now, Ack{Bytes: MSS, RTT: trip, Base: least, Empty: least, Stray: stray}, true)
 	}
 	if c.Target() < TargetCeiling {
 		t.Errorf("target %v where round trips are 40 ms", c.Target())

@@ -25,7 +25,7 @@ func (c *SRD) play(now *mono.Time, rounds int, queue time.Duration) {
 	for range rounds {
 		for n := max(1, c.Window()/MSS); n > 0; n-- {
 			*now = now.Add((fineBase + queue) / time.Duration(max(1, c.Window()/MSS)))
-			c.Ack(*now, Ack{Bytes: MSS, RTT: fineBase + queue, Base: fineBase}, true)
+			c.Ack(*now, Ack{Bytes: MSS, RTT: fineBase + queue, Base: fineBase, Empty: fineBase}, true)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func spotted(c *SRD, clear float64) (before, after int) {
 				queue = 0
 			}
 			now = now.Add((fineBase + queue) / time.Duration(n))
-			c.Ack(now, Ack{Bytes: MSS, RTT: fineBase + queue, Base: fineBase}, true)
+			c.Ack(now, Ack{Bytes: MSS, RTT: fineBase + queue, Base: fineBase, Empty: fineBase}, true)
 		}
 	}
 	return before, c.Window()

@@ -94,11 +94,11 @@ func TestCutForNothingIsUndone(t *testing.T) {
 		now := mono.Time(time.Hour)
 		round := func(lost int) {
 			for range 100 {
-				s.Ack(now, Ack{Bytes: MSS, RTT: base + TargetCeiling, Base: base, Level: base}, true)
+				s.Ack(now, Ack{Bytes: MSS, RTT: base + TargetCeiling, Base: base, Empty: base, Stray: 1}, true)
 			}
 			s.Lost(now, lost*MSS)
 			now = now.Add(2 * base)
-			s.Ack(now, Ack{Bytes: MSS, RTT: base + TargetCeiling, Base: base, Level: base}, true)
+			s.Ack(now, Ack{Bytes: MSS, RTT: base + TargetCeiling, Base: base, Empty: base, Stray: 1}, true)
 		}
 		round(0)
 		before, slow := s.window, s.slowStart

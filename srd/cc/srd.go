@@ -40,6 +40,13 @@ const (
 	// paceGain lets a window leave in four fifths of a round, so that pacing
 	// alone never leaves a link idle.
 	paceGain = 1.25
+	// backMost bounds what acknowledgements are believed to wait, which is the peer's word:
+	// twice the longest queue that it aims for itself. Who says so of the queue that we make
+	// has as much more of it on its link.
+	backMost = 2 * TargetCeiling
+	// doubtFor is for how long the peer is not believed after packets were lost of which it
+	// said that they hardly waited: it was on their way that there was no room.
+	doubtFor = drainEvery
 	// lossTolerated is the share of a round's bytes that may be lost before the
 	// losses count as congestion: sprayed over a fabric, a lossy cable costs
 	// retransmissions, not rate.
@@ -61,11 +68,13 @@ type SRD struct {
 	packet    int     // UDP payload bytes of a full packet
 	window    float64
 	slowStart bool
-	full      bool // slow start has met a queue, or jitter that is not known yet
+	full      bool // slow start has met a queue, or jitter that is not known yet, or has lost much
 
 	srtt    time.Duration
 	base    time.Duration // round trip without a queue (round.empty)
 	queue   time.Duration // smoothed queueing delay
+	back    time.Duration // and that of acknowledgements
+	doubt   mono.Time     // until when the peer is not believed about that
 	scatter scatter
 	over    overflow
 	round   round
@@ -84,7 +93,7 @@ type round struct {
 	sampled int           // acked bytes that had a delay sample
 	high    int           // of those, over the target or marked
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
-	bases   time.Duration // sum of base RTTs, weighted by kilobytes
+	bases   time.Duration // sum of round trips without a queue, weighted by kilobytes
 	minBase time.Duration
 	limited bool
 	delays  delays
@@ -108,8 +117,22 @@ func (c *SRD) Reset() {
 	*c = *fresh
 }
 
-// Window returns the congestion window in bytes.
-func (c *SRD) Window() int { return int(c.window) }
+// Window returns the congestion window in bytes: with what has arrived while its
+// acknowledgement waits on its way, which is in no queue of ours. Without that, two ends that
+// send much at each other would each steer the integral of a rate rather than a queue, and
+// swing.
+//
+//	W * rtt / (rtt - back)
+func (c *SRD) Window() int {
+	if c.slowStart {
+		return int(c.window)
+	}
+	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.way()+1)))
+}
+
+// way returns the smoothed round trip without what acknowledgements waited, which is no more
+// than half of it: who lies gets no more than twice the window.
+func (c *SRD) way() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
 
 // Queue returns the smoothed queueing delay.
 func (c *SRD) Queue() time.Duration { return c.queue }
@@ -129,7 +152,7 @@ func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
 		return c.lineRate() // 0 where that is not known
 	}
-	rate := paceGain * c.window / c.srtt.Seconds()
+	rate := paceGain * c.window / c.way().Seconds()
 	if c.line > 0 {
 		return min(rate, c.lineRate())
 	}
@@ -150,7 +173,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	}
 	if c.slowStart && !c.full && limited {
 		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
-		c.full = c.queue > c.enough()
+		c.full = c.enough() || float64(r.lost) > lossTolerated*c.window
 	}
 	// What arrives within a granule was handled together.
 	if now.Sub(r.from) >= max(c.srtt, c.granule) {
@@ -158,26 +181,32 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	}
 }
 
-// enough is the smoothed delay that ends slow start: half of the queue that is aimed
-// for.
-func (c *SRD) enough() time.Duration { return (c.Target() + c.allowance()) / 2 }
+// enough reports whether packets wait long enough to end slow start, wherever they do: half
+// of the queue that is aimed for. Where that is is the peer's word, and nothing is known
+// yet of what the path carries.
+func (c *SRD) enough() bool { return c.queue+c.back > (c.Target()+c.allowance())/2 }
 
 func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
-	q := max(0, a.RTT-a.Base)
+	back := min(a.Back, backMost)
+	if now < c.doubt {
+		back = 0
+	}
+	q := max(0, a.RTT-a.Base-back)
 	if c.srtt == 0 {
 		c.srtt = a.RTT
 	}
 	c.srtt += (a.RTT - c.srtt) / 16
 	c.queue += (q - c.queue) / 16
+	c.rival.there += (max(0, a.RTT-a.Base-a.Back) - c.rival.there) / 16
+	c.back += (back - c.back) / 16
 	c.rival.least = min(c.rival.least, q)
-	if a.Level > 0 {
-		// Paths differ by their queues, and that is no scatter.
-		c.scatter.add(now, a.RTT-a.Level)
+	if a.Stray > 0 {
+		c.scatter.add(a.Stray)
 	}
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
-	r.bases += a.Base * time.Duration(a.Bytes) / 1024
+	r.bases += a.Empty * time.Duration(a.Bytes) / 1024
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
 	}
@@ -202,8 +231,8 @@ func (c *SRD) Found(bytes int) {
 }
 
 // empty returns what a byte took without a queue. Over radio that is the mean: delays
-// differ at random, and the least round trip of one of many paths may be next to nothing by
-// luck, which would make a fabric of them all. A mean of less than radioLeast may be that
+// differ at random, and the least round trip of a path may be next to nothing by luck, which
+// would make a fabric of it. A mean of less than radioLeast may be that
 // of slow links whose queues have not been empty lately.
 func (r *round) empty() time.Duration {
 	if mean := r.bases * 1024 / time.Duration(r.sampled); mean >= radioLeast {
@@ -225,7 +254,7 @@ func (c *SRD) endRound(now mono.Time) {
 	held := r.limited
 	r.limited = full
 	if c.full && c.scatter.known() {
-		c.slowStart, c.full = c.allowance() > 0 && c.queue <= c.enough(), false
+		c.slowStart, c.full = c.allowance() > 0 && !c.enough(), false
 	}
 	if c.draining(now) {
 		return
@@ -236,12 +265,15 @@ func (c *SRD) endRound(now mono.Time) {
 		avg = r.delay * 1024 / time.Duration(r.sampled)
 	}
 	if c.rival.on && r.sampled > 0 {
-		if c.rival.on = avg > t/2; c.rival.on {
+		if c.rival.on = min(avg, c.rival.there) > t/2; c.rival.on {
 			c.follow(now, &r)
 		}
 		return
 	}
-	if c.lossy(now, r, avg > time.Duration(overflowQueue*float64(t))) {
+	if c.lossy(now, r, avg+c.back > time.Duration(overflowQueue*float64(t))) {
+		if c.back > avg {
+			c.doubt = now.Add(doubtFor)
+		}
 		return
 	}
 	if r.sampled == 0 {
@@ -251,7 +283,7 @@ func (c *SRD) endRound(now mono.Time) {
 	over := 2*r.high >= r.sampled && excess > t
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	c.rival.age++
-	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess > c.longest() {
+	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && min(excess, c.rival.there) > c.longest() {
 		c.enter(now)
 		return
 	}
@@ -285,7 +317,7 @@ func (c *SRD) endRound(now mono.Time) {
 
 // lossy reports whether the losses of a round were congestion, and if so shrinks the window by
 // the share that was lost, a tenth at least and a half at most. queued says that there was a
-// queue; a few losses without one were chance.
+// queue, on whichever way: a few losses without one were chance.
 func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 	if r.from < c.over.answered {
 		return false

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -15,7 +16,8 @@ const base = 200 * time.Microsecond
 // network feeds a controller with acknowledgements.
 type network struct {
 	*SRD
-	now mono.Time
+	now  mono.Time
+	path rtt.Estimator
 }
 
 func newNetwork() *network { return &network{SRD: New(0), now: 1e9} }
@@ -27,7 +29,10 @@ func (n *network) round(limited bool, queue func(place float64) time.Duration) {
 	span := max(base+queue(0.5), time.Millisecond)
 	for i := range packets {
 		n.now += mono.Time(span) / mono.Time(packets)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue(float64(i)/float64(packets)), Base: base, Level: base}, limited)
+		trip := base + queue(float64(i)/float64(packets))
+		stray := n.path.Stray(n.now, trip)
+		n.path.Add(n.now, trip)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray}, limited)
 	}
 }
 
@@ -83,13 +88,13 @@ func TestWindowHasACeiling(t *testing.T) {
 	n := newNetwork()
 	for range 20_000 {
 		n.now += mono.Time(2 * time.Millisecond)
-		n.Ack(n.now, Ack{Bytes: 1 << 20, RTT: base, Base: base}, true)
+		n.Ack(n.now, Ack{Bytes: 1 << 20, RTT: base, Base: base, Empty: base}, true)
 		wantBounded(t, n)
 	}
 	n.slowStart = false
 	for range 20_000 {
 		n.now += mono.Time(2 * time.Millisecond)
-		n.Ack(n.now, Ack{Bytes: 1 << 20, RTT: base, Base: base}, true)
+		n.Ack(n.now, Ack{Bytes: 1 << 20, RTT: base, Base: base, Empty: base}, true)
 		wantBounded(t, n)
 	}
 }
@@ -166,7 +171,7 @@ func TestCutsAreBoundedAndApart(t *testing.T) {
 	for range 3000 {
 		before := n.Window()
 		n.now += mono.Time(100 * time.Microsecond)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: 20 * time.Millisecond, Base: base}, true)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: 20 * time.Millisecond, Base: base, Empty: base}, true)
 		if n.Window() >= before {
 			continue
 		}
@@ -209,7 +214,7 @@ func TestMarksOnMostPacketsShrink(t *testing.T) {
 		for range n.Window() / MSS {
 			n.now += mono.Time(base)
 			queue := time.Duration(float64(2*TargetFloor) * n.window / float64(before))
-			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, CE: true}, true)
+			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, Empty: base, CE: true}, true)
 		}
 	}
 	if n.Window() >= before {
@@ -297,7 +302,7 @@ func TestControllerDoesNotAllocate(t *testing.T) {
 	n := steady()
 	if a := testing.AllocsPerRun(1000, func() {
 		n.now += mono.Time(base)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: 2 * base, Base: base}, true)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: 2 * base, Base: base, Empty: base}, true)
 		n.Lost(n.now, MSS)
 		_ = n.Window() + int(n.Rate())
 	}); a != 0 {

@@ -23,5 +23,8 @@ func (t Time) Add(d time.Duration) Time { return t + Time(d) }
 // Sub returns t - u.
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 
+// Stamp returns t as it travels in packets: in microseconds, modulo 2^32.
+func (t Time) Stamp() uint32 { return uint32(t / 1000) }
+
 // Min returns the earlier of t and u.
 func (t Time) Min(u Time) Time { return min(t, u) }

@@ -154,7 +154,7 @@ func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 		for len(flying) > 0 && flying[0].at <= now {
 			f := flying[0]
 			flying = flying[1:]
-			g.Arrived(f.at, f.path, Arrival{Stamped: true, Sent: Stamp(f.sent)}, 50*time.Microsecond)
+			g.Arrived(f.at, f.path, Arrival{Stamped: true, Sent: f.sent.Stamp()}, 50*time.Microsecond)
 			if q, m, ok := g.Feedback(f.at); ok {
 				a.Told(f.at, q, m)
 			}

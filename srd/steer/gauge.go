@@ -3,6 +3,7 @@ package steer
 import (
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -29,19 +30,13 @@ type Gauge struct {
 type gaugePath struct {
 	aged
 	said  uint8
-	based bool
-	base  [2]uint32 // least offset of this span and of the last one, in us
-	from  mono.Time // when this span began
-	queue float32   // in us, smoothed
-	marks float32   // share of packets marked, smoothed
+	way   rtt.OneWay
+	queue float32 // in us, smoothed
+	marks float32 // share of packets marked, smoothed
 }
 
 // Constants of measuring.
 const (
-	// baseSpan is for how long the least delay counts, once or twice. The
-	// controller empties the queues every 8 s, and in that time clocks that differ
-	// by 20 parts in a million drift apart by 0.2 ms.
-	baseSpan = 10 * time.Second
 	// queueGain and markGain are the weight of a new packet in the two means;
 	// that of marks is DCTCP's (Alizadeh, SIGCOMM 2010, section 3.1).
 	queueGain = 1.0 / 4
@@ -61,9 +56,6 @@ type Arrival struct {
 	Sent    uint32 // with Stamped: the sender's clock in microseconds, modulo 2^32
 }
 
-// Stamp returns now as it travels in Arrival.Sent.
-func Stamp(now mono.Time) uint32 { return uint32(now / 1000) }
-
 // Arrived counts a packet on path p of the sender's. target is the queueing delay
 // aimed for: twice as much is a full path.
 func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
@@ -82,7 +74,7 @@ func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	q.marks += markGain * (mark - q.marks)
 	if a.Stamped {
 		g.stamped = now
-		q.queue += queueGain * (float32(q.delay(now, a.Sent)) - q.queue)
+		q.queue += queueGain * (float32(q.way.Add(now, a.Sent, now.Stamp())/time.Microsecond) - q.queue)
 	}
 	full := float64(2*target) / float64(time.Microsecond)
 	q.aged = aged{metric: max(quantise(float64(q.queue), full), quantise(float64(q.marks), 1)), at: now}
@@ -105,26 +97,6 @@ func (g *Gauge) note(p int) {
 	} else {
 		g.changed.Remove(p)
 	}
-}
-
-// delay returns the queueing delay of a packet in microseconds.
-func (q *gaugePath) delay(now mono.Time, sent uint32) uint32 {
-	offset := Stamp(now) - sent
-	switch {
-	case !q.based:
-		q.based, q.base, q.from = true, [2]uint32{offset, offset}, now
-	case now.Sub(q.from) > 2*baseSpan: // after a pause the past says nothing
-		q.base, q.from = [2]uint32{offset, offset}, now
-	case now.Sub(q.from) > baseSpan:
-		q.base, q.from = [2]uint32{offset, q.base[0]}, now
-	case int32(offset-q.base[0]) < 0:
-		q.base[0] = offset
-	}
-	least := q.base[0]
-	if int32(q.base[1]-least) < 0 {
-		least = q.base[1]
-	}
-	return offset - least
 }
 
 // Wanted reports whether the sender makes use of metrics: it stamps its packets.

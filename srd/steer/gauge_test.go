@@ -17,7 +17,7 @@ func TestGaugeMeasuresQueues(t *testing.T) {
 		}{{0, 0}, {900 * time.Microsecond, 0}, {1100 * time.Microsecond, 1}, {4100 * time.Microsecond, 4}, {7900 * time.Microsecond, 7}, {time.Second, 7}} {
 			var g Gauge
 			now := mono.Time(1e9)
-			sent := Stamp(now) + offset
+			sent := now.Stamp() + offset
 			g.Arrived(now.Add(time.Millisecond), 3, Arrival{Stamped: true, Sent: sent}, target)
 			for range 50 {
 				now, sent = now.Add(100*time.Microsecond), sent+100
@@ -35,7 +35,7 @@ func TestGaugeMeasuresQueues(t *testing.T) {
 func TestGaugeForgetsTheLeastDelay(t *testing.T) {
 	var g Gauge
 	arrive := func(now mono.Time, delay time.Duration) {
-		g.Arrived(now.Add(delay), 0, Arrival{Stamped: true, Sent: Stamp(now)}, target)
+		g.Arrived(now.Add(delay), 0, Arrival{Stamped: true, Sent: now.Stamp()}, target)
 	}
 	now := mono.Time(1e9)
 	arrive(now, time.Millisecond)
@@ -53,7 +53,7 @@ func TestGaugeCountsMarks(t *testing.T) {
 	now := mono.Time(1e9)
 	for i := range 400 {
 		now = now.Add(10 * time.Microsecond)
-		g.Arrived(now, 0, Arrival{Stamped: true, Sent: Stamp(now), CE: i%2 == 0}, target)
+		g.Arrived(now, 0, Arrival{Stamped: true, Sent: now.Stamp(), CE: i%2 == 0}, target)
 		g.Arrived(now, 1, Arrival{CE: true}, target)
 	}
 	got := map[int]uint8{}
@@ -71,7 +71,7 @@ func TestGaugeTellsChangesFirst(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)
 	for p := range 6 {
-		g.Arrived(now, p, Arrival{Stamped: true, Sent: Stamp(now)}, target)
+		g.Arrived(now, p, Arrival{Stamped: true, Sent: now.Stamp()}, target)
 	}
 	turn := func() int {
 		p, m, ok := g.Feedback(now)
@@ -109,7 +109,7 @@ func TestGaugeTellsChangesFirst(t *testing.T) {
 func TestGaugeGrowsOld(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)
-	g.Arrived(now, 0, Arrival{Stamped: true, Sent: Stamp(now)}, target)
+	g.Arrived(now, 0, Arrival{Stamped: true, Sent: now.Stamp()}, target)
 	g.Write(now, 0, 3)
 	for _, want := range []uint8{3, 2, 1, 0, 0} {
 		if _, m, ok := g.Feedback(now); m != want || !ok {
@@ -147,11 +147,11 @@ func TestGaugeDoesNotAllocate(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)
 	for p := range MaxPaths {
-		g.Arrived(now, p, Arrival{Stamped: true, Sent: Stamp(now)}, target)
+		g.Arrived(now, p, Arrival{Stamped: true, Sent: now.Stamp()}, target)
 	}
 	if a := testing.AllocsPerRun(1000, func() {
 		now += 1e5
-		g.Arrived(now, int(now/1e5)%MaxPaths, Arrival{Stamped: true, CE: now%3 == 0, Sent: Stamp(now)}, target)
+		g.Arrived(now, int(now/1e5)%MaxPaths, Arrival{Stamped: true, CE: now%3 == 0, Sent: now.Stamp()}, target)
 		g.Feedback(now)
 	}); a != 0 {
 		t.Errorf("%v allocations", a)

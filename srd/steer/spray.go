@@ -13,10 +13,12 @@ const (
 	// minWeight keeps every usable path sampled, and lets it be heard of when a long queue
 	// is gone: one turn in 64, of its standing weight and of what its queue leaves of it.
 	minWeight = 1.0 / 64
-	// halfPart and halfGranules: a queue longer than the mean by this part of the
-	// target, or by so many granules (Options.Granularity) if that is more, halves a path's
-	// turns. Below that the ends measure themselves rather than the path.
-	halfPart     = 5
+	// halfPart and halfGranules: a queue longer than the mean by this part of a round
+	// trip, or by so many granules (Options.Granularity) if that is more, halves a path's
+	// turns. A queue is known a round trip later, so this loop has a gain of halfPart/2,
+	// and swings without end beyond pi/2. Below the granules the ends measure themselves
+	// rather than the path.
+	halfPart     = 4
 	halfGranules = 2
 	// learn is how fast a path's standing weight follows the difference of its
 	// queue to the mean, for one round trip of that path: slow, as one sample is
@@ -128,24 +130,24 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 			sp.skip--
 			continue
 		}
-		if sp.credit += sp.weight * s.now(sp, now, c.Target); sp.credit >= 1 {
+		if sp.credit += sp.weight * s.now(sp, now); sp.credit >= 1 {
 			sp.credit--
 			return p
 		}
 	}
-	return s.forward(now, usable, c.Target)
+	return s.forward(now, usable)
 }
 
 // forward lets as many rounds pass at once as it takes until the first usable
 // path is due, and returns that: all that are usable have little weight.
-func (s *Spray) forward(now mono.Time, usable *Set, target time.Duration) int {
+func (s *Spray) forward(now mono.Time, usable *Set) int {
 	first, rounds := usable.First(), float32(math.MaxFloat32)
 	for _, p := range s.order {
 		sp := &s.paths[p]
 		if !usable.Has(int(p)) {
 			continue
 		}
-		if n := float32(sp.skip) + (1-sp.credit)/(sp.weight*s.now(sp, now, target)); n < rounds {
+		if n := float32(sp.skip) + (1-sp.credit)/(sp.weight*s.now(sp, now)); n < rounds {
 			first, rounds = int(p), n
 		}
 	}
@@ -157,25 +159,24 @@ func (s *Spray) forward(now mono.Time, usable *Set, target time.Duration) int {
 		skipped := min(sp.skip, int(rounds))
 		sp.skip -= skipped
 		// Rounding must not give a path that is not first its whole turn.
-		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now, target))
+		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now))
 	}
 	s.paths[first].credit = 0
 	return first
 }
 
 // now returns the share of its turns that a path takes for its queue as it is:
-// half when the queue is halfPart of the target longer than the mean. A much
-// steeper answer overshoots, because a queue is known only a round trip later, and
-// that round trip contains the queue; a flatter one lets a link at a quarter of its
-// rate fill up within a short flow.
-func (s *Spray) now(sp *sprayPath, now mono.Time, target time.Duration) float32 {
-	if target <= 0 || sp.queue <= s.mean {
+// half when the queue is halfPart of a round trip longer than the mean. A steeper
+// answer overshoots; a flatter one lets a link at a quarter of its rate fill up within a
+// short flow.
+func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {
+	if sp.queue <= s.mean {
 		return 1
 	}
 	// A measured queue grows old: nothing was sent into it meanwhile.
 	// It counts for no less than an empty one: turns are not saved up by resting.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
-	return max(minWeight, 1/(1+float32(over)/float32(max(target/halfPart, halfGranules*s.grain))))
+	return max(minWeight, 1/(1+float32(over)/float32(max(s.rtt/halfPart, halfGranules*s.grain))))
 }
 
 // admit takes new paths into the round. Those that are not usable for a while

@@ -55,8 +55,7 @@ type Estimator struct {
 	latest   time.Duration
 	latestAt mono.Time
 	spread   time.Duration // mean deviation, over more samples, by their steps
-	level    time.Duration // smoothed, of a sample each round trip
-	levelAt  mono.Time
+	line     line
 
 	base     [2]time.Duration // minimum of the previous and of the running window
 	usual    [2]time.Duration // and that of the smoothed time, or the mean of the first samples
@@ -69,17 +68,12 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	e.latest, e.latestAt = sample, now
 	e.Mean.Add(sample)
 	if before == 0 {
-		e.level, e.levelAt = sample, now
 		e.base = [2]time.Duration{sample, sample}
 		e.usual = e.base
 		e.windowAt = now
 		return
 	}
 	e.spread += (step*stepNum/stepDen - e.spread) / time.Duration(min(e.samples-1, spreadPart))
-	if now.Sub(e.levelAt) >= before {
-		e.level += (sample - e.level) / 8
-		e.levelAt = now
-	}
 	if e.samples <= meanOf {
 		// usual[0] is the mean of all, usual[1] of all but the first, until there are enough:
 		// the first is that of probes on all paths at once, which may wait for each other.
@@ -119,9 +113,40 @@ func (e *Estimator) Spread() time.Duration {
 	return e.spread
 }
 
-// Level returns an RTT smoothed over round trips, however many samples there are in
-// each: about what it was in the last eight. 0 when unknown.
-func (e *Estimator) Level() time.Duration { return e.level }
+// spreads: most round trips are within three mean deviations of the mean.
+const spreads = 3
+
+// Random returns by how much round trips differ at random: most of them by no more. 0
+// while that is not known.
+func (e *Estimator) Random() time.Duration { return spreads * e.Spread() }
+
+// Empty returns what a packet takes without a queue: the least smoothed round trip, but no
+// more than the least one and what is random. The least alone may be luck where round trips
+// are random; below a granule nothing is but what queues do.
+func (e *Estimator) Empty() time.Duration {
+	base, usual := e.Base(), e.Usual()
+	switch {
+	case base < mono.Granularity:
+		return base
+	case !e.Settled():
+		return usual
+	}
+	return max(base, min(usual, base+e.Random()))
+}
+
+// lineLeast samples a line has: of three quarters of them the distance is known.
+const lineLeast = 8
+
+// Stray takes a sample, before Add does, without what it waited on the way back, and returns
+// how far it lies from the line through those before it, in about a round trip: of many,
+// the root mean square is by how much round trips differ for no reason. 0: there is no
+// such line yet.
+func (e *Estimator) Stray(now mono.Time, sample time.Duration) time.Duration {
+	if e.line.length() >= e.smoothed && e.line.n >= lineLeast {
+		e.line = line{}
+	}
+	return e.line.add(now.Sub(e.latestAt), sample)
+}
 
 // Latest returns the newest sample and when it was taken.
 func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.latestAt }

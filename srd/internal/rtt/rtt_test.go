@@ -132,28 +132,58 @@ func TestSpreadIsNoQueue(t *testing.T) {
 	}
 }
 
-// The level is of the last round trips, however many samples they had.
-func TestLevel(t *testing.T) {
-	for _, samples := range []int{1, 100} {
-		var e Estimator
-		now := mono.Time(1e9)
-		if e.Level() != 0 {
-			t.Fatalf("level %v at first", e.Level())
+// strays lets samples arrive, steps apart, and returns the root mean square of their
+// distances and how many had one.
+func strays(n int, step time.Duration, sample func(i int) time.Duration) (time.Duration, int) {
+	var e Estimator
+	now, known, squares := mono.Time(1e9), 0, 0.0
+	for i := range n {
+		now = now.Add(step)
+		x := sample(i)
+		if s := e.Stray(now, x).Seconds(); s > 0 {
+			known++
+			squares += s * s
 		}
-		add := func(rounds int, trip time.Duration) {
-			for range rounds * samples {
-				now = now.Add(trip / time.Duration(samples))
-				e.Add(now, trip)
-			}
+		e.Add(now, x)
+	}
+	return time.Duration(math.Sqrt(squares/float64(known)) * 1e9), known
+}
+
+// Samples stray by their standard deviation, be there many in a round trip or few; two of
+// each line have none.
+func TestStray(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, step := range []time.Duration{time.Millisecond, 80 * time.Millisecond} {
+		s, known := strays(20_000, step, func(int) time.Duration {
+			return 200*time.Millisecond + time.Duration(rng.NormFloat64()*5e6)
+		})
+		if s < 4900*time.Microsecond || s > 5100*time.Microsecond || known < 14_000 {
+			t.Errorf("a sample each %v strays by %v, want 5 ms; %d known", step, s, known)
 		}
-		add(2, 100*time.Millisecond)
-		if e.Level() != 100*time.Millisecond {
-			t.Errorf("level %v", e.Level())
+	}
+}
+
+// A queue is no scatter: it stands still, or grows and falls with what is sent, and where
+// paths take turns it swings in four round trips.
+func TestQueueDoesNotStray(t *testing.T) {
+	const base, queue, step = 20 * time.Millisecond, 60 * time.Millisecond, time.Millisecond
+	for name, at := range map[string]func(i int) time.Duration{
+		"stands": func(int) time.Duration { return queue },
+		"grows":  func(i int) time.Duration { return queue * time.Duration(i) / 4000 },
+		"swings": func(i int) time.Duration {
+			return time.Duration(float64(queue) / 2 * (1 + math.Sin(float64(i)*2*math.Pi/200)))
+		},
+	} {
+		if s, _ := strays(4000, step, func(i int) time.Duration { return base + at(i) }); s > queue/16 {
+			t.Errorf("a queue that %s strays by %v of %v", name, s, queue)
 		}
-		add(4, 200*time.Millisecond)
-		if l := e.Level(); l < 120*time.Millisecond || l > 160*time.Millisecond {
-			t.Errorf("%d samples a round: level %v after 4 rounds, want about 140ms", samples, l)
-		}
+	}
+}
+
+// Samples of one moment make no line.
+func TestStrayAtOnce(t *testing.T) {
+	if _, known := strays(100, 0, func(i int) time.Duration { return time.Duration(i+1) * time.Millisecond }); known != 0 {
+		t.Errorf("%d of 100 samples of one moment stray", known)
 	}
 }
 

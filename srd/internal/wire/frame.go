@@ -6,7 +6,7 @@ import "encoding/binary"
 //
 //	PAD        0x00, zeros to the end of the packet
 //	MESSAGE    0x01 | length u16 | number u32 | immediate 13 | payload
-//	ACK        0x02 | records u8 | words u8 | first missing u64 | cap u32 |
+//	ACK        0x02 | records u8 | words u8 | first missing u64 | clock u32 |
 //	                records × 24 | words × 8
 //	CHALLENGE  0x03 | secret 16
 //	RESPONSE   0x04 | secret 16
@@ -98,7 +98,7 @@ type Record struct {
 // Ack is a decoded ACK frame. The record and word parts alias the packet.
 type Ack struct {
 	FirstMissing uint64 // every message below has arrived
-	Cap          uint32 // the receiver's rate limit for this sender, kB/s; 0 is none
+	Clock        uint32 // when it was sent, in microseconds of a clock of the sender's, modulo 2^32; 0: not said
 	records      []byte
 	words        []byte
 }
@@ -228,7 +228,7 @@ func nextAck(b []byte, f *Frame) ([]byte, bool) {
 	}
 	f.Ack = Ack{
 		FirstMissing: binary.BigEndian.Uint64(b[3:]),
-		Cap:          binary.BigEndian.Uint32(b[11:]),
+		Clock:        binary.BigEndian.Uint32(b[11:]),
 		records:      b[AckFixed:w],
 		words:        b[w:end],
 	}
@@ -261,10 +261,10 @@ func AppendTombstone(b []byte, number uint32, imm *Imm) []byte {
 
 // AppendAck appends an ACK frame. At most MaxAckRecords records and MaxAckWords
 // words may be given.
-func AppendAck(b []byte, firstMissing uint64, limit uint32, records []Record, words []uint64) []byte {
+func AppendAck(b []byte, firstMissing uint64, clock uint32, records []Record, words []uint64) []byte {
 	b = append(b, byte(KindAck), byte(len(records)), byte(len(words)))
 	b = binary.BigEndian.AppendUint64(b, firstMissing)
-	b = binary.BigEndian.AppendUint32(b, limit)
+	b = binary.BigEndian.AppendUint32(b, clock)
 	for i := range records {
 		r := &records[i]
 		b = binary.BigEndian.AppendUint16(b, r.Slot)

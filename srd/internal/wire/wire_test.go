@@ -76,7 +76,7 @@ type drawn struct {
 	imm     Imm
 	payload []byte
 	first   uint64
-	limit   uint32
+	clock   uint32
 	records []Record
 	words   []uint64
 	secret  Secret
@@ -97,7 +97,7 @@ func drawFrame(t *rapid.T) drawn {
 			f.payload = rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "payload")
 		}
 	case KindAck:
-		f.first, f.limit = rapid.Uint64().Draw(t, "first"), rapid.Uint32().Draw(t, "cap")
+		f.first, f.clock = rapid.Uint64().Draw(t, "first"), rapid.Uint32().Draw(t, "cap")
 		f.records = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Record {
 			return Record{
 				Slot: rapid.Uint16().Draw(t, "slot"), Hold: rapid.Uint16().Draw(t, "hold"), CE: rapid.Uint32().Draw(t, "ce"),
@@ -126,7 +126,7 @@ func (f *drawn) append(b []byte) []byte {
 	case KindTombstone:
 		return AppendTombstone(b, f.number, &f.imm)
 	case KindAck:
-		return AppendAck(b, f.first, f.limit, f.records, f.words)
+		return AppendAck(b, f.first, f.clock, f.records, f.words)
 	case KindChallenge, KindResponse:
 		return AppendSecret(b, f.kind, &f.secret)
 	case KindClose:
@@ -151,7 +151,7 @@ func wantFrame(t *rapid.T, got *Frame, f *drawn) {
 		ok = ok && got.Number == f.number && got.Imm == f.imm
 	case KindAck:
 		a := &got.Ack
-		ok = ok && a.FirstMissing == f.first && a.Cap == f.limit && a.NumRecords() == len(f.records) && a.NumWords() == len(f.words)
+		ok = ok && a.FirstMissing == f.first && a.Clock == f.clock && a.NumRecords() == len(f.records) && a.NumWords() == len(f.words)
 		for i := 0; ok && i < len(f.records); i++ {
 			ok = a.Record(i) == f.records[i]
 		}
@@ -265,7 +265,7 @@ func FuzzNext(f *testing.F) {
 func encode(f *Frame) []byte {
 	d := drawn{kind: f.Kind, number: f.Number, imm: f.Imm, payload: f.Payload, secret: f.Secret, reason: f.Reason, sent: f.Sent, slot: f.Slot, metric: f.Metric, late: f.Late}
 	if f.Kind == KindAck {
-		d.first, d.limit = f.Ack.FirstMissing, f.Ack.Cap
+		d.first, d.clock = f.Ack.FirstMissing, f.Ack.Clock
 		for i := range f.Ack.NumRecords() {
 			d.records = append(d.records, f.Ack.Record(i))
 		}
