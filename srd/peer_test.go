@@ -89,16 +89,17 @@ type fixed struct {
 	base                time.Duration
 }
 
-func (f *fixed) Base(d time.Duration)              { f.base = d }
-func (f *fixed) Packet(int)                        {}
-func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool) { f.acked += a.Bytes }
-func (f *fixed) Lost(now mono.Time, bytes int)     { f.lost += bytes }
-func (f *fixed) Found(bytes int)                   { f.lost -= bytes }
-func (f *fixed) Reset()                            { f.resets++ }
-func (f *fixed) Window() int                       { return f.window }
-func (f *fixed) Rate() float64                     { return f.rate }
-func (f *fixed) Queue() time.Duration              { return 0 }
-func (f *fixed) Target() time.Duration             { return cc.TargetFloor }
+func (f *fixed) Base(d time.Duration)                                   { f.base = d }
+func (f *fixed) Packet(int)                                             {}
+func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool)                      { f.acked += a.Bytes }
+func (f *fixed) Lost(now mono.Time, bytes int)                          { f.lost += bytes }
+func (f *fixed) Found(bytes int)                                        { f.lost -= bytes }
+func (f *fixed) Believed(_ mono.Time, back time.Duration) time.Duration { return back }
+func (f *fixed) Reset()                                                 { f.resets++ }
+func (f *fixed) Window() int                                            { return f.window }
+func (f *fixed) Rate() float64                                          { return f.rate }
+func (f *fixed) Queue() time.Duration                                   { return 0 }
+func (f *fixed) Target() time.Duration                                  { return cc.TargetFloor }
 
 // noIndexes counts indices up.
 type noIndexes struct{ next uint32 }

@@ -125,7 +125,8 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	var stray time.Duration
 	if g.rtt > 0 {
 		rc.hosts.took(g.hosts)
-		back = min(back, max(0, g.rtt-p.rtt.Base())) // the rest is the length of its way
+		// More than the round trip is longer than the least is the length of its way.
+		back = rc.cfg.Control.Believed(now, min(back, max(0, g.rtt-p.rtt.Base())))
 		stray = p.rtt.Stray(now, g.rtt-back)
 		p.rtt.Add(now, g.rtt)
 		if near {

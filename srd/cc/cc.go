@@ -31,6 +31,9 @@ type Controller interface {
 	// Ack takes an acknowledgement. limited says whether the window, not the
 	// application, held sending back when it was in flight.
 	Ack(now mono.Time, a Ack, limited bool)
+	// Believed is how much the congestion control believes of what the peer says that an
+	// acknowledgement waited on its way.
+	Believed(now mono.Time, back time.Duration) time.Duration
 	// Lost takes bytes proven lost on a path that works. Losses on a path that
 	// is being given up are not congestion and are not told.
 	Lost(now mono.Time, bytes int)

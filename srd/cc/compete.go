@@ -52,8 +52,7 @@ const (
 // if the queue then falls as that of a lone sender the mode is left.
 type compete struct {
 	on    bool
-	there time.Duration // smoothed queueing delay without all that the peer says of its side
-	flows float64       // inner flows with something to send, at least 1
+	flows float64 // inner flows with something to send, at least 1
 
 	window float64       // before the cuts; 0: there were none
 	queue  time.Duration // that this window had

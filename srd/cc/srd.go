@@ -186,20 +186,23 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 // yet of what the path carries.
 func (c *SRD) enough() bool { return c.queue+c.back > (c.Target()+c.allowance())/2 }
 
+// Believed implements Controller.
+func (c *SRD) Believed(now mono.Time, back time.Duration) time.Duration {
+	if now < c.doubt {
+		return 0
+	}
+	return min(back, backMost)
+}
+
 func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
-	back := min(a.Back, backMost)
-	if now < c.doubt {
-		back = 0
-	}
-	q := max(0, a.RTT-a.Base-back)
+	q := max(0, a.RTT-a.Base-a.Back)
 	if c.srtt == 0 {
 		c.srtt = a.RTT
 	}
 	c.srtt += (a.RTT - c.srtt) / 16
 	c.queue += (q - c.queue) / 16
-	c.rival.there += (max(0, a.RTT-a.Base-a.Back) - c.rival.there) / 16
-	c.back += (back - c.back) / 16
+	c.back += (a.Back - c.back) / 16
 	c.rival.least = min(c.rival.least, q)
 	if a.Stray > 0 {
 		c.scatter.add(a.Stray)
@@ -265,7 +268,7 @@ func (c *SRD) endRound(now mono.Time) {
 		avg = r.delay * 1024 / time.Duration(r.sampled)
 	}
 	if c.rival.on && r.sampled > 0 {
-		if c.rival.on = min(avg, c.rival.there) > t/2; c.rival.on {
+		if c.rival.on = avg > t/2; c.rival.on {
 			c.follow(now, &r)
 		}
 		return
@@ -283,7 +286,7 @@ func (c *SRD) endRound(now mono.Time) {
 	over := 2*r.high >= r.sampled && excess > t
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	c.rival.age++
-	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && min(excess, c.rival.there) > c.longest() {
+	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess > c.longest() {
 		c.enter(now)
 		return
 	}
