@@ -68,7 +68,7 @@ type SRD struct {
 	packet    int     // UDP payload bytes of a full packet
 	window    float64
 	slowStart bool
-	full      bool // slow start has met a queue, or jitter that is not known yet, or has lost much
+	full      bool // slow start has met a queue, or jitter that is not known yet
 
 	srtt    time.Duration
 	base    time.Duration // round trip without a queue (round.empty)
@@ -171,14 +171,21 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	if a.RTT > 0 {
 		c.sample(now, a)
 	}
-	if c.slowStart && !c.full && limited {
+	if c.slowStart && !c.full && limited && !c.overrun() {
 		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
-		c.full = c.enough() || float64(r.lost) > lossTolerated*c.window
+		c.full = c.enough()
 	}
 	// What arrives within a granule was handled together.
 	if now.Sub(r.from) >= max(c.srtt, c.granule) {
 		c.endRound(now)
 	}
+}
+
+// overrun reports whether more is lost in a round trip than chance has it, as far as this
+// round tells: it is one of them, or a granule of many.
+func (c *SRD) overrun() bool {
+	trips := max(1, float64(c.granule)/float64(max(1, c.srtt)))
+	return float64(c.round.lost) > trips*lossTolerated*c.window
 }
 
 // enough reports whether packets wait long enough to end slow start, wherever they do: half
