@@ -55,9 +55,13 @@ func TestSwarm(t *testing.T) {
 // Seeds beyond those that are always played which have failed, and what for.
 var found = map[uint64]string{
 	503:  "acknowledgements kept to one path, which had failed in their direction",
+	924:  "how far an acknowledgement's path is counted as its wait, and ended slow start",
 	1203: "a short message went before the time of a train, and with it copies were due",
+	1992: "as 4036",
+	3220: "queues that took turns were taken for jitter, and the target ran away",
 	3256: "a liar that came nearer got the window of its length",
 	3655: "a queue that all paths had was a failure of one that was hardly measured",
+	4036: "slow start went on for a round trip after much was lost",
 	4737: "copies of late messages counted as repairs",
 	5671: "as 3655",
 	6237: "as 3655",
