@@ -19,8 +19,8 @@ type gain struct {
 	ce    bool
 }
 
-// handleAck takes an acknowledgement, which came to the host at, and waited back on its way. It reports false when the peer claims
-// what cannot be: then nothing more of the packet is believed.
+// handleAck takes an acknowledgement, which came to the host at, and waited back on its way. It
+// reports false when the peer claims what cannot be: then nothing more of the packet is believed.
 func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
