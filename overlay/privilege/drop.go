@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +26,7 @@ const lastCap = 63
 // somebody else, as to the user of a service, the process becomes that user: it could
 // not remove its own files there.
 func Drop(dir string, capability uint) error {
+	defer awake()()
 	own := uint64(1) << capability
 	have, err := capabilities()
 	if err != nil {
@@ -41,6 +44,26 @@ func Drop(dir string, capability uint) error {
 		// Last: a change of user or of capabilities sets it to the system's default.
 		named("PR_SET_DUMPABLE", every(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)),
 	)...)
+}
+
+// wakeEvery bounds what a call on all threads waits for. The runtimes of Go 1.26 and 1.27 stop all
+// threads for it, and do not see one that enters a blocking system call in that moment before
+// any timer of the program fires, which here may take a second.
+const wakeEvery = time.Millisecond
+
+// awake has a timer fire until stop is called.
+func awake() (stop func()) {
+	var t *time.Timer
+	var over atomic.Bool
+	ready := make(chan struct{})
+	t = time.AfterFunc(wakeEvery, func() {
+		<-ready
+		if !over.Load() {
+			t.Reset(wakeEvery)
+		}
+	})
+	close(ready)
+	return func() { over.Store(true) }
 }
 
 // every makes a system call on all threads, as Linux keeps credentials for each. It is
