@@ -12,7 +12,7 @@ import (
 // Inbound flow:
 //
 //	1. driver: datagram -> receiver index -> RecvKeys (no lock of ours)
-//	2. Fresh: a packet number already seen is dropped before the AEAD is paid for
+//	2. Fresh: a packet number already seen is dropped before the AEAD is paid for, while a path works
 //	3. RecvKeys.Open, outside of the lock
 //	4. Handle: check and set of the packet number, then the frames
 //	5. Recv: messages that are new
@@ -26,7 +26,7 @@ func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 		c.drop(DropSlot)
 		return false
 	}
-	if in := c.receiver.in[slot]; in != nil && !in.seen.Fresh(pn) && !c.session.stranger() {
+	if in := c.receiver.in[slot]; in != nil && !in.seen.Fresh(pn) && !c.session.stranger() && !c.paths.usable.Empty() {
 		c.drop(DropReplay)
 		return false
 	}
@@ -52,7 +52,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	}
 	next := in.seen.Next()
 	if !in.seen.Set(p.PN) {
-		c.drop(DropReplay)
+		c.again(now, p)
 		return
 	}
 	p.At = arrival(now, p.At)
@@ -69,6 +69,25 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.hosts)
 	}
 	c.choice.measure(now, p)
+}
+
+// again takes a packet that was handled before. Where that makes its address a candidate, a
+// challenge in it is answered there.
+func (c *Conn) again(now mono.Time, p *Packet) {
+	c.drop(DropReplay)
+	if !c.paths.cameAgain(now, p) {
+		return
+	}
+	var f wire.Frame
+	for rest, ok := p.Plain, true; len(rest) > 0; {
+		if rest, ok = wire.Next(rest, &f); !ok {
+			return
+		}
+		if f.Kind == wire.KindChallenge {
+			c.paths.challenged(p, f.Secret)
+			return // a packet has one at most
+		}
+	}
 }
 
 // waitMost is the longest that a packet is taken to have waited for this process. After

@@ -68,11 +68,8 @@ func TestForwardedHandshake(t *testing.T) {
 		if f.bytes == 0 || p.astray > 3*f.bytes {
 			t.Errorf("%s: %d bytes to an address for %d", name, p.astray, f.bytes)
 		}
-		// Who is first with every packet of data leaves no trace of where the peer is.
-		if name == "handshakes" || name == "half" {
-			p.wantAll(0, 1000)
-			p.wantAll(1, 1000)
-		}
+		p.wantAll(0, 1000)
+		p.wantAll(1, 1000)
 		for _, i := range p.host[1].conn.Paths() {
 			if i.Tuple.Remote == elsewhere.Remote {
 				t.Errorf("%s: a path to it is %v", name, i.State)

@@ -5,9 +5,7 @@ import "github.com/srdtun/srdtun/srd/mono"
 // came finds our path where p came, and notes that the peer was heard there.
 func (ps *paths) came(now mono.Time, p *Packet) {
 	w := ps.whence(p.Slot)
-	if w.tuple != p.Tuple || w.path == nil || w.path.tuple != p.Tuple {
-		ps.locate(w, p)
-	}
+	ps.locate(w, p)
 	own := w.path
 	if own == nil {
 		ps.heardOn(now, w, p)
@@ -18,6 +16,22 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 	if own.state == PathCandidate {
 		ps.askHere(now, own)
 	}
+}
+
+// cameAgain takes a packet that was handled before, and reports whether that makes where it came
+// a candidate. While no path works, the peer may be there: an observer who is quicker has all
+// first copies come from elsewhere.
+func (ps *paths) cameAgain(now mono.Time, p *Packet) bool {
+	if !ps.usable.Empty() {
+		return false
+	}
+	w := ps.whence(p.Slot)
+	ps.locate(w, p)
+	if w.path != nil {
+		return false
+	}
+	ps.heardOn(now, w, p)
+	return true
 }
 
 // whence returns where packets of a slot come from. The list is as long as slots are in use:
@@ -35,7 +49,7 @@ func (ps *paths) whence(slot uint16) *whence {
 
 // locate finds our path where p came.
 func (ps *paths) locate(w *whence, p *Packet) {
-	if w.tuple == p.Tuple && w.path == nil && w.looked == ps.opened {
+	if w.tuple == p.Tuple && (w.path != nil && w.path.tuple == p.Tuple || w.path == nil && w.looked == ps.opened) {
 		return
 	}
 	if w.path != nil && p.Slot != candidateSlot {
