@@ -52,6 +52,10 @@ func (ps *paths) need() {
 // unanswered reports whether several tail probes were sent in vain.
 func (ps *paths) unanswered() bool { return ps.flight.timer.backoff > 1 && !ps.flight.out.empty() }
 
+// unheard takes it that one more tail probe is sent: from the second one on a peer that comes
+// itself is called as well.
+func (ps *paths) unheard() { ps.changed = ps.changed || ps.wanting && ps.unanswered() }
+
 // openedOne takes it that a path is challenged for the first time. A process that wakes late
 // catches up.
 func (ps *paths) openedOne(now mono.Time) {

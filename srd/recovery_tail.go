@@ -67,6 +67,7 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 		return false
 	}
 	rc.timer.backoff++
+	rc.paths.unheard()
 	rc.timer.lastSent, rc.timer.probed = now, now
 	rc.expireOld(now)
 	if n := rc.out.first; rc.out.open(n) {
