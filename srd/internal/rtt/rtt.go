@@ -24,13 +24,17 @@ type Mean struct {
 // Add takes one sample, which must be positive.
 func (m *Mean) Add(sample time.Duration) {
 	m.samples = min(m.samples+1, spreadPart)
-	if m.smoothed == 0 {
+	if m.samples == 1 {
 		m.smoothed, m.variation = sample, sample/2
 		return
 	}
 	m.variation += ((m.smoothed - sample).Abs() - m.variation) / 4
 	m.smoothed += (sample - m.smoothed) / 8
 }
+
+// Age takes it that the mean is one of long ago: it stands until there is a sample, which then
+// is the first.
+func (m *Mean) Age() { m.samples = 0 }
 
 // Known reports whether there was a sample.
 func (m *Mean) Known() bool { return m.smoothed != 0 }
