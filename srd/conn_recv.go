@@ -59,6 +59,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.stats.RxBytes += uint64(p.Size)
 	c.lastHeard = now
 	c.session.used(now, p.Keys)
+	c.session.concede(now, p.Keys)
 	urgent := c.receiver.arrive(in, p, next)
 	c.paths.came(now, p)
 	if eliciting := c.frames(now, p, &urgent); eliciting {

@@ -52,7 +52,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	c.took = now.Sub(e.created)
 	if c.session.keeps(e) {
 		c.session.retire(&s.prev)
-		s.prev, e.dies = e, now.Add(max(previousLife, 3*c.recovery.pto()))
+		s.prev, e.crossed, e.dies = e, true, now.Add(max(previousLife, 3*c.recovery.pto()))
 	} else {
 		c.session.begin(now, e)
 	}

@@ -26,16 +26,33 @@ func (s *session) begin(now mono.Time, e *epoch) {
 // went out long after we had answered that of e: then it is the newer one. What the
 // peer still sends under the other keys is taken as under replaced ones.
 func (s *session) keeps(e *epoch) bool {
-	own, remote := s.cfg.Identity.Public(), s.cfg.Remote
 	switch {
 	case s.send == nil || !s.send.initiator:
 		return false
 	case s.send.called.Sub(e.created) >= deadAfter:
 		return true
 	case s.send.created >= e.created || e.crossed:
-		return bytes.Compare(own[:], remote[:]) < 0
+		return s.first()
 	}
 	return false
+}
+
+// first reports whether it is our session that stays when both ends call.
+func (s *session) first() bool {
+	own, remote := s.cfg.Identity.Public(), s.cfg.Remote
+	return bytes.Compare(own[:], remote[:]) < 0
+}
+
+// concede takes the peer's session into use, whose keys k it has just used, where ours only
+// looked newer: a peer that was stopped may have begun it after it had our next initiation. It
+// has known ours for long, and would use it if it were that for it too.
+func (s *session) concede(now mono.Time, k *RecvKeys) {
+	e := s.prev
+	if e == nil || e.recv != k || !e.crossed || s.send == nil || s.send.heard || now.Sub(s.send.created) < deadAfter || s.first() {
+		return
+	}
+	s.prev, e.dies = nil, 0
+	s.begin(now, e)
 }
 
 // closeSession drops the keys in use. What is in flight starts over when there is
