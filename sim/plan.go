@@ -192,14 +192,20 @@ func (p *plan) drawNowhere() {
 func (p *plan) drawLines() {
 	s := &p.spec
 	for i := range s.Hosts {
-		rate := 0.0
-		for _, c := range s.Cables[i] {
-			rate += c[0].Rate
-		}
 		if p.chance(0.4) {
-			s.Hosts[i].Line = max(rate, 100*mbit) * p.spread(1, 10)
+			s.Hosts[i].Line = max(p.cables(i), 100*mbit) * p.spread(1, 10)
 		}
 	}
+}
+
+// cables returns the rate of all cables of a host together; 0: it has none.
+func (p *plan) cables(host int) (rate float64) {
+	if host < len(p.spec.Cables) {
+		for _, c := range p.spec.Cables[host] {
+			rate += c[0].Rate
+		}
+	}
+	return rate
 }
 
 // Hosts on round trips below fabricRTT may say that they act more finely than a process:

@@ -165,7 +165,7 @@ func (s *swarm) flaw(p *Peer) error {
 		// then is lost.
 		return nil
 	}
-	if t, ok := p.App.(*Tunnel); ok && s.repairable() && (t.Swapped > 0 || t.gather.Stats().TimedOut > 0) {
+	if t, ok := p.App.(*Tunnel); ok && s.repairable() && s.roomy(p.Host()) && (t.Swapped > 0 || t.gather.Stats().TimedOut > 0) {
 		return fmt.Errorf("%d inner packets came out of order, %d gaps were not waited for", t.Swapped, t.gather.Stats().TimedOut)
 	}
 	if drops[NoIndex] > 0 || drops[NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
@@ -194,10 +194,15 @@ const (
 	copyEach    = 32
 )
 
+// oversubscribed is how many times what its cables carry a host's line may be, so that its
+// first window, which goes by the line, makes no queue that looks like a failure.
+const oversubscribed = 4
+
 // spares reports whether h has no reason to repeat anything: where no packet is
-// lost, and flows that are kept to paths make no queues.
+// lost, and neither flows that are kept to paths nor a first window that is far too
+// large make queues.
 func (p *plan) spares(h *Host) bool {
-	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
+	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood) && h.Line <= oversubscribed*p.cables(h.Index)
 }
 
 // repairable reports whether what is lost is to come in time for its order. It is known to
@@ -211,6 +216,13 @@ func (s *swarm) repairable() bool {
 	}
 	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
 	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
+}
+
+// roomy reports whether h may hold what comes while something is repaired: less may have been
+// drawn than its cables bring in that time.
+func (s *swarm) roomy(h *Host) bool {
+	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
+	return h.HeldBytes == 0 || float64(h.HeldBytes) >= s.plan.cables(h.Index)*hold.Seconds()
 }
 
 // sprays reports whether all hosts have the default policy.
