@@ -3,7 +3,7 @@ package main
 // bench is what a rule may be good for: cases of a plan on a kind of host.
 type bench struct {
 	plan, cases, host string
-	figures           []string // of lab.Summary; more is worse but for goodput
+	figures           []string // of lab.Summary; more is worse but for goodput and shares
 }
 
 // benches are all. Those marked as quick come first, and are all that -quick plays.
@@ -21,6 +21,7 @@ var benches = []bench{
 	{"wan-small", "jit_20 both", "ideal", []string{"mean_us", "p99_us"}},
 	{"wan-small", "loss_2 both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-small", "lte_geo both", "daemon", []string{"mean_us", "p99_us"}},
+	{"wan-bulk", "two ways a", "daemon", []string{"goodput_gbps", "least_share"}},
 
 	{"perm-32", "dead cable", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-32", "dead cable", "daemon", []string{"mean_us", "max_us"}},
@@ -37,4 +38,4 @@ var benches = []bench{
 }
 
 // quickBenches are how many of benches -quick plays.
-const quickBenches = 13
+const quickBenches = 14

@@ -9,7 +9,7 @@ import (
 )
 
 // change is what a figure becomes without a rule, as a share of what it is with it: above
-// zero is worse. Of goodput less is worse.
+// zero is worse. Of goodput and shares less is worse.
 type change struct {
 	bench, figure string
 	mean, err     float64 // of the mean over the seeds
@@ -40,7 +40,7 @@ func changesOf(o *options, name string) (v []change, open int) {
 				}
 			}
 			mean, err := meanOf(logs)
-			if strings.HasPrefix(figure, "goodput") {
+			if strings.HasPrefix(figure, "goodput") || strings.HasSuffix(figure, "share") {
 				mean = -mean
 			}
 			v = append(v, change{fmt.Sprintf("%s, %s, %s", b.plan, b.cases, b.host), strings.TrimSuffix(figure, "_us"), math.Expm1(mean), err})
@@ -86,6 +86,9 @@ func (c *change) String() string {
 	return fmt.Sprintf("%+.1f ± %.1f %% %s of %s", 100*c.mean, 100*c.err, c.figure, c.bench)
 }
 
+// keep is the verdict on a rule that is worth it.
+const keep = "keep"
+
 // verdict says what the figures speak for: one is enough to keep a rule, all are needed to
 // delete one.
 func verdict(v []change, best *change, open int) string {
@@ -93,11 +96,18 @@ func verdict(v []change, best *change, open int) string {
 	case len(v) == 0:
 		return "not played"
 	case best != nil && best.mean >= worthKeeping:
-		return "keep"
+		return keep
 	case open > 0:
 		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))
 	}
 	return "delete"
+}
+
+// kept reports whether what is known of a rule is enough to keep it.
+func kept(o *options, name string) bool {
+	v, open := changesOf(o, name)
+	best, _ := extremes(v)
+	return verdict(v, best, open) == keep
 }
 
 // writeDoc writes the ledger.

@@ -3,9 +3,10 @@
 // the same seeds as without it, and writes docs/rules.md: each rule with its equation,
 // constants and source, and what it buys.
 //
-//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-list] [-out DIR] [-doc FILE]
+//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-all] [-list] [-out DIR] [-doc FILE]
 //
-// What was played is kept in -out, so that a part may be done at a time: -only chooses
+// One bench is enough to keep a rule, so with a rule that is kept the others are left out, unless
+// -all is given. What was played is kept in -out, so that a part may be done at a time: -only chooses
 // rules, and the document has all that is known. Remove the folder when the code changes.
 package main
 
@@ -26,7 +27,7 @@ import (
 type options struct {
 	goCmd, only, out, doc string
 	seeds                 int
-	quick, list           bool
+	quick, list, all      bool
 }
 
 func main() {
@@ -37,6 +38,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
 	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
 	flag.BoolVar(&o.quick, "quick", false, "play only the first benches")
+	flag.BoolVar(&o.all, "all", false, "go on with a rule that a bench has shown to be worth keeping")
 	flag.BoolVar(&o.list, "list", false, "print the rules and end")
 	flag.Parse()
 	if err := run(&o); err != nil {

@@ -74,6 +74,9 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 		return err
 	}
 	for _, b := range open {
+		if !o.all && r.name != whole && kept(o, r.name) {
+			return nil
+		}
 		p, err := b.play(ctx, f, o)
 		if err != nil {
 			return err

@@ -89,6 +89,27 @@ var rules = []rule{
 		[]field.Edit{returns("srd/recovery_flight.go", "func (fl *flight) giveUp(m *outMsg, s Status) {", "")},
 	},
 
+	{
+		"frozen choice", "after a failure, for 10 round trips, only paths that were acknowledged since", "freezeRounds 10",
+		"REPS (EuroSys 2025), section 3.3: freezing mode",
+		[]field.Edit{{File: "srd/paths_state.go", Old: "ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())", New: "_ = freezeRounds"}},
+	},
+	{
+		"timeouts learn from mistakes", "(5 + wrong) deviations; wrong: verdicts of time that proved wrong in 5 s", "mistakesMost 6, wrongLife 5 s",
+		"RFC 8985, section 6.2, step 4 (reo_wnd_mult)",
+		[]field.Edit{returns("srd/hosts.go", "func (h *hosts) mistaken(now mono.Time, rtt time.Duration) {", "")},
+	},
+	{
+		"packet threshold learns from mistakes", "reorder: 2, and one more for each that had arrived", "reorderFirst 2, mistakesMost 6",
+		"RFC 4653 (TCP-NCR); RFC 8985, section 6.2, step 4",
+		[]field.Edit{{File: "srd/recovery_ack.go", Old: "p.reorder = min(p.reorder+1, reorderFirst+mistakesMost)", New: "_ = mistakesMost"}},
+	},
+	{
+		"tail probes widen", "on 1 path, then 4, then 8", "probesMost 8",
+		"RFC 9002, section 6.2.4 (two packets a probe)",
+		[]field.Edit{returns("srd/recovery_tail.go", "func (rc *recovery) probesNow(n uint64) int {", "1")},
+	},
+
 	// Congestion control.
 	{
 		"flow-scaled target", "T + base*gain*(sqrt(ceiling/window)-1)", "goalGain 0.5, goalMost 3",
@@ -109,6 +130,21 @@ var rules = []rule{
 		"in-flight bound after loss", "bound = window at the loss, probed up", "overflowDeviations, usualWeight, probePart",
 		"BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
 		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64) float64 {", "0")},
+	},
+	{
+		"a cut is undone", "when what was lost has arrived, and chance explains the rest", "none",
+		"RFC 4015 (Eifel response)",
+		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) found(packets float64) bool {", "false")},
+	},
+	{
+		"quick adapt", "W = delivered rate * (base + goal) when the delay is 3 goals", "adaptTargets 3",
+		"UET NSCC (quick adapt)",
+		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) adapted(r *round, held bool, span, excess, goal time.Duration) (window float64, ok bool) {", "0, false")},
+	},
+	{
+		"base over radio is a mean", "base = mean of what is empty if that is 16 ms, else the least", "radioLeast 16 ms",
+		"none: one lucky round trip makes no fabric",
+		[]field.Edit{returns("srd/cc/srd.go", "func (r *round) empty() time.Duration {", "r.minBase")},
 	},
 	{
 		"drain", "window*0.25 every 8 s", "drainEvery 8 s, drainShare 0.25",
