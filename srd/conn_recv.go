@@ -52,7 +52,8 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	}
 	next := in.seen.Next()
 	if !in.seen.Set(p.PN) {
-		c.again(now, p)
+		c.drop(DropReplay)
+		c.paths.cameAgain(now, p)
 		return
 	}
 	p.At = arrival(now, p.At)
@@ -70,25 +71,6 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.hosts)
 	}
 	c.choice.measure(now, p)
-}
-
-// again takes a packet that was handled before. Where that makes its address a candidate, a
-// challenge in it is answered there.
-func (c *Conn) again(now mono.Time, p *Packet) {
-	c.drop(DropReplay)
-	if !c.paths.cameAgain(now, p) {
-		return
-	}
-	var f wire.Frame
-	for rest, ok := p.Plain, true; len(rest) > 0; {
-		if rest, ok = wire.Next(rest, &f); !ok {
-			return
-		}
-		if f.Kind == wire.KindChallenge {
-			c.paths.challenged(p, f.Secret)
-			return // a packet has one at most
-		}
-	}
 }
 
 // waitMost is the longest that a packet is taken to have waited for this process. After

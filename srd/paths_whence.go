@@ -1,6 +1,9 @@
 package srd
 
-import "github.com/srdtun/srdtun/srd/mono"
+import (
+	"github.com/srdtun/srdtun/srd/internal/wire"
+	"github.com/srdtun/srdtun/srd/mono"
+)
 
 // came finds our path where p came, and notes that the peer was heard there.
 func (ps *paths) came(now mono.Time, p *Packet) {
@@ -18,20 +21,28 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 	}
 }
 
-// cameAgain takes a packet that was handled before, and reports whether that makes where it came
-// a candidate. While no path works, the peer may be there: an observer who is quicker has all
-// first copies come from elsewhere.
-func (ps *paths) cameAgain(now mono.Time, p *Packet) bool {
+// cameAgain takes a packet that was handled before. While no path works, the peer may be where
+// it came: an observer who is quicker has all first copies come from elsewhere. So that is a
+// candidate, and a challenge in it is answered there.
+func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	if !ps.usable.Empty() {
-		return false
+		return
 	}
 	w := ps.whence(p.Slot)
-	ps.locate(w, p)
-	if w.path != nil {
-		return false
+	if ps.locate(w, p); w.path != nil {
+		return
 	}
 	ps.heardOn(now, w, p)
-	return true
+	var f wire.Frame
+	for rest, ok := p.Plain, true; len(rest) > 0; {
+		if rest, ok = wire.Next(rest, &f); !ok {
+			return
+		}
+		if f.Kind == wire.KindChallenge {
+			ps.challenged(p, f.Secret)
+			return // a packet has one at most
+		}
+	}
 }
 
 // whence returns where packets of a slot come from. The list is as long as slots are in use:
