@@ -66,6 +66,7 @@ var found = map[uint64]string{
 	5671:  "as 3655",
 	6237:  "as 3655",
 	6529:  "both paths of an idle peer that cannot call had failed",
+	7155:  "copies of a challenge were answered as often as they came",
 	8335:  "as 6529",
 	9052:  "as 10860",
 	9875:  "an observer who was quicker had all first copies come from elsewhere, and nobody looked at the second ones",

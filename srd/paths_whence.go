@@ -23,7 +23,7 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 
 // cameAgain takes a packet that was handled before. While no path works, the peer may be where
 // it came: an observer who is quicker has all first copies come from elsewhere. So that is a
-// candidate, and a challenge in it is answered there.
+// candidate, and a challenge in it is answered there, once.
 func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	if !ps.usable.Empty() {
 		return
@@ -33,13 +33,13 @@ func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 		return
 	}
 	ps.heardOn(now, w, p)
+	k := ps.candidates.Find(p.Tuple)
 	var f wire.Frame
-	for rest, ok := p.Plain, true; len(rest) > 0; {
-		if rest, ok = wire.Next(rest, &f); !ok {
-			return
-		}
-		if f.Kind == wire.KindChallenge {
-			ps.challenged(p, f.Secret)
+	for rest, ok := p.Plain, k != nil; ok && len(rest) > 0; {
+		if rest, ok = wire.Next(rest, &f); ok && f.Kind == wire.KindChallenge {
+			if k.Theirs != f.Secret {
+				ps.challenged(p, f.Secret)
+			}
 			return // a packet has one at most
 		}
 	}
