@@ -72,6 +72,7 @@ var found = map[uint64]string{
 	9875:  "an observer who was quicker had all first copies come from elsewhere, and nobody looked at the second ones",
 	10148: "as 9875",
 	10860: "who is called did not call in silence, if as many paths as it could open were needed before",
+	12774: "the cookie for a clock that was set back went to an observer, whose copy came first",
 	12987: "as 9875",
 	13059: "the mean round trip of a queue that had drained kept tail probes waiting",
 	13185: "as 9875",

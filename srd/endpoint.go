@@ -182,7 +182,10 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 		if a.in != nil {
 			return a.Conn.session.handleInitiation(now, a.from, a.in, a.msg, a.token)
 		}
+		// The first copy was stale, as a rule, and may have come from an observer, who has
+		// the cookie.
 		a.Conn.drop(DropHandshakeCopy)
+		return !a.Conn.session.over
 	}
 	return false
 }
@@ -200,7 +203,9 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 		return a, nil
 	}
 	r := e.request(from, msg)
-	if c := e.inits.find(r.mac); c != nil {
+	// One that shows a cookie counts where that was sent, and its first copy may have come from
+	// elsewhere. If it was answered all the same, Deliver finds out.
+	if c := e.inits.find(r.mac); c != nil && !e.checker.CheckMAC2(now, msg, from.Remote) {
 		return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg}, nil
 	}
 	if ok, reply := e.admit(now, &r, msg); !ok {

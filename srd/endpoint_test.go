@@ -202,6 +202,26 @@ func TestPeerWithAnOldClock(t *testing.T) {
 	}
 }
 
+// The same while an observer overtakes all that it sends: the first copy of a stale initiation
+// comes from elsewhere, and so does the first that shows the cookie.
+func TestOvertakenPeerWithAnOldClock(t *testing.T) {
+	for _, ports := range []int{1, 16} {
+		p := newPair(t, 23, links(ports)...)
+		p.connect()
+		p.run(time.Second, never)
+		p.late = 1000 * time.Hour
+		p.host[0].start()
+		p.tap = (&forwarder{p: p, from: func(int) netip.AddrPort { return elsewhere.Remote }}).tap
+		p.connect()
+		p.host[0].src = source{left: 100, size: 100}
+		p.host[0].service()
+		p.run(3*time.Second, func() bool { return len(p.host[1].got) == 100 })
+		if n := len(p.host[1].got); n != 100 {
+			t.Errorf("%d ports: %d messages of 100", ports, n)
+		}
+	}
+}
+
 // One initiation comes over many paths, and everything comes twice. That is one
 // handshake, one session, and one set of keys.
 func TestCopiesMakeOneSession(t *testing.T) {
