@@ -35,6 +35,7 @@ var benches = []bench{
 	{"wan-bulk", "rtt_40 both", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "jit_20 both", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "fiber_lte both", "daemon", []string{"goodput_gbps"}},
+	{"coexist", "1 beside 1", "daemon", []string{"least_share"}},
 }
 
 // quickBenches are how many of benches -quick plays.

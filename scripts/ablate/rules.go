@@ -56,6 +56,16 @@ var rules = []rule{
 		"REPS (EuroSys): paths that lose are not recycled",
 		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) Loss(now mono.Time, p int) {", "")},
 	},
+	{
+		"even share of the window", "a path holds at most 3 times W / paths", "pathShare 3",
+		"none: a path that died a moment ago does not swallow the window",
+		[]field.Edit{returns("srd/choice.go", "func (ch *choice) level(set, spare *steer.Set) {", "")},
+	},
+	{
+		"far paths when all near ones are late", "eligible: length <= for how long the near ones are silent", "none",
+		"ECF (Lim et al., CoNEXT 2017), section 3, with what is known by now",
+		[]field.Edit{returns("srd/choice.go", "func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {", "near")},
+	},
 
 	// Loss and repair.
 	{
@@ -115,6 +125,16 @@ var rules = []rule{
 		"flow-scaled target", "T + base*gain*(sqrt(ceiling/window)-1)", "goalGain 0.5, goalMost 3",
 		"Swift (Kumar et al., SIGCOMM 2020), section 3.2.2",
 		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) goal() time.Duration {", "c.Target()")},
+	},
+	{
+		"delay of nearly all bytes", "q = what all but 0.1 of the bytes waited, on a fabric", "lowShare 0.1, lowSteps 16, lowTargets 4",
+		"Shalev et al., IEEE Micro 2020, \"Congestion Control\"",
+		[]field.Edit{returns("srd/cc/low.go", "func (c *SRD) excess(r *round, avg, goal time.Duration) time.Duration {", "avg")},
+	},
+	{
+		"competitive mode", "while others hold the queue up: W as CUBIC and Reno would", "heldTimes, seriesCut, squeezed, seriesRounds, askShare, goneShare, cubicAhead, flowsMost",
+		"Copa (NSDI 2018), section 4; RFC 9438",
+		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) enter(now mono.Time) {", "")},
 	},
 	{
 		"jitter is no queue", "allowance = 6 dev - 25 ms, at most 8 bases", "scatters 6, TargetCeiling 25 ms, jitterBases 8",
