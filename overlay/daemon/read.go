@@ -129,8 +129,9 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 		}
 		if to != nil {
 			s.flows.sent(to, frames[:n])
-			to.push(now, frames[:n])
-			touch(to.link, in.hint.any(now, frames[:n]))
+			urgent := in.hint.any(now, frames[:n])
+			to.push(now, frames[:n]) // from here on they are another's
+			touch(to.link, urgent)
 		} else {
 			s.drops.noRoute.Add(uint64(n))
 			for _, f := range frames[:n] {
