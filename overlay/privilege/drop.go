@@ -53,16 +53,14 @@ const wakeEvery = time.Millisecond
 
 // awake has a timer fire until stop is called.
 func awake() (stop func()) {
-	var t *time.Timer
 	var over atomic.Bool
-	ready := make(chan struct{})
-	t = time.AfterFunc(wakeEvery, func() {
-		<-ready
+	var again func()
+	again = func() {
 		if !over.Load() {
-			t.Reset(wakeEvery)
+			time.AfterFunc(wakeEvery, again)
 		}
-	})
-	close(ready)
+	}
+	again()
 	return func() { over.Store(true) }
 }
 

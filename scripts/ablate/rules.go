@@ -98,7 +98,6 @@ var rules = []rule{
 		"RFC 3758 (partial reliability)",
 		[]field.Edit{returns("srd/recovery_flight.go", "func (fl *flight) giveUp(m *outMsg, s Status) {", "")},
 	},
-
 	{
 		"frozen choice", "after a failure, for 10 round trips, only paths that were acknowledged since", "freezeRounds 10",
 		"REPS (EuroSys 2025), section 3.3: freezing mode",
