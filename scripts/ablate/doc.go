@@ -89,25 +89,35 @@ func (c *change) String() string {
 // keep is the verdict on a rule that is worth it.
 const keep = "keep"
 
-// verdict says what the figures speak for: one is enough to keep a rule, all are needed to
-// delete one.
-func verdict(v []change, best *change, open int) string {
+// verdict says what the figures speak for, and the seeds, of which without says which fail: one
+// is enough to keep a rule, all are needed to delete one.
+func verdict(v []change, best *change, open int, played bool, without string) string {
 	switch {
+	case best != nil && best.mean >= worthKeeping, without != "":
+		return keep
 	case len(v) == 0:
 		return "not played"
-	case best != nil && best.mean >= worthKeeping:
-		return keep
 	case open > 0:
 		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))
+	case !played:
+		return "open: seeds not played"
 	}
 	return "delete"
 }
 
+// verdictOn is the verdict by what is kept of a rule, with what it was made of.
+func verdictOn(o *options, name string) (says string, best, worst *change, seeds string) {
+	v, open := changesOf(o, name)
+	best, worst = extremes(v)
+	with, without := loadSeeds(o, whole), loadSeeds(o, name)
+	seeds = without.without(with)
+	return verdict(v, best, open, with != nil && without != nil, seeds), best, worst, seeds
+}
+
 // kept reports whether what is known of a rule is enough to keep it.
 func kept(o *options, name string) bool {
-	v, open := changesOf(o, name)
-	best, _ := extremes(v)
-	return verdict(v, best, open) == keep
+	says, _, _, _ := verdictOn(o, name)
+	return says == keep
 }
 
 // writeDoc writes the ledger.
@@ -117,13 +127,13 @@ func writeDoc(o *options) error {
 		"Written by `make ablate` on %s; don't edit it. Each rule was switched off by itself (scripts/ablate/rules.go has the\n"+
 		"edits), and the same %d seeds were played with and without it. **Buys** is the goal that becomes worst without the\n"+
 		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
-		"of these. A rule that buys less than %g %% of any goal is to be deleted, or to be shown by a bench of its own.\n\n",
-		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping)
-	b.WriteString("| rule | equation | constants | source | buys | costs | verdict |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		"of these. A rule is kept when it buys %g %% of any goal, and the benches after that are left out; else if seeds\n"+
+		"of the swarm fail without it: 1 to %d, and all that failed once. **Delete** says that nothing here needs it.\n\n",
+		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping, soakSeeds)
+	b.WriteString("| rule | equation | constants | source | buys | costs | seeds | verdict |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range rules {
-		v, open := changesOf(o, r.name)
-		best, worst := extremes(v)
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, verdict(v, best, open))
+		says, best, worst, seeds := verdictOn(o, r.name)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, seeds, says)
 	}
 	b.WriteString("\nPlayed were (plan, case, host):\n\n")
 	for i := range benches {
@@ -133,4 +143,16 @@ func writeDoc(o *options) error {
 		}
 	}
 	return os.WriteFile(o.doc, []byte(b.String()), 0o644)
+}
+
+// printChanges prints all that is certain of what a rule changes, and the verdict.
+func printChanges(o *options, name string) {
+	v, _ := changesOf(o, name)
+	for i := range v {
+		if c := &v[i]; c.certain() {
+			fmt.Println(c)
+		}
+	}
+	says, _, _, seeds := verdictOn(o, name)
+	fmt.Println(seeds, says)
 }

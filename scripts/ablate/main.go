@@ -3,11 +3,13 @@
 // the same seeds as without it, and writes docs/rules.md: each rule with its equation,
 // constants and source, and what it buys.
 //
-//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-all] [-list] [-out DIR] [-doc FILE]
+//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-all] [-together] [-list] [-out DIR] [-doc FILE]
 //
 // One bench is enough to keep a rule, so with a rule that is kept the others are left out, unless
-// -all is given. What was played is kept in -out, so that a part may be done at a time: -only chooses
-// rules, and the document has all that is known. Remove the folder when the code changes.
+// -all is given. The swarm's seeds are played when the quick benches have left it open.
+// Rules of which each buys nothing may stand in for each other: -together switches all chosen off at once.
+// What was played is kept in -out, so that a part may be done at a time: -only chooses rules, and the
+// document has all that is known. Remove the folder when the code changes.
 package main
 
 import (
@@ -15,6 +17,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/signal"
 	"regexp"
@@ -27,7 +30,8 @@ import (
 type options struct {
 	goCmd, only, out, doc string
 	seeds                 int
-	quick, list, all      bool
+	quick, list           bool
+	all, together         bool
 }
 
 func main() {
@@ -37,8 +41,9 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "switch only rules off whose name matches a `regexp`")
 	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
 	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
-	flag.BoolVar(&o.quick, "quick", false, "play only the first benches")
+	flag.BoolVar(&o.quick, "quick", false, "play only the quick benches and the seeds")
 	flag.BoolVar(&o.all, "all", false, "go on with a rule that a bench has shown to be worth keeping")
+	flag.BoolVar(&o.together, "together", false, "switch all chosen rules off at once, and print what that changes")
 	flag.BoolVar(&o.list, "list", false, "print the rules and end")
 	flag.Parse()
 	if err := run(&o); err != nil {
@@ -74,10 +79,31 @@ func run(o *options) error {
 		}
 		return nil
 	}
+	if o.together {
+		all := together(chosen)
+		if err := play(o, []rule{all}); err != nil {
+			return err
+		}
+		printChanges(o, all.name)
+		return nil
+	}
 	if err := play(o, chosen); err != nil {
 		return err
 	}
 	return writeDoc(o)
+}
+
+// together returns the rule that is all of v. Its name tells what was played of it from what was
+// played of others.
+func together(v []rule) rule {
+	all := rule{name: "together"}
+	h := fnv.New32a()
+	for _, r := range v {
+		all.off = append(all.off, r.off...)
+		h.Write([]byte(r.name))
+	}
+	all.name = fmt.Sprintf("%d together, %08x", len(v), h.Sum32())
+	return all
 }
 
 // play plays what is not known yet: first without any edit, then each rule.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,35 +55,46 @@ func (p *played) save(file string) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// playRule switches r off, plays those of v that are not known, and takes it back.
+// playRule switches r off, plays what is not known of it, and takes it back: the quick benches, the
+// seeds, and then the other benches, if they are in v. Once something keeps the rule the rest is left out.
 func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench) (err error) {
-	var open []bench
-	for _, b := range v {
-		if b.load(o, r.name) == nil {
-			open = append(open, b)
+	done := func() bool { return !o.all && r.name != whole && kept(o, r.name) }
+	var undo func() error
+	defer func() {
+		if undo != nil {
+			err = errors.Join(err, undo())
 		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	undo, err := f.Apply(r.off)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, undo()) }()
-	if err := f.Build(); err != nil {
-		return err
-	}
-	for _, b := range open {
-		if !o.all && r.name != whole && kept(o, r.name) {
+	}()
+	off := func() (err error) {
+		if undo != nil {
 			return nil
 		}
-		p, err := b.play(ctx, f, o)
+		if undo, err = f.Apply(r.off); err != nil {
+			return err
+		}
+		return f.Build()
+	}
+	for i := range len(v) + 1 {
+		if i == quickBenches && loadSeeds(o, r.name) == nil && !done() {
+			if err := off(); err != nil {
+				return err
+			}
+			if err := playSeeds(ctx, f, o, r.name); err != nil {
+				return err
+			}
+		}
+		if i == len(v) || v[i].load(o, r.name) != nil || done() {
+			continue
+		}
+		if err := off(); err != nil {
+			return err
+		}
+		p, err := v[i].play(ctx, f, o)
 		if err != nil {
 			return err
 		}
 		p.Rule = r.name
-		if err := p.save(b.file(o, r.name)); err != nil {
+		if err := p.save(v[i].file(o, r.name)); err != nil {
 			return err
 		}
 	}
@@ -98,6 +110,9 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 	defer os.RemoveAll(dir)
 	c := exec.CommandContext(ctx, f.Srdsim, "run", "-o", dir, "--host", b.host, "--case", b.cases,
 		"--seeds", fmt.Sprintf("1..%d", o.seeds), filepath.Join(f.Dir, "sim", "plans", b.plan+".toml"))
+	if err := withoutRivals(c.Args[len(c.Args)-1]); err != nil {
+		return nil, err
+	}
 	var status *exec.ExitError
 	if text, err := c.CombinedOutput(); ctx.Err() != nil || err != nil && !errors.As(err, &status) {
 		return nil, fmt.Errorf("%w: %s", err, text)
@@ -122,6 +137,21 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 		return nil, fmt.Errorf("%s, %s: %d results of %d seeds: the name must be one case's", b.plan, b.cases, len(files), o.seeds)
 	}
 	return p, nil
+}
+
+// withoutRivals takes out of a copied plan what would have others played beside a case, and judged.
+func withoutRivals(plan string) error {
+	text, err := os.ReadFile(plan)
+	if err != nil {
+		return err
+	}
+	var kept []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte("no_worse =")) && !bytes.HasPrefix(line, []byte("known =")) {
+			kept = append(kept, line...)
+		}
+	}
+	return os.WriteFile(plan, kept, 0o644)
 }
 
 // row returns the figures of a run. Flows that did not end count as long as the run.

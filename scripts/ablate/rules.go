@@ -81,12 +81,12 @@ var rules = []rule{
 	{
 		"tail of a train", "lost: rest of a train whose beginning arrived, after max(2 noise, mean/2)", "reorderPart 2",
 		"RFC 8985, section 6.2 (same send time)",
-		[]field.Edit{{File: "srd/recovery_overdue.go", Old: "case now >= rc.tailDue(p, k)", New: "case false && now >= rc.tailDue(p, k)"}},
+		[]field.Edit{returns("srd/model.go", "func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {", "mono.Never")},
 	},
 	{
 		"probe timeout", "PTO = (mean + wait + 4 noise) << backoff", "ptoDeviations 4, ptoMost 200 ms",
 		"RFC 9002, section 6.2",
-		[]field.Edit{{File: "srd/recovery_tail.go", Old: "	if now < rc.tailDeadline() {", New: "	if true || now < rc.tailDeadline() {"}},
+		[]field.Edit{returns("srd/recovery_tail.go", "func (rc *recovery) tailDeadline() mono.Time {", "mono.Never")},
 	},
 	{
 		"reinjection", "copy elsewhere when idle and late: mean + wait + 2 noise; one for 32 messages that arrived", "lateDeviations 2, copyEvery 32, copiesMost 32, copyLook 128",
@@ -174,5 +174,187 @@ var rules = []rule{
 		"room on long paths", "growth <= window*(T-q)/(rounds*srtt)", "roomRounds",
 		"proportional increase (UET NSCC)",
 		[]field.Edit{returns("srd/cc/overflow.go", "func (c *SRD) room(missing time.Duration) float64 {", "1e18")},
+	},
+
+	// Parts of these.
+	{
+		"a hardly measured path's noise", "noise <= max(dev of all, base) until nine round trips are measured", "settled 9",
+		"RFC 6298, section 2: the first deviation is a guess",
+		[]field.Edit{{File: "srd/model.go", Old: "if !r.Settled() && e.rtt.Settled() {", New: "if false {"}},
+	},
+	{
+		"a hardly measured path has the queue of all", "mean = max(mean, base + Q) until nine round trips are measured", "settled 9",
+		"none",
+		[]field.Edit{{File: "srd/model.go", Old: "return max(p.rtt.Smoothed(), p.rtt.Base()+e.cfg.Control.Queue())", New: "return p.rtt.Smoothed()"}},
+	},
+	{
+		"who waited for longer than others", "copy after min(late, length + Q + target + wait)", "none",
+		"none",
+		[]field.Edit{{File: "srd/model.go", Old: "return min(e.lateAfter(p), p.length()+e.cfg.Control.Queue()+e.cfg.Control.Target()+e.hosts.wait())", New: "return e.lateAfter(p)"}},
+	},
+	{
+		"a queue may grow within a round trip", "growth = max(min(3 base, 4 ms), base/4)", "growthBases 3, growthPart 4",
+		"none",
+		[]field.Edit{{File: "srd/model.go", Old: "growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)", New: "growth := 0*(base+cc.TargetFloor+growthPart)"}},
+	},
+	{
+		"a train has begun", "something of it, or later, has arrived; or mean/2 is long beside the noise", "none",
+		"RFC 8985, section 6.2",
+		[]field.Edit{returns("srd/model.go", "func (e *env) begun(p *path, pn uint64) bool {", "true")},
+	},
+	{
+		"a tail is outlived", "what was sent after it was heard of, or nothing was", "none",
+		"RFC 8985, section 6.2",
+		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {", "true")},
+	},
+	{
+		"a path that talks has not failed", "lost, not failed, while it was heard within its slack", "none",
+		"RFC 7829 (potentially failed)",
+		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) talks(now mono.Time, p *path) bool {", "false")},
+	},
+	{
+		"tail probe in spite of a trickle", "due ptoMost after the oldest message", "ptoMost 200 ms",
+		"RFC 9002, section 6.2.1",
+		[]field.Edit{{File: "srd/recovery_tail.go", Old: "return due.Min(oldest.Add(max(wait, ptoMost)))", New: "return due + 0*oldest"}},
+	},
+	{
+		"silence", "after three tail probes nothing but these is sent", "silentAfter 3",
+		"RFC 6298, section 5 (a timeout)",
+		[]field.Edit{returns("srd/recovery_flight.go", "func (fl *flight) silent() bool {", "false")},
+	},
+	{
+		"the mean of long ago", "the mean round trip is void after 1 s of nothing", "meanLife 1 s",
+		"RFC 7661, section 4",
+		[]field.Edit{{File: "srd/recovery_flight.go", Old: "fl.rtt.Age()", New: "_ = meanLife"}},
+	},
+	{
+		"repairs go where something was heard", "a path not tried, of these one heard since it was sent", "none",
+		"REPS (EuroSys 2025), section 3.3",
+		[]field.Edit{{File: "srd/choice.go", Old: "if p.heard > m.first {", New: "if false {"}},
+	},
+	{
+		"repairs go on another path", "one that this message was not tried on", "none",
+		"Raiciu et al., NSDI 2012, section 4.2",
+		[]field.Edit{{File: "srd/choice.go", Old: "case !fresh.Empty():\n", New: "case false:\n"}},
+	},
+	{
+		"frozen choice is of quick paths", "heard within 1.5 round trips of sending", "cleanRTT 1.5",
+		"REPS (EuroSys 2025), section 3.3",
+		[]field.Edit{{File: "srd/choice.go", Old: "last <= time.Duration(cleanRTT*float64(srtt))+ch.hosts.ackMost()", New: "last <= time.Duration(1e6*cleanRTT*float64(srtt))+ch.hosts.ackMost()"}},
+	},
+	{
+		"frozen choice of a third", "a third of all that are in time has to be clean", "cleanPart 3",
+		"none",
+		[]field.Edit{{File: "srd/choice.go", Old: "if cleanPart*clean.Len() >= set.Len() {", New: "if clean.Len() > 0*cleanPart {"}},
+	},
+	{
+		"acknowledgements on the nearest path", "ack path = nearest heard lately", "none",
+		"none",
+		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) nearer(p *path) *path {", "p")},
+	},
+	{
+		"what near paths cost", "near: distance <= queue and distance met lately", "costPart 16",
+		"ECF (Lim et al., CoNEXT 2017), section 3",
+		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) costs(now mono.Time, p *path, queue time.Duration) {", "")},
+	},
+	{
+		"at what rate what waits is let out", "at least a window in a round trip, until it was measured", "none",
+		"none",
+		[]field.Edit{returns("srd/choice_front.go", "func (ch *choice) admitted(now mono.Time) float64 {", "ch.recovery.rate.at(now)")},
+	},
+	{
+		"distance counts as queue", "q = queue + distance - wait in front", "none",
+		"none",
+		[]field.Edit{{File: "srd/recovery_ack.go", Old: "Distance: rc.choice.behind(p),", New: ""}},
+	},
+	{
+		"a measured queue grows old", "q - age/4", "none",
+		"none",
+		[]field.Edit{{File: "srd/steer/spray.go", Old: "sp.queue-s.mean-now.Sub(sp.at)/4", New: "sp.queue-s.mean"}},
+	},
+	{
+		"leak of standing weights", "w += leak*(1-w)", "leak 0.002",
+		"leaky integrator",
+		[]field.Edit{{File: "srd/steer/spray.go", Old: "(leak*(1-sp.weight) - learn", New: "(0*leak*(1-sp.weight) - learn"}},
+	},
+	{
+		"what one sample teaches", "span <= 4 round trips", "mostSpan 4",
+		"none",
+		[]field.Edit{{File: "srd/steer/spray.go", Old: "span := float32(min(mostSpan, ", New: "span := float32(min(1, "}},
+	},
+	{
+		"the usual round trip", "empty = least smoothed, or the mean of the first samples", "meanOf 8",
+		"none",
+		[]field.Edit{{File: "srd/internal/rtt/rtt.go", Old: "func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }", New: "func (e *Estimator) Usual() time.Duration { return e.Base() }"}},
+	},
+	{
+		"the mean of the first samples", "of eight, and of all but the first", "meanOf 8",
+		"none",
+		[]field.Edit{{File: "srd/internal/rtt/rtt.go", Old: "const meanOf = 8", New: "const meanOf = 1"}},
+	},
+	{
+		"what is usually lost follows slowly", "a round counts for 2 usual + 0.005 at most", "usualSteps 2, usualLeast 0.005",
+		"none",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "counted := min(share, usualSteps*o.usual+usualLeast)", New: "counted := min(share, 1+usualSteps*o.usual+usualLeast)"}},
+	},
+	{
+		"rounds with an empty queue count more", "one for four", "probeEmpty 4",
+		"none",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "o.good += probeEmpty - 1", New: "o.good += 0*probeEmpty"}},
+	},
+	{
+		"two packets are no overflow", "more than two are lost", "overflowLeast 2",
+		"none",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "+ overflowLeast\n", New: "+ 0*overflowLeast\n"}},
+	},
+	{
+		"no queue of ours is as long", "others hold it up if it is twice the longest target", "heldTimes 2",
+		"none",
+		[]field.Edit{{File: "srd/cc/srd.go", Old: " && excess > c.longest() {", New: " {"}},
+	},
+	{
+		"squeezed out", "at the least window, a quarter of what it was", "squeezed 4",
+		"none",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "return seen && window <= MinWindow && r.top >= squeezed*MinWindow", New: "return seen && window < 0*squeezed"}},
+	},
+	{
+		"growth in a round trip beside others", "W <= 1.5 W", "cubicAhead 1.5",
+		"RFC 9438, section 4.4",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "next = min(r.curve(now), cubicAhead*each)", New: "next = min(r.curve(now), 1e6*cubicAhead*each)"}},
+	},
+	{
+		"the peer is not believed after losses", "for 8 s", "doubtFor 8 s",
+		"none",
+		[]field.Edit{{File: "srd/cc/srd.go", Old: "c.doubt = now.Add(doubtFor)", New: "_ = doubtFor"}},
+	},
+	{
+		"slow start waits for jitter to be known", "a queue in slow start may be jitter", "none",
+		"none",
+		[]field.Edit{{File: "srd/cc/srd.go", Old: "wait := c.slowStart && !c.scatter.known()", New: "wait := false && !c.scatter.known()"}},
+	},
+	{
+		"slow start ends at half a target", "Q + back > target/2", "none",
+		"HyStart (RFC 9406)",
+		[]field.Edit{returns("srd/cc/srd.go", "func (c *SRD) enough() bool {", "false")},
+	},
+	{
+		"slow start ends when much is lost", "more than a tenth of a window in a round trip", "lossTolerated 0.1",
+		"BBRv2, startup",
+		[]field.Edit{returns("srd/cc/srd.go", "func (c *SRD) overrun() bool {", "false")},
+	},
+	{
+		"first window of the line", "W = 1.5 line * base", "firstProducts 1.5",
+		"UET NSCC",
+		[]field.Edit{{File: "srd/cc/line.go", Old: "c.window = max(InitialWindow, min(MaxWindow, firstProducts*c.line*c.near().Seconds()))", New: "c.window = InitialWindow + 0*firstProducts"}},
+	},
+	{
+		"largest window of the line", "W <= line * (base + target)", "none",
+		"UET NSCC",
+		[]field.Edit{{File: "srd/cc/line.go", Old: "if c.line > 0 {\n\t\tmost", New: "if c.line < 0 {\n\t\tmost"}},
+	},
+	{
+		"a little less than the line", "rate <= 0.9925 line", "lineShare 0.9925",
+		"none",
+		[]field.Edit{{File: "srd/cc/line.go", Old: "return lineShare * c.line", New: "return c.line"}},
 	},
 }
