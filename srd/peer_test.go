@@ -93,7 +93,6 @@ func (f *fixed) Base(d time.Duration)                                   { f.base
 func (f *fixed) Packet(int)                                             {}
 func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool)                      { f.acked += a.Bytes }
 func (f *fixed) Lost(now mono.Time, bytes int)                          { f.lost += bytes }
-func (f *fixed) Found(bytes int)                                        { f.lost -= bytes }
 func (f *fixed) Believed(_ mono.Time, back time.Duration) time.Duration { return back }
 func (f *fixed) Reset()                                                 { f.resets++ }
 func (f *fixed) Window() int                                            { return f.window }

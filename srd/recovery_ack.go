@@ -188,9 +188,6 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	rc.stats.Spurious++
-	if k.Marks&ledger.Told != 0 {
-		rc.cfg.Control.Found(int(k.Size))
-	}
 	switch {
 	case k.Marks&ledger.Timed != 0:
 		rc.hosts.mistaken(now, rc.rtt.Smoothed())
@@ -274,7 +271,7 @@ func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.At > p.newest || !rc.begun(p, pn) {
+		if k.At > p.newest {
 			break
 		}
 		if k.State == ledger.InFlight {

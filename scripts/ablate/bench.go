@@ -15,12 +15,14 @@ var benches = []bench{
 	{"rules", "slow cables", "daemon", []string{"mean_us", "max_us"}},
 	{"rules", "loss", "ideal", []string{"mean_us", "max_us"}},
 	{"rules", "loss", "daemon", []string{"mean_us", "max_us"}},
+	{"rules", "grey cables", "ideal", []string{"mean_us", "p99_us"}},
 	{"rules", "incast", "ideal", []string{"mean_us", "max_us"}},
 	{"rules", "incast", "daemon", []string{"mean_us", "max_us"}},
 	{"wan-small", "rtt_320 both", "ideal", []string{"mean_us", "p99_us"}},
 	{"wan-small", "jit_20 both", "ideal", []string{"mean_us", "p99_us"}},
 	{"wan-small", "loss_2 both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-small", "lte_geo both", "daemon", []string{"mean_us", "p99_us"}},
+	{"wan-small", "fiber dies", "daemon", []string{"mean_us", "p99_us"}},
 	{"coexist", "1 beside 1", "daemon", []string{"least_share"}},
 	{"wan-bulk", "jit_20 both", "daemon", []string{"goodput_gbps"}},
 
@@ -34,9 +36,10 @@ var benches = []bench{
 	{"wan-small", "bw_10to1 both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-small", "congested both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-bulk", "two ways a", "daemon", []string{"goodput_gbps", "least_share"}},
+	{"wan-bulk", "reorder a", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "rtt_40 both", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "fiber_lte both", "daemon", []string{"goodput_gbps"}},
 }
 
 // quickBenches are how many of benches are played before the swarm's seeds, and with -quick no others.
-const quickBenches = 15
+const quickBenches = 17

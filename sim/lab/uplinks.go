@@ -14,6 +14,9 @@ type UplinkPlan struct {
 	Delay  Duration `toml:"delay"`  // one way
 	Jitter Duration `toml:"jitter"` // standard deviation of the delay; packets keep their order
 	Loss   float64  `toml:"loss"`   // chance of a packet
+	// Reorder is the chance of a packet to be held back, for Held at most, while others pass it.
+	Reorder float64  `toml:"reorder"`
+	Held    Duration `toml:"held"`
 }
 
 // hostRate is that of the cable between a host and its uplinks, in bytes per
@@ -34,6 +37,7 @@ func NewUplinks(e *sim.Engine, plans []UplinkPlan, p Ports) *Network {
 	for i, u := range plans {
 		q := sim.Quality{
 			Rate: u.Mbit * 1e6 / 8, Delay: u.Delay.Duration, Jitter: u.Jitter.Duration, Loss: u.Loss,
+			Reorder: u.Reorder, HoldMost: u.Held.Duration,
 			Queue: p.Queue, Mark: p.Mark,
 		}
 		n.Cables[0] = append(n.Cables[0], &Cable{
@@ -78,6 +82,9 @@ func (n *Network) nearest(size int) (delay time.Duration, rate float64) {
 func (u *UplinkPlan) check() error {
 	if u.Mbit <= 0 || u.Delay.Duration < 0 || u.Jitter.Duration < 0 || u.Loss < 0 || u.Loss >= 1 {
 		return fmt.Errorf("uplink of %v Mbit/s, delay %v, jitter %v, loss %v", u.Mbit, u.Delay, u.Jitter, u.Loss)
+	}
+	if u.Reorder < 0 || u.Reorder > 1 || u.Held.Duration < 0 || u.Reorder > 0 && u.Held.Duration == 0 {
+		return fmt.Errorf("uplink that holds %v of its packets for %v", u.Reorder, u.Held)
 	}
 	return nil
 }

@@ -37,8 +37,6 @@ type Controller interface {
 	// Lost takes bytes proven lost on a path that works. Losses on a path that
 	// is being given up are not congestion and are not told.
 	Lost(now mono.Time, bytes int)
-	// Found takes back bytes that were told as lost and have arrived after all.
-	Found(bytes int)
 	// Reset forgets all that acknowledgements told: the peer has lied. What is known of
 	// the host's own line and of packets stays.
 	Reset()

@@ -61,18 +61,6 @@ type overflow struct {
 
 	packets, losses float64   // since the last answer
 	answered        mono.Time // rounds that began earlier were answered by a cut
-	before          before
-}
-
-// before is what a cut has changed, and why: what was taken for lost may arrive after
-// all, and then the cut is undone (Ludwig and Gurtov, RFC 4015; Blanton and Allman, RFC
-// 3708).
-type before struct {
-	losses, chance  float64 // packets that were lost, and as many as chance may have it
-	window          float64 // 0: there is nothing to undo
-	bound, good     float64
-	usual           float64
-	slowStart, full bool
 }
 
 // lost takes a round of so many packets, of which some were lost. It returns the share
@@ -87,9 +75,6 @@ func (o *overflow) lost(packets, lost float64) float64 {
 	expected, share := o.usual*o.packets, o.losses/o.packets
 	chance := expected + overflowDeviations*math.Sqrt(expected) + overflowLeast
 	over := o.losses > chance
-	if over {
-		o.before = before{losses: o.losses, chance: chance, bound: o.bound, good: o.good, usual: o.usual}
-	}
 	counted := min(share, usualSteps*o.usual+usualLeast)
 	o.usual += usualWeight * (counted - o.usual)
 	o.packets, o.losses = 0, 0
@@ -97,19 +82,6 @@ func (o *overflow) lost(packets, lost float64) float64 {
 		return 0
 	}
 	return share
-}
-
-// found takes packets back that were taken for lost, and reports whether the last cut was
-// for nothing: chance explains what is left. Then the bound is as it was before.
-func (o *overflow) found(packets float64) bool {
-	n := min(packets, o.losses)
-	o.losses -= n
-	b := &o.before
-	if b.losses -= packets - n; b.window == 0 || b.losses > b.chance {
-		return false
-	}
-	o.bound, o.good, o.usual = b.bound, b.good, b.usual
-	return true
 }
 
 // cut sets the bound after a round that ran over to what is left of the window. What is

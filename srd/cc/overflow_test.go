@@ -80,36 +80,3 @@ func TestBoundGrows(t *testing.T) {
 		t.Errorf("bound %v after a round that did not meet it", o.bound)
 	}
 }
-
-// What was taken for lost and arrives after all undoes the cut that it made, with all
-// that belongs to it; what stays lost does not.
-func TestCutForNothingIsUndone(t *testing.T) {
-	const base = 40 * time.Millisecond
-	for _, c := range []struct {
-		found int // of 20 packets
-		whole bool
-	}{{20, true}, {10, false}} {
-		s := New(0)
-		s.Base(base)
-		now := mono.Time(time.Hour)
-		round := func(lost int) {
-			for range 100 {
-				s.Ack(now, Ack{Bytes: MSS, RTT: base + TargetCeiling, Base: base, Empty: base, Stray: 1}, true)
-			}
-			s.Lost(now, lost*MSS)
-			now = now.Add(2 * base)
-			s.Ack(now, Ack{Bytes: MSS, RTT: base + TargetCeiling, Base: base, Empty: base, Stray: 1}, true)
-		}
-		round(0)
-		before, slow := s.window, s.slowStart
-		if round(20); s.window >= before || s.over.bound == 0 || s.slowStart {
-			t.Fatalf("window %v of %v, bound %v, slow start %v after a loss", s.window, before, s.over.bound, s.slowStart)
-		}
-		for range c.found {
-			s.Found(MSS)
-		}
-		if whole := s.window >= before && s.over.bound == 0 && s.slowStart == slow; whole != c.whole {
-			t.Errorf("%d of 20 were found: window %v of %v, bound %v, slow start %v", c.found, s.window, before, s.over.bound, s.slowStart)
-		}
-	}
-}

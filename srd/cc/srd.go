@@ -230,16 +230,6 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 // Lost implements Controller.
 func (c *SRD) Lost(now mono.Time, bytes int) { c.round.lost += bytes }
 
-// Found implements Controller.
-func (c *SRD) Found(bytes int) {
-	n := min(bytes, c.round.lost)
-	c.round.lost -= n
-	if b := &c.over.before; c.over.found(float64(bytes-n) / float64(c.packet)) {
-		c.window, c.slowStart, c.full = max(c.window, b.window), b.slowStart, b.full
-		*b = before{}
-	}
-}
-
 // empty returns what a byte took without a queue. Over radio that is the mean: delays
 // differ at random, and the least round trip of a path may be next to nothing by luck, which
 // would make a fabric of it. A mean of less than radioLeast may be that
@@ -261,7 +251,6 @@ func (c *SRD) endRound(now mono.Time) {
 	// arrives in a round (as RFC 7661 section 4.1 has it).
 	full := r.limited && float64(r.acked+r.lost) >= c.window/2
 	c.scatter.endRound(full)
-	held := r.limited
 	r.limited = full
 	if c.full && c.scatter.known() {
 		c.slowStart, c.full = c.allowance() > 0 && !c.enough(), false
@@ -297,11 +286,7 @@ func (c *SRD) endRound(now mono.Time) {
 		c.enter(now)
 		return
 	}
-	less, adapt := c.adapted(&r, held, now.Sub(r.from), excess, t)
 	switch {
-	case adapt:
-		c.slowStart, c.full, c.cut = false, false, now
-		c.window = less
 	case over:
 		// In slow start this may be jitter, which is known after a few round trips. Where the
 		// line tells of the network there is none; a short base alone may be luck.
@@ -340,8 +325,6 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 		}
 		return false
 	}
-	b := &c.over.before
-	b.window, b.slowStart, b.full = c.window, c.slowStart, c.full
 	c.slowStart, c.full = false, false
 	left := max(maxDecrease, min(overflowCut, 1-loss))
 	c.window = min(c.window, c.over.cut(now, left*c.window, c.srtt))
