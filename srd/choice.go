@@ -141,22 +141,31 @@ func (ch *choice) clean(now mono.Time, p *path) bool {
 // eligible returns the paths that a packet may go on if its policy may send every packet
 // anywhere: those that are near for what it is. When all of these are late they take at least as
 // long as they have been silent, and others that do not are better (ECF's comparison, with
-// what is known by now).
+// what is known by now). That a path is not late, as nothing is under way on it, says nothing of the
+// others when all that was sent on any of them lately was in vain.
 func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {
-	silent := sampleMost
+	silent, since, newest, well := sampleMost, now, mono.Time(0), false
 	for slot := near.Next(0); slot >= 0; slot = near.Next(slot + 1) {
 		p := ch.paths.table[slot]
 		if !ch.paths.usable.Has(slot) {
 			continue
 		}
+		newest = max(newest, p.newest)
 		if !ch.isLate(now, p) {
-			return near
+			well = true
+			continue
 		}
-		silent = min(silent, now.Sub(p.since))
+		silent, since = min(silent, now.Sub(p.since)), min(since, p.since)
+	}
+	switch {
+	case since < now && since > newest:
+		silent = now.Sub(since)
+	case well:
+		return near
 	}
 	ch.others = steer.Set{}
 	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
-		if p := ch.paths.table[slot]; p.rtt.Known() && p.length() <= silent && !ch.isLate(now, p) {
+		if p := ch.paths.table[slot]; !near.Has(slot) && p.rtt.Known() && p.length() <= silent && !ch.isLate(now, p) {
 			ch.others.Add(slot)
 		}
 	}

@@ -40,7 +40,9 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	case rc.talks(now, p):
 		rc.loseOverdue(now, p)
 	default:
+		at := k.At
 		rc.paths.suspect(now, p)
+		rc.paths.askAlike(now, p, at)
 	}
 	return true
 }

@@ -30,7 +30,7 @@ const (
 	goneShare = askShare * 1.5
 	// cubicC, in packets per second cubed, and cubicBeta are those of RFC 9438, sections 5.1
 	// and 4.6; renoAlpha is that of section 4.3, and cubicAhead bounds the growth in a round
-	// trip (section 4.4).
+	// trip (section 4.4), as the curve goes on while there is nothing to send.
 	cubicC     = 0.4
 	cubicBeta  = 0.7
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
