@@ -30,8 +30,8 @@ func (ps *paths) suspect(now mono.Time, p *path) {
 }
 
 // askAlike asks the paths that may have died with p, on which a packet sent at is overdue: those that
-// are no longer than p, if all that was sent after that packet and has arrived came on longer ones. Each
-// by itself would have to be sent something in vain first.
+// are no longer than p and have nothing in flight, if all that was sent after that packet and has arrived
+// came on longer ones. Each by itself would have to be sent something in vain first.
 func (ps *paths) askAlike(now mono.Time, p *path, at mono.Time) {
 	var alike steer.Set
 	own, longer := ps.choice.distance(p), false
@@ -42,7 +42,7 @@ func (ps *paths) askAlike(now mono.Time, p *path, at mono.Time) {
 			longer = true
 		case q.newest > at:
 			return
-		default:
+		case q.inflight == 0:
 			alike.Add(slot)
 		}
 	}
