@@ -98,10 +98,27 @@ func (e *env) reorderWindow(p *path) time.Duration {
 // is not so. With many paths the next train on this one may be further away than its
 // timeout, and it is not silent.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
-	if p.largest == 0 || k.At > p.newest {
+	if p.largest == 0 || k.At > p.newest || !e.begun(p, p.lowest) {
 		return mono.Never
 	}
 	return p.told.Add(e.reorderWindow(p))
+}
+
+// begun reports whether something of packet pn's train, or something later, has arrived.
+// That it left at the same time is not enough: what else did may be between the two on a
+// link that paths share, a first window for example, which leaves at once. Half of a mean that
+// is long beside the noise is enough for that. Of what
+// was settled otherwise and is forgotten nothing is known, now as before it was.
+func (e *env) begun(p *path, pn uint64) bool {
+	if p.rtt.Smoothed()/reorderPart >= lateDeviations*e.hosts.granule {
+		return true
+	}
+	for q := p.largest; q <= pn; q++ {
+		if k := p.sent.At(q); k == nil || k.Marks&ledger.Follows == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isLate reports whether the oldest packet on p should have been acknowledged by

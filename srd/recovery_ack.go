@@ -271,7 +271,7 @@ func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.At > p.newest {
+		if k.At > p.newest || !rc.begun(p, pn) {
 			break
 		}
 		if k.State == ledger.InFlight {

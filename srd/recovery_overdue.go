@@ -33,7 +33,7 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	switch {
 	case k == nil:
 		return false
-	case now >= rc.tailDue(p, k):
+	case now >= rc.tailDue(p, k) && rc.outlived(p, k):
 		rc.loseTail(now, p)
 	case now < k.At.Add(rc.lostAfter(p)) || !rc.overtaken(p, k):
 		return false
@@ -51,6 +51,15 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 // length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
 func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 	return rc.timer.newest > k.At.Add(p.rtt.Variation())
+}
+
+// outlived reports whether an acknowledgement of k, the rest of a train, should have been
+// seen by now: that of something sent later has, or nothing else was sent that could be
+// told of. The acknowledgement that told of the train's beginning may have come on a
+// shorter way than those that followed; on short round trips that is all the difference
+// there is.
+func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
+	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.rtt.Variation())
 }
 
 // talks reports whether a packet on p was acknowledged so lately that the path has not
@@ -91,7 +100,9 @@ func (rc *recovery) pathDeadline() mono.Time {
 			if t := k.At.Add(rc.lostAfter(p)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
 				at = t
 			}
-			at = at.Min(rc.tailDue(p, k))
+			if t := rc.tailDue(p, k); t < at && (t > rc.clock || rc.outlived(p, k)) {
+				at = t
+			}
 		}
 		if p.freed.bytes > 0 {
 			at = at.Min(p.freed.due)
