@@ -47,16 +47,24 @@ func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 	for n := 0; s.c.paths.table[0].state == PathActive && n < 2*far; n++ {
 		step()
 	}
-	if s.c.recovery.timer.backoff > 1 {
-		t.Fatalf("%d tail probes: nothing was tested", s.c.recovery.timer.backoff)
+	if s.c.recovery.timer.backoff > 1 || s.c.choice.reach.near.Has(on) {
+		t.Fatalf("%d tail probes, near are %v: nothing was tested", s.c.recovery.timer.backoff, s.c.choice.reach.near)
 	}
 	if v := s.paths(from, number); len(v) != 2 || v[1] != on {
 		t.Errorf("sent on %v, want it again on path %d, the only one that was heard", v, on)
 	}
-	for _, p := range s.c.paths.table[:4] {
-		if p.state == PathActive {
-			t.Errorf("path %d is in use, and since something was sent in vain only longer ones were heard", p.slot)
-		}
+	for slot := 1; slot < 4; slot++ {
+		s.send(1, slot)
+	}
+	s.pin.on = 1
+	if p := s.c.choice.choose(s.now); p.slot != 1 {
+		t.Errorf("path %d, and the near ones are not late", p.slot)
+	}
+	for range far + 5 {
+		step()
+	}
+	if p := s.c.choice.choose(s.now); p.slot != on {
+		t.Errorf("path %d, and all near ones have been silent for longer than the far one takes", p.slot)
 	}
 	s.wantSound(t)
 }

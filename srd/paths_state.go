@@ -3,7 +3,6 @@ package srd
 import (
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // The states of a path change here, but for one that begins (paths_life.go). Whatever
@@ -26,28 +25,6 @@ func (ps *paths) suspect(now mono.Time, p *path) {
 		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
 		ps.probing.Add(int(p.slot))
 		ps.resize()
-	}
-}
-
-// askAlike asks the paths that may have died with p, on which a packet sent at is overdue: those that
-// are no longer than p and have nothing in flight, if all that was sent after that packet and has arrived
-// came on longer ones. Each by itself would have to be sent something in vain first.
-func (ps *paths) askAlike(now mono.Time, p *path, at mono.Time) {
-	var alike steer.Set
-	own, longer := ps.choice.distance(p), false
-	for _, q := range ps.table {
-		switch slot := int(q.slot); {
-		case !ps.usable.Has(slot):
-		case ps.choice.distance(q) > own:
-			longer = true
-		case q.newest > at:
-			return
-		case q.inflight == 0:
-			alike.Add(slot)
-		}
-	}
-	for slot := alike.Next(0); longer && slot >= 0; slot = alike.Next(slot + 1) {
-		ps.ask(now, ps.table[slot])
 	}
 }
 

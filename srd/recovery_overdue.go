@@ -40,9 +40,7 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	case rc.talks(now, p):
 		rc.loseOverdue(now, p)
 	default:
-		at := k.At
 		rc.paths.suspect(now, p)
-		rc.paths.askAlike(now, p, at)
 	}
 	return true
 }
