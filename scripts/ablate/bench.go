@@ -25,6 +25,7 @@ var benches = []bench{
 	{"wan-small", "fiber dies", "daemon", []string{"mean_us", "p99_us"}},
 	{"coexist", "1 beside 1", "daemon", []string{"least_share"}},
 	{"wan-bulk", "jit_20 both", "daemon", []string{"goodput_gbps"}},
+	{"wan-bulk", "congested both", "daemon", []string{"goodput_gbps"}},
 
 	{"perm-32", "dead cable", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-32", "dead cable", "daemon", []string{"mean_us", "max_us"}},
@@ -42,4 +43,4 @@ var benches = []bench{
 }
 
 // quickBenches are how many of benches are played before the swarm's seeds, and with -quick no others.
-const quickBenches = 17
+const quickBenches = 18

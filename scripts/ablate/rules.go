@@ -57,6 +57,11 @@ var rules = []rule{
 		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) Loss(now mono.Time, p int) {", "")},
 	},
 	{
+		"even share of the window", "a path holds at most 3 times W / paths", "pathShare 3",
+		"none: a path that died a moment ago does not swallow the window",
+		[]field.Edit{returns("srd/choice.go", "func (ch *choice) level(set, spare *steer.Set) {", "")},
+	},
+	{
 		"far paths when all near ones are late", "eligible: length <= for how long the near ones are silent", "none",
 		"ECF (Lim et al., CoNEXT 2017), section 3, with what is known by now",
 		[]field.Edit{returns("srd/choice.go", "func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {", "near")},
@@ -181,6 +186,16 @@ var rules = []rule{
 		"a queue may grow within a round trip", "growth = max(min(3 base, 4 ms), base/4)", "growthBases 3, growthPart 4",
 		"none",
 		[]field.Edit{{File: "srd/model.go", Old: "growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)", New: "growth := 0*(base+cc.TargetFloor+growthPart)"}},
+	},
+	{
+		"a train has begun", "something of it, or later, has arrived; or mean/2 is long beside the noise", "none",
+		"RFC 8985, section 6.2",
+		[]field.Edit{returns("srd/model.go", "func (e *env) begun(p *path, pn uint64) bool {", "true")},
+	},
+	{
+		"a tail is outlived", "what was sent after it was heard of, or nothing was", "none",
+		"RFC 8985, section 6.2",
+		[]field.Edit{returns("srd/recovery_overdue.go", "func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {", "true")},
 	},
 	{
 		"a path that talks has not failed", "lost, not failed, while it was heard within its slack", "none",
