@@ -151,6 +151,11 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64) float64 {", "0")},
 	},
 	{
+		"quick adapt", "W = delivered rate * (base + goal) when the delay is 3 goals", "adaptTargets 3",
+		"UET NSCC (quick adapt)",
+		[]field.Edit{returns("srd/cc/goal.go", "func (c *SRD) adapted(r *round, held bool, span, excess, goal time.Duration) (window float64, ok bool) {", "0, false")},
+	},
+	{
 		"base over radio is a mean", "base = mean of what is empty if that is 16 ms, else the least", "radioLeast 16 ms",
 		"none: one lucky round trip makes no fabric",
 		[]field.Edit{returns("srd/cc/srd.go", "func (r *round) empty() time.Duration {", "r.minBase")},

@@ -69,8 +69,26 @@ func TestQueueOfMany(t *testing.T) {
 	}
 }
 
-// A queue that is too long is answered in steps, whatever arrives.
-func TestWindowShrinksInSteps(t *testing.T) {
+// A round in which a queue far too long is met ends with the window that what arrived in
+// it needs, however little that is of what was sent.
+func TestWindowAdaptsToWhatArrives(t *testing.T) {
+	const trip = 8 * fineBase
+	for _, part := range []int{40, 4, 1} {
+		c, now := fine(lineRate), mono.Time(1)
+		c.slowStart, c.srtt = false, trip
+		n := c.Window() / MSS / part
+		need := float64(n*MSS) / trip.Seconds() * (fineBase + c.goal()).Seconds()
+		for i := range n + 1 {
+			c.Ack(now.Add(trip*time.Duration(i)/time.Duration(n)), Ack{Bytes: MSS, RTT: trip, Base: fineBase, Empty: fineBase}, true)
+		}
+		if need = max(MinWindow, need); c.window < need || c.window > 1.3*need {
+			t.Errorf("window %.0f when one part in %d arrives, want %.0f", c.window, part, need)
+		}
+	}
+}
+
+// A queue that is not far too long is answered in steps, whatever arrives.
+func TestWindowShrinksInStepsOtherwise(t *testing.T) {
 	const trip = 3 * fineBase
 	c, now := fine(lineRate), mono.Time(1)
 	c.slowStart, c.srtt = false, trip

@@ -251,6 +251,7 @@ func (c *SRD) endRound(now mono.Time) {
 	// arrives in a round (as RFC 7661 section 4.1 has it).
 	full := r.limited && float64(r.acked+r.lost) >= c.window/2
 	c.scatter.endRound(full)
+	held := r.limited
 	r.limited = full
 	if c.full && c.scatter.known() {
 		c.slowStart, c.full = c.allowance() > 0 && !c.enough(), false
@@ -286,7 +287,11 @@ func (c *SRD) endRound(now mono.Time) {
 		c.enter(now)
 		return
 	}
+	less, adapt := c.adapted(&r, held, now.Sub(r.from), excess, t)
 	switch {
+	case adapt:
+		c.slowStart, c.full, c.cut = false, false, now
+		c.window = less
 	case over:
 		// In slow start this may be jitter, which is known after a few round trips. Where the
 		// line tells of the network there is none; a short base alone may be luck.
