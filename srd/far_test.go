@@ -9,11 +9,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// When the cable of all near paths has died, what is sent again goes on those further away that
-// were heard since, and what is sent anew as soon as the near ones have been silent for longer
-// than those take.
-func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
-	const far, on = 20, 5 // milliseconds, and the path that takes them and is alive
+// newFarScript returns a script of four near paths and two whose round trip is far, which all
+// were heard once. From now on nothing is answered.
+func newFarScript(t *testing.T, far time.Duration) *script {
 	s := newScript(t, 6)
 	for slot := range uint16(6) {
 		s.ack(got(slot, s.send(1, int(slot))[0].pn))
@@ -21,10 +19,19 @@ func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 	for _, p := range s.c.paths.table[4:] {
 		p.rtt = rtt.Estimator{}
 		for range 9 {
-			p.rtt.Add(s.now, far*time.Millisecond)
+			p.rtt.Add(s.now, far)
 		}
 	}
 	s.mute = true
+	return s
+}
+
+// When the cable of all near paths has died, what is sent again goes on those further away that
+// were heard since, and what is sent anew as soon as the near ones have been silent for longer
+// than those take.
+func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
+	const far, on = 20, 5 // milliseconds, and the path that takes them and is alive
+	s := newFarScript(t, far*time.Millisecond)
 	var pings []uint64
 	// step lets a millisecond pass in which the far path is measured once more.
 	step := func() {
@@ -72,17 +79,7 @@ func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 // Nothing is under way on most near paths when their cable dies. That they are not late says nothing.
 func TestScriptIdleNearPathsAreSilentWithTheOthers(t *testing.T) {
 	const far = 20 // milliseconds
-	s := newScript(t, 6)
-	for slot := range uint16(6) {
-		s.ack(got(slot, s.send(1, int(slot))[0].pn))
-	}
-	for _, p := range s.c.paths.table[4:] {
-		p.rtt = rtt.Estimator{}
-		for range 9 {
-			p.rtt.Add(s.now, far*time.Millisecond)
-		}
-	}
-	s.mute = true
+	s := newFarScript(t, far*time.Millisecond)
 	s.wait(5 * time.Millisecond)
 	s.send(1, 0)
 	s.pin.on = 1

@@ -67,7 +67,7 @@ func TestVerdicts(t *testing.T) {
 		for _, x := range rows {
 			p.Rows = append(p.Rows, []float64{x, 100})
 		}
-		if err := p.save(b.file(o, rule)); err != nil {
+		if err := save(b.file(o, rule), &p); err != nil {
 			t.Fatal(err)
 		}
 	}

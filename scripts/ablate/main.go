@@ -96,7 +96,7 @@ func run(o *options) error {
 // together returns the rule that is all of v. Its name tells what was played of it from what was
 // played of others.
 func together(v []rule) rule {
-	all := rule{name: "together"}
+	var all rule
 	h := fnv.New32a()
 	for _, r := range v {
 		all.off = append(all.off, r.off...)

@@ -44,8 +44,8 @@ func (b *bench) load(o *options, rule string) *played {
 }
 
 // save keeps what was played.
-func (p *played) save(file string) error {
-	text, err := json.Marshal(p)
+func save(file string, v any) error {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 			return err
 		}
 		p.Rule = r.name
-		if err := p.save(v[i].file(o, r.name)); err != nil {
+		if err := save(v[i].file(o, r.name), p); err != nil {
 			return err
 		}
 	}

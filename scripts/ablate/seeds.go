@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,15 +60,7 @@ func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) err
 		v.Seeds = append(v.Seeds, seeds...)
 	}
 	slices.Sort(v.Seeds)
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	file := seedsFile(o, rule)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, text, 0o644)
+	return save(seedsFile(o, rule), v)
 }
 
 // seedsAfter returns the numbers that follow begin at the begin of text's lines.
