@@ -122,10 +122,29 @@ func TestSeedsThatNeedARule(t *testing.T) {
 		t.Errorf("seeds are %v", v)
 	}
 	off := &failed{Seeds: v}
-	if got := off.without(&failed{Seeds: []int{12}}); got != "140, 3655 fail" {
+	if got := off.without(&failed{Seeds: []int{12}}); !slices.Equal(got, []string{"140", "3655"}) {
 		t.Errorf("without the rule %q", got)
 	}
-	if got := off.without(off) + off.without(nil) + (*failed)(nil).without(off); got != "" {
-		t.Errorf("nothing is known, or no more fail: %q", got)
+	if len(off.without(off)) != 0 || off.without(nil) != nil || (*failed)(nil).without(off) != nil {
+		t.Error("nothing is known, or no more fail, and some are named")
+	}
+}
+
+// A test that failed is named once, also if it was a part of it, or if it waited for ever.
+func TestTestsThatNeedARule(t *testing.T) {
+	text := "--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/x (0.1s)\n        a.go:1: TestB (is not one)\nok  \tsim\t1s\n" +
+		"panic: test timed out after 5m0s\n\trunning tests:\n\t\tTestC/y (4m0s)\n"
+	if v := testsIn(text); !slices.Equal(v, []string{"TestA", "TestC"}) {
+		t.Errorf("tests are %q", v)
+	}
+	off := &failedTests{Names: []string{"TestA", "TestC"}}
+	if got := off.without(&failedTests{Names: []string{"TestC"}}); !slices.Equal(got, []string{"TestA"}) {
+		t.Errorf("without the rule %q", got)
+	}
+	if v, err := testsOf(filepath.Join(top, "srd"), "srd_test"); err != nil || !slices.Contains(v, "TestLongerPathCarriesWhatWaits") {
+		t.Errorf("tests from outside: %q, %v", v, err)
+	}
+	if got := named([]string{"1", "2", "3", "TestA"}); got != "1, 2, 3 and 1 more" {
+		t.Error(got)
 	}
 }

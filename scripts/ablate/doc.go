@@ -89,29 +89,40 @@ func (c *change) String() string {
 // keep is the verdict on a rule that is worth it.
 const keep = "keep"
 
-// verdict says what the figures speak for, and the seeds, of which without says which fail: one
-// is enough to keep a rule, all are needed to delete one.
-func verdict(v []change, best *change, open int, played bool, without string) string {
+// verdict says what the figures speak for, and what fails without the rule: one is enough to keep
+// it, all are needed to delete it. played: the seeds and the tests.
+func verdict(v []change, best *change, open int, played bool, fails string) string {
 	switch {
-	case best != nil && best.mean >= worthKeeping, without != "":
+	case best != nil && best.mean >= worthKeeping, fails != "":
 		return keep
 	case len(v) == 0:
 		return "not played"
 	case open > 0:
 		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))
 	case !played:
-		return "open: seeds not played"
+		return "open: seeds or tests not played"
 	}
 	return "delete"
 }
 
 // verdictOn is the verdict by what is kept of a rule, with what it was made of.
-func verdictOn(o *options, name string) (says string, best, worst *change, seeds string) {
+func verdictOn(o *options, name string) (says string, best, worst *change, fails string) {
 	v, open := changesOf(o, name)
 	best, worst = extremes(v)
-	with, without := loadSeeds(o, whole), loadSeeds(o, name)
-	seeds = without.without(with)
-	return verdict(v, best, open, with != nil && without != nil, seeds), best, worst, seeds
+	seeds, seedsOff := loadSeeds(o, whole), loadSeeds(o, name)
+	tests, testsOff := loadTests(o, whole), loadTests(o, name)
+	fails = named(append(seedsOff.without(seeds), testsOff.without(tests)...))
+	played := seeds != nil && seedsOff != nil && tests != nil && testsOff != nil
+	return verdict(v, best, open, played, fails), best, worst, fails
+}
+
+// named is the first of some names, and how many there are more.
+func named(v []string) string {
+	const shown = 3
+	if n := len(v); n > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(v[:shown], ", "), n-shown)
+	}
+	return strings.Join(v, ", ")
 }
 
 // kept reports whether what is known of a rule is enough to keep it.
@@ -127,13 +138,14 @@ func writeDoc(o *options) error {
 		"Written by `make ablate` on %s; don't edit it. Each rule was switched off by itself (scripts/ablate/rules.go has the\n"+
 		"edits), and the same %d seeds were played with and without it. **Buys** is the goal that becomes worst without the\n"+
 		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
-		"of these. A rule is kept when it buys %g %% of any goal, and the benches after that are left out; else if seeds\n"+
-		"of the swarm fail without it: 1 to %d, and all that failed once. **Delete** says that nothing here needs it.\n\n",
+		"of these. A rule is kept when it buys %g %% of any goal, and what comes after that is not played; else if seeds of the\n"+
+		"swarm **fail** without it (1 to %d, and all that failed once), or tests of simulated networks, or of connections seen\n"+
+		"from outside. **Delete** says that nothing here needs it.\n\n",
 		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping, soakSeeds)
-	b.WriteString("| rule | equation | constants | source | buys | costs | seeds | verdict |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| rule | equation | constants | source | buys | costs | fail | verdict |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range rules {
-		says, best, worst, seeds := verdictOn(o, r.name)
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, seeds, says)
+		says, best, worst, fails := verdictOn(o, r.name)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, fails, says)
 	}
 	b.WriteString("\nPlayed were (plan, case, host):\n\n")
 	for i := range benches {
@@ -153,6 +165,9 @@ func printChanges(o *options, name string) {
 			fmt.Println(c)
 		}
 	}
-	says, _, _, seeds := verdictOn(o, name)
-	fmt.Println(seeds, says)
+	says, _, _, fails := verdictOn(o, name)
+	if fails != "" {
+		fmt.Println("fail:", fails)
+	}
+	fmt.Println(says)
 }

@@ -6,7 +6,8 @@
 //	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-all] [-together] [-list] [-out DIR] [-doc FILE]
 //
 // One bench is enough to keep a rule, so with a rule that is kept the others are left out, unless
-// -all is given. The swarm's seeds are played when the quick benches have left it open.
+// -all is given. The swarm's seeds, and the tests that see what users see, are played when the quick
+// benches have left it open.
 // Rules of which each buys nothing may stand in for each other: -together switches all chosen off at once.
 // What was played is kept in -out, so that a part may be done at a time: -only chooses rules, and the
 // document has all that is known. Remove the folder when the code changes.
@@ -41,7 +42,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "switch only rules off whose name matches a `regexp`")
 	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
 	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
-	flag.BoolVar(&o.quick, "quick", false, "play only the quick benches and the seeds")
+	flag.BoolVar(&o.quick, "quick", false, "play only the quick benches, the seeds and the tests")
 	flag.BoolVar(&o.all, "all", false, "go on with a rule that a bench has shown to be worth keeping")
 	flag.BoolVar(&o.together, "together", false, "switch all chosen rules off at once, and print what that changes")
 	flag.BoolVar(&o.list, "list", false, "print the rules and end")

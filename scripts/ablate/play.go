@@ -56,7 +56,7 @@ func save(file string, v any) error {
 }
 
 // playRule switches r off, plays what is not known of it, and takes it back: the quick benches, the
-// seeds, and then the other benches, if they are in v. Once something keeps the rule the rest is left out.
+// seeds, the tests, and then the other benches, if they are in v. Once something keeps the rule the rest is left out.
 func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench) (err error) {
 	done := func() bool { return !o.all && r.name != whole && kept(o, r.name) }
 	var undo func() error
@@ -75,12 +75,20 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 		return f.Build()
 	}
 	for i := range len(v) + 1 {
-		if i == quickBenches && loadSeeds(o, r.name) == nil && !done() {
-			if err := off(); err != nil {
-				return err
-			}
-			if err := playSeeds(ctx, f, o, r.name); err != nil {
-				return err
+		if i == quickBenches {
+			for _, s := range []struct {
+				known bool
+				play  func(context.Context, *field.Field, *options, string) error
+			}{{loadSeeds(o, r.name) != nil, playSeeds}, {loadTests(o, r.name) != nil, playTests}} {
+				if s.known || done() {
+					continue
+				}
+				if err := off(); err != nil {
+					return err
+				}
+				if err := s.play(ctx, f, o, r.name); err != nil {
+					return err
+				}
 			}
 		}
 		if i == len(v) || v[i].load(o, r.name) != nil || done() {

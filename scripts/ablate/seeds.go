@@ -78,24 +78,15 @@ func seedsAfter(text, begin string) (v []int) {
 	return v
 }
 
-// without says which seeds fail with the rule off that do not with all of them on; empty: none.
-func (v *failed) without(whole *failed) string {
+// without returns the seeds that fail with the rule off and do not with all of them on.
+func (v *failed) without(whole *failed) (seeds []string) {
 	if v == nil || whole == nil {
-		return ""
+		return nil
 	}
-	var more []string
 	for _, n := range v.Seeds {
 		if !slices.Contains(whole.Seeds, n) {
-			more = append(more, strconv.Itoa(n))
+			seeds = append(seeds, strconv.Itoa(n))
 		}
 	}
-	const shown = 3
-	switch n := len(more); {
-	case n == 0:
-		return ""
-	case n > shown:
-		return fmt.Sprintf("%s and %d more fail", strings.Join(more[:shown], ", "), n-shown)
-	default:
-		return strings.Join(more, ", ") + " fail"
-	}
+	return seeds
 }

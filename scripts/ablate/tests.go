@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/srdtun/srdtun/scripts/field"
+)
+
+// failedTests is which tests fail with a rule off.
+type failedTests struct {
+	Rule  string
+	Names []string
+}
+
+// testsFile is where they are kept.
+func testsFile(o *options, rule string) string {
+	return (&bench{plan: "tests", host: "any"}).file(o, rule)
+}
+
+// loadTests returns what was played; nil: nothing.
+func loadTests(o *options, rule string) *failedTests {
+	text, err := os.ReadFile(testsFile(o, rule))
+	v := &failedTests{}
+	if err != nil || json.Unmarshal(text, v) != nil {
+		return nil
+	}
+	return v
+}
+
+// playTests runs the tests that see what users see: those of simulated networks, and of connections
+// from outside. A test inside of srd may be the rule's own, and goes with it.
+func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
+	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
+	if err != nil {
+		return err
+	}
+	v := &failedTests{Rule: rule}
+	for _, args := range [][]string{
+		{"-skip", "^TestSeedsThatFailed$", "./sim/..."}, // played with the swarm's seeds
+		{"-run", "^(" + strings.Join(outside, "|") + ")$", "./srd"},
+	} {
+		c := exec.CommandContext(ctx, o.goCmd, append([]string{"test", "-count", "1", "-timeout", "5m"}, args...)...)
+		c.Dir = f.Dir
+		text, err := c.CombinedOutput()
+		names := testsIn(string(text))
+		// That tests fail is what is asked; that there are none is an error.
+		var status *exec.ExitError
+		if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
+			return fmt.Errorf("%v: %w: %s", c.Args, err, text)
+		}
+		v.Names = append(v.Names, names...)
+	}
+	slices.Sort(v.Names)
+	v.Names = slices.Compact(v.Names)
+	return save(testsFile(o, rule), v)
+}
+
+// testsOf returns the names of the tests of a package in a folder.
+func testsOf(dir, pkg string) (v []string, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if parsed.Name.Name != pkg {
+			continue
+		}
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Test") {
+				v = append(v, f.Name.Name)
+			}
+		}
+	}
+	if len(v) == 0 {
+		return nil, fmt.Errorf("%s has no tests of package %s", dir, pkg)
+	}
+	return v, nil
+}
+
+// failedTest finds a test that failed by itself, or was under way when all were ended: one that
+// waits for ever counts too.
+var failedTest = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t+)(Test\w+)(?:/\S*)? \(`)
+
+// testsIn returns the names of the tests that failed, by what `go test` says.
+func testsIn(text string) (v []string) {
+	for _, m := range failedTest.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(v, m[1]) {
+			v = append(v, m[1])
+		}
+	}
+	return v
+}
+
+// without returns the names of tests that fail with the rule off and pass with all of them on.
+func (v *failedTests) without(whole *failedTests) (names []string) {
+	if v == nil || whole == nil {
+		return nil
+	}
+	for _, n := range v.Names {
+		if !slices.Contains(whole.Names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
