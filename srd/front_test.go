@@ -1,26 +1,31 @@
 package srd_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
 
 // A path that is longer than packets ever wait in the queue of the short one carries its
 // share while more than that waits in front: all is there sooner. Where nothing is known
-// of what waits, it does not.
+// of what waits, it does not. The median of five is judged: in one of twenty, losses fall together with a
+// queue on the way back, of which the peer is not believed for a while then.
 func TestLongerPathCarriesWhatWaits(t *testing.T) {
 	const n = 30_000 // 4 s on one link
-	var took [2]time.Duration
+	var took [2][]time.Duration
 	for i, tell := range []bool{false, true} {
-		p := unlike(t, 20*time.Millisecond, 70*time.Millisecond)
-		p.host[0].src.tell = tell
-		var v [2]int
-		v, took[i] = p.carried(n)
-		if far := v[1] > n/5; far != tell {
-			t.Errorf("known what waits: %v; %d of %d packets went the longer way", tell, v[1], v[0]+v[1])
+		for seed := range uint64(5) {
+			p := unlikeOf(t, seed, 20*time.Millisecond, 70*time.Millisecond)
+			p.host[0].src.tell = tell
+			v, d := p.carried(n)
+			if far := v[1] > n/5; far != tell {
+				t.Errorf("seed %d, known what waits: %v; %d of %d packets went the longer way", seed, tell, v[1], v[0]+v[1])
+			}
+			took[i] = append(took[i], d)
 		}
+		slices.Sort(took[i])
 	}
-	if took[1] > took[0]*4/5 {
+	if took[1][2] > took[0][2]*3/4 {
 		t.Errorf("%v without the longer path, %v with it", took[0], took[1])
 	}
 }

@@ -6,8 +6,10 @@ import (
 )
 
 // unlike is a pair over a short and a long link of 40 Mbit/s.
-func unlike(t *testing.T, short, long time.Duration) *pair {
-	p := newPair(t, 5,
+func unlike(t *testing.T, short, long time.Duration) *pair { return unlikeOf(t, 5, short, long) }
+
+func unlikeOf(t *testing.T, seed uint64, short, long time.Duration) *pair {
+	p := newPair(t, seed,
 		&link{rate: 5e6, delay: short, limit: 100 * time.Millisecond},
 		&link{rate: 5e6, delay: long, limit: 100 * time.Millisecond})
 	p.connect()

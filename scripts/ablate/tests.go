@@ -40,7 +40,8 @@ func loadTests(o *options, rule string) *failedTests {
 }
 
 // playTests runs the tests that see what users see: those of simulated networks, and of connections
-// from outside. A test inside of srd may be the rule's own, and goes with it.
+// from outside. A test inside of srd may be the rule's own, and goes with it. One of a package that
+// fails is enough.
 func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
 	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
 	if err != nil {
@@ -51,7 +52,7 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 		{"-skip", "^TestSeedsThatFailed$", "./sim/..."}, // played with the swarm's seeds
 		{"-run", "^(" + strings.Join(outside, "|") + ")$", "./srd"},
 	} {
-		c := exec.CommandContext(ctx, o.goCmd, append([]string{"test", "-count", "1", "-timeout", "5m"}, args...)...)
+		c := exec.CommandContext(ctx, o.goCmd, append([]string{"test", "-count", "1", "-failfast", "-timeout", "5m"}, args...)...)
 		c.Dir = f.Dir
 		text, err := c.CombinedOutput()
 		names := testsIn(string(text))
