@@ -23,19 +23,19 @@ var benches = []bench{
 	{"wan-small", "loss_2 both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-small", "lte_geo both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-small", "fiber dies", "daemon", []string{"mean_us", "p99_us"}},
+	{"srd-incast", "srd 2M", "ideal", []string{"mean_us", "max_us"}},
+	{"wan-small", "bw_10to1 both", "daemon", []string{"mean_us", "p99_us"}},
+	{"wan-small", "congested both", "daemon", []string{"mean_us", "p99_us"}},
+	{"perm-32", "1 % loss", "ideal", []string{"mean_us", "max_us"}},
+	{"perm-128", "4 bad", "ideal", []string{"mean_us", "max_us"}},
 	{"coexist", "1 beside 1", "daemon", []string{"least_share"}},
 	{"wan-bulk", "jit_20 both", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "congested both", "daemon", []string{"goodput_gbps"}},
 
 	{"perm-32", "dead cable", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-32", "dead cable", "daemon", []string{"mean_us", "max_us"}},
-	{"perm-32", "1 % loss", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-32", "1 % loss", "daemon", []string{"mean_us", "max_us"}},
-	{"perm-128", "4 bad", "ideal", []string{"mean_us", "max_us"}},
 	{"perm-128", "4 bad", "daemon", []string{"mean_us", "max_us"}},
-	{"srd-incast", "srd 2M", "ideal", []string{"mean_us", "max_us"}},
-	{"wan-small", "bw_10to1 both", "daemon", []string{"mean_us", "p99_us"}},
-	{"wan-small", "congested both", "daemon", []string{"mean_us", "p99_us"}},
 	{"wan-bulk", "two ways a", "daemon", []string{"goodput_gbps", "least_share"}},
 	{"wan-bulk", "reorder a", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "rtt_40 both", "daemon", []string{"goodput_gbps"}},
@@ -43,4 +43,4 @@ var benches = []bench{
 }
 
 // quickBenches are how many of benches are played before the swarm's seeds, and with -quick no others.
-const quickBenches = 18
+const quickBenches = 23
