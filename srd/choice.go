@@ -95,9 +95,6 @@ func (ch *choice) choose(now mono.Time) *path {
 	if !settled && now < ch.frozen {
 		ch.freeze(now, set)
 	}
-	if !settled && from.Len() > 1 {
-		ch.level(set, spare)
-	}
 	if set.Empty() {
 		set = spare
 	}
@@ -139,27 +136,6 @@ func (ch *choice) clean(now mono.Time, p *path) bool {
 	last, _ := p.rtt.Latest()
 	return now.Sub(p.heard) <= cleanRounds*srtt+ch.hosts.ackMost() &&
 		last <= time.Duration(cleanRTT*float64(srtt))+ch.hosts.ackMost()
-}
-
-// pathShare: a path may hold this many times its even share of the window among those that are
-// good to send on, so that one that died a moment ago does not swallow it.
-const pathShare = 3
-
-// level takes those paths out of set and spare that hold more than pathShare times
-// what each of set would, if these carried the window alone; or each of spare, if set
-// is empty.
-func (ch *choice) level(set, spare *steer.Set) {
-	n := set.Len()
-	if n == 0 {
-		n = max(1, spare.Len())
-	}
-	most := max(2*ch.paths.packet, pathShare*ch.cfg.Control.Window()/n)
-	for _, p := range ch.paths.table {
-		if p.inflight >= most {
-			set.Remove(int(p.slot))
-			spare.Remove(int(p.slot))
-		}
-	}
 }
 
 // eligible returns the paths that a packet may go on if its policy may send every packet

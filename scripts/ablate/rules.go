@@ -57,11 +57,6 @@ var rules = []rule{
 		[]field.Edit{returns("srd/steer/spray.go", "func (s *Spray) Loss(now mono.Time, p int) {", "")},
 	},
 	{
-		"even share of the window", "a path holds at most 3 times W / paths", "pathShare 3",
-		"none: a path that died a moment ago does not swallow the window",
-		[]field.Edit{returns("srd/choice.go", "func (ch *choice) level(set, spare *steer.Set) {", "")},
-	},
-	{
 		"far paths when all near ones are late", "eligible: length <= for how long the near ones are silent", "none",
 		"ECF (Lim et al., CoNEXT 2017), section 3, with what is known by now",
 		[]field.Edit{returns("srd/choice.go", "func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {", "near")},
