@@ -201,7 +201,7 @@ func (s *Spray) shuffle() {
 // Sample implements Policy.
 func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
-	q := m.Queue + m.Distance
+	q := m.Queue
 	if m.CE {
 		q += max(m.Queue, s.grain) // a mark stands for a granule at least
 	}
