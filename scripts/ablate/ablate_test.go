@@ -141,6 +141,12 @@ func TestTestsThatNeedARule(t *testing.T) {
 	if got := off.without(&failedTests{Names: []string{"TestC"}}); !slices.Equal(got, []string{"TestA"}) {
 		t.Errorf("without the rule %q", got)
 	}
+	cc, err := testsOf(filepath.Join(top, "srd", "cc"), "cc")
+	for _, name := range strings.Split(strings.Trim(ofLinks, "^()$"), "|") {
+		if err != nil || !slices.Contains(cc, name) {
+			t.Errorf("%s is no test of congestion control, %v", name, err)
+		}
+	}
 	if v, err := testsOf(filepath.Join(top, "srd"), "srd_test"); err != nil || !slices.Contains(v, "TestLongerPathCarriesWhatWaits") {
 		t.Errorf("tests from outside: %q, %v", v, err)
 	}

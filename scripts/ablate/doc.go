@@ -139,8 +139,8 @@ func writeDoc(o *options) error {
 		"edits), and the same %d seeds were played with and without it. **Buys** is the goal that becomes worst without the\n"+
 		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
 		"of these. A rule is kept when it buys %g %% of any goal, and what comes after that is not played; else if seeds of the\n"+
-		"swarm **fail** without it (1 to %d, and all that failed once), or tests of simulated networks, or of connections seen\n"+
-		"from outside. **Delete** says that nothing here needs it.\n\n",
+		"swarm **fail** without it (1 to %d, and all that failed once), or tests of simulated networks and links, or of\n"+
+		"connections seen from outside. **Delete** says that nothing here needs it.\n\n",
 		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping, soakSeeds)
 	b.WriteString("| rule | equation | constants | source | buys | costs | fail | verdict |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range rules {

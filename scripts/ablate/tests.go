@@ -39,9 +39,13 @@ func loadTests(o *options, rule string) *failedTests {
 	return v
 }
 
-// playTests runs the tests that see what users see: those of simulated networks, and of connections
-// from outside. A test inside of srd may be the rule's own, and goes with it. One of a package that
-// fails is enough.
+// ofLinks are the tests of congestion control that let it fill a link, alone or with others.
+const ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
+	"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver)$"
+
+// playTests runs the tests that see what users see: those of simulated networks and links, and of
+// connections from outside. Another test inside of srd may be the rule's own, and goes with it. One
+// of a package that fails is enough.
 func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
 	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
 	if err != nil {
@@ -49,6 +53,7 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 	}
 	v := &failedTests{Rule: rule}
 	for _, args := range [][]string{
+		{"-run", ofLinks, "./srd/cc"},
 		{"-skip", "^TestSeedsThatFailed$", "./sim/..."}, // played with the swarm's seeds
 		{"-run", "^(" + strings.Join(outside, "|") + ")$", "./srd"},
 	} {
