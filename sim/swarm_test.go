@@ -69,6 +69,7 @@ var found = map[uint64]string{
 	6237:  "as 3655",
 	6529:  "both paths of an idle peer that cannot call had failed",
 	6566:  "as 4954",
+	6869:  "as 13059",
 	7155:  "copies of a challenge were answered as often as they came",
 	7488:  "paths that work were out of use for a packet lost by chance on another",
 	8335:  "as 6529",

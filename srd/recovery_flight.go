@@ -1,6 +1,8 @@
 package srd
 
 import (
+	"time"
+
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -42,6 +44,10 @@ func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func
 	fl.record(p, ledger.Packet{At: t.at, State: state, Size: uint16(len(t.Buf))})
 }
 
+// meanLife is for how long after the last acknowledgement the mean round trip is one of now. The
+// queue that made it long has drained since, and a tail probe would wait for that still.
+const meanLife = time.Second
+
 // record enters a packet just built into the path's ledger, and counts it for the keys
 // that it will be sealed with.
 func (fl *flight) record(p *path, k ledger.Packet) uint64 {
@@ -57,6 +63,9 @@ func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 		p.stats.Bytes += uint64(k.Size)
 		fl.busy.Add(int(p.slot))
 		if fl.inflight-fl.freed == int(k.Size) {
+			if fl.timer.progress != 0 && k.At.Sub(fl.timer.progress) > meanLife {
+				fl.rtt.Age()
+			}
 			fl.timer.progress = k.At
 		}
 		fl.timer.lastSent = k.At

@@ -213,6 +213,11 @@ var rules = []rule{
 		[]field.Edit{returns("srd/recovery_flight.go", "func (fl *flight) silent() bool {", "false")},
 	},
 	{
+		"the mean of long ago", "the mean round trip is void after 1 s of nothing", "meanLife 1 s",
+		"RFC 7661, section 4",
+		[]field.Edit{{File: "srd/recovery_flight.go", Old: "fl.rtt.Age()", New: "_ = meanLife"}},
+	},
+	{
 		"repairs go where something was heard", "a path not tried, of these one heard since it was sent", "none",
 		"REPS (EuroSys 2025), section 3.3",
 		[]field.Edit{{File: "srd/choice.go", Old: "if p.heard > m.first {", New: "if false {"}},

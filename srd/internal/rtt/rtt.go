@@ -32,6 +32,10 @@ func (m *Mean) Add(sample time.Duration) {
 	m.smoothed += (sample - m.smoothed) / 8
 }
 
+// Age takes it that the mean is one of long ago: it stands until there is a sample, which then
+// is the first.
+func (m *Mean) Age() { m.samples = 0 }
+
 // Known reports whether there was a sample.
 func (m *Mean) Known() bool { return m.smoothed != 0 }
 
