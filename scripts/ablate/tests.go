@@ -44,8 +44,8 @@ const ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMak
 	"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver)$"
 
 // playTests runs the tests that see what users see: those of simulated networks and links, and of
-// connections from outside. Another test inside of srd may be the rule's own, and goes with it. One
-// of a package that fails is enough.
+// connections from outside. Another test inside of srd may be the rule's own, and goes with it. It
+// ends with what fails first.
 func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
 	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
 	if err != nil {
@@ -66,7 +66,9 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 		if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
 			return fmt.Errorf("%v: %w: %s", c.Args, err, text)
 		}
-		v.Names = append(v.Names, names...)
+		if v.Names = names; len(names) > 0 {
+			break
+		}
 	}
 	slices.Sort(v.Names)
 	v.Names = slices.Compact(v.Names)
