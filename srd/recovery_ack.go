@@ -134,7 +134,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		}
 		queue := g.rtt - p.rtt.Empty()
 		rc.choice.costs(now, p, queue)
-		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), RTT: p.rtt.Smoothed(), CE: g.ce})
+		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
 		p.freed.backoff = 0

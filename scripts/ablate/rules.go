@@ -253,6 +253,11 @@ var rules = []rule{
 		[]field.Edit{returns("srd/choice_front.go", "func (ch *choice) admitted(now mono.Time) float64 {", "ch.recovery.rate.at(now)")},
 	},
 	{
+		"distance counts as queue", "q = queue + distance - wait in front", "none",
+		"none",
+		[]field.Edit{{File: "srd/recovery_ack.go", Old: "Distance: rc.choice.behind(p),", New: ""}},
+	},
+	{
 		"a measured queue grows old", "q - age/4", "none",
 		"none",
 		[]field.Edit{{File: "srd/steer/spray.go", Old: "sp.queue-s.mean-now.Sub(sp.at)/4", New: "sp.queue-s.mean"}},

@@ -201,7 +201,7 @@ func (s *Spray) shuffle() {
 // Sample implements Policy.
 func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
-	q := m.Queue
+	q := m.Queue + m.Distance
 	if m.CE {
 		q += max(m.Queue, s.grain) // a mark stands for a granule at least
 	}

@@ -104,8 +104,11 @@ func (s Set) Without(t Set) Set {
 // Sample is what the acknowledgement of a packet says of its path.
 type Sample struct {
 	Queue time.Duration // round trip above the path's base
-	RTT   time.Duration // smoothed round trip of the path
-	CE    bool
+	// Distance is by how much that base is longer than the least of all paths, if it
+	// matters: less what waits before it is sent, which a longer path makes good.
+	Distance time.Duration
+	RTT      time.Duration // smoothed round trip of the path
+	CE       bool
 }
 
 // Context is what holds for all paths at the moment of a choice.
