@@ -8,8 +8,8 @@ import (
 
 // A path that is longer than packets ever wait in the queue of the short one carries its
 // share while more than that waits in front: all is there sooner. Where nothing is known
-// of what waits, it does not. The median of five is judged: in one of twenty, losses fall together with a
-// queue on the way back, of which the peer is not believed for a while then.
+// of what waits, it does not. The median of five is judged: one transfer in eighty takes
+// far longer after losses.
 func TestLongerPathCarriesWhatWaits(t *testing.T) {
 	const n = 30_000 // 4 s on one link
 	var took [2][]time.Duration

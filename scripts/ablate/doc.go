@@ -109,8 +109,8 @@ func verdict(v []change, best *change, open int, played bool, fails string) stri
 func verdictOn(o *options, name string) (says string, best, worst *change, fails string) {
 	v, open := changesOf(o, name)
 	best, worst = extremes(v)
-	seeds, seedsOff := loadSeeds(o, whole), loadSeeds(o, name)
-	tests, testsOff := loadTests(o, whole), loadTests(o, name)
+	seeds, seedsOff := loadFailed(o, swarmKind, whole), loadFailed(o, swarmKind, name)
+	tests, testsOff := loadFailed(o, testsKind, whole), loadFailed(o, testsKind, name)
 	fails = named(append(seedsOff.without(seeds), testsOff.without(tests)...))
 	played := seeds != nil && seedsOff != nil && tests != nil && testsOff != nil
 	return verdict(v, best, open, played, fails), best, worst, fails

@@ -77,10 +77,10 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 	for i := range len(v) + 1 {
 		if i == quickBenches {
 			for _, s := range []struct {
-				known bool
-				play  func(context.Context, *field.Field, *options, string) error
-			}{{loadSeeds(o, r.name) != nil, playSeeds}, {loadTests(o, r.name) != nil, playTests}} {
-				if s.known || done() {
+				kind string
+				play func(context.Context, *field.Field, *options, string) error
+			}{{swarmKind, playSeeds}, {testsKind, playTests}} {
+				if loadFailed(o, s.kind, r.name) != nil || done() {
 					continue
 				}
 				if err := off(); err != nil {

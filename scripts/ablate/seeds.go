@@ -19,20 +19,26 @@ import (
 // (TestSeedsThatFailed) are played with them. It takes half a minute.
 const soakSeeds = 400
 
-// failed is which seeds fail with a rule off.
+// failed is which seeds, or tests, fail with a rule off.
 type failed struct {
 	Rule  string
-	Seeds []int
+	Names []string
 }
 
-// seedsFile is where they are kept.
-func seedsFile(o *options, rule string) string {
-	return (&bench{plan: "swarm", host: "any"}).file(o, rule)
+// The kinds of failed, which name its file.
+const (
+	swarmKind = "swarm"
+	testsKind = "tests"
+)
+
+// failedFile is where they are kept.
+func failedFile(o *options, kind, rule string) string {
+	return (&bench{plan: kind, host: "any"}).file(o, rule)
 }
 
-// loadSeeds returns what was played; nil: nothing.
-func loadSeeds(o *options, rule string) *failed {
-	text, err := os.ReadFile(seedsFile(o, rule))
+// loadFailed returns what was played; nil: nothing.
+func loadFailed(o *options, kind, rule string) *failed {
+	text, err := os.ReadFile(failedFile(o, kind, rule))
 	v := &failed{}
 	if err != nil || json.Unmarshal(text, v) != nil {
 		return nil
@@ -40,12 +46,25 @@ func loadSeeds(o *options, rule string) *failed {
 	return v
 }
 
+// without returns what fails with the rule off and does not with all of them on.
+func (v *failed) without(whole *failed) (names []string) {
+	if v == nil || whole == nil {
+		return nil
+	}
+	for _, n := range v.Names {
+		if !slices.Contains(whole.Names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
 // playSeeds plays the swarm with what is built in f.
 func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) error {
 	soak := exec.CommandContext(ctx, f.Srdsim, "soak", "--seeds", fmt.Sprintf("1..%d", soakSeeds))
 	again := exec.CommandContext(ctx, o.goCmd, "test", "-count", "1", "-run", "^TestSeedsThatFailed$", "./sim")
 	again.Dir = f.Dir
-	v := &failed{Rule: rule}
+	var failing []int
 	for _, c := range []struct {
 		*exec.Cmd
 		begin string // of a line that names a seed
@@ -57,10 +76,14 @@ func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) err
 		if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(seeds) == 0) {
 			return fmt.Errorf("%v: %w: %s", c.Args, err, text)
 		}
-		v.Seeds = append(v.Seeds, seeds...)
+		failing = append(failing, seeds...)
 	}
-	slices.Sort(v.Seeds)
-	return save(seedsFile(o, rule), v)
+	slices.Sort(failing)
+	v := &failed{Rule: rule}
+	for _, n := range failing {
+		v.Names = append(v.Names, strconv.Itoa(n))
+	}
+	return save(failedFile(o, swarmKind, rule), v)
 }
 
 // seedsAfter returns the numbers that follow begin at the begin of text's lines.
@@ -76,17 +99,4 @@ func seedsAfter(text, begin string) (v []int) {
 		}
 	}
 	return v
-}
-
-// without returns the seeds that fail with the rule off and do not with all of them on.
-func (v *failed) without(whole *failed) (seeds []string) {
-	if v == nil || whole == nil {
-		return nil
-	}
-	for _, n := range v.Seeds {
-		if !slices.Contains(whole.Seeds, n) {
-			seeds = append(seeds, strconv.Itoa(n))
-		}
-	}
-	return seeds
 }

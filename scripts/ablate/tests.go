@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -17,27 +15,6 @@ import (
 
 	"github.com/srdtun/srdtun/scripts/field"
 )
-
-// failedTests is which tests fail with a rule off.
-type failedTests struct {
-	Rule  string
-	Names []string
-}
-
-// testsFile is where they are kept.
-func testsFile(o *options, rule string) string {
-	return (&bench{plan: "tests", host: "any"}).file(o, rule)
-}
-
-// loadTests returns what was played; nil: nothing.
-func loadTests(o *options, rule string) *failedTests {
-	text, err := os.ReadFile(testsFile(o, rule))
-	v := &failedTests{}
-	if err != nil || json.Unmarshal(text, v) != nil {
-		return nil
-	}
-	return v
-}
 
 // ofLinks are the tests of congestion control that let it fill a link, alone or with others.
 const ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
@@ -51,7 +28,7 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 	if err != nil {
 		return err
 	}
-	v := &failedTests{Rule: rule}
+	v := &failed{Rule: rule}
 	for _, args := range [][]string{
 		{"-run", ofLinks, "./srd/cc"},
 		{"-skip", "^TestSeedsThatFailed$", "./sim/..."}, // played with the swarm's seeds
@@ -72,7 +49,7 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 	}
 	slices.Sort(v.Names)
 	v.Names = slices.Compact(v.Names)
-	return save(testsFile(o, rule), v)
+	return save(failedFile(o, testsKind, rule), v)
 }
 
 // testsOf returns the names of the tests of a package in a folder.
@@ -113,17 +90,4 @@ func testsIn(text string) (v []string) {
 		}
 	}
 	return v
-}
-
-// without returns the names of tests that fail with the rule off and pass with all of them on.
-func (v *failedTests) without(whole *failedTests) (names []string) {
-	if v == nil || whole == nil {
-		return nil
-	}
-	for _, n := range v.Names {
-		if !slices.Contains(whole.Names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
 }
