@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,6 +40,57 @@ func TestTunnelBesidePlainTCP(t *testing.T) {
 		}
 		for i := range p.Cases {
 			beside(t, p, &p.Cases[i], host)
+		}
+	}
+}
+
+// deep plays a case of the plan with buffers of 200 ms, between daemons.
+func deep(t *testing.T, name string, limit time.Duration) (*lab.Plan, *lab.Case, *lab.Result) {
+	p, err := lab.Load("plans/coexist-deep.toml", os.ReadFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := lab.HostNamed("daemon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Limit.Duration = limit
+	i := slices.IndexFunc(p.Cases, func(c lab.Case) bool { return c.Name == name })
+	r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, &p.Cases[i], r
+}
+
+// Where buffers are so deep that others never let them run empty, both sides have their share
+// too, and keep it: what is least for minutes is not taken for the round trip without a queue.
+func TestTunnelInDeepBuffers(t *testing.T) {
+	for _, name := range []string{"1 beside 1", "4 beside 4", "1 beside 4", "4 beside 1"} {
+		_, c, r := deep(t, name, 75*time.Second)
+		tunnel, n := goodput(r, "tunnel", c.Skip)
+		plain, m := goodput(r, "plain", c.Skip)
+		share, fair := tunnel/(tunnel+plain), float64(n)/float64(n+m)
+		t.Logf("%s: %.1f and %.1f Mbit/s", name, tunnel, plain)
+		if share < fair/2 || 1-share < (1-fair)/2 || tunnel+plain < 80 {
+			t.Errorf("%s: %.1f and %.1f Mbit/s, a share of %.2f, fair is %.2f", name, tunnel, plain, share, fair)
+		}
+	}
+}
+
+// A lone flow whose route becomes longer has at least a quarter of the link all the time, and
+// all of it soon.
+func TestTunnelOnALongerRoute(t *testing.T) {
+	for _, name := range []string{"20 ms longer", "60 ms longer"} {
+		p, _, r := deep(t, name, time.Minute)
+		stretch := int(5 * time.Second / p.Sample.Duration)
+		for i := stretch; i+stretch <= len(r.Samples); i += stretch {
+			part := *r
+			part.Samples = r.Samples[:i+stretch]
+			mbit, _ := goodput(&part, "tunnel", i)
+			if from := time.Duration(i) * p.Sample.Duration; mbit < 25 || mbit < 75 && from >= 50*time.Second {
+				t.Errorf("%s: %.1f Mbit/s in the five seconds after %v", name, mbit, from)
+			}
 		}
 	}
 }

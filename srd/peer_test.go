@@ -98,6 +98,7 @@ func (f *fixed) Reset()                                                 { f.rese
 func (f *fixed) Window() int                                            { return f.window }
 func (f *fixed) Rate() float64                                          { return f.rate }
 func (f *fixed) Queue() time.Duration                                   { return 0 }
+func (f *fixed) Queued() cc.Whose                                       { return cc.Ours }
 func (f *fixed) Target() time.Duration                                  { return cc.TargetFloor }
 
 // noIndexes counts indices up.

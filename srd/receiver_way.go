@@ -10,7 +10,7 @@ import (
 
 // clocksApart is by how much the clocks of two hosts drift apart while the least time of
 // one way counts: 50 us a second, which is more than crystals do as a rule.
-const clocksApart = 2 * rtt.BaseWindow / 20_000
+const clocksApart = 2 * rtt.WayWindow / 20_000
 
 // ackedOn is the way of the newest acknowledgement.
 type ackedOn struct {

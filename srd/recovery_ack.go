@@ -128,6 +128,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		// More than the round trip is longer than the least is the length of its way.
 		back = rc.cfg.Control.Believed(now, min(back, max(0, g.rtt-p.rtt.Base())))
 		stray = p.rtt.Stray(now, g.rtt-back)
+		rc.length(now, p)
 		p.rtt.Add(now, g.rtt)
 		if near {
 			rc.rtt.Add(g.rtt)
@@ -145,6 +146,16 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}
 		rc.cfg.Control.Ack(now, a, limited)
+	}
+}
+
+// length tells p's round trips whether what is least is the length of its way.
+func (rc *recovery) length(now mono.Time, p *path) {
+	switch whose := rc.cfg.Control.Queued(); whose {
+	case cc.Nobody:
+		p.rtt.Longer()
+	default:
+		p.rtt.Hold(now, whose == cc.Others)
 	}
 }
 

@@ -126,7 +126,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/low.go", "func (c *SRD) excess(r *round, avg, goal time.Duration) time.Duration {", "avg")},
 	},
 	{
-		"competitive mode", "while others hold the queue up: W as CUBIC and Reno would", "heldTimes, seriesCut, squeezed, seriesRounds, askShare, goneShare, cubicAhead, flowsMost",
+		"competitive mode", "while others hold the queue up: W as CUBIC and Reno would", "heldTimes, seriesCut, squeezed, seriesRounds, cubicAhead, flowsMost",
 		"Copa (NSDI 2018), section 4; RFC 9438",
 		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) enter(now mono.Time) {", "")},
 	},
@@ -298,9 +298,27 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "+ overflowLeast\n", New: "+ 0*overflowLeast\n"}},
 	},
 	{
-		"no queue of ours is as long", "others hold it up if it is twice the longest target", "heldTimes 2",
+		"no queue of ours is as long", "others hold it up if it is longer than T + 6 s base", "heldTimes 2, goalMost 3",
 		"none",
 		[]field.Edit{{File: "srd/cc/srd.go", Old: " && excess > c.longest() {", New: " {"}},
+	},
+	{
+		"others' queue is no base", "base: the least of ten minutes, or of before others held the queue up", "BaseWindow 10 min",
+		"RFC 6817, section 3.4.2",
+		[]field.Edit{
+			{File: "srd/internal/rtt/rtt.go", Old: "BaseWindow = 10 * time.Minute", New: "BaseWindow = 10 * time.Second"},
+			{File: "srd/recovery_ack.go", Old: "p.rtt.Hold(now, whose == cc.Others)", New: "p.rtt.Hold(now, false)"},
+		},
+	},
+	{
+		"the same answer is a longer way", "base += q: after three questions with the same q", "sameAnswers 3",
+		"none: others grow and shrink",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "r.same >= sameAnswers", New: "r.same >= 1<<30*sameAnswers"}},
+	},
+	{
+		"an overflow is cut once", "what was sent before a cut may be lost for another round trip", "none",
+		"RFC 9438, section 4.6; RFC 6675, section 5 (RecoveryPoint)",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "case lost > 0 && seen:", New: "case lost > 0 && now.Sub(r.epoch) > c.srtt:"}},
 	},
 	{
 		"squeezed out", "at the least window, a quarter of what it was", "squeezed 4",

@@ -11,12 +11,12 @@ import (
 
 // Fault is something that happens to cables.
 type Fault struct {
-	Kind  string        // "cut", "dead", "rate", "loss" or "cycle"
+	Kind  string        // "cut", "dead", "rate", "loss", "cycle" or "delay"
 	At    time.Duration // after time zero; negative: before anything is sent
 	For   time.Duration // 0: to the end
 	Tier  int           // of the cables' upper end; 0 are those of hosts
 	Cable []int         // their numbers in Network.Cables
-	Value float64       // rate: the share that is left; loss: the chance of a packet
+	Value float64       // rate: the share that is left; loss: the chance of a packet; delay: ms more
 	Cycle sim.Cycle     // cycle: which packets are lost
 	// Down leaves the direction up alone, and Up that down.
 	Down, Up bool
@@ -27,8 +27,12 @@ var kinds = map[string]struct{ begin, end func(*sim.Link, *Fault) }{
 	"dead":  {func(l *sim.Link, _ *Fault) { l.Fail() }, func(l *sim.Link, _ *Fault) { l.Restore() }},
 	"rate":  {func(l *sim.Link, x *Fault) { l.Rate *= x.Value }, func(l *sim.Link, x *Fault) { l.Rate /= x.Value }},
 	"loss":  {func(l *sim.Link, x *Fault) { l.Loss += x.Value }, func(l *sim.Link, x *Fault) { l.Loss -= x.Value }},
+	"delay": {func(l *sim.Link, x *Fault) { l.Delay += x.more() }, func(l *sim.Link, x *Fault) { l.Delay -= x.more() }},
 	"cycle": {func(l *sim.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *sim.Link, _ *Fault) { l.Cycle = sim.Cycle{} }},
 }
+
+// more is by how much longer a link takes: its route has changed.
+func (x *Fault) more() time.Duration { return time.Duration(x.Value * float64(time.Millisecond)) }
 
 // plant lets the fault happen, at times counted from now.
 func (x *Fault) plant(n *Network) error {

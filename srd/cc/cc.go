@@ -20,6 +20,18 @@ type Ack struct {
 	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
 }
 
+// Whose is who makes the queue that there is.
+type Whose uint8
+
+const (
+	// Ours is steered, and empty now and then: the least round trip is the base.
+	Ours Whose = iota
+	// Others hold it up. It may never be empty, so the least round trip of late is no base.
+	Others
+	// Nobody does. What was taken for a queue of others is a longer way.
+	Nobody
+)
+
 // Controller is one peer's congestion state. Paths are coupled: there is one
 // window however many there are, so that paths never buy bandwidth.
 type Controller interface {
@@ -40,6 +52,8 @@ type Controller interface {
 	// Reset forgets all that acknowledgements told: the peer has lied. What is known of
 	// the host's own line and of packets stays.
 	Reset()
+	// Queued tells whose the queue is.
+	Queued() Whose
 	// Window is the most bytes that may be in flight.
 	Window() int
 	// Rate is the pacing rate in bytes per second; 0 before the first sample, unless

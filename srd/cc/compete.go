@@ -11,9 +11,9 @@ import (
 const (
 	// heldTimes is how many times as long as a lone sender's the queue is when others hold
 	// it up: whoever is alone and has halved the window has half of the queue left. As many
-	// times the longest delay that senders like this one aim for is what they may
-	// make of it together: they do not measure the same, and on a fabric with a failed link
-	// bursts of several meet.
+	// times what senders with a line may aim for beyond the target is what they may make of
+	// it together: they do not measure the same, and on a fabric with a failed link bursts of
+	// several meet.
 	heldTimes = 2
 	// seriesCut is what is left of the window when the cuts are judged.
 	seriesCut = 0.75
@@ -23,11 +23,9 @@ const (
 	// seriesRounds bounds a series of cuts: by then a window of any size is at its least, and
 	// the link may have become slower.
 	seriesRounds = 32
-	// askShare of the window is left for a moment to see whether there still are others, and
-	// goneShare of the queue is the most that a lone sender then has: askShare, and half as
-	// much again for what is measured by chance. Others with a tenth of the link have more.
-	askShare  = 1.0 / 8
-	goneShare = askShare * 1.5
+	// sameAnswers in a row to that question, to a granule, say that what is left is no queue:
+	// others grow and shrink, and by chance two answers of theirs are as like in one of thirty.
+	sameAnswers = 3
 	// cubicC, in packets per second cubed, and cubicBeta are those of RFC 9438, sections 5.1
 	// and 4.6; renoAlpha is that of section 4.3, and cubicAhead bounds the growth in a round
 	// trip (section 4.4), as the curve goes on while there is nothing to send.
@@ -48,8 +46,10 @@ const (
 //	queue = queue before the cuts * window / window before the cuts    at most
 //
 // If it is twice as long the cuts are undone, and the window is that of so many CUBIC flows
-// (RFC 9438) as the connection carries. Every drainEvery the window is cut for a moment, and
-// if the queue then falls as that of a lone sender the mode is left.
+// (RFC 9438) as the connection carries. Every drainEvery the window is for a moment what
+// makes no queue, and if there is none then the mode is left. It is left as well when there is
+// the same each time: then the way has become longer, which a lone sender takes for others, as
+// its queue does not fall with its window either.
 type compete struct {
 	on    bool
 	flows float64 // inner flows with something to send, at least 1
@@ -59,7 +59,9 @@ type compete struct {
 	age    int           // rounds since then
 	top    float64       // largest window with a queue above the target; half of that after each drain
 	least  time.Duration // shortest queue since the window was cut to ask
-	asked  time.Duration // queue before that
+	answer time.Duration // and when that was done the last time
+	same   int           // that many answers in a row, that one among them, were alike
+	longer bool          // the mode was left for that: the way has become longer
 
 	// CUBIC's, of one flow and in packets.
 	starting   bool
@@ -91,9 +93,10 @@ func (r *compete) held(window float64, queue time.Duration, seen bool) bool {
 	return seen && window <= MinWindow && r.top >= squeezed*MinWindow
 }
 
-// longest returns the longest queue that several senders like this one keep up.
+// longest returns the longest queue that several senders like this one keep up: the target, and
+// what the smallest of them aim for beyond it where the line is known.
 func (c *SRD) longest() time.Duration {
-	return heldTimes * (c.Target() + goalMost*c.near())
+	return c.Target() + heldTimes*goalMost*c.near()
 }
 
 // enter lets the window be what it was before the cuts, and grow by gain until something
@@ -101,7 +104,7 @@ func (c *SRD) longest() time.Duration {
 func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
 	c.window, c.over.bound = max(c.window, r.window, r.top), 0
-	r.on, r.starting, r.window = true, true, 0
+	r.on, r.longer, r.starting, r.window = true, false, true, 0
 	r.begin(now, c.window/r.flows/float64(c.packet), 1)
 }
 
@@ -119,14 +122,15 @@ func (r *compete) curve(now mono.Time) float64 {
 }
 
 // follow sets the window after a round in competition. When some packets are lost, of flows
-// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost.
-func (c *SRD) follow(now mono.Time, rd *round) {
+// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost. What was sent
+// before they did (seen: none of it) may overflow the buffer for another round trip.
+func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
 	r, packet := &c.rival, float64(c.packet)
 	each := c.window / r.flows / packet
 	next := each
 	switch lost := math.Ceil(float64(rd.lost) / packet); {
-	case lost > 0 && now.Sub(r.epoch) > c.srtt:
-		r.starting = false
+	case lost > 0 && seen:
+		r.starting, c.cut = false, now
 		hit := 1 - math.Pow(1-1/r.flows, lost)
 		r.begin(now, each, 1-(1-cubicBeta)*hit)
 		next = r.reno
@@ -144,9 +148,29 @@ func (c *SRD) follow(now mono.Time, rd *round) {
 	c.window = max(MinWindow, min(MaxWindow, next*r.flows*packet))
 }
 
-// answered ends a question: whoever is alone leaves the mode.
-func (r *compete) answered() {
-	if float64(r.least) < goneShare*float64(r.asked) {
-		r.on = false
+// alone reports whether the answer to a question is that there are no others: hardly any queue.
+func (c *SRD) alone() bool { return c.rival.least <= c.Target()/2 }
+
+// answered ends a question. Whoever is alone leaves the mode; and whoever meets the same queue
+// again and again, to a granule, as that is none.
+func (c *SRD) answered() {
+	r := &c.rival
+	if (r.least - r.answer).Abs() > c.granule {
+		r.same = 0
 	}
+	r.answer = r.least
+	r.same++
+	r.longer = r.longer || r.on && r.same >= sameAnswers
+	r.on = r.on && !r.longer && !c.alone()
+}
+
+// Queued implements Controller.
+func (c *SRD) Queued() Whose {
+	switch {
+	case c.rival.on:
+		return Others
+	case c.rival.longer:
+		return Nobody
+	}
+	return Ours
 }

@@ -3,15 +3,18 @@ package cc
 import (
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // shared is a link of 100 Mbit/s, round by round, that the network's sender shares with one
 // that holds so many bytes under way, as Reno does.
 type shared struct {
 	*network
-	buffer float64 // bytes
-	others float64 // bytes under way
-	flows  float64 // of theirs
+	buffer float64       // bytes
+	others float64       // bytes under way
+	flows  float64       // of theirs
+	longer time.Duration // than base is an empty round trip
 }
 
 const sharedRate = 100 * mbit
@@ -23,15 +26,33 @@ func newShared(buffer time.Duration, flows float64) *shared {
 // turn is one round trip. What does not fit is lost, of both in proportion.
 func (s *shared) turn() {
 	under := float64(s.Window()) + s.others
-	room := s.buffer + sharedRate*base.Seconds()
+	empty := sharedRate * (base + s.longer).Seconds()
+	room := s.buffer + empty
 	if over := under - room; over > 0 {
 		s.Lost(s.now, int(over*float64(s.Window())/under))
 		s.others *= 1 - (1-cubicBeta)/s.flows*min(s.flows, over*s.others/under/MSS)
 	}
-	queue := time.Duration(min(s.buffer, max(0, under-sharedRate*base.Seconds())) / sharedRate * 1e9)
-	s.rounds(1, true, queue)
+	queue := time.Duration(min(s.buffer, max(0, under-empty)) / sharedRate * 1e9)
+	s.hears(queue + s.longer)
 	if s.others > 0 {
 		s.others += s.flows * MSS
+	}
+}
+
+// hears lets one window be acknowledged. Nobody but the packets tells of the base.
+func (s *shared) hears(queue time.Duration) {
+	packets, trip := max(1, s.Window()/MSS), base+queue
+	span := max(trip, time.Millisecond)
+	for range packets {
+		s.now += mono.Time(span) / mono.Time(packets)
+		stray := s.path.Stray(s.now, trip)
+		if whose := s.Queued(); whose == Nobody {
+			s.path.Longer()
+		} else {
+			s.path.Hold(s.now, whose == Others)
+		}
+		s.path.Add(s.now, trip)
+		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Stray: stray}, true)
 	}
 }
 
@@ -56,6 +77,80 @@ func TestIsNotSqueezedOut(t *testing.T) {
 	}
 	if squeezed > 100 {
 		t.Errorf("squeezed out in %d of 1000 round trips", squeezed)
+	}
+}
+
+// share is the part of the link that it has in so many turns.
+func (s *shared) share(turns int) float64 {
+	ours, all := 0.0, 0.0
+	for range turns {
+		s.turn()
+		ours += float64(s.Window())
+		all += float64(s.Window()) + s.others
+	}
+	return ours / all
+}
+
+// A buffer so deep that others never let it run empty takes no share away with time: what is
+// least for a minute is not taken for the round trip without a queue.
+func TestDeepBufferIsShared(t *testing.T) {
+	s := newShared(200*time.Millisecond, 1)
+	for minute := range 10 {
+		if part := s.share(600); minute > 0 && (part < 0.25) {
+			t.Errorf("minute %d: %.2f of the link, beside one other", minute, part)
+		}
+	}
+}
+
+// What was sent before a cut may be lost for another round trip. That is the same overflow.
+func TestOverflowIsCutOnce(t *testing.T) {
+	s := newShared(200*time.Millisecond, 1)
+	s.run(1000)
+	if !s.rival.on {
+		t.Fatal("it does not compete")
+	}
+	for s.undo != 0 || s.drain.Sub(s.now) < 2*time.Second || s.now.Sub(s.cut) < time.Second {
+		s.turn() // no question is asked, or soon will be, and no cut was made just now
+	}
+	before, trip := s.Window(), 100*time.Millisecond
+	for range 2 {
+		s.Lost(s.now, 5*MSS)
+		s.hears(trip)
+	}
+	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.99 || left > cubicBeta*1.2 {
+		t.Errorf("%.2f of the window is left after one overflow that took two rounds", left)
+	}
+	s.hears(trip)
+	s.Lost(s.now, 5*MSS)
+	again := s.Window()
+	s.hears(trip)
+	if left := float64(s.Window()) / float64(again); left > cubicBeta*1.1 {
+		t.Errorf("%.2f of the window is left after another one", left)
+	}
+}
+
+// A lone sender whose way becomes longer takes that for others, and finds out that there are
+// none: it has the link all the time but for seconds, and the queue is short again.
+func TestLongerWayIsNoQueue(t *testing.T) {
+	for _, longer := range []time.Duration{3, 6, 10, 30, 100} {
+		s := newShared(200*time.Millisecond, 1)
+		s.others = 0
+		s.run(2000)
+		s.longer = longer * time.Millisecond
+		begin, mean, turns := s.now, 0.0, 0.0
+		for ; s.now.Sub(begin) < time.Minute; turns++ {
+			s.turn()
+			mean += float64(s.Window())
+		}
+		if s.rival.on {
+			t.Errorf("%v more: it competes after a minute", s.longer)
+		}
+		if full := sharedRate * (base + s.longer).Seconds(); mean/turns < full/2 {
+			t.Errorf("%v more: the window was %.0f of %.0f bytes in the mean", s.longer, mean/turns, full)
+		}
+		if q := time.Duration(float64(s.Window())/sharedRate*1e9) - base - s.longer; q > 2*s.Target() {
+			t.Errorf("%v more: the queue is %v after a minute, aimed for are %v", s.longer, q, s.Target())
+		}
 	}
 }
 

@@ -264,9 +264,11 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.sampled > 0 {
 		avg = r.delay * 1024 / time.Duration(r.sampled)
 	}
+	// All that the round tells of was sent after the last cut.
+	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	if c.rival.on && r.sampled > 0 {
 		if c.rival.on = avg > t/2; c.rival.on {
-			c.follow(now, &r)
+			c.follow(now, &r, seen)
 		}
 		return
 	}
@@ -281,7 +283,6 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	excess := c.excess(&r, avg, t)
 	over := 2*r.high >= r.sampled && excess > t
-	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	c.rival.age++
 	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess > c.longest() {
 		c.enter(now)
@@ -339,10 +340,10 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 // draining runs the periodic drain; while it lasts rounds teach nothing.
 func (c *SRD) draining(now mono.Time) bool {
 	switch {
-	case c.undo != 0 && now < c.undo:
+	case c.undo != 0 && now < c.undo && !(c.rival.on && c.alone()):
 		return true
 	case c.undo != 0:
-		c.rival.answered()
+		c.answered()
 		c.window, c.undo = max(c.saved, c.window), 0
 		c.drain = now.Add(drainEvery)
 		return true
@@ -350,10 +351,10 @@ func (c *SRD) draining(now mono.Time) bool {
 		c.saved, c.rival.top = c.window, c.rival.top/2
 		share := drainShare
 		if c.rival.on {
-			share = askShare
+			share = float64(c.base) / float64(c.srtt)
 		}
-		c.rival.least, c.rival.asked = c.queue, c.queue
-		c.window = max(MinWindow, c.window*share)
+		c.rival.least = c.queue
+		c.window = max(MinWindow, c.window*min(1, share))
 		c.undo = now.Add(c.queue + c.queue/2 + c.base)
 		return true
 	}

@@ -6,6 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
+// WayWindow is how long the least of one direction counts: clocks drift apart.
+const WayWindow = 10 * time.Second
+
 // OneWay tells how long packets wait in one direction alone: the time from their sending
 // by one clock to their arrival by another, less the least of the last one to two windows.
 // The clocks need not agree, as their difference is in both (RFC 6817, section 3.4). It is
@@ -17,7 +20,7 @@ type OneWay struct {
 
 // Known reports whether the past says something: there was a packet in the last two windows.
 func (o *OneWay) Known(now mono.Time) bool {
-	return o.from != 0 && now.Sub(o.from) <= 2*BaseWindow
+	return o.from != 0 && now.Sub(o.from) <= 2*WayWindow
 }
 
 // Add takes a packet that was sent and arrived by these stamps (mono.Time.Stamp), and
@@ -27,7 +30,7 @@ func (o *OneWay) Add(now mono.Time, sent, arrived uint32) time.Duration {
 	switch {
 	case !o.Known(now):
 		o.least, o.from = [2]uint32{offset, offset}, now
-	case now.Sub(o.from) > BaseWindow:
+	case now.Sub(o.from) > WayWindow:
 		o.least, o.from = [2]uint32{offset, o.least[0]}, now
 	case int32(offset-o.least[0]) < 0:
 		o.least[0] = offset

@@ -9,9 +9,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// BaseWindow is how long a minimum counts as the path's base. A route change
-// that makes a path longer is believed after at most twice this.
-const BaseWindow = 10 * time.Second
+const (
+	// BaseWindow is how long a minimum counts as the path's base (RFC 6817, section 3.4.2).
+	// Beside others the queue is not empty for minutes, and a base that follows leaves them
+	// the link. A route change that makes a path longer is believed after at most twice this;
+	// Hold does so sooner.
+	BaseWindow = 10 * time.Minute
+	// UsualWindow is how long the least smoothed round trip counts as the usual one.
+	UsualWindow = 10 * time.Second
+)
 
 // Mean is a smoothed round-trip time with its mean deviation (RFC 6298 section 2), useful at
 // its zero value, not safe for concurrent use.
@@ -61,9 +67,11 @@ type Estimator struct {
 	spread   time.Duration // mean deviation, over more samples, by their steps
 	line     line
 
-	base     [2]time.Duration // minimum of the previous and of the running window
-	usual    [2]time.Duration // and that of the smoothed time, or the mean of the first samples
-	windowAt mono.Time
+	base    [2]time.Duration // minimum of the previous and of the running window
+	baseAt  mono.Time        // that window began
+	usual   [2]time.Duration // the same of the smoothed time, or the mean of the first samples
+	usualAt mono.Time
+	held    bool // base[0] is of the time before others held a queue up
 }
 
 // Add takes one sample, which must be positive.
@@ -74,7 +82,7 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 	if before == 0 {
 		e.base = [2]time.Duration{sample, sample}
 		e.usual = e.base
-		e.windowAt = now
+		e.baseAt, e.usualAt = now, now
 		return
 	}
 	e.spread += (step*stepNum/stepDen - e.spread) / time.Duration(min(e.samples-1, spreadPart))
@@ -87,10 +95,14 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		}
 		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples-1)
 	}
-	if now.Sub(e.windowAt) > BaseWindow {
-		e.base[0], e.base[1] = e.base[1], sample
-		e.usual[0], e.usual[1] = e.usual[1], e.smoothed
-		e.windowAt = now
+	if now.Sub(e.baseAt) > BaseWindow {
+		if !e.held {
+			e.base[0] = e.base[1]
+		}
+		e.base[1], e.baseAt = sample, now
+	}
+	if now.Sub(e.usualAt) > UsualWindow {
+		e.usual[0], e.usual[1], e.usualAt = e.usual[1], e.smoothed, now
 	}
 	e.base[1] = min(e.base[1], sample)
 	if e.samples > meanOf {
@@ -165,5 +177,23 @@ const meanOf = 8
 // the least of them, which is the lower the more there were.
 func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 
-// Base returns the least RTT of the last one to two windows.
+// Hold says whether others hold a queue up from now on. While they do it may never be empty, and
+// the least since they do is no base: the one from before stands.
+func (e *Estimator) Hold(now mono.Time, held bool) {
+	if held && !e.held {
+		e.base = [2]time.Duration{e.Base(), e.latest}
+		e.baseAt = now
+	}
+	e.held = held
+}
+
+// Longer says that nobody does: the way has become longer, so the least since Hold is the base.
+func (e *Estimator) Longer() {
+	if e.held {
+		e.base[0], e.held = e.base[1], false
+	}
+}
+
+// Base returns the least RTT of the last one to two windows, or that from before others held
+// the queue up if it is less.
 func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }

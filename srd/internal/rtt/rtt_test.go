@@ -93,6 +93,48 @@ func TestLongerRouteIsBelieved(t *testing.T) {
 	})
 }
 
+// While others hold a queue up the base is that from before, however long it lasts, or less if
+// that is met. When nobody did it is the least since then, and otherwise nothing has changed.
+func TestHeldQueueIsNoBase(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var e Estimator
+		now := mono.Time(1)
+		add := func(n int, from, to time.Duration) {
+			for range n {
+				e.Add(now, time.Duration(rapid.Int64Range(int64(from), int64(to)).Draw(t, "sample")))
+				now = now.Add(20 * time.Second)
+			}
+		}
+		add(rapid.IntRange(1, 50).Draw(t, "before"), 10*time.Millisecond, 20*time.Millisecond)
+		before := e.Base()
+		e.Longer() // nobody was taken for others
+		for range 2 {
+			e.Hold(now, true)
+			add(rapid.IntRange(1, 200).Draw(t, "held"), 50*time.Millisecond, 90*time.Millisecond)
+			e.Hold(now, true) // says nothing new
+			if e.Base() != before {
+				t.Fatalf("base %v, before %v", e.Base(), before)
+			}
+			if rapid.Bool().Draw(t, "gone") {
+				e.Hold(now, false)
+			}
+		}
+		e.Hold(now, true)
+		add(1, 5*time.Millisecond, 9*time.Millisecond)
+		if e.Base() >= before {
+			t.Fatalf("base %v, and less was met", e.Base())
+		}
+		e.Hold(now, false)
+		add(1, 60*time.Millisecond, 65*time.Millisecond)
+		e.Hold(now, true)
+		add(3, 40*time.Millisecond, 45*time.Millisecond)
+		e.Longer()
+		if e.Base() < 40*time.Millisecond {
+			t.Fatalf("base %v of a way that takes 40 ms", e.Base())
+		}
+	})
+}
+
 func TestUnknownAtFirst(t *testing.T) {
 	var e Estimator
 	if e.Known() || e.Smoothed() != 0 || e.Base() != 0 {
