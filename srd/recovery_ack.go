@@ -149,14 +149,31 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	}
 }
 
-// length tells p's round trips whether what is least is the length of its way.
+// length keeps the length of p's way right while its queue is not empty, or it has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
-	switch whose := rc.cfg.Control.Queued(); whose {
+	switch t := rc.cfg.Control.Target(); rc.cfg.Control.Queued() {
 	case cc.Nobody:
-		p.rtt.Longer()
+		p.rtt.Release(now)
+	case cc.Others:
+		p.rtt.Hold(now, true)
 	default:
-		p.rtt.Hold(now, whose == cc.Others)
+		p.rtt.Hold(now, false)
+		if p.rtt.Beyond(t) && rc.unlike(p, t) {
+			p.rtt.Longer(now)
+		}
 	}
+}
+
+// unlike reports whether p usually takes longer than another path by more than a target t. With what
+// it seems to have in its queue it is longer then; or others are on it, and it is as if it were.
+// What all paths have alike is no length: acknowledgements may wait.
+func (rc *recovery) unlike(p *path, t time.Duration) bool {
+	for _, q := range rc.paths.table {
+		if q != p && q.state == PathActive && q.rtt.Known() && q.rtt.Usual()+t < p.rtt.Usual() {
+			return true
+		}
+	}
+	return false
 }
 
 // ackPacket marks packet pn of g's path as arrived, with all its messages.

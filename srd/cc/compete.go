@@ -58,10 +58,10 @@ type compete struct {
 	queue  time.Duration // that this window had
 	age    int           // rounds since then
 	top    float64       // largest window with a queue above the target; half of that after each drain
-	least  time.Duration // shortest queue since the window was cut to ask
+	least  time.Duration // shortest queue since the window was cut to see what is left
 	answer time.Duration // and when that was done the last time
 	same   int           // that many answers in a row, that one among them, were alike
-	longer bool          // the mode was left for that: the way has become longer
+	whose  Whose         // the queue is
 
 	// CUBIC's, of one flow and in packets.
 	starting   bool
@@ -104,7 +104,7 @@ func (c *SRD) longest() time.Duration {
 func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
 	c.window, c.over.bound = max(c.window, r.window, r.top), 0
-	r.on, r.longer, r.starting, r.window = true, false, true, 0
+	r.on, r.whose, r.starting, r.window = true, Others, true, 0
 	r.begin(now, c.window/r.flows/float64(c.packet), 1)
 }
 
@@ -148,8 +148,8 @@ func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
 	c.window = max(MinWindow, min(MaxWindow, next*r.flows*packet))
 }
 
-// alone reports whether the answer to a question is that there are no others: hardly any queue.
-func (c *SRD) alone() bool { return c.rival.least <= c.Target()/2 }
+// empty reports whether a queue is none: less than half of what is aimed for.
+func (c *SRD) empty(queue time.Duration) bool { return queue <= c.Target()/2 }
 
 // answered ends a question. Whoever is alone leaves the mode; and whoever meets the same queue
 // again and again, to a granule, as that is none.
@@ -160,17 +160,15 @@ func (c *SRD) answered() {
 	}
 	r.answer = r.least
 	r.same++
-	r.longer = r.longer || r.on && r.same >= sameAnswers
-	r.on = r.on && !r.longer && !c.alone()
+	switch {
+	case c.empty(r.least):
+		r.on, r.whose = false, Ours
+	case r.on && r.same >= sameAnswers:
+		r.on, r.whose = false, Nobody
+	default:
+		r.whose = Others
+	}
 }
 
 // Queued implements Controller.
-func (c *SRD) Queued() Whose {
-	switch {
-	case c.rival.on:
-		return Others
-	case c.rival.longer:
-		return Nobody
-	}
-	return Ours
-}
+func (c *SRD) Queued() Whose { return c.rival.whose }

@@ -46,10 +46,10 @@ func (s *shared) hears(queue time.Duration) {
 	for range packets {
 		s.now += mono.Time(span) / mono.Time(packets)
 		stray := s.path.Stray(s.now, trip)
-		if whose := s.Queued(); whose == Nobody {
-			s.path.Longer()
+		if s.Queued() == Nobody {
+			s.path.Release(s.now)
 		} else {
-			s.path.Hold(s.now, whose == Others)
+			s.path.Hold(s.now, s.Queued() == Others)
 		}
 		s.path.Add(s.now, trip)
 		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Stray: stray}, true)

@@ -12,8 +12,8 @@ import (
 const (
 	// BaseWindow is how long a minimum counts as the path's base (RFC 6817, section 3.4.2).
 	// Beside others the queue is not empty for minutes, and a base that follows leaves them
-	// the link. A route change that makes a path longer is believed after at most twice this;
-	// Hold does so sooner.
+	// the link. A way that becomes longer is believed after at most twice this, or when
+	// somebody knows (Longer).
 	BaseWindow = 10 * time.Minute
 	// UsualWindow is how long the least smoothed round trip counts as the usual one.
 	UsualWindow = 10 * time.Second
@@ -67,11 +67,12 @@ type Estimator struct {
 	spread   time.Duration // mean deviation, over more samples, by their steps
 	line     line
 
-	base    [2]time.Duration // minimum of the previous and of the running window
-	baseAt  mono.Time        // that window began
-	usual   [2]time.Duration // the same of the smoothed time, or the mean of the first samples
+	// Of two windows each: the previous one, and the one that is running since ...At.
+	base    [2]time.Duration // least
+	usual   [2]time.Duration // least smoothed time, or the mean of the first samples
+	baseAt  mono.Time
 	usualAt mono.Time
-	held    bool // base[0] is of the time before others held a queue up
+	held    bool // base[0] is of the time before others held a queue up, and base[1] since
 }
 
 // Add takes one sample, which must be positive.
@@ -95,11 +96,8 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		}
 		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples-1)
 	}
-	if now.Sub(e.baseAt) > BaseWindow {
-		if !e.held {
-			e.base[0] = e.base[1]
-		}
-		e.base[1], e.baseAt = sample, now
+	if now.Sub(e.baseAt) > BaseWindow && !e.held {
+		e.base[0], e.base[1], e.baseAt = e.base[1], sample, now
 	}
 	if now.Sub(e.usualAt) > UsualWindow {
 		e.usual[0], e.usual[1], e.usualAt = e.usual[1], e.smoothed, now
@@ -178,22 +176,35 @@ const meanOf = 8
 func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 
 // Hold says whether others hold a queue up from now on. While they do it may never be empty, and
-// the least since they do is no base: the one from before stands.
+// only a lower base counts.
 func (e *Estimator) Hold(now mono.Time, held bool) {
 	if held && !e.held {
-		e.base = [2]time.Duration{e.Base(), e.latest}
-		e.baseAt = now
+		e.base[0], e.base[1], e.baseAt = e.Base(), e.latest, now
 	}
 	e.held = held
 }
 
-// Longer says that nobody does: the way has become longer, so the least since Hold is the base.
-func (e *Estimator) Longer() {
-	if e.held {
-		e.base[0], e.held = e.base[1], false
+// Beyond reports whether what is usual has been above the base by more than so much since a whole
+// window.
+func (e *Estimator) Beyond(much time.Duration) bool {
+	return e.usualAt > e.baseAt && e.Usual() > e.Base()+much
+}
+
+// Longer takes the usual round trip for the base: there is no queue, the way has become longer.
+func (e *Estimator) Longer(now mono.Time) {
+	if least := e.Usual(); least > e.Base() {
+		e.base, e.baseAt = [2]time.Duration{least, least}, now
 	}
 }
 
-// Base returns the least RTT of the last one to two windows, or that from before others held
-// the queue up if it is less.
+// Release ends Hold, if it was so: nobody holds a queue up, the way has become longer. The base is
+// what was least since then.
+func (e *Estimator) Release(now mono.Time) {
+	if e.held {
+		e.base[0], e.baseAt, e.held = e.base[1], now, false
+	}
+}
+
+// Base returns the least RTT of the last one to two windows, or from before others held the
+// queue up.
 func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }
