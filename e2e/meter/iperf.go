@@ -2,6 +2,7 @@ package meter
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ const sampleEvery = 100 * time.Millisecond
 // endSlack is how long iperf3 may take beyond its time to connect and to end.
 const endSlack = 20 * time.Second
 
-// iperfPort is the port of every iperf3 server; each runs in a namespace of its own.
+// iperfPort is the port of an iperf3 server; most run in a namespace of their own.
 const iperfPort = "5201"
 
 // Flow is what an iperf3 run does.
@@ -31,6 +32,7 @@ type Flow struct {
 	To             netip.Addr // the server's address, plain or inside the tunnel
 	Streams        int        // 0 means 1
 	For            time.Duration
+	Port           string // of the server; "": iperfPort
 	// OnInterval is called with each interval as it is reported, all streams
 	// together; nil if nobody watches.
 	OnInterval func(Interval)
@@ -51,21 +53,21 @@ type Run struct {
 // Start starts server and client and returns once the client runs. What it
 // reports is what arrives at the server.
 func Start(f Flow) (*Run, error) {
-	f.Streams = max(f.Streams, 1)
+	f.Streams, f.Port = max(f.Streams, 1), cmp.Or(f.Port, iperfPort)
 	r := &Run{flow: f, streams: map[string]Series{}, parsed: make(chan struct{})}
 	pr, pw := io.Pipe()
 	var err error
-	r.server, err = f.Server.StartWith(pw, nil, "iperf3", "-s", "-1", "-p", iperfPort, "-i", "0.1", "-f", "k", "--forceflush")
+	r.server, err = f.Server.StartWith(pw, nil, "iperf3", "-s", "-1", "-p", f.Port, "-i", "0.1", "-f", "k", "--forceflush")
 	if err != nil {
 		return nil, err
 	}
 	go r.read(pr)
 	go func() { <-r.server.Done(); pw.Close() }()
-	if err := awaitListener(f.Server.Namespace, r.server); err != nil {
+	if err := AwaitListener(f.Server.Namespace, r.server, f.Port); err != nil {
 		r.Stop()
 		return nil, err
 	}
-	r.client, err = f.Client.Start("iperf3", "-c", f.To.String(), "-p", iperfPort, "-i", "0",
+	r.client, err = f.Client.Start("iperf3", "-c", f.To.String(), "-p", f.Port, "-i", "0",
 		"-t", strconv.FormatFloat(f.For.Seconds(), 'f', -1, 64), "-P", strconv.Itoa(f.Streams))
 	if err != nil {
 		r.Stop()
@@ -129,7 +131,7 @@ func (r *Run) connections() string {
 		h *fabric.Host
 		p *fabric.Process
 	}{{r.flow.Client, r.client}, {r.flow.Server, r.server}} {
-		out, err := end.h.Run("ss", "-Htnoi", "sport = :"+iperfPort+" or dport = :"+iperfPort)
+		out, err := end.h.Run("ss", "-Htnoi", "sport = :"+r.flow.Port+" or dport = :"+r.flow.Port)
 		call, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", end.p.Pid()))
 		fmt.Fprintf(&b, "%s, system call %s%s (%v)\n", end.h.Name, call, out, err)
 	}

@@ -307,13 +307,18 @@ var rules = []rule{
 		"RFC 6817, section 3.4.2",
 		[]field.Edit{
 			{File: "srd/internal/rtt/rtt.go", Old: "BaseWindow = 10 * time.Minute", New: "BaseWindow = 10 * time.Second"},
-			{File: "srd/recovery_ack.go", Old: "p.rtt.Hold(now, whose == cc.Others)", New: "p.rtt.Hold(now, false)"},
+			{File: "srd/recovery_ack.go", Old: "p.rtt.Hold(now, true)", New: "p.rtt.Hold(now, false)"},
 		},
 	},
 	{
 		"the same answer is a longer way", "base += q: after three questions with the same q", "sameAnswers 3",
 		"none: others grow and shrink",
 		[]field.Edit{{File: "srd/cc/compete.go", Old: "r.same >= sameAnswers", New: "r.same >= 1<<30*sameAnswers"}},
+	},
+	{
+		"one path of several is longer", "base = usual: for 10 s above base + T, and above another path's", "UsualWindow 10 s",
+		"none",
+		[]field.Edit{returns("srd/recovery_ack.go", "func (rc *recovery) unlike(p *path, t time.Duration) bool {", "false")},
 	},
 	{
 		"an overflow is cut once", "what was sent before a cut may be lost for another round trip", "none",

@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/linkemu"
+	"github.com/srdtun/srdtun/e2e/meter"
+)
+
+// TestBesidePlainTCP: one flow through the tunnel and one beside it share a link whose buffer
+// holds 200 ms, which plain TCP never lets run empty. Each is to have half to twice its share.
+func TestBesidePlainTCP(t *testing.T) {
+	const mbit, settle, lasts = 100, 30 * time.Second, 60 * time.Second
+	link := uplink(1, 0, 0, mbit)
+	link.LimitBytes = mbit * 1e6 / 8 / 5
+	between(t, "200ms", true, false, []linkemu.Impairment{link}, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
+		inside, plain := flow(f, 1), flow(f, 1)
+		inside.To, plain.To, plain.Port = to, f.B(1).V4[0], "5202"
+		var rate [2]float64
+		var runs [2]*meter.Run
+		for i, fl := range []meter.Flow{inside, plain} {
+			var err error
+			fl.For = lasts
+			if runs[i], err = meter.Start(fl); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, r := range runs {
+			if err := r.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			rate[i] = r.Sum().Mean(settle, lasts) / 1e6
+		}
+		t.Logf("%.1f Mbit/s inside, %.1f beside it, of %d", rate[0], rate[1], mbit)
+		if share := rate[0] / (rate[0] + rate[1]); share < 0.25 || share > 0.75 || rate[0]+rate[1] < 0.8*mbit {
+			t.Errorf("%.1f Mbit/s inside, %.1f beside it, of %d: a share of %.2f", rate[0], rate[1], mbit, share)
+		}
+	})
+}
