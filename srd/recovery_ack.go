@@ -164,12 +164,12 @@ func (rc *recovery) length(now mono.Time, p *path) {
 	}
 }
 
-// unlike reports whether p usually takes longer than another path by more than a target t. With what
-// it seems to have in its queue it is longer then; or others are on it, and it is as if it were.
-// What all paths have alike is no length: acknowledgements may wait.
+// unlike reports whether there is another path without a queue, of a target t, and p usually takes
+// longer by more than that: then p has become longer; or others are on it, and it is as if it
+// were. What all paths have alike is no length: acknowledgements may wait.
 func (rc *recovery) unlike(p *path, t time.Duration) bool {
 	for _, q := range rc.paths.table {
-		if q != p && q.state == PathActive && q.rtt.Known() && q.rtt.Usual()+t < p.rtt.Usual() {
+		if q != p && q.state == PathActive && q.rtt.Known() && q.rtt.Usual() <= q.rtt.Base()+t/2 && q.rtt.Usual()+t < p.rtt.Usual() {
 			return true
 		}
 	}

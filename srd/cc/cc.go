@@ -24,7 +24,7 @@ type Ack struct {
 type Whose uint8
 
 const (
-	// Ours is steered, and was empty when it was looked at the last time.
+	// Ours is steered, and empty now and then: the least round trip is the base.
 	Ours Whose = iota
 	// Others hold it up. It may never be empty, so the least round trip of late is no base.
 	Others

@@ -23,9 +23,13 @@ const (
 	// seriesRounds bounds a series of cuts: by then a window of any size is at its least, and
 	// the link may have become slower.
 	seriesRounds = 32
-	// sameAnswers in a row to that question, to a granule, say that what is left is no queue:
-	// others grow and shrink, and by chance two answers of theirs are as like in one of thirty.
+	// sameAnswers in a row to that question say that what is left is no queue: others grow and
+	// shrink. Alike are two that differ by less than a granule, and than a part of them.
 	sameAnswers = 3
+	samePart    = 16
+	// joinShare of the longest queue is left when one of two like this one asks; CUBIC leaves
+	// more after a loss.
+	joinShare = 0.5
 	// cubicC, in packets per second cubed, and cubicBeta are those of RFC 9438, sections 5.1
 	// and 4.6; renoAlpha is that of section 4.3, and cubicAhead bounds the growth in a round
 	// trip (section 4.4), as the curve goes on while there is nothing to send.
@@ -60,7 +64,8 @@ type compete struct {
 	top    float64       // largest window with a queue above the target; half of that after each drain
 	least  time.Duration // shortest queue since the window was cut to see what is left
 	answer time.Duration // and when that was done the last time
-	same   int           // that many answers in a row, that one among them, were alike
+	high   time.Duration // longest queue of a round since then
+	same   int           // how many answers in a row were alike, with the last one
 	whose  Whose         // the queue is
 
 	// CUBIC's, of one flow and in packets.
@@ -122,8 +127,9 @@ func (r *compete) curve(now mono.Time) float64 {
 }
 
 // follow sets the window after a round in competition. When some packets are lost, of flows
-// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost. What was sent
-// before they did (seen: none of it) may overflow the buffer for another round trip.
+// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost. What was sent before
+// that may overflow the buffer for another round trip, and does not count: seen says that all of
+// the round was sent after the last cut.
 func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
 	r, packet := &c.rival, float64(c.packet)
 	each := c.window / r.flows / packet
@@ -151,22 +157,26 @@ func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
 // empty reports whether a queue is none: less than half of what is aimed for.
 func (c *SRD) empty(queue time.Duration) bool { return queue <= c.Target()/2 }
 
-// answered ends a question. Whoever is alone leaves the mode; and whoever meets the same queue
-// again and again, to a granule, as that is none.
+// asks reports whether it is time to see what is left without this sender: drainEvery, or when
+// somebody else seems to do so. Two that ask one after the other meet each other for ever.
+func (c *SRD) asks(now mono.Time) bool {
+	return now >= c.drain || c.rival.on && float64(c.queue) < joinShare*float64(c.rival.high)
+}
+
+// answered ends a drain, which asks whether there are others. Whoever is alone leaves the mode;
+// and whoever meets the same queue again and again, as that is none.
 func (c *SRD) answered() {
 	r := &c.rival
-	if (r.least - r.answer).Abs() > c.granule {
+	if (r.least - r.answer).Abs() > min(c.granule, r.least/samePart) {
 		r.same = 0
 	}
-	r.answer = r.least
+	r.answer, r.high = r.least, 0
 	r.same++
 	switch {
-	case c.empty(r.least):
+	case !r.on || c.empty(r.least):
 		r.on, r.whose = false, Ours
-	case r.on && r.same >= sameAnswers:
+	case r.same >= sameAnswers:
 		r.on, r.whose = false, Nobody
-	default:
-		r.whose = Others
 	}
 }
 

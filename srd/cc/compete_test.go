@@ -112,7 +112,7 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	for s.undo != 0 || s.drain.Sub(s.now) < 2*time.Second || s.now.Sub(s.cut) < time.Second {
 		s.turn() // no question is asked, or soon will be, and no cut was made just now
 	}
-	before, trip := s.Window(), 100*time.Millisecond
+	before, trip := s.Window(), base+s.queue
 	for range 2 {
 		s.Lost(s.now, 5*MSS)
 		s.hears(trip)
@@ -191,6 +191,50 @@ func TestFlowsAreBounded(t *testing.T) {
 		c.Flows(n)
 		if c.rival.flows < 1 || c.rival.flows > flowsMost {
 			t.Errorf("%d flows count as %.0f", n, c.rival.flows)
+		}
+	}
+}
+
+// Two tunnels on one link, of which the second takes the queue of the first for a part of the
+// way, do not take each other for others and fill the buffer.
+func TestTunnelsAreNoRivals(t *testing.T) {
+	for _, way := range []time.Duration{200 * time.Microsecond, 5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond} {
+		a, b := newShared(200*time.Millisecond, 1), newShared(200*time.Millisecond, 1)
+		a.others, b.others = 0, 0
+		a.longer, b.longer = way-base, way-base
+		under := func(v ...*shared) (queue time.Duration) {
+			all := 0.0
+			for _, s := range v {
+				all += float64(s.Window())
+			}
+			empty := sharedRate * way.Seconds()
+			queue = time.Duration(min(a.buffer, max(0, all-empty)) / sharedRate * 1e9)
+			for _, s := range v {
+				if over := all - empty - a.buffer; over > 0 {
+					s.Lost(s.now, int(over*float64(s.Window())/all))
+				}
+				s.hears(queue + s.longer)
+			}
+			return queue
+		}
+		for a.now < 20e9 {
+			under(a)
+		}
+		b.now = a.now
+		sum, n, competes := time.Duration(0), 0, 0
+		for begin := a.now; a.now.Sub(begin) < 130*time.Second; {
+			q := under(a, b)
+			if b.now = a.now; a.now.Sub(begin) > 30*time.Second {
+				sum += q
+				n++
+				if a.rival.on || b.rival.on {
+					competes++
+				}
+			}
+		}
+		t.Logf("%v: queue %v, competing %.2f of the time", way, sum/time.Duration(n), float64(competes)/float64(n))
+		if mean := sum / time.Duration(n); mean > a.Target()+b.Target()+25*time.Millisecond {
+			t.Errorf("%v: a queue of %v in the mean, where %v and %v are aimed for", way, mean, a.Target(), b.Target())
 		}
 	}
 }

@@ -51,9 +51,8 @@ const (
 	// losses count as congestion: sprayed over a fabric, a lossy cable costs
 	// retransmissions, not rate.
 	lossTolerated = 0.10
-	// drainEvery and drainFor: every so often the window is cut to drainShare
-	// for a moment, so that the base RTT is measured with the queue empty
-	// (BBR's ProbeRTT; it must happen within rtt.BaseWindow).
+	// drainEvery: every so often the window is cut to drainShare for a moment, so that the
+	// base RTT is measured with the queue empty (BBR's ProbeRTT).
 	drainEvery = 8 * time.Second
 	drainShare = 0.25
 )
@@ -268,6 +267,7 @@ func (c *SRD) endRound(now mono.Time) {
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	if c.rival.on && r.sampled > 0 {
 		if avg > t/2 {
+			c.rival.high = max(c.rival.high, avg)
 			c.follow(now, &r, seen)
 		} else {
 			c.rival.on, c.rival.whose = false, Ours
@@ -351,7 +351,7 @@ func (c *SRD) draining(now mono.Time) bool {
 		return true
 	case c.queue <= c.Target()/4 && !c.rival.on:
 		c.rival.whose = Ours
-	case now >= c.drain && !c.slowStart:
+	case c.asks(now) && !c.slowStart:
 		c.saved, c.rival.top = c.window, c.rival.top/2
 		share := drainShare
 		if c.rival.on {

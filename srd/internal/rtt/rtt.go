@@ -12,8 +12,8 @@ import (
 const (
 	// BaseWindow is how long a minimum counts as the path's base (RFC 6817, section 3.4.2).
 	// Beside others the queue is not empty for minutes, and a base that follows leaves them
-	// the link. A way that becomes longer is believed after at most twice this, or when
-	// somebody knows (Longer).
+	// the link. A way that becomes longer is believed after at most twice this, but for the time
+	// of a Hold, or when somebody knows (Longer, Release).
 	BaseWindow = 10 * time.Minute
 	// UsualWindow is how long the least smoothed round trip counts as the usual one.
 	UsualWindow = 10 * time.Second
@@ -178,10 +178,13 @@ func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 // Hold says whether others hold a queue up from now on. While they do it may never be empty, and
 // only a lower base counts.
 func (e *Estimator) Hold(now mono.Time, held bool) {
-	if held && !e.held {
-		e.base[0], e.base[1], e.baseAt = e.Base(), e.latest, now
+	if held == e.held {
+		return
 	}
-	e.held = held
+	e.held, e.baseAt = held, now // afterwards it stands for another window
+	if held {
+		e.base[0], e.base[1] = e.Base(), e.latest
+	}
 }
 
 // Beyond reports whether what is usual has been above the base by more than so much since a whole

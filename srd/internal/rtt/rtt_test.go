@@ -114,6 +114,7 @@ func TestHeldQueueIsNoBase(t *testing.T) {
 				t.Fatalf("base %v, before %v", e.Base(), before)
 			}
 			e.Hold(now, rapid.Bool().Draw(t, "still"))
+			add(1, 50*time.Millisecond, 90*time.Millisecond)
 		}
 		e.Hold(now, true)
 		add(1, 5*time.Millisecond, 9*time.Millisecond)
