@@ -316,6 +316,11 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/compete.go", Old: "r.same >= sameAnswers", New: "r.same >= 1<<30*sameAnswers"}},
 	},
 	{
+		"who sees another ask asks as well", "ask at once when less than half of the longest queue is left", "joinShare 0.5",
+		"BBR, ProbeRTT (flows drain at the same time)",
+		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) asks(now mono.Time) bool {", "now >= c.drain")},
+	},
+	{
 		"one path of several is longer", "base = usual: for 10 s above base + T, and above another path's", "UsualWindow 10 s",
 		"none",
 		[]field.Edit{returns("srd/recovery_ack.go", "func (rc *recovery) unlike(p *path, t time.Duration) bool {", "false")},
