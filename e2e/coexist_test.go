@@ -11,9 +11,10 @@ import (
 )
 
 // TestBesidePlainTCP: one flow through the tunnel and one beside it share a link whose buffer
-// holds 200 ms, which plain TCP never lets run empty. Each is to have half to twice its share.
+// holds 200 ms, which plain TCP never lets run empty. Each is to have half of its share at least,
+// of several of CUBIC's periods; single ones differ by much, so a tenth of it is allowed for them.
 func TestBesidePlainTCP(t *testing.T) {
-	const mbit, settle, lasts = 100, 30 * time.Second, 60 * time.Second
+	const mbit, settle, lasts = 100, 30 * time.Second, 90 * time.Second
 	link := uplink(1, 0, 0, mbit)
 	link.LimitBytes = mbit * 1e6 / 8 / 5
 	between(t, "200ms", true, false, []linkemu.Impairment{link}, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
@@ -35,7 +36,7 @@ func TestBesidePlainTCP(t *testing.T) {
 			rate[i] = r.Sum().Mean(settle, lasts) / 1e6
 		}
 		t.Logf("%.1f Mbit/s inside, %.1f beside it, of %d", rate[0], rate[1], mbit)
-		if share := rate[0] / (rate[0] + rate[1]); share < 0.25 || share > 0.75 || rate[0]+rate[1] < 0.8*mbit {
+		if share := rate[0] / (rate[0] + rate[1]); share < 0.2 || share > 0.8 || rate[0]+rate[1] < 0.8*mbit {
 			t.Errorf("%.1f Mbit/s inside, %.1f beside it, of %d: a share of %.2f", rate[0], rate[1], mbit, share)
 		}
 	})
