@@ -158,7 +158,7 @@ type Path struct {
 	Remote      string `json:"remote"`       // address:port
 	State       string `json:"state"`        // candidate (not validated yet), active, suspect (silent: no new data), down
 	SRTTUs      int64  `json:"srtt_us"`      // smoothed round trip; 0: not measured
-	BaseRTTUs   int64  `json:"base_rtt_us"`  // its minimum of the last 10 to 20 s
+	BaseRTTUs   int64  `json:"base_rtt_us"`  // its minimum of the last 10 to 20 minutes, but for a route that became longer
 	QueueUs     int64  `json:"queue_us"`     // srtt less base: the queueing delay
 	MTU         int    `json:"mtu"`          // of the outer packet, IP header included
 	SentPackets uint64 `json:"sent_packets"` // with data
