@@ -12,7 +12,7 @@ import (
 
 // TestBesidePlainTCP: one flow through the tunnel and one beside it share a link whose buffer
 // holds 200 ms, which plain TCP never lets run empty. Each is to have half of its share at least,
-// of several of CUBIC's periods; single ones differ by much, so a tenth of it is allowed for them.
+// of several of CUBIC's periods; single ones differ by much, so a fifth of that is allowed for them.
 func TestBesidePlainTCP(t *testing.T) {
 	const mbit, settle, lasts = 100, 30 * time.Second, 90 * time.Second
 	link := uplink(1, 0, 0, mbit)

@@ -151,14 +151,14 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 
 // length keeps the length of p's way right while its queue is not empty, or it has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
-	switch t := rc.cfg.Control.Target(); rc.cfg.Control.Queued() {
+	switch rc.cfg.Control.Queued() {
 	case cc.Nobody:
 		p.rtt.Release(now)
 	case cc.Others:
 		p.rtt.Hold(now, true)
 	default:
 		p.rtt.Hold(now, false)
-		if p.rtt.Beyond(t) && rc.unlike(p, t) {
+		if t := rc.cfg.Control.Target(); p.rtt.Beyond(t) && rc.unlike(p, t) {
 			p.rtt.Longer(now)
 		}
 	}

@@ -55,7 +55,7 @@ const (
 // the same each time: then the way has become longer, which a lone sender takes for others, as
 // its queue does not fall with its window either.
 type compete struct {
-	on    bool
+	whose Whose   // the queue is; Others: it competes
 	flows float64 // inner flows with something to send, at least 1
 
 	window float64       // before the cuts; 0: there were none
@@ -66,7 +66,6 @@ type compete struct {
 	answer time.Duration // and when that was done the last time
 	high   time.Duration // longest queue of a round since then
 	same   int           // how many answers in a row were alike, with the last one
-	whose  Whose         // the queue is
 
 	// CUBIC's, of one flow and in packets.
 	starting   bool
@@ -74,6 +73,9 @@ type compete struct {
 	peakAfter  time.Duration // from the epoch's begin until the curve is at its peak: K
 	epoch      mono.Time
 }
+
+// on reports whether it competes.
+func (r *compete) on() bool { return r.whose == Others }
 
 // Flows tells how many flows with something to send the connection carries. Beside others
 // it takes as much as so many connections would (Crowcroft and Oechslin, "MulTCP", CCR
@@ -109,7 +111,7 @@ func (c *SRD) longest() time.Duration {
 func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
 	c.window, c.over.bound = max(c.window, r.window, r.top), 0
-	r.on, r.whose, r.starting, r.window = true, Others, true, 0
+	r.whose, r.starting, r.window = Others, true, 0
 	r.begin(now, c.window/r.flows/float64(c.packet), 1)
 }
 
@@ -160,7 +162,7 @@ func (c *SRD) empty(queue time.Duration) bool { return queue <= c.Target()/2 }
 // asks reports whether it is time to see what is left without this sender: drainEvery, or when
 // somebody else seems to do so. Two that ask one after the other meet each other for ever.
 func (c *SRD) asks(now mono.Time) bool {
-	return now >= c.drain || c.rival.on && float64(c.queue) < joinShare*float64(c.rival.high)
+	return now >= c.drain || c.rival.on() && float64(c.queue) < joinShare*float64(c.rival.high)
 }
 
 // answered ends a drain, which asks whether there are others. Whoever is alone leaves the mode;
@@ -173,10 +175,10 @@ func (c *SRD) answered() {
 	r.answer, r.high = r.least, 0
 	r.same++
 	switch {
-	case !r.on || c.empty(r.least):
-		r.on, r.whose = false, Ours
+	case !r.on() || c.empty(r.least):
+		r.whose = Ours
 	case r.same >= sameAnswers:
-		r.on, r.whose = false, Nobody
+		r.whose = Nobody
 	}
 }
 

@@ -106,7 +106,7 @@ func TestDeepBufferIsShared(t *testing.T) {
 func TestOverflowIsCutOnce(t *testing.T) {
 	s := newShared(200*time.Millisecond, 1)
 	s.run(1000)
-	if !s.rival.on {
+	if !s.rival.on() {
 		t.Fatal("it does not compete")
 	}
 	for s.undo != 0 || s.drain.Sub(s.now) < 2*time.Second || s.now.Sub(s.cut) < time.Second {
@@ -142,7 +142,7 @@ func TestLongerWayIsNoQueue(t *testing.T) {
 			s.turn()
 			mean += float64(s.Window())
 		}
-		if s.rival.on {
+		if s.rival.on() {
 			t.Errorf("%v more: it competes after a minute", s.longer)
 		}
 		if full := sharedRate * (base + s.longer).Seconds(); mean/turns < full/2 {
@@ -158,15 +158,15 @@ func TestLongerWayIsNoQueue(t *testing.T) {
 func TestStopsCompetingWhenAlone(t *testing.T) {
 	s := newShared(20*time.Millisecond, 1)
 	s.run(1000)
-	if !s.rival.on {
+	if !s.rival.on() {
 		t.Fatal("it does not compete")
 	}
 	s.others = 0
 	for gone := s.now; s.now.Sub(gone) < drainEvery+2*time.Second; {
 		s.turn()
 	}
-	if q := time.Duration(float64(s.Window()) / sharedRate * 1e9); s.rival.on || q > 2*s.Target() {
-		t.Errorf("competes %v, queue %v", s.rival.on, q)
+	if q := time.Duration(float64(s.Window()) / sharedRate * 1e9); s.rival.on() || q > 2*s.Target() {
+		t.Errorf("competes %v, queue %v", s.rival.on(), q)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestLoneSenderDoesNotCompete(t *testing.T) {
 	for _, rate := range []float64{100 * mbit, 25 * mbit, 400 * mbit, 50 * mbit} {
 		for range 500 {
 			n.rounds(1, true, max(0, time.Duration(float64(n.Window())/rate*1e9)-base))
-			if n.rival.on {
+			if n.rival.on() {
 				t.Fatalf("competes at %.0f Mbit/s with a window of %d", rate/mbit, n.Window())
 			}
 		}
@@ -227,7 +227,7 @@ func TestTunnelsAreNoRivals(t *testing.T) {
 			if b.now = a.now; a.now.Sub(begin) > 30*time.Second {
 				sum += q
 				n++
-				if a.rival.on || b.rival.on {
+				if a.rival.on() || b.rival.on() {
 					competes++
 				}
 			}

@@ -265,12 +265,12 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	// All that the round tells of was sent after the last cut.
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
-	if c.rival.on && r.sampled > 0 {
+	if c.rival.on() && r.sampled > 0 {
 		if avg > t/2 {
 			c.rival.high = max(c.rival.high, avg)
 			c.follow(now, &r, seen)
 		} else {
-			c.rival.on, c.rival.whose = false, Ours
+			c.rival.whose = Ours
 		}
 		return
 	}
@@ -342,19 +342,19 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 // draining runs the periodic drain; while it lasts rounds teach nothing.
 func (c *SRD) draining(now mono.Time) bool {
 	switch {
-	case c.undo != 0 && now < c.undo && !(c.rival.on && c.empty(c.rival.least)):
+	case c.undo != 0 && now < c.undo && !(c.rival.on() && c.empty(c.rival.least)):
 		return true
 	case c.undo != 0:
 		c.answered()
 		c.window, c.undo = max(c.saved, c.window), 0
 		c.drain = now.Add(drainEvery)
 		return true
-	case c.queue <= c.Target()/4 && !c.rival.on:
+	case c.queue <= c.Target()/4 && !c.rival.on():
 		c.rival.whose = Ours
 	case c.asks(now) && !c.slowStart:
 		c.saved, c.rival.top = c.window, c.rival.top/2
 		share := drainShare
-		if c.rival.on {
+		if c.rival.on() {
 			share = float64(c.base) / float64(c.srtt)
 		}
 		c.rival.least = c.queue
