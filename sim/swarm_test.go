@@ -60,6 +60,7 @@ var found = map[uint64]string{
 	1203:  "a short message went before the time of a train, and with it copies were due",
 	1992:  "as 4036",
 	3220:  "queues that took turns were taken for jitter, and the target ran away",
+	3248:  "what a sample of a path seldom used teaches was bounded to a round trip",
 	3256:  "a liar that came nearer got the window of its length",
 	3655:  "a queue that all paths had was a failure of one that was hardly measured",
 	4036:  "slow start went on for a round trip after much was lost",

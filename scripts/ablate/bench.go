@@ -40,6 +40,7 @@ var benches = []bench{
 	{"wan-bulk", "reorder a", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "rtt_40 both", "daemon", []string{"goodput_gbps"}},
 	{"wan-bulk", "fiber_lte both", "daemon", []string{"goodput_gbps"}},
+	{"wan-bulk", "reordered both", "daemon", []string{"resent"}},
 }
 
 // quickBenches are how many of benches are played before the swarm's seeds, and with -quick no others.

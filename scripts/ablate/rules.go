@@ -233,11 +233,6 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/choice.go", Old: "last <= time.Duration(cleanRTT*float64(srtt))+ch.hosts.ackMost()", New: "last <= time.Duration(1e6*cleanRTT*float64(srtt))+ch.hosts.ackMost()"}},
 	},
 	{
-		"frozen choice of a third", "a third of all that are in time has to be clean", "cleanPart 3",
-		"none",
-		[]field.Edit{{File: "srd/choice.go", Old: "if cleanPart*clean.Len() >= set.Len() {", New: "if clean.Len() > 0*cleanPart {"}},
-	},
-	{
 		"acknowledgements on the nearest path", "ack path = nearest heard lately", "none",
 		"none",
 		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) nearer(p *path) *path {", "p")},
@@ -286,11 +281,6 @@ var rules = []rule{
 		"what is usually lost follows slowly", "a round counts for 2 usual + 0.005 at most", "usualSteps 2, usualLeast 0.005",
 		"none",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "counted := min(share, usualSteps*o.usual+usualLeast)", New: "counted := min(share, 1+usualSteps*o.usual+usualLeast)"}},
-	},
-	{
-		"rounds with an empty queue count more", "one for four", "probeEmpty 4",
-		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "o.good += probeEmpty - 1", New: "o.good += 0*probeEmpty"}},
 	},
 	{
 		"two packets are no overflow", "more than two are lost", "overflowLeast 2",

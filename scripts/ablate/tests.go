@@ -16,12 +16,17 @@ import (
 	"github.com/srdtun/srdtun/scripts/field"
 )
 
-// ofLinks are the tests of congestion control that let it fill a link, alone or with others.
-const ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
-	"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver)$"
+// ofLinks are the tests of congestion control that let it fill a link, alone or with others, and
+// ofLiars those of a connection whose peer lies about what waited, and where.
+const (
+	ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
+		"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver|" +
+		"TestDeepBufferIsShared|TestLongerWayIsNoQueue|TestTunnelsAreNoRivals|TestPauseBesideOthersIsNoBurst)$"
+	ofLiars = "^(TestScriptHoldHidesNoQueue|TestScriptClockHidesLittle)$"
+)
 
-// playTests runs the tests that see what users see: those of simulated networks and links, and of
-// connections from outside. Another test inside of srd may be the rule's own, and goes with it. It
+// playTests runs the tests that see what users see: those of simulated networks and links, of
+// liars, and of connections from outside. Another test inside of srd may be the rule's own, and goes with it. It
 // ends with what fails first.
 func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
 	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
@@ -31,6 +36,7 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 	v := &failed{Rule: rule}
 	for _, args := range [][]string{
 		{"-run", ofLinks, "./srd/cc"},
+		{"-run", ofLiars, "./srd"},
 		{"-skip", "^TestSeedsThatFailed$", "./sim/..."}, // played with the swarm's seeds
 		{"-run", "^(" + strings.Join(outside, "|") + ")$", "./srd"},
 	} {

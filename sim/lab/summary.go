@@ -55,6 +55,8 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 		v = s.MaxRatio
 	case "drops":
 		v = float64(s.Drops)
+	case "resent":
+		v = float64(s.Retransmitted) / float64(s.Runs)
 	case "jain":
 		v = s.Jain
 	case "goodput_gbps":

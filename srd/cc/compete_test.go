@@ -129,6 +129,25 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	}
 }
 
+// Time in which nothing is sent tells nothing of what the link carries: CUBIC's curve goes on with
+// the clock, and what comes after a pause beside others is no burst of all that it has reached.
+func TestPauseBesideOthersIsNoBurst(t *testing.T) {
+	s := newShared(200*time.Millisecond, 1)
+	s.run(1000)
+	if !s.rival.on() {
+		t.Fatal("it does not compete")
+	}
+	queue := s.queue
+	s.now += mono.Time(20 * time.Second)
+	for range 50 {
+		last, asks := s.Window(), s.undo != 0
+		s.hears(queue)
+		if now := s.Window(); !asks && s.undo == 0 && float64(now) > 1.6*float64(last) {
+			t.Fatalf("a window of %d bytes, and of %d in the round before", now, last)
+		}
+	}
+}
+
 // A lone sender whose way becomes longer takes that for others, and finds out that there are
 // none: it has the link all the time but for seconds, and the queue is short again.
 func TestLongerWayIsNoQueue(t *testing.T) {

@@ -30,9 +30,6 @@ const (
 	// back in ten rounds, the last step of which was two in a hundred: that is what
 	// the next overflow costs.
 	probePart = 512.0
-	// probeEmpty is how many rounds one counts for in which next to nothing waited:
-	// then the cut was too deep.
-	probeEmpty = 4
 	// usualFirst is the share that is taken to be lost by chance before anything is
 	// known, as on radio links.
 	usualFirst = 0.02
@@ -92,15 +89,12 @@ func (o *overflow) cut(now mono.Time, left float64, srtt time.Duration) float64 
 	return o.bound
 }
 
-// probe lets the bound grow after a round that met it without running over. queued says
-// whether something waited.
-func (o *overflow) probe(window float64, queued bool) {
+// probe lets the bound grow after a round that met it without running over.
+func (o *overflow) probe(window float64) {
 	if o.bound == 0 || window < o.bound-MSS {
 		return
 	}
-	if o.good++; !queued {
-		o.good += probeEmpty - 1
-	}
+	o.good++
 	if o.bound += max(MSS, window*o.good/probePart); o.bound > MaxWindow {
 		o.bound = 0
 	}

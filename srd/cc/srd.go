@@ -329,7 +329,7 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 	loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet)
 	if loss == 0 || (loss <= lossTolerated && !queued) {
 		if r.limited {
-			c.over.probe(c.window, queued)
+			c.over.probe(c.window)
 		}
 		return false
 	}
