@@ -95,14 +95,20 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%q costs %v", rules[i].name, worst)
 		}
 	}
-	if err := writeDoc(o); err != nil {
+	last := rules[len(rules)-1].name
+	kept := "| " + last + " | `x` | y | z | nothing | nothing |  | keep | 1234567 |\n"
+	if err := os.WriteFile(o.doc, []byte("| a rule that is gone | `x` | 1 |\n"+kept), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeDoc(o, "7654321"); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(o.doc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); !strings.Contains(s, "+10.") || strings.Count(s, "\n| ") != len(rules)+2 {
+	if s := string(text); !strings.Contains(s, "+10.") || strings.Count(s, "\n| ") != len(rules)+2 ||
+		!strings.Contains(s, kept) || strings.Count(s, "| 7654321 |\n") != len(rules)-1 {
 		t.Errorf("the ledger is %s", s)
 	}
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 )
@@ -86,8 +89,11 @@ func (c *change) String() string {
 	return fmt.Sprintf("%+.1f ± %.1f %% %s of %s", 100*c.mean, 100*c.err, c.figure, c.bench)
 }
 
-// keep is the verdict on a rule that is worth it.
-const keep = "keep"
+// The verdicts on a rule that is worth it, and on one of which nothing is known.
+const (
+	keep      = "keep"
+	notPlayed = "not played"
+)
 
 // verdict says what the figures speak for, and what fails without the rule: one is enough to keep
 // it, all are needed to delete it. played: the seeds and the tests.
@@ -96,7 +102,7 @@ func verdict(v []change, best *change, open int, played bool, fails string) stri
 	case best != nil && best.mean >= worthKeeping, fails != "":
 		return keep
 	case len(v) == 0:
-		return "not played"
+		return notPlayed
 	case open > 0:
 		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))
 	case !played:
@@ -131,8 +137,33 @@ func kept(o *options, name string) bool {
 	return says == keep
 }
 
-// writeDoc writes the ledger.
-func writeDoc(o *options) error {
+// version is the last commit that changed what is played.
+func version() (string, error) {
+	text, err := exec.Command("git", "log", "-1", "--format=%h", "--", "srd", "sim").Output()
+	return strings.TrimSpace(string(text)), err
+}
+
+// rowsOf returns the rows of a ledger by the rule's name.
+func rowsOf(doc string) (map[string]string, error) {
+	text, err := os.ReadFile(doc)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	rows := map[string]string{}
+	for row := range strings.Lines(string(text)) {
+		if name, rest, ok := strings.Cut(strings.TrimPrefix(row, "| "), " | `"); ok && rest != "" {
+			rows[name] = row
+		}
+	}
+	return rows, nil
+}
+
+// writeDoc writes the ledger of what was played on version now. What was not keeps its row.
+func writeDoc(o *options, now string) error {
+	before, err := rowsOf(o.doc)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules, and what each buys\n\n"+
 		"Written by `make ablate` on %s; don't edit it. Each rule was switched off by itself (scripts/ablate/rules.go has the\n"+
@@ -140,19 +171,21 @@ func writeDoc(o *options) error {
 		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
 		"of these. A rule is kept when it buys %g %% of any goal, and what comes after that is not played; else if seeds of the\n"+
 		"swarm **fail** without it (1 to %d, and all that failed once), or tests of simulated networks and links, or of\n"+
-		"connections seen from outside. **Delete** says that nothing here needs it.\n\n",
+		"connections seen from outside, or of liars. **Delete** says that nothing here needs it. **Of** is the version that was played.\n\n",
 		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping, soakSeeds)
-	b.WriteString("| rule | equation | constants | source | buys | costs | fail | verdict |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| rule | equation | constants | source | buys | costs | fail | verdict | of |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range rules {
 		says, best, worst, fails := verdictOn(o, r.name)
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, fails, says)
+		if row := before[r.name]; row != "" && says == notPlayed && fails == "" {
+			b.WriteString(row)
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %v | %v | %s | %s | %s |\n", r.name, r.equation, r.constants, r.source, best, worst, fails, says, now)
 	}
-	b.WriteString("\nPlayed were (plan, case, host):\n\n")
+	b.WriteString("\nThe benches (plan, case, host):\n\n")
 	for i := range benches {
 		x := &benches[i]
-		if x.load(o, whole) != nil {
-			fmt.Fprintf(&b, "- %s, %s, %s: %s\n", x.plan, x.cases, x.host, strings.Join(x.figures, ", "))
-		}
+		fmt.Fprintf(&b, "- %s, %s, %s: %s\n", x.plan, x.cases, x.host, strings.Join(x.figures, ", "))
 	}
 	return os.WriteFile(o.doc, []byte(b.String()), 0o644)
 }

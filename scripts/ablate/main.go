@@ -3,14 +3,15 @@
 // the same seeds as without it, and writes docs/rules.md: each rule with its equation,
 // constants and source, and what it buys.
 //
-//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-all] [-together] [-list] [-out DIR] [-doc FILE]
+//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-tests] [-all] [-together] [-list] [-out DIR] [-doc FILE]
 //
 // One bench is enough to keep a rule, so with a rule that is kept the others are left out, unless
 // -all is given. The swarm's seeds, and the tests that see what users see, are played when the quick
 // benches have left it open.
 // Rules of which each buys nothing may stand in for each other: -together switches all chosen off at once.
-// What was played is kept in -out, so that a part may be done at a time: -only chooses rules, and the
-// document has all that is known. Remove the folder when the code changes.
+// What was played is kept in -out, so that a part may be done at a time: -only chooses rules. Remove
+// the folder when the code changes. The document says of each rule on which version it was played; what
+// was not played on this one keeps its row. -tests is for rules that a test is known to need.
 package main
 
 import (
@@ -31,7 +32,7 @@ import (
 type options struct {
 	goCmd, only, out, doc string
 	seeds                 int
-	quick, list           bool
+	quick, tests, list    bool
 	all, together         bool
 }
 
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
 	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
 	flag.BoolVar(&o.quick, "quick", false, "play only the quick benches, the seeds and the tests")
+	flag.BoolVar(&o.tests, "tests", false, "play the tests and the seeds before the benches")
 	flag.BoolVar(&o.all, "all", false, "go on with a rule that a bench has shown to be worth keeping")
 	flag.BoolVar(&o.together, "together", false, "switch all chosen rules off at once, and print what that changes")
 	flag.BoolVar(&o.list, "list", false, "print the rules and end")
@@ -91,7 +93,11 @@ func run(o *options) error {
 	if err := play(o, chosen); err != nil {
 		return err
 	}
-	return writeDoc(o)
+	now, err := version()
+	if err != nil {
+		return err
+	}
+	return writeDoc(o, now)
 }
 
 // together returns the rule that is all of v. Its name tells what was played of it from what was

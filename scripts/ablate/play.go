@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/srdtun/srdtun/scripts/field"
@@ -29,7 +30,7 @@ func (b *bench) file(o *options, rule string) string {
 			return r
 		}
 		return '-'
-	}, fmt.Sprintf("%s.%s.%s.%s.%d", rule, b.plan, b.cases, b.host, o.seeds))
+	}, fmt.Sprintf("%s.%s.%s.%s.%d", rule, b.plan, b.cases, b.host, b.seeds(o)))
 	return filepath.Join(o.out, name+".json")
 }
 
@@ -37,7 +38,7 @@ func (b *bench) file(o *options, rule string) string {
 func (b *bench) load(o *options, rule string) *played {
 	text, err := os.ReadFile(b.file(o, rule))
 	p := &played{}
-	if err != nil || json.Unmarshal(text, p) != nil || len(p.Rows) != o.seeds {
+	if err != nil || json.Unmarshal(text, p) != nil || len(p.Rows) != b.seeds(o) {
 		return nil
 	}
 	return p
@@ -56,7 +57,8 @@ func save(file string, v any) error {
 }
 
 // playRule switches r off, plays what is not known of it, and takes it back: the quick benches, the
-// seeds, the tests, and then the other benches, if they are in v. Once something keeps the rule the rest is left out.
+// seeds, the tests, and then the other benches, if they are in v; with -tests the tests and the seeds
+// before all benches. Once something keeps the rule the rest is left out.
 func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench) (err error) {
 	done := func() bool { return !o.all && r.name != whole && kept(o, r.name) }
 	var undo func() error
@@ -74,12 +76,17 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 		}
 		return f.Build()
 	}
+	first, fails := quickBenches, []struct {
+		kind string
+		play func(context.Context, *field.Field, *options, string) error
+	}{{swarmKind, playSeeds}, {testsKind, playTests}}
+	if o.tests {
+		first = 0
+		slices.Reverse(fails)
+	}
 	for i := range len(v) + 1 {
-		if i == quickBenches {
-			for _, s := range []struct {
-				kind string
-				play func(context.Context, *field.Field, *options, string) error
-			}{{swarmKind, playSeeds}, {testsKind, playTests}} {
+		if i == first {
+			for _, s := range fails {
 				if loadFailed(o, s.kind, r.name) != nil || done() {
 					continue
 				}
@@ -117,7 +124,7 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 	}
 	defer os.RemoveAll(dir)
 	c := exec.CommandContext(ctx, f.Srdsim, "run", "-o", dir, "--host", b.host, "--case", b.cases,
-		"--seeds", fmt.Sprintf("1..%d", o.seeds), filepath.Join(f.Dir, "sim", "plans", b.plan+".toml"))
+		"--seeds", fmt.Sprintf("1..%d", b.seeds(o)), filepath.Join(f.Dir, "sim", "plans", b.plan+".toml"))
 	if err := withoutRivals(c.Args[len(c.Args)-1]); err != nil {
 		return nil, err
 	}
@@ -129,7 +136,7 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 	if err != nil {
 		return nil, err
 	}
-	p := &played{Plan: b.plan, Case: b.cases, Host: b.host, Rows: make([][]float64, o.seeds)}
+	p := &played{Plan: b.plan, Case: b.cases, Host: b.host, Rows: make([][]float64, b.seeds(o))}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -141,8 +148,8 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 		}
 		p.Rows[r.Seed-1] = b.row(r)
 	}
-	if len(files) != o.seeds {
-		return nil, fmt.Errorf("%s, %s: %d results of %d seeds: the name must be one case's", b.plan, b.cases, len(files), o.seeds)
+	if len(files) != b.seeds(o) {
+		return nil, fmt.Errorf("%s, %s: %d results of %d seeds: the name must be one case's", b.plan, b.cases, len(files), b.seeds(o))
 	}
 	return p, nil
 }
