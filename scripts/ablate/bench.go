@@ -1,11 +1,15 @@
 package main
 
+import "fmt"
+
 // bench is what a rule may be good for: cases of a plan on a kind of host.
 type bench struct {
 	plan, cases, host string
 	figures           []string // of lab.Summary; more is worse but for goodput and shares
 	times             int      // as many seeds as others have, where these differ by much and are soon played; 0: once
 }
+
+func (b *bench) String() string { return fmt.Sprintf("%s, %s, %s", b.plan, b.cases, b.host) }
 
 // seeds is how many are played.
 func (b *bench) seeds(o *options) int { return max(1, b.times) * o.seeds }

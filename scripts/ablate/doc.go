@@ -46,7 +46,7 @@ func changesOf(o *options, name string) (v []change, open int) {
 			if strings.HasPrefix(figure, "goodput") || strings.HasSuffix(figure, "share") {
 				mean = -mean
 			}
-			v = append(v, change{fmt.Sprintf("%s, %s, %s", b.plan, b.cases, b.host), strings.TrimSuffix(figure, "_us"), math.Expm1(mean), err})
+			v = append(v, change{b.String(), strings.TrimSuffix(figure, "_us"), math.Expm1(mean), err})
 		}
 	}
 	return v, open
@@ -185,7 +185,7 @@ func writeDoc(o *options, now string) error {
 	b.WriteString("\nThe benches (plan, case, host):\n\n")
 	for i := range benches {
 		x := &benches[i]
-		fmt.Fprintf(&b, "- %s, %s, %s: %s\n", x.plan, x.cases, x.host, strings.Join(x.figures, ", "))
+		fmt.Fprintf(&b, "- %v: %s\n", x, strings.Join(x.figures, ", "))
 	}
 	return os.WriteFile(o.doc, []byte(b.String()), 0o644)
 }

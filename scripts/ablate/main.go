@@ -3,7 +3,7 @@
 // the same seeds as without it, and writes docs/rules.md: each rule with its equation,
 // constants and source, and what it buys.
 //
-//	ablate [-go GO] [-seeds N] [-only REGEXP] [-quick] [-tests] [-all] [-together] [-list] [-out DIR] [-doc FILE]
+//	ablate [-go GO] [-seeds N] [-only REGEXP] [-bench REGEXP] [-quick] [-tests] [-all] [-together] [-list] [-out DIR] [-doc FILE]
 //
 // One bench is enough to keep a rule, so with a rule that is kept the others are left out, unless
 // -all is given. The swarm's seeds, and the tests that see what users see, are played when the quick
@@ -30,10 +30,10 @@ import (
 
 // options are what the command line says.
 type options struct {
-	goCmd, only, out, doc string
-	seeds                 int
-	quick, tests, list    bool
-	all, together         bool
+	goCmd, only, bench, out, doc string
+	seeds                        int
+	quick, tests, list           bool
+	all, together                bool
 }
 
 func main() {
@@ -41,6 +41,7 @@ func main() {
 	flag.StringVar(&o.goCmd, "go", "go", "the go `command`")
 	flag.IntVar(&o.seeds, "seeds", 20, "seeds 1 to `N` are played")
 	flag.StringVar(&o.only, "only", "", "switch only rules off whose name matches a `regexp`")
+	flag.StringVar(&o.bench, "bench", "", "play only benches that match a `regexp`, as in \"rules, incast, ideal\"")
 	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
 	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
 	flag.BoolVar(&o.quick, "quick", false, "play only the quick benches, the seeds and the tests")
@@ -123,13 +124,17 @@ func play(o *options, chosen []rule) error {
 	// What runs is ended, and the copy removed, also when somebody loses patience.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	match, err := regexp.Compile(o.bench)
+	if err != nil {
+		return err
+	}
 	v := benches
 	if o.quick {
 		v = v[:quickBenches]
 	}
 	for i, r := range append([]rule{{name: whole}}, chosen...) {
 		fmt.Printf("%d of %d: %s\n", i, len(chosen), r.name)
-		if err := playRule(ctx, f, o, &r, v); err != nil {
+		if err := playRule(ctx, f, o, &r, v, match); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}

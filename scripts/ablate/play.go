@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,9 +58,9 @@ func save(file string, v any) error {
 }
 
 // playRule switches r off, plays what is not known of it, and takes it back: the quick benches, the
-// seeds, the tests, and then the other benches, if they are in v; with -tests the tests and the seeds
+// seeds, the tests, and then the other benches, if they are in v and match; with -tests the tests and the seeds
 // before all benches. Once something keeps the rule the rest is left out.
-func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench) (err error) {
+func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench, match *regexp.Regexp) (err error) {
 	done := func() bool { return !o.all && r.name != whole && kept(o, r.name) }
 	var undo func() error
 	defer func() {
@@ -98,7 +99,7 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 				}
 			}
 		}
-		if i == len(v) || v[i].load(o, r.name) != nil || done() {
+		if i == len(v) || !match.MatchString(v[i].String()) || v[i].load(o, r.name) != nil || done() {
 			continue
 		}
 		if err := off(); err != nil {
