@@ -84,6 +84,7 @@ var found = map[uint64]string{
 	12774: "the cookie for a clock that was set back went to an observer, whose copy came first",
 	12987: "as 9875",
 	13059: "the mean round trip of a queue that had drained kept tail probes waiting",
+	13415: "each message that was late had a wake of its own, though nothing could prove it lost",
 	13185: "as 9875",
 	17330: "a peer that was stopped took for crossed what the other took for newer",
 	19364: "a race over unlike paths took twice the ideal, as spraying made the queues equal, not queue and distance",
