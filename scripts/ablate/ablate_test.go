@@ -82,7 +82,7 @@ func TestVerdicts(t *testing.T) {
 		if got := verdict(v, best, open, true, ""); open < len(benches)-1 || want == "delete" && !strings.HasPrefix(got, "open") {
 			t.Errorf("%q: %d benches are open: %s", rules[i].name, open, got)
 		}
-		if got := verdict(v, best, 0, true, ""); got != want {
+		if got := verdict(v, best, 0, len(v) > 0, ""); got != want {
 			t.Errorf("%q: %s (%v, %v), want %s", rules[i].name, got, best, worst, want)
 		}
 		if got := verdict(v, best, 0, false, ""); want == "delete" && got == want {
@@ -90,6 +90,9 @@ func TestVerdicts(t *testing.T) {
 		}
 		if got := verdict(v, best, 0, true, "7 fail"); got != keep {
 			t.Errorf("%q, without which a seed fails: %s", rules[i].name, got)
+		}
+		if got := verdict(nil, nil, len(benches), true, ""); !strings.HasPrefix(got, "open") {
+			t.Errorf("seeds and tests were played: %s", got)
 		}
 		if (i == 3) != (worst != nil) {
 			t.Errorf("%q costs %v", rules[i].name, worst)

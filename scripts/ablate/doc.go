@@ -101,7 +101,7 @@ func verdict(v []change, best *change, open int, played bool, fails string) stri
 	switch {
 	case best != nil && best.mean >= worthKeeping, fails != "":
 		return keep
-	case len(v) == 0:
+	case len(v) == 0 && !played:
 		return notPlayed
 	case open > 0:
 		return fmt.Sprintf("open: %d of %d benches not played", open, len(benches))

@@ -126,7 +126,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/low.go", "func (c *SRD) excess(r *round, avg, goal time.Duration) time.Duration {", "avg")},
 	},
 	{
-		"competitive mode", "while others hold the queue up: W as CUBIC and Reno would", "heldTimes, seriesCut, squeezed, seriesRounds, cubicAhead, flowsMost",
+		"competitive mode", "while others hold the queue up: W as CUBIC and Reno would", "heldTimes, seriesCut, seriesRounds, cubicAhead, flowsMost",
 		"Copa (NSDI 2018), section 4; RFC 9438",
 		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) enter(now mono.Time) {", "")},
 	},
@@ -321,11 +321,6 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/compete.go", Old: "case lost > 0 && seen:", New: "case lost > 0 && now.Sub(r.epoch) > c.srtt:"}},
 	},
 	{
-		"squeezed out", "at the least window, a quarter of what it was", "squeezed 4",
-		"none",
-		[]field.Edit{{File: "srd/cc/compete.go", Old: "return seen && window <= MinWindow && r.top >= squeezed*MinWindow", New: "return seen && window < 0*squeezed"}},
-	},
-	{
 		"growth in a round trip beside others", "W <= 1.5 W", "cubicAhead 1.5",
 		"RFC 9438, section 4.4",
 		[]field.Edit{{File: "srd/cc/compete.go", Old: "next = min(r.curve(now), cubicAhead*each)", New: "next = min(r.curve(now), 1e6*cubicAhead*each)"}},
@@ -359,10 +354,5 @@ var rules = []rule{
 		"largest window of the line", "W <= line * (base + target)", "none",
 		"UET NSCC",
 		[]field.Edit{{File: "srd/cc/line.go", Old: "if c.line > 0 {\n\t\tmost", New: "if c.line < 0 {\n\t\tmost"}},
-	},
-	{
-		"a little less than the line", "rate <= 0.9925 line", "lineShare 0.9925",
-		"none",
-		[]field.Edit{{File: "srd/cc/line.go", Old: "return lineShare * c.line", New: "return c.line"}},
 	},
 }

@@ -17,9 +17,6 @@ const (
 	heldTimes = 2
 	// seriesCut is what is left of the window when the cuts are judged.
 	seriesCut = 0.75
-	// squeezed is how many times the least window it was, since it last asked, if being
-	// down to that says that others have taken the link.
-	squeezed = 4
 	// seriesRounds bounds a series of cuts: by then a window of any size is at its least, and
 	// the link may have become slower.
 	seriesRounds = 32
@@ -91,13 +88,12 @@ func (r *compete) held(window float64, queue time.Duration, seen bool) bool {
 	if r.window == 0 || window > r.window || r.age > seriesRounds {
 		r.window, r.queue, r.age = window, queue, 0
 	}
-	if left := window / r.window; !seen || left > seriesCut {
+	left := window / r.window
+	if !seen || left > seriesCut {
 		r.queue = max(r.queue, queue)
-	} else if float64(queue) > heldTimes*left*float64(r.queue) {
-		return true
+		return false
 	}
-	// It was squeezed out, little by little.
-	return seen && window <= MinWindow && r.top >= squeezed*MinWindow
+	return float64(queue) > heldTimes*left*float64(r.queue)
 }
 
 // longest returns the longest queue that several senders like this one keep up: the target, and
