@@ -107,14 +107,16 @@ func (ch *choice) choose(now mono.Time) *path {
 // A path seldom dies alone, nor does a link become slow under one of its paths only. So for freezeRounds
 // round trips after a path fell silent, new data goes on those alone that were heard in the last
 // cleanRounds, and within cleanRTT of one: what took longer came through a queue that others do
-// not have (REPS, "freezing mode").
+// not have (REPS, "freezing mode"). Where most have such a queue, the few that were lucky would
+// have it next.
 const (
 	freezeRounds = 10
 	cleanRounds  = 2
 	cleanRTT     = 1.5
+	cleanPart    = 3 // of all that are in time, that has to be clean
 )
 
-// freeze leaves those of set that are clean, if there are any.
+// freeze leaves those of set that are clean, if they are not too few.
 func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	var clean steer.Set
 	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
@@ -122,7 +124,7 @@ func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 			clean.Add(slot)
 		}
 	}
-	if !clean.Empty() {
+	if cleanPart*clean.Len() >= set.Len() {
 		*set = clean
 	}
 }

@@ -20,7 +20,7 @@ type flight struct {
 	freed    int       // of inflight, in packets whose messages were acknowledged by number
 	busy     steer.Set // paths with packets in flight
 	timer    lossTimer
-	reinject mono.Time // not before then is a copy due; 0 if that is to be found out
+	reinject mono.Time // not before then is any message late; 0 if that is to be found out
 	rate     meter
 }
 
@@ -69,6 +69,9 @@ func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 			fl.timer.progress = k.At
 		}
 		fl.timer.lastSent = k.At
+		if k.Marks&ledger.Follows == 0 && p.rtt.Known() {
+			fl.reinject = fl.reinject.Min(k.At.Add(fl.copyAfter(p)))
+		}
 		return p.sent.Push(k)
 	}
 	pn := p.sent.Push(k)

@@ -407,29 +407,6 @@ func TestScriptReinjection(t *testing.T) {
 	}
 }
 
-// Nobody wakes for a message that is late while nothing sent after it has arrived: it could not be
-// sent again, and of many each would have a time of its own.
-func TestScriptNothingWakesForWhatNothingProves(t *testing.T) {
-	s := newScript(t, 3)
-	s.ack(got(1, s.send(1, 1)[0].pn))
-	for range 5 {
-		s.send(1, 0)
-		s.wait(100 * time.Microsecond)
-	}
-	if !s.c.sender.mayCopy() {
-		t.Fatal("no copy may be made: nothing was tested")
-	}
-	if at, why := s.c.Deadline(); why == "reinjection" {
-		t.Errorf("it wakes in %v for %s", at.Sub(s.now), why)
-	}
-	s.wait(time.Millisecond)
-	s.ack(got(1, s.send(1, 1)[0].pn))
-	if at, why := s.c.Deadline(); why != "reinjection" {
-		t.Errorf("what was sent later has arrived, and it wakes in %v for %s", at.Sub(s.now), why)
-	}
-	s.wantSound(t)
-}
-
 // A path that fell silent is not probed at once: what is in flight on it may still be
 // acknowledged, and if it is slow because of a queue, a probe makes that longer.
 func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {

@@ -38,12 +38,10 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 	for n := rc.out.first; n < end; n++ {
 		at := rc.lateAt(n)
 		switch {
-		case at == mono.Never || rc.timer.newest <= rc.sentAt(n):
-			// That something sent later has arrived shows that the network and the peer are
-			// well. Only an acknowledgement can, and after that is looked again.
 		case at > now:
 			rc.reinject = rc.reinject.Min(at)
-		default:
+		case rc.timer.newest > rc.sentAt(n):
+			// Something sent later has arrived, so the network and the peer are well.
 			rc.reinject = now
 			rc.queueRetransmit(n)
 			if !sd.nextRetransmit(now, t) {
@@ -55,6 +53,8 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 				rc.copies -= copyEvery // it goes on two paths at once
 			}
 			return true
+		default:
+			// Only an acknowledgement can prove it, and after that is looked again.
 		}
 	}
 	return false

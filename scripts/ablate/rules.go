@@ -233,6 +233,11 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/choice.go", Old: "last <= time.Duration(cleanRTT*float64(srtt))+ch.hosts.ackMost()", New: "last <= time.Duration(1e6*cleanRTT*float64(srtt))+ch.hosts.ackMost()"}},
 	},
 	{
+		"frozen choice of a third", "a third of all that are in time has to be clean", "cleanPart 3",
+		"none",
+		[]field.Edit{{File: "srd/choice.go", Old: "if cleanPart*clean.Len() >= set.Len() {", New: "if clean.Len() > 0*cleanPart {"}},
+	},
+	{
 		"acknowledgements on the nearest path", "ack path = nearest heard lately", "none",
 		"none",
 		[]field.Edit{returns("srd/choice_reach.go", "func (ch *choice) nearer(p *path) *path {", "p")},
@@ -354,5 +359,10 @@ var rules = []rule{
 		"largest window of the line", "W <= line * (base + target)", "none",
 		"UET NSCC",
 		[]field.Edit{{File: "srd/cc/line.go", Old: "if c.line > 0 {\n\t\tmost", New: "if c.line < 0 {\n\t\tmost"}},
+	},
+	{
+		"a little less than the line", "rate <= 0.9925 line", "lineShare 0.9925",
+		"none",
+		[]field.Edit{{File: "srd/cc/line.go", Old: "return lineShare * c.line", New: "return c.line"}},
 	},
 }

@@ -3,6 +3,10 @@ package cc
 import "time"
 
 const (
+	// lineShare is the share of the line that packets leave at, at most. A sender that
+	// is faster than its own line queues in front of it, and its acknowledgements wait
+	// there too; what is left lets such a queue run dry.
+	lineShare = 0.9925
 	// wireOverhead is what a packet takes on the line beyond its UDP payload: UDP 8,
 	// IPv4 20, and Ethernet's header, check sequence, preamble and gap 38.
 	wireOverhead = 66
@@ -28,7 +32,7 @@ func (c *SRD) Packet(bytes int) { c.packet = bytes }
 
 // lineRate is the UDP payload that the line carries in a second, at most.
 func (c *SRD) lineRate() float64 {
-	return c.line * float64(c.packet) / float64(c.packet+wireOverhead)
+	return lineShare * c.line * float64(c.packet) / float64(c.packet+wireOverhead)
 }
 
 // Base implements Controller.

@@ -121,8 +121,7 @@ func TestRateLeavesRoomForHeaders(t *testing.T) {
 		c := fine(lineRate)
 		c.Packet(size)
 		wire := c.Rate() / float64(size) * float64(size+wireOverhead)
-		const rounding = 1e-9
-		if wire > (1+rounding)*lineRate || wire < 0.99*lineRate {
+		if wire > lineRate || wire < 0.99*lineRate {
 			t.Errorf("packets of %d bytes take %.4f of the line", size, wire/lineRate)
 		}
 	}
