@@ -137,10 +137,18 @@ func kept(o *options, name string) bool {
 	return says == keep
 }
 
-// version is the last commit that changed what is played.
+// version is the last commit that changed what is played, and whether there are changes since.
 func version() (string, error) {
-	text, err := exec.Command("git", "log", "-1", "--format=%h", "--", "srd", "sim").Output()
-	return strings.TrimSpace(string(text)), err
+	commit, err := exec.Command("git", "log", "-1", "--format=%h", "--", "srd", "sim").Output()
+	if err != nil {
+		return "", err
+	}
+	changed, err := exec.Command("git", "status", "--porcelain", "--", "srd", "sim").Output()
+	v := strings.TrimSpace(string(commit))
+	if len(changed) > 0 {
+		v += "-dirty"
+	}
+	return v, err
 }
 
 // rowsOf returns the rows of a ledger by the rule's name.

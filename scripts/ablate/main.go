@@ -9,8 +9,9 @@
 // -all is given. The swarm's seeds, and the tests that see what users see, are played when the quick
 // benches have left it open.
 // Rules of which each buys nothing may stand in for each other: -together switches all chosen off at once.
-// What was played is kept in -out, so that a part may be done at a time: -only chooses rules. Remove
-// the folder when the code changes. The document says of each rule on which version it was played; what
+// What was played is kept in a folder of -out for each version of srd/ and sim/, so that a part may be
+// done at a time: -only chooses rules. What is not committed has no version of its own, so remove
+// its folder when it changes. The document says of each rule on which version it was played; what
 // was not played on this one keeps its row. -tests is for rules that a test is known to need.
 package main
 
@@ -22,6 +23,7 @@ import (
 	"hash/fnv"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"syscall"
 
@@ -83,6 +85,11 @@ func run(o *options) error {
 		}
 		return nil
 	}
+	now, err := version()
+	if err != nil {
+		return err
+	}
+	o.out = filepath.Join(o.out, now)
 	if o.together {
 		all := together(chosen)
 		if err := play(o, []rule{all}); err != nil {
@@ -92,10 +99,6 @@ func run(o *options) error {
 		return nil
 	}
 	if err := play(o, chosen); err != nil {
-		return err
-	}
-	now, err := version()
-	if err != nil {
 		return err
 	}
 	return writeDoc(o, now)

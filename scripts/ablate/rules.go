@@ -306,7 +306,7 @@ var rules = []rule{
 		},
 	},
 	{
-		"the same answer is a longer way", "base += q: after three questions with the same q", "sameAnswers 3",
+		"the same answer is a longer way", "base = the least since the mode began: after three questions with the same q", "sameAnswers 3",
 		"none: others grow and shrink",
 		[]field.Edit{{File: "srd/cc/compete.go", Old: "r.same >= sameAnswers", New: "r.same >= 1<<30*sameAnswers"}},
 	},
