@@ -111,6 +111,39 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	}
 }
 
+// A path that is opened where one was closed before the hand-over numbers its packets on: they
+// go under the same key, and pair looks at each nonce.
+func TestSlotThatWasFreeNumbersOn(t *testing.T) {
+	p := newPair(t, 2, four(50*mbit, 300*time.Microsecond)...)
+	p.connect()
+	h := p.host[0]
+	h.src = source{left: 1 << 30, size: 1000}
+	h.service()
+	p.run(200*time.Millisecond, never)
+	open := len(h.conn.Paths())
+	h.conn.SetTuples(p.now, p.tuples(0)[:1])
+	for _, l := range p.links[1:] {
+		l.dead = [2]bool{true, true}
+	}
+	p.run(45*time.Second, never) // a path that answers no more is let go after thirty challenges
+	if n := len(h.conn.Paths()); n >= open {
+		t.Fatalf("%d paths of %d are left with one tuple", n, open)
+	}
+	since := h.conn.Session(p.now).Since
+	for _, l := range p.links[1:] {
+		l.dead = [2]bool{}
+	}
+	h.goOn(h.handOver())
+	h.src.left = 1 << 30
+	p.run(2*time.Second, never)
+	if n := len(h.conn.Paths()); n < open {
+		t.Errorf("%d paths with all tuples, %d before", n, open)
+	}
+	if s := h.conn.Session(p.now).Since; s != since {
+		t.Error("another session: nothing could be used twice")
+	}
+}
+
 // Between two that say nothing nothing is sent for it either: no handshake, no challenge.
 func TestIdlePeersNoticeNothing(t *testing.T) {
 	p := newPair(t, 3, four(100*mbit, time.Millisecond)...)

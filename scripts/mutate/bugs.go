@@ -32,7 +32,6 @@ var bugs = []bug{
 
 	// Another process that goes on.
 	{"the next process uses a packet number again", "srd/paths_resume.go", "next: p.sent.Next(), largest", "next: p.sent.Next() - min(p.sent.Next(), 1), largest"},
-	{"the next process forgets a slot that is free", "srd/paths_resume.go", "	p.sent.Resume(v.next)\n	if", "	if p.state != PathFree {\n		p.sent.Resume(v.next)\n	}\n	if"},
 	{"the next process has seen nothing", "srd/receiver_resume.go", "		in.seen.Resume(v.next, v.latest)\n", ""},
 	{"the next process numbers messages on over open ones", "srd/conn_resume.go", "outbox{first: st.outFirst, next: st.outFirst}", "outbox{first: st.outNext, next: st.outNext}"},
 
@@ -46,7 +45,7 @@ var bugs = []bug{
 
 	// A peer that was started anew.
 	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
-	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", ""},
+	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", "	_ = seq.Window{}\n"},
 	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", ""},
 	{"messages to a former process stay", "srd/conn_session.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
 	{"the bytes in flight of a former process stay", "srd/conn_session.go", "				c.recovery.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n", "				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n"},
