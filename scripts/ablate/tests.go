@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -40,14 +37,9 @@ func playTests(ctx context.Context, f *field.Field, o *options, rule string) err
 		{"-skip", "^TestSeedsThatFailed$", "./sim/..."}, // played with the swarm's seeds
 		{"-run", "^(" + strings.Join(outside, "|") + ")$", "./srd"},
 	} {
-		c := exec.CommandContext(ctx, o.goCmd, append([]string{"test", "-count", "1", "-failfast", "-timeout", "5m"}, args...)...)
-		c.Dir = f.Dir
-		text, err := c.CombinedOutput()
-		names := testsIn(string(text))
-		// That tests fail is what is asked; that there are none is an error.
-		var status *exec.ExitError
-		if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
-			return fmt.Errorf("%v: %w: %s", c.Args, err, text)
+		names, err := f.Tests(ctx, args...)
+		if err != nil {
+			return err
 		}
 		if v.Names = names; len(names) > 0 {
 			break
@@ -82,18 +74,4 @@ func testsOf(dir, pkg string) (v []string, err error) {
 		return nil, fmt.Errorf("%s has no tests of package %s", dir, pkg)
 	}
 	return v, nil
-}
-
-// failedTest finds a test that failed by itself, or was under way when all were ended: one that
-// waits for ever counts too.
-var failedTest = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t+)(Test\w+)(?:/\S*)? \(`)
-
-// testsIn returns the names of the tests that failed, by what `go test` says.
-func testsIn(text string) (v []string) {
-	for _, m := range failedTest.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(v, m[1]) {
-			v = append(v, m[1])
-		}
-	}
-	return v
 }

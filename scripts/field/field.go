@@ -4,12 +4,14 @@ package field
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 )
 
@@ -137,4 +139,33 @@ func (f *Field) Build() error {
 		return fmt.Errorf("does not build: %w\n%s", err, text)
 	}
 	return nil
+}
+
+// Tests runs tests of the copy, by the arguments of `go test`, until one fails, and returns those
+// that did.
+func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
+	c := exec.CommandContext(ctx, f.goCmd, append([]string{"test", "-count", "1", "-failfast", "-timeout", "5m"}, args...)...)
+	c.Dir = f.Dir
+	text, err := c.CombinedOutput()
+	names := failedIn(string(text))
+	// That tests fail is what is asked; that there are none is an error.
+	var status *exec.ExitError
+	if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
+		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, text)
+	}
+	return names, nil
+}
+
+// failedTest finds a test that failed by itself, or was under way when all were ended: one that
+// waits for ever counts too.
+var failedTest = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t+)((?:Test|Fuzz|Example)\w+)(?:/\S*)? \(`)
+
+// failedIn returns the names of the tests that failed, by what `go test` says.
+func failedIn(text string) (v []string) {
+	for _, m := range failedTest.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(v, m[1]) {
+			v = append(v, m[1])
+		}
+	}
+	return v
 }

@@ -3,6 +3,7 @@ package field
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,5 +46,14 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		want(text)
+	}
+}
+
+// A test that failed is named once, also if it was a part of it, or if it waited for ever.
+func TestFailedIn(t *testing.T) {
+	text := "--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/x (0.1s)\n        a.go:1: TestB (is not one)\nok  \tsim\t1s\n" +
+		"panic: test timed out after 5m0s\n\trunning tests:\n\t\tTestC/y (4m0s)\n"
+	if v := failedIn(text); !slices.Equal(v, []string{"TestA", "TestC"}) {
+		t.Errorf("tests are %q", v)
 	}
 }

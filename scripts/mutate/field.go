@@ -19,6 +19,8 @@ const (
 	playMost = 10 * time.Minute
 	// howBytes of a failure are shown.
 	howBytes = 110
+	// byTest stands where a seed would for what only a test has caught.
+	byTest = "test"
 )
 
 // field is a copy of the tree in which bugs are planted.
@@ -42,13 +44,15 @@ func newField(goCmd string, seeds int) (*field, error) {
 // edit returns b as an edit of the tree.
 func (b *bug) edit() tree.Edit { return tree.Edit{File: b.file, Old: b.old, New: b.new} }
 
-// plant makes the edit of b, plays, and takes it back.
+// plant makes the edit of b, plays, and takes it back. What no seed shows a test may.
 func (f *field) plant(b bug) (v verdict, err error) {
 	undo, err := f.Apply([]tree.Edit{b.edit()})
 	if err != nil {
 		return v, err
 	}
-	v, err = f.play()
+	if v, err = f.play(); err == nil && !v.caught {
+		v, err = f.test()
+	}
 	return v, errors.Join(err, undo())
 }
 
@@ -69,6 +73,15 @@ func (f *field) play() (v verdict, err error) {
 		return verdict{true, "?", "it does not end"}, nil
 	case errors.As(err, &status):
 		return read(out), nil
+	}
+	return v, err
+}
+
+// test runs the tests of the transport until one fails.
+func (f *field) test() (v verdict, err error) {
+	failed, err := f.Tests(context.Background(), "./srd/...")
+	if len(failed) > 0 {
+		v = verdict{true, byTest, strings.Join(failed, ", ")}
 	}
 	return v, err
 }
