@@ -114,12 +114,12 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 // A path that is opened where one was closed before the hand-over numbers its packets on: they
 // go under the same key, and pair looks at each nonce.
 func TestSlotThatWasFreeNumbersOn(t *testing.T) {
-	p := newPair(t, 2, four(50*mbit, 300*time.Microsecond)...)
+	p := newPair(t, 2, four(5*mbit, 300*time.Microsecond)...)
 	p.connect()
 	h := p.host[0]
 	h.src = source{left: 1 << 30, size: 1000}
 	h.service()
-	p.run(200*time.Millisecond, never)
+	p.run(time.Second, never)
 	open := len(h.conn.Paths())
 	h.conn.SetTuples(p.now, p.tuples(0)[:1])
 	for _, l := range p.links[1:] {
