@@ -39,19 +39,14 @@ const (
 	maxHubMet  = 3 * time.Second
 )
 
-// wheel starts a hub that does not know where its spokes are, and the spokes, each behind
-// a NAT that lets nothing in but answers.
-func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, all []*tunnel.Node) {
+// hubWith configures a hub that does not know where its spokes are, and the spokes: the hub is 1
+// inside, and the spokes are 2 and so on.
+func hubWith(t *testing.T, at *fabric.Host, hosts []*fabric.Host, ports int) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
-	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
-	hub = node(t, f.B(spokesB+1), "hub", tunnel.Config{SourcePorts: *hubPorts, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
-	for i := range spokes {
-		h := f.A(min(i+1, spokesA))
-		if i >= spokesA {
-			h = f.B(i - spokesA + 1)
-		}
+	hub = node(t, at, "hub", tunnel.Config{SourcePorts: ports, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	for i, h := range hosts {
 		n := node(t, h, string([]byte{'a' + byte(i/26), 'a' + byte(i%26)}), tunnel.Config{
-			SourcePorts: *hubPorts,
+			SourcePorts: ports,
 			Address:     []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+2), 24)},
 			Peers: []tunnel.Peer{{
 				Name: "hub", PublicKey: hub.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(0), 24)},
@@ -63,6 +58,23 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 		})
 		all = append(all, n)
 	}
+	return hub, all
+}
+
+// wheel starts a hub that does not know where its spokes are, and the spokes, each behind
+// a NAT that lets nothing in but answers.
+func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, all []*tunnel.Node) {
+	t.Helper()
+	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
+	var hosts []*fabric.Host
+	for i := range spokes {
+		h := f.A(min(i+1, spokesA))
+		if i >= spokesA {
+			h = f.B(i - spokesA + 1)
+		}
+		hosts = append(hosts, h)
+	}
+	hub, all = hubWith(t, f.B(spokesB+1), hosts, *hubPorts)
 	if err := start(hub); err != nil {
 		t.Fatal(err)
 	}

@@ -318,7 +318,9 @@ func TestChangesLeakNothing(t *testing.T) {
 	runtime.MemProfileRate = 4 << 10
 	run := runDir(t)
 	r := up(t, parse(t))
-	const fars = 20 // the same again and again: the log keeps what it told of each
+	// The same again and again, as the log keeps what it told of each. So this does not see what
+	// is kept for each name; the log's own tests bound that.
+	const fars = 20
 	change := func(rounds int) {
 		for i := range rounds {
 			text := strings.NewReplacer("far", fmt.Sprintf("far%d", i%fars)).Replace(far(t))

@@ -29,7 +29,7 @@ type field struct {
 	seeds int
 }
 
-// verdict says whether and how a bug was caught.
+// verdict says whether and how a bug was caught; or, with how alone, why it could not be planted.
 type verdict struct {
 	caught    bool
 	seed, how string
@@ -50,16 +50,17 @@ func (f *field) plant(b bug) (v verdict, err error) {
 	if err != nil {
 		return v, err
 	}
-	if v, err = f.play(); err == nil && !v.caught {
+	if v, err = f.play(); err == nil && !v.caught && v.how == "" {
 		v, err = f.test()
 	}
 	return v, errors.Join(err, undo())
 }
 
-// play builds the simulator and plays seeds until one fails.
+// play builds the simulator and plays seeds until one fails. That it does not build is no error:
+// the code around a bug is not what it was.
 func (f *field) play() (v verdict, err error) {
 	if err := f.Build(); err != nil {
-		return v, err
+		return verdict{how: err.Error()}, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), playMost)
 	defer cancel()

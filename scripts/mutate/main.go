@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -93,7 +94,7 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 	begin := time.Now()
 	if !trust {
 		// A swarm that fails anyway would catch everything.
-		if v, err := f.play(); err != nil || v.caught {
+		if v, err := f.play(); err != nil || v.how != "" {
 			return fmt.Errorf("without any bug: %v %s", err, v.how)
 		}
 		fmt.Printf("without any bug: %d seeds in %.0f s\n\n", seeds, time.Since(begin).Seconds())
@@ -102,13 +103,13 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 	seen, survivors := 0, 0
 	for _, b := range chosen {
 		v, err := f.plant(b.bug)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
 		switch {
-		case err != nil: // the code around it is not what it was
-			survivors++
-			v.seed, v.how = "-", err.Error()
 		case !v.caught:
 			survivors++
-			v.seed, v.how = "-", "SURVIVES"
+			v.seed, v.how = "-", cmp.Or(v.how, "SURVIVES")
 		case v.seed != byTest:
 			seen++
 		}
