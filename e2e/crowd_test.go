@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/json"
 	"flag"
+	"fmt"
 	"net/netip"
 	"sync/atomic"
 	"testing"
@@ -9,10 +11,11 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
 )
 
 var (
-	crowdSize  = flag.Int("crowd", 8, "spokes that send to a hub at once, up to 32")
+	crowdSize  = flag.Int("crowd", 8, "spokes that send to a hub at once, up to 100")
 	crowdPorts = flag.Int("crowd-ports", 32, "source ports of the hub and of each of these spokes")
 )
 
@@ -73,11 +76,67 @@ func TestCrowdSendsToAHub(t *testing.T) {
 		}()
 	}
 	time.Sleep(crowdSettles)
-	before := bytes.Load()
+	ends := [2][]*tunnel.Node{{hub}, all}
+	before, did := bytes.Load(), [2]work{workOf(t, ends[0]), workOf(t, ends[1])}
 	time.Sleep(crowdSends)
 	got := float64(bytes.Load()-before) * 8 / crowdSends.Seconds()
 	t.Logf("%d spokes: %.0f Mbit/s", *crowdSize, got/1e6)
+	for i, name := range []string{"hub", "spokes"} {
+		t.Logf("%s: %v", name, workOf(t, ends[i]).since(did[i], crowdSends))
+	}
 	if got < minCrowd && *crowdSize == 8 {
 		t.Errorf("want %.0f", minCrowd/1e6)
 	}
+}
+
+// work is what daemons did, all together. It tells what a processor's time went to.
+type work struct {
+	received, trains             uint64 // packets; runs of packets sent
+	fresh, again, repairs, lates uint64 // messages: delivered, discarded, sent again, of these in vain
+	paths                        int    // that work
+	cpu                          time.Duration
+}
+
+func workOf(t *testing.T, nodes []*tunnel.Node) (w work) {
+	t.Helper()
+	for _, n := range nodes {
+		raw, err := n.Show()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v control.Status
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range v.Workers {
+			w.received += k.RxPackets
+			w.trains += k.TxTrains
+		}
+		for i := range v.Peers {
+			p := &v.Peers[i]
+			w.fresh += p.Order.DeliveredFrames
+			w.again += p.Messages.Duplicates
+			w.repairs += p.Messages.Retransmitted
+			w.lates += p.Messages.Spurious
+			for j := range p.Paths {
+				if p.Paths[j].State == "active" {
+					w.paths++
+				}
+			}
+		}
+		u, err := n.Usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.cpu += u.CPU
+	}
+	return w
+}
+
+// since describes what was done after before, each second of a span.
+func (w work) since(before work, span time.Duration) string {
+	per := func(now, then uint64) float64 { return float64(now-then) / span.Seconds() }
+	return fmt.Sprintf("%.0f packets/s received, %.0f trains/s sent, %.0f frames/s delivered, %.0f messages/s twice, %.0f repaired, %.0f spuriously; %d paths; %.2f processors",
+		per(w.received, before.received), per(w.trains, before.trains), per(w.fresh, before.fresh), per(w.again, before.again),
+		per(w.repairs, before.repairs), per(w.lates, before.lates), w.paths, (w.cpu-before.cpu).Seconds()/span.Seconds())
 }

@@ -8,7 +8,7 @@ import (
 // Bounds of a Spec: the address plan has one octet for a host, for an address
 // of a host and for a spine, and a test machine has no use for more.
 const (
-	maxHosts  = 32
+	maxHosts  = 128
 	maxSpines = 64
 	maxAddrs  = 16
 )
