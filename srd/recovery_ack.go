@@ -141,7 +141,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, InFlight: rc.inflight + g.bytes}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}

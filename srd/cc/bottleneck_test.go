@@ -121,12 +121,13 @@ func (b *bottleneck) ack() {
 	f := b.flight[0]
 	b.flight = b.flight[1:]
 	b.now = max(b.now, f.acked)
+	before := b.inflight
 	b.inflight -= f.packets * MSS
 	b.delivered += f.packets * MSS
 	trip := b.now.Sub(f.sent) - f.held
 	stray := b.path.Stray(b.now, trip)
 	b.path.Add(b.now, trip)
-	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray}, true)
+	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray, InFlight: before}, true)
 	b.waited += trip - b.base
 	b.acked++
 	b.tell(f.lost)

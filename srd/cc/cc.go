@@ -18,6 +18,8 @@ type Ack struct {
 	Back  time.Duration // what of the rest the acknowledgement waited on its way
 	Stray time.Duration // how far RTT lies from what the path's others lead to; 0: unknown
 	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
+
+	InFlight int // bytes that were in flight until then, on all paths
 }
 
 // Whose is who makes the queue that there is.

@@ -15,12 +15,13 @@ type shared struct {
 	others float64       // bytes under way
 	flows  float64       // of theirs
 	longer time.Duration // than base is an empty round trip
+	used   float64       // part of the window that is in flight
 }
 
 const sharedRate = 100 * mbit
 
 func newShared(buffer time.Duration, flows float64) *shared {
-	return &shared{network: steady(), buffer: sharedRate * buffer.Seconds(), others: flows * 10 * MSS, flows: flows}
+	return &shared{network: steady(), buffer: sharedRate * buffer.Seconds(), others: flows * 10 * MSS, flows: flows, used: 1}
 }
 
 // turn is one round trip. What does not fit is lost, of both in proportion.
@@ -41,7 +42,8 @@ func (s *shared) turn() {
 
 // hears lets one window be acknowledged. Nobody but the packets tells of the base.
 func (s *shared) hears(queue time.Duration) {
-	packets, trip := max(1, s.Window()/MSS), base+queue
+	flight, trip := int(s.used*float64(s.Window())), base+queue
+	packets := max(1, flight/MSS)
 	span := max(trip, time.Millisecond)
 	for range packets {
 		s.now += mono.Time(span) / mono.Time(packets)
@@ -52,7 +54,7 @@ func (s *shared) hears(queue time.Duration) {
 			s.path.Hold(s.now, s.Queued() == Others)
 		}
 		s.path.Add(s.now, trip)
-		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Stray: stray}, true)
+		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Stray: stray, InFlight: flight}, true)
 	}
 }
 
@@ -126,6 +128,28 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	s.hears(trip)
 	if left := float64(s.Window()) / float64(again); left > cubicBeta*1.1 {
 		t.Errorf("%.2f of the window is left after another one", left)
+	}
+}
+
+// Connections inside that use half of the window give way as those outside do when the buffer
+// runs over: what is cut is what they have in flight.
+func TestUnusedWindowIsCutFirst(t *testing.T) {
+	s := newShared(200*time.Millisecond, 1)
+	s.run(1000)
+	if !s.rival.on() {
+		t.Fatal("it does not compete")
+	}
+	for s.undo != 0 || s.drain.Sub(s.now) < 2*time.Second || s.now.Sub(s.cut) < time.Second {
+		s.turn()
+	}
+	before, trip := s.Window(), base+s.queue
+	s.used = 0.5
+	s.hears(trip) // of the round before it counts what was in flight
+	s.hears(trip)
+	s.Lost(s.now, 5*MSS)
+	s.hears(trip)
+	if left := float64(s.Window()) / float64(before) / s.used; left < cubicBeta*0.9 || left > cubicBeta*1.1 {
+		t.Errorf("%.2f of what was in flight is left", left)
 	}
 }
 

@@ -95,6 +95,8 @@ type round struct {
 	bases   time.Duration // sum of round trips without a queue, weighted by kilobytes
 	minBase time.Duration
 	limited bool
+	flight  int // most that was in flight, and in the round before
+	flown   int
 	delays  delays
 }
 
@@ -166,6 +168,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 		c.drain = now.Add(drainEvery)
 	}
 	r.acked += a.Bytes
+	r.flight = max(r.flight, a.InFlight)
 	r.limited = r.limited || limited
 	if a.RTT > 0 {
 		c.sample(now, a)
@@ -242,7 +245,7 @@ func (r *round) empty() time.Duration {
 
 func (c *SRD) endRound(now mono.Time) {
 	r := c.round
-	c.round = round{from: now}
+	c.round = round{from: now, flown: r.flight}
 	if r.sampled > 0 {
 		c.base = r.empty()
 	}

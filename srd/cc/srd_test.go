@@ -32,7 +32,7 @@ func (n *network) round(limited bool, queue func(place float64) time.Duration) {
 		trip := base + queue(float64(i)/float64(packets))
 		stray := n.path.Stray(n.now, trip)
 		n.path.Add(n.now, trip)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray}, limited)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray, InFlight: packets * MSS}, limited)
 	}
 }
 
