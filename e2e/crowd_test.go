@@ -1,10 +1,16 @@
 package e2e
 
 import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +22,7 @@ import (
 
 var (
 	crowdSize  = flag.Int("crowd", 8, "spokes that send to a hub at once, up to 100")
+	crowdRival = flag.String("crowd-wireguard", "", "have this wireguard-go carry them instead")
 	crowdPorts = flag.Int("crowd-ports", 32, "source ports of the hub and of each of these spokes")
 )
 
@@ -36,13 +43,34 @@ func TestCrowdSendsToAHub(t *testing.T) {
 	for i := range *crowdSize {
 		hosts = append(hosts, f.A(i+1))
 	}
+	if *crowdRival != "" {
+		wireguardWith(t, *crowdRival, f.B(1), hosts)
+		crowdRate(t, f.B(1), hosts)
+		return
+	}
 	hub, all := hubWith(t, f.B(1), hosts, *crowdPorts)
 	for _, n := range append([]*tunnel.Node{hub}, all...) {
 		if err := n.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l, err := hub.Host.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
+	ends := [2][]*tunnel.Node{{hub}, all}
+	var before, after [2]work
+	got := crowdRate(t, f.B(1), hosts, func() { before = [2]work{workOf(t, ends[0]), workOf(t, ends[1])} },
+		func() { after = [2]work{workOf(t, ends[0]), workOf(t, ends[1])} })
+	for i, name := range []string{"hub", "spokes"} {
+		t.Logf("%s: %v", name, after[i].since(before[i], crowdSends))
+	}
+	if got < minCrowd && *crowdSize == 8 {
+		t.Errorf("want %.0f", minCrowd/1e6)
+	}
+}
+
+// crowdRate has each of the hosts send to the hub inside the tunnel, and returns what arrives, in
+// bit/s. It calls at when it begins to count, and when it has counted.
+func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func()) float64 {
+	t.Helper()
+	l, err := hub.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +91,8 @@ func TestCrowdSendsToAHub(t *testing.T) {
 			}()
 		}
 	}()
-	for _, n := range all {
-		c, err := n.Host.Dial("tcp", l.Addr().String(), 10*time.Second)
+	for _, h := range hosts {
+		c, err := h.Dial("tcp", l.Addr().String(), 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,16 +104,68 @@ func TestCrowdSendsToAHub(t *testing.T) {
 		}()
 	}
 	time.Sleep(crowdSettles)
-	ends := [2][]*tunnel.Node{{hub}, all}
-	before, did := bytes.Load(), [2]work{workOf(t, ends[0]), workOf(t, ends[1])}
+	if len(at) > 0 {
+		at[0]()
+	}
+	before := bytes.Load()
 	time.Sleep(crowdSends)
 	got := float64(bytes.Load()-before) * 8 / crowdSends.Seconds()
-	t.Logf("%d spokes: %.0f Mbit/s", *crowdSize, got/1e6)
-	for i, name := range []string{"hub", "spokes"} {
-		t.Logf("%s: %v", name, workOf(t, ends[i]).since(did[i], crowdSends))
+	if len(at) > 1 {
+		at[1]()
 	}
-	if got < minCrowd && *crowdSize == 8 {
-		t.Errorf("want %.0f", minCrowd/1e6)
+	t.Logf("%d spokes: %.0f Mbit/s", len(hosts), got/1e6)
+	return got
+}
+
+// wireguardWith joins a hub and its spokes with a program that has the command line and the
+// sockets of wireguard-go, addresses inside as hubWith has them.
+func wireguardWith(t *testing.T, program string, hub *fabric.Host, spokes []*fabric.Host) {
+	t.Helper()
+	const port, mtu = 51820, 1420 // wg-quick's over Ethernet
+	type end struct {
+		*fabric.Host
+		dev, key, public string
+	}
+	var ends []end
+	for i, h := range append([]*fabric.Host{hub}, spokes...) {
+		secret, err := ecdh.X25519().GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(secret.Bytes())), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := end{h, fabric.TunnelName(fmt.Sprintf("w%d", i)), key, base64.StdEncoding.EncodeToString(secret.PublicKey().Bytes())}
+		daemon, err := h.StartWith(nil, []string{"LOG_LEVEL=error"}, program, "-f", e.dev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = daemon.Stop(10 * time.Second) }) // a signal may end it
+		ends = append(ends, e)
+	}
+	for i, e := range ends {
+		args := []string{"set", e.dev, "listen-port", strconv.Itoa(port), "private-key", e.key}
+		for j, p := range ends {
+			switch {
+			case i == 0 && j > 0:
+				args = append(args, "peer", p.public, "allowed-ips", tunnel.Inner4(j+1).String()+"/32")
+			case i > 0 && j == 0:
+				args = append(args, "peer", p.public, "endpoint", netip.AddrPortFrom(p.Addr4(), port).String(), "allowed-ips", tunnel.Inner4(0).String()+"/24")
+			}
+		}
+		socket := filepath.Join("/var/run/wireguard", e.dev+".sock")
+		for range 100 {
+			if _, err := os.Stat(socket); err == nil {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		for _, cmd := range [][]string{append([]string{"wg"}, args...), {"ip", "addr", "add", tunnel.Inner4(i+1).String() + "/24", "dev", e.dev}, {"ip", "link", "set", e.dev, "mtu", strconv.Itoa(mtu), "up"}} {
+			if _, err := e.Run(cmd[0], cmd[1:]...); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
