@@ -28,6 +28,7 @@ type coalescer struct {
 	since         mono.Time
 	bytes, rounds int // since then; rounds in which anything was received
 	some          bool
+	left          bool // a socket holds more than its turn, so that there is nothing to wait for
 	on            bool
 }
 
@@ -45,5 +46,7 @@ func (c *coalescer) pause(now mono.Time) bool {
 		c.on = now.Sub(c.since) < 2*coalesceSpan && c.bytes >= coalesceLeast && c.bytes < c.rounds*coalesceEnough
 		c.bytes, c.rounds, c.since = 0, 0, now
 	}
-	return c.on
+	wait := c.on && !c.left
+	c.left = false
+	return wait
 }

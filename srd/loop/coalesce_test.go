@@ -66,3 +66,20 @@ func TestCoalescingEnds(t *testing.T) {
 		t.Error("waits after a rest")
 	}
 }
+
+// Who has not emptied a socket does not wait for more to come.
+func TestCoalescingWaitsForNothingThatIsThere(t *testing.T) {
+	c, now := new(coalescer), mono.Time(time.Second)
+	for i := range 3000 {
+		now = now.Add(100 * time.Microsecond)
+		c.took(16 * 1500)
+		c.left = true
+		if c.pause(now) {
+			t.Fatalf("waits in round %d", i)
+		}
+	}
+	c.took(1500)
+	if !c.pause(now.Add(10 * time.Microsecond)) {
+		t.Error("the socket is empty, and it does not wait")
+	}
+}

@@ -20,9 +20,8 @@ const (
 	roundEvents = 8
 	// socketPackets is the most packets that a socket gives one by one, where the
 	// kernel did not merge them into trains. With one, a round is a call of epoll and an
-	// acknowledgement for few packets, and as coalescer waits between rounds, sockets
-	// stay full. Unmerged trains are seldom longer; the bound gives the other sockets
-	// their turn.
+	// acknowledgement for few packets. Unmerged trains are seldom longer; the bound gives
+	// the other sockets their turn.
 	socketPackets = 16
 	// roundPackets received, about three long trains, end a round early: what came
 	// is handed on, its answer read and sent, before more is opened.
@@ -355,6 +354,7 @@ func (w *worker) drain(fd int, sock uint16) {
 			return
 		}
 	}
+	w.batcher.left = true
 }
 
 // readMost returns how many datagrams to take from a socket at once: several where those
