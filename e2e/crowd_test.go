@@ -23,6 +23,7 @@ import (
 
 var (
 	crowdSize  = flag.Int("crowd", 8, "spokes that send to a hub at once, up to 100")
+	crowdWork  = flag.Int("crowd-workers", 0, "threads of the hub; 0: its default")
 	crowdRival = flag.String("crowd-wireguard", "", "have this wireguard-go carry them instead")
 	crowdPorts = flag.Int("crowd-ports", 32, "source ports of the hub and of each of these spokes")
 )
@@ -51,6 +52,9 @@ func TestCrowdSendsToAHub(t *testing.T) {
 		return
 	}
 	hub, all := hubWith(t, f.B(1), hosts, *crowdPorts)
+	if *crowdWork > 0 {
+		hub.Config.Extra = fmt.Sprintf("workers = %d\n", *crowdWork)
+	}
 	for _, n := range append([]*tunnel.Node{hub}, all...) {
 		if err := n.Start(); err != nil {
 			t.Fatal(err)

@@ -23,16 +23,21 @@ const (
 // it may be behind for clockEvery.
 type clock struct {
 	start  time.Time
-	first  mono.Time    // what it was then
-	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
-	base   int64        // what it was at start
-	asleep atomic.Int64 // suspended since then, nanoseconds
-	looked atomic.Int64 // when, by the monotonic clock since start
+	first  mono.Time                                // what it was then
+	boot   func() int64                             // nanoseconds of CLOCK_BOOTTIME
+	base   int64                                    // what it was at start
+	asleep atomic.Int64                             // suspended since then, nanoseconds
+	looked atomic.Int64                             // when, by the monotonic clock since start
+	both   func() (wall int64, since time.Duration) // reads the wall clock, and the monotonic one since start
 	wall   wallClock
 }
 
 func (c *clock) begin(boot func() int64) {
 	c.start, c.boot, c.base, c.first = time.Now(), boot, boot(), 1
+	c.both = func() (int64, time.Duration) {
+		t := time.Now()
+		return t.UnixNano(), t.Sub(c.start)
+	}
 }
 
 // now starts above zero, which means "no time".

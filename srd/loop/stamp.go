@@ -16,6 +16,10 @@ const (
 	// stepDoubt is for how long after a step stamps are not believed, and the oldest
 	// stamp that is: as long as a packet may wait in a socket.
 	stepDoubt = time.Second
+	// readAgain is how often both clocks are read once more when they seem to have moved: who
+	// loses its processor between the two readings sees that, and a step stays one. On a busy
+	// host that is a few times a second.
+	readAgain = 3
 )
 
 // wallClock joins the clock of the kernel's receive stamps, which somebody may set, with
@@ -29,19 +33,29 @@ type wallClock struct {
 	doubt atomic.Int64 // until then no stamp is believed
 }
 
-// age returns how long ago a stamp was made; ok is false when that is not known. wall and
-// since are both clocks, read together.
-func (c *wallClock) age(stamp, wall int64, since time.Duration) (d time.Duration, ok bool) {
-	apart, now := wall-int64(since), max(1, int64(since))
-	moved, at := time.Duration(apart-c.apart.Load()).Abs(), c.at.Load()
-	if at != 0 && moved > stepLeast+time.Duration(slewMost*float64(now-at)) {
-		c.doubt.Store(now + int64(stepDoubt))
+// age returns how long ago a stamp was made; ok is false when that is not known. read reads both
+// clocks, one after the other, and now is the monotonic one.
+func (c *wallClock) age(stamp int64, read func() (wall int64, since time.Duration)) (d, now time.Duration, ok bool) {
+	wall, since := read()
+	for n := 0; n < readAgain && c.moved(wall, since); n++ {
+		wall, since = read()
+	}
+	at := max(1, int64(since))
+	if c.moved(wall, since) {
+		c.doubt.Store(at + int64(stepDoubt))
 	}
 	// Several workers may do this at once: what each stores is as good.
-	c.apart.Store(apart)
-	c.at.Store(now)
+	c.apart.Store(wall - int64(since))
+	c.at.Store(at)
 	d = time.Duration(wall - stamp)
-	return d, d >= 0 && d <= stepDoubt && now >= c.doubt.Load()
+	return d, since, d >= 0 && d <= stepDoubt && at >= c.doubt.Load()
+}
+
+// moved reports whether the two clocks have moved against each other by more than the wall clock is
+// bent.
+func (c *wallClock) moved(wall int64, since time.Duration) bool {
+	moved, at := time.Duration(wall-int64(since)-c.apart.Load()).Abs(), c.at.Load()
+	return at != 0 && moved > stepLeast+time.Duration(slewMost*float64(int64(since)-at))
 }
 
 // arrived returns when the kernel made a stamp of something that is received now, and how
@@ -50,9 +64,7 @@ func (c *clock) arrived(stamp int64) (mono.Time, time.Duration) {
 	if stamp == 0 {
 		return 0, 0
 	}
-	t := time.Now() // reads both clocks
-	since := t.Sub(c.start)
-	d, ok := c.wall.age(stamp, t.UnixNano(), since)
+	d, since, ok := c.wall.age(stamp, c.both)
 	if !ok {
 		return 0, 0
 	}

@@ -15,7 +15,8 @@ func TestStampsAcrossSteps(t *testing.T) {
 	look := func(later time.Duration, step int64, waited time.Duration) (time.Duration, bool) {
 		since += later
 		wall += int64(later) + step
-		return c.age(wall-int64(waited), wall, since)
+		d, _, ok := c.age(wall-int64(waited), func() (int64, time.Duration) { return wall, since })
+		return d, ok
 	}
 	believed := func(what string, waited time.Duration, later time.Duration, step int64) {
 		t.Helper()
@@ -39,6 +40,30 @@ func TestStampsAcrossSteps(t *testing.T) {
 	}
 	refused("one of the future", -time.Microsecond, time.Millisecond, 0)
 	refused("one that waited too long", stepDoubt+1, time.Millisecond, 0)
+}
+
+// Who loses its processor between the readings of two clocks has not set one of them.
+func TestStampsOfTornReadings(t *testing.T) {
+	var c wallClock
+	since := time.Hour
+	for _, torn := range []time.Duration{0, 5 * time.Millisecond, -5 * time.Millisecond, 0} {
+		since += 10 * time.Millisecond
+		reads := 0
+		d, _, ok := c.age(int64(since-time.Millisecond), func() (int64, time.Duration) {
+			wall := int64(since)
+			if since += max(0, torn); reads > 0 {
+				wall = int64(since)
+			}
+			if reads == 0 && torn < 0 {
+				wall -= int64(torn)
+			}
+			reads++
+			return wall, since
+		})
+		if !ok || d != time.Millisecond+max(0, torn)*time.Duration(reads) {
+			t.Errorf("torn by %v: %v ago, believed: %v after %d readings", torn, d, ok, reads)
+		}
+	}
 }
 
 // On the loop's own clock a stamp is never later than now.
