@@ -24,8 +24,9 @@ const (
 	// tellEvery is how often the peer is told, if it is sent anything.
 	tellEvery = time.Second
 	// tookMost bounds what a single round trip says of the hosts: one that was stopped has
-	// nothing repaired for it that it did not miss, but must not be waited for next time.
-	tookMost = 100 * time.Millisecond
+	// nothing repaired for it that it did not miss, but must not be waited for next time. It is
+	// about as much as a hold can tell.
+	tookMost = 250 * time.Millisecond
 	// ackPart: an acknowledgement may wait for an eighth of a round trip, but for no less
 	// than a quarter of the configured granule.
 	ackPart = 4
@@ -37,8 +38,8 @@ const (
 	// burstPart: half a granule's bytes may leave at once, as the driver's timers
 	// are not finer.
 	burstPart = 2
-	// holdGranules is how long, at most, the peer is believed to have held an
-	// acknowledgement back: it was put off for one granule, and may have been late by
+	// holdGranules is how long the peer may hold an acknowledgement back without that being
+	// taken for a queue: it was put off for one granule, and may have been late by
 	// some. With a granule of 1 ms the shortest queue that congestion control aims for is
 	// 4 ms.
 	holdGranules = 5
@@ -94,7 +95,7 @@ func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
 func (h *hosts) train() time.Duration { return h.coarse / trainPart }
 func (h *hosts) burst() time.Duration { return h.coarse / burstPart }
 
-// hold is how long the peer is believed to have held an acknowledgement back. That does not
+// hold is how long the peer may hold an acknowledgement back. That does not
 // follow the measured granule either, as the peer tells that.
 func (h *hosts) hold() time.Duration { return holdGranules * h.coarse }
 

@@ -135,8 +135,8 @@ func TestPeerIsTold(t *testing.T) {
 	}
 }
 
-// A host that takes far longer than any granule is waited for, as if it were the network:
-// what it says beyond hosts.hold is not believed.
+// A host that takes far longer than any granule is waited for, and is no longer network for that:
+// to congestion control it is a queue.
 func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	const hold = 30 * time.Millisecond
 	s := newScript(t, 1)
@@ -150,7 +150,10 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 		s.wait(0)
 	}
 	p := s.c.paths.table[0]
-	if rtt, wait := p.rtt.Smoothed(), s.c.lostAfter(p); rtt < hold-s.c.hosts.hold() || wait < hold {
+	if rtt, wait := p.rtt.Smoothed(), s.c.lostAfter(p); rtt > time.Millisecond || wait < hold {
 		t.Errorf("round trip %v, timeout %v, and the peer holds back for %v", rtt, wait, hold)
+	}
+	if a := s.fixed.told; a.RTT > time.Millisecond || a.Held != hold-s.c.hosts.hold() {
+		t.Errorf("told a round trip of %v, and %v in the host", a.RTT, a.Held)
 	}
 }

@@ -16,6 +16,7 @@ type gain struct {
 	bytes int
 	rtt   time.Duration // sample, 0 if none
 	hosts time.Duration // what the two hosts took beside that
+	held  time.Duration // of that, what the peer says it took and is not believed to be its manner
 	ce    bool
 }
 
@@ -89,8 +90,10 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 			p.newest, p.told = k.At, now
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
-			g.rtt = roundTrip(k.At, at, now, min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold()))
+			hold := time.Duration(r.Hold) * wire.HoldUnit
+			g.rtt = roundTrip(k.At, at, now, hold)
 			g.hosts = now.Sub(k.At) - g.rtt
+			g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())
 		}
 		g.ce = r.CE != p.peerCE
 		p.peerCE = r.CE
@@ -108,8 +111,8 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 // roundTrip returns what the network took of the time between sent and at, when the
 // acknowledgement came to the host; the rest is how long the peer held it back. That is
 // the peer's word alone. Who says that it held all back hides every queue, and would be sent
-// far more than its link carries; so no more of it is believed than hosts.hold (as RFC 9002
-// section 5.3 has it: the lesser of the delay and the longest one that is agreed). What
+// far more than its link carries; so to congestion control what is beyond hosts.hold counts like a
+// queue (gain.held): one in a host is as long (Swift, section 3.2). What
 // cannot be is counted to when it was handled: a clock was set.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
@@ -141,7 +144,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, InFlight: rc.inflight + g.bytes}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held, InFlight: rc.inflight + g.bytes}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}

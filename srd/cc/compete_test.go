@@ -281,3 +281,22 @@ func TestTunnelsAreNoRivals(t *testing.T) {
 		}
 	}
 }
+
+// What waits in the peer's host is a queue, and the window shrinks for it; but no rival holds it up,
+// however many others wait there too.
+func TestHostsQueueIsNoRivals(t *testing.T) {
+	n := steady()
+	for range 200 {
+		flight := n.Window()
+		for range max(1, flight/MSS) {
+			n.now += mono.Time(30*time.Millisecond) / mono.Time(max(1, flight/MSS))
+			n.Ack(n.now, Ack{Bytes: MSS, RTT: base, Base: base, Empty: base, Held: 30 * time.Millisecond, InFlight: flight}, true)
+		}
+		if n.Queued() == Others {
+			t.Fatal("it competes")
+		}
+	}
+	if n.Window() > 2*MinWindow {
+		t.Errorf("a window of %d bytes", n.Window())
+	}
+}

@@ -92,6 +92,7 @@ type round struct {
 	sampled int           // acked bytes that had a delay sample
 	high    int           // of those, over the target or marked
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
+	held    time.Duration // of that, in the peer's host
 	bases   time.Duration // sum of round trips without a queue, weighted by kilobytes
 	minBase time.Duration
 	limited bool
@@ -205,11 +206,12 @@ func (c *SRD) Believed(now mono.Time, back time.Duration) time.Duration {
 
 func (c *SRD) sample(now mono.Time, a Ack) {
 	r := &c.round
-	q := max(0, a.RTT-a.Base-a.Back)
+	trip := a.RTT + a.Held
+	q := max(0, trip-a.Base-a.Back)
 	if c.srtt == 0 {
-		c.srtt = a.RTT
+		c.srtt = trip
 	}
-	c.srtt += (a.RTT - c.srtt) / 16
+	c.srtt += (trip - c.srtt) / 16
 	c.queue += (q - c.queue) / 16
 	c.back += (a.Back - c.back) / 16
 	c.rival.least = min(c.rival.least, q)
@@ -218,6 +220,7 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	}
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
+	r.held += min(q, a.Held) * time.Duration(a.Bytes) / 1024
 	r.bases += a.Empty * time.Duration(a.Bytes) / 1024
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
@@ -262,14 +265,14 @@ func (c *SRD) endRound(now mono.Time) {
 		return
 	}
 	t := c.goal()
-	var avg time.Duration
+	var avg, host time.Duration
 	if r.sampled > 0 {
-		avg = r.delay * 1024 / time.Duration(r.sampled)
+		avg, host = r.delay*1024/time.Duration(r.sampled), r.held*1024/time.Duration(r.sampled)
 	}
 	// All that the round tells of was sent after the last cut.
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	if c.rival.on() && r.sampled > 0 {
-		if avg > t/2 {
+		if avg-host > t/2 {
 			c.rival.high = max(c.rival.high, avg)
 			c.follow(now, &r, seen)
 		} else {
@@ -289,7 +292,7 @@ func (c *SRD) endRound(now mono.Time) {
 	excess := c.excess(&r, avg, t)
 	over := 2*r.high >= r.sampled && excess > t
 	c.rival.age++
-	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess > c.longest() {
+	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess-host > c.longest() {
 		c.enter(now)
 		return
 	}
