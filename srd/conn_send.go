@@ -44,5 +44,5 @@ func (c *Conn) SendDeadline(now mono.Time) mono.Time {
 		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
 		return mono.Never
 	}
-	return max(now, c.sender.bucket.When(rate, min(2*c.paths.packet, int(rate*c.hosts.burst().Seconds()))))
+	return max(now, c.sender.bucket.When(rate, min(max(2, c.sender.bunch())*c.paths.packet, int(rate*c.hosts.burst().Seconds()))))
 }

@@ -122,6 +122,11 @@ func (e *env) allowForHosts() {
 	e.hosts.granule = min(mono.Granularity, max(hostLeast, e.cfg.HostDelay(), e.hosts.peer))
 }
 
+// hostsLate reports whether an end is measured to be as late as an ordinary process may be.
+func (e *env) hostsLate() bool {
+	return e.cfg.HostDelay != nil && e.hosts.granule >= mono.Granularity
+}
+
 // telling returns how many bytes of a packet tellHost needs now.
 func (e *env) telling(now mono.Time) int {
 	if e.cfg.HostDelay == nil {

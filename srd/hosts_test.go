@@ -157,3 +157,35 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 		t.Errorf("told a round trip of %v, and %v in the host", a.RTT, a.Held)
 	}
 }
+
+// Between hosts that are a granule late, whoever may send little waits until it is a train; between
+// others each packet goes as soon as it may.
+func TestLateHostsSendTrains(t *testing.T) {
+	for _, c := range []struct {
+		late time.Duration
+		want int // packets in the first train after acknowledgements of single packets
+	}{{mono.Granularity, bunchMost}, {100 * time.Microsecond, 1}} {
+		s := newScript(t, 1)
+		s.c.cfg.HostDelay = func() time.Duration { return c.late }
+		s.arriveAt(0, wire.AppendHost(nil, uint16(c.late/wire.HoldUnit)))
+		s.wait(0)
+		s.fixed.window = 2 * bunchMost * 1472
+		src := crowded{s}
+		s.left = 1000
+		for s.c.Next(s.now, s.train, src) {
+		}
+		for pn := s.c.paths.table[0].sent.First(); !s.c.Next(s.now, s.train, src); pn++ {
+			plain := wire.AppendAck(nil, 0, 0, []wire.Record{got(0, pn)}, nil)
+			s.c.Handle(s.now, &Packet{Tuple: s.tuple(0), PN: s.peerPN[0], Size: 100, Plain: plain, Keys: s.keys})
+			s.peerPN[0]++
+		}
+		if s.train.Packets() != c.want {
+			t.Errorf("%v late: a train of %d packets, want %d", c.late, s.train.Packets(), c.want)
+		}
+	}
+}
+
+// crowded is a script's application with a megabyte waiting.
+type crowded struct{ *script }
+
+func (crowded) Waiting() int { return 1 << 20 }

@@ -183,7 +183,17 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	if rate > 0 && !sd.bucket.Ready() {
 		return LimitPacing
 	}
-	most := sd.trainPackets(rate, budget, burst)
+	least := 1
+	if n := sd.bunch(); sd.recovery.inflight > 0 && src.Waiting() >= n*sd.paths.packet {
+		least = n
+	}
+	switch more := (least - 1) * sd.paths.packet; {
+	case budget < more:
+		return LimitWindow
+	case rate > 0 && sd.bucket.Tokens() < more:
+		return LimitPacing
+	}
+	most := max(least, sd.trainPackets(rate, budget, burst))
 	if !sd.choice.look(now, src, most*sd.paths.packet) {
 		return LimitData
 	}
@@ -206,6 +216,21 @@ func (sd *sender) spend(n int) {
 	if sd.cfg.Control.Rate() > 0 {
 		sd.bucket.Spend(n)
 	}
+}
+
+// bunchMost is how many packets a train has at least between hosts that are a granule late: each
+// train is a wake-up, a few system calls and an acknowledgement there, and what comes within a
+// granule is handled together anyway.
+const bunchMost = 4
+
+// bunch returns how many packets are waited for before a train of new messages is sent, as TCP does
+// that defers a segment until more of the window is open: as many as the window has at most, but 1
+// unless the hosts are late.
+func (sd *sender) bunch() int {
+	if !sd.hostsLate() {
+		return 1
+	}
+	return max(1, min(bunchMost, sd.cfg.Control.Window()/sd.paths.packet))
 }
 
 // trainPackets returns how many packets a train may have: what hosts.train takes
