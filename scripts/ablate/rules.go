@@ -114,6 +114,12 @@ var rules = []rule{
 		[]field.Edit{returns("srd/recovery_tail.go", "func (rc *recovery) probesNow(n uint64) int {", "1")},
 	},
 
+	{
+		"late hosts send trains", "where an end is a granule late: 4 packets, if they wait and the window has room", "bunchMost 4",
+		"TSO deferral (Linux, tcp_tso_should_defer); RFC 9002, section 7.7",
+		[]field.Edit{returns("srd/sender.go", "func (sd *sender) bunch() int {", "1")},
+	},
+
 	// Congestion control.
 	{
 		"flow-scaled target", "T + base*gain*(sqrt(ceiling/window)-1)", "goalGain 0.5, goalMost 3",
@@ -129,6 +135,16 @@ var rules = []rule{
 		"competitive mode", "while others hold the queue up: W as CUBIC and Reno would", "heldTimes, seriesCut, seriesRounds, cubicAhead, flowsMost",
 		"Copa (NSDI 2018), section 4; RFC 9438",
 		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) enter(now mono.Time) {", "")},
+	},
+	{
+		"what is in flight is cut", "while others hold the queue up: w = min(w, in flight) * 0.7 after a loss", "none",
+		"RFC 5681, section 3.1 (FlightSize); RFC 7661, section 4.4.1",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "each = min(each, float64(max(rd.flight, rd.flown))/r.flows/packet)\n", New: ""}},
+	},
+	{
+		"what waits in the peer's host is a queue", "q += hold - 5 granules; no rival's", "holdGranules 5",
+		"Swift (Kumar et al., SIGCOMM 2020), section 3.2: a window for each",
+		[]field.Edit{{File: "srd/recovery_ack.go", Old: "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", New: "g.held = 0"}},
 	},
 	{
 		"jitter is no queue", "allowance = 6 dev - 25 ms, at most 8 bases", "scatters 6, TargetCeiling 25 ms, jitterBases 8",
@@ -295,7 +311,7 @@ var rules = []rule{
 	{
 		"no queue of ours is as long", "others hold it up if it is longer than T + 6 s base", "heldTimes 2, goalMost 3",
 		"none",
-		[]field.Edit{{File: "srd/cc/srd.go", Old: " && excess > c.longest() {", New: " {"}},
+		[]field.Edit{{File: "srd/cc/srd.go", Old: " && excess-host > c.longest() {", New: " {"}},
 	},
 	{
 		"others' queue is no base", "base: the least of ten minutes, or of before others held the queue up", "BaseWindow 10 min",

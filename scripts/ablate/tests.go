@@ -18,7 +18,8 @@ import (
 const (
 	ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
 		"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver|" +
-		"TestDeepBufferIsShared|TestLongerWayIsNoQueue|TestTunnelsAreNoRivals|TestPauseBesideOthersIsNoBurst)$"
+		"TestDeepBufferIsShared|TestLongerWayIsNoQueue|TestTunnelsAreNoRivals|TestPauseBesideOthersIsNoBurst|" +
+		"TestUnusedWindowIsCutFirst|TestHostsQueueIsNoRivals)$"
 	ofLiars = "^(TestScriptHoldHidesNoQueue|TestScriptClockHidesLittle)$"
 )
 

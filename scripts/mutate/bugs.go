@@ -146,4 +146,9 @@ var bugs = []bug{
 	{"a dropped frame's memory is not given back", "overlay/order/memory.go", "		g.detach(p).Release()\n", "		g.detach(p)\n"},
 	{"the next fragment begins one byte early", "overlay/order/segmenter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
 	{"the queue swaps two frames", "overlay/queue/queue.go", "	if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n", "	if fl.tail != 0 && q.frames%64 == 63 {\n		q.nodes.all[n].next, fl.head = fl.head, n\n		n = fl.tail\n	} else if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n"},
+
+	// What hosts add to the network's time.
+	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
+	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
+	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},
 }
