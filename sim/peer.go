@@ -162,11 +162,11 @@ func (p *Peer) service() (mono.Time, string) {
 		h.Audit.Fail("host %d wants to be woken %v ago: %s", h.Index, now.Sub(at), why)
 	}
 	if p.App.Pending() {
-		if t := p.Conn.SendDeadline(now); t < at {
+		if t := p.Conn.SendDeadline(now, p.App); t < at {
 			at, why = t, "pacing"
 		}
 	}
-	p.asked = promise{at, why, p.App.Pending(), p.Conn.SendDeadline(now) != mono.Never}
+	p.asked = promise{at, why, p.App.Pending(), p.Conn.SendDeadline(now, p.App) != mono.Never}
 	return at, why
 }
 

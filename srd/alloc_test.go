@@ -103,7 +103,7 @@ func (s *sending) round() {
 	s.c.Handle(s.now, &p)
 	s.c.Advance(s.now)
 	s.c.Deadline()
-	s.c.SendDeadline(s.now)
+	s.c.SendDeadline(s.now, s)
 }
 
 // A packet that is sent, and the acknowledgement that comes for it, take no

@@ -35,14 +35,14 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		sd.nextReinjection(now, t)
 }
 
-// SendDeadline returns when the pacer will let new messages go, if it is the
-// pacer that holds them back; Never otherwise. The driver asks when it has
+// SendDeadline returns when the pacer will let new messages of src go, if it is the
+// pacer that holds them back; Never otherwise. The driver asks when src has
 // something to send.
-func (c *Conn) SendDeadline(now mono.Time) mono.Time {
-	rate := c.cfg.Control.Rate()
-	if rate == 0 || c.sender.bucket.Ready() || c.recovery.inflight >= c.cfg.Control.Window() || c.paths.usable.Empty() ||
+func (c *Conn) SendDeadline(now mono.Time, src Source) mono.Time {
+	rate, before := c.cfg.Control.Rate(), c.sender.before(src)
+	if rate == 0 || c.sender.bucket.Holds(before) || c.cfg.Control.Window()-c.recovery.inflight < max(1, before) || c.paths.usable.Empty() ||
 		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
 		return mono.Never
 	}
-	return max(now, c.sender.bucket.When(rate, min(max(2, c.sender.bunch())*c.paths.packet, int(rate*c.hosts.burst().Seconds()))))
+	return max(now, c.sender.bucket.When(rate, max(before+1, min(2*c.paths.packet, int(rate*c.hosts.burst().Seconds())))))
 }

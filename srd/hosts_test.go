@@ -185,6 +185,32 @@ func TestLateHostsSendTrains(t *testing.T) {
 	}
 }
 
+// Who waits for the pacer until a train is whole is woken when it is, not before and not never.
+func TestLateHostsWaitForThePacer(t *testing.T) {
+	for _, packet := range []int{1472, 8972} {
+		s := newScript(t, 1)
+		s.c.cfg.HostDelay = func() time.Duration { return mono.Granularity }
+		s.c.paths.table[0].mtu, s.c.paths.packet, s.size = packet, packet, packet-100
+		s.fixed.window, s.fixed.rate = 100*packet, 1e6
+		src := crowded{s}
+		s.left = 1000
+		sent := 0
+		for wakes := 0; sent < 40; wakes++ {
+			if wakes > 40 {
+				t.Fatalf("packets of %d bytes: %d wake-ups for %d of them", packet, wakes, sent)
+			}
+			for s.c.Next(s.now, s.train, src) {
+				sent += s.train.Packets()
+			}
+			at := s.c.SendDeadline(s.now, src)
+			if at == mono.Never || at <= s.now {
+				t.Fatalf("packets of %d bytes: after %d of them it is woken in %v", packet, sent, at.Sub(s.now))
+			}
+			s.now = at
+		}
+	}
+}
+
 // crowded is a script's application with a megabyte waiting.
 type crowded struct{ *script }
 

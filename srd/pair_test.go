@@ -293,7 +293,7 @@ func (h *host) service() {
 	}
 	at, _ := h.conn.Deadline()
 	if h.src.left > 0 {
-		at = at.Min(h.conn.SendDeadline(now))
+		at = at.Min(h.conn.SendDeadline(now, &h.src))
 	}
 	if at < mono.Never && (at < h.wake || h.wake <= now) {
 		h.wake = max(at, now+1)

@@ -179,7 +179,7 @@ func (s *script) wait(d time.Duration) {
 	for range 100_000 {
 		at, _ := s.c.Deadline()
 		if s.left > 0 {
-			at = at.Min(s.c.SendDeadline(s.now))
+			at = at.Min(s.c.SendDeadline(s.now, s))
 		}
 		if at > end {
 			s.now = end

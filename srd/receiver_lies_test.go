@@ -41,7 +41,7 @@ func (b *bottleneck) bulk(d time.Duration) {
 		b.pump()
 		b.carry()
 		at, _ := b.c.Deadline()
-		at = at.Min(b.c.SendDeadline(b.now))
+		at = at.Min(b.c.SendDeadline(b.now, b))
 		if len(b.acks) > 0 {
 			at = at.Min(b.acks[0].at)
 		}

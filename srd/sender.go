@@ -173,27 +173,17 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 		return LimitWindow
 	}
 	sd.choice.survey(now)
-	rate := sd.cfg.Control.Rate()
-	burst := max(burstBytes, int(rate*sd.hosts.burst().Seconds()))
+	rate, before := sd.cfg.Control.Rate(), sd.before(src)
+	burst := max(burstBytes, before+sd.paths.packet, int(rate*sd.hosts.burst().Seconds()))
 	sd.bucket.Refill(now, rate, burst)
 	budget := sd.cfg.Control.Window() - sd.recovery.inflight
-	if budget <= 0 {
+	if budget < max(1, before) {
 		return LimitWindow
 	}
-	if rate > 0 && !sd.bucket.Ready() {
+	if rate > 0 && !sd.bucket.Holds(before) {
 		return LimitPacing
 	}
-	least := 1
-	if n := sd.bunch(); sd.recovery.inflight > 0 && src.Waiting() >= n*sd.paths.packet {
-		least = n
-	}
-	switch more := (least - 1) * sd.paths.packet; {
-	case budget < more:
-		return LimitWindow
-	case rate > 0 && sd.bucket.Tokens() < more:
-		return LimitPacing
-	}
-	most := max(least, sd.trainPackets(rate, budget, burst))
+	most := max(1+before/sd.paths.packet, sd.trainPackets(rate, budget, burst))
 	if !sd.choice.look(now, src, most*sd.paths.packet) {
 		return LimitData
 	}
@@ -223,14 +213,19 @@ func (sd *sender) spend(n int) {
 // granule is handled together anyway.
 const bunchMost = 4
 
-// bunch returns how many packets are waited for before a train of new messages is sent, as TCP does
-// that defers a segment until more of the window is open: as many as the window has at most, but 1
-// unless the hosts are late.
-func (sd *sender) bunch() int {
-	if !sd.hostsLate() {
-		return 1
+// before returns how many bytes window and pacer have to allow before the last packet of a train of
+// src's may go. 0: the first may go as soon as they allow anything. Between late hosts it waits
+// until bunchMost packets may go, or what the window has at most, as TCP does that defers a segment
+// until more of the window is open; if as many are there, and an acknowledgement will come.
+func (sd *sender) before(src Source) int {
+	if !sd.hostsLate() || sd.recovery.inflight == 0 {
+		return 0
 	}
-	return max(1, min(bunchMost, sd.cfg.Control.Window()/sd.paths.packet))
+	n := min(bunchMost, sd.cfg.Control.Window()/sd.paths.packet)
+	if src.Waiting() < n*sd.paths.packet {
+		return 0
+	}
+	return max(0, n-1) * sd.paths.packet
 }
 
 // trainPackets returns how many packets a train may have: what hosts.train takes

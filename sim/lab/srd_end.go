@@ -209,7 +209,7 @@ func (e *srdEnd) arm(now mono.Time) {
 	at, _ := e.conn.Deadline()
 	at = at.Min(e.app.deadline())
 	if e.app.Backlog() {
-		at = at.Min(e.conn.SendDeadline(now))
+		at = at.Min(e.conn.SendDeadline(now, e.app))
 	}
 	e.due = max(at, now.Add(timerTick))
 	if e.due < e.wake {

@@ -142,7 +142,7 @@ func (p *Peer) deadline() mono.Time {
 	at, _ := p.conn.Deadline()
 	at = at.Min(p.app.Deadline())
 	if p.app.Backlog() {
-		at = at.Min(p.conn.SendDeadline(p.loop.Now()))
+		at = at.Min(p.conn.SendDeadline(p.loop.Now(), p.app))
 	}
 	return at
 }

@@ -31,8 +31,9 @@ func (b *Bucket) Refill(now mono.Time, rate float64, burst int) {
 	b.tokens = min(b.tokens, float64(burst))
 }
 
-// Ready reports whether something may be sent now.
-func (b *Bucket) Ready() bool { return b.tokens > 0 || !b.used }
+// Holds reports whether something may be sent now that is not the first of its train: whether there
+// are more than n bytes.
+func (b *Bucket) Holds(n int) bool { return b.tokens > float64(n) || !b.used }
 
 // Spend takes n bytes out.
 func (b *Bucket) Spend(n int) { b.tokens -= float64(n) }

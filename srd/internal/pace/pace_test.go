@@ -12,7 +12,7 @@ import (
 
 func TestZeroBucketIsFull(t *testing.T) {
 	var b Bucket
-	if !b.Ready() {
+	if !b.Holds(0) {
 		t.Fatal("nothing may be sent at first")
 	}
 	b.Refill(5, 1e6, 3000)
@@ -32,7 +32,7 @@ func TestNeverFasterThanItsRate(t *testing.T) {
 		now, start, sent := mono.Time(1), mono.Time(1), 0
 		for range 200 {
 			b.Refill(now, rate, burst)
-			for b.Ready() {
+			for b.Holds(0) {
 				b.Spend(train)
 				sent += train
 			}
@@ -57,7 +57,7 @@ func TestWhenIsNeitherEarlyNorLate(t *testing.T) {
 		now, start, sent := mono.Time(1e9), mono.Time(1e9), 0
 		b.Refill(now, rate, 4000)
 		for range 100 {
-			for b.Ready() {
+			for b.Holds(0) {
 				n := rapid.IntRange(1, 9000).Draw(t, "bytes")
 				b.Spend(n)
 				sent += n
@@ -86,7 +86,7 @@ func TestTimeThatStandsStillGivesNothing(t *testing.T) {
 	b.Spend(1500)
 	b.Refill(7, 1e9, 1000)
 	b.Refill(3, 1e9, 1000)
-	if b.Tokens() != -500 || b.Ready() {
+	if b.Tokens() != -500 || b.Holds(0) {
 		t.Fatalf("%d bytes", b.Tokens())
 	}
 	if at := b.When(0, 100); at != 7 {
