@@ -93,6 +93,7 @@ type path struct {
 	hole  hole
 	probe probe
 
+	least time.Duration // least round trip with no more taken off for holds than hosts.hold; 0: unknown
 	stats PathStats
 }
 

@@ -188,3 +188,51 @@ func TestScriptClockHidesLittle(t *testing.T) {
 		}
 	}
 }
+
+// A peer that lies about holds, always, once, or in turn with the truth, has no buffer filled: neither
+// is a base that it made short taken for a queue that others hold up, nor holds that differ for
+// jitter.
+func TestScriptLiesAboutHoldsFillNoBuffer(t *testing.T) {
+	for _, trip := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 80 * time.Millisecond} {
+		longest := func(hold func(n int) uint16) time.Duration {
+			n := 0
+			b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: time.Second, trip: trip}
+			b.lies = func(b *bottleneck, arrived []uint64) []byte {
+				records := b.record(arrived)
+				for i := range records {
+					records[i].Hold = hold(n)
+				}
+				n++
+				return wire.AppendAck(nil, 0, 0, records, nil)
+			}
+			b.c.cfg.Control = cc.New(0)
+			b.lengthen(trip)
+			b.bulk(8 * time.Second)
+			b.wantSound(t)
+			return slices.Max(b.waits[len(b.waits)/2:])
+		}
+		once := func(hold uint16) func(int) uint16 {
+			return func(n int) uint16 {
+				if n != 100 {
+					return 0
+				}
+				return hold
+			}
+		}
+		half := uint16(trip / 2 / wire.HoldUnit)
+		honest := longest(func(int) uint16 { return 0 })
+		for name, hold := range map[string]func(n int) uint16{
+			"never said":          func(int) uint16 { return wire.HoldMax },
+			"all":                 func(int) uint16 { return wire.HoldMax - 1 },
+			"all, once":           once(wire.HoldMax - 1),
+			"all, in turn":        func(n int) uint16 { return []uint16{0, wire.HoldMax - 1}[n%2] },
+			"nearly all, once":    once(2*half - 5),
+			"half, in turn":       func(n int) uint16 { return half * uint16(n%2) },
+			"as much as there is": func(int) uint16 { return 2 * half },
+		} {
+			if d := longest(hold); d > 2*honest+40*time.Millisecond {
+				t.Errorf("%v, %s: a wait of %v, honest %v", trip, name, d, honest)
+			}
+		}
+	}
+}

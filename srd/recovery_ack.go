@@ -91,6 +91,9 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			hold := time.Duration(r.Hold) * wire.HoldUnit
+			if hold >= at.Sub(k.At) { // that cannot be
+				hold = min(hold, rc.hosts.hold())
+			}
 			g.rtt = roundTrip(k.At, at, now, hold)
 			g.hosts = now.Sub(k.At) - g.rtt
 			g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())
@@ -130,7 +133,11 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		rc.hosts.took(g.hosts)
 		// More than the round trip is longer than the least is the length of its way.
 		back = rc.cfg.Control.Believed(now, min(back, max(0, g.rtt-p.rtt.Base())))
-		stray = p.rtt.Stray(now, g.rtt-back)
+		trip := g.rtt + g.held
+		if p.least == 0 || trip < p.least {
+			p.least = trip
+		}
+		stray = p.rtt.Stray(now, trip-back)
 		rc.length(now, p)
 		p.rtt.Add(now, g.rtt)
 		if near {
@@ -144,7 +151,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held, InFlight: rc.inflight + g.bytes}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held, Least: p.least, InFlight: rc.inflight + g.bytes}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}

@@ -215,17 +215,17 @@ const bunchMost = 4
 
 // before returns how many bytes window and pacer have to allow before the last packet of a train of
 // src's may go. 0: the first may go as soon as they allow anything. Between late hosts it waits
-// until bunchMost packets may go, or what the window has at most, as TCP does that defers a segment
+// until bunchMost packets may go, or half of the window, as TCP does that defers a segment
 // until more of the window is open; if as many are there, and an acknowledgement will come.
 func (sd *sender) before(src Source) int {
 	if !sd.hostsLate() || sd.recovery.inflight == 0 {
 		return 0
 	}
-	n := min(bunchMost, sd.cfg.Control.Window()/sd.paths.packet)
-	if src.Waiting() < n*sd.paths.packet {
+	before := min((bunchMost-1)*sd.paths.packet, sd.cfg.Control.Window()/2)
+	if src.Waiting() < before+sd.paths.packet {
 		return 0
 	}
-	return max(0, n-1) * sd.paths.packet
+	return before
 }
 
 // trainPackets returns how many packets a train may have: what hosts.train takes

@@ -117,7 +117,7 @@ var rules = []rule{
 	{
 		"late hosts send trains", "where an end is a granule late: 4 packets, if they wait and the window has room", "bunchMost 4",
 		"TSO deferral (Linux, tcp_tso_should_defer); RFC 9002, section 7.7",
-		[]field.Edit{returns("srd/sender.go", "func (sd *sender) bunch() int {", "1")},
+		[]field.Edit{returns("srd/sender.go", "func (sd *sender) before(src Source) int {", "0")},
 	},
 
 	// Congestion control.
@@ -311,7 +311,7 @@ var rules = []rule{
 	{
 		"no queue of ours is as long", "others hold it up if it is longer than T + 6 s base", "heldTimes 2, goalMost 3",
 		"none",
-		[]field.Edit{{File: "srd/cc/srd.go", Old: " && excess-host > c.longest() {", New: " {"}},
+		[]field.Edit{{File: "srd/cc/srd.go", Old: " && excess-own > c.longest(r.least) {", New: " {"}},
 	},
 	{
 		"others' queue is no base", "base: the least of ten minutes, or of before others held the queue up", "BaseWindow 10 min",

@@ -97,9 +97,10 @@ func (r *compete) held(window float64, queue time.Duration, seen bool) bool {
 }
 
 // longest returns the longest queue that several senders like this one keep up: the target, and
-// what the smallest of them aim for beyond it where the line is known.
-func (c *SRD) longest() time.Duration {
-	return c.Target() + heldTimes*goalMost*c.near()
+// what the smallest of them aim for beyond it where the line is known. least is what the base may be
+// in truth, when the peer lies about holds.
+func (c *SRD) longest(least time.Duration) time.Duration {
+	return c.targetOf(max(c.base, least)) + heldTimes*goalMost*c.near()
 }
 
 // enter lets the window be what it was before the cuts, and grow by gain until something

@@ -153,6 +153,25 @@ func TestUnusedWindowIsCutFirst(t *testing.T) {
 	}
 }
 
+// To ask whether others are there leaves little in flight. A loss just after it cuts what was before.
+func TestLossAfterAQuestionIsCutOnce(t *testing.T) {
+	s := newShared(200*time.Millisecond, 1)
+	s.run(1000)
+	for s.undo == 0 {
+		s.turn()
+	}
+	for s.undo != 0 {
+		s.hears(150 * time.Millisecond)
+	}
+	before := s.Window()
+	s.used = 0.4 // it fills again
+	s.Lost(s.now, MSS)
+	s.hears(150 * time.Millisecond)
+	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.9 {
+		t.Errorf("%.2f of the window is left", left)
+	}
+}
+
 // Time in which nothing is sent tells nothing of what the link carries: CUBIC's curve goes on with
 // the clock, and what comes after a pause beside others is no burst of all that it has reached.
 func TestPauseBesideOthersIsNoBurst(t *testing.T) {

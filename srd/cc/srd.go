@@ -92,9 +92,10 @@ type round struct {
 	sampled int           // acked bytes that had a delay sample
 	high    int           // of those, over the target or marked
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
-	held    time.Duration // of that, in the peer's host
+	others  time.Duration // of that, what others may hold up
 	bases   time.Duration // sum of round trips without a queue, weighted by kilobytes
 	minBase time.Duration
+	least   time.Duration // least of Ack.Least; 0: unknown
 	limited bool
 	flight  int // most that was in flight, and in the round before
 	flown   int
@@ -143,10 +144,13 @@ func (c *SRD) Queue() time.Duration { return c.queue }
 // paths, within bounds, and what jitter adds to every measurement. It does not follow
 // the variation of the round trips: most of that is the queue itself, and a target
 // that rises with it runs away.
-func (c *SRD) Target() time.Duration {
+func (c *SRD) Target() time.Duration { return c.targetOf(c.base) }
+
+// targetOf is Target where the base RTT is base.
+func (c *SRD) targetOf(base time.Duration) time.Duration {
 	// Without jitter the least round trip would be longer by what that adds.
 	more := c.allowance()
-	return max(targetGranules*c.granule, min(c.base+more, TargetCeiling)) + more
+	return max(targetGranules*c.granule, min(base+more, TargetCeiling)) + more
 }
 
 // Rate returns the pacing rate in bytes per second.
@@ -174,7 +178,8 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	if a.RTT > 0 {
 		c.sample(now, a)
 	}
-	if c.slowStart && !c.full && limited && !c.overrun() {
+	// Who never tells how long something took tells of no room either.
+	if c.slowStart && !c.full && limited && r.sampled > 0 && !c.overrun() {
 		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
 		c.full = c.enough()
 	}
@@ -220,8 +225,14 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 	}
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
-	r.held += min(q, a.Held) * time.Duration(a.Bytes) / 1024
+	// What others hold up is in the network, and beyond a base that the peer cannot lower.
+	if others := min(q-a.Held, trip-max(a.Base, a.Least)-a.Back); others > 0 {
+		r.others += others * time.Duration(a.Bytes) / 1024
+	}
 	r.bases += a.Empty * time.Duration(a.Bytes) / 1024
+	if a.Least > 0 && (r.least == 0 || a.Least < r.least) {
+		r.least = a.Least
+	}
 	if r.minBase == 0 || a.Base < r.minBase {
 		r.minBase = a.Base
 	}
@@ -249,6 +260,9 @@ func (r *round) empty() time.Duration {
 func (c *SRD) endRound(now mono.Time) {
 	r := c.round
 	c.round = round{from: now, flown: r.flight}
+	if c.undo != 0 { // what a drain leaves in flight is not what is used
+		c.round.flown = max(r.flight, r.flown)
+	}
 	if r.sampled > 0 {
 		c.base = r.empty()
 	}
@@ -265,14 +279,14 @@ func (c *SRD) endRound(now mono.Time) {
 		return
 	}
 	t := c.goal()
-	var avg, host time.Duration
+	var avg, own time.Duration // own is what of it others cannot hold up
 	if r.sampled > 0 {
-		avg, host = r.delay*1024/time.Duration(r.sampled), r.held*1024/time.Duration(r.sampled)
+		avg, own = r.delay*1024/time.Duration(r.sampled), (r.delay-r.others)*1024/time.Duration(r.sampled)
 	}
 	// All that the round tells of was sent after the last cut.
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	if c.rival.on() && r.sampled > 0 {
-		if avg-host > t/2 {
+		if avg-own > t/2 {
 			c.rival.high = max(c.rival.high, avg)
 			c.follow(now, &r, seen)
 		} else {
@@ -292,7 +306,7 @@ func (c *SRD) endRound(now mono.Time) {
 	excess := c.excess(&r, avg, t)
 	over := 2*r.high >= r.sampled && excess > t
 	c.rival.age++
-	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess-host > c.longest() {
+	if over && !c.slowStart && c.rival.held(c.window, excess-c.allowance(), seen) && excess-own > c.longest(r.least) {
 		c.enter(now)
 		return
 	}

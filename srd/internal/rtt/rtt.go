@@ -66,13 +66,13 @@ type Estimator struct {
 	latestAt mono.Time
 	spread   time.Duration // mean deviation, over more samples, by their steps
 	line     line
+	held     bool // base[0] is of the time before others held a queue up, and base[1] since
 
 	// Of two windows each: the previous one, and the one that is running since ...At.
 	base    [2]time.Duration // least
 	usual   [2]time.Duration // least smoothed time, or the mean of the first samples
 	baseAt  mono.Time
 	usualAt mono.Time
-	held    bool // base[0] is of the time before others held a queue up, and base[1] since
 }
 
 // Add takes one sample, which must be positive.
