@@ -89,7 +89,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
 			p.newest, p.told = k.At, now
 		}
-		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold != wire.HoldMax && k.At != 0 && now.Sub(k.At) <= sampleMost {
+		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			hold := time.Duration(r.Hold) * wire.HoldUnit
 			if hold >= at.Sub(k.At) { // that cannot be
 				hold = min(hold, rc.hosts.hold())

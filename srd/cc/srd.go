@@ -178,8 +178,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	if a.RTT > 0 {
 		c.sample(now, a)
 	}
-	// Who never tells how long something took tells of no room either.
-	if c.slowStart && !c.full && limited && r.sampled > 0 && !c.overrun() {
+	if c.slowStart && !c.full && limited && !c.overrun() {
 		c.window = min(c.ceiling(), c.window+float64(a.Bytes))
 		c.full = c.enough()
 	}
