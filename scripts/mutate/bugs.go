@@ -101,7 +101,7 @@ var bugs = []bug{
 
 	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
 	{"losses are looked for on another path than the acknowledged one", "srd/recovery_ack.go", "			rc.detectLoss(now, p)\n", "			rc.detectLoss(now, rc.paths.table[a.Record(0).Slot])\n"},
-	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && r.Hold", "p.sent.At(r.Highest - min(r.Highest, 8)); k != nil && r.Hold"},
+	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At", "p.sent.At(r.Highest - min(r.Highest, 8)); k != nil && k.At"},
 	{"the end of a train is late after a 64th of a round trip", "srd/model.go", "	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)\n", "	return p.rtt.Smoothed() / 64\n"},
 
 	// Paths.
