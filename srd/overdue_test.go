@@ -11,7 +11,7 @@ import (
 func (s *script) lengthen(base time.Duration) {
 	s.c.rtt = rtt.Mean{}
 	for _, p := range s.c.paths.table {
-		p.rtt = rtt.Estimator{}
+		p.rtt, p.least = rtt.Estimator{}, base
 		for range 50 {
 			p.rtt.Add(s.now, base)
 			s.c.rtt.Add(base)

@@ -162,7 +162,9 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 			continue
 		}
 		if !p.rtt.Known() || p.inflight == 0 {
-			p.rtt.Add(now, roundTrip(q.at, at, now, 0))
+			trip := roundTrip(q.at, at, now, 0)
+			p.rtt.Add(now, trip)
+			p.took(trip)
 		}
 		if !ps.rtt.Known() {
 			ps.rtt.Add(p.rtt.Smoothed())

@@ -73,6 +73,7 @@ func (ps *paths) revive(now mono.Time, slot uint16, v *pathState, of int) *path 
 	for _, n := range []uint64{v.smoothed, v.base} {
 		if d := time.Duration(n); d > 0 && d <= sampleMost {
 			p.rtt.Add(now, d)
+			p.took(d)
 		}
 	}
 	ps.choice.place(p)

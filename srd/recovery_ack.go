@@ -134,9 +134,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		// More than the round trip is longer than the least is the length of its way.
 		back = rc.cfg.Control.Believed(now, min(back, max(0, g.rtt-p.rtt.Base())))
 		trip := g.rtt + g.held
-		if p.least == 0 || trip < p.least {
-			p.least = trip
-		}
+		p.took(trip)
 		stray = p.rtt.Stray(now, trip-back)
 		rc.length(now, p)
 		p.rtt.Add(now, g.rtt)

@@ -18,7 +18,7 @@ type Ack struct {
 	Back  time.Duration // what of the rest the acknowledgement waited on its way
 	Stray time.Duration // how far RTT lies from what the path's others lead to; 0: unknown
 	Held  time.Duration // beside RTT: how much longer than it may the peer's host kept it, as it says
-	Least time.Duration // least RTT + Held of the path, ever: Base may be a lie about holds
+	Least time.Duration // least RTT + Held of the path, ever, and of challenges: Base may be a lie about holds
 	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
 
 	InFlight int // bytes that were in flight until then, on all paths
