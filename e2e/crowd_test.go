@@ -23,7 +23,6 @@ import (
 
 var (
 	crowdSize  = flag.Int("crowd", 8, "spokes that send to a hub at once, up to 100")
-	crowdWork  = flag.Int("crowd-workers", 0, "threads of the hub; 0: its default")
 	crowdRival = flag.String("crowd-wireguard", "", "have this wireguard-go carry them instead")
 	crowdPorts = flag.Int("crowd-ports", 32, "source ports of the hub and of each of these spokes")
 )
@@ -31,7 +30,8 @@ var (
 const (
 	crowdSettles = 4 * time.Second
 	crowdSends   = 6 * time.Second
-	crowdAsked   = 4
+	// crowdAsked of the spokes tell what they did: to answer takes processor time.
+	crowdAsked = 4
 	// minCrowd is what eight flows have at least over four links of 100 Mbit/s, in bit/s. All
 	// nine daemons share two processors.
 	minCrowd = 200e6
@@ -52,15 +52,11 @@ func TestCrowdSendsToAHub(t *testing.T) {
 		return
 	}
 	hub, all := hubWith(t, f.B(1), hosts, *crowdPorts)
-	if *crowdWork > 0 {
-		hub.Config.Extra = fmt.Sprintf("workers = %d\n", *crowdWork)
-	}
 	for _, n := range append([]*tunnel.Node{hub}, all...) {
 		if err := n.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Whoever is asked takes processor time to answer, so only some of the spokes are.
 	ends := [2][]*tunnel.Node{{hub}, all[:min(len(all), crowdAsked)]}
 	var before, after [2]work
 	got := crowdRate(t, f.B(1), hosts, func() { before = [2]work{workOf(t, ends[0]), workOf(t, ends[1])} },

@@ -127,7 +127,8 @@ func (r *compete) curve(now mono.Time) float64 {
 
 // follow sets the window after a round in competition. When some packets are lost, of flows
 // at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost. It is what was in
-// flight that is cut (RFC 5681 section 3.1), as the connections inside may use less than the window. What was sent before that may overflow the buffer for another round trip, and does not
+// flight that is cut (RFC 5681 section 3.1), as the connections inside may use less than the
+// window. What was sent before that may overflow the buffer for another round trip, and does not
 // count: seen says that all of the round was sent after the last cut.
 func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
 	r, packet := &c.rival, float64(c.packet)

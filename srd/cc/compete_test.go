@@ -104,16 +104,24 @@ func TestDeepBufferIsShared(t *testing.T) {
 	}
 }
 
-// What was sent before a cut may be lost for another round trip. That is the same overflow.
-func TestOverflowIsCutOnce(t *testing.T) {
+// competing returns one that competes: no question is asked, or soon will be, and no cut was made
+// just now.
+func competing(t *testing.T) *shared {
+	t.Helper()
 	s := newShared(200*time.Millisecond, 1)
 	s.run(1000)
 	if !s.rival.on() {
 		t.Fatal("it does not compete")
 	}
 	for s.undo != 0 || s.drain.Sub(s.now) < 2*time.Second || s.now.Sub(s.cut) < time.Second {
-		s.turn() // no question is asked, or soon will be, and no cut was made just now
+		s.turn()
 	}
+	return s
+}
+
+// What was sent before a cut may be lost for another round trip. That is the same overflow.
+func TestOverflowIsCutOnce(t *testing.T) {
+	s := competing(t)
 	before, trip := s.Window(), base+s.queue
 	for range 2 {
 		s.Lost(s.now, 5*MSS)
@@ -134,14 +142,7 @@ func TestOverflowIsCutOnce(t *testing.T) {
 // Connections inside that use half of the window give way as those outside do when the buffer
 // runs over: what is cut is what they have in flight.
 func TestUnusedWindowIsCutFirst(t *testing.T) {
-	s := newShared(200*time.Millisecond, 1)
-	s.run(1000)
-	if !s.rival.on() {
-		t.Fatal("it does not compete")
-	}
-	for s.undo != 0 || s.drain.Sub(s.now) < 2*time.Second || s.now.Sub(s.cut) < time.Second {
-		s.turn()
-	}
+	s := competing(t)
 	before, trip := s.Window(), base+s.queue
 	s.used = 0.5
 	s.hears(trip) // of the round before it counts what was in flight

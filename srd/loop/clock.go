@@ -23,13 +23,15 @@ const (
 // it may be behind for clockEvery.
 type clock struct {
 	start  time.Time
-	first  mono.Time                                // what it was then
-	boot   func() int64                             // nanoseconds of CLOCK_BOOTTIME
-	base   int64                                    // what it was at start
-	asleep atomic.Int64                             // suspended since then, nanoseconds
-	looked atomic.Int64                             // when, by the monotonic clock since start
-	both   func() (wall int64, since time.Duration) // reads the wall clock, and the monotonic one since start
+	first  mono.Time    // what it was then
+	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
+	base   int64        // what it was at start
+	asleep atomic.Int64 // suspended since then, nanoseconds
+	looked atomic.Int64 // when, by the monotonic clock since start
 	wall   wallClock
+
+	// both reads the wall clock, and then the monotonic one since start.
+	both func() (wall int64, since time.Duration)
 }
 
 func (c *clock) begin(boot func() int64) {
