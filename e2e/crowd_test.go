@@ -30,6 +30,7 @@ var (
 const (
 	crowdSettles = 4 * time.Second
 	crowdSends   = 6 * time.Second
+	crowdAsks    = 20 * time.Millisecond // the pause between the requests of one of them meanwhile
 	// crowdAsked of the spokes tell what they did: to answer takes processor time.
 	crowdAsked = 4
 	// minCrowd is what eight flows have at least over four links of 100 Mbit/s, in bit/s. All
@@ -69,8 +70,8 @@ func TestCrowdSendsToAHub(t *testing.T) {
 	}
 }
 
-// crowdRate has each of the hosts send to the hub inside the tunnel, and returns what arrives, in
-// bit/s. It calls at when it begins to count, and when it has counted.
+// crowdRate has each of the hosts send to the hub inside the tunnel, and the first one ask
+// it small requests as well, and returns what arrives, in bit/s. It calls at when it begins to count, and when it has counted.
 func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func()) float64 {
 	t.Helper()
 	l, err := hub.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
@@ -117,14 +118,17 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 		}
 		return c
 	}
-	before, was := bytes.Load(), busy()
-	time.Sleep(crowdSends)
-	got := float64(bytes.Load()-before) * 8 / crowdSends.Seconds()
-	took := busy().Since(was)
+	before, was, start := bytes.Load(), busy(), time.Now()
+	waits, err := meter.Requests(hub, hosts[0], tunnel.Inner4(1), crowdAsks, crowdSends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, during := busy().Since(was), time.Since(start)
+	got := float64(bytes.Load()-before) * 8 / during.Seconds()
 	if len(at) > 1 {
 		at[1]()
 	}
-	t.Logf("%d spokes: %.0f Mbit/s, %.2f processors", len(hosts), got/1e6, took.Busy/crowdSends.Seconds())
+	t.Logf("%d spokes: %.0f Mbit/s, %.2f processors; %v beside them", len(hosts), got/1e6, took.Busy/during.Seconds(), waits)
 	return got
 }
 
