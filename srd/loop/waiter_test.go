@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -227,5 +230,54 @@ func TestWaiterAllocatesNothing(t *testing.T) {
 	// What else runs may allocate now and then, but not each time.
 	if n := rests(10); n >= 10 {
 		t.Errorf("%d allocations in 10 rests", n)
+	}
+}
+
+// switches returns how often threads of this process gave up their processors to wait.
+func switches(t *testing.T) (n int) {
+	files, err := filepath.Glob("/proc/self/task/*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		_, after, _ := strings.Cut(string(b), "\nvoluntary_ctxt_switches:")
+		of, _, _ := strings.Cut(after, "\n")
+		k, err := strconv.Atoi(strings.TrimSpace(of))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += k
+	}
+	return n
+}
+
+// Who is woken every few milliseconds, and looks at the clocks each time, wakes no other
+// thread for it: neither Go's monitor, which would look around for long, nor another one that
+// sits in Go's poller.
+func TestWakeUpsWakeNobodyElse(t *testing.T) {
+	const wakes = 100
+	var c clock
+	c.begin(bootTime)
+	b := bellOf(t, tick(t, 2*restAfter, restAfter/2), 1)
+	served := func(n int) {
+		for range n {
+			for b.wait(true) == 0 {
+			}
+			hush(b.fd)
+			c.look()
+		}
+	}
+	served(1) // rests, so that the monitor sleeps
+	before := switches(t)
+	served(wakes)
+	// One for each wake-up, and those of the monitor while a test begins.
+	if n := switches(t) - before; n > 4*wakes {
+		t.Errorf("%d times a thread waited in %d wake-ups, want less than %d", n, wakes, 4*wakes)
+	} else {
+		t.Logf("%d times a thread waited in %d wake-ups", n, wakes)
 	}
 }
