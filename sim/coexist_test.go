@@ -78,6 +78,35 @@ func TestTunnelInDeepBuffers(t *testing.T) {
 	}
 }
 
+// Where a buffer is far shorter than the queue that is aimed for, losses beside others do not pass
+// for what is lost by chance: a sender that takes them for that sends 30 times what the link carries.
+func TestTunnelInShortBuffers(t *testing.T) {
+	const most = 0.4 // of what is sent may be lost, by ten packets of buffer for eight flows
+	p, err := lab.Load("plans/coexist-short.toml", os.ReadFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := lab.HostNamed("daemon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Cases {
+		r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent, drops uint64
+		for _, l := range r.Links {
+			sent, drops = sent+uint64(l.Packets), drops+uint64(l.Queue)
+		}
+		share := float64(drops) / float64(sent+drops)
+		t.Logf("%s: %d packets of %d dropped", p.Cases[i].Name, drops, sent+drops)
+		if share > most {
+			t.Errorf("%s: %.2f of the packets dropped, want %.2f at most", p.Cases[i].Name, share, most)
+		}
+	}
+}
+
 // A lone flow whose route becomes longer has at least a quarter of the link all the time, and
 // all of it soon; and if that is one of four, the other three, and all four soon.
 func TestTunnelOnALongerRoute(t *testing.T) {

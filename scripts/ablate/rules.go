@@ -159,7 +159,7 @@ var rules = []rule{
 	{
 		"in-flight bound after loss", "bound = window at the loss, probed up", "overflowDeviations, usualWeight, probePart",
 		"BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
-		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64) float64 {", "0")},
+		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64, queued bool) float64 {", "0")},
 	},
 	{
 		"quick adapt", "W = delivered rate * (base + goal) when the delay is 3 goals", "adaptTargets 3",
@@ -302,6 +302,11 @@ var rules = []rule{
 		"what is usually lost follows slowly", "a round counts for 2 usual + 0.005 at most", "usualSteps 2, usualLeast 0.005",
 		"none",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "counted := min(share, usualSteps*o.usual+usualLeast)", New: "counted := min(share, 1+usualSteps*o.usual+usualLeast)"}},
+	},
+	{
+		"what is lost beside a queue is not learnt", "usual follows what is lost where nothing waits, and less; <= a tenth", "overflowScatters 3, lossTolerated 0.1",
+		"RFC 8085, section 3.1 (losses are congestion unless known to be none)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	if !queued || counted < o.usual {\n		o.usual = min(lossTolerated, o.usual+usualWeight*(counted-o.usual))\n	}\n", New: "	o.usual += usualWeight * (counted - o.usual)\n"}},
 	},
 	{
 		"two packets are no overflow", "more than two are lost", "overflowLeast 2",

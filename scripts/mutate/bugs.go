@@ -151,4 +151,5 @@ var bugs = []bug{
 	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},
+	{"what is lost beside a queue is usual", "srd/cc/overflow.go", "	if !queued || counted < o.usual {\n", "	{\n"},
 }

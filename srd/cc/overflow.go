@@ -15,10 +15,13 @@ const (
 	// overflowDeviations is how many standard deviations above its mean chance goes:
 	// one round in forty.
 	overflowDeviations = 2
-	// overflowQueue is the part of the target that a queue which ran over had at
-	// least. Buffers are shorter than the target, but where next to nothing waits
-	// what is lost is lost otherwise.
-	overflowQueue = 1.0 / 8
+	// overflowQueue is the part of the target, and overflowScatters how many standard
+	// deviations of round trips, that a queue which ran over is longer than. Buffers are
+	// shorter than the target, but where next to nothing waits what is lost is lost
+	// otherwise; and the mean of a hundred round trips is two and a half deviations
+	// above the least of them by chance.
+	overflowQueue    = 1.0 / 8
+	overflowScatters = 3
 	// overflowPackets is among how many packets, at least, losses are counted.
 	overflowPackets = 64
 	// overflowCut of the window is what is left of it at most: the queue shrinks by
@@ -63,7 +66,7 @@ type overflow struct {
 // lost takes a round of so many packets, of which some were lost. It returns the share
 // that was lost since the last answer if that is more than chance has it, else 0: with
 // few packets in each round an answer takes several.
-func (o *overflow) lost(packets, lost float64) float64 {
+func (o *overflow) lost(packets, lost float64, queued bool) float64 {
 	o.packets += packets
 	o.losses += lost
 	if o.packets < overflowPackets {
@@ -73,7 +76,9 @@ func (o *overflow) lost(packets, lost float64) float64 {
 	chance := expected + overflowDeviations*math.Sqrt(expected) + overflowLeast
 	over := o.losses > chance
 	counted := min(share, usualSteps*o.usual+usualLeast)
-	o.usual += usualWeight * (counted - o.usual)
+	if !queued || counted < o.usual {
+		o.usual = min(lossTolerated, o.usual+usualWeight*(counted-o.usual))
+	}
 	o.packets, o.losses = 0, 0
 	if !over {
 		return 0
@@ -106,6 +111,16 @@ func (o *overflow) ceiling() float64 {
 		return MaxWindow
 	}
 	return o.bound
+}
+
+// chance is the longest queue that may be none, where the target is t. Where round trips differ by
+// more than hosts are late, the mean is as far above the least as jitter has it.
+func (c *SRD) chance(t time.Duration) time.Duration {
+	most := time.Duration(overflowQueue * float64(t))
+	if c.scatter.known() {
+		most = min(most, overflowScatters*c.scatter.value)
+	}
+	return max(most, scatters*(c.scatter.value-c.granule))
 }
 
 // room bounds by how much the window grows when the queue is shorter than the target by

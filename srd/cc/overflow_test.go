@@ -46,7 +46,7 @@ func TestLossByChanceIsNoOverflow(t *testing.T) {
 // nothing new.
 func TestOverflowIsAnsweredOnce(t *testing.T) {
 	var o overflow
-	if share := o.lost(200, 20); share != 0.1 {
+	if share := o.lost(200, 20, true); share != 0.1 {
 		t.Fatalf("a tenth was lost, and %v is congestion", share)
 	}
 	const srtt = 40 * time.Millisecond
@@ -78,5 +78,23 @@ func TestBoundGrows(t *testing.T) {
 	o := overflow{bound: 1e6}
 	if o.probe(9e5); o.bound != 1e6 {
 		t.Errorf("bound %v after a round that did not meet it", o.bound)
+	}
+}
+
+// What is lost beside a queue is not what is lost by chance, however long it goes on: who takes it for
+// that sends ever more, until nearly all is lost.
+func TestOverflowIsNotLearnt(t *testing.T) {
+	var o overflow
+	for range 1000 {
+		o.lost(overflowPackets, overflowPackets/2, true)
+	}
+	if o.usual != 0 {
+		t.Errorf("after half of everything was lost beside a queue %v are usual", o.usual)
+	}
+	for range 1000 {
+		o.lost(overflowPackets, overflowPackets/2, false)
+	}
+	if o.usual > lossTolerated {
+		t.Errorf("%v are usual, want %v at most", o.usual, lossTolerated)
 	}
 }

@@ -293,7 +293,7 @@ func (c *SRD) endRound(now mono.Time) {
 		}
 		return
 	}
-	if c.lossy(now, r, avg+c.back > time.Duration(overflowQueue*float64(t))) {
+	if c.lossy(now, r, avg+c.back > c.chance(t)) {
 		if c.back > avg {
 			c.doubt = now.Add(doubtFor)
 		}
@@ -345,7 +345,7 @@ func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
 		return false
 	}
 	packet := float64(c.packet)
-	loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet)
+	loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet, queued)
 	if loss == 0 || (loss <= lossTolerated && !queued) {
 		if r.limited {
 			c.over.probe(c.window)
