@@ -50,8 +50,9 @@ const (
 // overflow bounds the window where buffers are shorter than the target. The delay
 // never gets there, as what would wait longer is dropped, and up to lossTolerated of a
 // round would be, for as long as something is sent. What is lost by chance has to be
-// told from that: it is lost in every round, whatever the window. So a round that loses
-// clearly more than those before ran over. The window is then cut by what was lost, a
+// told from that: it is lost where nothing waits as well. Beside a queue only less than was thought
+// is learnt, or what others make run over would become usual. So a round that loses
+// clearly more than that ran over. The window is then cut by what was lost, a
 // tenth at least, and grows slowly at first from there, faster the longer it goes well
 // (inflight_hi of BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02, is such a bound).
 type overflow struct {
