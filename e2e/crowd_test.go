@@ -71,7 +71,8 @@ func TestCrowdSendsToAHub(t *testing.T) {
 }
 
 // crowdRate has each of the hosts send to the hub inside the tunnel, and the first one ask
-// it small requests as well, and returns what arrives, in bit/s. It calls at when it begins to count, and when it has counted.
+// it small requests as well, and returns what arrives, in bit/s. It calls at when it begins to
+// count, and when it has counted.
 func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func()) float64 {
 	t.Helper()
 	l, err := hub.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())

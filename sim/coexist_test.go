@@ -25,19 +25,26 @@ func goodput(r *lab.Result, group string, skip int) (mbit float64, flows int) {
 	return mbit, flows
 }
 
-// Beside plain TCP on one link both sides have 0.5 to 2 times their share by flows; where it
-// is on two of four links, the tunnel has nearly all that is free; and alone its queue is short.
-func TestTunnelBesidePlainTCP(t *testing.T) {
-	p, err := lab.Load("plans/coexist.toml", os.ReadFile)
+// between loads a plan, and what its hosts are like.
+func between(t *testing.T, plan, hosts string) (*lab.Plan, *lab.HostModel) {
+	t.Helper()
+	p, err := lab.Load(plan, os.ReadFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Limit.Duration = 15 * time.Second
+	host, err := lab.HostNamed(hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, host
+}
+
+// Beside plain TCP on one link both sides have 0.5 to 2 times their share by flows; where it
+// is on two of four links, the tunnel has nearly all that is free; and alone its queue is short.
+func TestTunnelBesidePlainTCP(t *testing.T) {
 	for _, name := range []string{"ideal", "daemon"} {
-		host, err := lab.HostNamed(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, host := between(t, "plans/coexist.toml", name)
+		p.Limit.Duration = 15 * time.Second
 		for i := range p.Cases {
 			beside(t, p, &p.Cases[i], host)
 		}
@@ -46,14 +53,7 @@ func TestTunnelBesidePlainTCP(t *testing.T) {
 
 // deep plays a case of the plan with buffers of 200 ms, between daemons.
 func deep(t *testing.T, name string, limit time.Duration) (*lab.Plan, *lab.Case, *lab.Result) {
-	p, err := lab.Load("plans/coexist-deep.toml", os.ReadFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, err := lab.HostNamed("daemon")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, host := between(t, "plans/coexist-deep.toml", "daemon")
 	p.Limit.Duration = limit
 	i := slices.IndexFunc(p.Cases, func(c lab.Case) bool { return c.Name == name })
 	r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
@@ -82,14 +82,7 @@ func TestTunnelInDeepBuffers(t *testing.T) {
 // for what is lost by chance: a sender that takes them for that sends 30 times what the link carries.
 func TestTunnelInShortBuffers(t *testing.T) {
 	const most = 0.4 // of what is sent may be lost, by ten packets of buffer for eight flows
-	p, err := lab.Load("plans/coexist-short.toml", os.ReadFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, err := lab.HostNamed("daemon")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	for i := range p.Cases {
 		r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
 		if err != nil {
@@ -97,7 +90,7 @@ func TestTunnelInShortBuffers(t *testing.T) {
 		}
 		var sent, drops uint64
 		for _, l := range r.Links {
-			sent, drops = sent+uint64(l.Packets), drops+uint64(l.Queue)
+			sent, drops = sent+l.Packets, drops+l.Queue
 		}
 		share := float64(drops) / float64(sent+drops)
 		t.Logf("%s: %d packets of %d dropped", p.Cases[i].Name, drops, sent+drops)
