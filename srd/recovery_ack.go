@@ -1,7 +1,6 @@
 package srd
 
 import (
-	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/cc"
@@ -196,7 +195,6 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	case ledger.InFlight, ledger.Freed:
 		rc.land(p, k)
 		g.bytes += int(k.Size)
-		p.losing -= p.losing / losingPackets
 	case ledger.Lost:
 		rc.spurious(now, p, k)
 	default:
@@ -294,42 +292,12 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 		}
 	}
 	if lost > 0 {
-		rc.cfg.Control.Lost(now, lost, rc.shared(p, lost))
+		rc.cfg.Control.Lost(now, lost)
 	}
-}
-
-const (
-	// losingPackets is over how many packets of a path the share that is lost is measured.
-	losingPackets = 2048
-	// losingLeast is what one path may lose of them, and others not, when a buffer that all
-	// share runs over: the first few losses are never everybody's.
-	losingLeast = 8.0 / losingPackets
-)
-
-// shared returns how many of so many bytes lost on p count as congestion: congestion is what most
-// paths meet, one bad path among many is not (SRD, "Congestion Control"), and is for the choice of
-// paths to avoid. Of two paths both count.
-//
-//	lost * min(1, median share that is lost / share that is lost on p)
-func (rc *recovery) shared(p *path, lost int) int {
-	var all [steer.MaxPaths]float64
-	n := 0
-	for _, q := range rc.paths.table {
-		if q.state == PathActive && (q == p || rc.choice.reach.near.Has(int(q.slot))) {
-			all[n] = q.losing
-			n++
-		}
-	}
-	slices.Sort(all[:n])
-	if usual := all[n/2]; p.losing > max(usual, losingLeast) {
-		return int(float64(lost) * usual / p.losing)
-	}
-	return lost
 }
 
 // lost takes packet pn for lost on a path that carries what others sent with it.
 func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
-	p.losing += (1 - p.losing) / losingPackets
 	rc.lose(p, pn, k)
 	rc.cfg.Policy.Loss(now, int(p.slot))
 }

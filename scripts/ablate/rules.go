@@ -137,9 +137,9 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) enter(now mono.Time) {", "")},
 	},
 	{
-		"what is in flight is cut", "w = min(w, in flight) * 0.7 after a loss", "none",
+		"what is in flight is cut", "while others hold the queue up: w = min(w, in flight) * 0.7 after a loss", "none",
 		"RFC 5681, section 3.1 (FlightSize); RFC 7661, section 4.4.1",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "used = min(used, float64(flight))\n", New: ""}},
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "each = min(each, float64(max(rd.flight, rd.flown))/r.flows/packet)\n", New: ""}},
 	},
 	{
 		"what waits in the peer's host is a queue", "q += hold - 5 granules; no rival's", "holdGranules 5",
@@ -157,9 +157,9 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/receiver_way.go", Old: "if clock == 0 || p.Slot == candidateSlot {", New: "if clock != 1<<32-1 {"}},
 	},
 	{
-		"in-flight bound after loss", "bound = 0.7 of what was in flight at a loss beyond chance; then N CUBIC(w/N)", "overflowDeviations 5, usualWeight 1/16",
-		"RFC 9438; BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
-		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost, most float64) float64 {", "0")},
+		"in-flight bound after loss", "bound = window at the loss, probed up", "overflowDeviations, usualWeight, probePart",
+		"BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
+		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64, queued bool) float64 {", "0")},
 	},
 	{
 		"quick adapt", "W = delivered rate * (base + goal) when the delay is 3 goals", "adaptTargets 3",
@@ -306,27 +306,12 @@ var rules = []rule{
 	{
 		"what is lost beside a queue is not learnt", "usual follows what is lost where nothing waits, and less; <= a tenth", "overflowScatters 3, lossTolerated 0.1",
 		"RFC 8085, section 3.1 (losses are congestion unless known to be none)",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	if !queued || r.lost == 0 {\n", New: "	{\n"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	if !queued || counted < o.usual {\n		o.usual = min(lossTolerated, o.usual+usualWeight*(counted-o.usual))\n	}\n", New: "	o.usual += usualWeight * (counted - o.usual)\n"}},
 	},
 	{
-		"losses that most paths meet", "lost min(1, median share lost / own share lost), over 2,048 packets of a path", "losingPackets 2048, losingLeast 8",
-		"SRD (IEEE Micro 2020), congestion control: one bad path is for the choice of paths",
-		[]field.Edit{returns("srd/recovery_ack.go", "func (rc *recovery) shared(p *path, lost int) int {", "lost")},
-	},
-	{
-		"a queue that cannot be seen", "beside a queue no more than 0.1 min(1, base/c) is chance", "lossTolerated 0.1",
-		"RFC 8085, section 3.1 (losses are congestion unless known to be none)",
-		[]field.Edit{returns("srd/cc/overflow.go", "func (c *SRD) tolerated() float64 {", "lossTolerated")},
-	},
-	{
-		"on a fabric time goes by round trips", "CUBIC's age = max(seconds, s k / 4) in the k-th round that met the bound", "fabricRound 0.25",
-		"none: by the clock what was cut is won back in thousands of round trips",
-		[]field.Edit{{File: "srd/cc/compete.go", Old: "age = max(age, c.fabric()*r.met*fabricRound)", New: "_ = fabricRound"}},
-	},
-	{
-		"a window leaves at its own rate after a drain", "pace = w/way for a round, else 5/4 of that", "none",
+		"two packets are no overflow", "more than two are lost", "overflowLeast 2",
 		"none",
-		[]field.Edit{{File: "srd/cc/srd.go", Old: "max(c.saved, c.window), 0, true", New: "max(c.saved, c.window), 0, false"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "+ overflowLeast\n", New: "+ 0*overflowLeast\n"}},
 	},
 	{
 		"no queue of ours is as long", "others hold it up if it is longer than T + 6 s base", "heldTimes 2, goalMost 3",
@@ -359,17 +344,17 @@ var rules = []rule{
 	{
 		"an overflow is cut once", "what was sent before a cut may be lost for another round trip", "none",
 		"RFC 9438, section 4.6; RFC 6675, section 5 (RecoveryPoint)",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	if !seen {\n", New: "	if false {\n"}},
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "case lost > 0 && seen:", New: "case lost > 0 && now.Sub(r.epoch) > c.srtt:"}},
 	},
 	{
 		"growth in a round trip beside others", "W <= 1.5 W", "cubicAhead 1.5",
 		"RFC 9438, section 4.4",
-		[]field.Edit{{File: "srd/cc/compete.go", Old: ", cubicAhead*c.window)", New: ", 1e6*cubicAhead*c.window)"}},
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "next = min(r.curve(now), cubicAhead*each)", New: "next = min(r.curve(now), 1e6*cubicAhead*each)"}},
 	},
 	{
 		"the peer is not believed after losses", "for 8 s", "doubtFor 8 s",
 		"none",
-		[]field.Edit{{File: "srd/cc/srd.go", Old: "c.doubt, share = now.Add(doubtFor), 0", New: "_ = doubtFor"}},
+		[]field.Edit{{File: "srd/cc/srd.go", Old: "c.doubt = now.Add(doubtFor)", New: "_ = doubtFor"}},
 	},
 	{
 		"slow start waits for jitter to be known", "a queue in slow start may be jitter", "none",

@@ -34,9 +34,6 @@ const (
 	cubicBeta  = 0.7
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
 	cubicAhead = 1.5
-	// fabricRound is how many of CUBIC's seconds a round trip within a data centre counts: by the
-	// clock what an overflow took off would be won back in thousands of them.
-	fabricRound = 0.25
 	// flowsMost bounds the flows that are counted.
 	flowsMost = 256
 )
@@ -63,16 +60,15 @@ type compete struct {
 	age    int           // rounds since then
 	top    float64       // largest window with a queue above the target; half of that after each drain
 	least  time.Duration // shortest queue since the window was cut to see what is left
-	answer time.Duration // the first answer like the last one
+	answer time.Duration // and when that was done the last time
 	high   time.Duration // longest queue of a round since then
-	same   int           // how many answers in a row were like that one, with it
+	same   int           // how many answers in a row were alike, with the last one
 
-	// CUBIC's, of one flow and in bytes: packets may become smaller.
+	// CUBIC's, of one flow and in packets.
 	starting   bool
 	peak, reno float64
 	peakAfter  time.Duration // from the epoch's begin until the curve is at its peak: K
 	epoch      mono.Time
-	met        float64 // rounds since then that met the window
 }
 
 // on reports whether it competes.
@@ -113,48 +109,50 @@ func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
 	c.window, c.over.bound = max(c.window, r.window, r.top), 0
 	r.whose, r.starting, r.window = Others, true, 0
-	r.begin(now, c.window, 1, float64(c.packet))
+	r.begin(now, c.window/r.flows/float64(c.packet), 1)
 }
 
-// begin starts an epoch at what is left of a window, with packets of that size (RFC 9438 section
-// 4.2).
-func (r *compete) begin(now mono.Time, window, left, packet float64) {
-	r.epoch, r.met, r.peak, r.reno = now, 0, window/r.flows, left*window/r.flows
-	r.peakAfter = time.Duration(math.Cbrt((r.peak-r.reno)/packet/cubicC) * 1e9)
+// begin starts an epoch at what is left of a window of one flow, in packets (RFC 9438
+// section 4.2).
+func (r *compete) begin(now mono.Time, window, left float64) {
+	r.epoch, r.peak, r.reno = now, window, left*window
+	r.peakAfter = time.Duration(math.Cbrt((r.peak-r.reno)/cubicC) * 1e9)
 }
 
-// grow returns the window after a round that met it and lost nothing: the larger one of CUBIC's and
-// of the estimate of Reno's (sections 4.2, 4.3). On a fabric time goes by round trips, but in
-// competition by the clock, as it does for the others.
-func (c *SRD) grow(now mono.Time) float64 {
+// curve is the larger one of CUBIC's window and the estimate of Reno's (sections 4.2, 4.3).
+func (r *compete) curve(now mono.Time) float64 {
+	d := (now.Sub(r.epoch) - r.peakAfter).Seconds()
+	return max(r.reno, cubicC*d*d*d+r.peak)
+}
+
+// follow sets the window after a round in competition. When some packets are lost, of flows
+// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost. It is what was in
+// flight that is cut (RFC 5681 section 3.1), as the connections inside may use less than the
+// window. What was sent before that may overflow the buffer for another round trip, and does not
+// count: seen says that all of the round was sent after the last cut.
+func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
 	r, packet := &c.rival, float64(c.packet)
-	alpha := 1.0
-	if r.reno < r.peak {
-		alpha = renoAlpha
-	}
-	r.reno += alpha * packet
-	r.met++
-	age := now.Sub(r.epoch).Seconds()
-	if !r.on() {
-		age = max(age, c.fabric()*r.met*fabricRound)
-	}
-	d := age - r.peakAfter.Seconds()
-	return min(r.flows*max(r.reno, cubicC*d*d*d*packet+r.peak), cubicAhead*c.window)
-}
-
-// follow sets the window after a round in competition, of which share overran.
-func (c *SRD) follow(now mono.Time, rd *round, share float64) {
-	r := &c.rival
-	switch {
-	case share > 0:
-		c.shrink(now, rd, share)
+	each := c.window / r.flows / packet
+	next := each
+	switch lost := math.Ceil(float64(rd.lost) / packet); {
+	case lost > 0 && seen:
+		r.starting, c.cut = false, now
+		hit := 1 - math.Pow(1-1/r.flows, lost)
+		each = min(each, float64(max(rd.flight, rd.flown))/r.flows/packet)
+		r.begin(now, each, 1-(1-cubicBeta)*hit)
+		next = r.reno
 	case rd.limited && r.starting:
-		c.window *= 1 + gain
-		r.begin(now, c.window, 1, float64(c.packet))
+		r.begin(now, (1+gain)*each, 1)
+		next = r.peak
 	case rd.limited:
-		c.window = c.grow(now)
+		alpha := 1.0
+		if r.reno < r.peak {
+			alpha = renoAlpha
+		}
+		r.reno += alpha
+		next = min(r.curve(now), cubicAhead*each)
 	}
-	c.window = max(MinWindow, min(MaxWindow, c.window))
+	c.window = max(MinWindow, min(MaxWindow, next*r.flows*packet))
 }
 
 // empty reports whether a queue is none: less than half of what is aimed for.
@@ -171,9 +169,9 @@ func (c *SRD) asks(now mono.Time) bool {
 func (c *SRD) answered() {
 	r := &c.rival
 	if (r.least - r.answer).Abs() > min(c.granule, r.least/samePart) {
-		r.answer, r.same = r.least, 0
+		r.same = 0
 	}
-	r.high = 0
+	r.answer, r.high = r.least, 0
 	r.same++
 	switch {
 	case !r.on() || c.empty(r.least):

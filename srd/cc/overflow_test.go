@@ -3,6 +3,8 @@ package cc
 import (
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Where a buffer is shorter than the queue that is aimed for, it is not filled until a
@@ -40,41 +42,59 @@ func TestLossByChanceIsNoOverflow(t *testing.T) {
 	}
 }
 
-// No more than lossTolerated is taken to be lost by chance, however long it goes on.
-func TestChanceIsBounded(t *testing.T) {
+// One overflow is answered once: what was under way when the window was cut tells
+// nothing new.
+func TestOverflowIsAnsweredOnce(t *testing.T) {
 	var o overflow
-	for range 1000 {
-		o.measure(overflowPackets, overflowPackets/2)
+	if share := o.lost(200, 20, true); share != 0.1 {
+		t.Fatalf("a tenth was lost, and %v is congestion", share)
 	}
-	if o.usual > lossTolerated {
-		t.Errorf("%v are usual, want %v at most", o.usual, lossTolerated)
+	const srtt = 40 * time.Millisecond
+	now := mono.Time(time.Hour)
+	if w := o.cut(now, 1e6, srtt); w != 1e6 || o.ceiling() != 1e6 || o.answered != now.Add(srtt) {
+		t.Errorf("window %v, ceiling %v, answered until %v", w, o.ceiling(), o.answered)
 	}
 }
 
-// One lost packet beside a queue is an overflow where none was lost by chance, and what is usual is
-// none. Without a queue only heavy loss is one, and only of many packets.
-func TestLossesThatOverran(t *testing.T) {
-	for _, c := range []struct {
-		packets, lost, usual float64
-		queued               bool
-		want                 float64
-	}{
-		{10, 1, 0, true, 0.1},
-		{10, 0, 0, true, 0},
-		{200, 4, 0.02, true, 0},
-		{200, 40, 0.02, true, 0.2},
-		{10, 5, 0, false, 0},
-		{100, 5, 0, false, 0},
-		{100, 20, 0, false, 0.2},
-	} {
-		o, got := overflow{usual: c.usual}, 0.0
-		if c.queued {
-			got = o.lost(c.packets, c.lost, 1)
-		} else {
-			got = o.heavy(c.packets, c.lost)
+// The bound grows while it is met, faster the longer nothing runs over, and is forgotten in the end.
+func TestBoundGrows(t *testing.T) {
+	rounds := func(to float64) (n int) {
+		o := overflow{bound: 1e6}
+		for ; o.bound != 0 && o.bound < to; n++ {
+			o.probe(o.bound)
 		}
-		if got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		return n
+	}
+	first := rounds(1.1e6)
+	if n := first; n < 5 || n > 15 {
+		t.Errorf("%d rounds to a tenth more", n)
+	}
+	if second := rounds(1.2e6) - first; second >= first {
+		t.Errorf("%d rounds to a tenth more, %d to the next", first, second)
+	}
+	if n := rounds(2 * MaxWindow); n > 200 {
+		t.Errorf("after %d rounds there is a bound", n)
+	}
+	o := overflow{bound: 1e6}
+	if o.probe(9e5); o.bound != 1e6 {
+		t.Errorf("bound %v after a round that did not meet it", o.bound)
+	}
+}
+
+// What is lost beside a queue is not what is lost by chance, however long it goes on: who takes it for
+// that sends ever more, until nearly all is lost.
+func TestOverflowIsNotLearnt(t *testing.T) {
+	var o overflow
+	for range 1000 {
+		o.lost(overflowPackets, overflowPackets/2, true)
+	}
+	if o.usual != 0 {
+		t.Errorf("after half of everything was lost beside a queue %v are usual", o.usual)
+	}
+	for range 1000 {
+		o.lost(overflowPackets, overflowPackets/2, false)
+	}
+	if o.usual > lossTolerated {
+		t.Errorf("%v are usual, want %v at most", o.usual, lossTolerated)
 	}
 }
