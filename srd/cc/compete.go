@@ -60,9 +60,9 @@ type compete struct {
 	age    int           // rounds since then
 	top    float64       // largest window with a queue above the target; half of that after each drain
 	least  time.Duration // shortest queue since the window was cut to see what is left
-	answer time.Duration // and when that was done the last time
+	answer time.Duration // the first of the answers that are alike
 	high   time.Duration // longest queue of a round since then
-	same   int           // how many answers in a row were alike, with the last one
+	same   int           // how many those are, with the last one
 
 	// CUBIC's, of one flow and in packets.
 	starting   bool
@@ -169,9 +169,9 @@ func (c *SRD) asks(now mono.Time) bool {
 func (c *SRD) answered() {
 	r := &c.rival
 	if (r.least - r.answer).Abs() > min(c.granule, r.least/samePart) {
-		r.same = 0
+		r.answer, r.same = r.least, 0
 	}
-	r.answer, r.high = r.least, 0
+	r.high = 0
 	r.same++
 	switch {
 	case !r.on() || c.empty(r.least):

@@ -320,3 +320,14 @@ func TestHostsQueueIsNoRivals(t *testing.T) {
 		t.Errorf("a window of %d bytes", n.Window())
 	}
 }
+
+// Answers that rise a little each time are not alike: that is a sender which fills the buffer slowly.
+func TestSlowlyRisingAnswersAreOthers(t *testing.T) {
+	s := competing(t)
+	for queue := 6 * time.Millisecond; queue < 12*time.Millisecond; queue += queue / (samePart + 4) {
+		s.rival.least = queue
+		if s.answered(); s.Queued() != Others {
+			t.Fatalf("with %v left the queue is taken to be %d", queue, s.Queued())
+		}
+	}
+}
