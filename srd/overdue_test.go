@@ -40,6 +40,30 @@ func TestScriptOverdueOnPathThatTalks(t *testing.T) {
 	s.wantSound(t)
 }
 
+// Packets that left one microsecond after the other are overdue together, and not one by one.
+func TestScriptTrainIsOverdueAtOnce(t *testing.T) {
+	s := newScript(t, 2)
+	s.lengthen(40 * time.Millisecond)
+	early := s.send(1, 1)
+	s.wait(time.Millisecond)
+	var train []uint64
+	for range 8 {
+		train = append(train, s.send(1, 1)[0].pn)
+		s.wait(time.Microsecond)
+	}
+	s.wait(2 * time.Millisecond)
+	later := s.send(1, 0)
+	s.wait(40 * time.Millisecond)
+	s.ack(got(1, early[0].pn), got(0, later[0].pn))
+	s.wantLost(1)
+	for s.c.paths.table[1].state == PathActive && s.c.paths.table[1].stats.Lost == 0 {
+		at, _ := s.c.Deadline()
+		s.wait(max(at.Sub(s.now), time.Nanosecond))
+	}
+	s.wantLost(1, train...)
+	s.wantSound(t)
+}
+
 // One that is not heard any more while another one is has fallen silent, however long it
 // is, and all that is in flight on it is handed back. A queue that began a round trip ago
 // is no silence.

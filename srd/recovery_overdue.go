@@ -68,9 +68,14 @@ func (rc *recovery) talks(now mono.Time, p *path) bool {
 	return now.Sub(p.heard) < rc.lostAfter(p)-p.rtt.Smoothed()
 }
 
+// overdueTogether is the part of what a path is waited for beyond its mean within which packets are overdue
+// together: a train of hundreds would wake the host for each of them.
+const overdueTogether = 64
+
 // loseOverdue takes what is overdue on p for lost.
 func (rc *recovery) loseOverdue(now mono.Time, p *path) {
-	due, lost := now.Add(-rc.lostAfter(p)), 0
+	after, lost := rc.lostAfter(p), 0
+	due := now.Add((after-rc.mean(p))/overdueTogether - after)
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
 		if k.State != ledger.InFlight {
@@ -83,7 +88,7 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 		rc.lost(now, p, pn, k)
 		k.Marks |= ledger.Told | ledger.Timed
 	}
-	rc.cfg.Control.Lost(now, lost)
+	rc.cfg.Control.Lost(now, lost, rc.shared(p, lost))
 }
 
 // pathDeadline returns when the next path is overdue. A path that is overdue already but
