@@ -100,6 +100,27 @@ func TestTunnelInShortBuffers(t *testing.T) {
 	}
 }
 
+// With 5 ms of buffer, about what is aimed for, losses are answered as plain TCP does: either side has
+// a seventh, of three seeds in the mean.
+func TestTunnelSharesAShortBuffer(t *testing.T) {
+	p, host := between(t, "plans/coexist-short.toml", "daemon")
+	p.Network.Queue = 64_000
+	tunnel, plain := 0.0, 0.0
+	for seed := range uint64(3) {
+		r, err := lab.Run(p, &p.Cases[0], host, seed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, _ := goodput(r, "tunnel", p.Cases[0].Skip)
+		theirs, _ := goodput(r, "plain", p.Cases[0].Skip)
+		t.Logf("%.1f and %.1f Mbit/s", ours, theirs)
+		tunnel, plain = tunnel+ours/3, plain+theirs/3
+	}
+	if share := tunnel / (tunnel + plain); share < 0.15 || share > 0.85 || tunnel+plain < 80 {
+		t.Errorf("%.1f and %.1f Mbit/s, a share of %.2f", tunnel, plain, share)
+	}
+}
+
 // A lone flow whose route becomes longer has at least a quarter of the link all the time, and
 // all of it soon; and if that is one of four, the other three, and all four soon.
 func TestTunnelOnALongerRoute(t *testing.T) {

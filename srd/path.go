@@ -93,6 +93,8 @@ type path struct {
 	hole  hole
 	probe probe
 
+	fates fates
+
 	least time.Duration // least round trip with no more taken off for holds than hosts.hold; 0: unknown
 	stats PathStats
 }
@@ -111,7 +113,7 @@ type probe struct {
 	next    mono.Time // when the next is due; Never: none planned
 	size    uint16    // UDP payload of the one that is out
 	want    uint16    // larger size that is being tried; 0: none
-	tries   uint32
+	tries   uint8     // in a row without an answer; 255: or more
 	echoes  uint8
 	sizeTry uint8
 	hole    bool // want is the size that is known to have passed once

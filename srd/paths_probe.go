@@ -27,7 +27,7 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		}
 		q := &p.probe
 		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
-		q.tries++
+		q.tries = min(q.tries, 254) + 1
 		ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 			return wire.AppendSecret(b, wire.KindChallenge, &q.secret)
 		})

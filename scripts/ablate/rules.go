@@ -137,9 +137,9 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/compete.go", "func (c *SRD) enter(now mono.Time) {", "")},
 	},
 	{
-		"what is in flight is cut", "while others hold the queue up: w = min(w, in flight) * 0.7 after a loss", "none",
+		"what is in flight is cut", "w = min(w, in flight) * 0.7 after a loss", "none",
 		"RFC 5681, section 3.1 (FlightSize); RFC 7661, section 4.4.1",
-		[]field.Edit{{File: "srd/cc/compete.go", Old: "each = min(each, float64(max(rd.flight, rd.flown))/r.flows/packet)\n", New: ""}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "used = min(used, float64(flight))\n", New: ""}},
 	},
 	{
 		"what waits in the peer's host is a queue", "q += hold - 5 granules; no rival's", "holdGranules 5",
@@ -157,9 +157,9 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/receiver_way.go", Old: "if clock == 0 || p.Slot == candidateSlot {", New: "if clock != 1<<32-1 {"}},
 	},
 	{
-		"in-flight bound after loss", "bound = window at the loss, probed up", "overflowDeviations, usualWeight, probePart",
-		"BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
-		[]field.Edit{returns("srd/cc/overflow.go", "func (o *overflow) lost(packets, lost float64, queued bool) float64 {", "0")},
+		"in-flight bound after loss", "bound = 0.7 of what was in flight at a loss beyond chance; then N CUBIC(w/N)", "overflowOdds 8, heavyPackets 64",
+		"RFC 9438; BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
+		[]field.Edit{returns("srd/cc/srd.go", "func (c *SRD) Lost(now mono.Time, bytes, shared int) {", "")},
 	},
 	{
 		"quick adapt", "W = delivered rate * (base + goal) when the delay is 3 goals", "adaptTargets 3",
@@ -299,19 +299,44 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/internal/rtt/rtt.go", Old: "const meanOf = 8", New: "const meanOf = 1"}},
 	},
 	{
-		"what is usually lost follows slowly", "a round counts for 2 usual + 0.005 at most", "usualSteps 2, usualLeast 0.005",
-		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "counted := min(share, usualSteps*o.usual+usualLeast)", New: "counted := min(share, 1+usualSteps*o.usual+usualLeast)"}},
+		"what is lost beside a queue is not learnt", "chance = 1.5 / mean interval of losses where nothing waits; <= a tenth", "overflowScatters 3, intervalWeight 1/16, chanceMost 1.5",
+		"RFC 5348, section 5.4 (loss intervals); RFC 8085, section 3.1",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	case !l.queued:\n		o.chance.add(l.packets, l.lost, l.first)\n		return share\n	}\n", New: "	}\n	o.chance.add(l.packets, l.lost, l.first)\n	if !l.queued {\n		return share\n	}\n"}},
 	},
 	{
-		"what is lost beside a queue is not learnt", "usual follows what is lost where nothing waits, and less; <= a tenth", "overflowScatters 3, lossTolerated 0.1",
-		"RFC 8085, section 3.1 (losses are congestion unless known to be none)",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	if !queued || counted < o.usual {\n		o.usual = min(lossTolerated, o.usual+usualWeight*(counted-o.usual))\n	}\n", New: "	o.usual += usualWeight * (counted - o.usual)\n"}},
+		"what is clearly more than chance", "lost ln(lost/expected) - lost + expected > 8, since more is lost than expected", "overflowOdds 8",
+		"likelihood ratio of Poisson's law; CUSUM (Page, Biometrika 1954)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "case odds > overflowOdds:", New: "case odds > overflowOdds-overflowOdds:"}},
 	},
 	{
-		"two packets are no overflow", "more than two are lost", "overflowLeast 2",
+		"losses that most packets meet", "lost (share lost elsewhere) / (share lost here), if most packets go where half as much is lost at most", "fatesPackets 4096, aloneLeast 8",
+		"SRD (IEEE Micro 2020), congestion control: one bad path is for the choice of paths",
+		[]field.Edit{returns("srd/recovery_shared.go", "func (rc *recovery) shared(p *path, lost int) int {", "lost")},
+	},
+	{
+		"on a short way little is lost by chance", "interval = 50 / max(x^3, tells) before it is known, share <= max(0.1 x, tells / 50); x = min(1, base / 25 ms)", "intervalFirst 50, lossTolerated 0.1, TargetCeiling 25 ms",
+		"none: Ethernet loses one packet in 10^8",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "far, packet := min(1, float64(c.base)/float64(TargetCeiling)),", New: "far, packet := 1.0,"}},
+	},
+	{
+		"a lone crowd is no crowd", "outside of competition N <= w / 32 packets", "flowPackets 32",
+		"Mathis et al., CCR 1997: loss of 1.5/W^2",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "	if c.rival.on() {\n		return c.rival.flows\n", New: "	if c.rival.on() || flowPackets > 0 {\n		return c.rival.flows\n"}},
+	},
+	{
+		"what is overdue together", "what is overdue within (wait - mean)/64 is lost together", "overdueTogether 64",
+		"none: a train of hundreds wakes the host for each packet",
+		[]field.Edit{{File: "srd/recovery_overdue.go", Old: "(after-rc.mean(p))/overdueTogether - after", New: "(after-rc.mean(p))/overdueTogether*0 - after"}},
+	},
+	{
+		"on a fabric time goes by round trips", "CUBIC's age = max(seconds, s k / 4) in the k-th round that met the bound", "fabricRound 0.25",
+		"none: by the clock what was cut is won back in thousands of round trips",
+		[]field.Edit{{File: "srd/cc/compete.go", Old: "age = max(age, c.fabric()*r.met*fabricRound)", New: "_ = fabricRound"}},
+	},
+	{
+		"a window leaves at its own rate after a drain", "pace = w/way for a round, else 5/4 of that", "none",
 		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "+ overflowLeast\n", New: "+ 0*overflowLeast\n"}},
+		[]field.Edit{{File: "srd/cc/srd.go", Old: "max(c.saved, c.window), 0, true", New: "max(c.saved, c.window), 0, false"}},
 	},
 	{
 		"no queue of ours is as long", "others hold it up if it is longer than T + 6 s base", "heldTimes 2, goalMost 3",
@@ -344,17 +369,17 @@ var rules = []rule{
 	{
 		"an overflow is cut once", "what was sent before a cut may be lost for another round trip", "none",
 		"RFC 9438, section 4.6; RFC 6675, section 5 (RecoveryPoint)",
-		[]field.Edit{{File: "srd/cc/compete.go", Old: "case lost > 0 && seen:", New: "case lost > 0 && now.Sub(r.epoch) > c.srtt:"}},
+		[]field.Edit{{File: "srd/cc/srd.go", Old: "if c.cut == 0 || r.from.Add(-2*(c.base+avg)) >= c.cut {", New: "{"}},
 	},
 	{
 		"growth in a round trip beside others", "W <= 1.5 W", "cubicAhead 1.5",
 		"RFC 9438, section 4.4",
-		[]field.Edit{{File: "srd/cc/compete.go", Old: "next = min(r.curve(now), cubicAhead*each)", New: "next = min(r.curve(now), 1e6*cubicAhead*each)"}},
+		[]field.Edit{{File: "srd/cc/compete.go", Old: ", cubicAhead*c.window)", New: ", 1e6*cubicAhead*c.window)"}},
 	},
 	{
 		"the peer is not believed after losses", "for 8 s", "doubtFor 8 s",
 		"none",
-		[]field.Edit{{File: "srd/cc/srd.go", Old: "c.doubt = now.Add(doubtFor)", New: "_ = doubtFor"}},
+		[]field.Edit{{File: "srd/cc/srd.go", Old: "c.doubt, share = now.Add(doubtFor), 0", New: "_ = doubtFor"}},
 	},
 	{
 		"slow start waits for jitter to be known", "a queue in slow start may be jitter", "none",

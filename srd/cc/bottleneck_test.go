@@ -113,7 +113,7 @@ func (b *bottleneck) run(d time.Duration) (goodput, lost float64) {
 func (b *bottleneck) tell(n int) {
 	if n > 0 {
 		b.inflight -= n * MSS
-		b.Lost(b.now, n*MSS)
+		b.lose(b.now, n*MSS)
 	}
 }
 
@@ -131,6 +131,18 @@ func (b *bottleneck) ack() {
 	b.waited += trip - b.base
 	b.acked++
 	b.tell(f.lost)
+}
+
+// idle is a round trip of four packets, beside a queue of somebody else.
+func (b *bottleneck) idle(queue time.Duration) {
+	trip := b.base + queue
+	b.now = b.now.Add(trip)
+	for range 4 {
+		stray := b.path.Stray(b.now, trip)
+		b.path.Add(b.now, trip)
+		b.Ack(b.now, Ack{Bytes: MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray, InFlight: 4 * MSS}, false)
+	}
+	b.free = max(b.free, b.now)
 }
 
 // queued returns what packets waited in the mean while time passed last, jitter included.

@@ -34,8 +34,14 @@ const (
 	cubicBeta  = 0.7
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
 	cubicAhead = 1.5
-	// flowsMost bounds the flows that are counted.
-	flowsMost = 256
+	// fabricRound is how many of CUBIC's seconds a round trip within a data centre counts: by the
+	// clock what an overflow took off would be won back in thousands of them.
+	fabricRound = 0.25
+	// flowsMost bounds the flows that are counted, and flowPackets of the window are each one's unless
+	// others hold a queue up: so many as have windows of W overrun a buffer by 1.5/W^2 of all packets
+	// (Mathis et al., CCR 1997), and who is alone gains nothing by that.
+	flowsMost   = 256
+	flowPackets = 32
 )
 
 // compete is what a connection does about a queue that others hold up. Whoever keeps the
@@ -64,11 +70,12 @@ type compete struct {
 	high   time.Duration // longest queue of a round since then
 	same   int           // how many those are, with the last one
 
-	// CUBIC's, of one flow and in packets.
+	// CUBIC's, of all flows and in bytes: flows come and go, and packets may become smaller.
 	starting   bool
 	peak, reno float64
 	peakAfter  time.Duration // from the epoch's begin until the curve is at its peak: K
 	epoch      mono.Time
+	met        float64 // rounds since then that met the window
 }
 
 // on reports whether it competes.
@@ -79,6 +86,14 @@ func (r *compete) on() bool { return r.whose == Others }
 // 1998).
 func (c *SRD) Flows(n int) {
 	c.rival.flows = float64(max(1, min(n, flowsMost)))
+}
+
+// shares is as how many flows the connection answers to losses.
+func (c *SRD) shares() float64 {
+	if c.rival.on() {
+		return c.rival.flows
+	}
+	return max(1, min(c.rival.flows, c.window/float64(flowPackets*c.packet)))
 }
 
 // held takes a round whose queue is above the target, and reports whether others hold it
@@ -109,50 +124,48 @@ func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
 	c.window, c.over.bound = max(c.window, r.window, r.top), 0
 	r.whose, r.starting, r.window = Others, true, 0
-	r.begin(now, c.window/r.flows/float64(c.packet), 1)
+	c.begin(now, c.window, 1)
 }
 
-// begin starts an epoch at what is left of a window of one flow, in packets (RFC 9438
-// section 4.2).
-func (r *compete) begin(now mono.Time, window, left float64) {
-	r.epoch, r.peak, r.reno = now, window, left*window
-	r.peakAfter = time.Duration(math.Cbrt((r.peak-r.reno)/cubicC) * 1e9)
+// begin starts an epoch at what is left of a window (RFC 9438 section 4.2).
+func (c *SRD) begin(now mono.Time, window, left float64) {
+	r := &c.rival
+	r.epoch, r.met, r.peak, r.reno = now, 0, window, left*window
+	r.peakAfter = time.Duration(math.Cbrt((r.peak-r.reno)/c.shares()/float64(c.packet)/cubicC) * 1e9)
 }
 
-// curve is the larger one of CUBIC's window and the estimate of Reno's (sections 4.2, 4.3).
-func (r *compete) curve(now mono.Time) float64 {
-	d := (now.Sub(r.epoch) - r.peakAfter).Seconds()
-	return max(r.reno, cubicC*d*d*d+r.peak)
-}
-
-// follow sets the window after a round in competition. When some packets are lost, of flows
-// at random, only flows that lost one shrink: of n flows 1 - (1 - 1/n)^lost. It is what was in
-// flight that is cut (RFC 5681 section 3.1), as the connections inside may use less than the
-// window. What was sent before that may overflow the buffer for another round trip, and does not
-// count: seen says that all of the round was sent after the last cut.
-func (c *SRD) follow(now mono.Time, rd *round, seen bool) {
-	r, packet := &c.rival, float64(c.packet)
-	each := c.window / r.flows / packet
-	next := each
-	switch lost := math.Ceil(float64(rd.lost) / packet); {
-	case lost > 0 && seen:
-		r.starting, c.cut = false, now
-		hit := 1 - math.Pow(1-1/r.flows, lost)
-		each = min(each, float64(max(rd.flight, rd.flown))/r.flows/packet)
-		r.begin(now, each, 1-(1-cubicBeta)*hit)
-		next = r.reno
-	case rd.limited && r.starting:
-		r.begin(now, (1+gain)*each, 1)
-		next = r.peak
-	case rd.limited:
-		alpha := 1.0
-		if r.reno < r.peak {
-			alpha = renoAlpha
-		}
-		r.reno += alpha
-		next = min(r.curve(now), cubicAhead*each)
+// grow returns the window after a round that met it and lost nothing: the larger one of CUBIC's and
+// of the estimate of Reno's (sections 4.2, 4.3), of so many flows as there are now. On a fabric time
+// goes by round trips, but in competition by the clock, as it does for the others.
+func (c *SRD) grow(now mono.Time) float64 {
+	r, step := &c.rival, c.shares()*float64(c.packet)
+	alpha := 1.0
+	if r.reno < r.peak {
+		alpha = renoAlpha
 	}
-	c.window = max(MinWindow, min(MaxWindow, next*r.flows*packet))
+	r.reno += alpha * step
+	r.met++
+	age := now.Sub(r.epoch).Seconds()
+	if !r.on() {
+		age = max(age, c.fabric()*r.met*fabricRound)
+	}
+	d := age - r.peakAfter.Seconds()
+	return max(c.window, min(max(r.reno, cubicC*d*d*d*step+r.peak), cubicAhead*c.window))
+}
+
+// follow sets the window after a round in competition, of which share overran.
+func (c *SRD) follow(now mono.Time, rd *round, share float64) {
+	r := &c.rival
+	switch {
+	case share > 0:
+		c.shrink(now, rd, share)
+	case rd.limited && r.starting:
+		c.window *= 1 + gain
+		c.begin(now, c.window, 1)
+	case rd.limited:
+		c.window = c.grow(now)
+	}
+	c.window = max(MinWindow, min(MaxWindow, c.window))
 }
 
 // empty reports whether a queue is none: less than half of what is aimed for.

@@ -30,7 +30,7 @@ func (s *shared) turn() {
 	empty := sharedRate * (base + s.longer).Seconds()
 	room := s.buffer + empty
 	if over := under - room; over > 0 {
-		s.Lost(s.now, int(over*float64(s.Window())/under))
+		s.lose(s.now, int(over*float64(s.Window())/under))
 		s.others *= 1 - (1-cubicBeta)/s.flows*min(s.flows, over*s.others/under/MSS)
 	}
 	queue := time.Duration(min(s.buffer, max(0, under-empty)) / sharedRate * 1e9)
@@ -124,14 +124,14 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	s := competing(t)
 	before, trip := s.Window(), base+s.queue
 	for range 2 {
-		s.Lost(s.now, 5*MSS)
+		s.lose(s.now, 5*MSS)
 		s.hears(trip)
 	}
 	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.99 || left > cubicBeta*1.2 {
 		t.Errorf("%.2f of the window is left after one overflow that took two rounds", left)
 	}
 	s.hears(trip)
-	s.Lost(s.now, 5*MSS)
+	s.lose(s.now, 5*MSS)
 	again := s.Window()
 	s.hears(trip)
 	if left := float64(s.Window()) / float64(again); left > cubicBeta*1.1 {
@@ -147,7 +147,7 @@ func TestUnusedWindowIsCutFirst(t *testing.T) {
 	s.used = 0.5
 	s.hears(trip) // of the round before it counts what was in flight
 	s.hears(trip)
-	s.Lost(s.now, 5*MSS)
+	s.lose(s.now, 5*MSS)
 	s.hears(trip)
 	if left := float64(s.Window()) / float64(before) / s.used; left < cubicBeta*0.9 || left > cubicBeta*1.1 {
 		t.Errorf("%.2f of what was in flight is left", left)
@@ -166,7 +166,7 @@ func TestLossAfterAQuestionIsCutOnce(t *testing.T) {
 	}
 	before := s.Window()
 	s.used = 0.4 // it fills again
-	s.Lost(s.now, MSS)
+	s.lose(s.now, MSS)
 	s.hears(150 * time.Millisecond)
 	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.9 {
 		t.Errorf("%.2f of the window is left", left)
@@ -274,7 +274,7 @@ func TestTunnelsAreNoRivals(t *testing.T) {
 			queue = time.Duration(min(a.buffer, max(0, all-empty)) / sharedRate * 1e9)
 			for _, s := range v {
 				if over := all - empty - a.buffer; over > 0 {
-					s.Lost(s.now, int(over*float64(s.Window())/all))
+					s.lose(s.now, int(over*float64(s.Window())/all))
 				}
 				s.hears(queue + s.longer)
 			}
@@ -329,5 +329,22 @@ func TestSlowlyRisingAnswersAreOthers(t *testing.T) {
 		if s.answered(); s.Queued() != Others {
 			t.Fatalf("with %v left the queue is taken to be %d", queue, s.Queued())
 		}
+	}
+}
+
+// What is known in bytes stays so when packets become smaller, as they do where a path's MTU falls: a
+// bound that was counted in packets would shrink with them.
+func TestSmallerPacketsKeepTheBound(t *testing.T) {
+	n := steady()
+	n.Packet(9000)
+	n.lossy(1, 0.2, n.Target()/2)
+	bound := n.over.bound
+	if bound == 0 {
+		t.Fatal("no bound after an overflow")
+	}
+	n.Packet(1252)
+	n.rounds(4, true, n.Target()/2)
+	if n.over.bound < bound {
+		t.Errorf("the bound fell from %.0f to %.0f with smaller packets and no loss", bound, n.over.bound)
 	}
 }

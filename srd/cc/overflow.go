@@ -9,100 +9,176 @@ import (
 
 // Constants of overflow.
 const (
-	// overflowLeast packets lost in a round are no overflow yet, whatever the network
-	// loses as a rule: a queue that ran over has dropped more than two.
-	overflowLeast = 2
-	// overflowDeviations is how many standard deviations above its mean chance goes:
-	// one round in forty.
-	overflowDeviations = 2
-	// overflowQueue is the part of the target, and overflowScatters how many standard
-	// deviations of round trips, that a queue which ran over is longer than. Buffers are
-	// shorter than the target, but where next to nothing waits what is lost is lost
-	// otherwise; and the mean of a hundred round trips is two and a half deviations
-	// above the least of them by chance.
-	overflowQueue    = 1.0 / 8
+	// overflowOdds is the logarithm of how many times likelier what was lost has to be with a queue that
+	// ran over than by chance: one in three thousand, asked each round.
+	overflowOdds = 8
+	// overflowScatters is how many standard deviations of round trips a queue that ran over is longer
+	// than: the mean of a hundred is two and a half above the least of them by chance, and where next to
+	// nothing waits what is lost is lost otherwise.
 	overflowScatters = 3
-	// overflowPackets is among how many packets, at least, losses are counted.
-	overflowPackets = 64
-	// overflowCut of the window is what is left of it at most: the queue shrinks by
-	// lossTolerated of all that is under way, and a link stays full as long as its buffer
-	// holds that.
-	overflowCut = 1 - lossTolerated
-	// probePart: in the k-th round in which the bound was met and nothing ran over, it
-	// grows by k / probePart of the window. A tenth is won
-	// back in ten rounds, the last step of which was two in a hundred: that is what
-	// the next overflow costs.
-	probePart = 512.0
-	// usualFirst is the share that is taken to be lost by chance before anything is
-	// known, as on radio links.
-	usualFirst = 0.02
-	// usualWeight is that of a round in the share that is lost by chance; usualSteps
-	// bounds what one round counts, in multiples of what is usual, and usualLeast is
-	// added to that so that it can grow from nothing.
-	usualWeight = 1.0 / 16
-	usualSteps  = 2
-	usualLeast  = 0.005
+	// heavyPackets is among how many packets, at least, more than lossTolerated are lost if that is heavy.
+	heavyPackets = 64
+	// intervalFirst packets are taken to arrive for each that is lost by chance, before anything is
+	// known, as on radio links and on a fabric with a bad cable; no more than intervalMost are, which a
+	// connection sends in minutes.
+	intervalFirst = 50
+	intervalMost  = 1 << 20
+	// intervalWeight is that of a lost packet in the mean interval, which is known to a fifth with that;
+	// chanceMost is that much more, two and a half times.
+	intervalWeight = 1.0 / 16
+	chanceMost     = 1.5
 	// roomRounds is in how many rounds a queue is filled up to the target: it takes two
 	// until what one adds shows.
 	roomRounds = 2
 )
 
 // overflow bounds the window where buffers are shorter than the target. The delay
-// never gets there, as what would wait longer is dropped, and up to lossTolerated of a
-// round would be, for as long as something is sent. What is lost by chance has to be
-// told from that: it is lost where nothing waits as well. Beside a queue only less than was thought
-// is learnt, or what others make run over would become usual. So a round that loses
-// clearly more than that ran over. The window is then cut by what was lost, a
-// tenth at least, and grows slowly at first from there, faster the longer it goes well
-// (inflight_hi of BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02, is such a bound).
+// never gets there, as what would wait longer is dropped. What is lost by chance has to be
+// told from that. It is lost where nothing waits as well, so there it is measured: what is lost
+// beside a queue would be taken for chance by all who share that queue, and all of them would
+// send more. What is clearly more is an overflow, and answered as CUBIC does (RFC 9438): whoever
+// shares the buffer has its share.
 type overflow struct {
-	bound float64 // of the window; 0: none
-	good  float64 // rounds in which the bound was met since it was set
-	usual float64 // share of packets that is lost by chance
-
-	packets, losses float64   // since the last answer
-	answered        mono.Time // rounds that began earlier were answered by a cut
+	bound  float64   // of the window; 0: none
+	chance intervals // of rounds without a queue
+	run    tally     // rounds with a queue, since more is lost than by chance
+	heavy  tally     // rounds, until they are heavyPackets
 }
 
-// lost takes a round of so many packets, of which some were lost. It returns the share
-// that was lost since the last answer if that is more than chance has it, else 0: with
-// few packets in each round an answer takes several.
-func (o *overflow) lost(packets, lost float64, queued bool) float64 {
-	o.packets += packets
-	o.losses += lost
-	if o.packets < overflowPackets {
+// tally counts packets, and those that were lost.
+type tally struct{ packets, lost float64 }
+
+func (t *tally) add(packets, lost float64) { t.packets, t.lost = t.packets+packets, t.lost+lost }
+
+// odds is the logarithm of how many times likelier that is with the share that was lost than with
+// the usual one, if more was lost than that has it, else 0 (the likelihood ratio of Poisson's law):
+//
+//	lost ln(lost / expected) - lost + expected
+func (t *tally) odds(usual float64) float64 {
+	expected := usual * t.packets
+	if t.lost <= expected {
 		return 0
 	}
-	expected, share := o.usual*o.packets, o.losses/o.packets
-	chance := expected + overflowDeviations*math.Sqrt(expected) + overflowLeast
-	over := o.losses > chance
-	counted := min(share, usualSteps*o.usual+usualLeast)
-	if !queued || counted < o.usual {
-		o.usual = min(lossTolerated, o.usual+usualWeight*(counted-o.usual))
+	return t.lost*math.Log(t.lost/expected) - t.lost + expected
+}
+
+// intervals is the mean number of packets from one that is lost to the next (RFC 5348, section 5.4).
+type intervals struct{ mean, open float64 } // mean 0: none was lost yet
+
+// add counts packets of which some were lost. First is what the mean is taken to be before one was.
+func (i *intervals) add(packets, lost, first float64) {
+	if i.open += packets; lost > 0 {
+		mean := i.known(first)
+		i.mean = mean + (1-math.Pow(1-intervalWeight, lost))*(i.open/lost-mean)
+		i.open = 0
 	}
-	o.packets, o.losses = 0, 0
-	if !over {
-		return 0
+}
+
+func (i *intervals) known(first float64) float64 {
+	if i.mean == 0 {
+		return first
+	}
+	return i.mean
+}
+
+// value counts the interval that is not over if that makes it longer.
+func (i *intervals) value(first float64) float64 {
+	mean := i.known(first)
+	return min(intervalMost, max(mean, mean+intervalWeight*(i.open-mean)))
+}
+
+// losses is what a round tells of them.
+type losses struct {
+	packets, lost float64 // lost as most packets are
+	blind         bool    // what waits is not known yet
+	queued        bool    // something waited, on whichever way
+	first         float64 // intervals of chance, before one is known
+	most          float64 // share that passes for chance, at most
+}
+
+// lost takes a round, and returns the share that was lost in it, and before, if that was congestion,
+// else 0: if it is heavy, or beside a queue clearly more than chance has it.
+func (o *overflow) lost(l losses) (share float64) {
+	if o.heavy.add(l.packets, l.lost); o.heavy.packets >= heavyPackets {
+		if s := o.heavy.lost / o.heavy.packets; s > lossTolerated {
+			share = s
+		}
+		o.heavy = tally{}
+	}
+	switch {
+	case l.blind:
+		return share
+	case !l.queued:
+		o.chance.add(l.packets, l.lost, l.first)
+		return share
+	}
+	o.run.add(l.packets, l.lost)
+	switch odds := o.run.odds(min(l.most, chanceMost/o.chance.value(l.first))); {
+	case odds == 0:
+		o.run = tally{}
+	case odds > overflowOdds:
+		share = max(share, o.run.lost/o.run.packets)
+		o.run = tally{}
 	}
 	return share
 }
 
-// cut sets the bound after a round that ran over to what is left of the window. What is
-// lost of what is under way until the round that begins in one more round trip has been answered.
-func (o *overflow) cut(now mono.Time, left float64, srtt time.Duration) float64 {
-	o.bound, o.good, o.answered = max(MinWindow, left), 0, now.Add(srtt)
-	o.packets, o.losses = 0, 0
-	return o.bound
+// none is the longest queue that may be none: the mean round trip is above the least by as much as they
+// differ. Where they differ by more than hosts are late jitter does it, and packets keep their order.
+func (c *SRD) none() time.Duration {
+	return max(overflowScatters*c.scatter.value, scatters*(c.scatter.value-c.granule))
+}
+
+// overran returns the share that was lost in a round, and before, if that was congestion, else 0. wait
+// is the mean queue, on whichever way.
+//
+// The shorter the way, the less is lost by chance, unless a fabric has bad cables; and the sooner what
+// a mistake costs is won back. With x = min(1, base / 25 ms) chance is first taken for one packet in
+// 50 / max(x^3, tells), and for no more than max(0.1 x, tells / 50) of all. In competition nothing
+// passes for chance: the others answer to each loss.
+func (c *SRD) overran(r *round, wait time.Duration) float64 {
+	far, packet := min(1, float64(c.base)/float64(TargetCeiling)), float64(c.packet)
+	l := losses{
+		packets: float64(r.acked+r.lost) / packet,
+		lost:    float64(r.shared) / packet,
+		blind:   c.slowStart || !c.scatter.known(),
+		queued:  wait > c.none(),
+		first:   min(intervalMost, intervalFirst/max(far*far*far, c.tells())),
+		most:    max(lossTolerated*far, c.tells()/intervalFirst),
+	}
+	if c.rival.on() {
+		l.blind, l.queued, l.most = false, true, 0
+	}
+	return c.over.lost(l)
+}
+
+// shrink answers an overflow, as so many connections would as there are flows inside: of n
+// flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
+// is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; but a window
+// that did not hold sending back is no bound. When much is lost at once, as when a hundred begin
+// together, that is off, up to half.
+func (c *SRD) shrink(now mono.Time, r *round, share float64) {
+	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.shared)/float64(c.packet)))
+	left := max(maxDecrease, min(1-(1-cubicBeta)*hit, 1-share))
+	used := c.window
+	if flight := max(r.flight, r.flown); flight > 0 && (r.limited || c.rival.on()) {
+		used = min(used, float64(flight))
+	}
+	c.begin(now, used, left)
+	c.slowStart, c.full, c.rival.starting, c.cut = false, false, false, now
+	c.window = max(MinWindow, left*used)
+	if r.limited && !c.rival.on() {
+		c.over.bound = c.window
+	}
 }
 
 // probe lets the bound grow after a round that met it without running over.
-func (o *overflow) probe(window float64) {
-	if o.bound == 0 || window < o.bound-MSS {
+func (c *SRD) probe(now mono.Time) {
+	if c.over.bound == 0 || c.window < c.over.bound-float64(c.packet) {
 		return
 	}
-	o.good++
-	if o.bound += max(MSS, window*o.good/probePart); o.bound > MaxWindow {
-		o.bound = 0
+	if c.over.bound = max(c.over.bound, c.grow(now)); c.over.bound > MaxWindow {
+		c.over.bound = 0
 	}
 }
 
@@ -112,16 +188,6 @@ func (o *overflow) ceiling() float64 {
 		return MaxWindow
 	}
 	return o.bound
-}
-
-// chance is the longest queue that may be none, where the target is t. Where round trips differ by
-// more than hosts are late, the mean is as far above the least as jitter has it.
-func (c *SRD) chance(t time.Duration) time.Duration {
-	most := time.Duration(overflowQueue * float64(t))
-	if c.scatter.known() {
-		most = min(most, overflowScatters*c.scatter.value)
-	}
-	return max(most, scatters*(c.scatter.value-c.granule))
 }
 
 // room bounds by how much the window grows when the queue is shorter than the target by

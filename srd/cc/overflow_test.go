@@ -3,8 +3,6 @@ package cc
 import (
 	"testing"
 	"time"
-
-	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // Where a buffer is shorter than the queue that is aimed for, it is not filled until a
@@ -42,59 +40,46 @@ func TestLossByChanceIsNoOverflow(t *testing.T) {
 	}
 }
 
-// One overflow is answered once: what was under way when the window was cut tells
-// nothing new.
-func TestOverflowIsAnsweredOnce(t *testing.T) {
-	var o overflow
-	if share := o.lost(200, 20, true); share != 0.1 {
-		t.Fatalf("a tenth was lost, and %v is congestion", share)
-	}
-	const srtt = 40 * time.Millisecond
-	now := mono.Time(time.Hour)
-	if w := o.cut(now, 1e6, srtt); w != 1e6 || o.ceiling() != 1e6 || o.answered != now.Add(srtt) {
-		t.Errorf("window %v, ceiling %v, answered until %v", w, o.ceiling(), o.answered)
-	}
-}
-
-// The bound grows while it is met, faster the longer nothing runs over, and is forgotten in the end.
-func TestBoundGrows(t *testing.T) {
-	rounds := func(to float64) (n int) {
-		o := overflow{bound: 1e6}
-		for ; o.bound != 0 && o.bound < to; n++ {
-			o.probe(o.bound)
+// What is lost beside a queue is an overflow if that is clearly more than is lost by chance. Without a
+// queue only heavy loss is one, and only of many packets.
+func TestLossesThatOverran(t *testing.T) {
+	for _, c := range []struct {
+		losses
+		want float64
+	}{
+		{losses{packets: 50, lost: 1, first: intervalMost, most: 1, queued: true}, 1. / 50},
+		{losses{packets: 50, lost: 1, first: 1000, most: 1, queued: true}, 0},
+		{losses{packets: 50, lost: 1, first: 1000, queued: true}, 1. / 50},
+		{losses{packets: 50, lost: 4, first: 1000, most: 1, queued: true}, 4. / 50},
+		{losses{packets: 50, lost: 4, first: 1000, most: 1, queued: true, blind: true}, 0},
+		{losses{packets: 50, first: intervalMost, queued: true}, 0},
+		{losses{packets: 200, lost: 4, first: 50, most: 1, queued: true}, 0},
+		{losses{packets: 200, lost: 40, first: 50, most: 1, queued: true}, 0.2},
+		{losses{packets: 10, lost: 5, first: 50, most: 1}, 0},
+		{losses{packets: 100, lost: 5, first: 50, most: 1}, 0},
+		{losses{packets: 100, lost: 20, first: 50, most: 1}, 0.2},
+	} {
+		var o overflow
+		if got := o.lost(c.losses); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
-		return n
-	}
-	first := rounds(1.1e6)
-	if n := first; n < 5 || n > 15 {
-		t.Errorf("%d rounds to a tenth more", n)
-	}
-	if second := rounds(1.2e6) - first; second >= first {
-		t.Errorf("%d rounds to a tenth more, %d to the next", first, second)
-	}
-	if n := rounds(2 * MaxWindow); n > 200 {
-		t.Errorf("after %d rounds there is a bound", n)
-	}
-	o := overflow{bound: 1e6}
-	if o.probe(9e5); o.bound != 1e6 {
-		t.Errorf("bound %v after a round that did not meet it", o.bound)
 	}
 }
 
-// What is lost beside a queue is not what is lost by chance, however long it goes on: who takes it for
-// that sends ever more, until nearly all is lost.
-func TestOverflowIsNotLearnt(t *testing.T) {
-	var o overflow
-	for range 1000 {
-		o.lost(overflowPackets, overflowPackets/2, true)
+// The mean interval follows what is lost, and grows when for long nothing is.
+func TestIntervalsOfLosses(t *testing.T) {
+	var i intervals
+	for range 100 {
+		i.add(300, 3, 50)
 	}
-	if o.usual != 0 {
-		t.Errorf("after half of everything was lost beside a queue %v are usual", o.usual)
+	if v := i.value(50); v < 95 || v > 105 {
+		t.Errorf("one of 100 packets is lost, and %.0f are between", v)
 	}
-	for range 1000 {
-		o.lost(overflowPackets, overflowPackets/2, false)
+	i.add(100_000, 0, 50)
+	if v := i.value(50); v < 5000 {
+		t.Errorf("none of 100,000 packets is lost, and %.0f are between", v)
 	}
-	if o.usual > lossTolerated {
-		t.Errorf("%v are usual, want %v at most", o.usual, lossTolerated)
+	if i.add(1e12, 0, 50); i.value(50) > intervalMost {
+		t.Errorf("%.0f between two losses", i.value(50))
 	}
 }

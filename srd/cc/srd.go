@@ -80,6 +80,7 @@ type SRD struct {
 	drain   mono.Time // next drain begins
 	undo    mono.Time // drain ends
 	saved   float64   // window to return to after a drain
+	refill  bool      // in the round after that: a window that leaves faster than it did would overrun a short buffer
 	cut     mono.Time // when the window was cut last
 	rival   compete
 }
@@ -89,6 +90,7 @@ type round struct {
 	from    mono.Time
 	acked   int
 	lost    int
+	shared  int           // of that, as most paths lose
 	sampled int           // acked bytes that had a delay sample
 	high    int           // of those, over the target or marked
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
@@ -109,7 +111,7 @@ func New(granularity time.Duration) *SRD {
 		granularity = mono.Granularity
 	}
 	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true,
-		over: overflow{usual: usualFirst}, rival: compete{flows: 1}}
+		rival: compete{flows: 1}}
 }
 
 // Reset implements Controller.
@@ -158,7 +160,10 @@ func (c *SRD) Rate() float64 {
 	if c.srtt == 0 {
 		return c.lineRate() // 0 where that is not known
 	}
-	rate := paceGain * c.window / c.way().Seconds()
+	rate := c.window / c.way().Seconds()
+	if !c.refill {
+		rate *= paceGain
+	}
 	if c.line > 0 {
 		return min(rate, c.lineRate())
 	}
@@ -243,7 +248,10 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 }
 
 // Lost implements Controller.
-func (c *SRD) Lost(now mono.Time, bytes int) { c.round.lost += bytes }
+func (c *SRD) Lost(now mono.Time, bytes, shared int) {
+	c.round.lost += bytes
+	c.round.shared += shared
+}
 
 // empty returns what a byte took without a queue. Over radio that is the mean: delays
 // differ at random, and the least round trip of a path may be next to nothing by luck, which
@@ -274,6 +282,7 @@ func (c *SRD) endRound(now mono.Time) {
 	if c.full && c.scatter.known() {
 		c.slowStart, c.full = c.allowance() > 0 && !c.enough(), false
 	}
+	c.refill = false
 	if c.draining(now) {
 		return
 	}
@@ -282,22 +291,32 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.sampled > 0 {
 		avg, own = r.delay*1024/time.Duration(r.sampled), (r.delay-r.others)*1024/time.Duration(r.sampled)
 	}
-	// All that the round tells of was sent after the last cut.
+	// All that the round tells of was sent after the last cut; and what it lost a round trip later.
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
+	share := 0.0
+	if c.cut == 0 || r.from.Add(-2*(c.base+avg)) >= c.cut {
+		share = c.overran(&r, avg+c.back)
+	}
 	if c.rival.on() && r.sampled > 0 {
 		if avg-own > t/2 {
 			c.rival.high = max(c.rival.high, avg)
-			c.follow(now, &r, seen)
-		} else {
-			c.rival.whose = Ours
+			c.follow(now, &r, share)
+			return
 		}
+		c.rival.whose = Ours
+		if share == 0 {
+			return
+		}
+	}
+	if share > 0 && r.sampled > 0 && c.back > avg && share <= lossTolerated {
+		c.doubt, share = now.Add(doubtFor), 0 // the next one is judged without the peer's word
+	}
+	if share > 0 {
+		c.shrink(now, &r, share)
 		return
 	}
-	if c.lossy(now, r, avg+c.back > c.chance(t)) {
-		if c.back > avg {
-			c.doubt = now.Add(doubtFor)
-		}
-		return
+	if r.limited {
+		c.probe(now)
 	}
 	if r.sampled == 0 {
 		return
@@ -337,27 +356,6 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = max(MinWindow, min(c.ceiling(), c.window))
 }
 
-// lossy reports whether the losses of a round were congestion, and if so shrinks the window by
-// the share that was lost, a tenth at least and a half at most. queued says that there was a
-// queue, on whichever way: a few losses without one were chance.
-func (c *SRD) lossy(now mono.Time, r round, queued bool) bool {
-	if r.from < c.over.answered {
-		return false
-	}
-	packet := float64(c.packet)
-	loss := c.over.lost(float64(r.acked+r.lost)/packet, float64(r.lost)/packet, queued)
-	if loss == 0 || (loss <= lossTolerated && !queued) {
-		if r.limited {
-			c.over.probe(c.window)
-		}
-		return false
-	}
-	c.slowStart, c.full = false, false
-	left := max(maxDecrease, min(overflowCut, 1-loss))
-	c.window = min(c.window, c.over.cut(now, left*c.window, c.srtt))
-	return true
-}
-
 // draining runs the periodic drain; while it lasts rounds teach nothing.
 func (c *SRD) draining(now mono.Time) bool {
 	switch {
@@ -365,7 +363,7 @@ func (c *SRD) draining(now mono.Time) bool {
 		return true
 	case c.undo != 0:
 		c.answered()
-		c.window, c.undo = max(c.saved, c.window), 0
+		c.window, c.undo, c.refill = max(c.saved, c.window), 0, true
 		c.drain = now.Add(drainEvery)
 		return true
 	case c.queue <= c.Target()/4 && !c.rival.on():

@@ -58,7 +58,7 @@ func TestWindowBounds(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			n.now += mono.Time(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "wait"))
 			if rapid.IntRange(0, 4).Draw(t, "verb") == 0 {
-				n.Lost(n.now, rapid.IntRange(1, 1<<24).Draw(t, "lost"))
+				n.lose(n.now, rapid.IntRange(1, 1<<24).Draw(t, "lost"))
 				continue
 			}
 			a := Ack{Bytes: rapid.IntRange(1, 1<<24).Draw(t, "bytes"), Base: time.Duration(long.Draw(t, "base")), CE: rapid.Bool().Draw(t, "ce")}
@@ -222,30 +222,34 @@ func TestMarksOnMostPacketsShrink(t *testing.T) {
 	}
 }
 
-// lossy lets share of every round's bytes be lost.
-func (n *network) lossy(rounds int, share float64) {
+// lose loses bytes as most paths do.
+func (c *SRD) lose(now mono.Time, bytes int) { c.Lost(now, bytes, bytes) }
+
+// lossy lets share of every round's bytes be lost, beside a queue.
+func (n *network) lossy(rounds int, share float64, queue time.Duration) {
 	for range rounds {
-		n.Lost(n.now, int(share/(1-share)*float64(n.Window())))
-		n.rounds(1, true, n.Target()/2)
+		n.lose(n.now, int(share/(1-share)*float64(n.Window())))
+		n.rounds(1, true, queue)
 	}
 }
 
 func TestOnlyHeavyLossIsCongestion(t *testing.T) {
 	n := steady()
+	n.rounds(2, true, 0)
 	before := n.Window()
-	n.lossy(10, 0.03)
+	n.lossy(10, 0.03, 0)
 	if n.Window() < before {
-		t.Fatalf("window went from %d to %d with 3 %% lost", before, n.Window())
+		t.Fatalf("window went from %d to %d with 3 %% lost and no queue", before, n.Window())
 	}
 	before = n.Window()
-	n.lossy(1, 0.5)
+	n.lossy(1, 0.5, n.Target()/2)
 	if w := n.Window(); w > before*9/10 || w < before/3 {
 		t.Fatalf("window went from %d to %d when half was lost", before, w)
 	}
-	n.lossy(90, 0.8)
+	n.lossy(90, 0.8, n.Target()/2)
 	least, most := MaxWindow, 0
 	for range 10 { // it asks for more between two answers
-		n.lossy(1, 0.8)
+		n.lossy(1, 0.8, n.Target()/2)
 		least, most = min(least, n.Window()), max(most, n.Window())
 	}
 	if least != MinWindow || most >= 2*MinWindow {
@@ -303,7 +307,7 @@ func TestControllerDoesNotAllocate(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, func() {
 		n.now += mono.Time(base)
 		n.Ack(n.now, Ack{Bytes: MSS, RTT: 2 * base, Base: base, Empty: base}, true)
-		n.Lost(n.now, MSS)
+		n.lose(n.now, MSS)
 		_ = n.Window() + int(n.Rate())
 	}); a != 0 {
 		t.Fatalf("%v allocations", a)
