@@ -2,8 +2,8 @@ package srd
 
 // Constants of what is lost on most paths.
 const (
-	// fatesPackets of all paths count for half when as many have come after them: a few hundred of each
-	// tell a path that loses one in a hundred.
+	// fatesPackets of all paths count for half when as many have come after them: of sixteen paths that
+	// are a few hundred each, which tell one that loses three in a hundred.
 	fatesPackets = 4096
 	// aloneLeast is what a path may lose, and others not, when a buffer that all share runs over.
 	aloneLeast = 8

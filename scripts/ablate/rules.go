@@ -319,6 +319,16 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "far, packet := min(1, float64(c.base)/float64(TargetCeiling)),", New: "far, packet := 1.0,"}},
 	},
 	{
+		"an outage is forgotten", "after more than a tenth was lost: bound += k/512 w in the k-th round", "burstPart 512",
+		"none: BBRv3 probes inflight_hi up",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	if c.over.burst {\n", New: "	if c.over.burst && burstPart == 0 {\n"}},
+	},
+	{
+		"what is told of a round later", "what is lost in the first round without a queue teaches nothing", "none",
+		"none",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "case l.blind, was && !l.queued && l.lost > 0:", New: "case l.blind, was && false:"}},
+	},
+	{
 		"a lone crowd is no crowd", "outside of competition N <= w / 32 packets", "flowPackets 32",
 		"Mathis et al., CCR 1997: loss of 1.5/W^2",
 		[]field.Edit{{File: "srd/cc/compete.go", Old: "	if c.rival.on() {\n		return c.rival.flows\n", New: "	if c.rival.on() || flowPackets > 0 {\n		return c.rival.flows\n"}},

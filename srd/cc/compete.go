@@ -34,12 +34,12 @@ const (
 	cubicBeta  = 0.7
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
 	cubicAhead = 1.5
-	// fabricRound is how many of CUBIC's seconds a round trip within a data centre counts: by the
+	// fabricRound is how many of CUBIC's seconds a round trip on a fabric counts, and fabric() of it beyond: by the
 	// clock what an overflow took off would be won back in thousands of them.
 	fabricRound = 0.25
-	// flowsMost bounds the flows that are counted, and flowPackets of the window are each one's unless
-	// others hold a queue up: so many as have windows of W overrun a buffer by 1.5/W^2 of all packets
-	// (Mathis et al., CCR 1997), and who is alone gains nothing by that.
+	// flowsMost bounds the flows that are counted, and unless others hold a queue up no more count than
+	// have flowPackets of the window each: flows with windows of W packets lose 1.5/W^2 of them (Mathis et
+	// al., CCR 1997), and who is alone gains nothing by that.
 	flowsMost   = 256
 	flowPackets = 32
 )

@@ -108,6 +108,27 @@ func TestManyFlowsAloneLoseLittle(t *testing.T) {
 	}
 }
 
+// Much that is lost in a moment, as in an outage of a few round trips, says little of what the link carries:
+// the rate is soon what it was, however often that happens.
+func TestOutageIsForgotten(t *testing.T) {
+	for _, c := range []struct {
+		way  time.Duration
+		loss float64
+	}{{10 * time.Millisecond, 0.3}, {40 * time.Millisecond, 1}} {
+		b := newBottleneck(bottleneck{rate: 1000 * mbit, base: c.way, buffer: 8 << 20, deviation: 150 * time.Microsecond})
+		b.run(8 * time.Second)
+		for i := range 4 {
+			b.loss = c.loss
+			b.run(60 * time.Millisecond)
+			b.loss = 0
+			if goodput, _ := b.run(2 * time.Second); goodput < 0.85 {
+				t.Errorf("%v, %v lost: goodput %.2f after outage %d", c.way, c.loss, goodput, i)
+			}
+			b.run(4 * time.Second)
+		}
+	}
+}
+
 // A window that did not hold sending back was not what overran a buffer, and one packet that is lost of
 // few says little of what the link carries.
 func TestLossWhileIdleIsNoBound(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // Constants of overflow.
 const (
 	// overflowOdds is the logarithm of how many times likelier what was lost has to be with a queue that
-	// ran over than by chance: one in three thousand, asked each round.
+	// ran over than by chance: three thousand times.
 	overflowOdds = 8
 	// overflowScatters is how many standard deviations of round trips a queue that ran over is longer
 	// than: the mean of a hundred is two and a half above the least of them by chance, and where next to
@@ -24,9 +24,10 @@ const (
 	intervalFirst = 50
 	intervalMost  = 1 << 20
 	// intervalWeight is that of a lost packet in the mean interval, which is known to a fifth with that;
-	// chanceMost is that much more, two and a half times.
+	// chanceMost leaves room for two and a half such errors.
 	intervalWeight = 1.0 / 16
 	chanceMost     = 1.5
+	burstPart      = 512
 	// roomRounds is in how many rounds a queue is filled up to the target: it takes two
 	// until what one adds shows.
 	roomRounds = 2
@@ -43,6 +44,8 @@ type overflow struct {
 	chance intervals // of rounds without a queue
 	run    tally     // rounds with a queue, since more is lost than by chance
 	heavy  tally     // rounds, until they are heavyPackets
+	queued bool      // the last round was beside a queue
+	burst  bool      // the last answer was to a heavy loss
 }
 
 // tally counts packets, and those that were lost.
@@ -63,19 +66,21 @@ func (t *tally) odds(usual float64) float64 {
 }
 
 // intervals is the mean number of packets from one that is lost to the next (RFC 5348, section 5.4).
-type intervals struct{ mean, open float64 } // mean 0: none was lost yet
+type intervals struct{ mean, open, lost float64 } // open: packets since the last; lost: how many were
 
 // add counts packets of which some were lost. First is what the mean is taken to be before one was.
 func (i *intervals) add(packets, lost, first float64) {
 	if i.open += packets; lost > 0 {
 		mean := i.known(first)
-		i.mean = mean + (1-math.Pow(1-intervalWeight, lost))*(i.open/lost-mean)
+		i.lost += lost
+		weight := max(lost/(i.lost+1), 1-math.Pow(1-intervalWeight, lost)) // the first ones weigh more
+		i.mean = mean + weight*(i.open/lost-mean)
 		i.open = 0
 	}
 }
 
 func (i *intervals) known(first float64) float64 {
-	if i.mean == 0 {
+	if i.lost == 0 {
 		return first
 	}
 	return i.mean
@@ -105,8 +110,10 @@ func (o *overflow) lost(l losses) (share float64) {
 		}
 		o.heavy = tally{}
 	}
+	was := o.queued
+	o.queued = l.queued
 	switch {
-	case l.blind:
+	case l.blind, was && !l.queued && l.lost > 0: // what is told of now overran the queue that was
 		return share
 	case !l.queued:
 		o.chance.add(l.packets, l.lost, l.first)
@@ -165,6 +172,7 @@ func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 		used = min(used, float64(flight))
 	}
 	c.begin(now, used, left)
+	c.over.burst = share > lossTolerated
 	c.slowStart, c.full, c.rival.starting, c.cut = false, false, false, now
 	c.window = max(MinWindow, left*used)
 	if r.limited && !c.rival.on() {
@@ -177,7 +185,11 @@ func (c *SRD) probe(now mono.Time) {
 	if c.over.bound == 0 || c.window < c.over.bound-float64(c.packet) {
 		return
 	}
-	if c.over.bound = max(c.over.bound, c.grow(now)); c.over.bound > MaxWindow {
+	next := c.grow(now)
+	if c.over.burst {
+		next = max(next, c.window*(1+c.rival.met/burstPart))
+	}
+	if c.over.bound = max(c.over.bound, next); c.over.bound > MaxWindow {
 		c.over.bound = 0
 	}
 }
