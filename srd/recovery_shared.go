@@ -45,7 +45,7 @@ func (rc *recovery) shared(p *path, lost int) int {
 		}
 	}
 	if expected := others * carried / max(1, packets); 2*alike < packets+carried && own > expected+aloneLeast {
-		return lost * expected / own
+		return int(int64(lost) * int64(expected) / int64(own))
 	}
 	return lost
 }

@@ -34,8 +34,8 @@ const (
 	cubicBeta  = 0.7
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
 	cubicAhead = 1.5
-	// fabricRound is how many of CUBIC's seconds a round trip on a fabric counts, and fabric() of it beyond: by the
-	// clock what an overflow took off would be won back in thousands of them.
+	// fabricRound is for how many of CUBIC's seconds a round trip on a fabric counts, and on longer ways a
+	// fabric() of it: by the clock what an overflow took off would be won back in thousands of them.
 	fabricRound = 0.25
 	// flowsMost bounds the flows that are counted, and unless others hold a queue up no more count than
 	// have flowPackets of the window each: flows with windows of W packets lose 1.5/W^2 of them (Mathis et
@@ -122,7 +122,7 @@ func (c *SRD) longest(least time.Duration) time.Duration {
 // is lost, as slow start would.
 func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
-	c.window, c.over.bound = max(c.window, r.window, r.top), 0
+	c.window, c.over.bound, c.over.run = max(c.window, r.window, r.top), 0, tally{}
 	r.whose, r.starting, r.window = Others, true, 0
 	c.begin(now, c.window, 1)
 }

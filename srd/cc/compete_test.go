@@ -139,6 +139,29 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	}
 }
 
+// What was lost before it competes is no reason to cut when that begins.
+func TestLossesBeforeDoNotCutItsStart(t *testing.T) {
+	begun := func(lossy bool) (most int) {
+		s := newShared(200*time.Millisecond, 1)
+		for n := 0; !s.rival.on(); n++ {
+			if lossy && n%2 == 0 {
+				s.lose(s.now, MSS)
+			}
+			if s.turn(); n > 2000 {
+				t.Fatal("it does not compete")
+			}
+		}
+		for range 60 {
+			s.turn()
+			most = max(most, s.Window())
+		}
+		return most
+	}
+	if with, without := begun(true), begun(false); with < without/2 {
+		t.Errorf("a window of %d bytes at the start, and of %d where nothing was lost before", with, without)
+	}
+}
+
 // Connections inside that use half of the window give way as those outside do when the buffer
 // runs over: what is cut is what they have in flight.
 func TestUnusedWindowIsCutFirst(t *testing.T) {

@@ -163,7 +163,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
 // is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; but a window
 // that did not hold sending back is no bound. When much is lost at once, as when a hundred begin
-// together, that is off, up to half.
+// together, the share that was lost is off the window, up to half.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.shared)/float64(c.packet)))
 	left := max(maxDecrease, min(1-(1-cubicBeta)*hit, 1-share))

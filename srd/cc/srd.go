@@ -80,7 +80,7 @@ type SRD struct {
 	drain   mono.Time // next drain begins
 	undo    mono.Time // drain ends
 	saved   float64   // window to return to after a drain
-	refill  bool      // in the round after that: a window that leaves faster than it did would overrun a short buffer
+	refill  bool      // the first round after a drain: a window that leaves faster than it did would overrun a short buffer
 	cut     mono.Time // when the window was cut last
 	rival   compete
 }
@@ -291,7 +291,8 @@ func (c *SRD) endRound(now mono.Time) {
 	if r.sampled > 0 {
 		avg, own = r.delay*1024/time.Duration(r.sampled), (r.delay-r.others)*1024/time.Duration(r.sampled)
 	}
-	// All that the round tells of was sent after the last cut; and what it lost a round trip later.
+	// All that is acknowledged in the round was sent after the last cut. What is lost is told of later, so
+	// that of another round trip counts for nothing.
 	seen := c.cut == 0 || r.from.Add(-c.base-avg) >= c.cut
 	share := 0.0
 	if c.cut == 0 || r.from.Add(-2*(c.base+avg)) >= c.cut {
