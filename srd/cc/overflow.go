@@ -27,7 +27,9 @@ const (
 	// chanceMost leaves room for two and a half such errors.
 	intervalWeight = 1.0 / 16
 	chanceMost     = 1.5
-	burstPart      = 512
+	// burstPart: after a heavy loss, as of a short outage, the bound grows by k/burstPart of the window at
+	// least in the k-th round that met it: what is lost in a heap says little of what the link carries.
+	burstPart = 512
 	// roomRounds is in how many rounds a queue is filled up to the target: it takes two
 	// until what one adds shows.
 	roomRounds = 2

@@ -110,8 +110,7 @@ func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity
 	}
-	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true,
-		rival: compete{flows: 1}}
+	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, slowStart: true, rival: compete{flows: 1}}
 }
 
 // Reset implements Controller.
