@@ -86,7 +86,18 @@ func forgetHash(devices []string) error {
 	return nil
 }
 
-func loadHashProgram() (int, error) {
+// loadHashProgram loads the program on the locked thread of its caller. The kernel's
+// verifier gives up with EAGAIN where the thread has a signal pending, and Go's
+// runtime interrupts threads with SIGURG: signals wait for the call's end.
+func loadHashProgram() (fd int, err error) {
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, &before); err != nil {
+		return -1, err
+	}
+	defer func() { err = errors.Join(err, unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)) }()
 	license := []byte("GPL\x00")
 	attr := bpfLoadAttr{
 		progType: unix.BPF_PROG_TYPE_SCHED_CLS,
@@ -95,7 +106,7 @@ func loadHashProgram() (int, error) {
 		license:  uint64(uintptr(unsafe.Pointer(&license[0]))),
 	}
 	copy(attr.name[:], "forget_hash")
-	fd, err := bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+	fd, err = bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
 	runtime.KeepAlive(license)
 	return fd, err
 }
