@@ -146,3 +146,17 @@ func TestLossWhileIdleIsNoBound(t *testing.T) {
 		t.Errorf("goodput %.3f in the second after one packet was lost of few", goodput)
 	}
 }
+
+// Where nothing waits beyond the window that last overran a buffer the link is not what it was, and what is
+// free is taken sooner than by CUBIC's clock, which takes twice as long.
+func TestWhatOthersLeaveIsTaken(t *testing.T) {
+	for phase := range 4 {
+		b := newBottleneck(bottleneck{rate: 100 * mbit, base: 20 * time.Millisecond, buffer: 64 << 10})
+		b.run(time.Duration(20+2*phase) * time.Second)
+		b.rate *= 5
+		b.run(5 * time.Second)
+		if goodput, _ := b.run(5 * time.Second); goodput < 0.7 {
+			t.Errorf("phase %d: goodput %.2f", phase, goodput)
+		}
+	}
+}

@@ -191,6 +191,9 @@ func (c *SRD) probe(now mono.Time) {
 	if c.over.burst {
 		next = max(next, c.window*(1+c.rival.met/burstPart))
 	}
+	if c.queue+c.back <= min(c.none(), c.Target()/2) { // beyond the peak: others have left
+		next = max(next, c.window+gain*(c.window-c.rival.peak))
+	}
 	if c.over.bound = max(c.over.bound, next); c.over.bound > MaxWindow {
 		c.over.bound = 0
 	}
