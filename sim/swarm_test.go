@@ -87,8 +87,10 @@ var found = map[uint64]string{
 	13059: "the mean round trip of a queue that had drained kept tail probes waiting",
 	13185: "as 9875",
 	13415: "each late message had a wake of its own, with few clean paths after a failure",
+	16904: "the deviation of a queue that had drained kept tail probes waiting",
 	17330: "a peer that was stopped took for crossed what the other took for newer",
 	19364: "a race over unlike paths took twice the ideal, as spraying made the queues equal, not queue and distance",
+	19879: "each packet of an overdue train had a wake of its own",
 	19980: "as 19364: the last message of an outage was given up",
 }
 

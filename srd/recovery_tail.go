@@ -31,12 +31,14 @@ const (
 )
 
 // pto returns how long to wait for any acknowledgement before the oldest
-// message is sent again (RFC 9002 section 6.2; floor for busy machines).
+// message is sent again (RFC 9002 section 6.2; floor for busy machines). A queue that has drained
+// leaves a deviation of its whole length; two round trips are enough (RFC 8985 section 7.2).
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
 	}
-	d := rc.rtt.Smoothed() + rc.hosts.mean + (ptoDeviations+rc.hosts.wrong)*rc.hosts.noise(rc.rtt.Variation())
+	h, mean := &rc.hosts, rc.rtt.Smoothed()
+	d := mean + h.mean + (ptoDeviations+h.wrong)*h.noise(min(rc.rtt.Variation(), mean/ptoDeviations))
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 

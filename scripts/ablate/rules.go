@@ -79,7 +79,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/model.go", "func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {", "mono.Never")},
 	},
 	{
-		"probe timeout", "PTO = (mean + wait + 4 noise) << backoff", "ptoDeviations 4, ptoMost 200 ms",
+		"probe timeout", "PTO = (mean + wait + 4 min(noise, mean/4)) << backoff", "ptoDeviations 4, ptoMost 200 ms",
 		"RFC 9002, section 6.2",
 		[]field.Edit{returns("srd/recovery_tail.go", "func (rc *recovery) tailDeadline() mono.Time {", "mono.Never")},
 	},
