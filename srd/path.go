@@ -93,8 +93,6 @@ type path struct {
 	hole  hole
 	probe probe
 
-	fates fates
-
 	least time.Duration // least round trip with no more taken off for holds than hosts.hold; 0: unknown
 	stats PathStats
 }

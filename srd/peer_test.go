@@ -93,7 +93,7 @@ type fixed struct {
 func (f *fixed) Base(d time.Duration)                                   { f.base = d }
 func (f *fixed) Packet(int)                                             {}
 func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool)                      { f.acked += a.Bytes; f.told = a }
-func (f *fixed) Lost(now mono.Time, bytes, _ int)                       { f.lost += bytes }
+func (f *fixed) Lost(now mono.Time, bytes int)                          { f.lost += bytes }
 func (f *fixed) Believed(_ mono.Time, back time.Duration) time.Duration { return back }
 func (f *fixed) Reset()                                                 { f.resets++ }
 func (f *fixed) Window() int                                            { return f.window }

@@ -14,7 +14,6 @@ type recovery struct {
 	limited  mono.Time // when the window or pacing last held back sending
 	copies   int       // what may be spent on copies of what is late, in messages acknowledged
 	nextSkip int       // packets until a packet number is skipped
-	counted  int       // packets in fates since these were halved
 }
 
 // maybeSkip leaves out a packet number now and then.

@@ -195,7 +195,6 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	case ledger.InFlight, ledger.Freed:
 		rc.land(p, k)
 		g.bytes += int(k.Size)
-		rc.count(&p.fates, 0)
 	case ledger.Lost:
 		rc.spurious(now, p, k)
 	default:
@@ -225,7 +224,6 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	rc.stats.Spurious++
-	p.fates.lost -= min(1, p.fates.lost)
 	switch {
 	case k.Marks&ledger.Timed != 0:
 		rc.hosts.mistaken(now, rc.rtt.Smoothed())
@@ -294,13 +292,12 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 		}
 	}
 	if lost > 0 {
-		rc.cfg.Control.Lost(now, lost, rc.shared(p, lost))
+		rc.cfg.Control.Lost(now, lost)
 	}
 }
 
 // lost takes packet pn for lost on a path that carries what others sent with it.
 func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
-	rc.count(&p.fates, 1)
 	rc.lose(p, pn, k)
 	rc.cfg.Policy.Loss(now, int(p.slot))
 }

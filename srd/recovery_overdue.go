@@ -88,7 +88,7 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 		rc.lost(now, p, pn, k)
 		k.Marks |= ledger.Told | ledger.Timed
 	}
-	rc.cfg.Control.Lost(now, lost, rc.shared(p, lost))
+	rc.cfg.Control.Lost(now, lost)
 }
 
 // pathDeadline returns when the next path is overdue. A path that is overdue already but

@@ -159,7 +159,7 @@ var rules = []rule{
 	{
 		"in-flight bound after loss", "bound = 0.7 of what was in flight at a loss beyond chance; then N CUBIC(w/N)", "overflowOdds 8, heavyPackets 64",
 		"RFC 9438; BBRv3, inflight_hi (draft-ietf-ccwg-bbr)",
-		[]field.Edit{returns("srd/cc/srd.go", "func (c *SRD) Lost(now mono.Time, bytes, shared int) {", "")},
+		[]field.Edit{returns("srd/cc/srd.go", "func (c *SRD) Lost(now mono.Time, bytes int) {", "")},
 	},
 	{
 		"quick adapt", "W = delivered rate * (base + goal) when the delay is 3 goals", "adaptTargets 3",
@@ -309,14 +309,19 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "case odds > overflowOdds:", New: "case odds > overflowOdds-overflowOdds:"}},
 	},
 	{
-		"losses that most packets meet", "lost (share lost elsewhere) / (share lost here), if most packets go where half as much is lost at most", "fatesPackets 4096, aloneLeast 8",
-		"SRD (IEEE Micro 2020), congestion control: one bad path is for the choice of paths",
-		[]field.Edit{returns("srd/recovery_shared.go", "func (rc *recovery) shared(p *path, lost int) int {", "lost")},
-	},
-	{
 		"on a short way little is lost by chance", "interval = 50 / max(x^3, tells) before it is known, share <= max(0.1 x, tells / 50); x = min(1, base / 25 ms)", "intervalFirst 50, lossTolerated 0.1, TargetCeiling 25 ms",
 		"none: Ethernet loses one packet in 10^8",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "far, packet := min(1, float64(c.base)/float64(TargetCeiling)),", New: "far, packet := 1.0,"}},
+	},
+	{
+		"beyond the peak others have left", "where nothing waits: W += 0.25 (W - peak)", "gain 0.25",
+		"RFC 9438, section 4.2 (convex region)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "if c.queue+c.back <= min(c.none(), c.Target()/2) {", New: "if false {"}},
+	},
+	{
+		"a probe after two round trips", "PTO <= 2 mean + wait", "none",
+		"RFC 8985, section 7.2",
+		[]field.Edit{{File: "srd/recovery_tail.go", Old: "min(rc.rtt.Variation(), mean/ptoDeviations)", New: "rc.rtt.Variation()"}},
 	},
 	{
 		"an outage is forgotten", "after more than a tenth was lost: bound += k/512 w in the k-th round", "burstPart 512",

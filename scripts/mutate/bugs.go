@@ -99,7 +99,7 @@ var bugs = []bug{
 	{"an acknowledgement waits for time and not for a path", "srd/conn_time.go", "	if c.receiver.ack.packets > 0 && c.sender.ackPath() != nil {", "	if c.receiver.ack.packets > 0 {"},
 	{"acknowledgements wait for ever", "srd/receiver.go", "	return a.since.Add(a.latest)\n", "	return mono.Never\n"},
 
-	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost, rc.shared(p, lost))\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0, 0)\n	}"},
+	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
 	{"losses are looked for on another path than the acknowledged one", "srd/recovery_ack.go", "			rc.detectLoss(now, p)\n", "			rc.detectLoss(now, rc.paths.table[a.Record(0).Slot])\n"},
 	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At", "p.sent.At(r.Highest - min(r.Highest, 8)); k != nil && k.At"},
 	{"the end of a train is late after a 64th of a round trip", "srd/model.go", "	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)\n", "	return p.rtt.Smoothed() / 64\n"},
@@ -152,7 +152,6 @@ var bugs = []bug{
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},
 	{"a window that held nothing back is a bound", "srd/cc/overflow.go", "	if r.limited && !c.rival.on() {\n", "	if !c.rival.on() {\n"},
-	{"what one path loses that carries most counts as one bad path", "srd/recovery_shared.go", "2*alike < packets+carried", "alike < packets+carried"},
 	{"intervals of losses are counted in rounds", "srd/cc/overflow.go", "(i.open/lost-mean)", "(i.open-mean)"},
 	{"what is lost beside a queue is usual", "srd/cc/overflow.go", "	case !l.queued:\n		o.chance.add(l.packets, l.lost, l.first)\n		return share\n	}\n", "	}\n	o.chance.add(l.packets, l.lost, l.first)\n	if !l.queued {\n		return share\n	}\n"},
 }

@@ -113,7 +113,7 @@ func (b *bottleneck) run(d time.Duration) (goodput, lost float64) {
 func (b *bottleneck) tell(n int) {
 	if n > 0 {
 		b.inflight -= n * MSS
-		b.lose(b.now, n*MSS)
+		b.Lost(b.now, n*MSS)
 	}
 }
 

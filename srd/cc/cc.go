@@ -50,10 +50,9 @@ type Controller interface {
 	// Believed is how much the congestion control believes of what the peer says that an
 	// acknowledgement waited on its way.
 	Believed(now mono.Time, back time.Duration) time.Duration
-	// Lost takes bytes proven lost on a path that works, and how many of them count as lost
-	// on most paths. Losses on a path that is being given up are not congestion and are not
-	// told.
-	Lost(now mono.Time, bytes, shared int)
+	// Lost takes bytes proven lost on a path that works. Losses on a path that is being given up are
+	// not congestion and are not told.
+	Lost(now mono.Time, bytes int)
 	// Reset forgets all that acknowledgements told: the peer has lied. What is known of
 	// the host's own line and of packets stays.
 	Reset()

@@ -30,7 +30,7 @@ func (s *shared) turn() {
 	empty := sharedRate * (base + s.longer).Seconds()
 	room := s.buffer + empty
 	if over := under - room; over > 0 {
-		s.lose(s.now, int(over*float64(s.Window())/under))
+		s.Lost(s.now, int(over*float64(s.Window())/under))
 		s.others *= 1 - (1-cubicBeta)/s.flows*min(s.flows, over*s.others/under/MSS)
 	}
 	queue := time.Duration(min(s.buffer, max(0, under-empty)) / sharedRate * 1e9)
@@ -124,14 +124,14 @@ func TestOverflowIsCutOnce(t *testing.T) {
 	s := competing(t)
 	before, trip := s.Window(), base+s.queue
 	for range 2 {
-		s.lose(s.now, 5*MSS)
+		s.Lost(s.now, 5*MSS)
 		s.hears(trip)
 	}
 	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.99 || left > cubicBeta*1.2 {
 		t.Errorf("%.2f of the window is left after one overflow that took two rounds", left)
 	}
 	s.hears(trip)
-	s.lose(s.now, 5*MSS)
+	s.Lost(s.now, 5*MSS)
 	again := s.Window()
 	s.hears(trip)
 	if left := float64(s.Window()) / float64(again); left > cubicBeta*1.1 {
@@ -145,7 +145,7 @@ func TestLossesBeforeDoNotCutItsStart(t *testing.T) {
 		s := newShared(200*time.Millisecond, 1)
 		for n := 0; !s.rival.on(); n++ {
 			if lossy && n%2 == 0 {
-				s.lose(s.now, MSS)
+				s.Lost(s.now, MSS)
 			}
 			if s.turn(); n > 2000 {
 				t.Fatal("it does not compete")
@@ -170,7 +170,7 @@ func TestUnusedWindowIsCutFirst(t *testing.T) {
 	s.used = 0.5
 	s.hears(trip) // of the round before it counts what was in flight
 	s.hears(trip)
-	s.lose(s.now, 5*MSS)
+	s.Lost(s.now, 5*MSS)
 	s.hears(trip)
 	if left := float64(s.Window()) / float64(before) / s.used; left < cubicBeta*0.9 || left > cubicBeta*1.1 {
 		t.Errorf("%.2f of what was in flight is left", left)
@@ -189,7 +189,7 @@ func TestLossAfterAQuestionIsCutOnce(t *testing.T) {
 	}
 	before := s.Window()
 	s.used = 0.4 // it fills again
-	s.lose(s.now, MSS)
+	s.Lost(s.now, MSS)
 	s.hears(150 * time.Millisecond)
 	if left := float64(s.Window()) / float64(before); left < cubicBeta*0.9 {
 		t.Errorf("%.2f of the window is left", left)
@@ -297,7 +297,7 @@ func TestTunnelsAreNoRivals(t *testing.T) {
 			queue = time.Duration(min(a.buffer, max(0, all-empty)) / sharedRate * 1e9)
 			for _, s := range v {
 				if over := all - empty - a.buffer; over > 0 {
-					s.lose(s.now, int(over*float64(s.Window())/all))
+					s.Lost(s.now, int(over*float64(s.Window())/all))
 				}
 				s.hears(queue + s.longer)
 			}

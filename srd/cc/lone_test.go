@@ -138,7 +138,7 @@ func TestLossWhileIdleIsNoBound(t *testing.T) {
 	for range 50 {
 		b.idle(queue)
 	}
-	b.lose(b.now, MSS)
+	b.Lost(b.now, MSS)
 	for range 3 {
 		b.idle(queue)
 	}
@@ -158,5 +158,17 @@ func TestWhatOthersLeaveIsTaken(t *testing.T) {
 		if goodput, _ := b.run(5 * time.Second); goodput < 0.7 {
 			t.Errorf("phase %d: goodput %.2f", phase, goodput)
 		}
+	}
+}
+
+// On a short way chance is soon taken for an overflow, and what that cut is won back in round trips: by
+// CUBIC's clock it takes thousands of them.
+func TestShortWayWinsBackInRoundTrips(t *testing.T) {
+	b := newBottleneck(bottleneck{
+		rate: 1000 * mbit, base: time.Millisecond, buffer: 256 << 10, deviation: 100 * time.Microsecond, loss: 0.01,
+	})
+	b.run(2 * time.Second)
+	if goodput, _ := b.run(10 * time.Second); goodput < 0.65 {
+		t.Errorf("goodput %.2f", goodput)
 	}
 }

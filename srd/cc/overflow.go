@@ -96,7 +96,7 @@ func (i *intervals) value(first float64) float64 {
 
 // losses is what a round tells of them.
 type losses struct {
-	packets, lost float64 // lost as most packets are
+	packets, lost float64
 	blind         bool    // what waits is not known yet
 	queued        bool    // something waited, on whichever way
 	first         float64 // intervals of chance, before one is known
@@ -149,7 +149,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 	far, packet := min(1, float64(c.base)/float64(TargetCeiling)), float64(c.packet)
 	l := losses{
 		packets: float64(r.acked+r.lost) / packet,
-		lost:    float64(r.shared) / packet,
+		lost:    float64(r.lost) / packet,
 		blind:   c.slowStart || !c.scatter.known(),
 		queued:  wait > c.none(),
 		first:   min(intervalMost, intervalFirst/max(far*far*far, c.tells())),
@@ -167,7 +167,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // that did not hold sending back is no bound. When much is lost at once, as when a hundred begin
 // together, the share that was lost is off the window, up to half.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
-	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.shared)/float64(c.packet)))
+	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
 	left := max(maxDecrease, min(1-(1-cubicBeta)*hit, 1-share))
 	used := c.window
 	if flight := max(r.flight, r.flown); flight > 0 && (r.limited || c.rival.on()) {

@@ -90,7 +90,6 @@ type round struct {
 	from    mono.Time
 	acked   int
 	lost    int
-	shared  int           // of that, as most paths lose
 	sampled int           // acked bytes that had a delay sample
 	high    int           // of those, over the target or marked
 	delay   time.Duration // sum of queueing delay, weighted by kilobytes
@@ -247,9 +246,8 @@ func (c *SRD) sample(now mono.Time, a Ack) {
 }
 
 // Lost implements Controller.
-func (c *SRD) Lost(now mono.Time, bytes, shared int) {
+func (c *SRD) Lost(now mono.Time, bytes int) {
 	c.round.lost += bytes
-	c.round.shared += shared
 }
 
 // empty returns what a byte took without a queue. Over radio that is the mean: delays

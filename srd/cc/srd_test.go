@@ -58,7 +58,7 @@ func TestWindowBounds(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			n.now += mono.Time(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "wait"))
 			if rapid.IntRange(0, 4).Draw(t, "verb") == 0 {
-				n.lose(n.now, rapid.IntRange(1, 1<<24).Draw(t, "lost"))
+				n.Lost(n.now, rapid.IntRange(1, 1<<24).Draw(t, "lost"))
 				continue
 			}
 			a := Ack{Bytes: rapid.IntRange(1, 1<<24).Draw(t, "bytes"), Base: time.Duration(long.Draw(t, "base")), CE: rapid.Bool().Draw(t, "ce")}
@@ -222,13 +222,10 @@ func TestMarksOnMostPacketsShrink(t *testing.T) {
 	}
 }
 
-// lose loses bytes as most paths do.
-func (c *SRD) lose(now mono.Time, bytes int) { c.Lost(now, bytes, bytes) }
-
 // lossy lets share of every round's bytes be lost, beside a queue.
 func (n *network) lossy(rounds int, share float64, queue time.Duration) {
 	for range rounds {
-		n.lose(n.now, int(share/(1-share)*float64(n.Window())))
+		n.Lost(n.now, int(share/(1-share)*float64(n.Window())))
 		n.rounds(1, true, queue)
 	}
 }
@@ -307,7 +304,7 @@ func TestControllerDoesNotAllocate(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, func() {
 		n.now += mono.Time(base)
 		n.Ack(n.now, Ack{Bytes: MSS, RTT: 2 * base, Base: base, Empty: base}, true)
-		n.lose(n.now, MSS)
+		n.Lost(n.now, MSS)
 		_ = n.Window() + int(n.Rate())
 	}); a != 0 {
 		t.Fatalf("%v allocations", a)
