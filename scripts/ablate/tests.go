@@ -19,7 +19,10 @@ const (
 	ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
 		"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver|" +
 		"TestDeepBufferIsShared|TestLongerWayIsNoQueue|TestTunnelsAreNoRivals|TestPauseBesideOthersIsNoBurst|" +
-		"TestUnusedWindowIsCutFirst|TestHostsQueueIsNoRivals)$"
+		"TestUnusedWindowIsCutFirst|TestHostsQueueIsNoRivals|" +
+		"TestLoneSenderBearsChance|TestLoneSenderOnAShortWayBearsChance|TestLongerWayBearsChance|TestFlowsComeAndGo|" +
+		"TestManyFlowsAloneLoseLittle|TestOutageIsForgotten|TestLossWhileIdleIsNoBound|TestWhatOthersLeaveIsTaken|" +
+		"TestShortWayWinsBackInRoundTrips)$"
 	ofLiars = "^(TestScriptHoldHidesNoQueue|TestScriptLiesAboutHoldsFillNoBuffer|TestScriptClockHidesLittle)$"
 )
 
