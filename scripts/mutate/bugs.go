@@ -151,7 +151,6 @@ var bugs = []bug{
 	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},
-	{"a window that held nothing back is a bound", "srd/cc/overflow.go", "	if r.limited && !c.rival.on() {\n", "	if !c.rival.on() {\n"},
 	{"intervals of losses are counted in rounds", "srd/cc/overflow.go", "(i.open/lost-mean)", "(i.open-mean)"},
 	{"what is lost beside a queue is usual", "srd/cc/overflow.go", "	case !l.queued:\n		o.chance.add(l.packets, l.lost, l.first)\n		return share\n	}\n", "	}\n	o.chance.add(l.packets, l.lost, l.first)\n	if !l.queued {\n		return share\n	}\n"},
 }

@@ -163,8 +163,8 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 
 // shrink answers an overflow, as so many connections would as there are flows inside: of n
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
-// is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; but a window
-// that did not hold sending back is no bound. When much is lost at once, as when a hundred begin
+// is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; but who had
+// nothing to send did not fill it. When much is lost at once, as when a hundred begin
 // together, the share that was lost is off the window, up to half.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
@@ -177,7 +177,7 @@ func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	c.over.burst = share > lossTolerated
 	c.slowStart, c.full, c.rival.starting, c.cut = false, false, false, now
 	c.window = max(MinWindow, left*used)
-	if r.limited && !c.rival.on() {
+	if !c.rival.on() {
 		c.over.bound = c.window
 	}
 }
