@@ -32,7 +32,8 @@ const (
 
 // pto returns how long to wait for any acknowledgement before the oldest
 // message is sent again (RFC 9002 section 6.2; floor for busy machines). A queue that has drained
-// leaves a deviation of its whole length; two round trips are enough (RFC 8985 section 7.2).
+// leaves a deviation of its whole length: for the network two round trips are enough (RFC 8985 section
+// 7.2), and what hosts add, and mistakes, come on top.
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT

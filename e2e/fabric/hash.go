@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"unsafe"
 
 	"github.com/vishvananda/netlink"
@@ -19,6 +18,9 @@ var hashProgram = [...]bpfInsn{
 	{code: 0xb7, imm: -1}, // r0 = -1
 	{code: 0x95},          // exit
 }
+
+// hashLicense is that of the helper; like the program it does not move.
+var hashLicense = [...]byte{'G', 'P', 'L', 0}
 
 // bpfInsn is struct bpf_insn.
 type bpfInsn struct {
@@ -98,16 +100,14 @@ func loadHashProgram() (fd int, err error) {
 		return -1, err
 	}
 	defer func() { err = errors.Join(err, unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)) }()
-	license := []byte("GPL\x00")
 	attr := bpfLoadAttr{
 		progType: unix.BPF_PROG_TYPE_SCHED_CLS,
 		insnCnt:  uint32(len(hashProgram)),
 		insns:    uint64(uintptr(unsafe.Pointer(&hashProgram[0]))),
-		license:  uint64(uintptr(unsafe.Pointer(&license[0]))),
+		license:  uint64(uintptr(unsafe.Pointer(&hashLicense[0]))),
 	}
 	copy(attr.name[:], "forget_hash")
 	fd, err = bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
-	runtime.KeepAlive(license)
 	return fd, err
 }
 

@@ -79,7 +79,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/model.go", "func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {", "mono.Never")},
 	},
 	{
-		"probe timeout", "PTO = (mean + wait + 4 min(noise, mean/4)) << backoff", "ptoDeviations 4, ptoMost 200 ms",
+		"probe timeout", "PTO = (mean + mean of the hosts + (4 + wrong) max(min(dev, mean/4), granule, dev of the hosts)) << backoff", "ptoDeviations 4, ptoMost 200 ms",
 		"RFC 9002, section 6.2",
 		[]field.Edit{returns("srd/recovery_tail.go", "func (rc *recovery) tailDeadline() mono.Time {", "mono.Never")},
 	},
@@ -319,7 +319,7 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "if c.queue+c.back <= min(c.none(), c.Target()/2) {", New: "if false {"}},
 	},
 	{
-		"a probe after two round trips", "PTO <= 2 mean + wait", "none",
+		"a probe after two round trips", "of the deviation a quarter of the mean counts at most", "none",
 		"RFC 8985, section 7.2",
 		[]field.Edit{{File: "srd/recovery_tail.go", Old: "min(rc.rtt.Variation(), mean/ptoDeviations)", New: "rc.rtt.Variation()"}},
 	},

@@ -21,7 +21,7 @@ const (
 		"TestDeepBufferIsShared|TestLongerWayIsNoQueue|TestTunnelsAreNoRivals|TestPauseBesideOthersIsNoBurst|" +
 		"TestUnusedWindowIsCutFirst|TestHostsQueueIsNoRivals|" +
 		"TestLoneSenderBearsChance|TestLoneSenderOnAShortWayBearsChance|TestLongerWayBearsChance|TestFlowsComeAndGo|" +
-		"TestManyFlowsAloneLoseLittle|TestOutageIsForgotten|TestLossWhileIdleIsNoBound|TestWhatOthersLeaveIsTaken|" +
+		"TestManyFlowsAloneLoseLittle|TestOutageIsForgotten|TestLossesWhileIdleCostLittle|TestWhatOthersLeaveIsTaken|" +
 		"TestShortWayWinsBackInRoundTrips)$"
 	ofLiars = "^(TestScriptHoldHidesNoQueue|TestScriptLiesAboutHoldsFillNoBuffer|TestScriptClockHidesLittle)$"
 )

@@ -129,21 +129,30 @@ func TestOutageIsForgotten(t *testing.T) {
 	}
 }
 
-// A window that did not hold sending back was not what overran a buffer, and one packet that is lost of
-// few says little of what the link carries.
-func TestLossWhileIdleIsNoBound(t *testing.T) {
-	b := newBottleneck(bottleneck{rate: 200 * mbit, base: 40 * time.Millisecond, buffer: deep})
-	b.run(5 * time.Second)
-	queue := 10 * time.Millisecond // somebody else's
-	for range 50 {
-		b.idle(queue)
-	}
-	b.Lost(b.now, MSS)
-	for range 3 {
-		b.idle(queue)
-	}
-	if goodput, _ := b.run(time.Second); goodput < 0.7 {
-		t.Errorf("goodput %.3f in the second after one packet was lost of few", goodput)
+// Packets that are lost of few, while there is next to nothing to send, say little of what the link carries,
+// whoever the queue is of that they met.
+func TestLossesWhileIdleCostLittle(t *testing.T) {
+	for _, way := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
+		for _, queue := range []time.Duration{2 * time.Millisecond, 10 * time.Millisecond} {
+			for _, losses := range []int{1, 10} {
+				b := newBottleneck(bottleneck{rate: 200 * mbit, base: way, buffer: deep})
+				b.run(5 * time.Second)
+				for len(b.flight) > 0 {
+					b.ack()
+				}
+				for range losses {
+					for range 20 {
+						b.idle(queue)
+					}
+					b.Lost(b.now, MSS)
+				}
+				b.idle(queue)
+				b.idle(queue)
+				if goodput, _ := b.run(time.Second); goodput < 0.8 {
+					t.Errorf("%v, queue %v: goodput %.3f in the second after %d packets were lost of few", way, queue, goodput, losses)
+				}
+			}
+		}
 	}
 }
 

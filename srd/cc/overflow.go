@@ -163,9 +163,9 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 
 // shrink answers an overflow, as so many connections would as there are flows inside: of n
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
-// is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; but who had
-// nothing to send did not fill it. When much is lost at once, as when a hundred begin
-// together, the share that was lost is off the window, up to half.
+// is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; where the window
+// did not hold sending back that says nothing, and the window itself is cut. When much is lost at once, as
+// when a hundred begin together, the share that was lost is off the window, up to half.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
 	left := max(maxDecrease, min(1-(1-cubicBeta)*hit, 1-share))
@@ -191,7 +191,7 @@ func (c *SRD) probe(now mono.Time) {
 	if c.over.burst {
 		next = max(next, c.window*(1+c.rival.met/burstPart))
 	}
-	if c.queue+c.back <= min(c.none(), c.Target()/2) { // beyond the peak: others have left
+	if c.queue+c.back <= min(c.none(), c.Target()/2) { // and beyond the peak: others have left
 		next = max(next, c.window+gain*(c.window-c.rival.peak))
 	}
 	if c.over.bound = max(c.over.bound, next); c.over.bound > MaxWindow {

@@ -60,7 +60,7 @@ const (
 // SRD is a delay-steered window after SRD's description (Shalev et al., IEEE
 // Micro 2020, "Congestion Control"): it keeps the queueing delay, averaged over
 // the bytes of all paths, at a target. Congestion is delay on the majority of
-// the bytes, or heavy loss; one bad path among many is not.
+// the bytes, or more loss than by chance; delay on one bad path among many is not.
 type SRD struct {
 	granule   time.Duration
 	line      float64 // bytes per second, 0: unknown (SetLine)
