@@ -314,7 +314,7 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "far, packet := min(1, float64(c.base)/float64(TargetCeiling)),", New: "far, packet := 1.0,"}},
 	},
 	{
-		"beyond the peak others have left", "where nothing waits: W += 0.25 (W - peak)", "gain 0.25",
+		"beyond the peak others have left", "where nothing waits: bound = max(bound, W + 0.25 (W - peak))", "gain 0.25",
 		"RFC 9438, section 4.2 (convex region)",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "if c.queue+c.back <= min(c.none(), c.Target()/2) {", New: "if false {"}},
 	},
