@@ -133,8 +133,8 @@ func TestScriptChallengesAreBounded(t *testing.T) {
 	if n := responses(from, s.tuple(0)); n > 2*answersMost {
 		t.Errorf("%d responses in a round trip", n)
 	}
-	if s.c.stats.Drops[DropChallenge] < 900 {
-		t.Errorf("%d challenges counted as not answered", s.c.stats.Drops[DropChallenge])
+	if s.c.env.stats.Drops[DropChallenge] < 900 {
+		t.Errorf("%d challenges counted as not answered", s.c.env.stats.Drops[DropChallenge])
 	}
 }
 
@@ -293,8 +293,8 @@ func TestScriptNothingIsAcknowledgedOnTheCandidatesSlot(t *testing.T) {
 	for _, b := range [][]byte{wire.AppendPing(nil), wire.AppendMessage(nil, 0, &Imm{}, []byte("x")), wire.AppendTombstone(nil, 0, &Imm{})} {
 		s.arriveOn(s.tuple(0), candidateSlot, 100, b)
 	}
-	if _, ok := s.c.Recv(); ok || len(s.c.receiver.pending) > 0 || s.c.stats.Drops[DropMalformed] != 3 {
-		t.Errorf("taken: %d to acknowledge, %d dropped", len(s.c.receiver.pending), s.c.stats.Drops[DropMalformed])
+	if _, ok := s.c.Recv(); ok || len(s.c.receiver.pending) > 0 || s.c.env.stats.Drops[DropMalformed] != 3 {
+		t.Errorf("taken: %d to acknowledge, %d dropped", len(s.c.receiver.pending), s.c.env.stats.Drops[DropMalformed])
 	}
 }
 

@@ -46,7 +46,7 @@ func TestScriptAcknowledgesWhereItComesAgain(t *testing.T) {
 // they may all have failed while nobody looked.
 func TestScriptCalledOneOpensPathsInSilence(t *testing.T) {
 	s := newScript(t, 2)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	for _, p := range s.c.paths.table {
 		p.ours = false
 	}
@@ -61,7 +61,7 @@ func TestScriptCalledOneOpensPathsInSilence(t *testing.T) {
 	if n := len(s.c.Paths()); n != 8 {
 		t.Errorf("in silence %d of 8 paths", n)
 	}
-	if s.c.stats.GivenUp != 0 {
+	if s.c.env.stats.GivenUp != 0 {
 		t.Error("the message is given up")
 	}
 	s.wantSound(t)

@@ -52,8 +52,8 @@ func TestReceivingDoesNotAllocate(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, s.round); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
-	if s.c.stats.Acks < 100 || s.c.stats.Received != 1101 {
-		t.Errorf("%+v", s.c.stats)
+	if s.c.env.stats.Acks < 100 || s.c.env.stats.Received != 1101 {
+		t.Errorf("%+v", s.c.env.stats)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestSendingDoesNotAllocate(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, s.round); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
-	if s.c.stats.Sent < 20*1000 || s.c.stats.Retransmitted > 0 || s.c.RTT() > time.Millisecond {
-		t.Errorf("%+v", s.c.stats)
+	if s.c.env.stats.Sent < 20*1000 || s.c.env.stats.Retransmitted > 0 || s.c.RTT() > time.Millisecond {
+		t.Errorf("%+v", s.c.env.stats)
 	}
 }

@@ -146,14 +146,14 @@ func TestScriptNothingIsVoidedWhileASessionWorks(t *testing.T) {
 		s.c.session.call(s.now)
 		s.c.session.calls.tries = giveUpAttempts
 		if s.now = s.c.session.calls.regular.end; works {
-			s.c.lastHeard = s.now
+			s.c.env.lastHeard = s.now
 		} else {
-			s.c.lastHeard = s.now.Add(-idleAfter - 1)
+			s.c.env.lastHeard = s.now.Add(-idleAfter - 1)
 		}
 		if s.c.Advance(s.now); s.c.session.calls.busy() || !s.c.session.ready(s.now) {
 			t.Fatal("it is not given up, or there is no session: nothing was tested")
 		}
-		if n := s.c.stats.GivenUp; n > 0 == works {
+		if n := s.c.env.stats.GivenUp; n > 0 == works {
 			t.Errorf("the session works: %v, and %d payloads are given up", works, n)
 		}
 	}

@@ -31,7 +31,7 @@ type copies struct {
 // SetPolicy replaces the path policy. What is in flight stays where it is; the
 // new policy knows nothing of the paths but their classes.
 func (c *Conn) SetPolicy(p steer.Policy) {
-	c.cfg.Policy = p
+	c.env.cfg.Policy = p
 	s := &c.choice.steering
 	s.scope = steer.ScopeOf(p)
 	s.sender, _ = p.(steer.Sender)

@@ -49,8 +49,8 @@ func TestScriptReliable(t *testing.T) {
 		v := s.send(3, int(on))
 		s.ack(got(on, v[0].pn, v[1].pn, v[2].pn))
 	}
-	if s.c.stats.GivenUp != 0 {
-		t.Fatalf("%d given up", s.c.stats.GivenUp)
+	if s.c.env.stats.GivenUp != 0 {
+		t.Fatalf("%d given up", s.c.env.stats.GivenUp)
 	}
 	for _, p := range s.sent {
 		if p.has(wire.KindTombstone) {
@@ -73,8 +73,8 @@ func TestScriptDeadline(t *testing.T) {
 		t.Fatalf("%d given back too early", s.released)
 	}
 	s.wait(10*time.Millisecond + dueEvery)
-	if s.released != 5 || s.c.stats.GivenUp != 5 {
-		t.Fatalf("%d given back, %d given up", s.released, s.c.stats.GivenUp)
+	if s.released != 5 || s.c.env.stats.GivenUp != 5 {
+		t.Fatalf("%d given back, %d given up", s.released, s.c.env.stats.GivenUp)
 	}
 	if s.c.recovery.out.due != 0 {
 		t.Error("deadlines are still looked for")

@@ -12,7 +12,7 @@ import (
 // Conn is the transport state of one peer: the glue between the machines that own it.
 // docs/core.md says who does what.
 type Conn struct {
-	*env
+	env       *env
 	session   session
 	paths     paths
 	receiver  receiver
@@ -51,15 +51,15 @@ func New(cfg Config) *Conn {
 }
 
 // Remote returns the peer's static public key.
-func (c *Conn) Remote() handshake.PublicKey { return c.cfg.Remote }
+func (c *Conn) Remote() handshake.PublicKey { return c.env.cfg.Remote }
 
 // Stats returns the counters.
-func (c *Conn) Stats() *Stats { return &c.stats }
+func (c *Conn) Stats() *Stats { return &c.env.stats }
 
 // Window returns congestion window, bytes in flight, and pacing rate in bytes
 // per second.
 func (c *Conn) Window() (window, inflight int, rate float64) {
-	return c.cfg.Control.Window(), c.recovery.inflight, c.cfg.Control.Rate()
+	return c.env.cfg.Control.Window(), c.recovery.inflight, c.env.cfg.Control.Rate()
 }
 
 // Backlog reports whether messages wait for an acknowledgement.
@@ -70,11 +70,11 @@ func (c *Conn) Backlog() bool { return !c.recovery.out.empty() }
 func (c *Conn) Delivered(now mono.Time) float64 { return c.recovery.rate.at(now) }
 
 // RTT returns the smoothed round trip over all paths, 0 when unknown.
-func (c *Conn) RTT() time.Duration { return c.rtt.Smoothed() }
+func (c *Conn) RTT() time.Duration { return c.env.rtt.Smoothed() }
 
 // Queue returns the smoothed queueing delay and its target.
 func (c *Conn) Queue() (queue, target time.Duration) {
-	return c.cfg.Control.Queue(), c.cfg.Control.Target()
+	return c.env.cfg.Control.Queue(), c.env.cfg.Control.Target()
 }
 
 // Recv returns the next message that arrived. Its payload lies in the packet
@@ -92,7 +92,7 @@ func (c *Conn) Recv() (Message, bool) {
 // Waits returns how long each limit held back sending, in all, what it does at this moment
 // included. The counters of Stats have that only when it ends.
 func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
-	v := c.stats.Waited
+	v := c.env.stats.Waited
 	if c.sender.stopped != 0 && now > c.sender.stopped {
 		v[c.sender.limit] += now.Sub(c.sender.stopped)
 	}

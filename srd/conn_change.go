@@ -12,13 +12,13 @@ import (
 
 // SetPSK changes the preshared key. It counts from the next handshake on: a session there
 // is goes on, so that both ends can be given a new key one after the other.
-func (c *Conn) SetPSK(psk handshake.PSK) { c.cfg.PSK = psk }
+func (c *Conn) SetPSK(psk handshake.PSK) { c.env.cfg.PSK = psk }
 
 // SetKeepalive changes how often every path that is ours is used at least; 0: not at all.
 // Without a session, one is sought: who is to keep alive may be all that can reach the
 // other.
 func (c *Conn) SetKeepalive(now mono.Time, every time.Duration) {
-	c.cfg.Keepalive = every
+	c.env.cfg.Keepalive = every
 	if every == 0 {
 		return // what is planned comes once more, and then no more
 	}

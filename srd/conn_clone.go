@@ -14,12 +14,12 @@ import (
 // Counters go on, and recorded handshakes are refused as before.
 func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Policy, control cc.Controller) {
 	c.Close(now, NewTrain()) // the train is not sealed
-	met, tuples, back, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.back, c.stats, c.session.replay
-	cfg := c.cfg
+	met, tuples, back, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.back, c.env.stats, c.session.replay
+	cfg := c.env.cfg
 	cfg.Incarnation, cfg.Policy, cfg.Control = incarnation, policy, control
 	*c = *New(cfg)
 	introduce(c)
-	c.stats, c.session.replay, c.clock = stats, replay, now
+	c.env.stats, c.session.replay, c.env.clock = stats, replay, now
 	c.paths.forget()
 	c.restarted = true
 	c.SetTuples(now, tuples[:back], tuples[back:]...)

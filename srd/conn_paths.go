@@ -34,7 +34,7 @@ func (c *Conn) Paths() []PathInfo {
 		}
 		v = append(v, PathInfo{
 			Slot: p.slot, Tuple: p.tuple, State: p.state, RTT: p.rtt.Smoothed(), Base: p.rtt.Base(),
-			MTU: p.mtu, Seen: p.seen, Unsized: p.unsized, InFlight: p.inflight, Weight: c.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
+			MTU: p.mtu, Seen: p.seen, Unsized: p.unsized, InFlight: p.inflight, Weight: c.env.cfg.Policy.Weight(int(p.slot)), PathStats: p.stats,
 		})
 	}
 	return v
@@ -91,7 +91,7 @@ func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 func (c *Conn) Refused(now mono.Time, t Tuple) {
 	for _, p := range c.paths.table {
 		if p.tuple == t && (p.state == PathActive || p.state == PathSuspect) {
-			c.stats.PathsRefused++
+			c.env.stats.PathsRefused++
 			c.paths.fail(now, p)
 		}
 	}
@@ -111,7 +111,7 @@ func (c *Conn) HostChanged(now mono.Time, has func(netip.Addr) bool) {
 			// One after the other, as those that are opened.
 			p.probe.next, p.probe.tries = soon, 0
 			c.paths.probing.Add(int(p.slot))
-			c.active = now // an idle one asks again too, for a while
+			c.env.active = now // an idle one asks again too, for a while
 			soon = soon.Add(openEvery)
 		}
 	}

@@ -23,11 +23,11 @@ import (
 // look before opening; Handle decides.
 func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 	if slot > candidateSlot {
-		c.drop(DropSlot)
+		c.env.drop(DropSlot)
 		return false
 	}
 	if in := c.receiver.in[slot]; in != nil && !in.seen.Fresh(pn) && !c.session.stranger() && !c.paths.usable.Empty() {
-		c.drop(DropReplay)
+		c.env.drop(DropReplay)
 		return false
 	}
 	return true
@@ -37,11 +37,11 @@ func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 // before that buffer is used again.
 func (c *Conn) Handle(now mono.Time, p *Packet) {
 	if p.Slot > candidateSlot {
-		c.drop(DropSlot)
+		c.env.drop(DropSlot)
 		return
 	}
 	if !c.session.accepts(now, p.Keys) {
-		c.drop(DropSessionOld)
+		c.env.drop(DropSessionOld)
 		return
 	}
 	c.confirm(now, p) // may clear all that was seen
@@ -52,13 +52,13 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	}
 	next := in.seen.Next()
 	if !in.seen.Set(p.PN) {
-		c.drop(DropReplay)
+		c.env.drop(DropReplay)
 		c.paths.cameAgain(now, p)
 		return
 	}
 	p.At = arrival(now, p.At)
-	c.stats.RxBytes += uint64(p.Size)
-	c.lastHeard = now
+	c.env.stats.RxBytes += uint64(p.Size)
+	c.env.lastHeard = now
 	c.session.used(now, p.Keys)
 	c.session.concede(now, p.Keys)
 	urgent := c.receiver.arrive(in, p, next)
@@ -68,7 +68,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 			in.queued = true
 			c.receiver.pending = append(c.receiver.pending, in)
 		}
-		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.rtt.Smoothed(), &c.hosts)
+		c.receiver.ack.arrived(now, p.At, p.Size, urgent, c.env.rtt.Smoothed(), &c.env.hosts)
 	}
 	c.choice.measure(now, p)
 }
@@ -93,11 +93,11 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	for rest := p.Plain; len(rest) > 0; {
 		var ok bool
 		if rest, ok = wire.Next(rest, &f); !ok {
-			c.drop(DropMalformed)
+			c.env.drop(DropMalformed)
 			return eliciting
 		}
 		if p.Slot == candidateSlot && f.Kind.Elicits() {
-			c.drop(DropMalformed) // nobody may ask for an acknowledgement there
+			c.env.drop(DropMalformed) // nobody may ask for an acknowledgement there
 			return false
 		}
 		switch f.Kind {
@@ -118,17 +118,17 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 		case wire.KindMetric:
 			c.choice.told(now, &f)
 		case wire.KindHost:
-			c.hosts.peer = time.Duration(f.Late) * wire.HoldUnit
+			c.env.hosts.peer = time.Duration(f.Late) * wire.HoldUnit
 		case wire.KindChallenge:
 			if asked {
-				c.drop(DropChallenge)
+				c.env.drop(DropChallenge)
 				continue
 			}
 			asked = true
 			c.paths.challenged(p, f.Secret)
 		case wire.KindResponse:
 			if told {
-				c.drop(DropChallenge)
+				c.env.drop(DropChallenge)
 				continue
 			}
 			told = true
@@ -136,7 +136,7 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 				c.paths.answered(now, p.At, &f.Secret, p.Keys)
 			}
 		case wire.KindClose:
-			c.drop(DropClosed)
+			c.env.drop(DropClosed)
 			// One that was under way when the keys were replaced ends nothing.
 			if e := c.session.send; e != nil && e.recv == p.Keys {
 				c.session.closeSession(now)

@@ -35,8 +35,8 @@ func (c *Conn) Suspend(now mono.Time) (st *State, ok bool) {
 		panic("srd: suspended with messages that nobody has taken")
 	}
 	st = &State{
-		own: c.cfg.Incarnation, peer: s.incarnation, newest: s.replay.Newest(), since: s.since,
-		heard: c.lastHeard, active: c.active, smoothed: uint64(c.rtt.Smoothed()), strayed: c.paths.strayed,
+		own: c.env.cfg.Incarnation, peer: s.incarnation, newest: s.replay.Newest(), since: s.since,
+		heard: c.env.lastHeard, active: c.env.active, smoothed: uint64(c.env.rtt.Smoothed()), strayed: c.paths.strayed,
 		missing: c.receiver.inbox.FirstMissing(),
 	}
 	c.paths.suspend(st)
@@ -110,10 +110,10 @@ func (c *Conn) Resume(now mono.Time, st *State) error {
 		}
 	}
 	s.send, s.prev, s.next, s.other = epochs[epochSend], epochs[epochPrev], epochs[epochNext], epochs[epochOther]
-	c.clock, c.cfg.Incarnation = now, st.own
+	c.env.clock, c.env.cfg.Incarnation = now, st.own
 	s.incarnation, s.met, s.since = st.peer, true, st.since
 	s.replay.Resume(st.newest)
-	c.lastHeard, c.active = min(now, st.heard), min(now, st.active)
+	c.env.lastHeard, c.env.active = min(now, st.heard), min(now, st.active)
 	c.recovery.timer = lossTimer{progress: now, lastSent: now}
 	c.paths.resume(now, st)
 	c.receiver.resume(now, st)
@@ -121,7 +121,7 @@ func (c *Conn) Resume(now mono.Time, st *State) error {
 		c.recovery.queueRetransmit(n)
 	}
 	// They are sent here, and were given up with the process that had their payloads.
-	c.stats.Sent, c.stats.GivenUp = uint64(len(st.open)), uint64(len(st.open))
+	c.env.stats.Sent, c.env.stats.GivenUp = uint64(len(st.open)), uint64(len(st.open))
 	s.holdAddresses()
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *Conn) resumable(now mono.Time, st *State) error {
 		return errStateTime
 	case now.Sub(e.created) >= life.reject || e.sent >= life.rejectPackets:
 		return errStateOld
-	case !c.cfg.Offers.Has(e.cipher):
+	case !c.env.cfg.Offers.Has(e.cipher):
 		return errStateCipher
 	}
 	return nil

@@ -39,10 +39,10 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 // pacer that holds them back; Never otherwise. The driver asks when src has
 // something to send.
 func (c *Conn) SendDeadline(now mono.Time, src Source) mono.Time {
-	rate, before := c.cfg.Control.Rate(), c.sender.before(src)
-	if rate == 0 || c.sender.bucket.Holds(before) || c.cfg.Control.Window()-c.recovery.inflight < max(1, before) || c.paths.usable.Empty() ||
+	rate, before := c.env.cfg.Control.Rate(), c.sender.before(src)
+	if rate == 0 || c.sender.bucket.Holds(before) || c.env.cfg.Control.Window()-c.recovery.inflight < max(1, before) || c.paths.usable.Empty() ||
 		c.recovery.out.full() || !c.session.ready(now) || c.recovery.silent() {
 		return mono.Never
 	}
-	return max(now, c.sender.bucket.When(rate, max(before+1, min(2*c.paths.packet, int(rate*c.hosts.burst().Seconds())))))
+	return max(now, c.sender.bucket.When(rate, max(before+1, min(2*c.paths.packet, int(rate*c.env.hosts.burst().Seconds())))))
 }

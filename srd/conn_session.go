@@ -49,7 +49,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		return
 	}
 	c.meet(now, e.peer)
-	c.took = now.Sub(e.created)
+	c.env.took = now.Sub(e.created)
 	if c.session.keeps(e) {
 		c.session.retire(&s.prev)
 		s.prev, e.crossed, e.dies = e, true, now.Add(max(previousLife, 3*c.recovery.pto()))
@@ -120,11 +120,11 @@ func (c *Conn) seek(now mono.Time) {
 	if !c.paths.usable.Empty() {
 		return
 	}
-	c.active = now
+	c.env.active = now
 	if c.paths.dormant {
 		c.paths.wake(now)
 	}
-	if now.Sub(max(c.lastHeard, c.session.since)) > deadAfter {
+	if now.Sub(max(c.env.lastHeard, c.session.since)) > deadAfter {
 		c.session.doubt(now)
 	}
 }
@@ -136,17 +136,17 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	index, _ := handshake.ReceiverIndex(msg)
 	a := s.calls.find(index)
 	if a == nil {
-		c.drop(DropHandshakeCopy)
+		c.env.drop(DropHandshakeCopy)
 		return
 	}
 	r, err := a.hs.Consume(msg)
 	if err != nil {
-		c.drop(DropHandshakeBad)
+		c.env.drop(DropHandshakeBad)
 		return
 	}
 	begun, sole := a.begun, soleAddr(a.on)
 	s.calls.answered(a)
-	if r.Hello.Protocol != c.cfg.Protocol {
+	if r.Hello.Protocol != c.env.cfg.Protocol {
 		s.refuse(now, &r)
 		return
 	}
@@ -155,8 +155,8 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 		return
 	}
 	e.called = begun
-	if c.took = now.Sub(begun); c.took > firstRTT && !c.rtt.Known() {
-		c.rtt.Add(c.took) // what is assumed else is too short (RFC 9002 section 5.2)
+	if c.env.took = now.Sub(begun); c.env.took > firstRTT && !c.env.rtt.Known() {
+		c.env.rtt.Add(c.env.took) // what is assumed else is too short (RFC 9002 section 5.2)
 	}
 	c.meet(now, r.Hello.Incarnation)
 	c.session.begin(now, e)
@@ -194,7 +194,7 @@ func (c *Conn) Session(now mono.Time) Session {
 // step: what arrived, what is in flight, and every path.
 func (c *Conn) forget(now mono.Time) {
 	n := c.recovery.out.reset()
-	c.stats.Drops[DropIncarnation] += uint64(n)
+	c.env.stats.Drops[DropIncarnation] += uint64(n)
 	for _, p := range c.paths.table {
 		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 			if k := p.sent.At(pn); k.State == ledger.InFlight {
@@ -214,7 +214,7 @@ func (c *Conn) forget(now mono.Time) {
 	c.choice.steering.copies = copies{}
 	c.choice.steering.gauge.Reset()
 	c.recovery.timer = lossTimer{progress: now, lastSent: now}
-	c.hosts.forget()
+	c.env.hosts.forget()
 	c.restarted = true
 }
 
@@ -237,8 +237,8 @@ func (c *Conn) lied(now mono.Time) {
 	c.session.retire(&s.other)
 	s.calls.abandon()
 	s.last, s.out = response{}, nil
-	c.cfg.Control.Reset()
-	if !c.recovery.out.empty() || c.cfg.Keepalive > 0 {
+	c.env.cfg.Control.Reset()
+	if !c.recovery.out.empty() || c.env.cfg.Keepalive > 0 {
 		s.callAt = s.liar.until
 	}
 }

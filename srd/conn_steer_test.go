@@ -123,12 +123,12 @@ func TestScriptDuplicate(t *testing.T) {
 	if s.c.paths.table[1].rtt.Smoothed() <= before || s.c.paths.table[1].stats.Lost == 0 {
 		t.Error("nothing is learnt from the copy that came later")
 	}
-	if !s.c.recovery.out.empty() || s.c.stats.Retransmitted > 0 {
-		t.Errorf("%d messages open, %d sent again", s.c.recovery.out.next-s.c.recovery.out.first, s.c.stats.Retransmitted)
+	if !s.c.recovery.out.empty() || s.c.env.stats.Retransmitted > 0 {
+		t.Errorf("%d messages open, %d sent again", s.c.recovery.out.next-s.c.recovery.out.first, s.c.env.stats.Retransmitted)
 	}
 	s.wait(time.Second)
-	if s.c.stats.Retransmitted > 0 || s.c.recovery.inflight != 0 {
-		t.Errorf("%d sent again, %d bytes in flight", s.c.stats.Retransmitted, s.c.recovery.inflight)
+	if s.c.env.stats.Retransmitted > 0 || s.c.recovery.inflight != 0 {
+		t.Errorf("%d sent again, %d bytes in flight", s.c.env.stats.Retransmitted, s.c.recovery.inflight)
 	}
 	s.wantSound(t)
 }
@@ -237,7 +237,7 @@ func TestScriptStampsAndMetrics(t *testing.T) {
 // Classes are told when the policy is set, and when a path comes into use.
 func TestScriptPathsArePlaced(t *testing.T) {
 	s := newScript(t, 4)
-	s.c.cfg.Class = func(t Tuple) int { return int(t.Sock) / 2 }
+	s.c.env.cfg.Class = func(t Tuple) int { return int(t.Sock) / 2 }
 	b := steer.NewActiveBackup(1)
 	s.c.SetPolicy(b)
 	if v := s.drain(&flows{size: 100, next: make([]uint32, 1)}); len(v) != 1 || v[0].slot != 2 {
@@ -291,7 +291,7 @@ func TestSteeringDoesNotAllocate(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, round); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
-	if s.c.stats.Sent < 15*1000 {
-		t.Errorf("%+v", s.c.stats)
+	if s.c.env.stats.Sent < 15*1000 {
+		t.Errorf("%+v", s.c.env.stats)
 	}
 }

@@ -4,9 +4,9 @@ import "github.com/srdtun/srdtun/srd/mono"
 
 // Advance lets time pass: path timeouts, tail-loss probes, session timers.
 func (c *Conn) Advance(now mono.Time) {
-	c.clock = now
-	c.allowForHosts()
-	c.hosts.forgive(now)
+	c.env.clock = now
+	c.env.allowForHosts()
+	c.env.hosts.forgive(now)
 	c.recovery.expireDue(now)
 	c.advanceSession(now)
 	if c.recovery.inflight > 0 {
@@ -28,9 +28,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 		}
 	}
 	if due := c.recovery.out.due; due != 0 {
-		add(max(due, c.clock), "deadline of a message")
+		add(max(due, c.env.clock), "deadline of a message")
 	}
-	if !c.session.ready(c.clock) {
+	if !c.session.ready(c.env.clock) {
 		return at, why
 	}
 	// Without a path that works an acknowledgement waits for one, not for time.
@@ -42,9 +42,9 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	}
 	// How long a far path takes is found out while sending, after Advance: what that
 	// made overdue is due now.
-	add(max(c.recovery.tailDeadline(), c.clock), "tail probe")
+	add(max(c.recovery.tailDeadline(), c.env.clock), "tail probe")
 	add(c.paths.probeDeadline(), "path probe")
-	if c.sender.mayCopy() && c.recovery.reinject > c.clock {
+	if c.sender.mayCopy() && c.recovery.reinject > c.env.clock {
 		add(c.recovery.reinject, "reinjection")
 	}
 	return at, why
@@ -54,7 +54,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 // ended, and nobody needs others, the memory that traffic took is given back.
 func (c *Conn) advanceSession(now mono.Time) {
 	switch ended := c.session.expire(now); {
-	case ended && (!c.recovery.out.empty() || c.cfg.Keepalive > 0):
+	case ended && (!c.recovery.out.empty() || c.env.cfg.Keepalive > 0):
 		c.Connect(now)
 	case ended:
 		c.rest(now)

@@ -169,7 +169,7 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 	switch a.kind {
 	case handshake.TypeResponse:
 		if a.copy {
-			a.Conn.drop(DropHandshakeCopy)
+			a.Conn.env.drop(DropHandshakeCopy)
 			return false
 		}
 		a.Conn.handleResponse(now, a.from, a.msg)
@@ -184,7 +184,7 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 		}
 		// The first copy was stale, as a rule, and may have come from an observer, who has
 		// the cookie.
-		a.Conn.drop(DropHandshakeCopy)
+		a.Conn.env.drop(DropHandshakeCopy)
 		return !a.Conn.session.over && !a.Conn.session.liar.waits(now)
 	}
 	return false

@@ -15,15 +15,15 @@ func TestScriptTailOfTheFirstTrain(t *testing.T) {
 	for _, samples := range []int{1, 40} {
 		s := newScript(t, 3)
 		p := s.c.paths.table[1]
-		p.rtt, s.c.rtt = rtt.Estimator{}, rtt.Mean{}
+		p.rtt, s.c.env.rtt = rtt.Estimator{}, rtt.Mean{}
 		for range samples {
 			p.rtt.Add(s.now, roundTrip)
-			s.c.rtt.Add(roundTrip)
+			s.c.env.rtt.Add(roundTrip)
 		}
 		v := s.sendTrain(4, 1)
 		s.ack(got(1, v[0].pn, v[1].pn))
 		s.wait(roundTrip / 2)
-		if lost := p.stats.Lost != 0; lost != s.c.rtt.Settled() {
+		if lost := p.stats.Lost != 0; lost != s.c.env.rtt.Settled() {
 			t.Errorf("%d round trips measured, %d packets lost after half of one", samples, p.stats.Lost)
 		}
 		s.wantSound(t)

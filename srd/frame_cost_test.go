@@ -141,7 +141,7 @@ func TestFramesTakeNoMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes in answer to %d", f.name, s.out, packets*costPacket)
 		}
 		if !s.c.session.ready(s.now) {
-			t.Errorf("%s: the session has ended: %+v", f.name, s.c.stats.Drops)
+			t.Errorf("%s: the session has ended: %+v", f.name, s.c.env.stats.Drops)
 		}
 		s.wantSound(t)
 	}

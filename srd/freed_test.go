@@ -13,8 +13,8 @@ func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(5, 0)
 	s.ackAll(2, []uint64{0b10})
-	if s.c.recovery.out.first != 2 || s.c.stats.Acked != 3 || int(s.released) != 3 || s.c.recovery.out.open(4) || !s.c.recovery.out.open(3) {
-		t.Fatalf("first %d, %d acknowledged, %d given back", s.c.recovery.out.first, s.c.stats.Acked, s.released)
+	if s.c.recovery.out.first != 2 || s.c.env.stats.Acked != 3 || int(s.released) != 3 || s.c.recovery.out.open(4) || !s.c.recovery.out.open(3) {
+		t.Fatalf("first %d, %d acknowledged, %d given back", s.c.recovery.out.first, s.c.env.stats.Acked, s.released)
 	}
 	s.wantSound(t)
 	s.ackAll(5, nil)

@@ -26,7 +26,7 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 		}
 	}
 	s.c.Refused(s.now, s.tuple(1))
-	if n := s.c.stats.PathsRefused; n != 1 {
+	if n := s.c.env.stats.PathsRefused; n != 1 {
 		t.Errorf("%d paths refused, want 1", n)
 	}
 	s.wantSound(t)
@@ -49,7 +49,7 @@ func TestScriptHostChanged(t *testing.T) {
 	for s.c.paths.table[1].state != PathDown || s.c.paths.table[1].probe.next < s.now.Add(probeMost/2) {
 		s.c.Refused(s.now, s.tuple(1))
 		s.wait(500 * time.Millisecond)
-		s.c.active = s.now
+		s.c.env.active = s.now
 	}
 	s.mute = false
 	from := len(s.sent)

@@ -66,7 +66,7 @@ func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 	const unit = wire.HoldUnit * time.Nanosecond
 	own := 100 * time.Microsecond
 	s := newScript(t, 1)
-	s.c.cfg.HostDelay = func() time.Duration { return own }
+	s.c.env.cfg.HostDelay = func() time.Duration { return own }
 	for _, c := range []struct {
 		what            string
 		own, told, want time.Duration
@@ -83,7 +83,7 @@ func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 			s.arriveAt(0, wire.AppendHost(nil, uint16(c.told/unit)))
 		}
 		s.wait(0)
-		if got := s.c.hosts.granule; got != c.want {
+		if got := s.c.env.hosts.granule; got != c.want {
 			t.Errorf("%s: granule %v, want %v", c.what, got, c.want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 func TestPeerIsTold(t *testing.T) {
 	own := 100 * time.Microsecond
 	s := newScript(t, 1)
-	s.c.cfg.HostDelay = func() time.Duration { return own }
+	s.c.env.cfg.HostDelay = func() time.Duration { return own }
 	told := func() (n int) {
 		for _, p := range s.sent {
 			for i, f := range p.frames {
@@ -140,7 +140,7 @@ func TestPeerIsTold(t *testing.T) {
 func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	const hold = 30 * time.Millisecond
 	s := newScript(t, 1)
-	s.c.cfg.HostDelay = func() time.Duration { return mono.Granularity }
+	s.c.env.cfg.HostDelay = func() time.Duration { return mono.Granularity }
 	for range 50 {
 		v := s.send(1, 0)
 		s.now = s.now.Add(hold + 300*time.Microsecond)
@@ -150,10 +150,10 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 		s.wait(0)
 	}
 	p := s.c.paths.table[0]
-	if rtt, wait := p.rtt.Smoothed(), s.c.lostAfter(p); rtt > time.Millisecond || wait < hold {
+	if rtt, wait := p.rtt.Smoothed(), s.c.env.lostAfter(p); rtt > time.Millisecond || wait < hold {
 		t.Errorf("round trip %v, timeout %v, and the peer holds back for %v", rtt, wait, hold)
 	}
-	if a := s.fixed.told; a.RTT > time.Millisecond || a.Held != hold-s.c.hosts.hold() {
+	if a := s.fixed.told; a.RTT > time.Millisecond || a.Held != hold-s.c.env.hosts.hold() {
 		t.Errorf("told a round trip of %v, and %v in the host", a.RTT, a.Held)
 	}
 }
@@ -166,7 +166,7 @@ func TestLateHostsSendTrains(t *testing.T) {
 		want int // packets in the first train after acknowledgements of single packets
 	}{{mono.Granularity, bunchMost}, {100 * time.Microsecond, 1}} {
 		s := newScript(t, 1)
-		s.c.cfg.HostDelay = func() time.Duration { return c.late }
+		s.c.env.cfg.HostDelay = func() time.Duration { return c.late }
 		s.arriveAt(0, wire.AppendHost(nil, uint16(c.late/wire.HoldUnit)))
 		s.wait(0)
 		s.fixed.window = 2 * bunchMost * 1472
@@ -189,7 +189,7 @@ func TestLateHostsSendTrains(t *testing.T) {
 func TestLateHostsWaitForThePacer(t *testing.T) {
 	for _, packet := range []int{1472, 8972} {
 		s := newScript(t, 1)
-		s.c.cfg.HostDelay = func() time.Duration { return mono.Granularity }
+		s.c.env.cfg.HostDelay = func() time.Duration { return mono.Granularity }
 		s.c.paths.table[0].mtu, s.c.paths.packet, s.size = packet, packet, packet-100
 		s.fixed.window, s.fixed.rate = 100*packet, 1e6
 		src := crowded{s}

@@ -34,7 +34,7 @@ func (s *script) calls(d time.Duration) (n int) {
 // keys live, though there is nothing to send: the peer may have no other way to it.
 func TestScriptKeepaliveCallsAgain(t *testing.T) {
 	s := newScript(t, 2)
-	s.c.cfg.Keepalive = 25 * time.Second
+	s.c.env.cfg.Keepalive = 25 * time.Second
 	for _, p := range s.c.paths.table {
 		s.c.paths.activate(s.now, p)
 	}
@@ -71,7 +71,7 @@ func TestScriptStoppedForAnHour(t *testing.T) {
 func TestScriptKeepaliveCallsAfterGoodbye(t *testing.T) {
 	for _, keepalive := range []time.Duration{0, 25 * time.Second} {
 		s := newScript(t, 2)
-		s.c.cfg.Keepalive = keepalive
+		s.c.env.cfg.Keepalive = keepalive
 		s.arrive(0, 100, wire.AppendClose(nil, 0))
 		if n := s.calls(time.Minute); (n > 0) != (keepalive > 0) {
 			t.Errorf("keepalive %v: %d handshake packets", keepalive, n)

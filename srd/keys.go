@@ -16,10 +16,10 @@ const HeaderLen = wire.HeaderLen
 // self is a connection as the driver's table of receiver indices knows it.
 type self struct{ conn *Conn }
 
-func (s self) reserve() uint32          { return s.conn.cfg.Indexes.Reserve(s.conn) }
-func (s self) retake(index uint32) bool { return s.conn.cfg.Indexes.Retake(s.conn, index) }
-func (s self) publish(k *RecvKeys)      { s.conn.cfg.Indexes.Publish(k.local, k) }
-func (s self) release(index uint32)     { s.conn.cfg.Indexes.Release(index) }
+func (s self) reserve() uint32          { return s.conn.env.cfg.Indexes.Reserve(s.conn) }
+func (s self) retake(index uint32) bool { return s.conn.env.cfg.Indexes.Retake(s.conn, index) }
+func (s self) publish(k *RecvKeys)      { s.conn.env.cfg.Indexes.Publish(k.local, k) }
+func (s self) release(index uint32)     { s.conn.env.cfg.Indexes.Release(index) }
 
 // SendKeys seal the packets of one session in one direction. They are immutable
 // and safe for concurrent use. Nonces come from packet headers: the Conn that

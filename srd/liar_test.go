@@ -45,7 +45,7 @@ func TestScriptLiarIsNotCalled(t *testing.T) {
 		want = min(2*want, liarMost)
 		s.meet()
 	}
-	s.c.stats.Drops[DropAckInvalid] = 0
+	s.c.env.stats.Drops[DropAckInvalid] = 0
 	s.wait(liarForgiven + time.Second)
 	s.meet()
 	s.lie()
@@ -60,12 +60,12 @@ func TestScriptLiarIsNotAnswered(t *testing.T) {
 	s := newScript(t, 1)
 	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})
 	hello := func() (*handshake.Incoming, []byte) {
-		h := handshake.Hello{Timestamp: s.c.cfg.Timestamp(s.now), Incarnation: 3, Offers: s.c.cfg.Offers}
-		_, msg, err := other.Initiate(s.c.cfg.Rand, s.c.cfg.Identity.Public(), handshake.PSK{}, 1, h, nil)
+		h := handshake.Hello{Timestamp: s.c.env.cfg.Timestamp(s.now), Incarnation: 3, Offers: s.c.env.cfg.Offers}
+		_, msg, err := other.Initiate(s.c.env.cfg.Rand, s.c.env.cfg.Identity.Public(), handshake.PSK{}, 1, h, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := s.c.cfg.Identity.Receive(msg)
+		in, err := s.c.env.cfg.Identity.Receive(msg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +83,8 @@ func TestScriptLiarIsNotAnswered(t *testing.T) {
 	s.wait(liarFirst / 2)
 	in, msg := hello()
 	stale := s.c.session.handleInitiation(s.now, s.tuple(0), in, msg, false)
-	if stale || s.c.session.next != nil || len(s.c.session.out) > 0 || s.c.stats.Drops[DropLiar] != 1 {
-		t.Errorf("stale %v, %d packets out, counters %v", stale, len(s.c.session.out), s.c.stats.Drops)
+	if stale || s.c.session.next != nil || len(s.c.session.out) > 0 || s.c.env.stats.Drops[DropLiar] != 1 {
+		t.Errorf("stale %v, %d packets out, counters %v", stale, len(s.c.session.out), s.c.env.stats.Drops)
 	}
 	s.wait(liarFirst)
 	in, msg = hello()

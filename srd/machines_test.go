@@ -56,6 +56,6 @@ func TestMachinesKnowEachOther(t *testing.T) {
 		}
 	}
 	check("new")
-	c.Reincarnate(c.clock, 99, steer.NewSpray(1), c.cfg.Control)
+	c.Reincarnate(c.env.clock, 99, steer.NewSpray(1), c.env.cfg.Control)
 	check("another process")
 }

@@ -113,12 +113,12 @@ func TestScriptCopiesHaveABudget(t *testing.T) {
 	s := newScript(t, 3)
 	for _, budget := range []int{0, 2, 8} {
 		s.c.recovery.copies = budget * copyEvery
-		before := s.c.stats.Retransmitted
+		before := s.c.env.stats.Retransmitted
 		s.send(4, 0)
 		s.wait(time.Millisecond)
 		s.ack(got(1, s.send(1, 1)[0].pn))
-		s.wait(s.c.lateAfter(s.c.paths.table[0]) - 500*time.Microsecond)
-		if n := int(s.c.stats.Retransmitted - before); n != min(4, budget) {
+		s.wait(s.c.env.lateAfter(s.c.paths.table[0]) - 500*time.Microsecond)
+		if n := int(s.c.env.stats.Retransmitted - before); n != min(4, budget) {
 			t.Errorf("%d copies of 4 late messages, budget %d", n, budget)
 		}
 		s.ackAll(s.c.recovery.out.next, nil)
@@ -137,8 +137,8 @@ func TestScriptCopiesHaveABudget(t *testing.T) {
 func TestScriptWaitingWakesNobody(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(100 * time.Millisecond)
-	s.c.cfg.HostDelay = func() time.Duration { return hostLeast }
-	s.c.hosts.peer = hostLeast
+	s.c.env.cfg.HostDelay = func() time.Duration { return hostLeast }
+	s.c.env.hosts.peer = hostLeast
 	s.send(1, 0)
 	s.wait(0)
 	sent, woken := s.now, 0

@@ -39,7 +39,7 @@ func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 	} {
 		s := newScript(t, 1)
 		s.mute = true
-		s.c.took, s.c.paths.rtt = took, rtt.Mean{}
+		s.c.env.took, s.c.paths.rtt = took, rtt.Mean{}
 		from := len(s.sent)
 		s.c.SetTuples(s.now, s.tuples(65))
 		if s.pump(); s.opened(from) != 1 {
@@ -58,7 +58,7 @@ func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 // the peer's counts anew.
 func TestPathsAreOpenedAsTheyAreNeeded(t *testing.T) {
 	s := newScript(t, 1)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	v := s.tuples(16)
 	v[9].Remote = at("192.0.2.1", 7).Remote
 	s.c.SetTuples(s.now, v)
@@ -106,7 +106,7 @@ func TestPathsAreOpenedAsTheyAreNeeded(t *testing.T) {
 // Where paths do not answer, others are tried.
 func TestPathsAskedInVainHaveOthersOpened(t *testing.T) {
 	s := newScript(t, 1)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	s.deaf = func(t Tuple) bool { return t.Sock < 5 }
 	v := s.tuples(16)
 	s.kill(0)
@@ -122,7 +122,7 @@ func TestPathsAskedInVainHaveOthersOpened(t *testing.T) {
 func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 	for _, comes := range []bool{false, true} {
 		s := newScript(t, 1)
-		s.c.cfg.Eager = false
+		s.c.env.cfg.Eager = false
 		if comes {
 			s.c.paths.table[0].ours = false
 		} else {
@@ -153,7 +153,7 @@ func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 // challenge alone where it has no path yet.
 func TestMeasurementOpensAllPaths(t *testing.T) {
 	s := newScript(t, 1)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	s.c.SetTuples(s.now, s.tuples(16))
 	s.wait(time.Second)
 	if n := s.c.Measure(s.now, func(*PathInfo) bool { return true }); n != openIdle {
@@ -191,7 +191,7 @@ func TestMeasurementOpensAllPaths(t *testing.T) {
 func TestLossesOfTheHandshakesPath(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.paths.table[0].rtt = rtt.Estimator{}
-	s.c.took = time.Millisecond
+	s.c.env.took = time.Millisecond
 	s.send(20, 0)
 	from := len(s.sent)
 	s.now = s.now.Add(time.Millisecond)
@@ -206,13 +206,13 @@ func TestLossesOfTheHandshakesPath(t *testing.T) {
 // longer than usual, that proves nothing any more, and the path would count as asked in vain.
 func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
 	s := newScript(t, 1)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	s.kill(0)
 	s.mute = true
-	s.c.took = 300 * time.Millisecond
+	s.c.env.took = 300 * time.Millisecond
 	from := len(s.sent)
 	s.c.SetTuples(s.now, s.tuples(16)[1:])
-	s.wait(s.c.took + s.c.took/2)
+	s.wait(s.c.env.took + s.c.env.took/2)
 	if n := s.opened(from); n != openIdle {
 		t.Errorf("%d paths are opened before an answer can be there, want %d", n, openIdle)
 	}
@@ -228,7 +228,7 @@ func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
 // Where all open paths died while nobody looked, a message that waits has others opened.
 func TestTailProbesHaveOthersOpened(t *testing.T) {
 	s := newScript(t, 2)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	s.mute = true
 	s.c.SetTuples(s.now, s.tuples(16))
 	s.send(1, 0)
@@ -241,7 +241,7 @@ func TestTailProbesHaveOthersOpened(t *testing.T) {
 // A process that goes on from a copy of itself knows nobody any more.
 func TestReincarnationNeedsFewPaths(t *testing.T) {
 	s := newScript(t, 1)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	s.send(20, 0)
 	s.c.SetTuples(s.now, s.tuples(16))
 	s.c.Reincarnate(s.now, 7, s.pin, s.fixed)
@@ -271,7 +271,7 @@ func TestPathThatIsHeardIsAskedFirst(t *testing.T) {
 // Paths are wanted with the messages that need them, not with their acknowledgements.
 func TestMessagesNeedPathsAtOnce(t *testing.T) {
 	s := newScript(t, 1)
-	s.c.cfg.Eager = false
+	s.c.env.cfg.Eager = false
 	s.c.SetTuples(s.now, s.tuples(16))
 	s.wait(time.Second)
 	s.send(5, 0)

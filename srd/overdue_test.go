@@ -9,12 +9,12 @@ import (
 
 // lengthen makes every path of the script one of base round trips.
 func (s *script) lengthen(base time.Duration) {
-	s.c.rtt = rtt.Mean{}
+	s.c.env.rtt = rtt.Mean{}
 	for _, p := range s.c.paths.table {
 		p.rtt, p.least = rtt.Estimator{}, base
 		for range 50 {
 			p.rtt.Add(s.now, base)
-			s.c.rtt.Add(base)
+			s.c.env.rtt.Add(base)
 		}
 	}
 }

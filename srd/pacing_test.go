@@ -18,7 +18,7 @@ func (p *paced) Rate() float64 { return p.rate }
 func TestScriptNoDebtFromBeforeThePace(t *testing.T) {
 	s := newScript(t, 2)
 	control := &paced{fixed: s.fixed}
-	s.c.cfg.Control = control
+	s.c.env.cfg.Control = control
 	first := s.send(100, 0)
 	control.rate = 1e6
 	s.ackAll(s.c.recovery.out.next, nil)

@@ -270,7 +270,7 @@ func (s *script) send(n, on int) []sent {
 func (s *script) sendTrain(n, on int) []sent {
 	s.t.Helper()
 	before := s.fixed.rate
-	s.fixed.rate = float64(n*s.c.paths.packet) / s.c.hosts.train().Seconds()
+	s.fixed.rate = float64(n*s.c.paths.packet) / s.c.env.hosts.train().Seconds()
 	v := s.send(n, on)
 	s.fixed.rate = before
 	return v
@@ -341,7 +341,7 @@ func (s *script) wantLost(slot uint16, pns ...uint64) {
 // wantEnded fails unless the session ended because of a lie.
 func (s *script) wantEnded(ended bool) {
 	s.t.Helper()
-	if got := s.c.stats.Drops[DropAckInvalid] > 0; got != ended || s.c.session.ready(s.now) == ended {
+	if got := s.c.env.stats.Drops[DropAckInvalid] > 0; got != ended || s.c.session.ready(s.now) == ended {
 		s.t.Errorf("invalid %v, session ready %v, want it ended %v", got, s.c.session.ready(s.now), ended)
 	}
 }

@@ -93,7 +93,7 @@ func (b *bottleneck) record(pns []uint64) []wire.Record {
 func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
 	run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
 		b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: 25 * time.Millisecond, trip: time.Millisecond, lies: lies}
-		b.c.cfg.Control = cc.New(0)
+		b.c.env.cfg.Control = cc.New(0)
 		b.bulk(5 * time.Second)
 		b.wantSound(t)
 		return b
@@ -137,7 +137,7 @@ func TestScriptHoldHidesNoQueue(t *testing.T) {
 	for _, trip := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond} {
 		run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
 			b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: 25 * time.Millisecond, trip: trip, lies: lies}
-			b.c.cfg.Control = cc.New(0)
+			b.c.env.cfg.Control = cc.New(0)
 			b.lengthen(trip)
 			b.bulk(5 * time.Second)
 			b.wantSound(t)
@@ -168,7 +168,7 @@ func TestScriptClockHidesLittle(t *testing.T) {
 		for _, queue := range []time.Duration{25 * time.Millisecond, time.Second} {
 			run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
 				b := &bottleneck{script: newScript(t, 1), rate: 10e6 / 8, queue: queue, trip: trip, lies: lies}
-				b.c.cfg.Control = cc.New(0)
+				b.c.env.cfg.Control = cc.New(0)
 				b.lengthen(trip)
 				b.bulk(8 * time.Second)
 				b.waits = b.waits[len(b.waits)/2:] // without the beginning
@@ -205,7 +205,7 @@ func TestScriptLiesAboutHoldsFillNoBuffer(t *testing.T) {
 				n++
 				return wire.AppendAck(nil, 0, 0, records, nil)
 			}
-			b.c.cfg.Control = cc.New(0)
+			b.c.env.cfg.Control = cc.New(0)
 			b.lengthen(trip)
 			b.bulk(8 * time.Second)
 			b.wantSound(t)

@@ -38,8 +38,8 @@ func TestRestGivesMemoryBack(t *testing.T) {
 	for range 100 {
 		s.round()
 	}
-	if s.c.recovery.out.next < next+100 || s.c.paths.table[0].sent.Next() < pn+100 || s.c.stats.Retransmitted > 0 {
-		t.Errorf("message %d after %d, packet %d after %d, %d sent again", s.c.recovery.out.next, next, s.c.paths.table[0].sent.Next(), pn, s.c.stats.Retransmitted)
+	if s.c.recovery.out.next < next+100 || s.c.paths.table[0].sent.Next() < pn+100 || s.c.env.stats.Retransmitted > 0 {
+		t.Errorf("message %d after %d, packet %d after %d, %d sent again", s.c.recovery.out.next, next, s.c.paths.table[0].sent.Next(), pn, s.c.env.stats.Retransmitted)
 	}
 }
 

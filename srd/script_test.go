@@ -149,12 +149,12 @@ func TestScriptTombstone(t *testing.T) {
 		first := s.send(1, 0)[0]
 		number := first.numbers()[0]
 		s.wait(limit / 2)
-		if s.c.stats.GivenUp != 0 || s.released != 0 {
+		if s.c.env.stats.GivenUp != 0 || s.released != 0 {
 			t.Fatalf("given up after half of %v", limit)
 		}
 		s.wait(3 * time.Second)
-		if s.c.stats.GivenUp != 1 || s.released != 1 {
-			t.Fatalf("%d given up, %d payloads given back", s.c.stats.GivenUp, s.released)
+		if s.c.env.stats.GivenUp != 1 || s.released != 1 {
+			t.Fatalf("%d given up, %d payloads given back", s.c.env.stats.GivenUp, s.released)
 		}
 		buried := mono.Time(0)
 		for _, p := range s.sent {
@@ -185,7 +185,7 @@ func TestScriptTombstoneArrives(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	s.arrive(0, 100, wire.AppendMessage(nil, 0, &Imm{7}, []byte("late")))
-	if m, ok := s.c.Recv(); ok || s.c.stats.Drops[DropDuplicate] != 1 {
+	if m, ok := s.c.Recv(); ok || s.c.env.stats.Drops[DropDuplicate] != 1 {
 		t.Fatalf("%+v after its tombstone", m)
 	}
 }
@@ -237,8 +237,8 @@ func (s *script) finish(r *rapid.T) {
 	s.ackAll(s.c.recovery.out.next, nil)
 	s.wait(3 * time.Second)
 	s.ackAll(s.c.recovery.out.next, nil)
-	if !s.c.recovery.out.empty() || uint64(s.released) != s.c.stats.Sent {
-		r.Fatalf("%d messages sent, %d payloads given back", s.c.stats.Sent, s.released)
+	if !s.c.recovery.out.empty() || uint64(s.released) != s.c.env.stats.Sent {
+		r.Fatalf("%d messages sent, %d payloads given back", s.c.env.stats.Sent, s.released)
 	}
 	s.wantSound(r)
 }
@@ -250,8 +250,8 @@ func TestScriptHostilePeer(t *testing.T) {
 		for i := range uint32(1000) {
 			s.arrive(0, 100, wire.AppendMessage(nil, seq.WindowSize+i*4_000_000, &Imm{}, []byte("x")))
 		}
-		if m, ok := s.c.Recv(); ok || s.c.stats.Drops[DropMessageFar] == 0 {
-			t.Fatalf("%+v; %+v", m, s.c.stats.Drops)
+		if m, ok := s.c.Recv(); ok || s.c.env.stats.Drops[DropMessageFar] == 0 {
+			t.Fatalf("%+v; %+v", m, s.c.env.stats.Drops)
 		}
 		s.arrive(0, 100, wire.AppendMessage(nil, seq.WindowSize-1, &Imm{}, []byte("x")))
 		if m, ok := s.c.Recv(); !ok || string(m.Data) != "x" {
@@ -263,7 +263,7 @@ func TestScriptHostilePeer(t *testing.T) {
 		for slot := range uint16(2000) {
 			s.arriveOn(s.tuple(slot%2), slot, 100, wire.AppendPing(nil))
 		}
-		if n := s.c.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths-1 {
+		if n := s.c.env.stats.Drops[DropSlot]; n != 2000-steer.MaxPaths-1 {
 			t.Errorf("%d packets on slots out of range", n)
 		}
 		if len(s.c.receiver.pending) > steer.MaxPaths || len(s.c.paths.table) != 2 {
@@ -292,7 +292,7 @@ func TestScriptHostilePeer(t *testing.T) {
 				s.c.session.send = &epoch{keys: &SendKeys{remote: 9}, recv: s.keys, created: s.now}
 			}
 		}
-		if s.c.stats.Drops[DropMalformed] == 0 {
+		if s.c.env.stats.Drops[DropMalformed] == 0 {
 			t.Error("nothing was malformed")
 		}
 		s.wantSound(t)
@@ -392,7 +392,7 @@ func TestScriptReinjection(t *testing.T) {
 			s.fixed.window, s.left = s.c.recovery.inflight, 1
 		}
 		from := len(s.sent)
-		s.wait(s.c.lateAfter(s.c.paths.table[0]) - time.Millisecond)
+		s.wait(s.c.env.lateAfter(s.c.paths.table[0]) - time.Millisecond)
 		resent := slices.Contains(s.resent(from, 9), old[0].numbers()[0])
 		if p := s.c.paths.table[0]; p.state != PathActive || p.stats.Lost != 0 {
 			t.Fatalf("path is %v, %d lost: nothing was tested", p.state, p.stats.Lost)
@@ -400,7 +400,7 @@ func TestScriptReinjection(t *testing.T) {
 		if resent == more {
 			t.Errorf("more to send: %v, sent again: %v", more, resent)
 		}
-		if n := s.c.stats.Retransmitted; n > 1 {
+		if n := s.c.env.stats.Retransmitted; n > 1 {
 			t.Errorf("%d copies", n)
 		}
 		s.wantSound(t)
@@ -421,7 +421,7 @@ func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
 	}
 	s.mute = true
 	before := s.challenges(0)
-	wait := s.c.lostAfter(p)
+	wait := s.c.env.lostAfter(p)
 	s.wait(wait - 200*time.Microsecond)
 	if n := s.challenges(0) - before; n != 0 {
 		t.Errorf("%d probes within %v", n, wait)

@@ -48,8 +48,8 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 		s.wait(time.Millisecond)
 		repeated += len(s.paths(from, number))
 	}
-	if s.c.stats.GivenUp != 0 || repeated < paths/2 {
-		t.Errorf("%d given up after %d repetitions on paths that fell silent", s.c.stats.GivenUp, repeated)
+	if s.c.env.stats.GivenUp != 0 || repeated < paths/2 {
+		t.Errorf("%d given up after %d repetitions on paths that fell silent", s.c.env.stats.GivenUp, repeated)
 	}
 }
 

@@ -89,7 +89,7 @@ func soundTimers(c *Conn) error {
 	if c.recovery.out.empty() || c.recovery.timer.backoff == 0 {
 		return nil
 	}
-	if age := c.clock.Sub(c.recovery.out.at(c.recovery.out.first).first); age < time.Duration(c.recovery.timer.backoff)*ptoDeviations*c.hosts.granule {
+	if age := c.env.clock.Sub(c.recovery.out.at(c.recovery.out.first).first); age < time.Duration(c.recovery.timer.backoff)*ptoDeviations*c.env.hosts.granule {
 		return fmt.Errorf("%d tail probes of a message that is %v old", c.recovery.timer.backoff, age)
 	}
 	return nil
@@ -99,10 +99,10 @@ func soundTimers(c *Conn) error {
 // nothing else may happen any more: a peer whose last packets nobody acknowledges
 // sends them again.
 func soundAck(c *Conn) error {
-	if c.receiver.ack.packets == 0 || !c.session.ready(c.clock) || c.sender.ackPath() == nil {
+	if c.receiver.ack.packets == 0 || !c.session.ready(c.env.clock) || c.sender.ackPath() == nil {
 		return nil
 	}
-	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.hosts.ackMost()) {
+	if at, why := c.Deadline(); at > c.receiver.ack.since.Add(c.env.hosts.ackMost()) {
 		return fmt.Errorf("packets wait for an acknowledgement, and it wakes %v after the first: %s", at.Sub(c.receiver.ack.since), why)
 	}
 	return nil

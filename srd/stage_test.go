@@ -118,8 +118,8 @@ func BenchmarkSend(b *testing.B) {
 	for b.Loop() {
 		s.round()
 	}
-	if got := int(s.c.stats.Sent); got < b.N*(windowPackets-1) || s.c.stats.Retransmitted > 0 {
-		b.Errorf("%d messages in %d rounds, %d sent again", got, b.N, s.c.stats.Retransmitted)
+	if got := int(s.c.env.stats.Sent); got < b.N*(windowPackets-1) || s.c.env.stats.Retransmitted > 0 {
+		b.Errorf("%d messages in %d rounds, %d sent again", got, b.N, s.c.env.stats.Retransmitted)
 	}
 }
 
@@ -132,7 +132,7 @@ func BenchmarkReceive(b *testing.B) {
 	for b.Loop() {
 		s.round()
 	}
-	if got := int(s.c.stats.Received); got != b.N {
+	if got := int(s.c.env.stats.Received); got != b.N {
 		b.Errorf("%d messages of %d packets", got, b.N)
 	}
 }

@@ -15,12 +15,12 @@ func (s *script) greeted(t *testing.T, incarnation uint64) *RecvKeys {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handshake.Hello{Timestamp: s.c.cfg.Timestamp(s.now), Incarnation: incarnation, Offers: s.c.cfg.Offers}
-	_, msg, err := other.Initiate(s.c.cfg.Rand, s.c.cfg.Identity.Public(), handshake.PSK{}, 1, h, nil)
+	h := handshake.Hello{Timestamp: s.c.env.cfg.Timestamp(s.now), Incarnation: incarnation, Offers: s.c.env.cfg.Offers}
+	_, msg, err := other.Initiate(s.c.env.cfg.Rand, s.c.env.cfg.Identity.Public(), handshake.PSK{}, 1, h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := s.c.cfg.Identity.Receive(msg)
+	in, err := s.c.env.cfg.Identity.Receive(msg)
 	if err != nil {
 		t.Fatal(err)
 	}

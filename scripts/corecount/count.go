@@ -10,21 +10,20 @@ import (
 	"strings"
 )
 
-// methodsOf returns the methods that are declared on a type, not those of what it embeds.
+// methodsOf returns the methods of a type, those of what it embeds among them.
 func methodsOf(p *pkg, name string) (v []string) {
-	named, _ := p.types.Scope().Lookup(name).Type().(*types.Named)
-	for m := range named.Methods() {
-		v = append(v, m.Name())
+	for m := range types.NewMethodSet(types.NewPointer(p.types.Scope().Lookup(name).Type())).Methods() {
+		v = append(v, m.Obj().Name())
 	}
 	return v
 }
 
 // leavesOf returns the leaf state of a struct: its fields, where a field that is itself a
 // struct of this module counts as that one's fields. Arrays, slices, maps, interfaces and
-// pointers are one leaf each; what is embedded by pointer is expanded as well, and a pointer to
-// another part of the same whole is none.
+// pointers are one leaf each; what the struct itself points to in its package is expanded as well, and a
+// pointer to another part of the same whole is none.
 func leavesOf(t *tree, p *pkg, name string) []string {
-	s := &state{module: t.module + "/", parts: map[types.Type]bool{}}
+	s := &state{module: t.module + "/", in: p.types, parts: map[types.Type]bool{}}
 	root := p.types.Scope().Lookup(name).Type()
 	s.visit(root, name, 0)
 	s.leaves = nil
@@ -35,6 +34,7 @@ func leavesOf(t *tree, p *pkg, name string) []string {
 // state collects leaves.
 type state struct {
 	module string
+	in     *types.Package
 	parts  map[types.Type]bool // structs that are a part of the whole
 	leaves []string
 }
@@ -43,7 +43,7 @@ func (s *state) visit(t types.Type, at string, depth int) {
 	s.parts[t] = true
 	for f := range t.Underlying().(*types.Struct).Fields() {
 		of, where := f.Type(), at+"."+f.Name()
-		if to, ok := of.(*types.Pointer); ok && f.Embedded() && depth == 0 {
+		if to, ok := of.(*types.Pointer); ok && depth == 0 && s.owns(to.Elem()) {
 			of = to.Elem()
 		} else if ok && s.parts[to.Elem()] {
 			continue
@@ -55,6 +55,16 @@ func (s *state) visit(t types.Type, at string, depth int) {
 			s.leaves = append(s.leaves, where)
 		}
 	}
+}
+
+// owns reports whether t is a struct of the whole's package.
+func (s *state) owns(t types.Type) bool {
+	named, _ := types.Unalias(t).(*types.Named)
+	if named == nil || named.Obj().Pkg() != s.in {
+		return false
+	}
+	_, ok := named.Underlying().(*types.Struct)
+	return ok
 }
 
 // core are the files of loss recovery, path choice and congestion control; rest are the other

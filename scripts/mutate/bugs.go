@@ -91,7 +91,7 @@ var bugs = []bug{
 	// A lost wake-up: the deadline leaves one of its reasons out.
 	{"lost wake-up: an acknowledgement", "srd/conn_time.go", "		add(c.receiver.ack.deadline(), \"ack\")\n", ""},
 	{"lost wake-up: a path's timeout", "srd/conn_time.go", "		add(c.recovery.pathDeadline(), \"path timeout\")\n", ""},
-	{"lost wake-up: the tail probe", "srd/conn_time.go", "	add(max(c.recovery.tailDeadline(), c.clock), \"tail probe\")\n", ""},
+	{"lost wake-up: the tail probe", "srd/conn_time.go", "	add(max(c.recovery.tailDeadline(), c.env.clock), \"tail probe\")\n", ""},
 	{"lost wake-up: the probe of a path", "srd/conn_time.go", "	add(c.paths.probeDeadline(), \"path probe\")\n", ""},
 	{"lost wake-up: a reinjection", "srd/conn_time.go", "		add(c.recovery.reinject, \"reinjection\")\n", ""},
 	{"lost wake-up: a handshake's retry", "srd/session_renew.go", "	if t := s.calls.deadline(); t < at {\n", "	if t := s.calls.deadline(); t < at && s.ready(s.clock) {\n"},

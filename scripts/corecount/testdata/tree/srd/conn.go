@@ -11,10 +11,13 @@ const notOfTheCore = 7
 
 type Conn struct {
 	*env
+	keys     *keys
 	paths    paths
 	recovery recovery
 	control  *cc.SRD
 }
+
+type keys struct{ sent int }
 
 type env struct {
 	clock mono.Time
