@@ -20,6 +20,7 @@ type Quality struct {
 	Queue  int // bytes that may wait; more are dropped at the tail
 	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
 	MTU    int // bytes of the largest IP packet that passes; 0: any
+	Policer
 	// Tell lets the link write its load into packets, as CONGA's switches do; needs Rate.
 	Tell bool
 
@@ -41,6 +42,13 @@ type Burst struct {
 	Loss  float64 // while bad
 }
 
+// Policer drops what goes beyond a rate, and lets nothing wait: what conforms passes at once (RFC 2475,
+// section 2.3.3.4). It is none if Police is 0.
+type Policer struct {
+	Police float64 // bytes per second
+	Credit int     // bytes that may pass beyond it at once
+}
+
 // Cycle is loss by count: after so many packets that pass, so many are dropped. None are
 // if Drop is 0.
 type Cycle struct{ Pass, Drop int }
@@ -54,12 +62,13 @@ const (
 	LinkLoss
 	LinkBurst
 	LinkQueue
+	LinkPolicer
 	LinkMTU
 	LinkFilter
 	NumLinkDrops
 )
 
-var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "mtu", "filter"}
+var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "policer", "mtu", "filter"}
 
 // String returns the counter's name.
 func (d LinkDrop) String() string { return linkDropNames[d] }
@@ -82,6 +91,7 @@ type Link struct {
 	bad     bool      // state of Burst
 	turn    int       // of Cycle
 	free    mono.Time // when what waits will have left
+	paid    mono.Time // when what has passed conforms to Police without credit
 	last    mono.Time // when the latest packet arrives that jitter has delayed
 	load    steer.LinkLoad
 	pool    *Pool // shared with other links; nil: none
@@ -131,6 +141,8 @@ func (l *Link) Receive(p *Packet) {
 		l.drop(p, LinkLoss)
 	case l.burst() || l.cycle():
 		l.drop(p, LinkBurst)
+	case !l.conforms(p.Size):
+		l.drop(p, LinkPolicer)
 	default:
 		if l.chance(l.Duplicate) {
 			c := *p
@@ -159,6 +171,21 @@ func (l *Link) cycle() bool {
 	}
 	l.turn = (l.turn + 1) % (l.Cycle.Pass + l.Cycle.Drop)
 	return l.turn == 0 || l.turn > l.Cycle.Pass
+}
+
+// conforms reports whether a packet passes the policer, and takes its credit if it does: the virtual
+// scheduling of ITU-T I.371.
+func (l *Link) conforms(size int) bool {
+	if l.Police == 0 {
+		return true
+	}
+	now := l.engine.now
+	after := max(l.paid, now).Add(time.Duration(float64(size) / l.Police * 1e9))
+	if after.Sub(now).Seconds()*l.Police > float64(l.Credit) {
+		return false
+	}
+	l.paid = after
+	return true
 }
 
 // carry puts p into the queue and onto the wire. The queue is kept as the time
@@ -216,7 +243,7 @@ func (l *Link) drop(p *Packet, why LinkDrop) {
 	l.engine.Free(p)
 }
 
-var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: mtu", "drops: a handshake"}
+var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: policer", "drops: mtu", "drops: a handshake"}
 
 // Cable is two links that join two nodes.
 type Cable struct {

@@ -17,6 +17,9 @@ type UplinkPlan struct {
 	// Reorder is the chance of a packet to be held back, for Held at most, while others pass it.
 	Reorder float64  `toml:"reorder"`
 	Held    Duration `toml:"held"`
+	// What goes beyond Police, in Mbit/s of IP packets, is dropped, but for Credit bytes at once.
+	Police float64 `toml:"police"`
+	Credit int     `toml:"credit"`
 }
 
 // hostRate is that of the cable between a host and its uplinks, in bytes per
@@ -39,6 +42,7 @@ func NewUplinks(e *sim.Engine, plans []UplinkPlan, p Ports) *Network {
 			Rate: u.Mbit * 1e6 / 8, Delay: u.Delay.Duration, Jitter: u.Jitter.Duration, Loss: u.Loss,
 			Reorder: u.Reorder, HoldMost: u.Held.Duration,
 			Queue: p.Queue, Mark: p.Mark,
+			Policer: sim.Policer{Police: u.Police * 1e6 / 8, Credit: u.Credit},
 		}
 		n.Cables[0] = append(n.Cables[0], &Cable{
 			Up:   e.NewLink(fmt.Sprintf("t%d>", i), q, n.Hosts[1]),
@@ -85,6 +89,9 @@ func (u *UplinkPlan) check() error {
 	}
 	if u.Reorder < 0 || u.Reorder > 1 || u.Held.Duration < 0 || u.Reorder > 0 && u.Held.Duration == 0 {
 		return fmt.Errorf("uplink that holds %v of its packets for %v", u.Reorder, u.Held)
+	}
+	if u.Police < 0 || u.Police > 0 && u.Credit <= 0 {
+		return fmt.Errorf("uplink with a policer of %v Mbit/s and %d bytes of credit", u.Police, u.Credit)
 	}
 	return nil
 }
