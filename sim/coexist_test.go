@@ -3,6 +3,7 @@ package sim_test
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +97,41 @@ func TestTunnelInShortBuffers(t *testing.T) {
 		t.Logf("%s: %d packets of %d dropped", p.Cases[i].Name, drops, sent+drops)
 		if share > most {
 			t.Errorf("%s: %.2f of the packets dropped, want %.2f at most", p.Cases[i].Name, share, most)
+		}
+	}
+}
+
+// Behind a policer nothing waits, whatever is sent. Plain TCP has at least 0.4 times its share beside tunnels, of
+// three seeds in the mean, and what is sent in vain is bounded.
+func TestTunnelBehindAPolicer(t *testing.T) {
+	const (
+		least = 0.4 // times what is fair
+		most  = 0.1 // of the packets, of both directions, is lost
+	)
+	p, host := between(t, "plans/coexist-policed.toml", "daemon")
+	for _, c := range p.Cases {
+		if c.Transport != "srdtun" {
+			continue
+		}
+		var tunnel, plain, fair, sent, lost float64
+		for _, seed := range p.Seeds {
+			r, err := lab.Run(p, &c, host, seed, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, n := goodput(r, "tunnel", c.Skip)
+			theirs, m := goodput(r, "plain", c.Skip)
+			tunnel, plain, fair = tunnel+ours/3, plain+theirs/3, float64(m)/float64(n+m)
+			for _, l := range r.Links {
+				if strings.HasPrefix(l.Name, "t") {
+					sent, lost = sent+float64(l.Packets), lost+float64(l.Faults)
+				}
+			}
+		}
+		share, waste, rate := plain/(tunnel+plain), lost/(sent+lost), c.Uplinks[0].Police
+		t.Logf("%s: %.1f and %.1f Mbit/s, %.3f lost", c.Name, tunnel, plain, waste)
+		if share < least*fair || tunnel+plain < 0.65*rate || waste > most {
+			t.Errorf("%s: %.1f and %.1f Mbit/s, %.2f of what is fair for plain TCP, %.3f lost", c.Name, tunnel, plain, share/fair, waste)
 		}
 	}
 }

@@ -64,6 +64,19 @@ func TestLinkRate(t *testing.T) {
 }
 
 // One packet is being sent and ten wait; the rest is dropped at the tail.
+// A policer passes what it has credit for at once, and then as much as its rate has it: nothing waits.
+func TestLinkPolicer(t *testing.T) {
+	l, a := onLink(Quality{Policer: Policer{Police: 1e6, Credit: 5000}}, 40, 500*time.Microsecond) // twice the rate
+	if n, drops := len(a.packets), l.Drops[LinkPolicer]; n < 23 || n > 25 || drops != uint64(40-n) {
+		t.Errorf("%d packets of 40 pass, %d are dropped; want 5 of credit and half of the time's", n, drops)
+	}
+	for i, at := range a.at {
+		if sent := start.Add(time.Duration(a.packets[i].Data[0]) * 500 * time.Microsecond); at != sent {
+			t.Errorf("packet %d waited %v", i, at.Sub(sent))
+		}
+	}
+}
+
 func TestLinkQueue(t *testing.T) {
 	l, a := onLink(Quality{Rate: 1e6, Queue: 10 * 1038}, 50, 0)
 	if n := len(a.packets); n != 10 || l.Drops[LinkQueue] != 40 {

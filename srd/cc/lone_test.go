@@ -133,7 +133,7 @@ func TestOutageIsForgotten(t *testing.T) {
 // whoever the queue is of that they met.
 func TestLossesWhileIdleCostLittle(t *testing.T) {
 	for _, way := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
-		for _, queue := range []time.Duration{2 * time.Millisecond, 10 * time.Millisecond} {
+		for _, queue := range []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond} {
 			for _, losses := range []int{1, 10} {
 				b := newBottleneck(bottleneck{rate: 200 * mbit, base: way, buffer: deep})
 				b.run(5 * time.Second)

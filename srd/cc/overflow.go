@@ -23,10 +23,15 @@ const (
 	// connection sends in minutes.
 	intervalFirst = 50
 	intervalMost  = 1 << 20
-	// intervalWeight is that of a lost packet in the mean interval, which is known to a fifth with that;
-	// chanceMost leaves room for two and a half such errors.
-	intervalWeight = 1.0 / 16
-	chanceMost     = 1.5
+	// chanceMemory is of how many lost packets chance is known, to a quarter; chanceMost leaves room for two
+	// such errors.
+	chanceMemory = 16.0
+	chanceMost   = 1.5
+	// belowPart of the window that overran something last, half of the way back to it, overruns nothing.
+	belowPart = (1 + cubicBeta) / 2
+	// usedPart of the window has to arrive in a round, or that says nothing of what the link carries
+	// (RFC 7661 section 4.3 has a half, of the most in several seconds).
+	usedPart = 1.0 / 8
 	// burstPart: after a heavy loss, as of a short outage, the bound grows by k/burstPart of the window at
 	// least in the k-th round that met it: what is lost in a heap says little of what the link carries.
 	burstPart = 512
@@ -37,17 +42,19 @@ const (
 
 // overflow bounds the window where buffers are shorter than the target. The delay
 // never gets there, as what would wait longer is dropped. What is lost by chance has to be
-// told from that. It is lost where nothing waits as well, so there it is measured: what is lost
-// beside a queue would be taken for chance by all who share that queue, and all of them would
-// send more. What is clearly more is an overflow, and answered as CUBIC does (RFC 9438): whoever
-// shares the buffer has its share.
+// told from that. It does not depend on how much is sent, so it is measured where nothing waits and the
+// window is below the one that overran something last: what is lost beside a queue, or beyond a policer's
+// rate, would be taken for chance by all who share it, and all of them would send more. What is
+// clearly more is an overflow, and answered as CUBIC does (RFC 9438): whoever shares the buffer, or
+// the rate, has its share.
 type overflow struct {
-	bound  float64   // of the window; 0: none
-	chance intervals // of rounds without a queue
-	run    tally     // rounds with a queue, since more is lost than by chance
-	heavy  tally     // rounds, until they are heavyPackets
-	queued bool      // the last round was beside a queue
-	burst  bool      // the last answer was to a heavy loss
+	bound  float64 // of the window; 0: none
+	chance chance  // of rounds without a queue, and below what overran something
+	run    tally   // rounds since more is lost than by chance
+	calm   tally   // of these, those without a queue
+	heavy  tally   // rounds, until they are heavyPackets
+	queued bool    // the last round was beside a queue
+	burst  bool    // the last answer was to a heavy loss
 }
 
 // tally counts packets, and those that were lost.
@@ -67,66 +74,68 @@ func (t *tally) odds(usual float64) float64 {
 	return t.lost*math.Log(t.lost/expected) - t.lost + expected
 }
 
-// intervals is the mean number of packets from one that is lost to the next (RFC 5348, section 5.4).
-type intervals struct{ mean, open, lost float64 } // open: packets since the last; lost: how many were
-
-// add counts packets of which some were lost. First is what the mean is taken to be before one was.
-func (i *intervals) add(packets, lost, first float64) {
-	if i.open += packets; lost > 0 {
-		mean := i.known(first)
-		i.lost += lost
-		weight := max(lost/(i.lost+1), 1-math.Pow(1-intervalWeight, lost)) // the first ones weigh more
-		i.mean = mean + weight*(i.open/lost-mean)
-		i.open = 0
-	}
+// chance counts packets of which some were lost by chance, and forgets those before the last
+// chanceMemory losses.
+type chance struct {
+	tally
+	seen float64 // losses, ever
 }
 
-func (i *intervals) known(first float64) float64 {
-	if i.lost == 0 {
-		return first
-	}
-	return i.mean
+func (c *chance) learn(packets, lost float64) {
+	left := math.Pow(1-1/chanceMemory, lost)
+	c.packets, c.lost, c.seen = left*c.packets+packets, left*c.lost+lost, c.seen+lost
 }
 
-// value counts the interval that is not over if that makes it longer.
-func (i *intervals) value(first float64) float64 {
-	mean := i.known(first)
-	return min(intervalMost, max(mean, mean+intervalWeight*(i.open-mean)))
+// share is the share that is lost, where it is taken to be one of first before anything is known.
+func (c *chance) share(first float64) float64 {
+	left := math.Pow(1-1/chanceMemory, c.seen)
+	return (c.lost + left) / (c.packets + left*first)
 }
+
+// most is the share that is lost if the next packet is.
+func (c *chance) most() float64 { return (c.lost + 1) / max(1, c.packets) }
 
 // losses is what a round tells of them.
 type losses struct {
 	packets, lost float64
 	blind         bool    // what waits is not known yet
 	queued        bool    // something waited, on whichever way
-	first         float64 // intervals of chance, before one is known
-	most          float64 // share that passes for chance, at most
+	below         bool    // the window is one that overruns nothing
+	first         float64 // packets for each that is lost by chance, before anything is known
+	most          float64 // share that passes for chance beside a queue, at most
 }
 
 // lost takes a round, and returns the share that was lost in it, and before, if that was congestion,
-// else 0: if it is heavy, or beside a queue clearly more than chance has it.
+// else 0: if it is heavy, or clearly more than chance has it.
 func (o *overflow) lost(l losses) (share float64) {
+	was := o.queued
+	o.queued = l.queued
 	if o.heavy.add(l.packets, l.lost); o.heavy.packets >= heavyPackets {
 		if s := o.heavy.lost / o.heavy.packets; s > lossTolerated {
-			share = s
+			share, o.run = s, tally{}
 		}
 		o.heavy = tally{}
 	}
-	was := o.queued
-	o.queued = l.queued
+	var usual float64
 	switch {
-	case l.blind, was && !l.queued && l.lost > 0: // what is told of now overran the queue that was
+	case l.blind, share > 0:
 		return share
-	case !l.queued:
-		o.chance.add(l.packets, l.lost, l.first)
-		return share
+	case l.queued:
+		usual = min(l.most, chanceMost*o.chance.share(l.first))
+	case was && l.lost > 0: // what is told of now overran the queue that was
+		return 0
+	case l.below:
+		o.chance.learn(l.packets, l.lost)
+		return 0
+	default:
+		usual = chanceMost * o.chance.most()
 	}
 	o.run.add(l.packets, l.lost)
-	switch odds := o.run.odds(min(l.most, chanceMost/o.chance.value(l.first))); {
+	switch odds := o.run.odds(usual); {
 	case odds == 0:
 		o.run = tally{}
 	case odds > overflowOdds:
-		share = max(share, o.run.lost/o.run.packets)
+		share = o.run.lost / o.run.packets
 		o.run = tally{}
 	}
 	return share
@@ -152,6 +161,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 		lost:    float64(r.lost) / packet,
 		blind:   c.slowStart || !c.scatter.known(),
 		queued:  wait > c.none(),
+		below:   c.over.bound == 0 || c.window < belowPart*c.rival.peak,
 		first:   min(intervalMost, intervalFirst/max(far*far*far, c.tells())),
 		most:    max(lossTolerated*far, c.tells()/intervalFirst),
 	}
@@ -164,7 +174,8 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // shrink answers an overflow, as so many connections would as there are flows inside: of n
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
 // is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; where the window
-// did not hold sending back that says nothing, and the window itself is cut. When much is lost at once, as
+// did not hold sending back that says nothing, and the window itself is cut. Where nothing waited, it is
+// what arrived: the rest went into no buffer. When much is lost at once, as
 // when a hundred begin together, the share that was lost is off the window, up to half.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
@@ -172,6 +183,9 @@ func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	used := c.window
 	if flight := max(r.flight, r.flown); flight > 0 && (r.limited || c.rival.on()) {
 		used = min(used, float64(flight))
+	}
+	if came := float64(r.acked); !c.over.queued && came >= usedPart*c.window {
+		used = min(used, came)
 	}
 	c.begin(now, used, left)
 	c.over.burst = share > lossTolerated

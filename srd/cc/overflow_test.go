@@ -40,8 +40,8 @@ func TestLossByChanceIsNoOverflow(t *testing.T) {
 	}
 }
 
-// What is lost beside a queue is an overflow if that is clearly more than is lost by chance. Without a
-// queue only heavy loss is one, and only of many packets.
+// What is lost beside a queue is an overflow if that is clearly more than is lost by chance. Below the window
+// that overran something only heavy loss is one, and only of many packets.
 func TestLossesThatOverran(t *testing.T) {
 	for _, c := range []struct {
 		losses
@@ -55,9 +55,9 @@ func TestLossesThatOverran(t *testing.T) {
 		{losses{packets: 50, first: intervalMost, queued: true}, 0},
 		{losses{packets: 200, lost: 4, first: 50, most: 1, queued: true}, 0},
 		{losses{packets: 200, lost: 40, first: 50, most: 1, queued: true}, 0.2},
-		{losses{packets: 10, lost: 5, first: 50, most: 1}, 0},
-		{losses{packets: 100, lost: 5, first: 50, most: 1}, 0},
-		{losses{packets: 100, lost: 20, first: 50, most: 1}, 0.2},
+		{losses{packets: 10, lost: 5, first: 50, most: 1, below: true}, 0},
+		{losses{packets: 100, lost: 5, first: 50, most: 1, below: true}, 0},
+		{losses{packets: 100, lost: 20, first: 50, most: 1, below: true}, 0.2},
 	} {
 		var o overflow
 		if got := o.lost(c.losses); got != c.want {
@@ -66,20 +66,54 @@ func TestLossesThatOverran(t *testing.T) {
 	}
 }
 
-// The mean interval follows what is lost, and grows when for long nothing is.
-func TestIntervalsOfLosses(t *testing.T) {
-	var i intervals
+// Without a queue, what is lost by chance is what is lost below the window that overran something. As much
+// beyond it is chance, and much more is not: there is a policer, or a buffer too short to be seen.
+func TestLossesThatGrowWithTheWindow(t *testing.T) {
+	for _, chance := range []float64{0, 1, 10} { // of each thousand packets
+		below := losses{packets: 1000, lost: chance, below: true}
+		beyond := losses{packets: 1000, lost: 1.2 * chance}
+		var o overflow
+		for range 20 {
+			if o.lost(below) != 0 || o.lost(beyond) != 0 {
+				t.Fatalf("%v of 1000 packets are lost by chance, and taken for an overflow", chance)
+			}
+		}
+		rounds, share := 0, 0.0
+		for ; share == 0 && rounds < 100; rounds++ {
+			share = o.lost(losses{packets: 1000, lost: 3*chance + 5})
+		}
+		if share == 0 || rounds > 10 {
+			t.Errorf("%v of 1000 packets are lost by chance, and %v are no overflow in %d rounds", chance, 3*chance+5, rounds)
+		}
+		if got := o.lost(losses{packets: 1000, lost: chance}); got != 0 {
+			t.Errorf("what was answered is answered again: %v", got)
+		}
+	}
+}
+
+// Beyond the window that overran something nothing is taken for an overflow before it is known what is lost below it.
+func TestNothingIsMuchBeforeChanceIsKnown(t *testing.T) {
+	var o overflow
+	for range 20 {
+		if share := o.lost(losses{packets: 30, lost: 2}); share != 0 {
+			t.Fatalf("a share of %v is an overflow", share)
+		}
+	}
+}
+
+// Chance is known from the last losses, and what was taken for it before is forgotten as they come.
+func TestChanceIsLearnt(t *testing.T) {
+	var c chance
+	if got := c.share(50); got != 1./50 {
+		t.Errorf("%v before anything is known", got)
+	}
 	for range 100 {
-		i.add(300, 3, 50)
+		c.learn(300, 3)
 	}
-	if v := i.value(50); v < 95 || v > 105 {
-		t.Errorf("one of 100 packets is lost, and %.0f are between", v)
+	if got := c.share(1 << 20); got < 0.008 || got > 0.0105 {
+		t.Errorf("one of 100 packets is lost, and it says %v", got)
 	}
-	i.add(100_000, 0, 50)
-	if v := i.value(50); v < 5000 {
-		t.Errorf("none of 100,000 packets is lost, and %.0f are between", v)
-	}
-	if i.add(1e12, 0, 50); i.value(50) > intervalMost {
-		t.Errorf("%.0f between two losses", i.value(50))
+	if c.learn(100_000, 0); c.share(50) > 1./5000 || c.most() < c.share(50) {
+		t.Errorf("none of 100,000 packets is lost, and it says %v, or %v if the next one is", c.share(50), c.most())
 	}
 }
