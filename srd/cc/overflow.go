@@ -175,8 +175,8 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
 // is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; where the window
 // did not hold sending back that says nothing, and the window itself is cut. Where nothing waited, it is
-// what arrived: the rest went into no buffer. When much is lost at once, as
-// when a hundred begin together, the share that was lost is off the window, up to half.
+// what arrived: the rest went into no buffer. Slow start has sent twice as much since. When much is lost
+// at once, as when a hundred begin together, the share that was lost is off the window, up to half.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
 	left := max(maxDecrease, min(1-(1-cubicBeta)*hit, 1-share))
@@ -184,7 +184,7 @@ func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	if flight := max(r.flight, r.flown); flight > 0 && (r.limited || c.rival.on()) {
 		used = min(used, float64(flight))
 	}
-	if came := float64(r.acked); !c.over.queued && came >= usedPart*c.window {
+	if came := float64(max(r.acked, r.before)); !c.over.queued && !c.slowStart && came >= usedPart*c.window {
 		used = min(used, came)
 	}
 	c.begin(now, used, left)

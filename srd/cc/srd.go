@@ -100,6 +100,7 @@ type round struct {
 	limited bool
 	flight  int // most that was in flight, and in the round before
 	flown   int
+	before  int // what was acknowledged in the round before
 	delays  delays
 }
 
@@ -263,7 +264,7 @@ func (r *round) empty() time.Duration {
 
 func (c *SRD) endRound(now mono.Time) {
 	r := c.round
-	c.round = round{from: now, flown: r.flight}
+	c.round = round{from: now, flown: r.flight, before: r.acked}
 	if c.undo != 0 { // what a drain leaves in flight is not what is used
 		c.round.flown = max(r.flight, r.flown)
 	}
