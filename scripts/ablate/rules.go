@@ -299,9 +299,34 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/internal/rtt/rtt.go", Old: "const meanOf = 8", New: "const meanOf = 1"}},
 	},
 	{
-		"what is lost beside a queue is not learnt", "chance = 1.5 / mean interval of losses where nothing waits; <= a tenth", "overflowScatters 3, intervalWeight 1/16, chanceMost 1.5",
+		"what is lost beside a queue is not learnt", "chance: the last 16 losses where nothing waits; beside a queue 1.5 of it, <= a tenth", "overflowScatters 3, chanceMemory 16, chanceMost 1.5",
 		"RFC 5348, section 5.4 (loss intervals); RFC 8085, section 3.1",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	case !l.queued:\n		o.chance.add(l.packets, l.lost, l.first)\n		return share\n	}\n", New: "	}\n	o.chance.add(l.packets, l.lost, l.first)\n	if !l.queued {\n		return share\n	}\n"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	case l.queued:\n", New: "	case l.queued:\n		o.chance.learn(l.packets, l.lost)\n"}},
+	},
+	{
+		"chance does not depend on how much is sent", "learnt only below 0.85 of the window that overran something last; beyond it more than 1.5 of that is an overflow", "belowPart 0.85, chanceMost 1.5",
+		"none: BBR's policer detection compares rates (draft-cardwell-iccrg-bbr-congestion-control-00)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "below:   c.over.bound == 0 || c.window < belowPart*c.rival.peak,", New: "below:   true,"}},
+	},
+	{
+		"without a queue it is what arrived that is cut", "used = min(used, the most acknowledged in this round and the one before)", "usedPart 1/8",
+		"RFC 7661, section 4.4.1 (pipeACK)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came", New: "false && came"}},
+	},
+	{
+		"what arrived is half of what slow start has sent", "not in slow start", "none",
+		"none",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came", New: "!c.over.queued && came"}},
+	},
+	{
+		"little use says little of the link", "nor if less than an eighth of the window arrived", "usedPart 1/8",
+		"RFC 7661, section 4.3",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "came >= usedPart*c.window", New: "came > 0"}},
+	},
+	{
+		"what is taken for chance first is forgotten", "by a sixteenth with each loss", "chanceMemory 16",
+		"RFC 5348, section 5.4",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "c.seen+lost\n", New: "c.seen\n"}},
 	},
 	{
 		"what is clearly more than chance", "lost ln(lost/expected) - lost + expected > 8, since more is lost than expected", "overflowOdds 8",
@@ -309,7 +334,7 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "case odds > overflowOdds:", New: "case odds > overflowOdds-overflowOdds:"}},
 	},
 	{
-		"on a short way little is lost by chance", "interval = 50 / max(x^3, tells) before it is known, share <= max(0.1 x, tells / 50); x = min(1, base / 25 ms)", "intervalFirst 50, lossTolerated 0.1, TargetCeiling 25 ms",
+		"on a short way little is lost by chance", "one of 50 / max(x^3, tells) before it is known, beside a queue <= max(0.1 x, tells / 50); x = min(1, base / 25 ms)", "intervalFirst 50, lossTolerated 0.1, TargetCeiling 25 ms",
 		"none: Ethernet loses one packet in 10^8",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "far, packet := min(1, float64(c.base)/float64(TargetCeiling)),", New: "far, packet := 1.0,"}},
 	},
@@ -331,7 +356,7 @@ var rules = []rule{
 	{
 		"what is told of a round later", "what is lost in the first round without a queue teaches nothing", "none",
 		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "case l.blind, was && !l.queued && l.lost > 0:", New: "case l.blind, was && false:"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "case was && l.lost > 0:", New: "case was && false:"}},
 	},
 	{
 		"a lone crowd is no crowd", "outside of competition N <= w / 32 packets", "flowPackets 32",

@@ -151,6 +151,8 @@ var bugs = []bug{
 	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},
-	{"intervals of losses are counted in rounds", "srd/cc/overflow.go", "(i.open/lost-mean)", "(i.open-mean)"},
-	{"what is lost beside a queue is usual", "srd/cc/overflow.go", "	case !l.queued:\n		o.chance.add(l.packets, l.lost, l.first)\n		return share\n	}\n", "	}\n	o.chance.add(l.packets, l.lost, l.first)\n	if !l.queued {\n		return share\n	}\n"},
+	{"what is taken for chance first is never forgotten", "srd/cc/overflow.go", "c.seen+lost\n", "c.seen\n"},
+	{"what is lost beside a queue is chance", "srd/cc/overflow.go", "	case l.queued:\n", "	case l.queued:\n		o.chance.learn(l.packets, l.lost)\n"},
+	{"what is lost beyond the peak is chance", "srd/cc/overflow.go", "c.over.bound == 0 || c.window < belowPart*c.rival.peak", "true"},
+	{"what went into no buffer is not cut", "srd/cc/overflow.go", "!c.over.queued && !c.slowStart && came", "false && came"},
 }

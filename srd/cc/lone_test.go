@@ -134,14 +134,14 @@ func TestOutageIsForgotten(t *testing.T) {
 func TestLossesWhileIdleCostLittle(t *testing.T) {
 	for _, way := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
 		for _, queue := range []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond} {
-			for _, losses := range []int{1, 10} {
+			for _, few := range []struct{ losses, rounds int }{{1, 20}, {10, 20}, {20, 1}} {
 				b := newBottleneck(bottleneck{rate: 200 * mbit, base: way, buffer: deep})
 				b.run(5 * time.Second)
 				for len(b.flight) > 0 {
 					b.ack()
 				}
-				for range losses {
-					for range 20 {
+				for range few.losses {
+					for range few.rounds {
 						b.idle(queue)
 					}
 					b.Lost(b.now, MSS)
@@ -149,7 +149,7 @@ func TestLossesWhileIdleCostLittle(t *testing.T) {
 				b.idle(queue)
 				b.idle(queue)
 				if goodput, _ := b.run(time.Second); goodput < 0.8 {
-					t.Errorf("%v, queue %v: goodput %.3f in the second after %d packets were lost of few", way, queue, goodput, losses)
+					t.Errorf("%v, queue %v: goodput %.3f in the second after %d packets were lost, one of %d", way, queue, goodput, few.losses, 4*few.rounds)
 				}
 			}
 		}
