@@ -101,8 +101,8 @@ func TestTunnelInShortBuffers(t *testing.T) {
 	}
 }
 
-// Behind a policer nothing waits, whatever is sent. Plain TCP has at least 0.4 times its share beside tunnels, of
-// three seeds in the mean, and what is sent in vain is bounded.
+// Behind a policer nothing waits, whatever is sent. Plain TCP has at least 0.4 times its share beside tunnels, and
+// what is sent in vain is bounded.
 func TestTunnelBehindAPolicer(t *testing.T) {
 	const (
 		least = 0.4 // times what is fair
@@ -110,28 +110,36 @@ func TestTunnelBehindAPolicer(t *testing.T) {
 	)
 	p, host := between(t, "plans/coexist-policed.toml", "daemon")
 	for _, c := range p.Cases {
-		if c.Transport != "srdtun" {
-			continue
-		}
-		var tunnel, plain, fair, sent, lost float64
-		for _, seed := range p.Seeds {
-			r, err := lab.Run(p, &c, host, seed, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ours, n := goodput(r, "tunnel", c.Skip)
-			theirs, m := goodput(r, "plain", c.Skip)
-			tunnel, plain, fair = tunnel+ours/3, plain+theirs/3, float64(m)/float64(n+m)
-			for _, l := range r.Links {
-				if strings.HasPrefix(l.Name, "t") {
-					sent, lost = sent+float64(l.Packets), lost+float64(l.Faults)
+		if c.Transport == "srdtun" {
+			t.Run(c.Name, func(t *testing.T) {
+				t.Parallel()
+				rate := c.Uplinks[0].Police
+				var tunnel, plain, fair, sent, lost float64
+				seeds := p.Seeds[:1]
+				if rate < 100 { // few packets in a round trip, so seeds differ
+					seeds = p.Seeds
 				}
-			}
-		}
-		share, waste, rate := plain/(tunnel+plain), lost/(sent+lost), c.Uplinks[0].Police
-		t.Logf("%s: %.1f and %.1f Mbit/s, %.3f lost", c.Name, tunnel, plain, waste)
-		if share < least*fair || tunnel+plain < 0.65*rate || waste > most {
-			t.Errorf("%s: %.1f and %.1f Mbit/s, %.2f of what is fair for plain TCP, %.3f lost", c.Name, tunnel, plain, share/fair, waste)
+				for _, seed := range seeds {
+					r, err := lab.Run(p, &c, host, seed, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ours, n := goodput(r, "tunnel", c.Skip)
+					theirs, m := goodput(r, "plain", c.Skip)
+					tunnel, plain, fair = tunnel+ours, plain+theirs, float64(m)/float64(n+m)
+					for _, l := range r.Links {
+						if strings.HasPrefix(l.Name, "t") {
+							sent, lost = sent+float64(l.Packets), lost+float64(l.Faults)
+						}
+					}
+				}
+				tunnel, plain = tunnel/float64(len(seeds)), plain/float64(len(seeds))
+				share, waste := plain/(tunnel+plain), lost/(sent+lost)
+				t.Logf("%.1f and %.1f Mbit/s, %.3f lost", tunnel, plain, waste)
+				if share < least*fair || tunnel+plain < 0.65*rate || waste > most {
+					t.Errorf("%.1f and %.1f Mbit/s, %.2f of what is fair for plain TCP, %.3f lost", tunnel, plain, share/fair, waste)
+				}
+			})
 		}
 	}
 }
