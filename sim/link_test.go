@@ -63,7 +63,6 @@ func TestLinkRate(t *testing.T) {
 	}
 }
 
-// One packet is being sent and ten wait; the rest is dropped at the tail.
 // A policer passes what it has credit for at once, and then as much as its rate has it: nothing waits.
 func TestLinkPolicer(t *testing.T) {
 	l, a := onLink(Quality{Policer: Policer{Police: 1e6, Credit: 5000}}, 40, 500*time.Microsecond) // twice the rate
@@ -77,6 +76,7 @@ func TestLinkPolicer(t *testing.T) {
 	}
 }
 
+// One packet is being sent and ten wait; the rest is dropped at the tail.
 func TestLinkQueue(t *testing.T) {
 	l, a := onLink(Quality{Rate: 1e6, Queue: 10 * 1038}, 50, 0)
 	if n := len(a.packets); n != 10 || l.Drops[LinkQueue] != 40 {

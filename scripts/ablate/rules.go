@@ -304,24 +304,24 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	case l.queued:\n", New: "	case l.queued:\n		o.chance.learn(l.packets, l.lost)\n"}},
 	},
 	{
-		"chance does not depend on how much is sent", "learnt only below 0.85 of the window that overran something last; beyond it more than 1.5 of that is an overflow", "belowPart 0.85, chanceMost 1.5",
+		"chance does not depend on how much is sent", "learnt only below half of the way back to the window that overran something last; beyond it more than 1.5 of that is an overflow", "safePackets 8, chanceMost 1.5",
 		"none: BBR's policer detection compares rates (draft-cardwell-iccrg-bbr-congestion-control-00)",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "below:   c.over.bound == 0 || c.window < belowPart*c.rival.peak,", New: "below:   true,"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "below:   c.over.bound == 0 || c.window < c.over.safe,", New: "below:   true,"}},
 	},
 	{
-		"without a queue it is what arrived that is cut", "used = min(used, the most acknowledged in this round and the one before)", "usedPart 1/8",
+		"without a queue it is what arrived that is cut", "the most that arrived in a round trip, of this round and the one before; half of the flight at least", "usedPart 1/8",
 		"RFC 7661, section 4.4.1 (pipeACK)",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came", New: "false && came"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came <", New: "false && came <"}},
 	},
 	{
 		"what arrived is half of what slow start has sent", "not in slow start", "none",
 		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came", New: "!c.over.queued && came"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came <", New: "!c.over.queued && came <"}},
 	},
 	{
 		"little use says little of the link", "nor if less than an eighth of the window arrived", "usedPart 1/8",
 		"RFC 7661, section 4.3",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "came >= usedPart*c.window", New: "came > 0"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: " && came >= usedPart*c.window", New: ""}},
 	},
 	{
 		"what is taken for chance first is forgotten", "by a sixteenth with each loss", "chanceMemory 16",

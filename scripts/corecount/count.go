@@ -43,7 +43,7 @@ func (s *state) visit(t types.Type, at string, depth int) {
 	s.parts[t] = true
 	for f := range t.Underlying().(*types.Struct).Fields() {
 		of, where := f.Type(), at+"."+f.Name()
-		if to, ok := of.(*types.Pointer); ok && depth == 0 && s.owns(to.Elem()) {
+		if to, ok := of.(*types.Pointer); ok && depth == 0 && to.Elem() != t && s.owns(to.Elem()) {
 			of = to.Elem()
 		} else if ok && s.parts[to.Elem()] {
 			continue

@@ -55,7 +55,7 @@ type LinkResult struct {
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`
 	Queue   uint64 `json:"queue_drops"`
-	Faults  uint64 `json:"fault_drops"` // loss, and while it was down
+	Faults  uint64 `json:"fault_drops"` // loss, by a policer, and while it was down
 	Marked  uint64 `json:"marked"`
 	Peak    int    `json:"peak_bytes"` // most that ever waited
 }

@@ -90,7 +90,7 @@ func (u *UplinkPlan) check() error {
 	if u.Reorder < 0 || u.Reorder > 1 || u.Held.Duration < 0 || u.Reorder > 0 && u.Held.Duration == 0 {
 		return fmt.Errorf("uplink that holds %v of its packets for %v", u.Reorder, u.Held)
 	}
-	if u.Police < 0 || u.Police > 0 && u.Credit <= 0 {
+	if u.Police < 0 || u.Police > 0 && u.Credit < idealPacket {
 		return fmt.Errorf("uplink with a policer of %v Mbit/s and %d bytes of credit", u.Police, u.Credit)
 	}
 	return nil

@@ -122,7 +122,7 @@ func (c *SRD) longest(least time.Duration) time.Duration {
 // is lost, as slow start would.
 func (c *SRD) enter(now mono.Time) {
 	r := &c.rival
-	c.window, c.over.bound, c.over.run = max(c.window, r.window, r.top), 0, tally{}
+	c.window, c.over.bound, c.over.run = max(c.window, r.window, r.top), 0, excess{}
 	r.whose, r.starting, r.window = Others, true, 0
 	c.begin(now, c.window, 1)
 }

@@ -28,6 +28,27 @@ func TestLoneSenderBearsChance(t *testing.T) {
 	}
 }
 
+// A way that has been clean for long begins to lose by chance, as a radio link does. That is found out, with one
+// flow inside or many, and with a window of few packets too.
+func TestChanceThatBeginsLateIsFoundOut(t *testing.T) {
+	for _, c := range []struct {
+		mbits float64
+		way   time.Duration
+		loss  float64
+	}{{100, 20 * time.Millisecond, 0.01}, {300, 40 * time.Millisecond, 0.003}, {2, 20 * time.Millisecond, 0.07}, {10, 10 * time.Millisecond, 0.03}} {
+		for _, flows := range []int{1, 8} {
+			b := newBottleneck(bottleneck{rate: c.mbits * mbit, base: c.way, buffer: 2 << 20, deviation: 100 * time.Microsecond})
+			b.Flows(flows)
+			b.run(30 * time.Second)
+			b.loss = c.loss
+			b.run(20 * time.Second)
+			if goodput, _ := b.run(30 * time.Second); goodput < 0.85*(1-c.loss) {
+				t.Errorf("%v Mbit/s, %v, %v lost, %d flows: goodput %.3f", c.mbits, c.way, c.loss, flows, goodput)
+			}
+		}
+	}
+}
+
 // On a short way little is lost by chance, so losses beside a queue are soon taken for an overflow. Where
 // they are none that is found out.
 func TestLoneSenderOnAShortWayBearsChance(t *testing.T) {

@@ -27,11 +27,10 @@ const (
 	// such errors.
 	chanceMemory = 16.0
 	chanceMost   = 1.5
-	// belowPart of the window that overran something last, half of the way back to it, overruns nothing.
-	belowPart = (1 + cubicBeta) / 2
-	// usedPart of the window has to arrive in a round, or that says nothing of what the link carries
-	// (RFC 7661 section 4.3 has a half, of the most in several seconds).
+	// usedPart of the window has to arrive in a round trip, or that says nothing of what the link carries.
 	usedPart = 1.0 / 8
+	// safePackets is a window, of twice the least, in which too few are lost to tell anything.
+	safePackets = 2 * MinWindow / MSS
 	// burstPart: after a heavy loss, as of a short outage, the bound grows by k/burstPart of the window at
 	// least in the k-th round that met it: what is lost in a heap says little of what the link carries.
 	burstPart = 512
@@ -49,9 +48,10 @@ const (
 // the rate, has its share.
 type overflow struct {
 	bound  float64 // of the window; 0: none
+	top    float64 // the window that overran something last
+	safe   float64 // below it nothing is overrun, as far as is known
 	chance chance  // of rounds without a queue, and below what overran something
-	run    tally   // rounds since more is lost than by chance
-	calm   tally   // of these, those without a queue
+	run    excess  // rounds since more is lost than by chance
 	heavy  tally   // rounds, until they are heavyPackets
 	queued bool    // the last round was beside a queue
 	burst  bool    // the last answer was to a heavy loss
@@ -62,20 +62,24 @@ type tally struct{ packets, lost float64 }
 
 func (t *tally) add(packets, lost float64) { t.packets, t.lost = t.packets+packets, t.lost+lost }
 
+// excess counts rounds in which more is lost than chance has it.
+type excess struct {
+	tally
+	expected float64 // losses by chance
+}
+
 // odds is the logarithm of how many times likelier that is with the share that was lost than with
 // the usual one, if more was lost than that has it, else 0 (the likelihood ratio of Poisson's law):
 //
 //	lost ln(lost / expected) - lost + expected
-func (t *tally) odds(usual float64) float64 {
-	expected := usual * t.packets
-	if t.lost <= expected {
+func (e *excess) odds() float64 {
+	if e.lost <= e.expected {
 		return 0
 	}
-	return t.lost*math.Log(t.lost/expected) - t.lost + expected
+	return e.lost*math.Log(e.lost/e.expected) - e.lost + e.expected
 }
 
-// chance counts packets of which some were lost by chance, and forgets those before the last
-// chanceMemory losses.
+// chance counts packets of which some were lost by chance, and forgets a part with each loss.
 type chance struct {
 	tally
 	seen float64 // losses, ever
@@ -83,7 +87,7 @@ type chance struct {
 
 func (c *chance) learn(packets, lost float64) {
 	left := math.Pow(1-1/chanceMemory, lost)
-	c.packets, c.lost, c.seen = left*c.packets+packets, left*c.lost+lost, c.seen+lost
+	c.packets, c.lost, c.seen = min(intervalMost, left*c.packets+packets), left*c.lost+lost, c.seen+lost
 }
 
 // share is the share that is lost, where it is taken to be one of first before anything is known.
@@ -112,7 +116,7 @@ func (o *overflow) lost(l losses) (share float64) {
 	o.queued = l.queued
 	if o.heavy.add(l.packets, l.lost); o.heavy.packets >= heavyPackets {
 		if s := o.heavy.lost / o.heavy.packets; s > lossTolerated {
-			share, o.run = s, tally{}
+			share, o.run = s, excess{}
 		}
 		o.heavy = tally{}
 	}
@@ -131,12 +135,13 @@ func (o *overflow) lost(l losses) (share float64) {
 		usual = chanceMost * o.chance.most()
 	}
 	o.run.add(l.packets, l.lost)
-	switch odds := o.run.odds(usual); {
+	o.run.expected += usual * l.packets
+	switch odds := o.run.odds(); {
 	case odds == 0:
-		o.run = tally{}
+		o.run = excess{}
 	case odds > overflowOdds:
 		share = o.run.lost / o.run.packets
-		o.run = tally{}
+		o.run = excess{}
 	}
 	return share
 }
@@ -161,7 +166,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 		lost:    float64(r.lost) / packet,
 		blind:   c.slowStart || !c.scatter.known(),
 		queued:  wait > c.none(),
-		below:   c.over.bound == 0 || c.window < belowPart*c.rival.peak,
+		below:   c.over.bound == 0 || c.window < c.over.safe,
 		first:   min(intervalMost, intervalFirst/max(far*far*far, c.tells())),
 		most:    max(lossTolerated*far, c.tells()/intervalFirst),
 	}
@@ -174,23 +179,34 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // shrink answers an overflow, as so many connections would as there are flows inside: of n
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
 // is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; where the window
-// did not hold sending back that says nothing, and the window itself is cut. Where nothing waited, it is
-// what arrived: the rest went into no buffer. Slow start has sent twice as much since. When much is lost
-// at once, as when a hundred begin together, the share that was lost is off the window, up to half.
+// did not hold sending back that says nothing, and the window itself is cut. Where nothing waited it is
+// what arrived in a round trip, as the rest went into no buffer (RFC 7661 section 4.4); but not in slow
+// start, which has sent twice as much since. When much is lost at once, as when a hundred begin together,
+// the share that was lost is off the window. Half of what was in flight is left at least.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
-	left := max(maxDecrease, min(1-(1-cubicBeta)*hit, 1-share))
+	left := 1 - (1-cubicBeta)*hit
+	flight := float64(max(r.flight, r.flown))
+	if flight == 0 || flight > c.window {
+		flight = c.window
+	}
 	used := c.window
-	if flight := max(r.flight, r.flown); flight > 0 && (r.limited || c.rival.on()) {
-		used = min(used, float64(flight))
+	if r.limited || c.rival.on() {
+		used = flight
 	}
-	if came := float64(max(r.acked, r.before)); !c.over.queued && !c.slowStart && came >= usedPart*c.window {
-		used = min(used, came)
+	peak := used
+	if came := max(r.came, r.before); !c.over.queued && !c.slowStart && came < used && came >= usedPart*c.window {
+		peak = came
+	} else {
+		left = min(left, 1-share)
 	}
-	c.begin(now, used, left)
+	window := max(MinWindow, maxDecrease*flight, left*peak)
+	peak = max(peak, window)
+	c.begin(now, peak, window/peak)
+	c.over.top, c.over.safe = used, max(safePackets*float64(c.packet), (window+peak)/2)
 	c.over.burst = share > lossTolerated
 	c.slowStart, c.full, c.rival.starting, c.cut = false, false, false, now
-	c.window = max(MinWindow, left*used)
+	c.window = window
 	if !c.rival.on() {
 		c.over.bound = c.window
 	}
@@ -206,7 +222,7 @@ func (c *SRD) probe(now mono.Time) {
 		next = max(next, c.window*(1+c.rival.met/burstPart))
 	}
 	if c.queue+c.back <= min(c.none(), c.Target()/2) { // and beyond the peak: others have left
-		next = max(next, c.window+gain*(c.window-c.rival.peak))
+		next = max(next, c.window+gain*(c.window-c.over.top))
 	}
 	if c.over.bound = max(c.over.bound, next); c.over.bound > MaxWindow {
 		c.over.bound = 0

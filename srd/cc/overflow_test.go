@@ -95,8 +95,23 @@ func TestLossesThatGrowWithTheWindow(t *testing.T) {
 func TestNothingIsMuchBeforeChanceIsKnown(t *testing.T) {
 	var o overflow
 	for range 20 {
-		if share := o.lost(losses{packets: 30, lost: 2}); share != 0 {
+		if share := o.lost(losses{packets: 30, lost: 2, first: 50}); share != 0 {
 			t.Fatalf("a share of %v is an overflow", share)
+		}
+	}
+}
+
+// What little is beyond what may be lost without a queue is no overflow of the queue that comes after, which lost
+// nothing.
+func TestQueueWithoutLossIsNoOverflow(t *testing.T) {
+	var o overflow
+	o.lost(losses{packets: 100, below: true})
+	for range 3 {
+		o.lost(losses{packets: 50, lost: 1, first: intervalMost, most: 0.001})
+	}
+	for range 3 {
+		if share := o.lost(losses{packets: 200, queued: true, first: intervalMost, most: 0.001}); share != 0 {
+			t.Fatalf("a share of %v is an overflow, and nothing is lost", share)
 		}
 	}
 }
@@ -115,5 +130,18 @@ func TestChanceIsLearnt(t *testing.T) {
 	}
 	if c.learn(100_000, 0); c.share(50) > 1./5000 || c.most() < c.share(50) {
 		t.Errorf("none of 100,000 packets is lost, and it says %v, or %v if the next one is", c.share(50), c.most())
+	}
+}
+
+// However much is lost at once, half of what was in flight is left.
+func TestHeavyLossLeavesHalf(t *testing.T) {
+	for _, share := range []float64{0.2, 0.5, 0.85} {
+		n := steady()
+		n.rounds(20, true, 0)
+		before := n.Window()
+		n.lossy(1, share, 0)
+		if w := n.Window(); w < before*49/100 || w > before*9/10 {
+			t.Errorf("window went from %d to %d when %v was lost", before, w, share)
+		}
 	}
 }

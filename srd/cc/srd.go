@@ -100,7 +100,8 @@ type round struct {
 	limited bool
 	flight  int // most that was in flight, and in the round before
 	flown   int
-	before  int // what was acknowledged in the round before
+	came    float64 // bytes that arrived in a round trip, and before
+	before  float64
 	delays  delays
 }
 
@@ -264,9 +265,10 @@ func (r *round) empty() time.Duration {
 
 func (c *SRD) endRound(now mono.Time) {
 	r := c.round
-	c.round = round{from: now, flown: r.flight, before: r.acked}
+	r.came = float64(r.acked) * min(1, float64(c.srtt)/float64(now.Sub(r.from)))
+	c.round = round{from: now, flown: r.flight, before: r.came}
 	if c.undo != 0 { // what a drain leaves in flight is not what is used
-		c.round.flown = max(r.flight, r.flown)
+		c.round.flown, c.round.before = max(r.flight, r.flown), max(r.came, r.before)
 	}
 	if r.sampled > 0 {
 		c.base = r.empty()
@@ -307,7 +309,7 @@ func (c *SRD) endRound(now mono.Time) {
 			return
 		}
 	}
-	if share > 0 && r.sampled > 0 && c.back > avg && share <= lossTolerated {
+	if share > 0 && c.over.queued && r.sampled > 0 && c.back > avg && share <= lossTolerated {
 		c.doubt, share = now.Add(doubtFor), 0 // the next one is judged without the peer's word
 	}
 	if share > 0 {
