@@ -139,7 +139,7 @@ var rules = []rule{
 	{
 		"what is in flight is cut", "w = min(w, in flight) * 0.7 after a loss", "none",
 		"RFC 5681, section 3.1 (FlightSize); RFC 7661, section 4.4.1",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "used = min(used, float64(flight))\n", New: ""}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "		used = flight\n", New: ""}},
 	},
 	{
 		"what waits in the peer's host is a queue", "q += hold - 5 granules; no rival's", "holdGranules 5",
