@@ -55,6 +55,8 @@ type overflow struct {
 	heavy  tally   // rounds, until they are heavyPackets
 	queued bool    // the last round was beside a queue
 	burst  bool    // the last answer was to a heavy loss
+
+	answered float64 // packets that were lost in what was answered last
 }
 
 // tally counts packets, and those that were lost.
@@ -116,7 +118,7 @@ func (o *overflow) lost(l losses) (share float64) {
 	o.queued = l.queued
 	if o.heavy.add(l.packets, l.lost); o.heavy.packets >= heavyPackets {
 		if s := o.heavy.lost / o.heavy.packets; s > lossTolerated {
-			share, o.run = s, excess{}
+			share, o.answered, o.run = s, o.heavy.lost, excess{}
 		}
 		o.heavy = tally{}
 	}
@@ -140,7 +142,7 @@ func (o *overflow) lost(l losses) (share float64) {
 	case odds == 0:
 		o.run = excess{}
 	case odds > overflowOdds:
-		share = o.run.lost / o.run.packets
+		share, o.answered = o.run.lost/o.run.packets, o.run.lost
 		o.run = excess{}
 	}
 	return share
@@ -165,7 +167,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 		packets: float64(r.acked+r.lost) / packet,
 		lost:    float64(r.lost) / packet,
 		blind:   c.slowStart || !c.scatter.known(),
-		queued:  wait > c.none(),
+		queued:  wait > c.none() || r.sampled == 0 && c.over.queued,
 		below:   c.over.bound == 0 || c.window < c.over.safe,
 		first:   min(intervalMost, intervalFirst/max(far*far*far, c.tells())),
 		most:    max(lossTolerated*far, c.tells()/intervalFirst),
@@ -184,7 +186,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // start, which has sent twice as much since. When much is lost at once, as when a hundred begin together,
 // the share that was lost is off the window. Half of what was in flight is left at least.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
-	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(float64(r.lost)/float64(c.packet)))
+	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(c.over.answered))
 	left := 1 - (1-cubicBeta)*hit
 	flight := float64(max(r.flight, r.flown))
 	if flight == 0 || flight > c.window {
@@ -194,19 +196,16 @@ func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	if r.limited || c.rival.on() {
 		used = flight
 	}
-	peak := used
+	peak, window := used, max(maxDecrease, min(left, 1-share))*used
 	if came := max(r.came, r.before); !c.over.queued && !c.slowStart && came < used && came >= usedPart*c.window {
-		peak = came
-	} else {
-		left = min(left, 1-share)
+		peak, window = came, max(maxDecrease*flight, min(left*came, window))
 	}
-	window := max(MinWindow, maxDecrease*flight, left*peak)
-	peak = max(peak, window)
-	c.begin(now, peak, window/peak)
-	c.over.top, c.over.safe = used, max(safePackets*float64(c.packet), (window+peak)/2)
+	c.window = max(MinWindow, window)
+	peak = max(peak, c.window)
+	c.begin(now, peak, c.window/peak)
+	c.over.top, c.over.safe = used, max(safePackets*float64(c.packet), (c.window+peak)/2)
 	c.over.burst = share > lossTolerated
 	c.slowStart, c.full, c.rival.starting, c.cut = false, false, false, now
-	c.window = window
 	if !c.rival.on() {
 		c.over.bound = c.window
 	}

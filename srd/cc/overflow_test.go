@@ -133,7 +133,8 @@ func TestChanceIsLearnt(t *testing.T) {
 	}
 }
 
-// However much is lost at once, half of what was in flight is left.
+// However much is lost at once, half of what was in flight is left; and half of the window if that did not hold
+// sending back, and little of it was in use.
 func TestHeavyLossLeavesHalf(t *testing.T) {
 	for _, share := range []float64{0.2, 0.5, 0.85} {
 		n := steady()
@@ -142,6 +143,14 @@ func TestHeavyLossLeavesHalf(t *testing.T) {
 		n.lossy(1, share, 0)
 		if w := n.Window(); w < before*49/100 || w > before*9/10 {
 			t.Errorf("window went from %d to %d when %v was lost", before, w, share)
+		}
+		n = steady()
+		n.rounds(20, true, 0)
+		before = n.Window()
+		n.over.queued = false
+		n.shrink(n.now, &round{acked: 4 * MSS, lost: MSS, came: 4 * MSS, flight: 4 * MSS}, share)
+		if w := n.Window(); w < before*49/100 {
+			t.Errorf("window went from %d to %d when %v of four packets was lost", before, w, share)
 		}
 	}
 }
