@@ -324,6 +324,21 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: " && came >= usedPart*c.window", New: ""}},
 	},
 	{
+		"what arrived is the most of two rounds", "came = max of two, each by round trip/span", "none",
+		"RFC 7661, section 4.2 (pipeACK is a maximum)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "came := max(r.came, r.before);", New: "came := r.came;"}},
+	},
+	{
+		"few packets tell nothing of the window", "below 8 packets what is lost without a queue is chance", "safePackets 8",
+		"none",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "max(safePackets*float64(c.packet), (c.window+peak)/2)", New: "(c.window+peak)/2"}},
+	},
+	{
+		"half of what is in flight is left", "of what arrived, 1/2 in flight at least", "maxDecrease 1/2",
+		"Swift, SIGCOMM 2020, section 3 (max_mdf)",
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "max(maxDecrease*flight, min(left*came, window))", New: "min(left*came, window)"}},
+	},
+	{
 		"what is taken for chance first is forgotten", "by a sixteenth with each loss", "chanceMemory 16",
 		"RFC 5348, section 5.4",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "c.seen+lost\n", New: "c.seen\n"}},
@@ -339,7 +354,7 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "far, packet := min(1, float64(c.base)/float64(TargetCeiling)),", New: "far, packet := 1.0,"}},
 	},
 	{
-		"beyond the peak others have left", "where nothing waits: bound = max(bound, W + 0.25 (W - peak))", "gain 0.25",
+		"beyond what overran something others have left", "where nothing waits: bound = max(bound, W + 0.25 (W - top))", "gain 0.25",
 		"RFC 9438, section 4.2 (convex region)",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "if c.queue+c.back <= min(c.none(), c.Target()/2) {", New: "if false {"}},
 	},

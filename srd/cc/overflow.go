@@ -19,7 +19,7 @@ const (
 	// heavyPackets is among how many packets, at least, more than lossTolerated are lost if that is heavy.
 	heavyPackets = 64
 	// intervalFirst packets are taken to arrive for each that is lost by chance, before anything is
-	// known, as on radio links and on a fabric with a bad cable; no more than intervalMost are, which a
+	// known, as on radio links and on a fabric with a bad cable; no more than intervalMost count, which a
 	// connection sends in minutes.
 	intervalFirst = 50
 	intervalMost  = 1 << 20
@@ -42,15 +42,15 @@ const (
 // overflow bounds the window where buffers are shorter than the target. The delay
 // never gets there, as what would wait longer is dropped. What is lost by chance has to be
 // told from that. It does not depend on how much is sent, so it is measured where nothing waits and the
-// window is below the one that overran something last: what is lost beside a queue, or beyond a policer's
-// rate, would be taken for chance by all who share it, and all of them would send more. What is
+// window is not half of the way back to the one that overran something last: what is lost beside a queue,
+// or beyond a policer's rate, would be taken for chance by all who share it, and all of them would send more. What is
 // clearly more is an overflow, and answered as CUBIC does (RFC 9438): whoever shares the buffer, or
 // the rate, has its share.
 type overflow struct {
 	bound  float64 // of the window; 0: none
 	top    float64 // the window that overran something last
 	safe   float64 // below it nothing is overrun, as far as is known
-	chance chance  // of rounds without a queue, and below what overran something
+	chance chance  // of rounds without a queue, below safe
 	run    excess  // rounds since more is lost than by chance
 	heavy  tally   // rounds, until they are heavyPackets
 	queued bool    // the last round was beside a queue
@@ -182,7 +182,7 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
 // is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; where the window
 // did not hold sending back that says nothing, and the window itself is cut. Where nothing waited it is
-// what arrived in a round trip, as the rest went into no buffer (RFC 7661 section 4.4); but not in slow
+// what arrived in a round trip, as the rest went into no buffer (RFC 7661 section 4.4.1); but not in slow
 // start, which has sent twice as much since. When much is lost at once, as when a hundred begin together,
 // the share that was lost is off the window. Half of what was in flight is left at least.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
@@ -220,7 +220,7 @@ func (c *SRD) probe(now mono.Time) {
 	if c.over.burst {
 		next = max(next, c.window*(1+c.rival.met/burstPart))
 	}
-	if c.queue+c.back <= min(c.none(), c.Target()/2) { // and beyond the peak: others have left
+	if c.queue+c.back <= min(c.none(), c.Target()/2) { // and beyond what overran something: others have left
 		next = max(next, c.window+gain*(c.window-c.over.top))
 	}
 	if c.over.bound = max(c.over.bound, next); c.over.bound > MaxWindow {
