@@ -48,11 +48,11 @@ var liveRows = map[string]liveRow{
 	"paths.link_mbit":                {[]string{"paths.policy=conga"}, "80", lookSteering("fixed"), "1600"},
 	"peer.near.name":                 {nil, "close", func(t *testing.T, _ *server) string { return shown(t).Peers[0].Name }, "close"},
 	"peer.near.public_key":           {nil, "", func(t *testing.T, _ *server) string { return fmt.Sprint(shown(t).Peers[0].PublicKey, " ", callable(t)) }, ""},
-	"peer.near.preshared_key":        {nil, "", func(t *testing.T, s *server) string { return lookConn(s, "cfg", "PSK") }, ""},
+	"peer.near.preshared_key":        {nil, "", func(t *testing.T, s *server) string { return lookConn(s, "env", "cfg", "PSK") }, ""},
 	"peer.near.endpoints":            {nil, "127.0.0.1:5990", lookPaths, "127.0.0.1 -> 127.0.0.1:5990"},
 	"peer.near.allowed_ips":          {nil, "10.80.0.2/32, 10.85.0.0/16", lookRoutes, "10.85.0.1"},
 	"peer.near.policy":               {nil, "ecmp", lookPolicies, "*steer.ECMP *steer.Spray"},
-	"peer.near.persistent_keepalive": {nil, "25", func(t *testing.T, s *server) string { return lookConn(s, "cfg", "Keepalive") }, "25000000000"},
+	"peer.near.persistent_keepalive": {nil, "25", func(t *testing.T, s *server) string { return lookConn(s, "env", "cfg", "Keepalive") }, "25000000000"},
 }
 
 // Each key that is documented as live counts on a running daemon, and so does taking it
@@ -213,7 +213,7 @@ func lookRoutes(t *testing.T, s *server) string {
 // lookPolicies are the types of the peers' policies.
 func lookPolicies(_ *testing.T, s *server) (text string) {
 	for _, p := range s.peers() {
-		p.link.Do(func(_ mono.Time, c *srd.Conn) { text += " " + field(c, "cfg", "Policy").Elem().Type().String() })
+		p.link.Do(func(_ mono.Time, c *srd.Conn) { text += " " + field(c, "env", "cfg", "Policy").Elem().Type().String() })
 	}
 	return text[1:]
 }
@@ -221,7 +221,7 @@ func lookPolicies(_ *testing.T, s *server) (text string) {
 // lookSteering is a value within the policy.
 func lookSteering(names ...string) func(*testing.T, *server) string {
 	return func(_ *testing.T, s *server) string {
-		return lookConn(s, append([]string{"cfg", "Policy"}, names...)...)
+		return lookConn(s, append([]string{"env", "cfg", "Policy"}, names...)...)
 	}
 }
 
