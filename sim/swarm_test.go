@@ -66,6 +66,7 @@ var found = map[uint64]string{
 	4036:  "slow start went on for a round trip after much was lost",
 	4737:  "copies of late messages counted as repairs",
 	4954:  "the end of a train was lost by the acknowledgement of another that left with it",
+	5548:  "what arrived in slow start, which has sent twice as much since, was taken for what a short buffer's link holds",
 	5671:  "as 3655",
 	6237:  "as 3655",
 	6529:  "both paths of an idle peer that cannot call had failed",

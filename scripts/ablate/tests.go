@@ -22,7 +22,7 @@ const (
 		"TestUnusedWindowIsCutFirst|TestHostsQueueIsNoRivals|" +
 		"TestLoneSenderBearsChance|TestLoneSenderOnAShortWayBearsChance|TestLongerWayBearsChance|TestFlowsComeAndGo|" +
 		"TestManyFlowsAloneLoseLittle|TestOutageIsForgotten|TestLossesWhileIdleCostLittle|TestWhatOthersLeaveIsTaken|" +
-		"TestShortWayWinsBackInRoundTrips)$"
+		"TestShortWayWinsBackInRoundTrips|TestChanceThatBeginsLateIsFoundOut)$"
 	ofLiars = "^(TestScriptHoldHidesNoQueue|TestScriptLiesAboutHoldsFillNoBuffer|TestScriptClockHidesLittle)$"
 )
 

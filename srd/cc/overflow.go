@@ -43,9 +43,9 @@ const (
 // never gets there, as what would wait longer is dropped. What is lost by chance has to be
 // told from that. It does not depend on how much is sent, so it is measured where nothing waits and the
 // window is not half of the way back to the one that overran something last: what is lost beside a queue,
-// or beyond a policer's rate, would be taken for chance by all who share it, and all of them would send more. What is
-// clearly more is an overflow, and answered as CUBIC does (RFC 9438): whoever shares the buffer, or
-// the rate, has its share.
+// or beyond a policer's rate, would be taken for chance by all who share it, and all of them would send
+// more. What is clearly more is an overflow, and answered as CUBIC does (RFC 9438): whoever shares the
+// buffer, or the rate, has its share.
 type overflow struct {
 	bound  float64 // of the window; 0: none
 	top    float64 // the window that overran something last
