@@ -39,7 +39,6 @@ var benches = []bench{
 	{plan: "perm-128", cases: "4 bad", host: "ideal", figures: []string{"mean_us", "max_us"}},
 	{plan: "coexist", cases: "1 beside 1", host: "daemon", figures: []string{"least_share"}},
 	{plan: "coexist-policed", cases: "1 beside 1, 200 Mbit/s, 4 ms", host: "daemon", figures: []string{"least_share"}},
-	{plan: "coexist-policed", cases: "1 beside 1, 20 Mbit/s, 20 ms", host: "daemon", figures: []string{"least_share"}},
 	{plan: "coexist-policed", cases: "tunnel alone, 200 Mbit/s, 4 ms", host: "daemon", figures: []string{"goodput_gbps"}},
 	{plan: "wan-bulk", cases: "jit_20 both", host: "daemon", figures: []string{"goodput_gbps"}},
 	{plan: "wan-bulk", cases: "congested both", host: "daemon", figures: []string{"goodput_gbps"}},
@@ -55,4 +54,4 @@ var benches = []bench{
 }
 
 // quickBenches are how many of benches are played before the swarm's seeds, and with -quick no others.
-const quickBenches = 27
+const quickBenches = 26

@@ -304,19 +304,14 @@ var rules = []rule{
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "	case l.queued:\n", New: "	case l.queued:\n		o.chance.learn(l.packets, l.lost)\n"}},
 	},
 	{
-		"chance does not depend on how much is sent", "learnt only below half of the way back to the window that overran something last; beyond it more than 1.5 of that is an overflow", "safePackets 8, chanceMost 1.5",
+		"chance does not depend on how much is sent", "learnt only below half of the way back to the window that overran something last; beyond it more than 1.5 of that is an overflow", "chanceMost 1.5",
 		"none: BBR's policer detection compares rates (draft-cardwell-iccrg-bbr-congestion-control-00)",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "below:   c.over.bound == 0 || c.window < c.over.safe,", New: "below:   true,"}},
 	},
 	{
 		"without a queue it is what arrived that is cut", "the most that arrived in a round trip, of this round and the one before; half of the flight at least", "usedPart 1/8",
 		"RFC 7661, section 4.4.1 (pipeACK)",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came <", New: "false && came <"}},
-	},
-	{
-		"what arrived is half of what slow start has sent", "not in slow start", "none",
-		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && !c.slowStart && came <", New: "!c.over.queued && came <"}},
+		[]field.Edit{{File: "srd/cc/overflow.go", Old: "!c.over.queued && came <", New: "false && came <"}},
 	},
 	{
 		"little use says little of the link", "nor if less than an eighth of the window arrived", "usedPart 1/8",
@@ -327,11 +322,6 @@ var rules = []rule{
 		"what arrived is the most of two rounds", "came = max of two, each by round trip/span", "none",
 		"RFC 7661, section 4.2 (pipeACK is a maximum)",
 		[]field.Edit{{File: "srd/cc/overflow.go", Old: "came := max(r.came, r.before);", New: "came := r.came;"}},
-	},
-	{
-		"few packets tell nothing of the window", "below 8 packets what is lost without a queue is chance", "safePackets 8",
-		"none",
-		[]field.Edit{{File: "srd/cc/overflow.go", Old: "max(safePackets*float64(c.packet), (c.window+peak)/2)", New: "(c.window+peak)/2"}},
 	},
 	{
 		"half of what is in flight is left", "of what arrived, 1/2 in flight at least", "maxDecrease 1/2",

@@ -154,5 +154,5 @@ var bugs = []bug{
 	{"what is taken for chance first is never forgotten", "srd/cc/overflow.go", "c.seen+lost\n", "c.seen\n"},
 	{"what is lost beside a queue is chance", "srd/cc/overflow.go", "	case l.queued:\n", "	case l.queued:\n		o.chance.learn(l.packets, l.lost)\n"},
 	{"what is lost beyond the peak is chance", "srd/cc/overflow.go", "c.over.bound == 0 || c.window < c.over.safe", "true"},
-	{"what went into no buffer is not cut", "srd/cc/overflow.go", "!c.over.queued && !c.slowStart && came <", "false && came <"},
+	{"what went into no buffer is not cut", "srd/cc/overflow.go", "!c.over.queued && came <", "false && came <"},
 }

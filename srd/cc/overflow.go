@@ -29,8 +29,6 @@ const (
 	chanceMost   = 1.5
 	// usedPart of the window has to arrive in a round trip, or that says nothing of what the link carries.
 	usedPart = 1.0 / 8
-	// safePackets is a window, of twice the least, in which too few are lost to tell anything.
-	safePackets = 2 * MinWindow / MSS
 	// burstPart: after a heavy loss, as of a short outage, the bound grows by k/burstPart of the window at
 	// least in the k-th round that met it: what is lost in a heap says little of what the link carries.
 	burstPart = 512
@@ -182,9 +180,9 @@ func (c *SRD) overran(r *round, wait time.Duration) float64 {
 // flows, of which some lost a packet, 1 - (1 - 1/n)^lost shrink. It is what was in flight that
 // is cut (RFC 5681 section 3.1), as the connections inside may use less than the window; where the window
 // did not hold sending back that says nothing, and the window itself is cut. Where nothing waited it is
-// what arrived in a round trip, as the rest went into no buffer (RFC 7661 section 4.4.1); but not in slow
-// start, which has sent twice as much since. When much is lost at once, as when a hundred begin together,
-// the share that was lost is off the window. Half of what was in flight is left at least.
+// what arrived in a round trip, as the rest went into no buffer (RFC 7661 section 4.4.1). When much is
+// lost at once, as when a hundred begin together, the share that was lost is off the window. Half of what
+// was in flight is left at least.
 func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 	hit := 1 - math.Pow(1-1/c.shares(), math.Ceil(c.over.answered))
 	left := 1 - (1-cubicBeta)*hit
@@ -197,13 +195,13 @@ func (c *SRD) shrink(now mono.Time, r *round, share float64) {
 		used = flight
 	}
 	peak, window := used, max(maxDecrease, min(left, 1-share))*used
-	if came := max(r.came, r.before); !c.over.queued && !c.slowStart && came < used && came >= usedPart*c.window {
+	if came := max(r.came, r.before); !c.over.queued && came < used && came >= usedPart*c.window {
 		peak, window = came, max(maxDecrease*flight, min(left*came, window))
 	}
 	c.window = max(MinWindow, window)
 	peak = max(peak, c.window)
 	c.begin(now, peak, c.window/peak)
-	c.over.top, c.over.safe = used, max(safePackets*float64(c.packet), (c.window+peak)/2)
+	c.over.top, c.over.safe = used, (c.window+peak)/2
 	c.over.burst = share > lossTolerated
 	c.slowStart, c.full, c.rival.starting, c.cut = false, false, false, now
 	if !c.rival.on() {
