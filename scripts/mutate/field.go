@@ -78,13 +78,19 @@ func (f *field) play() (v verdict, err error) {
 	return v, err
 }
 
-// test runs the tests of the transport until one fails.
+// test runs the tests of the transport until one fails, and then those of a tunnel beside plain TCP: what a
+// congestion law does to others shows only there.
 func (f *field) test() (v verdict, err error) {
-	failed, err := f.Tests(context.Background(), "./srd/...")
-	if len(failed) > 0 {
-		v = verdict{true, byTest, strings.Join(failed, ", ")}
+	for _, args := range [][]string{{"./srd/..."}, {"-run", "^TestTunnel", "./sim"}} {
+		failed, err := f.Tests(context.Background(), args...)
+		if len(failed) > 0 {
+			v = verdict{true, byTest, strings.Join(failed, ", ")}
+		}
+		if err != nil || v.caught {
+			return v, err
+		}
 	}
-	return v, err
+	return v, nil
 }
 
 // read takes seed and breach from what soak prints.
