@@ -29,6 +29,7 @@ var (
 
 const (
 	crowdSettles = 4 * time.Second
+	crowdIdles   = time.Second // after the last one's start, and that is for how long it is looked at
 	crowdSends   = 6 * time.Second
 	crowdAsks    = 20 * time.Millisecond // the pause between the requests of one of them meanwhile
 	// crowdAsked of the spokes tell what they did: to answer takes processor time.
@@ -58,6 +59,10 @@ func TestCrowdSendsToAHub(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	time.Sleep(crowdIdles)
+	was := readCPU(t)
+	time.Sleep(crowdIdles)
+	t.Logf("idle after %v: %.2f processors", crowdIdles, readCPU(t).Since(was).Busy/crowdIdles.Seconds())
 	ends := [2][]*tunnel.Node{{hub}, all[:min(len(all), crowdAsked)]}
 	var before, after [2]work
 	got := crowdRate(t, f.B(1), hosts, func() { before = [2]work{workOf(t, ends[0]), workOf(t, ends[1])} },
@@ -68,6 +73,16 @@ func TestCrowdSendsToAHub(t *testing.T) {
 	if got < minCrowd && *crowdSize == 8 {
 		t.Errorf("want %.0f", minCrowd/1e6)
 	}
+}
+
+// readCPU returns what the machine's processors did so far.
+func readCPU(t *testing.T) meter.CPUTime {
+	t.Helper()
+	c, err := meter.ReadCPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // crowdRate has each of the hosts send to the hub inside the tunnel, and the first one ask
@@ -112,19 +127,12 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 	if len(at) > 0 {
 		at[0]()
 	}
-	busy := func() meter.CPUTime {
-		c, err := meter.ReadCPU()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	before, was, start := bytes.Load(), busy(), time.Now()
+	before, was, start := bytes.Load(), readCPU(t), time.Now()
 	waits, err := meter.Requests(hub, hosts[0], tunnel.Inner4(1), crowdAsks, crowdSends)
 	if err != nil {
 		t.Fatal(err)
 	}
-	took, during := busy().Since(was), time.Since(start)
+	took, during := readCPU(t).Since(was), time.Since(start)
 	got := float64(bytes.Load()-before) * 8 / during.Seconds()
 	if len(at) > 1 {
 		at[1]()

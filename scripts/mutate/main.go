@@ -1,7 +1,8 @@
 // Command mutate asks whether the simulator's swarm would notice a bug. It copies
 // the tree, plants one small bug after the other in the copy, plays seeds until one
 // fails, and prints a table of what was caught, at which seed and how. What survives all
-// seeds is given to the tests of the transport, and of tunnels beside plain TCP; it fails if a bug survives these too.
+// seeds is given to the tests of the transport, and of tunnels beside plain TCP; it fails if a bug survives
+// these too.
 //
 //	mutate [-go GO] [-seeds N] [-only REGEXP] [-from N] [-to N] [-trust] [-list]
 //

@@ -69,7 +69,7 @@ func quantile(v []float64, q float64) float64 {
 // digits writes a number with three digits that count.
 func digits(v float64) string {
 	switch {
-	case v >= 99.95:
+	case v >= 99.95 || v == 0:
 		return fmt.Sprintf("%.0f", v)
 	case v >= 9.995:
 		return fmt.Sprintf("%.1f", v)
