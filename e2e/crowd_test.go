@@ -1,16 +1,10 @@
 package e2e
 
 import (
-	"crypto/ecdh"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +12,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/e2e/wireguard"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -49,7 +44,15 @@ func TestCrowdSendsToAHub(t *testing.T) {
 		hosts = append(hosts, f.A(i+1))
 	}
 	if *crowdRival != "" {
-		wireguardWith(t, *crowdRival, f.B(1), hosts)
+		nodes, err := wireguard.Star(*crowdRival, t.TempDir(), f.B(1), hosts...)
+		t.Cleanup(func() {
+			if err := wireguard.Close(nodes); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		crowdRate(t, f.B(1), hosts)
 		return
 	}
@@ -139,58 +142,6 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 	}
 	t.Logf("%d spokes: %.0f Mbit/s, %.2f processors; %v beside them", len(hosts), got/1e6, took.Busy/during.Seconds(), waits)
 	return got
-}
-
-// wireguardWith joins a hub and its spokes with a program that has the command line and the
-// sockets of wireguard-go, addresses inside as hubWith has them.
-func wireguardWith(t *testing.T, program string, hub *fabric.Host, spokes []*fabric.Host) {
-	t.Helper()
-	const port, mtu = 51820, 1420 // wg-quick's over Ethernet
-	type end struct {
-		*fabric.Host
-		dev, key, public string
-	}
-	var ends []end
-	for i, h := range append([]*fabric.Host{hub}, spokes...) {
-		secret, err := ecdh.X25519().GenerateKey(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key := filepath.Join(t.TempDir(), "key")
-		if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(secret.Bytes())), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		e := end{h, fabric.TunnelName(fmt.Sprintf("w%d", i)), key, base64.StdEncoding.EncodeToString(secret.PublicKey().Bytes())}
-		daemon, err := h.StartWith(nil, []string{"LOG_LEVEL=error"}, program, "-f", e.dev)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = daemon.Stop(10 * time.Second) }) // a signal may end it
-		ends = append(ends, e)
-	}
-	for i, e := range ends {
-		args := []string{"set", e.dev, "listen-port", strconv.Itoa(port), "private-key", e.key}
-		for j, p := range ends {
-			switch {
-			case i == 0 && j > 0:
-				args = append(args, "peer", p.public, "allowed-ips", tunnel.Inner4(j+1).String()+"/32")
-			case i > 0 && j == 0:
-				args = append(args, "peer", p.public, "endpoint", netip.AddrPortFrom(p.Addr4(), port).String(), "allowed-ips", tunnel.Inner4(0).String()+"/24")
-			}
-		}
-		socket := filepath.Join("/var/run/wireguard", e.dev+".sock")
-		for range 100 {
-			if _, err := os.Stat(socket); err == nil {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		for _, cmd := range [][]string{append([]string{"wg"}, args...), {"ip", "addr", "add", tunnel.Inner4(i+1).String() + "/24", "dev", e.dev}, {"ip", "link", "set", e.dev, "mtu", strconv.Itoa(mtu), "up"}} {
-			if _, err := e.Run(cmd[0], cmd[1:]...); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 }
 
 // work is what daemons did, all together. It tells what a processor's time went to.

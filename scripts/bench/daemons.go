@@ -1,17 +1,10 @@
 package main
 
-import (
-	"fmt"
-	"os"
-	"time"
+import "github.com/srdtun/srdtun/e2e/fabric"
 
-	"github.com/srdtun/srdtun/e2e/fabric"
-)
-
-// daemons is what a kind has started, and the files that it made.
+// daemons is what a kind has started.
 type daemons struct {
 	running []*fabric.Process
-	files   []string
 }
 
 func (d *daemons) close() error {
@@ -19,25 +12,7 @@ func (d *daemons) close() error {
 		// Some daemons end by the signal itself, which is no error here.
 		_ = p.Stop(stopWait)
 	}
-	for _, f := range d.files {
-		_ = os.Remove(f)
-	}
 	return nil
-}
-
-// awaitFile waits until the daemon has made a file.
-func awaitFile(p *fabric.Process, path string) error {
-	for deadline := time.Now().Add(tunnelWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
-		select {
-		case <-p.Done():
-			return fmt.Errorf("the daemon ended before it made %s: %s", path, p.Log.String())
-		default:
-		}
-	}
-	return fmt.Errorf("%s does not appear: %s", path, p.Log.String())
 }
 
 // firstError is the first that is not nil.

@@ -1,15 +1,10 @@
 package main
 
 import (
-	"crypto/ecdh"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
-	"net/netip"
-	"os"
-	"path/filepath"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/wireguard"
 )
 
 var (
@@ -21,75 +16,38 @@ var (
 	}}
 )
 
-// wireguardMTU is the MTU that wg-quick gives a tunnel over Ethernet.
-const wireguardMTU = "1420"
-
-// wireguardRun is where wireguard-go makes its control sockets, named after the
-// interfaces and so the same for all namespaces.
-const wireguardRun = "/var/run/wireguard"
-
-// wireguardEnd is one of the two ends.
-type wireguardEnd struct {
-	host       *fabric.Host
-	dev        string
-	inner      netip.Addr
-	keyFile    string
-	public     string
-	daemon     *fabric.Process
-	socketPath string
-}
-
-// startWireguard runs a program with the command line and the sockets of wireguard-go.
 func startWireguard(b *bench, s *site, program string) (*link, error) {
-	ends := []*wireguardEnd{{host: s.a, dev: fabric.TunnelName("a"), inner: innerA}, {host: s.b, dev: fabric.TunnelName("b"), inner: innerB}}
-	l := &link{to: innerB, dev: ends[1].dev}
-	d := &daemons{}
-	l.close = d.close
-	for _, e := range ends {
-		if err := e.start(b, d, program); err != nil {
-			return l, err
-		}
-		l.pids = append(l.pids, e.daemon.Pid())
+	l, nodes, err := linkWireguard(b, program, s.a, s.b)
+	if err != nil {
+		return l, err
 	}
-	for i, e := range ends {
-		if err := e.configure(ends[1-i]); err != nil {
-			return l, fmt.Errorf("%w\n%s", err, e.daemon.Log.String())
-		}
-	}
+	l.to, l.dev = innerB, nodes[1].Interface
 	return l, reach(s.a, innerB)
 }
 
-// start runs the daemon, which makes the interface, and draws its key.
-func (e *wireguardEnd) start(b *bench, d *daemons, program string) (err error) {
-	key, err := ecdh.X25519().GenerateKey(rand.Reader)
+func startWireguardStar(b *bench, s *site) (*link, error) {
+	l, nodes, err := linkWireguard(b, b.tools.wireguard, s.b, s.senders()...)
 	if err != nil {
-		return err
+		return l, err
 	}
-	e.public = base64.StdEncoding.EncodeToString(key.PublicKey().Bytes())
-	e.keyFile = filepath.Join(b.scratch, e.dev+".key")
-	if err := os.WriteFile(e.keyFile, []byte(base64.StdEncoding.EncodeToString(key.Bytes())+"\n"), 0o600); err != nil {
-		return err
-	}
-	e.socketPath = filepath.Join(wireguardRun, e.dev+".sock")
-	d.files = append(d.files, e.keyFile, e.socketPath)
-	if e.daemon, err = e.host.StartWith(nil, []string{"LOG_LEVEL=error"}, program, "-f", e.dev); err != nil {
-		return err
-	}
-	d.running = append(d.running, e.daemon)
-	return awaitFile(e.daemon, e.socketPath)
-}
-
-func (e *wireguardEnd) configure(far *wireguardEnd) error {
-	const port = "51820"
-	for _, cmd := range [][]string{
-		{"wg", "set", e.dev, "listen-port", port, "private-key", e.keyFile, "peer", far.public,
-			"endpoint", far.host.Addr4().String() + ":" + port, "allowed-ips", far.inner.String() + "/32"},
-		{"ip", "addr", "add", e.inner.String() + "/24", "dev", e.dev},
-		{"ip", "link", "set", e.dev, "mtu", wireguardMTU, "up"},
-	} {
-		if _, err := e.host.Run(cmd[0], cmd[1:]...); err != nil {
-			return err
+	l.to, l.dev = innerA, nodes[0].Interface
+	for _, n := range nodes[1:] {
+		if err := reach(n.Host, innerA); err != nil {
+			return l, fmt.Errorf("%w\n%s", err, n.Log())
 		}
 	}
-	return nil
+	return l, nil
+}
+
+// linkWireguard joins a hub with spokes.
+func linkWireguard(b *bench, program string, hub *fabric.Host, spokes ...*fabric.Host) (*link, []*wireguard.Node, error) {
+	nodes, err := wireguard.Star(program, b.scratch, hub, spokes...)
+	l := &link{close: func() error { return wireguard.Close(nodes) }}
+	if err != nil {
+		return l, nil, err
+	}
+	for _, n := range nodes {
+		l.pids = append(l.pids, n.Pid())
+	}
+	return l, nodes, nil
 }

@@ -32,36 +32,6 @@ func tellSender(h *fabric.Host) error {
 	return err
 }
 
-func startWireguardStar(b *bench, s *site) (*link, error) {
-	hub := &wireguardEnd{host: s.b, dev: fabric.TunnelName("a"), inner: innerA}
-	ends := []*wireguardEnd{hub}
-	for i, h := range s.senders() {
-		ends = append(ends, &wireguardEnd{host: h, dev: fabric.TunnelName(string(rune('b' + i))), inner: tunnel.Inner4(i + 2)})
-	}
-	d := &daemons{}
-	l := &link{to: innerA, dev: hub.dev, close: d.close}
-	for _, e := range ends {
-		if err := e.start(b, d, b.tools.wireguard); err != nil {
-			return l, err
-		}
-		l.pids = append(l.pids, e.daemon.Pid())
-	}
-	if err := hub.configure(ends[1]); err != nil {
-		return l, err
-	}
-	for _, e := range ends[2:] {
-		if _, err := hub.host.Run("wg", "set", hub.dev, "peer", e.public, "allowed-ips", e.inner.String()+"/32"); err != nil {
-			return l, err
-		}
-	}
-	for _, e := range ends[1:] {
-		if err := firstError(e.configure(hub), reach(e.host, innerA)); err != nil {
-			return l, err
-		}
-	}
-	return l, nil
-}
-
 func startSrdtunStar(b *bench, s *site) (*link, error) {
 	var spokes []*fabric.Host
 	for _, h := range s.senders() {

@@ -1,0 +1,137 @@
+// Package wireguard joins hosts of a fabric with a program that has the command line and the
+// control sockets of wireguard-go: what srdtun is compared with. It needs root, and wg in PATH.
+package wireguard
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	port = 51820
+	mtu  = 1420 // what wg-quick gives a tunnel over Ethernet
+	// run is where the programs make their sockets, named after the interfaces and so in one
+	// place for all namespaces.
+	run = "/var/run/wireguard"
+	// startWait bounds the time until the socket is there, and stopWait that of an end.
+	startWait = 20 * time.Second
+	stopWait  = 10 * time.Second
+)
+
+// Node is a running program with its interface.
+type Node struct {
+	Host      *fabric.Host
+	Interface string
+	Inner     netip.Addr
+
+	public string // base64
+	files  []string
+	daemon *fabric.Process
+}
+
+// Star starts the program on a hub and its spokes, each of which is the hub's peer, and keeps
+// their keys in dir. Node i (from 1, the hub) has the address tunnel.Inner4(i). What has
+// started is returned with an error too, to be closed.
+func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
+	var nodes []*Node
+	for i, h := range append([]*fabric.Host{hub}, spokes...) {
+		n := &Node{Host: h, Interface: fabric.TunnelName(fmt.Sprintf("w%d", i+1)), Inner: tunnel.Inner4(i + 1)}
+		nodes = append(nodes, n)
+		if err := n.start(program, dir); err != nil {
+			return nodes, err
+		}
+	}
+	if err := nodes[0].configure(nodes[1:]...); err != nil {
+		return nodes, err
+	}
+	for _, n := range nodes[1:] {
+		if err := n.configure(nodes[0]); err != nil {
+			return nodes, err
+		}
+	}
+	return nodes, nil
+}
+
+// Close ends the nodes, and removes what they have left.
+func Close(nodes []*Node) error {
+	var all []error
+	for _, n := range nodes {
+		if n.daemon != nil {
+			_ = n.daemon.Stop(stopWait) // it ends by the signal, which is no error here
+		}
+		for _, f := range n.files {
+			if err := os.Remove(f); !errors.Is(err, os.ErrNotExist) {
+				all = append(all, err)
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Pid is the program's process.
+func (n *Node) Pid() int { return n.daemon.Pid() }
+
+// Log is what the program said.
+func (n *Node) Log() string { return n.daemon.Log.String() }
+
+// start draws a key and runs the program, which makes the interface.
+func (n *Node) start(program, dir string) error {
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	n.public = base64.StdEncoding.EncodeToString(key.PublicKey().Bytes())
+	n.files = []string{filepath.Join(dir, n.Interface+".key"), filepath.Join(run, n.Interface+".sock")}
+	if err := os.WriteFile(n.files[0], []byte(base64.StdEncoding.EncodeToString(key.Bytes())+"\n"), 0o600); err != nil {
+		return err
+	}
+	if n.daemon, err = n.Host.StartWith(nil, []string{"LOG_LEVEL=error"}, program, "-f", n.Interface); err != nil {
+		return err
+	}
+	return n.awaitSocket()
+}
+
+func (n *Node) awaitSocket() error {
+	socket := n.files[1]
+	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(socket); err == nil {
+			return nil
+		}
+		select {
+		case <-n.daemon.Done():
+			return fmt.Errorf("the daemon ended before it made %s: %s", socket, n.Log())
+		default:
+		}
+	}
+	return fmt.Errorf("%s does not appear: %s", socket, n.Log())
+}
+
+// configure gives the node its key, its peers and its address.
+func (n *Node) configure(peers ...*Node) error {
+	set := []string{"wg", "set", n.Interface, "listen-port", strconv.Itoa(port), "private-key", n.files[0]}
+	for _, p := range peers {
+		set = append(set, "peer", p.public, "endpoint", netip.AddrPortFrom(p.Host.Addr4(), port).String(),
+			"allowed-ips", p.Inner.String()+"/32")
+	}
+	for _, cmd := range [][]string{
+		set,
+		{"ip", "addr", "add", n.Inner.String() + "/24", "dev", n.Interface},
+		{"ip", "link", "set", n.Interface, "mtu", strconv.Itoa(mtu), "up"},
+	} {
+		if _, err := n.Host.Run(cmd[0], cmd[1:]...); err != nil {
+			return fmt.Errorf("%w\n%s", err, n.Log())
+		}
+	}
+	return nil
+}
