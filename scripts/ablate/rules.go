@@ -42,7 +42,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/sender.go", "func (sd *sender) nextPing(now mono.Time, t *Train) bool {", "false")},
 	},
 	{
-		"standing weights", "w += span*(leak*(1-w) - learn*(q-mean)/scale*w)", "learn 0.1, learnSteep 0.3, steep 4, leak 0.002",
+		"standing weights", "w += span*(leak*(1-w) - learn*(q-mean)/scale*w)", "learn 0.1, leak 0.002",
 		"integral part of a PI controller (Hollot et al., INFOCOM 2001)",
 		[]field.Edit{{File: "srd/steer/spray.go", Old: "sp.weight = max(minWeight, min(1, sp.weight))", New: "sp.weight = 1"}},
 	},

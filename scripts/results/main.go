@@ -79,11 +79,11 @@ type source struct {
 
 var sources = []source{
 	{"fabric", "bench.jsonl", "sudo make bench BENCHFLAGS='--only 4x100,tcp,mptcp,wireguard-go,srdtun'", takeFabric},
-	{"link", "bench.jsonl", "sudo make bench", takeLink},
-	{"vxlan", "bench.jsonl", "sudo make bench BENCHFLAGS='-nebula-source ../nebula --only real,tcp1,vxlan,wireguard-go,wireguard-ts,nebula,srdtun'", takeVXLAN},
+	{"link", "bench.jsonl", "sudo make bench BENCHFLAGS='-nebula-source DIR'", takeLink},
+	{"vxlan", "bench.jsonl", "sudo make bench BENCHFLAGS='-nebula-source DIR --only real,tcp1,vxlan,wireguard-go,wireguard-ts,nebula,srdtun'", takeVXLAN},
 	{"strain", "strain.jsonl", "sudo make strain", takeStrain},
 	{"death", "blackhole.jsonl", "sudo make blackhole", takeBlackhole},
 	{"apps", "apps.jsonl", "sudo make apps", takeApps},
 	{"plans", "lab", "make lab", takePlans},
-	{"policies", "compare/matrix.jsonl", "make compare COMPAREFLAGS='--full --workload websearch'", takePolicies},
+	{"policies", "compare/matrix.jsonl", "make compare COMPAREFLAGS='--full --load 0.3,0.6,0.9 --workload websearch'", takePolicies},
 }

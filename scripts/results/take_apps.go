@@ -71,7 +71,7 @@ func takeApps(file string) (*table, error) {
 		t.Rows = append(t.Rows, cells)
 	}
 	// Of what applications do by themselves, and of failures, a sentence is enough.
-	t.Note = "The longest commit of a second without a death (p50), failed transactions and deaths:"
+	t.Note = "The longest commit of a second without a death, or of one that began before (p50), failed transactions and deaths:"
 	for i, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
 		if i > 0 {
