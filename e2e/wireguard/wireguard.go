@@ -33,11 +33,11 @@ const (
 type Node struct {
 	Host      *fabric.Host
 	Interface string
-	Inner     netip.Addr
 
-	public string // base64
-	files  []string
-	daemon *fabric.Process
+	inner       netip.Addr
+	public      string // base64
+	key, socket string // files
+	daemon      *fabric.Process
 }
 
 // Star starts the program on a hub and its spokes, each of which is the hub's peer, and keeps
@@ -46,7 +46,7 @@ type Node struct {
 func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	var nodes []*Node
 	for i, h := range append([]*fabric.Host{hub}, spokes...) {
-		n := &Node{Host: h, Interface: fabric.TunnelName(fmt.Sprintf("w%d", i+1)), Inner: tunnel.Inner4(i + 1)}
+		n := &Node{Host: h, Interface: fabric.TunnelName(fmt.Sprintf("w%d", i+1)), inner: tunnel.Inner4(i + 1)}
 		nodes = append(nodes, n)
 		if err := n.start(program, dir); err != nil {
 			return nodes, err
@@ -70,7 +70,7 @@ func Close(nodes []*Node) error {
 		if n.daemon != nil {
 			_ = n.daemon.Stop(stopWait) // it ends by the signal, which is no error here
 		}
-		for _, f := range n.files {
+		for _, f := range []string{n.key, n.socket} {
 			if err := os.Remove(f); !errors.Is(err, os.ErrNotExist) {
 				all = append(all, err)
 			}
@@ -92,8 +92,8 @@ func (n *Node) start(program, dir string) error {
 		return err
 	}
 	n.public = base64.StdEncoding.EncodeToString(key.PublicKey().Bytes())
-	n.files = []string{filepath.Join(dir, n.Interface+".key"), filepath.Join(run, n.Interface+".sock")}
-	if err := os.WriteFile(n.files[0], []byte(base64.StdEncoding.EncodeToString(key.Bytes())+"\n"), 0o600); err != nil {
+	n.key, n.socket = filepath.Join(dir, n.Interface+".key"), filepath.Join(run, n.Interface+".sock")
+	if err := os.WriteFile(n.key, []byte(base64.StdEncoding.EncodeToString(key.Bytes())+"\n"), 0o600); err != nil {
 		return err
 	}
 	if n.daemon, err = n.Host.StartWith(nil, []string{"LOG_LEVEL=error"}, program, "-f", n.Interface); err != nil {
@@ -103,30 +103,29 @@ func (n *Node) start(program, dir string) error {
 }
 
 func (n *Node) awaitSocket() error {
-	socket := n.files[1]
 	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil {
+		if _, err := os.Stat(n.socket); err == nil {
 			return nil
 		}
 		select {
 		case <-n.daemon.Done():
-			return fmt.Errorf("the daemon ended before it made %s: %s", socket, n.Log())
+			return fmt.Errorf("the daemon ended before it made %s: %s", n.socket, n.Log())
 		default:
 		}
 	}
-	return fmt.Errorf("%s does not appear: %s", socket, n.Log())
+	return fmt.Errorf("%s does not appear: %s", n.socket, n.Log())
 }
 
 // configure gives the node its key, its peers and its address.
 func (n *Node) configure(peers ...*Node) error {
-	set := []string{"wg", "set", n.Interface, "listen-port", strconv.Itoa(port), "private-key", n.files[0]}
+	set := []string{"wg", "set", n.Interface, "listen-port", strconv.Itoa(port), "private-key", n.key}
 	for _, p := range peers {
 		set = append(set, "peer", p.public, "endpoint", netip.AddrPortFrom(p.Host.Addr4(), port).String(),
-			"allowed-ips", p.Inner.String()+"/32")
+			"allowed-ips", p.inner.String()+"/32")
 	}
 	for _, cmd := range [][]string{
 		set,
-		{"ip", "addr", "add", n.Inner.String() + "/24", "dev", n.Interface},
+		{"ip", "addr", "add", n.inner.String() + "/24", "dev", n.Interface},
 		{"ip", "link", "set", n.Interface, "mtu", strconv.Itoa(mtu), "up"},
 	} {
 		if _, err := n.Host.Run(cmd[0], cmd[1:]...); err != nil {
