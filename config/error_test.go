@@ -55,6 +55,7 @@ var faulty = []struct{ name, doc, want string }{
 	{"own public key", mainPart + "[[peer]]\npublic_key = '$own'\n", `s.toml:6: peer.public_key: is this interface's own key`},
 	{"public key twice", mainPart + "[[peer]]\npublic_key = '$1'\n[[peer]]\npublic_key = '$2'\n[[peer]]\n\npublic_key = '$1'\n", `s.toml:11: peer.public_key: belongs to the peer of line 5 already`},
 	{"public key of small order", mainPart + "[[peer]]\npublic_key = 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='\n", `s.toml:6: peer.public_key: is no usable key: it gives the same secret to everyone`},
+	{"public key with the top bit", mainPart + "[[peer]]\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Lg='\n", `s.toml:6: peer.public_key: another spelling of a public key: want a number below 2^255-19, as srdtun pubkey prints it`},
 	{"peer name twice", mainPart + "[[peer]]\nname = 'a'\npublic_key = '$1'\n[[peer]]\nname = 'b'\npublic_key = '$2'\n[[peer]]\nname = 'a'\npublic_key = '$3'\n", `s.toml:12: peer.name: "a" names the peer of line 5 already`},
 	{"empty peer name", mainPart + "[[peer]]\nname = ''\n", `s.toml:6: peer.name: must not be empty; leave the key out instead`},
 	{"peer name with tab", mainPart + "[[peer]]\nname = \"a\\tb\"\n", `s.toml:6: peer.name: a name has printable characters only`},

@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,11 +28,10 @@ var wgPairs = []struct{ private, public string }{
 
 func TestPublicIsThatOfWg(t *testing.T) {
 	for _, pair := range wgPairs {
-		raw, err := ParseKey(pair.private)
+		private, err := ParseSecret(pair.private)
 		if err != nil {
 			t.Fatalf("%s: %v", pair.private, err)
 		}
-		private := NewSecret(raw)
 		if got := private.Reveal(); got != pair.private {
 			t.Errorf("Reveal() = %s, want %s", got, pair.private)
 		}
@@ -51,6 +52,9 @@ func TestParseKeyRefuses(t *testing.T) {
 		strings.Repeat("-", 43) + "=",  // the alphabet of URLs
 		"SQwUzzyQ5HZ2U6nZDllkgrAIn0/7NBldIx2kFz3J1k\x00=",
 	} {
+		if s, err := ParseSecret(bad); err == nil || !s.IsZero() {
+			t.Errorf("ParseSecret(%q): %v, want an error", bad, err)
+		}
 		if k, err := ParseKey(bad); err == nil || !k.IsZero() {
 			t.Errorf("ParseKey(%q) = %v, %v; want a zero key and an error", bad, k, err)
 		} else if len(bad) > 40 && strings.Contains(err.Error(), bad[:20]) {
@@ -62,6 +66,10 @@ func TestParseKeyRefuses(t *testing.T) {
 func TestKeyRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := Key(rapid.SliceOfN(rapid.Byte(), keyBytes, keyBytes).Draw(t, "key"))
+		if s, err := ParseSecret(k.String()); err != nil || s.Bytes() != k {
+			t.Fatalf("ParseSecret(%s) = %x, %v", k, s.Bytes(), err)
+		}
+		k[31] &= 0x3f // below p
 		got, err := ParseKey(k.String())
 		if err != nil || got != k {
 			t.Fatalf("ParseKey(%s) = %v, %v", k, got, err)
@@ -80,8 +88,30 @@ func TestParseKeyTwin(t *testing.T) {
 		}
 		raw, err := base64.StdEncoding.DecodeString(string(text))
 		want := err == nil && len(raw) == keyBytes && base64.StdEncoding.EncodeToString(raw) == string(text)
-		if _, err := ParseKey(string(text)); (err == nil) != want {
-			t.Fatalf("ParseKey(%q): %v, want accepted %v", text, err, want)
+		if _, err := ParseSecret(string(text)); (err == nil) != want {
+			t.Fatalf("ParseSecret(%q): %v, want accepted %v", text, err, want)
+		}
+	})
+}
+
+// TestOneSpellingOfAPublicKey compares ParseKey with big numbers around p, the bounds of
+// each byte, and with the top bit: what an exchange takes for a smaller number is refused.
+func TestOneSpellingOfAPublicKey(t *testing.T) {
+	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
+	rapid.Check(t, func(t *rapid.T) {
+		n := new(big.Int).Add(p, big.NewInt(rapid.Int64Range(-300, 18).Draw(t, "from p")))
+		if at := rapid.IntRange(0, 255).Draw(t, "bit"); rapid.Bool().Draw(t, "flip") {
+			n.SetBit(n, at, 1-n.Bit(at))
+		}
+		var k Key
+		n.FillBytes(k[:])
+		slices.Reverse(k[:])
+		_, err := ParseKey(k.String())
+		if want := n.Cmp(p) < 0; (err == nil) != want {
+			t.Fatalf("ParseKey of %x: %v, want accepted %v", k, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), k.String()[:20]) {
+			t.Fatalf("the error repeats the key: %v", err)
 		}
 	})
 }
@@ -183,7 +213,7 @@ func TestUsableKeys(t *testing.T) {
 		return err == nil
 	}
 	public, _ := ParseKey(wgPairs[0].public)
-	keys := []Key{public, {2}, {9}, nearPrime(0xeb), nearPrime(0xef)}
+	keys := []Key{public, {2}, {9}}
 	for range 100 {
 		var k Key
 		if _, err := rand.Read(k[:]); err != nil {
@@ -192,11 +222,16 @@ func TestUsableKeys(t *testing.T) {
 		keys = append(keys, k)
 	}
 	for _, k := range append(keys, lowOrder...) {
-		for _, top := range []byte{0, 0x80} {
-			k[31] = k[31]&0x7f | top
-			if k.usable() != agrees(k) {
-				t.Errorf("%x: usable %v, an exchange says %v", k, k.usable(), agrees(k))
-			}
+		if k.usable() != agrees(k) {
+			t.Errorf("%x: usable %v, an exchange says %v", k, k.usable(), agrees(k))
+		}
+	}
+	// Of all other numbers, those that have a small order are refused as spellings.
+	for low := range 256 {
+		k := lowOrder[len(lowOrder)-1]
+		k[0] = byte(low)
+		if _, err := ParseKey(k.String()); !agrees(k) && k.usable() && err == nil {
+			t.Errorf("%x is taken, and an exchange fails", k)
 		}
 	}
 	for _, k := range lowOrder {

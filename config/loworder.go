@@ -2,9 +2,9 @@ package config
 
 import "slices"
 
-// lowOrder are the points of small order on Curve25519 and its twist, as u-coordinates, and
-// their other spellings in 255 bits: 0, 1, the two of order 8, p-1, p and p+1
-// (https://cr.yp.to/ecdh.html, "how do I validate Curve25519 public keys").
+// lowOrder are the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1,
+// the two of order 8 and p-1 (https://cr.yp.to/ecdh.html, "how do I validate Curve25519
+// public keys"). ParseKey refuses their other spellings.
 var lowOrder = []Key{
 	{},
 	{1},
@@ -16,23 +16,14 @@ var lowOrder = []Key{
 		0x5f, 0x9c, 0x95, 0xbc, 0xa3, 0x50, 0x8c, 0x24, 0xb1, 0xd0, 0xb1, 0x55, 0x9c, 0x83, 0xef, 0x5b,
 		0x04, 0x44, 0x5c, 0xc4, 0x58, 0x1c, 0x8e, 0x86, 0xd8, 0x22, 0x4e, 0xdd, 0xd0, 0x9f, 0x11, 0x57,
 	},
-	nearPrime(0xec), nearPrime(0xed), nearPrime(0xee),
-}
-
-// nearPrime is p = 2^255-19 but for its lowest byte, which is 0xed in p.
-func nearPrime(low byte) (k Key) {
-	for i := range k {
-		k[i] = 0xff
-	}
-	k[0], k[31] = low, 0x7f
-	return k
+	{
+		0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
+	},
 }
 
 // usable reports whether a key exchange with the public key gives a secret at all. RFC 7748
 // section 6.1: for a point of small order the result is zero whatever the private key is.
 // To compare them is a thousandth of what an exchange costs, and a configuration may have
-// thousands of keys. The top bit does not count (section 5).
-func (k Key) usable() bool {
-	k[31] &= 0x7f
-	return !slices.Contains(lowOrder, k)
-}
+// thousands of keys.
+func (k Key) usable() bool { return !slices.Contains(lowOrder, k) }

@@ -85,12 +85,12 @@ func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
 		return Secret{} // noted already
 	}
-	k, err := ParseKey(text)
+	k, err := ParseSecret(text)
 	switch {
 	case err != nil:
 		s.fail(at, "%v", err)
 	case k.IsZero() && key == "private_key":
 		s.fail(at, "the key is all zeros")
 	}
-	return NewSecret(k)
+	return k
 }

@@ -173,3 +173,38 @@ func TestFleetCommands(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFleetKeyHasOneSpelling signs a key under the second spelling that X25519 takes for the
+// same: with it a denied member would come back.
+func TestFleetKeyHasOneSpelling(t *testing.T) {
+	dir, agent := t.TempDir(), etcdAgent(t)
+	run := func(args ...string) (string, error) {
+		c := exec.Command(agent, args...)
+		c.Dir = dir
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run("fleetkey", "fleet.key"); err != nil {
+		t.Fatal(out, err)
+	}
+	for key, want := range map[string]bool{
+		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=":   true,
+		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Lg=":   false, // the top bit
+		"7////////////////////////////////////////38=":   false, // p+2
+		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg":    false,
+		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dh=":   false, // a bit behind the last
+		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\n": false,
+	} {
+		if err := os.Mkdir(filepath.Join(dir, "ledger"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		out, err := run("sign", "--key", "fleet.key", "--fleet", "prod", "--ledger", "ledger", "--public-key", key, "--allowed-ips", "10.80.0.7/32", "m")
+		if (err == nil) != want {
+			t.Errorf("%q: %v, %s", key, err, out)
+		}
+		if grants, _ := filepath.Glob(filepath.Join(dir, "ledger", "*")); want != (len(grants) == 1) {
+			t.Errorf("%q: %d grants", key, len(grants))
+		}
+		os.RemoveAll(filepath.Join(dir, "ledger"))
+	}
+}

@@ -37,6 +37,41 @@ func TestAllowList(t *testing.T) {
 	}
 }
 
+// A key has one spelling, so that none comes back under a second one: in lists, grants and
+// records, whoever has signed them.
+func TestOneSpellingOfAKey(t *testing.T) {
+	twin, above := keyOf(1), Key{}
+	twin[31] |= 0x80
+	for i := range above {
+		above[i] = 0xff
+	}
+	above[31] = 0x7f
+	k := keyOf(1).String()
+	for _, bad := range []string{
+		twin.String(), above.String(), k[:43], k + "=", strings.TrimRight(k, "=") + "A=", k[:20] + "\n" + k[20:], " " + k,
+		strings.NewReplacer("A", "-").Replace(k), k[:42] + "F=",
+	} {
+		if got, err := ParseKey(bad); err == nil || got != (Key{}) {
+			t.Errorf("%q is taken as %v", bad, got)
+		}
+	}
+	for _, bad := range []Key{twin, above} {
+		if _, err := ParseDenyList([]byte(bad.String())); err == nil || !strings.Contains(err.Error(), "line 1: another spelling") {
+			t.Errorf("denied under another spelling: %v", err)
+		}
+		if _, err := ParseAllowList([]byte("a " + bad.String() + " -")); err == nil {
+			t.Error("allowed under another spelling")
+		}
+		g := &Grant{Fleet: "prod", Name: "a", PublicKey: bad, Issued: t0, Signed: t0}
+		if err := g.Sign(fleetKey); err == nil || !strings.Contains(err.Error(), "another spelling") {
+			t.Errorf("signed under another spelling: %v", err)
+		}
+		if r, err := ParseRecord(g.Claimed(endpoint("192.0.2.1:51820")).Format()); err == nil {
+			t.Errorf("a record under another spelling is taken: %+v", r)
+		}
+	}
+}
+
 func TestDenyList(t *testing.T) {
 	k := keyOf(1)
 	before := &Grant{PublicKey: k, Signed: t0}

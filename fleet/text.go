@@ -23,13 +23,34 @@ const (
 // Key is an X25519 public key (RFC 7748).
 type Key [32]byte
 
-// ParseKey reads a key as "srdtun pubkey" prints it: 44 characters of base64.
+// ParseKey reads a key in its one spelling, as "srdtun pubkey" prints it: 44 characters of
+// base64 for a number below p = 2^255-19. X25519 takes every other number for one of these
+// (RFC 7748 section 5), so a denied key would come back under a second spelling.
 func ParseKey(s string) (Key, error) {
 	raw, err := parse32(s)
-	if err == nil && raw == [32]byte{} {
-		err = errors.New("a key of zeros")
+	switch {
+	case err != nil:
+		return Key{}, err
+	case raw == [32]byte{}:
+		return Key{}, errors.New("a key of zeros")
+	case !Key(raw).reduced():
+		return Key{}, errors.New(`another spelling of a public key: want a number below 2^255-19, as "srdtun pubkey" prints it`)
 	}
-	return Key(raw), err
+	return Key(raw), nil
+}
+
+// reduced reports whether the key, a little-endian number, is below p. All bytes of p but
+// the lowest, 0xed, and the highest, 0x7f, are 0xff.
+func (k Key) reduced() bool {
+	if k[31] != 0x7f {
+		return k[31] < 0x7f
+	}
+	for _, b := range k[1:31] {
+		if b != 0xff {
+			return true
+		}
+	}
+	return k[0] < 0xed
 }
 
 // parse32 reads 32 bytes in their one spelling.

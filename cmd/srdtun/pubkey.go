@@ -47,7 +47,7 @@ func readPrivate(in io.Reader) (config.Secret, error) {
 	if _, err := io.ReadFull(r, text[:]); err != nil {
 		return config.Secret{}, errFormat
 	}
-	key, err := config.ParseKey(string(text[:]))
+	key, err := config.ParseSecret(string(text[:]))
 	if err != nil {
 		return config.Secret{}, errFormat
 	}
@@ -55,7 +55,7 @@ func readPrivate(in io.Reader) (config.Secret, error) {
 		c, err := r.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
-			return config.NewSecret(key), nil
+			return key, nil
 		case err != nil:
 			return config.Secret{}, err
 		case !isSpace(c):

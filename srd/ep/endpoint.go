@@ -84,6 +84,11 @@ func Listen(cfg Config) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, key := range cfg.Allow {
+		if err := handshake.CheckPublic(key); err != nil {
+			return nil, err
+		}
+	}
 	id, err := handshake.NewIdentity(cfg.Key)
 	if err != nil {
 		return nil, err
@@ -108,7 +113,7 @@ func Listen(cfg Config) (*Endpoint, error) {
 		close(e.ended)
 	}()
 	for _, key := range cfg.Allow {
-		e.Allow(key)
+		e.allow(key)
 	}
 	return e, nil
 }
@@ -151,8 +156,17 @@ func (e *Endpoint) PublicKey() handshake.PublicKey { return e.id.Public() }
 // Port returns the UDP port where it is called.
 func (e *Endpoint) Port() uint16 { return e.bank.Socket(0).Port }
 
-// Allow lets whoever has a key call.
-func (e *Endpoint) Allow(key handshake.PublicKey) {
+// Allow lets whoever has a key call. The error is handshake.ErrSpelling: a key has one
+// spelling, and nobody can call under another one.
+func (e *Endpoint) Allow(key handshake.PublicKey) error {
+	if err := handshake.CheckPublic(key); err != nil {
+		return err
+	}
+	e.allow(key)
+	return nil
+}
+
+func (e *Endpoint) allow(key handshake.PublicKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.allowed[key] = true
@@ -162,8 +176,11 @@ func (e *Endpoint) Allow(key handshake.PublicKey) {
 }
 
 // Dial calls the peer that has a key at an address, and returns when there is a session.
-// Errors: ErrProtocol, ErrBusy, ErrClosed, or that of ctx.
+// Errors: ErrProtocol, ErrBusy, ErrClosed, handshake.ErrSpelling, or that of ctx.
 func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
+	if err := handshake.CheckPublic(key); err != nil {
+		return nil, err
+	}
 	l, err := e.caller(key)
 	if err != nil {
 		return nil, err

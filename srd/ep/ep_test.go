@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/srdtun/srdtun/srd/ep"
+	"github.com/srdtun/srdtun/srd/handshake"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,10 +45,33 @@ func endpoint(t *testing.T, cfg ep.Config) *ep.Endpoint {
 	return e
 }
 
+func allow(t *testing.T, server, client *ep.Endpoint) {
+	t.Helper()
+	if err := server.Allow(client.PublicKey()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever is allowed or called has one name: its key in the one spelling.
+func TestOneSpellingOfAKey(t *testing.T) {
+	e := endpoint(t, ep.Config{})
+	twin := e.PublicKey()
+	twin[31] |= 0x80
+	if err := e.Allow(twin); !errors.Is(err, handshake.ErrSpelling) {
+		t.Errorf("Allow: %v", err)
+	}
+	if _, err := ep.Listen(ep.Config{Key: ep.NewKey(), Protocol: "test", Allow: []handshake.PublicKey{twin}}); !errors.Is(err, handshake.ErrSpelling) {
+		t.Errorf("Listen: %v", err)
+	}
+	if _, err := e.Dial(t.Context(), twin, local(e)); !errors.Is(err, handshake.ErrSpelling) {
+		t.Errorf("Dial: %v", err)
+	}
+}
+
 // joined returns the two ends of a connection that a has dialed.
 func joined(t *testing.T, ctx context.Context, a, b *ep.Endpoint) (dialed, accepted *ep.Conn) {
 	t.Helper()
-	b.Allow(a.PublicKey())
+	allow(t, b, a)
 	dialed, err := a.Dial(ctx, b.PublicKey(), local(b))
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +171,7 @@ func TestBackPressure(t *testing.T) {
 func TestOtherProtocol(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{Protocol: "one"}), endpoint(t, ep.Config{Protocol: "two"})
-	b.Allow(a.PublicKey())
+	allow(t, b, a)
 	if _, err := a.Dial(ctx, b.PublicKey(), local(b)); err != ep.ErrProtocol {
 		t.Fatalf("got %v", err)
 	}
@@ -268,7 +292,7 @@ func TestWrongArguments(t *testing.T) {
 func TestNobodyAccepts(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
-	b.Allow(a.PublicKey())
+	allow(t, b, a)
 	const calls, kept = 12, 8
 	for i := range calls {
 		c, err := a.Dial(ctx, b.PublicKey(), local(b))

@@ -33,8 +33,12 @@ type Attempt struct {
 // InitiationSize bytes, stamped with mac1 and, if stamp knows a cookie, mac2.
 // localIndex is where responses are to be addressed: random, and not in use.
 // With h.Token from Stamper.Token the hello goes out without timestamp. stamp
-// may be nil for a peer without history. Errors: ErrRemoteKey, or those of rng.
+// may be nil for a peer without history. Errors: ErrRemoteKey, ErrSpelling, or those of
+// rng.
 func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
+	if err := CheckPublic(remote); err != nil {
+		return nil, nil, err
+	}
 	a := &Attempt{id: id, remote: remote, psk: psk, localIndex: localIndex, offers: h.Offers}
 	if _, err := io.ReadFull(rng, a.ephemeral[:]); err != nil {
 		return nil, nil, fmt.Errorf("handshake: ephemeral key: %w", err)

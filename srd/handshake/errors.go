@@ -27,4 +27,6 @@ var (
 	// ErrRemoteKey: the remote public key is a point of low order, with which
 	// every Diffie-Hellman result is zero.
 	ErrRemoteKey = errors.New("handshake: remote public key has low order")
+	// ErrSpelling: the public key is another spelling of a smaller number.
+	ErrSpelling = errors.New("handshake: public key is not below 2^255-19")
 )

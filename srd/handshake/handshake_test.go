@@ -188,7 +188,7 @@ func TestLowOrderPoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := p.a.Initiate(p.rng, handshake.PublicKey(point), p.psk, 1, p.hello(), nil); err != handshake.ErrRemoteKey {
+		if _, _, err := p.a.Initiate(p.rng, handshake.PublicKey(point), p.psk, 1, p.hello(), nil); err != handshake.ErrRemoteKey && err != handshake.CheckPublic(handshake.PublicKey(point)) || err == nil {
 			t.Fatalf("initiation to %s: %v", s, err)
 		}
 		bad := bytes.Clone(msg)
@@ -207,6 +207,37 @@ func TestLowOrderPoints(t *testing.T) {
 		t.Fatalf("the attempt did not survive low-order points: %v", err)
 	}
 	wantAgree(t, ra, rb)
+}
+
+// X25519 takes a key with its top bit set, and one above p, for a smaller number. Nobody is
+// called under such a name, and nobody calls under it: he would be a second peer with the
+// private key of the first.
+func TestOneSpellingOfAStaticKey(t *testing.T) {
+	p := newPair(t)
+	own := p.b.Public()
+	twin := own
+	twin[31] |= 0x80
+	if err := handshake.CheckPublic(own); err != nil {
+		t.Fatal(err)
+	}
+	for low := range 256 {
+		k := handshake.PublicKey(bytes.Repeat([]byte{0xff}, 32))
+		k[0], k[31] = byte(low), 0x7f
+		if got := handshake.CheckPublic(k) == nil; got != (low < 0xed) {
+			t.Errorf("p%+d: accepted %v", low-0xed, got)
+		}
+	}
+	if _, _, err := p.a.Initiate(p.rng, twin, p.psk, 1, p.hello(), nil); err != handshake.ErrSpelling {
+		t.Errorf("called under a second spelling: %v", err)
+	}
+	caller := p.a.Respelled()
+	_, msg, err := caller.Initiate(p.rng, own, p.psk, 1, p.hello(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, err := p.b.Receive(msg); err != handshake.ErrAuth {
+		t.Errorf("a caller under a second spelling of its key: %v, %v", in, err)
+	}
 }
 
 func TestZeroPrivateKey(t *testing.T) {

@@ -29,7 +29,7 @@ type Incoming struct {
 type lateRandom struct{ io.Reader }
 
 // Receive opens the initiation msg. It keeps nothing of msg. Errors:
-// ErrMalformed, ErrAuth, ErrHello.
+// ErrMalformed, ErrAuth (also for a static key that CheckPublic refuses), ErrHello.
 func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	if Kind(msg) != TypeInitiation {
 		return nil, ErrMalformed
@@ -45,12 +45,16 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	if err != nil {
 		return nil, ErrAuth
 	}
+	remote := PublicKey(hs.PeerStatic())
+	if CheckPublic(remote) != nil {
+		return nil, ErrAuth
+	}
 	hello, err := parseHello(payload)
 	if err != nil {
 		return nil, err
 	}
 	return &Incoming{
-		Remote:      PublicKey(hs.PeerStatic()),
+		Remote:      remote,
 		Hello:       hello,
 		RemoteIndex: binary.BigEndian.Uint32(msg[headerSize:]),
 		state:       hs,
