@@ -44,7 +44,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-plot test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-plot test-bench test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -62,6 +62,7 @@ test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (roo
 	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-waiting' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint test-unit'
 	@$(MAKE) --no-print-directory soak
 	@$(MAKE) --no-print-directory test-plot
+	@$(MAKE) --no-print-directory test-bench
 	@$(MAKE) --no-print-directory test-agents
 	@$(MAKE) --no-print-directory test-deb
 	@$(MAKE) --no-print-directory e2e-measuring
@@ -103,6 +104,9 @@ test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 1
 test-plot: testsum ## the tests of the plot command, a module of its own
 	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
+test-bench: testsum ## the tests of what measures, a module of its own
+	cd bench && $(abspath $(TESTSUM)) -go $(GO) -- ./...
+
 test-agents: testsum ## the tests of the fleet's agents, modules of their own
 	cd cmd/srdtun-etcd && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race ./...
 	cd cmd/srdtun-k8s && $(abspath $(TESTSUM)) -go $(GO) -- ./... # a second build of client-go takes minutes
@@ -131,17 +135,17 @@ demo: packages-demo build ## see it work: a TCP flow over four paths, one of whi
 	@$(BUILD) $(BIN)/demo -o $(BIN)/demo ./scripts/demo
 	@$(BIN)/demo -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/demo.png
 
-# BENCHFLAGS are flags of bin/bench, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
+# BENCHFLAGS are flags of bin/rivals, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
 bench: packages-bench build ## compare with wireguard-go, its fork, nebula, openvpn and MPTCP (root, an hour)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(BUILD) $(BIN)/bench -o $(BIN)/bench ./scripts/bench
-	@$(BIN)/bench -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
+	@$(BUILD) $(BIN)/bench -o $(BIN)/rivals ./scripts/bench
+	@$(BIN)/rivals -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
 
 # BENCHFLAGS as of bench.
 strain: packages-bench build ## flow completion times on an uneven fabric, and of many to one: out/strain.* (root, 25 minutes)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(BUILD) $(BIN)/bench -o $(BIN)/bench ./scripts/bench
-	@$(BIN)/bench -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
+	@$(BUILD) $(BIN)/bench -o $(BIN)/rivals ./scripts/bench
+	@$(BIN)/rivals -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
 
 # APPSFLAGS are flags of bin/apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
 apps: packages-apps build ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)
@@ -165,11 +169,18 @@ compare-fabric: packages-demo build ## the same with the daemon in namespaces: o
 	@$(BUILD) $(BIN)/compare -o $(BIN)/compare ./scripts/compare
 	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
 
-# BLACKHOLEFLAGS are flags of bin/blackhole.
-blackhole: packages-demo build ## how long an application stalls when a spine dies silently, 100 times (root, 5 minutes)
-	@$(BUILD) $(BIN)/blackhole -o $(BIN)/blackhole ./scripts/blackhole
+# BLACKHOLEFLAGS are flags of bin/bench blackhole.
+blackhole: packages-demo build bin-bench ## how long an application stalls when a spine dies silently, 100 times (root, 5 minutes)
 	@mkdir -p $(OUT) && rm -f $(OUT)/blackhole.jsonl
-	@$(BIN)/blackhole -bin $(abspath $(BIN)/srdtun) -o $(OUT)/blackhole.jsonl $(BLACKHOLEFLAGS)
+	@$(BIN)/bench blackhole -bin $(abspath $(BIN)/srdtun) -o $(OUT)/blackhole.jsonl $(BLACKHOLEFLAGS)
+
+# REGRESSFLAGS are flags of bin/bench regress, as in REGRESSFLAGS='-pairs 3 -head HEAD~1'.
+regress: packages-bench bin-bench ## which figures are worse than at BASE=<revision>: pairs in turn (root, 45 minutes; SET=quick: 6; ONLY=scene,..)
+	@test -n "$(BASE)" || { echo 'usage: make regress BASE=<revision> [SET=quick] [ONLY=scene,..]' >&2; exit 2; }
+	@$(BIN)/bench regress -go $(GO) -o $(OUT)/regress -base '$(BASE)' -set '$(SET)' -only '$(ONLY)' $(REGRESSFLAGS)
+
+bin-bench:
+	@$(BUILD) bench -o $(abspath $(BIN))/bench ./bench
 
 results: ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
@@ -233,6 +244,7 @@ lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) vet ./...
 	GOARCH=386 $(GO) vet ./...
 	cd cmd/srdplot && $(GO) vet ./...
+	cd bench && $(GO) vet ./...
 	cd cmd/srdtun-etcd && $(GO) vet ./...
 	cd cmd/srdtun-k8s && $(GO) vet ./...
 	$(GO) tool staticcheck ./...

@@ -1,0 +1,79 @@
+package regress
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+var (
+	downAlone  = figure{name: "16/1 line, download alone", unit: "Mbit/s"}
+	downBeside = figure{name: "16/1 line, download beside an upload", unit: "Mbit/s"}
+	upBeside   = figure{name: "16/1 line, upload beside a download", unit: "Mbit/s"}
+)
+
+const (
+	adslDown  = 16.
+	adslUp    = 1.
+	adslQueue = 120 * 1514 // packets of a modem
+	adslTime  = 10 * time.Second
+	adslFrom  = 3 * time.Second
+	adslPort  = "5303"
+)
+
+var adsl = scene{
+	name: "adsl", says: "a line of 16 Mbit/s down and 1 up",
+	figures: []figure{downAlone, downBeside, upBeside},
+	measure: func(r *run) error {
+		f, err := r.network(fabric.Spec{Spines: 1, RateMbit: -1})
+		if err != nil {
+			return err
+		}
+		home, far := f.A(1), f.B(1)
+		if err := shape(home.Namespace, "eth0", adslUp, adslQueue); err != nil {
+			return err
+		}
+		if err := shape(f.LeafA, "h1", adslDown, adslQueue); err != nil {
+			return err
+		}
+		if _, err := r.pair(home, far, tunnel.Config{}); err != nil {
+			return err
+		}
+		down := meter.Flow{Server: home, Client: far, To: tunnel.Inner4(1), For: adslTime}
+		up := meter.Flow{Server: far, Client: home, To: tunnel.Inner4(2), For: adslTime, Port: adslPort}
+		alone, err := rates(down)
+		if err != nil {
+			return err
+		}
+		both, err := rates(up, down)
+		if err != nil {
+			return err
+		}
+		r.set(downAlone, alone[0])
+		r.set(upBeside, both[0])
+		r.set(downBeside, both[1])
+		return nil
+	},
+}
+
+// rates runs flows at once, and returns the goodput of each in Mbit/s, but for the start.
+func rates(all ...meter.Flow) (mbps []float64, err error) {
+	var runs []*meter.Run
+	for _, f := range all {
+		r, err := meter.Start(f)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Stop()
+		runs = append(runs, r)
+	}
+	for _, r := range runs {
+		if err := r.Wait(); err != nil {
+			return nil, err
+		}
+		mbps = append(mbps, r.Sum().Mean(adslFrom, adslTime)/1e6)
+	}
+	return mbps, nil
+}

@@ -1,0 +1,25 @@
+package regress
+
+import "github.com/srdtun/srdtun/bench/blackhole"
+
+var (
+	stallP50  = figure{name: "blackhole, stall, p50", unit: "ms", lower: true}
+	stallMost = figure{name: "blackhole, longest stall", unit: "ms", lower: true}
+)
+
+// deaths is how many spines die in a run.
+const deaths = 6
+
+var death = scene{
+	name: "blackhole", says: "the busiest spine drops everything silently, six times",
+	figures: []figure{stallP50, stallMost},
+	measure: func(r *run) error {
+		ms, err := blackhole.Stalls(r.bin, deaths)
+		if err != nil {
+			return err
+		}
+		r.set(stallP50, quantile(ms, 0.5))
+		r.set(stallMost, quantile(ms, 1))
+		return nil
+	},
+}

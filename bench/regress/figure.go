@@ -1,0 +1,143 @@
+package regress
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// figure is a number that a version has.
+type figure struct {
+	name  string
+	unit  string
+	lower bool // less is better
+	count bool // may be zero: packets lost, and the like
+}
+
+// pair is a figure of both versions, measured one after the other.
+type pair struct {
+	base, head float64
+	foreign    float64 // processors that others kept busy, the worse of the two runs
+}
+
+const (
+	// worseBy is the least change of a median that counts.
+	worseBy = 0.05
+	// foreignMost is how many processors others may take in a pair that is judged.
+	foreignMost = 0.2
+	// judgedLeast is how many pairs a verdict needs: three that agree by chance are
+	// one case of eight.
+	judgedLeast = 3
+)
+
+func (p pair) judged() bool { return p.foreign <= foreignMost }
+
+// ratio is head over base. Counts begin at one, so that none at all has a ratio.
+func (f figure) ratio(p pair) float64 {
+	if f.count {
+		return (p.head + 1) / (p.base + 1)
+	}
+	if p.base == 0 {
+		return math.NaN()
+	}
+	return p.head / p.base
+}
+
+// verdict is what the pairs of one figure say.
+type verdict struct {
+	base, head        float64 // medians
+	median, low, high float64 // of the ratios
+	pairs, judged     int
+	word              string
+}
+
+// The words of a verdict.
+const (
+	same   = "same"
+	worse  = "WORSE"
+	better = "better"
+	spread = "noisy" // the median is beyond, but pairs disagree
+	none   = "not judged"
+)
+
+// judge looks at the pairs that nobody disturbed.
+func (f figure) judge(all []pair) verdict {
+	v := verdict{pairs: len(all), word: none}
+	var base, head, ratios []float64
+	for _, p := range undisturbed(all) {
+		base, head = append(base, p.base), append(head, p.head)
+		if r := f.ratio(p); p.judged() && !math.IsNaN(r) {
+			ratios = append(ratios, r)
+		}
+	}
+	v.judged, v.base, v.head = len(ratios), median(base), median(head)
+	if v.judged == 0 {
+		return v
+	}
+	v.median = median(ratios)
+	v.low, v.high = slices.Min(ratios), slices.Max(ratios)
+	if v.judged >= judgedLeast {
+		v.word = f.decide(v)
+	}
+	return v
+}
+
+// undisturbed leaves out pairs that are not judged, unless all are: then they are at least shown.
+func undisturbed(all []pair) (v []pair) {
+	for _, p := range all {
+		if p.judged() {
+			v = append(v, p)
+		}
+	}
+	if len(v) == 0 {
+		return all
+	}
+	return v
+}
+
+func (f figure) decide(v verdict) string {
+	if math.Abs(v.median-1) <= worseBy {
+		return same
+	}
+	if v.low <= 1 && v.high >= 1 {
+		return spread
+	}
+	if (v.median > 1) == f.lower {
+		return worse
+	}
+	return better
+}
+
+// median of values, which it sorts.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}
+
+// quantile is the least of the values that a share q of them does not exceed. It sorts them.
+func quantile(v []float64, q float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	return v[max(0, int(math.Ceil(q*float64(len(v))))-1)]
+}
+
+// number has three significant digits.
+func number(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case math.Abs(x) >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case math.Abs(x) >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}

@@ -1,0 +1,79 @@
+package regress
+
+import "testing"
+
+func pairs(foreign float64, v ...float64) (all []pair) {
+	for _, r := range v {
+		all = append(all, pair{100, 100 * r, foreign})
+	}
+	return all
+}
+
+func TestVerdicts(t *testing.T) {
+	rate, delay := figure{name: "rate"}, figure{name: "delay", lower: true}
+	for _, c := range []struct {
+		name string
+		f    figure
+		all  []pair
+		want string
+	}{
+		{"slower in each pair", rate, pairs(0, 0.8, 0.9, 0.85, 0.94, 0.7), worse},
+		{"faster in each pair", rate, pairs(0, 1.2, 1.1, 1.3, 1.06, 1.4), better},
+		{"later in each pair", delay, pairs(0, 1.2, 1.1, 1.3, 1.06, 1.4), worse},
+		{"sooner in each pair", delay, pairs(0, 0.8, 0.9, 0.85, 0.94, 0.7), better},
+		{"by less than one in twenty", rate, pairs(0, 0.96, 0.97, 0.96, 0.98, 0.96), same},
+		{"pairs that disagree", rate, pairs(0, 0.8, 0.85, 1.01, 0.9, 0.7), spread},
+		{"all disturbed", rate, pairs(0.3, 0.8, 0.9, 0.85, 0.94, 0.7), none},
+		{"two are too few", rate, pairs(0, 0.5, 0.5), none},
+		{"disturbed ones do not count", rate, append(pairs(0.3, 2, 2, 2), pairs(0.1, 0.5, 0.5, 0.5)...), worse},
+		{"no pair at all", rate, nil, none},
+		{"a base of nothing", rate, []pair{{0, 5, 0}, {0, 5, 0}, {0, 5, 0}}, none},
+	} {
+		if got := c.f.judge(c.all); got.word != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCountsMayBeZero: none lost before and none now is the same, some now is worse.
+func TestCountsMayBeZero(t *testing.T) {
+	lost := figure{name: "lost", lower: true, count: true}
+	clean := []pair{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}
+	if got := lost.judge(clean); got.word != same {
+		t.Errorf("%+v", got)
+	}
+	some := []pair{{0, 3, 0}, {0, 1, 0}, {0, 60, 0}}
+	if got := lost.judge(some); got.word != worse {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMedianAndQuantile(t *testing.T) {
+	if m := median([]float64{4, 1, 3, 2}); m != 2.5 {
+		t.Error(m)
+	}
+	v := []float64{5, 1, 4, 2, 3}
+	if q := quantile(v, 0.5); q != 3 {
+		t.Error(q)
+	}
+	if q := quantile(v, 0.99); q != 5 {
+		t.Error(q)
+	}
+}
+
+// TestNamesAreUnique: a figure is found by its name, and so is a scene.
+func TestNamesAreUnique(t *testing.T) {
+	scenesSeen, figuresSeen := map[string]bool{}, map[string]bool{}
+	for _, s := range scenes {
+		if scenesSeen[s.name] || len(s.figures) == 0 {
+			t.Errorf("scene %q", s.name)
+		}
+		scenesSeen[s.name] = true
+		for _, f := range s.figures {
+			if figuresSeen[f.name] {
+				t.Errorf("figure %q twice", f.name)
+			}
+			figuresSeen[f.name] = true
+		}
+	}
+}

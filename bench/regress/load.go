@@ -1,0 +1,154 @@
+package regress
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	steadyFlows   = 64
+	steadyPerSec  = 5000
+	steadyPacket  = 800 // bytes
+	steadyEvery   = time.Millisecond
+	steadyPort    = 7200
+	steadyHeader  = 16 // number in its flow, and when it was written
+	steadyWaits   = time.Second
+	steadyTurn    = steadyPerSec / int(time.Second/steadyEvery) // packets a turn
+	steadyBuffers = 4 << 20                                     // of the receiving socket: what is lost is the tunnel's
+)
+
+// steadyLoad is small UDP flows, each with a port and numbers of its own.
+type steadyLoad struct {
+	out  []net.PacketConn
+	in   net.PacketConn
+	stop chan struct{}
+	once sync.Once
+	work sync.WaitGroup
+
+	mu     sync.Mutex
+	begun  time.Time
+	sent   int
+	number [steadyFlows]uint64 // sent next
+	newest [steadyFlows]uint64 // one above the newest that arrived
+	got    record
+	ports  map[int]int
+}
+
+// record is what became of the packets so far.
+type record struct {
+	sent, arrived, lost, disordered int
+	oldest                          time.Duration
+}
+
+func startSteady(a, b *fabric.Host) (l *steadyLoad, err error) {
+	l = &steadyLoad{stop: make(chan struct{}), begun: time.Now(), ports: map[int]int{}}
+	to := netip.AddrPortFrom(tunnel.Inner4(2), steadyPort)
+	if l.in, err = b.ListenPacket("udp4", to.String()); err != nil {
+		return nil, err
+	}
+	if err := l.in.(*net.UDPConn).SetReadBuffer(steadyBuffers); err != nil {
+		return nil, errors.Join(err, l.in.Close())
+	}
+	for i := range steadyFlows {
+		c, err := a.ListenPacket("udp4", netip.AddrPortFrom(tunnel.Inner4(1), 0).String())
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.out = append(l.out, c)
+		l.ports[c.LocalAddr().(*net.UDPAddr).Port] = i
+	}
+	l.work.Go(l.receive)
+	l.work.Go(func() { l.send(net.UDPAddrFromAddrPort(to)) })
+	return l, nil
+}
+
+// send writes a few packets each millisecond, of one flow after the other. One that is late
+// catches up.
+func (l *steadyLoad) send(to net.Addr) {
+	buf := make([]byte, steadyPacket)
+	next := time.Now()
+	for turn := 0; ; next = next.Add(steadyEvery) {
+		select {
+		case <-l.stop:
+			return
+		case <-time.After(time.Until(next)):
+		}
+		for range steadyTurn {
+			flow := turn % steadyFlows
+			turn++
+			l.mu.Lock()
+			binary.BigEndian.PutUint64(buf, l.number[flow])
+			l.number[flow]++
+			l.sent++
+			l.mu.Unlock()
+			binary.BigEndian.PutUint64(buf[8:], uint64(time.Since(l.begun)))
+			_, _ = l.out[flow].WriteTo(buf, to) // what is not taken counts as lost
+		}
+	}
+}
+
+func (l *steadyLoad) receive() {
+	buf := make([]byte, steadyPacket)
+	for {
+		n, from, err := l.in.ReadFrom(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil || n < steadyHeader {
+			continue
+		}
+		age := time.Since(l.begun) - time.Duration(binary.BigEndian.Uint64(buf[8:]))
+		number := binary.BigEndian.Uint64(buf)
+		l.mu.Lock()
+		flow, ours := l.ports[from.(*net.UDPAddr).Port]
+		if ours {
+			l.got.arrived++
+			l.got.oldest = max(l.got.oldest, age)
+			if number < l.newest[flow] {
+				l.got.disordered++
+			}
+			l.newest[flow] = max(l.newest[flow], number+1)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// settle waits until all has arrived, or for steadyWaits.
+func (l *steadyLoad) settle() {
+	missing := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.got.arrived < l.sent
+	}
+	for end := time.Now().Add(steadyWaits); missing() && time.Now().Before(end); {
+		time.Sleep(steadyEvery)
+	}
+}
+
+// rest ends the load, waits for what is under way, and returns what became of all.
+func (l *steadyLoad) rest() record {
+	l.once.Do(func() { close(l.stop) })
+	l.settle()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.got
+	r.sent, r.lost = l.sent, l.sent-r.arrived
+	return r
+}
+
+func (l *steadyLoad) close() {
+	l.once.Do(func() { close(l.stop) })
+	for _, c := range l.out {
+		c.Close()
+	}
+	l.in.Close()
+	l.work.Wait()
+}

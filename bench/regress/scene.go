@@ -1,0 +1,75 @@
+package regress
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/srdtun/srdtun/bench/others"
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// scene is a network in which one version after the other is measured.
+type scene struct {
+	name    string
+	says    string
+	quick   bool // part of SET=quick
+	aside   bool // both versions at once: it counts bytes, and takes no processor
+	figures []figure
+	measure func(r *run) error
+}
+
+// scenes are all, in the order in which they are shown.
+var scenes = []scene{spines, veth, asking, web, crowd, death, comeback, beside20, beside200, incast, idle, adsl, steady}
+
+// run is one version in one scene.
+type run struct {
+	bin    string
+	got    map[string]float64
+	ending []func() error
+}
+
+// play measures a version once. foreign is how many processors others kept busy meanwhile.
+func (s scene) play(v version) (got map[string]float64, foreign float64, err error) {
+	before, err := others.Now()
+	if err != nil {
+		return nil, 0, err
+	}
+	r := &run{bin: v.bin, got: map[string]float64{}}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s, %s: %w", s.name, v.name, err)
+		}
+	}()
+	err = s.measure(r)
+	after, readErr := others.Now()
+	foreign = after.Since(before)
+	for i := len(r.ending) - 1; i >= 0; i-- {
+		err = errors.Join(err, r.ending[i]())
+	}
+	return r.got, foreign, errors.Join(err, readErr)
+}
+
+// atEnd has something closed when the run is over, the newest first.
+func (r *run) atEnd(c func() error) { r.ending = append(r.ending, c) }
+
+func (r *run) set(f figure, v float64) { r.got[f.name] = v }
+
+// network builds a fabric that goes with the run.
+func (r *run) network(spec fabric.Spec) (*fabric.Fabric, error) {
+	f, err := fabric.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	r.atEnd(f.Close)
+	return f, nil
+}
+
+// pair starts a daemon on each of two hosts.
+func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
+	p, err := tunnel.NewPair(r.bin, a, b, c, false)
+	if p != nil {
+		r.atEnd(p.Close)
+	}
+	return p, err
+}
