@@ -36,7 +36,7 @@ const deadFor = 500 * time.Millisecond
 // as soon as it is over.
 func Main(args []string) error {
 	var o options
-	f := flag.NewFlagSet("blackhole", flag.ExitOnError)
+	f := flag.NewFlagSet("blackhole", flag.ContinueOnError)
 	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
 	f.StringVar(&o.out, "o", "", "add each trial to this `file`, as a line of JSON")
 	f.IntVar(&o.trials, "trials", 100, "how `many` spines die, one after another")
@@ -50,7 +50,7 @@ func Main(args []string) error {
 	}
 	if f.NArg() > 0 || o.trials < 1 || o.flows < 1 || o.dead < sample || o.permille < 0 {
 		f.Usage()
-		os.Exit(2)
+		return errors.New("see the flags above")
 	}
 	all, err := o.run(os.Stdout)
 	if err != nil {

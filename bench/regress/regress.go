@@ -34,7 +34,7 @@ var errWorse = errors.New("something became worse")
 // Main is "bench regress".
 func Main(args []string) error {
 	var o options
-	f := flag.NewFlagSet("regress", flag.ExitOnError)
+	f := flag.NewFlagSet("regress", flag.ContinueOnError)
 	f.StringVar(&o.base, "base", "", "the `revision` to compare with")
 	f.StringVar(&o.head, "head", working, "the `revision` that is judged; \".\": the tree as it stands")
 	f.StringVar(&o.set, "set", "", "\"quick\": rates and requests only, in less than six minutes")
@@ -48,8 +48,7 @@ func Main(args []string) error {
 	}
 	chosen, err := choose(o.set, o.only)
 	if err != nil || o.base == "" || f.NArg() > 0 || o.pairs < 1 {
-		fmt.Fprintln(os.Stderr, errors.Join(err, errors.New("usage: make regress BASE=<revision> [SET=quick] [ONLY=scene,..]")))
-		os.Exit(2)
+		return errors.Join(err, errors.New("usage: make regress BASE=<revision> [SET=quick] [ONLY=scene,..]"))
 	}
 	return o.run(chosen)
 }
