@@ -100,7 +100,7 @@ func (t *Tunnel) inner(size, serial int) []byte {
 }
 
 // Withdraw implements App. What is half cut stays.
-func (t *Tunnel) Withdraw() { t.queue.Flush() }
+func (t *Tunnel) Withdraw() { t.queue.Flush(nil) }
 
 // Backlog implements srd.Source, as Stream has it.
 func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
@@ -161,7 +161,7 @@ func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 
 // Suspend implements App. What waits in the queue is gone with the process.
 func (t *Tunnel) Suspend(now mono.Time) []byte {
-	t.queue.Flush()
+	t.queue.Flush(nil)
 	b := order.AppendNumbers(nil, t.segmenter.Suspend())
 	b = order.AppendNumbers(b, t.gather.Suspend(now))
 	t.take()

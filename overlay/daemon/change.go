@@ -147,9 +147,9 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 // part ends the connection to a peer that is configured no more. Nobody finds it to send
 // to it by now, but who looked a moment ago.
 func (s *server) part(p *peer) {
-	p.link.Do(func(mono.Time, *srd.Conn) {
+	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.gone = true
-		p.queue.Flush()
+		p.queue.Flush(p.refuse(now))
 		p.segmenter.Reset()
 		p.pieces.drop()
 	})

@@ -91,6 +91,7 @@ type server struct {
 	links uplinks
 	host  host // follow's own
 	drops readDrops
+	told  unreachables
 	alive liveness
 	flows flowCounter
 
@@ -240,6 +241,7 @@ func (s *server) open() (err error) {
 			return err
 		}
 	}
+	s.told.dev = s.dev
 	s.mark.Store(s.net.FwMark)
 	// The tunnel's own addresses are there by now.
 	if err := s.openMonitor(); err != nil {

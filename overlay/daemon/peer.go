@@ -27,6 +27,7 @@ type peer struct {
 	conf  atomic.Pointer[config.Peer]
 	link  *loop.Peer
 	dev   *tundev.Device
+	told  *unreachables          // the server's
 	setup *atomic.Pointer[setup] // the server's
 	gone  bool                   // it was taken out of the configuration
 
@@ -37,6 +38,7 @@ type peer struct {
 	stale     uint64    // datagrams dropped for their age
 	late      uint64    // datagrams dropped: they waited in a socket while the process did not run
 	without   mono.Time // since when there is no session; 0: there is one
+	waits     mono.Time // since when something waits for one; 0: nothing does
 	silence   silence
 	recent    recent
 	restarts  uint64                               // of the peer's process
@@ -62,6 +64,7 @@ type peer struct {
 	outlets  *outlets       // nil before first use
 	mergers  *sync.Pool     // of *merge.Merger, the server's
 	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
+	nowhere  atomic.Uint64  // frames dropped: there is no address to call the peer at
 	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
 	aged     atomic.Uint64  // datagrams dropped: held for order while the process did not run
 }
@@ -70,7 +73,7 @@ type peer struct {
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
 		watch: watch{verbose: s.verbose},
-		dev:   s.dev, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
+		dev:   s.dev, told: &s.told, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
@@ -113,21 +116,30 @@ func (s *server) timestamp(now mono.Time) handshake.Timestamp {
 }
 
 // push takes frames for the peer, all at once, that were read from the device after read:
-// had the process been stopped since then, they would be as old as that.
-func (p *peer) push(read mono.Time, frames []*frame.Frame) {
+// had the process been stopped since then, they would be as old as that. It counts those that
+// it does not take, of a peer that is gone meanwhile or is nowhere to be called.
+func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
-	if p.gone { // meanwhile
-		p.link.Unlock()
-		for _, f := range frames {
-			f.Release()
-		}
-		return
+	defer p.link.Unlock()
+	ready := p.link.Conn().Session(now).Ready
+	if p.gone || !ready && p.isNowhere() {
+		p.nowhere.Add(uint64(len(frames)))
+		return false
+	}
+	if !ready && p.waits == 0 {
+		p.waits = now
 	}
 	for _, f := range frames {
 		p.queue.Push(read, f)
 	}
 	p.link.Conn().Connect(now)
-	p.link.Unlock()
+	return true
+}
+
+// isNowhere reports whether there is no address to call the peer at, nor will there be one
+// until it calls itself. It is locked.
+func (p *peer) isNowhere() bool {
+	return len(p.tuples)+len(p.back.tuples) == 0 && len(p.cfg().Endpoints) == 0
 }
 
 // Pull implements srd.Source.
@@ -218,8 +230,10 @@ func (p *peer) forget(now mono.Time) {
 	p.pieces.drop()
 }
 
-// staleAfter without a session, what waits for one is dropped: nobody wants to
-// receive it when the peer is back.
+// staleAfter is how long something waits for a session before all that waits is dropped, and
+// its senders are told. Nobody wants to receive it when the peer is back. A host that does
+// not answer on an Ethernet is given up by Linux after 3 s, which leaves no time for a
+// handshake of which the first packets get lost.
 const staleAfter = 5 * time.Second
 
 // Advance implements loop.App.
@@ -236,19 +250,34 @@ func (p *peer) Advance(now mono.Time) {
 	p.control.Flows(p.queue.Flows())
 	switch {
 	case session.Ready:
-		p.without = 0
+		p.without, p.waits = 0, 0
 	case p.without == 0:
 		p.without = now
 		// A thousand peers that talked once are not to cost as much as ones that talk.
 		p.queue.Rest()
 		p.gather.Rest()
-	case now.Sub(p.without) > staleAfter:
-		p.queue.Flush()
+		if p.queue.Len() > 0 {
+			p.waits = now
+		}
+	case p.waits != 0 && now.Sub(p.waits) >= staleAfter:
+		p.waits = 0
+		p.queue.Flush(p.refuse(now))
+		p.queue.Rest()
 	}
 }
 
+// refuse returns what tells the senders of frames that are dropped.
+func (p *peer) refuse(now mono.Time) func(*frame.Frame) {
+	return func(f *frame.Frame) { p.told.tell(now, f) }
+}
+
 // Deadline implements loop.App.
-func (p *peer) Deadline() mono.Time { return p.gather.Deadline() }
+func (p *peer) Deadline() mono.Time {
+	if p.waits == 0 {
+		return p.gather.Deadline()
+	}
+	return p.gather.Deadline().Min(p.waits.Add(staleAfter))
+}
 
 // tooOld reports whether f is a datagram that has been here for longer than any waits for
 // order, and counts it: the process did not run meanwhile.

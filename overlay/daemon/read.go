@@ -128,16 +128,30 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 			n++
 		}
 		if to != nil {
-			s.flows.sent(to, frames[:n])
-			urgent := in.hint.any(now, frames[:n])
-			to.push(now, frames[:n]) // from here on they are another's
-			touch(to.link, urgent)
+			in.pass(now, to, frames[:n], touch)
 		} else {
 			s.drops.noRoute.Add(uint64(n))
-			for _, f := range frames[:n] {
-				f.Release()
-			}
+			in.refuse(now, frames[:n])
 		}
 		frames = frames[n:]
+	}
+}
+
+// pass gives frames to a peer.
+func (in *input) pass(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
+	in.server.flows.sent(to, frames)
+	urgent := in.hint.any(now, frames)
+	if !to.push(now, frames) {
+		in.refuse(now, frames)
+		return
+	}
+	touch(to.link, urgent) // the frames are another's by now
+}
+
+// refuse drops frames that nobody takes, and tells their senders.
+func (in *input) refuse(now mono.Time, frames []*frame.Frame) {
+	in.server.told.tell(now, frames...)
+	for _, f := range frames {
+		f.Release()
 	}
 }

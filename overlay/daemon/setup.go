@@ -36,6 +36,7 @@ func (c *setup) allowed(p *peer, src netip.Addr) bool {
 func newServer(c *config.Config, story *story) *server {
 	s := &server{story: story, start: time.Now(), file: c, stirred: make(chan struct{}, 1)}
 	s.mergers.New = s.newMerger
+	s.told.setup = &s.now
 	s.now.Store(&setup{cfg: c, table: new(route.Table)})
 	return s
 }

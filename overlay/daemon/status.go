@@ -27,7 +27,7 @@ func (s *server) Show() control.Status {
 		Cipher:     s.cfg().Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
 		Drops:      s.dropCounts().happened(),
-		Device:     describeDevice(s.dev.Stats(), s.dev.Offloads(), s.dev.Queues()),
+		Device:     s.describeDevice(),
 		Sends:      describeSends(&s.loop.Sends),
 		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load(), NotECT: s.loop.Recvs.NotECT.Load()},
 	}
@@ -213,6 +213,7 @@ func peerDrops(p *peer, t *srd.Stats) counts {
 	c.add("order_stale", p.aged.Load())
 	c.add("source_not_allowed", p.forged.Load())
 	c.add("inner_header", p.unwanted.Load())
+	c.add("no_endpoint", p.nowhere.Load())
 	return c
 }
 

@@ -3,19 +3,20 @@ package daemon
 import (
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/packet"
-	"github.com/srdtun/srdtun/overlay/tundev"
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-func describeDevice(d tundev.Stats, o tundev.Offloads, queues int) control.Device {
+func (s *server) describeDevice() control.Device {
+	d, o := s.dev.Stats(), s.dev.Offloads()
 	return control.Device{
-		Queues: queues, UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
+		Queues: s.dev.Queues(), UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
 		GSOMaxBytes: o.GSOMaxSize, GSOMaxSegments: o.GSOMaxSegments, Problems: o.Problems,
 		ReadFrames: d.Read, ReadBytes: d.ReadBytes, ReadSuperFrames: d.ReadSuper, SplitSuperFrames: d.Split,
 		WrittenFrames: d.Written, WrittenBytes: d.WrittenBytes, WrittenSuperFrames: d.WrittenSuper,
 		ReadTunnelFrames: d.ReadTunnel, WrittenTunnelFrames: d.WrittenTunnel, CutSuperFrames: d.CutTunnel,
 		JoinedSuperFrames: d.WrittenJoined, CopiedFrames: d.Copied,
 		WriteBusy: d.WriteBusy, WriteRefused: d.WriteRefused, WriteErrors: d.WriteErrors,
+		UnreachableSent: s.told.sent.Load(), UnreachableWithheld: s.told.withheld.Load(),
 		ReadDrops: byReason(d.ReadDrops), WriteDrops: byReason(d.WriteDrops),
 	}
 }

@@ -16,6 +16,6 @@ func TestEachFlow(t *testing.T) {
 	if len(got) != 2 || got[1] != 380 || got[3] != 340 {
 		t.Errorf("%v", got)
 	}
-	q.Flush()
+	q.Flush(nil)
 	q.EachFlow(func(*frame.Frame, int) { t.Error("a flow without frames") })
 }

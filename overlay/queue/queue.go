@@ -196,11 +196,16 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	}
 }
 
-// Flush drops and counts all frames, when the peer goes away.
-func (q *Queue) Flush() {
+// Flush drops and counts all frames, when the peer goes away. Each is shown to see before it
+// goes; nil: to nobody.
+func (q *Queue) Flush(see func(*frame.Frame)) {
 	for slot := range q.table.flows {
 		for fl := &q.table.flows[slot]; fl.head != 0; {
-			q.drop(q.unlink(fl))
+			f := q.unlink(fl)
+			if see != nil {
+				see(f)
+			}
+			q.drop(f)
 			q.stats.Flushed++
 		}
 	}

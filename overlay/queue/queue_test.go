@@ -328,11 +328,15 @@ func TestOverflowDropsTheFattest(t *testing.T) {
 
 func TestFlush(t *testing.T) {
 	q := New(Config{})
-	q.Flush()
+	q.Flush(nil)
 	for n := range 5 {
 		q.Push(ms, tcp(n, 1000, 0, 1))
 	}
-	q.Flush()
+	seen := 0
+	q.Flush(func(f *frame.Frame) { seen += len(f.Data) })
+	if seen != int(q.Stats().PushedBytes) {
+		t.Errorf("%d bytes of %d were shown", seen, q.Stats().PushedBytes)
+	}
 	checkBooks(t, q)
 	if q.Len() != 0 || q.Stats().Flushed != 5 || q.Pop(ms) != nil {
 		t.Errorf("%d left, %+v", q.Len(), q.Stats())

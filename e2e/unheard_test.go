@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// maxUnheard bounds the time until an application hears that nobody is there. Its first packet
+// may be answered while the kernel still holds the socket; the next one comes after a second.
+const maxUnheard = 3 * time.Second
+
+// wantUnreachable connects, which must fail soon as to a host that is not there.
+func wantUnreachable(t *testing.T, from *fabric.Host, to netip.Addr) {
+	t.Helper()
+	begin := time.Now()
+	c, err := from.Dial("tcp", netip.AddrPortFrom(to, 80).String(), 20*time.Second)
+	if err == nil {
+		c.Close()
+		t.Errorf("from %s somebody answers at %v", from.Name, to)
+	} else if took := time.Since(begin); !errors.Is(err, syscall.EHOSTUNREACH) || took > maxUnheard {
+		t.Errorf("from %s to %v: %v after %v", from.Name, to, err, took)
+	}
+}
+
+// TestNobodyThereIsHeard connects to addresses that no peer has, and to those of a peer without
+// an endpoint: on the daemon's host, and on one behind it, with a strict filter of reverse paths.
+func TestNobodyThereIsHeard(t *testing.T) {
+	d := direct(t)
+	n := node(t, d.A, "a", tunnel.Config{
+		Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24), netip.PrefixFrom(tunnel.Inner6(1), 64)},
+	})
+	n.Config.Peers = []tunnel.Peer{{Name: "roams", PublicKey: otherKey(t, n), AllowedIPs: []netip.Prefix{
+		netip.PrefixFrom(tunnel.Inner4(2), 32), netip.PrefixFrom(tunnel.Inner6(2), 128),
+	}}}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, d.A, fmt.Sprintf(`ip addr add fd01::1/64 dev eth0 nodad
+		sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=1 net.ipv4.conf.%s.rp_filter=1`, n.Name))
+	run(t, d.B, `ip addr add fd01::2/64 dev eth0 nodad
+		ip route add 10.9.0.0/24 via 10.1.1.1
+		ip -6 route add fd09::/64 via fd01::1`)
+	for _, from := range []*fabric.Host{d.A, d.B} {
+		for _, host := range []int{2, 77} {
+			wantUnreachable(t, from, tunnel.Inner4(host))
+			wantUnreachable(t, from, tunnel.Inner6(host))
+		}
+	}
+	var s control.Status
+	if raw, err := n.Show(); err != nil || json.Unmarshal(raw, &s) != nil {
+		t.Fatal(err)
+	}
+	if s.Drops["no_route"] < 4 || s.Peers[0].Drops["no_endpoint"] < 4 || s.Device.UnreachableSent < 8 {
+		t.Errorf("not all is counted: %v, %v, %d answers", s.Drops, s.Peers[0].Drops, s.Device.UnreachableSent)
+	}
+}
+
+// TestUnheardThroughAHub connects from a spoke to an address that the hub has nobody for: the
+// answer crosses the tunnel.
+func TestUnheardThroughAHub(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	nodes, err := tunnel.NewStar(bin, f.A(1), f.B(1))
+	for _, n := range nodes {
+		cleanUp(t, n)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, f.A(1), "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
+	wantUnreachable(t, f.B(1), tunnel.Inner4(77))
+	wantUnreachable(t, f.B(1), tunnel.Inner6(77))
+}
+
+// run runs lines of a shell on a host.
+func run(t *testing.T, h *fabric.Host, lines string) {
+	t.Helper()
+	if out, err := h.Run("sh", "-ec", lines); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// otherKey is a key that nobody has.
+func otherKey(t *testing.T, n *tunnel.Node) string {
+	t.Helper()
+	out, err := n.Host.Run("sh", "-c", "'"+n.Bin+"' genkey | '"+n.Bin+"' pubkey")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string([]byte(out)[:44])
+}

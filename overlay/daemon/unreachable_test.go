@@ -1,0 +1,137 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// soon is when a connection must have failed for which nobody stands: the error may be lost
+// once, as the first packet is sent while the kernel holds the socket, and the next comes
+// after a second.
+const soon = 3 * time.Second
+
+// refusedAt connects and returns why that failed, and how long it took.
+func refusedAt(t *testing.T, to string, most time.Duration) (error, time.Duration) {
+	t.Helper()
+	d := net.Dialer{Timeout: most}
+	begin := time.Now()
+	c, err := d.Dial("tcp", net.JoinHostPort(to, "80"))
+	if err == nil {
+		c.Close()
+		t.Fatalf("%s: somebody is there", to)
+	}
+	return err, time.Since(begin)
+}
+
+// An application that connects to an address that no peer has, or to a peer that nobody knows
+// the address of, hears it at once.
+func TestNobodyThereIsToldAtOnce(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t, `endpoints = ["localhost:5998"]`, ""))
+	for _, to := range []string{"10.80.0.99", "fd80::99", "10.80.0.3"} {
+		err, took := refusedAt(t, to, patience)
+		if !errors.Is(err, syscall.EHOSTUNREACH) || took > soon {
+			t.Errorf("%s: %v after %v", to, err, took)
+		}
+	}
+	c := r.server.dropCounts()
+	if v := r.server.Show(); c["no_route"] < 2 || v.Peers[1].Drops["no_endpoint"] < 1 || v.Device.UnreachableSent < 3 {
+		t.Errorf("counted: %v, %v, %+v", c, v.Peers[1].Drops, v.Device)
+	}
+	r.cancel()
+	r.wait()
+}
+
+// A peer that does not answer is given up as a host that does not answer on an Ethernet: after
+// some seconds, and not before.
+func TestSilentPeerIsToldLater(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	err, took := refusedAt(t, "10.80.0.2", patience)
+	if !errors.Is(err, syscall.EHOSTUNREACH) || took < staleAfter-time.Second || took > staleAfter+soon {
+		t.Errorf("%v after %v", err, took)
+	}
+	if n := r.server.Show().Peers[0].Drops["queue_stale"]; n == 0 {
+		t.Error("it is not counted")
+	}
+	r.cancel()
+	r.wait()
+}
+
+// What the host itself sends to all its neighbours is no reason for an answer.
+func TestBroadcastIsNotAnswered(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		return errors.Join(c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_BROADCAST, 1) }), err)
+	}}
+	c, err := lc.ListenPacket(context.Background(), "udp4", "10.80.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	before := r.server.dropCounts()["no_route"]
+	sent := r.server.told.sent.Load()
+	for _, to := range []string{"10.80.0.255", "224.0.0.9"} {
+		if _, err := c.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(to), 9))); err != nil {
+			t.Logf("%s: %v", to, err) // without a route for it nothing gets here
+		}
+	}
+	for end := time.Now().Add(patience); r.server.dropCounts()["no_route"] == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come")
+		}
+	}
+	if got := r.server.told.sent.Load(); got != sent {
+		t.Errorf("%d answers", got-sent)
+	}
+	r.cancel()
+	r.wait()
+}
+
+func TestNetworkBroadcast(t *testing.T) {
+	s := setup{cfg: &config.Config{}}
+	for _, p := range []string{"10.80.0.1/24", "10.9.0.1/31", "10.8.0.1/32", "fd80::1/64"} {
+		s.cfg.Interface.Address = append(s.cfg.Interface.Address, netip.MustParsePrefix(p))
+	}
+	for a, want := range map[string]bool{
+		"10.80.0.255": true, "10.80.0.254": false, "10.80.1.255": false, "10.9.0.1": false, "10.8.0.1": false,
+		"fd80::ffff:ffff:ffff:ffff": false,
+	} {
+		if s.broadcast(netip.MustParseAddr(a)) != want {
+			t.Errorf("%s: not %v", a, want)
+		}
+	}
+}
+
+// The bound holds whoever asks, and time gives answers back.
+func TestUnreachableRate(t *testing.T) {
+	var u unreachables
+	count := func(now mono.Time) (n int) {
+		for u.take(now) {
+			n++
+		}
+		return n
+	}
+	if n := count(at(1)); n != unreachableBurst {
+		t.Errorf("%d at once", n)
+	}
+	if n := count(at(1).Add(10 * time.Millisecond)); n != 10 {
+		t.Errorf("%d after 10 ms", n)
+	}
+	if n := count(at(1)); n != 0 { // another thread's time is a little older
+		t.Errorf("%d in the past", n)
+	}
+	if n := count(at(100)); n != unreachableBurst {
+		t.Errorf("%d after long", n)
+	}
+}

@@ -1,0 +1,138 @@
+package packet
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// An ICMP error that tells the sender of a packet that its destination is not to be reached:
+//
+//	IPv4 header   20  source: the packet's destination; to its source
+//	type, code     2  3, 1: host unreachable (RFC 792); 1, 3: address unreachable (RFC 4443 section 3.1)
+//	checksum       2
+//	unused         4
+//	the packet        as much of it as fits
+//
+// These are the codes of the kernel's WireGuard. The source ought to be an address of this
+// host (RFC 1812 section 4.3.2.4). But what is written to a TUN device arrives by it, and
+// Linux drops what arrives from outside with one of its own addresses. The destination is a
+// source that always passes: the answer takes the same way back, also through a filter of
+// reverse paths, or through another tunnel whose allowed IPs hold it.
+const (
+	icmpHeaderLen = 8
+
+	// unreachable4Most: as much of the packet as possible, without the answer exceeding 576
+	// bytes (RFC 1812 section 4.3.2.3).
+	unreachable4Most = 576
+	// unreachable6Most is the least MTU of IPv6 (RFC 4443 section 3.1).
+	unreachable6Most = 1280
+
+	icmpUnreachable     = 3
+	icmpHostUnreachable = 1
+
+	icmpv6Unreachable        = 1
+	icmpv6AddressUnreachable = 3
+	icmpv6Informational      = 128 // types below are errors, RFC 4443 section 2.1
+	icmpv6Redirect           = 137
+
+	// internetControl is the precedence of such answers (RFC 1812 section 4.3.2.5).
+	internetControl = 6 << 5
+	unreachableTTL  = 64
+)
+
+// UnreachableLen returns the length of the answer to the packet b that it cannot be
+// delivered, which Parse has described in in. It is 0 where nobody may be answered: RFC 1122
+// section 3.2.2 and RFC 4443 section 2.4 (e) forbid it for errors themselves, for multicast
+// and broadcast, for fragments but the first, and where the source is no single host.
+// Broadcast addresses of networks are for the caller to know.
+func UnreachableLen(b []byte, in *Info) int {
+	switch {
+	case !singleHost(in.Src) || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
+		return 0
+	case in.Version == 4:
+		return min(ipv4HeaderLen+icmpHeaderLen+len(b), unreachable4Most)
+	}
+	return min(ipv6HeaderLen+icmpHeaderLen+len(b), unreachable6Most)
+}
+
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// singleHost reports whether a, the source of a packet, stands for one host that can be
+// answered.
+func singleHost(a netip.Addr) bool {
+	return !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.Is4In6() && a != broadcast
+}
+
+// laterFragment reports whether b is a fragment but the first.
+func (in *Info) laterFragment(b []byte) bool {
+	switch {
+	case !in.Fragment:
+		return false
+	case in.Version == 4:
+		return binary.BigEndian.Uint16(b[6:])&0x1fff != 0
+	}
+	// RFC 8200 section 4.5: the offset is in the upper 13 bits of the second word.
+	return binary.BigEndian.Uint16(b[in.HeaderLen-extensionLen+2:])&^7 != 0
+}
+
+// isError reports whether b is an ICMP error, or may be one: what is not known to ask or to
+// answer counts as one.
+func (in *Info) isError(b []byte) bool {
+	l4 := b[in.HeaderLen:]
+	switch {
+	case in.Version == 4 && in.Proto == ProtoICMP:
+		return len(l4) == 0 || !asks(l4[0])
+	case in.Version == 6 && in.Proto == ProtoICMPv6:
+		return len(l4) == 0 || l4[0] < icmpv6Informational || l4[0] == icmpv6Redirect
+	}
+	// Behind a fragment header there may be more headers, which Parse does not walk over.
+	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
+}
+
+// asks reports whether a type of ICMP asks for something or answers (RFC 792, 950 and 8335):
+// echo, timestamp, information, address mask, extended echo.
+func asks(kind uint8) bool {
+	switch kind {
+	case icmpEchoReply, icmpEchoRequest, 13, 14, 15, 16, 17, 18, 42, 43:
+		return true
+	}
+	return false
+}
+
+// PutUnreachable writes the answer to b into out, whose length UnreachableLen gave.
+func PutUnreachable(out, b []byte, in *Info) {
+	if in.Version == 4 {
+		putUnreachable4(out, b)
+	} else {
+		putUnreachable6(out, b)
+	}
+}
+
+func putUnreachable4(out, b []byte) {
+	const dontFragment = 0x40
+	clear(out[:ipv4HeaderLen+icmpHeaderLen])
+	out[0], out[1] = 0x45, internetControl
+	binary.BigEndian.PutUint16(out[ipv4TotalOffset:], uint16(len(out)))
+	out[6], out[8], out[9] = dontFragment, unreachableTTL, ProtoICMP
+	copy(out[12:16], b[16:20])
+	copy(out[16:20], b[12:16])
+	writeHeaderChecksum(out, ipv4HeaderLen)
+	icmp := out[ipv4HeaderLen:]
+	icmp[0], icmp[1] = icmpUnreachable, icmpHostUnreachable
+	copy(icmp[icmpHeaderLen:], b)
+	binary.BigEndian.PutUint16(icmp[2:], ^fold16(sum(icmp, 0)))
+}
+
+func putUnreachable6(out, b []byte) {
+	clear(out[:ipv6HeaderLen+icmpHeaderLen])
+	out[0] = 0x60
+	binary.BigEndian.PutUint16(out[4:], uint16(len(out)-ipv6HeaderLen))
+	out[6], out[7] = ProtoICMPv6, unreachableTTL
+	copy(out[8:24], b[24:40])
+	copy(out[24:40], b[8:24])
+	icmp := out[ipv6HeaderLen:]
+	icmp[0], icmp[1] = icmpv6Unreachable, icmpv6AddressUnreachable
+	copy(icmp[icmpHeaderLen:], b)
+	in := Info{Version: 6, Proto: ProtoICMPv6}
+	binary.BigEndian.PutUint16(icmp[2:], ^fold16(sum(icmp, uint64(pseudoSum(out, &in, len(icmp))))))
+}
