@@ -44,11 +44,11 @@
 //	udp                   "ordered" (default) or "unordered"
 //
 //	[metrics]
-//	listen                "address:port" for Prometheus, default: none
+//	listen                "address:port" or "unix:/path" for Prometheus, default: none
 //	per_path              true or false (default): series for each path as well
 //
 //	[dashboard]
-//	listen                "address:port" for a browser, default: none
+//	listen                "address:port" or "unix:/path" for a browser, default: none
 //
 //	[peers]
 //	dir                   path of a directory of files with one [[peer]] each

@@ -61,11 +61,15 @@ var faulty = []struct{ name, doc, want string }{
 	{"peer name with tab", mainPart + "[[peer]]\nname = \"a\\tb\"\n", `s.toml:6: peer.name: a name has printable characters only`},
 	{"long peer name", mainPart + "[[peer]]\nname = '" + strings.Repeat("x", 64) + "'\n", `s.toml:6: peer.name: a name has at most 63 bytes`},
 
-	{"listener without address", mainPart + "[metrics]\nlisten = ':9586'\n", `s.toml:6: metrics.listen: want an address and a port like "127.0.0.1:9586", not ":9586"`},
-	{"listener by name", mainPart + "[dashboard]\nlisten = 'localhost:9587'\n", `s.toml:6: dashboard.listen: want an address and a port like "127.0.0.1:9586", not "localhost:9587"`},
-	{"listener without port", mainPart + "[metrics]\nlisten = '127.0.0.1:0'\n", `s.toml:6: metrics.listen: want an address and a port like "127.0.0.1:9586", not "127.0.0.1:0"`},
+	{"listener without address", mainPart + "[metrics]\nlisten = ':9586'\n", `s.toml:6: metrics.listen: want an address and a port like "127.0.0.1:9586", or "unix:" and a path, not ":9586"`},
+	{"listener by name", mainPart + "[dashboard]\nlisten = 'localhost:9587'\n", `s.toml:6: dashboard.listen: want an address and a port like "127.0.0.1:9586", or "unix:" and a path, not "localhost:9587"`},
+	{"listener without port", mainPart + "[metrics]\nlisten = '127.0.0.1:0'\n", `s.toml:6: metrics.listen: want an address and a port like "127.0.0.1:9586", or "unix:" and a path, not "127.0.0.1:0"`},
 	{"listener as number", mainPart + "[metrics]\nlisten = 9586\n", `s.toml:6: metrics.listen: want a string in quotes, not an integer`},
 	{"listener of a group", mainPart + "[metrics]\nlisten = '224.0.0.1:9586'\n", `s.toml:6: metrics.listen: nobody can listen on "224.0.0.1:9586"`},
+	{"listener on a path from somewhere", mainPart + "[metrics]\nlisten = 'unix:run/lab'\n", `s.toml:6: metrics.listen: want a whole path like "unix:/run/srdtun/lab.metrics", not "unix:run/lab"`},
+	{"listener on a path with steps back", mainPart + "[metrics]\nlisten = 'unix:/run/../etc/lab'\n", `s.toml:6: metrics.listen: want a whole path like "unix:/run/srdtun/lab.metrics", not "unix:/run/../etc/lab"`},
+	{"listener on a path that is too long", mainPart + "[metrics]\nlisten = 'unix:/" + strings.Repeat("x", 103) + "'\n", `s.toml:6: metrics.listen: the path of a unix socket has at most 103 bytes, not 104`},
+	{"both on one socket", mainPart + "[metrics]\nlisten = 'unix:/run/x'\n[dashboard]\nlisten = 'unix:/run/x'\n", `s.toml:8: dashboard.listen: unix:/run/x is taken by metrics.listen`},
 	{"flag in quotes", mainPart + "[metrics]\nper_path = 'yes'\n", `s.toml:6: metrics.per_path: want true or false, not a string`},
 	{"two on one port", mainPart + "[metrics]\nlisten = '[::1]:9586'\n[dashboard]\nlisten = '[::1]:9586'\n", `s.toml:8: dashboard.listen: [::1]:9586 is taken by metrics.listen`},
 

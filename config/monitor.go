@@ -1,16 +1,47 @@
 package config
 
-import "net/netip"
+import (
+	"net/netip"
+	"path/filepath"
+	"strings"
+)
+
+// Listen is where somebody may ask: a TCP port, or a unix socket. The zero value is nowhere.
+type Listen struct {
+	TCP  netip.AddrPort
+	Unix string // an absolute path
+}
+
+// inUnix begins the path of a unix socket.
+const inUnix = "unix:"
+
+// unixMost is how long the path of a unix socket may be: unix(7) has room for 107 bytes, and
+// a socket has four more while it is made.
+const unixMost = 103
+
+// IsZero reports whether nobody listens.
+func (l Listen) IsZero() bool { return l == Listen{} }
+
+// String is l as it is written in the file.
+func (l Listen) String() string {
+	switch {
+	case l.Unix != "":
+		return inUnix + l.Unix
+	case l.TCP.IsValid():
+		return l.TCP.String()
+	}
+	return ""
+}
 
 // Metrics says where Prometheus finds the counters.
 type Metrics struct {
-	Listen  netip.AddrPort // TCP; the zero value is nowhere
-	PerPath bool           // also one series for each path
+	Listen  Listen
+	PerPath bool // also one series for each path
 }
 
 // Dashboard says where a browser finds the page.
 type Dashboard struct {
-	Listen netip.AddrPort // TCP; the zero value is nowhere
+	Listen Listen
 }
 
 func readMetrics(s section) Metrics {
@@ -19,23 +50,39 @@ func readMetrics(s section) Metrics {
 
 func readDashboard(s section) Dashboard { return Dashboard{Listen: s.listen("listen")} }
 
-// listen reads an address and a port to listen on. A name is not looked up: what it
-// stands for may change, and with it who can connect.
-func (s section) listen(key string) netip.AddrPort {
+// listen reads where to listen. A name is not looked up: what it stands for may change, and
+// with it who can connect.
+func (s section) listen(key string) Listen {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
-		return netip.AddrPort{} // nowhere, or a wrong type that is noted
+		return Listen{} // nowhere, or a wrong type that is noted
+	}
+	if path, ok := strings.CutPrefix(text, inUnix); ok {
+		return s.listenUnix(key, path)
 	}
 	at, err := netip.ParseAddrPort(text)
 	switch {
 	case err != nil || at.Port() == 0:
-		s.fail(key, `want an address and a port like "127.0.0.1:9586", not %s`, quoted(text))
+		s.fail(key, `want an address and a port like "127.0.0.1:9586", or "unix:" and a path, not %s`, quoted(text))
 	case at.Addr().IsMulticast() || at.Addr().Is4In6() || at.Addr().Zone() != "":
 		s.fail(key, "nobody can listen on %s", quoted(text))
 	default:
-		return at
+		return Listen{TCP: at}
 	}
-	return netip.AddrPort{}
+	return Listen{}
+}
+
+// listenUnix checks the path of a unix socket.
+func (s section) listenUnix(key, path string) Listen {
+	switch {
+	case !filepath.IsAbs(path) || filepath.Clean(path) != path || path == "/" || strings.ContainsRune(path, 0):
+		s.fail(key, `want a whole path like "unix:/run/srdtun/lab.metrics", not %s`, quoted(inUnix+path))
+	case len(path) > unixMost:
+		s.fail(key, "the path of a unix socket has at most %d bytes, not %d", unixMost, len(path))
+	default:
+		return Listen{Unix: path}
+	}
+	return Listen{}
 }
 
 // flag reads true or false; a missing key is false.
@@ -49,7 +96,7 @@ func (s section) flag(key string) bool {
 
 // checkListens keeps metrics and dashboard apart: each has a listener of its own.
 func (d *draft) checkListens(dashboard section) {
-	if at := d.cfg.Dashboard.Listen; at.IsValid() && at == d.cfg.Metrics.Listen {
+	if at := d.cfg.Dashboard.Listen; !at.IsZero() && at == d.cfg.Metrics.Listen {
 		dashboard.fail("listen", "%s is taken by metrics.listen", at)
 	}
 }
@@ -57,8 +104,8 @@ func (d *draft) checkListens(dashboard section) {
 func ofMetricsListen(c *Config, _ *Peer) string   { return ofListen(c.Metrics.Listen) }
 func ofDashboardListen(c *Config, _ *Peer) string { return ofListen(c.Dashboard.Listen) }
 
-func ofListen(at netip.AddrPort) string {
-	if !at.IsValid() {
+func ofListen(at Listen) string {
+	if at.IsZero() {
 		return ""
 	}
 	return inTOML(at.String())

@@ -17,7 +17,21 @@ func TestListenersAreOffByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Metrics.Listen.IsValid() || cfg.Metrics.PerPath || cfg.Dashboard.Listen.IsValid() {
+	if !cfg.Metrics.Listen.IsZero() || cfg.Metrics.PerPath || !cfg.Dashboard.Listen.IsZero() {
 		t.Errorf("got %+v, %+v", cfg.Metrics, cfg.Dashboard)
+	}
+}
+
+func TestListenersOnUnixSockets(t *testing.T) {
+	cfg, err := Parse("s.toml", []byte(withKeys(mainPart+"[metrics]\nlisten = 'unix:/run/srdtun/lab.metrics'\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := cfg.Metrics.Listen; l.Unix != "/run/srdtun/lab.metrics" || l.TCP.IsValid() || l.String() != "unix:/run/srdtun/lab.metrics" {
+		t.Errorf("got %+v", l)
+	}
+	again, err := Parse("s.toml", Format(cfg))
+	if err != nil || again.Metrics != cfg.Metrics {
+		t.Errorf("written and read again: %+v, %v", again, err)
 	}
 }

@@ -112,8 +112,8 @@ func TestParseEverything(t *testing.T) {
 		},
 		Transport: Transport{Cipher: "aes-128-gcm"},
 		Order:     Order{UDP: "unordered", HoldMax: 150 * time.Millisecond},
-		Metrics:   Metrics{Listen: netip.MustParseAddrPort("127.0.0.1:9586"), PerPath: true},
-		Dashboard: Dashboard{Listen: netip.MustParseAddrPort("[::1]:9587")},
+		Metrics:   Metrics{Listen: Listen{TCP: netip.MustParseAddrPort("127.0.0.1:9586")}, PerPath: true},
+		Dashboard: Dashboard{Listen: Listen{TCP: netip.MustParseAddrPort("[::1]:9587")}},
 		Peers: []Peer{{
 			Name: "left", PublicKey: key(t, wgPairs[1].public),
 			PresharedKey:        NewSecret(key(t, wgPairs[2].private)),

@@ -65,11 +65,11 @@ var schema = []sectionSpec{
 		{"udp", `"ordered" or "unordered"`, `"ordered"`, atRestart, "Whether UDP packets are given back in the order they were sent in. TCP always is.", ofUDP, false},
 	}},
 	{"metrics", []keySpec{
-		{"listen", `"address:port"`, "none", atRestart, "Where Prometheus finds the counters, at /metrics: see docs/monitoring.md. There is no password.", ofMetricsListen, false},
+		{"listen", `"address:port" or "unix:/path"`, "none", atRestart, "Where Prometheus finds the counters, at /metrics: see docs/monitoring.md. There is no password.", ofMetricsListen, false},
 		{"per_path", "true or false", "false", atRestart, "Whether there are series for each path.", ofPerPath, false},
 	}},
 	{"dashboard", []keySpec{
-		{"listen", `"address:port"`, "none", atRestart, "Where a browser finds the page. There is no password.", ofDashboardListen, false},
+		{"listen", `"address:port" or "unix:/path"`, "none", atRestart, "Where a browser finds the page. There is no password.", ofDashboardListen, false},
 	}},
 	{"peers", []keySpec{
 		{"dir", "path", "none", atRestart, "A directory of drop-in files `*.toml`, each with one `[[peer]]`. It is watched: peers come and go with their files.", ofDir, false},

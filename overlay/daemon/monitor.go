@@ -2,14 +2,16 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"sync"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/dashboard"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/metrics"
@@ -37,15 +39,21 @@ func (s *server) openMonitor() (err error) {
 }
 
 // listen opens the listener of a table of the file.
-func (s *server) listen(table string, at netip.AddrPort) (net.Listener, error) {
-	if !at.IsValid() {
+func (s *server) listen(table string, at config.Listen) (l net.Listener, err error) {
+	switch {
+	case at.IsZero():
 		return nil, nil
+	case at.Unix != "" && rundir.Reserved(at.Unix):
+		err = errors.New("names like that are srdtun's own there")
+	case at.Unix != "":
+		l, err = web.ListenUnix(at.Unix)
+	default:
+		l, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at.TCP))
 	}
-	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
 		return nil, s.cfg().Fault(table, "listen", "nobody can listen there (%v)", err)
 	}
-	if !at.Addr().IsLoopback() {
+	if at.TCP.IsValid() && !at.TCP.Addr().IsLoopback() {
 		s.tell(events.HostSetting, table, "%s: whoever can reach %v sees it: it has no password", table, l.Addr())
 	}
 	return l, nil
@@ -65,7 +73,7 @@ func (s *server) serveMonitor(ctx context.Context) {
 	defer all.Wait()
 	serve := func(name string, l net.Listener, h http.Handler) {
 		all.Go(func() {
-			if err := web.Serve(ctx, l, h); err != nil {
+			if err := web.Serve(ctx, l, h, s.gaveWay(name)); err != nil {
 				s.tell(events.Fallback, name, "%s: %v", name, err)
 			}
 		})
@@ -79,16 +87,23 @@ func (s *server) serveMonitor(ctx context.Context) {
 		serve("metrics", l, ownHost(s.cfg().Metrics.Listen, h))
 	}
 	if l := s.monitor.dashboard; l != nil {
-		f := dashboard.NewFeed(dashboard.Source{Status: s.versioned, Events: s.story.page})
+		f := dashboard.NewFeed(dashboard.Source{Status: s.versioned, Events: s.story.page, Gone: s.gaveWay("dashboard")})
 		all.Go(func() { f.Run(ctx) })
 		serve("dashboard", l, dashboard.Handler(f))
 	}
 }
 
+// gaveWay tells that a reader had to make room for another one.
+func (s *server) gaveWay(table string) func(web.Owner) {
+	return func(o web.Owner) {
+		s.tell(events.ReaderGaveWay, table, "%s: all places are taken: one of %s was closed for a new reader", table, o)
+	}
+}
+
 // ownHost refuses names on loopback, which only a browser that was deceived has for it.
 // Elsewhere Prometheus comes by the host's name.
-func ownHost(at netip.AddrPort, h http.Handler) http.Handler {
-	if at.Addr().IsLoopback() {
+func ownHost(at config.Listen, h http.Handler) http.Handler {
+	if at.TCP.Addr().IsLoopback() {
 		return web.Literal(h)
 	}
 	return h

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/web"
 )
 
 const (
@@ -17,7 +18,8 @@ const (
 	// maxHistoryBytes bounds what that takes: all of it for some 150 paths, and a
 	// shorter time for more.
 	maxHistoryBytes = 8 << 20
-	// maxWatchers are pages open at once; each is sent everything.
+	// maxWatchers are pages open at once; each is sent everything. A page that is opened
+	// later takes the place of another.
 	maxWatchers = 8
 	// maxBehind is how many samples a page may lag before it is dropped: it does not
 	// read, and whoever does is not to wait for it.
@@ -30,6 +32,9 @@ type Source struct {
 	// Events returns what happened after the event of that number, oldest first; nil:
 	// nobody tells, and the page makes its own from what it sees.
 	Events func(after uint64) []Event
+	// Gone is told whose page was closed to make room for another one. It is nil if nobody
+	// wants to know, and must not block.
+	Gone func(web.Owner)
 }
 
 // Event is a line of what happened.
@@ -60,7 +65,12 @@ type piece struct {
 }
 
 // watcher is an open page. Its channel is closed when it is dropped.
-type watcher struct{ samples chan []byte }
+type watcher struct {
+	samples chan []byte
+	owner   web.Owner
+	since   time.Time
+	gaveWay bool // it was dropped for another page; set before samples is closed
+}
 
 // NewFeed returns a feed, which Run drives.
 func NewFeed(src Source) *Feed {
@@ -145,14 +155,14 @@ func (f *Feed) keep(p piece) {
 	f.past = f.past[n:]
 }
 
-// watch adds a page, and returns what was before. It is nil if there are too many.
-func (f *Feed) watch(now time.Time) (w *watcher, past [][]byte) {
+// watch adds a page of owner's, and returns what was before.
+func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.watchers) >= maxWatchers {
-		return nil, nil
+		f.makeRoom(owner)
 	}
-	w = &watcher{samples: make(chan []byte, maxBehind)}
+	w = &watcher{samples: make(chan []byte, maxBehind), owner: owner, since: now}
 	f.watchers[w] = struct{}{}
 	f.event = 0 // the next sample has the newest events again; a page knows their numbers
 	for _, p := range f.past {
@@ -165,6 +175,26 @@ func (f *Feed) watch(now time.Time) (w *watcher, past [][]byte) {
 	default:
 	}
 	return w, past
+}
+
+// makeRoom drops a page for another one of owner's: the oldest of the one who has most. A
+// page that reads cannot be told from one that does not before the kernel's buffers are full.
+func (f *Feed) makeRoom(owner web.Owner) {
+	have := map[web.Owner]int{owner: 1}
+	for w := range f.watchers {
+		have[w.owner]++
+	}
+	var old *watcher
+	for w := range f.watchers {
+		if old == nil || web.GivesWay(have[w.owner], w.since, have[old.owner], old.since) {
+			old = w
+		}
+	}
+	old.gaveWay = true
+	f.drop(old)
+	if f.src.Gone != nil {
+		f.src.Gone(old.owner)
+	}
 }
 
 // leave ends a page.

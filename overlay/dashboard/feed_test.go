@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/web"
 )
 
 var noon = time.Unix(1700000000, 0)
@@ -43,7 +44,7 @@ func TestNobodyWatchesNothingIsRead(t *testing.T) {
 	if f.publish(noon) || *reads != 0 {
 		t.Errorf("%d reads", *reads)
 	}
-	w, _ := f.watch(noon)
+	w, _ := f.watch(noon, web.Owner{})
 	if !f.publish(noon) || *reads != 1 {
 		t.Errorf("%d reads for one page", *reads)
 	}
@@ -55,7 +56,7 @@ func TestNobodyWatchesNothingIsRead(t *testing.T) {
 
 func TestSampleHasNoKeysAndNoCandidates(t *testing.T) {
 	f, _ := feed(3)
-	w, _ := f.watch(noon)
+	w, _ := f.watch(noon, web.Owner{})
 	f.publish(noon)
 	text := string(<-w.samples)
 	for _, hidden := range []string{"abcdefghi", "ownown", "10.0.0.0/8", "candidate"} {
@@ -87,23 +88,47 @@ func TestSampleIsBounded(t *testing.T) {
 	}
 }
 
-func TestPagesAreBounded(t *testing.T) {
+// One page more than there are places is opened all the same; the oldest is told why it ends.
+func TestLastPageOpenedIsSeen(t *testing.T) {
 	f, _ := feed(1)
-	for i := range maxWatchers {
-		if w, _ := f.watch(noon); w == nil {
-			t.Fatalf("page %d is refused", i)
-		}
+	var gone []web.Owner
+	f.src.Gone = func(o web.Owner) { gone = append(gone, o) }
+	var all []*watcher
+	for i := range maxWatchers + 1 {
+		w, _ := f.watch(noon.Add(time.Duration(i)), web.Owner{})
+		all = append(all, w)
 	}
-	if w, _ := f.watch(noon); w != nil {
-		t.Error("one more is taken")
+	if len(f.watchers) != maxWatchers || len(gone) != 1 {
+		t.Errorf("%d pages are open, %d were told of", len(f.watchers), len(gone))
+	}
+	if _, open := <-all[0].samples; open || !all[0].gaveWay {
+		t.Error("the oldest one stays")
+	}
+	f.publish(noon)
+	for _, w := range all[1:] {
+		last(t, w)
+	}
+}
+
+// Whoever opens page after page loses his own.
+func TestPagesOfOneOwnerLeaveOthers(t *testing.T) {
+	f, _ := feed(1)
+	mine, _ := f.watch(noon, web.UserOwner(1000))
+	for i := range 3 * maxWatchers {
+		f.watch(noon.Add(time.Duration(i+1)), web.UserOwner(4444))
+	}
+	f.publish(noon)
+	last(t, mine)
+	if len(f.watchers) != maxWatchers {
+		t.Errorf("%d pages are open", len(f.watchers))
 	}
 }
 
 // A page that does not read is dropped; another one gets every sample.
 func TestSlowPageIsDropped(t *testing.T) {
 	f, _ := feed(1)
-	slow, _ := f.watch(noon)
-	quick, _ := f.watch(noon)
+	slow, _ := f.watch(noon, web.Owner{})
+	quick, _ := f.watch(noon, web.Owner{})
 	for i := range maxBehind + 1 {
 		f.publish(noon.Add(time.Duration(i) * every))
 		if s := last(t, quick); s.UnixMs != noon.Add(time.Duration(i)*every).UnixMilli() {
@@ -124,7 +149,7 @@ func TestSlowPageIsDropped(t *testing.T) {
 
 func TestPastIsForgotten(t *testing.T) {
 	f, _ := feed(1)
-	w, past := f.watch(noon)
+	w, past := f.watch(noon, web.Owner{})
 	if len(past) != 0 {
 		t.Errorf("a past of %d samples before the first", len(past))
 	}
@@ -132,17 +157,17 @@ func TestPastIsForgotten(t *testing.T) {
 		f.publish(noon.Add(at))
 		<-w.samples
 	}
-	if _, past := f.watch(noon.Add(2 * history)); len(past) != int(history/every)+1 {
+	if _, past := f.watch(noon.Add(2*history), web.Owner{}); len(past) != int(history/every)+1 {
 		t.Errorf("%d samples of the past", len(past))
 	}
-	if _, past := f.watch(noon.Add(4 * history)); len(past) != 0 {
+	if _, past := f.watch(noon.Add(4*history), web.Owner{}); len(past) != 0 {
 		t.Errorf("%d samples from long ago", len(past))
 	}
 }
 
 func TestPastIsBounded(t *testing.T) {
 	f, _ := feed(maxPaths)
-	w, _ := f.watch(noon)
+	w, _ := f.watch(noon, web.Owner{})
 	for i := range int(history / every) {
 		f.publish(noon.Add(time.Duration(i) * every))
 		<-w.samples
@@ -171,7 +196,7 @@ func TestEventsAreToldOnceAndToEachNewPage(t *testing.T) {
 		}
 		return first, newest, n
 	}
-	one, _ := f.watch(noon)
+	one, _ := f.watch(noon, web.Owner{})
 	f.publish(noon)
 	if first, last, n := numbers(one); n != maxEvents || first != maxEvents+1 || last != 2*maxEvents {
 		t.Errorf("%d events, %d to %d", n, first, last)
@@ -181,7 +206,7 @@ func TestEventsAreToldOnceAndToEachNewPage(t *testing.T) {
 	if first, _, n := numbers(one); n != 1 || first != 2*maxEvents+1 {
 		t.Errorf("%d events from %d on", n, first)
 	}
-	two, _ := f.watch(noon.Add(every))
+	two, _ := f.watch(noon.Add(every), web.Owner{})
 	f.publish(noon.Add(2 * every))
 	if _, last, n := numbers(two); n != maxEvents || last != 2*maxEvents+1 {
 		t.Errorf("a new page gets %d events up to %d", n, last)

@@ -76,17 +76,12 @@ const writeWait = 5 * time.Second
 
 // stream sends samples until the client goes, or is too slow.
 func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
-	me, past := f.watch(time.Now())
-	if me == nil {
-		w.Header().Set("Retry-After", "10")
-		http.Error(w, fmt.Sprintf("%d pages are open already", maxWatchers), http.StatusServiceUnavailable)
-		return
-	}
-	defer f.leave(me)
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
 		return
 	}
+	me, past := f.watch(time.Now(), web.OwnerOf(r.Context()))
+	defer f.leave(me)
 	out := http.NewResponseController(w)
 	for _, text := range past {
 		if !send(w, out, text) {
@@ -98,6 +93,9 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 		case <-r.Context().Done():
 			return
 		case text, ok := <-me.samples:
+			if !ok && me.gaveWay {
+				_, _ = fmt.Fprint(w, "event: gave-way\ndata:\n\n") // who reads is told
+			}
 			if !ok || !send(w, out, text) {
 				return
 			}

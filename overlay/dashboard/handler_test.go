@@ -79,11 +79,20 @@ func TestOthersAreRefused(t *testing.T) {
 	if w.Code != http.StatusMisdirectedRequest || strings.Contains(w.Body.String(), "lab") {
 		t.Errorf("a name that somebody else gave us: %d, %s", w.Code, w.Body)
 	}
+	// A question for the headers alone takes nobody's place.
 	for range maxWatchers {
-		f.watch(noon)
+		f.watch(noon, web.Owner{})
 	}
-	if w := ask(h, "/stream"); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("one page too many: %d", w.Code)
+	ask := httptest.NewRequest(http.MethodHead, "/stream", nil)
+	ask.Host = "127.0.0.1:9587"
+	h.ServeHTTP(httptest.NewRecorder(), ask)
+	for w := range f.watchers {
+		if w.gaveWay {
+			t.Error("a page was closed for who does not look")
+		}
+	}
+	if len(f.watchers) != maxWatchers {
+		t.Errorf("%d pages are left", len(f.watchers))
 	}
 }
 
@@ -97,7 +106,7 @@ func TestStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)
 	go func() { f.Run(ctx); done <- nil }()
-	go func() { done <- web.Serve(ctx, l, Handler(f)) }()
+	go func() { done <- web.Serve(ctx, l, Handler(f), nil) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	r, err := client.Get("http://" + l.Addr().String() + "/stream")
 	if err != nil {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,10 @@ import (
 // written out once in this time. Prometheus asks every 15 s or more.
 const cacheFor = time.Second
 
+// pagesMost are the pages that clients may still be reading, the current one included. Of a
+// thousand peers a page has some MB, and who reads slowly would keep one for each second.
+const pagesMost = 4
+
 // Path is where Prometheus looks unless told otherwise.
 const Path = "/metrics"
 
@@ -24,8 +29,9 @@ type Handler struct {
 	now    func() time.Time
 
 	mu   sync.Mutex
-	page page
+	page *page
 	at   time.Time // when it was made; zero: never
+	read []*page   // that are written out, oldest first
 }
 
 // NewHandler returns a handler with the figures of src, and those of the process.
@@ -50,7 +56,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	p := h.current()
+	out := http.NewResponseController(w)
+	p := h.take(out)
+	defer h.leave(p, out)
 	for k, v := range p.header {
 		w.Header()[k] = v
 	}
@@ -58,24 +66,50 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.text.Bytes()) // who does not read it has gone
 }
 
-// current returns a page that is not older than cacheFor.
-func (h *Handler) current() page {
+// take returns a page that is not older than cacheFor, to be written to out.
+func (h *Handler) take(out *http.ResponseController) *page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now := h.now(); h.at.IsZero() || now.Sub(h.at) >= cacheFor {
-		room := 0
-		if h.page.text != nil {
-			room = h.page.text.Len() * 9 / 8 // as much as last time, and some new series
-		}
-		h.page = page{header: http.Header{}, status: http.StatusOK, text: bytes.NewBuffer(make([]byte, 0, room))}
-		ask, err := http.NewRequest(http.MethodGet, Path, nil)
-		if err != nil {
-			panic(err) // all of it is constant
-		}
-		h.scrape.ServeHTTP(&h.page, ask)
-		h.at = now
+		h.page, h.at = h.make(), now
+	}
+	if len(h.page.readers) == 0 {
+		h.read = append(h.read, h.page)
+	}
+	h.page.readers[out] = struct{}{}
+	if len(h.read) > pagesMost {
+		h.read[0].giveUp()
+		h.read = slices.Delete(h.read, 0, 1)
 	}
 	return h.page
+}
+
+// leave is the end of take.
+func (h *Handler) leave(p *page, out *http.ResponseController) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(p.readers, out)
+	if i := slices.Index(h.read, p); i >= 0 && len(p.readers) == 0 {
+		h.read = slices.Delete(h.read, i, i+1)
+	}
+}
+
+// make reads the figures and writes them out.
+func (h *Handler) make() *page {
+	room := 0
+	if h.page != nil {
+		room = h.page.text.Len() * 9 / 8 // as much as last time, and some new series
+	}
+	p := &page{
+		header: http.Header{}, status: http.StatusOK, text: bytes.NewBuffer(make([]byte, 0, room)),
+		readers: map[*http.ResponseController]struct{}{},
+	}
+	ask, err := http.NewRequest(http.MethodGet, Path, nil)
+	if err != nil {
+		panic(err) // all of it is constant
+	}
+	h.scrape.ServeHTTP(p, ask)
+	return p
 }
 
 // page is an answer that is kept; it implements http.ResponseWriter. It is not changed
@@ -84,6 +118,15 @@ type page struct {
 	header http.Header
 	status int
 	text   *bytes.Buffer
+	// readers are those to whom it is being written. They are the Handler's.
+	readers map[*http.ResponseController]struct{}
+}
+
+// giveUp ends the answers of those who still read p.
+func (p *page) giveUp() {
+	for out := range p.readers {
+		_ = out.SetWriteDeadline(time.Unix(1, 0)) // else it ends by itself
+	}
 }
 
 func (p *page) Header() http.Header         { return p.header }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,5 +60,61 @@ func TestScrapeIsText(t *testing.T) {
 	}
 	if w := get(t, h, "/"); w.Code != http.StatusNotFound {
 		t.Errorf("/ gives %d", w.Code)
+	}
+}
+
+// slow is a client that reads nothing until its answer is given up.
+type slow struct {
+	header http.Header
+	asked  chan struct{}
+	once   sync.Once
+	gone   chan struct{}
+}
+
+func (s *slow) Header() http.Header { return s.header }
+func (s *slow) WriteHeader(int)     {}
+func (s *slow) Write(b []byte) (int, error) {
+	close(s.asked)
+	<-s.gone
+	return 0, http.ErrHandlerTimeout
+}
+func (s *slow) SetWriteDeadline(time.Time) error {
+	s.once.Do(func() { close(s.gone) })
+	return nil
+}
+
+// Who does not read a page keeps it: of pages that differ there are few, whatever comes.
+func TestSlowScrapesKeepFewPages(t *testing.T) {
+	st := sample()
+	h, err := NewHandler(source(&st))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1700000000, 0)
+	h.now = func() time.Time { return now }
+	var all []*slow
+	var served sync.WaitGroup
+	for range 3 * pagesMost {
+		s := &slow{header: http.Header{}, asked: make(chan struct{}), gone: make(chan struct{})}
+		all = append(all, s)
+		served.Go(func() { h.ServeHTTP(s, httptest.NewRequest(http.MethodGet, Path, nil)) })
+		<-s.asked
+		now = now.Add(cacheFor)
+		h.mu.Lock()
+		if len(h.read) > pagesMost {
+			t.Errorf("%d pages are kept", len(h.read))
+		}
+		h.mu.Unlock()
+	}
+	<-all[0].gone // the oldest were given up
+	if w := get(t, h, Path); w.Code != http.StatusOK || w.Body.Len() == 0 {
+		t.Errorf("another one gets %d and %d bytes", w.Code, w.Body.Len())
+	}
+	for _, s := range all {
+		_ = s.SetWriteDeadline(now)
+	}
+	served.Wait()
+	if len(h.read) != 0 {
+		t.Errorf("%d pages are kept and nobody reads", len(h.read))
 	}
 }

@@ -10,10 +10,12 @@ import (
 
 // Literal refuses requests that name this host by a name other than localhost. A web
 // site can let its own name stand for an address in here (DNS rebinding), and then its
-// scripts may read what is answered; it cannot do so with an address.
+// scripts may read what is answered; it cannot do so with an address. No browser gets to a
+// unix socket; a proxy that does answers for the names that it takes.
 func Literal(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !literal(r.Host) {
+		_, file := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
+		if !file && !literal(r.Host) {
 			http.Error(w, "use the address of this host, not a name", http.StatusMisdirectedRequest)
 			return
 		}

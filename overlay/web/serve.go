@@ -1,6 +1,7 @@
 // Package web serves HTTP to whoever can connect, which is everybody on the host or
 // more: only questions without a body, from few connections at once, and none of them
-// waits for a client that does not read.
+// waits for a client that does not read or does not ask. When all places are taken, the
+// owner of most of them loses the one that has been idle longest.
 package web
 
 import (
@@ -11,13 +12,10 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
 	// maxConns is more than a browser with some pages and two Prometheus servers open.
-	// Others wait in the kernel.
 	maxConns = 32
 	// maxHeaderBytes is more than a browser sends with cookies of other ports on this host.
 	maxHeaderBytes = 16 << 10
@@ -31,13 +29,17 @@ const (
 	endWait = time.Second
 )
 
-// Serve answers until ctx ends, and closes l.
-func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+// Serve answers until ctx ends, and closes l. gone, if it is not nil, is told whose
+// connection was closed to make room for another; it must not block.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
+	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{
 		Handler:           questions(h),
 		ReadHeaderTimeout: headerWait, WriteTimeout: answerWait, IdleTimeout: idleWait,
 		MaxHeaderBytes: maxHeaderBytes,
 		BaseContext:    func(net.Listener) context.Context { return ctx },
+		ConnContext:    seats.context,
+		ConnState:      seats.state,
 		ErrorLog:       log.New(io.Discard, "", 0), // what strangers send would fill the journal
 	}
 	ended := make(chan struct{})
@@ -48,7 +50,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		_ = s.Shutdown(end)
 		_ = s.Close() // those that took longer
 	})
-	err := s.Serve(netutil.LimitListener(l, maxConns))
+	err := s.Serve(seats)
 	if !stop() {
 		<-ended
 	}

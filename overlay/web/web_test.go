@@ -25,7 +25,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, l, h) }()
+	go func() { done <- Serve(ctx, l, h, nil) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -112,7 +112,7 @@ func Read(path string, most int64) ([]byte, error) {
 // Replace gives a file this content in one step, so that a reader finds all or
 // nothing. When that fails, the file is as it was and nothing else is left.
 func Replace(path string, data []byte, mode fs.FileMode) error {
-	temp := path + temporary
+	temp := path + Temporary
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -130,6 +130,6 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// temporary follows the name of a file that is not finished. Removing and renaming
+// Temporary follows the name of a file that is not finished. Removing and renaming
 // follow no link.
-const temporary = ".new"
+const Temporary = ".new"

@@ -29,7 +29,7 @@ func Listen(path string, mode uint32) (*Listener, error) {
 		return nil, err
 	}
 	defer d.close()
-	temp := path + temporary
+	temp := path + Temporary
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -114,6 +114,19 @@ func (s *Listener) Group() (uint32, error) {
 // nobody may ask for the group any more.
 func (s *Listener) Remove() error {
 	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
+}
+
+// RemoveOwn is Remove for a socket whose name nobody else keeps: it stays if it is that of
+// another one by now.
+func (s *Listener) RemoveOwn() (err error) {
+	d, err := openDirectory(s.path)
+	if err == nil {
+		if d.has(s.path, s.inode) {
+			err = removeIfThere(s.path)
+		}
+		d.close()
+	}
+	return errors.Join(err, unix.Close(s.inode))
 }
 
 func removeIfThere(path string) error {

@@ -40,6 +40,13 @@ func Dir() string {
 	return Default
 }
 
+// Reserved reports whether a path would be taken for a file of an interface: they are in
+// this directory.
+func Reserved(path string) bool {
+	kinds := []string{Socket, Lock, State, Places, Log}
+	return filepath.Dir(path) == Dir() && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
+}
+
 // Make creates the directory, mode 0755, if it is not there.
 func Make() error {
 	return os.MkdirAll(Dir(), 0o755)

@@ -16,6 +16,11 @@ function connect() {
   const stream = new EventSource("stream");
   stream.onopen = () => text("live", "live");
   stream.onmessage = (e) => take(JSON.parse(e.data));
+  // It does not come back by itself: else the pages of one browser would take each other's place in turn.
+  stream.addEventListener("gave-way", () => {
+    text("live", "a page opened later has this one's place: reload", "off");
+    stream.close();
+  });
   stream.onerror = () => {
     text("live", "not connected", "off");
     stream.close();

@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// Owner is who may be told from others: a user of this host, or the address of another one.
+// Places are shared out between owners, so that nobody takes those of others by asking often.
+type Owner struct {
+	user  bool
+	uid   uint32
+	place netip.Prefix // if it is no user; the zero value: it cannot be told
+}
+
+// UserOwner is a user of this host.
+func UserOwner(uid uint32) Owner { return Owner{user: true, uid: uid} }
+
+// String names it for messages.
+func (o Owner) String() string {
+	switch {
+	case o.user:
+		return fmt.Sprintf("user %d", o.uid)
+	case o.place.IsSingleIP():
+		return o.place.Addr().String()
+	case o.place.IsValid():
+		return o.place.String()
+	}
+	return "somebody"
+}
+
+type ownerKey struct{}
+
+// OwnerOf returns whose connection a question came by.
+func OwnerOf(ctx context.Context) Owner {
+	o, _ := ctx.Value(ownerKey{}).(Owner)
+	return o
+}
+
+// siteBits is the length of the prefix that one host has of its own with IPv6 (RFC 6177).
+const siteBits = 64
+
+// ownerOf tells whose the other end of a connection is.
+func ownerOf(c net.Conn) Owner {
+	switch c := c.(type) {
+	case *net.UnixConn:
+		return userOf(c)
+	case *net.TCPConn:
+		local, remote := addrPort(c.LocalAddr()), addrPort(c.RemoteAddr())
+		if remote.Addr().IsLoopback() || remote.Addr() == local.Addr() {
+			if uid, ok := userAt(remote, local); ok {
+				return UserOwner(uid)
+			}
+		}
+		if remote.Addr().IsLoopback() {
+			return Owner{} // one host, though it has 16 million such addresses
+		}
+		bits := remote.Addr().BitLen()
+		if remote.Addr().Is6() {
+			bits = siteBits
+		}
+		p, _ := remote.Addr().Prefix(bits)
+		return Owner{place: p}
+	}
+	return Owner{}
+}
+
+// addrPort is without the zone, which is none of the peer's, and never an IPv4 address in
+// the form of IPv6.
+func addrPort(a net.Addr) netip.AddrPort {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	at := t.AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
+}
+
+// userOf is who connected to a unix socket (unix(7), SO_PEERCRED).
+func userOf(c *net.UnixConn) (o Owner) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return o
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			o = UserOwner(cred.Uid)
+		}
+	})
+	return o
+}
+
+// The request and the answer of sock_diag(7): struct inet_diag_req_v2 and inet_diag_msg of
+// linux/inet_diag.h, behind a header of netlink.
+const (
+	diagRequest = unix.SizeofNlMsghdr + 56
+	diagAnswer  = unix.SizeofNlMsghdr + 72
+	diagUID     = unix.SizeofNlMsghdr + 64
+	diagInode   = unix.SizeofNlMsghdr + 68
+	// diagWaitUs is a time in which the kernel, which answers at once, has answered.
+	diagWaitUs = 100_000
+)
+
+// userAt asks the kernel whose TCP socket has these two ends, of one host.
+func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	if unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: diagWaitUs}) != nil {
+		return 0, false
+	}
+	if unix.Sendto(fd, diagQuestion(local, remote), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) != nil {
+		return 0, false
+	}
+	b := make([]byte, 4096)
+	n, _, err := unix.Recvfrom(fd, b, 0)
+	if err != nil || n < diagAnswer || binary.NativeEndian.Uint16(b[4:]) != unix.SOCK_DIAG_BY_FAMILY {
+		return 0, false
+	}
+	// A socket without an inode has been closed: nobody has it any more.
+	return binary.NativeEndian.Uint32(b[diagUID:]), binary.NativeEndian.Uint32(b[diagInode:]) != 0
+}
+
+// diagQuestion asks for one socket.
+func diagQuestion(local, remote netip.AddrPort) []byte {
+	family := byte(unix.AF_INET)
+	if local.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	b := binary.NativeEndian.AppendUint32(nil, diagRequest)
+	b = binary.NativeEndian.AppendUint16(b, unix.SOCK_DIAG_BY_FAMILY)
+	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = append(b, make([]byte, 8)...)                              // number and sender of the request
+	b = append(b, family, unix.IPPROTO_TCP, 0, 0)                  // no extensions
+	b = binary.NativeEndian.AppendUint32(b, 0xffffffff)            // all states
+	b = binary.BigEndian.AppendUint16(b, local.Port())             //
+	b = binary.BigEndian.AppendUint16(b, remote.Port())            //
+	b = append(b, diagAddr(local.Addr())...)                       //
+	b = append(b, diagAddr(remote.Addr())...)                      //
+	b = binary.NativeEndian.AppendUint32(b, 0)                     // any interface
+	return binary.NativeEndian.AppendUint64(b, 0xffffffffffffffff) // any cookie
+}
+
+func diagAddr(a netip.Addr) []byte {
+	var b [16]byte
+	copy(b[:], a.AsSlice())
+	return b[:]
+}

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// places are the connections that are served at once. Whoever comes when there is none left
+// gets that of somebody who is idle: who has not asked yet, has been answered, or does not
+// read his answer. A connection whose answer is being made is never taken away.
+type places struct {
+	net.Listener
+	most int
+	gone func(Owner)
+
+	mu    sync.Mutex
+	freed *sync.Cond // a connection has ended, or has become idle
+	taken map[*place]struct{}
+	ended bool
+}
+
+func newPlaces(l net.Listener, most int, gone func(Owner)) *places {
+	p := &places{Listener: l, most: most, gone: gone, taken: map[*place]struct{}{}}
+	p.freed = sync.NewCond(&p.mu)
+	return p
+}
+
+// place is a connection that has a place.
+type place struct {
+	net.Conn
+	of    *places
+	owner Owner
+	since time.Time // when it became idle; zero: it is not. of.mu
+}
+
+// Accept implements net.Listener.
+func (p *places) Accept() (net.Conn, error) {
+	c, err := p.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	n := &place{Conn: c, of: p, owner: ownerOf(c), since: time.Now()}
+	old, ok := p.take(n)
+	if !ok {
+		c.Close()
+		return nil, net.ErrClosed
+	}
+	if old != nil {
+		old.Conn.Close()
+		if p.gone != nil {
+			p.gone(old.owner)
+		}
+	}
+	return n, nil
+}
+
+// take gives n a place, if need be the one of old, which is to be closed. While all are
+// busy it waits for one that is not.
+func (p *places) take(n *place) (old *place, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.taken) >= p.most && !p.ended {
+		if old = p.idlest(n.owner); old != nil {
+			delete(p.taken, old)
+			break
+		}
+		p.freed.Wait()
+	}
+	if p.ended {
+		return nil, false
+	}
+	p.taken[n] = struct{}{}
+	return old, true
+}
+
+// idlest is who gives way to one more of owner: of those who are idle, one whose owner has
+// most places, and of these the one that has been idle longest.
+func (p *places) idlest(owner Owner) (v *place) {
+	have := map[Owner]int{owner: 1}
+	for c := range p.taken {
+		have[c.owner]++
+	}
+	for c := range p.taken {
+		if !c.since.IsZero() && (v == nil || GivesWay(have[c.owner], c.since, have[v.owner], v.since)) {
+			v = c
+		}
+	}
+	return v
+}
+
+// GivesWay reports whether one who has been there since a, and whose owner has m places,
+// gives way rather than one since b with n.
+func GivesWay(m int, a time.Time, n int, b time.Time) bool {
+	return m > n || m == n && a.Before(b)
+}
+
+// Close implements net.Listener.
+func (p *places) Close() error {
+	p.mu.Lock()
+	p.ended = true
+	p.freed.Broadcast()
+	p.mu.Unlock()
+	return p.Listener.Close()
+}
+
+// state is http.Server's ConnState: a connection is idle until a question has come whole.
+func (p *places) state(c net.Conn, s http.ConnState) {
+	if n, ok := c.(*place); ok {
+		n.idle(s == http.StateNew || s == http.StateIdle)
+	}
+}
+
+// context is http.Server's ConnContext.
+func (p *places) context(ctx context.Context, c net.Conn) context.Context {
+	if n, ok := c.(*place); ok {
+		ctx = context.WithValue(ctx, ownerKey{}, n.owner)
+	}
+	return ctx
+}
+
+func (n *place) idle(is bool) {
+	n.of.mu.Lock()
+	defer n.of.mu.Unlock()
+	n.since = time.Time{}
+	if is {
+		n.since = time.Now()
+		n.of.freed.Signal()
+	}
+}
+
+// Write implements net.Conn. While it waits for the client to read, the client is idle.
+func (n *place) Write(b []byte) (int, error) {
+	n.idle(true)
+	defer n.idle(false)
+	return n.Conn.Write(b)
+}
+
+// Close implements net.Conn.
+func (n *place) Close() error {
+	n.of.mu.Lock()
+	delete(n.of.taken, n)
+	n.of.freed.Signal()
+	n.of.mu.Unlock()
+	return n.Conn.Close()
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// told runs a server and returns its address and whose connections gave way.
+func told(t *testing.T, h http.HandlerFunc) (at string, gone chan Owner) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone = make(chan Owner, 8*maxConns)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, l, h, func(o Owner) { gone <- o }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String(), gone
+}
+
+func dial(t *testing.T, at, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const question = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// Those that connect and never ask lose their place, the oldest first, to who asks.
+func TestHalfOpenRequestsKeepNobodyOut(t *testing.T) {
+	at, gone := told(t, hello)
+	var idle []net.Conn
+	for range maxConns + 8 {
+		idle = append(idle, dial(t, at, "GET / HTTP/1.1\r\nHo"))
+	}
+	if got := say(t, at, question); got != http.StatusOK {
+		t.Errorf("%d", got)
+	}
+	for range 9 {
+		if o := <-gone; o != UserOwner(uint32(os.Geteuid())) {
+			t.Errorf("of %v", o)
+		}
+	}
+	for i, c := range idle[:9] {
+		if n, err := c.Read(make([]byte, 1)); err == nil {
+			t.Errorf("number %d got %d bytes", i, n)
+		}
+	}
+	if _, err := io.WriteString(idle[maxConns+7], "st: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := http.ReadResponse(bufio.NewReader(idle[maxConns+7]), nil); err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("the newest is not served: %v", err)
+	}
+}
+
+// So do those that ask and never read what they are told.
+func TestReadersThatDoNotReadKeepNobodyOut(t *testing.T) {
+	long := []byte(strings.Repeat("x", 32<<20))
+	at, gone := told(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/long" {
+			_, _ = w.Write(long)
+		}
+	})
+	for range maxConns {
+		dial(t, at, "GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	for range 4 {
+		if got := say(t, at, question); got != http.StatusOK {
+			t.Errorf("%d", got)
+		}
+	}
+	<-gone
+}
+
+// A connection that was answered and is kept for the next question does so as well.
+func TestAnsweredConnectionsKeepNobodyOut(t *testing.T) {
+	at, _ := told(t, hello)
+	for range maxConns {
+		c := dial(t, at, question)
+		if r, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || r.StatusCode != http.StatusOK {
+			t.Fatal(err)
+		}
+	}
+	if got := say(t, at, question); got != http.StatusOK {
+		t.Errorf("%d", got)
+	}
+}
+
+// Who has most places gives one up, however old the others' are.
+func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
+	p := newPlaces(nil, 4, nil)
+	noon := time.Unix(1700000000, 0)
+	add := func(o Owner, since time.Time) *place {
+		n := &place{of: p, owner: o, since: since}
+		p.taken[n] = struct{}{}
+		return n
+	}
+	mine, other := UserOwner(1000), Owner{place: netip.MustParsePrefix("192.0.2.1/32")}
+	add(mine, noon)
+	add(other, noon.Add(4))
+	oldest := add(other, noon.Add(2))
+	if v := p.idlest(mine); v.owner != mine && v != oldest {
+		t.Errorf("one of %v", v.owner)
+	}
+	if v := p.idlest(other); v != oldest {
+		t.Errorf("one of %v, since %v", v.owner, v.since)
+	}
+	oldest.since = time.Time{} // it is being answered
+	if v := p.idlest(other); v.owner != other || v == oldest {
+		t.Errorf("one of %v, since %v", v.owner, v.since)
+	}
+}
+
+// Everybody on this host is told apart by his user, and others by their address.
+func TestOwners(t *testing.T) {
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := l.Addr().String()
+		if at == "[::]:0" {
+			to = "127.0.0.1" + to[strings.LastIndex(to, ":"):]
+		}
+		c, err := net.Dial("tcp", to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := ownerOf(s); o != UserOwner(uint32(os.Geteuid())) {
+			t.Errorf("%s: %v", at, o)
+		}
+		s.Close()
+		c.Close()
+		l.Close()
+	}
+	for o, want := range map[Owner]string{
+		UserOwner(7): "user 7", {}: "somebody",
+		{place: netip.MustParsePrefix("192.0.2.1/32")}:      "192.0.2.1",
+		{place: netip.MustParsePrefix("2001:db8:1:2::/64")}: "2001:db8:1:2::/64",
+	} {
+		if o.String() != want {
+			t.Errorf("%s, want %s", o, want)
+		}
+	}
+}
