@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/config.md anew")
+var update = flag.Bool("update", false, "write docs/config.md and the results in testdata anew")
 
 const docsFile = "../docs/config.md"
 

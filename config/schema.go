@@ -50,7 +50,7 @@ func (s section) failUnknown(key string, known []string) {
 	home, spelled := elsewhere(key, known)
 	switch {
 	case plain(key) == "saveconfig":
-		s.fail(key, "unknown key; %s", wgInstead["saveconfig"])
+		s.fail(key, "unknown key; %s", insteadOfSave)
 	case home != "" && kind(s.vals[key]) != "a table":
 		s.fail(key, "unknown key here; the nearest known key is %s in %s", spelled, header(home))
 	case s.name == "":

@@ -1,294 +1,321 @@
 package config
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxWGLines bounds a file of wg-quick's.
 const maxWGLines = 65536
 
-// wgKeys are the keys of wg(8) and wg-quick(8) that are ours in other words.
-var wgKeys = map[string]struct {
-	section, key string
-	list         bool
-}{
-	"privatekey":          {"interface", "private_key", false},
-	"address":             {"interface", "address", true},
-	"listenport":          {"interface", "listen_port", false},
-	"mtu":                 {"interface", "mtu", false},
-	"fwmark":              {"interface", "fwmark", false},
-	"table":               {"interface", "table", false},
-	"dns":                 {"interface", "dns", true},
-	"publickey":           {"peer", "public_key", false},
-	"presharedkey":        {"peer", "preshared_key", false},
-	"endpoint":            {"peer", "endpoints", true},
-	"allowedips":          {"peer", "allowed_ips", true},
-	"persistentkeepalive": {"peer", "persistent_keepalive", false},
+// ImportOptions say how a file of wg-quick's is taken over.
+type ImportOptions struct {
+	// Name is the interface's; "": that of the file.
+	Name string
+	// NoHooks leaves PreUp, PostUp, PreDown and PostDown in the comments.
+	NoHooks bool
+	// Tables are names of routing tables on this host, as rt_tables(5) gives them.
+	Tables map[string]uint32
 }
 
-// wgTables are the tables that ip route knows by name on every host (/etc/iproute2/rt_tables).
-var wgTables = map[string]string{"main": "254", "default": "253"}
-
-// wgInstead says what to do in place of a key of wg-quick(8) that has no other words.
-var wgInstead = map[string]string{
-	"preup":      "pre_up is a list of words, which no shell reads",
-	"postup":     "post_up is a list of words, which no shell reads",
-	"predown":    "pre_down is a list of words, which no shell reads",
-	"postdown":   "post_down is a list of words, which no shell reads",
-	"saveconfig": "srdtun set --save writes what it changes to the file",
+// Imported is a configuration that was made of a file of wg-quick's.
+type Imported struct {
+	Text []byte
+	// Notes say what is not as it was in that file, each in a line.
+	Notes []string
 }
 
-// Import makes a configuration of a file of wg-quick(8). What has no counterpart stands
-// in it as a comment that says what to do. The result is sound, or the error names the
-// line of the file that is not.
-func Import(file string, data []byte) ([]byte, error) {
-	im := importer{file: file}
-	s := bufio.NewScanner(strings.NewReader(strings.TrimPrefix(string(data), "\ufeff")))
-	s.Buffer(nil, maxFileBytes)
-	for s.Scan() {
-		if im.line++; im.line > maxWGLines {
-			return nil, im.fail("", "more than %d lines", maxWGLines)
-		}
-		if err := im.read(strings.TrimSpace(s.Text())); err != nil {
-			return nil, err
-		}
+// Import makes a configuration of a file of wg-quick(8). What that program and wg(8) take
+// is taken over with the same meaning; what has no counterpart stands in the result as a
+// comment, and a note says so. The result is sound, or the error names the line and the
+// key of the file that are not, in the words of that file.
+func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
+	im := importer{file: file, opt: o}
+	if o.Name == "" {
+		im.opt.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
-	if err := s.Err(); err != nil {
-		return nil, &Error{File: file, Msg: err.Error()}
+	if err := checkOwnName(im.opt.Name); err != nil {
+		return nil, im.fail(0, "", "its name is to be the interface's: %v; give another with -o NAME.toml", err)
 	}
-	im.takeAbove()
-	im.flush()
-	text := []byte(im.out.String())
-	if _, err := parse(im.file+".toml", sealed, text); err != nil {
-		return nil, im.fault(err)
+	if err := im.readAll(data); err != nil {
+		return nil, err
 	}
-	return text, nil
+	if err := im.settle(); err != nil {
+		return nil, err
+	}
+	im.write()
+	if err := im.verify(); err != nil {
+		return nil, err
+	}
+	return &Imported{Text: []byte(im.out.String()), Notes: im.notes}, nil
 }
 
-// importer is a file while it is read. Lists may be given in several lines, so that a
-// section is written when it ends.
+// importer is a file of wg-quick's while it is read, and the configuration while it is
+// written. Keys may be given again, and what a later peer claims is no earlier one's, so
+// that nothing is written before all is read.
 type importer struct {
 	file    string
+	opt     ImportOptions
 	line    int
-	out     strings.Builder
-	from    []int  // of each line of out: the line of the file that it is of, or 0
-	section string // "interface", "peer", or "" before the first
-	begins  int    // the section's line
-	keys    []string
-	values  map[string][]string
-	lines   map[string]int // of each key
-	remarks []string       // of the section
-	above   []string       // comments that may be of what follows
+	iface   *wgSection // of all [Interface] sections, which wg reads as one; nil: none yet
+	peers   []*wgSection
+	at      *wgSection  // the section that is being read; nil before the first
+	pending []wgComment // comments of which it is not known yet whose they are
+	blank   bool        // the line before this one was empty
+	empty   bool        // this one is
+	tail    []string    // comments at the end, which are nobody's
+	leftOut []*wgLeftOut
+	hooks   []string // the words of those that were taken over
+	keyBy   *wgField // the hook that gives the private key by a command; nil: none
+	notes   []string
+
+	out  strings.Builder
+	from []int // of each line of out: the line of the file that it was made of, or 0
 }
 
-// fault is what is wrong with the result, at the line of the file that it was made of.
-func (im *importer) fault(err error) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return &Error{File: im.file, Msg: err.Error()}
-	}
-	at := 0
-	if e.Line > 0 && e.Line <= len(im.from) {
-		at = im.from[e.Line-1]
-	}
-	return &Error{File: im.file, Line: at, Key: e.Key, Msg: e.Msg}
+// wgSection is one [Interface] or [Peer].
+type wgSection struct {
+	name    string // "interface" or "peer"
+	line    int
+	lead    [][]string // blocks of comments above it that stand alone
+	remarks []string   // comments that are its own
+	fields  []*wgField
 }
 
-// write adds a line, which was made of that line of the file.
-func (im *importer) write(text string, from int) {
-	im.out.WriteString(text + "\n")
-	im.from = append(im.from, from)
+// wgField is a key of ours with its value.
+type wgField struct {
+	key, word string // as we and as wg-quick(8) call it
+	line      int
+	value     string   // in TOML; of a list: "", and items
+	items     []wgItem // of a list
+	remark    string   // behind the value
 }
 
-func (im *importer) fail(key, format string, args ...any) error {
-	return &Error{File: im.file, Line: im.line, Key: clipped(redacted(key)), Msg: fmt.Sprintf(format, args...)}
+// wgItem is a member of a list.
+type wgItem struct {
+	text string // in TOML
+	line int
 }
 
-func (im *importer) read(text string) error {
-	if at := strings.IndexByte(text, '#'); at >= 0 {
-		if note := strings.TrimSpace(text[at+1:]); note != "" {
-			im.above = append(im.above, note)
-		}
-		text = strings.TrimSpace(text[:at])
-	}
-	switch {
-	case text == "":
-		return nil
-	case strings.HasPrefix(text, "["):
-		name := strings.ToLower(text)
-		if name != "[interface]" && name != "[peer]" {
-			return im.fail("", "%s is no section of wg-quick(8)", quoted(text))
-		}
-		im.flush()
-		im.section, im.begins = strings.Trim(name, "[]"), im.line
-		im.values, im.lines = map[string][]string{}, map[string]int{}
-		im.takeAbove()
-		return nil
-	}
-	im.takeAbove()
-	name, value, ok := strings.Cut(text, "=")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !ok || im.section == "" {
-		return im.fail("", "want Key = Value in a section")
-	}
-	return im.pair(name, value)
-}
-
-// takeAbove takes the comments seen last as the section's.
-func (im *importer) takeAbove() {
-	im.remarks, im.above = append(im.remarks, im.above...), nil
-}
-
-func (im *importer) pair(name, value string) error {
-	if note, ok := wgInstead[plain(name)]; ok {
-		im.remarks = append(im.remarks, name+" = "+value, "  ^ not taken over: "+note)
-		return nil
-	}
-	k, ok := wgKeys[plain(name)]
-	switch {
-	case !ok:
-		return im.fail(name, "is no key of wg-quick(8)")
-	case k.section != im.section:
-		return im.fail(name, "belongs in [%s]", k.section)
-	case len(im.values[k.key]) > 0 && !k.list:
-		return im.fail(name, "is there already")
-	}
-	if im.values[k.key] == nil {
-		im.keys = append(im.keys, k.key)
-		im.lines[k.key] = im.line
-	}
-	if !k.list {
-		if number, ok := wgTables[value]; ok && k.key == "table" {
-			value = number
-		}
-		im.values[k.key] = []string{value}
-		return nil
-	}
-	for part := range strings.SplitSeq(value, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			im.values[k.key] = append(im.values[k.key], part)
+func (s *wgSection) field(key string) *wgField {
+	for _, f := range s.fields {
+		if f.key == key {
+			return f
 		}
 	}
 	return nil
 }
 
-// flush writes the section that ends.
-func (im *importer) flush() {
-	if im.section == "" {
-		return
+// add returns the field of a key, which is made if it is not there yet.
+func (s *wgSection) add(key, word string, line int) *wgField {
+	f := s.field(key)
+	if f == nil {
+		f = &wgField{key: key, word: word, line: line}
+		s.fields = append(s.fields, f)
 	}
-	if im.out.Len() > 0 {
-		im.write("", 0)
-	}
-	for _, r := range im.remarks {
-		im.write("# "+oneLine(r), 0)
-	}
-	im.write(header(im.section), im.begins)
-	for _, k := range im.keys {
-		v := im.values[k]
-		if len(v) == 0 {
-			continue
-		}
-		spec := sectionOf(im.section).key(k)
-		text := listTOML(v)
-		if !strings.HasPrefix(spec.kind, "list") {
-			text, _ = spec.asTOML(v[0]) // a line has no line end
-		}
-		im.write(k+" = "+text, im.lines[k])
-	}
-	im.section, im.keys, im.values, im.remarks = "", nil, nil, nil
+	return f
 }
 
-func (s sectionSpec) key(name string) keySpec {
-	for _, k := range s.keys {
-		if k.name == name {
-			return k
-		}
-	}
-	panic("config: no key " + name)
-}
-
-// Export writes a configuration as a file of wg-quick(8), as far as that has words for
-// it; the rest stands there as comments. A peer of several endpoints gets the first.
-func Export(c *Config) []byte {
-	var b strings.Builder
-	b.WriteString("# Of " + oneLine(c.File) + ". The two protocols do not understand each other:\n# both ends of a tunnel need the same.\n")
-	exportSection(&b, "interface", c, nil)
-	for _, s := range schema {
-		if s.name != "interface" && s.name != "peer" {
-			exportRest(&b, s, c)
-		}
-	}
-	for i := range c.Peers {
-		b.WriteByte('\n')
-		exportSection(&b, "peer", c, &c.Peers[i])
-	}
-	return []byte(b.String())
-}
-
-func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
-	b.WriteString("[" + strings.ToUpper(name[:1]) + name[1:] + "]\n")
-	for _, k := range sectionOf(name).keys {
-		v := k.value(c, p)
-		if v == "" && k.name == "listen_port" {
-			v = fmt.Sprint(DefaultListenPort) // another than wg's, which is any
-		}
-		if v == "" {
-			continue
-		}
-		word, value := wgWord(k.name), fromTOML(v)
-		if word == "Endpoint" {
-			first, rest, _ := strings.Cut(value, ", ")
-			if value = first; rest != "" {
-				b.WriteString("# endpoints besides: " + rest + "\n")
-			}
-		}
-		if word == "" {
-			b.WriteString("# " + k.name + " = " + v + "\n")
-			continue
-		}
-		b.WriteString(word + " = " + value + "\n")
-	}
-}
-
-// exportRest writes what wg-quick(8) has no words for.
-func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
-	for _, k := range s.keys {
-		if v := k.value(c, nil); v != "" {
-			b.WriteString("# " + s.name + "." + k.name + " = " + v + "\n")
+// drop takes a field out.
+func (s *wgSection) drop(key string) {
+	for i, f := range s.fields {
+		if f.key == key {
+			s.fields = append(s.fields[:i], s.fields[i+1:]...)
+			return
 		}
 	}
 }
 
-// wgWord is how wg-quick(8) spells a key of ours; "" if it has none.
-func wgWord(key string) string {
-	for _, word := range []string{
-		"PrivateKey", "Address", "ListenPort", "MTU", "FwMark", "Table", "DNS",
-		"PublicKey", "PresharedKey", "Endpoint", "AllowedIPs", "PersistentKeepalive",
-	} {
-		if wgKeys[strings.ToLower(word)].key == key {
-			return word
-		}
-	}
-	return ""
+// inQuotes is a value of the file as quoted shows it.
+var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// fail is what is wrong with a line. A value that it repeats may be a secret in the wrong place.
+func (im *importer) fail(line int, word, format string, args ...any) error {
+	msg := inQuotes.ReplaceAllStringFunc(fmt.Sprintf(format, args...), redacted)
+	return &Error{File: im.file, Line: line, Key: clipped(word), Msg: msg}
 }
 
-// fromTOML writes a value as wg-quick(8) does: without quotes, lists with commas.
-func fromTOML(v string) string {
-	vals, err := decodeTOML("x = " + v + "\n")
+// note tells what is not as it was in the file.
+func (im *importer) note(line int, word, format string, args ...any) {
+	im.notes = append(im.notes, im.fail(line, word, format, args...).Error())
+}
+
+func (im *importer) readAll(data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return im.fail(0, "", "is UTF-16 text; save it as UTF-8")
+	case bytes.IndexByte(data, 0) >= 0:
+		return im.fail(1+bytes.Count(data[:bytes.IndexByte(data, 0)], []byte{'\n'}), "", "has a zero byte: this is no text")
+	}
+	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		if im.line++; im.line > maxWGLines {
+			return im.fail(im.line, "", "more than %d lines", maxWGLines)
+		}
+		if err := im.read(strings.TrimSpace(text)); err != nil {
+			return err
+		}
+	}
+	im.place(nil)
+	return nil
+}
+
+// read takes one line.
+func (im *importer) read(line string) error {
+	text, note, _ := strings.Cut(line, "#")
+	text = strings.TrimSpace(text)
+	name, value, pair := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	hook := wgHookKey(name)
+	if pair && hook != "" {
+		// bash(1) reads the rest of the line, and knows its comments from other "#".
+		value, note = cutShellComment(line[strings.IndexByte(line, '=')+1:])
+	}
+	im.blank, im.empty = im.empty, line == ""
+	switch {
+	case strings.HasPrefix(text, "["):
+		return im.begin(text, note)
+	case text == "":
+		im.remember(note)
+		return nil
+	}
+	if im.at == nil || !pair {
+		return im.fail(im.line, "", "want Key = Value in a section")
+	}
+	im.place(im.at)
+	if note = strings.TrimSpace(note); note != "" {
+		im.at.remarks = append(im.at.remarks, note)
+	}
+	value = strings.TrimSpace(value)
+	if hook != "" {
+		return im.hook(hook, value)
+	}
+	return im.pair(name, value)
+}
+
+// begin takes the header of a section.
+func (im *importer) begin(text, note string) error {
+	s := &wgSection{line: im.line}
+	switch strings.ToLower(strings.Join(strings.Fields(text), "")) {
+	case "[interface]":
+		s.name = "interface"
+		if im.iface != nil {
+			s = im.iface
+		}
+	case "[peer]":
+		s.name = "peer"
+	default:
+		return im.fail(im.line, "", "%s is no section of wg-quick(8)", quoted(redacted(text)))
+	}
+	im.place(s)
+	if note = strings.TrimSpace(note); note != "" {
+		s.remarks = append(s.remarks, note)
+	}
+	switch {
+	case s.name == "peer":
+		im.peers = append(im.peers, s)
+	case im.iface == nil:
+		im.iface = s
+	}
+	im.at = s
+	return nil
+}
+
+// pair takes one Key = Value of the section.
+func (im *importer) pair(name, value string) error {
+	word := plain(name)
+	if why, ok := wgForeign[word]; ok {
+		return im.foreign(name, value, why)
+	}
+	k, ok := wgKeys[word]
+	switch {
+	case !ok:
+		near := wgNearest(name)
+		return im.fail(im.line, redacted(name), "is no key of wg-quick(8); the nearest is %s", near)
+	case k.section != im.at.name:
+		return im.fail(im.line, k.word, "belongs in [%s]", strings.ToUpper(k.section[:1])+k.section[1:])
+	case value == "" && !k.empty:
+		return im.fail(im.line, k.word, "is empty; give a value, or leave the line out")
+	case value == "":
+		return nil // wg-quick(8) does as if the line were not there
+	case !utf8.ValidString(value):
+		return im.fail(im.line, k.word, "is not UTF-8 text")
+	}
+	if k.list != nil {
+		return k.list(im, k, value)
+	}
+	text, err := k.one(im, strings.Join(strings.Fields(value), ""))
 	if err != nil {
-		return v
+		return im.fail(im.line, k.word, "%v", err)
 	}
-	list, ok := vals["x"].([]any)
-	if !ok {
-		return fmt.Sprint(vals["x"])
+	if old := im.at.field(k.key); old != nil && old.value != text {
+		im.note(im.line, k.word, "is given again, after line %d; the later counts, as with wg-quick", old.line)
 	}
-	var parts []string
-	for _, one := range list {
-		parts = append(parts, fmt.Sprint(one))
+	im.at.drop(k.key)
+	if text != "" {
+		im.at.add(k.key, k.word, im.line).value = text
 	}
-	return strings.Join(parts, ", ")
+	return nil
+}
+
+// wgLeftOut are keys that a result does not have, for one reason.
+type wgLeftOut struct {
+	why   string
+	line  int
+	words []string
+}
+
+// foreign keeps a key of another program's as a comment.
+func (im *importer) foreign(name, value, why string) error {
+	i := slices.IndexFunc(im.leftOut, func(l *wgLeftOut) bool { return l.why == why })
+	if i < 0 {
+		i = len(im.leftOut)
+		im.leftOut = append(im.leftOut, &wgLeftOut{why: why, line: im.line})
+		im.at.remarks = append(im.at.remarks, "not taken over: "+why)
+	}
+	im.leftOut[i].words = append(im.leftOut[i].words, name)
+	im.at.remarks = append(im.at.remarks, "  "+name+" = "+value)
+	return nil
+}
+
+// verify reads the result as the daemon will, but for the key file that it may name. What
+// is wrong then contradicts something else, and is told in the words of the file.
+func (im *importer) verify() error {
+	text := im.out.String()
+	if f := im.iface.field("private_key_file"); f != nil {
+		other, err := GeneratePrivate()
+		if err != nil {
+			return err
+		}
+		text = strings.Replace(text, "\nprivate_key_file = "+f.value, "\nprivate_key = "+inTOML(other.Reveal()), 1)
+	}
+	_, err := parse(im.opt.Name+".toml", sealed, []byte(text))
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return im.fail(0, "", "%v", err)
+	}
+	line := 0
+	if e.Line > 0 && e.Line <= len(im.from) {
+		line = im.from[e.Line-1]
+	}
+	key := e.Key[strings.LastIndexByte(e.Key, '.')+1:]
+	word := cmp.Or(wgWord(key), key)
+	for _, w := range wgHooks {
+		if hookKey(w) == key {
+			word = w
+		}
+	}
+	if key == "peer" {
+		word = "[Peer]"
+	}
+	return im.fail(line, word, "%s", inWGWords(e.Msg))
 }

@@ -29,8 +29,6 @@ PersistentKeepalive = 25
 
 const wgImported = `# my laptop
 # and so on
-# PostUp = iptables -A FORWARD -i %i -j ACCEPT
-#   ^ not taken over: post_up is a list of words, which no shell reads
 # SaveConfig = true
 #   ^ not taken over: srdtun set --save writes what it changes to the file
 [interface]
@@ -40,6 +38,8 @@ dns = ["10.0.0.1", "corp.example"]
 mtu = 1420
 table = 123
 fwmark = 0xca6c
+post_up = [["iptables", "-A", "FORWARD", "-i", "%i", "-j", "ACCEPT"]]
+listen_port = 0 # any free port, as without ListenPort
 
 # the office
 [[peer]]
@@ -50,20 +50,29 @@ endpoints = ["office.example:51820"]
 persistent_keepalive = 25
 `
 
+// importText is what Import makes of a text, with an interface's usual tables.
+func importText(file, text string) ([]byte, error) {
+	got, err := Import(file, []byte(text), ImportOptions{Tables: map[string]uint32{"vpn": 200}})
+	if err != nil {
+		return nil, err
+	}
+	return got.Text, nil
+}
+
 func TestImport(t *testing.T) {
-	got, err := Import("wg0.conf", []byte(withKeys(wgFile)))
+	got, err := importText("wg0.conf", withKeys(wgFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := withKeys(wgImported); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// There and back, but for the port: wg-quick's default is any.
+	// There and back.
 	c, err := Parse("lab.toml", got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Import("wg0.conf", Export(c))
+	again, err := importText("wg0.conf", string(Export(c)))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, Export(c))
 	}
@@ -78,20 +87,43 @@ func TestImport(t *testing.T) {
 
 func TestImportFaults(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
-		{"", "wg0.conf: interface.private_key: is missing; give private_key or private_key_file"},
+		{"", "wg0.conf: PrivateKey: is missing: there is no [Interface]"},
 		{"PrivateKey = x\n", "wg0.conf:1: want Key = Value in a section"},
 		{"[Interface]\n[Server]\n", `wg0.conf:2: "[Server]" is no section of wg-quick(8)`},
 		{"[Interface]\nPrivateKey\n", "wg0.conf:2: want Key = Value in a section"},
-		{"[Interface]\nJc = 4\n", "wg0.conf:2: Jc: is no key of wg-quick(8)"},
-		{"[Interface]\nEndpoint = a:1\n", "wg0.conf:2: Endpoint: belongs in [peer]"},
-		{"[Interface]\nMTU = 1\nMTU = 2\n", "wg0.conf:3: MTU: is there already"},
-		{"[Interface]\nPrivateKey = $0\nMTU = 7\n", "wg0.conf:3: interface.mtu: 7 is out of bounds; want 1280 to 65520"},
-		{"[Interface]\nPrivateKey = $0x\n", "wg0.conf:2: interface.private_key: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"},
+		{"[Interface]\nMTUU = 4\n", "wg0.conf:2: MTUU: is no key of wg-quick(8); the nearest is MTU"},
+		{"[Interface]\nExcludedIPs = 10.0.0.0/8\n", "wg0.conf:2: ExcludedIPs: is no key of wg-quick(8); the nearest is AllowedIPs"},
+		{"[Interface]\nEndpoint = a:1\n", "wg0.conf:2: Endpoint: belongs in [Peer]"},
+		{"[Interface]\n[Peer]\nPostUp = a\n", "wg0.conf:3: PostUp: belongs in [Interface]"},
+		{"[Interface]\nPrivateKey = $0\nMTU = 7\n", `wg0.conf:3: MTU: "7" is no MTU; want a number from 576 to 65520`},
+		{"[Interface]\nMTU = \"1420\"\n", `wg0.conf:2: MTU: "\"1420\"" is no MTU; want a number from 576 to 65520`},
+		{"[Interface]\nListenPort =\n", "wg0.conf:2: ListenPort: is empty; give a value, or leave the line out"},
+		{"[Interface]\nListenPort = 70000\n", `wg0.conf:2: ListenPort: "70000" is no port; want a number from 0 to 65535`},
+		{"[Interface]\nFwMark = blue\n", `wg0.conf:2: FwMark: "blue" is no mark; want off or a number from 0 to 0xffffffff`},
+		{"[Interface]\nTable = lan\n", `wg0.conf:2: Table: no routing table of this host has the name "lan" (/etc/iproute2/rt_tables); want off, auto, a number from 1 to 4294967295 or such a name`},
+		{"[Interface]\nSaveConfig = maybe\n", `wg0.conf:2: SaveConfig: "maybe" is neither true nor false`},
+		{"[Interface]\nDNS = 10.0.0.300\n", `wg0.conf:2: DNS: "10.0.0.300": neither an address nor a search domain`},
+		{"[Interface]\nAddress = 10.0.0.0/24\nPrivateKey = $0\n", "wg0.conf:2: Address: 10.0.0.0/24 is the network itself; want a host's address in it"},
+		{"[Interface]\nAddress = 10.0.0.x\n", `wg0.conf:2: Address: "10.0.0.x": not an IP prefix; want address/length`},
+		{"[Interface]\nPrivateKey =\n", "wg0.conf:2: PrivateKey: is empty; give a value, or leave the line out"},
+		{"[Interface]\nPrivateKey = $0x\n", "wg0.conf:2: PrivateKey: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"},
+		{"[Interface]\nMTU = $0\n", `wg0.conf:2: MTU: "(hidden)" is no MTU; want a number from 576 to 65520`},
+		{"[Interface]\nAddress = $0\n", `wg0.conf:2: Address: "(hidden)": not an IP prefix; want address/length`},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $own\n", "wg0.conf:4: PublicKey: is this interface's own key"},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nEndpoint = 192.0.2.1:1\nAllowedIPs = 192.0.2.1\n", "wg0.conf:5: Endpoint: 192.0.2.1 is among AllowedIPs: the way to it would be the tunnel itself"},
 		{"# mine\n[Interface]\nPostUp = x\n\nPrivateKey = $0\n[Peer]\n# one\nPublicKey = $1\n\n[Peer]\nEndpoint = a:1\nAllowedIPs = 10.0.0.0/8,\nAllowedIPs = 10.0.0.0/99\nPublicKey = $2\n",
-			`wg0.conf:12: peer.allowed_ips: "10.0.0.0/99": the prefix length must be a number from 0 to 32`},
-		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a:1\n", "wg0.conf:3: peer.public_key: is missing"},
+			`wg0.conf:13: AllowedIPs: "10.0.0.0/99": the prefix length must be a number from 0 to 32`},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a:1,b:2\n", `wg0.conf:4: Endpoint: "a:1,b:2": want one host:port; a peer of wg's has no second`},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a\n", `wg0.conf:4: Endpoint: "a": the port is missing; want host:port`},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a:1\n", "wg0.conf:3: PublicKey: is missing in this [Peer]"},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nPresharedKey =\n", "wg0.conf:5: PresharedKey: is empty; give a value, or leave the line out"},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nPersistentKeepalive = often\n", `wg0.conf:5: PersistentKeepalive: "often" is no interval; want off or a number of seconds from 0 to 65535`},
+		{"\xff\xfe[\x00I\x00", "wg0.conf: is UTF-16 text; save it as UTF-8"},
+		{"[Interface]\nPostUp = a\xff\n", "wg0.conf:2: PostUp: is not UTF-8 text"},
+		{"[Interface]\nPostUp = " + strings.Repeat("a", maxWord) + "\n", "wg0.conf:2: PostUp: is longer than 4088 bytes; put it into a script"},
+		{"[Interface]\n" + strings.Repeat("PostUp = a\n", maxCommands+1), "wg0.conf:66: PostUp: more than 64 of them; put them into a script"},
 	} {
-		_, err := Import("wg0.conf", []byte(withKeys(c.doc)))
+		_, err := importText("wg0.conf", withKeys(c.doc))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.doc, err, c.want)
 		}
@@ -100,11 +132,27 @@ func TestImportFaults(t *testing.T) {
 
 // wg-quick hands a table's name to ip route, and "main" is often used to have no rules.
 func TestImportTable(t *testing.T) {
-	for name, want := range map[string]string{"main": "254", "default": "253", "auto": `"auto"`, "off": `"off"`, "7": "7"} {
-		text, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nTable = "+name+"\n")))
+	for name, want := range map[string]string{"vpn": "200", "0x10": "16", "OFF": `"off"`, "main": "254", "default": "253", "auto": `"auto"`, "off": `"off"`, "7": "7"} {
+		text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\nTable = "+name+"\n"))
 		if err != nil || !strings.Contains(string(text), "\ntable = "+want+"\n") {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
+	}
+}
+
+// An empty value is none where wg-quick(8) takes it, and a later line counts.
+func TestImportEmptyValues(t *testing.T) {
+	text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\nMTU =\nTable =\nDNS=\nAddress =\nPostUp =\nListenPort = 0\n[Peer]\nPublicKey = $1\nAllowedIPs =\nPresharedKey = "+Key{}.String()+"\n"))
+	if want := withKeys("[interface]\nprivate_key = \"$0\"\nlisten_port = 0\n\n[[peer]]\npublic_key = \"$1\"\n"); err != nil || string(text) != want {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What names no interface is said in words of the file, not of the result.
+func TestImportOfLongFileName(t *testing.T) {
+	_, err := importText("provider-se-got-001.conf", withKeys("[Interface]\nPrivateKey = $0\n"))
+	if want := `provider-se-got-001.conf: its name is to be the interface's: an interface name has at most 15 bytes, "provider-se-got-001" has more; give another with -o NAME.toml`; err == nil || err.Error() != want {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -129,8 +177,21 @@ func TestExport(t *testing.T) {
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(withKeys(wgFile)))
 	f.Add([]byte("[Interface]\nPrivateKey = \"\n[Peer]\nEndpoint=,\n"))
+	for _, key := range []string{"MTU", "Address", "DNS", "Table", "ListenPort", "PostUp", "$0", "[Peer]\nEndpoint", "[Peer]\nAllowedIPs", "[$0]\nx"} {
+		f.Add([]byte(withKeys("[Interface]\n" + key + " = $0,$0\nPrivateKey = $0 $0\n# $0\n")))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := Import("wg0.conf", data)
+		text, err := importText("wg0.conf", string(data))
+		for _, key := range keyLike.FindAllString(string(data), -1) {
+			for i := range len(key) - leak {
+				if allNumeric(key) { // a number out of bounds is shown
+					break
+				}
+				if err != nil && strings.Contains(err.Error(), key[i:i+leak]) {
+					t.Fatalf("%v\n%s", err, data)
+				}
+			}
+		}
 		if (text == nil) == (err == nil) || err != nil && strings.ContainsAny(err.Error(), "\n\r\x1b") {
 			t.Fatalf("%q, %v", text, err)
 		}
@@ -141,4 +202,19 @@ func FuzzImport(f *testing.F) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 	})
+}
+
+// Commands come back as a shell reads them.
+func TestExportHooks(t *testing.T) {
+	c, err := Parse("lab.toml", []byte(withKeys(`[interface]
+private_key = "$0"
+post_up = [["ip", "link"], ["sh", "-c", "set -e; a; b"], ["logger", "it's up", "!"]]
+pre_down = [["x"]]
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "PostUp = ip link\nPostUp = a; b\nPostUp = logger 'it'\\''s up' !\nPreDown = x\n"; !strings.Contains(string(Export(c)), want) {
+		t.Errorf("%s", Export(c))
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,68 +15,81 @@ const maxImport = 1 << 20
 
 func importCommand() *cobra.Command {
 	var output string
+	var noHooks bool
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Make a configuration of a file of wg-quick's",
-		Long: `Make a configuration of a file of wg-quick's, such as /etc/wireguard/wg0.conf. Keys,
-addresses and peers are taken over; what has no counterpart stands in it as a comment
-that says what to do. It is written to /etc/srdtun, under the same name, if there is none
-yet. WireGuard and srdtun do not understand each other: both ends of a tunnel need the
-same.`,
+		Long: `Make a configuration of a file of wg-quick's, such as /etc/wireguard/wg0.conf. It means
+the same: without ListenPort any free port is used, of two peers with one prefix the later
+has it, and PreUp, PostUp, PreDown and PostDown become commands, through a shell where
+they need one; --no-hooks leaves them in the comments. Peers get the names that comments
+give them. What has no counterpart stands in the result as a comment, and a line on
+standard error says so.
+
+It is written to /etc/srdtun, under the same name, if there is none yet. WireGuard and
+srdtun do not understand each other: both ends of a tunnel need the same.`,
 		Args: takes(1, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"conf"}, cobra.ShellCompDirectiveFilterFileExt
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return importWG(args[0], output) },
+		RunE: func(_ *cobra.Command, args []string) error { return importWG(args[0], output, noHooks) },
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` instead, or - for standard output")
+	c.Flags().BoolVar(&noHooks, "no-hooks", false, "leave the commands of PreUp, PostUp, PreDown and PostDown out")
 	return c
 }
 
-func importWG(file, output string) error {
-	f, err := os.Open(file)
+func importWG(file, output string, noHooks bool) error {
+	data, err := readBounded(file, maxImport)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxImport+1))
-	if err != nil {
-		return err
+	options := config.ImportOptions{NoHooks: noHooks, Tables: routingTables(tableDirs)}
+	arg := output
+	switch output {
+	case "-":
+		if config.CheckName(stem(file)) != nil {
+			options.Name = "wg0" // the reader gives the file its name
+		}
+	case "":
+		arg = stem(file)
+		output = filepath.Join(configDir(), arg+suffix)
+	default:
+		options.Name = stem(output)
 	}
-	if len(data) > maxImport {
-		return fmt.Errorf("%s has more than %d bytes", file, maxImport)
-	}
-	text, err := config.Import(file, data)
+	got, err := config.Import(file, data, options)
 	if err != nil {
 		return err
 	}
 	if output == "-" {
 		warnWorldReadable(os.Stdout)
-		_, err := os.Stdout.Write(text)
+		_, err := os.Stdout.Write(got.Text)
+		tell(got.Notes)
 		return err
 	}
-	arg := output
-	if output == "" {
-		arg = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-		output = filepath.Join(configDir(), arg+suffix)
+	if arg != output {
 		if err := os.MkdirAll(configDir(), 0o700); err != nil {
 			return err
 		}
 	}
-	if _, err := config.Parse(output, text); err != nil {
+	if err := writeNew(output, got.Text); err != nil {
 		return err
 	}
-	if err := writeNew(output, text); err != nil {
-		return err
-	}
-	fmt.Printf("wrote %s\n", output)
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#   ^ ") {
-			fmt.Print("  " + strings.TrimPrefix(line, "#   ^ "))
-		}
-	}
-	fmt.Printf("next: srdtun check %s\n", arg)
+	tell(got.Notes)
+	fmt.Printf("wrote %s\nnext: srdtun check %s\n", output, arg)
 	return nil
+}
+
+// stem is a file's name without its directory and its end.
+func stem(file string) string {
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+}
+
+// tell prints what is not as it was in the file.
+func tell(notes []string) {
+	for _, n := range notes {
+		fmt.Fprintln(os.Stderr, "srdtun: "+n)
+	}
 }
 
 func exportCommand() *cobra.Command {

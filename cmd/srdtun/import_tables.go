@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// tableDirs are where ip(8) finds the names of routing tables; of two the later counts.
+var tableDirs = []string{"/usr/lib/iproute2", "/usr/share/iproute2", "/etc/iproute2"}
+
+// maxTables bounds a file of names in bytes; Debian's has a tenth of a kilobyte.
+const maxTables = 64 << 10
+
+// routingTables are the names in rt_tables and rt_tables.d/*.conf. A file that cannot be
+// read has none: then a name is unknown, and is told so.
+func routingTables(dirs []string) map[string]uint32 {
+	tables := map[string]uint32{}
+	for _, dir := range dirs {
+		more, _ := filepath.Glob(filepath.Join(dir, "rt_tables.d", "*.conf")) // the pattern is sound
+		for _, file := range append([]string{filepath.Join(dir, "rt_tables")}, more...) {
+			text, err := readBounded(file, maxTables)
+			if err != nil {
+				continue
+			}
+			for line := range strings.Lines(string(text)) {
+				line, _, _ = strings.Cut(line, "#")
+				words := strings.Fields(line)
+				if len(words) < 2 {
+					continue
+				}
+				if id, err := strconv.ParseUint(words[0], 0, 32); err == nil {
+					tables[words[1]] = uint32(id)
+				}
+			}
+		}
+	}
+	return tables
+}
+
+// readBounded reads a file up to a number of bytes.
+func readBounded(file string, most int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s has more than %d bytes", file, most)
+	}
+	return data, err
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Tables have their names from where ip(8) has them.
+func TestRoutingTablesHaveNames(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a/rt_tables":               "#\n255\tlocal\n200 vpn\n0x10 hex # as ip takes\n\nnonsense\n1\n",
+		"b/rt_tables":               "201 vpn\n",
+		"b/rt_tables.d/mine.conf":   "300 lan\n",
+		"b/rt_tables.d/ignored.txt": "301 no\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := routingTables([]string{dir + "/none", dir + "/a", dir + "/b"})
+	want := map[string]uint32{"local": 255, "vpn": 201, "hex": 16, "lan": 300}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

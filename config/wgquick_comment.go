@@ -1,0 +1,182 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// wgComment is a comment that stands alone in its line.
+type wgComment struct {
+	text  string
+	apart bool // an empty line is above it
+}
+
+// remember keeps a comment.
+func (im *importer) remember(note string) {
+	if note = strings.TrimSpace(note); note != "" {
+		im.pending = append(im.pending, wgComment{note, im.blank})
+	}
+}
+
+var (
+	// wgEnd ends a peer: PiVPN writes "### end NAME ###", others "# END_PEER NAME".
+	wgEnd = regexp.MustCompile(`(?i)^#*\s*end[ _]`)
+	// wgOff is the header of a section that somebody has taken out, and wgOffKey a key.
+	wgOff    = regexp.MustCompile(`(?i)^#*\s*\[(peer|interface)\]`)
+	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
+)
+
+// place says whose the comments are that were seen last, ahead of a section or a key of
+// it; next is nil at the end of the file. Those right below a section are its own, and
+// those right above a header are of what it begins. What stands apart from both, or is a
+// peer that somebody has taken out, stays where it is.
+func (im *importer) place(next *wgSection) {
+	comments := im.pending
+	im.pending = nil
+	if next != nil && next == im.at {
+		next.remarks = append(next.remarks, commentTexts(comments)...)
+		return
+	}
+	below := im.at != nil
+	if end := lastComment(comments, wgEnd); below && end >= 0 {
+		im.at.remarks = append(im.at.remarks, commentTexts(comments[:end+1])...)
+		comments, below = comments[end+1:], false
+	}
+	for len(comments) > 0 {
+		n := 1
+		for n < len(comments) && !comments[n].apart {
+			n++
+		}
+		block := comments[:n]
+		last := n == len(comments)
+		comments = comments[n:]
+		above := last && next != nil && !im.blank
+		if below && !block[0].apart {
+			end := n
+			if above {
+				end = lastComment(block, wgOffKey) + 1
+			}
+			if lastComment(block[:end], wgOff) < 0 {
+				im.at.remarks = append(im.at.remarks, commentTexts(block[:end])...)
+				block = block[end:]
+			}
+		}
+		below = false
+		if off := lastComment(block, wgOff); above && off >= 0 {
+			off = max(off, lastComment(block, wgOffKey))
+			next.lead = append(next.lead, commentTexts(block[:off+1]))
+			block = block[off+1:]
+		}
+		switch {
+		case len(block) == 0:
+		case next == nil:
+			im.tail = append(im.tail, commentTexts(block)...)
+		case above:
+			next.remarks = append(next.remarks, commentTexts(block)...)
+		default:
+			next.lead = append(next.lead, commentTexts(block))
+		}
+	}
+}
+
+// lastComment is the index of the last comment of a kind, or -1.
+func lastComment(comments []wgComment, kind *regexp.Regexp) int {
+	for i, c := range slices.Backward(comments) {
+		if kind.MatchString(c.text) {
+			return i
+		}
+	}
+	return -1
+}
+
+func commentTexts(comments []wgComment) (v []string) {
+	for _, c := range comments {
+		v = append(v, c.text)
+	}
+	return v
+}
+
+// wgNames are how programs that write such files name a peer in a comment: wireguard-install
+// and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's ("# BEGIN_PEER NAME"), wg-easy
+// ("# Client: NAME (id)"), the exporters of metrics ("# friendly_name = NAME") and people.
+var wgNames = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)^##+\s*(?:client|peer|user|begin)\s+(\S.*)$`),
+	regexp.MustCompile(`(?i)^#*\s*begin_peer\s+(\S.*)$`),
+	regexp.MustCompile(`(?i)^#*\s*(?:friendly_name|name|client|peer|user|device)\s*[:=]\s*(\S.*?)(?:\s*\([0-9a-f-]{8,}\))?$`),
+}
+
+// wgWordAlone is a comment that is one word, as algo names its users; wgNoName is one that
+// tells a peer from nothing.
+var (
+	wgWordAlone = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
+	wgNoName    = regexp.MustCompile(`(?i)^(peers?|clients?|users?|interface|begin|end|todo|fixme)$`)
+)
+
+// peerName is the name that a peer's comments give it, or "".
+func (s *wgSection) peerName() string {
+	texts := s.remarks
+	if n := len(s.lead); n > 0 && !slices.ContainsFunc(s.lead[n-1], wgOff.MatchString) {
+		texts = slices.Concat(s.lead[n-1], texts)
+	}
+	for _, t := range texts {
+		for _, re := range wgNames {
+			// The comment began with a "#" that is cut off already, so that "###" is "##" here.
+			if m := re.FindStringSubmatch(t); m != nil && !wgEnd.MatchString(t) {
+				if name := cleanName(strings.Trim(m[1], "# \t\"")); name != "" {
+					return name
+				}
+			}
+		}
+	}
+	for _, t := range s.remarks {
+		if wgWordAlone.MatchString(t) && !wgNoName.MatchString(t) {
+			return cleanName(t)
+		}
+	}
+	return ""
+}
+
+// cleanName is what can name a peer: one line of printable characters, which is neither
+// an address nor may be a key.
+func cleanName(text string) string {
+	if _, err := netip.ParseAddr(text); err == nil || keyLike.MatchString(text) {
+		return ""
+	}
+	var b strings.Builder
+	for _, r := range strings.Join(strings.Fields(text), " ") {
+		if unicode.IsPrint(r) && r != unicode.ReplacementChar && b.Len()+len(string(r)) <= maxNameBytes {
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// namePeers gives peers the names that comments give them, each once.
+func (im *importer) namePeers() {
+	seen := map[string]bool{}
+	for _, p := range im.peers {
+		name := p.peerName()
+		if name == "" {
+			continue
+		}
+		for n, base := 2, name; seen[name]; n++ {
+			more := fmt.Sprintf("-%d", n)
+			name = clipName(base, maxNameBytes-len(more)) + more
+		}
+		seen[name] = true
+		p.fields = slices.Insert(p.fields, 0, &wgField{key: "name", word: "[Peer]", line: p.line, value: inTOML(name)})
+	}
+}
+
+// clipName is the beginning of a name, cut between two characters.
+func clipName(name string, most int) string {
+	for len(name) > most {
+		r := []rune(name)
+		name = string(r[:len(r)-1])
+	}
+	return name
+}

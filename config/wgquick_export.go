@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Export writes a configuration as a file of wg-quick(8), as far as that has words for
+// it; the rest stands there as comments. A peer of several endpoints gets the first.
+func Export(c *Config) []byte {
+	var b strings.Builder
+	b.WriteString("# Of " + oneLine(c.File) + ". The two protocols do not understand each other:\n# both ends of a tunnel need the same.\n")
+	exportSection(&b, "interface", c, nil)
+	for _, s := range schema {
+		if s.name != "interface" && s.name != "peer" {
+			exportRest(&b, s, c)
+		}
+	}
+	for i := range c.Peers {
+		b.WriteByte('\n')
+		exportSection(&b, "peer", c, &c.Peers[i])
+	}
+	return []byte(b.String())
+}
+
+func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
+	b.WriteString("[" + strings.ToUpper(name[:1]) + name[1:] + "]\n")
+	for _, k := range sectionOf(name).keys {
+		v := k.value(c, p)
+		if v == "" && k.name == "listen_port" {
+			v = fmt.Sprint(DefaultListenPort) // another than wg's, which is any
+		}
+		if v == "" {
+			continue
+		}
+		if lines := exportHooks(k.name, c); name == "interface" && lines != "" {
+			b.WriteString(lines)
+			continue
+		}
+		word, value := wgWord(k.name), fromTOML(v)
+		if word == "Endpoint" {
+			first, rest, _ := strings.Cut(value, ", ")
+			if value = first; rest != "" {
+				b.WriteString("# endpoints besides: " + rest + "\n")
+			}
+		}
+		if word == "" {
+			b.WriteString("# " + k.name + " = " + v + "\n")
+			continue
+		}
+		b.WriteString(word + " = " + value + "\n")
+	}
+}
+
+// exportHooks writes commands as bash(1) reads them; "" if they cannot stand in a line.
+func exportHooks(key string, c *Config) string {
+	h := c.Interface.Hooks
+	var text strings.Builder
+	for i, commands := range [][][]string{h.PreUp, h.PostUp, h.PreDown, h.PostDown} {
+		for _, argv := range commands {
+			if hookKey(wgHooks[i]) != key {
+				continue
+			}
+			line := shellLine(argv)
+			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				return ""
+			}
+			text.WriteString(wgHooks[i] + " = " + line + "\n")
+		}
+	}
+	return text.String()
+}
+
+// shellLine is a command as a shell reads it.
+func shellLine(argv []string) string {
+	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
+		return strings.TrimPrefix(argv[2], errexit) // which wg-quick(8) sets itself
+	}
+	var words []string
+	for i, w := range argv {
+		if !plainWord.MatchString(w) && (w != "!" || i == 0) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// exportRest writes what wg-quick(8) has no words for.
+func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
+	for _, k := range s.keys {
+		if v := k.value(c, nil); v != "" {
+			b.WriteString("# " + s.name + "." + k.name + " = " + v + "\n")
+		}
+	}
+}
+
+// fromTOML writes a value as wg-quick(8) does: without quotes, lists with commas.
+func fromTOML(v string) string {
+	vals, err := decodeTOML("x = " + v + "\n")
+	if err != nil {
+		return v
+	}
+	list, ok := vals["x"].([]any)
+	if !ok {
+		return fmt.Sprint(vals["x"])
+	}
+	var parts []string
+	for _, one := range list {
+		parts = append(parts, fmt.Sprint(one))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,291 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Files as programs and people write them. The result stands beside each, behind it what
+// the user is told; that the command's `check` takes it is a test of e2e.
+func TestFilesOfOthersKeepTheirMeaning(t *testing.T) {
+	files, err := filepath.Glob("testdata/wgquick/*.conf")
+	if err != nil || len(files) < 15 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Import(filepath.Base(file), data, ImportOptions{Name: "wg0", Tables: map[string]uint32{"vpn": 200}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(got.Text)
+			for _, n := range got.Notes {
+				text += "## " + n + "\n"
+			}
+			golden := strings.TrimSuffix(file, ".conf") + ".toml"
+			if *update {
+				if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", text, want)
+			}
+		})
+	}
+}
+
+// A hub of 250 clients, as wireguard-install writes it: each has its name.
+func TestNamesOfManyClients(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(withKeys("[Interface]\nPrivateKey = $0\nAddress = 10.66.0.1/16\nListenPort = 61093\n"))
+	for i := range 250 {
+		key, err := GeneratePrivate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, err := key.Public()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "\n### Client user%d\n[Peer]\nPublicKey = %s\nAllowedIPs = 10.66.%d.%d/32\n", i, public, i/200, i%200+2)
+	}
+	text, err := importText("wg0.conf", b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse("wg0.toml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range c.Peers {
+		if p.Name != fmt.Sprintf("user%d", i) || len(c.Peers) != 250 {
+			t.Fatalf("%d of %d: %q", i, len(c.Peers), p.Name)
+		}
+	}
+}
+
+// What a comment may name a peer, and what it may not.
+func TestPeerNamesOfComments(t *testing.T) {
+	for _, c := range []struct{ above, inside, want string }{
+		{"### Client alice", "", "alice"},
+		{"### begin phone ###", "", "phone"},
+		{"# BEGIN_PEER tv set", "", "tv set"},
+		{"", "# Name = Ann's \"big\"  laptop\t", `Ann's "big" laptop`},
+		{"#Name: x", "", "x"},
+		{"# friendly_name=metrics-box", "", "metrics-box"},
+		{"# Client: nas (9b1f6c1e-8a75-4e0b-b6f8-f0d5b1f3c2aa)", "", "nas"},
+		{"# desktop", "", "desktop"},
+		{"", "# user@example.org", "user@example.org"},
+		{"# name = Stra\u00dfe\x1b[1m", "", "Stra\u00dfe[1m"},
+		{"# name = \"left\"", "", "left"},
+		{"# Name = " + strings.Repeat("\u00e4", 60), "", strings.Repeat("\u00e4", 31)},
+		{"# the office", "", ""},
+		{"# Peer", "", ""},
+		{"# ----", "", ""},
+		{"### end phone ###", "", ""},
+		{"# name = 10.0.0.7", "", ""},
+		{"# name = $0", "", ""},
+		{"# name = ", "", ""},
+	} {
+		text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n\n"+c.above+"\n[Peer]\n"+c.inside+"\nPublicKey = $1\n"))
+		if err != nil {
+			t.Errorf("%q: %v", c, err)
+			continue
+		}
+		cfg, err := Parse("wg0.toml", text)
+		if err != nil || cfg.Peers[0].Name != c.want {
+			t.Errorf("%q %q: name %q, want %q; %v", c.above, c.inside, cfg.Peers[0].Name, c.want, err)
+		}
+	}
+}
+
+// A program's words are a list, and all else goes through the shell that would have read it.
+func TestHooksOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"sysctl -w net.ipv4.ip_forward=1", []string{"sysctl", "-w", "net.ipv4.ip_forward=1"}},
+		{"iptables -I OUTPUT ! -o %i -j REJECT # all else", []string{"iptables", "-I", "OUTPUT", "!", "-o", "%i", "-j", "REJECT"}},
+		{"a; b", []string{"sh", "-c", "set -e; a; b"}},
+		{"a && b", []string{"sh", "-c", "a && b"}},
+		{`logger "up # %i" # told`, []string{"sh", "-c", `logger "up # %i"`}},
+		{"echo nameserver 10.0.0.1 | resolvconf -a tun.%i", []string{"sh", "-c", "echo nameserver 10.0.0.1 | resolvconf -a tun.%i"}},
+		{"X=1 prog", []string{"sh", "-c", "X=1 prog"}},
+		{"cd /tmp", []string{"sh", "-c", "cd /tmp"}},
+		{"ls *.d", []string{"sh", "-c", "ls *.d"}},
+		{"nft -f <(cat /etc/a /etc/b)", []string{"bash", "-c", "nft -f <(cat /etc/a /etc/b)"}},
+		{"[[ -e /x ]] && y", []string{"bash", "-c", "[[ -e /x ]] && y"}},
+		{"ip link add {a,b} type dummy", []string{"bash", "-c", "ip link add {a,b} type dummy"}},
+		{"(! iptables -C A -j B) && iptables -A A -j B", []string{"sh", "-c", "(! iptables -C A -j B) && iptables -A A -j B"}},
+		{strings.Repeat("w ", maxWords+1), []string{"sh", "-c", strings.TrimSpace(strings.Repeat("w ", maxWords+1))}},
+		{"wg show", nil},
+		{"true; wg set %i peer x remove", nil},
+		{"sudo awg addconf %i f", nil},
+		{"iptables -m mark --mark $(wg show %i fwmark)", nil}, // there is none without a default route
+		{"systemctl restart wg-metrics", []string{"systemctl", "restart", "wg-metrics"}},
+	} {
+		got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nPostUp = "+c.text+"\n")), ImportOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		cfg, err := Parse("wg0.toml", got.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var words []string
+		if h := cfg.Interface.Hooks.PostUp; len(h) > 0 {
+			words = h[0]
+		}
+		if !slices.Equal(words, c.want) || len(got.Notes) != 1 {
+			t.Errorf("%s: %q, want %q; %q", c.text, words, c.want, got.Notes)
+		}
+	}
+}
+
+// Without hooks they stand in the comments, ready to be taken in.
+func TestImportWithoutHooks(t *testing.T) {
+	got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nPostUp = a; b\nPostUp = c\n")), ImportOptions{NoHooks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# post_up = [\n#     [\"sh\", \"-c\", \"set -e; a; b\"],\n#     [\"c\"],\n# ]\n[interface]\n"
+	if !strings.HasPrefix(string(got.Text), want) || len(got.Notes) != 1 || got.Notes[0] != "wg0.conf:3: PostUp: left out, as --no-hooks says" {
+		t.Errorf("%s\n%q", got.Text, got.Notes)
+	}
+}
+
+// wg-quick(8) shows how to keep the key outside the file.
+func TestKeyThatAHookGives(t *testing.T) {
+	const doc = "[Interface]\nPreUp = "
+	for hook, want := range map[string]string{
+		"wg set %i private-key /etc/wireguard/%i.key":        `private_key_file = "/etc/wireguard/wg0.key"`,
+		"wg set %i private-key <(cat /some/path/%i/privkey)": `private_key_file = "/some/path/wg0/privkey"`,
+	} {
+		text, err := importText("wg0.conf", doc+hook+"\n")
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v\n%s", hook, err, text)
+		}
+	}
+	_, err := importText("wg0.conf", doc+"wg set %i private-key <(pass WireGuard/private-keys/%i)\n")
+	if want := "wg0.conf:2: PreUp: gives the private key by a command, which import does not run; write the key to a file of root's with mode 0600 and say here: wg set %i private-key FILE"; err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
+// Comments stay with the peer that they are of.
+func TestCommentsStayWithTheirPeer(t *testing.T) {
+	text, err := importText("wg0.conf", withKeys(`# of the file
+
+[Interface]
+PrivateKey = $0
+ListenPort = 1
+# below the interface
+
+### begin a b ###
+[Peer] # beside a
+PublicKey = $1
+# inside a
+AllowedIPs = 10.0.0.1
+### end a b ###
+# above c d
+[Peer]
+PublicKey = $2
+
+# taken out
+#[Peer]
+#PublicKey = $3
+#AllowedIPs = 10.0.0.3
+# above the last
+[Peer]
+PublicKey = $3
+
+# at the end
+`))
+	want := withKeys(`# of the file
+
+# below the interface
+[interface]
+private_key = "$0"
+listen_port = 1
+
+### begin a b ###
+# beside a
+# inside a
+### end a b ###
+[[peer]]
+name = "a b"
+public_key = "$1"
+allowed_ips = ["10.0.0.1/32"]
+
+# above c d
+[[peer]]
+public_key = "$2"
+
+# taken out
+# [Peer]
+# PublicKey = $3
+# AllowedIPs = 10.0.0.3
+
+# above the last
+[[peer]]
+public_key = "$3"
+
+# at the end
+`)
+	if err != nil || string(text) != want {
+		t.Errorf("%v: got\n%s\nwant\n%s", err, text, want)
+	}
+}
+
+// As wg(8): what is said later counts.
+func TestLaterCounts(t *testing.T) {
+	got, err := Import("wg0.conf", []byte(withKeys(`[Interface]
+PrivateKey = $0
+MTU = 1400
+MTU = 1500
+[Peer]
+PublicKey = $1
+AllowedIPs = 10.1.0.0/16, 10.2.0.0/16
+Endpoint = a.example:1
+[Peer]
+PublicKey = $2
+AllowedIPs = 10.2.3.4/16
+[Peer]
+PublicKey = $1
+AllowedIPs = +10.3.0.0/16, 10.4.0.0/16, -10.4.0.0/16
+Endpoint = b.example:2
+`)), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse("wg0.toml", got.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := c.Peers[0]; len(c.Peers) != 2 || c.Interface.MTU != 1500 || fmt.Sprint(p.AllowedIPs, p.Endpoints) != "[10.3.0.0/16] [b.example:2]" ||
+		fmt.Sprint(c.Peers[1].AllowedIPs) != "[10.2.0.0/16]" {
+		t.Errorf("%+v", c.Peers)
+	}
+	want := []string{
+		"wg0.conf:4: MTU: is given again, after line 3; the later counts, as with wg-quick",
+		"wg0.conf:12: [Peer]: has the key of that of line 5; the later counts, as with wg",
+	}
+	if !slices.Equal(got.Notes, want) {
+		t.Errorf("%q", got.Notes)
+	}
+}

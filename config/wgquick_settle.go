@@ -1,0 +1,100 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// settle does what counts over all sections, once all are read.
+func (im *importer) settle() error {
+	if im.iface == nil {
+		return im.fail(0, "PrivateKey", "is missing: there is no [Interface]")
+	}
+	if err := im.settleKey(); err != nil {
+		return err
+	}
+	for _, p := range im.peers {
+		if p.field("public_key") == nil {
+			return im.fail(p.line, "PublicKey", "is missing in this [Peer]")
+		}
+	}
+	if im.iface.field("listen_port") == nil {
+		f := im.iface.add("listen_port", "ListenPort", im.iface.line)
+		f.value, f.remark = "0", "any free port, as without ListenPort"
+	}
+	im.namePeers()
+	im.mergePeers()
+	im.settlePrefixes()
+	for _, l := range im.leftOut {
+		im.note(l.line, strings.Join(l.words, ", "), "not taken over: %s", l.why)
+	}
+	im.settleHooks()
+	return nil
+}
+
+// settleKey: a command that sets the key would come after the file's.
+func (im *importer) settleKey() error {
+	file, key := im.iface.field("private_key_file"), im.iface.field("private_key")
+	switch {
+	case file != nil:
+		im.note(file.line, file.word, "the private key is read from the file %s", file.value)
+		im.iface.drop("private_key")
+	case key == nil && im.keyBy != nil:
+		return im.fail(im.keyBy.line, im.keyBy.word, `gives the private key by a command, which import does not run; write the key to a file of root's with mode 0600 and say here: wg set %%i private-key FILE`)
+	case key == nil:
+		return im.fail(im.iface.line, "PrivateKey", "is missing in [Interface]")
+	case im.keyBy != nil:
+		im.note(im.keyBy.line, im.keyBy.word, "not taken over: it gives another key by a command, which import does not run; that of line %d counts", key.line)
+	}
+	return nil
+}
+
+// mergePeers makes one of peers with the same key. As with wg, what a later section says
+// counts, and its AllowedIPs are all that there are.
+func (im *importer) mergePeers() {
+	first := map[string]*wgSection{}
+	im.peers = slices.DeleteFunc(im.peers, func(p *wgSection) bool {
+		key := p.field("public_key").value
+		old := first[key]
+		if old == nil {
+			first[key] = p
+			return false
+		}
+		im.note(p.line, "[Peer]", "has the key of that of line %d; the later counts, as with wg", old.line)
+		old.drop("allowed_ips")
+		for _, f := range p.fields {
+			if f.key == "name" && old.field("name") != nil {
+				continue
+			}
+			old.drop(f.key)
+			old.fields = append(old.fields, f)
+		}
+		for _, block := range p.lead {
+			old.remarks = append(old.remarks, block...)
+		}
+		old.remarks = append(old.remarks, p.remarks...)
+		return true
+	})
+}
+
+// settlePrefixes takes a prefix from all peers but the last that has it, as wg does.
+func (im *importer) settlePrefixes() {
+	owner := map[string]*wgSection{}
+	for _, p := range slices.Backward(im.peers) {
+		f := p.field("allowed_ips")
+		if f == nil {
+			continue
+		}
+		f.items = slices.DeleteFunc(f.items, func(i wgItem) bool {
+			later := owner[i.text]
+			if later == nil {
+				owner[i.text] = p
+				return false
+			}
+			text, _ := strconv.Unquote(i.text)
+			im.note(i.line, "AllowedIPs", "%s goes to the peer of line %d; of two that have it the later counts, as with wg", text, later.line)
+			return true
+		})
+	}
+}
