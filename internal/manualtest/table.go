@@ -83,6 +83,7 @@ var Table = []Run{
 	{"docs/reload.md", "left out:", "TestDropInsAreWatched", "the situation; the words are not compared"},
 	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
 	{"docs/reload.md", "post_up", inConfig, ""},
+	{"docs/wireguard.md", "srdtun import wg0.conf", ByCommands, ""},
 
 	{"docs/security.md", "bytes sent to it", "", "a formula"},
 
