@@ -79,7 +79,10 @@ type Config struct {
 	Metrics   Metrics
 	Dashboard Dashboard
 	PeersDir  string // of drop-in files, absolute; "": none
-	Peers     []Peer // in the order of the file, then those of drop-in files
+	// PeersOwner is the user whose files count there, besides root's, by name or number;
+	// "": the daemon's own.
+	PeersOwner string
+	Peers      []Peer // in the order of the file, then those of drop-in files
 }
 
 // Interface describes the TUN device and the identity of this end.
@@ -163,5 +166,6 @@ type Peer struct {
 	AllowedIPs          []netip.Prefix // masked; unique in a Config
 	Policy              string         // one of Policies
 	PersistentKeepalive time.Duration  // whole seconds; 0 is off
+	Expires             time.Time      // from then on it is no peer; zero: never
 	File                string         // the drop-in file it is from; "": the configuration itself
 }

@@ -115,6 +115,7 @@ func Settle(now, want *Config) (*Config, error) {
 	c.Interface.Address = want.Interface.Address
 	c.Paths.SourcePorts, c.Paths.PortRange, c.Paths.PathMTU = now.Paths.SourcePorts, now.Paths.PortRange, now.Paths.PathMTU
 	c.Transport, c.Order, c.PeersDir = now.Transport, now.Order, now.PeersDir
+	c.PeersOwner = now.PeersOwner
 	c.Metrics, c.Dashboard = now.Metrics, now.Dashboard
 	if sameButPeers(now, &c) && peersFit(&c) {
 		return &c, nil

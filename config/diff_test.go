@@ -86,6 +86,7 @@ listen = "127.0.0.1:9590"
 listen = "127.0.0.1:9591"
 [peers]
 dir = "/other.d"
+owner = 998
 [[peer]]
 name = "right"
 public_key = "$1"
@@ -94,6 +95,7 @@ endpoints = ["198.51.100.2:51820"]
 allowed_ips = ["10.80.0.3/32"]
 persistent_keepalive = 26
 policy = "presto"
+expires = 2027-01-01T00:00:00Z
 [[peer]]
 name = "new"
 public_key = "$3"

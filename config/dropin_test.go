@@ -180,7 +180,7 @@ func TestDropInsAgain(t *testing.T) {
 
 // TestAlikeSeesAllKeys: a key of a peer that is added is compared, or this fails.
 func TestAlikeSeesAllKeys(t *testing.T) {
-	if n := reflect.TypeFor[Peer]().NumField(); n != 8 {
+	if n := reflect.TypeFor[Peer]().NumField(); n != 9 {
 		t.Errorf("a peer has %d fields: does alike compare them?", n)
 	}
 	a := parsed(t, withKeys(everything)).Peers[0]
@@ -194,6 +194,7 @@ func TestAlikeSeesAllKeys(t *testing.T) {
 		},
 		func(p *Peer) { p.Policy = "other" },
 		func(p *Peer) { p.PersistentKeepalive += time.Second },
+		func(p *Peer) { p.Expires = p.Expires.Add(time.Second) },
 	}
 	for i, do := range change {
 		b := a
@@ -234,25 +235,141 @@ func TestPeersFit(t *testing.T) {
 	}
 }
 
-// Whoever checks what a daemon with a user of its own will read takes that user's files for
-// right, and nobody else's.
-func TestCheckDropInsOfAnotherUser(t *testing.T) {
-	c := parsed(t, mainPart)
-	c.PeersDir = dropDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
-	uid := os.Geteuid()
-	if uid == 0 { // nobody else gives files away; root's own always count
-		uid = 65534
-		for _, file := range []string{"", "a.toml"} {
-			if err := os.Chown(filepath.Join(c.PeersDir, file), uid, -1); err != nil {
-				t.Fatal(err)
-			}
+// guestUser is a user whose files the tests have somebody else read.
+const guestUser = 65534
+
+// guestDir is a directory that belongs to another user than root, with his files in it.
+func guestDir(t *testing.T, files map[string]string) *Config {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root is needed to give files away")
+	}
+	dir := dropDir(t, files)
+	give(t, dir)
+	for name := range files {
+		give(t, filepath.Join(dir, name))
+	}
+	c := parsed(t, mainPart+"[peers]\ndir = '"+dir+"'\nowner = "+fmt.Sprint(guestUser)+"\n")
+	return c
+}
+
+func give(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Lchown(file, guestUser, guestUser); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDropInsOfTheOwner: the user that the configuration names may add peers, and no other
+// user may, the daemon's own included.
+func TestDropInsOfTheOwner(t *testing.T) {
+	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
+	if got, err := CheckDropIns(c); err != nil || len(got.Peers) != 1 {
+		t.Fatalf("of the owner: %v", err)
+	}
+	byName := *c
+	byName.PeersOwner = "nobody"
+	if got, err := CheckDropIns(&byName); err != nil || len(got.Peers) != 1 {
+		t.Errorf("of the owner by name: %v", err)
+	}
+	for owner, want := range map[string]string{
+		"":            "belongs to user 65534 (nobody); want root, or the user that [peers] owner names",
+		"1":           "belongs to user 65534 (nobody); want root, or the user that [peers] owner names",
+		"root":        "belongs to user 65534 (nobody); want root, or the user that [peers] owner names",
+		"nobody-here": `this host has no user "nobody-here"`,
+	} {
+		other := *c
+		other.PeersOwner = owner
+		if _, err := CheckDropIns(&other); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("owner %q: %v", owner, err)
 		}
 	}
-	if all, err := CheckDropIns(c); err != nil || len(all.Peers) != 1 {
-		t.Errorf("%v", err)
+}
+
+// TestOwnerCannotHaveFilesRead: links, devices, pipes, files with another name and files that
+// a peer names are refused in the directory of a user who is not root, each with one line
+// that shows nothing of what they lead to.
+func TestOwnerCannotHaveFilesRead(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret.toml")
+	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	other := DropIns{owner: uid + 1}
-	if _, _, err := other.With(c, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("belongs to user %d", uid)) {
-		t.Errorf("%v", err)
+	c := guestDir(t, map[string]string{
+		"f.toml": "[[peer]]\npublic_key = '$1'\npreshared_key_file = '" + secret + "'\n",
+		"g.toml": "[[peer]]\npublic_key = '$2'\n",
+	})
+	in := func(name string) string { return filepath.Join(c.PeersDir, name) }
+	outside := filepath.Join(filepath.Dir(c.PeersDir), "outside")
+	if err := os.WriteFile(outside, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.Symlink(secret, in("a.toml")), os.Symlink("g.toml", in("b.toml")), os.Symlink("/dev/zero", in("c.toml")),
+		syscall.Mkfifo(in("d.toml"), 0o600), os.Link(outside, in("e.toml")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a.toml", "b.toml", "d.toml"} {
+		give(t, in(name))
+	}
+	// Root's link is in a directory where others choose what it is called.
+	if err := os.Symlink(secret, in("h.toml")); err != nil {
+		t.Fatal(err)
+	}
+	got, faults, err := WithDropIns(c)
+	if err != nil || len(got.Peers) != 1 || got.Peers[0].File != in("g.toml") {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	want := []string{
+		"a.toml: is a link, which is followed in a directory of root's only",
+		"b.toml: is a link, which is followed in a directory of root's only",
+		"c.toml: is a link, which is followed in a directory of root's only",
+		"d.toml: not a regular file",
+		"e.toml: has several names (hard links)",
+		"f.toml:3: peer.preshared_key_file: only a file of root's, in a directory of root's, may name a file; give preshared_key itself",
+		"h.toml: is a link, which is followed in a directory of root's only",
+	}
+	for i, err := range faults {
+		if i >= len(want) || err.Error() != in(want[i]) {
+			t.Errorf("fault %d: %v", i, err)
+		}
+	}
+	if len(faults) != len(want) {
+		t.Errorf("%d faults, want %d", len(faults), len(want))
+	}
+}
+
+// TestOwnersDirectoryBehindALink: he cannot have another directory read in place of his.
+func TestOwnersDirectoryBehindALink(t *testing.T) {
+	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
+	link := filepath.Join(t.TempDir(), "peers")
+	if err := os.Symlink(c.PeersDir, link); err != nil {
+		t.Fatal(err)
+	}
+	c.PeersDir = link
+	if _, err := CheckDropIns(c); err != nil {
+		t.Errorf("behind root's link: %v", err)
+	}
+	give(t, link)
+	if _, err := CheckDropIns(c); err == nil || !strings.Contains(err.Error(), "is a link, which does not belong to root") {
+		t.Errorf("behind his: %v", err)
+	}
+}
+
+// TestRootsDropInsComeFirst: of two files that claim the same, root's counts, whatever they
+// are called.
+func TestRootsDropInsComeFirst(t *testing.T) {
+	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\nname = 'agents'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
+	if err := os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'roots'\npublic_key = '$2'\nallowed_ips = '10.0.0.2'\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var d DropIns
+	for _, changed := range []func(string) bool{nil, func(string) bool { return false }, nil} {
+		got, faults, err := d.With(c, changed)
+		if err != nil || len(got.Peers) != 1 || got.Peers[0].Name != "roots" || len(faults) != 1 {
+			t.Fatalf("%+v, %v, %v", got, faults, err)
+		}
 	}
 }

@@ -79,7 +79,8 @@ func parse(file, from string, data []byte) (*Config, error) {
 	cfg.Metrics = readMetrics(root.section("metrics"))
 	dashboard := root.section("dashboard")
 	cfg.Dashboard = readDashboard(dashboard)
-	cfg.PeersDir = root.section("peers").dir("dir")
+	peers := root.section("peers")
+	cfg.PeersDir, cfg.PeersOwner = peers.dir("dir"), peers.owner("owner")
 	for _, s := range d.peers {
 		cfg.Peers = append(cfg.Peers, readPeer(s, cfg.Paths.Policy))
 	}

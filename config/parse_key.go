@@ -58,6 +58,10 @@ func (s section) secretFile(key, fileKey string) Secret {
 		s.fail(fileKey, "no file is read for a configuration that was handed over; give the key itself")
 		return Secret{}
 	}
+	if s.doc.guest {
+		s.fail(fileKey, "only a file of root's, in a directory of root's, may name a file; give %s itself", key)
+		return Secret{}
+	}
 	name, from := s.doc.keyFile(name)
 	data, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {

@@ -19,6 +19,7 @@ func readPeer(s section, policy string) Peer {
 		AllowedIPs:          s.allowedIPs("allowed_ips"),
 		Policy:              s.oneOf("policy", policy, Policies...),
 		PersistentKeepalive: time.Duration(seconds) * time.Second,
+		Expires:             s.time("expires"),
 	}
 }
 

@@ -61,6 +61,7 @@ per_path = true
 listen = "[::1]:9587"
 [peers]
 dir = "other.d"
+owner = "_agent"
 
 [[peer]]
 name = "left"
@@ -70,6 +71,7 @@ endpoints = ["198.51.100.1:51820", "[2001:DB8:0::7]:51820", "left.example.net:45
 allowed_ips = ["10.80.0.2/32", "10.81.0.77/16", "fd00::2", "0.0.0.0/0"]
 persistent_keepalive = 25
 policy = "letflow"
+expires = "2026-12-01T01:00:00.5+01:00"
 
 [[peer]]
 public_key = "$2"
@@ -98,7 +100,7 @@ func TestParseEverything(t *testing.T) {
 				PreDown: [][]string{{"logger", ""}}, PostDown: [][]string{{"true"}},
 			},
 		},
-		PeersDir: "/etc/srdtun/other.d",
+		PeersDir: "/etc/srdtun/other.d", PeersOwner: "_agent",
 		Paths: Paths{
 			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "conga", PathMTU: 1400,
 			Local: []Local{
@@ -120,6 +122,7 @@ func TestParseEverything(t *testing.T) {
 			Endpoints:           []Endpoint{{"198.51.100.1", 51820}, {"2001:db8::7", 51820}, {"left.example.net", 4500}},
 			AllowedIPs:          prefixes("10.80.0.2/32", "10.81.0.0/16", "fd00::2/128", "0.0.0.0/0"),
 			PersistentKeepalive: 25 * time.Second, Policy: "letflow",
+			Expires: time.Date(2026, 12, 1, 0, 0, 0, 500_000_000, time.UTC),
 		}, {PublicKey: key(t, wgPairs[2].public), Policy: "conga"}},
 	}
 	if !reflect.DeepEqual(got, want) {

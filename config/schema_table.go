@@ -73,6 +73,7 @@ var schema = []sectionSpec{
 	}},
 	{"peers", []keySpec{
 		{"dir", "path", "none", atRestart, "A directory of drop-in files `*.toml`, each with one `[[peer]]`. It is watched: peers come and go with their files.", ofDir, false},
+		{"owner", "user, by name or number", "the daemon's own user", atRestart, "Whose directory and files those may be, besides root's: see [reload.md](reload.md#peers-from-a-directory).", ofOwner, false},
 	}},
 	{"peer", []keySpec{
 		{"name", "text", "none", live, "A name for messages, `show` and `set`.", ofPeerName, false},
@@ -83,5 +84,6 @@ var schema = []sectionSpec{
 		{"allowed_ips", "list of prefixes", "none", live, "What is sent to this peer and accepted from it.", ofAllowedIPs, false},
 		{"policy", "name of a policy", "that of `[paths]`", live, "How packets are spread over the paths to this peer.", ofPeerPolicy, false},
 		{"persistent_keepalive", `seconds, 0..65535 or "off"`, "0", live, "Send something every so many seconds, to stay reachable behind NAT.", ofKeepalive, false},
+		{"expires", "time, as 2026-12-01T00:00:00Z", "never", live, "When it stops being a peer, by this host's clock: see [reload.md](reload.md#peers-for-a-time).", ofExpires, false},
 	}},
 }

@@ -15,6 +15,7 @@ type document struct {
 	file   string // as faults name it
 	dir    string // where its key files are
 	sealed bool   // no other file may be read
+	guest  bool   // it is of somebody who may not have other files read
 	unseen bool   // its lines tell nothing to whoever reads an error
 	lines  lineIndex
 	faults []fault

@@ -74,6 +74,7 @@ func ofPathMTU(c *Config, _ *Peer) string  { return ofNumber(int64(c.Paths.PathM
 func ofCipher(c *Config, _ *Peer) string   { return ofWord(c.Transport.Cipher, DefaultCipher) }
 func ofUDP(c *Config, _ *Peer) string      { return ofWord(c.Order.UDP, DefaultUDP) }
 func ofDir(c *Config, _ *Peer) string      { return ofWord(c.PeersDir, "") }
+func ofOwner(c *Config, _ *Peer) string    { return ofWord(c.PeersOwner, "") }
 
 func ofPeerName(_ *Config, p *Peer) string     { return ofWord(p.Name, "") }
 func ofPublicKey(_ *Config, p *Peer) string    { return inTOML(p.PublicKey.String()) }
@@ -83,6 +84,13 @@ func ofAllowedIPs(_ *Config, p *Peer) string   { return listTOML(texts(p.Allowed
 func ofPeerPolicy(c *Config, p *Peer) string   { return ofWord(p.Policy, c.Paths.Policy) }
 func ofKeepalive(_ *Config, p *Peer) string {
 	return ofNumber(int64(p.PersistentKeepalive/time.Second), 0)
+}
+
+func ofExpires(_ *Config, p *Peer) string {
+	if p.Expires.IsZero() {
+		return ""
+	}
+	return inTOML(p.Expires.Format(time.RFC3339Nano))
 }
 
 func ofNumber(n, absent int64) string {

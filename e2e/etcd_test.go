@@ -103,9 +103,10 @@ func newFleetKeys(t *testing.T) *fleetKeys {
 }
 
 // sign makes a grant in a ledger and returns its file.
-func (k *fleetKeys) sign(ledger, name, key, allowed string) (string, error) {
-	out, err := exec.Command(etcdAgent(k.t), "sign", "--key", k.private, "--fleet", "prod", "--ledger", ledger,
-		"--public-key", key, "--allowed-ips", allowed, "--within", "10.0.0.0/8", name).CombinedOutput()
+func (k *fleetKeys) sign(ledger, name, key, allowed string, more ...string) (string, error) {
+	args := append([]string{"sign", "--key", k.private, "--fleet", "prod", "--ledger", ledger,
+		"--public-key", key, "--allowed-ips", allowed, "--within", "10.0.0.0/8", name}, more...)
+	out, err := exec.Command(etcdAgent(k.t), args...).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}

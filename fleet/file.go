@@ -25,6 +25,10 @@ func (m *member) file() []byte {
 	if len(m.rec.AllowedIPs) > 0 {
 		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))
 	}
+	if !m.right.expires.IsZero() {
+		// The daemon ends it also when the agent is dead.
+		fmt.Fprintf(&b, "expires = %q\n", stamp(m.right.expires))
+	}
 	return b.Bytes()
 }
 

@@ -288,6 +288,9 @@ func TestGrantExpires(t *testing.T) {
 	}
 	s.put(g.Claimed(nil), 1)
 	s.want("a")
+	if !strings.Contains(s.files["a"], `expires = "`+stamp(g.Expires)+`"`) {
+		t.Errorf("the file does not end with the grant: %s", s.files["a"])
+	}
 	if !s.r.Deadline().Equal(g.Expires) {
 		t.Errorf("deadline %v", s.r.Deadline())
 	}

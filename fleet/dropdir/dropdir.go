@@ -27,6 +27,8 @@ const (
 	maxFile = 64 << 10
 	// othersWrite are the permissions of group and others to write.
 	othersWrite = 0o022
+	// fileMode has all read the files: the daemon is another user, and they hold no secret.
+	fileMode = 0o644
 )
 
 // Dir is the directory. It is not for concurrent use.
@@ -121,7 +123,7 @@ func memberOf(file string) (name string, ours bool) {
 // Files are the contents by member, as this Dir knows them.
 func (d *Dir) Files() map[string][]byte { return d.have }
 
-// Apply makes a change: the file is replaced in one step, with mode 0600, or removed. It is
+// Apply makes a change: the file is replaced in one step, with mode 0644, or removed. It is
 // not waited for the disk: after a loss of power a file may be gone or empty, which the next
 // process mends.
 func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
@@ -155,12 +157,12 @@ func (d *Dir) write(file string, data []byte) error {
 	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(fileMode), f.Close()); err == nil { // whatever the umask says
 		err = d.root.Rename(scratch, file)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/srdtun/srdtun/config"
@@ -65,7 +66,7 @@ func TestOnlyItsOwnFiles(t *testing.T) {
 		t.Errorf("files %s", got)
 	}
 	info, err := os.Stat(filepath.Join(dir, "fleet-a.toml"))
-	if err != nil || info.Mode() != 0o600 || !config.IsDropIn(info.Name()) {
+	if err != nil || info.Mode() != 0o644 || !config.IsDropIn(info.Name()) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	for _, name := range []string{"", "../a", "a/b", "UP"} {
@@ -99,6 +100,16 @@ func TestLinksLeadNowhere(t *testing.T) {
 	apply(t, d, "a", "one", true)
 	if got, err := os.ReadFile(target); err != nil || string(got) != "keep" {
 		t.Errorf("target %q, %v", got, err)
+	}
+}
+
+// TestDaemonOfAnotherUserReads: the umask of a service does not keep the daemon out.
+func TestDaemonOfAnotherUserReads(t *testing.T) {
+	dir := t.TempDir()
+	defer syscall.Umask(syscall.Umask(0o077))
+	apply(t, open(t, dir), "a", "one", true)
+	if info, err := os.Stat(filepath.Join(dir, "fleet-a.toml")); err != nil || info.Mode() != 0o644 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

@@ -19,13 +19,14 @@ import (
 // errEnded is for who asks for a change of what is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// become makes the server run with want, as far as that is possible while it runs, and
-// returns the differences to what it ran with: those that are not live wait for a
-// restart. After an error all is as it was. changing is held.
+// become makes the server run with want, but for peers whose time is over, as far as that
+// is possible while it runs, and returns the differences to what it ran with: those that are
+// not live wait for a restart. After an error all is as it was. changing is held.
 func (s *server) become(want *config.Config) ([]config.Change, error) {
 	if s.ended {
 		return nil, errEnded
 	}
+	want = s.current(want)
 	before := s.now.Load()
 	diff := config.Diff(before.cfg, want)
 	if len(diff) == 0 {
@@ -118,6 +119,7 @@ func (s *server) swap(next *setup, policies []steer.Policy) {
 		s.part(p)
 	}
 	s.stir()
+	s.watchTimes()
 }
 
 // change tells the connection what is otherwise in c.

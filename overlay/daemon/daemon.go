@@ -58,6 +58,8 @@ type Options struct {
 	Before *handover.Bundle
 	// Store takes it for a process that follows this one; nil: none does.
 	Store Store
+	// Clock is the host's, which times of peers are of; nil: time.Now.
+	Clock func() time.Time
 }
 
 // maxWorkers bounds the threads unless configured: past a few, the device is the
@@ -97,14 +99,17 @@ type server struct {
 
 	mergers sync.Pool // of *merge.Merger
 
-	changing         sync.Mutex     // held while now is changed
-	file             *config.Config // as the files were read last; changing
-	ended            bool           // no change any more; changing
-	files            config.DropIns // what was read of them; changing
-	faults           []string       // of drop-in files, as last told; changing
-	unread           string         // why their directory could not be read, as last told; changing
-	unsaved, pending []string       // see compare; changing
-	stirred          chan struct{}  // tells follow of a change
+	changing         sync.Mutex       // held while now is changed
+	file             *config.Config   // as the files were read last; changing
+	ended            bool             // no change any more; changing
+	files            config.DropIns   // what was read of them; changing
+	faults           []string         // of drop-in files, as last told; changing
+	unread           string           // why their directory could not be read, as last told; changing
+	unsaved, pending []string         // see compare; changing
+	lapsed           lapses           // peers whose time is over; changing
+	timed            chan struct{}    // tells expire of a change
+	wall             func() time.Time // the host's clock
+	stirred          chan struct{}    // tells follow of a change
 
 	machine *machine // nil: the kernel does not tell
 	monitor monitor
@@ -135,6 +140,9 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
 	s.stop, s.load, s.before, s.verbose = cancel, o.Load, o.Before, o.Verbose
+	if o.Clock != nil {
+		s.wall = o.Clock
+	}
 	defer s.story.write(o.Log)()
 	defer s.closeBefore()
 	name := o.Config.Interface.Name
@@ -213,6 +221,7 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 		func() error { s.machine.watch(ctx, s.reincarnate); return nil },
 		func() error { s.reread(ctx, o.Again, o.Reloaded); return nil },
 		func() error { s.watchPeers(ctx); return nil },
+		func() error { s.expire(ctx); return nil },
 		func() error { s.guard(ctx); return nil },
 		func() error { s.serveMonitor(ctx); return nil },
 	}

@@ -23,10 +23,10 @@ const rewatchEvery = time.Second
 func (s *server) readPeers() error {
 	all, faults, err := s.files.With(s.file, nil)
 	if err != nil {
-		return s.file.Fault("peers", "dir", "%v", err)
+		return s.file.DropInFault(err)
 	}
 	s.file = all
-	s.now.Store(&setup{cfg: all, table: new(route.Table)})
+	s.now.Store(&setup{cfg: s.current(all), table: new(route.Table)})
 	s.tellFaults(faults)
 	return nil
 }
@@ -103,14 +103,14 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 // counts from the next start on. changed names the files that have changed; nil: any may have.
 func (s *server) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
-	here.PeersDir = s.cfg().PeersDir
+	here.PeersDir, here.PeersOwner = s.cfg().PeersDir, s.cfg().PeersOwner
 	var is func(string) bool
 	if changed != nil {
 		is = func(file string) bool { return changed[file] }
 	}
 	all, faults, err := s.files.With(&here, is)
 	if err == nil {
-		all.PeersDir = c.PeersDir
+		all.PeersDir, all.PeersOwner = c.PeersDir, c.PeersOwner
 	}
 	return all, faults, err
 }
@@ -170,7 +170,8 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 // changed while running, and those that wait for a restart. changing is held.
 func (s *server) compare() {
 	s.unsaved, s.pending = nil, nil
-	for _, c := range config.Diff(s.file, s.cfg()) {
+	file, _ := config.Current(s.file, s.wall())
+	for _, c := range config.Diff(file, s.cfg()) {
 		if c.Live {
 			s.unsaved = append(s.unsaved, c.Key)
 		} else {

@@ -21,6 +21,7 @@ const (
 	PeerRestarted     Kind = "peer-restarted"
 	PeerSilent        Kind = "peer-silent"
 	PeerAnswers       Kind = "peer-answers"
+	PeerExpired       Kind = "peer-expired"
 	PeerMoved         Kind = "peer-moved"
 	PeerRebound       Kind = "peer-rebound"
 	HandshakeMismatch Kind = "handshake-mismatch"
@@ -87,6 +88,7 @@ var All = []About{
 	{PeerRestarted, Notice, PeerRestarted, "the peer's daemon is another process than before", "nothing; its log says why"},
 	{PeerSilent, Warning, PeerSilent, "nothing that was sent for 5 s has been answered", "ping the peer outside the tunnel; is its daemon running, does a firewall let UDP through?"},
 	{PeerAnswers, Notice, PeerSilent, "a silent peer has answered", nothing},
+	{PeerExpired, Warning, PeerExpired, "the time of a peer (`expires`) is over: it is no peer any more", "nothing, if that was meant; else sign another grant, or raise `expires`; does the fleet's agent run?"},
 	{PeerMoved, Notice, PeerMoved, "the peer is reached at other addresses than before (roaming)", "nothing, if it did move"},
 	{PeerRebound, Info, PeerMoved, "the peer's ports are all others than before: a NAT between forgot its mapping", "if this happens often, set persistent_keepalive at the peer behind the NAT"},
 	{HandshakeMismatch, Warning, HandshakeMismatch, "answers to our handshakes do not decrypt", "compare preshared_key and public_key at both ends"},

@@ -1,0 +1,252 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// maxDropIn bounds a drop-in file in bytes: a peer with some two thousand allowed IPs.
+const maxDropIn = 64 << 10
+
+// othersWrite are the permissions of group and others to write.
+const othersWrite fs.FileMode = 0o022
+
+// peerDir is a directory of drop-in files that is open. Whoever can put a file there can have
+// packets sent to himself, so it belongs to root or to the owner that the configuration
+// names, and nobody else may write there.
+//
+// That owner may add peers, and nothing more: in his directory no link is followed, and a
+// file of his cannot have other files read. The reader may have rights that he has not.
+type peerDir struct {
+	path    string
+	root    *os.Root
+	owner   int  // the user whose files count, besides root's
+	trusted bool // only those put files there who may have this process read anything
+}
+
+// openPeerDir looks at the directory itself. It stays the one that was looked at.
+func openPeerDir(path string, owner int) (*peerDir, error) {
+	link, err := os.Lstat(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	d := &peerDir{path: path, root: root, owner: owner}
+	info, err := root.Stat(".")
+	if err == nil {
+		err = d.owned(info)
+	}
+	if uid, ok := ownerOf(link); err == nil && link.Mode()&fs.ModeSymlink != 0 && (!ok || !self(uid)) {
+		err = errors.New("is a link, which does not belong to root")
+	}
+	if err != nil {
+		root.Close()
+		return nil, bare(err)
+	}
+	d.trusted = d.trusts(info)
+	return d, nil
+}
+
+func (d *peerDir) close() { _ = d.root.Close() }
+
+// IsDropIn reports whether a file of the directory counts: editors' own files begin with
+// a dot, or have another end.
+func IsDropIn(name string) bool {
+	base := filepath.Base(name)
+	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
+}
+
+// list returns the files, those of root's first: of two that claim the same, the one that is
+// read first counts, and nobody takes something from root by a name. known is what a file
+// is that has not changed since it was read; nil: look at it.
+func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return nil, bare(err)
+	}
+	var files []place
+	for _, e := range entries {
+		if !IsDropIn(e.Name()) {
+			continue
+		}
+		f := place{name: e.Name(), file: filepath.Join(d.path, e.Name())}
+		if f.info = known(f.file); f.info != nil {
+			f.known = true
+		} else if f.info, err = d.root.Lstat(e.Name()); err != nil {
+			f.info = nil
+		}
+		files = append(files, f)
+	}
+	if len(files) > maxPeers {
+		return nil, fmt.Errorf("%d files; at most %d are allowed", len(files), maxPeers)
+	}
+	slices.SortStableFunc(files, func(a, b place) int { return cmp.Compare(a.rank(), b.rank()) })
+	return files, nil
+}
+
+// rank is 0 for root's files.
+func (f place) rank() int {
+	if f.info != nil {
+		if uid, ok := ownerOf(f.info); ok && uid == 0 {
+			return 0
+		}
+	}
+	return 1
+}
+
+// read reads a regular file that nobody but root and the owner may write. Where the owner
+// chooses the names, a file has one name: another could be that of a file which he cannot
+// read himself.
+func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, nil, bare(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, bare(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("not a regular file")
+	}
+	if err := d.owned(info); err != nil {
+		return nil, nil, err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !d.trusted && (!ok || st.Nlink != 1) {
+		return nil, nil, errors.New("has several names (hard links)")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxDropIn+1))
+	if err == nil && len(data) > maxDropIn {
+		err = fmt.Errorf("the file has more than %d bytes", maxDropIn)
+	}
+	return data, info, bare(err)
+}
+
+// open does not wait for the writer of a named pipe, and does not touch a device.
+func (d *peerDir) open(name string) (*os.File, error) {
+	if d.trusted {
+		file := filepath.Join(d.path, name)
+		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+			return nil, errors.New("not a regular file")
+		}
+		return os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	switch info, err := d.root.Lstat(name); {
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, errors.New("is a link, which is followed in a directory of root's only")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	}
+	return d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+}
+
+// owned refuses what somebody else may write.
+func (d *peerDir) owned(info fs.FileInfo) error {
+	uid, ok := ownerOf(info)
+	switch {
+	case !ok:
+		return errors.New("its owner is not known")
+	case uid != 0 && uid != d.owner:
+		return fmt.Errorf("belongs to user %s; want root, or the user that [peers] owner names", userName(uid))
+	case info.Mode().Perm()&othersWrite != 0:
+		return fmt.Errorf("writable by group or others (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}
+
+// trusts reports whether what info is of belongs to somebody who may have this process read
+// whatever it can: links and files that are named are followed.
+func (d *peerDir) trusts(info fs.FileInfo) bool {
+	uid, ok := ownerOf(info)
+	return ok && self(uid) && (d.trusted || info.IsDir())
+}
+
+// self reports whether a user is root or this process's own.
+func self(uid int) bool { return uid == 0 || uid == os.Geteuid() }
+
+func ownerOf(info fs.FileInfo) (uid int, ok bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(st.Uid), true
+}
+
+// dropInOwner is the user whose drop-in files count, besides root's: the one that is named,
+// or that of this process. A daemon's user may be other services' as well, so whoever shares
+// it with somebody should name another.
+func (c *Config) dropInOwner() (uid int, err error) {
+	if c.PeersOwner == "" {
+		return os.Geteuid(), nil
+	}
+	if n, err := strconv.ParseUint(c.PeersOwner, 10, 31); err == nil {
+		return int(n), nil
+	}
+	u, err := user.Lookup(c.PeersOwner)
+	if err != nil {
+		return 0, c.fault("peers", "owner", "this host has no user %s; give a user of /etc/passwd, or a number", quoted(c.PeersOwner))
+	}
+	return strconv.Atoi(u.Uid)
+}
+
+// userName is a user's number, with the name if there is one.
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return fmt.Sprintf("%d (%s)", uid, u.Username)
+	}
+	return strconv.Itoa(uid)
+}
+
+// validUser is how a user is named: as useradd(8) takes it, or by number.
+func validUser(name string) bool {
+	if len(name) == 0 || len(name) > maxUserBytes {
+		return false
+	}
+	for i, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '_', r >= '0' && r <= '9':
+		case i > 0 && (r == '-' || r == '.'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// maxUserBytes is the longest name of a user: useradd(8).
+const maxUserBytes = 32
+
+// owner reads a user's name or number.
+func (s section) owner(key string) string {
+	if n, ok := s.vals[key].(int64); ok && n >= 0 && n <= maxUID {
+		return strconv.FormatInt(n, 10)
+	}
+	name := s.text(key, "")
+	switch {
+	case !s.has(key):
+	case !s.has("dir"):
+		s.fail(key, "says whose files of dir count, and there is no dir")
+	case kind(s.vals[key]) == "a string" && !validUser(name):
+		s.fail(key, "%s is no user; want a name or a number", quoted(name))
+	}
+	return name
+}
+
+// maxUID is the largest number of a user: user_namespaces(7), -1 being nobody.
+const maxUID = 1<<32 - 2

@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// agentUser is a user who owns a directory of drop-in files here, and nothing else.
+const agentUser = 4711
+
+// TestDropInDirectoryOfItsOwner: the user that the configuration names adds peers, and nobody
+// else does. What he plants to have the daemon, or root's "check", read other files is
+// refused with one line.
+func TestDropInDirectoryOfItsOwner(t *testing.T) {
+	t.Parallel()
+	f := network(t, fabric.Spec{})
+	dir := filepath.Join(t.TempDir(), "peers")
+	reachable(t, filepath.Dir(dir))
+	secret := filepath.Join(t.TempDir(), "secret")
+	give := func(file string) {
+		t.Helper()
+		if err := os.Lchown(file, agentUser, agentUser); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	give(dir)
+	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := node(t, f.A(1), "own", tunnel.Config{Extra: "\n[peers]\ndir = \"" + dir + "\"\n"})
+	check := func() string {
+		t.Helper()
+		if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := exec.Command(bin, "check", n.File).CombinedOutput()
+		if strings.Count(string(out), "\n") != 1 {
+			t.Errorf("check: %s", out)
+		}
+		return string(out)
+	}
+	if out := check(); !strings.Contains(out, fmt.Sprintf("peers.dir: %s: belongs to user %d; want root, or the user that [peers] owner names", dir, agentUser)) {
+		t.Errorf("without owner: %s", out)
+	}
+	n.Config.Extra += fmt.Sprintf("owner = %d\n", agentUser)
+	if out := check(); !strings.Contains(out, ": ok: ") {
+		t.Errorf("with owner: %s", out)
+	}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	add := func(name, text string) {
+		t.Helper()
+		hidden := filepath.Join(dir, "."+name)
+		if err := os.WriteFile(hidden, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		give(hidden)
+		if err := os.Rename(hidden, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("good.toml", fmt.Sprintf("[[peer]]\nname = \"good\"\npublic_key = %q\nallowed_ips = \"10.77.0.7/32\"\n", publicKey(t)))
+	wantLog(t, n, "changed: + peer.good")
+	for name, plant := range map[string]func(file string) error{
+		"link.toml":   func(file string) error { return os.Symlink(secret, file) },
+		"device.toml": func(file string) error { return os.Symlink("/dev/zero", file) },
+		"pipe.toml":   func(file string) error { return syscall.Mkfifo(file, 0o644) },
+		"psk.toml": func(file string) error {
+			return os.WriteFile(file, fmt.Appendf(nil, "[[peer]]\npublic_key = %q\npreshared_key_file = %q\n", publicKey(t), secret), 0o644)
+		},
+	} {
+		file := filepath.Join(dir, name)
+		if err := plant(file); err != nil {
+			t.Fatal(err)
+		}
+		give(file)
+		wantLog(t, n, "left out: "+file)
+		if out := check(); !strings.Contains(out, file) || strings.Contains(out, "hunter") {
+			t.Errorf("check: %s", out)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Another user's file is nobody's, in the owner's directory as well.
+	other := filepath.Join(dir, "other.toml")
+	if err := os.WriteFile(other, fmt.Appendf(nil, "[[peer]]\npublic_key = %q\n", publicKey(t)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(other, agentUser+1, agentUser); err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, n, fmt.Sprintf("other.toml: belongs to user %d", agentUser+1))
+	if keys := peerKeys(t, n); len(keys) != 1 || strings.Contains(n.Log(), "hunter") {
+		t.Errorf("peers %q, log:\n%s", keys, n.Log())
+	}
+}
+
+// TestPeerExpiresWithoutItsAgent: the agent is dead when a grant runs out. The daemon ends the
+// peer at that time, says so, and does not take it back when it is started anew.
+func TestPeerExpiresWithoutItsAgent(t *testing.T) {
+	t.Parallel()
+	f := network(t, fabric.Spec{})
+	dir := filepath.Join(t.TempDir(), "peers")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n := node(t, f.A(1), "exp", tunnel.Config{Extra: "\n[peers]\ndir = \"" + dir + "\"\n"})
+	e, k := startEtcd(t, f.B(1)), newFleetKeys(t)
+	m := &member{Node: n, name: "m1", dir: dir, keys: k, etcd: e}
+	var err error
+	if m.grant, err = k.sign(k.ledger, m.name, n.PublicKey, "10.77.0.1/32"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e.lock()
+	const life = 8 * time.Second
+	guest, err := k.sign(k.ledger, "guest", publicKey(t), "10.77.0.2/32", "--expires", life.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.Now().Add(life)
+	m.join(t)
+	defer m.kill()
+	run, err := f.B(1).Start(etcdAgent(t), "join", "--endpoints", e.url, "--user", "root", "--password-file", k.passwd,
+		"--fleet", "prod", "--fleet-key", k.public, "--grant", guest, "--dir", t.TempDir(), "guest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Kill()
+	m.wantPeers(t, maxNews, "guest")
+	wantLog(t, n, "changed: + peer.guest")
+	m.kill()
+	until(t, "the time of the grant is over", 2*life, func() bool { return time.Now().After(end) })
+	wantLog(t, n, "peer-expired: peer guest: its time is over since ")
+	if keys := peerKeys(t, n); len(keys) != 0 {
+		t.Errorf("peers %q", keys)
+	}
+	m.wantPeers(t, 0, "guest") // the file is there
+	if err := n.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, n, "peer-expired: peer guest: its time is over since ")
+	if keys := peerKeys(t, n); len(keys) != 0 {
+		t.Errorf("after a restart: peers %q", keys)
+	}
+}

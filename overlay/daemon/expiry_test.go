@@ -1,0 +1,85 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+)
+
+// setClock is a host's clock that somebody sets.
+type setClock struct{ ahead atomic.Int64 }
+
+func (c *setClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *setClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
+
+// timed is a peer that is one until then.
+func timed(t *testing.T, name string, i byte, expires time.Time) string {
+	return fmt.Sprintf("[[peer]]\nname = %q\npublic_key = %q\nallowed_ips = [\"10.8%d.0.0/16\"]\nexpires = %q\n", name, key(t, i), i, expires.Format(time.RFC3339))
+}
+
+// TestPeersGoWhenTheirTimeIsOver: those of drop-in files and of the configuration itself, also
+// when the clock is set, and they are back when it is set back.
+func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
+	runDir(t)
+	dir, clock := t.TempDir(), new(setClock)
+	at := time.Now().Add(time.Hour)
+	for name, text := range map[string]string{"guest": timed(t, "guest", 4, at), "over": timed(t, "over", 5, time.Now().Add(-time.Hour))} {
+		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n")
+	named := &c.Peers[slices.IndexFunc(c.Peers, func(p config.Peer) bool { return p.Name == "named" })]
+	named.Expires = at
+	r := upWith(t, Options{Config: c, Clock: clock.now})
+	r.said(events.PeerExpired, "peer over: its time is over since ")
+	want := func(what string, peers ...string) {
+		t.Helper()
+		until(t, what, func() bool { return slices.Equal(names(shown(t)), peers) })
+		if st := shown(t); len(st.Unsaved)+len(st.Pending) > 0 {
+			t.Errorf("%s: unsaved %q, pending %q", what, st.Unsaved, st.Pending)
+		}
+	}
+	want("at the start", "near", "named", "guest")
+
+	clock.set(2 * time.Hour)
+	want("the clock is set forward", "near")
+	r.said(events.PeerExpired, "peer guest: its time is over since ")
+	r.said(events.PeerExpired, "peer named: its time is over since ")
+	if leadsHere(t, "10.84.0.1") {
+		t.Error("the route is left")
+	}
+	// A reload respects it, and says it no second time.
+	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(c))}); err != nil {
+		t.Fatal(err)
+	}
+	want("after a reload", "near")
+	if n := r.count(events.PeerExpired); n != 3 {
+		t.Errorf("told %d times: %q", n, texts(r.story))
+	}
+
+	clock.set(0)
+	until(t, "the clock is set back", func() bool { return len(shown(t).Peers) == 3 && leadsHere(t, "10.84.0.1") })
+
+	// A grant that is renewed meanwhile counts.
+	if err := os.WriteFile(filepath.Join(dir, "guest.toml"), []byte(timed(t, "guest", 4, at.Add(4*time.Hour))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the file is read", func() bool {
+		r.server.changing.Lock()
+		defer r.server.changing.Unlock()
+		return slices.ContainsFunc(r.server.cfg().Peers, func(p config.Peer) bool { return p.Name == "guest" && p.Expires.After(at) })
+	})
+	clock.set(2 * time.Hour)
+	want("the clock is set forward", "near", "guest")
+	r.cancel()
+	r.wait()
+}
