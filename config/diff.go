@@ -73,6 +73,10 @@ func (k keySpec) shown(value string) string {
 		return "default"
 	case k.secret:
 		return hidden
+	case k.commands():
+		c := concealer{known: Known{Program: func(string) bool { return true }}}
+		shown, _ := c.command(value)
+		return shown
 	}
 	return value
 }

@@ -97,7 +97,7 @@ func (p spot) insert(doc, value string) ([]byte, error) {
 		return []byte(withSection(doc, head+"\n"+line)), nil
 	}
 	if !strings.HasPrefix(doc[at:], "[") {
-		return nil, fmt.Errorf("%s has no line %s of its own; add %s by hand", p.section.name, head, strings.TrimSpace(line))
+		return nil, fmt.Errorf("%s has no line %s of its own; add %s = %s by hand", p.section.name, head, p.key.name, p.key.shown(value))
 	}
 	body := lineEnd(doc, at)
 	if body == len(doc) && !strings.HasSuffix(doc, "\n") {

@@ -50,8 +50,8 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// quoted is a value from the file as an error shows it.
-func quoted(s string) string { return strconv.Quote(clipped(s)) }
+// quoted is a value from the file as an error shows it: a slip may have put a secret there.
+func quoted(s string) string { return strconv.Quote(clipped(untangled(s, false))) }
 
 // clipped is the beginning of a text, cut between two characters.
 func clipped(s string) string {

@@ -62,11 +62,14 @@ func (s section) secretFile(key, fileKey string) Secret {
 		s.fail(fileKey, "only a file of root's, in a directory of root's, may name a file; give %s itself", key)
 		return Secret{}
 	}
-	name, from := s.doc.keyFile(name)
+	path, from := s.doc.keyFile(name)
 	data, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
+		if name = path; looksDrawn(s.text(fileKey, "")) {
+			name = hidden // a key in the place of its file's name
+		}
 		msg := clipped(name) + ": " + err.Error()
-		if name != from && errors.Is(err, fs.ErrNotExist) {
+		if path != from && errors.Is(err, fs.ErrNotExist) {
 			msg = fmt.Sprintf("the service was not handed %s; it needs LoadCredential=%s:%s", clipped(name), filepath.Base(name), name)
 		}
 		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, msg)

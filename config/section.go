@@ -174,7 +174,7 @@ func (s section) items(key string, most int) []item {
 // more than of any value.
 func asList(text string) string {
 	var parts []string
-	for _, part := range strings.Split(clipped(text), ",") {
+	for _, part := range strings.Split(clipped(untangled(text, false)), ",") {
 		parts = append(parts, strconv.Quote(strings.TrimSpace(part)))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"

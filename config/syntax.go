@@ -108,11 +108,30 @@ func (d *document) failSyntax(text string, err error) {
 	// and its offset is right, so the line is taken from that. A fault inside a
 	// string over several lines is that of the line where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
-	key, msg := withoutStray(parse.LastKey), redacted(parse.Message)
+	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
 	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {
 		msg = "want a string in quotes on one line"
 	}
 	d.fail(off, key, nil, "not valid TOML: "+msg)
+}
+
+// quotation is what the decoder repeats of the file.
+var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|Key '.*'|'[^']*'|[0-9]{6,}`)
+
+// unquoted hides what a message repeats, unless it is a character or harmless wherever it
+// stands: the fault may be in a secret or a command, and the line does not always tell.
+func unquoted(msg string) string {
+	return redacted(quotation.ReplaceAllStringFunc(msg, func(q string) string {
+		text := strings.Trim(strings.TrimPrefix(q, "Key "), `"'`)
+		if utf8.RuneCountInString(text) <= 1 || strings.HasPrefix(text, `\`) && len(text) <= len(`\u2029`) || harmlessWord(text) {
+			return q
+		}
+		last := text[strings.LastIndexByte(text, '.')+1:]
+		if _, known := keyNamed(last); known || knownSection(text) {
+			return q
+		}
+		return hidden
+	}))
 }
 
 // withoutStray drops the last part of a dotted key if no section knows it: it may

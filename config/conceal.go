@@ -1,0 +1,298 @@
+package config
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Conceal returns the text of a configuration for the eyes of a stranger, and the words that
+// it left out. The text may be broken in any way, and the slip that broke it may have moved a
+// secret to where nobody expects one. So no list of secrets is kept: a line is shown if its
+// key and the shape of its value are known to be harmless, and of every other line no more
+// than the key. Comments go as well. Lines keep their numbers, for messages name them.
+func Conceal(text string, k Known) (shown string, words []string) {
+	c := concealer{known: k}
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		b.WriteString(c.line(strings.TrimRight(line, "\r\n")))
+		b.WriteByte('\n')
+	}
+	slices.Sort(c.words)
+	return b.String(), slices.Compact(c.words)
+}
+
+// Known tells harmless words of the same shape as secrets.
+type Known struct {
+	Public  func(key string) bool  // it is a public key
+	Program func(name string) bool // it is a program, so that it may be the first word of a command
+}
+
+// concealer is a text while it is read, line by line.
+type concealer struct {
+	known Known
+	words []string
+
+	// open is the key whose list goes on in the next line; zero if none does, or if a line
+	// of it was not understood. Then the lines up to the next key are hidden.
+	open keySpec
+}
+
+var (
+	// headerLine and keyLine are the only lines that begin something.
+	headerLine = regexp.MustCompile(`^\[{1,2}[ \t]*([a-z]+)[ \t]*\]{1,2}[ \t]*(?:#.*)?$`)
+	keyLine    = regexp.MustCompile(`^(?:([a-z]+)\.)?([A-Za-z_-]+)[ \t]*=[ \t]*(.*)$`)
+)
+
+func (c *concealer) line(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	if text[0] == '#' {
+		return "#"
+	}
+	if m := headerLine.FindStringSubmatch(text); m != nil && knownSection(m[1]) {
+		c.open = keySpec{}
+		return header(m[1])
+	}
+	if m := keyLine.FindStringSubmatch(text); m != nil {
+		return c.pair(m[1], m[2], m[3])
+	}
+	if c.open.name != "" {
+		return c.goOn(text)
+	}
+	return c.hide(text)
+}
+
+// pair shows "key = value", or the key alone.
+func (c *concealer) pair(section, key, value string) string {
+	c.open = keySpec{}
+	if section != "" && knownSection(section) {
+		section += "."
+	} else {
+		section = ""
+	}
+	k, known := keyNamed(key)
+	if !known {
+		return c.misspelled(section, key) + " = " + c.hide(value)
+	}
+	head := section + key + " = "
+	if k.commands() {
+		shown, rest := c.command(value)
+		if rest {
+			c.open = k
+		}
+		return head + shown
+	}
+	elements, end, ok := k.elements(value)
+	if !ok || k.secret || !c.harmless(k, elements, true) {
+		return head + c.hide(value)
+	}
+	if end == listOpen {
+		c.open = k
+	}
+	return head + withoutComment(value)
+}
+
+// slips is how many edits away from a known key a word is still shown as that key, misspelled.
+const slips = 2
+
+func (c *concealer) misspelled(section, key string) string {
+	for _, s := range schema {
+		if edits(plain(key), plain(nearest(key, s.names()))) <= slips {
+			return section + key
+		}
+	}
+	return c.hide(key)
+}
+
+// goOn shows a line of a list that began before.
+func (c *concealer) goOn(text string) string {
+	k := c.open
+	if k.commands() {
+		if text == "]" || text == "]," {
+			c.open = keySpec{}
+			return text
+		}
+		if strings.HasPrefix(text, "[") {
+			shown, rest := c.command(text)
+			if rest || shown == hidden {
+				c.open = keySpec{}
+			}
+			return shown
+		}
+		c.open = keySpec{}
+		return c.hide(text)
+	}
+	elements, end, ok := scanElements(text)
+	// A word alone may be the rest of another list, whose key is lost.
+	if !ok || !c.harmless(k, elements, false) {
+		c.open = keySpec{}
+		return c.hide(text)
+	}
+	if end == listClosed {
+		c.open = keySpec{}
+	}
+	return withoutComment(text)
+}
+
+// hide keeps the words of what is left out.
+func (c *concealer) hide(text string) string {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\"',[]{}", r) }) {
+		if _, known := keyNamed(word); !known && !harmlessWord(word) && word != "=" {
+			c.words = append(c.words, word)
+		}
+	}
+	return hidden
+}
+
+// program is a word that can only be a program's name or path.
+var program = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
+
+// command shows the first word of each command that is whole in this line; rest says that the
+// list goes on behind it.
+func (c *concealer) command(value string) (shown string, rest bool) {
+	commands, whole := scanCommands(value)
+	if commands == nil {
+		if trimmed := withoutComment(value); trimmed == "[" {
+			return "[", true
+		}
+		return c.hide(value), false
+	}
+	c.hide(value)
+	var v []string
+	for _, argv := range commands {
+		name := hidden
+		if program.MatchString(argv[0]) && !tangled(argv[0], true) && c.known.Program(argv[0]) {
+			name = inTOML(argv[0])
+		}
+		if len(argv) > 1 {
+			name += ", " + hidden
+		}
+		v = append(v, "["+name+"]")
+	}
+	return strings.Join(v, ", "), !whole
+}
+
+// commands reports whether a key's value is a list of commands.
+func (k keySpec) commands() bool { return k.kind == "list of commands" }
+
+// keyNamed finds a key by its very name, in whatever section.
+func keyNamed(name string) (keySpec, bool) {
+	for _, s := range schema {
+		for _, k := range s.keys {
+			if k.name == name {
+				return k, true
+			}
+		}
+	}
+	return keySpec{}, false
+}
+
+func knownSection(name string) bool {
+	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
+}
+
+// harmless reports whether elements have the shape that the key's values have. whole says
+// that they stand behind their key, in its line.
+func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
+	for _, e := range elements {
+		if !harmlessWord(e) && !c.freeWord(k, e, whole) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	numberLike = regexp.MustCompile(`^-?(?:0x[0-9a-fA-F]{1,8}|[0-9]{1,10}|[0-9]{0,3}\.[0-9]{1,6}|[0-9]{1,5}-[0-9]{1,5})$`)
+	hostLike   = regexp.MustCompile(`^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\.?(?::[0-9]{1,5})?$`)
+	deviceLike = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,15}$`)
+	nameLike   = regexp.MustCompile(`^[\pL\pN _.@-]{1,63}$`)
+	pathLike   = regexp.MustCompile(`^[A-Za-z0-9_./@-]+$`)
+)
+
+// harmlessWord reports whether a text is harmless wherever it stands: a number, an address, a
+// time, or a word of the schema.
+func harmlessWord(text string) bool {
+	if numberLike.MatchString(text) || slices.Contains(Policies, text) {
+		return true
+	}
+	for _, s := range schema {
+		for _, k := range s.keys {
+			if k.kind == `"true" or "false"` || strings.Contains(k.kind, `"`+text+`"`) && text != "" {
+				return true
+			}
+		}
+	}
+	if text == "true" || text == "false" {
+		return true
+	}
+	if _, err := netip.ParseAddrPort(text); err == nil {
+		return true
+	}
+	if _, err := netip.ParseAddr(text); err == nil {
+		return true
+	}
+	if _, err := netip.ParsePrefix(text); err == nil {
+		return true
+	}
+	_, err := time.ParseDuration(text)
+	return err == nil
+}
+
+// freeWord reports whether a text may be what a person called something.
+func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
+	switch {
+	case k.name == "endpoints" || k.name == "dns":
+		return hostLike.MatchString(text) && !tangled(text, false)
+	case !whole:
+		return false
+	case k.name == "public_key":
+		return c.known.Public(text)
+	case k.name == "local" || k.name == "primary":
+		return deviceLike.MatchString(text)
+	case k.kind == "path":
+		return pathLike.MatchString(text) && !tangled(text, true)
+	case k.name == "name":
+		return nameLike.MatchString(text) && !tangled(text, false) && !strings.Contains(plain(text), "key")
+	}
+	return false
+}
+
+// tangledRun is how long a run of letters and digits is that no person would type: a part of
+// a key that still has more than 64 bits.
+const tangledRun = 12
+
+// tangled reports whether a text has a run that looks drawn, not written. Of a path the parts
+// are looked at.
+func tangled(text string, path bool) bool { return untangled(text, path) != text }
+
+// looksDrawn reports whether the name of a file may be a key.
+func looksDrawn(name string) bool {
+	_, whole := ParseSecret(name)
+	_, short := ParseSecret(name + "=")
+	return whole == nil || short == nil || !strings.HasPrefix(name, "/") && tangled(name, true)
+}
+
+// runs are what a key may look like, in base64 or hexadecimal.
+var runs, pathRuns = regexp.MustCompile(`[A-Za-z0-9+/=]+`), regexp.MustCompile(`[A-Za-z0-9+=]+`)
+
+// untangled hides runs that look drawn: long, and small and large letters mixed, or so long
+// that they may be hexadecimal.
+func untangled(text string, path bool) string {
+	look := runs
+	if path {
+		look = pathRuns
+	}
+	return look.ReplaceAllStringFunc(text, func(run string) string {
+		mixed := strings.ToLower(run) != run && strings.ToUpper(run) != run
+		if len(run) >= tangledRun && mixed || len(run) >= 2*tangledRun && !allNumeric(run) {
+			return hidden
+		}
+		return run
+	})
+}

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+// How a line with elements ends.
+type listEnd int
+
+const (
+	listNone   listEnd = iota // it is no list, or goes on as it began
+	listOpen                  // a list that begins and goes on
+	listClosed                // the list's end
+)
+
+// element is a string without escapes, or a word without quotes, and what may follow it.
+var element = regexp.MustCompile(`^(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_.+-]+))[ \t]*`)
+
+// elements reads the value of a pair as far as it is in one line: one element, or a list.
+func (k keySpec) elements(value string) (v []string, end listEnd, ok bool) {
+	if rest, list := strings.CutPrefix(value, "["); list {
+		v, end, ok = scanElements(rest)
+		if end == listNone {
+			end = listOpen
+		}
+		return v, end, ok
+	}
+	one, rest, ok := takeElement(value)
+	return []string{one}, listNone, ok && atEnd(rest)
+}
+
+// scanElements reads elements with commas between, up to the end of the line or the list.
+func scanElements(text string) (v []string, end listEnd, ok bool) {
+	for {
+		text = strings.TrimLeft(text, " \t")
+		if atEnd(text) {
+			return v, listNone, true
+		}
+		if rest, closed := strings.CutPrefix(text, "]"); closed {
+			return v, listClosed, atEnd(rest)
+		}
+		one, rest, ok := takeElement(text)
+		if !ok {
+			return nil, listNone, false
+		}
+		v = append(v, one)
+		if comma, more := strings.CutPrefix(rest, ","); more {
+			text = comma
+		} else if text = rest; !atEnd(rest) && !strings.HasPrefix(rest, "]") {
+			return nil, listNone, false
+		}
+	}
+}
+
+// scanCommands reads commands, each a list of words: "[a, b]", "[[a], [b]]" or the part of
+// the latter that is in this line. whole says that no list goes on.
+func scanCommands(text string) (commands [][]string, whole bool) {
+	rest, outer := strings.CutPrefix(text, "[")
+	if !outer {
+		return nil, false
+	}
+	if rest = strings.TrimLeft(rest, " \t"); !strings.HasPrefix(rest, "[") {
+		argv, end, ok := scanElements(rest)
+		after := strings.TrimSpace(text)
+		if !ok { // a command in a line of a list: "[a, b],"
+			inner, _, found := strings.Cut(after, "],")
+			argv, end, ok = scanElements(strings.TrimPrefix(inner, "[") + "]")
+			ok = ok && found && atEnd(strings.TrimPrefix(after, inner+"],"))
+		}
+		if !ok || end != listClosed || len(argv) == 0 {
+			return nil, false
+		}
+		return [][]string{argv}, true
+	}
+	for strings.HasPrefix(rest, "[") {
+		inner, after, closed := strings.Cut(rest[1:], "]")
+		argv, end, ok := scanElements(inner + "]")
+		if !closed || !ok || end != listClosed || len(argv) == 0 {
+			return nil, false
+		}
+		commands = append(commands, argv)
+		rest = strings.TrimLeft(after, " \t")
+		rest = strings.TrimLeft(strings.TrimPrefix(rest, ","), " \t")
+	}
+	if closed, ok := strings.CutPrefix(rest, "]"); ok && atEnd(closed) {
+		return commands, true
+	}
+	if !atEnd(rest) {
+		return nil, false
+	}
+	return commands, false
+}
+
+func takeElement(text string) (one, rest string, ok bool) {
+	m := element.FindStringSubmatch(text)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1] + m[2] + m[3], text[len(m[0]):], true
+}
+
+// atEnd reports whether nothing but a comment is left of a line.
+func atEnd(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t")
+	return rest == "" || rest[0] == '#'
+}
+
+// withoutComment cuts the comment behind elements that have been understood.
+func withoutComment(text string) string {
+	var quote byte
+	for i := range len(text) {
+		switch c := text[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '#':
+			return strings.TrimRight(text[:i], " \t")
+		}
+	}
+	return text
+}

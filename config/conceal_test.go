@@ -1,0 +1,185 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// secretly has secrets wherever they may stand, $0 to $2, and words of commands.
+const secretly = `# old: private_key = "$2"
+[interface]
+name = "lab"
+#private_key = '$2'
+private_key = "$0" # was $2
+address = ["10.80.0.1/24", "fd80::1/64"]
+mtu = 1400
+dns = [
+  "10.80.0.53", # $2
+  "corp.example",
+]
+pre_up = ["curl", "-u", "admin:hunter2", "https://swordfish@example"]
+post_up = [
+  ["ip", "link", "hunter2"],
+  ['curl', 'swordfish'],
+]
+post_down = [["logger",
+  "hunter2"], ["swordfish", "x"]]
+
+[paths]
+local = ["eth0", "wwan0"]
+policy = "ecmp"
+
+[[peer]]
+name = "x y"
+public_key = "$1"
+preshared_key = '''$2'''
+endpoints = ["203.0.113.2:51820", "host.example:51820"]
+allowed_ips = [
+  "10.80.0.2/32",
+]
+`
+
+func secretText() (doc string, secrets []string) {
+	secrets = []string{wgPairs[0].private, wgPairs[2].private}
+	doc = strings.ReplaceAll(withKeys(secretly), wgPairs[2].public, secrets[1])
+	return strings.NewReplacer("$2", secrets[1]).Replace(doc), secrets
+}
+
+// nobody knows no public key, and the programs of the document.
+var nobody = Known{
+	Public:  func(string) bool { return false },
+	Program: func(name string) bool { return name == "curl" || name == "ip" || name == "logger" },
+}
+
+func leaks(t *rapid.T, from, doc, got string, secrets []string) {
+	for _, word := range []string{"hunter2", "swordfish"} {
+		if strings.Contains(got, word) {
+			t.Fatalf("%s: %s in\n%s\nof\n%s", from, word, got, doc)
+		}
+	}
+	for _, secret := range secrets {
+		for i := range len(secret) - leak {
+			if strings.Contains(got, secret[i:i+leak]) {
+				t.Fatalf("%s: a part of %s in\n%s\nof\n%s", from, secret, got, doc)
+			}
+		}
+	}
+}
+
+func TestConcealShowsWhatIsHarmless(t *testing.T) {
+	doc, _ := secretText()
+	shown, words := Conceal(doc, Known{func(k string) bool { return k == wgPairs[1].public }, nobody.Program})
+	want := `#
+[interface]
+name = "lab"
+#
+private_key = (hidden)
+address = ["10.80.0.1/24", "fd80::1/64"]
+mtu = 1400
+dns = [
+"10.80.0.53",
+"corp.example",
+]
+pre_up = ["curl", (hidden)]
+post_up = [
+["ip", (hidden)]
+["curl", (hidden)]
+]
+post_down = (hidden)
+(hidden)
+
+[paths]
+local = ["eth0", "wwan0"]
+policy = "ecmp"
+
+[[peer]]
+name = "x y"
+public_key = "` + wgPairs[1].public + `"
+preshared_key = (hidden)
+endpoints = ["203.0.113.2:51820", "host.example:51820"]
+allowed_ips = [
+"10.80.0.2/32",
+]
+`
+	if shown != want {
+		t.Errorf("got\n%s\nwant\n%s", shown, want)
+	}
+	if all := strings.Join(words, " "); !strings.Contains(all, "admin:hunter2") || strings.Contains(all, "10.80") {
+		t.Errorf("left out: %s", all)
+	}
+}
+
+// TestConcealHidesByPlace has what people paste: whatever it looks like, it is hidden.
+func TestConcealHidesByPlace(t *testing.T) {
+	key := wgPairs[0].private
+	hex := strings.Repeat("0123456789abcdef", 4)
+	for _, line := range []string{
+		"private_key = \"$\"", "private_key = $", "private_key=$", "private_key $", "private_key: $", "$", "\"$\"", "'$',",
+		"PrivateKey = $", "Private Key = $", "private-key = \"$\"", "prviate_key = \"$\"", "key = \"$\"", "secret = $",
+		"interface.private_key = \"$\"", "\"private_key\" = \"$\"", "interface = { private_key = \"$\" }", "private_key = [\"$\"]",
+		"peer = [{ public_key = \"x\", preshared_key = \"$\" }]", "name = \"$\"", "name = \"x\" private_key = \"$\"", "mtu = 1400 # $",
+		"mtu = 1400 $", "private_key_file = \"$\"", "dir = '$'", "address = \"$\"", "endpoints = [\"$\"]", "endpoints = [\"$:1\"]", "dns = \"$\"",
+		"[interface] # $", "[interface] $", "[$]", "private_key = \"\"\"\n$\n\"\"\"", "private_key = \n\"$\"", "private_key =\n  $\n",
+		"private_key = '''\n$''' # x", "# $", "#$", "mtu = \"$\"", "local = [\n\"$\",\n]", "public_key = \"$\"", "policy = \"$\"", "\ufeffprivate_key = $",
+		"post_up = [[\"x\", \"$\"]]", "post_up = \"x $\"", "post_up = [\"x $\"]", "post_up = [\n\"x\",\n\"$\"]", "post_up = [[\"x\", # $\n\"y\"]]", "post_up = x $",
+		"PostUp = x -p $", "post_upp = [[\"x\", \"$\"]]", "post_up = [\n[\"x\", \"$\"],\n[\"y\", \"$\"]\n]",
+	} {
+		for _, secret := range []string{key, key[:43], key[:20] + " " + key[20:], hex, strings.ToUpper(hex), "correct horse", "hunter2"} {
+			if secret == "hunter2" && (strings.Contains(line, "name") || strings.Contains(line, "_file") || strings.Contains(line, "dir") || strings.Contains(line, "local")) {
+				continue // as good a name as any
+			}
+			if secret == "correct horse" && strings.HasPrefix(line, "name") {
+				continue
+			}
+			doc := strings.ReplaceAll(line, "$", secret) + "\n"
+			shown, _ := Conceal(doc, nobody)
+			for _, part := range strings.Fields(secret) {
+				if strings.Contains(shown, part) {
+					t.Errorf("%q became %q", doc, shown)
+				}
+			}
+		}
+	}
+}
+
+// slipped is a text after some slips of the hand.
+func slipped(t *rapid.T, doc string) string {
+	for range rapid.IntRange(1, 4).Draw(t, "slips") {
+		at := rapid.IntRange(0, len(doc)-1).Draw(t, "at")
+		end := min(at+rapid.IntRange(0, 12).Draw(t, "cut"), len(doc))
+		put := rapid.SampledFrom([]string{"", "", "\"", "'", "\n", " ", "=", "#", "[", "]", "\\", ".", "\x01", "\xff", ",", "x", "\"\"\"", "'''", "{", "}", "\r"}).Draw(t, "put")
+		doc = doc[:at] + put + doc[end:]
+	}
+	return doc
+}
+
+// TestConcealHidesWhateverBreaks breaks a document in every way that a slip of the hand does:
+// no secret comes out, neither in what is shown nor in what is wrong.
+func TestConcealHidesWhateverBreaks(t *testing.T) {
+	doc, secrets := secretText()
+	rapid.Check(t, func(t *rapid.T) {
+		broken := slipped(t, doc)
+		shown, _ := Conceal(broken, nobody)
+		leaks(t, "shown", broken, shown, secrets)
+		if _, err := Parse("s.toml", []byte(broken)); err != nil {
+			leaks(t, "fault", broken, err.Error(), secrets)
+		}
+	})
+}
+
+func FuzzConceal(f *testing.F) {
+	doc, _ := secretText()
+	f.Add(doc)
+	f.Fuzz(func(t *testing.T, text string) {
+		shown, _ := Conceal(text, nobody)
+		if a, b := strings.Count(shown, "\n"), strings.Count(text, "\n"); a != b && a != b+1 {
+			t.Fatalf("%d lines became %d", b, a)
+		}
+		again, _ := Conceal(shown, nobody)
+		if strings.Count(again, "\n") != strings.Count(shown, "\n") {
+			t.Fatal("a second time it has other lines")
+		}
+	})
+}
