@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"net/netip"
-	"slices"
 )
 
 // census is what peers have that no other may have.
@@ -55,10 +54,12 @@ func (s *census) fits(p *Peer) bool {
 	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.own || !p.PublicKey.usable() {
 		return false
 	}
-	for i, a := range p.AllowedIPs {
-		if _, dup := s.prefixes[a]; dup || slices.Contains(p.AllowedIPs[:i], a) {
+	own := make(map[netip.Prefix]bool, len(p.AllowedIPs))
+	for _, a := range p.AllowedIPs {
+		if _, dup := s.prefixes[a]; dup || own[a] {
 			return false
 		}
+		own[a] = true
 	}
 	_, loops := loopsBack(&s.c.Interface, p)
 	return !loops && len(s.keys) < maxPeers

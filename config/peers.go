@@ -57,12 +57,17 @@ func FormatPeers(peers []Peer) []byte {
 func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
+	at := make(map[Key]int, len(all.Peers))
+	for i := range all.Peers {
+		at[all.Peers[i].PublicKey] = i
+	}
 	for _, p := range peers {
 		if p.Policy == "" {
 			p.Policy = c.Paths.Policy
 		}
-		i := slices.IndexFunc(all.Peers, func(old Peer) bool { return old.PublicKey == p.PublicKey })
-		if i < 0 {
+		i, known := at[p.PublicKey]
+		if !known {
+			at[p.PublicKey] = len(all.Peers)
 			all.Peers = append(all.Peers, p)
 			continue
 		}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -164,8 +163,12 @@ func (c *conditions) turn(k condition, holds bool) (changed bool) {
 
 // forget drops what held of peers that are not among those that there are.
 func (c conditions) forget(peers []*peer) {
+	there := make(map[*peer]bool, len(peers))
+	for _, p := range peers {
+		there[p] = true
+	}
 	for k := range c {
-		if k.peer != nil && !slices.Contains(peers, k.peer) {
+		if k.peer != nil && !there[k.peer] {
 			delete(c, k)
 		}
 	}

@@ -2,8 +2,8 @@ package netconf
 
 import (
 	"errors"
+	"net/netip"
 	"os"
-	"slices"
 
 	"github.com/vishvananda/netlink"
 )
@@ -46,11 +46,13 @@ func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 		table = tableMain
 	}
 	plain, _ := p.routes()
+	planned := make(map[netip.Prefix]bool, len(plain))
 	for _, r := range plain {
+		planned[r] = true
 		steps = append(steps, routeStep{Prefix: r, Table: table, Link: p.Link, Index: link.Attrs().Index})
 	}
 	for _, r := range l.Routes {
-		if !slices.Contains(plain, r.Prefix) {
+		if !planned[r.Prefix] {
 			steps = append(steps, r)
 		}
 	}

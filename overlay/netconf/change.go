@@ -109,7 +109,7 @@ func (s *State) shrink(drop []step) error {
 		_, address := v.(addressStep)
 		addresses = addresses || address
 	}
-	s.done = slices.DeleteFunc(s.done, func(v step) bool { return slices.Contains(drop, v) })
+	s.done = without(s.done, drop)
 	if !addresses {
 		return errors.Join(errs...)
 	}

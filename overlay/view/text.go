@@ -76,15 +76,38 @@ func (t *text) field(label, format string, args ...any) {
 
 // list prints a field of several parts, as many as fit the screen unless all are wanted.
 func (t *text) list(label string, parts []string) {
-	room := screenWidth - len(label) - len("  : ")
-	s := strings.Join(parts, ", ")
-	for n := len(parts) - 1; !t.Full && len(s) > room && n > 0; n-- {
-		s = fmt.Sprintf("%s, and %d more", strings.Join(parts[:n], ", "), len(parts)-n)
+	if len(parts) == 0 {
+		return
 	}
-	if len(parts) > 0 {
-		t.field(label, "%s", s)
+	if !t.Full {
+		parts = shorten(parts, screenWidth-len(label)-len("  : "))
 	}
+	t.field(label, "%s", strings.Join(parts, ", "))
 }
+
+// shorten returns as many of parts as fit a width, with commas between, and one more that
+// counts those left out. There are at least two of them, however long. A peer may have 65,536:
+// no more of them are looked at than fit.
+func shorten(parts []string, width int) []string {
+	fits := 1 // whose lengths, with what counts the rest, do not exceed width
+	for n, used := 1, 0; n <= len(parts); n++ {
+		if used += len(parts[n-1]) + len(", "); used-len(", ") > width {
+			break
+		}
+		if n == len(parts) {
+			return parts
+		}
+		if used+len(leftOut(len(parts)-n)) <= width {
+			fits = n
+		}
+	}
+	if fits == len(parts) {
+		return parts // a single one, which is too long
+	}
+	return append(slices.Clone(parts[:fits]), leftOut(len(parts)-fits))
+}
+
+func leftOut(n int) string { return fmt.Sprintf("and %d more", n) }
 
 func (t *text) iface(st *control.Status) {
 	t.heading(styleGreen, "interface", st.Interface)

@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// manyPrefixes is as many as a configuration may have, and maxAnswer bounds what a command may
+// take with them. It is a fraction of that on a quiet machine; work that grows with the square
+// of their number takes minutes.
+const (
+	manyPrefixes = 65536
+	maxAnswer    = 5 * time.Second
+	maxRewire    = 10 * time.Second // what the command itself waits for
+)
+
+// TestManyPrefixes lists the blocks of a country, and more, in one peer: the commands answer, and
+// all of them can be taken back while the interface runs.
+func TestManyPrefixes(t *testing.T) {
+	d := direct(t)
+	n, err := tunnel.NewNode(bin, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // without a report of a megabyte
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	all := make([]netip.Prefix, manyPrefixes)
+	for i := range all {
+		all[i] = netip.PrefixFrom(netip.AddrFrom16([16]byte{1: 2, 2: byte(i >> 8), 3: byte(i)}), 32)
+	}
+	n.Config.Peers = []tunnel.Peer{{Name: "land", PublicKey: otherKey(t, n), AllowedIPs: all}}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"show", "show --check", "showconf", "set land.persistent_keepalive", "set all"} {
+		args := strings.Fields(words)
+		args = append(args[:1:1], append([]string{n.Name}, args[1:]...)...)
+		most := maxAnswer
+		switch words {
+		case "set land.persistent_keepalive":
+			args[2], most = "peer.land.persistent_keepalive=25", maxRewire
+		case "set all":
+			args[2], most = "peer.land.allowed_ips=10.9.0.2/32", maxRewire
+		}
+		begin := time.Now()
+		out, err := n.Host.Run(n.Bin, args...)
+		took := time.Since(begin)
+		if err != nil || took > most {
+			t.Errorf("%s: %.400v after %v", words, err, took)
+		}
+		if words == "show" && !strings.Contains(out, "more") {
+			t.Errorf("%s: %.400s", words, out)
+		}
+	}
+	if out, err := n.Host.Run("ip", "-6", "route", "show", "dev", n.Name); err != nil || strings.Contains(out, "/32") {
+		t.Errorf("routes are left: %.200s %v", out, err)
+	}
+}

@@ -1,0 +1,40 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// shortenSlowly is the obvious twin: one more is left out until it fits.
+func shortenSlowly(parts []string, width int) string {
+	s := strings.Join(parts, ", ")
+	for n := len(parts) - 1; len(s) > width && n > 0; n-- {
+		s = fmt.Sprintf("%s, and %d more", strings.Join(parts[:n], ", "), len(parts)-n)
+	}
+	return s
+}
+
+func TestShortenMatchesItsTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.StringMatching(`[a-z]{0,30}`), 1, 200).Draw(t, "parts")
+		width := rapid.IntRange(0, 200).Draw(t, "width")
+		if got, want := strings.Join(shorten(parts, width), ", "), shortenSlowly(parts, width); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	})
+}
+
+// However many there are, a line costs no more than what it shows.
+func TestShortenLooksAtWhatFits(t *testing.T) {
+	parts := make([]string, 65536)
+	for i := range parts {
+		parts[i] = "198.51.100.0/24"
+	}
+	few := testing.AllocsPerRun(10, func() { shorten(parts[:5000], 60) })
+	if many := testing.AllocsPerRun(10, func() { shorten(parts, 60) }); many > few+1 { // the count may be longer
+		t.Errorf("%v allocations of 65,536, %v of 5,000", many, few)
+	}
+}
