@@ -95,7 +95,7 @@ func (p *Peer) recall(now mono.Time) {
 	}
 	var pairs []pair
 	for _, v := range p.Conn.Paths() {
-		if at := (pair{v.Tuple.Local, v.Tuple.Remote}); v.RTT != 0 && !slices.Contains(pairs, at) {
+		if at := (pair{v.Tuple.Local.Addr(), v.Tuple.Remote}); v.RTT != 0 && !slices.Contains(pairs, at) {
 			pairs = append(pairs, at)
 		}
 	}
@@ -107,7 +107,7 @@ func (p *Peer) recall(now mono.Time) {
 	var back []srd.Tuple
 	for i := range max(h.Ports, len(pairs)) {
 		v := pairs[i%len(pairs)]
-		back = append(back, srd.Tuple{Sock: uint16(i % h.Ports), Local: v.local, Remote: v.remote})
+		back = append(back, srd.Tuple{Sock: uint16(i % h.Ports), Local: srd.UplinkOf(v.local, 0), Remote: v.remote})
 	}
 	p.Conn.SetTuples(now, nil, back...)
 }
@@ -205,7 +205,7 @@ func (p *Peer) transmit(t *srd.Train) {
 		h.Audit.Sealed(h.Index, b[:n], &h.HostConfig)
 		p.called(b[:n])
 		if n <= h.MTU {
-			h.transmit(p.remote, t.Tuple.Sock, t.Tuple.Local, t.Tuple.Remote, b[:n])
+			h.transmit(p.remote, t.Tuple.Sock, t.Tuple.Local.Addr(), t.Tuple.Remote, b[:n])
 		}
 		b = b[n:]
 	}

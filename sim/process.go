@@ -128,7 +128,7 @@ func (p *Process) handle(pkt *Packet) {
 		p.Drops[NotOurs]++
 		return
 	}
-	t := srd.Tuple{Sock: sock, Local: pkt.Dst.Addr(), Remote: pkt.Src}
+	t := srd.Tuple{Sock: sock, Local: srd.UplinkOf(pkt.Dst.Addr(), 0), Remote: pkt.Src}
 	b := append(p.buf[:0], pkt.Data...)
 	p.buf = b[:0]
 	if index, ok := srd.DataIndex(b); ok {
@@ -193,7 +193,7 @@ func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
 		peer.drain()
 	}
 	if reply != nil {
-		p.host.transmit(nil, t.Sock, t.Local, t.Remote, reply)
+		p.host.transmit(nil, t.Sock, t.Local.Addr(), t.Remote, reply)
 	}
 	if forged {
 		p.labours(now)
@@ -260,7 +260,7 @@ func (h *Host) tuplesTo(remote []netip.AddrPort) []srd.Tuple {
 		for i, r := range remote {
 			t := srd.Tuple{Sock: uint16(sock), Remote: r}
 			if !h.AnyLocal {
-				t.Local = h.Addrs[i%len(h.Addrs)]
+				t.Local = srd.UplinkOf(h.Addrs[i%len(h.Addrs)], 0)
 			}
 			v = append(v, t)
 		}

@@ -17,7 +17,7 @@ import (
 
 // at returns a tuple of the victim's, or of a new address of the peer's.
 func at(addr string, port int) Tuple {
-	return Tuple{Local: netip.MustParseAddr("10.0.0.1"), Remote: netip.AddrPortFrom(netip.MustParseAddr(addr), uint16(port))}
+	return Tuple{Local: UplinkOf(netip.MustParseAddr("10.0.0.1"), 0), Remote: netip.AddrPortFrom(netip.MustParseAddr(addr), uint16(port))}
 }
 
 const victim = "192.0.2.7"

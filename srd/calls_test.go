@@ -22,7 +22,7 @@ func newCalls() (*calls, *released) {
 	return &calls{self: self{&Conn{env: &env{cfg: Config{Indexes: r}}}}}, r
 }
 
-var callee = Tuple{Sock: 1, Local: netip.MustParseAddr("10.0.0.1"), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
+var callee = Tuple{Sock: 1, Local: UplinkOf(netip.MustParseAddr("10.0.0.1"), 0), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
 
 func made(index uint32, begun, end mono.Time) attempt {
 	return attempt{hs: new(handshake.Attempt), index: index, on: []Tuple{callee}, begun: begun, end: end}
@@ -123,7 +123,7 @@ func TestReaches(t *testing.T) {
 	elsewhere.Remote = netip.MustParseAddrPort("10.0.0.2:8")
 	socket, unbound := callee, callee
 	socket.Sock++
-	unbound.Local = netip.Addr{}
+	unbound.Local = Uplink{}
 	for _, c := range []struct {
 		sent, from Tuple
 		want       bool

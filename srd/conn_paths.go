@@ -97,15 +97,17 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 	}
 }
 
-// HostChanged tells that addresses or routes of this host may have changed, and what
-// addresses it has. Paths from others are let go, and their slots are free. Those that
-// are silent are probed at once: what they fell silent for may be over.
-func (c *Conn) HostChanged(now mono.Time, has func(netip.Addr) bool) {
+// HostChanged tells that addresses or routes of this host may have changed. became returns
+// what an uplink is now: it may have another number, as an address has that moved to another
+// interface. Its paths go on. ok is false when it is gone: then its paths are let go, and
+// their slots are free. Paths that are silent are probed at once: what they fell silent for
+// may be over.
+func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool)) {
 	soon := now
 	for _, p := range c.paths.table {
 		switch {
 		case p.state == PathFree:
-		case p.tuple.Local.IsValid() && !has(p.tuple.Local):
+		case p.tuple.Local.IsValid() && !c.paths.follow(p, became):
 			c.paths.freePath(p)
 		case p.silent():
 			// One after the other, as those that are opened.

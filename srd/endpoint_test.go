@@ -47,7 +47,7 @@ func (s *stranger) stamped(stamp *handshake.Stamper) []byte {
 	return msg
 }
 
-var elsewhere = srd.Tuple{Local: netip.MustParseAddr("10.0.0.2"), Remote: netip.MustParseAddrPort("192.0.2.9:999")}
+var elsewhere = srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr("10.0.0.2"), 0), Remote: netip.MustParseAddrPort("192.0.2.9:999")}
 
 func nobody(uint32) *srd.Conn { return nil }
 

@@ -75,9 +75,9 @@ func TestScriptRenumberedWithAFullTable(t *testing.T) {
 		for i := range uint16(n) {
 			u := s.tuple(i)
 			if all || i%2 == 0 {
-				u.Local = netip.MustParseAddr("10.0.0.9")
+				u.Local = UplinkOf(netip.MustParseAddr("10.0.0.9"), 0)
 			} else {
-				u.Local = netip.MustParseAddr("10.0.0.5")
+				u.Local = UplinkOf(netip.MustParseAddr("10.0.0.5"), 0)
 			}
 			tuples = append(tuples, u)
 		}
@@ -86,7 +86,7 @@ func TestScriptRenumberedWithAFullTable(t *testing.T) {
 				p.tuple.Local = tuples[i].Local
 			}
 		}
-		s.deaf = func(t Tuple) bool { return t.Local == gone }
+		s.deaf = func(t Tuple) bool { return t.Local.Addr() == gone }
 		begin := s.now
 		s.c.SetTuples(s.now, tuples)
 		for s.now.Sub(begin) < time.Second {
@@ -96,7 +96,7 @@ func TestScriptRenumberedWithAFullTable(t *testing.T) {
 		}
 		got := 0
 		for _, p := range s.c.paths.table {
-			if p.state == PathActive && p.tuple.Local != gone {
+			if p.state == PathActive && p.tuple.Local.Addr() != gone {
 				got++
 			}
 		}

@@ -43,7 +43,7 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 // once, however long they have been silent.
 func TestScriptHostChanged(t *testing.T) {
 	s := newScript(t, 4)
-	other := netip.MustParseAddr("10.0.0.77")
+	other := UplinkOf(netip.MustParseAddr("10.0.0.77"), 0)
 	s.c.paths.table[3].tuple.Local = other
 	s.mute = true
 	for s.c.paths.table[1].state != PathDown || s.c.paths.table[1].probe.next < s.now.Add(probeMost/2) {
@@ -53,7 +53,7 @@ func TestScriptHostChanged(t *testing.T) {
 	}
 	s.mute = false
 	from := len(s.sent)
-	s.c.HostChanged(s.now, func(a netip.Addr) bool { return a != other })
+	s.c.HostChanged(s.now, func(u Uplink) (Uplink, bool) { return u, u != other })
 	if p := s.c.paths.table[3]; p.state != PathFree {
 		t.Errorf("the path from an address that is gone is %v", p.state)
 	}

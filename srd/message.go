@@ -63,7 +63,7 @@ func (OneFlow) Peek(mono.Time) (flow uint32, bytes int, ok bool) { return 0, mat
 // Tuple is one UDP 4-tuple seen from here: a path's address.
 type Tuple struct {
 	Sock   uint16         // number of the local socket, which stands for its port
-	Local  netip.Addr     // source address
+	Local  Uplink         // where packets leave from
 	Remote netip.AddrPort // destination
 }
 

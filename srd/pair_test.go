@@ -264,9 +264,9 @@ func (p *pair) tuples(side int) []srd.Tuple {
 func (p *pair) tuple(side, i int) srd.Tuple {
 	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	if side == 0 {
-		return srd.Tuple{Sock: uint16(i), Local: a, Remote: netip.AddrPortFrom(b, 7)}
+		return srd.Tuple{Sock: uint16(i), Local: srd.UplinkOf(a, 0), Remote: netip.AddrPortFrom(b, 7)}
 	}
-	return srd.Tuple{Sock: 0, Local: b, Remote: netip.AddrPortFrom(a, uint16(1000+i))}
+	return srd.Tuple{Sock: 0, Local: srd.UplinkOf(b, 0), Remote: netip.AddrPortFrom(a, uint16(1000+i))}
 }
 
 func (p *pair) linkOf(side int, t srd.Tuple) int {

@@ -98,6 +98,24 @@ func (p *path) worth(ours bool) mono.Time {
 	return max(2, p.fell)
 }
 
+// follow has p leave from what its uplink has become. It reports false when that is gone, or
+// another path is there already.
+func (ps *paths) follow(p *path, became func(Uplink) (Uplink, bool)) bool {
+	u, ok := became(p.tuple.Local)
+	if !ok || u == p.tuple.Local {
+		return ok
+	}
+	t := p.tuple
+	t.Local = u
+	if ps.find(t) != nil {
+		return false
+	}
+	p.tuple = t
+	ps.opened++ // what came from there is looked for again
+	ps.candidates.Remove(t)
+	return true
+}
+
 func (ps *paths) listed(t Tuple) bool {
 	for i := range ps.tuples {
 		u := &ps.tuples[i]

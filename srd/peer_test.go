@@ -158,7 +158,7 @@ func newScript(t testing.TB, n int) *script {
 }
 
 func (s *script) tuple(slot uint16) Tuple {
-	return Tuple{Sock: slot, Local: netip.MustParseAddr("10.0.0.1"), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
+	return Tuple{Sock: slot, Local: UplinkOf(netip.MustParseAddr("10.0.0.1"), 0), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
 }
 
 // Pull implements Source.

@@ -14,8 +14,9 @@ const clocksApart = 2 * rtt.WayWindow / 20_000
 
 // ackedOn is the way of the newest acknowledgement.
 type ackedOn struct {
-	in            *inPath
-	local, remote netip.Addr
+	in     *inPath
+	local  Uplink
+	remote netip.Addr
 }
 
 // waited returns how long p waited on its way, an acknowledgement that was sent at clock (0: not said).

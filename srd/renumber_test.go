@@ -24,10 +24,10 @@ func newUplinks(t *testing.T, seed uint64, delay time.Duration) *uplinks {
 	u.addrs = [2]netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.1.0.1")}
 	u.p.route = func(side int, from srd.Tuple) (to srd.Tuple, ok bool) {
 		if side == 0 {
-			to = srd.Tuple{Local: from.Remote.Addr(), Remote: netip.AddrPortFrom(from.Local, 1000+from.Sock)}
-			return to, !u.gone[from.Local]
+			to = srd.Tuple{Local: srd.UplinkOf(from.Remote.Addr(), 0), Remote: netip.AddrPortFrom(from.Local.Addr(), 1000+from.Sock)}
+			return to, !u.gone[from.Local.Addr()]
 		}
-		to = srd.Tuple{Sock: from.Remote.Port() - 1000, Local: from.Remote.Addr(), Remote: netip.AddrPortFrom(from.Local, 7)}
+		to = srd.Tuple{Sock: from.Remote.Port() - 1000, Local: srd.UplinkOf(from.Remote.Addr(), 0), Remote: netip.AddrPortFrom(from.Local.Addr(), 7)}
 		return to, !u.gone[from.Remote.Addr()]
 	}
 	return u
@@ -38,7 +38,7 @@ func (u *uplinks) place() {
 	var v []srd.Tuple
 	for port := range uint16(portsEach) {
 		for _, a := range u.addrs {
-			v = append(v, srd.Tuple{Sock: port, Local: a, Remote: netip.MustParseAddrPort("10.0.0.2:7")})
+			v = append(v, srd.Tuple{Sock: port, Local: srd.UplinkOf(a, 0), Remote: netip.MustParseAddrPort("10.0.0.2:7")})
 		}
 	}
 	h := u.p.host[0]
@@ -50,7 +50,7 @@ func (u *uplinks) place() {
 // active returns how many paths side has in use over side 0's address a.
 func (u *uplinks) active(side int, a netip.Addr) (n int) {
 	for _, i := range u.p.host[side].conn.Paths() {
-		if i.State == srd.PathActive && (i.Tuple.Local == a || i.Tuple.Remote.Addr() == a) {
+		if i.State == srd.PathActive && (i.Tuple.Local.Addr() == a || i.Tuple.Remote.Addr() == a) {
 			n++
 		}
 	}

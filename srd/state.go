@@ -3,6 +3,8 @@ package srd
 import (
 	"encoding/binary"
 	"errors"
+	"math"
+	"net/netip"
 
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/internal/seq"
@@ -78,6 +80,7 @@ const (
 	flagOurs = 1 << iota
 	flagValidated
 	flagUnsized
+	flagLinked // the number of the uplink's interface follows its address
 )
 
 // inState is one of the peer's path slots.
@@ -181,9 +184,16 @@ func (w *stateWriter) path(p *pathState) {
 	if p.state == PathFree {
 		return
 	}
-	w.raw([]byte{p.flags})
+	flags, link := p.flags, p.tuple.Local.Link()
+	if link != 0 {
+		flags |= flagLinked
+	}
+	w.raw([]byte{flags})
 	w.num(uint64(p.tuple.Sock))
-	w.address(p.tuple.Local.MarshalBinary())
+	w.address(p.tuple.Local.Addr().MarshalBinary())
+	if link != 0 {
+		w.num(uint64(link))
+	}
 	w.address(p.tuple.Remote.MarshalBinary())
 	w.num(p.mtu, p.want, p.smoothed, p.base)
 	w.time(p.heard, p.seen, p.fell)
@@ -367,11 +377,15 @@ func (r *stateReader) path(p *pathState) {
 		return
 	}
 	p.flags = r.byte()
-	sock := r.num()
-	if sock > 1<<16-1 || p.tuple.Local.UnmarshalBinary(r.address()) != nil || p.tuple.Remote.UnmarshalBinary(r.address()) != nil {
+	sock, link, local := r.num(), uint64(0), r.address()
+	if p.flags&flagLinked != 0 {
+		p.flags, link = p.flags&^flagLinked, r.num()
+	}
+	var addr netip.Addr
+	if sock > math.MaxUint16 || link > math.MaxUint32 || addr.UnmarshalBinary(local) != nil || p.tuple.Remote.UnmarshalBinary(r.address()) != nil {
 		r.fail()
 	}
-	p.tuple.Sock = uint16(sock)
+	p.tuple.Sock, p.tuple.Local = uint16(sock), UplinkOf(addr, uint32(link))
 	p.mtu, p.want, p.smoothed, p.base = r.num(), r.num(), r.num(), r.num()
 	p.heard, p.seen, p.fell = r.time(), r.time(), r.time()
 }

@@ -142,7 +142,7 @@ func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
 	pairs := netcheck.Pairs(p)
 	for _, pair := range pairs[:min(len(pairs), maxTraces)] {
 		progress("%v: asking the routers", pair)
-		hops, err := trace.Run(ctx, pair.Local, pair.Remote, func(h trace.Hop) {
+		hops, err := trace.Run(ctx, trace.From{Addr: pair.Local, Interface: pair.Interface}, pair.Remote, func(h trace.Hop) {
 			progress("%v: hop %d, %s", pair, h.TTL, count(len(h.Routers), "router"))
 		})
 		progress("")

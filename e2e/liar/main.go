@@ -121,9 +121,11 @@ func meet(private, public, local, to string) (*liar, error) {
 	if tuple.Remote, err = netip.ParseAddrPort(to); err != nil {
 		return nil, err
 	}
-	if tuple.Local, err = netip.ParseAddr(local); err != nil {
+	from, err := netip.ParseAddr(local)
+	if err != nil {
 		return nil, err
 	}
+	tuple.Local = srd.UplinkOf(from, 0)
 	bank, err := udp.Open(udp.Config{Ports: 1})
 	if err != nil {
 		return nil, err

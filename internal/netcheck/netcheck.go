@@ -14,28 +14,30 @@ import (
 
 // Pair is an address of this host and one of the peer's.
 type Pair struct {
-	Local  netip.Addr
-	Remote netip.AddrPort
+	Local     netip.Addr
+	Interface string // by which alone packets leave; "": whichever the routes prefer
+	Remote    netip.AddrPort
+	from      string // the first two for people
 }
 
-func (p Pair) String() string { return fmt.Sprintf("%v to %v", p.Local, p.Remote.Addr()) }
+func (p Pair) String() string { return fmt.Sprintf("%s to %v", p.from, p.Remote.Addr()) }
 
 // Pairs returns those that the peer's paths lie between, in their order. Of several ports
 // of the peer the first is taken.
 func Pairs(p *control.Peer) (v []Pair) {
-	for _, path := range p.Paths {
-		pair, ok := pairOf(path)
-		if ok && !slices.ContainsFunc(v, func(o Pair) bool { return o.Local == pair.Local && o.Remote.Addr() == pair.Remote.Addr() }) {
+	for i := range p.Paths {
+		pair, ok := pairOf(&p.Paths[i])
+		if ok && !slices.ContainsFunc(v, func(o Pair) bool { return o.Local == pair.Local && o.Interface == pair.Interface && o.Remote.Addr() == pair.Remote.Addr() }) {
 			v = append(v, pair)
 		}
 	}
 	return v
 }
 
-func pairOf(path control.Path) (Pair, bool) {
+func pairOf(path *control.Path) (Pair, bool) {
 	local, err := netip.ParseAddrPort(path.Local)
 	remote, e := netip.ParseAddrPort(path.Remote)
-	return Pair{local.Addr(), remote}, err == nil && e == nil
+	return Pair{local.Addr(), path.Interface, remote, path.Uplink()}, err == nil && e == nil
 }
 
 // Ways is what a trace between a Pair saw: routers side by side, 0 if none answered.
@@ -149,7 +151,8 @@ const (
 func mtu(p *control.Peer) doctor.Finding {
 	var least, most int
 	var at Pair // where it is least
-	for _, path := range p.Paths {
+	for i := range p.Paths {
+		path := &p.Paths[i]
 		if path.State != control.PathActive || path.MTU == 0 {
 			continue
 		}
@@ -198,7 +201,8 @@ func translated(p *control.Peer) doctor.Finding {
 		v.Saw = "not known: the peer answers from nowhere"
 		return v
 	}
-	for _, path := range p.Paths {
+	for i := range p.Paths {
+		path := &p.Paths[i]
 		if pair, ok := pairOf(path); ok && path.State == control.PathActive && !want[pair.Remote.Addr()] {
 			v.Saw = fmt.Sprintf("the peer is at %v as well, which is none of its endpoints", pair.Remote.Addr())
 			v.Why = "another of its addresses, which is no fault; or a NAT in front of it, which forgets idle mappings"
@@ -219,7 +223,8 @@ func loss(p *control.Peer) doctor.Finding {
 	type tally struct{ sent, lost uint64 }
 	by := map[string]*tally{}
 	var names []string
-	for _, path := range p.Paths {
+	for i := range p.Paths {
+		path := &p.Paths[i]
 		pair, ok := pairOf(path)
 		if !ok {
 			continue

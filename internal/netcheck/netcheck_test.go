@@ -168,7 +168,7 @@ func TestPortsThatNeverPass(t *testing.T) {
 }
 
 func TestWidth(t *testing.T) {
-	pair := Pair{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddrPort("203.0.113.9:51820")}
+	pair := Pair{Local: netip.MustParseAddr("192.0.2.1"), Remote: netip.MustParseAddrPort("203.0.113.9:51820")}
 	for want, w := range map[string]Ways{
 		"at least 8": {pair, 8, nil}, "one is seen": {pair, 1, nil}, "no router": {pair, 0, nil}, "refused": {pair, 0, errors.New("refused")},
 	} {

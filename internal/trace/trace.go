@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 	"unsafe"
@@ -45,9 +46,15 @@ func Ways(hops []Hop) (n int) {
 	return n
 }
 
+// From is where probes leave from.
+type From struct {
+	Addr      netip.Addr
+	Interface string // that they leave by; "": as the routes say
+}
+
 // Run sends probes from an address of this host to one of another, at most 32 packets of
 // one byte for each hop. hop, if not nil, is told of each hop as it is done.
-func Run(ctx context.Context, from netip.Addr, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
+func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
 	var probes []probe
 	defer func() {
 		for _, p := range probes {
@@ -57,7 +64,7 @@ func Run(ctx context.Context, from netip.Addr, to netip.AddrPort, hop func(Hop))
 	for range Ports {
 		p, err := open(from, to)
 		if err != nil {
-			return nil, fmt.Errorf("from %v: %w", from, err)
+			return nil, fmt.Errorf("from %v: %w", from.Addr, err)
 		}
 		probes = append(probes, p)
 	}
@@ -120,7 +127,7 @@ type probe struct {
 	v6 bool
 }
 
-func open(from netip.Addr, to netip.AddrPort) (p probe, err error) {
+func open(from From, to netip.AddrPort) (p probe, err error) {
 	p.v6 = to.Addr().Is6()
 	family := unix.AF_INET
 	if p.v6 {
@@ -133,8 +140,12 @@ func open(from netip.Addr, to netip.AddrPort) (p probe, err error) {
 	if p.v6 {
 		level, option = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
 	}
-	if err = unix.SetsockoptInt(p.fd, level, option, 1); err == nil {
-		err = unix.Bind(p.fd, sockaddr(netip.AddrPortFrom(from, 0)))
+	err = unix.SetsockoptInt(p.fd, level, option, 1)
+	if err == nil && from.Interface != "" {
+		err = os.NewSyscallError("SO_BINDTODEVICE", unix.BindToDevice(p.fd, from.Interface))
+	}
+	if err == nil {
+		err = unix.Bind(p.fd, sockaddr(netip.AddrPortFrom(from.Addr, 0)))
 	}
 	if err == nil {
 		err = unix.Connect(p.fd, sockaddr(to))

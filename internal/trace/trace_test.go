@@ -49,16 +49,16 @@ func TestWays(t *testing.T) {
 // This host answers at once that nobody listens: that is the end, and no router.
 func TestRunToThisHost(t *testing.T) {
 	lo := netip.MustParseAddr("127.0.0.1")
-	hops, err := Run(context.Background(), lo, netip.AddrPortFrom(lo, 9), nil)
+	hops, err := Run(context.Background(), From{Addr: lo}, netip.AddrPortFrom(lo, 9), nil)
 	if err != nil || len(hops) != 0 {
 		t.Errorf("%v, %v", hops, err)
 	}
-	if _, err := Run(context.Background(), netip.MustParseAddr("192.0.2.1"), netip.AddrPortFrom(lo, 9), nil); err == nil {
+	if _, err := Run(context.Background(), From{Addr: netip.MustParseAddr("192.0.2.1")}, netip.AddrPortFrom(lo, 9), nil); err == nil {
 		t.Error("packets left from an address that is not this host's")
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if _, err := Run(ended, lo, netip.AddrPortFrom(lo, 9), nil); err == nil {
+	if _, err := Run(ended, From{Addr: lo}, netip.AddrPortFrom(lo, 9), nil); err == nil {
 		t.Error("it goes on after its context has ended")
 	}
 }

@@ -65,10 +65,11 @@ type Pings struct {
 
 // Ping is one path that was asked for its round trip.
 type Ping struct {
-	Slot   uint16 `json:"slot"`   // as in the status
-	Local  string `json:"local"`  // address:port
-	Remote string `json:"remote"` // address:port
-	RTTUs  int64  `json:"rtt_us"` // 0: no answer within a second
+	Slot      uint16 `json:"slot"`      // as in the status
+	Local     string `json:"local"`     // address:port
+	Interface string `json:"interface"` // as in the status
+	Remote    string `json:"remote"`    // address:port
+	RTTUs     int64  `json:"rtt_us"`    // 0: no answer within a second
 }
 
 // flowsFor counts flows for the time that was asked for, within bounds.

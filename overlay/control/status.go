@@ -155,6 +155,7 @@ const (
 type Path struct {
 	Slot        uint16 `json:"slot"`         // number of the path at this end
 	Local       string `json:"local"`        // address:port
+	Interface   string `json:"interface"`    // by which alone its packets leave, as paths.local names it; "": whichever the routes prefer
 	Remote      string `json:"remote"`       // address:port
 	State       string `json:"state"`        // candidate (not validated yet), active, suspect (silent: no new data), down
 	SRTTUs      int64  `json:"srtt_us"`      // smoothed round trip; 0: not measured

@@ -82,20 +82,20 @@ type server struct {
 	stop  context.CancelFunc
 	load  func() (*config.Config, error) // nil: the file cannot be read again
 
-	id    *handshake.Identity
-	dev   *tundev.Device
-	net   *netconf.State
-	bank  *udp.Bank
-	loop  *loop.Loop
-	mark  atomic.Uint32 // of the outer packets
-	now   atomic.Pointer[setup]
-	mtus  mtuTable
-	links uplinks
-	host  host // follow's own
-	drops readDrops
-	told  unreachables
-	alive liveness
-	flows flowCounter
+	id      *handshake.Identity
+	dev     *tundev.Device
+	net     *netconf.State
+	bank    *udp.Bank
+	loop    *loop.Loop
+	mark    atomic.Uint32 // of the outer packets
+	now     atomic.Pointer[setup]
+	devices devices
+	links   uplinks
+	host    host // follow's own
+	drops   readDrops
+	told    unreachables
+	alive   liveness
+	flows   flowCounter
 
 	mergers sync.Pool // of *merge.Merger
 
@@ -271,20 +271,20 @@ func (s *server) open() (err error) {
 		Endpoint: srd.NewEndpoint(s.id, rand.Reader),
 		Workers:  s.dev.Queues(),
 		Inputs:   s.inputs(),
-		Inner:    s.mtus.inner,
+		Inner:    s.devices.inner,
 		Alive:    s.alive.note,
 	})
 	if err != nil {
 		return err
 	}
-	s.mtus.tunnel = c.Interface.Name
+	s.devices.tunnel = c.Interface.Name
 	if s.machine != nil {
 		// That of the process before.
 	} else if s.machine, err = newMachineEvents(); err != nil {
 		s.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
 	}
-	s.mtus.load()
-	s.host.look(s.mtus.all())
+	s.devices.load()
+	s.host.look(s.devices.all())
 	return s.addPeers()
 }
 

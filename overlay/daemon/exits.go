@@ -1,11 +1,11 @@
 package daemon
 
 import (
-	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
@@ -14,36 +14,30 @@ import (
 // interface to the peer, with any metric. Without one the kernel takes an IPv4 peer to be
 // on that interface's link, asks for it there, and nobody answers.
 
-// exits has the sockets leave by the interfaces of paths.local.
+// exits has the sockets leave by the interfaces of paths.local, and tell what comes to one
+// of their addresses by the interface that it comes by.
 func (s *server) exits() {
 	var v []udp.Exit
-	for _, l := range s.cfg().Paths.Local {
-		if l.Interface == "" {
+	for i, all := range s.configured() {
+		if s.cfg().Paths.Local[i].Interface == "" {
 			continue
 		}
-		i, err := net.InterfaceByName(l.Interface)
-		if err != nil {
-			continue // it may come
-		}
-		addrs := addressesOf(l.Interface)
-		for _, a := range addrs {
-			if !a.IsLinkLocalUnicast() && !s.straight(a, i.Index) {
-				v = append(v, udp.Exit{Local: a, Index: i.Index, Alone: a.Is6() && globals(addrs) == 1})
-			}
+		sole := globals(all) == 1
+		for _, u := range all {
+			a := u.Addr()
+			v = append(v, udp.Exit{Uplink: u, Alone: sole && a.Is6() && !a.IsLinkLocalUnicast() && !s.straight(u)})
 		}
 	}
 	s.bank.SetExits(v)
 }
 
-// straight reports whether all IPv6 packets from a leave by the interface already, as with
-// rules for source addresses. Such rules do not match what has its source from the kernel.
-func (s *server) straight(a netip.Addr, index int) bool {
-	if a.Is4() {
-		return false // a rule and an interface are heeded together
-	}
+// straight reports whether all IPv6 packets from the address of u leave by its interface
+// already, as with rules for source addresses. Such rules do not match what has its source
+// from the kernel. For IPv4 a rule and an interface are heeded together.
+func (s *server) straight(u srd.Uplink) bool {
 	for _, p := range s.peers() {
 		for _, r := range p.remotes() {
-			if r.Addr().Is6() && s.leavesBy(r.Addr(), a) != index {
+			if r.Addr().Is6() && s.leavesBy(r.Addr(), u.Addr()) != int(u.Link()) {
 				return false
 			}
 		}
@@ -52,9 +46,9 @@ func (s *server) straight(a netip.Addr, index int) bool {
 }
 
 // globals counts the IPv6 addresses that the kernel chooses from as a source.
-func globals(addrs []netip.Addr) (n int) {
-	for _, a := range addrs {
-		if a.Is6() && !a.IsLinkLocalUnicast() {
+func globals(all []srd.Uplink) (n int) {
+	for _, u := range all {
+		if a := u.Addr(); a.Is6() && !a.IsLinkLocalUnicast() {
 			n++
 		}
 	}
@@ -69,9 +63,9 @@ func (s *server) barred(name string, remote netip.Addr) string {
 		return ""
 	}
 	var source netip.Addr
-	addrs := addressesOf(name)
-	for _, a := range addrs {
-		if a.Is4() == remote.Is4() && !a.IsLinkLocalUnicast() {
+	all := uplinksOf(name)
+	for _, u := range all {
+		if a := u.Addr(); a.Is4() == remote.Is4() && !a.IsLinkLocalUnicast() {
 			source = a
 		}
 	}
@@ -81,7 +75,7 @@ func (s *server) barred(name string, remote netip.Addr) string {
 	// The entry of the table is asked for: without one there is none to tell of, whatever
 	// the kernel does then.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(addrs) > 1 || s.leavesBy(remote, source) == link.Attrs().Index {
+	if remote.Is4() || globals(all) > 1 || s.leavesBy(remote, source) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
 	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"io/fs"
-	"net/netip"
 	"os"
 	"path"
 	"strconv"
@@ -18,13 +17,13 @@ var sysfs = os.DirFS("/sys/class/net")
 // per second; 0 when one of them does not tell.
 func (s *server) lineOf(tuples []srd.Tuple) (rate float64) {
 	seen := map[string]bool{}
-	locals := map[netip.Addr]bool{}
+	locals := map[srd.Uplink]bool{}
 	for _, t := range tuples {
 		if locals[t.Local] {
 			continue
 		}
 		locals[t.Local] = true
-		name := s.mtus.name(t.Local)
+		name := s.devices.name(t.Local)
 		if seen[name] {
 			continue
 		}

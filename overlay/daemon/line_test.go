@@ -25,10 +25,12 @@ func TestLineIsWhatTheInterfacesTell(t *testing.T) {
 			t.Errorf("%q: %v bytes per second, want %v", name, got, want)
 		}
 	}
-	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.1.1"), netip.MustParseAddr("10.0.2.1")
+	one := netip.MustParseAddr("10.0.0.1") // of two sticks
+	a, b, c := srd.UplinkOf(one, 1), srd.UplinkOf(one, 2), srd.UplinkOf(netip.MustParseAddr("10.0.2.1"), 0)
 	s := &server{}
-	s.mtus.names = map[netip.Addr]string{a: "eth0", b: "eth1", c: "eth2"}
-	tuple := func(sock uint16, l netip.Addr) srd.Tuple { return srd.Tuple{Sock: sock, Local: l} }
+	s.devices.at = map[srd.Uplink]device{a: {name: "eth0"}, b: {name: "eth1"}}
+	s.devices.of = map[netip.Addr][]device{c.Addr(): {{name: "eth2"}}}
+	tuple := func(sock uint16, l srd.Uplink) srd.Tuple { return srd.Tuple{Sock: sock, Local: l} }
 	for _, x := range []struct {
 		tuples []srd.Tuple
 		want   float64

@@ -2,13 +2,11 @@ package daemon
 
 import (
 	"context"
-	"maps"
 	"net"
 	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -35,72 +33,9 @@ const (
 	udpIPv6 = 48
 )
 
-// mtuTable knows the device that has an address, and its MTU.
-type mtuTable struct {
-	tunnel string // name of the tunnel's device
-	mu     sync.Mutex
-	of     map[netip.Addr]int
-	names  map[netip.Addr]string
-	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
-}
-
-func (t *mtuTable) load() {
-	of, names := map[netip.Addr]int{}, map[netip.Addr]string{}
-	var own []netip.Addr
-	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
-	for _, i := range ifaces {
-		addrs, _ := i.Addrs()
-		for _, a := range addrs {
-			if p, err := netip.ParsePrefix(a.String()); err == nil {
-				of[p.Addr().Unmap()], names[p.Addr().Unmap()] = i.MTU, i.Name
-				if i.Name == t.tunnel {
-					own = append(own, p.Addr().Unmap())
-				}
-			}
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.of, t.names = of, names
-	t.own.Store(&own)
-}
-
-// inner reports whether a is an address of the tunnel's device. It may be called for each
-// packet.
-func (t *mtuTable) inner(a netip.Addr) bool {
-	own := t.own.Load()
-	return own != nil && slices.Contains(*own, a.WithZone(""))
-}
-
-// all returns every address of this host.
-func (t *mtuTable) all() []netip.Addr {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Collect(maps.Keys(t.of))
-}
-
-// name returns the device that has an address; "": none is known.
-func (t *mtuTable) name(a netip.Addr) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.names[a.WithZone("")]
-}
-
-// ethernetMTU is assumed of a device that is not known.
-const ethernetMTU = 1500
-
-func (t *mtuTable) get(a netip.Addr) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if m := t.of[a.WithZone("")]; m > 0 {
-		return m
-	}
-	return ethernetMTU
-}
-
 // payload returns the UDP payload bytes worth probing for on a tuple.
 func (s *server) payload(t srd.Tuple) int {
-	m := s.mtus.get(t.Local)
+	m := s.devices.mtu(t.Local)
 	if s.cfg().Paths.PathMTU > 0 {
 		m = min(m, s.cfg().Paths.PathMTU)
 	}
@@ -217,8 +152,8 @@ func (s *server) ground() ground {
 // placeAll looks at the host anew, and places all peers.
 func (s *server) placeAll() {
 	s.bank.Refused() // before the kernel's counters wrap
-	s.mtus.load()
-	s.host.look(s.mtus.all())
+	s.devices.load()
+	s.host.look(s.devices.all())
 	s.reportLocals()
 	s.exits()
 	classes := s.links.all()
@@ -278,7 +213,7 @@ func (s *server) place(p *peer) {
 	// alone then.
 	news := s.strand(p) || changed || s.host.other
 	line := s.lineOf(slices.Concat(tuples, back))
-	gone := s.gone(paths)
+	became := s.became(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if p.gone {
 			return
@@ -286,7 +221,7 @@ func (s *server) place(p *peer) {
 		p.line, p.placed = line, remotes
 		p.control.SetLine(line) // a cable may have come up at another rate
 		if news {
-			c.HostChanged(now, func(a netip.Addr) bool { return !gone[a] })
+			c.HostChanged(now, became)
 		}
 		if changed || !slices.Equal(aside, p.back.aside) {
 			p.tuples, p.back.tuples, p.back.aside = tuples, back, aside
@@ -332,11 +267,11 @@ func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	return v
 }
 
-// locals returns the source addresses to use towards r: those configured, of
-// r's family, or the one that the routes give. Addresses that the host does not have are
-// left out, and those of the tunnel itself: they are the peers' way to this host through
-// the tunnel, and a path from there would lead through itself.
-func (s *server) locals(r netip.AddrPort) []netip.Addr {
+// locals returns the uplinks to use towards r: those configured, of r's family, or the one
+// that the routes give. Addresses that the host does not have are left out, and those of the
+// tunnel itself: they are the peers' way to this host through the tunnel, and a path from
+// there would lead through itself.
+func (s *server) locals(r netip.AddrPort) []srd.Uplink {
 	v, known := s.host.from[r.Addr()]
 	if !known {
 		v = s.findLocals(r)
@@ -345,41 +280,72 @@ func (s *server) locals(r netip.AddrPort) []netip.Addr {
 	return v
 }
 
-func (s *server) findLocals(r netip.AddrPort) []netip.Addr {
+func (s *server) findLocals(r netip.AddrPort) []srd.Uplink {
 	if r.Addr().Is6() && !s.bank.HasIPv6() {
 		return nil
 	}
 	if len(s.cfg().Paths.Local) == 0 {
 		a, err := udp.LocalFor(r, s.mark.Load())
-		if err != nil || s.mtus.inner(a) {
+		if err != nil || s.devices.inner(a) {
 			return nil // no route now; a change of addresses brings us back
 		}
-		return []netip.Addr{a}
+		return []srd.Uplink{srd.UplinkOf(a, 0)}
 	}
-	var v []netip.Addr
-	for i, l := range s.cfg().Paths.Local {
-		addrs := []netip.Addr{l.Addr}
-		if !l.Addr.IsValid() {
-			addrs = addressesOf(l.Interface)
-		}
-		s.links.set(i, addrs)
-		v = append(v, addrs...)
+	var v []srd.Uplink
+	for i, all := range s.configured() {
+		s.links.set(i, all)
+		v = append(v, all...)
 	}
-	return slices.DeleteFunc(v, func(a netip.Addr) bool {
+	return slices.DeleteFunc(v, func(u srd.Uplink) bool {
+		a := u.Addr()
 		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast() ||
-			s.mtus.inner(a) || !s.host.owns(a)
+			s.devices.inner(a) || !s.host.owns(u)
 	})
 }
 
-// gone returns which local addresses of paths are not to be used any more.
-func (s *server) gone(paths []srd.PathInfo) map[netip.Addr]bool {
-	v := map[netip.Addr]bool{}
-	for _, p := range paths {
-		if a := p.Tuple.Local; a.IsValid() {
-			v[a] = s.mtus.inner(a) || !s.host.owns(a)
+// configured returns the uplinks that each entry of paths.local stands for now. What leaves
+// from the address of one that names an interface goes by that interface, so an entry that
+// names the address as well stands for nothing more.
+func (s *server) configured() [][]srd.Uplink {
+	local := s.cfg().Paths.Local
+	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
+	for i, l := range local {
+		if l.Interface == "" {
+			continue
+		}
+		v[i] = uplinksOf(l.Interface)
+		for _, u := range v[i] {
+			bound[u.Addr()] = true
+		}
+	}
+	for i, l := range local {
+		if l.Interface == "" && !bound[l.Addr] {
+			v[i] = []srd.Uplink{srd.UplinkOf(l.Addr, 0)}
 		}
 	}
 	return v
+}
+
+// became returns what the uplinks of paths are now. An address that has moved to another
+// interface, or whose interface has another number or is named no more, is the same uplink
+// still. But one that has gone is not what another interface with its address was all along.
+func (s *server) became(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
+	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
+	for i := range paths {
+		u := paths[i].Tuple.Local
+		v := s.bank.Uplink(u)
+		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !s.host.fresh[v] || s.devices.inner(v.Addr()) || !s.host.owns(v) {
+			v = srd.Uplink{}
+		}
+		now[u] = v
+	}
+	return func(u srd.Uplink) (srd.Uplink, bool) {
+		v, known := now[u]
+		if !known {
+			return u, true // opened meanwhile
+		}
+		return v, v.IsValid()
+	}
 }
 
 // reportLocals tells which entries of paths.local have no address here, and when one has.
@@ -388,7 +354,7 @@ func (s *server) reportLocals() {
 		name, missing := l.Interface, false
 		if name == "" {
 			name = l.Addr.String()
-			missing = !s.host.owns(l.Addr)
+			missing = !s.host.owns(srd.UplinkOf(l.Addr, 0))
 		} else {
 			missing = len(addressesOf(name)) == 0
 		}
@@ -417,16 +383,24 @@ func missingLocals(local []config.Local) (v []string) {
 	return v
 }
 
-func addressesOf(name string) []netip.Addr {
+// addressesOf returns the addresses of an interface, if there is one.
+func addressesOf(name string) (v []netip.Addr) {
+	for _, u := range uplinksOf(name) {
+		v = append(v, u.Addr())
+	}
+	return v
+}
+
+// uplinksOf returns the addresses of an interface, as what leaves by it.
+func uplinksOf(name string) (v []srd.Uplink) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil // it may come
 	}
 	addrs, _ := i.Addrs()
-	var v []netip.Addr
 	for _, a := range addrs {
 		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			v = append(v, p.Addr().Unmap())
+			v = append(v, srd.UplinkOf(p.Addr().Unmap(), uint32(i.Index)))
 		}
 	}
 	return v

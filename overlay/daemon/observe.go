@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -17,7 +16,7 @@ import (
 type observer struct {
 	uplinks   uplinkWatch
 	strangers strangerWatch
-	names     map[netip.Addr]string // interfaces of addresses, which may be gone by now
+	names     map[srd.Uplink]string // interfaces of uplinks, which may be gone by now
 	fallback  bool                  // it was said that segmentation is missing
 	resumed   mono.Time
 	latest    mono.Time
@@ -31,7 +30,7 @@ const settleLooks = 3
 func (s *server) observe(now mono.Time) {
 	o := &s.seen
 	s.tellStall(o, now)
-	yes, no := map[netip.Addr]bool{}, map[netip.Addr]bool{}
+	yes, no := map[srd.Uplink]bool{}, map[srd.Uplink]bool{}
 	again := s.hostNews.Swap(false)
 	for _, p := range s.peers() {
 		v := s.sight(p, again)
@@ -108,31 +107,53 @@ func (s *server) tellStall(o *observer, now mono.Time) {
 	o.resumed, o.latest = resumed, now
 }
 
-// tellUplinks tells of local addresses from which no path works any more, or some do
-// again.
-func (s *server) tellUplinks(o *observer, yes, no map[netip.Addr]bool) {
+// tellUplinks tells of uplinks from which no path works any more, or some do again.
+func (s *server) tellUplinks(o *observer, yes, no map[srd.Uplink]bool) {
 	if o.names == nil {
-		o.names = map[netip.Addr]string{}
+		o.names = map[srd.Uplink]string{}
 	}
-	for _, n := range o.uplinks.look(yes, no, udp.HasAddress) {
-		name := s.mtus.name(n.addr)
-		if name != "" {
-			o.names[n.addr] = name
+	for _, n := range o.uplinks.look(yes, no, s.hasUplink) {
+		if name := s.devices.name(n.of); name != "" {
+			o.names[n.of] = name
 		}
-		at := n.addr.String()
-		if o.names[n.addr] != "" {
-			at += " (" + o.names[n.addr] + ")"
-		}
+		name := o.names[n.of]
+		at, subject := uplinkText(n.of, name), uplinkName(n.of, name)
 		switch {
 		case n.up:
-			s.tell(events.UplinkUp, n.addr.String(), "uplink %s: paths from it work", at)
+			s.tell(events.UplinkUp, subject, "uplink %s: paths from it work", at)
+		case n.gone && s.hasUplink(n.of.At(0)):
+			s.tell(events.UplinkDown, subject, "uplink %s: the interface has this address no more", at)
 		case n.gone:
-			s.tell(events.UplinkDown, n.addr.String(), "uplink %s: it is no address of this host any more", at)
-			delete(o.names, n.addr)
+			s.tell(events.UplinkDown, subject, "uplink %s: it is no address of this host any more", at)
 		default:
-			s.tell(events.UplinkDown, n.addr.String(), "uplink %s: no path from it works", at)
+			s.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
+		}
+		if n.gone {
+			delete(o.names, n.of)
 		}
 	}
+}
+
+// hasUplink reports whether packets may leave from u.
+func (s *server) hasUplink(u srd.Uplink) bool {
+	return s.devices.has(u) && udp.HasAddress(u.Addr())
+}
+
+// uplinkText is u for a line of the log: its address and, if it is known, its interface.
+func uplinkText(u srd.Uplink, name string) string {
+	if name == "" {
+		return u.Addr().String()
+	}
+	return u.Addr().String() + " (" + name + ")"
+}
+
+// uplinkName tells u from all others: what leaves by one interface alone has its name, as
+// ss(8) writes it.
+func uplinkName(u srd.Uplink, name string) string {
+	if u.Link() == 0 || name == "" {
+		return u.Addr().String()
+	}
+	return u.Addr().String() + "%" + name
 }
 
 // tellStrangers tells of handshakes that were refused.

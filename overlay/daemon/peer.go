@@ -72,7 +72,7 @@ type peer struct {
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
-		watch: watch{verbose: s.verbose},
+		watch: watch{verbose: s.verbose, title: func(u srd.Uplink) string { return uplinkText(u, s.devices.name(u)) }},
 		dev:   s.dev, told: &s.told, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}

@@ -47,7 +47,7 @@ func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pin
 	v := control.Pings{Peer: p.title()}
 	for _, m := range p.measure(ctx, every) {
 		v.Paths = append(v.Paths, control.Ping{
-			Slot: m.Slot, Local: s.local(m.Tuple), Remote: m.Tuple.Remote.String(), RTTUs: m.RTT.Microseconds(),
+			Slot: m.Slot, Local: s.local(m.Tuple), Interface: s.interfaceOf(m.Tuple.Local), Remote: m.Tuple.Remote.String(), RTTUs: m.RTT.Microseconds(),
 		})
 	}
 	if len(v.Paths) == 0 {
@@ -118,7 +118,10 @@ func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 // onePerPair returns the slot of one path for each pair of addresses, one that works if
 // there is one.
 func onePerPair(paths []srd.PathInfo) map[uint16]bool {
-	type ends struct{ local, remote netip.Addr }
+	type ends struct {
+		local  srd.Uplink
+		remote netip.Addr
+	}
 	best := map[ends]srd.PathInfo{}
 	for _, p := range paths {
 		k := ends{p.Tuple.Local, p.Tuple.Remote.Addr()}

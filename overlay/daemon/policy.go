@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"maps"
-	"net/netip"
 	"sync"
 
 	"github.com/srdtun/srdtun/config"
@@ -25,45 +24,42 @@ func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
 // bytesPerMbit is a Mbit in bytes.
 const bytesPerMbit = 1e6 / 8
 
-// uplinks knows which entry of paths.local a local address stands for: the class
-// of paths that weights and a primary are given to.
+// uplinks knows which entry of paths.local an uplink stands for: the class of paths that
+// weights and a primary are given to.
 type uplinks struct {
 	mu sync.Mutex
-	of map[netip.Addr]int
+	of map[srd.Uplink]int
 }
 
-// set notes the addresses that entry i has now. One that stands for two entries is
-// the first's.
-func (u *uplinks) set(i int, addrs []netip.Addr) {
+// set notes the uplinks that entry i stands for now.
+func (u *uplinks) set(i int, all []srd.Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
-		u.of = map[netip.Addr]int{}
+		u.of = map[srd.Uplink]int{}
 	}
-	maps.DeleteFunc(u.of, func(_ netip.Addr, k int) bool { return k == i })
-	for _, a := range addrs {
-		if before, ok := u.of[a.WithZone("")]; !ok || i < before {
-			u.of[a.WithZone("")] = i
-		}
+	maps.DeleteFunc(u.of, func(_ srd.Uplink, k int) bool { return k == i })
+	for _, v := range all {
+		u.of[v] = i
 	}
 }
 
-// all returns the entry of each address.
-func (u *uplinks) all() map[netip.Addr]int {
+// all returns the entry of each uplink.
+func (u *uplinks) all() map[srd.Uplink]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return maps.Clone(u.of)
 }
 
-// sameClasses compares what all has returned. An address that is in neither is of class 0.
-func sameClasses(a, b map[netip.Addr]int) bool {
-	for addr := range a {
-		if a[addr] != b[addr] {
+// sameClasses compares what all has returned. An uplink that is in neither is of class 0.
+func sameClasses(a, b map[srd.Uplink]int) bool {
+	for v := range a {
+		if a[v] != b[v] {
 			return false
 		}
 	}
-	for addr := range b {
-		if a[addr] != b[addr] {
+	for v := range b {
+		if a[v] != b[v] {
 			return false
 		}
 	}
@@ -71,7 +67,7 @@ func sameClasses(a, b map[netip.Addr]int) bool {
 }
 
 // classify tells the peers' policies which classes the paths are of that they have. A path
-// is told when it is new; after that an address may come to stand for another entry.
+// is told when it is new; after that an uplink may come to stand for another entry.
 func (s *server) classify() {
 	for _, p := range s.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering) })
@@ -82,5 +78,5 @@ func (s *server) classify() {
 func (u *uplinks) class(t srd.Tuple) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.of[t.Local.WithZone("")]
+	return u.of[t.Local]
 }

@@ -84,20 +84,23 @@ func TestSet(t *testing.T) {
 	r.wait()
 }
 
-// A path's class is the entry of paths.local that its address stands for.
+// A path's class is the entry of paths.local that its uplink stands for. One that names the
+// address of an interface that another names stands for nothing.
 func TestClassesAreUplinks(t *testing.T) {
 	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newStory(false))
 	s.host.look(nil)
 	s.locals(netip.MustParseAddrPort("127.0.0.9:1"))
-	for text, want := range map[string]int{"192.0.2.1": 0, "127.0.0.1": 1, "192.0.2.2": 3, "198.51.100.1": 0} {
-		if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr(text)}); got != want {
-			t.Errorf("%s is of class %d, want %d", text, got, want)
+	const lo = 1
+	of := func(text string) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(text), 0) }
+	for u, want := range map[srd.Uplink]int{of("192.0.2.1"): 0, of("127.0.0.1").At(lo): 1, of("192.0.2.2"): 3, of("127.0.0.1"): 0, of("198.51.100.1"): 0} {
+		if got := s.links.class(srd.Tuple{Local: u}); got != want {
+			t.Errorf("%v is of class %d, want %d", u, got, want)
 		}
 	}
 	// An address moves from one interface to another.
 	s.links.set(0, nil)
-	s.links.set(3, []netip.Addr{netip.MustParseAddr("192.0.2.1")})
-	if got := s.links.class(srd.Tuple{Local: netip.MustParseAddr("192.0.2.1")}); got != 3 {
+	s.links.set(3, []srd.Uplink{of("192.0.2.1")})
+	if got := s.links.class(srd.Tuple{Local: of("192.0.2.1")}); got != 3 {
 		t.Errorf("the address that moved is of class %d", got)
 	}
 	if got := s.links.class(srd.Tuple{}); got != 0 {

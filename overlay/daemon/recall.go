@@ -30,34 +30,35 @@ const asideMost = 8
 
 // pair is two ends of paths: an address of ours and where to send to.
 type pair struct {
-	local  netip.Addr
+	local  srd.Uplink
 	remote netip.AddrPort
 }
 
 // host is what follow knows of this host's addresses, looked up once a round.
 type host struct {
-	mine  map[netip.Addr]bool         // its addresses; nil: no round was begun
+	mine  map[srd.Uplink]bool         // its addresses; nil: no round was begun
 	other bool                        // they are not those of the round before
-	fresh map[netip.Addr]bool         // not there in the round before
+	fresh map[srd.Uplink]bool         // not there in the round before
 	has   map[netip.Addr]bool         // whether packets may leave from an address
-	from  map[netip.Addr][]netip.Addr // where packets to an address leave from
+	from  map[netip.Addr][]srd.Uplink // where packets to an address leave from
 }
 
 // look begins a round, with all addresses that interfaces have.
-func (h *host) look(all []netip.Addr) {
+func (h *host) look(all []srd.Uplink) {
 	before := h.mine
-	*h = host{mine: map[netip.Addr]bool{}, fresh: map[netip.Addr]bool{}, has: map[netip.Addr]bool{}, from: map[netip.Addr][]netip.Addr{}}
-	for _, a := range all {
-		h.mine[a] = true
-		h.fresh[a] = before != nil && !before[a]
+	*h = host{mine: map[srd.Uplink]bool{}, fresh: map[srd.Uplink]bool{}, has: map[netip.Addr]bool{}, from: map[netip.Addr][]srd.Uplink{}}
+	for _, u := range all {
+		h.mine[u] = true
+		h.fresh[u] = before != nil && !before[u]
 	}
 	h.other = before != nil && !maps.Equal(before, h.mine)
 }
 
-// owns reports whether packets may leave from a.
-func (h *host) owns(a netip.Addr) bool {
-	if a.IsLinkLocalUnicast() {
-		return h.mine[a.WithZone("")] // of several, no zone says which
+// owns reports whether packets may leave from u.
+func (h *host) owns(u srd.Uplink) bool {
+	a := u.Addr()
+	if a.IsLinkLocalUnicast() || u.Link() != 0 && !h.mine[u] {
+		return h.mine[u]
 	}
 	v, known := h.has[a]
 	if !known {

@@ -59,8 +59,8 @@ func uplink(t *testing.T) netlink.Link {
 
 // change looks at the host again, as follow does when it hears of a change.
 func (s *server) change() {
-	s.mtus.load()
-	s.host.look(s.mtus.all())
+	s.devices.load()
+	s.host.look(s.devices.all())
 }
 
 // A host whose only global IPv6 address is the tunnel's has none to send from: neither
@@ -85,8 +85,8 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 			}
 			s.change()
 			for _, to := range []string{"[2001:db8::1]:1", "[fd80::2]:1", "[fd82::2]:1", "10.80.0.2:1", "[2001:db8:1::1]:1"} {
-				for _, a := range s.locals(netip.MustParseAddrPort(to)) {
-					if s.mtus.inner(a) || a.String() == "fd80::1" || a.String() == "fd82::1" || a.String() == "10.80.0.1" {
+				for _, u := range s.locals(netip.MustParseAddrPort(to)) {
+					if a := u.Addr(); s.devices.inner(a) || a.String() == "fd80::1" || a.String() == "fd82::1" || a.String() == "10.80.0.1" {
 						t.Errorf("to %s it sends from %s", to, a)
 					}
 				}
@@ -107,7 +107,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	p := s.peers()[0]
 	at := netip.MustParseAddrPort("198.51.100.7:4444")
 	known := []netip.AddrPort{at, netip.MustParseAddrPort("198.51.100.7:4445"), netip.MustParseAddrPort("127.0.0.1:9")}
-	paths := []srd.PathInfo{{State: srd.PathActive, Tuple: srd.Tuple{Local: netip.MustParseAddr("192.0.2.1"), Remote: at}}}
+	paths := []srd.PathInfo{{State: srd.PathActive, Tuple: srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr("192.0.2.1"), 0), Remote: at}}}
 	s.change()
 	want := func(what string, local string, paths []srd.PathInfo) {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	s.change()
 	want("without a session", "192.0.2.99", nil)
 	p.back.pairs = nil
-	paths[0].Tuple.Local = netip.MustParseAddr("192.0.2.99")
+	paths[0].Tuple.Local = srd.UplinkOf(netip.MustParseAddr("192.0.2.99"), 0)
 	s.change()
 	want("it works from there", "", paths)
 	paths[0].State = srd.PathDown

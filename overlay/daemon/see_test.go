@@ -155,7 +155,7 @@ func TestOnePerPair(t *testing.T) {
 		binary.BigEndian.PutUint32(remote, 0x0a000001+uint32(i/3))
 		a, _ := netip.AddrFromSlice(remote)
 		paths = append(paths, srd.PathInfo{
-			Slot: uint16(i), State: state, Tuple: srd.Tuple{Local: netip.MustParseAddr("10.0.0.9"), Remote: netip.AddrPortFrom(a, uint16(i))},
+			Slot: uint16(i), State: state, Tuple: srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr("10.0.0.9"), 0), Remote: netip.AddrPortFrom(a, uint16(i))},
 		})
 	}
 	if v := onePerPair(paths); len(v) != 2 || !v[1] || !v[3] {

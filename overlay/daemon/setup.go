@@ -63,6 +63,7 @@ func (s *server) addPeers() error {
 		next.peers = append(next.peers, s.newPeer(c, &c.Peers[i], policy))
 	}
 	s.now.Store(next)
+	s.exits()
 	s.goOn(next.peers)
 	for _, p := range next.peers {
 		p.back.proven = s.where(p.cfg().PublicKey.String())

@@ -171,7 +171,7 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	s.describePaths(v, c)
 	for _, t := range c.Candidates(now) {
 		v.Paths = append(v.Paths, control.Path{
-			Slot: steer.MaxPaths, Local: s.local(t), Remote: t.Remote.String(), State: control.PathCandidate,
+			Slot: steer.MaxPaths, Local: s.local(t), Interface: s.interfaceOf(t.Local), Remote: t.Remote.String(), State: control.PathCandidate,
 		})
 	}
 }
@@ -192,7 +192,15 @@ func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 
 // local returns the address and port of t here.
 func (s *server) local(t srd.Tuple) string {
-	return netip.AddrPortFrom(t.Local, s.bank.Socket(int(t.Sock)).Port).String()
+	return netip.AddrPortFrom(t.Local.Addr(), s.bank.Socket(int(t.Sock)).Port).String()
+}
+
+// interfaceOf names the interface by which alone packets from u leave; "": as the routes say.
+func (s *server) interfaceOf(u srd.Uplink) string {
+	if u.Link() == 0 {
+		return ""
+	}
+	return s.devices.name(u)
 }
 
 func peerDrops(p *peer, t *srd.Stats) counts {
@@ -227,7 +235,7 @@ func (s *server) describePaths(v *control.Peer, c *srd.Conn) {
 	}
 	for _, p := range paths {
 		o := control.Path{
-			Slot: p.Slot, Local: s.local(p.Tuple), Remote: p.Tuple.Remote.String(), State: p.State.String(),
+			Slot: p.Slot, Local: s.local(p.Tuple), Interface: s.interfaceOf(p.Tuple.Local), Remote: p.Tuple.Remote.String(), State: p.State.String(),
 			SRTTUs: p.RTT.Microseconds(), BaseRTTUs: p.Base.Microseconds(), QueueUs: (p.RTT - p.Base).Microseconds(),
 			SentPackets: p.Packets, SentBytes: p.Bytes, Lost: p.Lost, Retransmits: p.Retransmits,
 			ReceivedPackets: p.Received, ReceivedCE: p.Marked, ReceivedNotECT: p.Unmarked,

@@ -28,7 +28,7 @@ type sight struct {
 	most   int // the largest UDP payload that the devices here would take; 0: unknown
 }
 
-// tally is how many paths from one local address there are in each state.
+// tally is how many paths from one uplink there are in each state.
 type tally struct{ active, pending, down int }
 
 // watch finds out from what it sees, about once a second, what happened to one peer. It
@@ -44,7 +44,7 @@ type watch struct {
 	small    uint64           // paths that carried small packets alone, when full ones passed last
 	at       []netip.Addr     // where the peer was told to be
 	ports    []netip.AddrPort // and by which ports
-	froms    map[netip.Addr]tally
+	froms    map[srd.Uplink]tally
 	settling int       // looks at the paths to come
 	down     int       // paths told to be down
 	falling  int       // looks in a row at which more were
@@ -54,6 +54,7 @@ type watch struct {
 
 	verbose bool
 	states  map[srd.Tuple]srd.PathState // if verbose
+	title   func(srd.Uplink) string     // what people call an uplink
 
 	told []events.Event // of this look
 }
@@ -80,9 +81,9 @@ func (w *watch) see(s sight) {
 	}
 }
 
-// look returns what happened since the look before. Paths from addresses in gone are
-// accounted for by their uplink.
-func (w *watch) look(now mono.Time, gone map[netip.Addr]bool) []events.Event {
+// look returns what happened since the look before. Paths from uplinks in gone are accounted
+// for by these.
+func (w *watch) look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
 	w.sessions(now, &s)
@@ -160,9 +161,9 @@ func (w *watch) handshakes(s *sight) {
 	}
 }
 
-// tallies counts the paths from each local address.
-func tallies(paths []srd.PathInfo) map[netip.Addr]tally {
-	v := map[netip.Addr]tally{}
+// tallies counts the paths from each uplink.
+func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
+	v := map[srd.Uplink]tally{}
 	for i := range paths {
 		p := &paths[i]
 		a := p.Tuple.Local
@@ -262,7 +263,7 @@ const fallingLooks = 2
 
 // losses tells of paths that are down, and when all work again. The number is told again
 // only when it is an eighth of all higher.
-func (w *watch) losses(gone map[netip.Addr]bool) {
+func (w *watch) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths that their uplink accounts for
 	for a, n := range w.froms {
@@ -361,16 +362,16 @@ func (w *watch) eachPath(s *sight) {
 		p := &s.paths[i]
 		w.states[p.Tuple] = p.State
 		if was := before[p.Tuple]; was != p.State {
-			w.say(events.PathState, fmt.Sprintf("path %d, %v socket %d to %v: %v, was %v", p.Slot, p.Tuple.Local, p.Tuple.Sock, p.Tuple.Remote, p.State, was))
+			w.say(events.PathState, fmt.Sprintf("path %d, %v socket %d to %v: %v, was %v", p.Slot, w.title(p.Tuple.Local), p.Tuple.Sock, p.Tuple.Remote, p.State, was))
 			w.told[len(w.told)-1].Subject = fmt.Sprint(p.Tuple)
 		}
 	}
 }
 
-// works returns the local addresses from which paths work, and those from which none
-// does, as there were when they were looked at last.
-func (w *watch) works() (yes, no []netip.Addr) {
-	for _, a := range slices.SortedFunc(maps.Keys(w.froms), netip.Addr.Compare) {
+// works returns the uplinks from which paths work, and those from which none does, as there
+// were when they were looked at last.
+func (w *watch) works() (yes, no []srd.Uplink) {
+	for _, a := range slices.SortedFunc(maps.Keys(w.froms), srd.Uplink.Compare) {
 		switch t := w.froms[a]; {
 		case t.active > 0:
 			yes = append(yes, a)

@@ -48,9 +48,12 @@ func (s *scene) look(what string, want ...events.Kind) []events.Event {
 // begin makes a session.
 func (s *scene) begin() { s.v.session = srd.Session{Ready: true, Since: s.now} }
 
+// byRoutes is the uplink of an address that no interface is named for.
+func byRoutes(addr string) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(addr), 0) }
+
 // onPath is one from a local to a remote address.
 func onPath(local, remote string, state srd.PathState) srd.PathInfo {
-	return srd.PathInfo{State: state, MTU: 1472, Tuple: srd.Tuple{Local: netip.MustParseAddr(local), Remote: netip.MustParseAddrPort(remote)}}
+	return srd.PathInfo{State: state, MTU: 1472, Tuple: srd.Tuple{Local: byRoutes(local), Remote: netip.MustParseAddrPort(remote)}}
 }
 
 // paths sets what paths there are: n of a state from one address.
@@ -161,7 +164,7 @@ func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
 	s := newScene(t)
 	s.paths("10.0.0.1", 8, srd.PathActive)
 	s.paths("10.0.0.2", 8, srd.PathDown)
-	gone := map[netip.Addr]bool{netip.MustParseAddr("10.0.0.2"): true}
+	gone := map[srd.Uplink]bool{byRoutes("10.0.0.2"): true}
 	for range 4 {
 		s.w.see(s.v)
 		if v := s.w.look(s.now, gone); len(v) != 0 {
@@ -185,7 +188,7 @@ func TestUplinkIsNoRecovery(t *testing.T) {
 	s.look("half fall")
 	s.look("and stay", events.PathsDown)
 	s.w.see(s.v)
-	v := s.w.look(s.now, map[netip.Addr]bool{netip.MustParseAddr("10.0.0.2"): true})
+	v := s.w.look(s.now, map[srd.Uplink]bool{byRoutes("10.0.0.2"): true})
 	if len(v) != 1 || v[0].Kind != events.PathsBack || v[0].Text != "all 16 paths but the 8 of an uplink that is down work" {
 		t.Errorf("told %+v", v)
 	}
@@ -288,7 +291,7 @@ func TestMismatchIsTold(t *testing.T) {
 // Each path's state is told only to whoever asked for that.
 func TestEachPathIsToldIfAsked(t *testing.T) {
 	s := newScene(t)
-	s.w.verbose = true
+	s.w.verbose, s.w.title = true, srd.Uplink.String
 	s.paths("10.0.0.1", 2, srd.PathActive)
 	s.look("two paths", events.PathState, events.PathState)
 	s.look("as before")
@@ -317,22 +320,22 @@ func TestQuietPeerChangesNothing(t *testing.T) {
 func TestUplinks(t *testing.T) {
 	var u uplinkWatch
 	owned := map[string]bool{"10.0.0.1": true, "10.0.0.2": true, "10.0.0.3": true}
-	set := func(addrs string) map[netip.Addr]bool {
-		v := map[netip.Addr]bool{}
+	set := func(addrs string) map[srd.Uplink]bool {
+		v := map[srd.Uplink]bool{}
 		for _, a := range strings.Fields(addrs) {
-			v[netip.MustParseAddr(a)] = true
+			v[byRoutes(a)] = true
 		}
 		return v
 	}
 	look := func(what, yes, no, want string) {
 		t.Helper()
 		var got []string
-		for _, n := range u.look(set(yes), set(no), func(a netip.Addr) bool { return owned[a.String()] }) {
+		for _, n := range u.look(set(yes), set(no), func(u srd.Uplink) bool { return owned[u.String()] }) {
 			word := map[bool]string{true: "up", false: "down"}[n.up]
 			if n.gone {
 				word = "gone"
 			}
-			got = append(got, n.addr.String()+" "+word)
+			got = append(got, n.of.String()+" "+word)
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %q, want %q", what, got, want)

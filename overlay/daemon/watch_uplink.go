@@ -1,33 +1,34 @@
 package daemon
 
 import (
-	"net/netip"
 	"slices"
+
+	"github.com/srdtun/srdtun/srd"
 )
 
-// uplinkWatch finds out which local addresses have lost all their paths while others
-// work. The zero value has seen nothing.
+// uplinkWatch finds out which uplinks have lost all their paths while others work. The zero
+// value has seen nothing.
 type uplinkWatch struct {
-	up   map[netip.Addr]bool // addresses from which paths worked last: true, or were told to be down: false
-	dead map[netip.Addr]int  // looks in a row at which none worked
+	up   map[srd.Uplink]bool // those from which paths worked last: true, or were told to be down: false
+	dead map[srd.Uplink]int  // looks in a row at which none worked
 }
 
-// uplinkNews is what changed of one local address.
+// uplinkNews is what changed of one uplink.
 type uplinkNews struct {
-	addr netip.Addr
+	of   srd.Uplink
 	up   bool
-	gone bool // it is no address of this host any more
+	gone bool // the host has it no more
 }
 
-// look takes the addresses from which paths of any peer work, and those from which none
-// of any does. owns tells whether an address is this host's.
-func (u *uplinkWatch) look(yes, no map[netip.Addr]bool, owns func(netip.Addr) bool) (v []uplinkNews) {
+// look takes the uplinks from which paths of any peer work, and those from which none of any
+// does. owns tells whether one is this host's.
+func (u *uplinkWatch) look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []uplinkNews) {
 	if u.up == nil {
-		u.up, u.dead = map[netip.Addr]bool{}, map[netip.Addr]int{}
+		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}
 	}
 	for a := range yes {
 		if !u.up[a] {
-			v = append(v, uplinkNews{addr: a, up: true})
+			v = append(v, uplinkNews{of: a, up: true})
 		}
 		u.up[a] = true
 		delete(u.dead, a)
@@ -46,21 +47,21 @@ func (u *uplinkWatch) look(yes, no map[netip.Addr]bool, owns func(netip.Addr) bo
 		case up && (no[a] || gone) && len(yes) > 0:
 			if u.dead[a]++; u.dead[a] >= fallingLooks {
 				u.up[a] = false
-				v = append(v, uplinkNews{addr: a, gone: gone})
+				v = append(v, uplinkNews{of: a, gone: gone})
 			}
 		case !up && gone:
-			delete(u.up, a) // addresses come and go for years
+			delete(u.up, a) // they come and go for years
 		default:
 			delete(u.dead, a)
 		}
 	}
-	slices.SortFunc(v, func(a, b uplinkNews) int { return a.addr.Compare(b.addr) })
+	slices.SortFunc(v, func(a, b uplinkNews) int { return a.of.Compare(b.of) })
 	return v
 }
 
-// down returns the addresses that were told to be down.
-func (u *uplinkWatch) down() map[netip.Addr]bool {
-	v := map[netip.Addr]bool{}
+// down returns the uplinks that were told to be down.
+func (u *uplinkWatch) down() map[srd.Uplink]bool {
+	v := map[srd.Uplink]bool{}
 	for a, up := range u.up {
 		if !up {
 			v[a] = true

@@ -8,6 +8,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/srd"
 )
 
 // waysMost bounds the remote addresses whose way is looked at in one round of follow: each
@@ -47,7 +48,7 @@ func (s *server) reportWays() {
 // reportSelf tells when a peer's endpoint is one of this daemon's own sockets.
 func (s *server) reportSelf(w way) {
 	at := w.remote.String()
-	self := s.host.owns(w.remote.Addr()) && s.bank.HasPort(w.remote.Port())
+	self := s.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && s.bank.HasPort(w.remote.Port())
 	if s.holding.turn(condition{events.EndpointSelf, w.peer, at}, self) && self {
 		s.tellOf(w.peer, events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
 	}
@@ -71,9 +72,9 @@ func (s *server) reportLoop(w way) {
 func (s *server) loops(r netip.AddrPort) bool {
 	from := s.locals(r)
 	if len(from) == 0 {
-		from = []netip.Addr{{}} // whatever the kernel takes
+		from = []srd.Uplink{{}} // whatever the kernel takes
 	}
-	return slices.ContainsFunc(from, func(a netip.Addr) bool { return s.leavesBy(r.Addr(), a) == s.net.Index() })
+	return slices.ContainsFunc(from, func(u srd.Uplink) bool { return s.leavesBy(r.Addr(), u.Addr()) == s.net.Index() })
 }
 
 // leavesBy returns the number of the interface by which packets to a remote address leave;

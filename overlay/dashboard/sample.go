@@ -102,7 +102,7 @@ func peerOf(p *control.Peer) peer {
 			continue // it comes as a path if it works
 		}
 		v.Paths = append(v.Paths, path{
-			a.Local, a.Remote, a.State, a.SRTTUs, a.QueueUs, a.SentBytes, a.SentPackets, a.Lost, a.Weight,
+			a.From(), a.Remote, a.State, a.SRTTUs, a.QueueUs, a.SentBytes, a.SentPackets, a.Lost, a.Weight,
 		})
 	}
 	slices.SortStableFunc(v.Paths, byPlace)

@@ -97,7 +97,7 @@ func collectPaths(e emitter, v []control.Path, most int) (n int) {
 	seen := map[[2]string]bool{}
 	for i := range v {
 		p := &v[i]
-		at := [2]string{p.Local, p.Remote}
+		at := [2]string{p.From(), p.Remote}
 		if n >= most {
 			return n
 		}
@@ -107,7 +107,7 @@ func collectPaths(e emitter, v []control.Path, most int) (n int) {
 		}
 		seen[at] = true
 		n++
-		collectPath(e.with(p.Local, p.Remote), p)
+		collectPath(e.with(at[0], at[1]), p)
 	}
 	return n
 }
@@ -130,7 +130,7 @@ func countPaths(st *control.Status) (n int) {
 		seen := map[[2]string]bool{}
 		for _, p := range st.Peers[i].Paths {
 			if p.State != control.PathCandidate {
-				seen[[2]string{p.Local, p.Remote}] = true
+				seen[[2]string{p.From(), p.Remote}] = true
 			}
 		}
 		n += len(seen)

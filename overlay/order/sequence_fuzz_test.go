@@ -127,7 +127,7 @@ func newVictim(t testing.TB) *victim {
 	return v
 }
 
-var tuple = srd.Tuple{Local: netip.MustParseAddr("10.0.0.1"), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
+var tuple = srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr("10.0.0.1"), 0), Remote: netip.MustParseAddrPort("10.0.0.2:7")}
 
 // alloc returns the frames of a pool with a bin for each power of two. All share their
 // bytes, which nobody looks at, so that what is allocated besides is seen.

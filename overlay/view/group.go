@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
 // Group is the paths between two addresses.
 type Group struct {
-	Local, Remote string // addresses
+	Local, Remote string // addresses, Local with the interface if there is but one
 	Paths         []control.Path
 	Up            int   // of these, the ones that carry data
 	Down          int   // those that do not answer
@@ -31,7 +32,7 @@ func Groups(paths []control.Path) []Group {
 		if p.State == control.PathCandidate {
 			continue
 		}
-		k := ends{host(p.Local), host(p.Remote)}
+		k := ends{p.Uplink(), host(p.Remote)}
 		i, ok := at[k]
 		if !ok {
 			i = len(v)
@@ -87,12 +88,14 @@ func host(addrPort string) string {
 }
 
 func compareHosts(a, b string) int {
+	a, atA, _ := strings.Cut(a, "%")
+	b, atB, _ := strings.Cut(b, "%")
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)
 	if errX != nil || errY != nil {
 		return cmp.Compare(a, b)
 	}
-	return x.Compare(y)
+	return cmp.Or(x.Compare(y), cmp.Compare(atA, atB))
 }
 
 // Up returns how many of paths carry data, and how many there are but for those that are not

@@ -30,7 +30,7 @@ type pathKey struct {
 	local, remote string
 }
 
-func keyOf(p *control.Path) pathKey { return pathKey{p.Slot, p.Local, p.Remote} }
+func keyOf(p *control.Path) pathKey { return pathKey{p.Slot, p.From(), p.Remote} }
 
 // samples are round trips in microseconds, oldest first; -1: it did not work.
 type samples struct {

@@ -27,8 +27,9 @@ func (p *Pinged) Add(v *control.Pings) {
 	if p.paths == nil {
 		p.paths = map[pathKey]*echoes{}
 	}
-	for _, one := range v.Paths {
-		k := pathKey{one.Slot, one.Local, one.Remote}
+	for i := range v.Paths {
+		one := &v.Paths[i]
+		k := pathKey{one.Slot, one.From(), one.Remote}
 		e := p.paths[k]
 		if e == nil {
 			e = &echoes{min: math.MaxInt64}
@@ -67,12 +68,13 @@ func Round(out io.Writer, number int, v *control.Pings) error {
 		fmt.Fprintf(w, "%s: seq=%d %d of %d paths answer, %s\n", v.Peer, number, e.got, len(v.Paths), e.times())
 		return w.Flush()
 	}
-	for _, one := range v.Paths {
+	for i := range v.Paths {
+		one := &v.Paths[i]
 		answer := "no answer"
 		if one.RTTUs > 0 {
 			answer = "time=" + Micros(one.RTTUs)
 		}
-		fmt.Fprintf(w, "%s: seq=%d path %d from %s to %s: %s\n", v.Peer, number, one.Slot, one.Local, one.Remote, answer)
+		fmt.Fprintf(w, "%s: seq=%d path %d from %s to %s: %s\n", v.Peer, number, one.Slot, one.From(), one.Remote, answer)
 	}
 	return w.Flush()
 }

@@ -178,7 +178,7 @@ func (t *text) peer(p *control.Peer) {
 	t.paths(p)
 	t.field("limited by", "%s", LimitedBy(p))
 	if n := narrow(p); n != nil {
-		t.field("path mtu", "%d from %s to %s, so all packets are small", n.MTU, host(n.Local), host(n.Remote))
+		t.field("path mtu", "%d from %s to %s, so all packets are small", n.MTU, n.Uplink(), host(n.Remote))
 	}
 	if t.Full {
 		t.counters(p)
@@ -279,7 +279,7 @@ func (t *text) pathTable(paths []control.Path) {
 		{"lost", true, false}, {"resent", true, false}, {"weight", true, false},
 	}}
 	for _, p := range paths {
-		v.add(fmt.Sprint(p.Slot), p.State, p.Local, p.Remote, Micros(p.SRTTUs), Micros(p.BaseRTTUs), Micros(p.QueueUs), fmt.Sprint(p.MTU),
+		v.add(fmt.Sprint(p.Slot), p.State, p.From(), p.Remote, Micros(p.SRTTUs), Micros(p.BaseRTTUs), Micros(p.QueueUs), fmt.Sprint(p.MTU),
 			fmt.Sprint(p.SentPackets), Bytes(p.SentBytes), fmt.Sprint(p.Lost), fmt.Sprint(p.Retransmits), fmt.Sprintf("%.1f%%", float64(p.Weight)/10))
 	}
 	t.table(&v, 0)

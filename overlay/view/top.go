@@ -253,7 +253,7 @@ func (t *Top) pathLines(groups []Group, width int) []string {
 	for i := range paths {
 		p := &paths[i]
 		s := t.history.sent(paths[i : i+1])
-		v.add(marks[p.State], fmt.Sprint(p.Slot), p.Local, p.Remote, orDash(p.SRTTUs), t.spark(t.history.paths[keyOf(p)], n), percent(s.Bytes, all.Bytes), percent(s.Lost, s.Packets))
+		v.add(marks[p.State], fmt.Sprint(p.Slot), p.From(), p.Remote, orDash(p.SRTTUs), t.spark(t.history.paths[keyOf(p)], n), percent(s.Bytes, all.Bytes), percent(s.Lost, s.Packets))
 	}
 	lines := v.lines(width)
 	out := []string{t.style(styleBold, lines[0])}

@@ -312,7 +312,7 @@ func (h *srdHost) Receive(p *sim.Packet) {
 // take hands a packet that the kernel stamped at, or did not (0), to its connection, which
 // it returns.
 func (h *srdHost) take(p *sim.Packet, at mono.Time) *srdEnd {
-	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: h.Addr, Remote: p.Src}
+	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(h.Addr, 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
 	if !ok {
 		return h.greet(t, p)

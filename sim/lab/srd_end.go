@@ -77,7 +77,7 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 func (e *srdEnd) tuples() (v []srd.Tuple) {
 	to := netip.AddrPortFrom(e.remote.Addr, e.remote.base)
 	for n := range e.host.srd.cfg.Ports {
-		v = append(v, srd.Tuple{Sock: uint16(n), Local: e.host.Addr, Remote: to})
+		v = append(v, srd.Tuple{Sock: uint16(n), Local: srd.UplinkOf(e.host.Addr, 0), Remote: to})
 	}
 	return v
 }

@@ -90,7 +90,7 @@ func (h *host) out(kind int) (b []byte) {
 // both hands a packet to both workers, to each several times.
 func (h *host) both(b []byte) {
 	local := netip.MustParseAddr("127.0.0.1")
-	t := srd.Tuple{Local: local, Remote: netip.AddrPortFrom(local, h.bank.Socket(0).Port)}
+	t := srd.Tuple{Local: srd.UplinkOf(local, 0), Remote: netip.AddrPortFrom(local, h.bank.Socket(0).Port)}
 	var begin, end sync.WaitGroup
 	begin.Add(1)
 	for _, w := range h.loop.workers {

@@ -176,7 +176,7 @@ func (h *host) connectTo(other *host) {
 	h.peer.Do(func(now mono.Time, c *srd.Conn) {
 		var v []srd.Tuple
 		for i := range h.bank.Len() {
-			v = append(v, srd.Tuple{Sock: uint16(i), Local: local, Remote: netip.AddrPortFrom(local, other.bank.Socket(0).Port)})
+			v = append(v, srd.Tuple{Sock: uint16(i), Local: srd.UplinkOf(local, 0), Remote: netip.AddrPortFrom(local, other.bank.Socket(0).Port)})
 		}
 		c.SetTuples(now, v)
 	})

@@ -130,7 +130,7 @@ func TestGarbage(t *testing.T) {
 func throw(t *testing.T, a, b *host) (sent uint64) {
 	r := rand.New(rand.NewPCG(1, 1))
 	local := netip.MustParseAddr("127.0.0.1")
-	to := srd.Tuple{Local: local, Remote: netip.AddrPortFrom(local, b.bank.Socket(0).Port)}
+	to := srd.Tuple{Local: srd.UplinkOf(local, 0), Remote: netip.AddrPortFrom(local, b.bank.Socket(0).Port)}
 	index := b.index()
 	for i := range 2000 {
 		p := make([]byte, r.IntN(1400))

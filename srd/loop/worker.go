@@ -97,7 +97,7 @@ const firstDelay = int64(mono.Granularity)
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w := &worker{
-		loop: l, bit: 1 << number, number: number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(&l.Recvs), singles: make([]int, l.bank.Len()),
+		loop: l, bit: 1 << number, number: number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(l.bank, &l.Recvs), singles: make([]int, l.bank.Len()),
 		socks: map[int32]uint16{}, inputs: map[int32]Input{},
 	}
 	w.mark = w.given
@@ -399,7 +399,7 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	if w.loop.table.several.Load() {
 		w.turns.since = w.loop.Now()
 	}
-	if w.loop.inner != nil && w.loop.inner(d.Local) {
+	if w.loop.inner != nil && w.loop.inner(d.Local.Addr()) {
 		w.loop.Drops.Inner.Add(1)
 		return 1, false
 	}

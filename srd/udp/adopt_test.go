@@ -58,7 +58,7 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("socket %d has %d descriptors", i, n)
 		}
 	}
-	d := receive(t, NewReceiver(new(RecvStats)), second.Socket(2).fd4)
+	d := receive(t, NewReceiver(new(Bank), new(RecvStats)), second.Socket(2).fd4)
 	if got := string(d.Data); got != "meanwhile" {
 		t.Errorf("received %q", got)
 	}

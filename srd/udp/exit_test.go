@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/srdtun/srdtun/srd"
 )
 
 // uplinks gives a namespace two uplinks with a default route each, the first preferred.
@@ -66,15 +68,16 @@ func TestExit(t *testing.T) {
 			b := s.open(t, Config{Ports: 1})
 			far := behind[c.by].open(t, Config{Ports: 1})
 			local := netip.MustParseAddr(c.local)
+			exit := srd.UplinkOf(local, uint32(index[1]))
 			if c.exit {
-				b.SetExits([]Exit{{Local: local, Index: index[1], Alone: c.alone}})
+				b.SetExits([]Exit{{exit, c.alone}})
 			}
 			var stats SendStats
 			tr := train(at(far, c.remote), 1, 500)
-			tr.Tuple.Local = local
+			tr.Tuple.Local = b.Uplink(srd.UplinkOf(local, 0))
 			s.Must(t, func() error { NewSender(b, &stats).Send(tr); return nil })
 			var r RecvStats
-			if d := receive(t, NewReceiver(&r), fdFor(far, c.remote)); d.From.Addr() != local {
+			if d := receive(t, NewReceiver(far, &r), fdFor(far, c.remote)); d.From.Addr() != local {
 				t.Errorf("from %v, want %v", d.From.Addr(), local)
 			}
 		})
@@ -84,10 +87,10 @@ func TestExit(t *testing.T) {
 // Looking an exit up is on the way of each train.
 func TestExitAllocatesNothing(t *testing.T) {
 	b := &Bank{}
-	local := netip.MustParseAddr("10.2.0.2")
-	b.SetExits([]Exit{{Local: netip.MustParseAddr("10.1.0.2"), Index: 1}, {Local: local, Index: 2}})
+	local := netip.MustParseAddr("fd02::2")
+	b.SetExits([]Exit{{Uplink: srd.UplinkOf(netip.MustParseAddr("fd01::2"), 1)}, {srd.UplinkOf(local, 2), true}})
 	if n := testing.AllocsPerRun(100, func() {
-		if b.exit(local).Index != 2 {
+		if u := b.Uplink(srd.UplinkOf(local, 0)); u.Link() != 2 || !b.alone(u) {
 			t.Fatal("not found")
 		}
 	}); n != 0 {

@@ -126,7 +126,7 @@ func TestKernelRefuses(t *testing.T) {
 	if err := to.Refuse(testPrefix); err != nil {
 		t.Fatal(err)
 	}
-	r, stats := NewReceiver(new(RecvStats)), new(SendStats)
+	r, stats := NewReceiver(new(Bank), new(RecvStats)), new(SendStats)
 	sender := NewSender(from, stats)
 	for _, addr := range []string{"127.0.0.1", "::1"} {
 		fd := fdFor(to, addr)
@@ -199,7 +199,7 @@ func TestThinWhileReceiving(t *testing.T) {
 		if got := to.Refused() - before; got < k.least || got > k.most {
 			t.Errorf("one in %d: %d of 640 refused", k.share, got)
 		}
-		r := NewReceiver(new(RecvStats))
+		r := NewReceiver(new(Bank), new(RecvStats))
 		for d := (Datagram{}); one(r, to.Socket(0).FDs()[0], &d); {
 		}
 	}

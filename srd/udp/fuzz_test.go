@@ -3,6 +3,8 @@ package udp
 import (
 	"net/netip"
 	"testing"
+
+	"github.com/srdtun/srdtun/srd"
 )
 
 // FuzzControlMessages: whatever the kernel writes, reading it stays in its buffer and
@@ -10,7 +12,7 @@ import (
 func FuzzControlMessages(f *testing.F) {
 	for _, local := range []string{"192.0.2.1", "2001:db8::1"} {
 		var h header
-		h.control(netip.MustParseAddr(local), Exit{Index: 3}, 1400)
+		h.control(srd.UplinkOf(netip.MustParseAddr(local), 3), false, 1400)
 		f.Add(append([]byte(nil), h.oob()[:h.hdr.Controllen]...))
 	}
 	f.Add([]byte{})

@@ -3,6 +3,8 @@ package udp
 import (
 	"net/netip"
 	"testing"
+
+	"github.com/srdtun/srdtun/srd"
 )
 
 // A train from an address that the host does not have any more says nothing of
@@ -15,7 +17,7 @@ func TestSourceAddressGone(t *testing.T) {
 		var stats SendStats
 		send := NewSender(a, &stats)
 		lost := train(at(b, c.remote), 3, 100)
-		lost.Tuple.Local = netip.MustParseAddr(c.gone)
+		lost.Tuple.Local = srd.UplinkOf(netip.MustParseAddr(c.gone), 0)
 		if !send.Send(lost) {
 			t.Errorf("%s: nobody is told that the address is gone", c.gone)
 		}

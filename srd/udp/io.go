@@ -17,7 +17,7 @@ type Datagram struct {
 	Data    []byte // aliases the Receiver's buffer until the next Receive
 	Segment int    // bytes of each packet; 0: Data is one packet
 	From    netip.AddrPort
-	Local   netip.Addr // the address it was sent to
+	Local   srd.Uplink // where it was sent to
 	ECN     srd.ECN
 	Stamp   int64 // when the kernel received it, or the first packet of the train: ns of CLOCK_REALTIME; 0: unknown
 }
@@ -42,6 +42,7 @@ type Receiver struct {
 	calls   [ReadMost]mmsghdr
 	bufs    [ReadMost][]byte
 	out     [ReadMost]Datagram
+	bank    *Bank
 	stats   *RecvStats
 }
 
@@ -51,9 +52,9 @@ type mmsghdr struct {
 	len uint32
 }
 
-// NewReceiver returns a receiver with buffers of its own that counts in stats.
-func NewReceiver(stats *RecvStats) *Receiver {
-	r := &Receiver{stats: stats}
+// NewReceiver returns a receiver on b with buffers of its own that counts in stats.
+func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
+	r := &Receiver{bank: b, stats: stats}
 	for i := range r.bufs {
 		r.bufs[i] = make([]byte, readSize)
 	}
@@ -78,6 +79,7 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 		return nil, false
 	}
 	got = r.out[:0]
+	exits := r.bank.Exits()
 	for i := range r.calls[:n] {
 		h := &r.headers[i]
 		if h.hdr = r.calls[i].hdr; h.hdr.Flags&unix.MSG_TRUNC != 0 {
@@ -86,6 +88,7 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 		}
 		d := Datagram{Data: r.bufs[i][:r.calls[i].len], From: h.addr()}
 		h.facts(&d)
+		d.Local = uplinkOf(exits, d.Local)
 		if d.ECN == srd.NotECT {
 			r.stats.NotECT.Add(1)
 		}
@@ -175,9 +178,9 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 
 // refused reports whether err is how Linux says of a packet on its own that its source
 // address is not this host's, or has no route: IPv6 refuses the address (EINVAL), IPv4 the
-// route from it (ENETUNREACH, EINVAL before 4.19).
+// route from it (ENETUNREACH, EINVAL before 4.19), both an interface that is gone (ENODEV).
 func refused(err error) bool {
-	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EADDRNOTAVAIL) ||
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EADDRNOTAVAIL) ||
 		errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)
 }
 
@@ -202,7 +205,7 @@ func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
 	h := &s.h
 	h.point(b)
 	h.setAddr(t.Tuple.Remote)
-	h.control(t.Tuple.Local, s.bank.exit(t.Tuple.Local), segment)
+	h.control(t.Tuple.Local, t.Tuple.Local.Addr().Is6() && s.bank.alone(t.Tuple.Local), segment)
 	_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
 	if errno != 0 {
 		return errno

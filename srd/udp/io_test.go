@@ -21,7 +21,7 @@ func TestTrainsArriveWhole(t *testing.T) {
 	}{{"127.0.0.1", b}, {"::1", b}, {"10.9.0.2", c}, {"fd09::2", c}} {
 		t.Run(to.addr, func(t *testing.T) {
 			var stats SendStats
-			s, r := NewSender(a, &stats), NewReceiver(new(RecvStats))
+			s, r := NewSender(a, &stats), NewReceiver(new(Bank), new(RecvStats))
 			for _, n := range []int{1, 2, 44} {
 				tr := train(at(to.bank, to.addr), n, 1400)
 				s.Send(tr)
@@ -48,13 +48,13 @@ func TestSourceAddress(t *testing.T) {
 	s.address(t, "lo", "192.0.2.1/32", "192.0.2.2/32", "fd09::1/128", "fd09::2/128")
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
 	var stats SendStats
-	send, r := NewSender(a, &stats), NewReceiver(new(RecvStats))
+	send, r := NewSender(a, &stats), NewReceiver(new(Bank), new(RecvStats))
 	for _, c := range []struct{ local, remote string }{
 		{"192.0.2.1", "192.0.2.2"}, {"192.0.2.2", "192.0.2.2"}, {"192.0.2.2", "192.0.2.1"},
 		{"fd09::1", "fd09::2"}, {"fd09::2", "fd09::2"},
 	} {
 		tr := train(at(b, c.remote), 2, 100)
-		tr.Tuple.Local = netip.MustParseAddr(c.local)
+		tr.Tuple.Local = srd.UplinkOf(netip.MustParseAddr(c.local), 0)
 		send.Send(tr)
 		d := receive(t, r, fdFor(b, c.remote))
 		if d.From.Addr().String() != c.local || d.Local.String() != c.remote {
@@ -62,7 +62,7 @@ func TestSourceAddress(t *testing.T) {
 		}
 	}
 	tr := train(at(b, "192.0.2.2"), 3, 100)
-	tr.Tuple.Local = netip.MustParseAddr("198.51.100.1") // not ours
+	tr.Tuple.Local = srd.UplinkOf(netip.MustParseAddr("198.51.100.1"), 0) // not ours
 	send.Send(tr)
 	if n := stats.NoWay.Load(); n != 3 {
 		t.Errorf("%d packets from a foreign address counted, want 3", n)
@@ -73,7 +73,7 @@ func TestSourceAddress(t *testing.T) {
 func TestCE(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
-	send, r := NewSender(a, new(SendStats)), NewReceiver(new(RecvStats))
+	send, r := NewSender(a, new(SendStats)), NewReceiver(new(Bank), new(RecvStats))
 	for _, addr := range []string{"127.0.0.1", "::1"} {
 		level, option := unix.IPPROTO_IP, unix.IP_TOS
 		if addr == "::1" {
@@ -132,7 +132,7 @@ func TestWithoutSegmentation(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
 	var stats SendStats
-	send, r := NewSender(a, &stats), NewReceiver(new(RecvStats))
+	send, r := NewSender(a, &stats), NewReceiver(new(Bank), new(RecvStats))
 	// The kernel does not cut up packets that go out without a checksum.
 	if err := unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestTruncationIsCounted(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
 	var stats RecvStats
-	send, r := NewSender(a, new(SendStats)), NewReceiver(&stats)
+	send, r := NewSender(a, new(SendStats)), NewReceiver(new(Bank), &stats)
 	r.bufs[0] = r.bufs[0][:500]
 	send.Send(train(at(b, "127.0.0.1"), 1, 501))
 	send.Send(train(at(b, "127.0.0.1"), 1, 500))
@@ -212,7 +212,7 @@ func TestErrorsOfEarlierSends(t *testing.T) {
 	closed = netip.AddrPortFrom(closed.Addr(), closed.Port()^1)
 	send.Send(train(closed, 1, 10))
 	back.Send(train(at(a, "127.0.0.1"), 1, 10))
-	if d := receive(t, NewReceiver(new(RecvStats)), a.Socket(0).fd4); len(d.Data) != 10 {
+	if d := receive(t, NewReceiver(new(Bank), new(RecvStats)), a.Socket(0).fd4); len(d.Data) != 10 {
 		t.Errorf("%d bytes", len(d.Data))
 	}
 }
@@ -220,11 +220,11 @@ func TestErrorsOfEarlierSends(t *testing.T) {
 func TestSendAndReceiveTakeNoMemory(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
-	send, r := NewSender(a, new(SendStats)), NewReceiver(new(RecvStats))
+	send, r := NewSender(a, new(SendStats)), NewReceiver(new(Bank), new(RecvStats))
 	for _, addr := range []string{"127.0.0.1", "::1"} {
 		for _, n := range []int{1, 10} {
 			tr := train(at(b, addr), n, 1000)
-			tr.Tuple = srd.Tuple{Local: netip.MustParseAddr(addr), Remote: tr.Tuple.Remote}
+			tr.Tuple = srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr(addr), 0), Remote: tr.Tuple.Remote}
 			fd := fdFor(b, addr)
 			var d Datagram
 			if got := testing.AllocsPerRun(200, func() { send.Send(tr); one(r, fd, &d) }); got != 0 {
@@ -241,7 +241,7 @@ func TestSendAndReceiveTakeNoMemory(t *testing.T) {
 func TestReadTakesSeveral(t *testing.T) {
 	s := newSpace(t)
 	a, other, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
-	send, second, r := NewSender(a, new(SendStats)), NewSender(other, new(SendStats)), NewReceiver(new(RecvStats))
+	send, second, r := NewSender(a, new(SendStats)), NewSender(other, new(SendStats)), NewReceiver(new(Bank), new(RecvStats))
 	sizes := []int{100, 900, 300, 200, 1}
 	for i, size := range sizes {
 		from, n := send, 1
@@ -260,7 +260,7 @@ func TestReadTakesSeveral(t *testing.T) {
 		if i == 1 {
 			bytes, segment, from = 2*sizes[i]+sizes[i]/2+1, sizes[i], other
 		}
-		if len(d.Data) != bytes || d.Segment != segment || d.From.Port() != from.Socket(0).Port || d.Local != netip.MustParseAddr("127.0.0.1") || d.Stamp == 0 {
+		if len(d.Data) != bytes || d.Segment != segment || d.From.Port() != from.Socket(0).Port || d.Local.Addr() != netip.MustParseAddr("127.0.0.1") || d.Stamp == 0 {
 			t.Errorf("datagram %d: %d bytes in segments of %d from %s to %s at %d", i, len(d.Data), d.Segment, d.From, d.Local, d.Stamp)
 		}
 	}

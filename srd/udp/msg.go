@@ -82,26 +82,27 @@ func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	return data, at + align(cmsgHeader+n)
 }
 
-// control writes the control messages of an outgoing train: its source address, the
-// interface that it leaves by, and its segment size (0: one packet).
-func (h *header) control(local netip.Addr, exit Exit, segment int) {
+// control writes the control messages of an outgoing train: its source address, which the
+// kernel is to choose if the uplink has it alone, the interface that it leaves by, and its
+// segment size (0: one packet).
+func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	at := 0
 	var d []byte
 	switch {
-	case local.Is4():
+	case local.Addr().Is4():
 		d, at = h.put(at, unix.IPPROTO_IP, unix.IP_PKTINFO, unix.SizeofInet4Pktinfo)
 		clear(d)
-		binary.NativeEndian.PutUint32(d[0:4], uint32(exit.Index)) // ipi_ifindex
-		v := local.As4()
+		binary.NativeEndian.PutUint32(d[0:4], local.Link()) // ipi_ifindex
+		v := local.Addr().As4()
 		copy(d[4:8], v[:]) // ipi_spec_dst
-	case local.Is6():
+	case local.Addr().Is6():
 		d, at = h.put(at, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, unix.SizeofInet6Pktinfo)
 		clear(d)
-		if !exit.Alone {
-			v := local.As16()
+		if !alone {
+			v := local.Addr().As16()
 			copy(d[0:16], v[:]) // ipi6_addr
 		}
-		binary.NativeEndian.PutUint32(d[16:20], uint32(exit.Index)) // ipi6_ifindex
+		binary.NativeEndian.PutUint32(d[16:20], local.Link()) // ipi6_ifindex
 	}
 	if segment > 0 {
 		d, at = h.put(at, unix.IPPROTO_UDP, unix.UDP_SEGMENT, 2)
@@ -126,9 +127,9 @@ func (h *header) facts(d *Datagram) {
 		data := b[cmsgHeader:n]
 		switch {
 		case c.Level == unix.IPPROTO_IP && c.Type == unix.IP_PKTINFO && len(data) >= unix.SizeofInet4Pktinfo:
-			d.Local = netip.AddrFrom4([4]byte(data[4:8]))
+			d.Local = srd.UplinkOf(netip.AddrFrom4([4]byte(data[4:8])), binary.NativeEndian.Uint32(data[0:4]))
 		case c.Level == unix.IPPROTO_IPV6 && c.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo:
-			d.Local = netip.AddrFrom16([16]byte(data[0:16]))
+			d.Local = srd.UplinkOf(netip.AddrFrom16([16]byte(data[0:16])), binary.NativeEndian.Uint32(data[16:20]))
 		case c.Level == unix.IPPROTO_IP && c.Type == unix.IP_TOS && len(data) >= 1:
 			d.ECN = ecnOf(uint32(data[0]))
 		case c.Level == unix.IPPROTO_IPV6 && c.Type == unix.IPV6_TCLASS && len(data) >= 4:

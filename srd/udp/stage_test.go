@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+
+	"github.com/srdtun/srdtun/srd"
 )
 
 // BenchmarkTrain sends one train over the loopback device and takes it, which is
@@ -13,9 +15,9 @@ func BenchmarkTrain(b *testing.B) {
 		b.Run(fmt.Sprintf("packets=%d", packets), func(b *testing.B) {
 			s := newSpace(b)
 			from, to := s.open(b, Config{Ports: 1}), s.open(b, Config{Ports: 1})
-			send, r := NewSender(from, new(SendStats)), NewReceiver(new(RecvStats))
+			send, r := NewSender(from, new(SendStats)), NewReceiver(new(Bank), new(RecvStats))
 			tr := train(at(to, "127.0.0.1"), packets, 1472)
-			tr.Tuple.Local = netip.MustParseAddr("127.0.0.1")
+			tr.Tuple.Local = srd.UplinkOf(netip.MustParseAddr("127.0.0.1"), 0)
 			var d Datagram
 			b.SetBytes(int64(len(tr.Buf)))
 			b.ReportAllocs()

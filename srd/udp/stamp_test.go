@@ -13,7 +13,7 @@ func TestWhatComesIsStamped(t *testing.T) {
 	a, b := near.open(t, Config{Ports: 1}), far.open(t, Config{Ports: 1})
 	for _, to := range []string{"10.9.0.2", "fd09::2"} {
 		for _, packets := range []int{1, 10} {
-			s, r := NewSender(a, new(SendStats)), NewReceiver(new(RecvStats))
+			s, r := NewSender(a, new(SendStats)), NewReceiver(new(Bank), new(RecvStats))
 			sent := time.Now().UnixNano()
 			s.Send(train(at(b, to), packets, 1400))
 			d := receive(t, r, fdFor(b, to))

@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// stickMbit is what one LTE stick carries, each way.
+const stickMbit = 10
+
+// stickAddr is what each stick gives the host, as most of one maker do.
+const stickAddr = "192.168.8.100"
+
+// plugStick gives A(1) the interface u<i>, behind which A(i+1) is a router with address
+// translation, as an LTE stick is one.
+func plugStick(t *testing.T, f *fabric.Fabric, i int, addr string) {
+	t.Helper()
+	a, stick := f.A(1), f.A(i+1)
+	do(t, a, fmt.Sprintf(`ip link add u%d type veth peer name lan netns %s
+		ip addr add %s/24 dev u%[1]d
+		ip link set u%[1]d up
+		tc qdisc replace dev u%[1]d root tbf rate %[4]dmbit burst 16k limit 50k`, i, stick.Name, addr, stickMbit))
+	do(t, stick, fmt.Sprintf(`sysctl -qw net.ipv4.ip_forward=1
+		ip addr add 192.168.8.1/24 dev lan
+		ip link set lan up
+		tc qdisc replace dev lan root tbf rate %dmbit burst 16k limit 50k
+		nft 'add table ip nat; delete table ip nat; table ip nat { chain out { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }; }'`, stickMbit))
+	do(t, a, fmt.Sprintf("ip route add default via 192.168.8.1 dev u%d metric %d", i, 100*i))
+}
+
+// sticks is node A with two sticks and no other uplink, and node B far away.
+func sticks(t *testing.T, addrs [2]string, start func(*tunnel.Node) error) (*fabric.Fabric, *tunnel.Node, *tunnel.Node) {
+	t.Helper()
+	f := network(t, fabric.Spec{HostsA: 3})
+	do(t, f.A(1), "ip link set eth0 down")
+	for i, addr := range addrs {
+		plugStick(t, f, i+1, addr)
+	}
+	a := node(t, f.A(1), "a", tunnel.Config{Address: inner(1), Interfaces: []string{"u1", "u2"}})
+	b := node(t, f.B(1), "b", tunnel.Config{Address: inner(2)})
+	at := netip.AddrPortFrom(f.B(1).Addr4(), tunnel.DefaultPort)
+	a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, Endpoints: []netip.AddrPort{at}, AllowedIPs: inner(2), Keepalive: time.Second}}
+	b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: inner(1)}}
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	return f, a, b
+}
+
+// pathsBy counts the paths in use by an interface, as `show` tells.
+func pathsBy(t *testing.T, n *tunnel.Node, name string) (count int) {
+	t.Helper()
+	raw, err := n.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status struct {
+		Peers []struct {
+			Paths []struct{ Interface, Local, State string }
+		}
+	}
+	if err := json.Unmarshal(raw, &status); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range status.Peers[0].Paths {
+		if p.State == "active" && p.Interface == name {
+			count++
+		}
+	}
+	return count
+}
+
+// lostWithin is how many of n pings, one each 100 ms, have no answer.
+func lostWithin(t *testing.T, f *fabric.Fabric, n int) int {
+	t.Helper()
+	out, _ := f.A(1).Run("ping", "-n", "-i", "0.1", "-W", "2", "-c", fmt.Sprint(n), tunnel.Inner4(2).String())
+	var sent, got int
+	for line := range strings.Lines(out) {
+		if _, err := fmt.Sscanf(line, "%d packets transmitted, %d received", &sent, &got); err == nil {
+			return sent - got
+		}
+	}
+	t.Fatalf("ping: %s", out)
+	return 0
+}
+
+// shareOfBoth is what one TCP flow has at least of the sum of both sticks.
+const shareOfBoth = 0.85
+
+// lostToDeath bounds the pings that are lost when an uplink dies that they were on.
+const lostToDeath = 4
+
+// TestTwoUplinksWithOneAddress has two LTE sticks that give the host the same address: both
+// carry, one outlives the other, and each is called by its interface.
+func TestTwoUplinksWithOneAddress(t *testing.T) {
+	f, a, b := sticks(t, [2]string{stickAddr, stickAddr}, (*tunnel.Node).Start)
+	await(t, "paths by both", func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 })
+	await(t, "lines for both", func() bool {
+		return strings.Contains(a.Log(), "uplink-up: uplink 192.168.8.100 (u1): ") && strings.Contains(a.Log(), "uplink-up: uplink 192.168.8.100 (u2): ")
+	})
+	bothCarry(t, f)
+
+	for _, name := range []string{"u1", "u2"} {
+		down, up := says(t, a, `uplink-down: uplink 192\.168\.8\.100 \(`+name+`\): no path`), says(t, a, `uplink-up: uplink 192\.168\.8\.100 \(`+name+`\): `)
+		stick := f.A(int(name[1]-'0') + 1)
+		dies := make(chan struct{})
+		go func() {
+			defer close(dies)
+			time.Sleep(time.Second)
+			_, _ = stick.Run("ip", "link", "set", "eth0", "down")
+		}()
+		lost := lostWithin(t, f, 60)
+		<-dies
+		if t.Logf("%s dies: %d of 60 pings lost", name, lost); lost > lostToDeath {
+			t.Errorf("want %d at most", lostToDeath)
+		}
+		iperf(t, f, tunnel.Inner4(2)) // what nothing is sent on is not known to be dead
+		down()
+		if n := pathsBy(t, a, name); n > 0 {
+			t.Errorf("show has %d paths in use by %s, which is dead", n, name)
+		}
+		do(t, stick, "ip link set eth0 up; ip route replace default via "+gateway(stick))
+		up()
+		await(t, "paths by "+name, func() bool { return pathsBy(t, a, name) > 0 })
+	}
+	bothCarry(t, f)
+	replug(t, f, a)
+	seesBoth(t, a, b)
+}
+
+// TestTwoUplinksBehindOneGateway is the same with two addresses in one network.
+func TestTwoUplinksBehindOneGateway(t *testing.T) {
+	f, a, _ := sticks(t, [2]string{stickAddr, "192.168.8.101"}, (*tunnel.Node).Start)
+	await(t, "paths by both", func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 })
+	bothCarry(t, f)
+	down := says(t, a, `uplink-down: uplink 192\.168\.8\.100 \(u1\): no path`)
+	do(t, f.A(2), "ip link set eth0 down")
+	if lost := lostWithin(t, f, 20); lost > lostToDeath {
+		t.Errorf("u1 is dead: %d of 20 pings lost", lost)
+	}
+	iperf(t, f, tunnel.Inner4(2))
+	down()
+}
+
+// gateway is the leaf's address on the link of h.
+func gateway(h *fabric.Host) string {
+	v := h.Addr4().As4()
+	v[3] = 1
+	return netip.AddrFrom4(v).String()
+}
+
+// bothCarry sends one TCP flow through the tunnel, which is to fill both sticks.
+func bothCarry(t *testing.T, f *fabric.Fabric) {
+	t.Helper()
+	before := [2]uint64{sentBytes(t, f, "u1"), sentBytes(t, f, "u2")}
+	got := iperf(t, f, tunnel.Inner4(2), "-t", "8", "-O", "2")
+	by := [2]uint64{sentBytes(t, f, "u1") - before[0], sentBytes(t, f, "u2") - before[1]}
+	t.Logf("%.1f Mbit/s; %d bytes by u1, %d by u2", got.Forward/1e6, by[0], by[1])
+	if got.Forward < shareOfBoth*2*stickMbit*1e6 {
+		t.Errorf("want %.1f Mbit/s", shareOfBoth*2*stickMbit)
+	}
+}
+
+// replug pulls a stick and plugs it in again: the interface has its name and another number.
+func replug(t *testing.T, f *fabric.Fabric, a *tunnel.Node) {
+	t.Helper()
+	down := says(t, a, `uplink-down: uplink 192\.168\.8\.100 \(u2\): `)
+	do(t, f.A(1), "ip link del u2")
+	if lost := lostWithin(t, f, 20); lost > lostToDeath {
+		t.Errorf("u2 was pulled: %d of 20 pings lost", lost)
+	}
+	down()
+	up := says(t, a, `uplink-up: uplink 192\.168\.8\.100 \(u2\): `)
+	plugStick(t, f, 2, stickAddr)
+	up()
+	await(t, "paths by u2 again", func() bool { return pathsBy(t, a, "u2") > 0 })
+	bothCarry(t, f)
+}
+
+// seesBoth looks at what the commands show.
+func seesBoth(t *testing.T, a, _ *tunnel.Node) {
+	t.Helper()
+	for _, args := range [][]string{{"show", a.Name}, {"show", "paths", a.Name}, {"netcheck", a.Name}, {"ping", "-c", "1", a.Name, "b"}} {
+		out, _ := a.Host.Run(bin, args...)
+		for _, name := range []string{"u1", "u2"} {
+			if !strings.Contains(out, stickAddr+"%"+name) {
+				t.Errorf("srdtun %v does not have %s%%%s:\n%s", args, stickAddr, name, out)
+			}
+		}
+	}
+}
+

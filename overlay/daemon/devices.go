@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// devices knows the interfaces of this host that have addresses. It may be used by several
+// goroutines.
+type devices struct {
+	tunnel string // name of the tunnel's device
+	mu     sync.Mutex
+	at     map[srd.Uplink]device        // each address at each interface
+	of     map[netip.Addr][]device      // all that have an address
+	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
+}
+
+// device is an interface of this host.
+type device struct {
+	name string
+	mtu  int
+	up   bool
+}
+
+// load looks at the host anew.
+func (t *devices) load() {
+	at, of := map[srd.Uplink]device{}, map[netip.Addr][]device{}
+	var own []netip.Addr
+	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
+	for _, i := range ifaces {
+		d := device{i.Name, i.MTU, i.Flags&net.FlagUp != 0}
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			p, err := netip.ParsePrefix(a.String())
+			if err != nil {
+				continue
+			}
+			u := srd.UplinkOf(p.Addr().Unmap(), uint32(i.Index))
+			at[u] = d
+			of[u.Addr()] = append(of[u.Addr()], d)
+			if i.Name == t.tunnel {
+				own = append(own, u.Addr())
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.at, t.of = at, of
+	t.own.Store(&own)
+}
+
+// inner reports whether a is an address of the tunnel's device. It may be called for each
+// packet.
+func (t *devices) inner(a netip.Addr) bool {
+	own := t.own.Load()
+	return own != nil && slices.Contains(*own, a.WithZone(""))
+}
+
+// all returns every address of this host: at its interface, if that is up, and at any.
+func (t *devices) all() (v []srd.Uplink) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for u, d := range t.at {
+		if v = append(v, u.At(0)); d.up {
+			v = append(v, u)
+		}
+	}
+	return v
+}
+
+// has reports whether the interface of u, if it is one, is up and has its address.
+func (t *devices) has(u srd.Uplink) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return u.Link() == 0 || t.at[u].up
+}
+
+// with returns the interfaces that packets from u may leave by.
+func (t *devices) with(u srd.Uplink) []device {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if u.Link() == 0 {
+		return t.of[u.Addr()]
+	}
+	if d, ok := t.at[u]; ok {
+		return []device{d}
+	}
+	return nil
+}
+
+// name names the interface that u is at; "": none is known. Where several have the address,
+// and none is named by paths.local, all are.
+func (t *devices) name(u srd.Uplink) string {
+	var v []string
+	for _, d := range t.with(u) {
+		v = append(v, d.name)
+	}
+	slices.Sort(v)
+	return strings.Join(v, " or ")
+}
+
+// ethernetMTU is assumed of a device that is not known.
+const ethernetMTU = 1500
+
+// mtu returns the largest packet that leaves from u.
+func (t *devices) mtu(u srd.Uplink) (most int) {
+	for _, d := range t.with(u) {
+		most = max(most, d.mtu)
+	}
+	if most == 0 {
+		return ethernetMTU
+	}
+	return most
+}
