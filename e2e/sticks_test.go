@@ -26,11 +26,11 @@ func plugStick(t *testing.T, f *fabric.Fabric, i int, addr string) {
 	do(t, a, fmt.Sprintf(`ip link add u%d type veth peer name lan netns %s
 		ip addr add %s/24 dev u%[1]d
 		ip link set u%[1]d up
-		tc qdisc replace dev u%[1]d root tbf rate %[4]dmbit burst 16k limit 50k`, i, stick.Name, addr, stickMbit))
+		tc qdisc replace dev u%[1]d root tbf rate %[4]dmbit burst 16k limit 100k`, i, stick.Name, addr, stickMbit))
 	do(t, stick, fmt.Sprintf(`sysctl -qw net.ipv4.ip_forward=1
 		ip addr add 192.168.8.1/24 dev lan
 		ip link set lan up
-		tc qdisc replace dev lan root tbf rate %dmbit burst 16k limit 50k
+		tc qdisc replace dev lan root tbf rate %dmbit burst 16k limit 100k
 		nft 'add table ip nat; delete table ip nat; table ip nat { chain out { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }; }'`, stickMbit))
 	do(t, a, fmt.Sprintf("ip route add default via 192.168.8.1 dev u%d metric %d", i, 100*i))
 }
@@ -146,6 +146,24 @@ func TestTwoUplinksBehindOneGateway(t *testing.T) {
 	f, a, _ := sticks(t, [2]string{stickAddr, "192.168.8.101"}, (*tunnel.Node).Start)
 	await(t, "paths by both", func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 })
 	bothCarry(t, f)
+	// The file names addresses, which go by the routes, and then the interfaces again.
+	reloads := func(interfaces []string, addrs []netip.Addr, then func() bool) {
+		t.Helper()
+		a.Config.Interfaces, a.Config.Local = interfaces, addrs
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			time.Sleep(500 * time.Millisecond)
+			reload(t, a, a.Config.Peers)
+		}()
+		if lost := lostWithin(t, f, 30); lost > lostToDeath {
+			t.Errorf("paths.local is %v %v: %d of 30 pings lost", interfaces, addrs, lost)
+		}
+		<-done
+		await(t, "paths as they are to be", then)
+	}
+	reloads(nil, []netip.Addr{netip.MustParseAddr(stickAddr), netip.MustParseAddr("192.168.8.101")}, func() bool { return pathsBy(t, a, "") > 0 && pathsBy(t, a, "u1") == 0 })
+	reloads([]string{"u1", "u2"}, nil, func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 && pathsBy(t, a, "") == 0 })
 	down := says(t, a, `uplink-down: uplink 192\.168\.8\.100 \(u1\): no path`)
 	do(t, f.A(2), "ip link set eth0 down")
 	if lost := lostWithin(t, f, 20); lost > lostToDeath {
@@ -203,3 +221,63 @@ func seesBoth(t *testing.T, a, _ *tunnel.Node) {
 	}
 }
 
+// TestUplinksWithOneAddressChange restarts the daemon of two sticks with one address, gives an
+// interface another name, and moves addresses from one to the other: traffic goes on, and
+// each uplink is called by the interface that it is at.
+func TestUplinksWithOneAddressChange(t *testing.T) {
+	var m *tunnel.Manager
+	f, a, _ := sticks(t, [2]string{stickAddr, stickAddr}, func(a *tunnel.Node) (err error) {
+		if m, err = tunnel.NewManager(a); err != nil {
+			return err
+		}
+		t.Cleanup(m.Close)
+		return a.StartUnder(m)
+	})
+	both := func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 }
+	await(t, "paths by both", both)
+	change := func(what, script string, then func() bool) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			time.Sleep(500 * time.Millisecond)
+			if script != "" {
+				do(t, f.A(1), script)
+				return
+			}
+			if err := a.Stop(); err != nil {
+				t.Error(err)
+			}
+			if err := a.StartUnder(m); err != nil {
+				t.Error(err)
+			}
+		}()
+		lost := lostWithin(t, f, 30)
+		<-done
+		if t.Logf("%s: %d of 30 pings lost", what, lost); lost > lostToDeath {
+			t.Errorf("%s: %d of 30 pings lost", what, lost)
+		}
+		await(t, "paths as they are to be: "+what, then)
+	}
+	met := handshakesOf(t, a)
+	change("another process", "", both)
+	for name, at := range handshakesOf(t, a) {
+		if d := at - met[name]; d < -1 || d > 1 {
+			t.Errorf("%s shook hands %d s after the last time", name, d)
+		}
+	}
+	change("u2 has another name", "ip link set u2 name x2", func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") == 0 && pathsBy(t, a, "x2") == 0 })
+	change("and its own again", "ip link set x2 name u2", both)
+	change("u1 has another address as well", "ip addr add 192.168.8.102/24 dev u1", func() bool { return both() && pathsFrom(t, a, "192.168.8.102:") > 0 })
+	change("the first one has gone from u1", "ip addr del 192.168.8.100/24 dev u1; ip addr replace 192.168.8.102/24 dev u1; ip route replace default via 192.168.8.1 dev u1 metric 100", both)
+	change("u1 has that of u2 again, which has u1's", `ip addr add 192.168.8.100/24 dev u1
+		ip addr add 192.168.8.102/24 dev u2
+		ip addr del 192.168.8.102/24 dev u1 || true
+		ip addr del 192.168.8.100/24 dev u2
+		ip addr replace 192.168.8.100/24 dev u1; ip addr replace 192.168.8.102/24 dev u2
+		ip route replace default via 192.168.8.1 dev u1 metric 100
+		ip route replace default via 192.168.8.1 dev u2 metric 200`, both)
+	change("a third interface has the address as well", "ip link add d0 type veth peer name d1; ip addr add 192.168.8.100/32 dev d0; ip link set d0 up; ip link set d1 up", both)
+	change("u1 is down", "ip link set u1 down", func() bool { return pathsBy(t, a, "u1") == 0 && pathsBy(t, a, "u2") > 0 })
+	change("u1 is up", "ip link set u1 up; ip route replace default via 192.168.8.1 dev u1 metric 100", both)
+}

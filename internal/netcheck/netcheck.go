@@ -27,7 +27,9 @@ func (p Pair) String() string { return fmt.Sprintf("%s to %v", p.from, p.Remote.
 func Pairs(p *control.Peer) (v []Pair) {
 	for i := range p.Paths {
 		pair, ok := pairOf(&p.Paths[i])
-		if ok && !slices.ContainsFunc(v, func(o Pair) bool { return o.Local == pair.Local && o.Interface == pair.Interface && o.Remote.Addr() == pair.Remote.Addr() }) {
+		if ok && !slices.ContainsFunc(v, func(o Pair) bool {
+			return o.Local == pair.Local && o.Interface == pair.Interface && o.Remote.Addr() == pair.Remote.Addr()
+		}) {
 			v = append(v, pair)
 		}
 	}

@@ -94,7 +94,7 @@ var All = []About{
 	{HandshakeMismatch, Warning, HandshakeMismatch, "answers to our handshakes do not decrypt", "compare preshared_key and public_key at both ends"},
 	{StrangerRefused, Warning, StrangerRefused, "handshakes that are not for us or not of a peer; told at once, then counted and told every minute", "`unknown_peer`: add the key, if it is somebody you know; `bad_mac1`: the sender has a wrong public_key of this host; else nothing: they are dropped"},
 
-	{UplinkDown, Warning, UplinkUp, "no path from a local address works, while paths from others do", "look at that interface, its cable, its provider"},
+	{UplinkDown, Warning, UplinkUp, "no path from a local address works, while paths from others do; the subject has the interface, as in `192.0.2.7%wwan0`, if paths.local names that", "look at that interface, its cable, its provider"},
 	{UplinkUp, Notice, UplinkUp, "paths from a local address work", nothing},
 	{UplinkBypassed, Warning, UplinkBypassed, "packets do not get to a peer by an interface of paths.local", "give it a route, with any metric, as the line says"},
 	{UplinkStraight, Notice, UplinkBypassed, "they do", nothing},

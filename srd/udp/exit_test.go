@@ -97,3 +97,85 @@ func TestExitAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// sticks gives a namespace two interfaces with one address, one gateway address and a default
+// route each, as two LTE sticks do.
+func sticks(t *testing.T, s *space) (index [2]uint32, behind [2]*space) {
+	t.Helper()
+	for k, name := range []string{"u1", "u2"} {
+		far := newSpace(t)
+		s.Must(t, func() error {
+			return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: "far", PeerNamespace: netlink.NsPid(far.Thread())})
+		})
+		far.address(t, "far", "192.168.8.1/24", "fd08::1/64")
+		far.address(t, "lo", "192.0.2.9/32", "fd99::9/128")
+		s.address(t, name, "192.168.8.100/24", "fd08::100/64")
+		s.Must(t, func() error {
+			l, err := netlink.LinkByName(name)
+			if err != nil {
+				return err
+			}
+			index[k] = uint32(l.Attrs().Index)
+			for all, via := range map[string]string{"0.0.0.0/0": "192.168.8.1", "::/0": "fd08::1"} {
+				_, dst, _ := net.ParseCIDR(all)
+				if err := netlink.RouteAdd(&netlink.Route{LinkIndex: int(index[k]), Dst: dst, Gw: net.ParseIP(via), Priority: 100 * (k + 1)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		behind[k] = far
+	}
+	return index, behind
+}
+
+// Two interfaces have one address: what is sent by each leaves by it, and what arrives is told
+// apart.
+func TestOneAddressAtTwoInterfaces(t *testing.T) {
+	for _, c := range []struct{ local, remote string }{{"192.168.8.100", "192.0.2.9"}, {"fd08::100", "fd99::9"}} {
+		s := newSpace(t)
+		index, behind := sticks(t, s)
+		b := s.open(t, Config{Ports: 1})
+		local := netip.MustParseAddr(c.local)
+		b.SetExits([]Exit{{srd.UplinkOf(local, index[0]), local.Is6()}, {srd.UplinkOf(local, index[1]), local.Is6()}})
+		for _, k := range []int{0, 1, 0} {
+			u := srd.UplinkOf(local, index[k])
+			far := behind[k].open(t, Config{Ports: 1})
+			tr := train(at(far, c.remote), 1, 500)
+			tr.Tuple.Local = u
+			s.Must(t, func() error { NewSender(b, new(SendStats)).Send(tr); return nil })
+			d := receive(t, NewReceiver(far, new(RecvStats)), fdFor(far, c.remote))
+			if d.From.Addr() != local {
+				t.Errorf("from %v, want %v", d.From.Addr(), local)
+			}
+			tr = train(d.From, 1, 500)
+			tr.Tuple.Local = d.Local
+			behind[k].Must(t, func() error { NewSender(far, new(SendStats)).Send(tr); return nil })
+			if d = receive(t, NewReceiver(b, new(RecvStats)), fdFor(b, c.local)); d.Local != u {
+				t.Errorf("the answer came to %v, want %v", d.Local, u)
+			}
+		}
+	}
+}
+
+// What an address at an interface stands for.
+func TestUplinkOfAnArrival(t *testing.T) {
+	of := func(addr string, link uint32) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(addr), link) }
+	b := &Bank{}
+	b.SetExits([]Exit{{Uplink: of("192.168.8.100", 1)}, {Uplink: of("192.168.8.100", 2)}, {Uplink: of("10.0.0.1", 3)}})
+	for _, c := range []struct {
+		what       string
+		came, want srd.Uplink
+	}{
+		{"one of two", of("192.168.8.100", 2), of("192.168.8.100", 2)},
+		{"two have it, and neither is where it came", of("192.168.8.100", 3), of("192.168.8.100", 0)},
+		{"an answer that came by another interface", of("10.0.0.1", 1), of("10.0.0.1", 3)},
+		{"an address of the file", of("10.0.0.1", 0), of("10.0.0.1", 3)},
+		{"no exit has it", of("10.0.0.9", 3), of("10.0.0.9", 0)},
+		{"link-local", of("fe80::1", 2), of("fe80::1", 2)},
+	} {
+		if got := b.Uplink(c.came); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
