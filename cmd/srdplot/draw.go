@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"image/color"
 
 	stdfont "golang.org/x/image/font"
@@ -92,49 +91,84 @@ func (f Figure) draw(c vg.CanvasSizer) error {
 		f.drawPanels(draw.New(c))
 		return nil
 	}
+	area := draw.New(c)
+	f.heading(area)
+	p, err := f.plot()
+	if err != nil {
+		return err
+	}
+	inner := draw.Crop(area, 12, -18, 10, -52)
+	p.Draw(inner)
+	write(area, f.layout(p, inner))
+	return nil
+}
+
+// plot is all of the figure but its words.
+func (f Figure) plot() (*plot.Plot, error) {
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
 	f.frame(p, xMin, xMax, yMax)
 	for _, s := range f.Spans {
 		if err := addSpan(p, s, yMax); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	addGrid(p)
 	for _, m := range f.Marks {
 		if err := addMark(p, m, xMin, xMax); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i, l := range f.Lines {
 		if err := addLine(p, l, palette[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for _, s := range f.Spans {
-		if err := addText(p, (s.From+s.To)/2, yMax*0.975, s.Caption, style(faint, 10, text.XCenter, text.YTop)); err != nil {
-			return err
-		}
-	}
-	area := draw.New(c)
-	f.heading(area)
-	p.Draw(draw.Crop(area, 12, -18, 10, -52))
-	return nil
+	return p, nil
 }
 
-// heading writes title and subtitle flush left above the plot.
+// layout places the words among the lines.
+func (f Figure) layout(p *plot.Plot, c draw.Canvas) []placed {
+	data := p.DataCanvas(c)
+	x, y := p.Transforms(&data)
+	return place(f.labels(data.Rectangle, x, y, p.Y.Max), data.Rectangle, f.onCanvas(data.Rectangle, x, y))
+}
+
+// heading writes title and subtitle flush left above the plot, and the legend at the right
+// end, where no data can be in its way.
 func (f Figure) heading(c draw.Canvas) {
+	names, dashes := f.legend(c)
+	write(c, append(f.titles(c, names), names...))
+	for i, at := range dashes {
+		c.StrokeLine2(draw.LineStyle{Color: palette[i], Width: 2.2}, at.X, at.Y, at.X+legendDash, at.Y)
+	}
+}
+
+// titles are title and subtitle, as small as they have to be to leave the legend its place.
+func (f Figure) titles(c draw.Canvas, names []placed) (v []placed) {
+	const left, least = 16, 6
+	right := c.Max.X - left
+	for _, n := range names {
+		right = min(right, n.box.Min.X-legendGap-legendDash-legendBetween)
+	}
 	title := style(ink, 15, text.XLeft, text.YTop)
 	title.Font.Weight = stdfont.WeightBold
-	c.FillText(title, vg.Point{X: c.Min.X + 16, Y: c.Max.Y - 12}, f.Title)
-	c.FillText(style(faint, 10.5, text.XLeft, text.YTop), vg.Point{X: c.Min.X + 16, Y: c.Max.Y - 32}, f.Subtitle)
-	f.legend(c)
+	for i, l := range []label{{text: f.Title, st: title}, {text: f.Subtitle, st: style(faint, 10.5, text.XLeft, text.YTop)}} {
+		for l.st.Width(l.text) > right-c.Min.X-left && l.st.Font.Size > least {
+			l.st.Font.Size -= 0.25
+		}
+		at := vg.Point{X: c.Min.X + left, Y: c.Max.Y - 12 - vg.Length(20*i)}
+		v = append(v, placed{l, at, l.st.Rectangle(l.text).Add(at)})
+	}
+	return v
 }
 
-// legend names the lines at the right end of the heading, where no data can be
-// in its way.
-func (f Figure) legend(c draw.Canvas) {
-	const dash, gap, lineHeight, rows, between = 22, 6, 16, 2, 18
+// Of the legend, in points.
+const legendDash, legendGap, legendBetween = 22, 6, 18
+
+// legend are the names of the lines, and where the dash in front of each begins.
+func (f Figure) legend(c draw.Canvas) (names []placed, dashes []vg.Point) {
+	const lineHeight, rows = 16, 2
 	st := style(ink, 10.5, text.XLeft, text.YCenter)
 	widest := vg.Length(0)
 	for _, l := range f.Lines {
@@ -143,11 +177,12 @@ func (f Figure) legend(c draw.Canvas) {
 	// Columns of two, the last at the right.
 	columns := (len(f.Lines) + rows - 1) / rows
 	for i, l := range f.Lines {
-		left := vg.Length(columns-1-i/rows) * (widest + dash + gap + between)
-		x, y := c.Max.X-20-widest-left, c.Max.Y-20-vg.Length(i%rows)*lineHeight
-		c.StrokeLine2(draw.LineStyle{Color: palette[i], Width: 2.2}, x-gap-dash, y, x-gap, y)
-		c.FillText(st, vg.Point{X: x, Y: y}, l.Name)
+		left := vg.Length(columns-1-i/rows) * (widest + legendDash + legendGap + legendBetween)
+		at := vg.Point{X: c.Max.X - 20 - widest - left, Y: c.Max.Y - 20 - vg.Length(i%rows)*lineHeight}
+		names = append(names, placed{label{text: l.Name, st: st}, at, st.Rectangle(l.Name).Add(at)})
+		dashes = append(dashes, vg.Point{X: at.X - legendGap - legendDash, Y: at.Y})
 	}
+	return names, dashes
 }
 
 // frame sets the axes.
@@ -194,7 +229,7 @@ func addMark(p *plot.Plot, m Mark, xMin, xMax float64) error {
 	}
 	line.Color, line.Width, line.Dashes = faint, 0.8, []vg.Length{3, 3}
 	p.Add(line)
-	return addText(p, xMax-(xMax-xMin)*0.008, m.Y, m.Caption, style(faint, 9.5, text.XRight, text.YBottom))
+	return nil
 }
 
 func addLine(p *plot.Plot, l Line, c color.Color) error {
@@ -208,24 +243,6 @@ func addLine(p *plot.Plot, l Line, c color.Color) error {
 	}
 	line.Color, line.Width = c, 1.9
 	p.Add(line)
-	return errors.Join(
-		addText(p, l.LabelAt[0], l.LabelAt[1], l.Label, style(c, 11, text.XLeft, text.YBottom)),
-		addText(p, l.NoteAt[0], l.NoteAt[1], l.Note, style(c, 11, text.XLeft, text.YBottom)))
-}
-
-func addText(p *plot.Plot, x, y float64, s string, st text.Style) error {
-	if s == "" {
-		return nil
-	}
-	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{s}})
-	if err != nil {
-		return err
-	}
-	labels.TextStyle[0] = st
-	if st.YAlign == text.YBottom {
-		labels.Offset.Y = 2 // clear of the line below
-	}
-	p.Add(labels)
 	return nil
 }
 

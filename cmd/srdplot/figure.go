@@ -27,10 +27,11 @@ type Figure struct {
 type Line struct {
 	Name   string       `json:"name"`
 	Points [][2]float64 `json:"points"`
-	// Label is written beside the line at LabelAt; "" leaves it to the legend.
+	// Label is written beside the line at LabelAt, or near it where it hides less and is
+	// clear of other words; "" leaves it to the legend.
 	Label   string     `json:"label"`
 	LabelAt [2]float64 `json:"label_at"`
-	// Note is something to say of the line at NoteAt; "" for nothing.
+	// Note is something to say of the line at NoteAt or near it; "" for nothing.
 	Note   string     `json:"note"`
 	NoteAt [2]float64 `json:"note_at"`
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// How labels are placed, in points: the step between two places that are tried, what stays
+// free to other labels and to lines, and what a piece of a line that it would hide is worth.
+const (
+	placeStep  = 2
+	placeClear = 3
+	lineClear  = 1.5 // of a line that is 1.9 wide
+	hidesCost  = 200
+	asideCost  = 0.5 // of a step aside, against one up or down
+)
+
+// label is a text that a figure wants at some place.
+type label struct {
+	text string
+	st   text.Style
+	want vg.Point // of its lower left corner
+	// ups and asides are how far it may move: below and above, left and right.
+	ups, asides [2]vg.Length
+}
+
+// placed is a label with the place that it got.
+type placed struct {
+	label
+	at  vg.Point
+	box vg.Rectangle
+}
+
+// labels are all texts of a figure that stand among its lines, those that can move least first.
+func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax float64) (v []label) {
+	width, height := area.Size().X, area.Size().Y
+	add := func(s string, st text.Style, at vg.Point, ups, asides [2]vg.Length) {
+		if s != "" {
+			v = append(v, label{s, st, at, ups, asides})
+		}
+	}
+	for _, s := range f.Spans {
+		st := style(faint, 10, text.XLeft, text.YBottom)
+		left := x((s.From+s.To)/2) - st.Width(s.Caption)/2
+		add(s.Caption, st, vg.Point{X: left, Y: y(yMax*0.975) - st.Height(s.Caption)}, [2]vg.Length{height, 0}, [2]vg.Length{width, width})
+	}
+	for _, m := range f.Marks {
+		st := style(faint, 9.5, text.XLeft, text.YBottom)
+		right := area.Max.X - width*0.008
+		add(m.Caption, st, vg.Point{X: right - st.Width(m.Caption), Y: y(m.Y) + lineClear + 0.5}, [2]vg.Length{height / 6, height / 6}, [2]vg.Length{width, 0})
+	}
+	for _, words := range []func(Line) (string, [2]float64){
+		func(l Line) (string, [2]float64) { return l.Note, l.NoteAt },
+		func(l Line) (string, [2]float64) { return l.Label, l.LabelAt },
+	} {
+		for i, l := range f.Lines {
+			if s, at := words(l); s != "" { // else it may be at 0, which a logarithmic axis has not
+				add(s, style(palette[i], 11, text.XLeft, text.YBottom), vg.Point{X: x(at[0]), Y: y(at[1]) + lineClear + 0.5}, [2]vg.Length{height, height}, [2]vg.Length{width, width})
+			}
+		}
+	}
+	return v
+}
+
+// place gives each label the place nearest to the one it wants where it hides least of the
+// lines, lies within the area, and is clear of all labels before it. One that has no such
+// place is left out: a line has its name in the legend as well.
+func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
+	for _, l := range labels {
+		best, cost := placed{}, math.Inf(1)
+		size := l.st.Rectangle(l.text)
+		for _, p := range l.spots() {
+			if p.far >= cost {
+				break // they are in order
+			}
+			box := size.Add(p.at)
+			if !within(box, area) || meets(box, v) {
+				continue
+			}
+			if c := p.far + hidesCost*float64(hidden(box, lines)); c < cost {
+				best, cost = placed{l, p.at, box}, c
+			}
+		}
+		if !math.IsInf(cost, 1) {
+			v = append(v, best)
+		}
+	}
+	return v
+}
+
+// spot is a place that a label may have, and what it costs not to be where it wants to be.
+type spot struct {
+	at  vg.Point
+	far float64
+}
+
+// spots are all of a label's, the nearest first.
+func (l label) spots() (v []spot) {
+	const aside = 5 * placeStep
+	for up := math.Ceil(-float64(l.ups[0]) / placeStep); up <= float64(l.ups[1])/placeStep; up++ {
+		for left := math.Ceil(-float64(l.asides[0]) / aside); left <= float64(l.asides[1])/aside; left++ {
+			at := vg.Point{X: l.want.X + vg.Length(left*aside), Y: l.want.Y + vg.Length(up*placeStep)}
+			v = append(v, spot{at, math.Hypot(asideCost*left*aside, up*placeStep)})
+		}
+	}
+	slices.SortFunc(v, func(a, b spot) int { return cmp.Compare(a.far, b.far) })
+	return v
+}
+
+func within(box, area vg.Rectangle) bool {
+	return box.Min.X >= area.Min.X && box.Max.X <= area.Max.X && box.Min.Y >= area.Min.Y && box.Max.Y <= area.Max.Y
+}
+
+// meets reports whether a box is not clear of a label.
+func meets(box vg.Rectangle, others []placed) bool {
+	for _, o := range others {
+		if box.Min.X < o.box.Max.X+placeClear && o.box.Min.X < box.Max.X+placeClear &&
+			box.Min.Y < o.box.Max.Y+placeClear && o.box.Min.Y < box.Max.Y+placeClear {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden counts the pieces of lines that a box hides or touches.
+func hidden(box vg.Rectangle, lines [][]vg.Point) (n int) {
+	box.Min.Y -= lineClear
+	box.Max.Y += lineClear
+	for _, line := range lines {
+		for i := 1; i < len(line); i++ {
+			a, b := line[i-1], line[i]
+			if max(a.X, b.X) >= box.Min.X && min(a.X, b.X) <= box.Max.X && max(a.Y, b.Y) >= box.Min.Y && min(a.Y, b.Y) <= box.Max.Y {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// onCanvas are the lines of a figure, marks as well, in points of the picture.
+func (f Figure) onCanvas(area vg.Rectangle, x, y func(float64) vg.Length) (v [][]vg.Point) {
+	for _, m := range f.Marks {
+		v = append(v, []vg.Point{{X: area.Min.X, Y: y(m.Y)}, {X: area.Max.X, Y: y(m.Y)}})
+	}
+	for _, l := range f.Lines {
+		var line []vg.Point
+		for _, p := range l.Points {
+			line = append(line, vg.Point{X: x(p[0]), Y: y(p[1])})
+		}
+		v = append(v, line)
+	}
+	return v
+}
+
+// write writes labels.
+func write(c draw.Canvas, labels []placed) {
+	for _, l := range labels {
+		c.FillText(l.st, l.at, l.text)
+	}
+}
