@@ -19,7 +19,6 @@ type bench struct {
 	seconds int
 	out     *recorder
 	screen  *progress
-	niced   bool
 }
 
 // value is one value of a measurement.
@@ -84,26 +83,13 @@ func (b *bench) idleMemory(v visit, l *link) error {
 // measure waits for a quiet machine, and measures one row.
 func (b *bench) measure(v visit, s *site, l *link, row string) error {
 	b.screen.begin(v, row)
-	note, err := settle(2 * time.Duration(b.seconds) * time.Second)
+	var values []value
+	note, err := meter.Watched(2*time.Duration(b.seconds)*time.Second, func() (err error) {
+		values, err = b.row(s, l, row)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	before, err := meter.ReadCPU()
-	if err != nil {
-		return err
-	}
-	begun := time.Now()
-	values, err := b.row(s, l, row)
-	if err != nil {
-		return err
-	}
-	took := time.Since(begun)
-	after, err := meter.ReadCPU()
-	if err != nil {
-		return err
-	}
-	if note == "" {
-		note = disturbance(after.Since(before), took, b.niced)
 	}
 	if err := b.keep(v, row, values, note); err != nil {
 		return err

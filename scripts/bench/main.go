@@ -115,7 +115,7 @@ func (o options) prepare(entries []entry) (*bench, about, error) {
 	if err != nil {
 		return nil, about{}, err
 	}
-	return &bench{srdtun: o.srdtun, tools: t, scratch: scratch, seconds: o.secs, out: out, niced: niced()}, a, nil
+	return &bench{srdtun: o.srdtun, tools: t, scratch: scratch, seconds: o.secs, out: out}, a, nil
 }
 
 // write writes the table and the picture, and prints the table.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/srdtun/srdtun/e2e/meter"
 )
 
 // progress says what is measured, what came of it and how long it will take.
@@ -39,7 +41,7 @@ const (
 // expected is about how many seconds a row takes, the share of its visit's
 // set-up included.
 func (p *progress) expected(v visit, row string) float64 {
-	t := float64(p.seconds) + quietSpan.Seconds() + 0.5
+	t := float64(p.seconds) + meter.QuietSpan.Seconds() + 0.5
 	switch row {
 	case rowUDP64:
 		t = blastTrials * (float64(p.seconds)/blastShare + 2*drainQuiet.Seconds())

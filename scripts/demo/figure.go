@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 )
@@ -39,12 +38,9 @@ type mark struct {
 	Caption string  `json:"caption"`
 }
 
-// Where a direct label may stand: over the healthy time before the outage, in
-// seconds, and how much height it takes, in Mbit/s.
-const (
-	labelFrom, labelTo = 0.4, 4.8
-	labelHeight        = 34
-)
+// labelFrom is where a label begins, in seconds: over the healthy time before the outage.
+// srdplot moves it up or down, to where it hides least.
+const labelFrom = 0.4
 
 // notedStall is a stall that the picture says in words, just above the line that lies at
 // zero then: noteIn seconds after it began, noteUp Mbit/s up.
@@ -70,10 +66,13 @@ func newFigure(acts []act) figure {
 		Y:        "Goodput (Mbit/s)",
 		YMax:     capacity * 1.2,
 		Spans:    []span{{o.BrokenAt.Seconds(), o.Healed.Seconds(), "busiest spine drops everything"}},
-		Marks:    []mark{{capacity, fmt.Sprintf("all %d links together", spines)}},
+	}
+	if disturbed(acts) != "" {
+		f.Subtitle += "; a busy machine"
 	}
 	for _, a := range slices.Backward(acts) {
-		l := line{Name: a.title, Label: fmt.Sprintf("%s: %.0f Mbit/s", a.name, a.outage.Before/1e6)}
+		before := a.outage.Before / 1e6
+		l := line{Name: a.title, Label: fmt.Sprintf("%s: %.0f Mbit/s", a.name, before), LabelAt: [2]float64{labelFrom, before}}
 		if s := a.outage.Stall; s >= notedStall {
 			l.Note = fmt.Sprintf("stands still for %.0f s", s.Seconds())
 			l.NoteAt = [2]float64{a.outage.BrokenAt.Seconds() + noteIn, noteUp}
@@ -86,37 +85,17 @@ func newFigure(acts []act) figure {
 		}
 		f.Lines = append(f.Lines, l)
 	}
-	for i, a := range slices.Backward(acts) {
-		f.Lines[len(acts)-1-i].LabelAt = [2]float64{labelFrom, f.freeHeight(a.outage.Before / 1e6)}
+	caption := fmt.Sprintf("all %d links together", spines)
+	if f.above(capacity) {
+		caption += " (above: what waited for a lost packet)"
 	}
+	f.Marks = []mark{{capacity, caption}}
 	return f
 }
 
-// freeHeight is where a label hides least of the lines, and of such places the
-// one nearest below or above mean.
-func (f figure) freeHeight(mean float64) (best float64) {
-	cost := math.Inf(1)
-	for y := 4.0; y+labelHeight < spines*rateMbit; y += 4 {
-		hidden := 0
-		for _, l := range f.Lines {
-			hidden += l.crossings(y, y+labelHeight)
-		}
-		middle := y + labelHeight/2
-		if c := float64(1000*hidden) + math.Abs(middle-mean); c < cost {
-			best, cost = y, c
-		}
-	}
-	return best
-}
-
-// crossings counts the pieces of the line that touch a band of heights where
-// labels may stand.
-func (l line) crossings(low, high float64) (n int) {
-	for i := 1; i < len(l.Points); i++ {
-		a, b := l.Points[i-1], l.Points[i]
-		if b[0] >= labelFrom && a[0] <= labelTo && max(a[1], b[1]) >= low && min(a[1], b[1]) <= high {
-			n++
-		}
-	}
-	return n
+// above reports whether a line has a point above a value.
+func (f figure) above(value float64) bool {
+	return slices.ContainsFunc(f.Lines, func(l line) bool {
+		return slices.ContainsFunc(l.Points, func(p [2]float64) bool { return p[1] > value })
+	})
 }

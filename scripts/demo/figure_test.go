@@ -1,31 +1,12 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/meter"
 )
-
-// TestLabelsKeepOffTheLines draws a flat line and one that swings over half of
-// the picture.
-func TestLabelsKeepOffTheLines(t *testing.T) {
-	var flat, wild line
-	for i := range 100 {
-		x := float64(i) / 10
-		flat.Points = append(flat.Points, [2]float64{x, 96})
-		wild.Points = append(wild.Points, [2]float64{x, 250 + 100*float64(i%2)})
-	}
-	f := figure{Lines: []line{wild, flat}}
-	for _, mean := range []float64{96, 300} {
-		y := f.freeHeight(mean)
-		for _, l := range f.Lines {
-			if n := l.crossings(y, y+labelHeight); n > 0 {
-				t.Errorf("the label for %v at %v hides %d pieces", mean, y, n)
-			}
-		}
-	}
-}
 
 // TestStallIsSaid: the picture says in words how long a flow stood still, if it did.
 func TestStallIsSaid(t *testing.T) {
@@ -39,5 +20,43 @@ func TestStallIsSaid(t *testing.T) {
 	}
 	if l := f.Lines[0]; l.Note != "" {
 		t.Errorf("said %q of a moment", l.Note)
+	}
+}
+
+// A label is wanted at its line, whatever the values are; that no two words overlap is a
+// test of srdplot, which places them.
+func TestLabelsAreAtTheirLines(t *testing.T) {
+	run := func(name string, before float64) act {
+		return act{name: name, outage: &meter.Outage{Before: before}}
+	}
+	f := newFigure([]act{run("plain TCP", 95e6), run("through srdtun", 147e6)})
+	for i, want := range []line{{Label: "through srdtun: 147 Mbit/s", LabelAt: [2]float64{labelFrom, 147}}, {Label: "plain TCP: 95 Mbit/s", LabelAt: [2]float64{labelFrom, 95}}} {
+		if l := f.Lines[i]; l.Label != want.Label || l.LabelAt != want.LabelAt {
+			t.Errorf("%q at %v, want %q at %v", l.Label, l.LabelAt, want.Label, want.LabelAt)
+		}
+	}
+}
+
+// A sample above what the links carry is explained where it is drawn.
+func TestSampleAboveAllLinksIsExplained(t *testing.T) {
+	run := func(mbit float64) act {
+		return act{name: "through srdtun", outage: &meter.Outage{Series: meter.Series{{Start: 0, End: 100 * time.Millisecond, BitsPerSec: mbit * 1e6}}}}
+	}
+	for mbit, want := range map[float64]string{380: "all 4 links together", 458: "all 4 links together (above: what waited for a lost packet)"} {
+		if got := newFigure([]act{run(mbit)}).Marks[0].Caption; got != want {
+			t.Errorf("%v Mbit/s: %q, want %q", mbit, got, want)
+		}
+	}
+}
+
+// A machine that had other work to do is told, in words and in the picture.
+func TestBusyMachineIsSaid(t *testing.T) {
+	run := func(busy string) act { return act{name: "plain TCP", outage: &meter.Outage{}, busy: busy} }
+	quiet, busy := []act{run(""), run("")}, []act{run("1.9 processors were busy before it began"), run("")}
+	if got := disturbed(quiet); got != "" || strings.Contains(newFigure(quiet).Subtitle, "busy") {
+		t.Errorf("said %q of a quiet machine", got)
+	}
+	if got := disturbed(busy); got != "1.9 processors were busy before it began (plain TCP)" || !strings.HasSuffix(newFigure(busy).Subtitle, "; a busy machine") {
+		t.Errorf("said %q, %q", got, newFigure(busy).Subtitle)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -24,6 +25,10 @@ import (
 // schedule gives plain TCP time to come back: its retransmission timeout has
 // doubled to several seconds by the end of the outage.
 var schedule = meter.Schedule{Before: 5 * time.Second, During: 5 * time.Second, After: 6 * time.Second}
+
+// quietWait is how long an act waits for the machine to be quiet: what made the network and
+// the daemons needs a moment, and a build that still runs is over by then.
+const quietWait = 10 * time.Second
 
 // downloadBytes takes plain TCP some 11 s.
 const downloadBytes = 128 << 20
@@ -67,12 +72,15 @@ func demo(bin, plot, out string) (err error) {
 		{name: "plain TCP", title: "plain TCP, same network", to: f.B(1).Addr4()},
 		{name: "through srdtun", title: "through srdtun", to: tunnel.Inner4(2)},
 	} {
-		if err := a.play(f); err != nil {
+		if a.busy, err = meter.Watched(quietWait, func() error { return a.play(f) }); err != nil {
 			return fmt.Errorf("%s: %w\n%s", a.name, err, pair.Report())
 		}
 		acts = append(acts, a)
 	}
 	printTable(acts)
+	if why := disturbed(acts); why != "" {
+		fmt.Printf("\nThis machine had other work to do: %s. The figures are too low; see it again when the machine is quiet.\n", why)
+	}
 	if err := draw(plot, out, acts); err != nil {
 		return err
 	}
@@ -92,6 +100,18 @@ type act struct {
 	outage   *meter.Outage
 	download meter.Download
 	intact   bool
+	busy     string // what else the machine did, or ""
+}
+
+// disturbed says what else the machine did during an act, or "".
+func disturbed(acts []act) string {
+	var v []string
+	for _, a := range acts {
+		if a.busy != "" {
+			v = append(v, a.busy+" ("+a.name+")")
+		}
+	}
+	return strings.Join(v, "; ")
 }
 
 // play runs iperf3 through an outage, and then curl.

@@ -1,0 +1,39 @@
+package meter
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// A machine with other work is told from one that idles, whoever does it.
+func TestOtherWorkIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		got  string
+		want string
+	}{
+		{"idle", CPUTime{Busy: 0.05}.unrest(time.Second), ""},
+		{"busy", CPUTime{Busy: 1.94}.unrest(time.Second), "1.9 processors were busy before it began"},
+		{"its own load", CPUTime{Busy: 1.9}.Disturbance(time.Second, false), ""},
+		{"another guest", CPUTime{Steal: 4}.Disturbance(10*time.Second, false), "the hypervisor took 0.40 processors"},
+		{"niced work", CPUTime{Nice: 5}.Disturbance(10*time.Second, false), "niced processes of others took 0.50 processors"},
+		{"niced itself", CPUTime{Nice: 5}.Disturbance(10*time.Second, true), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, c.got, c.want)
+		}
+	}
+}
+
+// What the work returns is returned.
+func TestWatchedWork(t *testing.T) {
+	sorry := errors.New("sorry")
+	if _, err := Watched(0, func() error { return sorry }); !errors.Is(err, sorry) {
+		t.Error(err)
+	}
+	done := false
+	if _, err := Watched(0, func() error { done = true; return nil }); err != nil || !done {
+		t.Error(err, done)
+	}
+}
