@@ -31,7 +31,7 @@ dpkg --purge srdtun >/dev/null 2>&1 || true
 files >/tmp/before
 dpkg -i /debs/1.deb >/dev/null
 is 'srdtun v0.9.1 ' srdtun version
-is srdtun id srdtun
+is srdtun getent group srdtun
 is 700 stat -c %a /etc/srdtun
 for f in /lib/systemd/system/srdtun@.service /usr/share/man/man1/srdtun-up.1 /usr/share/man/man5/srdtun.toml.5 \
   /usr/share/bash-completion/completions/srdtun /usr/share/doc/srdtun/copyright; do

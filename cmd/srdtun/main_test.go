@@ -134,7 +134,8 @@ func (s still) Change(c control.Change) ([]control.Difference, error) {
 	diff := []control.Difference{{Text: "~ paths.policy", Key: "paths.policy", Live: true}, {Text: "! interface.mtu", Key: "interface.mtu"}}
 	return diff, os.WriteFile("set", []byte(text), 0o600)
 }
-func (s still) Down() { s.down() }
+func (s still) Down()       { s.down() }
+func (s still) Restarting() {}
 
 func standin() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

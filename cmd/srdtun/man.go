@@ -155,9 +155,9 @@ func manOverview(root *cobra.Command) []byte {
 	p.section("FILES")
 	for _, f := range [][2]string{
 		{defaultConfigDir + "/NAME.toml", "the configuration of interface NAME, see srdtun.toml(5)"},
-		{"/run/srdtun/NAME.sock", "the control socket; the daemon's group may use it"},
-		{"/run/srdtun/NAME.peers", "where peers were that no endpoint leads to, for the next process; srdtun down removes it"},
-		{"srdtun@NAME.service", "runs it under systemd, as the user srdtun: systemctl enable --now srdtun@NAME"},
+		{"/run/srdtun/NAME.sock", "the control socket; that of a service is /run/srdtun/SERVICE/NAME.sock, and for the group srdtun"},
+		{"/run/srdtun/NAME.peers", "where peers were that no endpoint leads to, for the next process; srdtun down removes it. A service has it in /var/lib/private/srdtun/SERVICE"},
+		{"srdtun@NAME.service", "runs it under systemd, as the user srdtun-NAME: systemctl enable --now srdtun@NAME"},
 	} {
 		fmt.Fprintf(p, ".TP\n\\fI%s\\fR\n%s\n", roff(f[0]), roff(f[1]))
 	}

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/handover"
 )
 
 func reloadCommand() *cobra.Command {
@@ -23,7 +27,7 @@ are named. A file that is wrong changes nothing.
   + a key or a peer that is new      - one that is gone
   ~ one that is otherwise            ! one that counts at the next start
 
-Where this user cannot read the file, the daemon reads it.`,
+Where root cannot read the file, the daemon reads it.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeRunning,
 		RunE:              func(_ *cobra.Command, args []string) error { return reload(args[0]) },
@@ -47,7 +51,13 @@ func reload(arg string) error {
 	if !runs {
 		name = c.Interface.Name
 	}
-	return change(name, control.Change{How: control.HowReload, Config: string(config.Format(c))})
+	return handOverTo(name, control.Change{How: control.HowReload, Config: string(config.Format(c))}, func(service string) error {
+		whole, err := filepath.Abs(file)
+		if err == nil && whole != filepath.Join(configDir(), service+suffix) {
+			err = fmt.Errorf("%s runs as srdtun@%s, whose file is not %s", name, service, file)
+		}
+		return err
+	})
 }
 
 // runningFor returns the device that a file is for: the one that was started from it, or else
@@ -67,6 +77,10 @@ func runningFor(c *config.Config, file, arg string) (name string, runs bool) {
 // change asks the daemon of an interface for a change and prints what it did.
 func change(name string, what control.Change) error {
 	diff, err := changed(name, what)
+	return printed(diff, err)
+}
+
+func printed(diff []control.Difference, err error) error {
 	if err != nil {
 		return err
 	}
@@ -85,5 +99,63 @@ func changed(name string, what control.Change) ([]control.Difference, error) {
 		return nil, err
 	}
 	defer c.Close()
+	if s := c.Service(); s != "" && s != name && os.Geteuid() == 0 {
+		if err := hasDevice(s, name); err != nil {
+			return nil, err
+		}
+	}
 	return c.Change(what)
+}
+
+// hasDevice reports why a service is not the one whose device has that name: it may say so
+// of any. Its file, which is root's, does not lie.
+func hasDevice(service, device string) error {
+	c, err := config.Load(filepath.Join(configDir(), service+suffix))
+	if err == nil && c.Interface.Name == device {
+		return nil
+	}
+	return fmt.Errorf("srdtun@%s, which answers for %s, %w: its file does not name that device", service, device, control.ErrUntrusted)
+}
+
+// handOverTo hands a configuration over to the daemon of an interface. A service gets it if
+// owns agrees, which is asked about its name.
+func handOverTo(name string, what control.Change, owns func(service string) error) error {
+	c, err := control.Dial(name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if s := c.Service(); s != "" {
+		if err := owns(s); err != nil {
+			return err
+		}
+	}
+	diff, err := c.Change(what)
+	if errors.Is(err, control.ErrUntrusted) && c.Service() == "" {
+		// That of an ordinary user, who can read his own file.
+		diff, err = c.Change(control.Change{How: what.How})
+	}
+	return printed(diff, err)
+}
+
+// restartingCommand is for the unit, whose user may not be able to ask the service manager.
+func restartingCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "restarting NAME",
+		Hidden: true,
+		Short:  "Tell the service NAME whether it is being restarted",
+		Args:   takes(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !handover.Restarts(os.Getenv(handover.UnitEnv)) {
+				return nil
+			}
+			for _, name := range rundir.NamesOf(args[0]) {
+				if c, err := control.Dial(name); err == nil {
+					err = c.Restarting()
+					return errors.Join(err, c.Close())
+				}
+			}
+			return nil // it has ended by itself
+		},
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
@@ -72,7 +73,9 @@ func runningFrom(file string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	for _, name := range running {
+	// Others may say that the file is theirs.
+	service := rundir.NamesOf(strings.TrimSuffix(filepath.Base(file), suffix))
+	for _, name := range append(service, running...) {
 		if st, err := status(name); err == nil && st.File == whole {
 			return name, true
 		}

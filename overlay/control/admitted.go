@@ -1,22 +1,45 @@
 package control
 
 import (
+	"fmt"
+	"os"
 	"os/user"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// admitted says who may use the socket at path: root, and the members of its group if
-// that is another one than root's.
+// GroupEnv is the environment variable that names the group whose members may use the
+// control socket, beside root and the daemon's user.
+const GroupEnv = "SRDTUN_GROUP"
+
+// admittedGroups looks up the group of GroupEnv.
+func admittedGroups() ([]uint32, error) {
+	name := os.Getenv(GroupEnv)
+	if name == "" {
+		return nil, nil
+	}
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", GroupEnv, err)
+	}
+	id, err := strconv.ParseUint(g.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", GroupEnv, err)
+	}
+	return []uint32{uint32(id)}, nil
+}
+
+// admitted says who may use the socket at path: root, and the members of a group if that
+// is another one than root's.
 func admitted(path string) string {
-	var st unix.Stat_t
-	if unix.Stat(path, &st) != nil || st.Gid == 0 {
-		return "use sudo"
+	for _, id := range rundir.Groups(path) {
+		if id == 0 {
+			break
+		}
+		if g, err := user.LookupGroupId(strconv.Itoa(int(id))); err == nil {
+			return "use sudo, or join the group " + g.Name
+		}
 	}
-	name := strconv.Itoa(int(st.Gid))
-	if g, err := user.LookupGroupId(name); err == nil {
-		name = g.Name
-	}
-	return "use sudo, or join the group " + name
+	return "use sudo"
 }

@@ -39,22 +39,31 @@ type Difference struct {
 	Live bool   `json:"live"` // it is in force; else it needs a restart
 }
 
-// mastersOnly reports whether a request is not for members of the socket's group.
+// mastersOnly reports whether a request is not for members of the socket's group. They may
+// look, and choose path policies; what ends the daemon, undoes what root has set, or has
+// secrets is not for them.
 func (r request) mastersOnly() bool {
-	switch {
-	case r.Op == opConfig:
+	switch r.Op {
+	case opConfig, opDown, opRestarting:
 		return true
-	case r.Op != opChange:
+	case opChange:
+		return r.Change == nil || !r.Change.policies()
+	}
+	return false
+}
+
+// policies reports whether nothing is asked for but path policies that are not saved.
+func (c *Change) policies() bool {
+	if c.How != HowSet || c.Save {
 		return false
-	case r.Change.How == HowReload:
-		return r.Change.Config != ""
-	case r.Change.How == HowSet && !r.Change.Save:
-		for _, s := range r.Change.Settings {
-			if !strings.HasSuffix(s.Key, ".policy") {
-				return true
-			}
+	}
+	for _, s := range c.Settings {
+		if !strings.HasSuffix(s.Key, ".policy") {
+			return false
 		}
-		return false
 	}
 	return true
 }
+
+// secret reports whether a change may have a secret in it.
+func (c *Change) secret() bool { return c.Config != "" || len(c.Settings) > 0 && !c.policies() }

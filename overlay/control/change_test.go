@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// A member of the socket's group chooses policies and has the file read again. What would
-// send the host's traffic elsewhere, and what shows secrets, is for root and the daemon's
-// own user.
+// A member of the socket's group looks, and chooses policies. What would send the host's
+// traffic elsewhere, end it, undo what root has set, or show secrets is for root.
 func TestWhoMayChange(t *testing.T) {
 	dir := runDir(t)
 	h := newRecorder()
@@ -41,7 +40,7 @@ func TestWhoMayChange(t *testing.T) {
 		group bool
 	}{
 		{"policies", set(false, "paths.policy", "peer.a.policy"), true},
-		{"reload", Change{How: HowReload}, true},
+		{"reload", Change{How: HowReload}, false},
 		{"an endpoint", set(false, "paths.policy", "peer.a.endpoints"), false},
 		{"a policy in the file", set(true, "paths.policy"), false},
 		{"another file", Change{How: HowReload, Config: "x"}, false},
@@ -57,6 +56,22 @@ func TestWhoMayChange(t *testing.T) {
 		if err := try(tt.c); err != nil {
 			t.Errorf("%s as root: %v", tt.name, err)
 		}
+	}
+	for name, ask := range map[string]func(*Client) error{
+		"down":       func(c *Client) error { return c.Down(t.Context()) },
+		"restarting": (*Client).Restarting,
+	} {
+		as(nobody, nobody, []uint32{group}, func() {
+			c, err := Dial("srd0")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			if err := ask(c); !errors.Is(err, ErrPermission) {
+				t.Errorf("%s as a member of the group: %v", name, err)
+			}
+		})
 	}
 	as(nobody, nobody, []uint32{group}, func() {
 		c, err := Dial("srd0")

@@ -35,6 +35,7 @@ const exitPoll = 50 * time.Millisecond
 // concurrent use.
 type Client struct {
 	name string
+	path string // of the socket
 	conn *net.UnixConn
 	r    *bufio.Reader
 }
@@ -42,25 +43,39 @@ type Client struct {
 // Dial connects to the daemon of interface name. The error is ErrNotRunning or
 // ErrPermission, or says what else is wrong.
 func Dial(name string) (*Client, error) {
-	path, err := rundir.Path(name, rundir.Socket)
+	paths, err := rundir.Sockets(name)
 	if err != nil {
 		return nil, err
 	}
-	c, err := rundir.Dial(path, clientTimeout)
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		return nil, fmt.Errorf("%s is %w", name, ErrNotRunning)
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("%s: %w (%s)", path, ErrPermission, admitted(path))
-	case err != nil:
-		return nil, err
+	var refused error
+	for _, path := range paths {
+		c, err := rundir.Dial(path, clientTimeout)
+		switch {
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
+			continue
+		case errors.Is(err, os.ErrPermission):
+			// Another one may be in use, and this one left by a process that was killed.
+			if refused == nil {
+				refused = fmt.Errorf("%s: %w (%s)", path, ErrPermission, admitted(path))
+			}
+			continue
+		case err != nil:
+			return nil, err
+		}
+		return newClient(name, path, c.(*net.UnixConn))
 	}
-	conn := c.(*net.UnixConn)
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, fmt.Errorf("%s is %w", name, ErrNotRunning)
+}
+
+func newClient(name, path string, conn *net.UnixConn) (*Client, error) {
 	if err := conn.SetDeadline(time.Now().Add(clientTimeout)); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	return &Client{name: name, conn: conn, r: bufio.NewReader(conn)}, nil
+	return &Client{name: name, path: path, conn: conn, r: bufio.NewReader(conn)}, nil
 }
 
 // Close ends the connection.
@@ -90,10 +105,30 @@ func (c *Client) Version() (string, error) {
 }
 
 // Change changes what runs and returns the differences. After an error nothing has
-// changed; ErrConfig says that what was asked for is wrong.
+// changed; ErrConfig says that what was asked for is wrong. Whatever may have a secret is
+// told to nobody but a process that is trusted, see Trusted, and then as a descriptor.
 func (c *Client) Change(what Change) ([]Difference, error) {
-	r, err := c.do(request{Op: opChange, Change: &what})
+	if !what.secret() {
+		r, err := c.do(request{Op: opChange, Change: &what})
+		return r.Changed, err
+	}
+	if err := c.Trusted(); err != nil {
+		return nil, err
+	}
+	file, err := enclose(what)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := c.do(request{Op: opChange, Enclosed: true}, int(file.Fd()))
 	return r.Changed, err
+}
+
+// Restarting says that the service manager will start this daemon again at once when it has
+// ended.
+func (c *Client) Restarting() error {
+	_, err := c.call(opRestarting)
+	return err
 }
 
 // Config returns the configuration that runs, with its secrets.
@@ -144,14 +179,15 @@ func waitExit(ctx context.Context, pidfd int) error {
 
 func (c *Client) call(op string) (reply, error) { return c.do(request{Op: op}) }
 
-func (c *Client) do(req request) (reply, error) {
+// do sends a request, with descriptors, and returns the reply.
+func (c *Client) do(req request, fds ...int) (reply, error) {
 	line, err := json.Marshal(req)
 	if err != nil {
 		return reply{}, err
 	}
 	// A daemon that refuses the caller answers and closes without reading, so
 	// a failed write may still be followed by a reply worth reading.
-	_, writeErr := c.conn.Write(append(line, '\n'))
+	writeErr := c.write(append(line, '\n'), fds)
 	line, err = readLine(c.r, maxReply)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
@@ -164,9 +200,21 @@ func (c *Client) do(req request) (reply, error) {
 	return c.parse(line)
 }
 
+func (c *Client) write(line []byte, fds []int) error {
+	if len(fds) == 0 {
+		_, err := c.conn.Write(line)
+		return err
+	}
+	n, _, err := c.conn.WriteMsgUnix(line, unix.UnixRights(fds...), nil)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
 func (c *Client) parse(line []byte) (reply, error) {
-	var r reply
-	if err := json.Unmarshal(line, &r); err != nil {
+	r, err := parseReply(line)
+	if err != nil {
 		return reply{}, fmt.Errorf("%s: reply is not understood: %w", c.name, err)
 	}
 	switch {

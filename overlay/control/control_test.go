@@ -35,6 +35,8 @@ func (r *recorder) Down()        { r.once.Do(func() { close(r.down) }) }
 
 func (r *recorder) Config() string { return "secret = 1\n" }
 
+func (r *recorder) Restarting() { r.set = append(r.set, "restarting") }
+
 func (r *recorder) Change(c Change) ([]Difference, error) {
 	if c.How == "" {
 		return nil, errors.New("how?")
@@ -339,7 +341,10 @@ func TestBadRequests(t *testing.T) {
 		{`{"op":"show","all":1}` + "\n", `unknown field`},
 		{`{"op":"show"} {}` + "\n", "more than one value"},
 		{`{"op":"change"}` + "\n", "what is to be changed"},
-		{strings.Repeat(" ", maxConfig) + "\n", "longer than 4194304"},
+		{strings.Repeat(" ", maxRequest) + "\n", "longer than 65536"},
+		{`{"op":"change","enclosed":true}` + "\n", "no file came"},
+		{`{"op":"change","enclosed":true,"change":{"how":"reload"}}` + "\n", "what is to be changed"},
+		{`{"op":"change","change":{"how":"sync","config":"x"}}` + "\n", "a configuration comes as a file"},
 	} {
 		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
 		if err != nil {
@@ -460,7 +465,7 @@ func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"op":"change","change":{"how":"set","settings":[{"key":"a","value":"b"}]}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		req, err := parseRequest(line)
-		known := req.Op == opShow || req.Op == opFlows || req.Op == opPing || req.Op == opEvents || req.Op == opDown || req.Op == opVersion || req.Op == opConfig || req.Op == opChange && req.Change != nil
+		known := req.Op == opShow || req.Op == opFlows || req.Op == opPing || req.Op == opEvents || req.Op == opDown || req.Op == opVersion || req.Op == opConfig || req.Op == opRestarting || req.Op == opChange && (req.Change != nil && !req.Change.secret()) != req.Enclosed
 		if (err == nil) != known {
 			t.Errorf("parseRequest(%q) = %+v, %v", line, req, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -64,20 +63,26 @@ func peerGroups(fd int) ([]uint32, error) {
 	return nil, errors.New("getsockopt SO_PEERGROUPS: too many groups")
 }
 
-// guard decides who is served: root, the daemon's own user, and members of the
-// group that owns the socket.
+// guard decides who is served: masters, the daemon's own user, and members of the groups
+// that the socket lets in.
 type guard struct {
-	uid   uint32
-	group uint32
+	uid     uint32
+	masters []uint32
+	groups  []uint32
 }
 
-func newGuard(socket *rundir.Listener) (guard, error) {
-	group, err := socket.Group()
-	return guard{uid: uint32(os.Geteuid()), group: group}, err
+// guard looks at the socket anew for each connection, so that a chgrp(1) or setfacl(1) of
+// it takes effect at once.
+func (s *Server) guard() (guard, error) {
+	groups, err := s.listener.Groups()
+	return guard{uid: uint32(os.Geteuid()), masters: s.masters, groups: groups}, err
 }
+
+// master reports whether a caller may do everything.
+func (g guard) master(c credentials) bool { return c.uid == 0 || slices.Contains(g.masters, c.uid) }
 
 func (g guard) check(c credentials) error {
-	if c.uid == 0 || c.uid == g.uid || slices.Contains(c.groups, g.group) {
+	if g.master(c) || c.uid == g.uid || slices.ContainsFunc(c.groups, func(id uint32) bool { return slices.Contains(g.groups, id) }) {
 		return nil
 	}
 	return fmt.Errorf("user %d may not control this interface", c.uid)

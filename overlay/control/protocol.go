@@ -14,7 +14,7 @@ const (
 	// maxRequest bounds a request line in bytes. The longest valid one sets some keys.
 	maxRequest = 64 << 10
 
-	// maxConfig bounds that of somebody who may hand over a configuration. One has 1 MiB
+	// maxConfig bounds a file that comes with a request. A configuration has 1 MiB
 	// at most, and quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
@@ -38,15 +38,19 @@ const (
 	opVersion = "version"
 	opChange  = "change"
 	opConfig  = "config"
+	// opRestarting is that the service manager will start the daemon again.
+	opRestarting = "restarting"
 )
 
 type request struct {
 	Op     string  `json:"op"`
 	Change *Change `json:"change,omitempty"` // change only
-	After  uint64  `json:"after,omitempty"`  // events only
-	Ms     int64   `json:"ms,omitempty"`     // flows only: how long
-	Peer   string  `json:"peer,omitempty"`   // ping only
-	Every  bool    `json:"every,omitempty"`  // ping only: all paths
+	// Enclosed is that the change is in the file whose descriptor comes with the request.
+	Enclosed bool   `json:"enclosed,omitempty"`
+	After    uint64 `json:"after,omitempty"` // events only
+	Ms       int64  `json:"ms,omitempty"`    // flows only: how long
+	Peer     string `json:"peer,omitempty"`  // ping only
+	Every    bool   `json:"every,omitempty"` // ping only: all paths
 }
 
 type reply struct {
@@ -91,24 +95,35 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 // newer client learns that this daemon would have ignored what it asked for.
 func parseRequest(line []byte) (request, error) {
 	var req request
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&req); err != nil {
-		return request{}, fmt.Errorf("request is not understood: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return request{}, errors.New("request is not understood: more than one value on a line")
+	if err := strictly(line, &req); err != nil {
+		return request{}, err
 	}
 	switch req.Op {
-	case opShow, opDown, opVersion, opConfig, opEvents, opFlows, opPing:
+	case opShow, opDown, opVersion, opConfig, opEvents, opFlows, opPing, opRestarting:
 		return req, nil
 	case opChange:
-		if req.Change == nil {
+		if (req.Change == nil) != req.Enclosed {
 			return request{}, errors.New("request is not understood: what is to be changed?")
+		}
+		if req.Change != nil && req.Change.secret() {
+			return request{}, errors.New("request is not understood: a configuration comes as a file")
 		}
 		return req, nil
 	}
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)
+}
+
+// strictly decodes one JSON value, which has no unknown key.
+func strictly(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("request is not understood: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("request is not understood: more than one value on a line")
+	}
+	return nil
 }
 
 func writeReply(w io.Writer, r reply) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -23,6 +24,8 @@ type Handler interface {
 	Change(Change) ([]Difference, error)
 	// Config returns the configuration that runs, with its secrets.
 	Config() string
+	// Restarting is told that another process will follow as soon as this one has ended.
+	Restarting()
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
 	Seer
@@ -34,6 +37,8 @@ type Handler interface {
 type Server struct {
 	lock     *lock
 	listener *rundir.Listener
+	masters  []uint32
+	closed   error // why the group is not let in; nil: it is
 	slots    chan struct{}
 
 	mu    sync.Mutex
@@ -53,8 +58,9 @@ func Serve(ctx context.Context, name string, h Handler) error {
 }
 
 // Listen takes the name and opens its socket, replacing a stale one. The error
-// is ErrAlreadyRunning if a live daemon has the name.
-func Listen(name string) (*Server, error) {
+// is ErrAlreadyRunning if a live daemon has the name. Masters are the users beside root
+// who may do everything.
+func Listen(name string, masters ...uint32) (*Server, error) {
 	path, err := rundir.Path(name, rundir.Socket)
 	if err != nil {
 		return nil, err
@@ -66,12 +72,22 @@ func Listen(name string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: l, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
-	if s.listener, err = rundir.Listen(path, socketMode); err != nil {
+	s := &Server{lock: l, masters: masters, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
+	var groups []uint32
+	groups, s.closed = admittedGroups()
+	s.listener, err = rundir.Listen(path, socketMode, groups...)
+	if errors.Is(err, rundir.ErrGroups) {
+		s.closed, err = err, nil
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.release())
 	}
 	return s, nil
 }
+
+// Closed is why members of the group that GroupEnv names cannot use the socket; nil: they
+// can, or none is named.
+func (s *Server) Closed() error { return s.closed }
 
 // socketMode lets the daemon's user and the socket's group in.
 const socketMode = 0o660
@@ -176,29 +192,30 @@ func (s *Server) connection(ctx context.Context, c *net.UnixConn, h Handler) {
 		writeReply(c, reply{Error: err.Error(), Denied: true})
 		return
 	}
-	most := maxRequest
-	if master {
-		most = maxConfig
+	var in io.Reader = c
+	enclosed := &receiver{conn: c}
+	defer enclosed.close()
+	if master { // from others no descriptor is taken
+		in = enclosed
 	}
-	r := bufio.NewReader(c)
+	r := bufio.NewReader(in)
 	for {
-		line, err := readLine(r, most)
+		line, err := readLine(r, maxRequest)
 		if errors.Is(err, errTooLong) {
-			writeReply(c, reply{Error: fmt.Sprintf("request is longer than %d bytes", most)})
+			writeReply(c, reply{Error: fmt.Sprintf("request is longer than %d bytes", maxRequest)})
 		}
 		if err != nil {
 			return
 		}
-		if !answer(ctx, c, h, line, master) {
+		if !answer(ctx, c, h, line, master, enclosed) {
 			return
 		}
 	}
 }
 
-// admit looks at the socket anew for each connection, so that a chgrp(1) of it
-// takes effect at once. master says that the caller may do everything.
+// admit lets a caller in or says why not. master says that he may do everything.
 func (s *Server) admit(c *net.UnixConn) (master bool, err error) {
-	g, err := newGuard(s.listener)
+	g, err := s.guard()
 	if err != nil {
 		return false, err
 	}
@@ -206,18 +223,18 @@ func (s *Server) admit(c *net.UnixConn) (master bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return cred.uid == 0 || cred.uid == g.uid, g.check(cred)
+	return g.master(cred), g.check(cred)
 }
 
 // answer serves one request and reports whether the connection goes on.
-func answer(ctx context.Context, c *net.UnixConn, h Handler, line []byte, master bool) bool {
+func answer(ctx context.Context, c *net.UnixConn, h Handler, line []byte, master bool, enclosed *receiver) bool {
 	req, err := parseRequest(line)
 	if err != nil {
 		writeReply(c, reply{Error: err.Error()})
 		return false
 	}
 	if !master && req.mastersOnly() {
-		writeReply(c, reply{Error: "only root and the daemon's own user may do that", Denied: true})
+		writeReply(c, reply{Error: "only root may do that", Denied: true})
 		return false
 	}
 	switch req.Op {
@@ -227,8 +244,10 @@ func answer(ctx context.Context, c *net.UnixConn, h Handler, line []byte, master
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil
 	case opChange:
-		changed, err := h.Change(*req.Change)
-		return writeReply(c, outcome(changed, err)) == nil
+		return writeReply(c, change(h, req, enclosed)) == nil
+	case opRestarting:
+		h.Restarting()
+		return writeReply(c, reply{}) == nil
 	case opConfig:
 		return writeReply(c, reply{Config: h.Config()}) == nil
 	case opEvents:
@@ -247,8 +266,19 @@ func answer(ctx context.Context, c *net.UnixConn, h Handler, line []byte, master
 	}
 }
 
-// outcome is the reply to a change.
-func outcome(changed []Difference, err error) reply {
+// change makes the change that a request has, or the file that came with it.
+func change(h Handler, req request, enclosed *receiver) reply {
+	if req.Enclosed {
+		file := enclosed.take()
+		var err error
+		if req.Change, err = disclose(file); file != nil {
+			file.Close()
+		}
+		if err != nil {
+			return reply{Error: err.Error()}
+		}
+	}
+	changed, err := h.Change(*req.Change)
 	if err != nil {
 		return reply{Error: err.Error(), Bad: errors.Is(err, ErrConfig)}
 	}

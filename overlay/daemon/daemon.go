@@ -119,9 +119,10 @@ type server struct {
 	kept    bool             // another process has device and sockets now
 	pausing atomic.Bool      // the device is not read any more: another process will
 
-	dns      string      // the program that has set the host's resolvers; "": none has
-	places   places      // live's own, after the start
-	down     atomic.Bool // the end is for good: nothing is left for a next process
+	dns      string       // the program that has set the host's resolvers; "": none has
+	places   places       // live's own, after the start
+	down     atomic.Bool  // the end is for good: nothing is left for a next process
+	again    atomic.Int64 // when another process was said to follow, ns since start; 0: never
 	story    *story
 	verbose  bool
 	seen     observer    // live's own
@@ -146,11 +147,14 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	defer s.story.write(o.Log)()
 	defer s.closeBefore()
 	name := o.Config.Interface.Name
-	ctl, err := control.Listen(name)
+	ctl, err := control.Listen(name, masters(o.Config.File)...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
+	if err := ctl.Closed(); err != nil {
+		s.tell(events.HostSetting, "group", "only root can use the control socket: %v", err)
+	}
 	if err := s.readPeers(); err != nil {
 		return err
 	}
@@ -385,6 +389,17 @@ func (s *server) close() error {
 func (s *server) Down() {
 	s.down.Store(true)
 	s.stop()
+}
+
+// masters are the users beside root who may do everything: the owner of the file, if this
+// is his process. He can change the file, and so what runs, anyway. A service is not his who
+// owns its file, and its user cannot even see it.
+func masters(file string) []uint32 {
+	var st unix.Stat_t
+	if err := unix.Stat(file, &st); err != nil || st.Uid == 0 || int(st.Uid) != os.Geteuid() {
+		return nil
+	}
+	return []uint32{st.Uid}
 }
 
 // routes builds the allowed-IP table of c.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/order"
@@ -38,7 +39,7 @@ func (k *kept) into() (*handover.Kept, []byte, []int) {
 // keep ends the loop and takes the sessions of all peers out of it. nil: they cannot go on,
 // and nothing has changed.
 func (s *server) keep() *kept {
-	id := handover.BootID()
+	id := rundir.Boot()
 	if id == "" {
 		s.tell(events.Fallback, "sessions", "sessions will be made anew: nothing tells runs of this machine apart")
 		return nil

@@ -64,7 +64,7 @@ func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
 		return false
 	case <-asked.Done():
 	}
-	if store == nil || !store.Expected() || ctx.Err() != nil {
+	if store == nil || !s.announced() && !store.Expected() || ctx.Err() != nil {
 		return false
 	}
 	s.pausing.Store(true)
@@ -85,6 +85,19 @@ func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
 		s.tell(events.Fallback, "handover", "the next process will not take over device and sockets: %v", err)
 	}
 	return err == nil
+}
+
+// announcedFor is how long word of another process counts. It comes just before the signal
+// to end, which a cancelled job may hold back.
+const announcedFor = 20 * time.Second
+
+// Restarting implements control.Handler.
+func (s *server) Restarting() { s.again.Store(int64(time.Since(s.start))) }
+
+// announced reports whether root has just said that another process will follow.
+func (s *server) announced() bool {
+	at := time.Duration(s.again.Load())
+	return at != 0 && time.Since(s.start)-at < announcedFor
 }
 
 // drain waits until all that was read from the device has been delivered, for a while.

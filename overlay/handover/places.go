@@ -22,6 +22,7 @@ const placesVersion = 1
 type places struct {
 	Version int    `json:"version"`
 	Network string `json:"network_namespace"`
+	Boot    string `json:"boot_id,omitempty"` // a service keeps the file on a disk
 	Peers   []Peer `json:"peers"`
 }
 
@@ -31,7 +32,7 @@ func WritePlaces(name string, peers []Peer) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(places{placesVersion, network(), peers})
+	data, err := json.Marshal(places{placesVersion, network(), rundir.Boot(), peers})
 	if err != nil {
 		return err
 	}
@@ -60,6 +61,8 @@ func ReadPlaces(name string) ([]Peer, error) {
 	switch {
 	case v.Version != placesVersion:
 		return nil, fmt.Errorf("%s has format %d, not %d", path, v.Version, placesVersion)
+	case v.Boot != "" && v.Boot != rundir.Boot():
+		return nil, nil // the host may be at another place by now
 	case v.Network != network():
 		return nil, fmt.Errorf("%s is of another network namespace", path)
 	}

@@ -53,4 +53,12 @@ func TestForeignPlacesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v", why, got, err)
 		}
 	}
+	// After a boot that is no fault.
+	data := `{"version":1,"network_namespace":"` + network() + `","boot_id":"x","peers":[{"key":"x"}]}`
+	if err := os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadPlaces("lab"); err != nil || got != nil {
+		t.Errorf("of another boot: %v, %v", got, err)
+	}
 }

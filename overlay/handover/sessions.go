@@ -6,9 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -82,15 +81,6 @@ func ParseSessions(b []byte) (v []Session, err error) {
 		b = b[sessionHead+n:]
 	}
 	return v, nil
-}
-
-// BootID identifies this run of the machine; "" when it is not known.
-func BootID() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // keep writes the sessions of b into a file, and notes in the state what belongs to it.
@@ -205,7 +195,7 @@ func (b *Bundle) inherit(p parts) {
 	case k == nil:
 	case len(p.sessions) != 1 || len(p.machine) != 1:
 		b.Without = fmt.Sprintf("%d files of them and %d sockets came along", len(p.sessions), len(p.machine))
-	case k.BootID == "" || k.BootID != BootID():
+	case k.BootID == "" || k.BootID != rundir.Boot():
 		b.Without = "they are of another run of this machine"
 	default:
 		data, err := takeSessions(p.sessions[0], k)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,7 +33,7 @@ func withSessions(t *testing.T) *Bundle {
 	}
 	p := pair(t)
 	return &Bundle{
-		State: State{Kept: &Kept{BootID: BootID(), Clock: 5, Boot: 6, Prefix: 7}},
+		State: State{Kept: &Kept{BootID: rundir.Boot(), Clock: 5, Boot: 6, Prefix: 7}},
 		TUN:   dup(t, p[:1]), UDP: dup(t, p[1:]), Machine: dup(t, p[:1]), Sessions: b,
 	}
 }

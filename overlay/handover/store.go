@@ -57,13 +57,18 @@ func NewStore() Store { return Store{os.Getenv(notifyEnv), os.Getenv(UnitEnv)} }
 // Expected reports whether the service manager will start this service again at once,
 // now that it has asked this process to end.
 func (s Store) Expected() bool {
-	if s.socket == "" || s.unit == "" {
+	return s.socket != "" && Restarts(s.unit)
+}
+
+// Restarts reports whether the service manager has a job that restarts a unit.
+func Restarts(unit string) bool {
+	if unit == "" {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askWait)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "systemctl", "list-jobs", "--no-legend", "--plain", "--no-pager").Output()
-	return err == nil && restarts(string(out), s.unit)
+	return err == nil && restarts(string(out), unit)
 }
 
 // restarts reports whether a list of jobs, one a line (number, unit, kind, state), has

@@ -20,8 +20,8 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case l.Namespace != namespace():
-		return nil, errors.New(p.StateFile + " is of another network namespace")
+	case l.elsewhere():
+		return nil, errors.New(p.StateFile + " is of another network namespace or boot")
 	}
 	s, err := newState(p, fwMark)
 	if err != nil {

@@ -35,6 +35,7 @@ func Recover(name string) error {
 type left struct {
 	Version   int         `json:"version"`
 	Namespace string      `json:"network_namespace"`
+	Boot      string      `json:"boot_id,omitempty"` // a service keeps the file on a disk
 	Routes    []routeStep `json:"routes"`
 	Rules     []ruleStep  `json:"rules"`
 }
@@ -42,7 +43,7 @@ type left struct {
 // leftovers picks what can stay behind out of steps. Routes of the main table
 // are not among it: an interface takes them along.
 func leftovers(steps []step) left {
-	l := left{Version: stateVersion, Namespace: namespace()}
+	l := left{Version: stateVersion, Namespace: namespace(), Boot: rundir.Boot()}
 	for _, s := range steps {
 		switch s := s.(type) {
 		case routeStep:
@@ -108,11 +109,16 @@ func parseLeft(path string, data []byte) (left, error) {
 	return l, nil
 }
 
-// remove takes away the rules, then the routes that they led to. In another
-// network namespace than that of the killed process there is nothing to remove,
-// and equal numbers there would be somebody else's.
+// elsewhere reports whether the file is of another network namespace, or of another boot
+// (an earlier version did not say which). What it lists there may be somebody else's.
+func (l left) elsewhere() bool {
+	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
+}
+
+// remove takes away the rules, then the routes that they led to. Elsewhere than where the
+// killed process was there is nothing to remove.
 func (l left) remove() error {
-	if l.Namespace != namespace() {
+	if l.elsewhere() {
 		return nil
 	}
 	nl := new(netlink.Handle) // a socket for each request

@@ -70,7 +70,7 @@ const lab = "srdtun@lab.service"
 // files lists what an installation could leave behind. Backups of the user database and
 // caches change by themselves.
 func files() (v []string) {
-	for _, top := range []string{"/etc", "/usr", "/lib/systemd", "/run/srdtun", "/var/lib/dpkg/info"} {
+	for _, top := range []string{"/etc", "/usr", "/lib/systemd", "/run/srdtun", "/var/lib/srdtun", "/var/lib/private", "/var/lib/dpkg/info"} {
 		filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
 			if err == nil && !strings.HasSuffix(path, "-") && !strings.HasSuffix(path, ".cache") && !strings.HasPrefix(path, "/usr/lib/sysimage") {
 				v = append(v, path)
@@ -106,7 +106,7 @@ func (h *host) installs() error {
 	if out, err := output("systemd-analyze", "verify", "/lib/systemd/system/srdtun@.service"); err != nil || out != "" {
 		return fmt.Errorf("systemd-analyze verify: %s, %v", out, err)
 	}
-	_, err := output("id", "srdtun")
+	_, err := output("getent", "group", "srdtun")
 	return err
 }
 

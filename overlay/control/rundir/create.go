@@ -59,11 +59,15 @@ func (d directory) check(fd int, made bool) error {
 		return errors.New("not a regular file with one link")
 	case os.Geteuid() != 0 || file.Uid == dir.Uid:
 		return nil
-	case made:
+	case made, dir.Uid == 0 && dir.Mode&writableByOthers == 0:
+		// Or what is left of the time when root's directory was another's.
 		return unix.Fchown(fd, int(dir.Uid), int(dir.Gid))
 	}
 	return errors.New("belongs to another user than its directory")
 }
+
+// writableByOthers are the modes of a directory in which not only its owner gives names.
+const writableByOthers = 0o022
 
 // createTries bounds the attempts at a file that others make and remove meanwhile.
 const createTries = 100

@@ -22,8 +22,9 @@ type Listener struct {
 }
 
 // Listen makes a unix socket at path in one step, in place of one that is there. It
-// never exists with another mode.
-func Listen(path string, mode uint32) (*Listener, error) {
+// never exists with another mode. Members of groups may use it as its owner may; that
+// those cannot be let in is an ErrGroups beside a socket that works.
+func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	d, err := openDirectory(path)
 	if err != nil {
 		return nil, err
@@ -41,6 +42,7 @@ func Listen(path string, mode uint32) (*Listener, error) {
 	if s.inode, err = d.socket(temp); err != nil {
 		return nil, errors.Join(err, l.Close(), os.Remove(temp))
 	}
+	closed := s.admit(groups)
 	err = unix.Renameat(d.fd, filepath.Base(temp), d.fd, filepath.Base(path))
 	if err == nil && !d.has(path, s.inode) {
 		err = errors.New("somebody else changes the directory")
@@ -49,7 +51,7 @@ func Listen(path string, mode uint32) (*Listener, error) {
 		unix.Close(s.inode)
 		return nil, errors.Join(&os.PathError{Op: "listen", Path: path, Err: err}, l.Close(), removeIfThere(temp))
 	}
-	return s, nil
+	return s, closed
 }
 
 // umask is the process's, which only one caller at a time may change.
@@ -99,15 +101,6 @@ func (d directory) has(path string, inode int) bool {
 	var a, b unix.Stat_t
 	return unix.Fstatat(d.fd, filepath.Base(path), &a, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		unix.Fstat(inode, &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
-}
-
-// Group returns the group that owns the socket, which an administrator may change.
-func (s *Listener) Group() (uint32, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(s.inode, &st); err != nil {
-		return 0, &os.PathError{Op: "stat", Path: s.path, Err: err}
-	}
-	return st.Gid, nil
 }
 
 // Remove takes the name away and forgets the inode. The listener must be closed and

@@ -1,6 +1,12 @@
 // Package rundir says where a running interface keeps its files: the control
 // socket, the lock, the state and the peers' addresses that outlive a crash, and the
-// log of a background process. All are in one directory and named after the interface.
+// log of a background process. All are named after the interface.
+//
+//	/run/srdtun/lab.sock        of a daemon that root started by hand
+//	/run/srdtun/hub/lab.sock    of the service srdtun@hub, whose device is named lab
+//
+// The directory is root's, so that nobody but root gives a name in it. Each service has a
+// user of its own, who owns the directory that is named after the service and no other.
 package rundir
 
 import (
@@ -41,25 +47,93 @@ func Dir() string {
 }
 
 // Reserved reports whether a path would be taken for a file of an interface: they are in
-// this directory.
+// this directory, and in those of services below it.
 func Reserved(path string) bool {
 	kinds := []string{Socket, Lock, State, Places, Log}
-	return filepath.Dir(path) == Dir() && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
+	dir := filepath.Dir(path)
+	return (dir == Dir() || filepath.Dir(dir) == Dir()) && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
 }
 
-// Make creates the directory, mode 0755, if it is not there.
+// What the service manager made for this service, systemd.exec(5): the directory of what
+// runs, which goes with it, and that of what outlives a crash.
+const (
+	runtimeEnv = "RUNTIME_DIRECTORY"
+	stateEnv   = "STATE_DIRECTORY"
+)
+
+// Make creates the directory, mode 0755, if it is not there. Root takes the default one
+// back from a user: an earlier version gave it to that of all services.
 func Make() error {
-	return os.MkdirAll(Dir(), 0o755)
+	if err := os.MkdirAll(Dir(), 0o755); err != nil || os.Geteuid() != 0 || Dir() != Default {
+		return err
+	}
+	return os.Lchown(Default, 0, 0)
 }
 
-// Path returns the path of the file of the given kind of interface name. It
-// does not say whether the file exists. Names which could leave the directory
+// Path returns the path of the file of the given kind that this process has for interface
+// name. It does not say whether the file exists. Names which could leave the directory
 // are refused, because they come from the command line.
 func Path(name, kind string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
-	return filepath.Join(Dir(), name+kind), nil
+	return filepath.Join(own(kind), name+kind), nil
+}
+
+// own is where this process keeps a kind of file: as a service in directories of its own.
+func own(kind string) string {
+	dir := os.Getenv(runtimeEnv)
+	if filepath.Dir(dir) != filepath.Clean(Dir()) {
+		return Dir()
+	}
+	if kind != State && kind != Places {
+		return dir
+	}
+	// The name that the service manager gives is a link of its own.
+	if state, err := filepath.EvalSymlinks(os.Getenv(stateEnv)); err == nil && filepath.IsAbs(state) {
+		return state
+	}
+	return dir
+}
+
+// Sockets returns the paths at which a daemon of interface name may listen, those first
+// that root has named: its own, that of the service of this name, and those of services
+// which say that their device has this name.
+func Sockets(name string) ([]string, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	paths := []string{filepath.Join(Dir(), name+Socket), filepath.Join(Dir(), name, name+Socket)}
+	services, err := services()
+	for _, s := range services {
+		if s != name {
+			paths = append(paths, filepath.Join(Dir(), s, name+Socket))
+		}
+	}
+	return paths, err
+}
+
+// Service returns the instance of the service that owns the directory of a socket; "": the
+// socket is in the directory that is root's.
+func Service(socket string) string {
+	if dir := filepath.Dir(socket); dir != filepath.Clean(Dir()) {
+		return filepath.Base(dir)
+	}
+	return ""
+}
+
+// services returns the names of the directories that services have.
+func services() (names []string, err error) {
+	entries, err := os.ReadDir(Dir())
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // CheckName reports why name cannot be an interface name, by the kernel's own
@@ -82,20 +156,54 @@ func CheckName(name string) error {
 // Names returns the interfaces that have a control socket, sorted. A socket may
 // be stale: only a connection tells.
 func Names() ([]string, error) {
-	entries, err := os.ReadDir(Dir())
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+	dirs, err := services()
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	names := socketsIn(Dir(), -1)
+	for _, d := range dirs {
+		names = append(names, socketsIn(filepath.Join(Dir(), d), serviceFiles)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// NamesOf returns the interfaces that have a socket in the directory of a service.
+func NamesOf(service string) []string {
+	if CheckName(service) != nil {
+		return nil
+	}
+	return socketsIn(filepath.Join(Dir(), service), serviceFiles)
+}
+
+// serviceFiles is how many files are looked at in the directory of a service, whose user
+// can put any number there. A daemon has three, and one that is not finished.
+const serviceFiles = 16
+
+// socketsIn returns the names of sockets among the first so many files of a directory. One
+// that cannot be read has none: it belongs to a service that is just ending.
+func socketsIn(dir string, most int) (names []string) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(most)
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), Socket)
-		if ok && CheckName(name) == nil {
+		if ok && !e.IsDir() && CheckName(name) == nil {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return names
+}
+
+// Boot identifies the time since this machine was started; "": nobody tells. Files of a
+// service outlive that.
+func Boot() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
 }

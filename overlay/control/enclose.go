@@ -1,0 +1,107 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// A change that may have a secret goes as the descriptor of a file in memory, beside a
+// request that says so. The stream itself has no secret.
+
+var errNotEnclosed = errors.New("request is not understood: no file came with it")
+
+// enclose puts a change into a file in memory.
+func enclose(what Change) (*os.File, error) {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.MemfdCreate("srdtun-change", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "change")
+	if _, err := f.Write(text); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// disclose reads what enclose has written.
+func disclose(f *os.File) (*Change, error) {
+	if f == nil {
+		return nil, errNotEnclosed
+	}
+	// A pipe or a device could keep the daemon waiting.
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxConfig {
+		return nil, fmt.Errorf("what came with the request is no file of at most %d bytes", maxConfig)
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxConfig))
+	if err != nil {
+		return nil, err
+	}
+	var c Change
+	if err := strictly(text, &c); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// receiver reads from a connection and keeps the file that came last.
+type receiver struct {
+	conn *net.UnixConn
+	file *os.File
+}
+
+func (r *receiver) Read(b []byte) (int, error) {
+	oob := make([]byte, unix.CmsgSpace(4)) // of one descriptor; the kernel closes others
+	n, o, _, _, err := r.conn.ReadMsgUnix(b, oob)
+	if o > 0 {
+		r.keep(oob[:o])
+	}
+	if n == 0 && err == nil && len(b) > 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (r *receiver) keep(oob []byte) {
+	all, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return
+	}
+	for i := range all {
+		fds, err := unix.ParseUnixRights(&all[i])
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			r.close()
+			r.file = os.NewFile(uintptr(fd), "change")
+		}
+	}
+}
+
+// take hands the file over.
+func (r *receiver) take() *os.File {
+	f := r.file
+	r.file = nil
+	return f
+}
+
+func (r *receiver) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}

@@ -1,0 +1,105 @@
+package rundir
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// The user of a service is in no group but its own, and so cannot give a socket to a group
+// with chown(2). It can with an access control list, acl(5), and stays outside of the group.
+
+// ErrGroups means that a socket has been made, and that groups cannot use it.
+var ErrGroups = errors.New("groups cannot be let in")
+
+// The list as the kernel has it in an extended attribute: a version, and entries of tag,
+// permissions and identity, in the order of tags (linux/posix_acl_xattr.h).
+const (
+	aclName    = "system.posix_acl_access"
+	aclVersion = 2
+	aclHeader  = 4
+	aclEntry   = 8
+
+	aclOwner      = 0x01
+	aclOwnerGroup = 0x04
+	aclGroup      = 0x08
+	aclMask       = 0x10
+	aclOthers     = 0x20
+
+	aclReadWrite = 6
+	aclWrite     = 2
+	aclNobody    = ^uint32(0)
+	// aclMost bounds a list that is read, in bytes.
+	aclMost = 4 << 10
+)
+
+// admit lets members of groups in.
+func (s *Listener) admit(groups []uint32) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
+	entry := func(tag, may uint16, id uint32) {
+		list = binary.LittleEndian.AppendUint16(list, tag)
+		list = binary.LittleEndian.AppendUint16(list, may)
+		list = binary.LittleEndian.AppendUint32(list, id)
+	}
+	entry(aclOwner, aclReadWrite, aclNobody)
+	entry(aclOwnerGroup, aclReadWrite, aclNobody)
+	for _, g := range groups {
+		entry(aclGroup, aclReadWrite, g)
+	}
+	entry(aclMask, aclReadWrite, aclNobody)
+	entry(aclOthers, 0, aclNobody)
+	if err := unix.Setxattr(opened(s.inode), aclName, list, 0); err != nil {
+		return fmt.Errorf("%w: %s: setxattr: %w", ErrGroups, s.path, err)
+	}
+	return nil
+}
+
+// opened is a path of what is open as fd, which no link leads away from.
+func opened(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
+// Groups returns the groups whose members may use the socket: the one that owns it, and
+// those of its access control list. An administrator may change both.
+func (s *Listener) Groups() ([]uint32, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(s.inode, &st); err != nil {
+		return nil, &os.PathError{Op: "stat", Path: s.path, Err: err}
+	}
+	return append(listed(opened(s.inode)), st.Gid), nil
+}
+
+// Groups is Listener.Groups for the socket of another process, as far as can be seen.
+func Groups(path string) []uint32 {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil
+	}
+	return append(listed(path), st.Gid)
+}
+
+// listed returns the groups in the access control list of a file that may write to it.
+func listed(path string) []uint32 {
+	list := make([]byte, aclMost)
+	n, err := unix.Getxattr(path, aclName, list)
+	if err != nil {
+		return nil
+	}
+	return parseGroups(list[:n])
+}
+
+func parseGroups(list []byte) (groups []uint32) {
+	if len(list) < aclHeader || binary.LittleEndian.Uint32(list) != aclVersion {
+		return nil
+	}
+	for e := list[aclHeader:]; len(e) >= aclEntry; e = e[aclEntry:] {
+		if binary.LittleEndian.Uint16(e) == aclGroup && binary.LittleEndian.Uint16(e[2:])&aclWrite != 0 {
+			groups = append(groups, binary.LittleEndian.Uint32(e[4:]))
+		}
+	}
+	return groups
+}

@@ -1,0 +1,69 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+// ErrUntrusted means that a process which is nobody to tell a secret answers for an interface.
+var ErrUntrusted = errors.New("is not trusted with a configuration")
+
+// askWait bounds a question to the service manager.
+const askWait = 5 * time.Second
+
+// Service returns the instance of srdtun@ in whose directory the socket is; "": it is in
+// root's.
+func (c *Client) Service() string { return rundir.Service(c.path) }
+
+// Trusted reports why the process that answers is not to be told a secret; nil: it may be.
+// It is root's, or the caller's own, or the main process of the service that the directory
+// of the socket belongs to: whoever has taken over another process of that user, or another
+// service, may have put the socket there.
+func (c *Client) Trusted() error {
+	cred, err := peerCredentials(c.conn)
+	if err != nil {
+		return err
+	}
+	if cred.uid == 0 || int(cred.uid) == os.Geteuid() {
+		return nil
+	}
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%s: %w: only root may do that", c.name, ErrPermission)
+	}
+	service := c.Service()
+	if service == "" {
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is neither root's nor a service's", cred.pid, cred.uid, c.name, ErrUntrusted)
+	}
+	unit := "srdtun@" + service + ".service"
+	pid, err := mainPID(unit)
+	if err != nil {
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.name, ErrUntrusted, err)
+	}
+	if pid == 0 || pid != cred.pid {
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is not the main process of %s", cred.pid, cred.uid, c.name, ErrUntrusted, unit)
+	}
+	return nil
+}
+
+// mainPID asks the service manager for the main process of a unit; 0: it has none.
+func mainPID(unit string) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), askWait)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "systemctl", "show", "--property=MainPID", "--value", "--", unit).Output()
+	if err != nil {
+		return 0, fmt.Errorf("systemctl show %s: %w", unit, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		return 0, fmt.Errorf("systemctl show %s: %w", unit, err)
+	}
+	return pid, nil
+}

@@ -1,0 +1,265 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"golang.org/x/sys/unix"
+)
+
+const secret = "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY="
+
+// planted listens at path as uid and returns all that comes, descriptors as well.
+func planted(t *testing.T, path string, uid int) (got func() string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(filepath.Dir(path), uid, uid); err != nil {
+		t.Fatal(err)
+	}
+	var l net.Listener
+	as(uid, uid, nil, func() {
+		var err error
+		if l, err = net.Listen("unix", path); err != nil {
+			t.Error(err)
+		}
+	})
+	if l == nil {
+		t.FailNow()
+	}
+	t.Cleanup(func() { l.Close() })
+	all := make(chan string, 16)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				close(all)
+				return
+			}
+			var text bytes.Buffer
+			buf, oob := make([]byte, 1<<16), make([]byte, 1024)
+			_ = c.SetDeadline(time.Now().Add(connTimeout))
+			for !bytes.HasSuffix(text.Bytes(), []byte("\n")) {
+				n, o, _, _, err := c.(*net.UnixConn).ReadMsgUnix(buf, oob)
+				if o > 0 {
+					text.WriteString("DESCRIPTOR")
+				}
+				text.Write(buf[:max(n, 0)])
+				if err != nil {
+					break
+				}
+			}
+			_, _ = c.Write([]byte(`{"config":"","changed":[]}` + "\n"))
+			c.Close()
+			all <- text.String()
+		}
+	}()
+	return func() string {
+		l.Close()
+		var text strings.Builder
+		for s := range all {
+			text.WriteString(s)
+		}
+		return text.String()
+	}
+}
+
+// Root's client tells a secret to nobody but root's own process: not to one that a user has
+// put at the place of a service's, nor to one in a directory that is the user's.
+func TestSecretsAreForTrustedServers(t *testing.T) {
+	const user = 1234
+	for _, place := range []string{"srd0.sock", "srd0/srd0.sock", "other/srd0.sock"} {
+		for name, what := range map[string]Change{
+			"reload":  {How: HowReload, Config: secret},
+			"addconf": {How: HowAdd, Config: secret},
+			"set":     {How: HowSet, Settings: []Setting{{"paths.policy", "ecmp"}, {"peer.a.preshared_key", secret}}},
+			"save":    {How: HowSet, Save: true, Settings: []Setting{{"interface.private_key", secret}}},
+		} {
+			t.Run(place+" "+name, func(t *testing.T) {
+				dir := runDir(t)
+				got := planted(t, filepath.Join(dir, place), user)
+				c := dial(t, "srd0")
+				if _, err := c.Change(what); !errors.Is(err, ErrUntrusted) {
+					t.Errorf("error %v, want one that says who is not trusted", err)
+				}
+				c.Close()
+				if text := got(); strings.Contains(text, secret) || strings.Contains(text, "DESCRIPTOR") {
+					t.Errorf("it was told %q", text)
+				}
+			})
+		}
+	}
+}
+
+// What is trusted gets a secret as a descriptor, and the stream has none.
+func TestSecretsAreNotInTheStream(t *testing.T) {
+	dir := runDir(t)
+	got := planted(t, filepath.Join(dir, "srd0.sock"), 0)
+	c := dial(t, "srd0")
+	if _, err := c.Change(Change{How: HowSync, Config: secret}); err != nil {
+		t.Error(err)
+	}
+	c.Close()
+	if text := got(); strings.Contains(text, secret) || !strings.Contains(text, "DESCRIPTOR") {
+		t.Errorf("it was told %q", text)
+	}
+}
+
+// What comes as a descriptor must be a file, and nobody waits for it.
+func TestOnlyFilesAreDisclosed(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	long, err := enclose(Change{Config: strings.Repeat("x", maxConfig)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer long.Close()
+	null, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for name, f := range map[string]*os.File{"nothing": nil, "a pipe": r, "too long": long, "a device": null} {
+		if c, err := disclose(f); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// Only a master's descriptors are taken.
+func TestDescriptorsOfMembersAreNotTaken(t *testing.T) {
+	dir := runDir(t)
+	start(t, "srd0", newRecorder())
+	const nobody, group = 65534, 12345
+	if err := os.Chown(filepath.Join(dir, "srd0.sock"), 0, group); err != nil {
+		t.Fatal(err)
+	}
+	as(nobody, nobody, []uint32{group}, func() {
+		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer r.Close()
+		if _, _, err := c.(*net.UnixConn).WriteMsgUnix([]byte(`{"op":"show"}`+"\n"), unix.UnixRights(int(w.Fd())), nil); err != nil {
+			t.Error(err)
+		}
+		w.Close()
+		if _, err := bufio.NewReader(c).ReadString('\n'); err != nil {
+			t.Error(err)
+		}
+		// While the connection is open: its other end has gone.
+		if err := r.SetReadDeadline(time.Now().Add(connTimeout)); err != nil {
+			t.Error(err)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the descriptor is held: %d, %v", n, err)
+		}
+	})
+}
+
+// A reply cannot drive root's terminal, nor feign a line of its own.
+func TestRepliesArePrintable(t *testing.T) {
+	const bad = "a\x1b]0;x\x07\u009b31m\u202e\nb"
+	hostile := reply{
+		Error: bad, Config: bad, Version: bad, Status: &Status{File: bad, Peers: []Peer{{Name: bad, Endpoints: []string{bad}, Drops: map[string]uint64{bad: 1}}}},
+		Changed: []Difference{{Text: bad}}, Happened: &Happened{Run: bad},
+	}
+	line, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseReply(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{
+		r.Error, r.Config, r.Version, r.Status.File, r.Status.Peers[0].Name, r.Status.Peers[0].Endpoints[0], r.Changed[0].Text, r.Happened.Run,
+	} {
+		if strings.ContainsFunc(s, func(c rune) bool { return c != '\n' && unprintable(c) }) {
+			t.Errorf("%q", s)
+		}
+	}
+	for reason := range r.Status.Peers[0].Drops {
+		if strings.ContainsFunc(reason, unprintable) {
+			t.Errorf("%q", reason)
+		}
+	}
+	if strings.Contains(r.Status.Peers[0].Name, "\n") {
+		t.Errorf("%q has two lines", r.Status.Peers[0].Name)
+	}
+}
+
+// A reply that is short and would be large in memory is none.
+func TestRepliesAreBounded(t *testing.T) {
+	line := []byte(`{"status":{"peers":[` + strings.Repeat("{},", 1<<20) + `{}]}}`)
+	if _, err := parseReply(line); !errors.Is(err, errObjects) {
+		t.Errorf("error %v", err)
+	}
+	whole, err := json.Marshal(reply{Status: &Status{Peers: make([]Peer, 5000)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := parseReply(whole); err != nil || len(r.Status.Peers) != 5000 {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A service lets a group in that it is not in itself.
+func TestGroupIsLetIn(t *testing.T) {
+	dir := runDir(t)
+	service := filepath.Join(dir, "hub")
+	if err := os.MkdirAll(service, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("RUNTIME_DIRECTORY", service)
+	t.Setenv(GroupEnv, "daemon") // 1, wherever there is Debian's base-passwd
+	s := start(t, "srd0", newRecorder())
+	if err := s.Closed(); err != nil {
+		t.Fatalf("no access control lists: %v", err)
+	}
+	const nobody, group = 65534, 1
+	as(nobody, nobody, []uint32{group}, func() {
+		c, err := Dial("srd0")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if _, err := c.Show(); err != nil {
+			t.Error(err)
+		}
+	})
+	as(nobody, nobody, nil, func() {
+		if _, err := Dial("srd0"); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "join the group daemon") {
+			t.Errorf("a stranger: %v", err)
+		}
+	})
+	st, err := os.Stat(filepath.Join(service, "srd0.sock"))
+	if err != nil || st.Mode().Perm() != 0o660 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	}
+	if names, err := rundir.Names(); err != nil || len(names) != 1 || names[0] != "srd0" {
+		t.Errorf("%v, %v", names, err)
+	}
+}
