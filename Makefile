@@ -90,10 +90,9 @@ ablate: ## switch each rule of the transport off in turn and write what it buys:
 count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
 	@$(GO) run ./scripts/corecount $(COUNTFLAGS)
 
-hostdelay: ## record how late this machine's processes are: sim/lab/hosts (root)
-	@$(BUILD) $(BIN)/hostdelay -o $(BIN)/hostdelay ./scripts/hostdelay
-	@chrt -f 10 $(BIN)/hostdelay -o sim/lab/hosts/idle.txt
-	@nice -n -20 $(BIN)/hostdelay -busy 2 -o sim/lab/hosts/busy.txt
+hostdelay: bin-bench ## record how late this machine's processes are: sim/lab/hosts (root)
+	@chrt -f 10 $(BIN)/bench hostdelay -o sim/lab/hosts/idle.txt
+	@nice -n -20 $(BIN)/bench hostdelay -busy 2 -o sim/lab/hosts/busy.txt
 
 test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 15 minutes; K8SFLAGS='-dead 10m')
 	@command -v etcd >/dev/null || scripts/packages.sh test
@@ -135,23 +134,20 @@ demo: packages-demo build ## see it work: a TCP flow over four paths, one of whi
 	@$(BUILD) $(BIN)/demo -o $(BIN)/demo ./scripts/demo
 	@$(BIN)/demo -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/demo.png
 
-# BENCHFLAGS are flags of bin/rivals, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
-bench: packages-bench build ## compare with wireguard-go, its fork, nebula, openvpn and MPTCP (root, an hour)
+# BENCHFLAGS are flags of bin/bench rivals, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
+bench: packages-bench build bin-bench ## compare with wireguard-go, its fork, nebula and MPTCP (root, an hour)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(BUILD) $(BIN)/bench -o $(BIN)/rivals ./scripts/bench
-	@$(BIN)/rivals -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
+	@$(BIN)/bench rivals -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
 
 # BENCHFLAGS as of bench.
-strain: packages-bench build ## flow completion times on an uneven fabric, and of many to one: out/strain.* (root, 25 minutes)
+strain: packages-bench build bin-bench ## flow completion times on an uneven fabric, and of many to one: out/strain.* (root, 25 minutes)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(BUILD) $(BIN)/bench -o $(BIN)/rivals ./scripts/bench
-	@$(BIN)/rivals -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
+	@$(BIN)/bench rivals -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
 
-# APPSFLAGS are flags of bin/apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
-apps: packages-apps build ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)
+# APPSFLAGS are flags of bin/bench apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
+apps: packages-apps build bin-bench ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(BUILD) $(BIN)/apps -o $(BIN)/apps ./scripts/apps
-	@$(BIN)/apps -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/apps $(APPSFLAGS)
+	@$(BIN)/bench apps -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/apps $(APPSFLAGS)
 
 lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
 	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
@@ -182,9 +178,9 @@ regress: packages-bench bin-bench ## which figures are worse than at BASE=<revis
 bin-bench:
 	@$(BUILD) bench -o $(abspath $(BIN))/bench ./bench
 
-results: ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
+results: bin-bench ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
 	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(GO) run ./scripts/results -out $(OUT) -plot $(abspath $(BIN))/srdplot
+	@$(BIN)/bench results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 
 # DRILLFLAGS are flags of bin/drills, as in DRILLFLAGS='-short -only move,stop'.
 drills: packages-demo build ## hurt the daemon under load, each way with its bound (root, about 15 minutes)

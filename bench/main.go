@@ -1,16 +1,21 @@
 // Command bench measures srdtun as it is shipped, in network namespaces that it makes
-// and removes. It needs root and takes the machine for itself.
+// and removes, however it ends. What measures needs root, and takes the machine for itself.
 //
 //	bench EXPERIMENT [flags]
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 
+	"github.com/srdtun/srdtun/bench/apps"
 	"github.com/srdtun/srdtun/bench/blackhole"
+	"github.com/srdtun/srdtun/bench/hostdelay"
 	"github.com/srdtun/srdtun/bench/regress"
-	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/bench/results"
+	"github.com/srdtun/srdtun/bench/rivals"
 )
 
 // experiments by name.
@@ -19,14 +24,18 @@ var experiments = []struct {
 	run        func(args []string) error
 }{
 	{"regress", "two versions in turn: which figures became worse", regress.Main},
+	{"rivals", "beside wireguard-go, nebula, MPTCP and plain TCP", rivals.Main},
 	{"blackhole", "how long an application stalls when a spine dies silently", blackhole.Main},
+	{"apps", "PostgreSQL and etcd while spines die, a ring of sockets, Open MPI", apps.Main},
+	{"hostdelay", "how late this machine's processes are, for the simulator", hostdelay.Main},
+	{"results", "write docs/results.md from what the others left", results.Main},
 }
 
 func main() {
 	if len(os.Args) > 1 {
 		for _, e := range experiments {
 			if e.name == os.Args[1] {
-				fabric.Command("bench "+e.name, "", func() error { return e.run(os.Args[2:]) })
+				end(e.name, e.run(os.Args[2:]))
 				return
 			}
 		}
@@ -36,4 +45,14 @@ func main() {
 		fmt.Fprintf(os.Stderr, "  %-10s %s\n", e.name, e.says)
 	}
 	os.Exit(2)
+}
+
+// end reports an error and exits with 1.
+func end(name string, err error) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench %s: %v\n", name, err)
+		os.Exit(1)
+	}
 }

@@ -6,7 +6,7 @@ demo="iperf3:iperf3 curl:curl nft:nftables ethtool:ethtool ip:iproute2 tc:iprout
 case ${1:-} in
 demo) want=$demo ;;
 test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc python3:python3 spin:spin prometheus:prometheus promtool:prometheus chromium:chromium etcd:etcd-server etcdctl:etcd-client jq:jq" ;;
-bench) want="$demo wg:wireguard-tools openvpn:openvpn sockperf:sockperf mptcpize:mptcpize" ;;
+bench) want="$demo wg:wireguard-tools sockperf:sockperf mptcpize:mptcpize" ;;
 apps) want="$demo pg_createcluster:postgresql etcd:etcd-server mptcpize:mptcpize mpirun.openmpi:openmpi-bin mpicc.openmpi:libopenmpi-dev gcc:gcc" ;;
 *) sed -n 2,3p "$0" >&2; exit 2 ;;
 esac

@@ -36,7 +36,7 @@ const deadFor = 500 * time.Millisecond
 // as soon as it is over.
 func Main(args []string) error {
 	var o options
-	f := flag.NewFlagSet("blackhole", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench blackhole", flag.ContinueOnError)
 	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
 	f.StringVar(&o.out, "o", "", "add each trial to this `file`, as a line of JSON")
 	f.IntVar(&o.trials, "trials", 100, "how `many` spines die, one after another")
@@ -52,11 +52,13 @@ func Main(args []string) error {
 		f.Usage()
 		return errors.New("see the flags above")
 	}
-	all, err := o.run(os.Stdout)
-	if err != nil {
+	fabric.Command("bench blackhole", "", func() error {
+		all, err := o.run(os.Stdout)
+		if err == nil {
+			fmt.Println(summary(all))
+		}
 		return err
-	}
-	fmt.Println(summary(all))
+	})
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
 // options are those of the command line.
@@ -34,7 +36,7 @@ var errWorse = errors.New("something became worse")
 // Main is "bench regress".
 func Main(args []string) error {
 	var o options
-	f := flag.NewFlagSet("regress", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench regress", flag.ContinueOnError)
 	f.StringVar(&o.base, "base", "", "the `revision` to compare with")
 	f.StringVar(&o.head, "head", working, "the `revision` that is judged; \".\": the tree as it stands")
 	f.StringVar(&o.set, "set", "", "\"quick\": rates and requests only, in less than six minutes")
@@ -50,7 +52,8 @@ func Main(args []string) error {
 	if err != nil || o.base == "" || f.NArg() > 0 || o.pairs < 1 {
 		return errors.Join(err, errors.New("usage: make regress BASE=<revision> [SET=quick] [ONLY=scene,..]"))
 	}
-	return o.run(chosen)
+	fabric.Command("bench regress", "", func() error { return o.run(chosen) })
+	return nil
 }
 
 func names() (v []string) {

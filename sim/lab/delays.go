@@ -27,7 +27,7 @@ var Ideal = &HostModel{Name: "ideal"}
 // Hosts that a plan is played on when it names none.
 var usualHosts = []string{"ideal", "daemon"}
 
-// recorded are the tables of scripts/hostdelay by the name that plans use.
+// recorded are the tables of "bench hostdelay" by the name that plans use.
 var recorded = map[string]string{
 	"daemon":      "hosts/idle.txt", // a machine with nothing else to do
 	"daemon-busy": "hosts/busy.txt", // two processes spin on its two processors

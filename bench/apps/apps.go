@@ -1,0 +1,209 @@
+// Package apps runs applications that people have, unchanged, over the fabric of the
+// end-to-end tests: with no tunnel, with kernel MPTCP and through srdtun, one after the
+// other. PostgreSQL and etcd work while spines die silently; the sockets of a ring show what
+// many flows at once wait for, and 48 ranks of Open MPI what they do if all send to one.
+//
+// It needs root, and removes all that it made however it ends. "make apps" installs what
+// it runs. Every value is a line of JSON as soon as it is known.
+package apps
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// options are those of the command line.
+type options struct {
+	srdtun, plot string
+	out          string // the beginning of the names of the files written
+	only         string
+	deaths       int
+}
+
+// Main is "bench apps".
+func Main(args []string) error {
+	var o options
+	f := flag.NewFlagSet("bench apps", flag.ContinueOnError)
+	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
+	f.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with; empty: no picture")
+	f.StringVar(&o.out, "o", "out/apps", "write `NAME`.md, NAME.png and NAME.jsonl")
+	f.StringVar(&o.only, "only", "", "only these applications and kinds: a `list` divided by commas of\n"+strings.Join(words(), " "))
+	f.IntVar(&o.deaths, "deaths", 100, "how `many` spines die under PostgreSQL in the tunnel; others get a quarter, etcd a fifth")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 || o.deaths < 5 {
+		f.Usage()
+		return errors.New("see the flags above")
+	}
+	fabric.Command("bench apps", ". What was measured is in "+o.out+".jsonl", o.run)
+	return nil
+}
+
+// app is an application and the network it is tried on.
+type app struct {
+	name, title string
+	spec        fabric.Spec
+	// run measures it between the hosts of a cluster.
+	run func(r *run, c *cluster) ([]value, error)
+}
+
+// value is one result; its unit is part of the name.
+type value struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// record is a line of the file of values.
+type record struct {
+	App     string    `json:"app"`
+	Kind    string    `json:"kind"`
+	Version string    `json:"version"` // of srdtun
+	Values  []value   `json:"values,omitempty"`
+	Worst   []float64 `json:"worst_ms,omitempty"` // the longest answer at each death
+	Error   string    `json:"error,omitempty"`
+}
+
+var applications = []app{postgres, etcd, ring, mpi}
+
+// words are those that -only knows.
+func words() (all []string) {
+	for _, a := range applications {
+		all = append(all, a.name)
+	}
+	for _, k := range kinds {
+		all = append(all, k.name)
+	}
+	return all
+}
+
+// chosen says for a name of the first list whether -only lets it pass: it does unless
+// another of that list is named.
+func chosen(only, name string, list []string) bool {
+	if only == "" {
+		return true
+	}
+	named := strings.Split(only, ",")
+	return slices.Contains(named, name) || !slices.ContainsFunc(list, func(s string) bool { return slices.Contains(named, s) })
+}
+
+func (o options) check() error {
+	if o.only == "" {
+		return nil
+	}
+	for _, w := range strings.Split(o.only, ",") {
+		if !slices.Contains(words(), w) {
+			return fmt.Errorf("-only: there is no %q; there are %s", w, strings.Join(words(), " "))
+		}
+	}
+	return nil
+}
+
+// run is one run of the program.
+type run struct {
+	options
+	file  *os.File
+	built string // the version of srdtun
+	dir   string // for what applications store
+	all   []record
+	worst []float64 // of the measurement under way
+}
+
+func (o options) run() (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("namespaces can be made by root only")
+	}
+	if err := os.MkdirAll(filepath.Dir(o.out), 0o755); err != nil {
+		return err
+	}
+	said, err := exec.Command(o.srdtun, "version").Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.srdtun, err)
+	}
+	r := &run{options: o, built: version(string(said))}
+	if r.file, err = os.Create(o.out + ".jsonl"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.file.Close()) }()
+	if r.dir, err = fabric.Scratch(); err != nil {
+		return err
+	}
+	// PostgreSQL's files belong to another user, who must be able to pass.
+	if err := os.Chmod(r.dir, 0o711); err != nil {
+		return err
+	}
+	var apps, names []string
+	for _, a := range applications {
+		apps = append(apps, a.name)
+	}
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	failed := 0
+	for _, a := range applications {
+		for _, k := range kinds {
+			if !chosen(o.only, a.name, apps) || !chosen(o.only, k.name, names) {
+				continue
+			}
+			if err := r.visit(a, k); err != nil {
+				fmt.Printf("%-9s %-7s failed: %v\n", a.name, k.name, err)
+				failed++
+			}
+		}
+	}
+	if err := r.report(); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d measurements failed", failed)
+	}
+	return nil
+}
+
+// version is the second word of what "srdtun version" says.
+func version(said string) string {
+	if f := strings.Fields(said); len(f) > 1 {
+		return f[1]
+	}
+	return ""
+}
+
+// visit measures one application over one kind of network.
+func (r *run) visit(a app, k kind) (err error) {
+	begun := time.Now()
+	fmt.Printf("%-9s %-7s ...\n", a.name, k.name)
+	rec := record{App: a.name, Kind: k.name, Version: r.built}
+	r.worst = nil
+	c, err := newCluster(r, a.spec, k)
+	if err == nil {
+		rec.Values, err = a.run(r, c)
+		err = errors.Join(err, c.close())
+	}
+	rec.Worst = r.worst
+	if err != nil {
+		rec.Error = err.Error()
+	}
+	r.all = append(r.all, rec)
+	line, e := json.Marshal(rec)
+	if e == nil {
+		_, e = r.file.Write(append(line, '\n'))
+	}
+	for _, v := range rec.Values {
+		fmt.Printf("%-9s %-7s %-24s %s\n", a.name, k.name, v.Name, digits(v.Value))
+	}
+	fmt.Printf("%-9s %-7s took %v\n", a.name, k.name, time.Since(begun).Round(time.Second))
+	return errors.Join(err, e)
+}

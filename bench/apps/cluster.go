@@ -1,0 +1,153 @@
+package apps
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// The fabric, and how many addresses MPTCP has there: it has no other way to more than
+// one path.
+const (
+	spines     = 4
+	rateMbit   = 100
+	mptcpAddrs = 4
+)
+
+// kind is a way from one host to another.
+type kind struct {
+	name, title string
+	addrs       int // of each host
+	start       func(r *run, c *cluster) error
+}
+
+var kinds = []kind{
+	{"tcp", "plain TCP", 1, startPlain},
+	{"mptcp", "kernel MPTCP", mptcpAddrs, startMPTCP},
+	{"srdtun", "srdtun", 1, startTunnel},
+}
+
+// cluster is hosts that reach each other in the way of a kind.
+type cluster struct {
+	kind  kind
+	f     *fabric.Fabric
+	hosts []*fabric.Host
+	addrs []netip.Addr // the hosts', for applications
+	// wrap stands before the command of an application.
+	wrap  []string
+	nodes []*tunnel.Node
+	dir   string // of this cluster
+}
+
+// newCluster builds the fabric, with the hosts of leaf A before those of leaf B.
+func newCluster(r *run, spec fabric.Spec, k kind) (*cluster, error) {
+	spec.Spines, spec.Addrs = spines, k.addrs
+	if spec.RateMbit == 0 {
+		spec.RateMbit = rateMbit
+	}
+	f, err := fabric.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{kind: k, f: f, dir: filepath.Join(r.dir, k.name)}
+	for i := range f.Spec.HostsA {
+		c.hosts = append(c.hosts, f.A(i+1))
+	}
+	for i := range f.Spec.HostsB {
+		c.hosts = append(c.hosts, f.B(i+1))
+	}
+	err = os.RemoveAll(c.dir)
+	if err == nil {
+		err = os.MkdirAll(c.dir, 0o755)
+	}
+	if err == nil {
+		err = k.start(r, c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *cluster) close() error {
+	var all []error
+	for _, n := range c.nodes {
+		all = append(all, n.Close())
+	}
+	return errors.Join(append(all, c.f.Close())...)
+}
+
+// command is the words of an application's command, as the kind has them.
+func (c *cluster) command(name string, args ...string) []string {
+	return append(append(append([]string(nil), c.wrap...), name), args...)
+}
+
+// start starts an application on host i.
+func (c *cluster) start(i int, name string, args ...string) (*fabric.Process, error) {
+	words := c.command(name, args...)
+	return c.hosts[i].Start(words[0], words[1:]...)
+}
+
+// multipath is whether sockets of this program are to be MPTCP's.
+func (c *cluster) multipath() bool { return c.wrap != nil }
+
+func startPlain(_ *run, c *cluster) error {
+	for _, h := range c.hosts {
+		c.addrs = append(c.addrs, h.Addr4())
+	}
+	return nil
+}
+
+// mptcpSubflows is more than there are spines.
+const mptcpSubflows = "8"
+
+// startMPTCP tells the kernel of all addresses: each of a host's makes a subflow to the
+// other's first and second, so that there are eight 5-tuples for ECMP to spread.
+func startMPTCP(r *run, c *cluster) error {
+	c.wrap = []string{"mptcpize", "run"}
+	for _, h := range c.hosts {
+		if _, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows); err != nil {
+			return err
+		}
+		for k, a := range h.V4[1:] {
+			flags := []string{"subflow", "fullmesh"}
+			if k == 0 {
+				flags = []string{"signal"}
+			}
+			if _, err := h.Run("ip", append([]string{"mptcp", "endpoint", "add", a.String(), "dev", "eth0"}, flags...)...); err != nil {
+				return err
+			}
+		}
+	}
+	return startPlain(r, c)
+}
+
+func startTunnel(r *run, c *cluster) (err error) {
+	for i := range c.hosts {
+		c.addrs = append(c.addrs, tunnel.Inner4(i+1))
+	}
+	c.nodes, err = tunnel.NewMesh(r.srdtun, c.hosts...)
+	return err
+}
+
+// stopWait is what an application gets to end by itself.
+const stopWait = 5 * time.Second
+
+// ends are applications under way, to be ended when what uses them is done.
+type ends []*fabric.Process
+
+// stop ends them, the last that was started first: by SIGINT, which PostgreSQL takes for
+// an end without waiting for its clients, and by SIGKILL if that does not help. How they
+// took it says nothing.
+func (e ends) stop() {
+	for i := len(e) - 1; i >= 0; i-- {
+		e[i].Signal(syscall.SIGINT)
+		_ = e[i].Wait(stopWait)
+	}
+}

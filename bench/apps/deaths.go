@@ -1,0 +1,107 @@
+package apps
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// dead is how long a spine drops everything, without a word: several of plain TCP's
+	// timeouts, the first of which is 200 ms.
+	dead = 2 * time.Second
+	// calm is the time before it, which tells the busiest spine and what the application
+	// does by itself.
+	calm = time.Second
+	// heal is the time after it: paths are probed up to a second apart.
+	heal = 1500 * time.Millisecond
+)
+
+// death is one spine's.
+type death struct{ calm, died, healed time.Time }
+
+// deaths lets n spines die one after another, each time the one that which names.
+func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) (all []death, err error) {
+	for i := range n {
+		since, err := c.f.Counters()
+		if err != nil {
+			return all, err
+		}
+		d := death{calm: time.Now()}
+		time.Sleep(calm)
+		spine, err := which(i, since)
+		if err != nil {
+			return all, err
+		}
+		d.died = time.Now()
+		if err := c.f.Break(spine); err != nil {
+			return all, err
+		}
+		time.Sleep(dead)
+		if err := c.f.Heal(); err != nil {
+			return all, err
+		}
+		d.healed = time.Now()
+		time.Sleep(heal)
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// spanOf is about what n deaths take; loading a fault takes some milliseconds.
+func spanOf(n int) time.Duration {
+	return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond)
+}
+
+// answer is a request of an application that was answered.
+type answer struct{ asked, answered time.Time }
+
+// longest is the longest answer among those that were waited for at some time of a span.
+func longest(answers []answer, from, to time.Time) (most time.Duration) {
+	for _, a := range answers {
+		if a.asked.Before(to) && a.answered.After(from) {
+			most = max(most, a.answered.Sub(a.asked))
+		}
+	}
+	return most
+}
+
+// stalls is the longest answer of each death, and of the calm before each, in order.
+func stalls(answers []answer, all []death) (dying, calm []time.Duration) {
+	for _, d := range all {
+		dying = append(dying, longest(answers, d.died, d.healed))
+		calm = append(calm, longest(answers, d.calm, d.died))
+	}
+	slices.Sort(dying)
+	slices.Sort(calm)
+	return dying, calm
+}
+
+// quantile is the least of sorted values that a share q of them does not exceed, in ms.
+func quantile(sorted []time.Duration, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	i := 0
+	for float64(i+1) < q*float64(len(sorted)) {
+		i++
+	}
+	return ms(sorted[i])
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// told turns stalls into values, and keeps them for the picture.
+func (r *run) told(answers []answer, all []death) []value {
+	dying, calm := stalls(answers, all)
+	for _, d := range dying {
+		r.worst = append(r.worst, ms(d))
+	}
+	return []value{
+		{"deaths", float64(len(all))},
+		{"longest_p50_ms", quantile(dying, 0.5)},
+		{"longest_p99_ms", quantile(dying, 0.99)},
+		{"longest_max_ms", quantile(dying, 1)},
+		{"calm_p50_ms", quantile(calm, 0.5)},
+		{"calm_p99_ms", quantile(calm, 0.99)},
+	}
+}

@@ -1,0 +1,93 @@
+package apps
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// toll is what the processes on a cluster's hosts take of the processors while rounds are
+// under way. It is fed with what the incast writes, as it comes. Beside it the share that
+// is idle says whether others were at work as well.
+type toll struct {
+	c    *cluster
+	said bytes.Buffer // all of it
+	line []byte       // what has come of the last line
+	pids []int
+	// Of the round under way.
+	began time.Time
+	took  time.Duration
+	// By sizes of messages: processor time, and that of all processors meanwhile.
+	used, of map[int]time.Duration
+}
+
+// Write never fails.
+func (t *toll) Write(p []byte) (int, error) {
+	t.said.Write(p)
+	t.line = append(t.line, p...)
+	for {
+		line, rest, ok := bytes.Cut(t.line, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		t.see(string(line), time.Now())
+		t.line = rest
+	}
+}
+
+// see takes a line: "begin SIZE ROUND ..", then "idle SIZE ROUND .." when it has ended.
+func (t *toll) see(line string, now time.Time) {
+	var word string
+	var size, round int
+	if n, _ := fmt.Sscan(line, &word, &size, &round); n != 3 {
+		return // incastValues tells
+	}
+	switch {
+	case word == "begin":
+		if t.pids == nil {
+			for _, h := range t.c.hosts {
+				t.pids = append(t.pids, h.Pids()...)
+			}
+		}
+		t.began, t.took = time.Now(), processorTime(t.pids)
+	case word == "idle" && round >= mpiWarm:
+		t.used[size] += processorTime(t.pids) - t.took
+		t.of[size] += now.Sub(t.began) * time.Duration(runtime.NumCPU())
+	}
+}
+
+// processorTime is what processes have taken so far. One that has ended counts nothing.
+func processorTime(pids []int) (sum time.Duration) {
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err == nil {
+			sum += parseStat(string(text))
+		}
+	}
+	return sum
+}
+
+// userTick is the unit of times in proc(5), the same on all of Linux's architectures that
+// Go has.
+const userTick = 10 * time.Millisecond
+
+// parseStat is utime and stime of proc_pid_stat(5): of what follows the name, which is in
+// parentheses and may hold anything, the fields 11 and 12 from 0.
+func parseStat(text string) (sum time.Duration) {
+	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(f) < 13 {
+		return 0
+	}
+	for _, s := range f[11:13] {
+		ticks, err := strconv.Atoi(s)
+		if err != nil {
+			return 0
+		}
+		sum += time.Duration(ticks) * userTick
+	}
+	return sum
+}

@@ -1,0 +1,168 @@
+// Package hostdelay records how late a machine's processes are: the table that a host of
+// the simulator's laboratory is made of (sim/lab/hosts). It needs root, for namespaces.
+//
+//	bench hostdelay [-busy N] [-samples N] [-o FILE]
+//
+// It sleeps as a worker of the daemon does (srd/loop: epoll without Go's scheduler being
+// told, one timerfd), in a namespace at one end of a veth pair, and measures
+//
+//   - timer: how much later than asked for it acts,
+//   - arrival: from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its handling,
+//   - what sending a train, receiving one, and AES-256-GCM take of the processor.
+//
+// With -busy so many processes spin beside it. A machine that others use as well is quiet
+// for whoever comes before them: chrt -f 10 hostdelay records one that has nothing else to
+// do, nice -n -20 hostdelay -busy 2 one where two processes spin and nobody else counts.
+package hostdelay
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Main is "bench hostdelay".
+func Main(args []string) error {
+	f := flag.NewFlagSet("bench hostdelay", flag.ContinueOnError)
+	busy := f.Int("busy", 0, "`N` processes spin meanwhile")
+	samples := f.Int("samples", 20000, "of each delay")
+	out := f.String("o", "", "the `file` to write (default: standard output)")
+	spin := f.Bool("spin", false, "only spin; what -busy starts")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if *spin {
+		var n uint64
+		for {
+			n++ // nothing else: it is there to be in the way
+		}
+	}
+	return run(*busy, *samples, *out)
+}
+
+func run(busy, samples int, file string) error {
+	if busy < 0 || samples < len(quantiles) {
+		return fmt.Errorf("-busy %d -samples %d: want 0 and %d at least", busy, samples, len(quantiles))
+	}
+	stop, err := spinners(busy)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // this thread stays in the namespace, and ends with the process
+	s, err := newSite()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r := record{busy: busy}
+	if err := s.measure(samples, &r); err != nil {
+		return err
+	}
+	w := io.Writer(os.Stdout)
+	if file != "" {
+		f, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		w = f
+	}
+	return r.write(w)
+}
+
+// spinners starts n processes that spin, and returns what ends them.
+func spinners(n int) (stop func(), err error) {
+	var all []*exec.Cmd
+	stop = func() {
+		for _, c := range all {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+	}
+	self, err := os.Executable()
+	for range n {
+		if err != nil {
+			break
+		}
+		c := exec.Command(self, "hostdelay", "-spin")
+		c.Env = append(os.Environ(), "GOMAXPROCS=1")
+		if err = c.Start(); err == nil {
+			all = append(all, c)
+		}
+	}
+	return stop, err
+}
+
+// quantiles are those that a table has.
+var quantiles = []float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1}
+
+// record is what was measured.
+type record struct {
+	busy           int
+	timer, arrival []time.Duration
+	costs          []cost
+}
+
+// cost is processor time by name.
+type cost struct {
+	name string
+	took time.Duration
+}
+
+// write prints the table, as sim/lab reads it.
+func (r *record) write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Recorded by bench hostdelay -busy %d on %s, %d processors, load %s, %s.\n",
+		r.busy, time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), load(), priority())
+	for _, c := range r.costs {
+		fmt.Fprintf(&b, "%s %v\n", c.name, c.took)
+	}
+	slices.Sort(r.timer)
+	slices.Sort(r.arrival)
+	fmt.Fprintln(&b, "# share of all, timer late by at most, arrival to handling")
+	for _, q := range quantiles {
+		fmt.Fprintf(&b, "quantile %v %v %v\n", q, at(r.timer, q), at(r.arrival, q))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// at returns a quantile of what is sorted.
+func at(v []time.Duration, q float64) time.Duration { return v[int(q*float64(len(v)-1))] }
+
+// load is the system's over the last minute.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
+}
+
+// middle returns the median.
+func middle(v []time.Duration) time.Duration {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// priority is that of this process before others.
+func priority() string {
+	a, err := unix.SchedGetAttr(0, 0)
+	switch {
+	case err != nil:
+		return "priority unknown"
+	case a.Policy == unix.SCHED_FIFO:
+		return "before all others"
+	}
+	return fmt.Sprintf("nice %d", a.Nice)
+}

@@ -1,0 +1,90 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// table is one table of the document, as it is stored.
+type table struct {
+	Date    string `json:"date"`    // of the measurement
+	Machine string `json:"machine"` // empty: virtual time, any machine gives the same
+	Version string `json:"version"` // of srdtun
+	Command string `json:"command"` // that makes it anew
+	// Carried is the document that the figures are carried over from, as a link from
+	// docs/; empty: they are of what the command wrote.
+	Carried string     `json:"carried,omitempty"`
+	Note    string     `json:"note,omitempty"`
+	Head    []string   `json:"head"`
+	Rows    [][]string `json:"rows"`
+}
+
+const suffix = ".json"
+
+// load reads all stored tables, by their names.
+func load(dir string) (map[string]*table, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*table{}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		t := &table{}
+		if err := json.Unmarshal(b, t); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(file), suffix)] = t
+	}
+	return all, nil
+}
+
+// save stores the table under its name.
+func (t *table) save(dir, name string) error {
+	b, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name+suffix), append(b, '\n'), 0o644)
+}
+
+// write appends the table in Markdown, and below it where it is from.
+func (t *table) write(b *strings.Builder) {
+	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(t.Head)
+	b.WriteString(strings.Repeat("| --- ", len(t.Head)) + "|\n")
+	for _, r := range t.Rows {
+		line(r)
+	}
+	b.WriteString("\n")
+	if t.Note != "" {
+		b.WriteString(t.Note + " ")
+	}
+	machine := t.Machine
+	if machine == "" {
+		machine = "virtual time"
+	}
+	fmt.Fprintf(b, "`%s`; %s, %s", t.Command, t.Date, machine)
+	if t.Version != "" {
+		fmt.Fprintf(b, ", version %s", t.Version)
+	}
+	if t.Carried != "" {
+		fmt.Fprintf(b, "; carried over from [%s](%s)", carriedName(t.Carried), t.Carried)
+	}
+	b.WriteString("\n")
+}
+
+// carriedName is what a link to a document is called.
+func carriedName(link string) string {
+	base := strings.TrimSuffix(filepath.Base(link), ".md")
+	if number, _, ok := strings.Cut(base, "-"); ok && strings.HasPrefix(link, "lab/") {
+		return "entry " + strings.TrimPrefix(number, "0")
+	}
+	return base
+}

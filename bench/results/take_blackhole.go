@@ -1,0 +1,45 @@
+package results
+
+import "fmt"
+
+// death is a line of the file that bench blackhole writes. Times are in ms, rates in
+// Mbit/s.
+type death struct {
+	Before float64 `json:"before"`
+	During float64 `json:"during"`
+	Stall  float64 `json:"stall"`
+	Dead   struct {
+		Again   int `json:"again"`
+		GivenUp int `json:"given_up"`
+	} `json:"dead"`
+}
+
+// fewestDeaths is what a 99th percentile takes.
+const fewestDeaths = 100
+
+func takeBlackhole(file string) (*table, error) {
+	all, err := readLines[death](file)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) < fewestDeaths {
+		return nil, fmt.Errorf("%s has %d deaths, want %d", file, len(all), fewestDeaths)
+	}
+	t := &table{Machine: "2 virtual cores", Head: []string{fmt.Sprintf("the busiest spine drops everything for 0.5 s, %d times; one flow", len(all)), "srdtun"}}
+	if t.Date, err = dated(file); err != nil {
+		return nil, err
+	}
+	var stall, share []float64
+	again, givenUp := 0, 0
+	for _, d := range all {
+		stall, share = append(stall, d.Stall), append(share, d.During/d.Before)
+		again, givenUp = again+d.Dead.Again, givenUp+d.Dead.GivenUp
+	}
+	t.Rows = [][]string{
+		{"longest stall of the flow: p50 / p99 / most, ms", fmt.Sprintf("%.0f / %.0f / %.0f", quantile(stall, 0.5), quantile(stall, 0.99), quantile(stall, 1))},
+		{"goodput while it is dead, of that before (75 % is there)", fmt.Sprintf("%.0f %%", 100*quantile(share, 0.5))},
+		{"segments of the TCP inside sent again while it is dead, in all", fmt.Sprint(again)},
+		{"messages given up", fmt.Sprint(givenUp)},
+	}
+	return t, nil
+}

@@ -1,0 +1,81 @@
+package results
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// day is how dates are written.
+const day = "2006-01-02"
+
+// dated is when a file was written.
+func dated(file string) (string, error) {
+	i, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	return i.ModTime().UTC().Format(day), nil
+}
+
+// readLines reads a file of JSON lines.
+func readLines[T any](file string) (all []T, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
+		}
+		all = append(all, v)
+	}
+	return all, lines.Err()
+}
+
+// nothing stands for what was not measured.
+const nothing = "–"
+
+// median is "median [least..most]" of values, each multiplied by unit; the value alone
+// if there is one, and a dash if there is none.
+func median(v []float64, unit float64) string {
+	if len(v) == 0 {
+		return nothing
+	}
+	v = slices.Sorted(slices.Values(v))
+	m := (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	if len(v) == 1 {
+		return digits(m * unit)
+	}
+	return fmt.Sprintf("%s [%s..%s]", digits(m*unit), digits(v[0]*unit), digits(v[len(v)-1]*unit))
+}
+
+// quantile is the least value that a share q of all do not exceed.
+func quantile(v []float64, q float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	i := int(q * float64(len(v)))
+	if float64(i) == q*float64(len(v)) && i > 0 {
+		i--
+	}
+	return v[i]
+}
+
+// digits writes a number with three digits that count.
+func digits(v float64) string {
+	switch {
+	case v >= 99.95 || v == 0:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// errNothing is of a file without what is wanted.
+var errNothing = errors.New("it holds nothing of this table")

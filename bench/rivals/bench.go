@@ -1,0 +1,221 @@
+package rivals
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/bench/sockperf"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"golang.org/x/sys/unix"
+)
+
+// bench is a run.
+type bench struct {
+	srdtun  string // the binary
+	tools   *tools
+	scratch string // for keys and configurations
+	seconds int
+	out     *recorder
+	screen  *progress
+}
+
+// value is one value of a measurement.
+type value struct {
+	metric string
+	value  float64
+}
+
+// idleTime is how long a tunnel stands before its memory is looked at.
+const idleTime = time.Second
+
+// visit sets a kind up, measures its rows and takes it down again. What fails is
+// recorded and said, and the run goes on: one kind that does not start should
+// not cost what the others have to show.
+func (b *bench) visit(v visit) (err error) {
+	failed := func(row string, err error) error {
+		b.screen.failed(v, row, err)
+		return b.out.add(record{Round: v.round, Net: v.net.name, Kind: v.kind.name, Row: row, Error: firstLineOf(err)})
+	}
+	s, err := newSite(v.net)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	l, err := v.kind.start(b, s)
+	if l != nil && l.close != nil {
+		defer func() { err = errors.Join(err, l.close()) }()
+	}
+	if err != nil {
+		return failed("start", err)
+	}
+	if err := b.idleMemory(v, l); err != nil {
+		return err
+	}
+	for _, row := range v.rows {
+		if err := b.measure(v, s, l, row); err != nil {
+			if err := failed(row, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func firstLineOf(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+func (b *bench) idleMemory(v visit, l *link) error {
+	if len(l.pids) == 0 {
+		return nil
+	}
+	time.Sleep(idleTime)
+	mib, err := rss(l.pids)
+	if err != nil {
+		return err
+	}
+	return b.keep(v, rowIdle, []value{{rssMiB, mib}}, "")
+}
+
+// measure waits for a quiet machine, and measures one row.
+func (b *bench) measure(v visit, s *site, l *link, row string) error {
+	b.screen.begin(v, row)
+	var values []value
+	note, err := meter.Watched(2*time.Duration(b.seconds)*time.Second, func() (err error) {
+		values, err = b.row(s, l, row)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.keep(v, row, values, note); err != nil {
+		return err
+	}
+	b.screen.end(v, row, values, note)
+	return nil
+}
+
+func (b *bench) keep(v visit, row string, values []value, note string) error {
+	for _, x := range values {
+		if err := b.out.add(record{
+			Round: v.round, Net: v.net.name, Kind: v.kind.name, Row: row, Metric: x.metric, Value: x.value, Disturbed: note,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row measures one row.
+func (b *bench) row(s *site, l *link, row string) ([]value, error) {
+	switch row {
+	case rowTCP1:
+		return b.bulk(s, l, 1)
+	case rowTCP8:
+		return b.bulk(s, l, 8)
+	case rowVXLAN:
+		return b.bulkInVXLAN(s, l)
+	case rowUDP64:
+		rate, err := udpRate(s, l, b.blastTime())
+		return []value{{kpps, rate / 1000}}, err
+	case rowPing:
+		p, err := pings(s, l, b.seconds)
+		return percentiles(p), err
+	case rowRTT:
+		p, err := sockperf.Requests(s.b, s.a, l.to, time.Duration(b.seconds)*time.Second)
+		return percentiles(p), err
+	case rowRTTLoad:
+		return b.requestsBesideBulk(s, l)
+	case rowWebsearch, rowBatch, rowIncast2M, rowIncast64K:
+		return b.strain(s, l, row)
+	}
+	return nil, fmt.Errorf("no row is called %q", row)
+}
+
+func percentiles(p sockperf.Percentiles) []value { return []value{{p50us, p.P50}, {p99us, p.P99}} }
+
+// blastShare divides the time of a measurement for each rate that the search for
+// one tries, of which there are about twelve.
+const blastShare = 5
+
+// leastBlast is still a thousand bursts.
+const leastBlast = 200 * time.Millisecond
+
+func (b *bench) blastTime() time.Duration {
+	return max(leastBlast, time.Duration(b.seconds)*time.Second/blastShare)
+}
+
+// bulk measures TCP flows: what they carry, what that costs, and the memory that
+// it takes.
+func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
+	r, err := startLoad(s, l, streams, b.seconds)
+	if err != nil {
+		return nil, err
+	}
+	peak := rssPeak(l.pids)
+	received, seconds, cpu, err := r.finish()
+	mib, memErr := peak()
+	if err := firstError(err, memErr); err != nil {
+		return nil, err
+	}
+	values := []value{{gbps, received * 8e-9 / seconds}, {cpuPerGB, cpu / (received * 1e-9)}}
+	if len(l.pids) > 0 {
+		values = append(values, value{rssMiB, mib})
+	}
+	return values, nil
+}
+
+// rampUp is what a bulk flow gets to fill the queues before requests meet it.
+const rampUp = time.Second
+
+// requestsBesideBulk measures requests while one TCP flow runs from before their
+// beginning until after their end.
+func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
+	r, err := startLoad(s, l, 1, b.seconds+int(loadSlack.Seconds()))
+	if err != nil {
+		return nil, err
+	}
+	defer r.stop()
+	time.Sleep(rampUp)
+	bytes, err := received(s, l)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	p, err := sockperf.Requests(s.b, s.a, l.to, time.Duration(b.seconds)*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(begun).Seconds()
+	after, err := received(s, l)
+	return append(percentiles(p), value{gbps, (after - bytes) * 8e-9 / took}), err
+}
+
+// machine is the processor and how many there are of it.
+func machine() string {
+	text, _ := os.ReadFile("/proc/cpuinfo") // of no consequence if it cannot be read
+	model, processors := "unknown processor", 0
+	for line := range strings.Lines(string(text)) {
+		name, v, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "processor":
+			processors++
+		case "model name":
+			model = strings.TrimSpace(v)
+		}
+	}
+	return fmt.Sprintf("%d x %s", processors, model)
+}
+
+// kernel is the release of the kernel, as uname -r says it.
+func kernel() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}

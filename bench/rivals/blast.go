@@ -1,0 +1,194 @@
+package rivals
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The datagrams of a blast and how they are sent: single ones, never as segments
+// of a larger one, in bursts that last a tick. One sendmmsg(2) takes a burst, so
+// that most of the machine is left to what is measured.
+const (
+	blastBytes = 64
+	blastPort  = 7001
+	blastTick  = 200 * time.Microsecond
+	// blastCatchUp bounds the burst of a sender that had to wait for a processor:
+	// what it missed beyond that is not sent, and lowers the rate.
+	blastCatchUp = time.Millisecond
+	// blastBuffer is the receiver's: what waits while another process has the
+	// processor is not the tunnel's loss.
+	blastBuffer = 32 << 20
+	// drainQuiet is the silence after which nothing more is expected, drainMost
+	// its bound.
+	drainQuiet = 250 * time.Millisecond
+	drainMost  = 2 * time.Second
+	// receiveWake is how long a receiver sleeps in a call at most.
+	receiveWake = 50 * time.Millisecond
+)
+
+// blast sends numbered datagrams of 64 bytes from A to B at a rate, in packets a
+// second, for the given time.
+func blast(s *site, l *link, rate float64, during time.Duration) (trial, error) {
+	var in, out int
+	if err := errors.Join(
+		s.b.Do(func() (err error) { in, err = blastReceiver(l.to); return err }),
+		s.a.Do(func() (err error) { out, err = blastSender(l.to); return err }),
+	); err != nil {
+		return trial{}, err
+	}
+	defer unix.Close(out)
+	c := &counter{fd: in, id: rand.Uint64(), seen: make([]uint64, int(rate*during.Seconds())/64+1), done: make(chan struct{})}
+	go c.receive()
+	var sent uint64
+	var took time.Duration
+	var err error
+	promptly(func() { sent, took, err = send(out, c.id, rate, during) })
+	c.drain()
+	unix.Close(in)
+	if err == nil {
+		err = c.err
+	}
+	if err != nil || sent == 0 {
+		return trial{}, fmt.Errorf("%d datagrams of 64 bytes: %w", sent, err)
+	}
+	got := 0
+	for _, word := range c.seen {
+		got += bits.OnesCount64(word)
+	}
+	return trial{float64(sent) / took.Seconds(), 1 - float64(got)/float64(sent)}, nil
+}
+
+func blastReceiver(at netip.Addr) (fd int, err error) {
+	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	wake := unix.NsecToTimeval(int64(receiveWake))
+	if err = errors.Join(
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, blastBuffer),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wake),
+		unix.Bind(fd, &unix.SockaddrInet4{Port: blastPort, Addr: at.As4()}),
+	); err != nil {
+		unix.Close(fd)
+	}
+	return fd, err
+}
+
+func blastSender(to netip.Addr) (fd int, err error) {
+	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	if err = unix.Connect(fd, &unix.SockaddrInet4{Port: blastPort, Addr: to.As4()}); err != nil {
+		unix.Close(fd)
+	}
+	return fd, err
+}
+
+// promptly runs fn on a thread that gets a processor as soon as it wants one, as
+// if what it sends came from another machine. Among equals a sender would wait
+// for those that carry its datagrams, and rates would be its own.
+func promptly(fn func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// Never unlocked: the thread ends with the goroutine, and its priority too.
+		runtime.LockOSThread()
+		// Where this is not allowed the sender reaches less, and no more is claimed.
+		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+		fn()
+	}()
+	<-done
+}
+
+// send sends the datagrams and returns how many and in what time. The first eight
+// bytes of each name the run, the next eight count.
+func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, took time.Duration, err error) {
+	b := newBatch(fd, blastBytes)
+	most := uint64(rate * during.Seconds())
+	begun := time.Now()
+	owed, last := 0.0, time.Duration(0)
+	for sent < most {
+		now := time.Since(begun)
+		if now >= during {
+			break
+		}
+		owed = min(owed+rate*(now-last).Seconds(), max(1, rate*blastCatchUp.Seconds()))
+		last = now
+		for owed >= 1 && sent < most {
+			n := int(min(owed, batchMost, float64(most-sent)))
+			for i := range n {
+				b.number(i, id, sent+uint64(i))
+			}
+			k, err := b.send(n)
+			switch {
+			case errors.Is(err, unix.ENOBUFS):
+				k = 1 // a full queue on the way is a loss, as it is further on
+			case err != nil && !errors.Is(err, unix.EINTR):
+				return sent, time.Since(begun), err
+			}
+			sent, owed = sent+uint64(k), owed-float64(k)
+		}
+		pause := unix.NsecToTimespec(int64(blastTick))
+		// A shorter sleep is made up for by the next turn.
+		_ = unix.Nanosleep(&pause, nil)
+	}
+	return sent, time.Since(begun), nil
+}
+
+// counter is the receiving end of a blast.
+type counter struct {
+	fd      int
+	id      uint64
+	seen    []uint64 // a bit for each number
+	arrived atomic.Uint64
+	ending  atomic.Bool
+	done    chan struct{}
+	err     error
+}
+
+// receive reads until it is told to end. Datagrams of an earlier blast, and a
+// second copy of one, do not count.
+func (c *counter) receive() {
+	defer close(c.done)
+	b := newBatch(c.fd, blastBytes+1)
+	for !c.ending.Load() {
+		n, err := b.receive()
+		if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			c.err = err
+			return
+		}
+		for i := range n {
+			if k, ours := b.read(i, c.id); ours && k/64 < uint64(len(c.seen)) {
+				c.seen[k/64] |= 1 << (k % 64)
+			}
+		}
+		c.arrived.Add(uint64(n))
+	}
+}
+
+// drain waits for what is still on its way, and ends the receiver.
+func (c *counter) drain() {
+	for end, last := time.Now().Add(drainMost), uint64(0); time.Now().Before(end); {
+		time.Sleep(drainQuiet)
+		now := c.arrived.Load()
+		if now == last {
+			break
+		}
+		last = now
+	}
+	c.ending.Store(true)
+	<-c.done
+}
+
+// udpRate searches the highest rate of 64-byte datagrams that arrives, in
+// packets a second.
+func udpRate(s *site, l *link, during time.Duration) (float64, error) {
+	return lossless(func(offer float64) (trial, error) { return blast(s, l, offer, during) })
+}

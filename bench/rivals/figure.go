@@ -1,0 +1,71 @@
+package rivals
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/srdtun/srdtun/scripts/picture"
+)
+
+// panels are the metrics that are drawn, all of the network that is most like a
+// real one.
+var panels = []struct {
+	m     metric
+	title string
+	unit  string
+	scale float64
+}{
+	{metric{rowTCP1, gbps, "", false}, "One TCP flow", "Gbit/s, more is better", 1},
+	{metric{rowTCP8, gbps, "", false}, "Eight TCP flows", "Gbit/s, more is better", 1},
+	{metric{rowUDP64, kpps, "", false}, "64-byte UDP without loss", "1,000 packets/s, more is better", 1},
+	{metric{rowTCP1, cpuPerGB, "", true}, "Processor time, one flow", "CPU s per GB, both ends, less is better", 1},
+	{metric{rowPing, p99us, "", true}, "Idle ping, p99", "us, less is better", 1},
+	{metric{rowRTTLoad, p99us, "", true}, "Requests beside a bulk flow, p99", "ms, less is better", 1e-3},
+}
+
+func newFigure(a about, r results) picture.Bars {
+	release, _, _ := strings.Cut(a.Kernel, "-")
+	day, _, _ := strings.Cut(a.Date, " ")
+	f := picture.Bars{
+		Title:    "Both ends on one machine, packets of MTU size on a veth",
+		Subtitle: fmt.Sprintf("Median and range of %d rounds, %s, Linux %s, %.40s", a.Rounds, day, release, a.Machine),
+	}
+	for _, p := range panels {
+		v := picture.Panel{Title: p.title, Unit: p.unit}
+		for _, k := range tables[0].kinds {
+			s := r.get(realVeth.name, k.name, p.m).spread()
+			if s.n == 0 {
+				continue
+			}
+			v.Bars = append(v.Bars, picture.Bar{Name: shortTitle(k), Value: s.median * p.scale, Low: s.least * p.scale, High: s.most * p.scale, Tone: tone(k)})
+		}
+		if len(v.Bars) > 0 {
+			f.Panels = append(f.Panels, v)
+		}
+	}
+	return f
+}
+
+// shortTitle fits beside a bar.
+func shortTitle(k kind) string {
+	return strings.NewReplacer("kernel MPTCP", "MPTCP, in clear", "plain TCP", "TCP, in clear").Replace(k.title)
+}
+
+func tone(k kind) picture.Tone {
+	switch k.name {
+	case srdtun.name:
+		return picture.Own
+	case plainTCP.name, mptcp.name:
+		return picture.Orient
+	}
+	return picture.Other
+}
+
+// draw writes the picture, unless there is nothing to draw.
+func draw(plot, out string, a about, r results) (drawn bool, err error) {
+	f := newFigure(a, r)
+	if len(f.Panels) == 0 {
+		return false, nil
+	}
+	return true, picture.Draw(plot, out, f)
+}

@@ -1,0 +1,49 @@
+package rivals
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// kind is one of the things compared.
+type kind struct {
+	name, title string
+	// start sets it up between the hosts of a site.
+	start func(*bench, *site) (*link, error)
+}
+
+// link is a kind that is up: what is measured goes from A to the address to.
+type link struct {
+	to   netip.Addr
+	dev  string   // the device of B on which it comes out
+	pids []int    // its daemons
+	wrap []string // what stands before the commands that are to use it
+	// close ends its daemons; nil if there is nothing to end.
+	close func() error
+}
+
+// tunnelWait bounds the time from the start of the daemons to the first answer.
+const tunnelWait = 20 * time.Second
+
+// stopWait bounds the end of a daemon.
+const stopWait = 5 * time.Second
+
+// reach waits until pings to the address are answered.
+func reach(from *fabric.Host, to netip.Addr) error {
+	var err error
+	for deadline := time.Now().Add(tunnelWait); time.Now().Before(deadline); {
+		if _, err = from.Run("ping", "-n", "-q", "-c1", "-W1", to.String()); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("%s does not reach %s: %w", from.Name, to, err)
+}
+
+// inner are the addresses of A and B inside every tunnel, as package tunnel has
+// them.
+var innerA, innerB = tunnel.Inner4(1), tunnel.Inner4(2)

@@ -1,0 +1,55 @@
+package rivals
+
+import (
+	"strconv"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+var (
+	plainTCP = kind{"tcp", "no tunnel", startPlain}
+	mptcp    = kind{"mptcp", "kernel MPTCP", startMPTCP}
+)
+
+func startPlain(_ *bench, s *site) (*link, error) {
+	return &link{to: s.b.Addr4(), dev: "eth0"}, nil
+}
+
+// mptcpSubflows is more subflows than any network here has use for.
+const mptcpSubflows = "8"
+
+// startMPTCP tells the kernel of all addresses. Between cables B announces its
+// addresses, and A makes one subflow to each, over the cable that the route
+// names. On the fabric each of A's addresses makes a subflow to each of two of
+// B's, eight 5-tuples for ECMP to spread.
+func startMPTCP(_ *bench, s *site) (*link, error) {
+	l := &link{to: s.b.Addr4(), dev: "eth0", wrap: []string{"mptcpize", "run"}}
+	for _, h := range []*fabric.Host{s.a, s.b} {
+		if _, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows); err != nil {
+			return nil, err
+		}
+	}
+	hashed := s.net.links == 0
+	for k := 1; k < len(s.b.V4); k++ {
+		if hashed && k > 1 {
+			break
+		}
+		if _, err := s.b.Run("ip", "mptcp", "endpoint", "add", s.b.V4[k].String(), "dev", s.device(k), "signal"); err != nil {
+			return nil, err
+		}
+	}
+	for k := 1; hashed && k < len(s.a.V4); k++ {
+		if _, err := s.a.Run("ip", "mptcp", "endpoint", "add", s.a.V4[k].String(), "dev", s.device(k), "subflow", "fullmesh"); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// device is the card of a host that has its address number k, from 0.
+func (s *site) device(k int) string {
+	if s.net.links == 0 {
+		return "eth0"
+	}
+	return "eth" + strconv.Itoa(k)
+}

@@ -1,0 +1,54 @@
+package rivals
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/srdtun/srdtun/bench/sockperf"
+)
+
+// pingEvery is the pause between pings: long enough for an idle machine to fall
+// asleep in between, as it does between the packets of a quiet user.
+const pingEvery = "0.002"
+
+// pingsPerSecond bounds the number of pings so that they fit the time; each takes
+// pingEvery and its own round trip.
+const pingsPerSecond = 400
+
+func pings(s *site, l *link, seconds int) (sockperf.Percentiles, error) {
+	count := strconv.Itoa(pingsPerSecond * seconds)
+	out, err := s.a.Run("ping", "-n", "-i", pingEvery, "-c", count, "-W", "2", l.to.String())
+	p, parseErr := parsePings(out)
+	if parseErr != nil {
+		return p, firstError(err, parseErr)
+	}
+	return p, nil
+}
+
+// pingTime is what ping says of one answer, in milliseconds.
+var pingTime = regexp.MustCompile(`time=([0-9.]+) ms`)
+
+func parsePings(out string) (sockperf.Percentiles, error) {
+	var us []float64
+	for _, m := range pingTime.FindAllStringSubmatch(out, -1) {
+		ms, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return sockperf.Percentiles{}, err
+		}
+		us = append(us, ms*1000)
+	}
+	if len(us) == 0 {
+		return sockperf.Percentiles{}, fmt.Errorf("no ping was answered: %.200s", out)
+	}
+	slices.Sort(us)
+	return sockperf.Percentiles{P50: quantile(us, 0.5), P99: quantile(us, 0.99)}, nil
+}
+
+// quantile is the least of the sorted values that a share q of them does not
+// exceed.
+func quantile(sorted []float64, q float64) float64 {
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}

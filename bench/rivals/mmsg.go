@@ -1,0 +1,71 @@
+package rivals
+
+import (
+	"encoding/binary"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// batchMost is how many datagrams one call takes: the burst of a tick at the
+// highest rates that are met.
+const batchMost = 64
+
+// mmsghdr is struct mmsghdr of recvmmsg(2).
+type mmsghdr struct {
+	hdr unix.Msghdr
+	len uint32
+}
+
+// batch is room for datagrams of one socket. It must not be moved once made.
+type batch struct {
+	fd   int
+	msgs [batchMost]mmsghdr
+	iovs [batchMost]unix.Iovec
+	// data has room for a byte more than is expected, so that a longer datagram is
+	// told from one of the right length.
+	data [batchMost][blastBytes + 1]byte
+}
+
+// newBatch prepares calls with datagrams of size bytes.
+func newBatch(fd, size int) *batch {
+	b := &batch{fd: fd}
+	for i := range b.msgs {
+		b.iovs[i].Base = &b.data[i][0]
+		b.iovs[i].SetLen(size)
+		b.msgs[i].hdr.Iov = &b.iovs[i]
+		b.msgs[i].hdr.SetIovlen(1)
+	}
+	return b
+}
+
+// number writes who sent datagram i and its number.
+func (b *batch) number(i int, id, n uint64) {
+	binary.BigEndian.PutUint64(b.data[i][:], id)
+	binary.BigEndian.PutUint64(b.data[i][8:], n)
+}
+
+// read returns the number of datagram i if it is one of id's.
+func (b *batch) read(i int, id uint64) (n uint64, ours bool) {
+	ours = b.msgs[i].len == blastBytes && binary.BigEndian.Uint64(b.data[i][:]) == id
+	return binary.BigEndian.Uint64(b.data[i][8:]), ours
+}
+
+// send sends the first n, and returns how many went.
+func (b *batch) send(n int) (int, error) { return b.call(unix.SYS_SENDMMSG, n, 0) }
+
+// receive waits for one and takes what else is there.
+func (b *batch) receive() (int, error) {
+	return b.call(unix.SYS_RECVMMSG, batchMost, unix.MSG_WAITFORONE)
+}
+
+func (b *batch) call(number uintptr, n, flags int) (int, error) {
+	// The kernel reads and writes within b, which outlives the call.
+	k, _, errno := unix.Syscall6(number, uintptr(b.fd), uintptr(unsafe.Pointer(&b.msgs[0])), uintptr(n), uintptr(flags), 0, 0)
+	runtime.KeepAlive(b)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(k), nil
+}

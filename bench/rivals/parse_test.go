@@ -1,0 +1,62 @@
+package rivals
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParsePings(t *testing.T) {
+	var b strings.Builder
+	for i := 1; i <= 100; i++ {
+		b.WriteString("64 bytes from 10.9.0.2: icmp_seq=1 ttl=64 time=" + strings.Repeat("0", i%2) + "0." + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) + " ms\n")
+	}
+	// The hundred times are 0.01 to 0.99 and 0.00 ms.
+	p, err := parsePings(b.String())
+	if err != nil || p.P50 < 489 || p.P50 > 491 || p.P99 < 979 || p.P99 > 981 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := parsePings("100 packets transmitted, 0 received"); err == nil {
+		t.Error("no answer is accepted")
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	v := []float64{1, 2, 3, 4}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1, 0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
+		if got := quantile(v, q); got != want {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+}
+
+func TestParseLoad(t *testing.T) {
+	bytes, seconds, err := parseLoad([]byte("a word\n" + `{"end":{"sum_sent":{"bytes":11},"sum_received":{"bytes":10,"seconds":2}}}`))
+	if err != nil || bytes != 10 || seconds != 2 {
+		t.Errorf("%v bytes in %v s, %v", bytes, seconds, err)
+	}
+	for _, bad := range []string{"", "{}", `{"error":"refused","end":{"sum_received":{"bytes":10,"seconds":2}}}`} {
+		if _, _, err := parseLoad([]byte(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestParseRSS(t *testing.T) {
+	if mib, err := parseRSS("VmHWM:\t 99 kB\nVmRSS:\t   13312 kB\nRssAnon: 1 kB\n"); err != nil || mib != 13 {
+		t.Errorf("%v MiB, %v", mib, err)
+	}
+	if _, err := parseRSS("Name: x\n"); err == nil {
+		t.Error("a process without memory is accepted")
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	got := candidates("m v1.0.0 v1.1.0 v1.2.0 v1.3.0 v1.4.0-rc1 v1.4.0\n")
+	if want := []string{"v1.4.0", "v1.3.0", "v1.2.0", "v1.1.0"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := candidates("m\n"); len(got) != 0 {
+		t.Errorf("no release: %v", got)
+	}
+}

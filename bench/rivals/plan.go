@@ -1,0 +1,166 @@
+package rivals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// network is one of the networks that things are compared on.
+type network struct {
+	name, title string
+	links       int  // cables between the two hosts; 0: the leaf-spine fabric
+	wireLike    bool // packets of MTU size cross the cables, as on real ones
+}
+
+// The networks. Names are words of the command line and of the JSON lines.
+var (
+	realVeth  = network{"real", "one veth, packets of MTU size on it (tso, gso, tx-udp-segmentation off, gro on)", 1, true}
+	plainVeth = network{"plain", "one veth as it is, whole super-frames cross it", 1, false}
+	fourVeths = network{"4veths", "four veths without a limit, packets of MTU size on them", pathCount, true}
+	fourLinks = network{"4x100", "leaf-spine, four spines of 100 Mbit/s, ECMP by 5-tuple", 0, true}
+)
+
+// The names of rows: what is measured.
+const (
+	rowTCP1    = "tcp1"
+	rowTCP8    = "tcp8"
+	rowVXLAN   = "vxlan"
+	rowUDP64   = "udp64"
+	rowPing    = "ping"
+	rowRTT     = "rtt"
+	rowRTTLoad = "rtt-load"
+)
+
+var (
+	throughput = []string{rowTCP1, rowTCP8}
+	everything = []string{rowTCP1, rowVXLAN, rowTCP8, rowUDP64, rowPing, rowRTT, rowRTTLoad}
+	oneFlow    = []string{rowTCP1}
+)
+
+// entry says that on a network a kind is measured by rows.
+type entry struct {
+	net  network
+	kind kind
+	rows []string
+}
+
+// matrix is all that is measured, once a round. Latency is not measured again on
+// plain veths: what tells them from the others is how large packets cross.
+// MPTCP over one cable is one subflow, so only its rates are of interest.
+var matrix = []entry{
+	{realVeth, plainTCP, everything},
+	{realVeth, mptcp, throughput},
+	{realVeth, wireguardGo, everything},
+	{realVeth, wireguardTS, everything},
+	{realVeth, nebula, everything},
+	{realVeth, srdtun, everything},
+	{realVeth, srdtunMTU9000, oneFlow},
+	{realVeth, srdtunMTU65520, oneFlow},
+
+	{plainVeth, plainTCP, []string{rowTCP1, rowTCP8, rowUDP64}},
+	{plainVeth, mptcp, throughput},
+	{plainVeth, wireguardGo, []string{rowTCP1, rowTCP8, rowUDP64}},
+	{plainVeth, wireguardTS, []string{rowTCP1, rowTCP8, rowUDP64}},
+	{plainVeth, nebula, []string{rowTCP1, rowTCP8, rowUDP64}},
+	{plainVeth, srdtun, []string{rowTCP1, rowTCP8, rowUDP64}},
+
+	{fourVeths, mptcp, throughput},
+	{fourVeths, srdtun1Path, throughput},
+	{fourVeths, srdtun4Paths, throughput},
+
+	{fourLinks, plainTCP, throughput},
+	{fourLinks, mptcp, throughput},
+	{fourLinks, wireguardGo, throughput},
+	{fourLinks, srdtun, throughput},
+}
+
+// visit is one kind, set up once and measured by its rows, in one round.
+type visit struct {
+	round int // from 1
+	entry
+}
+
+// schedule is the order of a run: each round visits everything once, so that what
+// changes on the machine during the run meets all kinds alike. Each round begins
+// the kinds of a network at another one, so that none always comes first.
+func schedule(entries []entry, rounds int) (all []visit) {
+	for r := 1; r <= rounds; r++ {
+		for _, group := range byNetwork(entries) {
+			for i := range group {
+				all = append(all, visit{r, group[(i+r-1)%len(group)]})
+			}
+		}
+	}
+	return all
+}
+
+// byNetwork divides entries, which stand in the order of their networks.
+func byNetwork(entries []entry) (groups [][]entry) {
+	for i, e := range entries {
+		if i == 0 || e.net != entries[i-1].net {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], e)
+	}
+	return groups
+}
+
+// choose keeps of entries what a list of names, divided by commas, asks for. A
+// name is of a network, a kind or a row; of each of these three all are meant if
+// none is named.
+func choose(entries []entry, only string) (chosen []entry, err error) {
+	if only == "" {
+		return entries, nil
+	}
+	var nets, kinds, rows []string
+	for _, name := range strings.Split(only, ",") {
+		switch {
+		case slices.ContainsFunc(entries, func(e entry) bool { return e.net.name == name }):
+			nets = append(nets, name)
+		case slices.ContainsFunc(entries, func(e entry) bool { return e.kind.name == name }):
+			kinds = append(kinds, name)
+		case slices.Contains(everything, name) || slices.Contains(strainRows, name):
+			rows = append(rows, name)
+		default:
+			return nil, fmt.Errorf("nothing is called %q; there are %s", name, strings.Join(names(entries), " "))
+		}
+	}
+	among := func(name string, list []string) bool { return list == nil || slices.Contains(list, name) }
+	for _, e := range entries {
+		var kept []string
+		for _, r := range e.rows {
+			if among(r, rows) {
+				kept = append(kept, r)
+			}
+		}
+		if among(e.net.name, nets) && among(e.kind.name, kinds) && len(kept) > 0 {
+			chosen = append(chosen, entry{e.net, e.kind, kept})
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("%q leaves nothing to measure", only)
+	}
+	return chosen, nil
+}
+
+// names is every word that choose knows.
+func names(entries []entry) (all []string) {
+	add := func(s string) {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	for _, e := range entries {
+		add(e.net.name)
+	}
+	for _, e := range entries {
+		add(e.kind.name)
+	}
+	for _, e := range entries {
+		for _, r := range e.rows {
+			add(r)
+		}
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package rivals
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// record is one line of the file of single values: one value, or the reason why
+// there is none. Units are part of the metric's name.
+type record struct {
+	Round  int     `json:"round"`
+	Net    string  `json:"net"`
+	Kind   string  `json:"kind"`
+	Row    string  `json:"row"`
+	Metric string  `json:"metric,omitempty"`
+	Value  float64 `json:"value"`
+	// Disturbed says what else happened on the machine meanwhile.
+	Disturbed string `json:"disturbed,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// about is the first line: what was run, where and when.
+type about struct {
+	Date     string            `json:"date"`
+	Machine  string            `json:"machine"`
+	Kernel   string            `json:"kernel"`
+	Versions map[string]string `json:"versions"`
+	Rounds   int               `json:"rounds"`
+	Seconds  int               `json:"seconds"` // of each measurement
+}
+
+type firstLine struct {
+	About *about `json:"about"`
+}
+
+// recorder writes each line at once, so that a run that is interrupted leaves
+// all that it has measured.
+type recorder struct {
+	file *os.File
+	all  []record
+}
+
+func newRecorder(path string, a about) (*recorder, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{file: f}
+	return r, r.line(firstLine{&a})
+}
+
+func (r *recorder) line(v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = r.file.Write(append(text, '\n'))
+	}
+	return err
+}
+
+func (r *recorder) add(v record) error {
+	r.all = append(r.all, v)
+	return r.line(v)
+}
+
+// readRecords reads such a file.
+func readRecords(in io.Reader) (a about, all []record, err error) {
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		if n == 1 {
+			var first firstLine
+			if err := json.Unmarshal(lines.Bytes(), &first); err != nil || first.About == nil {
+				return a, nil, errors.Join(errors.New("the first line does not say what was run"), err)
+			}
+			a = *first.About
+			continue
+		}
+		var r record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return a, nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		all = append(all, r)
+	}
+	return a, all, lines.Err()
+}

@@ -1,0 +1,143 @@
+// Package rivals compares srdtun with wireguard-go, its fork by Tailscale, nebula,
+// kernel MPTCP and plain TCP, in network namespaces on one machine, and writes a table, a
+// picture and every single value.
+//
+// All kinds take turns within one run, so that what changes on the machine meets
+// all alike. It needs root, and removes all that it made however it ends. "make
+// bench" installs what it needs and builds what it runs.
+package rivals
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// options are those of the command line.
+type options struct {
+	srdtun, plot, tools string
+	nebulaSource        string
+	out                 string // the beginning of the names of the files written
+	from                string
+	only                string
+	reps, secs          int
+	strain              bool
+}
+
+// Main is "bench rivals".
+func Main(args []string) error {
+	var o options
+	f := flag.NewFlagSet("bench rivals", flag.ContinueOnError)
+	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
+	f.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with")
+	f.StringVar(&o.tools, "tools", "out/bench-tools", "the `folder` for the programs that are built to compare with")
+	f.StringVar(&o.nebulaSource, "nebula-source", "", "build nebula from this `folder` of its source, not from its newest release")
+	f.StringVar(&o.out, "o", "out/bench", "write `NAME`.md, NAME.png and NAME.jsonl")
+	f.StringVar(&o.from, "from", "", "measure nothing; write table and picture of the values in this `file`")
+	f.StringVar(&o.only, "only", "", "measure only these networks, kinds or rows: a `list` divided by commas of\n"+strings.Join(names(matrix), " "))
+	f.BoolVar(&o.strain, "strain", false, "measure completion times on a fabric under strain instead; -only knows\n"+strings.Join(names(strainMatrix), " "))
+	f.IntVar(&o.reps, "reps", 5, "`rounds`; each visits everything once")
+	f.IntVar(&o.secs, "secs", 5, "`seconds` of each measurement")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 || o.reps < 1 || o.secs < 1 {
+		f.Usage()
+		return errors.New("see the flags above")
+	}
+	fabric.Command("bench rivals", ". What was measured is in "+o.out+".jsonl; -from makes a table of it", o.run)
+	return nil
+}
+
+func (o options) run() error {
+	if o.from != "" {
+		f, err := os.Open(o.from)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		a, all, err := readRecords(f)
+		if err != nil {
+			return err
+		}
+		return o.write(a, gather(all))
+	}
+	all := matrix
+	if o.strain {
+		all = strainMatrix
+	}
+	entries, err := choose(all, o.only)
+	if err != nil {
+		return err
+	}
+	b, a, err := o.prepare(entries)
+	if err != nil {
+		return err
+	}
+	defer b.out.file.Close()
+	visits := schedule(entries, o.reps)
+	b.screen = newProgress(os.Stdout, visits, o.reps, o.secs)
+	fmt.Printf("%d rounds of %d things to visit, about %v\n", o.reps, len(entries), b.screen.left().Round(time.Minute))
+	for _, v := range visits {
+		if err := b.visit(v); err != nil {
+			return fmt.Errorf("%s, %s: %w", v.net.name, v.kind.name, err)
+		}
+	}
+	r := gather(b.out.all)
+	if err := o.write(a, r); err != nil {
+		return err
+	}
+	if n := len(r.failures); n > 0 {
+		return fmt.Errorf("%d measurements failed", n)
+	}
+	return nil
+}
+
+// prepare builds what is compared with and opens the file of values.
+func (o options) prepare(entries []entry) (*bench, about, error) {
+	if os.Geteuid() != 0 {
+		return nil, about{}, errors.New("namespaces can be made by root only")
+	}
+	var kinds []string
+	for _, e := range entries {
+		kinds = append(kinds, e.kind.name)
+	}
+	t, err := install(o.tools, o.nebulaSource, kinds)
+	if err != nil {
+		return nil, about{}, err
+	}
+	scratch, err := fabric.Scratch()
+	if err != nil {
+		return nil, about{}, err
+	}
+	a := about{time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine(), kernel(), t.versions(o.srdtun, kinds), o.reps, o.secs}
+	out, err := newRecorder(o.out+".jsonl", a)
+	if err != nil {
+		return nil, about{}, err
+	}
+	return &bench{srdtun: o.srdtun, tools: t, scratch: scratch, seconds: o.secs, out: out}, a, nil
+}
+
+// write writes the table and the picture, and prints the table.
+func (o options) write(a about, r results) error {
+	text := report(a, r)
+	fmt.Printf("\n%s\n", text)
+	if err := os.WriteFile(o.out+".md", []byte(text), 0o644); err != nil {
+		return err
+	}
+	drawn, err := draw(o.plot, o.out+".png", a, r)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("table %s.md, values %s.jsonl", o.out, o.out)
+	if drawn {
+		fmt.Printf(", picture %s.png", o.out)
+	}
+	fmt.Println()
+	return nil
+}

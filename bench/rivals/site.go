@@ -1,0 +1,51 @@
+package rivals
+
+import (
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// spines and rateMbit make the fabric of network fourLinks; pathCount is the
+// number of cables where paths are compared.
+const (
+	pathCount = 4
+	spines    = 4
+	rateMbit  = 100
+)
+
+// mptcpAddrs is how many addresses each host of the fabric has: MPTCP has no
+// other way to more than one path. The other kinds use the first.
+const mptcpAddrs = 4
+
+// site is two hosts on a network. What is measured goes from A to B.
+type site struct {
+	net   network
+	a, b  *fabric.Host
+	more  []*fabric.Host    // that send to B, A among them; nil: A alone
+	port  *fabric.Namespace // the leaf whose port to B has a limit; nil: there is none
+	close func() error
+}
+
+func newSite(n network) (*site, error) {
+	if n == slowSpine || n == onePort {
+		return newStrainSite(n)
+	}
+	if n.links == 0 {
+		f, err := fabric.New(fabric.Spec{Spines: spines, RateMbit: rateMbit, Addrs: mptcpAddrs})
+		if err != nil {
+			return nil, err
+		}
+		return &site{net: n, a: f.A(1), b: f.B(1), close: f.Close}, nil
+	}
+	d, err := fabric.NewDirect(fabric.DirectSpec{Links: n.links, WireLike: n.wireLike})
+	if err != nil {
+		return nil, err
+	}
+	return &site{net: n, a: d.A, b: d.B, close: d.Close}, nil
+}
+
+// oneAddress is a host that shows only its first address.
+func oneAddress(h *fabric.Host) *fabric.Host {
+	one := *h
+	one.V4, one.V6 = h.V4[:1], nil
+	return &one
+}

@@ -1,0 +1,75 @@
+package rivals
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// 16 flows of 2 MB over four links of 100 Mbit/s: 32 MB with the headers of Ethernet, IP
+// and TCP are 33.5 MB, at 50 MB/s.
+func TestIdealOfABurst(t *testing.T) {
+	if got := bursts[rowBatch].ideal(1).Round(time.Millisecond); got != 669*time.Millisecond {
+		t.Errorf("ideal %v, want 669ms", got)
+	}
+	if got := bursts[rowIncast64K].ideal(portSenders).Round(time.Millisecond); got != 26*time.Millisecond {
+		t.Errorf("ideal of the incast %v, want 26ms", got)
+	}
+}
+
+func TestQuantilesOfFlows(t *testing.T) {
+	var v []time.Duration
+	for i := range 100 {
+		v = append(v, time.Duration(100-i))
+	}
+	for _, x := range []struct {
+		q    float64
+		want time.Duration
+	}{{0.5, 50}, {0.99, 99}, {1, 100}, {0, 1}} {
+		if got := quantileOf(v, x.q); got != x.want {
+			t.Errorf("quantile %g is %d, want %d", x.q, got, x.want)
+		}
+	}
+	if quantileOf(nil, 0.5) != 0 {
+		t.Error("a quantile of nothing")
+	}
+}
+
+// Each row of a strain has what is measured for it, and a name that -only knows.
+func TestStrainRowsAreKnown(t *testing.T) {
+	for _, e := range strainMatrix {
+		for _, row := range e.rows {
+			if _, ok := bursts[row]; !ok && row != rowWebsearch {
+				t.Errorf("nothing is measured for %s", row)
+			}
+			if _, err := choose(strainMatrix, row+","+e.kind.name+","+e.net.name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A receiver notes each transfer of a connection once, whatever else comes.
+func TestReceiverNotesTransfers(t *testing.T) {
+	r := &receiver{ended: make([]time.Time, 2)}
+	r.left.Add(2)
+	a, b := net.Pipe()
+	taken := make(chan struct{})
+	go func() { r.take(b); close(taken) }()
+	transfer(a, 1, 100_000)
+	transfer(a, 0, 0)
+	transfer(a, 1, 5)
+	transfer(a, 7, 5) // of nobody
+	a.Close()
+	<-taken
+	r.left.Wait()
+	for i, at := range r.ended {
+		if at.IsZero() {
+			t.Errorf("transfer %d has not ended", i)
+		}
+	}
+	if _, err := a.Write(nil); err != io.ErrClosedPipe {
+		t.Errorf("the pipe is %v", err)
+	}
+}

@@ -1,0 +1,119 @@
+package rivals
+
+import (
+	"fmt"
+	"slices"
+)
+
+// spread is what the rounds gave for one thing.
+type spread struct {
+	n                   int
+	median, least, most float64
+}
+
+func summarize(values []float64) spread {
+	if len(values) == 0 {
+		return spread{}
+	}
+	v := slices.Sorted(slices.Values(values))
+	s := spread{len(v), v[len(v)/2], v[0], v[len(v)-1]}
+	if len(v)%2 == 0 {
+		s.median = (v[len(v)/2-1] + v[len(v)/2]) / 2
+	}
+	return s
+}
+
+// String is "median [least..most]", the value alone if there is one, or a dash.
+func (s spread) String() string {
+	switch s.n {
+	case 0:
+		return "–"
+	case 1:
+		return digits(s.median)
+	}
+	return fmt.Sprintf("%s [%s..%s]", digits(s.median), digits(s.least), digits(s.most))
+}
+
+// digits writes a number with three digits that count.
+func digits(v float64) string {
+	switch {
+	case v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 0.9995:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+// series is the values of one metric by round.
+type series map[int]float64
+
+// key names a series.
+type key struct{ net, kind, row, metric string }
+
+// results is the values of a run, as they are reported.
+type results struct {
+	values    map[key]series
+	disturbed int // values left out because the machine did something else
+	kept      int // disturbed values that are reported because there are no others
+	failures  []record
+}
+
+// gather sorts records. A disturbed value is left out, unless a series has no
+// other.
+func gather(all []record) results {
+	r := results{values: map[key]series{}}
+	late := map[key]series{}
+	put := func(to map[key]series, v record) {
+		k := key{v.Net, v.Kind, v.Row, v.Metric}
+		if to[k] == nil {
+			to[k] = series{}
+		}
+		to[k][v.Round] = v.Value
+	}
+	for _, v := range all {
+		switch {
+		case v.Error != "":
+			r.failures = append(r.failures, v)
+		case v.Disturbed != "":
+			put(late, v)
+		default:
+			put(r.values, v)
+		}
+	}
+	for k, s := range late {
+		if r.values[k] == nil {
+			r.values[k] = s
+			r.kept += len(s)
+		} else {
+			r.disturbed += len(s)
+		}
+	}
+	return r
+}
+
+func (r results) get(net, kind string, m metric) series {
+	return r.values[key{net, kind, m.row, m.name}]
+}
+
+func (s series) spread() spread {
+	var v []float64
+	for _, x := range s {
+		v = append(v, x)
+	}
+	return summarize(v)
+}
+
+// over is the ratios of values of the same round, so that what slowed the machine
+// down for a while slows both down.
+func (s series) over(base series) spread {
+	var v []float64
+	for round, x := range s {
+		if b := base[round]; b != 0 {
+			v = append(v, x/b)
+		}
+	}
+	return summarize(v)
+}

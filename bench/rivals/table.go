@@ -1,0 +1,203 @@
+package rivals
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// metric is one line of a table.
+type metric struct {
+	row, name, title string
+	lessIsBetter     bool
+}
+
+// The names of metrics, with their units.
+const (
+	gbps     = "gbit_per_s"
+	cpuPerGB = "cpu_s_per_gb"
+	rssMiB   = "rss_mib"
+	kpps     = "kpackets_per_s"
+	p50us    = "p50_us"
+	p99us    = "p99_us"
+	rowIdle  = "idle" // not to be chosen: it costs nothing
+)
+
+var metrics = []metric{
+	{rowTCP1, gbps, "one TCP flow, Gbit/s", false},
+	{rowTCP1, cpuPerGB, "… CPU s per GB", true},
+	{rowVXLAN, gbps, "one TCP flow in VXLAN, Gbit/s", false},
+	{rowVXLAN, cpuPerGB, "… CPU s per GB", true},
+	{rowTCP8, gbps, "eight TCP flows, Gbit/s", false},
+	{rowTCP8, cpuPerGB, "… CPU s per GB", true},
+	{rowUDP64, kpps, "64-byte UDP without loss, 1,000 packets/s", false},
+	{rowPing, p50us, "idle ping, p50, us", true},
+	{rowPing, p99us, "… p99, us", true},
+	{rowRTT, p50us, "64-byte TCP requests, idle, p50, us", true},
+	{rowRTT, p99us, "… p99, us", true},
+	{rowRTTLoad, p50us, "64-byte TCP requests beside a bulk flow, p50, us", true},
+	{rowRTTLoad, p99us, "… p99, us", true},
+	{rowRTTLoad, gbps, "… and the bulk flow meanwhile, Gbit/s", false},
+	{rowIdle, rssMiB, "memory of the larger daemon, idle, MiB", true},
+	{rowTCP1, rssMiB, "… with one TCP flow, MiB", true},
+	{rowTCP8, rssMiB, "… with eight TCP flows, MiB", true},
+	{rowWebsearch, "mean_ms", "web-search flows at 60 %: mean, ms", true},
+	{rowWebsearch, "p99_ms", "… p99, ms", true},
+	{rowWebsearch, "small_mean_ms", "… of those below 100 KB: mean, ms", true},
+	{rowWebsearch, "small_p99_ms", "… p99, ms", true},
+	{rowBatch, "p50_over_ideal", "16 flows of 2 MB at once: p50 over ideal", true},
+	{rowBatch, "p99_over_ideal", "… p99", true},
+	{rowBatch, "max_over_ideal", "… most", true},
+	{rowIncast2M, "p50_over_ideal", "48 flows of 2 MB to the port: p50 over ideal", true},
+	{rowIncast2M, "p99_over_ideal", "… p99", true},
+	{rowIncast2M, "max_over_ideal", "… most", true},
+	{rowIncast2M, "drops", "… packets dropped at the port", true},
+	{rowIncast64K, "p50_over_ideal", "48 flows of 64 KB to the port: p50 over ideal", true},
+	{rowIncast64K, "p99_over_ideal", "… p99", true},
+	{rowIncast64K, "max_over_ideal", "… most", true},
+	{rowIncast64K, "drops", "… packets dropped at the port", true},
+}
+
+// table is a part of the report: kinds beside each other on one network.
+type table struct {
+	title string
+	net   network
+	kinds []kind
+	base  kind // what ratios are against
+	// rivals are the kinds of which the best is compared with srdtun in a column
+	// of its own; nil for no such column.
+	rivals []kind
+	only   []string // rows, nil for all
+}
+
+var otherTunnels = []kind{wireguardGo, wireguardTS, nebula}
+
+var tables = []table{
+	{"Like a real network card: " + realVeth.title, realVeth,
+		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, srdtun}, wireguardGo, otherTunnels, nil},
+	{"srdtun in other ways, same network", realVeth,
+		[]kind{srdtun, srdtunMTU9000, srdtunMTU65520}, srdtun, nil, oneFlow},
+	{"Plain veth: " + plainVeth.title, plainVeth,
+		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, srdtun}, wireguardGo, otherTunnels, nil},
+	{"Four paths against one: " + fourVeths.title, fourVeths, []kind{mptcp, srdtun1Path, srdtun4Paths}, srdtun1Path, nil, nil},
+	{"Four paths of 100 Mbit/s: " + fourLinks.title, fourLinks, []kind{plainTCP, mptcp, wireguardGo, srdtun}, wireguardGo, nil, nil},
+	{"A spine at a quarter: " + slowSpine.title, slowSpine, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
+	{"Many to one: " + onePort.title, onePort, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
+}
+
+// report is the whole of it, in Markdown.
+func report(a about, r results) string {
+	var b strings.Builder
+	a.heading(&b)
+	for _, t := range tables {
+		t.write(&b, r)
+	}
+	r.notes(&b)
+	return b.String()
+}
+
+func (a about) heading(b *strings.Builder) {
+	fmt.Fprintf(b, "%s; %s; Linux %s\n\n", a.Date, a.Machine, a.Kernel)
+	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
+		fmt.Fprintf(b, "- %s: %s\n", name, a.Versions[name])
+	}
+	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
+		"Ratios are of values of the same round. Both ends share the machine. "+
+		"CPU is the busy time of the whole machine (/proc/stat: user, nice, system, irq and softirq): both daemons, iperf3 and the kernel's work for packets. "+
+		"The column without a tunnel is plain TCP, UDP or ping. "+
+		"Without loss means below 0.1 %%, found by doubling the rate and halving the step, single datagrams in bursts of 0.2 ms from a sender of real-time priority, 32 MiB of receive buffer.\n",
+		a.Rounds, a.Seconds)
+}
+
+// write appends the table, with those columns and lines that hold something.
+func (t table) write(b *strings.Builder, r results) {
+	var kinds []kind
+	for _, k := range t.kinds {
+		if slices.ContainsFunc(metrics, func(m metric) bool { return t.shows(m) && r.get(t.net.name, k.name, m) != nil }) {
+			kinds = append(kinds, k)
+		}
+	}
+	if len(kinds) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n|", t.title)
+	for _, k := range kinds {
+		fmt.Fprintf(b, " | %s", k.title)
+	}
+	if t.rivals != nil {
+		b.WriteString(" | srdtun against the best other tunnel")
+	}
+	fmt.Fprintf(b, " |\n|%s\n", strings.Repeat(" --- |", 1+len(kinds)+min(1, len(t.rivals))))
+	for _, m := range metrics {
+		if t.shows(m) {
+			t.line(b, r, m, kinds)
+		}
+	}
+}
+
+func (t table) shows(m metric) bool { return t.only == nil || slices.Contains(t.only, m.row) }
+
+// line appends the values of a metric and, where there is something to compare
+// with, the ratios.
+func (t table) line(b *strings.Builder, r results, m metric, kinds []kind) {
+	var values, ratios []string
+	any, compared := false, false
+	base := r.get(t.net.name, t.base.name, m)
+	for _, k := range kinds {
+		s := r.get(t.net.name, k.name, m)
+		any = any || s != nil
+		values = append(values, s.spread().String())
+		ratio := s.over(base)
+		switch {
+		case k.name == t.base.name || ratio.n == 0:
+			ratios = append(ratios, "")
+		default:
+			ratios, compared = append(ratios, ratio.String()), true
+		}
+	}
+	if !any {
+		return
+	}
+	if t.rivals != nil {
+		values = append(values, r.againstBest(t.net.name, m, t.rivals))
+		ratios = append(ratios, "")
+	}
+	fmt.Fprintf(b, "| %s | %s |\n", m.title, strings.Join(values, " | "))
+	if compared {
+		fmt.Fprintf(b, "| … x %s | %s |\n", t.base.title, strings.Join(ratios, " | "))
+	}
+}
+
+// againstBest compares srdtun with the rival that has the best median.
+func (r results) againstBest(net string, m metric, rivals []kind) string {
+	var best series
+	name := ""
+	for _, k := range rivals {
+		s := r.get(net, k.name, m)
+		if s == nil {
+			continue
+		}
+		if worse := best != nil && (s.spread().median < best.spread().median) != m.lessIsBetter; !worse {
+			best, name = s, k.title
+		}
+	}
+	ratio := r.get(net, srdtun.name, m).over(best)
+	if ratio.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s x %s", ratio, name)
+}
+
+// notes says what is not in the tables.
+func (r results) notes(b *strings.Builder) {
+	if r.disturbed > 0 {
+		fmt.Fprintf(b, "\n%d values of disturbed measurements are left out.\n", r.disturbed)
+	}
+	if r.kept > 0 {
+		fmt.Fprintf(b, "\n%d values are of disturbed measurements: there are no others.\n", r.kept)
+	}
+	for _, f := range r.failures {
+		fmt.Fprintf(b, "\nFailed: round %d, %s, %s, %s: %s\n", f.Round, f.Net, f.Kind, f.Row, f.Error)
+	}
+}

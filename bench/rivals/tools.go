@@ -1,0 +1,248 @@
+package rivals
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// The Go programs that srdtun is compared with.
+const (
+	wireguardModule = "golang.zx2c4.com/wireguard"
+	nebulaModule    = "github.com/slackhq/nebula"
+
+	// Tailscale's fork has no releases; what "latest" finds is a tag of 2020.
+	wireguardTSModule  = "github.com/tailscale/wireguard-go"
+	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
+)
+
+// newToolchain is at least what the newest of them ask for. The go command fetches it.
+const newToolchain = "GOTOOLCHAIN=go1.27.3+auto"
+
+// oldestTried bounds how many releases are tried, the newest first.
+const oldestTried = 4
+
+// tools are the programs that this command builds, newest release each if not said otherwise.
+type tools struct {
+	wireguard, wireguardTS, nebula, nebulaCert string
+	notes                                      map[string]string // by title: what is odd about it
+}
+
+// install builds what the kinds need into dir. nebulaSource is a folder of nebula's source;
+// empty: its newest release is taken.
+func install(dir, nebulaSource string, kinds []string) (*tools, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	t := &tools{
+		wireguard: filepath.Join(dir, "wireguard"), wireguardTS: filepath.Join(dir, "wireguard-go"),
+		nebula: filepath.Join(dir, "nebula"), nebulaCert: filepath.Join(dir, "nebula-cert"), notes: map[string]string{},
+	}
+	goCommand, err := findGo()
+	if err != nil {
+		return nil, err
+	}
+	b := builder{goCommand, dir}
+	if slices.Contains(kinds, wireguardGo.name) {
+		if err := b.newest(t, wireguardGo.title, wireguardModule, ""); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(kinds, wireguardTS.name) {
+		if err := b.pinned(t); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !slices.Contains(kinds, nebula.name):
+	case nebulaSource != "":
+		if err := b.source(t, nebulaSource); err != nil {
+			return nil, err
+		}
+	default:
+		if err := b.newest(t, nebula.title, nebulaModule, "/cmd/nebula", "/cmd/nebula-cert"); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// findGo looks where Go usually is as well, because sudo drops that from PATH.
+func findGo() (string, error) {
+	path, err := exec.LookPath("go")
+	if err == nil {
+		return path, nil
+	}
+	const usual = "/usr/local/go/bin/go"
+	if _, statErr := os.Stat(usual); statErr == nil {
+		return usual, nil
+	}
+	return "", err
+}
+
+// builder runs go install.
+type builder struct{ goCommand, dir string }
+
+// newest installs the packages of a module in their newest release. If that
+// cannot be built here, because it asks for a newer Go or because the proxy does
+// not have all of it, the newest that can is taken; without a network, what an
+// earlier run has left. Either is said in the notes.
+func (b builder) newest(t *tools, title, module string, packages ...string) error {
+	fmt.Printf("building %s\n", title)
+	err := b.install(module, packages, "latest")
+	if err == nil {
+		return nil
+	}
+	list, listErr := b.run("list", "-m", "-versions", module)
+	if listErr == nil {
+		var newer []string
+		for _, v := range candidates(list) {
+			if err = b.install(module, packages, v); err == nil {
+				t.notes[title] = fmt.Sprintf("%s could not be built with %s", strings.Join(newer, ", "), runtime.Version())
+				return nil
+			}
+			fmt.Printf("  %s cannot be built here: %s\n", v, lastLine(err))
+			newer = append(newer, v)
+		}
+	}
+	for _, p := range packages {
+		if _, statErr := os.Stat(filepath.Join(b.dir, filepath.Base(module+p))); statErr != nil {
+			return errors.Join(err, listErr)
+		}
+	}
+	t.notes[title] = "of an earlier run: nothing newer could be built"
+	return nil
+}
+
+// pinned builds Tailscale's fork. It cannot be installed by its path: its go.mod has what only
+// a main module may have, so it is built as a tool of an empty module. Without a network, what
+// an earlier run has left is taken.
+func (b builder) pinned(t *tools) error {
+	fmt.Printf("building %s\n", wireguardTS.title)
+	dir, err := os.MkdirTemp("", "wireguard-ts-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, args := range [][]string{
+		{"mod", "init", "fork"}, {"get", "-tool", wireguardTSModule + "@" + wireguardTSVersion},
+		{"build", "-trimpath", "-o", t.wireguardTS, wireguardTSModule},
+	} {
+		if _, err = b.runIn(dir, args...); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if _, statErr := os.Stat(t.wireguardTS); statErr != nil {
+		return err
+	}
+	t.notes[wireguardTS.title] = "of an earlier run: " + lastLine(err)
+	return nil
+}
+
+// source builds nebula from a folder of its source, and notes the commit.
+func (b builder) source(t *tools, dir string) error {
+	fmt.Printf("building %s of %s\n", nebula.title, dir)
+	if _, err := b.runIn(dir, "build", "-trimpath", "-o", b.dir+string(os.PathSeparator), "./cmd/nebula", "./cmd/nebula-cert"); err != nil {
+		return err
+	}
+	out, err := exec.Command("git", "-C", dir, "log", "-1", "--format=commit %h of %cs").Output()
+	if err != nil {
+		return fmt.Errorf("the commit of %s: %w", dir, err)
+	}
+	t.notes[nebula.title] = strings.TrimSpace(string(out))
+	return nil
+}
+
+// lastLine is the end of what a command said, which has the reason.
+func lastLine(err error) string {
+	text := strings.TrimSpace(err.Error())
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+func (b builder) install(module string, packages []string, version string) error {
+	for _, p := range packages {
+		if _, err := b.run("install", "-trimpath", module+p+"@"+version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs the go command outside of any module.
+func (b builder) run(args ...string) (string, error) { return b.runIn(os.TempDir(), args...) }
+
+// runIn runs the go command in dir.
+func (b builder) runIn(dir string, args ...string) (string, error) {
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(b.goCommand, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOBIN="+b.dir, "CGO_ENABLED=0", "GOWORK=off", newToolchain)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return string(out), nil
+}
+
+// candidates are the newest releases of "MODULE v1.0.0 v1.1.0 ..", newest first,
+// without pre-releases.
+func candidates(list string) (newest []string) {
+	fields := strings.Fields(list)
+	for _, v := range slices.Backward(fields[min(1, len(fields)):]) {
+		if !strings.Contains(v, "-") && len(newest) < oldestTried {
+			newest = append(newest, v)
+		}
+	}
+	return newest
+}
+
+// versions says what is compared with what, by title.
+func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
+	v := map[string]string{
+		"srdtun": firstWords(srdtunPath, "version"),
+		"iperf3": firstWords("iperf3", "--version"), "sockperf": firstWords("sockperf", "--version"),
+	}
+	for k, path := range map[kindName]string{{wireguardGo.name, wireguardGo.title}: t.wireguard, {wireguardTS.name, wireguardTS.title}: t.wireguardTS, {nebula.name, nebula.title}: t.nebula} {
+		if !slices.Contains(kinds, k.name) {
+			continue
+		}
+		v[k.title] = "unknown"
+		if info, err := buildinfo.ReadFile(path); err == nil {
+			v[k.title] = info.Main.Path + " " + info.Main.Version + ", " + info.GoVersion
+		}
+		if note := t.notes[k.title]; note != "" {
+			v[k.title] += " (" + note + ")"
+		}
+	}
+	return v
+}
+
+// kindName is the word for a kind and its title.
+type kindName struct{ name, title string }
+
+// firstWords is the first line of what a command says of itself, up to what is
+// only of interest to its makers.
+func firstWords(command string, args ...string) string {
+	// Some exit with an error after they have said it.
+	out, _ := exec.Command(command, args...).CombinedOutput()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	line, _, _ = strings.Cut(line, " [")
+	if line == "" {
+		return "unknown"
+	}
+	return strings.TrimSpace(line)
+}

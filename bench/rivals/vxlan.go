@@ -1,0 +1,75 @@
+package rivals
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+const (
+	vxlanDevice = "vx0"
+	// vxlanHeaders is what VXLAN takes of the MTU below it: inner Ethernet 14, VXLAN 8,
+	// UDP 8, IPv4 20.
+	vxlanHeaders = 50
+)
+
+// vxlanA and vxlanB are the addresses of A and B in the VXLAN.
+var vxlanA, vxlanB = netip.MustParseAddr("10.88.0.1"), netip.MustParseAddr("10.88.0.2")
+
+// bulkInVXLAN is bulk of one flow in a VXLAN on top of the link, without outer checksums, as
+// networks of containers are.
+func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
+	from, err := sourceOf(s.a, l.to)
+	if err != nil {
+		return nil, err
+	}
+	mtu, err := s.b.Run("cat", "/sys/class/net/"+l.dev+"/mtu")
+	if err != nil {
+		return nil, err
+	}
+	below, err := strconv.Atoi(strings.TrimSpace(mtu))
+	if err != nil {
+		return nil, err
+	}
+	ends := []struct {
+		host        *fabric.Host
+		local, peer netip.Addr
+		own         netip.Addr
+	}{{s.a, from, l.to, vxlanA}, {s.b, l.to, from, vxlanB}}
+	for _, e := range ends {
+		defer e.host.Run("ip", "link", "del", vxlanDevice)
+		for _, command := range []string{
+			fmt.Sprintf("link add %s type vxlan id 7 dstport 4789 noudpcsum local %s remote %s", vxlanDevice, e.local, e.peer),
+			fmt.Sprintf("addr add %s/24 dev %s", e.own, vxlanDevice),
+			fmt.Sprintf("link set %s mtu %d up", vxlanDevice, below-vxlanHeaders),
+		} {
+			if _, err := e.host.Run("ip", strings.Fields(command)...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := reach(s.a, vxlanB); err != nil {
+		return nil, err
+	}
+	inside := *l
+	inside.to, inside.dev = vxlanB, vxlanDevice
+	return b.bulk(s, &inside, 1)
+}
+
+// sourceOf returns the address that h speaks to another from.
+func sourceOf(h *fabric.Host, to netip.Addr) (netip.Addr, error) {
+	text, err := h.Run("ip", "-o", "route", "get", to.String())
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	_, rest, _ := strings.Cut(text, " src ")
+	word, _, _ := strings.Cut(rest, " ")
+	a, err := netip.ParseAddr(word)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("ip route get %s: %q: %w", to, text, err)
+	}
+	return a, nil
+}
