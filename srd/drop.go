@@ -34,6 +34,17 @@ var reasonNames = [NumReasons]string{
 	"peer_restarted", "closed", "stray_cookie", "liar_waits", "other_protocol",
 }
 
+// Meant reports whether drops for this reason belong to a connection that is well. A message is
+// repeated when it may be lost, and so may come twice. A handshake goes out on several paths,
+// of which one is enough. A session that the peer closes ends in order.
+func (r Reason) Meant() bool {
+	switch r {
+	case DropDuplicate, DropHandshakeCopy, DropClosed:
+		return true
+	}
+	return false
+}
+
 // String returns the counter's name.
 func (r Reason) String() string {
 	if r < NumReasons {

@@ -51,6 +51,7 @@ func (s *server) observe(now mono.Time) {
 	for _, p := range s.peers() {
 		for _, e := range p.watch.look(now, gone) {
 			e.Peer, e.Text = p.title(), "peer "+p.title()+": "+e.Text
+			e.Roams = len(p.cfg().Endpoints) == 0
 			s.story.add(e)
 		}
 	}

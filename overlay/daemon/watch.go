@@ -132,7 +132,7 @@ func caller(initiator bool) string {
 func (w *watch) lost(now mono.Time, s *sight) {
 	switch {
 	case s.closed != w.seen.closed:
-		w.say(events.SessionLost, "session lost: the peer ended it", "why", "closed")
+		w.say(events.SessionEnded, "session ended: the peer ended it")
 	case s.since != 0 || w.seen.since != 0:
 		since := max(s.since, w.seen.since)
 		w.say(events.SessionLost, fmt.Sprintf("session lost: no answer for %v", now.Sub(since).Round(time.Second)), "why", "no answer")

@@ -81,7 +81,7 @@ func TestSessionsAreTold(t *testing.T) {
 	s.look("again", events.SessionUp)
 	s.v.session.Ready = false
 	s.v.closed++
-	if e := s.look("the peer ends it", events.SessionLost); !strings.Contains(e[0].Text, "ended") {
+	if e := s.look("the peer ends it", events.SessionEnded); !strings.Contains(e[0].Text, "ended") {
 		t.Errorf("why: %q", e[0].Text)
 	}
 }

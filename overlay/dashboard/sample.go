@@ -114,9 +114,12 @@ func byPlace(a, b path) int {
 	return cmp.Or(strings.Compare(a.Remote, b.Remote), strings.Compare(a.Local, b.Local))
 }
 
+// total is all that was dropped, but for what belongs to a tunnel that is well.
 func total(counts map[string]uint64) (n uint64) {
-	for _, c := range counts {
-		n += c
+	for reason, c := range counts {
+		if !control.Meant(reason) {
+			n += c
+		}
 	}
 	return n
 }

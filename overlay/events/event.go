@@ -25,6 +25,9 @@ type Event struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	LeftOut    uint64            `json:"left_out,omitempty"` // events of the same subject, or kind, that were not told before this one
 
+	// Roams: the peer has no endpoints, and comes and goes.
+	Roams bool `json:"-"`
+
 	// Subject tells apart what one peer, or none, has several of.
 	Subject string `json:"-"`
 }

@@ -16,6 +16,7 @@ const (
 
 	SessionUp         Kind = "session-up"
 	SessionLost       Kind = "session-lost"
+	SessionEnded      Kind = "session-ended"
 	SessionExpired    Kind = "session-expired"
 	SessionRenewed    Kind = "session-renewed"
 	PeerRestarted     Kind = "peer-restarted"
@@ -83,6 +84,7 @@ var All = []About{
 
 	{SessionUp, Notice, SessionUp, "a handshake is done, after there was no session", nothing},
 	{SessionLost, Warning, SessionUp, "there is no session any more, although it was in use; `why` says more", "look at `peer-silent`, `paths-down` and the peer's log of that time"},
+	{SessionEnded, Notice, SessionUp, "the peer has ended the session in order, as when its daemon is stopped", nothing},
 	{SessionExpired, Info, SessionUp, "the keys of a peer that nobody talked to are too old (3 minutes)", "nothing: the next packet makes new ones"},
 	{SessionRenewed, Debug, SessionRenewed, "new keys, as every two minutes in use", nothing},
 	{PeerRestarted, Notice, PeerRestarted, "the peer's daemon is another process than before", "nothing; its log says why"},
@@ -124,6 +126,11 @@ var All = []About{
 	{ProcessStalled, Warning, ProcessStalled, "the daemon did not run for seconds: stopped, suspended, or the machine had no time for it", "nothing, if the machine slept; else look at its load"},
 	{MachineCopied, Notice, MachineCopied, "this virtual machine is a copy or was restored: all sessions are made anew", nothing},
 }
+
+// roaming are the kinds that are no more than a Notice where the peer has no endpoints. It
+// calls from wherever it is, as a laptop does, and nobody is to look after it when it has
+// been shut.
+var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
 // Describe returns what there is to know of a kind: of one that is not listed, that it is
 // a note.

@@ -18,7 +18,11 @@ type Log struct {
 // counted.
 func (l *Log) Add(e Event) {
 	about := Describe(e.Kind)
-	if e.Level = about.Level; e.Level < l.Least {
+	e.Level = about.Level
+	if e.Roams && roaming[e.Kind] {
+		e.Level = min(e.Level, Notice)
+	}
+	if e.Level < l.Least {
 		return
 	}
 	e = e.clean()

@@ -253,3 +253,25 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%s, %v\nwant %s", got, err, want)
 	}
 }
+
+// Who runs a hub of laptops looks at warnings alone: laptops that are shut or leave in order are
+// none. A peer that has an endpoint ought to be there.
+func TestPeersThatRoamAreNoWarning(t *testing.T) {
+	for _, c := range []struct {
+		kind  Kind
+		roams bool
+		want  Level
+	}{
+		{SessionEnded, false, Notice}, {SessionEnded, true, Notice},
+		{SessionLost, false, Warning}, {SessionLost, true, Notice},
+		{PeerSilent, false, Warning}, {PeerSilent, true, Notice},
+		{PathsDown, false, Warning}, {PathsDown, true, Notice},
+		{HandshakeMismatch, true, Warning}, {SessionExpired, true, Info},
+	} {
+		var l Log
+		l.Add(Event{Time: noon, Kind: c.kind, Peer: "laptop", Roams: c.roams})
+		if v, _ := l.After(0); len(v) != 1 || v[0].Level != c.want {
+			t.Errorf("%s, roams %v: %+v", c.kind, c.roams, v)
+		}
+	}
+}

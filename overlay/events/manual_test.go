@@ -26,7 +26,11 @@ func table() string {
 	var b strings.Builder
 	b.WriteString("| kind | level | what has happened | what to do |\n| --- | --- | --- | --- |\n")
 	for _, a := range All {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", a.Kind, a.Level, a.Meaning, a.Advice)
+		level := a.Level.String()
+		if roaming[a.Kind] {
+			level += "; notice for a peer without `endpoints`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", a.Kind, level, a.Meaning, a.Advice)
 	}
 	return b.String()
 }

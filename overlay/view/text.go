@@ -122,7 +122,7 @@ func (t *text) iface(st *control.Status) {
 	}
 	t.field("mtu", "%d, cipher %s, version %s, up for %s", st.MTU, st.Cipher, st.Version, short(time.Duration(st.UptimeS)*time.Second))
 	t.list("fallbacks", fallbacks(st))
-	t.list("drops", drops(st.Drops))
+	t.list("drops", t.drops(st.Drops))
 	peers := slices.Clone(st.Peers)
 	// The peer with the latest handshake first, as wg has it.
 	slices.SortStableFunc(peers, func(a, b control.Peer) int {
@@ -183,7 +183,7 @@ func (t *text) peer(p *control.Peer) {
 	if t.Full {
 		t.counters(p)
 	} else {
-		t.list("drops", drops(p.Drops))
+		t.list("drops", t.drops(p.Drops))
 	}
 }
 
@@ -265,7 +265,7 @@ func (t *text) counters(p *control.Peer) {
 		o.HeldFrames, Bytes(o.HeldBytes), o.ReleasedByTimeout, Micros(o.LongestHoldUs))
 	q := p.Queue
 	t.field("queue", "%d frames (%s), %d marked, %d dropped", q.Frames, Bytes(q.Bytes), q.Marks, q.Drops)
-	t.list("drops", drops(p.Drops))
+	t.list("drops", t.drops(p.Drops))
 }
 
 // pathTable prints every path.
@@ -293,10 +293,11 @@ func orOff(bytesPerS uint64) string {
 	return Rate(bytesPerS)
 }
 
-// drops names the reasons that occurred, sorted.
-func drops(counts map[string]uint64) (parts []string) {
+// drops names the reasons that occurred, sorted. On the short screen those that belong to a
+// tunnel that is well are left out.
+func (t *text) drops(counts map[string]uint64) (parts []string) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[reason]; n > 0 {
+		if n := counts[reason]; n > 0 && (t.Full || !control.Meant(reason)) {
 			parts = append(parts, fmt.Sprintf("%s %d", reason, n))
 		}
 	}

@@ -39,7 +39,7 @@ func (h *host) tells() error {
 	}
 	defer func() { _ = link("up") }() // for the checks that follow
 	for _, c := range []struct{ to, priority, text string }{
-		{"down", warning, "peer-silent: peer "},
+		{"down", notice, "peer-silent: peer "}, // it has no endpoints
 		{"up", notice, "peer-answers: peer "},
 	} {
 		if err := link(c.to); err != nil {
