@@ -100,8 +100,10 @@ func wgNearest(name string) string {
 	return nearest(name, words)
 }
 
+// wgKeyText reads a private or public key. That a public key has one spelling is seen when
+// the result is parsed.
 func wgKeyText(_ *importer, value string) (string, error) {
-	k, err := ParseKey(value)
+	k, err := ParseSecret(value)
 	if err == nil && k.IsZero() {
 		err = errors.New("is no key: it is all zeros")
 	}
@@ -110,7 +112,7 @@ func wgKeyText(_ *importer, value string) (string, error) {
 
 // wgPreshared: a preshared key of zeros is none (wg(8)).
 func wgPreshared(_ *importer, value string) (string, error) {
-	k, err := ParseKey(value)
+	k, err := ParseSecret(value)
 	if err != nil || k.IsZero() {
 		return "", err
 	}
