@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 )
@@ -13,8 +12,19 @@ import (
 // what is in the way may pass. The file is looked at again for the line, which
 // is left out if it cannot be read any more.
 func (c *Config) Fault(table, key, format string, args ...any) error {
-	return errors.New(c.fault(table, key, format, args...).Error())
+	err := fmt.Errorf(format, args...)
+	return &useFault{c.fault(table, key, "%v", err).Error(), err}
 }
+
+// useFault is a fault of a value in use. Its cause is kept, so that errors.Is knows
+// fs.ErrPermission.
+type useFault struct {
+	text  string
+	cause error
+}
+
+func (e *useFault) Error() string { return e.text }
+func (e *useFault) Unwrap() error { return e.cause }
 
 func (c *Config) fault(table, key, format string, args ...any) *Error {
 	e := &Error{File: c.File, Key: table + "." + key, Msg: fmt.Sprintf(format, args...)}

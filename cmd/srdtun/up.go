@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"syscall"
@@ -15,7 +14,6 @@ import (
 	"github.com/srdtun/srdtun/overlay/daemon"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/privilege"
-	"github.com/srdtun/srdtun/overlay/tundev"
 	"golang.org/x/sys/unix"
 )
 
@@ -122,12 +120,7 @@ func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()
 	}
-	err := daemon.Run(ctx, o)
-	var device *tundev.AccessError
-	if errors.Is(err, fs.ErrPermission) && !errors.As(err, &device) {
-		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
-	}
-	return err
+	return daemon.Run(ctx, o)
 }
 
 // received returns what the process before has left with the service manager.

@@ -39,7 +39,7 @@ func takeLock(name string) (*lock, error) {
 	for range lockTries {
 		f, err := rundir.Create(path, 0, 0o600)
 		if err != nil {
-			return nil, err
+			return nil, rundir.Explain(err)
 		}
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			f.Close()

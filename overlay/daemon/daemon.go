@@ -328,13 +328,21 @@ func (s *server) openSockets() (err error) {
 	c := s.cfg()
 	s.bank, err = udp.Open(s.socketConfig())
 	var few *udp.RangeError
+	var port *udp.PortError
 	switch {
 	case errors.As(err, &few):
 		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
 	case errors.Is(err, unix.EADDRINUSE):
 		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
+	case errors.As(err, &port) && port.Port == c.Interface.ListenPort && port.Port != 0:
+		return c.Fault("interface", "listen_port", "%w", err)
+	case errors.As(err, &port) && port.Port != 0:
+		return c.Fault("paths", "port_range", "%w", err)
 	case err != nil:
 		return err
+	}
+	if err := s.bank.WithoutIPv6(); err != nil {
+		s.tell(events.HostSetting, "ipv6-sockets", "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone", err)
 	}
 	return nil
 }

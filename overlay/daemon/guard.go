@@ -93,8 +93,14 @@ func (s *server) restore(g *guarding) time.Duration {
 		g.used++
 	}
 	s.tellRestored(name, r, g)
+	if len(r.Came) > 0 {
+		s.tell(events.RoutesRestored, "ipv6", "%s: IPv6 is on: made %s", name, some(r.Came))
+	}
 	if r.Fault != nil {
 		return guardRetry
+	}
+	if r.Off { // nobody tells when IPv6 is switched on
+		return guardEvery
 	}
 	return guardLook
 }

@@ -29,7 +29,7 @@ const (
 func (s *server) begin(ctx context.Context) error {
 	s.awaitBindable(ctx)
 	if err := s.useDNS(ctx); err != nil {
-		return s.cfg().Fault("interface", "dns", "%v", err)
+		return s.cfg().Fault("interface", "dns", "%w", err)
 	}
 	return s.runHooks(ctx, "post_up", s.cfg().Interface.Hooks.PostUp)
 }

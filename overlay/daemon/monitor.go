@@ -3,11 +3,14 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
@@ -51,7 +54,10 @@ func (s *server) listen(table string, at config.Listen) (l net.Listener, err err
 		l, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at.TCP))
 	}
 	if err != nil {
-		return nil, s.cfg().Fault(table, "listen", "nobody can listen there (%v)", err)
+		if errors.Is(err, unix.EACCES) && at.TCP.IsValid() {
+			err = fmt.Errorf("%w; a port below 1024 needs root or CAP_NET_BIND_SERVICE", err)
+		}
+		return nil, s.cfg().Fault(table, "listen", "nobody can listen there (%w)", err)
 	}
 	if at.TCP.IsValid() && !at.TCP.Addr().IsLoopback() {
 		s.tell(events.HostSetting, table, "%s: whoever can reach %v sees it: it has no password", table, l.Addr())

@@ -28,6 +28,8 @@ type State struct {
 	policy *policy         // of the default routes; nil: there were none yet
 	mu     sync.Mutex      // of done, and of what is changed by it; nothing is put back while it is removed
 	done   []step
+
+	absent, warned map[step]bool // of done: not there as IPv6 is off, and told to be
 }
 
 // Index returns the number of the interface, which it keeps when it gets another name.
@@ -82,11 +84,12 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 		}
 	}
 	for _, step := range steps {
-		if err := step.do(s.nl); err != nil {
+		if err := s.try(step); err != nil {
 			return err
 		}
 		s.done = append(s.done, step)
 	}
+	s.warnAbsent()
 	return nil
 }
 

@@ -83,19 +83,21 @@ func (s *State) keep(steps []step) error {
 // extend makes steps, all or none.
 func (s *State) extend(steps []step) error {
 	for i, v := range steps {
-		err := v.do(s.nl)
+		err := s.try(v)
 		if r, ok := v.(routeStep); ok && errors.Is(err, unix.EEXIST) && r.owner(s.nl) == s.link.Attrs().Name {
 			err = nil // the kernel's own, of an address that is going to be removed
 		}
 		if err != nil {
 			for _, done := range slices.Backward(steps[:i]) {
 				err = errors.Join(err, done.undo(s.nl))
+				s.forget(done)
 			}
 			s.done = s.done[:len(s.done)-i]
 			return err
 		}
 		s.done = append(s.done, v)
 	}
+	s.warnAbsent()
 	return nil
 }
 
@@ -106,6 +108,7 @@ func (s *State) shrink(drop []step) error {
 	addresses := false
 	for _, v := range slices.Backward(drop) {
 		errs = append(errs, v.undo(s.nl))
+		s.forget(v)
 		_, address := v.(addressStep)
 		addresses = addresses || address
 	}
@@ -121,7 +124,7 @@ func (s *State) shrink(drop []step) error {
 		case routeStep:
 			err = s.nl.RouteAdd(v.route())
 		}
-		if !errors.Is(err, unix.EEXIST) {
+		if !errors.Is(err, unix.EEXIST) && !s.absent[v] {
 			errs = append(errs, err)
 		}
 	}

@@ -27,9 +27,10 @@ func dump[T any](list func() ([]T, error)) ([]T, error) {
 	return nil, err
 }
 
-// gone reports whether err of a removal says that there is nothing to remove.
+// gone reports whether err of a removal says that there is nothing to remove, as where the
+// kernel does not have the family.
 func gone(err error) bool {
-	return slices.ContainsFunc([]error{unix.ENOENT, unix.ESRCH, unix.ENODEV, unix.EADDRNOTAVAIL},
+	return slices.ContainsFunc([]error{unix.ENOENT, unix.ESRCH, unix.ENODEV, unix.EADDRNOTAVAIL, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })
 }
 

@@ -61,6 +61,9 @@ func ruledTables() (map[uint32]bool, error) {
 	used := map[uint32]bool{}
 	for _, f := range families {
 		rules, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) })
+		if f == netlink.FAMILY_V6 && familyOff(err) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("listing policy rules: %w", err)
 		}
@@ -76,6 +79,9 @@ func emptyTable(id uint32) (bool, error) {
 		routes, err := dump(func() ([]netlink.Route, error) {
 			return netlink.RouteListFiltered(f, &netlink.Route{Table: int(id)}, netlink.RT_FILTER_TABLE)
 		})
+		if f == netlink.FAMILY_V6 && familyOff(err) {
+			continue
+		}
 		if err != nil {
 			return false, fmt.Errorf("listing %s: %w", tableName(id), err)
 		}
@@ -109,7 +115,7 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 // beforehand because they are written down beforehand.
 func topPriority(family int) (int, error) {
 	rules, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(family) })
-	if err != nil {
+	if err != nil && !(family == netlink.FAMILY_V6 && familyOff(err)) {
 		return 0, fmt.Errorf("listing policy rules: %w", err)
 	}
 	top := tablePriorityMain

@@ -14,6 +14,8 @@ type Restored struct {
 	Down  bool     // the interface is set down, so that it can have no routes: nothing was done
 	Gone  bool     // there is no such interface any more
 	Back  []string // addresses, routes and rules that were put back
+	Came  []string // those that are there now that IPv6 is on
+	Off   bool     // some are absent because IPv6 is off
 	Fault error    // of those that could not be; nil: all are there
 }
 
@@ -21,6 +23,7 @@ type Restored struct {
 type restorer interface {
 	// restore does the step again, if it is not in place; name is for people.
 	restore(nl *netlink.Handle) (name string, missing bool, err error)
+	label() string
 }
 
 // Restore puts back what Apply made and somebody else has removed: setting an interface
@@ -54,9 +57,17 @@ func (s *State) Restore() (r Restored) {
 			continue
 		}
 		name, missing, err := again.restore(s.nl)
+		off := err != nil && is6(step) && familyOff(err)
 		switch {
+		case off && s.absent[step]:
+			r.Off = true
+		case off:
+			faults = append(faults, fmt.Errorf("%s: IPv6 is off (net.ipv6.conf.*.disable_ipv6)", name))
 		case err != nil:
-			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+			faults = append(faults, fmt.Errorf("%s: %w", name, permitted(err)))
+		case s.absent[step]:
+			s.forget(step)
+			r.Came = append(r.Came, name)
 		case missing:
 			r.Back = append(r.Back, name)
 		}
@@ -74,7 +85,7 @@ func placed(err error) (missing bool, _ error) {
 }
 
 func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
-	name = "address " + s.prefix.String()
+	name = s.label()
 	a, err := addressOn(nl, s.prefix, s.link.Attrs().Index)
 	switch {
 	case err != nil:
@@ -116,10 +127,14 @@ func (s addressStep) connected() *netlink.Route {
 
 func (s routeStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
 	missing, err = placed(nl.RouteAdd(s.route()))
-	return "route " + s.Prefix.String(), missing, err
+	return s.label(), missing, err
 }
 
 func (s ruleStep) restore(nl *netlink.Handle) (name string, missing bool, err error) {
 	missing, err = placed(nl.RuleAdd(s.rule()))
-	return fmt.Sprintf("rule %d", s.Priority), missing, err
+	return s.label(), missing, err
 }
+
+func (s addressStep) label() string { return "address " + s.prefix.String() }
+func (s routeStep) label() string   { return "route " + s.Prefix.String() }
+func (s ruleStep) label() string    { return fmt.Sprintf("rule %d", s.Priority) }

@@ -84,14 +84,10 @@ func (s addressStep) do(nl *netlink.Handle) error {
 	} else if on != "" {
 		return fmt.Errorf("address %s: %s has it already", s.prefix, on)
 	}
-	err := nl.AddrAdd(s.link, s.addr())
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, unix.EACCES) && s.prefix.Addr().Is6():
-		return fmt.Errorf("address %s: IPv6 is disabled on this interface (net.ipv6.conf.*.disable_ipv6): %w", s.prefix, unix.EOPNOTSUPP)
+	if err := nl.AddrAdd(s.link, s.addr()); err != nil {
+		return fmt.Errorf("address %s: %w", s.prefix, err)
 	}
-	return fmt.Errorf("address %s: %w", s.prefix, err)
+	return nil
 }
 
 func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrDel(s.link, s.addr())) }

@@ -53,6 +53,9 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 		return nil, "", accessError(err)
 	}
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
+		if errors.Is(err, unix.EPERM) {
+			err = fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
+		}
 		return nil, "", errors.Join(fmt.Errorf("TUNSETIFF: %w", err), unix.Close(fd))
 	}
 	f = os.NewFile(uintptr(fd), cloneDevice)

@@ -44,6 +44,23 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("udp: only %d of %d ports are free in %d-%d", e.Open, e.Of.Ports, e.Of.Range[0], e.Of.Range[1])
 }
 
+// PortError says why a port cannot be bound.
+type PortError struct {
+	Port uint16
+	Err  error
+}
+
+func (e *PortError) Unwrap() error { return e.Err }
+
+func (e *PortError) Error() string {
+	text := fmt.Sprintf("udp: port %d: %v", e.Port, e.Err)
+	if errors.Is(e.Err, unix.EACCES) && e.Port != 0 { // ip(7): below net.ipv4.ip_unprivileged_port_start
+		text += " (a port below 1024 needs root or CAP_NET_BIND_SERVICE; in a unit: " +
+			"AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE)"
+	}
+	return text
+}
+
 // Socket is one source port: a descriptor for each address family.
 type Socket struct {
 	Port uint16
@@ -65,6 +82,7 @@ type Bank struct {
 	socks   []Socket
 	gro     bool
 	prefix  uint16 // of our receiver indices
+	no6     error  // why there are no sockets of IPv6; nil: there are
 	refused refusals
 	exits   atomic.Pointer[[]Exit]
 }
@@ -82,7 +100,7 @@ func Open(cfg Config) (_ *Bank, err error) {
 	}()
 	first, err := b.openAny(cfg.ListenPort, cfg.Mark)
 	if err != nil {
-		return nil, fmt.Errorf("udp: port %d: %w", cfg.ListenPort, err)
+		return nil, &PortError{cfg.ListenPort, err}
 	}
 	b.socks = append(b.socks, first)
 	next := cfg.Range[0]
@@ -92,7 +110,7 @@ func Open(cfg Config) (_ *Bank, err error) {
 		case e == nil:
 			b.socks = append(b.socks, s)
 		case next == 0 || !errors.Is(e, unix.EADDRINUSE):
-			return nil, fmt.Errorf("udp: port %d: %w", next, e)
+			return nil, &PortError{next, e}
 		case next == cfg.Range[1]:
 			return nil, &RangeError{len(b.socks), cfg}
 		}
@@ -120,6 +138,10 @@ func (b *Bank) HasPort(port uint16) bool {
 // HasIPv6 reports whether socket 0 can speak IPv6.
 func (b *Bank) HasIPv6() bool { return b.socks[0].fd6 >= 0 }
 
+// WithoutIPv6 returns why there are no sockets of IPv6; nil: there are. IPv4 works all the
+// same.
+func (b *Bank) WithoutIPv6() error { return b.no6 }
+
 // GRO reports whether the kernel merges received trains.
 func (b *Bank) GRO() bool { return b.gro }
 
@@ -128,11 +150,20 @@ func (b *Bank) SetMark(mark uint32) error {
 	for i := range b.socks {
 		for _, fd := range b.socks[i].FDs() {
 			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(mark)); err != nil {
-				return os.NewSyscallError("setsockopt SO_MARK", err)
+				return markError(err)
 			}
 		}
 	}
 	return nil
+}
+
+// markError explains why packets cannot be marked (socket(7)).
+func markError(err error) error {
+	err = os.NewSyscallError("setsockopt SO_MARK", err)
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
+	}
+	return err
 }
 
 // Close closes all sockets.
@@ -173,11 +204,16 @@ func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 		return s, err
 	}
 	s.Port = uint16(sa.(*unix.SockaddrInet4).Port)
+	if b.no6 != nil {
+		return s, nil
+	}
 	s.fd6, err = b.socket(unix.AF_INET6, s.Port, mark)
 	switch {
 	case err == nil:
-	case errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EADDRNOTAVAIL):
-		s.fd6 = -1 // a host without IPv6
+	case !errors.Is(err, unix.EADDRINUSE) && len(b.socks) == 0:
+		// A host without IPv6, or one that forbids it. What IPv4 was just granted is no
+		// fault of the port, the mark or the options.
+		s.fd6, b.no6 = -1, err
 	default:
 		unix.Close(s.fd4)
 		return s, err
@@ -242,7 +278,12 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 		opts = append(opts, opt{unix.SOL_SOCKET, unix.SO_MARK, int(mark)})
 	}
 	for _, o := range opts {
-		if err := unix.SetsockoptInt(fd, o.level, o.name, o.value); err != nil {
+		err := unix.SetsockoptInt(fd, o.level, o.name, o.value)
+		switch {
+		case err == nil:
+		case o.name == unix.SO_MARK && o.level == unix.SOL_SOCKET:
+			return markError(err)
+		default:
 			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
 		}
 	}

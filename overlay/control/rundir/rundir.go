@@ -10,11 +10,14 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Default is the directory unless the environment variable Env names another.
@@ -65,9 +68,20 @@ const (
 // back from a user: an earlier version gave it to that of all services.
 func Make() error {
 	if err := os.MkdirAll(Dir(), 0o755); err != nil || os.Geteuid() != 0 || Dir() != Default {
-		return err
+		return Explain(err)
 	}
 	return os.Lchown(Default, 0, 0)
+}
+
+// Explain adds to an error of making the directory, or the first file in it, what helps.
+func Explain(err error) error {
+	switch {
+	case errors.Is(err, unix.EROFS), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fmt.Errorf("%w (the run directory must be writable: mount a tmpfs there, or name another in %s)", err, Env)
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return fmt.Errorf("%w (the run directory must belong to the user who starts the daemon: be root, or name another in %s)", err, Env)
+	}
+	return err
 }
 
 // Path returns the path of the file of the given kind that this process has for interface

@@ -1,0 +1,92 @@
+package netconf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A host may have IPv6 switched off, on all interfaces or on new ones, or not have it at
+// all. Then what is of IPv6 is absent, the rest is made, and Restore makes it when it can.
+
+// mostNamed bounds how many absent things a warning names.
+const mostNamed = 4
+
+// is6 reports whether a step concerns IPv6 alone.
+func is6(v step) bool {
+	switch v := v.(type) {
+	case addressStep:
+		return v.prefix.Addr().Is6()
+	case routeStep:
+		return v.Prefix.Addr().Is6()
+	case ruleStep:
+		return v.V6
+	}
+	return false
+}
+
+// familyOff reports whether an error says that IPv6 is off: EACCES on an interface
+// (net.ipv6.conf.*.disable_ipv6), the others in the kernel (ipv6.disable=1). A missing right
+// is EPERM.
+func familyOff(err error) bool {
+	return slices.ContainsFunc([]error{unix.EACCES, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
+		func(e error) bool { return errors.Is(err, e) })
+}
+
+// try makes a step. One of a family that is off counts as made, and is absent.
+func (s *State) try(v step) error {
+	err := v.do(s.nl)
+	if err != nil && is6(v) && familyOff(err) {
+		if s.absent == nil {
+			s.absent = map[step]bool{}
+		}
+		s.absent[v] = true
+		return nil
+	}
+	return permitted(err)
+}
+
+// permitted says which right an error of netlink's is about.
+func permitted(err error) error {
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
+	}
+	return err
+}
+
+// warnAbsent adds a warning of what is absent since the last one.
+func (s *State) warnAbsent() {
+	var names []string
+	for _, v := range s.done {
+		if s.absent[v] && !s.warned[v] {
+			names = append(names, v.(restorer).label())
+			if s.warned == nil {
+				s.warned = map[step]bool{}
+			}
+			s.warned[v] = true
+		}
+	}
+	if n := len(names); n > mostNamed {
+		names = append(names[:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
+	}
+	if names != nil {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("IPv6 is off on %s (net.ipv6.conf.*.disable_ipv6), and IPv4 works without it; absent until it is on: %s",
+			s.link.Attrs().Name, strings.Join(names, ", ")))
+	}
+}
+
+// Absent reports whether something of the plan is not there because IPv6 is off.
+func (s *State) Absent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.absent) > 0
+}
+
+// forget drops what is known of steps that are undone.
+func (s *State) forget(v step) {
+	delete(s.absent, v)
+	delete(s.warned, v)
+}
