@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 // lastCap is above every capability that a kernel may have: a set has 64 bits.
@@ -33,7 +34,6 @@ func Drop(dir string, capability uint) error {
 		return err
 	}
 	errs := []error{
-		named("RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})),
 		named("no_new_privs", every(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)),
 	}
 	if have&^own != 0 {
@@ -42,8 +42,18 @@ func Drop(dir string, capability uint) error {
 	return errors.Join(append(errs,
 		named("ambient capabilities", every(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)),
 		// Last: a change of user or of capabilities sets it to the system's default.
-		named("PR_SET_DUMPABLE", every(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)),
+		Hide(),
 	)...)
+}
+
+// Hide keeps the memory of this process from others, whoever's they are: nobody but root
+// may attach to it or read it, and it writes no core. It is for the start of a program,
+// before there are keys in it.
+func Hide() error {
+	return errors.Join(
+		named("RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})),
+		named("PR_SET_DUMPABLE", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)), // of the memory, so for all threads
+	)
 }
 
 // wakeEvery bounds what a call on all threads waits for. The runtimes of Go 1.26 and 1.27 stop all
@@ -64,12 +74,13 @@ func awake() (stop func()) {
 	return func() { over.Store(true) }
 }
 
-// every makes a system call on all threads, as Linux keeps credentials for each. It is
-// not to be had in a program that is linked with C.
+// every makes a system call on all threads, as Linux keeps credentials for each. Go's
+// runtime does that in a program of Go alone, and refuses to where C is linked in, as plain
+// "go build" does if there is a compiler; there psx interrupts each thread.
 func every(call uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
-	if _, _, errno := syscall.AllThreadsSyscall6(call, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
+	if _, _, errno := psx.Syscall6(call, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
 		return errno
 	}
 	return nil

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// A binary of plain "go build", which links C where there is a compiler, gives its rights up
+// in every thread as the released one does.
+func TestPlainBuildGivesUpPrivileges(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "srdtun")
+	build := exec.Command("go", "build", "-o", plain, "github.com/srdtun/srdtun/cmd/srdtun")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=-buildvcs=false")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	was := bin
+	bin = plain
+	defer func() { bin = was }()
+	f := network(t, fabric.Spec{})
+	for _, uid := range []int{0, 1234} {
+		t.Run(fmt.Sprintf("directory of user %d", uid), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			reachable(t, filepath.Dir(dir))
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chown(dir, uid, uid); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("SRDTUN_RUN_DIR", dir)
+			p := pair(t, f, tunnel.Config{})
+			if maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.A.Pid())); err != nil || !bytes.Contains(maps, []byte("libc.so")) {
+				t.Fatalf("the C library is not linked in: %v", err)
+			}
+			wantConfined(t, p.A.Pid(), uid)
+			if log := p.A.Log(); strings.Contains(log, "privileges") {
+				t.Error(log)
+			}
+		})
+	}
+}
+
+// While a daemon starts, a process of the same user with the same capability cannot read the
+// key out of its memory: it is hidden before it has one.
+func TestStartingDaemonIsUnreadable(t *testing.T) {
+	const user = "1234"
+	f := network(t, fabric.Spec{})
+	n := node(t, f.A(1), "h", tunnel.Config{Extra: "pre_up = [[\"sleep\", \"60\"]]\n"})
+	dir := t.TempDir()
+	reachable(t, dir)
+	file := filepath.Join(dir, n.Name+".toml")
+	if err := os.WriteFile(file, n.Config.TOML(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "srdtun")
+	for _, c := range [][]string{{"chown", "-R", user, dir}, {"cp", bin, program}} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	as := []string{"setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "--inh-caps=+net_admin", "--ambient-caps=+net_admin"}
+	daemon := exec.Command(as[0], append(as[1:], "env", "SRDTUN_RUN_DIR="+dir, program, "up", file)...)
+	var said bytes.Buffer
+	daemon.Stderr = &said
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = daemon.Process.Kill()
+		_ = daemon.Wait()
+	}()
+	pid := fmt.Sprint(daemon.Process.Pid)
+	var hook int
+	for end := time.Now().Add(20 * time.Second); hook == 0; time.Sleep(10 * time.Millisecond) {
+		if b, err := exec.Command("pgrep", "-P", pid, "sleep").Output(); err == nil {
+			hook, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+		}
+		if time.Now().After(end) {
+			t.Fatalf("pre_up does not run: %s", said.String())
+		}
+	}
+	defer syscall.Kill(hook, syscall.SIGKILL) // it is in a group of its own
+	for _, what := range []string{"mem", "environ", "maps"} {
+		out, err := exec.Command(as[0], append(as[1:], "sh", "-c", "exec <\"/proc/$0/$1\"", pid, what)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "ermission denied") {
+			t.Errorf("%s: %v %s", what, err, out)
+		}
+	}
+}
