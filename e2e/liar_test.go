@@ -32,14 +32,7 @@ const (
 func TestPeersThatLie(t *testing.T) {
 	f, hub, one, two := star(t)
 	two.Kill()
-	dir, err := fabric.Scratch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "liar")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./liar").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := liarProgram(t)
 	if err := one.Await(tunnel.Inner4(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -112,4 +105,54 @@ func TestPeersThatLie(t *testing.T) {
 			}
 		})
 	}
+}
+
+const (
+	// returnsOfALiar is how often it comes back, as another process each time.
+	returnsOfALiar = 10
+	// returnMost is the resident memory of a hub that one liar comes back to; 25 MiB of it
+	// are there when nothing happens.
+	returnMost = 64 << 20
+)
+
+// TestLiarThatComesBackStaysSmall lets one peer fill what may be held for it, end, and come back
+// as another process, again and again. Each time it sends 5.7 MB.
+func TestLiarThatComesBackStaysSmall(t *testing.T) {
+	f, hub, one, two := star(t)
+	two.Kill()
+	program := liarProgram(t)
+	for i := range returnsOfALiar {
+		row := []string{"spread", "slots", "unfinished", "earned", "hoard"}[i%5]
+		p, err := f.A(2).Start(program, "-row", row, "-key", two.Config.PrivateKey, "-peer", hub.PublicKey,
+			"-local", f.A(2).V4[0].String(), "-to", f.B(1).V4[0].String()+":51820", "-mbit", "38", "-for", "1200ms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(20 * time.Second); err != nil {
+			t.Fatalf("%v: %s", err, p.Log.String())
+		}
+		u := usage(t, hub)
+		t.Logf("%s: %d MiB, %d at most", row, u.RSS>>20, u.Peak>>20)
+		if u.Peak > returnMost {
+			t.Errorf("want %d MiB at most", returnMost>>20)
+		}
+	}
+	// An honest peer is served all the same.
+	if err := one.Await(tunnel.Inner4(1)); err != nil {
+		t.Error(err)
+	}
+}
+
+// liarProgram builds ./liar.
+func liarProgram(t *testing.T) string {
+	t.Helper()
+	dir, err := fabric.Scratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "liar")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./liar").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
 }

@@ -18,12 +18,30 @@ var rows = map[string]func(l *liar) []byte{
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
 		})
 	},
+	// Whole frames that wait for one that never comes, over all slots.
+	"hoard": func(l *liar) []byte {
+		l.turn++
+		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)
+	},
 	// A byte of each frame.
 	"unfinished": func(l *liar) []byte {
 		return l.fill(100, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 10_300, 1)
 		})
+	},
+	// A byte of each page of the largest frames, so that all of their memory is in use.
+	"spread": spread,
+	// That, after half a second of honest traffic.
+	"earned": func(l *liar) []byte {
+		if l.number < 2000 {
+			return l.fill(1380, func(b []byte) []byte {
+				b = l.message(b, 100, l.turn, 0, 1380, 1380)
+				l.turn++
+				return b
+			})
+		}
+		return spread(l)
 	},
 	// Frames given up, of which nothing came.
 	"tombstones": func(l *liar) []byte {
@@ -56,6 +74,15 @@ var rows = map[string]func(l *liar) []byte{
 		l.turn++
 		return l.message(nil, l.turn%64, l.turn/64, 0, 1380, 1380)
 	},
+}
+
+func spread(l *liar) []byte {
+	return l.fill(1400, func(b []byte) []byte {
+		const pages = 16
+		l.turn++
+		frame := l.turn / pages
+		return l.message(b, frame%64, 1+frame/64, int(l.turn%pages)*4096, 65_000, 1)
+	})
 }
 
 // fill appends frames until the packet has size bytes of them.

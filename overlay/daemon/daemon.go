@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/budget"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
@@ -98,6 +99,8 @@ type server struct {
 	flows   flowCounter
 
 	mergers sync.Pool // of *merge.Merger
+	budget  *budget.Budget
+	tidy    collector // live's own
 
 	changing         sync.Mutex       // held while now is changed
 	file             *config.Config   // as the files were read last; changing

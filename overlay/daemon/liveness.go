@@ -53,6 +53,7 @@ func (s *server) live(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		s.observe(s.loop.Now())
+		s.tidy.collect(s.budget, time.Now())
 		select {
 		case <-ctx.Done():
 			return

@@ -74,10 +74,10 @@ func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy
 	p := &peer{
 		watch: watch{verbose: s.verbose, title: func(u srd.Uplink) string { return uplinkText(u, s.devices.name(u)) }},
 		dev:   s.dev, told: &s.told, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
-		queue: queue.New(queue.Config{}), policy: c.Policy, steering: policy, control: cc.New(0),
+		queue: queue.New(queue.Config{Budget: s.budget}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
-	p.gather = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc})
+	p.gather = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc, Budget: s.budget})
 	conn := srd.New(srd.Config{
 		Identity:    s.id,
 		Remote:      handshake.PublicKey(c.PublicKey),

@@ -165,7 +165,7 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	q := p.queue.Stats()
 	v.Queue = control.Queue{
 		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
-		Pushed: q.Pushed, Popped: q.Popped, CutSuperFrames: p.pieces.cuts, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.Shortened,
+		Pushed: q.Pushed, Popped: q.Popped, CutSuperFrames: p.pieces.cuts, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.OverShare + q.Shortened,
 	}
 	v.Drops = peerDrops(p, t).happened()
 	s.describePaths(v, c)
@@ -213,7 +213,9 @@ func peerDrops(p *peer, t *srd.Stats) counts {
 	c.add("order_bad_message", g.Bad)
 	c.add("order_incomplete_frame", g.Voided)
 	c.add("order_overflow", g.Overflow)
+	c.add("order_over_share", g.OverShare)
 	c.add("queue_overflow", q.Overflow)
+	c.add("queue_over_share", q.OverShare)
 	c.add("queue_stale", q.Flushed+p.stale)
 	c.add("receive_stale", p.late)
 	c.add(control.DropCodel, q.Dropped)

@@ -53,6 +53,7 @@ func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.parts.head; p != nil && now >= p.since.Add(partLife); p = g.parts.head {
 		g.stats.TimedOut += g.skip(now, p.flow, p.seq+1)
 	}
+	g.account()
 }
 
 // skip makes frame to the one that is due in fl, and goes on from there. Of the
@@ -111,19 +112,25 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 // waited for longest, which loses nothing; then what is late; then what was
 // begun first.
 func (g *Reassembler) relieve(now mono.Time) {
-	for g.tooMuch() {
+	most := g.share()
+	n := &g.stats.Overflow
+	if most < g.cfg.HeldBytes {
+		n = &g.stats.OverShare
+	}
+	earned := g.earned.now
+	for g.memory > most {
 		switch {
 		case g.waits.head != nil:
 			p := g.waits.head
-			g.stats.Overflow += g.skip(now, p.flow, p.seq)
+			*n += g.skip(now, p.flow, p.seq)
 		case g.lates.head != nil:
-			g.stats.Overflow++
+			*n++
 			g.discard(g.lates.head)
 		default:
 			p := g.parts.head
-			g.stats.Overflow += g.skip(now, p.flow, p.seq+1)
+			*n += g.skip(now, p.flow, p.seq+1)
 		}
 	}
+	g.earned.now = earned // what was given up did not come in order
+	g.account()
 }
-
-func (g *Reassembler) tooMuch() bool { return g.memory > g.cfg.HeldBytes }

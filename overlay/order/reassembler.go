@@ -3,6 +3,7 @@ package order
 import (
 	"time"
 
+	"github.com/srdtun/srdtun/overlay/budget"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -16,7 +17,7 @@ const (
 	DefaultHold = 150 * time.Millisecond
 	// DefaultHeldBytes bounds the memory of the frames of one peer that wait or are being
 	// put together: 50 ms at 5 Gbit/s. With it, the numbers of flows and what is spare,
-	// 32 MiB are enough for a peer.
+	// 32 MiB are enough for a peer. It may hold less: see share.go.
 	DefaultHeldBytes = 31 << 20
 	// keepReady is how many places for frames to be handed on are kept: as many as come
 	// in a round. What a long gap held back is handed on at once, and seldom.
@@ -27,6 +28,8 @@ const (
 type Config struct {
 	Hold      time.Duration
 	HeldBytes int // of memory: buffers by their capacity, and what is kept beside them
+	// Budget is what all peers may hold; nil: it has no end.
+	Budget *budget.Budget
 	// Least is how many bytes a frame must have, since the shortest packet has so many.
 	Least int
 	// Alloc returns a frame with one reference and n bytes of Data.
@@ -43,6 +46,7 @@ type Stats struct {
 	TimedOut  uint64        // gaps not waited for any longer
 	Late      uint64        // frames delivered after their gap was given up
 	Overflow  uint64        // gaps given up, and late frames dropped, because too much was held
+	OverShare uint64        // the same, because more was held than this peer's share
 	Voided    uint64        // frames dropped because part of them was given up or did not come
 	Bad       uint64        // messages dropped: header or overlap makes no sense
 	Longest   time.Duration // longest hold
@@ -61,6 +65,8 @@ type Reassembler struct {
 	lates list // in a flow's late frames
 
 	memory int // bytes of what all these take, their windows and frames included
+	user   budget.User
+	earned earned
 	spare  spare
 	ready  []*frame.Frame
 	stats  Stats
@@ -74,7 +80,7 @@ func NewReassembler(cfg Config) *Reassembler {
 	if cfg.HeldBytes == 0 {
 		cfg.HeldBytes = DefaultHeldBytes
 	}
-	return &Reassembler{cfg: cfg}
+	return &Reassembler{cfg: cfg, user: cfg.Budget.User()}
 }
 
 // SetHold sets how long a frame waits for one before it, for those that wait
@@ -96,12 +102,14 @@ func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 		g.stats.Bad++
 		return
 	}
+	g.earned.roll(now)
 	fl := g.flows.at(h.slot)
 	switch {
 	case h.seq == fl.next && !m.Expired && len(m.Data) == int(h.length) && fl.get(h.seq) == nil:
 		g.deliver(g.build(&h, m))
 		fl.next++
 		g.run(now, fl)
+		g.account()
 	case int32(h.seq-fl.next) < 0:
 		g.addLate(now, fl, &h, m)
 		g.relieve(now)
@@ -197,6 +205,7 @@ func (g *Reassembler) handOn(p *partial) { g.deliver(g.detach(p)) }
 
 func (g *Reassembler) deliver(f *frame.Frame) {
 	g.ready = append(g.ready, f)
+	g.earned.add(len(f.Data))
 	g.stats.Delivered++
 }
 
@@ -247,6 +256,7 @@ func (g *Reassembler) Reset(now mono.Time) {
 		}
 	}
 	g.flows = bySlot[flow]{}
+	g.account()
 }
 
 // handOnWhole hands on the frames of fl that are complete and only wait for order.

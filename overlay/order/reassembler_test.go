@@ -326,7 +326,7 @@ func TestNumberOfFramesIsBounded(t *testing.T) {
 			t.Fatalf("%d frames are held, counted as %d bytes", s.pool.out, n)
 		}
 	}
-	if s.g.Stats().Overflow == 0 {
+	if s.g.Stats().OverShare == 0 {
 		t.Fatal("nothing was counted")
 	}
 }

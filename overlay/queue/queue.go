@@ -23,6 +23,7 @@ package queue
 import (
 	"time"
 
+	"github.com/srdtun/srdtun/overlay/budget"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -60,6 +61,10 @@ const (
 	// limit.
 	bytesPerFrame = 512
 
+	// costFactor is what a frame takes of memory for each of its bytes, as a rule: buffers
+	// are up to twice as large.
+	costFactor = 2
+
 	// minLimitFrames lets a small limit in bytes still hold a burst of small
 	// packets.
 	minLimitFrames = 64
@@ -67,18 +72,19 @@ const (
 
 // Config sets up a queue. Zero fields take the defaults.
 type Config struct {
-	Flows      int           // number of hash buckets, rounded down to whole sets of eight if above
-	Target     time.Duration // standing delay that is accepted
-	Interval   time.Duration // how long it may last: about the longest RTT
-	LimitBytes int           // frames' bytes in all
-	Quantum    int           // bytes per flow and round
-	Alone      int           // bytes that may stand when they are of one flow; negative: none
+	Flows      int            // number of hash buckets, rounded down to whole sets of eight if above
+	Target     time.Duration  // standing delay that is accepted
+	Interval   time.Duration  // how long it may last: about the longest RTT
+	LimitBytes int            // frames' bytes in all
+	Quantum    int            // bytes per flow and round
+	Budget     *budget.Budget // what all queues and their like may hold; nil: it has no end
+	Alone      int            // bytes that may stand when they are of one flow; negative: none
 }
 
 // Queue holds the frames of one peer. Use New.
 type Queue struct {
-	cfg         Config
-	limitFrames int
+	cfg  Config
+	user budget.User
 
 	table  table
 	nodes  nodes
@@ -92,14 +98,13 @@ type Queue struct {
 
 // New returns an empty queue.
 func New(cfg Config) *Queue {
-	q := &Queue{cfg: cfg}
+	q := &Queue{cfg: cfg, user: cfg.Budget.User()}
 	q.cfg.Flows = min(orDefault(cfg.Flows, DefaultFlows), maxFlows)
 	q.cfg.LimitBytes = orDefault(cfg.LimitBytes, DefaultLimitBytes)
 	q.cfg.Quantum = max(orDefault(cfg.Quantum, DefaultQuantum), minQuantum)
 	if cfg.Alone == 0 {
 		q.cfg.Alone = DefaultAlone
 	}
-	q.limitFrames = max(q.cfg.LimitBytes/bytesPerFrame, minLimitFrames)
 	q.SetTarget(cfg.Target, cfg.Interval)
 	return q
 }
@@ -155,9 +160,23 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 		fl.deficit = q.cfg.Quantum
 		q.stats.NewFlows++
 	}
-	for q.bytes > q.cfg.LimitBytes || q.frames > q.limitFrames {
+	most, dropped := q.share()
+	for q.bytes > most || q.frames > framesOf(most) {
 		q.dropFattest()
+		*dropped++
 	}
+}
+
+// framesOf is how many frames may wait where so many bytes may.
+func framesOf(bytes int) int { return max(bytes/bytesPerFrame, minLimitFrames) }
+
+// share is how many bytes may wait now, and the count of what is dropped because more do.
+func (q *Queue) share() (most int, dropped *uint64) {
+	most = q.user.Hold(costFactor*q.bytes, costFactor*q.cfg.LimitBytes) / costFactor
+	if most < q.cfg.LimitBytes {
+		return most, &q.stats.OverShare
+	}
+	return most, &q.stats.Overflow
 }
 
 // Pop hands out the next frame, or nil when the queue is empty: the scheduler
@@ -229,7 +248,6 @@ func (q *Queue) dropFattest() {
 		}
 	}
 	q.drop(q.unlink(fattest))
-	q.stats.Overflow++
 }
 
 // unlink takes the head off a flow that is not empty.
@@ -249,6 +267,9 @@ func (q *Queue) unlink(fl *flow) *frame.Frame {
 	}
 	q.bytes -= len(f.Data)
 	q.frames--
+	if q.frames == 0 {
+		q.user.Hold(0, 0)
+	}
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/overlay/budget"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -93,7 +94,7 @@ func checkBooks(t interface{ Fatalf(string, ...any) }, q *Queue) {
 	if s.Pushed != s.Popped+s.Dropped+s.Overflow+s.Flushed+uint64(q.Len()) {
 		t.Fatalf("frames: %+v and %d wait", s, q.Len())
 	}
-	if q.Bytes() > q.cfg.LimitBytes || q.Len() > q.limitFrames {
+	if q.Bytes() > q.cfg.LimitBytes || q.Len() > framesOf(q.cfg.LimitBytes) {
 		t.Fatalf("over the limit: %d bytes, %d frames", q.Bytes(), q.Len())
 	}
 }
@@ -344,5 +345,51 @@ func TestFlush(t *testing.T) {
 	q.Push(ms, tcp(3, 1000, 0, 9))
 	if f := q.Pop(ms); f == nil || id(f) != 9 {
 		t.Error("unusable after Flush")
+	}
+}
+
+// Queues that hold much share one budget: what is above a share is dropped from that queue, and
+// counted.
+func TestQueuesShareOneBudget(t *testing.T) {
+	b := budget.New(8 << 20)
+	all := make([]*Queue, 16)
+	for i := range all {
+		all[i] = New(Config{Budget: b})
+	}
+	small := New(Config{Budget: b})
+	for range 100 {
+		for _, q := range all {
+			q.Push(ms, tcp(1, 60_000, 0, 0))
+		}
+	}
+	for range 5 {
+		small.Push(ms, tcp(1, 1000, 0, 0))
+	}
+	sum := 0
+	for _, q := range all {
+		if sum += costFactor * q.Bytes(); q.Stats().OverShare == 0 || q.Stats().Overflow != 0 {
+			t.Errorf("%d over its share, %d overflows", q.Stats().OverShare, q.Stats().Overflow)
+		}
+	}
+	// All have been cut to the share of so many but for a frame that was in before.
+	if sum > 9<<20 {
+		t.Errorf("%d bytes wait in all", sum)
+	}
+	if small.Len() != 5 {
+		t.Errorf("a queue that holds little has %d frames left", small.Len())
+	}
+	for _, q := range all {
+		for q.Pop(ms) != nil {
+		}
+	}
+	if b.Users() != 0 {
+		t.Errorf("%d users are left", b.Users())
+	}
+	alone := New(Config{Budget: b})
+	for range 50 {
+		alone.Push(ms, tcp(1, 60_000, 0, 0))
+	}
+	if alone.Len() != 50 {
+		t.Errorf("one alone may have %d of 50 frames", alone.Len())
 	}
 }

@@ -1,0 +1,84 @@
+package budget
+
+import "testing"
+
+// Who is alone may have all; the more there are, the less each may have, and never less
+// than what everybody may.
+func TestSharesShrinkWithUsers(t *testing.T) {
+	const most = 31 << 20
+	b := New(Most)
+	users := make([]User, 4096)
+	for i := range users {
+		users[i] = b.User()
+	}
+	for _, n := range []int{1, 8, 9, 64, 4096} {
+		for i := range n {
+			users[i].Hold(Little+1, most)
+		}
+		want := min(most, max(Most/n, Little))
+		sum := 0
+		for i := range n {
+			share := users[i].Hold(Little+1, most)
+			if share != want {
+				t.Fatalf("%d users: a share of %d, want %d", n, share, want)
+			}
+			sum += share
+		}
+		if sum > Most {
+			t.Errorf("%d users have %d bytes together", n, sum)
+		}
+	}
+	for i := range users {
+		users[i].Hold(0, most)
+	}
+	if b.Users() != 0 {
+		t.Errorf("%d users are left", b.Users())
+	}
+	if got := users[0].Hold(Little+1, most); got != most {
+		t.Errorf("one alone may have %d", got)
+	}
+}
+
+// A user stays one until it holds nothing, so that the shares of others stand still.
+func TestUsersDoNotComeAndGo(t *testing.T) {
+	b := New(Most)
+	u := b.User()
+	for _, c := range []struct{ bytes, users int }{{Little, 0}, {Little + 1, 1}, {1, 1}, {Little + 1, 1}, {0, 0}, {Little, 0}} {
+		u.Hold(c.bytes, Most)
+		if b.Users() != c.users {
+			t.Errorf("%d bytes: %d users, want %d", c.bytes, b.Users(), c.users)
+		}
+	}
+}
+
+// Without a budget everybody has what is his own bound.
+func TestNoBudgetBoundsNothing(t *testing.T) {
+	for _, b := range []*Budget{nil, {}} {
+		u := b.User()
+		if got := u.Hold(1<<40, 7); got != 7 {
+			t.Errorf("%d", got)
+		}
+	}
+	if Of(64<<20) != 16<<20 || Of(1<<60) != Most {
+		t.Errorf("%d of 64 MiB, %d of all", Of(64<<20), Of(1<<60))
+	}
+}
+
+// What a user held is told when it stops, once.
+func TestFreedIsToldOnce(t *testing.T) {
+	b := New(Most)
+	u := b.User()
+	for _, n := range []int{Little + 1, 5 << 20, 1 << 20} {
+		u.Hold(n, Most)
+	}
+	if n := b.Freed(); n != 0 {
+		t.Errorf("%d bytes are free while they are held", n)
+	}
+	u.Hold(0, Most)
+	if n := b.Freed(); n != 5<<20 {
+		t.Errorf("%d bytes", n)
+	}
+	if n := b.Freed(); n != 0 {
+		t.Errorf("%d bytes again", n)
+	}
+}
