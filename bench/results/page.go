@@ -19,7 +19,7 @@ const introduction = `# Results
 
 The newest measurement of each kind, by question, as ` + "`make results`" + ` writes it from ` + "`bench/results/stored`" + `. Values are medians
 [least..most]. Both ends share one machine, so what the processor limits is of two ends. Each table says with what it is
-made anew, and of which version it is. What was tried on the way is in the [lab book](lab/README.md).
+made anew, and of which version it is. What they decided is in [decisions.md](decisions.md).
 `
 
 var questions = []question{

@@ -4,7 +4,7 @@
 // and the command that makes them anew. "make results" looks at what "make lab",
 // "make bench", "make strain", "make blackhole", "make apps" and "make compare" have left in out/,
 // replaces the tables that it has everything for, says which it keeps, and writes the
-// document from all. What no target writes yet is carried over from the lab book, and
+// document from all. What no target writes yet is carried over from another document, and
 // says so. The picture docs/bench.png is drawn from the stored table of one link.
 package results
 

@@ -82,9 +82,5 @@ func (t *table) write(b *strings.Builder) {
 
 // carriedName is what a link to a document is called.
 func carriedName(link string) string {
-	base := strings.TrimSuffix(filepath.Base(link), ".md")
-	if number, _, ok := strings.Cut(base, "-"); ok && strings.HasPrefix(link, "lab/") {
-		return "entry " + strings.TrimPrefix(number, "0")
-	}
-	return base
+	return strings.TrimSuffix(filepath.Base(link), ".md")
 }

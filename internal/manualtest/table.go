@@ -11,6 +11,7 @@ var forDevelopers = map[string]string{
 	"docs/congestion.md": "formulas, and how its picture was made",
 	"docs/core.md":       "drawings and a formula",
 	"docs/cores.md":      "a model, and how what it is fitted to is counted",
+	"docs/decisions.md":  "a table, and how git shows older ones",
 	"docs/design.md":     "drawings, formulas and lists",
 	"docs/results.md":    "written by a command, which it names",
 	"docs/rules.md":      "written by a command, which it names",
@@ -20,7 +21,7 @@ var forDevelopers = map[string]string{
 
 // ForUsers reports whether a document is for who runs srdtun. A new one is.
 func ForUsers(doc string) bool {
-	return forDevelopers[doc] == "" && !strings.HasPrefix(doc, "docs/lab/") && !strings.HasPrefix(doc, "docs/model/")
+	return forDevelopers[doc] == "" && !strings.HasPrefix(doc, "docs/model/")
 }
 
 // Run says what runs a block of a document, or why nothing does.
