@@ -29,9 +29,10 @@ const (
 	// a client that asks more often than every 5 s as a nuisance.
 	probeEvery = 10 * time.Second
 	probeFor   = 3 * time.Second
-	// maxAnswer bounds what etcd may send at once, in bytes: pageSize values of the largest
-	// size that etcd takes, 1.5 MB.
-	maxAnswer = 64 << 20
+	// maxAnswer bounds what etcd may send at once, in bytes: pageSize of the largest records
+	// are a quarter of it, and one value of the largest size that etcd takes unless it is told
+	// otherwise, 1.5 MB, and its key fit in.
+	maxAnswer = 4 << 20
 )
 
 // connection is where etcd is, and who asks.

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// pageSize is how many keys are asked for at once.
-	pageSize = 32
+	// pageSize is how many keys are asked for at once, at most: an answer is bounded in bytes
+	// (maxAnswer), and where it has more, fewer keys are asked for.
+	pageSize = 64
 	// relistPause is how long to wait after a listing or a watch has failed.
 	relistPause = 500 * time.Millisecond
 )
@@ -92,15 +93,13 @@ func (w *watcher) list(ctx context.Context) (revision int64, err error) {
 	if !w.send(ctx, agent.Event{Kind: agent.List}) {
 		return 0, ctx.Err()
 	}
-	from, end := w.prefix, clientv3.GetPrefixRangeEnd(w.prefix)
+	p := pager{client: w.client, from: w.prefix, end: clientv3.GetPrefixRangeEnd(w.prefix), limit: pageSize}
 	for {
-		page, err := w.page(ctx, from, end, revision)
+		page, err := p.next(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if revision == 0 {
-			revision = page.Header.Revision
-		}
+		revision = p.revision
 		for _, kv := range page.Kvs {
 			if !w.put(ctx, kv) {
 				return 0, ctx.Err()
@@ -109,7 +108,6 @@ func (w *watcher) list(ctx context.Context) (revision int64, err error) {
 		if !page.More {
 			break
 		}
-		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 	}
 	if !w.send(ctx, agent.Event{Kind: agent.Listed}) {
 		return 0, ctx.Err()
@@ -117,30 +115,33 @@ func (w *watcher) list(ctx context.Context) (revision int64, err error) {
 	return revision, nil
 }
 
-func (w *watcher) page(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	return w.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithLimit(pageSize))
-}
-
 // tell passes a change on; false: ctx has ended.
 func (w *watcher) tell(ctx context.Context, e *clientv3.Event) bool {
 	if e.Type == mvccpb.DELETE {
 		w.compare(e.Kv)
-		name := strings.TrimPrefix(string(e.Kv.Key), w.prefix)
-		return w.send(ctx, agent.Event{Kind: agent.Gone, Entry: fleet.Entry{Name: name}})
+		return w.send(ctx, agent.Event{Kind: agent.Gone, Entry: fleet.Entry{Name: w.name(e.Kv)}})
 	}
 	return w.put(ctx, e.Kv)
 }
 
-// put passes a key on. What is too long for a record is refused in any case, and not kept.
+// put passes a key on. What is too long for a record is refused in any case, and not kept: the
+// value is part of all that etcd sent at once, so what is needed of it is copied.
 func (w *watcher) put(ctx context.Context, kv *mvccpb.KeyValue) bool {
 	w.compare(kv)
 	return w.send(ctx, agent.Event{Kind: agent.Put, Entry: fleet.Entry{
-		Name:  strings.TrimPrefix(string(kv.Key), w.prefix),
-		Value: kv.Value[:min(len(kv.Value), fleet.MaxRecord+1)],
+		Name:  w.name(kv),
+		Value: bytes.Clone(kv.Value[:min(len(kv.Value), fleet.MaxRecord+1)]),
 		Born:  uint64(kv.CreateRevision),
 	}})
+}
+
+// maxKey is how much of a key is kept, in bytes: more than any member's name has.
+const maxKey = 128
+
+// name is the member that a key is of.
+func (w *watcher) name(kv *mvccpb.KeyValue) string {
+	key := kv.Key[:min(len(kv.Key), len(w.prefix)+maxKey)]
+	return strings.TrimPrefix(string(key), w.prefix)
 }
 
 // compare says when this host's record is not as it put it.

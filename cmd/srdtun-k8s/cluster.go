@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +28,40 @@ const (
 	// and one when the watch has ended.
 	perSecond = 5
 	atOnce    = 10
+	// maxAnswer bounds what the API server may send at once, in bytes, but for a watch, which
+	// sends Nodes one by one: 16 Nodes with all the annotations that they may have (256 KiB),
+	// and one of the largest size that etcd takes.
+	maxAnswer = 4 << 20
 )
+
+// errTooLong is of an answer that has more.
+var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+
+// bounded refuses answers that are too long. Whoever may patch Nodes chooses their length, and
+// the API server bounds a page by its Nodes only.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
+	r, err := b.RoundTripper.RoundTrip(q)
+	if err == nil && q.URL.Query().Get("watch") == "" {
+		r.Body = &boundedBody{r.Body, maxAnswer}
+	}
+	return r, err
+}
+
+// boundedBody is what an answer says, up to its bound.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLong
+	}
+	return n, err
+}
 
 // cluster is where the API server is, and which annotation counts.
 type cluster struct {
@@ -57,6 +93,7 @@ func (c *cluster) dial() (*nodes, error) {
 	}
 	config.UserAgent = "srdtun-k8s/" + version
 	config.QPS, config.Burst = perSecond, atOnce
+	config.Wrap(func(t http.RoundTripper) http.RoundTripper { return bounded{t} })
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, err

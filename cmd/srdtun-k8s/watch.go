@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// pageSize is how many Nodes are asked for at once: as kubectl does it.
-	pageSize = 500
+	// pageSize is how many Nodes are asked for at once, at most: an answer is bounded in bytes
+	// (maxAnswer), and where it has more, fewer are asked for. The metadata of one is some 5 kB.
+	pageSize = 128
 	// retryFirst is how long to wait after the API server was not reached, which doubles up to
 	// retryMost: a thousand agents must not hold one down that comes up.
 	retryFirst = 500 * time.Millisecond
@@ -78,9 +79,13 @@ func (w *watcher) once(ctx context.Context) error {
 // list goes through all Nodes as they were at one version, and returns that.
 func (w *watcher) list(ctx context.Context) (version string, err error) {
 	w.wrong = w.own != ""
-	next := ""
+	next, limit := "", int64(pageSize)
 	for first := true; first || next != ""; first = false {
-		page, err := w.page(ctx, next)
+		page, err := w.page(ctx, next, limit)
+		for errors.Is(err, errTooLong) && limit > 1 {
+			limit /= 2
+			page, err = w.page(ctx, next, limit)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -97,10 +102,10 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 	return version, ctx.Err()
 }
 
-func (w *watcher) page(ctx context.Context, next string) (*metav1.PartialObjectMetadataList, error) {
+func (w *watcher) page(ctx context.Context, next string, limit int64) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	return w.List(ctx, metav1.ListOptions{Limit: pageSize, Continue: next})
+	return w.List(ctx, metav1.ListOptions{Limit: limit, Continue: next})
 }
 
 // follow watches from a version on, until the watch ends, as the API server has it end now and

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+const (
+	// hostileNodes of hostileBytes of annotations are what a stolen token writes.
+	hostileNodes = 500
+	hostileBytes = 256 << 10
+	// maxHeap is the most that the agent may have in use while it lists them: half of what its
+	// container has.
+	maxHeap = 64 << 20
+)
+
+// hostileServer has Nodes that are as large as an API server takes, and one that is of use.
+func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
+	asked = new(atomic.Int64)
+	value := strings.Repeat("x", hostileBytes)
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		asked.Add(1)
+		limit, _ := strconv.Atoi(q.URL.Query().Get("limit"))
+		from, _ := strconv.Atoi(q.URL.Query().Get("continue"))
+		next := ""
+		if from+limit < hostileNodes {
+			next = strconv.Itoa(from + limit)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		// Written piece by piece: the server's memory is not what is measured.
+		fmt.Fprintf(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1","continue":%q},"items":[`, next)
+		for i := from; i < min(from+limit, hostileNodes); i++ {
+			if i > from {
+				fmt.Fprint(w, ",")
+			}
+			fmt.Fprintf(w, `{"metadata":{"name":"h%d","annotations":{%q:"`, i, defaultAnnotation)
+			fmt.Fprint(w, value)
+			fmt.Fprint(w, `"}}}`)
+		}
+		fmt.Fprint(w, "]}")
+	}))
+	t.Cleanup(s.Close)
+	return s, asked
+}
+
+// TestAgentStaysSmall: Nodes with all the annotations that they may have are asked for in
+// pages that are bounded in bytes, so the agent stays within what its container has.
+func TestAgentStaysSmall(t *testing.T) {
+	s, asked := hostileServer(t)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q}}]
+contexts: [{name: x, context: {cluster: c}}]
+current-context: x
+`, s.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := (&cluster{kubeconfig: file, annotation: defaultAnnotation}).dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := make(chan agent.Event, queued)
+	w := &watcher{nodes: nodes, events: events, log: slog.New(slog.DiscardHandler)}
+	done := make(chan error, 1)
+	go func() { _, err := w.list(t.Context()); done <- err }()
+	refused, peak := 0, uint64(0)
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case e := <-events:
+			if e.Kind == agent.Put {
+				refused++
+			}
+			continue
+		case <-look.C:
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapInuse)
+			continue
+		case err = <-done:
+		}
+		break
+	}
+	for len(events) > 0 {
+		if e := <-events; e.Kind == agent.Put {
+			refused++
+		}
+	}
+	if err != nil || refused != hostileNodes {
+		t.Errorf("%d of %d Nodes were listed: %v", refused, hostileNodes, err)
+	}
+	t.Logf("%d requests, %d MiB of heap at most, with the server of the test", asked.Load(), peak>>20)
+	if peak > maxHeap {
+		t.Errorf("%d MiB of heap, want at most %d", peak>>20, maxHeap>>20)
+	}
+}

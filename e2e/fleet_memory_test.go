@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+const (
+	// hostileValues of hostileBytes are what a stolen password writes: as large as etcd takes.
+	hostileValues = 120
+	hostileBytes  = 1_400_000
+	// maxAgentMemory is the most that an agent may take meanwhile. Without anything in etcd it
+	// takes 20 MiB. Its service is killed at 128 MiB.
+	maxAgentMemory = 64 << 20
+)
+
+// TestFleetAgentStaysSmall: somebody who has etcd's password fills it. The agent that watches,
+// one that lists what is there, and "members" stay small, and the members stay.
+func TestFleetAgentStaysSmall(t *testing.T) {
+	f := network(t, fabric.Spec{HostsA: 1, HostsB: 2})
+	e, k := startEtcd(t, f.B(2)), newFleetKeys(t)
+	a, b := newMember(t, e, k, f.A(1), 1), newMember(t, e, k, f.B(1), 2)
+	e.lock()
+	b.join(t)
+	deny := filepath.Join(t.TempDir(), "deny")
+	policy := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(deny, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	policy("")
+	join := func() {
+		t.Helper()
+		var err error
+		a.agent, err = a.Host.Start(etcdAgent(t), "join", "--endpoints", e.url, "--user", "root", "--password-file", k.passwd, "--fleet", "prod",
+			"--fleet-key", k.public, "--deny", deny, "--grant", a.grant, "--dir", a.dir, a.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.told = append(a.told, a.agent)
+	}
+	join()
+	a.wantPeers(t, maxNews, "m2")
+	values := rand.NewChaCha8([32]byte{})
+	for i := range hostileValues {
+		data := make([]byte, hostileBytes/2)
+		_, _ = values.Read(data)
+		e.put(fmt.Sprintf("/srdtun/fleet/h%03d", i), fmt.Sprintf("%x", data))
+	}
+	smallIn := func(what string) {
+		t.Helper()
+		peak := peakMemory(t, a.agent.Pid())
+		t.Logf("%s: at most %.0f MiB", what, float64(peak)/(1<<20))
+		if peak > maxAgentMemory {
+			t.Errorf("%s took %d MiB", what, peak>>20)
+		}
+	}
+	wantListed := func(n int) {
+		t.Helper()
+		until(t, fmt.Sprintf("%d listings", n), time.Minute, func() bool { return strings.Count(a.agent.Log.String(), "msg=listed") >= n })
+	}
+	until(t, "the last is refused", time.Minute, func() bool { return strings.Contains(a.said(), "is refused: 16385 bytes; at most 16384 are allowed") })
+	smallIn("a watch")
+	policy("# another\n")
+	wantListed(2)
+	policy("# and another one\n")
+	wantListed(3)
+	smallIn("a listing anew")
+	a.kill()
+	join()
+	wantListed(1)
+	smallIn("the listing of a start")
+	a.wantPeers(t, 0, "m2")
+	a.kill()
+	b.kill()
+}
+
+// put writes a value that is too long for a command line.
+func (e *etcd) put(key, value string) {
+	e.t.Helper()
+	cmd := e.host.Command("etcdctl", "--endpoints", e.url, "--user", "root:"+etcdPassword, "put", key)
+	cmd.Env, cmd.Stdin = append(os.Environ(), "ETCDCTL_API=3"), strings.NewReader(value)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		e.t.Fatalf("etcdctl put: %v: %s", err, out)
+	}
+}
+
+// peakMemory is the most that a process has had in memory at once, in bytes.
+func peakMemory(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(status), "\n") {
+		var kb int
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			return kb << 10
+		}
+	}
+	t.Fatal("no VmHWM")
+	return 0
+}
