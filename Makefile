@@ -17,6 +17,7 @@ UNITDIR  ?= /lib/systemd/system
 # Of dist, deb and rpm.
 DIST     := $(OUT)/dist
 ARCHS    ?= amd64 arm64
+PROGRAMS ?= srdtun srdtun-etcd srdtun-k8s
 FUZZTIME ?= 10s
 # Of soak: first and last seed.
 SEEDS     ?= 1..2000
@@ -217,14 +218,16 @@ man: build ## manual pages and completions, in out/dist
 	@$(BIN)/srdtun completion zsh >$(DIST)/completions/_srdtun
 	@$(BIN)/srdtun completion fish >$(DIST)/completions/srdtun.fish
 
-dist: man ## static binaries for amd64 and arm64 with their bills of materials, in out/dist
-	@set -e; for arch in $(ARCHS); do \
-	  GOARCH=$$arch $(BUILD) srdtun-linux-$$arch -trimpath -ldflags '$(LDFLAGS)' -o $(DIST)/srdtun-linux-$$arch ./cmd/srdtun; \
-	  $(GO) run ./scripts/sbom $(DIST)/srdtun-linux-$$arch '$(VERSION)' >$(DIST)/srdtun-linux-$$arch.cdx.json; done
-	@cd $(DIST) && sha256sum srdtun-linux-* >SHA256SUMS && cat SHA256SUMS
+dist: man ## static binaries of PROGRAMS for amd64 and arm64 with their bills of materials, in out/dist
+	@set -e; for program in $(PROGRAMS); do for arch in $(ARCHS); do \
+	  GOARCH=$$arch $(BUILD) $$program-linux-$$arch -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(DIST))/$$program-linux-$$arch ./cmd/$$program; \
+	  $(GO) run ./scripts/sbom $(DIST)/$$program-linux-$$arch '$(VERSION)' >$(DIST)/$$program-linux-$$arch.cdx.json; done; done
+	@cd $(DIST) && sha256sum srdtun*-linux-* >SHA256SUMS && cat SHA256SUMS
 
-deb rpm: dist ## packages for Debian, and for Fedora and the like, in out/dist
-	@set -e; for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$arch $(DIST) '$(VERSION)'; done
+deb rpm: dist ## packages of PROGRAMS for Debian, and for Fedora and the like, in out/dist
+	@set -e; for program in $(PROGRAMS); do \
+	  [ $$program = srdtun ] || $(GO) -C cmd/$$program run -ldflags '$(LDFLAGS)' . man $(abspath $(DIST))/man-agents; \
+	  for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$program $$arch $(DIST) '$(VERSION)'; done; done
 
 test-deb: ## the deb in a copy of this Debian that is thrown away: install, run, upgrade, purge (root, a minute)
 	@GO='$(GO)' MAKE='$(MAKE)' scripts/debtest.sh

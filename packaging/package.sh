@@ -1,25 +1,38 @@
 #!/bin/sh
-# package.sh deb|rpm ARCH DIST VERSION: makes a package in DIST of what "make dist" has
-# built there. ARCH is Go's name. The same commit gives the same bytes.
+# package.sh deb|rpm PROGRAM ARCH DIST VERSION: makes the package of srdtun, srdtun-etcd or
+# srdtun-k8s in DIST of what "make dist" has built there. ARCH is Go's name. The same commit
+# gives the same bytes.
 set -eu
-kind=$1 version=$4
-export ARCH=$2 DIST=$3
-# A version begins with a number, and an rpm's has no hyphen.
-case $version in
-v[0-9]*) version=${version#v} ;;
-[0-9]*.*) ;;
-*) version=0.0.0~$version ;;
-esac
-PACKAGE_VERSION=$(echo "$version" | tr - .)
+kind=$1
+export PROGRAM=$2 ARCH=$3 DIST=$4
+PACKAGE_VERSION=$(packaging/version.sh "$5")
 case $kind in
-deb) UNITDIR=/lib/systemd/system ZSHDIR=/usr/share/zsh/vendor-completions ;;
-rpm) UNITDIR=/usr/lib/systemd/system ZSHDIR=/usr/share/zsh/site-functions ;;
+deb) UNITDIR=/lib/systemd/system ZSHDIR=/usr/share/zsh/vendor-completions SINCE="(>= $PACKAGE_VERSION)" ;;
+rpm) UNITDIR=/usr/lib/systemd/system ZSHDIR=/usr/share/zsh/site-functions SINCE=">= $PACKAGE_VERSION" ;;
 *) echo "package.sh: deb or rpm" >&2; exit 2 ;;
 esac
-export PACKAGE_VERSION UNITDIR ZSHDIR
+case $PROGRAM in
+srdtun) recipe=packaging/nfpm.yaml ;;
+srdtun-etcd) recipe=packaging/agent.yaml DISCOVERY=etcd OTHER=srdtun-k8s ;;
+srdtun-k8s) recipe=packaging/agent.yaml DISCOVERY=Kubernetes OTHER=srdtun-etcd ;;
+*) echo "package.sh: srdtun, srdtun-etcd or srdtun-k8s" >&2; exit 2 ;;
+esac
+export PACKAGE_VERSION UNITDIR ZSHDIR SINCE DISCOVERY=${DISCOVERY:-}
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
   SOURCE_DATE_EPOCH=$(git -c safe.directory='*' log -1 --format=%ct 2>/dev/null || echo 0)
 fi
 export SOURCE_DATE_EPOCH
 ${GO:-go} -C packaging build -o "$PWD/bin/nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm
-bin/nfpm package -f packaging/nfpm.yaml -p "$kind" -t "$DIST/"
+export SCRIPTS="$DIST/scripts-$PROGRAM"
+mkdir -p "$SCRIPTS"
+for f in packaging/scripts/agent-*.sh; do
+  sed "s/@PROGRAM@/$PROGRAM/g; s/@OTHER@/${OTHER:-}/g" "$f" >"$SCRIPTS/${f##*/}"
+done
+# nfpm.yaml says what is copied; it puts variables into some of its fields only.
+sed "s|\${PROGRAM}|$PROGRAM|g; s|\${DISCOVERY}|$DISCOVERY|g; s|\${SINCE}|$SINCE|g; s|\${SCRIPTS}|$SCRIPTS|g" "$recipe" >"$DIST/$PROGRAM.yaml"
+made=$(bin/nfpm package -f "$DIST/$PROGRAM.yaml" -p "$kind" -t "$DIST/" | sed -n 's/^created package: //p')
+if [ "$kind" = deb ]; then
+  ${GO:-go} -C packaging build -o "$PWD/bin/tidydeb" ./tidydeb
+  bin/tidydeb "$made"
+fi
+echo "created package: $made"

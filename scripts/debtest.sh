@@ -13,7 +13,7 @@ trap 'exit 143' TERM
 arch=$(${GO:-go} env GOARCH)
 mkdir "$work/debs"
 for v in 1 2; do
-  ${MAKE:-make} --no-print-directory deb BIN="$work/bin" DIST="$work/dist$v" ARCHS="$arch" VERSION="v0.9.$v" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+  ${MAKE:-make} --no-print-directory deb BIN="$work/bin" DIST="$work/dist$v" ARCHS="$arch" PROGRAMS=srdtun VERSION="v0.9.$v" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
   mv "$work/dist$v"/*.deb "$work/debs/$v.deb"
 done
 
@@ -28,6 +28,8 @@ is() { # WANT COMMAND...: it succeeds, and says so
 }
 ip link set lo up
 dpkg --purge srdtun >/dev/null 2>&1 || true
+dpkg-deb -R /debs/1.deb /tmp/unpacked # whoever changes something in it packs it anew
+dpkg-deb -b /tmp/unpacked /tmp/anew.deb >/dev/null
 files >/tmp/before
 dpkg -i /debs/1.deb >/dev/null
 is 'srdtun v0.9.1 ' srdtun version

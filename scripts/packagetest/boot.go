@@ -96,6 +96,15 @@ func boot(root, work string, packages []string) error {
 			return err
 		}
 	}
+	more, err := agentPackages()
+	if err != nil {
+		return err
+	}
+	for from, name := range more {
+		if err := copyFile(from, filepath.Join(root, "root", name), 0o644); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), bootMost)
 	defer cancel()
 	c := exec.CommandContext(ctx, "systemd-nspawn", "--quiet", "--boot", "--directory="+root, "--private-network",

@@ -27,6 +27,10 @@ var checks = []struct {
 	{"rules of a full tunnel stay over a restart, and go with a stop", (*host).fullTunnel},
 	{"a restart with another configuration makes all anew", (*host).reconfigured},
 	{"an upgrade keeps device and connections", (*host).upgraded},
+	{"the agents' packages install programs, units, pages and their user", (*host).agentsInstall},
+	{"the agent's service is another user, and sees no control socket", (*host).agentRuns},
+	{"the daemon takes the agent's files, by their owner", (*host).agentAdds},
+	{"the agents' packages go, and leave nothing", (*host).agentsGo},
 	{"a stop leaves nothing", (*host).stopped},
 	{"a purge leaves nothing", (*host).purged},
 	{"the rpm installs, runs and goes", (*host).rpm},
@@ -59,10 +63,12 @@ func inside() (code int) {
 
 // host is the Debian root, seen from within.
 type host struct {
-	note    string // to be printed with the check
-	before  []string
-	streams []*stream
-	index   string // of the device
+	note   string // to be printed with the check
+	before []string
+	// beforeAgents: the agents' packages.
+	beforeAgents []string
+	streams      []*stream
+	index        string // of the device
 }
 
 const lab = "srdtun@lab.service"

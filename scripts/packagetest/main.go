@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,14 +79,15 @@ func buildAll(work string) (packages []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	pack := func(dir, v string) error {
+	pack := func(dir, v string, programs ...string) error {
 		return run(dir, "env", "SOURCE_DATE_EPOCH="+stamp, "make", "--no-print-directory", "deb", "rpm",
-			"ARCHS="+runtime.GOARCH, "VERSION="+v, "DIST="+dist(v))
+			"ARCHS="+runtime.GOARCH, "VERSION="+v, "DIST="+dist(v), "PROGRAMS="+strings.Join(programs, " "))
 	}
-	for _, v := range versions {
-		if err := pack(".", v); err != nil {
-			return nil, err
-		}
+	if err := pack(".", versions[0], append([]string{"srdtun"}, agents...)...); err != nil {
+		return nil, err
+	}
+	if err := pack(".", versions[1], "srdtun"); err != nil {
+		return nil, err
 	}
 	copied := filepath.Join(work, "elsewhere", "srdtun")
 	if err := os.MkdirAll(copied, 0o755); err != nil {
@@ -94,14 +96,14 @@ func buildAll(work string) (packages []string, err error) {
 	if err := run(".", "sh", "-c", `git -c safe.directory='*' ls-files -coz --exclude-standard | tar --null -T - -c | tar -x -C "$0"`, copied); err != nil {
 		return nil, err
 	}
-	if err := pack(copied, versions[0]); err != nil {
+	if err := pack(copied, versions[0], "srdtun", agents[0]); err != nil {
 		return nil, err
 	}
 	if err := sameBytes(dist(versions[0]), filepath.Join(copied, dist(versions[0]))); err != nil {
 		return nil, err
 	}
 	for _, v := range versions {
-		for _, kind := range []string{"*.deb", "*.rpm"} {
+		for _, kind := range []string{"srdtun_*.deb", "srdtun-[0-9]*.rpm"} {
 			found, err := filepath.Glob(filepath.Join(dist(v), kind))
 			if err != nil || len(found) != 1 {
 				return nil, fmt.Errorf("%d of %s for %s: %v", len(found), kind, v, err)
@@ -112,12 +114,31 @@ func buildAll(work string) (packages []string, err error) {
 	return packages, nil
 }
 
+// agents are programs with packages of their own, of the first version.
+var agents = []string{"srdtun-etcd", "srdtun-k8s"}
+
+// agentPackages are those, and what they are called in the root.
+func agentPackages() (map[string]string, error) {
+	v := map[string]string{}
+	for _, name := range agents {
+		for kind, ext := range map[string]string{name + "_*.deb": ".deb", name + "-[0-9]*.rpm": ".rpm"} {
+			found, err := filepath.Glob(filepath.Join(dist(versions[0]), kind))
+			if err != nil || len(found) != 1 {
+				return nil, fmt.Errorf("%d of %s: %v", len(found), kind, err)
+			}
+			v[found[0]] = name + ext
+		}
+	}
+	return v, nil
+}
+
 // dist is where a version's packages are made.
 func dist(version string) string { return filepath.Join("out", "package-"+version) }
 
 // sameBytes fails unless all programs and packages in a are in b, byte by byte.
 func sameBytes(a, b string) error {
 	files, err := filepath.Glob(filepath.Join(a, "srdtun*"))
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.Contains(f, agents[1]) }) // made once: it takes minutes
 	if err != nil || len(files) < 4 {
 		return fmt.Errorf("%d files in %s: %v", len(files), a, err)
 	}

@@ -37,7 +37,7 @@ func Run(root *cobra.Command, args []string) int {
 	root.CompletionOptions = cobra.CompletionOptions{HiddenDefaultCmd: true}
 	root.SetVersionTemplate(root.Name() + " {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(FleetKeyCommand(), SignCommand())
+	root.AddCommand(FleetKeyCommand(), SignCommand(), manCommand(root))
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil {

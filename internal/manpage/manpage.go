@@ -1,0 +1,84 @@
+// Package manpage writes manual pages in man(7).
+package manpage
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Page is a manual page being written, in man(7).
+type Page struct{ bytes.Buffer }
+
+// New begins the page of a program of this version.
+func New(name, section, what, version string) *Page {
+	p := &Page{}
+	fmt.Fprintf(p, ".TH %s %s \"\" \"srdtun %s\" \"srdtun manual\"\n", Roff(strings.ToUpper(name)), section, Roff(version))
+	p.Section("NAME")
+	fmt.Fprintf(p, "%s \\- %s\n", Roff(name), Roff(strings.TrimSuffix(what, ".")))
+	return p
+}
+
+// Section begins one.
+func (p *Page) Section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
+
+// Text writes paragraphs. Indented lines stay as they are.
+func (p *Page) Text(s string) {
+	for block := range strings.SplitSeq(strings.TrimSpace(s), "\n\n") {
+		if strings.HasPrefix(block, " ") {
+			p.Verbatim(block)
+		} else {
+			fmt.Fprintf(p, ".PP\n%s\n", Roff(block))
+		}
+	}
+}
+
+// Verbatim writes lines as they are.
+func (p *Page) Verbatim(s string) { fmt.Fprintf(p, ".PP\n.nf\n%s\n.fi\n", Roff(s)) }
+
+// Flags lists options, if there are any.
+func (p *Page) Flags(flags *pflag.FlagSet) {
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	p.Section("OPTIONS")
+	p.Options(flags)
+}
+
+// Options lists them without a heading.
+func (p *Page) Options(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		arg, usage := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if arg != "" {
+			name += " " + arg
+		}
+		fmt.Fprintf(p, ".TP\n\\fB%s\\fR\n%s\n", Roff(name), Roff(usage))
+	})
+}
+
+// Roff escapes what man(7) would take for a request or a special character.
+func Roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// SeeAlso names other pages.
+func (p *Page) SeeAlso(pages ...string) {
+	p.Section("SEE ALSO")
+	fmt.Fprintf(p, "%s\n", Roff(strings.Join(pages, ", ")))
+}

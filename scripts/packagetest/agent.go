@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	agentUnit = "srdtun-etcd@lab.service"
+	agentUser = "_srdtun-fleet"
+	fleetDir  = "/var/lib/srdtun-fleet/lab"
+)
+
+func (h *host) agentsInstall() error {
+	h.beforeAgents = files()
+	for _, name := range agents {
+		if _, err := output("dpkg", "-i", "/root/"+name+".deb"); err != nil {
+			return err
+		}
+		for _, f := range []string{
+			"/usr/bin/" + name, "/lib/systemd/system/" + name + "@.service", "/usr/share/man/man1/" + name + ".1",
+			"/usr/share/doc/" + name + "/sbom.cdx.json", "/usr/share/doc/" + name + "/copyright",
+		} {
+			if i, err := os.Stat(f); err != nil || i.Size() == 0 {
+				return fmt.Errorf("%s: %v", f, err)
+			}
+		}
+		if out, err := output(name, "--version"); err != nil || out != name+" v0.9.0" {
+			return fmt.Errorf("version: %s, %v", out, err)
+		}
+		if out, err := output("systemd-analyze", "verify", "/lib/systemd/system/"+name+"@.service"); err != nil || out != "" {
+			return fmt.Errorf("systemd-analyze verify: %s, %v", out, err)
+		}
+	}
+	_, err := output("id", agentUser)
+	return err
+}
+
+// agentRuns starts the agent without an etcd, which it waits for.
+func (h *host) agentRuns() error {
+	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(
+		os.WriteFile("/etc/srdtun-fleet/allow", []byte("here "+key+" 10.7.0.1/32\n"), 0o644),
+		os.WriteFile("/etc/srdtun-fleet/lab.env", []byte("OPTIONS=--endpoints http://127.0.0.1:1 --allow /etc/srdtun-fleet/allow\nMEMBER=here\n"), 0o644),
+	); err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "start", agentUnit); err != nil {
+		return err
+	}
+	if err := until("the agent says that etcd is away", func() bool {
+		log, _ := output("journalctl", "--no-pager", "-b", "-u", agentUnit)
+		return strings.Contains(log, "etcd cannot be reached")
+	}); err != nil {
+		log, _ := output("journalctl", "--no-pager", "-b", "-u", agentUnit)
+		return fmt.Errorf("%w: %s", err, log)
+	}
+	pid, err := output("systemctl", "show", "-P", "MainPID", agentUnit)
+	if err != nil {
+		return err
+	}
+	uid, err := output("id", "-u", agentUser)
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return err
+	}
+	fields := strings.Join(strings.Fields(string(status)), " ")
+	for _, want := range []string{"Uid: " + uid + " " + uid, "CapPrm: 0000000000000000", "NoNewPrivs: 1", "Seccomp: 2 "} {
+		if !strings.Contains(fields, want) {
+			return fmt.Errorf("%q is not in /proc/%s/status: %s", want, pid, fields)
+		}
+	}
+	if left, _ := filepath.Glob("/proc/" + pid + "/root/run/srdtun/*"); len(left) > 0 {
+		return fmt.Errorf("the agent sees %q", left)
+	}
+	if out, err := output("stat", "-c", "%U %a", fleetDir); err != nil || out != agentUser+" 755" {
+		return fmt.Errorf("%s: %s, %v", fleetDir, out, err)
+	}
+	if out, err := output("stat", "-c", "%U %a", filepath.Dir(fleetDir)); err != nil || out != "root 755" {
+		return fmt.Errorf("%s: %s, %v", filepath.Dir(fleetDir), out, err)
+	}
+	return nil
+}
+
+// agentAdds has the agent's user write a file, as the agent would.
+func (h *host) agentAdds() error {
+	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	if err != nil {
+		return err
+	}
+	private, err := output("srdtun", "genkey")
+	if err != nil {
+		return err
+	}
+	config := func(owner string) error {
+		text := fmt.Sprintf("[interface]\nprivate_key = %q\naddress = \"10.7.0.1/24\"\nlisten_port = 51822\n[peers]\ndir = %q\n%s", private, fleetDir, owner)
+		return os.WriteFile("/etc/srdtun/fleet.toml", []byte(text), 0o600)
+	}
+	peer := fmt.Sprintf("[[peer]]\nname = \"member\"\npublic_key = %q\nallowed_ips = \"10.7.0.2/32\"\n", key)
+	file := filepath.Join(fleetDir, "other.toml")
+	if err := os.WriteFile(file, []byte(peer), 0o644); err != nil {
+		return err
+	}
+	if _, err := output("chown", agentUser+":", file); err != nil {
+		return err
+	}
+	// The interface is called as the user is: the daemon's user is another one all the same.
+	const unit = "srdtun@fleet.service"
+	if err := config(""); err != nil {
+		return err
+	}
+	if out, err := output("srdtun", "check", "fleet"); err == nil || !strings.Contains(out, "want root, or the user that [peers] owner names") {
+		return fmt.Errorf("check without owner: %s, %v", out, err)
+	}
+	if err := config("owner = \"" + agentUser + "\"\n"); err != nil {
+		return err
+	}
+	if out, err := output("srdtun", "check", "fleet"); err != nil || !strings.Contains(out, "1 peer") {
+		return fmt.Errorf("check: %s, %v", out, err)
+	}
+	if _, err := output("systemctl", "start", unit); err != nil {
+		return err
+	}
+	if out, err := output("srdtun", "show", "fleet"); err != nil || !strings.Contains(out, "member") {
+		return fmt.Errorf("show: %s, %v", out, err)
+	}
+	pid, _ := output("systemctl", "show", "-P", "MainPID", unit)
+	uid, _ := output("id", "-u", agentUser)
+	if status, _ := os.ReadFile("/proc/" + pid + "/status"); strings.Contains(strings.Join(strings.Fields(string(status)), " "), "Uid: "+uid+" ") {
+		return errors.New("the daemon is the agent's user")
+	}
+	_, err = output("systemctl", "stop", unit)
+	return errors.Join(err, os.Remove("/etc/srdtun/fleet.toml"))
+}
+
+func (h *host) agentsGo() error {
+	uid, err := output("id", "-u", agentUser)
+	if err != nil {
+		return err
+	}
+	// The first takes nothing that the second needs.
+	if _, err := output("dpkg", "--purge", agents[1]); err != nil {
+		return err
+	}
+	if !active(agentUnit) {
+		return errors.New("the other agent was stopped")
+	}
+	if _, err := output("dpkg", "--purge", agents[0]); err != nil {
+		return err
+	}
+	if active(agentUnit) {
+		return errors.New("it still runs")
+	}
+	if out, _ := output("find", "/var", "/etc", "/run", "-xdev", "-uid", uid); out != "" {
+		return fmt.Errorf("left to the next user of that number: %s", out)
+	}
+	if err := sameFiles(h.beforeAgents); err != nil {
+		return err
+	}
+	// Debian's rpm knows no package of Debian's: --nodeps.
+	for _, name := range agents {
+		if _, err := output("rpm", "-i", "--nodeps", "/root/"+name+".rpm"); err != nil {
+			return err
+		}
+		if out, err := output("rpm", "-V", "--nodeps", name); err != nil {
+			return fmt.Errorf("rpm -V: %s: %w", out, err)
+		}
+		if _, err := output("rpm", "-e", "--nodeps", name); err != nil {
+			return err
+		}
+		if _, err := os.Stat("/usr/bin/" + name); err == nil {
+			return errors.New("the program is left")
+		}
+	}
+	_, err = output("userdel", agentUser)
+	return err
+}
