@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -68,37 +67,4 @@ func (c *connection) standings(ctx context.Context, policy fleet.Policy) ([]flee
 			return roster.Standings(), err
 		}
 	}
-}
-
-func leaveCommand() *cobra.Command {
-	var c connection
-	cmd := &cobra.Command{
-		Use:   "leave NAME",
-		Short: "Remove a member at once",
-		Long: `leave removes the record of a member, without waiting for its lease. Stop its
-agent first: one that runs puts its record back.`,
-		Args: member.Takes(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := fleet.CheckName(args[0]); err != nil {
-				return member.Usagef("%w", err)
-			}
-			l, err := c.dial()
-			if err != nil {
-				return err
-			}
-			defer l.client.Close()
-			ctx, cancel := context.WithTimeout(context.Background(), askFor)
-			defer cancel()
-			if ctx, err = l.with(ctx); err != nil {
-				return err
-			}
-			got, err := l.client.Delete(ctx, c.prefix+args[0])
-			if err == nil && got.Deleted == 0 {
-				err = errors.New(args[0] + " is no member")
-			}
-			return err
-		},
-	}
-	c.flags(cmd)
-	return cmd
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
@@ -147,7 +150,8 @@ func leaveCommand() *cobra.Command {
 		Use:   "leave NODE",
 		Short: "Remove a member at once",
 		Long: `leave removes the record of a Node. Stop its agent first: one that runs puts its
-record back.`,
+record back, and leave fails. It waits for as long as an agent may take for that,
+some seconds.`,
 		Args: member.Takes(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := fleet.CheckName(args[0]); err != nil {
@@ -157,9 +161,37 @@ record back.`,
 			if err != nil {
 				return err
 			}
-			return n.write(context.Background(), args[0], nil)
+			return leave(context.Background(), n, args[0], leaveFor)
 		},
 	}
 	c.flags(cmd)
 	return cmd
+}
+
+const (
+	// leaveFor is how long an agent may take to put its record back, and some.
+	leaveFor = mendEvery + 2*time.Second
+	// leaveLook is how often it is looked whether it has.
+	leaveLook = 500 * time.Millisecond
+)
+
+// leave removes the record of a Node. The error says so if its agent runs.
+func leave(ctx context.Context, n *nodes, name string, wait time.Duration) error {
+	if err := n.write(ctx, name, nil); err != nil {
+		return err
+	}
+	for end := time.Now().Add(wait); time.Now().Before(end); sleep(ctx, leaveLook) {
+		ask, cancel := context.WithTimeout(ctx, askFor)
+		node, err := n.Get(ask, name, metav1.GetOptions{})
+		cancel()
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the record is removed, and it is not known whether %s's agent puts it back: %w", name, err)
+		case node.Annotations[n.annotation] != "":
+			return fmt.Errorf("the agent of %s runs, and has put the record back: stop it first, on its node", name)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLeaveWhileTheAgentRuns fails, and says why; without an agent it removes the record.
+func TestLeaveWhileTheAgentRuns(t *testing.T) {
+	a := newAPI(t)
+	r := start(t, a)
+	r.await("announced", func() bool { return a.node(t, "n1").Annotations[defaultAnnotation] != "" })
+	w := <-a.watching
+	done := make(chan error, 1)
+	go func() { done <- leave(t.Context(), a.nodes, "n1", 4*leaveFor) }()
+	r.await("removed", func() bool { return a.node(t, "n1").Annotations[defaultAnnotation] == "" })
+	w.Modify(a.node(t, "n1"))
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "the agent of n1 runs, and has put the record back: stop it first") {
+		t.Errorf("while it runs: %v", err)
+	}
+	r.end()
+	if err := leave(t.Context(), a.nodes, "n1", 2*leaveLook); err != nil || a.node(t, "n1").Annotations[defaultAnnotation] != "" {
+		t.Errorf("without it: %v", err)
+	}
+}

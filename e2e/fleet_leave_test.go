@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// TestFleetLeaveWhileTheAgentRuns fails and says why, each time that it is tried, also when the
+// agent pauses before it puts its record back. Once the agent is stopped, it is left.
+func TestFleetLeaveWhileTheAgentRuns(t *testing.T) {
+	t.Parallel()
+	f := network(t, fabric.Spec{HostsB: 2})
+	e, k := startEtcd(t, f.B(2)), newFleetKeys(t)
+	a, b := newMember(t, e, k, f.A(1), 1), newMember(t, e, k, f.B(1), 2)
+	e.lock()
+	a.join(t)
+	b.join(t)
+	a.wantPeers(t, maxNews, "m2")
+	leave := func() (string, error) {
+		out, err := a.Host.Command(etcdAgent(t), "leave", "--endpoints", e.url, "--user", "root", "--password-file", k.passwd, "m2").CombinedOutput()
+		return string(out), err
+	}
+	for range 12 { // the pauses double, and are 20 s then
+		if out, err := leave(); err == nil || !strings.Contains(out, "the agent of m2 runs") || strings.Count(out, "\n") != 1 {
+			t.Fatalf("while it runs: %v, %s", err, out)
+		}
+		if b.record() == "" {
+			break // it pauses
+		}
+	}
+	if out, err := leave(); err == nil || !strings.Contains(out, "m2 is no member") && !strings.Contains(out, "the agent of m2 runs") {
+		t.Errorf("while it pauses: %v, %s", err, out)
+	}
+	until(t, "the record is put back", 2*maxLeave, func() bool { return b.record() != "" })
+	b.kill()
+	if out, err := leave(); err != nil {
+		t.Errorf("when it is stopped: %v, %s", err, out)
+	}
+	if b.record() != "" {
+		t.Error("the record is there")
+	}
+	a.wantPeers(t, 0, "")
+}
