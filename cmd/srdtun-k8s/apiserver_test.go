@@ -26,6 +26,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/srdtun/srdtun/cmd/internal/member"
@@ -67,19 +68,31 @@ func newServer(t *testing.T) *server {
 	}
 	s.file("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	s.file("tokens.csv", []byte(adminToken+",admin,1,system:masters\n"+agentToken+",system:serviceaccount:srdtun:srdtun,2\n"))
-	for _, who := range []string{adminToken, agentToken} {
-		s.file(who+".conf", fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
-users: [{name: u, user: {token: %s}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-`, serverURL, who))
-	}
+	s.config(adminToken, "{token: "+adminToken+"}")
+	s.config(agentToken, "{token: "+agentToken+"}") // says nothing of a node
 	s.etcd = s.run("etcd", *etcd, "--data-dir", filepath.Join(s.dir, "etcd"))
 	s.start()
 	t.Cleanup(func() { s.stop(); s.end(s.etcd) })
 	return s
+}
+
+func (s *server) config(name, user string) string {
+	s.t.Helper()
+	return s.file(name+".conf", fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: u, user: %s}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`, serverURL, user))
+}
+
+// agentOf is a kubeconfig as that of the service account in a pod on a node: with what its
+// token says.
+func (s *server) agentOf(i int) string {
+	s.t.Helper()
+	return s.config(fmt.Sprintf("agent-n%d", i), fmt.Sprintf(
+		`{token: %s, as: "system:serviceaccount:srdtun:srdtun", as-user-extra: {"authentication.kubernetes.io/node-name": [n%d]}}`, adminToken, i))
 }
 
 func (s *server) file(name string, data []byte) string {
@@ -176,9 +189,11 @@ func (s *server) apply() {
 	}
 	at := map[string]string{
 		"Namespace": "/api/v1/namespaces", "ServiceAccount": "/api/v1/namespaces/srdtun/serviceaccounts",
-		"ClusterRole":        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-		"ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-		"DaemonSet":          "/apis/apps/v1/namespaces/srdtun/daemonsets",
+		"ClusterRole":                      "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+		"ClusterRoleBinding":               "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+		"DaemonSet":                        "/apis/apps/v1/namespaces/srdtun/daemonsets",
+		"ValidatingAdmissionPolicy":        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+		"ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
 	}
 	n := 0
 	for part := range strings.SplitSeq(string(data), "\n---\n") {
@@ -230,7 +245,7 @@ func (n *node) again(i int, list string) {
 	t := n.s.t
 	t.Helper()
 	j := joining{policy: agent.Files{Allow: list}, dir: n.dir, Self: member.Self{Addresses: []string{fmt.Sprintf("192.0.2.1:%d", 10000+i)}}}
-	j.kubeconfig, j.annotation = filepath.Join(n.s.dir, agentToken+".conf"), defaultAnnotation
+	j.kubeconfig, j.annotation = n.s.agentOf(i), defaultAnnotation
 	policy, err := j.policy.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +316,7 @@ func TestRealAPIServer(t *testing.T) {
 	t.Logf("a third one is everybody's peer after %v", time.Since(begin).Round(time.Millisecond))
 
 	// A stolen token lets nobody in.
-	c := cluster{kubeconfig: filepath.Join(s.dir, agentToken+".conf"), annotation: defaultAnnotation}
+	c := cluster{kubeconfig: s.agentOf(4), annotation: defaultAnnotation}
 	thief, err := c.dial()
 	if err != nil {
 		t.Fatal(err)
@@ -340,6 +355,57 @@ func TestRealAPIServer(t *testing.T) {
 	four.stop()
 	s.must("DELETE", "/api/v1/nodes/n4", nil)
 	t.Logf("a deleted Node is gone after %v", one.await(10*time.Second, "n2", "n3"))
+}
+
+// TestRealPolicyOfTheManifest: an agent's token is good for one annotation of its own Node.
+func TestRealPolicyOfTheManifest(t *testing.T) {
+	s := newServer(t)
+	s.apply()
+	s.addNode(1, map[string]string{"other": "1"})
+	s.addNode(2, nil)
+	client := func(kubeconfig, annotation string) *nodes {
+		t.Helper()
+		n, err := (&cluster{kubeconfig: kubeconfig, annotation: annotation}).dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	own := client(s.agentOf(1), defaultAnnotation)
+	const most = 30 * time.Second // until the server has compiled a new policy
+	for end := time.Now().Add(most); own.write(t.Context(), "n2", []byte("x")) == nil; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the token of n1 changes n2")
+		}
+	}
+	refused := func(what string, err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+	}
+	patch := func(n *nodes, node, text string) error {
+		_, err := n.Patch(t.Context(), node, types.MergePatchType, []byte(text), metav1.PatchOptions{})
+		return err
+	}
+	refused("another node", own.write(t.Context(), "n2", []byte("x")), "the Node that it runs on, and no other")
+	refused("another node, removing", own.write(t.Context(), "n2", nil), "the Node that it runs on, and no other")
+	refused("another annotation", client(s.agentOf(1), "other").write(t.Context(), "n1", []byte("2")), "srdtun.io/member, and no other")
+	refused("another annotation, removing", client(s.agentOf(1), "other").write(t.Context(), "n1", nil), "srdtun.io/member, and no other")
+	refused("a new annotation", client(s.agentOf(1), "new").write(t.Context(), "n1", []byte("2")), "srdtun.io/member, and no other")
+	refused("a label", patch(own, "n1", `{"metadata":{"labels":{"a":"b"}}}`), "nothing else of a Node")
+	refused("a taint", patch(own, "n1", `{"spec":{"taints":[{"key":"a","effect":"NoExecute"}]}}`), "nothing else of a Node")
+	refused("cordon", patch(own, "n1", `{"spec":{"unschedulable":true}}`), "nothing else of a Node")
+	refused("a token without a node", client(filepath.Join(s.dir, agentToken+".conf"), defaultAnnotation).write(t.Context(), "n1", []byte("x")), "does not say which node")
+	for _, value := range [][]byte{[]byte("x"), []byte("y"), nil, []byte("x")} {
+		if err := own.write(t.Context(), "n1", value); err != nil {
+			t.Errorf("its own annotation, %q: %v", value, err)
+		}
+	}
+	// Others are not concerned.
+	if err := client(filepath.Join(s.dir, adminToken+".conf"), "other").write(t.Context(), "n2", []byte("x")); err != nil {
+		t.Errorf("the administrator: %v", err)
+	}
 }
 
 // TestThousandNodes measures what a change of one member costs the agent of another.

@@ -53,7 +53,7 @@ var Table = []Run{
 	{"docs/events.md", "2026-11-22 14:16", "", "lines of a log; each kind of them has its test in overlay/daemon"},
 
 	{"docs/fleet.md", "etcd  <---->", "", "a drawing"},
-	{"docs/fleet.md", "make build build-agents", "make test-image", "the install of one file is left out"},
+	{"docs/fleet.md", "make deb", "make test-package", "it installs packages of another version, with dpkg"},
 	{"docs/fleet.md", "srdtun-etcd fleetkey", "TestFleetCommands", ""},
 	{"docs/fleet.md", "srdtun-etcd sign", "TestFleetCommands", ""},
 	{"docs/fleet.md", "[interface]", inConfig, ""},

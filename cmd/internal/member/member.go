@@ -73,14 +73,19 @@ func PolicyFlags(c *cobra.Command, p *agent.Files) {
 // Self is what this host says of itself.
 type Self struct {
 	Grant     string   // file
-	Addresses []string // ADDRESS:PORT
+	Addresses []string // ADDRESS:PORT, or ADDRESS
+	Port      uint16   // of those that have none
 }
+
+// defaultPort is that of the daemon.
+const defaultPort = 51820
 
 // Flags are those of this host's record.
 func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign")
-	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS:PORT` where the daemon of this host is reached; none: it calls the others")
+	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS` or ADDRESS:PORT, [ADDRESS]:PORT for IPv6, where the daemon of this host is reached; none: it calls the others")
+	f.Uint16Var(&s.Port, "port", defaultPort, "of an --address without one")
 }
 
 // Record is made of the host's grant, or of its line in the allow list. It must be one that
@@ -91,7 +96,7 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	}
 	var at []netip.AddrPort
 	for _, text := range s.Addresses {
-		e, err := fleet.ParseEndpoint(text)
+		e, err := s.endpoint(text)
 		if err != nil {
 			return nil, Usagef("--address %w", err)
 		}
@@ -123,6 +128,24 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 		return nil, fmt.Errorf("the own policy refuses the record of this host: %w", err)
 	}
 	return record, nil
+}
+
+// endpoint reads an address of this host. What has no port, as the address of a node from
+// Kubernetes, gets the port of --port.
+func (s *Self) endpoint(text string) (netip.AddrPort, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return fleet.ParseEndpoint(netip.AddrPortFrom(a, s.Port).String())
+	}
+	e, err := fleet.ParseEndpoint(text)
+	if err == nil {
+		return e, nil
+	}
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		if a, aerr := netip.ParseAddr(text[:i]); aerr == nil && a.Is6() {
+			return e, fmt.Errorf("%q is no address with a port; write [%s]:%s", text, text[:i], text[i+1:])
+		}
+	}
+	return e, err
 }
 
 // Print writes a table of all that claim to be members.
