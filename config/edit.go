@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,7 @@ const policyKey = "paths.policy"
 // With returns what c is with the settings: each is sound by itself and all are together.
 // paths.policy counts for all peers, also those that name their own.
 func With(c *Config, settings []Setting) (*Config, error) {
+	settings = Named(c, settings)
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
 	for _, s := range settings {
@@ -46,6 +48,42 @@ func With(c *Config, settings []Setting) (*Config, error) {
 		}
 	}
 	return next, nil
+}
+
+// Named returns settings in which peers have the name or key that they have in c: one of them
+// may be an address inside the tunnel, as in "peer.10.80.0.2.policy", which stands for the peer
+// with the longest prefix that holds it.
+func Named(c *Config, settings []Setting) []Setting {
+	v := slices.Clone(settings)
+	for i, s := range v {
+		name, rest, _ := strings.Cut(s.Key, ".")
+		dot := strings.LastIndexByte(rest, '.')
+		if name != "peer" || dot < 0 {
+			continue
+		}
+		if p := c.peerOf(rest[:dot]); p != nil {
+			v[i].Key = "peer." + p.Title() + rest[dot:]
+		}
+	}
+	return v
+}
+
+// peerOf returns the peer that an address inside the tunnel belongs to. nil: it is none, or is
+// a peer's name.
+func (c *Config) peerOf(who string) (found *Peer) {
+	a, err := netip.ParseAddr(who)
+	if err != nil || slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Name == who }) {
+		return nil
+	}
+	most := -1
+	for i := range c.Peers {
+		for _, p := range c.Peers[i].AllowedIPs {
+			if p.Bits() > most && p.Contains(a) {
+				found, most = &c.Peers[i], p.Bits()
+			}
+		}
+	}
+	return found
 }
 
 // plainFault drops the line of a fault, which is one of a text that nobody sees.

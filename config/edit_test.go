@@ -138,3 +138,24 @@ func TestWith(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A peer is found by an address inside the tunnel, as ping and show find it.
+func TestSettingByInnerAddress(t *testing.T) {
+	c := parsed(t, mainPart+"[[peer]]\nname = 'wide'\npublic_key = '$1'\nallowed_ips = ['10.80.0.0/24', 'fd80::/64']\n"+
+		"[[peer]]\nname = 'one'\npublic_key = '$2'\nallowed_ips = ['10.80.0.2/32', 'fd80::2/128']\n[[peer]]\nname = '10.80.0.9'\npublic_key = '$3'\n")
+	for who, want := range map[string]int{"10.80.0.2": 1, "10.80.0.3": 0, "fd80::2": 1, "fd80::3": 0, "10.80.0.9": 2, "one": 1} {
+		got, err := With(c, []Setting{{Key: "peer." + who + ".policy", Value: "ecmp"}})
+		if err != nil {
+			t.Errorf("%s: %v", who, err)
+			continue
+		}
+		for i := range got.Peers {
+			if (got.Peers[i].Policy == "ecmp") != (i == want) {
+				t.Errorf("%s: peer %d has %s", who, i, got.Peers[i].Policy)
+			}
+		}
+	}
+	if _, err := With(c, []Setting{{Key: "peer.10.99.0.1.policy", Value: "ecmp"}}); err == nil || err.Error() != `no peer is named "10.99.0.1"` {
+		t.Errorf("%v", err)
+	}
+}

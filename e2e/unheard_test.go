@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -96,4 +97,35 @@ func otherKey(t *testing.T, n *tunnel.Node) string {
 		t.Fatal(err)
 	}
 	return string([]byte(out)[:44])
+}
+
+// TestCommandsTakeInnerAddresses names a peer by its address inside the tunnel, has a setting
+// name what is not there, and has the peer leave in order.
+func TestCommandsTakeInnerAddresses(t *testing.T) {
+	d := direct(t)
+	p := passive(t, d)
+	a := func(want string, args ...string) {
+		t.Helper()
+		out, err := d.A.Run("sh", append([]string{"-c", `exec "$@" 2>&1`, "sh", bin}, args...)...)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v: %q without %q, %v", args, out, want, err)
+		}
+	}
+	a("b: seq=1 path", "ping", p.A.Name, tunnel.Inner4(2).String(), "-c", "1")
+	a("b: seq=1 path", "ping", p.A.Name, tunnel.Inner6(2).String(), "-c", "1")
+	a("(b)", "show", p.A.Name, "--peer", tunnel.Inner4(2).String())
+	a("", "wait", p.A.Name, "--peer", tunnel.Inner4(2).String())
+	a("~ peer.b.policy = \"spray\" -> \"ecmp\"\n", "set", p.A.Name, "peer."+tunnel.Inner4(2).String()+".policy=ecmp")
+	a("nothing has changed\n", "set", p.A.Name, "peer.b.policy=ecmp")
+	a("nosuchif has no address here", "set", p.A.Name, "paths.local=nosuchif")
+	a("warning: paths.local: nosuchif has no address here", "set", p.A.Name, "paths.local=nosuchif,eth0")
+	a("~ paths.local", "set", p.A.Name, "paths.local=")
+	if out, err := d.A.Run(bin, "show", p.A.Name); err != nil || strings.Contains(out, "duplicate_message") || strings.Contains(out, "handshake_copy") {
+		t.Errorf("copies that were meant count as drops: %s, %v", out, err)
+	}
+	left := says(t, p.A, "notice  session-ended: peer b: ")
+	if err := p.B.Down(); err != nil {
+		t.Fatal(err)
+	}
+	left()
 }

@@ -88,14 +88,12 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peers with that name or public key.
-func peersNamed(st *control.Status, who string) (v []control.Peer) {
-	for _, p := range st.Peers {
-		if p.Name == who || p.PublicKey == who {
-			v = append(v, p)
-		}
+// peersNamed returns the peer that who stands for, if there is one.
+func peersNamed(st *control.Status, who string) []control.Peer {
+	if p := st.Find(who); p != nil {
+		return []control.Peer{*p}
 	}
-	return v
+	return nil
 }
 
 func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status, quick bool) error {

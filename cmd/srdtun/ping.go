@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +39,7 @@ func pingCommand() *cobra.Command {
 transport's and waits for the response, up to a second. Nothing goes through the tunnel,
 so this works where the host at the other end answers no pings.
 
-PEER is a peer's name or public key. NAME is the interface; it is only needed if several
+PEER is a peer's name or public key, or an address inside the tunnel. NAME is the interface; it is only needed if several
 have such a peer. Without --all-paths one path of each pair of addresses is measured.
 Exits with 1 if nothing answers.`,
 		Args:              takes(1, 2),
@@ -135,7 +134,7 @@ func whichPeer(args []string) (name, peer string, err error) {
 	}
 	var have []string
 	for _, st := range list {
-		if slices.ContainsFunc(st.Peers, func(p control.Peer) bool { return p.Name == peer || p.PublicKey == peer }) {
+		if st.Find(peer) != nil {
 			have = append(have, st.Interface)
 		}
 	}

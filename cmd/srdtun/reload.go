@@ -77,20 +77,30 @@ func runningFor(c *config.Config, file, arg string) (name string, runs bool) {
 // change asks the daemon of an interface for a change and prints what it did.
 func change(name string, what control.Change) error {
 	diff, err := changed(name, what)
-	return printed(diff, err)
+	return printed(name, diff, err)
 }
 
-func printed(diff []control.Difference, err error) error {
+func printed(name string, diff []control.Difference, err error) error {
 	if err != nil {
 		return err
 	}
+	printChanges(name, diff)
+	return nil
+}
+
+// printChanges prints what has changed, and warns of what is not there.
+func printChanges(name string, diff []control.Difference) {
 	if len(diff) == 0 {
 		fmt.Println("nothing has changed")
 	}
 	for _, d := range diff {
 		fmt.Println(d.Text)
 	}
-	return nil
+	if st, err := status(name); err == nil {
+		for _, w := range absent(st, diff, lookUp) {
+			fmt.Fprintln(os.Stderr, "srdtun: warning: "+w)
+		}
+	}
 }
 
 func changed(name string, what control.Change) ([]control.Difference, error) {
@@ -135,7 +145,7 @@ func handOverTo(name string, what control.Change, owns func(service string) erro
 		// That of an ordinary user, who can read his own file.
 		diff, err = c.Change(control.Change{How: what.How})
 	}
-	return printed(diff, err)
+	return printed(name, diff, err)
 }
 
 // restartingCommand is for the unit, whose user may not be able to ask the service manager.

@@ -52,11 +52,7 @@ func setAndSave(arg, name string, wanted []config.Setting) error {
 			return fmt.Errorf("changed, and not saved: %w", err)
 		}
 	}
-	for _, d := range diff {
-		if !d.Live {
-			fmt.Println(d.Text)
-		}
-	}
+	printChanges(name, diff)
 	return nil
 }
 
@@ -68,7 +64,7 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 		return nil, err
 	}
 	texts := map[string][]byte{}
-	for _, s := range wanted {
+	for _, s := range config.Named(all, wanted) {
 		file := c.File
 		if i := slices.IndexFunc(all.Peers, func(p config.Peer) bool {
 			return p.File != "" && (strings.HasPrefix(s.Key, "peer."+p.Name+".") && p.Name != "" || strings.HasPrefix(s.Key, "peer."+p.PublicKey.String()+"."))

@@ -23,10 +23,11 @@ func (s still) Flows(_ context.Context, d time.Duration) (control.Flows, error) 
 
 // Ping implements control.Handler: the second path never answers.
 func (s still) Ping(_ context.Context, peer string, every bool) (control.Pings, error) {
-	if peer != "hub" {
+	p := s.status.Find(peer)
+	if p == nil || p.Name != "hub" {
 		return control.Pings{}, fmt.Errorf("no peer is named %q", peer)
 	}
-	v := control.Pings{Peer: peer, Paths: []control.Ping{{Slot: 0, Local: "192.0.2.2:40000", Remote: "192.0.2.9:51820", RTTUs: 512}}}
+	v := control.Pings{Peer: p.Name, Paths: []control.Ping{{Slot: 0, Local: "192.0.2.2:40000", Remote: "192.0.2.9:51820", RTTUs: 512}}}
 	if every {
 		v.Paths = append(v.Paths, control.Ping{Slot: 17, Local: "192.0.2.2:40001", Remote: "192.0.2.9:51820"})
 	}

@@ -18,12 +18,13 @@ func setCommand() *cobra.Command {
 		Use:   "set NAME|FILE KEY=VALUE...",
 		Short: "Change a running interface",
 		Long: `Change a running interface, without losing a packet: all that is asked for, or
-nothing. The configuration file is not changed without --save, and "show" names what it
-has otherwise. Keys are those of the file; a VALUE without quotes is text, and commas
+nothing. What has changed is printed as by "reload". The configuration file is not changed
+without --save, and "show" names what it has otherwise. Keys are those of the file; a VALUE without quotes is text, and commas
 separate the members of a list. An empty VALUE takes the key out.
 
   paths.policy=POLICY      how packets are spread over the paths to all peers
-  peer.PEER.policy=POLICY  the same for one, by its name or public key
+  peer.PEER.policy=POLICY  the same for one, by its name, public key,
+                           or an address inside the tunnel
   peer.PEER.endpoints=HOST:PORT,...
   peer.PEER.allowed_ips=PREFIX,...
   peer.PEER.preshared_key=KEY, peer.PEER.persistent_keepalive=SECONDS
@@ -55,8 +56,7 @@ func set(arg string, settings []string, save bool) error {
 	if save {
 		return setAndSave(arg, name, wanted)
 	}
-	_, err = changed(name, request(wanted, false))
-	return err
+	return change(name, request(wanted, false))
 }
 
 func request(wanted []config.Setting, save bool) control.Change {

@@ -28,7 +28,10 @@ const (
 const showUsage = "show [NAME|FILE|all|interfaces] [dump|paths]"
 
 // showFlags are the options of show.
-type showFlags struct{ json, check bool }
+type showFlags struct {
+	json, check bool
+	peer        string // "": all
+}
 
 func showCommand() *cobra.Command {
 	var f showFlags
@@ -51,6 +54,7 @@ that are down.`,
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.check, "check", false, "say whether all is well; exit with 4 if not")
+	c.Flags().StringVar(&f.peer, "peer", "", "only this `PEER`: a name, a public key or an address inside the tunnel")
 	return c
 }
 
@@ -82,8 +86,8 @@ func showArgs(args []string, f showFlags) (which, what string, err error) {
 	switch {
 	case what != "" && what != wordDump && what != wordPaths,
 		(what != "" || f.check) && which == wordInterfaces,
-		what != "" && (f.json || f.check), f.json && f.check:
-		return "", "", usagef("usage: srdtun %s [--json|--check]", showUsage)
+		what != "" && (f.json || f.check), f.json && f.check, f.peer != "" && which == wordInterfaces:
+		return "", "", usagef("usage: srdtun %s [--json|--check] [--peer PEER]", showUsage)
 	}
 	return which, what, nil
 }
@@ -94,6 +98,9 @@ func show(args []string, f showFlags) error {
 		return err
 	}
 	list, err := statuses(which)
+	if err == nil && f.peer != "" {
+		list, err = ofPeer(list, f.peer)
+	}
 	switch {
 	case errors.Is(err, errNoneRuns) && f.json:
 		return writeJSON(os.Stdout, []*control.Status{})
@@ -114,6 +121,21 @@ func show(args []string, f showFlags) error {
 		return writeJSON(os.Stdout, list)
 	}
 	return view.Text(os.Stdout, list, view.Options{Colour: colour(os.Stdout), Now: time.Now(), Full: what == wordPaths})
+}
+
+// ofPeer leaves one peer in each interface that has it.
+func ofPeer(list []*control.Status, who string) (v []*control.Status, err error) {
+	for _, st := range list {
+		if p := st.Find(who); p != nil {
+			one := *st
+			one.Peers = []control.Peer{*p}
+			v = append(v, &one)
+		}
+	}
+	if len(v) == 0 {
+		return nil, usagef("no interface that is asked has a peer %.64q", who)
+	}
+	return v, nil
 }
 
 // colour reports whether f shows colours, and wants them (no-color.org).

@@ -28,7 +28,7 @@ exit code is 3 without the interface and 1 without the session.`,
 		ValidArgsFunction: completeConfigured,
 		RunE:              func(_ *cobra.Command, args []string) error { return wait(args[0], peer, timeout) },
 	}
-	c.Flags().StringVar(&peer, "peer", "", "wait for a session with this `PEER`, a name or a public key")
+	c.Flags().StringVar(&peer, "peer", "", "wait for a session with this `PEER`: a name, a public key or an address inside the tunnel")
 	c.Flags().DurationVar(&timeout, "timeout", waitDefault, "how long to wait at most")
 	return c
 }
@@ -59,13 +59,11 @@ func hasSession(st *control.Status, peer string) error {
 	if peer == "" {
 		return nil
 	}
-	for _, p := range st.Peers {
-		if p.Name == peer || p.PublicKey == peer {
-			if p.Cipher != "" {
-				return nil
-			}
-			return &codedError{code: exitFailure, msg: fmt.Sprintf("%s: no session with %s", st.Interface, peer)}
-		}
+	switch p := st.Find(peer); {
+	case p == nil:
+		return fmt.Errorf("%s: no peer is named %.64q", st.Interface, peer)
+	case p.Cipher == "":
+		return &codedError{code: exitFailure, msg: fmt.Sprintf("%s: no session with %s", st.Interface, peer)}
 	}
-	return fmt.Errorf("%s: no peer is named %.64q", st.Interface, peer)
+	return nil
 }

@@ -56,7 +56,8 @@ func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pin
 	return v, nil
 }
 
-// byName returns the peer of this name or public key. The only one needs no name.
+// byName returns the peer of this name, public key or address inside the tunnel. The only one
+// needs no name.
 func (s *server) byName(name string) (*peer, error) {
 	public, err := config.ParseKey(name)
 	for _, p := range s.peers() {
@@ -66,6 +67,13 @@ func (s *server) byName(name string) (*peer, error) {
 	}
 	if all := s.peers(); name == "" && len(all) == 1 {
 		return all[0], nil
+	}
+	if a, err := netip.ParseAddr(name); err == nil {
+		at := s.now.Load()
+		if i, ok := at.table.Lookup(a); ok {
+			return at.peers[i], nil
+		}
+		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
 	}
 	return nil, fmt.Errorf("no peer is named %.64q", name)
 }
