@@ -51,7 +51,7 @@ func (s *census) fits(p *Peer) bool {
 	if _, dup := s.names[p.Name]; dup && p.Name != "" {
 		return false
 	}
-	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.own || !p.PublicKey.usable() {
+	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.own || !p.PublicKey.usable() || isPrivate(p.PublicKey, s.c.Interface.PrivateKey) {
 		return false
 	}
 	own := make(map[netip.Prefix]bool, len(p.AllowedIPs))
@@ -74,6 +74,8 @@ func (s *census) admit(p *Peer, at section) error {
 	switch from, dup := s.keys[p.PublicKey]; {
 	case p.PublicKey == s.own:
 		at.fail("public_key", "is this interface's own key")
+	case isPrivate(p.PublicKey, s.c.Interface.PrivateKey):
+		at.fail("public_key", "%s", errPrivateInPublic)
 	case dup:
 		at.fail("public_key", "belongs to another peer already, %s", before(from))
 	case !p.PublicKey.usable():

@@ -131,6 +131,8 @@ func (d *draft) checkPeerKeys() {
 			continue
 		case p.PublicKey == own:
 			s.fail("public_key", "is this interface's own key")
+		case isPrivate(p.PublicKey, d.cfg.Interface.PrivateKey):
+			s.fail("public_key", "%s", errPrivateInPublic)
 		case dup:
 			s.fail("public_key", "belongs to %s already", d.which(before))
 		case !p.PublicKey.usable():
@@ -140,6 +142,18 @@ func (d *draft) checkPeerKeys() {
 			seen[p.PublicKey] = i
 		}
 	}
+}
+
+// errPrivateInPublic does not repeat the key. Commands, events and metrics show public keys.
+const errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
+
+// isPrivate reports whether a key is a private one, also with the bits set that X25519 sets.
+func isPrivate(k Key, private Secret) bool {
+	raw := private.Bytes()
+	clamped := raw
+	clamped[0] &= 248
+	clamped[31] = clamped[31]&127 | 64
+	return NewSecret(k).Equal(private) || NewSecret(k).Equal(NewSecret(clamped))
 }
 
 // which tells a peer from others, for whoever has to find it.

@@ -195,6 +195,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	}
 	if failed == nil {
 		s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
+		s.tellDoubts(s.cfg(), nil)
 		if o.Ready != nil {
 			o.Ready()
 		}

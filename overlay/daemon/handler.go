@@ -17,10 +17,14 @@ func (e badConfig) Unwrap() error      { return e.error }
 
 // Change implements control.Handler.
 func (s *server) Change(c control.Change) ([]control.Difference, error) {
+	before := s.cfg()
 	diff, err := s.apply(c)
 	if err != nil {
 		s.tell(events.ConfigRefused, "", "not changed: %v", err)
 		return nil, err
+	}
+	if len(diff) > 0 {
+		s.tellDoubts(s.cfg(), before)
 	}
 	return s.report(diff), nil
 }

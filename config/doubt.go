@@ -1,0 +1,122 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"os"
+)
+
+// Doubts are what looks like a mistake and may be meant: one line each, which names file,
+// line and key. Of one kind no more than mostDoubts are named.
+func (c *Config) Doubts() []error {
+	d := &doubter{c: c, marks: map[string]*doubted{}, told: map[string]int{}}
+	d.prefixes = prefixOwners(c)
+	for i := range c.Peers {
+		d.peer(i)
+	}
+	return d.all
+}
+
+// mostDoubts bounds the lines of one kind: a file of a thousand peers may have a thousand.
+const mostDoubts = 8
+
+// doubter looks at a configuration, and at its files for lines.
+type doubter struct {
+	c        *Config
+	prefixes map[netip.Prefix]int // allowed IPs and whose they are
+	marks    map[string]*doubted  // by file
+	told     map[string]int       // by key
+	seen     map[string]int       // peers of a file so far
+	all      []error
+}
+
+// doubted is a file as it is now.
+type doubted struct {
+	root  *mark
+	lines lineIndex
+}
+
+func prefixOwners(c *Config) map[netip.Prefix]int {
+	all := make(map[netip.Prefix]int, 2*len(c.Peers))
+	for i := range c.Peers {
+		for _, a := range c.Peers[i].AllowedIPs {
+			all[a] = i
+		}
+	}
+	return all
+}
+
+func (d *doubter) peer(i int) {
+	p := &d.c.Peers[i]
+	if d.seen == nil {
+		d.seen = map[string]int{}
+	}
+	at := d.seen[p.File]
+	d.seen[p.File]++
+	if len(p.AllowedIPs) == 0 {
+		d.doubt(p, at, "allowed_ips", "there are none: nothing is sent to this peer, and nothing it sends is taken")
+	}
+	for _, a := range p.AllowedIPs {
+		for _, own := range d.c.Interface.Address {
+			// A prefix as wide as the network of both ends is meant, of a peer that forwards.
+			if a.Contains(own.Addr()) && (a.IsSingleIP() || a.Bits() > own.Bits()) {
+				d.doubt(p, at, "allowed_ips", "%s has this end's own address, %s: packets to it stay here; each end needs an address of its own", a, own.Addr())
+			}
+		}
+	}
+	d.outer(p, at)
+}
+
+// outer looks for endpoints whose way would be the tunnel. Default routes have rules of their
+// own, and with a mark or a table somebody else sees to it.
+func (d *doubter) outer(p *Peer, at int) {
+	i := &d.c.Interface
+	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
+		return
+	}
+	for _, e := range p.Endpoints {
+		host, ok := e.Addr()
+		if !ok {
+			continue
+		}
+		addr := host.Addr()
+		for bits := addr.BitLen(); bits > 0; bits-- {
+			prefix, _ := addr.Prefix(bits)
+			if owner, in := d.prefixes[prefix]; in {
+				d.doubt(p, at, "endpoints", "%s is in %s, which goes through the tunnel to %s: nothing passes, unless this host has a narrower route to it",
+					e.Host, prefix, d.c.Peers[owner].Title())
+				break
+			}
+		}
+	}
+}
+
+// doubt notes a doubt about a key of a peer, the at-th of its file.
+func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
+	if d.told[key]++; d.told[key] > mostDoubts {
+		return
+	}
+	e := &Error{File: cmp.Or(p.File, d.c.File), Key: "peer." + key, Msg: fmt.Sprintf(format, args...)}
+	if f := d.file(cmp.Or(p.File, d.c.copy, d.c.File)); f != nil {
+		e.Line = f.lines.line(f.root.key("peer").item(at).key(key).off)
+	}
+	d.all = append(d.all, e)
+}
+
+// file reads a file for its lines; nil: it cannot be read any more.
+func (d *doubter) file(name string) *doubted {
+	f, ok := d.marks[name]
+	if !ok {
+		if text, err := os.ReadFile(name); err == nil && len(text) <= maxFileBytes {
+			f = &doubted{locate(string(text)).root, newLineIndex(string(text))}
+		}
+		d.marks[name] = f
+	}
+	return f
+}
+
+// Doubt is a doubt about a key of one of the single tables, such as "interface" and "dns".
+func (c *Config) Doubt(table, key, format string, args ...any) error {
+	return c.fault(table, key, format, args...)
+}
