@@ -52,6 +52,15 @@ func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	}
 }
 
+// holder returns the admitted member that has an address among its prefixes; nil: none.
+func (c *claims) holder(a netip.Addr) *member {
+	p := netip.PrefixFrom(a, a.BitLen())
+	if i := c.first(p); i < len(c.ranges) && c.ranges[i].prefix.Contains(a) {
+		return c.ranges[i].m
+	}
+	return nil
+}
+
 // add admits m, which must not conflict with anybody.
 func (c *claims) add(m *member) {
 	if c.keys == nil {

@@ -19,8 +19,8 @@ func (m *member) file() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Written by the fleet's agent, which undoes changes.\n%s%d %s\n[[peer]]\n", recordMark, m.born, m.rec.Format())
 	fmt.Fprintf(&b, "name = %q\npublic_key = %q\n", m.rec.Name, m.rec.PublicKey)
-	if len(m.rec.Endpoints) > 0 {
-		fmt.Fprintf(&b, "endpoints = %s\n", quoted(m.rec.Endpoints))
+	if outer := m.outer(); len(outer) > 0 {
+		fmt.Fprintf(&b, "endpoints = %s\n", quoted(outer))
 	}
 	if len(m.rec.AllowedIPs) > 0 {
 		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))

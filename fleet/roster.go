@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -44,7 +45,11 @@ type member struct {
 	absent bool
 	since  time.Time
 	seen   uint64 // the listing that had it last
+	// inner has a bit for each endpoint that leads into the tunnel, and is left out.
+	inner uint16
 }
+
+const _ = uint16(1) << (MaxEndpoints - 1) // there is a bit for each
 
 // Roster is the machine of a host: records in, files out. It is not for concurrent use.
 type Roster struct {
@@ -64,6 +69,7 @@ type Roster struct {
 	// discovery again before they can say that they are there.
 	calm time.Time
 
+	now     time.Time // of the last call that had one
 	told    telling
 	refused uint64
 }
@@ -243,6 +249,7 @@ func (r *Roster) drop(name string) {
 // settle admits, in the order of age, whoever waits and does not conflict with somebody
 // older. Somebody younger makes room, and waits.
 func (r *Roster) settle(now time.Time) {
+	r.now = now
 	queue := slices.SortedFunc(maps.Values(r.waiting), (*member).older)
 	for len(queue) > 0 {
 		m := queue[0]
@@ -285,6 +292,9 @@ func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 // Changes returns the files that may have to change since the last call, by name. The host's
 // own record has no file.
 func (r *Roster) Changes() []Change {
+	if len(r.dirty) > 0 {
+		r.leaveOutInner()
+	}
 	var v []Change
 	for _, name := range sorted(r.dirty) {
 		c := Change{Name: name}
@@ -294,6 +304,42 @@ func (r *Roster) Changes() []Change {
 		v = append(v, c)
 	}
 	clear(r.dirty)
+	return v
+}
+
+// leaveOutInner finds the endpoints that are among another member's prefixes: the way there is
+// the tunnel to that one, whose own calls may lead through the first. This host's own prefixes
+// are no way into the tunnel.
+func (r *Roster) leaveOutInner() {
+	for _, name := range sorted(r.members) {
+		m := r.members[name]
+		if m.waits {
+			continue
+		}
+		var inner uint16
+		for i, e := range m.rec.Endpoints {
+			other := r.held.holder(e.Addr())
+			if other == nil || other == m || other.rec.PublicKey == r.own {
+				continue
+			}
+			inner |= 1 << i
+			if m.inner&(1<<i) == 0 {
+				r.told.say(fmt.Sprintf("%s: its endpoint %v is left out: %s has it among its allowed IPs, so the way to it would be the tunnel", name, e, other.rec.Name), r.now)
+			}
+		}
+		if inner != m.inner {
+			m.inner, r.dirty[name] = inner, true
+		}
+	}
+}
+
+// outer are the endpoints that do not lead into the tunnel.
+func (m *member) outer() (v []netip.AddrPort) {
+	for i, e := range m.rec.Endpoints {
+		if m.inner&(1<<i) == 0 {
+			v = append(v, e)
+		}
+	}
 	return v
 }
 

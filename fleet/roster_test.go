@@ -415,3 +415,36 @@ func BenchmarkChange(b *testing.B) {
 		s.put(r, uint64(n%1000))
 	}
 }
+
+// TestEndpointInsideAnothersPrefix is left out as long as that one is a member; on the host
+// that has the prefix itself it is good.
+func TestEndpointInsideAnothersPrefix(t *testing.T) {
+	inside, outside := netip.MustParseAddrPort("192.168.5.7:51820"), netip.MustParseAddrPort("192.0.2.7:51820")
+	a := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant
+	site := granted(t, "site", keyOf(2), 0, "10.80.0.2/32", "192.168.5.0/24")
+	for _, first := range []bool{true, false} {
+		s := newScript(t, prod())
+		put := []func(){func() { s.put(a.Claimed([]netip.AddrPort{inside, outside}), 1) }, func() { s.put(site, 2) }}
+		if !first {
+			slices.Reverse(put)
+		}
+		put[0]()
+		put[1]()
+		s.want("a", "site")
+		if f := s.files["a"]; !strings.Contains(f, `endpoints = ["192.0.2.7:51820"]`) {
+			t.Errorf("with the site: %s", f)
+		}
+		s.wantNotice("a: its endpoint 192.168.5.7:51820 is left out: site has it among its allowed IPs")
+		s.r.Delete("site", s.now)
+		s.after(Linger)
+		if f := s.files["a"]; !strings.Contains(f, `endpoints = ["192.168.5.7:51820", "192.0.2.7:51820"]`) {
+			t.Errorf("without it: %s", f)
+		}
+	}
+	own := &script{t: t, r: NewRoster(prod(), keyOf(2), testGrace), now: t0, files: map[string]string{}}
+	own.put(site, 1)
+	own.put(a.Claimed([]netip.AddrPort{inside}), 2)
+	if f := own.files["a"]; !strings.Contains(f, `endpoints = ["192.168.5.7:51820"]`) {
+		t.Errorf("on the site itself: %s", f)
+	}
+}

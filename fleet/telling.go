@@ -38,6 +38,11 @@ func (t *telling) refuse(name string, why error, now time.Time) {
 	if _, known := t.said[name]; known || len(t.said) < maxSaid {
 		t.said[name] = text
 	}
+	t.say(fmt.Sprintf("%s is refused: %s", name, text), now)
+}
+
+// say has a line logged, if lines are not rationed.
+func (t *telling) say(line string, now time.Time) {
 	if n := int(now.Sub(t.at) / noticeEvery); n > 0 {
 		t.spent, t.at = max(0, t.spent-n), now
 	}
@@ -46,7 +51,6 @@ func (t *telling) refuse(name string, why error, now time.Time) {
 		return
 	}
 	t.spent++
-	line := fmt.Sprintf("%s is refused: %s", name, text)
 	if t.silent > 0 {
 		line += fmt.Sprintf(" (and %d refusals that were not logged)", t.silent)
 		t.silent = 0
