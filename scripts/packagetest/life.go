@@ -152,7 +152,18 @@ func (h *host) purged() error {
 	if _, err := output("sh", "-c", "ip netns exec far srdtun down far; systemctl enable --now srdtun@lab"); err != nil {
 		return err
 	}
+	// As of an agent that ran as the daemons' user.
+	const fleet = "/var/lib/srdtun-fleet"
+	if _, err := output("sh", "-c", "mkdir -p "+fleet+"/old && touch "+fleet+"/old/x.toml && { ! id srdtun >/dev/null 2>&1 || chown -R srdtun "+fleet+"; }"); err != nil {
+		return err
+	}
 	if _, err := output("dpkg", "--purge", "srdtun"); err != nil {
+		return err
+	}
+	if out, err := output("find", fleet, "!", "-user", "root"); err != nil || out != "" {
+		return fmt.Errorf("left to the next user of that number: %s, %v", out, err)
+	}
+	if err := os.RemoveAll(fleet); err != nil {
 		return err
 	}
 	if index() != "" || active(lab) {
