@@ -252,11 +252,11 @@ gofmt:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi
 
 # What a contributor runs after each change: no root, no race detector, no network.
-check: gofmt ## a first look in under a minute: gofmt, vet, tests of the pure packages, 200 seeds
-	$(GO) vet $(PURE)
-	$(GO) test -short $(PURE)
-	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
-	@$(BIN)/srdsim soak --seeds 1..200
+check: ## a first look in under a minute: gofmt, vet, tests of the pure packages, 200 seeds; goes on after a failure
+	@scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' vet '$(GO) vet $(PURE)' tests '$(GO) test -short $(PURE)' \
+	  '200 seeds' "$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim && $(BIN)/srdsim soak --seeds 1..200"
+	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
+	@echo "became worse), and docs/rules.md (what each rule buys; make ablate). Before a commit: sudo make test"
 
 model: ## spin checks the handshake, and that planted bugs are caught (docs/model)
 	@command -v spin >/dev/null || scripts/packages.sh test

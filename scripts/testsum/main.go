@@ -3,6 +3,9 @@
 // test. It ends with a summary, and fails if any test failed, was skipped, or
 // if there was none.
 //
+// With TESTSUM_ALARM=N in the environment, each failure is also written to descriptor N when
+// it happens, for a run whose output nobody sees yet.
+//
 //	testsum [-go GO] [-details] -- arguments of go test
 package main
 
@@ -15,18 +18,46 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
 	goCmd := flag.String("go", "go", "the go `command`")
 	details := flag.Bool("details", false, "show every test with its log")
 	flag.Parse()
-	os.Exit(run(*goCmd, *details, flag.Args()))
+	alarm, err := openAlarm(os.Getenv(alarmEnv))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		os.Exit(1)
+	}
+	os.Exit(run(*goCmd, *details, alarm, flag.Args()))
 }
 
-func run(goCmd string, details bool, args []string) int {
+// alarmEnv names the descriptor of failures.
+const alarmEnv = "TESTSUM_ALARM"
+
+// openAlarm is the descriptor with the number, or nothing without one. Tests do not inherit it.
+func openAlarm(number string) (io.Writer, error) {
+	if number == "" {
+		return io.Discard, nil
+	}
+	fd, err := strconv.Atoi(number)
+	if err != nil || fd < 3 {
+		return nil, fmt.Errorf("%s=%s is no descriptor from 3 on", alarmEnv, number)
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("%s=%s: %w", alarmEnv, number, err)
+	}
+	return os.NewFile(uintptr(fd), "alarm"), nil
+}
+
+func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 	cmd := exec.Command(goCmd, append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -47,7 +78,7 @@ func run(goCmd string, details bool, args []string) int {
 			_ = cmd.Process.Signal(s)
 		}
 	}()
-	s := newSummary(os.Stdout, details)
+	s := newSummary(os.Stdout, alarm, details)
 	s.read(out)
 	return s.finish(cmd.Wait())
 }
@@ -62,18 +93,20 @@ type event struct {
 // summary follows a run.
 type summary struct {
 	out                     io.Writer
+	alarm                   io.Writer // where failures go when they happen
 	details                 bool
 	logs                    map[[2]string][]string // of tests that have not passed yet
 	passed, failed, skipped int
 	failures, skips         []string
+	built                   []string // what the compiler said since a package failed
 	start                   time.Time
 }
 
 // logLines bounds the output that is kept of one test or package.
 const logLines = 2000
 
-func newSummary(out io.Writer, details bool) *summary {
-	return &summary{out: out, details: details, logs: map[[2]string][]string{}, start: time.Now()}
+func newSummary(out, alarm io.Writer, details bool) *summary {
+	return &summary{out: out, alarm: alarm, details: details, logs: map[[2]string][]string{}, start: time.Now()}
 }
 
 func (s *summary) read(r io.Reader) {
@@ -97,6 +130,9 @@ func (s *summary) take(e event) {
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(s.out, e.Output)
+		if len(s.built) < logLines {
+			s.built = append(s.built, e.Output)
+		}
 	case "output":
 		if len(s.logs[key]) < logLines {
 			s.logs[key] = append(s.logs[key], e.Output)
@@ -112,7 +148,11 @@ func (s *summary) end(e event, log []string) {
 	name := e.Package + " " + e.Test
 	switch {
 	case e.Test == "" && e.Action == "fail":
-		s.print(log)
+		print(s.out, log)
+		if !slices.ContainsFunc(s.failures, func(f string) bool { return strings.HasPrefix(f, name) }) {
+			s.raise(e.Package, append(s.built, log...)) // else its tests were told
+		}
+		s.built = nil
 		s.failures = append(s.failures, e.Package)
 	case e.Test == "" && e.Action == "pass":
 		fmt.Fprintf(s.out, "ok    %-60s %6.1f s\n", e.Package, e.Elapsed)
@@ -120,32 +160,45 @@ func (s *summary) end(e event, log []string) {
 	case e.Action == "fail":
 		s.failed++
 		s.failures = append(s.failures, name)
-		s.print(log)
+		print(s.out, log)
+		s.raise(name, log)
 	case e.Action == "skip":
 		s.skipped++
 		s.skips = append(s.skips, name)
-		s.print(log)
+		print(s.out, log)
 	default:
 		s.passed++
 		if s.details {
-			s.print(log)
+			print(s.out, log)
 		}
 	}
 }
 
-func (s *summary) print(log []string) {
+// raise tells a failure at once, in one piece.
+func (s *summary) raise(name string, log []string) {
+	var b strings.Builder
+	fmt.Fprintln(&b, "FAIL ", name)
+	print(&b, log)
+	io.WriteString(s.alarm, b.String())
+}
+
+// print prints a log but for what every test says.
+func print(out io.Writer, log []string) {
 	for _, l := range log {
 		if len(l) >= 7 && l[:7] == "=== RUN" {
 			continue
 		}
-		fmt.Fprint(s.out, l)
+		fmt.Fprint(out, l)
 	}
 }
 
 // finish prints the summary and is the exit code.
 func (s *summary) finish(err error) int {
-	for _, l := range s.logs { // of tests cut short by a panic or a timeout
-		s.print(l)
+	for key, l := range s.logs { // of tests cut short by a panic or a timeout
+		print(s.out, l)
+		if err != nil && key[1] != "" {
+			s.raise(key[0]+" "+key[1]+", cut short", l)
+		}
 	}
 	for _, f := range s.failures {
 		fmt.Fprintln(s.out, "FAIL ", f)

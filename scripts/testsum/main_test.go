@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 )
@@ -34,10 +35,33 @@ func TestVerdicts(t *testing.T) {
 		{"cut short", `{"Action":"output","Package":"p","Test":"T","Output":"panic: so\n"}`, errors.New("exit status 2"), 1, "panic: so"},
 	} {
 		var out strings.Builder
-		s := newSummary(&out, false)
+		s := newSummary(&out, io.Discard, false)
 		s.read(strings.NewReader(c.in))
 		if code := s.finish(c.err); code != c.code || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: code %d, want %d; said\n%s", c.name, code, c.code, out.String())
 		}
+	}
+}
+
+// A failure is told when it happens, and once: before the tests behind it have ended.
+func TestFailuresAreToldAtOnce(t *testing.T) {
+	var out, alarm strings.Builder
+	s := newSummary(&out, &alarm, false)
+	s.read(strings.NewReader(events("pass")))
+	if alarm.String() != "" {
+		t.Errorf("said %q of a test that passed", alarm.String())
+	}
+	s.read(strings.NewReader(events("fail") + `{"Action":"output","Package":"p","Test":"TNext","Output":"goes on\n"}` + "\n"))
+	want := "FAIL  p Tfail\nlog of fail\n"
+	if alarm.String() != want {
+		t.Errorf("said %q, want %q", alarm.String(), want)
+	}
+	s.read(strings.NewReader(`{"Action":"output","Package":"p","Output":"FAIL p\n"}` + "\n" + `{"Action":"fail","Package":"p"}` + "\n"))
+	if alarm.String() != want {
+		t.Errorf("said %q of the package as well", alarm.String())
+	}
+	s.read(strings.NewReader(`{"Action":"build-output","Output":"x.go:1: bad\n"}` + "\n" + `{"Action":"fail","Package":"q"}` + "\n"))
+	if want += "FAIL  q\nx.go:1: bad\n"; alarm.String() != want {
+		t.Errorf("said %q, want %q", alarm.String(), want)
 	}
 }

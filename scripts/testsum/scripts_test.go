@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// said is what a script prints, and the code that it ends with.
+func said(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	c := exec.Command("sh", args...)
+	out, err := c.CombinedOutput()
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		t.Fatal(err)
+	}
+	return string(out), c.ProcessState.ExitCode()
+}
+
+// All steps are run although one fails, and those that failed are named.
+func TestEachGoesOnAfterAFailure(t *testing.T) {
+	out, code := said(t, "../each.sh", "one", "echo 1; exit 3", "two", "echo 2", "three", "false")
+	if want := "1\n2\nFAILED: one, three\n"; out != want || code != 1 {
+		t.Errorf("said %q and ended with %d, want %q", out, code, want)
+	}
+	if out, code := said(t, "../each.sh", "one", "true", "two", "echo 2"); out != "2\n" || code != 0 {
+		t.Errorf("said %q and ended with %d", out, code)
+	}
+}
+
+// A test that fails in the background is seen while the foreground still runs: that goes on
+// only when it has been.
+func TestFailureInTheBackgroundIsSeenAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	sum, gate := filepath.Join(dir, "testsum"), filepath.Join(dir, "gate")
+	if out, err := exec.Command("go", "build", "-o", sum, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// A "go" whose one test fails; the run itself goes on until the foreground has ended.
+	await := "n=0; while [ ! -e " + gate + " ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n + 1)); done; [ -e " + gate + " ]"
+	stand := "#!/bin/sh\ncat <<'END'\n" + events("fail") + "END\n" + await + "\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(stand), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("../beside.sh", sum+" -go "+dir+"/go -- x", await+" && echo foreground")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	var lines []string
+	for s := bufio.NewScanner(r); s.Scan(); {
+		lines = append(lines, s.Text())
+		if s.Text() == "log of fail" {
+			if err := os.WriteFile(gate, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err = cmd.Wait()
+	text := strings.Join(lines, "\n")
+	if err == nil || !strings.Contains(text, "\nforeground\n") || !strings.Contains(text, "\nFAIL  p Tfail\nlog of fail\n") || !strings.HasSuffix(text, fmt.Sprintf("\nFAILED: %s -go %s/go -- x", sum, dir)) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What the background says is seen at the end, and each that failed is named.
+func TestBesideShowsBoth(t *testing.T) {
+	out, code := said(t, "../beside.sh", "echo back", "echo front")
+	if !strings.HasSuffix(out, "\nfront\nback\n") || code != 0 {
+		t.Errorf("said %q and ended with %d", out, code)
+	}
+	out, code = said(t, "../beside.sh", "echo back; exit 4", "echo front; exit 5")
+	if !strings.Contains(out, "FAILED: echo back; exit 4\nback\n") || !strings.HasSuffix(out, "\nFAILED: echo back; exit 4; echo front; exit 5\n") || code != 4 {
+		t.Errorf("said %q and ended with %d", out, code)
+	}
+}
