@@ -30,9 +30,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "
 # their tests, as tidy_test.go sees to, so the race detector finds nothing there; it would take
 # ten times as long. It watches their code where threads run it: THREADS and the others of UNIT.
 SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./srd/internal/... ./overlay/events ./overlay/packet ./overlay/merge ./overlay/route ./overlay/order ./overlay/queue ./overlay/flows
-SIM       = ./sim/... ./cmd/srdsim
-# Of cmd/srdsim, the test that plays for long is left to SIM; shorter ones start as many threads.
-PLAYS     = ^TestCompareOthers$$
+SIM       = ./sim/...
 # End-to-end tests that mostly wait, with bounds of seconds and little traffic: they call t.Parallel and
 # run beside what keeps the processors busy. Those that measure run one after the other.
 WAITING   = ^Test(AlertRules|Dashboard|DocumentCommands|DropInDirectory|FixedLocal|Fleet(Commands|Joins|Lease|Leave|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|Imported|LogTells|MetricsOnA|NATForgets|Netcheck|PathsOpen|PeerExpires|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|StrangerKeeps|ThousandIdle|TwoProviderFiles)
@@ -45,7 +43,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-plot test-bench test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -62,7 +60,7 @@ test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (roo
 	@$(MAKE) --no-print-directory build build-agents testsum
 	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-waiting' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint test-unit'
 	@$(MAKE) --no-print-directory soak
-	@$(MAKE) --no-print-directory test-plot
+	@$(MAKE) --no-print-directory test-lab
 	@$(MAKE) --no-print-directory test-bench
 	@$(MAKE) --no-print-directory test-agents
 	@$(MAKE) --no-print-directory test-deb
@@ -70,12 +68,12 @@ test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (roo
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
 	$(TESTSUM) -go $(GO) -- -timeout 10m $(SOLO) $(SIM)
-	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m -skip '$(PLAYS)' $(UNIT)
+	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m $(UNIT)
 	@for n in 1 8; do echo "GOMAXPROCS=$$n $(THREADS)"; \
 	  GOMAXPROCS=$$n CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -count 1 -timeout 10m $(THREADS) || exit 1; done
 
 soak: ## the simulator's swarm: 2,000 seeds, or SEEDS=A..B
-	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
+	@$(MAKE) --no-print-directory srdsim
 	@$(BIN)/srdsim soak --seeds $(SEEDS)
 
 mutate: ## plant bugs one at a time and see that the swarm catches each (about 15 minutes)
@@ -84,16 +82,16 @@ mutate: ## plant bugs one at a time and see that the swarm catches each (about 1
 
 # ABLATEFLAGS are flags of bin/ablate, as in ABLATEFLAGS='-quick -only weights'.
 ablate: ## switch each rule of the transport off in turn and write what it buys: docs/rules.md (hours)
-	@$(BUILD) $(BIN)/ablate -o $(BIN)/ablate ./scripts/ablate
+	@$(BUILD) $(BIN)/ablate -o $(abspath $(BIN))/ablate ./lab/ablate
 	@$(BIN)/ablate -go $(GO) $(ABLATEFLAGS)
 
 # COUNTFLAGS=-v lists what was counted.
 count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
 	@$(GO) run ./scripts/corecount $(COUNTFLAGS)
 
-hostdelay: bin-bench ## record how late this machine's processes are: sim/lab/hosts (root)
-	@chrt -f 10 $(BIN)/bench hostdelay -o sim/lab/hosts/idle.txt
-	@nice -n -20 $(BIN)/bench hostdelay -busy 2 -o sim/lab/hosts/busy.txt
+hostdelay: bin-bench ## record how late this machine's processes are: lab/hosts (root)
+	@chrt -f 10 $(BIN)/bench hostdelay -o lab/hosts/idle.txt
+	@nice -n -20 $(BIN)/bench hostdelay -busy 2 -o lab/hosts/busy.txt
 
 test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 15 minutes; K8SFLAGS='-dead 10m')
 	@command -v etcd >/dev/null || scripts/packages.sh test
@@ -101,8 +99,8 @@ test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 1
 	cd cmd/srdtun-k8s && $(GO) test -c -tags apiserver -o $(abspath $(BIN))/k8stest .
 	cd cmd/srdtun-k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
 
-test-plot: testsum ## the tests of the plot command, a module of its own
-	cd cmd/srdplot && $(abspath $(TESTSUM)) -go $(GO) -- ./...
+test-lab: testsum ## the tests of the laboratory, a module of its own
+	cd lab && $(abspath $(TESTSUM)) -go $(GO) -- -timeout 10m ./...
 
 test-bench: testsum ## the tests of what measures, a module of its own
 	cd bench && $(abspath $(TESTSUM)) -go $(GO) -- ./...
@@ -131,39 +129,39 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	@GO='$(GO)' scripts/fuzz.sh $(FUZZTIME)
 
 demo: packages-demo build ## see it work: a TCP flow over four paths, one of which dies (root)
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(MAKE) --no-print-directory srdplot
 	@$(BUILD) $(BIN)/demo -o $(BIN)/demo ./scripts/demo
 	@$(BIN)/demo -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/demo.png
 
 # BENCHFLAGS are flags of bin/bench rivals, as in BENCHFLAGS='--reps 1 --only real,tcp1'.
 bench: packages-bench build bin-bench ## compare with wireguard-go, its fork, nebula and MPTCP (root, an hour)
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench rivals -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/bench $(BENCHFLAGS)
 
 # BENCHFLAGS as of bench.
 strain: packages-bench build bin-bench ## flow completion times on an uneven fabric, and of many to one: out/strain.* (root, 25 minutes)
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench rivals -strain -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/strain --reps 1 $(BENCHFLAGS)
 
 # APPSFLAGS are flags of bin/bench apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
 apps: packages-apps build bin-bench ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench apps -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/apps $(APPSFLAGS)
 
 lab: ## the papers' experiments in the simulator: tables, results and figures in out/lab (minutes)
-	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@status=0; $(BIN)/srdsim run -o $(OUT)/lab sim/plans/*.toml || status=$$?; $(BIN)/srdsim sweep || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
+	@$(MAKE) --no-print-directory srdsim
+	@$(MAKE) --no-print-directory srdplot
+	@status=0; $(BIN)/srdsim run -o $(OUT)/lab lab/plans/*.toml || status=$$?; $(BIN)/srdsim sweep || status=$$?; $(BIN)/srdsim report $(OUT)/lab; exit $$status
 
 # COMPAREFLAGS are flags of bin/srdsim compare, or of bin/compare.
 compare: ## all path policies, TCP and MPTCP in the simulator: out/compare (minutes; COMPAREFLAGS=--full: an hour)
-	@$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(MAKE) --no-print-directory srdsim
+	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/srdsim compare -o $(OUT)/compare $(COMPAREFLAGS)
 
 compare-fabric: packages-demo build ## the same with the daemon in namespaces: out/compare-fabric.* (root, minutes)
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
-	@$(BUILD) $(BIN)/compare -o $(BIN)/compare ./scripts/compare
+	@$(MAKE) --no-print-directory srdplot
+	@$(BUILD) compare -o $(abspath $(BIN))/compare ./lab/fabric
 	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
 
 # BLACKHOLEFLAGS are flags of bin/bench blackhole.
@@ -176,11 +174,17 @@ regress: packages-bench bin-bench ## which figures are worse than at BASE=<revis
 	@test -n "$(BASE)" || { echo 'usage: make regress BASE=<revision> [SET=quick] [ONLY=scene,..]' >&2; exit 2; }
 	@$(BIN)/bench regress -go $(GO) -o $(OUT)/regress -base '$(BASE)' -set '$(SET)' -only '$(ONLY)' $(REGRESSFLAGS)
 
+srdsim: ## build bin/srdsim, the simulator
+	@$(BUILD) $(BIN)/srdsim -o $(abspath $(BIN))/srdsim ./lab/srdsim
+
+srdplot:
+	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./lab/srdplot
+
 bin-bench:
 	@$(BUILD) bench -o $(abspath $(BIN))/bench ./bench
 
 results: bin-bench ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
-	@$(BUILD) $(BIN)/srdplot -o $(abspath $(BIN))/srdplot ./cmd/srdplot
+	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 
 # DRILLFLAGS are flags of bin/drills, as in DRILLFLAGS='-short -only move,stop'.
@@ -242,7 +246,7 @@ test-image: ## the Dockerfile's steps in a Debian root, without Docker (root, 3 
 lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) vet ./...
 	GOARCH=386 $(GO) vet ./...
-	cd cmd/srdplot && $(GO) vet ./...
+	cd lab && $(GO) vet ./...
 	cd bench && $(GO) vet ./...
 	cd cmd/srdtun-etcd && $(GO) vet ./...
 	cd cmd/srdtun-k8s && $(GO) vet ./...
@@ -254,7 +258,7 @@ gofmt:
 # What a contributor runs after each change: no root, no race detector, no network.
 check: ## a first look in under a minute: gofmt, vet, tests of the pure packages, 200 seeds; goes on after a failure
 	@scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' vet '$(GO) vet $(PURE)' tests '$(GO) test -short $(PURE)' \
-	  '200 seeds' "$(BUILD) $(BIN)/srdsim -o $(BIN)/srdsim ./cmd/srdsim && $(BIN)/srdsim soak --seeds 1..200"
+	  '200 seeds' "$(MAKE) --no-print-directory srdsim && $(BIN)/srdsim soak --seeds 1..200"
 	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
 	@echo "became worse), and docs/rules.md (what each rule buys; make ablate). Before a commit: sudo make test"
 

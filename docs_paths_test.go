@@ -15,7 +15,7 @@ import (
 var (
 	// inTree is a file or folder of the tree in a line of code: it begins with a folder of the
 	// top, and not within another path.
-	inTree = regexp.MustCompile(`(?:^|[\s"'(=:,])(?:\./)?((?:cmd|config|contrib|docs|e2e|fleet|internal|overlay|packaging|scripts|sim|srd|systemd)/[A-Za-z0-9_./@*{},-]*)`)
+	inTree = regexp.MustCompile(`(?:^|[\s"'(=:,])(?:\./)?((?:bench|cmd|config|contrib|docs|e2e|fleet|internal|lab|overlay|packaging|scripts|sim|srd|systemd)/[A-Za-z0-9_./@*{},-]*)`)
 	// revision is what git writes in front of a file of an older tree.
 	revision = regexp.MustCompile(`\b[0-9a-f]{7,40}:[A-Za-z0-9_./-]+`)
 	// testName is a test or a fuzz target as a sentence names it.
@@ -23,7 +23,7 @@ var (
 )
 
 // standsFor are names that stand for any of their kind.
-var standsFor = []string{"sim/plans/X.toml"}
+var standsFor = []string{"lab/plans/X.toml"}
 
 // records say what was at their time, with the files of then.
 func records(name string) bool { return name == "CHANGELOG.md" }

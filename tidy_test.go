@@ -87,7 +87,8 @@ func under(dir string, roots ...string) bool {
 // run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
 	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
-		"overlay/budget", "overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim")
+		"overlay/budget", "overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim",
+		"lab/compare", "lab/tcp", "lab/workload") || dir == "lab"
 }
 
 // impure is what no pure package imports, and why.
@@ -189,25 +190,27 @@ func forbidden(s *source, to string) string {
 	switch {
 	case under(s.dir, "srd") && under(to, "overlay"):
 		return "the transport does not know what it carries"
-	case under(s.dir, "srd") && under(to, "sim") && !s.test:
+	case under(s.dir, "srd") && under(to, "sim", "lab") && !s.test:
 		return "the transport does not know that it is simulated"
 	case s.dir == "config":
 		return "the configuration is read without the rest"
 	case to == "config" && !s.test && !under(s.dir, "cmd", "overlay/daemon"):
 		return "only the command and the daemon read configurations; others take arguments"
-	case under(s.dir, "sim") && under(to, "srd/udp", "srd/loop", "overlay/tundev", "overlay/netconf", "overlay/control", "overlay/daemon"):
+	case under(s.dir, "sim", "lab") && under(to, "srd/udp", "srd/loop", "overlay/tundev", "overlay/netconf", "overlay/control", "overlay/daemon"):
 		return "a simulation has no sockets and no devices"
 	case under(s.dir, "fleet") && !under(to, "fleet") && !s.test:
 		return "the agents bring their modules along, and the fleet as few as can be"
 	case under(to, "fleet") && !under(s.dir, "fleet", "cmd/internal/member", "cmd/srdtun-etcd", "cmd/srdtun-k8s", "e2e"):
 		return "the daemon takes files, and does not know who writes them"
+	case under(to, "lab", "bench") && !under(s.dir, "lab", "bench"):
+		return "what experiments need is not the product's"
 	case under(to, "cmd") && !under(s.dir, "cmd"):
 		return "commands are no library"
 	case under(s.dir, "overlay/metrics", "overlay/dashboard", "overlay/web") && !under(to, "overlay/control", "overlay/web"):
 		return "what strangers may see is made of the status alone, which has no secrets"
 	case (to == "internal/netspace" || strings.HasSuffix(to, "test")) && !s.test:
 		return "it is for tests"
-	case under(to, "e2e") && !under(s.dir, "e2e", "cmd", "bench", "scripts"):
+	case under(to, "e2e") && !under(s.dir, "e2e", "cmd", "bench", "lab/fabric", "scripts"):
 		return "the product does not need its tests"
 	case pure(s.dir) && !s.test && !pure(to):
 		return "a pure package needs only pure ones"

@@ -11,8 +11,11 @@ require (
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/flynn/noise v1.1.0 // indirect
+	github.com/srdtun/srdtun/lab v0.0.0
 	github.com/vishvananda/netns v0.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 )
 
 replace github.com/srdtun/srdtun => ../
+
+replace github.com/srdtun/srdtun/lab => ../lab

@@ -1,7 +1,7 @@
 #!/bin/sh
 # build.sh WHAT [build flags] FOLDER: go build, and how far it is. The first build fetches modules and
 # compiles the standard library, which takes a minute or two without a word. GO names the go command;
-# the folder may be a module of its own, and paths in flags are absolute then.
+# the folder may be of another module, and paths in flags are absolute then.
 set -eu
 what=$1; shift
 for folder; do :; done
@@ -10,7 +10,9 @@ if [ -t 2 ]; then line='\r\033[K%s' last='\n'; else line='%s\n' last=; fi
 status=$(mktemp)
 trap 'rm -f "$status"' EXIT
 # The last argument is the folder; what is before it are flags.
-if [ -e "$folder/go.mod" ]; then
+module=$folder
+until [ -e "$module/go.mod" ]; do module=$(dirname "$module"); done
+if [ "$module" != . ]; then
   cd "$folder"
   set -- "$@" .
   # Drop the folder, which is here now.

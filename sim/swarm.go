@@ -51,7 +51,7 @@ func (r Report) String() string {
 	s := fmt.Sprintf("seed %d: %s, %d of %d messages delivered, %d expired, %d events in %.1f s, hash %016x",
 		r.Seed, r.Kind, r.Delivered, r.Messages, r.Expired, r.Events, r.Virtual.Seconds(), r.Hash)
 	if r.Err != nil {
-		s += fmt.Sprintf("\n  %v\n  go run ./cmd/srdsim seed %d", r.Err, r.Seed)
+		s += fmt.Sprintf("\n  %v\n  go run -C lab ./srdsim seed %d", r.Err, r.Seed)
 	}
 	return s
 }

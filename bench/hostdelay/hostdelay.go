@@ -1,5 +1,5 @@
 // Package hostdelay records how late a machine's processes are: the table that a host of
-// the simulator's laboratory is made of (sim/lab/hosts). It needs root, for namespaces.
+// the simulator's laboratory is made of (lab/hosts). It needs root, for namespaces.
 //
 //	bench hostdelay [-busy N] [-samples N] [-o FILE]
 //
@@ -118,7 +118,7 @@ type cost struct {
 	took time.Duration
 }
 
-// write prints the table, as sim/lab reads it.
+// write prints the table, as package lab reads it.
 func (r *record) write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Recorded by bench hostdelay -busy %d on %s, %d processors, load %s, %s.\n",

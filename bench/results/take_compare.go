@@ -5,7 +5,7 @@ import (
 	"math"
 	"os"
 
-	"github.com/srdtun/srdtun/sim/compare"
+	"github.com/srdtun/srdtun/lab/compare"
 )
 
 // What of a comparison of policies is shown: tunnels at the servers, the web search.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/srdtun/srdtun/sim/lab"
+	"github.com/srdtun/srdtun/lab"
 )
 
 // labRow is a row of the table of plans: a case on both kinds of hosts, and the case

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
-	"github.com/srdtun/srdtun/sim/workload"
+	"github.com/srdtun/srdtun/lab/workload"
 )
 
 // The networks of -strain: what a fabric does when it is uneven, or when many send to
@@ -61,7 +61,7 @@ const (
 	webTime = 12 * time.Second
 	webSeed = 1
 	// webFile has their sizes.
-	webFile = "sim/testdata/websearch.cdf"
+	webFile = "lab/testdata/websearch.cdf"
 	// smallFlow in bytes is what counts as one (CONGA, section 5.2).
 	smallFlow = 100_000
 )

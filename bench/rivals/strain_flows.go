@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
-	"github.com/srdtun/srdtun/sim/workload"
+	"github.com/srdtun/srdtun/lab/workload"
 )
 
 const (

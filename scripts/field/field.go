@@ -17,7 +17,7 @@ import (
 
 // left are the folders that are not copied: nothing in them is compiled into srdsim, or read
 // by the tests of what is.
-var left = []string{".git", "bin", "out", "e2e", "scripts"}
+var left = []string{".git", "bin", "out", "e2e", "scripts", "bench"}
 
 // Edit is a small change: Old, which is in File once, becomes New.
 type Edit struct {
@@ -134,7 +134,7 @@ func (e *Edit) apply(b []byte) ([]byte, error) {
 
 // Build builds the simulator of the copy.
 func (f *Field) Build() error {
-	build := exec.Command(f.goCmd, "build", "-o", f.Srdsim, "./cmd/srdsim")
+	build := exec.Command(f.goCmd, "build", "-C", "lab", "-o", f.Srdsim, "./srdsim")
 	build.Dir = f.Dir
 	if text, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("does not build: %w\n%s", err, text)

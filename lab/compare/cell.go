@@ -1,0 +1,207 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/lab/workload"
+)
+
+// Scenario is what is wrong with the network.
+type Scenario struct {
+	Name  string
+	fault string // kind of package lab; "": none
+	value float64
+	late  bool // it comes while flows are under way
+	// Incast adds requests that many servers answer at once.
+	Incast bool
+}
+
+// scenarios are all of them.
+var scenarios = []Scenario{
+	{Name: "symmetric"},
+	{Name: "failed", fault: "cut"},
+	{Name: "quarter", fault: "rate", value: 0.25},
+	{Name: "incast", Incast: true},
+	{Name: "dead", fault: "dead", late: true},
+}
+
+// Scenarios returns those that are named; all without names.
+//
+//	symmetric  all links as they should be
+//	failed     a cable is out of service, and routing knows
+//	quarter    a cable has a quarter of its rate
+//	incast     a file comes from many servers at once, now and then
+//	dead       a cable drops everything from some moment on, and nobody knows
+func Scenarios(names []string) ([]Scenario, error) {
+	return pick("scenario", scenarios, names, func(s Scenario) string { return s.Name }, always)
+}
+
+// Workload is where flow sizes come from.
+type Workload struct {
+	Name  string
+	File  string
+	Fewer int // by how much there are fewer flows than of the first workload
+}
+
+var workloads = []Workload{
+	{Name: "websearch", File: "websearch.cdf", Fewer: 1}, // mean 1.6 MB
+	{Name: "datamining", File: "datamining.cdf", Fewer: 2},
+}
+
+// Workloads returns those that are named; all without names.
+func Workloads(names []string) ([]Workload, error) {
+	return pick("workload", workloads, names, func(w Workload) string { return w.Name }, always)
+}
+
+// Scale is how large an experiment is.
+type Scale struct {
+	Flows int   // about so many arrive
+	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
+	MTU   int
+	Ports int
+	// Timeout is that of flowlets, of systems that do not have one; 0: their own.
+	Timeout time.Duration
+	// Granularity is how coarsely tunnels act (srd.Config). A network interface, or a
+	// switch, as the papers' policies are in, acts within a microsecond, a process
+	// within a millisecond.
+	Granularity time.Duration
+}
+
+// Cell is one situation.
+type Cell struct {
+	System   System
+	Fabric   Fabric
+	Scenario Scenario
+	Workload Workload
+	Load     float64 // of the capacity between leaves while all is well
+	Seed     uint64
+	Scale    Scale
+}
+
+// Constants of all cells.
+const (
+	// portQueue is the room of a switch's port in bytes: 800 us at 10 Gbit/s, a share
+	// of the 10 to 20 MB that switches of that time have for all.
+	portQueue = 1_000_000
+	// fileBytes is what a client of an incast asks for (CONGA, section 5.4).
+	fileBytes = 10_000_000
+	// patience is how long after the last arrival flows may end. Whoever has not by then
+	// counts as if it did, and is marked.
+	patience = 2 * time.Second
+	// groupLoad and groupIncast are the flows of the workload and those of requests.
+	groupLoad   = "load"
+	groupIncast = "incast"
+)
+
+// Label says which cell it is.
+func (c *Cell) Label() string {
+	return fmt.Sprintf("%s %s %s %.0f %% %s", c.Fabric.Name, c.Scenario.Name, c.Workload.Name, 100*c.Load, c.System.Name)
+}
+
+// Over returns for how long flows arrive.
+func (c *Cell) Over(s *workload.Sizes) time.Duration {
+	flows := float64(c.Scale.Flows) / float64(max(1, c.Workload.Fewer))
+	return time.Duration(flows * s.Mean() * 8 / (c.Load * c.Fabric.Gbit))
+}
+
+// Plan returns the cell as a plan with one case. Files are read with read.
+func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
+	text, err := read(c.Workload.File)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := workload.ParseSizes(c.Workload.File, string(text))
+	if err != nil {
+		return nil, err
+	}
+	if c.Scale.Most > 0 {
+		sizes = sizes.Cut(c.Scale.Most)
+	}
+	over := c.Over(sizes)
+	var b strings.Builder
+	c.head(&b, over+patience)
+	fmt.Fprintf(&b, "[case.poisson]\nsizes = %q\nmost = %d\nload = %g\nfrom = [%d, %d]\nto = [%d, %d]\nover = %q\ngroup = %q\n",
+		c.Workload.File, c.Scale.Most, c.Load*c.Fabric.Share, c.Fabric.From[0], c.Fabric.From[1], c.Fabric.To[0], c.Fabric.To[1], over, groupLoad)
+	c.faults(&b, over)
+	if c.Scenario.Incast {
+		for i, client := range c.Fabric.Clients {
+			at := over * time.Duration(2*i+1) / time.Duration(2*len(c.Fabric.Clients))
+			c.Fabric.request(&b, client, c.Fabric.Fan, at)
+		}
+	}
+	return load(b.String(), read)
+}
+
+// load reads a plan that is given as text.
+func load(text string, read func(string) ([]byte, error)) (*lab.Plan, error) {
+	const name = "cell"
+	return lab.Load(name, func(file string) ([]byte, error) {
+		if file == name {
+			return []byte(text), nil
+		}
+		return read(file)
+	})
+}
+
+// head writes what stands before the flows.
+func (c *Cell) head(b *strings.Builder, limit time.Duration) {
+	fmt.Fprintf(b, "title = %q\nseeds = [%d]\nlimit = %q\n", c.Label(), c.Seed, limit)
+	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
+	kind := c.System.Kind
+	if kind == fairKind {
+		kind = "tcp" // whatever it is, the flows are the same
+	}
+	if kind == "tunnel" && c.Fabric.Edge {
+		kind = "edge"
+	}
+	fmt.Fprintf(b, "[transport.it]\nkind = %q\nmtu = %d\n", kind, c.Scale.MTU)
+	if c.System.MinRTO > 0 {
+		fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
+	}
+	if kind == "tcp" {
+		// CUBIC of Linux has HyStart, LIA has not.
+		fmt.Fprintf(b, "subflows = %d\nhystart = %v\nalgorithm = %q\ncoupled = %v\n", c.System.Subflows, !c.System.Coupled, c.System.Algorithm, c.System.Coupled)
+	} else {
+		timeout := c.System.Timeout
+		if timeout == 0 {
+			timeout = c.Scale.Timeout
+		}
+		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
+			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
+		// A daemon on a server tells its congestion control what its network card tells; a
+		// leaf switch has several links, and no rate that would bound a peer's.
+		fmt.Fprintf(b, "line = %v\n", kind == "tunnel")
+		if c.System.Rated {
+			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)
+		}
+	}
+	fmt.Fprintf(b, "[[case]]\nname = \"it\"\ntransport = \"it\"\n")
+}
+
+// faults writes what breaks.
+func (c *Cell) faults(b *strings.Builder, over time.Duration) {
+	if c.Scenario.fault == "" {
+		return
+	}
+	at := time.Duration(0)
+	if c.Scenario.late {
+		at = over / 4
+	}
+	list := strings.ReplaceAll(fmt.Sprint(c.Fabric.Broken), " ", ", ")
+	fmt.Fprintf(b, "[[case.fault]]\nkind = %q\ntier = 1\ncables = %s\nvalue = %g\nat = %q\n", c.Scenario.fault, list, c.Scenario.value, at)
+}
+
+// request writes the flows of one request, from fan servers to a client.
+func (f *Fabric) request(b *strings.Builder, client, fan int, at time.Duration) {
+	src := f.From[0]
+	for range fan {
+		if src == client {
+			src += f.Step
+		}
+		fmt.Fprintf(b, "[[case.flow]]\nsrc = %d\ndst = %d\nsize = %d\nstart = %q\ngroup = %q\n", src, client, fileBytes/fan, at, groupIncast)
+		src = f.From[0] + (src-f.From[0]+f.Step)%(f.From[1]-f.From[0]+1)
+	}
+}

@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Flowlets is the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017, section
+// 2): how much a flow sends on a path until it is given another, by the queue that the
+// path had when it was given this one. That is drawn by lot, so flows on a path with a
+// long queue are like those on one without. LetFlow gives a flow the same path again
+// once in as many times as there are paths, and then two flowlets count as one. The zero
+// value has met none.
+type Flowlets struct {
+	bins [flowletBins]flowletBin
+}
+
+// flowletBin is the flowlets that began on paths with a queue of some length.
+type flowletBin struct {
+	ended int   // those that did, with another path for the flow
+	bytes int64 // of all, also of those that ended with their flow or are not over
+}
+
+// mean returns the bytes of a flowlet until it ends. What flows that are over had sent
+// on their last path counts as bytes, not as an end: a flow that is over does not tell
+// how long its path would have kept it. (It is the maximum-likelihood estimate where
+// each byte is as likely as the next to be the last one; the mean of those that ended
+// would leave out the longest.)
+func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
+
+// Add takes the flowlets of another run.
+func (a *Flowlets) Add(o *Flowlets) {
+	for i, b := range o.bins {
+		a.bins[i].ended += b.ended
+		a.bins[i].bytes += b.bytes
+	}
+}
+
+const (
+	// flowletBins are those of queues below 10, 20, 40 .. us, and the rest.
+	flowletBins  = 8
+	flowletFirst = 10 * time.Microsecond
+	// ackTrain is more than a train of acknowledgements of inner connections, which
+	// are no flowlets that would move a load.
+	ackTrain = 500
+	// queueGain is the weight of a sample in a path's mean.
+	queueGain = 1.0 / 8
+)
+
+// bin returns the number of a queue's bin.
+func bin(queue time.Duration) int {
+	if queue < flowletFirst {
+		return 0
+	}
+	return min(flowletBins-1, 1+int(math.Log2(float64(queue)/float64(flowletFirst))))
+}
+
+// flowletWatch is a LetFlow that is watched.
+type flowletWatch struct {
+	steer.Policy
+	all   *Flowlets
+	queue [steer.MaxPaths]time.Duration
+	flows map[uint32]flowletUnder
+}
+
+// flowletUnder is the flowlet that a flow is in.
+type flowletUnder struct{ path, bin int }
+
+// watch returns p watched.
+func (a *Flowlets) watch(p steer.Policy) steer.Policy {
+	return &flowletWatch{Policy: p, all: a, flows: map[uint32]flowletUnder{}}
+}
+
+// Scope implements steer.Scoped.
+func (w *flowletWatch) Scope() steer.Scope { return steer.ScopeOf(w.Policy) }
+
+// Sample implements steer.Policy.
+func (w *flowletWatch) Sample(now mono.Time, p int, s steer.Sample) {
+	w.queue[p] += time.Duration(queueGain * float64(s.Queue-w.queue[p]))
+	w.Policy.Sample(now, p, s)
+}
+
+// Sent implements steer.Sender.
+func (w *flowletWatch) Sent(_ mono.Time, p int, flow uint32, n int) {
+	if n < ackTrain {
+		return
+	}
+	u, known := w.flows[flow]
+	if known && u.path != p {
+		w.all.bins[u.bin].ended++
+	}
+	if !known || u.path != p {
+		u = flowletUnder{p, bin(w.queue[p])}
+		w.flows[flow] = u
+	}
+	w.all.bins[u.bin].bytes += int64(n)
+}
+
+// PlayFlowlets measures the flowlets of a cell whose system is letflow, or has its
+// form.
+func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(float64)) (*Flowlets, error) {
+	p, err := c.Plan(read)
+	if err != nil {
+		return nil, err
+	}
+	a := &Flowlets{}
+	t := p.Transports["it"]
+	t.Watch = a.watch
+	p.Transports["it"] = t
+	_, err = lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
+	return a, err
+}
+
+// Table writes how many flowlets ended, and after how many bytes, by the queue of
+// their path when they began.
+func (a *Flowlets) Table(w io.Writer) {
+	fmt.Fprint(w, "| queue of the path | MB sent | flowlets ended | size, KB |\n|---|---|---|---|\n")
+	for i := range a.bins {
+		b := &a.bins[i]
+		if b.bytes == 0 {
+			continue
+		}
+		from, to := flowletFirst<<i/2, flowletFirst<<i
+		label := fmt.Sprintf("%v to %v", from, to)
+		switch i {
+		case 0:
+			label = fmt.Sprintf("below %v", to)
+		case flowletBins - 1:
+			label = fmt.Sprintf("%v and more", from)
+		}
+		size := "none ended"
+		if b.ended > 0 {
+			size = fmt.Sprintf("%.0f", b.mean()/1e3)
+		}
+		fmt.Fprintf(w, "| %s | %.0f | %d | %s |\n", label, float64(b.bytes)/1e6, b.ended, size)
+	}
+}

@@ -1,0 +1,97 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/lab"
+)
+
+// fans are how many servers answer a request, as in figure 13 of CONGA's paper.
+var fans = []int{4, 8, 16, 31}
+
+const (
+	// requests are made in a run, one every requestEvery: long enough for a timeout or
+	// two of 200 ms.
+	requests     = 5
+	requestEvery = time.Second
+)
+
+// Incast is a client that asks for a file of 10 MB, of which a number of servers send
+// equal parts at once, on an otherwise empty network (CONGA, section 5.4). All are
+// below other leaves than the client's, or below any on a network of many leaves.
+type Incast struct {
+	System System
+	Fabric Fabric
+	Fan    int
+	Seed   uint64
+	Scale  Scale
+}
+
+// IncastCells returns all numbers of servers with all systems.
+func (m *Matrix) IncastCells() (v []Incast) {
+	for _, f := range m.Fabrics {
+		for _, fan := range fans {
+			for seed := range m.Seeds {
+				for _, x := range m.Systems {
+					v = append(v, Incast{System: x, Fabric: f, Fan: fan, Seed: uint64(seed + 1), Scale: m.Scale})
+				}
+			}
+		}
+	}
+	return v
+}
+
+// Label says which one it is.
+func (i *Incast) Label() string {
+	return fmt.Sprintf("%s, %d servers to one, %s", i.Fabric.Name, i.Fan, i.System.Name)
+}
+
+// Key returns the key of its record, whose load is the number of servers.
+func (i *Incast) Key() Key {
+	return Key{
+		Fabric: i.Fabric.Name, Scenario: "requests", Load: float64(i.Fan), System: i.System.Name,
+		Seed: i.Seed, MTU: i.Scale.MTU, Ports: i.Scale.Ports, Timeout: i.Scale.Timeout, Granularity: i.Scale.Granularity,
+	}
+}
+
+// Play runs it.
+func (i *Incast) Play(read func(string) ([]byte, error), progress func(float64)) (*Record, error) {
+	c := Cell{System: i.System, Fabric: i.Fabric, Seed: i.Seed, Scale: i.Scale}
+	var b strings.Builder
+	c.head(&b, requests*requestEvery+patience)
+	for k := range requests {
+		i.Fabric.request(&b, i.Fabric.Clients[k%len(i.Fabric.Clients)], i.Fan, time.Duration(k)*requestEvery)
+	}
+	p, err := load(b.String(), read)
+	if err != nil {
+		return nil, err
+	}
+	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, i.Seed, progress)
+	if err != nil {
+		return nil, err
+	}
+	x := &Record{Key: i.Key()}
+	x.read(r)
+	return x, nil
+}
+
+// IncastTable writes the goodput of requests: a row for each number of servers.
+func IncastTable(w io.Writer, all []*Group) {
+	for _, s := range sections(all) {
+		systems := names(s)
+		fmt.Fprintf(w, "%s: goodput of requests for 10 MB, Gbit/s\n\n| servers | %s |\n|---|%s\n",
+			s[0].Fabric, strings.Join(systems, " | "), strings.Repeat("---|", len(systems)))
+		for _, g := range s {
+			fmt.Fprintf(w, "| %.0f |", g.Load)
+			for _, n := range systems {
+				x, _ := g.Of(n)
+				fmt.Fprintf(w, " %.2f |", x.Incast)
+			}
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w)
+	}
+}

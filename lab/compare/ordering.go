@@ -1,0 +1,29 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/srdtun/srdtun/lab"
+)
+
+// OrderTable writes what restoring the order of inner flows took: a row for each
+// system that did so, over all its runs. Shares are of inner packets.
+func OrderTable(w io.Writer, all []Record) {
+	systems := bySystem(all, func(r *Record) bool { return r.Order != nil && r.Order.Delivered > 0 })
+	if len(systems) == 0 {
+		return
+	}
+	fmt.Fprint(w, "| order restored | runs | packets held | … in the worst run | most at a time | in KB | longest, ms |\n|---|---|---|---|---|---|---|\n")
+	for _, runs := range systems {
+		var s lab.OrderStats
+		worst := 0.0 // share of packets held, of the run with the largest
+		for _, r := range runs {
+			s.Add(r.Order)
+			worst = max(worst, float64(r.Order.Held)/float64(r.Order.Delivered))
+		}
+		fmt.Fprintf(w, "| %s | %d | %.3f %% | %.2f %% | %d | %.0f | %.2f |\n", runs[0].System, len(runs),
+			100*float64(s.Held)/float64(s.Delivered), 100*worst, s.MostHeld, float64(s.MostBytes)/1e3, s.Longest/1e3)
+	}
+	fmt.Fprintln(w)
+}

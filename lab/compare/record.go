@@ -1,0 +1,209 @@
+package compare
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/lab"
+)
+
+// Key says which measurement a record is of. Scale is in it, so that records of
+// another size are not taken for it.
+type Key struct {
+	Fabric   string  `json:"fabric"`
+	Scenario string  `json:"scenario"`
+	Workload string  `json:"workload"`
+	Load     float64 `json:"load"`
+	System   string  `json:"system"`
+	Seed     uint64  `json:"seed"`
+	Flows    int     `json:"flows"`
+	Most     int64   `json:"most"`
+	MTU      int     `json:"mtu"`
+	Ports    int     `json:"ports"`
+	// Timeout and Granularity are in nanoseconds.
+	Timeout     time.Duration `json:"timeout_ns"`
+	Granularity time.Duration `json:"granularity_ns"`
+}
+
+// Record is what came of a cell. Times are in microseconds.
+type Record struct {
+	Key
+	Ended int     `json:"ended"` // flows
+	Open  int     `json:"open"`  // flows that did not end; they count as if they had when the run was over
+	Mean  float64 `json:"mean_us"`
+	P99   float64 `json:"p99_us"`
+	Small float64 `json:"small_us"` // mean of flows below smallFlow, 0: there are none
+	Large float64 `json:"large_us"` // mean of flows from largeFlow on
+	// Incast is the mean goodput of requests in Gbit/s, 0: there are none.
+	Incast float64 `json:"incast_gbps"`
+	Drops  uint64  `json:"drops"`  // at queues
+	Faults uint64  `json:"faults"` // at cables that were broken
+	Resent uint64  `json:"resent"` // packets
+	// Order is what restoring the order of inner flows took; nil: none was restored.
+	Order *lab.OrderStats `json:"order,omitempty"`
+	// Inner is what TCP inside of tunnels met; nil: there is none.
+	Inner *lab.InnerStats `json:"inner,omitempty"`
+}
+
+// What is a small and a large flow, in bytes (CONGA, section 5.2).
+const (
+	smallFlow = 100_000
+	largeFlow = 10_000_000
+)
+
+// Key returns the key of the cell's record.
+func (c *Cell) Key() Key {
+	return Key{
+		Fabric: c.Fabric.Name, Scenario: c.Scenario.Name, Workload: c.Workload.Name, Load: c.Load, System: c.System.Name,
+		Seed: c.Seed, Flows: c.Scale.Flows, Most: c.Scale.Most, MTU: c.Scale.MTU, Ports: c.Scale.Ports, Timeout: c.Scale.Timeout, Granularity: c.Scale.Granularity,
+	}
+}
+
+// Play runs the cell.
+func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share float64)) (*Record, error) {
+	p, err := c.Plan(read)
+	if err != nil {
+		return nil, err
+	}
+	x := &Record{Key: c.Key()}
+	if c.System.Kind == fairKind {
+		flows, err := c.playFair(p)
+		x.Sum(flows)
+		return x, err
+	}
+	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
+	if err != nil {
+		return nil, err
+	}
+	x.read(r)
+	return x, nil
+}
+
+// Took is how long a flow took. Times are in microseconds.
+type Took struct {
+	Size    int64
+	Start   float64
+	Took    float64 // to the end of the run, if it did not end
+	Ended   bool
+	Request bool // it answers a request of a client
+	Client  int
+}
+
+// read fills in the figures of a run.
+func (x *Record) read(r *lab.Result) {
+	var flows []Took
+	for _, f := range r.Flows {
+		t := Took{Size: f.Size, Start: f.Start, Took: f.FCT, Ended: f.FCT > 0, Request: f.Group == groupIncast, Client: f.Dst}
+		if !t.Ended {
+			t.Took = r.Time - f.Start
+		}
+		flows = append(flows, t)
+	}
+	x.Sum(flows)
+	for _, l := range r.Links {
+		x.Drops += l.Queue
+		x.Faults += l.Faults
+	}
+	for _, t := range r.Stats {
+		x.Resent += t.Retransmitted
+		x.Order, x.Inner = t.Order, t.Inner
+	}
+}
+
+// Sum fills in what flows took. Requests count by themselves.
+func (x *Record) Sum(flows []Took) {
+	var all, small, large []float64
+	var requests []request
+	for _, f := range flows {
+		if f.Request {
+			requests = answer(requests, f.Client, f.Start, f.Size, f.Took)
+			continue
+		}
+		if f.Ended {
+			x.Ended++
+		} else {
+			x.Open++
+		}
+		all = append(all, f.Took)
+		if f.Size < smallFlow {
+			small = append(small, f.Took)
+		}
+		if f.Size >= largeFlow {
+			large = append(large, f.Took)
+		}
+	}
+	x.Mean, x.P99, x.Small, x.Large = mean(all), percentile(all, 0.99), mean(small), mean(large)
+	for _, q := range requests {
+		x.Incast += float64(q.bytes) * 8 / q.took * 1e-3 / float64(len(requests))
+	}
+}
+
+// request is a file that comes from many servers: the slowest counts.
+type request struct {
+	client int
+	at     float64
+	bytes  int64
+	took   float64
+}
+
+func answer(all []request, client int, at float64, size int64, took float64) []request {
+	i := slices.IndexFunc(all, func(q request) bool { return q.client == client && q.at == at })
+	if i < 0 {
+		i, all = len(all), append(all, request{client: client, at: at})
+	}
+	all[i].bytes += size
+	all[i].took = max(all[i].took, took)
+	return all
+}
+
+func mean(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// percentile is that of the nearest rank.
+func percentile(v []float64, p float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	return v[max(0, int(math.Ceil(p*float64(len(v))))-1)]
+}
+
+// Read returns the records in r, one a line. A last line that was cut off is left
+// out: a run was interrupted there.
+func Read(r io.Reader) (all []Record, err error) {
+	s := bufio.NewScanner(r)
+	for n := 1; s.Scan(); n++ {
+		if err != nil {
+			return nil, err
+		}
+		var x Record
+		if e := json.Unmarshal(s.Bytes(), &x); e != nil || x.System == "" {
+			err = fmt.Errorf("line %d is no record of a comparison (%v)", n, e)
+			continue
+		}
+		all = append(all, x)
+	}
+	return all, s.Err()
+}
+
+// Find returns the record of a key, nil if there is none.
+func Find(all []Record, k Key) *Record {
+	i := slices.IndexFunc(all, func(x Record) bool { return x.Key == k })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}

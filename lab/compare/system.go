@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// System is what carries flows: a policy of the tunnel, or a transport without one.
+type System struct {
+	Name     string
+	Kind     string // of package lab, or fairKind
+	Policy   string // kind tunnel
+	Subflows int    // kind tcp
+	// Algorithm and Coupled are lab.TransportPlan's, of kind tcp.
+	Algorithm string
+	Coupled   bool
+	MinRTO    time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
+	// Timeout of flowlets; 0: the policy's own.
+	Timeout time.Duration
+	// Mark is bytes in a queue above which the network marks; 0: it does not.
+	Mark int
+	// Tell lets the network write loads into packets, as CONGA's switches do.
+	Tell bool
+	// Rated says that the policy knows the rate of the network's links, as switches do.
+	Rated bool
+	// Unordered leaves out what restores the order of inner flows.
+	Unordered bool
+	// Extra systems are compared only where they are asked for by name.
+	Extra bool
+}
+
+// cloveMark is the queue at which a network marks that is to serve clove-ecn: what
+// its authors and DCTCP's use at 10 Gbit/s, 65 packets of 1500 bytes.
+const cloveMark = 65 * 1500
+
+// perPacket is a flowlet timeout so short that each train is a flowlet.
+const perPacket = time.Nanosecond
+
+// shortTimeout of flowlets is some round trips of these networks, whose base is 10 us.
+// The 500 us of the papers are some round trips of theirs, whose senders are kernels
+// of 2014. Here few flows ever pause for so long.
+const shortTimeout = 100 * time.Microsecond
+
+// shortRTO is the least timeout of a TCP for data centres (Vasudevan et al., SIGCOMM 2009):
+// with it a flow that is unlucky at a server's port does not outweigh hundreds of others.
+const shortRTO = 10 * time.Millisecond
+
+// systems are all of them, this project's default first.
+var systems = []System{
+	{Name: "spray", Kind: "tunnel", Policy: "spray"},
+	{Name: "conga", Kind: "tunnel", Policy: "conga"},
+	{Name: "letflow", Kind: "tunnel", Policy: "letflow"},
+	{Name: "clove-ecn", Kind: "tunnel", Policy: "clove-ecn", Mark: cloveMark},
+	{Name: "conga-100us", Kind: "tunnel", Policy: "conga", Timeout: shortTimeout},
+	{Name: "letflow-100us", Kind: "tunnel", Policy: "letflow", Timeout: shortTimeout},
+	{Name: "clove-ecn-100us", Kind: "tunnel", Policy: "clove-ecn", Mark: cloveMark, Timeout: shortTimeout},
+	{Name: "presto", Kind: "tunnel", Policy: "presto"},
+	{Name: "ecmp", Kind: "tunnel", Policy: "ecmp"},
+	{Name: "tcp", Kind: "tcp", Subflows: 1},
+	{Name: "mptcp", Kind: "tcp", Subflows: 8},
+	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: shortRTO},
+	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: shortRTO},
+	{Name: "dctcp", Kind: "tcp", Subflows: 1, MinRTO: shortRTO, Algorithm: "dctcp", Mark: cloveMark, Extra: true},
+	{Name: "mptcp-lia", Kind: "tcp", Subflows: 8, Coupled: true, Extra: true},
+	{Name: "fair", Kind: fairKind, Subflows: 1, Extra: true},
+	{Name: "spray-10ms", Kind: "tunnel", Policy: "spray", MinRTO: shortRTO, Extra: true},
+	{Name: "conga-10ms", Kind: "tunnel", Policy: "conga", MinRTO: shortRTO, Extra: true},
+	{Name: "conga-100us-10ms", Kind: "tunnel", Policy: "conga", Timeout: shortTimeout, MinRTO: shortRTO, Extra: true},
+	{Name: "conga-rated", Kind: "tunnel", Policy: "conga", Rated: true, Extra: true},
+	{Name: "conga-rated-told", Kind: "tunnel", Policy: "conga", Rated: true, Tell: true, Extra: true},
+	{Name: "conga-told", Kind: "tunnel", Policy: "conga", Tell: true, Extra: true},
+	{Name: "conga-flow", Kind: "tunnel", Policy: "conga-flow", Extra: true},
+	{Name: "per-packet", Kind: "tunnel", Policy: "letflow", Timeout: perPacket, Extra: true},
+	{Name: "plb", Kind: "tunnel", Policy: "plb", Extra: true},
+	{Name: "flowbender", Kind: "tunnel", Policy: "flowbender", Extra: true},
+	{Name: "wcmp", Kind: "tunnel", Policy: "wcmp", Extra: true},
+	{Name: "duplicate", Kind: "tunnel", Policy: "duplicate", Extra: true},
+	{Name: "active-backup", Kind: "tunnel", Policy: "active-backup", Extra: true},
+	{Name: "spray-unordered", Kind: "tunnel", Policy: "spray", Unordered: true, Extra: true},
+	{Name: "conga-unordered", Kind: "tunnel", Policy: "conga", Unordered: true, Extra: true},
+	{Name: "letflow-unordered", Kind: "tunnel", Policy: "letflow", Unordered: true, Extra: true},
+	{Name: "clove-ecn-unordered", Kind: "tunnel", Policy: "clove-ecn", Mark: cloveMark, Unordered: true, Extra: true},
+	{Name: "presto-unordered", Kind: "tunnel", Policy: "presto", Unordered: true, Extra: true},
+	{Name: "ecmp-unordered", Kind: "tunnel", Policy: "ecmp", Unordered: true, Extra: true},
+}
+
+// Systems returns those that are named, in a fixed order. No names stand for all but
+// the extra ones, "all" for all.
+func Systems(names []string) ([]System, error) {
+	return pick("system", systems, names, func(s System) string { return s.Name }, func(s System) bool { return !s.Extra })
+}
+
+// pick returns the members of all that are named; without names those that are usual.
+func pick[T any](what string, all []T, names []string, name func(T) string, usual func(T) bool) (v []T, err error) {
+	var known []string
+	for _, x := range all {
+		known = append(known, name(x))
+		if slices.Contains(names, name(x)) || slices.Equal(names, []string{"all"}) || len(names) == 0 && usual(x) {
+			v = append(v, x)
+		}
+	}
+	for _, n := range names {
+		if n != "all" && !slices.Contains(known, n) {
+			return nil, fmt.Errorf("no %s is called %q; there are %s", what, n, strings.Join(known, ", "))
+		}
+	}
+	return v, nil
+}
+
+// always says that something is usual.
+func always[T any](T) bool { return true }

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/lab/compare"
+)
+
+// The network: a quarter of the testbed's servers, each with a hundredth of its rate,
+// and as little between the leaves: two to one.
+const (
+	perLeaf    = 8
+	spines     = 4
+	serverMbit = 100
+	spineMbit  = 100
+	// subflows is how many addresses a server has, of which two at the far end make the
+	// eight subflows that MPTCP is compared with.
+	addresses   = 4
+	mptcpLimit  = "8"
+	tbfBurst    = 16 << 10
+	serverQueue = 256 << 10
+)
+
+// network is what of it belongs to a comparison.
+var network = compare.Fabric{
+	Name: "namespaces", Servers: 2 * perLeaf, PerLeaf: perLeaf,
+	From: [2]int{0, perLeaf - 1}, To: [2]int{perLeaf, 2*perLeaf - 1},
+	Share: 0.5, Gbit: spines * spineMbit / 1e3,
+	Clients: []int{perLeaf, perLeaf + 2, perLeaf + 4, perLeaf + 6}, Fan: perLeaf, Step: 1,
+}
+
+// site is the network with a daemon on each server.
+type site struct {
+	f     *fabric.Fabric
+	nodes []*tunnel.Node // of all servers, those of leaf A first
+	sinks []*sink        // of the servers of leaf B
+	mptcp bool           // the kernel has been told of all addresses
+	marks bool           // links between leaves and spines mark
+	busy  float64        // share of the processors in the last measurement: a fabric that waits for them shows no policy
+}
+
+// build makes it.
+func build(bin string, timeout time.Duration) (s *site, err error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("namespaces can be made by root only")
+	}
+	s = &site{}
+	if s.f, err = fabric.New(fabric.Spec{HostsA: perLeaf, HostsB: perLeaf, Spines: spines, Addrs: addresses, RateMbit: spineMbit}); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{s.shape, func() error { return s.startDaemons(bin, timeout) }, s.listen} {
+		if err := step(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *site) close() error {
+	var all []error
+	for _, k := range s.sinks {
+		k.close()
+	}
+	for _, n := range s.nodes {
+		all = append(all, n.Close())
+	}
+	return errors.Join(append(all, s.f.Close())...)
+}
+
+// server returns number i, from 0.
+func (s *site) server(i int) *fabric.Host {
+	if i < perLeaf {
+		return s.f.A(i + 1)
+	}
+	return s.f.B(i - perLeaf + 1)
+}
+
+// shape gives each server's link its rate, both ways.
+func (s *site) shape() error {
+	for i := range 2 * perLeaf {
+		leaf, port := s.f.LeafA, fmt.Sprintf("h%d", i+1)
+		if i >= perLeaf {
+			leaf, port = s.f.LeafB, fmt.Sprintf("h%d", i-perLeaf+1)
+		}
+		if err := limit(leaf, port, serverMbit); err != nil {
+			return err
+		}
+		if err := limit(s.server(i).Namespace, "eth0", serverMbit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit is a token bucket with a queue that drops at its tail.
+func limit(n *fabric.Namespace, dev string, mbit int) error {
+	_, err := n.Run("tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit),
+		"burst", fmt.Sprint(tbfBurst), "limit", fmt.Sprint(serverQueue))
+	return err
+}
+
+// A link marks packets that would find a queue if it had markShare of its rate, which
+// is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1): kernels need
+// not have a queue that marks. markBytes is what may wait in it: 5 ms at 100 Mbit/s,
+// below what a port of such a rate has and above the bursts of a few senders.
+const (
+	markShare = 0.95
+	markBytes = 60_000
+)
+
+// mark lets a link mark, or not any more.
+func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
+	table := "ip phantom_" + dev
+	rules := fmt.Sprintf("add table %[1]s; delete table %[1]s", table)
+	if s.marks {
+		rules += fmt.Sprintf("; add table %[1]s; add chain %[1]s f { type filter hook forward priority 0; }; "+
+			"add rule %[1]s f oifname %[2]s ip ecn != not-ect limit rate over %.0[3]f kbytes/second burst %[4]d bytes ip ecn set ce",
+			table, dev, markShare*float64(mbit)*1e3/8, markBytes)
+	}
+	_, err := n.Run("nft", rules)
+	return err
+}
+
+// startDaemons starts one on each server, with those of the other leaf as peers.
+func (s *site) startDaemons(bin string, timeout time.Duration) error {
+	for i := range 2 * perLeaf {
+		c := tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}, FlowletTimeout: timeout}
+		// Only the first address: the others are MPTCP's.
+		c.Local = s.server(i).V4[:1]
+		n, err := tunnel.NewNode(bin, s.server(i), string(rune('a'+i)), c)
+		if err != nil {
+			return err
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	for i, n := range s.nodes {
+		for k, other := range s.nodes {
+			if i/perLeaf == k/perLeaf {
+				continue
+			}
+			n.Config.Peers = append(n.Config.Peers, tunnel.Peer{
+				Name: fmt.Sprint("s", k), PublicKey: other.PublicKey,
+				Endpoints:  []netip.AddrPort{netip.AddrPortFrom(s.server(k).Addr4(), tunnel.DefaultPort)},
+				AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(k+1), 32)},
+			})
+		}
+	}
+	for _, n := range s.nodes {
+		if err := n.Start(); err != nil {
+			return err
+		}
+	}
+	// Sessions and paths are there before anything is measured.
+	for _, n := range s.nodes[:perLeaf] {
+		for k := perLeaf; k < 2*perLeaf; k++ {
+			if err := n.Await(tunnel.Inner4(k + 1)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// use makes the servers ready for a system, and returns the address that a server
+// is reached at, and whether connections are of MPTCP.
+func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
+	s.marks = x.Mark > 0
+	if x.Kind == "tcp" {
+		if x.Subflows > 1 {
+			err = s.tellMPTCP()
+		}
+		return func(i int) netip.Addr { return s.server(i).Addr4() }, x.Subflows > 1, err
+	}
+	for _, n := range s.nodes {
+		err = errors.Join(err, n.Set("paths.policy="+x.Policy))
+	}
+	return func(i int) netip.Addr { return tunnel.Inner4(i + 1) }, false, err
+}
+
+// tellMPTCP tells the kernels of all addresses: each of a sender's makes a subflow to
+// each of two of the receiver's, eight 5-tuples for ECMP to spread.
+func (s *site) tellMPTCP() error {
+	if s.mptcp {
+		return nil
+	}
+	s.mptcp = true
+	for i := range 2 * perLeaf {
+		h := s.server(i)
+		lines := []string{"limits set subflows " + mptcpLimit + " add_addr_accepted " + mptcpLimit}
+		if i < perLeaf {
+			for _, a := range h.V4[1:] {
+				lines = append(lines, "endpoint add "+a.String()+" dev eth0 subflow fullmesh")
+			}
+		} else {
+			lines = append(lines, "endpoint add "+h.V4[1].String()+" dev eth0 signal")
+		}
+		for _, l := range lines {
+			if _, err := h.Run("ip", append([]string{"mptcp"}, strings.Fields(l)...)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// breaks lets a scenario's fault happen, and returns what undoes it. It comes after
+// the given time.
+//
+//	failed   the links of two spines to leaf B have half of their rate: together they are
+//	         the one link that is left between the testbed's second spine and its leaf
+//	quarter  the last spine's links to leaf B have a quarter
+//	dead     the last spine drops everything
+func (s *site) breaks(name string, after time.Duration) (undo func() error, err error) {
+	set := func(mbit int, n ...int) error {
+		var all []error
+		for _, k := range n {
+			port := fmt.Sprintf("s%d", k)
+			all = append(all, limit(s.f.Spines[k-1], "lB", mbit), limit(s.f.LeafB, port, mbit))
+			all = append(all, s.mark(s.f.Spines[k-1], "lB", mbit), s.mark(s.f.LeafB, port, mbit))
+		}
+		return errors.Join(all...)
+	}
+	for k := range spines {
+		port := fmt.Sprintf("s%d", k+1)
+		err = errors.Join(err, s.mark(s.f.LeafA, port, spineMbit), s.mark(s.f.Spines[k], "lA", spineMbit))
+		err = errors.Join(err, set(spineMbit, k+1))
+	}
+	if err != nil {
+		return func() error { return nil }, err
+	}
+	switch name {
+	case "failed":
+		return func() error { return set(spineMbit, spines-1, spines) }, set(spineMbit/2, spines-1, spines)
+	case "quarter":
+		return func() error { return set(spineMbit, spines) }, set(spineMbit/4, spines)
+	case "dead":
+		broken := make(chan error, 1)
+		t := time.AfterFunc(after, func() { broken <- s.f.Break(spines) })
+		return func() error {
+			if t.Stop() {
+				return s.f.Heal()
+			}
+			return errors.Join(<-broken, s.f.Heal())
+		}, nil
+	}
+	return func() error { return nil }, nil
+}

@@ -1,0 +1,164 @@
+package lab
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/lab/workload"
+)
+
+// What the artifact's degradation does: a cable has three lanes, and loses the share of
+// its packets that its lost lanes were; mostly one, seldom two, and hardly ever all. A
+// switch or an interface loses some packets and, if its plan gives no share, all of its
+// rate but 1 kbit/s.
+const (
+	oneLane, twoLanes = 0.9, 0.99 // chances, as those of a table that adds up
+	laneLoss          = 1.0 / 3
+	switchLoss        = 0.10
+	nicLoss           = 0.05
+	crawl             = 1000.0 / 8 // bytes per second
+)
+
+// filePlan turns a fault plan of workload into faults of one network.
+type filePlan struct {
+	*Network
+	stop   time.Duration
+	most   int // dead cables; 0: as many as the plan says
+	rng    *rand.Rand
+	faults []Fault
+}
+
+// fromFile turns a fault plan of workload into faults of this network, with no
+// more than most dead cables; 0: as many as the plan says. flows are those of the case,
+// in the order in which they start.
+func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
+	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
+	p.cables(&f.Cable, flows)
+	p.switches(&f.Switch)
+	p.nics(&f.NIC)
+	if f.Drop > 0 {
+		p.everywhere(&workload.Element{Most: f.Drop / float64(2*len(n.Cables))})
+	}
+	return p.faults
+}
+
+// each calls hit for those of n things that an element happens to, in order, with the
+// time. most bounds them; 0: nothing does.
+func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at time.Duration)) {
+	if !e.On {
+		return
+	}
+	count := max(1, int(e.Most*float64(n)))
+	if most > 0 {
+		count = min(count, most)
+	}
+	for i := range min(n, count) {
+		at := e.Start + time.Duration(i)*e.Period
+		if p.stop > 0 && at > p.stop {
+			return
+		}
+		hit(i, at)
+	}
+}
+
+func (p *filePlan) add(x Fault) { p.faults = append(p.faults, x) }
+
+// cables: those above leaves, in the direction up.
+func (p *filePlan) cables(f *workload.Faulty, flows []*Flow) {
+	if f.Fail.On || f.WorstCase.On || f.Degradation.On || f.PeriodicLoss.On {
+		order := p.deathOrder(flows, p.rng)
+		one := func(i int) []int { return []int{order[i]} }
+		for _, e := range []*workload.Element{&f.Fail, &f.WorstCase} {
+			p.each(e, len(order), p.most, func(i int, at time.Duration) {
+				p.add(Fault{Kind: "dead", At: at, For: e.For, Tier: 1, Cable: one(i), Up: true})
+			})
+		}
+		p.each(&f.Degradation, len(order), 0, func(i int, at time.Duration) {
+			p.add(Fault{Kind: "loss", At: at, Tier: 1, Cable: one(i), Up: true, Value: p.lanes()})
+		})
+		e := &f.PeriodicLoss
+		p.each(e, len(order), 0, func(i int, at time.Duration) {
+			p.add(Fault{Kind: "cycle", At: at, Tier: 1, Cable: one(i), Up: true, Cycle: sim.Cycle{Pass: e.Gap, Drop: e.Burst}})
+		})
+	}
+	if f.BER.On {
+		p.everywhere(&f.BER)
+	}
+}
+
+// lanes draws what share of its packets a degraded cable loses.
+func (p *filePlan) lanes() float64 {
+	switch u := p.rng.Float64(); {
+	case u < oneLane:
+		return laneLoss
+	case u < twoLanes:
+		return 2 * laneLoss
+	}
+	return 1
+}
+
+// everywhere lets each cable of the way spoil its share.
+func (p *filePlan) everywhere(e *workload.Element) {
+	for tier, row := range p.Cables {
+		x := Fault{Kind: "loss", At: e.Start, Value: e.Most, Tier: tier}
+		for i := range row {
+			x.Cable = append(x.Cable, i)
+		}
+		p.add(x)
+	}
+}
+
+// switches: those of the second tier, with all of their cables both ways.
+func (p *filePlan) switches(f *workload.Faulty) {
+	if len(p.tiers) < 2 {
+		return
+	}
+	order := p.rng.Perm(len(p.tiers[1]))
+	hit := func(i int, x Fault) {
+		for tier := 1; tier < len(p.Cables); tier++ {
+			x.Tier, x.Cable = tier, nil
+			for k, c := range p.Cables[tier] {
+				if tier == 1 && c.upper == order[i] || tier == 2 && c.lower == order[i] {
+					x.Cable = append(x.Cable, k)
+				}
+			}
+			p.add(x)
+		}
+	}
+	p.equipment(f, len(order), switchLoss, p.Topology.Tiers[1].Rate, hit)
+}
+
+// nics: hosts' cables, both ways.
+func (p *filePlan) nics(f *workload.Faulty) {
+	order := p.rng.Perm(len(p.Cables[0]))
+	p.equipment(f, len(order), nicLoss, p.Cables[0][0].Up.Rate, func(i int, x Fault) {
+		x.Tier, x.Cable = 0, []int{order[i]}
+		p.add(x)
+	})
+}
+
+// equipment is what switches and interfaces have in common. hit places a fault on the
+// ith; loss is what degradation loses, rate that of a link in bytes per second.
+func (p *filePlan) equipment(f *workload.Faulty, n int, loss, rate float64, hit func(i int, x Fault)) {
+	for _, e := range []*workload.Element{&f.Fail, &f.WorstCase} {
+		p.each(e, n, 0, func(i int, at time.Duration) { hit(i, Fault{Kind: "dead", At: at, For: e.For}) })
+	}
+	left := crawl / rate
+	if f.Degradation.Percent > 0 {
+		left = max(left, 1-f.Degradation.Percent)
+	}
+	p.each(&f.Degradation, n, 0, func(i int, at time.Duration) {
+		hit(i, Fault{Kind: "loss", At: at, Value: loss})
+		hit(i, Fault{Kind: "rate", At: at, Value: left})
+	})
+	e := &f.PeriodicLoss
+	p.each(e, n, 0, func(i int, at time.Duration) {
+		hit(i, Fault{Kind: "cycle", At: at, Cycle: sim.Cycle{Pass: e.Gap, Drop: e.Burst}})
+	})
+	if f.BER.On {
+		for i := range n {
+			hit(i, Fault{Kind: "loss", At: f.BER.Start, Value: f.BER.Most})
+		}
+	}
+}

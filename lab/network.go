@@ -1,0 +1,228 @@
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/lab/workload"
+)
+
+// nicQueue is room in a sending interface for whatever transports put there: a
+// host does not drop its own packets, it is held up.
+const nicQueue = 1 << 30
+
+// Cable is two links between a switch, or a host, and a switch above it.
+type Cable struct {
+	Tier     int // of the switch above
+	Up, Down *sim.Link
+
+	lower, upper int // numbers of the switches in their tiers; of tier 0 unused
+}
+
+// Network is a fat tree with hosts. Each switch hashes the five-tuple with a seed
+// of its own.
+type Network struct {
+	Engine   *sim.Engine
+	Topology *workload.Topology
+	Hosts    []*Host
+	// Cables by the tier of their upper end, and there in the order of their
+	// lower end: cables of tier 0 are those of the hosts.
+	Cables [][]*Cable
+
+	tiers [][]*sim.Switch
+	pools map[*sim.Switch]*sim.Pool
+	gates []*Host // machines of leaves, see AddGates
+	ports Ports
+
+	uplinks []UplinkPlan // in place of Topology
+}
+
+// Ports is what the ports of switches have.
+type Ports struct {
+	Queue int // bytes that may wait
+	Mark  int // bytes above which ECN-capable packets are marked; 0: never
+	// Shared is a switch's buffer, of which each port takes up to Queue as long as that
+	// leaves room for others (sim.Pool); 0: a port has its own.
+	Shared int
+	// Tell lets links between switches write their load into packets (sim.Quality).
+	Tell bool
+}
+
+// NewNetwork builds the tree.
+func NewNetwork(e *sim.Engine, t *workload.Topology, p Ports) *Network {
+	n := &Network{Engine: e, Topology: t, ports: p, Cables: make([][]*Cable, len(t.Tiers))}
+	seeds := e.Fork()
+	for i := range t.Tiers {
+		var row []*sim.Switch
+		for k := range t.Switches(i) {
+			row = append(row, e.NewSwitch(fmt.Sprintf("t%d.%d", i, k), seeds.Uint64()))
+		}
+		n.tiers = append(n.tiers, row)
+	}
+	for i := range t.Nodes {
+		n.addHost(i)
+	}
+	for i := 1; i < len(t.Tiers); i++ {
+		for lower := range n.tiers[i-1] {
+			for _, upper := range n.above(i, lower) {
+				n.join(i, lower, upper)
+			}
+		}
+	}
+	return n
+}
+
+// address returns that of a host.
+func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
+
+func (n *Network) addHost(i int) {
+	tier, tor := &n.Topology.Tiers[0], n.tiers[0][i/n.Topology.Tiers[0].Down]
+	h := newHost(n.Engine, i, address(i))
+	n.Hosts = append(n.Hosts, h)
+	up := sim.Quality{Rate: tier.Rate, Delay: tier.Latency + tier.Through, Queue: nicQueue}
+	c := &Cable{
+		Up:   n.Engine.NewLink(fmt.Sprintf("h%d>", i), up, tor),
+		Down: n.Engine.NewLink(fmt.Sprintf("h%d<", i), n.quality(0), h),
+	}
+	n.share(tor, c.Down)
+	h.Up = c.Up
+	n.Cables[0] = append(n.Cables[0], c)
+	tor.Route(h.Addr, c.Down)
+}
+
+// share lets a link take its room from the buffer of the switch that it leaves.
+func (n *Network) share(from *sim.Switch, l *sim.Link) {
+	if n.ports.Shared == 0 {
+		return
+	}
+	if n.pools == nil {
+		n.pools = map[*sim.Switch]*sim.Pool{}
+	}
+	if n.pools[from] == nil {
+		n.pools[from] = &sim.Pool{Size: n.ports.Shared, Alpha: sharedAlpha}
+	}
+	n.pools[from].Add(l)
+}
+
+// sharedAlpha: a port alone may take half of a shared buffer, two a third each, as is
+// usual (Choudhury and Hahne, section IV).
+const sharedAlpha = 1
+
+// quality is that of a link from a switch, below one of the tier.
+func (n *Network) quality(tier int) sim.Quality {
+	t := &n.Topology.Tiers[tier]
+	return sim.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
+}
+
+// above returns the switches of a tier that a switch of the tier below has links
+// to, one for each link.
+func (n *Network) above(tier, lower int) (v []int) {
+	t := n.Topology
+	links, bundle := t.Tiers[tier-1].Up, t.Tiers[tier].Bundle
+	first := 0
+	switch last := len(t.Tiers) - 1; {
+	case tier == 1 && last == 2:
+		// All of its own pod.
+		pod := lower / (t.Switches(0) / t.Pods())
+		first = pod * t.Switches(1) / t.Pods()
+	case tier == 2:
+		// The same ones as its like in every other pod.
+		first = lower % (t.Switches(1) / t.Pods()) * links / bundle
+	}
+	for i := range links {
+		v = append(v, first+i/bundle)
+	}
+	return v
+}
+
+// join puts a cable between two switches, and the routes onto it.
+func (n *Network) join(tier, lower, upper int) {
+	a, b := n.tiers[tier-1][lower], n.tiers[tier][upper]
+	name := fmt.Sprintf("t%d.%d-t%d.%d", tier-1, lower, tier, upper)
+	q := n.quality(tier)
+	c := &Cable{Tier: tier, Up: n.Engine.NewLink(name+">", q, b), Down: n.Engine.NewLink(name+"<", q, a), lower: lower, upper: upper}
+	n.share(a, c.Up)
+	n.share(b, c.Down)
+	n.Cables[tier] = append(n.Cables[tier], c)
+	a.Default = append(a.Default, c.Up)
+	for _, h := range n.below(tier-1, lower) {
+		b.Route(h.Addr, c.Down)
+	}
+}
+
+// below returns the hosts under a switch.
+func (n *Network) below(tier, i int) []*Host {
+	size := n.Topology.Tiers[0].Down
+	if tier == 1 {
+		size = n.Topology.Pod
+		i /= n.Topology.Switches(1) / n.Topology.Pods()
+	}
+	return n.Hosts[i*size : (i+1)*size]
+}
+
+// Path returns the one-way delay of a packet of size bytes between two hosts when
+// nothing else is there, and the rate of its slowest link in bytes per second.
+func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
+	t := n.Topology
+	if t == nil {
+		return n.nearest(size)
+	}
+	top := len(t.Tiers) - 1
+	switch {
+	case src/t.Tiers[0].Down == dst/t.Tiers[0].Down:
+		top = 0
+	case src/t.Pod == dst/t.Pod:
+		top = min(top, 1)
+	}
+	for i := range top + 1 {
+		tier := &t.Tiers[i]
+		each := tier.Latency + tier.Through + time.Duration(float64(size)/tier.Rate*1e9)
+		delay += 2 * each
+		if rate == 0 || tier.Rate < rate {
+			rate = tier.Rate
+		}
+	}
+	return delay, rate
+}
+
+// Cut takes a cable between two switches of a fabric of two tiers out of service,
+// and lets all switches know: no route leads over it, or to a switch above that has
+// no other cable to where a packet goes.
+func (n *Network) Cut(i int) error {
+	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
+		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))
+	}
+	c := n.Cables[1][i]
+	upper := n.tiers[1][c.upper]
+	below := n.leafOf(c.lower)
+	for i := range n.machines() {
+		h := n.machine(i)
+		if !slices.Contains(below, h) {
+			n.tiers[0][c.lower].Avoid(h.Addr, c.Up)
+		}
+	}
+	for _, h := range below {
+		if upper.Avoid(h.Addr, c.Down) > 0 {
+			continue
+		}
+		for _, other := range n.Cables[1] {
+			if other.upper == c.upper && other.lower != c.lower {
+				n.tiers[0][other.lower].Avoid(h.Addr, other.Up)
+			}
+		}
+	}
+	return nil
+}
+
+// Links returns all links, in a fixed order.
+func (n *Network) Links() (v []*sim.Link) {
+	for _, row := range n.Cables {
+		for _, c := range row {
+			v = append(v, c.Up, c.Down)
+		}
+	}
+	return v
+}

@@ -1,0 +1,377 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Plan is a file of experiments that share a network.
+//
+//	title = "what is looked at"
+//	source = "where it comes from"
+//	seeds = [1, 2, 3]
+//	limit = "1s"            # of virtual time
+//	sample = "1ms"          # of goodput; absent: none
+//	hosts = ["ideal"]       # names of HostNamed; absent: ideal and daemon
+//
+//	[network]
+//	topology = "FILE.topo"  # files are found from the plan's folder
+//	queue = 200000          # bytes, of each port of a switch
+//	mark = 0                # bytes in it above which packets are marked; 0: never
+//	shared = 0              # bytes of a switch's buffer, shared by its ports; 0: not shared
+//	tell = false            # links write their load into packets, as CONGA's do
+//
+//	[transport.NAME]
+//	kind = "srd"
+//	…                       # see TransportPlan
+//
+//	[[case]]
+//	name = "64K"
+//	transport = "NAME"
+//	matrix = "FILE.cm"      # and, or instead, [[case.flow]], [case.poisson]
+//	…                       # see Case
+type Plan struct {
+	Name       string                   `toml:"-"`
+	Title      string                   `toml:"title"`
+	Source     string                   `toml:"source"`
+	Seeds      []uint64                 `toml:"seeds"`
+	Limit      Duration                 `toml:"limit"`
+	Sample     Duration                 `toml:"sample"`
+	Hosts      []string                 `toml:"hosts"`
+	Network    NetworkPlan              `toml:"network"`
+	Transports map[string]TransportPlan `toml:"transport"`
+	Cases      []Case                   `toml:"case"`
+}
+
+// NetworkPlan is the network of a plan.
+type NetworkPlan struct {
+	Topology string `toml:"topology"`
+	Queue    int    `toml:"queue"`
+	Mark     int    `toml:"mark"`
+	Shared   int    `toml:"shared"` // bytes of a switch's buffer, which its ports share; 0: each has its own
+	Tell     bool   `toml:"tell"`
+
+	topology *workload.Topology
+}
+
+// TransportPlan is a transport of a plan.
+type TransportPlan struct {
+	Kind        string   `toml:"kind"` // one of Kinds
+	MTU         int      `toml:"mtu"`  // bytes of the largest IP packet
+	Ports       int      `toml:"ports"`
+	Granularity Duration `toml:"granularity"`
+	Policy      string   `toml:"policy"`
+	// FlowletTimeout is of policies that have one; 0: their own.
+	FlowletTimeout Duration `toml:"flowlet_timeout"`
+	LinkGbit       float64  `toml:"link_gbit"` // of every path, as policies are told it; 0: they are not
+	// Line lets tunnels know the rate of their host's link, as the daemon does on a
+	// network card. Ends of kind srd always know it.
+	Line      bool     `toml:"line"`
+	AtOnce    bool     `toml:"at_once"`   // connections are made all at the same time
+	Unordered bool     `toml:"unordered"` // a tunnel hands on inner packets as they come
+	MinRTO    Duration `toml:"min_rto"`
+	Subflows  int      `toml:"subflows"`
+	HyStart   bool     `toml:"hystart"` // leave slow start when the round trip grows
+	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
+	Algorithm string `toml:"algorithm"`
+	// Coupled makes subflows those of RFC 6356 (LIA), all open before time zero. Without
+	// it they are those of upstream Linux: each is on its own, and all but the first join
+	// after the first acknowledgement.
+	Coupled bool `toml:"coupled"`
+	// Watch is SRDConfig's.
+	Watch func(steer.Policy) steer.Policy `toml:"-"`
+}
+
+// Case is one experiment.
+type Case struct {
+	Name      string       `toml:"name"`
+	Transport string       `toml:"transport"`
+	Matrix    string       `toml:"matrix"`
+	Size      int64        `toml:"size"`    // bytes of each flow of the matrix; 0: its own
+	Batches   int          `toml:"batches"` // the matrix so often, each when the last is over; 0: once
+	Flows     []FlowPlan   `toml:"flow"`
+	Poisson   *PoissonPlan `toml:"poisson"`
+	Faults    []FaultPlan  `toml:"fault"`
+	// Uplinks, if there are any, join two hosts in place of the plan's topology.
+	Uplinks []UplinkPlan `toml:"uplink"`
+	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead
+	// cables.
+	FaultFile string `toml:"fault_file"`
+	FaultMost int    `toml:"fault_most"`
+	// Goals are upper and lower bounds of what Summary.Value knows by name.
+	AtMost  map[string]float64 `toml:"at_most"`
+	AtLeast map[string]float64 `toml:"at_least"`
+	// On has what differs on hosts by their names: [case.on.daemon].
+	On map[string]HostGoals `toml:"on"`
+	// BestOf names cases before this one. Its speed (Summary.Speed) is to be at least
+	// Share of that of the fastest of them.
+	BestOf []string `toml:"best_of"`
+	Share  float64  `toml:"share"`
+	// NoWorse names cases whose least mean and least longest completion time it is not to
+	// exceed. Known misses are ratios, by the names worseMean and worseMax have.
+	NoWorse []string `toml:"no_worse"`
+	// Figure names the picture that the case is drawn in, with others of that name.
+	Figure string `toml:"figure"`
+	// Line, if there is one, is a line of a picture of longest completion times:
+	// the case is its point at X.
+	Line string  `toml:"line"`
+	X    float64 `toml:"x"`
+	// Skip is how many samples at the beginning do not count.
+	Skip int `toml:"skip"`
+	// Group is whose flows the figures are of; "": all but the endless.
+	Group string `toml:"group"`
+
+	order  int // in the plan
+	matrix *workload.Matrix
+	sizes  *workload.Sizes
+	faults *workload.Faults
+}
+
+// HostGoals are a case's on one kind of host.
+type HostGoals struct {
+	// AtMost and AtLeast take the place of the case's bounds of the same names.
+	AtMost  map[string]float64 `toml:"at_most"`
+	AtLeast map[string]float64 `toml:"at_least"`
+	// Known are figures that miss their goal today. A run that is worse than that
+	// (Case.Missed says by how much) fails.
+	Known map[string]float64 `toml:"known"`
+}
+
+// FlowPlan is a number of equal flows.
+type FlowPlan struct {
+	Src       int      `toml:"src"`
+	Dst       int      `toml:"dst"`
+	Size      int64    `toml:"size"` // bytes; 0: endless
+	Count     int      `toml:"count"`
+	Start     Duration `toml:"start"` // of the first
+	Every     Duration `toml:"every"` // between two
+	Group     string   `toml:"group"`
+	Transport string   `toml:"transport"`
+}
+
+// PoissonPlan is a random workload: see workload.Poisson.
+type PoissonPlan struct {
+	Sizes string   `toml:"sizes"` // FILE.cdf
+	Most  int64    `toml:"most"`  // bytes of the largest flow; larger ones are cut to it; 0: any
+	Load  float64  `toml:"load"`  // of the links of the sending hosts
+	From  []int    `toml:"from"`  // first and last host
+	To    []int    `toml:"to"`
+	Over  Duration `toml:"over"`
+	Group string   `toml:"group"`
+}
+
+// check makes sure that there are hosts to choose from.
+func (x *PoissonPlan) check(hosts int) error {
+	for _, v := range [][]int{x.From, x.To} {
+		if len(v) != 2 || v[0] < 0 || v[0] > v[1] || v[1] >= hosts {
+			return fmt.Errorf("poisson: hosts %v, want the first and the last of %d", v, hosts)
+		}
+	}
+	if a := x.To[0]; a == x.To[1] && x.From[0] <= a && a <= x.From[1] {
+		return fmt.Errorf("poisson: host %d would send to itself", a)
+	}
+	if x.Most < 0 {
+		return fmt.Errorf("poisson: flows of at most %d bytes", x.Most)
+	}
+	if !(x.Load > 0 && x.Load <= mostLoad) || x.Over.Duration <= 0 {
+		return fmt.Errorf("poisson: load %v over %v, want a load above 0 and at most %v, and a time", x.Load, x.Over, mostLoad)
+	}
+	return nil
+}
+
+// mostLoad is more than any network carries.
+const mostLoad = 10.0
+
+// FaultPlan is a fault: see Fault.
+type FaultPlan struct {
+	Kind   string   `toml:"kind"`
+	At     Duration `toml:"at"`
+	For    Duration `toml:"for"`
+	Tier   int      `toml:"tier"`
+	Cables []int    `toml:"cables"`
+	Value  float64  `toml:"value"`
+	Down   bool     `toml:"down_only"`
+}
+
+// Duration is a time in a plan, as time.ParseDuration has it.
+type Duration struct{ time.Duration }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) (err error) {
+	d.Duration, err = time.ParseDuration(string(b))
+	return err
+}
+
+// Load reads the plan called name, and the files that it names, with read.
+func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
+	text, err := read(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Name: name}
+	meta, err := toml.Decode(string(text), p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if v := meta.Undecoded(); len(v) > 0 {
+		return nil, fmt.Errorf("%s: unknown key %q", name, v[0])
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, p.load(read)
+}
+
+// Bounds of a plan: the virtual time of a run, and how often a flow or a matrix is
+// repeated.
+const (
+	mostEnd   = time.Hour
+	mostCount = 1 << 16
+)
+
+func (p *Plan) check() error {
+	switch {
+	case len(p.Seeds) == 0:
+		return fmt.Errorf("no seeds")
+	case p.Limit.Duration <= 0 || p.Limit.Duration > mostEnd:
+		return fmt.Errorf("limit %v, want more than 0 and at most %v", p.Limit, mostEnd)
+	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0 || p.Network.Shared < 0:
+		return fmt.Errorf("sample %v, queue %d, mark %d, shared %d", p.Sample, p.Network.Queue, p.Network.Mark, p.Network.Shared)
+	case len(p.Cases) == 0:
+		return fmt.Errorf("no case")
+	}
+	for _, name := range p.Hosts {
+		if _, err := HostNamed(name); err != nil {
+			return err
+		}
+	}
+	for name, t := range p.Transports {
+		if err := t.check(); err != nil {
+			return fmt.Errorf("transport %s: %w", name, err)
+		}
+		if t.Algorithm == "dctcp" && p.Network.Mark == 0 {
+			return fmt.Errorf("transport %s: dctcp needs a network that marks", name)
+		}
+	}
+	for i := range p.Cases {
+		if err := p.Cases[i].check(p); err != nil {
+			return fmt.Errorf("case %q: %w", p.Cases[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Case) check(p *Plan) error {
+	for _, name := range append([]string{c.Transport}, c.transports()...) {
+		if _, ok := p.Transports[name]; !ok {
+			return fmt.Errorf("transport %q is not described", name)
+		}
+	}
+	if err := c.checkGoals(); err != nil {
+		return err
+	}
+	for _, f := range c.Flows {
+		if f.Size < 0 || f.Count < 0 || f.Count > mostCount || f.Start.Duration < 0 || f.Every.Duration < 0 {
+			return fmt.Errorf("flow %d->%d: size, count, start and every must not be below zero, nor count above %d", f.Src, f.Dst, mostCount)
+		}
+	}
+	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 || c.Size < 0 {
+		return fmt.Errorf("batches %d, skip %d, size %d", c.Batches, c.Skip, c.Size)
+	}
+	for _, name := range c.BestOf {
+		if p.Case(name) == nil {
+			return fmt.Errorf("best_of %q, which is no case", name)
+		}
+	}
+	for _, name := range c.NoWorse {
+		if name == c.Name || p.Case(name) == nil {
+			return fmt.Errorf("no_worse %q, which is no other case", name)
+		}
+	}
+	if (len(c.BestOf) > 0) != (c.Share > 0) {
+		return fmt.Errorf("best_of and share go together")
+	}
+	if c.Uplinks != nil && c.Poisson != nil {
+		return fmt.Errorf("poisson needs a topology")
+	}
+	for i := range c.Uplinks {
+		if err := c.Uplinks[i].check(); err != nil {
+			return err
+		}
+	}
+	if c.Uplinks == nil && p.Network.Topology == "" {
+		return fmt.Errorf("neither uplinks nor a topology")
+	}
+	if c.Matrix == "" && len(c.Flows) == 0 && c.Poisson == nil {
+		return fmt.Errorf("no flows")
+	}
+	return nil
+}
+
+// Case returns the case of a name, nil if there is none.
+func (p *Plan) Case(name string) *Case {
+	if i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Name == name }); i >= 0 {
+		return &p.Cases[i]
+	}
+	return nil
+}
+
+// transports returns the names that flows of their own have.
+func (c *Case) transports() (v []string) {
+	for _, f := range c.Flows {
+		if f.Transport != "" {
+			v = append(v, f.Transport)
+		}
+	}
+	return v
+}
+
+// load reads the files the plan names.
+func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
+	text := func(file string) string {
+		b, e := read(file)
+		if err == nil {
+			err = e
+		}
+		return string(b)
+	}
+	note := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	var e error
+	if p.Network.Topology != "" {
+		p.Network.topology, e = workload.ParseTopology(p.Network.Topology, text(p.Network.Topology))
+		note(e)
+	}
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		c.order = i
+		if c.Matrix != "" {
+			c.matrix, e = workload.ParseMatrix(c.Matrix, text(c.Matrix))
+			note(e)
+		}
+		if c.FaultFile != "" {
+			c.faults, e = workload.ParseFaults(c.FaultFile, text(c.FaultFile))
+			note(e)
+		}
+		if c.Poisson != nil {
+			c.sizes, e = workload.ParseSizes(c.Poisson.Sizes, text(c.Poisson.Sizes))
+			note(e)
+			if err == nil && c.Poisson.Most > 0 {
+				c.sizes = c.sizes.Cut(c.Poisson.Most)
+			}
+			if err == nil {
+				note(c.Poisson.check(p.Network.topology.Nodes))
+			}
+		}
+	}
+	return err
+}

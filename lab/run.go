@@ -1,0 +1,274 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// settleMost is how long transports may take before time zero, and settleStep
+	// how often they are asked.
+	settleMost = 20 * time.Second
+	settleStep = 5 * time.Millisecond
+	// tellEvery is how many events pass between two words on progress.
+	tellEvery = 1 << 18
+)
+
+// Run plays one case of a plan on a kind of host with a seed. progress, which may be nil, is told
+// now and then what share of the bytes has arrived, or of the time has passed.
+func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
+	r := newRun(p, c, seed)
+	r.on = on
+	r.progress = progress
+	if err := r.prepare(); err != nil {
+		return nil, fmt.Errorf("%s: %s: seed %d: %w", p.Name, c.Name, seed, err)
+	}
+	r.play()
+	return r.result(), nil
+}
+
+// newRun makes an experiment with its network, but without flows.
+func newRun(p *Plan, c *Case, seed uint64) *run {
+	r := &run{plan: p, c: c, seed: seed, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
+	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell, Shared: p.Network.Shared}
+	if c.Uplinks != nil {
+		r.net = NewUplinks(r.engine, c.Uplinks, ports)
+	} else {
+		r.net = NewNetwork(r.engine, p.Network.topology, ports)
+	}
+	return r
+}
+
+// Flows returns the flows that Run would play, with nobody to carry them.
+func Flows(p *Plan, c *Case, seed uint64) ([]*Flow, error) {
+	r := newRun(p, c, seed)
+	err := r.addFlows()
+	return r.flows, err
+}
+
+// run is one experiment under way.
+type run struct {
+	plan     *Plan
+	c        *Case
+	seed     uint64
+	on       *HostModel
+	progress func(float64)
+
+	engine *sim.Engine
+	net    *Network
+	flows  []*Flow
+	batch  []int // of each flow; -1: by its time
+	names  []string
+	byName map[string]Transport
+
+	zero    mono.Time
+	open    int // flows with an end that have not come to it
+	wait    int // those of the running batch
+	running int // number of that batch
+	bytes   int64
+	total   int64
+	sampled []int64 // delivered when the last sample was taken, by flow
+	samples [][]int64
+	before  []linkCount
+}
+
+// prepare makes flows and transports, and lets them settle.
+func (r *run) prepare() error {
+	if err := r.addFlows(); err != nil {
+		return err
+	}
+	for i, f := range r.flows {
+		if f.Src < 0 || f.Dst < 0 || f.Src >= len(r.net.Hosts) || f.Dst >= len(r.net.Hosts) || f.Src == f.Dst {
+			return fmt.Errorf("flow %d goes from host %d to %d of %d", i, f.Src, f.Dst, len(r.net.Hosts))
+		}
+		t, err := r.transport(f)
+		if err != nil {
+			return err
+		}
+		if err := t.Open(f); err != nil {
+			return err
+		}
+	}
+	for !r.settled() {
+		if r.engine.Since() > settleMost {
+			return fmt.Errorf("transports have not settled within %v", settleMost)
+		}
+		r.engine.Run(settleStep, nil)
+	}
+	return r.plantFaults()
+}
+
+func (r *run) settled() bool {
+	ok := true
+	for _, name := range r.names {
+		ok = r.byName[name].Settled() && ok
+	}
+	return ok
+}
+
+// transport returns the one that carries f.
+func (r *run) transport(f *Flow) (Transport, error) {
+	name := f.Transport
+	if name == "" {
+		name = r.c.Transport
+	}
+	if t := r.byName[name]; t != nil {
+		return t, nil
+	}
+	p := r.plan.Transports[name]
+	t, err := makers[p.Kind](r.net, &p, r.on)
+	if err != nil {
+		return nil, err
+	}
+	r.byName[name], r.names = t, append(r.names, name)
+	return t, nil
+}
+
+// addFlows makes the flows of the case.
+func (r *run) addFlows() error {
+	if m := r.c.matrix; m != nil {
+		v, batch := workload.Barrier(m.Flows, max(1, r.c.Batches))
+		for i, f := range v {
+			b := batch[i]
+			if r.c.Size > 0 {
+				f.Size = r.c.Size
+			}
+			if r.c.Batches == 0 {
+				b = -1
+			}
+			r.add(&Flow{Src: f.Src, Dst: f.Dst, Size: f.Size, At: f.Start}, b)
+		}
+	}
+	for _, f := range r.c.Flows {
+		for i := range max(1, f.Count) {
+			at := f.Start.Duration + time.Duration(i)*f.Every.Duration
+			r.add(&Flow{Src: f.Src, Dst: f.Dst, Size: f.Size, At: at, Group: f.Group, Transport: f.Transport}, -1)
+		}
+	}
+	if x := r.c.Poisson; x != nil {
+		from, to := span(x.From), span(x.To)
+		capacity := float64(len(from)) * r.plan.Network.topology.Tiers[0].Rate
+		for _, f := range workload.Poisson(r.engine.Fork(), from, to, r.c.sizes, x.Load, capacity, x.Over.Duration) {
+			r.add(&Flow{Src: f.Src, Dst: f.Dst, Size: f.Size, At: f.Start, Group: x.Group}, -1)
+		}
+	}
+	if len(r.flows) == 0 {
+		return fmt.Errorf("no flows")
+	}
+	return nil
+}
+
+func (r *run) add(f *Flow, batch int) {
+	f.ID, f.watch = len(r.flows), r
+	r.flows, r.batch = append(r.flows, f), append(r.batch, batch)
+	r.total += f.Size
+	if f.Size > 0 {
+		r.open++
+	}
+}
+
+// span returns the hosts from the first to the last.
+func span(v []int) (all []int) {
+	for i := v[0]; i <= v[1]; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+func (r *run) plantFaults() error {
+	var v []Fault
+	for _, x := range r.c.Faults {
+		v = append(v, Fault{Kind: x.Kind, At: x.At.Duration, For: x.For.Duration, Tier: x.Tier, Cable: x.Cables, Value: x.Value, Down: x.Down})
+	}
+	rng := r.engine.Fork()
+	if r.c.faults != nil {
+		v = append(v, fromFile(r.c.faults, r.c.FaultMost, r.net, r.flows, rng)...)
+	}
+	for i := range v {
+		if err := v[i].plant(r.net); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play lets time pass from zero until all flows are over.
+func (r *run) play() {
+	r.zero = r.engine.Now()
+	r.before = r.counts()
+	for i, f := range r.flows {
+		if r.batch[i] < 0 {
+			r.engine.After(f.At, func() { r.start(f) })
+		}
+	}
+	r.running = -1
+	r.nextBatch()
+	if every := r.plan.Sample.Duration; every > 0 {
+		r.sampled = make([]int64, len(r.flows))
+		r.engine.After(every, r.sample)
+	}
+	endless := slices.ContainsFunc(r.flows, func(f *Flow) bool { return f.Size == 0 })
+	limit := r.plan.Limit.Duration
+	events := uint64(0)
+	r.engine.Run(limit, func() bool {
+		if events++; events%tellEvery == 0 && r.progress != nil {
+			share := float64(r.engine.Now().Sub(r.zero)) / float64(limit)
+			if !endless {
+				share = max(share, float64(r.bytes)/float64(r.total))
+			}
+			r.progress(min(1, share))
+		}
+		return r.open == 0 && !endless
+	})
+}
+
+func (r *run) start(f *Flow) {
+	f.begun = r.engine.Now()
+	name := f.Transport
+	if name == "" {
+		name = r.c.Transport
+	}
+	r.byName[name].Start(f)
+}
+
+// nextBatch starts the next flows that wait for a barrier.
+func (r *run) nextBatch() {
+	r.running++
+	for i, f := range r.flows {
+		if r.batch[i] == r.running {
+			r.wait++
+			r.engine.After(f.At, func() { r.start(f) })
+		}
+	}
+}
+
+// arrived implements watcher.
+func (r *run) arrived(f *Flow, n int) {
+	r.bytes += int64(n)
+	if f.Size == 0 || f.delivered < f.Size || f.ended != 0 {
+		return
+	}
+	f.ended = r.engine.Now()
+	r.open--
+	if r.batch[f.ID] >= 0 {
+		if r.wait--; r.wait == 0 {
+			r.nextBatch()
+		}
+	}
+}
+
+// sample notes what each flow got since the last time.
+func (r *run) sample() {
+	row := make([]int64, len(r.flows))
+	for i, f := range r.flows {
+		row[i] = f.delivered - r.sampled[i]
+		r.sampled[i] = f.delivered
+	}
+	r.samples = append(r.samples, row)
+	r.engine.After(r.plan.Sample.Duration, r.sample)
+}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/lab/compare"
+)
+
+// compareOptions are what the command line says.
+type compareOptions struct {
+	out       io.Writer
+	progress  *bar
+	full      bool
+	fabrics   []string
+	scenarios []string
+	workloads []string
+	systems   []string
+	loads     []float64
+	scale     compare.Scale
+	seeds     int
+	jobs      int
+	data      string
+	dir       string
+	plot      string
+	redraw    bool
+	within    time.Duration
+}
+
+const compareLong = `Put path policies, TCP and MPTCP into the same situations, and say how much longer flows take than
+with the best of them: a table, and a figure.
+
+	matrix    scenarios x workloads x loads: completion times
+	requests  10 MB from 4 to 31 servers at once: goodput
+	flowlets  how large LetFlow's flowlets are on paths with how long a queue, a link at a quarter
+
+Every result is written to a file as soon as there is one. What is there already is not computed again: an
+interrupted run goes on where it was, and --redraw makes table and figure of what there is.`
+
+// compareCommand compares policies.
+func compareCommand() *cobra.Command {
+	var o compareOptions
+	c := &cobra.Command{
+		Use:       "compare [matrix|requests|flowlets]",
+		Short:     "Compare path policies, TCP and MPTCP on the papers' networks: a table and a figure",
+		Long:      compareLong,
+		ValidArgs: []string{"matrix", "requests", "flowlets"},
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.out, o.progress = c.OutOrStdout(), newBar(c.ErrOrStderr())
+			what := "matrix"
+			if len(args) > 0 {
+				what = args[0]
+			}
+			return o.run(what)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&o.full, "full", false, "loads of 30 to 90 % and more flows: up to an hour, instead of minutes")
+	f.StringSliceVar(&o.fabrics, "fabric", nil, "`networks`: conga64, conga64-leaf, letflow48-leaf, letflow384 (default conga64)")
+	f.StringSliceVar(&o.scenarios, "scenario", nil, "`scenarios`: symmetric, failed, quarter, incast, dead (default all)")
+	f.StringSliceVar(&o.workloads, "workload", nil, "`workloads`: websearch, datamining (default both)")
+	f.StringSliceVar(&o.systems, "system", nil, "`systems`, or all (default the usual ones)")
+	f.Float64SliceVar(&o.loads, "load", nil, "`loads` as shares of the capacity between leaves")
+	f.IntVar(&o.scale.Flows, "flows", 0, "`flows` of the web search in each situation; half as many of data mining")
+	f.Int64Var(&o.scale.Most, "most", 0, "`bytes` of the largest flow, larger ones are cut to it (default: any)")
+	f.IntVar(&o.scale.MTU, "mtu", 1500, "`bytes` of the largest packet")
+	f.IntVar(&o.scale.Ports, "ports", 32, "source `ports` of each server")
+	f.DurationVar(&o.scale.Timeout, "flowlet-timeout", 0, "`pause` that ends a flowlet (default: the policies' own)")
+	f.DurationVar(&o.scale.Granularity, "granularity", edgeGranularity, "how coarsely tunnels act: a `time`")
+	f.IntVar(&o.seeds, "seeds", 1, "how `many` seeds")
+	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "how `many` at a time")
+	f.StringVar(&o.data, "data", "lab/testdata", "the `folder` of topologies and flow sizes")
+	f.StringVarP(&o.dir, "out", "o", "out/compare", "the `folder` for results, table and figure")
+	f.StringVar(&o.plot, "srdplot", "", "the srdplot `command` (default: beside this one, or in PATH)")
+	f.DurationVar(&o.within, "for", 0, "begin nothing new after this `time`; run again to go on (default: no limit)")
+	f.BoolVar(&o.redraw, "redraw", false, "compute nothing")
+	return c
+}
+
+// edgeGranularity is what a host takes at best from a packet's arrival to one that it
+// sends: an interface is quicker, a process much slower.
+const edgeGranularity = 20 * time.Microsecond
+
+// Scales of runs. Sizes are those of the files: cut to 30 MB, the large flows of data
+// mining were all equal, and whoever shared a link less evenly had the smaller mean.
+var (
+	quickLoads = []float64{0.3, 0.5, 0.7}
+	fullLoads  = []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
+)
+
+const (
+	quickFlows = 300
+	fullFlows  = 1000
+)
+
+// matrix makes a matrix of the options.
+func (o *compareOptions) matrix() (m compare.Matrix, err error) {
+	note := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	var e error
+	m.Fabrics, e = compare.Fabrics(o.fabrics)
+	note(e)
+	m.Scenarios, e = compare.Scenarios(o.scenarios)
+	note(e)
+	m.Workloads, e = compare.Workloads(o.workloads)
+	note(e)
+	m.Systems, e = compare.Systems(o.systems)
+	note(e)
+	m.Loads, m.Scale, m.Seeds = quickLoads, o.scale, o.seeds
+	flows := quickFlows
+	if o.full {
+		m.Loads, flows = fullLoads, fullFlows
+	}
+	if len(o.loads) > 0 {
+		m.Loads = o.loads
+	}
+	for _, l := range m.Loads {
+		if !(l > 0 && l <= 1) {
+			note(fmt.Errorf("load %v, want above 0 and at most 1", l))
+		}
+	}
+	if m.Scale.Flows == 0 {
+		m.Scale.Flows = flows
+	}
+	if m.Scale.Flows < 0 || m.Scale.Most < 0 || m.Seeds < 1 || o.jobs < 1 {
+		note(fmt.Errorf("%d flows of at most %d bytes, %d seeds, %d at a time", m.Scale.Flows, m.Scale.Most, m.Seeds, o.jobs))
+	}
+	return m, err
+}
+
+func (o *compareOptions) read(file string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(o.data, file))
+}
+
+func (o *compareOptions) run(what string) error {
+	m, err := o.matrix()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
+	}
+	switch what {
+	case "requests":
+		return o.requests(&m)
+	case "flowlets":
+		return o.flowlets(&m)
+	}
+	var jobs []job
+	for _, c := range m.Cells() {
+		jobs = append(jobs, job{c.Key(), c.Label(), func(p func(float64)) (*compare.Record, error) { return c.Play(o.read, p) }})
+	}
+	all, err := o.all(jobs, "matrix.jsonl")
+	if err != nil {
+		return err
+	}
+	groups := compare.Groups(all)
+	compare.Table(o.out, groups)
+	compare.HeatTable(o.out, groups)
+	compare.OrderTable(o.out, all)
+	compare.InnerTable(o.out, all)
+	where, of := compare.Behind(groups, m.Systems[0].Name, behindShare)
+	fmt.Fprintf(o.out, "%s is within %.0f %% of the best in %d of %d situations\n", m.Systems[0].Name, 100*behindShare, of-len(where), of)
+	for _, s := range where {
+		fmt.Fprintln(o.out, "-", s)
+	}
+	return o.draw(groups)
+}
+
+// draw draws the figures of a matrix.
+func (o *compareOptions) draw(groups []*compare.Group) error {
+	plot, err := findPlot(o.plot)
+	if err != nil {
+		return err
+	}
+	for i, b := range compare.Figures(groups, "simulated, "+groups[0].Fabric) {
+		name := "matrix.png"
+		if i > 0 {
+			name = fmt.Sprintf("matrix-%d.png", i+1)
+		}
+		file := filepath.Join(o.dir, name)
+		if err := plotTo(plot, file, b); err != nil {
+			return err
+		}
+		fmt.Fprintln(o.out, file)
+	}
+	return nil
+}
+
+// behindShare is what does not count as a difference: about what another seed makes.
+const behindShare = 0.05
+
+// requests compares the goodput of incasts.
+func (o *compareOptions) requests(m *compare.Matrix) error {
+	var jobs []job
+	for _, c := range m.IncastCells() {
+		jobs = append(jobs, job{c.Key(), c.Label(), func(p func(float64)) (*compare.Record, error) { return c.Play(o.read, p) }})
+	}
+	all, err := o.all(jobs, "requests.jsonl")
+	if err != nil {
+		return err
+	}
+	compare.IncastTable(o.out, compare.Groups(all))
+	return nil
+}
+
+// flowlets prints the sizes of flowlets with one link at a quarter of its rate: a table
+// for all seeds of a situation together.
+func (o *compareOptions) flowlets(m *compare.Matrix) error {
+	systems, err := compare.Systems([]string{"letflow"})
+	if err != nil {
+		return err
+	}
+	slow, err := compare.Scenarios([]string{"quarter"})
+	if err != nil {
+		return err
+	}
+	m.Systems, m.Scenarios = systems, slow
+	var sum compare.Flowlets
+	for i, c := range m.Cells() { // seeds of a situation follow each other
+		f, err := c.PlayFlowlets(o.read, func(share float64) { o.progress.show(fmt.Sprintf("%s, seed %d", c.Label(), c.Seed), share) })
+		o.progress.clear()
+		if err != nil {
+			return err
+		}
+		sum.Add(f)
+		if (i+1)%m.Seeds != 0 {
+			continue
+		}
+		fmt.Fprintf(o.out, "%s, %d seeds\n\n", c.Label(), m.Seeds)
+		sum.Table(o.out)
+		fmt.Fprintln(o.out)
+		sum = compare.Flowlets{}
+	}
+	return nil
+}
+
+// job is one measurement.
+type job struct {
+	key   compare.Key
+	label string
+	play  func(progress func(float64)) (*compare.Record, error)
+}
+
+// all returns the records of all jobs: those in the file, and then those that had to
+// be computed, which are added to it.
+func (o *compareOptions) all(jobs []job, name string) ([]compare.Record, error) {
+	file := filepath.Join(o.dir, name)
+	have, err := readRecords(file)
+	if err != nil {
+		return nil, err
+	}
+	var todo []job
+	for _, j := range jobs {
+		if compare.Find(have, j.key) == nil {
+			todo = append(todo, j)
+		}
+	}
+	if len(todo) > 0 && !o.redraw {
+		if have, err = o.compute(todo, have, file); err != nil {
+			return nil, err
+		}
+	}
+	var all []compare.Record
+	for _, j := range jobs {
+		if r := compare.Find(have, j.key); r != nil {
+			all = append(all, *r)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no results of what is asked for", file)
+	}
+	return all, nil
+}
+
+func readRecords(file string) ([]compare.Record, error) {
+	f, err := os.Open(file)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return compare.Read(f)
+}
+
+// compute plays jobs, some at a time, and writes each record when it is there. The
+// file is written anew first: its last line may have been cut off.
+func (o *compareOptions) compute(todo []job, have []compare.Record, file string) ([]compare.Record, error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	w := json.NewEncoder(f)
+	for i := range have {
+		if err := w.Encode(&have[i]); err != nil {
+			return nil, err
+		}
+	}
+	type result struct {
+		record *compare.Record
+		err    error
+	}
+	next, done := make(chan job), make(chan result)
+	began := time.Now()
+	go func() {
+		for i, j := range todo {
+			if i > 0 && o.within > 0 && time.Since(began) > o.within {
+				break
+			}
+			next <- j
+		}
+		close(next)
+	}()
+	var running sync.WaitGroup
+	for range o.jobs {
+		running.Go(func() {
+			for j := range next {
+				r, err := j.play(nil)
+				if err != nil {
+					err = fmt.Errorf("%s: %w", j.label, err)
+				}
+				done <- result{r, err}
+			}
+		})
+	}
+	go func() {
+		running.Wait()
+		close(done)
+	}()
+	o.progress.show(fmt.Sprintf("%d of %d", 0, len(todo)), 0)
+	ready := 0
+	for x := range done {
+		if ready++; x.err == nil {
+			o.progress.show(fmt.Sprintf("%d of %d", ready, len(todo)), float64(ready)/float64(len(todo)))
+		}
+		if x.err != nil {
+			o.progress.clear()
+			return nil, x.err
+		}
+		if err := w.Encode(x.record); err != nil {
+			return nil, err
+		}
+		have = append(have, *x.record)
+	}
+	o.progress.clear()
+	return have, nil
+}

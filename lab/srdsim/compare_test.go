@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// compareArgs make a comparison that takes a moment, in a folder of the test's.
+func compareArgs(t *testing.T, args ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	plot := filepath.Join(dir, "plot")
+	if err := os.WriteFile(plot, []byte("#!/bin/sh\ncat >\"$2\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"compare", "--data", "../testdata", "-o", dir, "--srdplot", plot,
+		"--system", "spray,tcp", "--scenario", "failed", "--workload", "websearch", "--load", "0.5", "--flows", "10", "--most", "100000"}, args...)
+}
+
+// A comparison prints a table, draws a figure, and does not compute again what it has:
+// with less in the file, only the rest.
+func TestCompare(t *testing.T) {
+	args := compareArgs(t)
+	file := filepath.Join(args[4], "matrix.jsonl")
+	first, err := srdsim(t, args...)
+	if err != nil || !strings.Contains(first, "| 50 % |") || !strings.Contains(first, "of 1 situations") {
+		t.Fatalf("%v, output %s", err, first)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(b), "\n") != 2 {
+		t.Fatalf("%v, results %s", err, b)
+	}
+	if f, err := os.ReadFile(filepath.Join(args[4], "matrix.png")); err != nil || !strings.Contains(string(f), "heat") {
+		t.Errorf("%v, figure %s", err, f)
+	}
+	// One line, and one that was cut off.
+	if err := os.WriteFile(file, b[:len(b)-20], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, err := srdsim(t, args...)
+	if err != nil || again != first {
+		t.Errorf("%v, output %s, before it was %s", err, again, first)
+	}
+	if s, err := srdsim(t, append(args, "--redraw", "--flows", "11")...); err == nil {
+		t.Errorf("a table without results: %s", s)
+	}
+}
+
+// A run that is cut into pieces makes some progress in each, and in the end the same.
+func TestCompareInPieces(t *testing.T) {
+	whole, err := srdsim(t, compareArgs(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(compareArgs(t), "--for", "1ns", "-j", "1")
+	first, err := srdsim(t, args...)
+	if err != nil || strings.Contains(first, "tcp") {
+		t.Errorf("%v, the first piece has everything: %s", err, first)
+	}
+	second, err := srdsim(t, args...)
+	if cut := func(s string) string { return s[:strings.LastIndex(s, "\n/")+1] }; err != nil || cut(second) != cut(whole) {
+		t.Errorf("%v, in pieces %s, at once %s", err, second, whole)
+	}
+}
+
+func TestCompareOthers(t *testing.T) {
+	if s, err := srdsim(t, append(compareArgs(t), "requests")...); err != nil || !strings.Contains(s, "| 31 |") {
+		t.Errorf("%v, output %s", err, s)
+	}
+	if s, err := srdsim(t, append(compareArgs(t), "flowlets", "--flowlet-timeout", "1us")...); err != nil || !strings.Contains(s, "flowlets ended") {
+		t.Errorf("%v, output %s", err, s)
+	}
+	for _, bad := range [][]string{{"--load", "0"}, {"--fabric", "x"}, {"--seeds", "0"}, {"everything"}, {"--system", "nobody"}} {
+		if s, err := srdsim(t, append(compareArgs(t), bad...)...); err == nil {
+			t.Errorf("%v is taken: %s", bad, s)
+		}
+	}
+}

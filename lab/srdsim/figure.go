@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+
+	"github.com/srdtun/srdtun/lab"
+)
+
+// mostLines is how many lines srdplot has colours for.
+const mostLines = 6
+
+// figure is the input of srdplot.
+type figure struct {
+	Title    string  `json:"title"`
+	Subtitle string  `json:"subtitle"`
+	X        string  `json:"x"`
+	Y        string  `json:"y"`
+	XLog     bool    `json:"x_log"`
+	YLog     bool    `json:"y_log"`
+	YMax     float64 `json:"y_max"`
+	Lines    []line  `json:"lines"`
+
+	file string
+}
+
+type line struct {
+	Name   string       `json:"name"`
+	Points [][2]float64 `json:"points"`
+}
+
+// draw lets srdplot draw f into a file.
+func (f *figure) draw(plot, file string) error {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return plotTo(plot, file, b)
+}
+
+// plotTo lets srdplot draw its input into a file.
+func plotTo(plot, file string, input []byte) error {
+	c := exec.Command(plot, "-o", file)
+	c.Stdin = bytes.NewReader(input)
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// figures returns the pictures of a plan: for each named figure, completion times
+// and goodput of its cases, and the longest completion times over X.
+func (p *planResults) figures() (v []*figure) {
+	var names []string
+	for _, c := range p.cases {
+		if n := c.runs[0].Figure; !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	for _, n := range names {
+		of := func(what string) string {
+			if n == "" {
+				return slug(p.name + "." + what)
+			}
+			return slug(p.name + "." + what + "." + n)
+		}
+		times := &figure{file: of("fct"), Title: p.title, Subtitle: "completion times " + n, X: "microseconds", Y: "share of the flows", XLog: true, YMax: 1.02}
+		rates := &figure{file: of("goodput"), Title: p.title, Subtitle: "goodput of the fastest and the slowest flow " + n, X: "milliseconds", Y: "Gbit/s"}
+		for _, c := range p.cases {
+			if c.runs[0].Figure == n && c.host == lab.Ideal.Name {
+				times.add(line{c.name, distribution(c.runs)})
+				rates.addSamples(c)
+			}
+		}
+		v = append(v, times, rates)
+	}
+	v = append(v, p.longest())
+	return slices.DeleteFunc(v, func(f *figure) bool { return len(f.Lines) == 0 })
+}
+
+// add adds a line that can be drawn, while there are colours.
+func (f *figure) add(l line) {
+	if len(l.Points) > 1 && len(f.Lines) < mostLines {
+		f.Lines = append(f.Lines, l)
+	}
+}
+
+// distribution returns the steps of the cumulative distribution of completion
+// times.
+func distribution(runs []*lab.Result) (points [][2]float64) {
+	var v []float64
+	for _, r := range runs {
+		for _, f := range r.Flows {
+			if f.FCT > 0 && (r.Group == "" || f.Group == r.Group) {
+				v = append(v, f.FCT)
+			}
+		}
+	}
+	slices.Sort(v)
+	for i, x := range v {
+		points = append(points, [2]float64{x, float64(i) / float64(len(v))}, [2]float64{x, float64(i+1) / float64(len(v))})
+	}
+	return points
+}
+
+// addSamples adds the fastest and the slowest endless flow of a case's first run.
+func (f *figure) addSamples(c *caseResults) {
+	r := c.runs[0]
+	fast, slow := -1, -1
+	for i, x := range r.Flows {
+		if x.Size > 0 || len(r.Samples) == 0 {
+			continue
+		}
+		if fast < 0 || x.Delivered > r.Flows[fast].Delivered {
+			fast = i
+		}
+		if slow < 0 || x.Delivered < r.Flows[slow].Delivered {
+			slow = i
+		}
+	}
+	for _, i := range []int{fast, slow} {
+		if i < 0 || i == slow && fast == slow {
+			continue
+		}
+		l := line{Name: fmt.Sprintf("%s, flow %d", c.name, i)}
+		for k, row := range r.Samples {
+			l.Points = append(l.Points, [2]float64{float64(k+1) * r.Sample / 1e3, float64(row[i]) * 8 / r.Sample * 1e-3})
+		}
+		f.add(l)
+	}
+}
+
+// line is the name of the line that a case is a point of; "": none. Kinds of hosts have
+// lines of their own.
+func (c *caseResults) line() string {
+	n := c.runs[0].Line
+	if n != "" && c.host != lab.Ideal.Name {
+		n += ", " + c.host
+	}
+	return n
+}
+
+// longest draws the longest completion time, as a multiple of the ideal, of those
+// cases that are points of lines.
+func (p *planResults) longest() *figure {
+	f := &figure{file: slug(p.name + ".longest"), Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}
+	var names []string
+	for _, c := range p.cases {
+		if n := c.line(); n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	for _, n := range names {
+		l := line{Name: n}
+		for _, c := range p.cases {
+			if r := c.runs[0]; c.line() == n {
+				s := lab.Summarize(c.runs, r.Group, r.Skip)
+				l.Points = append(l.Points, [2]float64{r.X, s.MaxRatio})
+			}
+		}
+		slices.SortFunc(l.Points, func(a, b [2]float64) int {
+			if a[0] < b[0] {
+				return -1
+			}
+			return 1
+		})
+		f.add(l)
+	}
+	return f
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const planText = `
+title = "two to one"
+source = "a test"
+seeds = [1, 2]
+limit = "10ms"
+[network]
+topology = "ls32.topo"
+queue = 400_000
+[transport.srd]
+kind = "srd"
+ports = 8
+mtu = 9000
+granularity = "1us"
+[[case]]
+name = "good one"
+transport = "srd"
+at_most = { max_us = 100_000 }
+[[case.flow]]
+src = 1
+dst = 17
+size = 100_000
+count = 2
+`
+
+// planFile writes a plan, and the topology that it names.
+func planFile(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	top, err := os.ReadFile("../testdata/ls32.topo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"ls32.topo": top, "p.toml": []byte(text)} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "p.toml")
+}
+
+func srdsim(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	r := root()
+	r.SetArgs(args)
+	r.SetOut(&out)
+	r.SetErr(&out)
+	err := r.Execute()
+	return out.String(), err
+}
+
+// A plan is run with all its seeds, its results are written, and a report draws
+// them: what srdplot gets is a figure.
+func TestRunAndReport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results")
+	out, err := srdsim(t, "run", "-o", dir, planFile(t, planText))
+	if err != nil || !strings.Contains(out, "good one") || !strings.Contains(out, "met") {
+		t.Fatalf("%v, output %s", err, out)
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "p.good-one.*.json")); len(files) != 4 { // two seeds on two kinds of hosts
+		t.Fatalf("results %v", files)
+	}
+	fake := filepath.Join(t.TempDir(), "srdplot")
+	if err := os.WriteFile(fake, []byte("#!/bin/sh\ncat > \"$2\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err = srdsim(t, "report", "--format", "svg", "--srdplot", fake, dir)
+	if err != nil || !strings.Contains(out, "good one") {
+		t.Fatalf("%v, output %s", err, out)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "p.fct.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f figure
+	if err := json.Unmarshal(b, &f); err != nil || len(f.Lines) != 1 {
+		t.Fatalf("%v, %d lines", err, len(f.Lines))
+	}
+	// Two flows and two seeds are four steps, from 0 to 1.
+	p := f.Lines[0].Points
+	if len(p) != 8 || p[0][1] != 0 || p[7][1] != 1 || p[0][0] > p[7][0] {
+		t.Errorf("points %v", p)
+	}
+}
+
+// A goal that is missed is named, and makes the command fail.
+func TestMissedGoal(t *testing.T) {
+	out, err := srdsim(t, "run", "--seed", "7", planFile(t, strings.Replace(planText, "100_000 }", "1 }", 1)))
+	if !errors.Is(err, errFailed) || !strings.Contains(out, "missed: max_us") {
+		t.Errorf("%v, output %s", err, out)
+	}
+}
+
+// Whoever is to be no worse than another case waits for it, whatever their order, and whether
+// or not it is asked for.
+func TestNoWorse(t *testing.T) {
+	text := strings.Replace(planText, "at_most = { max_us = 100_000 }", `no_worse = ["plain"]`, 1) + `
+[transport.tcp]
+kind = "tcp"
+mtu = 9000
+[[case]]
+name = "plain"
+transport = "tcp"
+[[case.flow]]
+src = 1
+dst = 17
+size = 100_000
+`
+	for _, only := range []string{"", "good"} {
+		out, err := srdsim(t, "run", "--seed", "7", "--host", "ideal", "--case", only, planFile(t, text))
+		if !errors.Is(err, errFailed) || !strings.Contains(out, "missed: mean_of_best") || strings.Contains(out, "plain") != (only == "") {
+			t.Errorf("--case %q: %v, output %s", only, err, out)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	for _, c := range [][]string{
+		{"run"},
+		{"run", filepath.Join(t.TempDir(), "none.toml")},
+		{"report", t.TempDir()},
+		{"report", "--format", "gif", t.TempDir()},
+	} {
+		if out, err := srdsim(t, c...); err == nil {
+			t.Errorf("srdsim %s: no error, output %s", strings.Join(c, " "), out)
+		}
+	}
+}

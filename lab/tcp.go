@@ -1,0 +1,148 @@
+package lab
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/lab/tcp"
+)
+
+// TCPConfig is how TCP connections are set up.
+type TCPConfig struct {
+	tcp.Config
+	// Subflows above 1 makes each connection one of MPTCP, with so many.
+	Subflows int
+}
+
+// tcpHeaders is IPv4, TCP and the timestamp option, in bytes; mptcpHeaders is the
+// option that maps subflow to data.
+const (
+	tcpHeaders   = 52
+	mptcpHeaders = 20
+)
+
+// ackBytes is about an acknowledgement with its framing, for the round trip that
+// a connection's handshake has measured.
+const ackBytes = 100
+
+// TCP is the model of lab/tcp as a transport: a connection for each flow, open
+// before time zero, with ports of its own.
+type TCP struct {
+	cfg   TCPConfig
+	net   *Network
+	nics  []*tcp.NIC // by host
+	conns []*tcp.Conn
+}
+
+// NewTCP returns the transport for a network.
+func NewTCP(n *Network, cfg TCPConfig) *TCP {
+	t := &TCP{cfg: cfg, net: n, nics: make([]*tcp.NIC, len(n.Hosts))}
+	for i, h := range n.Hosts {
+		t.nics[i] = tcp.NewNIC(n.Engine, h.Up.Rate)
+	}
+	return t
+}
+
+// writer is a connection of either kind.
+type writer interface{ Write(n int64) }
+
+// hostLink is a host's cable as a node.
+type hostLink struct{ *Host }
+
+func (l hostLink) Receive(p *sim.Packet) { l.Send(p) }
+
+// Open implements Transport.
+func (t *TCP) Open(f *Flow) error {
+	a, b := t.net.Hosts[f.Src], t.net.Hosts[f.Dst]
+	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
+	cfg := t.cfg.Config
+	cfg.RTT = 2 * there
+	out, back := cfg, cfg
+	out.NIC, back.NIC = t.nics[f.Src], t.nics[f.Dst]
+	n := max(1, t.cfg.Subflows)
+	var local, remote []netip.AddrPort
+	for range n {
+		local, remote = append(local, a.Port()), append(remote, b.Port())
+	}
+	received := delivers(f)
+	if n == 1 {
+		x := tcp.NewConn(t.net.Engine, out, hostLink{a}, local[0], remote[0])
+		y := tcp.NewConn(t.net.Engine, back, hostLink{b}, remote[0], local[0])
+		y.Received = received
+		a.Bind(sim.ProtoTCP, local[0].Port(), x)
+		b.Bind(sim.ProtoTCP, remote[0].Port(), y)
+		f.State, t.conns = x, append(t.conns, x, y)
+		return nil
+	}
+	x := tcp.NewMulti(t.net.Engine, out, hostLink{a}, local, remote)
+	y := tcp.NewMulti(t.net.Engine, back, hostLink{b}, remote, local)
+	y.Received = received
+	for i := range n {
+		a.Bind(sim.ProtoTCP, local[i].Port(), x)
+		b.Bind(sim.ProtoTCP, remote[i].Port(), y)
+	}
+	f.State, t.conns = x, append(append(t.conns, x.Subflows()...), y.Subflows()...)
+	return nil
+}
+
+// delivers returns what is called with the number of bytes of f that have been received
+// in all.
+func delivers(f *Flow) func(total int64) {
+	told := int64(0)
+	return func(total int64) {
+		n := total - told
+		told = total
+		f.Deliver(int(n))
+	}
+}
+
+// Settled implements Transport.
+func (t *TCP) Settled() bool { return true }
+
+// endlessWrite is what an endless flow writes: more than any run can carry.
+const endlessWrite = 1 << 50
+
+// Start implements Transport.
+func (t *TCP) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
+
+// Stats implements Transport.
+func (t *TCP) Stats() (s Stats) {
+	for _, c := range t.conns {
+		s.Packets += c.Stats.Segments
+		s.Retransmitted += c.Stats.Retransmitted
+		s.Spurious += c.Stats.Spurious
+		s.Timeouts += c.Stats.Timeouts
+		s.Acks += c.Stats.Acks
+	}
+	return s
+}
+
+// tcpOf returns the configuration of a TCP in a plan.
+func tcpOf(p *TransportPlan) TCPConfig {
+	c := tcp.Linux()
+	c.MSS = p.MTU - tcpHeaders
+	if p.Subflows > 1 {
+		c.MSS -= mptcpHeaders
+	}
+	if p.MinRTO.Duration > 0 {
+		c.MinRTO = p.MinRTO.Duration
+	}
+	c.Uncoupled, c.LateJoins = !p.Coupled, !p.Coupled
+	algorithms[p.Algorithm](&c)
+	return TCPConfig{Config: c, Subflows: p.Subflows}
+}
+
+// algorithms of plans by their names.
+var algorithms = map[string]func(*tcp.Config){
+	"":      func(*tcp.Config) {},
+	"cubic": func(*tcp.Config) {},
+	"reno":  func(c *tcp.Config) { c.Algorithm = tcp.Reno },
+	"dctcp": func(c *tcp.Config) { c.Algorithm, c.ECN = tcp.DCTCP, true },
+}
+
+// mostSubflows bounds MPTCP; kernels allow 8.
+const mostSubflows = 64
+
+// leastRTO keeps a timeout above what any round trip here takes.
+const leastRTO = time.Millisecond

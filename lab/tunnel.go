@@ -1,0 +1,247 @@
+package lab
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/lab/tcp"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Tunnel is TCP inside srdtun: the transport SRD, on it the overlay with its queue
+// and its restoring of order, and in that a connection of the model of lab/tcp for
+// each flow. There are no super-frames in it.
+type Tunnel struct {
+	*SRD
+	tcp   TCPConfig
+	inner map[*srdEnd]*overlay
+	conns []*tcp.Conn
+}
+
+// innerLess lets an inner packet fit into one message: by how much its MTU is below
+// the network's. In a real tunnel they may be equal, and super-frames are cut without
+// regard to it: they leave few small remainders, which packets of that size, one by
+// one, would each have.
+const innerLess = 100
+
+// innerWindow is how many bytes a connection may have in flight: as much as Linux
+// lets one buffer at most for sending, unless it is told otherwise (tcp_wmem).
+const innerWindow = 4 << 20
+
+// NewTunnel returns the transport for a network.
+func NewTunnel(n *Network, cfg SRDConfig, inner TCPConfig) (*Tunnel, error) {
+	inner.MSS, inner.Window = 0, innerWindow
+	inner.MTU, inner.HyStart = cfg.MTU-innerLess, true
+	t, err := NewSRD(n, cfg)
+	return &Tunnel{SRD: t, tcp: inner, inner: map[*srdEnd]*overlay{}}, err
+}
+
+// Open implements Transport.
+func (t *Tunnel) Open(f *Flow) error {
+	if err := t.SRD.Open(f); err != nil {
+		return err
+	}
+	cfg := t.config(f)
+	end := f.State.(*srdFlow).end
+	a, b := t.overlay(end), t.overlay(end.peer)
+	local, remote := end.host.Port(), end.peer.host.Port()
+	x := tcp.NewConn(t.net.Engine, cfg, a, local, remote)
+	y := tcp.NewConn(t.net.Engine, cfg, b, remote, local)
+	a.conns[local.Port()], b.conns[remote.Port()] = x, y
+	t.join(f, x, y)
+	return nil
+}
+
+// join lets f be carried by a connection from x to y.
+func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
+	t.conns = append(t.conns, x, y)
+	y.Received = delivers(f)
+	f.State = x
+}
+
+// config returns the configuration of a flow's connection: its handshake has met an
+// empty network.
+func (t *Tunnel) config(f *Flow) tcp.Config {
+	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
+	cfg := t.tcp.Config
+	cfg.RTT = 2 * there
+	return cfg
+}
+
+// Settled implements Transport: every path is in use. Their full size need not be
+// known: where packets are lost, one may have been found to be smaller.
+func (t *Tunnel) Settled() bool {
+	if t.cold() {
+		return true
+	}
+	for _, h := range t.hosts {
+		if h == nil {
+			continue
+		}
+		for _, e := range h.ends {
+			paths := e.conn.Paths()
+			for _, p := range paths {
+				if p.State != srd.PathActive || p.MTU == srd.BasePacket {
+					return false
+				}
+			}
+			if len(paths) < len(e.tuples()) {
+				return false
+			}
+		}
+	}
+	t.first = t.sum()
+	return true
+}
+
+// Start implements Transport.
+func (t *Tunnel) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
+
+// Stats implements Transport. The buffers' counters are from the beginning: before
+// time zero they hold nothing.
+func (t *Tunnel) Stats() Stats {
+	s := t.SRD.Stats()
+	s.Order = &OrderStats{}
+	for _, o := range t.inner {
+		g := o.gather.Stats()
+		s.Order.Add(&OrderStats{
+			Delivered: g.Delivered, Held: g.Reordered, TimedOut: g.TimedOut,
+			MostHeld: o.peak.HeldNow, MostBytes: o.peak.HeldBytes, Longest: micros(g.Longest),
+		})
+	}
+	s.Inner = &InnerStats{}
+	for _, o := range t.inner {
+		q := o.queue.Stats()
+		s.Inner.Queue += q.Dropped + q.Overflow
+	}
+	for _, c := range t.conns {
+		s.Inner.Retransmitted += c.Stats.Retransmitted
+		s.Inner.Timeouts += c.Stats.Timeouts
+	}
+	return s
+}
+
+func (t *Tunnel) overlay(e *srdEnd) *overlay {
+	if o := t.inner[e]; o != nil {
+		return o
+	}
+	o := &overlay{end: e, conns: map[uint16]sim.Node{}, queue: queue.New(queue.Config{})}
+	o.gather = order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
+	e.app, t.inner[e] = o, o
+	return o
+}
+
+// overlay is one end of a tunnel: what overlay/daemon's peer is in a real one.
+type overlay struct {
+	end       *srdEnd
+	conns     map[uint16]sim.Node // by port
+	queue     *queue.Queue
+	segmenter order.Segmenter
+	gather    *order.Reassembler
+	serial    uint32
+	peak      order.Stats            // the most that was held, of the buffer's counters
+	packets   map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
+	ready     []*frame.Frame
+}
+
+// Where an inner packet has what it is known by, behind its IPv4 header.
+const (
+	innerHeader = 20
+	innerSerial = innerHeader
+	innerLeast  = innerHeader + 4
+)
+
+// Receive implements sim.Node: a packet of an inner connection that begins here.
+func (o *overlay) Receive(p *sim.Packet) {
+	o.serial++
+	b := make([]byte, max(p.Size, innerLeast))
+	b[0], b[8], b[9] = 0x45, 64, sim.ProtoTCP
+	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
+	binary.BigEndian.PutUint32(b[innerSerial:], o.serial)
+	if o.packets == nil {
+		o.packets = map[uint32]*sim.Packet{}
+	}
+	o.packets[o.serial] = p
+	f := frame.New(b, nil)
+	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), true, !o.end.host.srd.cfg.Unordered
+	o.queue.Push(o.end.host.engine.Now(), f)
+	o.end.service()
+}
+
+// flowOf is a hash of an inner connection's addresses, good enough for the few of
+// an experiment.
+func flowOf(src, dst netip.AddrPort) uint32 {
+	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
+}
+
+// Pull implements srd.Source.
+func (o *overlay) Pull(now mono.Time, most int) (srd.Message, bool) {
+	if !o.load(now) {
+		return srd.Message{}, false
+	}
+	return o.segmenter.Cut(most), true
+}
+
+// Peek implements srd.Source.
+func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
+	if !o.load(now) {
+		return 0, 0, false
+	}
+	flow, bytes = o.segmenter.Front()
+	return flow, bytes, true
+}
+
+// Waiting implements srd.Source.
+func (o *overlay) Waiting() int { return o.queue.Bytes() }
+
+func (o *overlay) load(now mono.Time) bool {
+	if !o.segmenter.Empty() {
+		return true
+	}
+	f := o.queue.Pop(now)
+	if f == nil {
+		return false
+	}
+	o.segmenter.Load(f)
+	return true
+}
+
+func (o *overlay) Backlog() bool { return !o.segmenter.Empty() || o.queue.Len() > 0 }
+
+func (o *overlay) deliver(now mono.Time, m *srd.Message) {
+	o.gather.Add(now, m)
+	s := o.gather.Stats()
+	o.peak.HeldNow, o.peak.HeldBytes = max(o.peak.HeldNow, s.HeldNow), max(o.peak.HeldBytes, s.HeldBytes)
+	o.take(now)
+}
+
+func (o *overlay) advance(now mono.Time) {
+	o.gather.SetHold(order.HoldFor(order.DefaultHold, o.end.conn.RTT()))
+	o.gather.Advance(now)
+	o.queue.SetTarget(queue.Aim(o.end.conn.RTT(), o.end.conn.Failing(now)))
+	o.end.control.Flows(o.queue.Flows())
+	o.take(now)
+}
+
+func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
+
+// take hands on the inner packets that are in order, once the end's own machine
+// is at rest: a connection answers at once.
+func (o *overlay) take(now mono.Time) {
+	e := o.end
+	from := e.peer.app.(*overlay).packets
+	o.ready = o.gather.TakeReady(o.ready[:0])
+	for _, f := range o.ready {
+		serial := binary.BigEndian.Uint32(f.Data[innerSerial:])
+		if p := from[serial]; p != nil {
+			delete(from, serial)
+			e.host.engine.Deliver(now, o.conns[p.Dst.Port()], p)
+		}
+		f.Release()
+	}
+}

@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// A connection in a tunnel over a path whose delay varies has most of what it can
+// have within seconds: a controller that takes jitter for a queue gives it a tenth.
+func TestTunnelsOverUnsteadyPaths(t *testing.T) {
+	p, err := Load("plans/wan-bulk.toml", os.ReadFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Limit.Duration = 10 * time.Second
+	// In Gbit/s, from the first packet on.
+	want := map[string]float64{"jit_5 a": 0.035, "jit_20 a": 0.018, "jit_20 both": 0.01, "lte_starlink a": 0.012, "congested a": 0.003}
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		least, ok := want[c.Name]
+		if !ok {
+			continue
+		}
+		c.Skip = 0
+		r, err := Run(p, c, Ideal, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Summarize([]*Result{r}, "", 1)
+		if s.Goodput < least {
+			t.Errorf("%s: %.4f Gbit/s, want %.4f", c.Name, s.Goodput, least)
+		}
+		delete(want, c.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("the plan has no %v", want)
+	}
+}
