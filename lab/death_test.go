@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/tcp"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // fourSpines joins two hosts by four spines of 100 Mbit/s.

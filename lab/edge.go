@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/tcp"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // Edge is TCP between servers that know nothing of tunnels: their leaf switches have

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // A plan's first cable dies in the direction up, above the leaf of the first flow that

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // What the artifact's degradation does: a cable has three lanes, and loses the share of

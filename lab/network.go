@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // nicQueue is room in a sending interface for whatever transports put there: a

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // data reads a file, as a plan in plans/ names it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/workload"
+	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 

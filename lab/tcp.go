@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
 	"github.com/srdtun/srdtun/lab/tcp"
+	"github.com/srdtun/srdtun/sim"
 )
 
 // TCPConfig is how TCP connections are set up.

@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"github.com/srdtun/srdtun/lab/tcp"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/queue"
 	"github.com/srdtun/srdtun/sim"
-	"github.com/srdtun/srdtun/lab/tcp"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )

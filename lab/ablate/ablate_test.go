@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/srdtun/srdtun/scripts/field"
 	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/scripts/field"
 )
 
 const top = "../.."

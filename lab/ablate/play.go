@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/srdtun/srdtun/scripts/field"
 	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/scripts/field"
 )
 
 // played is a bench with a rule off: a row of figures for each seed, in the order of

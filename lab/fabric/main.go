@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
-	"github.com/srdtun/srdtun/scripts/picture"
 	"github.com/srdtun/srdtun/lab/compare"
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // options are those of the command line.
