@@ -113,6 +113,7 @@ type server struct {
 	timed            chan struct{}    // tells expire of a change
 	wall             func() time.Time // the host's clock
 	stirred          chan struct{}    // tells follow of a change
+	ruled            chan struct{}    // tells follow that policy rules may be others
 
 	machine *machine // nil: the kernel does not tell
 	monitor monitor
@@ -231,6 +232,7 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 		func() error { s.watchPeers(ctx); return nil },
 		func() error { s.expire(ctx); return nil },
 		func() error { s.guard(ctx); return nil },
+		func() error { s.watchRules(ctx); return nil },
 		func() error { s.serveMonitor(ctx); return nil },
 	}
 	served := make(chan error, len(all))

@@ -37,7 +37,7 @@ func (s *server) exits() {
 func (s *server) straight(u srd.Uplink) bool {
 	for _, p := range s.peers() {
 		for _, r := range p.remotes() {
-			if r.Addr().Is6() && s.leavesBy(r.Addr(), u.Addr()) != int(u.Link()) {
+			if r.Addr().Is6() && s.leavesBy(r.Addr(), u.At(0)) != int(u.Link()) {
 				return false
 			}
 		}
@@ -75,7 +75,7 @@ func (s *server) barred(name string, remote netip.Addr) string {
 	// The entry of the table is asked for: without one there is none to tell of, whatever
 	// the kernel does then.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(all) > 1 || s.leavesBy(remote, source) == link.Attrs().Index {
+	if remote.Is4() || globals(all) > 1 || s.leavesBy(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
 	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)

@@ -79,7 +79,7 @@ func TestWhatIsTakenAwayComesBack(t *testing.T) {
 		{"-6 route flush dev srdd0", nil},
 		{"route del 10.81.0.0/16 dev srdd0", nil},
 		{"rule flush", full},
-		{"route flush table 51820", full},
+		{"route flush table 51564", full},
 	} {
 		t.Run(c.hurt, func(t *testing.T) {
 			run := runDir(t)

@@ -86,7 +86,7 @@ func (s *server) follow(ctx context.Context) {
 		} else {
 			s.placeChanged()
 		}
-		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, s.stirred, min(time.Until(due), lookupEvery))
+		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, s.stirred, s.ruled, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
 		}
@@ -105,9 +105,9 @@ func (s *server) follow(ctx context.Context) {
 
 // await returns when something changed and has been quiet for a moment, with the
 // answers that come, or when peers were changed, or after wait; ok is false when ctx has
-// ended, and news is that of addresses or routes there were some. A channel that was closed,
+// ended, and news is that of addresses, routes or rules there were some. A channel that was closed,
 // because news were lost, becomes nil.
-func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
+func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
 	var latest time.Time // when to act at the latest
@@ -121,6 +121,7 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 			return v, false, !latest.IsZero(), true
 		case <-stir:
 			return nil, true, !latest.IsZero(), true
+		case <-ruled:
 		case _, ok := <-*addrs:
 			if !ok {
 				*addrs = nil

@@ -34,7 +34,7 @@ func (c *setup) allowed(p *peer, src netip.Addr) bool {
 
 // newServer returns a server that has nothing but its configuration.
 func newServer(c *config.Config, story *story) *server {
-	s := &server{story: story, start: time.Now(), file: c, stirred: make(chan struct{}, 1), timed: make(chan struct{}, 1), wall: time.Now, budget: limitMemory()}
+	s := &server{story: story, start: time.Now(), file: c, stirred: make(chan struct{}, 1), ruled: make(chan struct{}, 1), timed: make(chan struct{}, 1), wall: time.Now, budget: limitMemory()}
 	s.mergers.New = s.newMerger
 	s.told.setup = &s.now
 	s.now.Store(&setup{cfg: c, table: new(route.Table)})

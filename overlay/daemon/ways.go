@@ -1,13 +1,17 @@
 package daemon
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 )
 
@@ -43,6 +47,7 @@ func (s *server) reportWays() {
 		s.ways = 0
 	}
 	s.reportBypasses(bypassed)
+	s.reportDefault()
 }
 
 // reportSelf tells when a peer's endpoint is one of this daemon's own sockets.
@@ -54,35 +59,67 @@ func (s *server) reportSelf(w way) {
 	}
 }
 
-// reportLoop tells when packets to a peer would go through the tunnel.
+// reportLoop tells when packets to a peer would go through this tunnel, or through another
+// one that nobody has named for an uplink.
 func (s *server) reportLoop(w way) {
 	at := w.remote.String()
-	loop := s.loops(w.remote)
+	name, own := s.swallows(w.remote)
 	switch {
-	case !s.holding.turn(condition{events.RoutingLoop, w.peer, at}, loop):
-	case loop:
-		s.tellOf(w.peer, events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, s.dev.Name())
+	case !s.holding.turn(condition{events.RoutingLoop, w.peer, at}, name != ""):
+	case own:
+		s.tellOf(w.peer, events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
+	case name != "":
+		s.tellOf(w.peer, events.RoutingLoop, at, "packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", at, name, name)
 	default:
-		s.tellOf(w.peer, events.LoopGone, at, "the route to its endpoint %s does not lead into the tunnel any more", at)
+		s.tellOf(w.peer, events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
 	}
 }
 
-// loops reports whether packets to r, from any address that they may leave from, would go
-// through the tunnel.
-func (s *server) loops(r netip.AddrPort) bool {
+// swallows names the tunnel that packets to r, from any uplink that they may leave from, would
+// go into, and reports whether it is this one; "": they leave as they should.
+func (s *server) swallows(r netip.AddrPort) (name string, own bool) {
 	from := s.locals(r)
 	if len(from) == 0 {
 		from = []srd.Uplink{{}} // whatever the kernel takes
 	}
-	return slices.ContainsFunc(from, func(u srd.Uplink) bool { return s.leavesBy(r.Addr(), u.Addr()) == s.net.Index() })
+	for _, u := range from {
+		index := s.leavesBy(r.Addr(), u)
+		if index == s.net.Index() {
+			return s.dev.Name(), true
+		}
+		if v := netconf.Tunnel(index); v != "" && !s.chosen(v) {
+			name = v
+		}
+	}
+	return name, false
 }
 
-// leavesBy returns the number of the interface by which packets to a remote address leave;
-// 0: there is none.
-func (s *server) leavesBy(to, from netip.Addr) int {
-	o := &netlink.RouteGetOptions{Mark: s.mark.Load()}
-	if from.IsValid() {
-		o.SrcAddr = net.IP(from.AsSlice())
+// chosen reports whether paths.local names an interface, or an address that it has.
+func (s *server) chosen(name string) bool {
+	addrs := addressesOf(name)
+	return slices.ContainsFunc(s.cfg().Paths.Local, func(l config.Local) bool {
+		return l.Interface == name || l.Interface == "" && slices.Contains(addrs, l.Addr)
+	})
+}
+
+// reportDefault tells when another tunnel has got what has no route of its own.
+func (s *server) reportDefault() {
+	by := s.net.Overtaken()
+	switch {
+	case !s.holding.turn(condition{kind: events.DefaultTaken}, by != ""):
+	case by != "":
+		s.tell(events.DefaultTaken, "", "what has no route of its own goes through %s now, whose rules come first, and not through %s", by, s.dev.Name())
+	default:
+		s.tell(events.DefaultBack, "", "what has no route of its own goes through %s again", s.dev.Name())
+	}
+}
+
+// leavesBy returns the number of the interface by which packets from u to a remote address
+// leave, as the kernel finds it when they are sent; 0: there is none.
+func (s *server) leavesBy(to netip.Addr, u srd.Uplink) int {
+	o := &netlink.RouteGetOptions{Mark: s.mark.Load(), OifIndex: int(u.Link())}
+	if u.IsValid() && !s.bank.Alone(u) {
+		o.SrcAddr = net.IP(u.Addr().AsSlice())
 	}
 	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
 	if err != nil || len(v) == 0 {
@@ -111,5 +148,24 @@ func (s *server) reportBypasses(found map[string]string) {
 		default:
 			s.tell(events.UplinkStraight, l.Interface, "paths.local: %s has routes to all peers", l.Interface)
 		}
+	}
+}
+
+// watchRules has follow look at the host when somebody changes policy rules, until ctx ends:
+// the kernel's news of addresses and routes say nothing of them.
+func (s *server) watchRules(ctx context.Context) {
+	for ctx.Err() == nil {
+		w, err := netconf.WatchRules()
+		if err != nil {
+			pause(ctx, guardRetry)
+			continue
+		}
+		for w.Wait(ctx, time.Now().Add(guardLook)) {
+			select {
+			case s.ruled <- struct{}{}:
+			default: // it is going to look
+			}
+		}
+		w.Close()
 	}
 }

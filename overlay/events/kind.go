@@ -45,6 +45,8 @@ const (
 	WayBack        Kind = "way-back"
 	RoutingLoop    Kind = "routing-loop"
 	LoopGone       Kind = "routing-loop-gone"
+	DefaultTaken   Kind = "default-taken"
+	DefaultBack    Kind = "default-back"
 	EndpointSelf   Kind = "endpoint-self"
 	NameUnresolved Kind = "name-unresolved"
 	NameResolved   Kind = "name-resolved"
@@ -112,8 +114,10 @@ var All = []About{
 	{LocalBack, Notice, LocalMissing, "it has one again", nothing},
 	{NoWay, Warning, NoWay, "this host has no address or route to reach a peer", "look at `ip route get ENDPOINT`"},
 	{WayBack, Notice, NoWay, "there is one again", nothing},
-	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself", "add a route for the endpoint, or a narrower allowed_ips"},
+	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself, or into another one that paths.local does not name", "add a route for the endpoint, or a narrower allowed_ips; of another tunnel, name it in paths.local if that is meant, else take it down or give it a mark (see docs/guide.md)"},
 	{LoopGone, Notice, RoutingLoop, "it does not any more", nothing},
+	{DefaultTaken, Warning, DefaultTaken, "another tunnel has got the traffic that has no route of its own", "nothing, if that is meant; else take the other one down, or up before this one"},
+	{DefaultBack, Notice, DefaultTaken, "this one has it again", nothing},
 	{EndpointSelf, Warning, EndpointSelf, "an endpoint is this daemon itself", "give the address of the other end"},
 	{NameUnresolved, Warning, NameUnresolved, "the name in an endpoint cannot be looked up", "look at /etc/resolv.conf; what the name stood for stays in use"},
 	{NameResolved, Notice, NameUnresolved, "it can be again", nothing},

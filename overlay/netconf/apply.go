@@ -134,6 +134,9 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 			steps = append(steps, old...)
 			continue
 		}
+		if index, name := heir(dst.Addr().Is6()); index != 0 && index != s.index {
+			s.Warnings = append(s.Warnings, overtakes(name, link.Attrs().Name))
+		}
 		route, rules, err := s.policy.steps(dst, link)
 		if err != nil {
 			return nil, err
@@ -147,6 +150,11 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 		}
 	}
 	return steps, nil
+}
+
+// overtakes is the remark on a default route that goes ahead of another tunnel's.
+func overtakes(former, link string) string {
+	return former + " had the default route: what has no route of its own goes through " + link + " now, until that is taken down"
 }
 
 // Revert undoes what Apply did, last change first. What is gone already, with

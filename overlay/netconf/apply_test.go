@@ -78,20 +78,20 @@ func TestDefaultRouteByPolicy(t *testing.T) {
 	s, err := Apply(Plan{Link: "srd0", StateFile: stateFile(t, "srd0"),
 		Addresses: prefixes("10.9.0.1/24", "fd00:9::1/64"), Routes: prefixes("0.0.0.0/0", "::/0", "10.9.0.2/32")})
 	must(t, err)
-	if s.FwMark != firstTable {
-		t.Errorf("mark %d, want %d", s.FwMark, firstTable)
+	if s.FwMark != sharedMark {
+		t.Errorf("mark %d, want %d", s.FwMark, sharedMark)
 	}
 	wantChange(t, before, []string{
 		"link srd0 mtu 1500 up true",
 		"addr 10.9.0.1/24 on srd0", "addr fd00:9::1/64 on srd0",
 		"route 10.9.0.0/24 via <nil> on srd0 table 254",
 		"route fd00:9::/64 via <nil> on srd0 table 254",
-		"route 0.0.0.0/0 via <nil> on srd0 table 51820",
-		"route ::/0 via <nil> on srd0 table 51820",
+		"route 0.0.0.0/0 via <nil> on srd0 table 51564",
+		"route ::/0 via <nil> on srd0 table 51564",
 		"rule 32764 family 2 table 254 mark 0x0 invert false suppress 0",
-		"rule 32765 family 2 table 51820 mark 0xca6c invert true suppress -1",
+		"rule 32765 family 2 table 51564 mark 0xca6c invert true suppress -1",
 		"rule 32764 family 10 table 254 mark 0x0 invert false suppress 0",
-		"rule 32765 family 10 table 51820 mark 0xca6c invert true suppress -1",
+		"rule 32765 family 10 table 51564 mark 0xca6c invert true suppress -1",
 	}, []string{"link srd0 mtu 1500 up false"})
 	// What counts is where packets go.
 	for _, tt := range []struct {
@@ -134,7 +134,7 @@ func TestSecondTunnelWithDefaultRoute(t *testing.T) {
 		must(t, err)
 		marks, states = append(marks, s.FwMark), append(states, s)
 	}
-	if want := []uint32{51820, 51821, 51}; !slices.Equal(marks, want) {
+	if want := []uint32{51820, 51820, 51}; !slices.Equal(marks, want) {
 		t.Errorf("marks %v, want %v", marks, want)
 	}
 	// Ended in the order of their start, which is not that of a stack.

@@ -56,13 +56,13 @@ func TestChangeDefaultRoute(t *testing.T) {
 	wantChange(t, up, nil, nil)
 	var mark uint32
 	must(t, s.Change(plan, func(m uint32) error { mark = m; wantChange(t, up, nil, nil); return nil }))
-	if mark != firstTable || s.FwMark != mark {
+	if mark != sharedMark || s.FwMark != mark {
 		t.Errorf("mark %d, of the state %d", mark, s.FwMark)
 	}
 	policy := []string{
-		"route 0.0.0.0/0 via <nil> on srd0 table 51820",
+		"route 0.0.0.0/0 via <nil> on srd0 table 51564",
 		"rule 32764 family 2 table 254 mark 0x0 invert false suppress 0",
-		"rule 32765 family 2 table 51820 mark 0xca6c invert true suppress -1",
+		"rule 32765 family 2 table 51564 mark 0xca6c invert true suppress -1",
 	}
 	wantChange(t, up, policy, nil)
 	// What stays is not touched, and the mark neither.

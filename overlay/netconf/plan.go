@@ -12,7 +12,10 @@
 // default route win:
 //
 //	32764: from all lookup main suppress_prefixlength 0
-//	32765: not from all fwmark 0xca6c lookup 51820
+//	32765: not from all fwmark 0xca6c lookup 51564
+//
+// The mark is that of all such tunnels, the table each one's own: of several, the rules of
+// the last come first, and it has the inner packets.
 package netconf
 
 import (

@@ -9,12 +9,18 @@ import (
 )
 
 const (
-	// firstTable is where the search for an unused routing table begins: the
-	// number that wg-quick(8) begins with, which nobody else uses.
-	firstTable = 51820
-	// tableTries bounds that search: so many tunnels with a default route each
-	// make no sense on one host.
+	// sharedMark is the mark of the outer packets of all tunnels with a default route, and
+	// of the first one of wg-quick(8). Each tunnel's rule lets what has it pass, so that
+	// none takes the packets of another one for inner ones. (Tailscale marks what is to
+	// bypass its rules likewise.)
+	sharedMark = 51820
+	// tableTries bounds the search for an unused routing table: so many tunnels with a
+	// default route each make no sense on one host.
 	tableTries = 256
+	// firstTable is where that search begins. It ends before the number that wg-quick(8)
+	// begins with: that gives its first tunnel the mark of the same number, if the table is
+	// free.
+	firstTable = sharedMark - tableTries
 )
 
 var families = [...]int{netlink.FAMILY_V4, netlink.FAMILY_V6}
@@ -49,7 +55,7 @@ func choosePolicy(mark uint32) (policy, error) {
 			continue
 		}
 		if mark == 0 {
-			return policy{table: table, mark: table}, nil
+			mark = sharedMark
 		}
 		return policy{table: table, mark: mark}, nil
 	}

@@ -22,9 +22,9 @@ func TestKilled(t *testing.T) {
 	must(t, netlink.LinkDel(link))
 	wantChange(t, before, []string{
 		"rule 32764 family 2 table 254 mark 0x0 invert false suppress 0",
-		"rule 32765 family 2 table 51820 mark 0xca6c invert true suppress -1",
+		"rule 32765 family 2 table 51564 mark 0xca6c invert true suppress -1",
 		"rule 32764 family 10 table 254 mark 0x0 invert false suppress 0",
-		"rule 32765 family 10 table 51820 mark 0xca6c invert true suppress -1",
+		"rule 32765 family 10 table 51564 mark 0xca6c invert true suppress -1",
 	}, nil)
 	must(t, Recover("srd0"))
 	wantChange(t, before, nil, nil)
@@ -67,8 +67,8 @@ func TestApplyAfterKill(t *testing.T) {
 	must(t, err)
 	s, err := Apply(plan)
 	must(t, err)
-	if s.FwMark != firstTable {
-		t.Errorf("mark %d after the restart, want %d again", s.FwMark, firstTable)
+	if s.FwMark != sharedMark {
+		t.Errorf("mark %d after the restart, want %d again", s.FwMark, sharedMark)
 	}
 	must(t, s.Revert())
 	must(t, netlink.LinkDel(link))
@@ -83,7 +83,7 @@ func TestRecoverLeavesOthersAlone(t *testing.T) {
 	must(t, netlink.LinkDel(link))
 	// Another program's rule of the same table, and the same state file seen
 	// from another namespace.
-	must(t, ruleStep{Priority: 100, Table: 51820, NotMark: 51820}.do(new(netlink.Handle)))
+	must(t, ruleStep{Priority: 100, Table: firstTable, NotMark: sharedMark}.do(new(netlink.Handle)))
 	old := snapshot(t)
 	data, err := os.ReadFile(plan.StateFile)
 	must(t, err)
@@ -94,7 +94,7 @@ func TestRecoverLeavesOthersAlone(t *testing.T) {
 	must(t, Recover("srd0"))
 	wantChange(t, old, nil, []string{
 		"rule 32764 family 2 table 254 mark 0x0 invert false suppress 0",
-		"rule 32765 family 2 table 51820 mark 0xca6c invert true suppress -1",
+		"rule 32765 family 2 table 51564 mark 0xca6c invert true suppress -1",
 	})
 }
 

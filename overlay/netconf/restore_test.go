@@ -46,7 +46,7 @@ func TestRestore(t *testing.T) {
 		{"a route", [][]string{{"route", "del", "10.7.0.0/16"}}, []string{"route 10.7.0.0/16"}},
 		{"rules", [][]string{{"rule", "del", "pref", "32765"}, {"-6", "rule", "del", "pref", "32764"}},
 			[]string{"rule 32765", "rule 32764"}},
-		{"a table", [][]string{{"route", "flush", "table", "51820"}}, []string{"route 0.0.0.0/0"}},
+		{"a table", [][]string{{"route", "flush", "table", "51564"}}, []string{"route 0.0.0.0/0"}},
 		{"the main table", [][]string{{"route", "flush", "dev", "srd0"}, {"-6", "route", "flush", "dev", "srd0"}},
 			[]string{"route 10.9.0.0/24", "route fd00:9::/64", "route 10.7.0.0/16", "route fd00:7::/48"}},
 		{"a new name", [][]string{{"link", "set", "srd0", "down"}, {"link", "set", "srd0", "name", "srd9"}, {"link", "set", "srd9", "up"}},

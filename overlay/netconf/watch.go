@@ -16,20 +16,30 @@ import (
 // tool that flushes a table sends one for each route.
 const watchBuffer = 1 << 20
 
-// groups are the kernel's news that tell of what Restore puts back (rtnetlink(7)).
-var groups = []uint{
-	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
-	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE,
-}
+// groups are the kernel's news that tell of what Restore puts back (rtnetlink(7)), and
+// ruleGroups those of rules alone.
+var (
+	groups = append([]uint{
+		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
+	}, ruleGroups...)
+	ruleGroups = []uint{unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE}
+)
 
-// Watcher tells when something of an interface, or a rule, may have been taken away.
+// Watcher tells when something of an interface, or a rule, may have been taken away, or when
+// rules are others than before.
 type Watcher struct {
 	file  *os.File
-	index uint32
+	index uint32 // of the interface
+	all   bool   // what is heard matters, whatever it is
 }
 
 // Watch listens to the kernel's news of the interface that s is of.
-func (s *State) Watch() (*Watcher, error) {
+func (s *State) Watch() (*Watcher, error) { return watch(groups, Watcher{index: uint32(s.index)}) }
+
+// WatchRules listens to the kernel's news of policy rules, whosever they are.
+func WatchRules() (*Watcher, error) { return watch(ruleGroups, Watcher{all: true}) }
+
+func watch(groups []uint, w Watcher) (*Watcher, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
@@ -46,7 +56,8 @@ func (s *State) Watch() (*Watcher, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("rtnetlink", err)
 	}
-	return &Watcher{file: os.NewFile(uintptr(fd), "rtnetlink"), index: uint32(s.index)}, nil
+	w.file = os.NewFile(uintptr(fd), "rtnetlink")
+	return &w, nil
 }
 
 // Close ends a wait.
@@ -77,7 +88,7 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 			case err != nil:
 				news = true // ENOBUFS: some were lost
 			case fromKernel(from):
-				news = w.matters(buf[:n])
+				news = w.all || w.matters(buf[:n])
 			}
 			over = ctx.Err() != nil
 			return true

@@ -59,8 +59,8 @@ func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {
 	return anywhere
 }
 
-// alone reports whether the kernel is to choose the source address of what leaves from u.
-func (b *Bank) alone(u srd.Uplink) bool {
+// Alone reports whether the kernel is to choose the source address of what leaves from u.
+func (b *Bank) Alone(u srd.Uplink) bool {
 	for _, e := range b.Exits() {
 		if e.Uplink == u {
 			return e.Alone

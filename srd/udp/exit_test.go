@@ -90,7 +90,7 @@ func TestExitAllocatesNothing(t *testing.T) {
 	local := netip.MustParseAddr("fd02::2")
 	b.SetExits([]Exit{{Uplink: srd.UplinkOf(netip.MustParseAddr("fd01::2"), 1)}, {srd.UplinkOf(local, 2), true}})
 	if n := testing.AllocsPerRun(100, func() {
-		if u := b.Uplink(srd.UplinkOf(local, 0)); u.Link() != 2 || !b.alone(u) {
+		if u := b.Uplink(srd.UplinkOf(local, 0)); u.Link() != 2 || !b.Alone(u) {
 			t.Fatal("not found")
 		}
 	}); n != 0 {

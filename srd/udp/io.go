@@ -205,7 +205,7 @@ func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
 	h := &s.h
 	h.point(b)
 	h.setAddr(t.Tuple.Remote)
-	h.control(t.Tuple.Local, t.Tuple.Local.Addr().Is6() && s.bank.alone(t.Tuple.Local), segment)
+	h.control(t.Tuple.Local, t.Tuple.Local.Addr().Is6() && s.bank.Alone(t.Tuple.Local), segment)
 	_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h.hdr)), 0)
 	if errno != 0 {
 		return errno

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// wideWorld is an address that both servers have, and no route but a default one leads to.
+const wideWorld = "203.0.113.1"
+
+// client is one tunnel of A(1), with all traffic, to a server of its own.
+type client struct {
+	*tunnel.Node
+	server *tunnel.Node
+	inner  string // the server's
+}
+
+// clientOf makes client number i, whose server is B(i). Nothing runs but the server.
+func clientOf(t *testing.T, f *fabric.Fabric, i int) client {
+	t.Helper()
+	inside := func(last int) []netip.Prefix {
+		return []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("10.8%d.0.%d/24", i, last))}
+	}
+	do(t, f.B(i), "ip addr add "+wideWorld+"/32 dev lo")
+	a := node(t, f.A(1), fmt.Sprintf("a%d", i), tunnel.Config{Address: inside(1), ListenPort: 41000 + i, SourcePorts: 4})
+	b := node(t, f.B(i), fmt.Sprintf("b%d", i), tunnel.Config{Address: inside(2), SourcePorts: 4})
+	a.Config.Peers = []tunnel.Peer{{Name: "server", PublicKey: b.PublicKey, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")},
+		Endpoints: []netip.AddrPort{netip.AddrPortFrom(f.B(i).Addr4(), tunnel.DefaultPort)}}}
+	b.Config.Peers = []tunnel.Peer{{Name: "client", PublicKey: a.PublicKey, AllowedIPs: []netip.Prefix{inside(1)[0].Masked()}}}
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return client{a, b, fmt.Sprintf("10.8%d.0.2", i)}
+}
+
+func (c client) start(t *testing.T) {
+	t.Helper()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answers reports whether an address answers a host within some seconds.
+func answers(h *fabric.Host, to string) bool {
+	for range 10 {
+		if _, err := h.Run("ping", "-n", "-c", "1", "-W", "1", to); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// leads is the interface by which what nobody has marked gets to an address.
+func leads(t *testing.T, h *fabric.Host, to string) string {
+	t.Helper()
+	_, by, _ := strings.Cut(do(t, h, "ip route get "+to), " dev ")
+	by, _, _ = strings.Cut(by, " ")
+	return by
+}
+
+// TestTwoTunnelsWithDefaultRoutes has two tunnels that take all traffic: neither takes the
+// other's outer packets, the one that was started last has the rest, and each says so.
+func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
+	f := network(t, fabric.Spec{HostsB: 2})
+	first, second := clientOf(t, f, 1), clientOf(t, f, 2)
+	host := f.A(1)
+	first.start(t)
+	if !answers(host, first.inner) || !answers(host, wideWorld) {
+		t.Fatal("nothing passes the first one")
+	}
+	taken := says(t, first.Node, "default-taken: .* through "+second.Name+" now")
+	second.start(t)
+	await(t, "line that says that the first one had the default route", func() bool {
+		return strings.Contains(second.Log(), "host-setting: "+first.Name+" had the default route: what has no route of its own goes through "+second.Name+" now")
+	})
+	taken()
+	for _, to := range []string{first.inner, second.inner, wideWorld} {
+		if !answers(host, to) {
+			t.Errorf("%s does not answer", to)
+		}
+	}
+	if by := leads(t, host, wideWorld); by != second.Name {
+		t.Errorf("all traffic goes through %s, want %s, which came last", by, second.Name)
+	}
+	// Whichever is started anew.
+	if err := first.Down(); err != nil {
+		t.Fatal(err)
+	}
+	taken = says(t, second.Node, "default-taken: .* through "+first.Name+" now")
+	first.start(t)
+	taken()
+	for _, to := range []string{first.inner, second.inner, wideWorld} {
+		if !answers(host, to) {
+			t.Errorf("after a restart of the first one %s does not answer", to)
+		}
+	}
+	if by := leads(t, host, wideWorld); by != first.Name {
+		t.Errorf("all traffic goes through %s, want %s, which came last", by, first.Name)
+	}
+	back := says(t, second.Node, "default-back: .* through "+second.Name+" again")
+	if err := first.Down(); err != nil {
+		t.Fatal(err)
+	}
+	back()
+	if !answers(host, wideWorld) {
+		t.Error("nothing passes the one that is left")
+	}
+	for _, c := range []client{first, second} {
+		if strings.Contains(c.Log(), "routing-loop") {
+			t.Errorf("%s tells of a loop that there is not", c.Name)
+		}
+	}
+}
+
+// wgQuick does to A(1) what wg-quick(8) does for a file with 0.0.0.0/0 whose mark is this, with
+// a TUN device in place of one of WireGuard's.
+func wgQuick(t *testing.T, h *fabric.Host, name string, mark int) {
+	t.Helper()
+	do(t, h, fmt.Sprintf(`ip tuntap add %[1]s mode tun
+		ip addr add 10.66.0.2/32 dev %[1]s
+		ip link set mtu 1420 up dev %[1]s
+		ip -4 rule add not fwmark %[2]d table %[2]d
+		ip -4 rule add table main suppress_prefixlength 0
+		ip -4 route add 0.0.0.0/0 dev %[1]s table %[2]d`, name, mark))
+}
+
+func wgQuickDown(t *testing.T, h *fabric.Host, name string, mark int) {
+	t.Helper()
+	do(t, h, fmt.Sprintf(`ip -4 rule del table %[2]d
+		ip -4 rule del table main suppress_prefixlength 0
+		ip link del %[1]s`, name, mark))
+}
+
+// wgQuickMark is that of the first tunnel of wg-quick(8).
+const wgQuickMark = 51820
+
+// TestTunnelBesideWgQuick has wg-quick's first tunnel with all traffic beside ours, in both
+// orders: they share a mark, so neither takes the other's outer packets.
+func TestTunnelBesideWgQuick(t *testing.T) {
+	f := network(t, fabric.Spec{HostsB: 2})
+	c := clientOf(t, f, 1)
+	host := f.A(1)
+	c.start(t)
+	if out := do(t, host, fmt.Sprintf("ip -4 route show table %d 2>/dev/null || true", wgQuickMark)); out != "" {
+		t.Fatalf("wg-quick would take another table and mark, as its own has %q", out)
+	}
+	taken, back := says(t, c.Node, "default-taken: .* through wgq0 now"), says(t, c.Node, "default-back: ")
+	wgQuick(t, host, "wgq0", wgQuickMark)
+	taken()
+	if !answers(host, c.inner) {
+		t.Error("after wg-quick came up nothing passes")
+	}
+	if out := do(t, host, fmt.Sprintf("ip route get 198.51.100.1 mark %d", wgQuickMark)); !strings.Contains(out, "dev eth0") {
+		t.Errorf("the outer packets of wg-quick's tunnel go %s", out)
+	}
+	wgQuickDown(t, host, "wgq0", wgQuickMark)
+	back()
+	if err := c.Down(); err != nil {
+		t.Fatal(err)
+	}
+	wgQuick(t, host, "wgq0", wgQuickMark)
+	had := says(t, c.Node, "host-setting: wgq0 had the default route")
+	c.start(t)
+	had()
+	for _, to := range []string{c.inner, wideWorld} {
+		if !answers(host, to) {
+			t.Errorf("started after wg-quick %s does not answer", to)
+		}
+	}
+	if out := do(t, host, fmt.Sprintf("ip route get 198.51.100.1 mark %d", wgQuickMark)); !strings.Contains(out, "dev eth0") {
+		t.Errorf("the outer packets of wg-quick's tunnel go %s", out)
+	}
+	if strings.Contains(c.Log(), "routing-loop") {
+		t.Error("it tells of a loop that there is not")
+	}
+}
+
+// TestTunnelInsideAnother has outer packets vanish into another tunnel in each way there is: it
+// is told by name, as long as it lasts, and not if the file names that tunnel.
+func TestTunnelInsideAnother(t *testing.T) {
+	const mark = 4242
+	f := network(t, fabric.Spec{})
+	c := clientOf(t, f, 1)
+	host := f.A(1)
+	const loop = "routing-loop: peer server: packets to its endpoint "
+	told := func() bool {
+		_, text, ok := strings.Cut(c.Log(), loop)
+		return ok && strings.Contains(text, " go into the tunnel wgq0, ")
+	}
+	for _, w := range []struct{ what, in, out string }{
+		{"rules of another mark", "", ""},
+		{
+			"a default route of the main table",
+			"ip route add default via " + gateway(host) + " metric 50; ip route replace default dev wgq0",
+			"ip route replace default via " + gateway(host) + "; ip route del default via " + gateway(host) + " metric 50",
+		},
+		{"two halves of one, as OpenVPN makes them", "ip route add 0.0.0.0/1 dev wgq0; ip route add 128.0.0.0/1 dev wgq0", "ip route del 0.0.0.0/1 dev wgq0; ip route del 128.0.0.0/1 dev wgq0"},
+		{"a rule alone", "ip route add default dev wgq0 table 77; ip rule add pref 90 table 77", "ip rule del pref 90; ip route del default dev wgq0 table 77"},
+	} {
+		c.start(t)
+		if !answers(host, c.inner) {
+			t.Fatal("nothing passes")
+		}
+		gone := says(t, c.Node, "routing-loop-gone: peer server: ")
+		if w.in == "" {
+			wgQuick(t, host, "wgq0", mark)
+		} else {
+			do(t, host, "ip tuntap add wgq0 mode tun; ip addr add 10.66.0.2/32 dev wgq0; ip link set wgq0 up; "+w.in)
+		}
+		await(t, "line about "+w.what, told)
+		if w.out == "" {
+			wgQuickDown(t, host, "wgq0", mark)
+		} else {
+			do(t, host, w.out+"; ip link del wgq0")
+		}
+		gone()
+		if !answers(host, c.inner) {
+			t.Errorf("%s: when they are gone nothing passes", w.what)
+		}
+		if err := c.Down(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// It was there before.
+	wgQuick(t, host, "wgq0", mark)
+	c.start(t)
+	await(t, "line about rules that were there before", told)
+	// The file names it.
+	if err := c.Down(); err != nil {
+		t.Fatal(err)
+	}
+	c.Config.Interfaces = []string{"wgq0"}
+	c.start(t)
+	time.Sleep(2 * time.Second)
+	if strings.Contains(c.Log(), "routing-loop: ") {
+		t.Errorf("it tells of a loop through an uplink that its file names:\n%s", c.Log())
+	}
+}

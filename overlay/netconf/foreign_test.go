@@ -1,0 +1,84 @@
+package netconf
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+)
+
+// tun makes a TUN device, as all of these tunnels have.
+func tun(t *testing.T, name string) netlink.Link {
+	t.Helper()
+	must(t, netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: name}, Mode: netlink.TUNTAP_MODE_TUN}))
+	link, err := netlink.LinkByName(name)
+	must(t, err)
+	must(t, netlink.LinkSetUp(link))
+	return link
+}
+
+// Of two tunnels with default routes neither takes the other's outer packets, the later one
+// has what has no route of its own, and each knows.
+func TestTwoDefaultRoutes(t *testing.T) {
+	host(t)
+	var all []*State
+	for _, name := range []string{"srd0", "srd1"} {
+		link := tun(t, name)
+		if v := Tunnel(link.Attrs().Index); v != name {
+			t.Errorf("%s is taken for the tunnel %q", name, v)
+		}
+		s, err := Apply(Plan{Link: name, StateFile: stateFile(t, name), Routes: prefixes("0.0.0.0/0", "::/0")})
+		must(t, err)
+		all = append(all, s)
+	}
+	for _, to := range []string{"198.51.100.1", "2001:db8:1::1"} {
+		for _, s := range all {
+			routes, err := netlink.RouteGetWithOptions(netip.MustParseAddr(to).AsSlice(), &netlink.RouteGetOptions{Mark: s.FwMark})
+			must(t, err)
+			if by := linkName(new(netlink.Handle), routes[0].LinkIndex); by != "eth0" {
+				t.Errorf("outer packets to %s with mark %#x go to %s", to, s.FwMark, by)
+			}
+		}
+	}
+	if a, b := all[0].Overtaken(), all[1].Overtaken(); a != "srd1" || b != "" {
+		t.Errorf("the first is overtaken by %q, the second by %q", a, b)
+	}
+	if a, b := strings.Join(all[0].Warnings, "\n"), strings.Join(all[1].Warnings, "\n"); strings.Contains(a, "had the default route") || !strings.Contains(b, "srd0 had the default route") {
+		t.Errorf("warnings %q and %q", a, b)
+	}
+	must(t, all[1].Revert())
+	if v := all[0].Overtaken(); v != "" {
+		t.Errorf("overtaken by %q, which has no routes any more", v)
+	}
+	// Rules that somebody has removed are no other tunnel's.
+	for _, f := range families {
+		rules, err := netlink.RuleList(f)
+		must(t, err)
+		for i := range rules {
+			if rules[i].Table == firstTable {
+				must(t, netlink.RuleDel(&rules[i]))
+			}
+		}
+	}
+	if v := all[0].Overtaken(); v != "" {
+		t.Errorf("overtaken by %q", v)
+	}
+	must(t, all[0].Revert())
+}
+
+// What is no VPN's is a line: a container has a TAP device for its uplink.
+func TestLinesAreNoTunnels(t *testing.T) {
+	host(t)
+	must(t, netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "tap0"}, Mode: netlink.TUNTAP_MODE_TAP}))
+	for _, name := range []string{"tap0", "eth0", "lo"} {
+		link, err := netlink.LinkByName(name)
+		must(t, err)
+		if v := Tunnel(link.Attrs().Index); v != "" {
+			t.Errorf("%s is taken for a tunnel", v)
+		}
+	}
+	if v := Tunnel(99999); v != "" {
+		t.Errorf("%q has the number of no interface", v)
+	}
+}
