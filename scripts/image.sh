@@ -38,7 +38,7 @@ in_stage() {
       PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -euc "cd \"$3\"; $4"' sh "$root" "$go" "$dir" "$1"
 }
 
-stage='' dir=/ src='' entry='' args='' ARGS=''
+stage='' dir=/ src='' entry='' args='' health='' ARGS=''
 export ARGS # of the Dockerfile, with their defaults
 words() { echo "$1" | tr -d '[]",'; } # of ["a", "b"]
 while read -r step rest; do
@@ -48,7 +48,8 @@ while read -r step rest; do
   FROM*)
     case $rest in
     golang:*-bookworm*) stage=build ;;
-    scratch) stage=scratch ;;
+    'scratch AS agent') stage=scratch ;;
+    agent) ;; # goes on
     *) die "what $rest has is not known here" ;;
     esac ;;
   'WORKDIR build')
@@ -67,6 +68,7 @@ while read -r step rest; do
     case $rest in --from=build*) from=$root; rest=${rest#* } ;; esac
     install -D "$from/${rest% *}" "$image/${rest#* }" ;;
   'ENTRYPOINT scratch') entry=$(words "$rest") ;;
+  'HEALTHCHECK scratch') health=$(words "${rest#* CMD }") ;;
   'CMD scratch') args=$(words "$rest") ;;
   *) die "the step $step is not known here" ;;
   esac
@@ -76,4 +78,7 @@ done <Dockerfile
 chroot "$image" $entry $args | grep -q '^Usage:' || die "$entry $args does not say how it is used"
 # shellcheck disable=SC2086
 chroot "$image" $entry version
+# shellcheck disable=SC2086
+said=$(chroot "$image" $health 2>&1) && die "$health says that all is well where nothing runs"
+[ "$said" = "srdtun: no interface is running" ] || die "$health says: $said"
 echo "image: ok, $(find "$image" -type f | wc -l) files"

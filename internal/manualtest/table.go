@@ -68,6 +68,7 @@ var Table = []Run{
 	{"docs/install.md", "make build && sudo make install", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
 	{"docs/install.md", "sudo srdtun init lab", ByCommands, ""},
 	{"docs/install.md", "docker build", "make test-image", "the steps, without Docker"},
+	{"docs/install.md", "FROM debian:12-slim", "TestHealthcheckOfTheImage", "needs Docker; its health command is run"},
 
 	{"docs/monitoring.md", "[metrics]", inConfig, ""},
 	{"docs/monitoring.md", "scrape_configs:", "TestPrometheusSeesAPathDie", "with another port and interval"},
@@ -85,6 +86,8 @@ var Table = []Run{
 	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
 	{"docs/reload.md", "post_up", inConfig, ""},
 	{"docs/wireguard.md", "srdtun import wg0.conf", ByCommands, ""},
+	{"docs/wireguard.md", "fwmark = 46", inConfig, ""},
+	{"docs/wireguard.md", "table inet dscp", "TestDSCPOfOuterPackets", ""},
 
 	{"docs/security.md", "bytes sent to it", "", "a formula"},
 

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// What docs/wireguard.md says of the DSCP: that of an inner packet does not reach the outer
+// one and arrives as it was; the rules there give all outer packets of a mark a class, and
+// leave their ECN bits.
+func TestDSCPOfOuterPackets(t *testing.T) {
+	text, err := os.ReadFile("../docs/wireguard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := regexp.MustCompile(`(?m)^    table inet dscp \{\n(    .*\n)+`).FindString(string(text))
+	file := filepath.Join(t.TempDir(), "dscp.nft")
+	if rules == "" || os.WriteFile(file, []byte(rules), 0o600) != nil {
+		t.Fatal("no rules in the document")
+	}
+	f := network(t, fabric.Spec{})
+	p := pair(t, f, tunnel.Config{})
+	count := func(host *fabric.Host, chain string) {
+		t.Helper()
+		if out, err := host.Run("nft", `table inet seen { chain in { type filter hook input priority -200; `+chain+`; }; }`); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	count(f.B(1), `iifname != "`+p.B.Name+`" udp dport 51820 ip dscp ef ip ecn ect0 counter comment "class"
+		iifname != "`+p.B.Name+`" udp dport 51820 ip dscp != cs0 counter comment "other"
+		iifname "`+p.B.Name+`" ip dscp cs5 counter comment "inner"`)
+	seen := func(what string) bool {
+		t.Helper()
+		out, err := f.B(1).Run("nft", "list", "table", "inet", "seen")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(`counter packets (\d+) bytes \d+ comment "` + what + `"`).FindStringSubmatch(string(out))
+		if m == nil {
+			t.Fatalf("no counter %q in %s", what, out)
+		}
+		return m[1] != "0"
+	}
+	ping := func() {
+		t.Helper()
+		// TOS 160 is CS5.
+		if out, err := f.A(1).Run("ping", "-n", "-q", "-c", "5", "-i", "0.1", "-W", "2", "-Q", "160", tunnel.Inner4(2).String()); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	ping()
+	if seen("class") || seen("other") || !seen("inner") {
+		t.Error("without rules: an outer packet has a class, or the inner one lost its own")
+	}
+	if out, err := f.A(1).Run("nft", "-f", file); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ping()
+	if seen("class") || seen("other") {
+		t.Error("packets without the mark have a class")
+	}
+	p.A.Config.Extra = "fwmark = 46\n"
+	if err := p.A.Down(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.A.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.A.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	ping()
+	if !seen("class") {
+		t.Error("with the rules no outer packet has the class and its ECN bits")
+	}
+}
