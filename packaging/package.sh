@@ -23,14 +23,14 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
 fi
 export SOURCE_DATE_EPOCH
 ${GO:-go} -C packaging build -o "$PWD/bin/nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm
-export SCRIPTS="$DIST/scripts-$PROGRAM"
+export SCRIPTS="$DIST/recipes/$PROGRAM"
 mkdir -p "$SCRIPTS"
 for f in packaging/scripts/agent-*.sh; do
   sed "s/@PROGRAM@/$PROGRAM/g; s/@OTHER@/${OTHER:-}/g" "$f" >"$SCRIPTS/${f##*/}"
 done
 # nfpm.yaml says what is copied; it puts variables into some of its fields only.
-sed "s|\${PROGRAM}|$PROGRAM|g; s|\${DISCOVERY}|$DISCOVERY|g; s|\${SINCE}|$SINCE|g; s|\${SCRIPTS}|$SCRIPTS|g" "$recipe" >"$DIST/$PROGRAM.yaml"
-made=$(bin/nfpm package -f "$DIST/$PROGRAM.yaml" -p "$kind" -t "$DIST/" | sed -n 's/^created package: //p')
+sed "s|\${PROGRAM}|$PROGRAM|g; s|\${DISCOVERY}|$DISCOVERY|g; s|\${SINCE}|$SINCE|g; s|\${SCRIPTS}|$SCRIPTS|g" "$recipe" >"$SCRIPTS/nfpm.yaml"
+made=$(bin/nfpm package -f "$SCRIPTS/nfpm.yaml" -p "$kind" -t "$DIST/" | sed -n 's/^created package: //p')
 if [ "$kind" = deb ]; then
   ${GO:-go} -C packaging build -o "$PWD/bin/tidydeb" ./tidydeb
   bin/tidydeb "$made"

@@ -139,7 +139,8 @@ func (h *host) agentAdds() error {
 		return errors.New("the daemon is the agent's user")
 	}
 	_, err = output("systemctl", "stop", unit)
-	return errors.Join(err, os.Remove("/etc/srdtun/fleet.toml"))
+	_, cleanErr := output("systemctl", "clean", "--what=state", unit)
+	return errors.Join(err, cleanErr, os.Remove("/etc/srdtun/fleet.toml"))
 }
 
 func (h *host) agentsGo() error {
