@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	rateTime = 4 * time.Second // out of slow start for nine tenths of it
+	rateTime = 3 * time.Second // out of slow start for nine tenths of it
 	ratePort = 7300
 )
 
@@ -70,7 +70,7 @@ var (
 )
 
 const (
-	vethTime = 3 * time.Second
+	vethTime = 2 * time.Second
 	// smallBytes is the payload of a small packet.
 	smallBytes = 64
 )

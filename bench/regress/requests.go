@@ -16,7 +16,7 @@ var (
 	loadP99 = figure{name: "request beside a full flow, p99", unit: "us", lower: true}
 )
 
-const askTime = 3 * time.Second
+const askTime = 2 * time.Second
 
 var asking = scene{
 	name: "requests", says: "64 bytes there and back over one veth, idle and beside a full flow", quick: true,
