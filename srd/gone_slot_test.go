@@ -1,0 +1,38 @@
+package srd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// What the peer says of a path that is gone meanwhile is taken for what it is
+// (CVE-2025-29785 of quic-go): acknowledgements of its packets and of its challenges, and
+// answers to these, whatever has become of its slot.
+func TestScriptAcknowledgedPathIsGone(t *testing.T) {
+	for name, lie := range map[string]bool{"true": false, "of packets that were never sent": true} {
+		s := newScript(t, 3)
+		v := s.send(3, 1)
+		s.c.paths.freePath(s.c.paths.table[1]) // as when its address is gone
+		s.ack(got(1, v[0].pn, v[1].pn))
+		s.arrive(0, BasePacket, repeated(1, 7, wire.KindResponse)) // to a challenge on it
+		s.wantEnded(false)
+		s.wantSound(t)
+		// The slot is somebody else's now, and what is late is about the one before.
+		s.c.SetTuples(s.now, []Tuple{s.tuple(0), s.tuple(2), s.tuple(3)})
+		s.wait(time.Second)
+		if p := s.c.paths.table[1]; p.state == PathFree || p.tuple != s.tuple(3) {
+			t.Fatalf("the slot is %v, of %v", p.state, p.tuple)
+		}
+		pn := v[2].pn
+		if lie {
+			pn += 1 << 20
+		}
+		s.ack(got(1, pn))
+		if s.wantEnded(lie); t.Failed() {
+			t.Fatalf("records that are %s", name)
+		}
+		s.wantSound(t)
+	}
+}
