@@ -33,7 +33,7 @@ SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./s
 SIM       = ./sim/...
 # End-to-end tests that mostly wait, with bounds of seconds and little traffic: they call t.Parallel and
 # run beside what keeps the processors busy. Those that measure run one after the other.
-WAITING   = ^Test(AlertRules|Dashboard|DocumentCommands|DropInDirectory|FixedLocal|Fleet(Commands|Joins|Lease|Leave|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|HealthcheckOf|Imported|LogTells|MetricsOnA|NATForgets|Netcheck|PathsOpen|PeerExpires|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|StrangerKeeps|ThousandIdle|TwoProviderFiles)
+WAITING   = ^Test(AlertRules|Dashboard|DocumentCommands|DropInDirectory|FixedLocal|Fleet(Commands|Joins|Lease|Leave|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|HealthcheckOf|Imported|LogTells|NATForgets|Netcheck|PathsOpen|PeerExpires|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|StrangerKeeps|ThousandIdle|TwoProviderFiles)
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.

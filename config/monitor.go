@@ -76,7 +76,7 @@ func (s section) listen(key string) Listen {
 func (s section) listenUnix(key, path string) Listen {
 	switch {
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path || path == "/" || strings.ContainsRune(path, 0):
-		s.fail(key, `want a whole path like "unix:/run/srdtun/lab.metrics", not %s`, quoted(inUnix+path))
+		s.fail(key, `want a whole path like "unix:/run/srdtun/lab/metrics", not %s`, quoted(inUnix+path))
 	case len(path) > unixMost:
 		s.fail(key, "the path of a unix socket has at most %d bytes, not %d", unixMost, len(path))
 	default:

@@ -18,6 +18,7 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
 )
 
 const (
@@ -151,7 +152,6 @@ func watch(t *testing.T, h *fabric.Host, text string, want int) {
 
 // TestMetricsOnAUnixSocket keeps users of the host out who are not in the socket's group.
 func TestMetricsOnAUnixSocket(t *testing.T) {
-	t.Parallel()
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "a", tunnel.Config{})
 	at := "/run/srdtun/" + n.Name + ".metrics"
@@ -174,8 +174,12 @@ func TestMetricsOnAUnixSocket(t *testing.T) {
 		}
 		n.Kill()
 	}
+	t.Setenv(control.GroupEnv, "nogroup")
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
+	}
+	if out, err := n.Host.Run("setpriv", "--reuid", "4444", "--regid", "nogroup", "--clear-groups", "curl", "-s", "--unix-socket", at, "http://localhost/metrics"); err != nil || !strings.Contains(out, "srdtun_info") {
+		t.Errorf("a member of the group: %v, %d bytes", err, len(out))
 	}
 	if err := n.Stop(); err != nil {
 		t.Fatal(err)

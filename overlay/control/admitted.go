@@ -13,8 +13,8 @@ import (
 // control socket, beside root and the daemon's user.
 const GroupEnv = "SRDTUN_GROUP"
 
-// admittedGroups looks up the group of GroupEnv.
-func admittedGroups() ([]uint32, error) {
+// AdmittedGroups looks up the group of GroupEnv.
+func AdmittedGroups() ([]uint32, error) {
 	name := os.Getenv(GroupEnv)
 	if name == "" {
 		return nil, nil

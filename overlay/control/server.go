@@ -74,7 +74,7 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 	}
 	s := &Server{lock: l, masters: masters, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
 	var groups []uint32
-	groups, s.closed = admittedGroups()
+	groups, s.closed = AdmittedGroups()
 	s.listener, err = rundir.Listen(path, socketMode, groups...)
 	if errors.Is(err, rundir.ErrGroups) {
 		s.closed, err = err, nil

@@ -49,7 +49,7 @@ func (s *server) listen(table string, at config.Listen) (l net.Listener, err err
 	case at.Unix != "" && rundir.Reserved(at.Unix):
 		err = errors.New("names like that are srdtun's own there")
 	case at.Unix != "":
-		l, err = web.ListenUnix(at.Unix)
+		l, err = s.listenUnix(table, at.Unix)
 	default:
 		l, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at.TCP))
 	}
@@ -63,6 +63,20 @@ func (s *server) listen(table string, at config.Listen) (l net.Listener, err err
 		s.tell(events.HostSetting, table, "%s: whoever can reach %v sees it: it has no password", table, l.Addr())
 	}
 	return l, nil
+}
+
+// listenUnix lets those in who may use the control socket. Without their group it listens all
+// the same.
+func (s *server) listenUnix(table, path string) (net.Listener, error) {
+	groups, unknown := control.AdmittedGroups()
+	l, err := web.ListenUnix(path, groups...)
+	if errors.Is(err, rundir.ErrGroups) {
+		unknown, err = err, nil
+	}
+	if err == nil && unknown != nil {
+		s.tell(events.HostSetting, table, "%s: %s is for this user alone: %v", table, path, unknown)
+	}
+	return l, err
 }
 
 func (m *monitor) close() {

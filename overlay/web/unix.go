@@ -26,9 +26,10 @@ const (
 // unixListener is a unix socket whose name goes with it.
 type unixListener struct{ *rundir.Listener }
 
-// ListenUnix makes a unix socket at path, in place of one on which nobody listens any more.
-// What is there and is no such socket stays, and nothing is made behind a link.
-func ListenUnix(path string) (net.Listener, error) {
+// ListenUnix makes a unix socket at path, in place of one on which nobody listens any more, to
+// which these groups are let in as well. What is there and is no such socket stays, and nothing
+// is made behind a link. With rundir.ErrGroups there is a socket all the same.
+func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
@@ -38,11 +39,11 @@ func ListenUnix(path string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	l, err := rundir.Listen(path, unixMode)
-	if err != nil {
+	l, err := rundir.Listen(path, unixMode, groups...)
+	if err != nil && !errors.Is(err, rundir.ErrGroups) {
 		return nil, err
 	}
-	return unixListener{l}, nil
+	return unixListener{l}, err
 }
 
 // Close implements net.Listener, and removes the name unless somebody else has it now.
