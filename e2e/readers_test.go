@@ -96,6 +96,7 @@ func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 	}{
 		{"half-open scrapes", metricsAt, half, 40}, {"scrapes that nobody reads", metricsAt, ask + ask, 40},
 		{"connections that say nothing", metricsAt, "", 40},
+		{"bodies that never come", metricsAt, strings.Replace(half, "X: ", "Content-Length: 9\r\n\r\n", 1), 40},
 		{"pages that nobody reads", pageAt, stream, 12}, {"half-open pages", pageAt, half, 40}, {"silence", pageAt, "", 40},
 	} {
 		pester(t, n.Host, c.at, c.text, c.times)

@@ -82,6 +82,7 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	}
 	me, past := f.watch(time.Now(), web.OwnerOf(r.Context()))
 	defer f.leave(me)
+	web.Stays(r.Context())
 	out := http.NewResponseController(w)
 	for _, text := range past {
 		if !send(w, out, text) {

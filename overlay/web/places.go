@@ -13,8 +13,9 @@ import (
 // read his answer. A connection whose answer is being made is never taken away.
 type places struct {
 	net.Listener
-	most int
-	gone func(Owner)
+	leaving int // connections that gave way, and whose server has not noticed yet. mu
+	most    int
+	gone    func(Owner)
 
 	mu    sync.Mutex
 	freed *sync.Cond // a connection has ended, or has become idle
@@ -34,7 +35,13 @@ type place struct {
 	of    *places
 	owner Owner
 	since time.Time // when it became idle; zero: it is not. of.mu
+	stays bool      // it is idle only while it is written to. of.mu
+	left  bool      // it gave way. of.mu
 }
+
+// mostLeaving bounds connections that gave way: net/http waits for half a second before it
+// forgets one whose header was too long. Each takes some 20 KB.
+const mostLeaving = 512
 
 // Accept implements net.Listener.
 func (p *places) Accept() (net.Conn, error) {
@@ -63,10 +70,13 @@ func (p *places) take(n *place) (old *place, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.taken) >= p.most && !p.ended {
-		if old = p.idlest(n.owner); old != nil {
+		if old = p.idlest(n.owner); old != nil && p.leaving < mostLeaving {
 			delete(p.taken, old)
+			old.left = true
+			p.leaving++
 			break
 		}
+		old = nil
 		p.freed.Wait()
 	}
 	if p.ended {
@@ -116,7 +126,7 @@ func (p *places) state(c net.Conn, s http.ConnState) {
 // context is http.Server's ConnContext.
 func (p *places) context(ctx context.Context, c net.Conn) context.Context {
 	if n, ok := c.(*place); ok {
-		ctx = context.WithValue(ctx, ownerKey{}, n.owner)
+		ctx = context.WithValue(context.WithValue(ctx, ownerKey{}, n.owner), placeKey{}, n)
 	}
 	return ctx
 }
@@ -131,17 +141,42 @@ func (n *place) idle(is bool) {
 	}
 }
 
-// Write implements net.Conn. While it waits for the client to read, the client is idle.
+// Write implements net.Conn. While it waits for the client to read, the client is idle; and
+// after that, until it asks again, but for answers that go on.
 func (n *place) Write(b []byte) (int, error) {
 	n.idle(true)
-	defer n.idle(false)
+	defer n.written()
 	return n.Conn.Write(b)
+}
+
+func (n *place) written() {
+	n.of.mu.Lock()
+	defer n.of.mu.Unlock()
+	if n.stays {
+		n.since = time.Time{}
+	}
+}
+
+type placeKey struct{}
+
+// Stays says that the answer to a question goes on: while there is nothing to write the client
+// is not idle.
+func Stays(ctx context.Context) {
+	if n, ok := ctx.Value(placeKey{}).(*place); ok {
+		n.of.mu.Lock()
+		n.stays = true
+		n.of.mu.Unlock()
+	}
 }
 
 // Close implements net.Conn.
 func (n *place) Close() error {
 	n.of.mu.Lock()
 	delete(n.of.taken, n)
+	if n.left {
+		n.left = false
+		n.of.leaving--
+	}
 	n.of.freed.Signal()
 	n.of.mu.Unlock()
 	return n.Conn.Close()

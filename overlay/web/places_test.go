@@ -109,6 +109,30 @@ func TestAnsweredConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
+// Nor does anything that a client may leave open once it was refused: its body is not waited for.
+func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
+	at, _ := told(t, hello)
+	for _, text := range []string{
+		"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\nx",
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nx",
+		"GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+		"GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 64<<10),
+	} {
+		for range 2 * maxConns {
+			c, err := net.Dial("tcp", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, text) // it may be refused before all is sent
+		}
+		if got := say(t, at, question); got != http.StatusOK {
+			t.Errorf("%.60q: %d", text, got)
+		}
+	}
+}
+
 // Who has most places gives one up, however old the others' are.
 func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
 	p := newPlaces(nil, 4, nil)

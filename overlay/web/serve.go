@@ -7,6 +7,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -63,21 +64,41 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 // questions lets only GET and HEAD without a body through.
 func questions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusOK
+		if r.ContentLength != 0 {
+			status = http.StatusRequestEntityTooLarge
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			status = http.StatusMethodNotAllowed
+		}
 		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed)
-		case r.ContentLength != 0:
-			// It is not read, so nobody can keep the connection busy with it.
-			refuse(w, http.StatusRequestEntityTooLarge)
-		default:
+		case status == http.StatusOK:
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			h.ServeHTTP(w, r)
+		case r.ContentLength != 0:
+			hangUp(w, status)
+		default:
+			refuse(w, status)
 		}
 	})
 }
 
 func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Allow", "GET, HEAD")
 	w.Header().Set("Connection", "close")
 	http.Error(w, http.StatusText(status), status)
+}
+
+// hangUp refuses who has more to say. net/http would read it, or wait before it forgets him,
+// and so keep the connection busy.
+func hangUp(w http.ResponseWriter, status int) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		refuse(w, status)
+		return
+	}
+	defer c.Close()
+	if c.SetDeadline(time.Now().Add(endWait)) == nil {
+		fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nAllow: GET, HEAD\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", status, http.StatusText(status))
+	}
 }
