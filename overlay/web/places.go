@@ -159,6 +159,18 @@ func (n *place) written() {
 
 type placeKey struct{}
 
+// gaveWay reports whether a question came by a connection that has no place any more: it was
+// taken away while the question was read.
+func gaveWay(ctx context.Context) bool {
+	n, ok := ctx.Value(placeKey{}).(*place)
+	if !ok {
+		return false
+	}
+	n.of.mu.Lock()
+	defer n.of.mu.Unlock()
+	return n.left
+}
+
 // Stays says that the answer to a question goes on: while there is nothing to write the client
 // is not idle.
 func Stays(ctx context.Context) {

@@ -64,6 +64,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 // questions lets only GET and HEAD without a body through.
 func questions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gaveWay(r.Context()) {
+			panic(http.ErrAbortHandler) // which ends the connection and nothing else
+		}
 		status := http.StatusOK
 		if r.ContentLength != 0 {
 			status = http.StatusRequestEntityTooLarge
