@@ -111,6 +111,10 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 			t.Errorf("%v: %q without %q, %v", args, out, want, err)
 		}
 	}
+	// What ends within a second of its beginning is seen by nobody.
+	for end := time.Now().Add(sayWait); !strings.Contains(p.A.Log(), "session-up: peer b: ") && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
 	a("b: seq=1 path", "ping", p.A.Name, tunnel.Inner4(2).String(), "-c", "1")
 	a("b: seq=1 path", "ping", p.A.Name, tunnel.Inner6(2).String(), "-c", "1")
 	a("(b)", "show", p.A.Name, "--peer", tunnel.Inner4(2).String())
@@ -128,4 +132,24 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	left()
+}
+
+// TestRouterBehindAPeerIsTold has a router behind B, whose address A does not allow, say that
+// packets are too large: they are lost, and A says why.
+func TestRouterBehindAPeerIsTold(t *testing.T) {
+	d := direct(t)
+	p := passive(t, d)
+	if err := p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"); err != nil {
+		t.Fatal(err)
+	}
+	// The route to 10.77.0.9 is narrow, and B tells so from its address of that side.
+	run(t, d.B, `sysctl -qw net.ipv4.ip_forward=1
+		ip addr add 10.78.0.1/24 dev eth0
+		ip route add 10.77.0.0/24 via 10.1.1.1 mtu lock 1000
+		ip route add 10.9.0.1/32 dev `+p.B.Name+` src 10.78.0.1`)
+	told := says(t, p.A, `notice  router-refused: peer b: dropped: ICMP error \(fragmentation needed\) of the router 10\.78\.0\.1, .* add 10\.78\.0\.1/32 to allowed_ips of this peer at this end`)
+	if _, err := d.A.Run("ping", "-c", "3", "-i", "0.3", "-W", "1", "-s", "1200", "-M", "do", "10.77.0.9"); err == nil {
+		t.Error("it passes")
+	}
+	told()
 }

@@ -54,6 +54,7 @@ func (s *server) observe(now mono.Time) {
 			e.Roams = len(p.cfg().Endpoints) == 0
 			s.story.add(e)
 		}
+		s.tellRouter(p)
 	}
 	s.tellStrangers(o, now)
 	if n := s.loop.Sends.NoSegments.Load(); n > 0 && !o.fallback {

@@ -63,10 +63,11 @@ type peer struct {
 	ready    []*frame.Frame // Flush's own
 	outlets  *outlets       // nil before first use
 	mergers  *sync.Pool     // of *merge.Merger, the server's
-	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
-	nowhere  atomic.Uint64  // frames dropped: there is no address to call the peer at
-	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
-	aged     atomic.Uint64  // datagrams dropped: held for order while the process did not run
+	router   atomic.Pointer[router]
+	forged   atomic.Uint64 // inner packets dropped: source not among the allowed IPs
+	nowhere  atomic.Uint64 // frames dropped: there is no address to call the peer at
+	unwanted atomic.Uint64 // inner packets dropped: headers make no sense
+	aged     atomic.Uint64 // datagrams dropped: held for order while the process did not run
 }
 
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
@@ -297,6 +298,7 @@ func (p *peer) admits(f *frame.Frame) bool {
 		p.unwanted.Add(1)
 	} else if ok = p.setup.Load().allowed(p, src); !ok {
 		p.forged.Add(1)
+		p.noteRouter(f)
 	}
 	return ok
 }

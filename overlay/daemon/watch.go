@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -38,8 +39,9 @@ type watch struct {
 	now  sight
 	seen sight // at the look before
 
-	silent   mono.Time // told to be silent since then; 0: it is not
-	mismatch bool      // told since the last session
+	silent   mono.Time    // told to be silent since then; 0: it is not
+	mismatch bool         // told since the last session
+	router   *config.Peer // as configured when a router behind it was told of
 	tooSmall bool
 	small    uint64           // paths that carried small packets alone, when full ones passed last
 	at       []netip.Addr     // where the peer was told to be

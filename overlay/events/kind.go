@@ -27,6 +27,7 @@ const (
 	PeerMoved         Kind = "peer-moved"
 	PeerRebound       Kind = "peer-rebound"
 	HandshakeMismatch Kind = "handshake-mismatch"
+	RouterRefused     Kind = "router-refused"
 	StrangerRefused   Kind = "stranger-refused"
 
 	UplinkDown     Kind = "uplink-down"
@@ -98,6 +99,7 @@ var All = []About{
 	{PeerMoved, Notice, PeerMoved, "the peer is reached at other addresses than before (roaming)", "nothing, if it did move"},
 	{PeerRebound, Info, PeerMoved, "the peer's ports are all others than before: a NAT between forgot its mapping", "if this happens often, set persistent_keepalive at the peer behind the NAT"},
 	{HandshakeMismatch, Warning, HandshakeMismatch, "answers to our handshakes do not decrypt", "compare preshared_key and public_key at both ends"},
+	{RouterRefused, Notice, RouterRefused, "ICMP errors of a router behind a peer are dropped, since its address is not in the peer's allowed_ips: traceroute shows a star, and path MTU discovery behind the far end fails; told once a peer", "add the address or its network to allowed_ips of that peer, at the end that tells, or lower the MTU inside the tunnel"},
 	{StrangerRefused, Warning, StrangerRefused, "handshakes that are not for us or not of a peer; told at once, then counted and told every minute", "`unknown_peer`: add the key, if it is somebody you know; `bad_mac1`: the sender has a wrong public_key of this host; else nothing: they are dropped"},
 
 	{UplinkDown, Warning, UplinkUp, "no path from a local address works, while paths from others do; the subject has the interface, as in `192.0.2.7%wwan0`, if paths.local names that", "look at that interface, its cable, its provider"},

@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
+)
+
+// router is one behind a peer whose ICMP errors are dropped, since its address is not among the
+// peer's allowed IPs. That is as in WireGuard, and stays so: an error changes what this host
+// believes of other connections, so only those may send some who may send at all. But
+// traceroute and path MTU discovery fail without a word, and so it is told.
+type router struct {
+	conf *config.Peer // as configured then: each is told of once
+	addr netip.Addr
+	says string // what the error tells
+}
+
+// noteRouter looks at a frame whose source is not allowed. It remembers one router, until the
+// peer's configuration changes: a peer that makes many up gets no more memory, nor more lines.
+func (p *peer) noteRouter(f *frame.Frame) {
+	conf := p.cfg()
+	if r := p.router.Load(); r != nil && r.conf == conf {
+		return
+	}
+	says := packet.ICMPError(f.Data)
+	if a := packet.Src(f.Data); says != "" && a.IsGlobalUnicast() {
+		p.router.Store(&router{conf, a, says})
+	}
+}
+
+// tellRouter tells of the router, once.
+func (s *server) tellRouter(p *peer) {
+	r := p.router.Load()
+	if r == nil || r.conf == p.watch.router {
+		return
+	}
+	p.watch.router = r.conf
+	to := fmt.Sprintf("add %s to allowed_ips of this peer at this end, if routers behind it are to be heard", netip.PrefixFrom(r.addr, r.addr.BitLen()))
+	at := s.now.Load()
+	if i, ok := at.table.Lookup(r.addr); ok {
+		to = "it belongs to peer " + at.peers[i].title()
+	}
+	s.tellOf(p, events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
+}
