@@ -203,6 +203,7 @@ install: ## install binary, unit, manual pages, completions and the folder for c
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
 	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
 	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf
+	mkdir -p $(DESTDIR)$(PREFIX)/share
 	$(BIN)/srdtun man $(DESTDIR)$(PREFIX)/share/man
 	@cd $(DESTDIR)$(PREFIX)/share && mkdir -p bash-completion/completions zsh/site-functions fish/vendor_completions.d
 	$(BIN)/srdtun completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/srdtun

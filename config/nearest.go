@@ -19,6 +19,16 @@ func nearest(key string, known []string) string {
 	return best
 }
 
+// Near is the known word that one is a slip of: another by no more than a third of its
+// letters, one at least. known may be empty.
+func Near(word string, known []string) (string, bool) {
+	if len(known) == 0 {
+		return "", false
+	}
+	near := nearest(word, known)
+	return near, edits(plain(word), plain(near)) <= max(1, len(plain(word))/3)
+}
+
 // plain drops what people write differently in the same key, so that PrivateKey
 // of a WireGuard file is private_key.
 func plain(key string) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,6 +32,10 @@ func manCommand(root *cobra.Command) *cobra.Command {
 			}
 			var err error
 			if pages["srdtun.toml.5"], err = manFormat(); err != nil {
+				return err
+			}
+			// One level: with more of them the name is a mistake.
+			if err := os.Mkdir(args[0], 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 			for name, text := range pages {

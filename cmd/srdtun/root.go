@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/srdtun/srdtun/config"
 )
 
 // run executes one command line and returns the exit code. An error is one line
@@ -48,11 +51,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
 	root.SetVersionTemplate("srdtun {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		// What follows are words of Go's own library.
-		text, _, _ := strings.Cut(err.Error(), ": strconv.")
-		return &usageError{errors.New(text)}
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		genkeyCommand(), pubkeyCommand(), genpskCommand(), initCommand(), checkCommand(),
 		upCommand(), downCommand(), showCommand(), setCommand(), reloadCommand(), restartingCommand(), eventsCommand(),
@@ -71,7 +70,9 @@ func knownCommand(root *cobra.Command, args []string) error {
 	}
 	root.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
-		return len(name) <= root.SuggestionsMinimumDistance && !strings.HasPrefix(args[0], name[:1]) // "up" is near to all short words
+		// Two letters make any short word another: "foo" is no slip for "top", nor "ls" for "up".
+		short := len(name) <= root.SuggestionsMinimumDistance || len(args[0]) <= root.SuggestionsMinimumDistance+1
+		return short && !strings.HasPrefix(args[0], name[:1]) && !sameLetters(args[0], name)
 	})
 	if len(near) > 0 {
 		return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
@@ -79,9 +80,39 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usagef("unknown command %q; srdtun --help lists them", args[0])
 }
 
+// sameLetters tells letters that changed their places.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+// flagError says what is wrong with a flag, and which known one is near.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		text, _, _ := strings.Cut(err.Error(), ": strconv.") // what follows are words of Go's own library
+		return &usageError{errors.New(text)}
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near, ok := config.Near(unknown.GetSpecifiedName(), names); ok {
+		return usagef("unknown flag: --%s; did you mean --%s?", unknown.GetSpecifiedName(), near)
+	}
+	return usagef("unknown flag: --%s; %s --help lists them", unknown.GetSpecifiedName(), c.CommandPath())
+}
+
 // takes checks the number of arguments: from lo to hi.
 func takes(lo, hi int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
+		if hi == 0 && len(args) > 0 {
+			return usagef("%s takes no argument", c.CommandPath())
+		}
 		if len(args) < lo || len(args) > hi {
 			return usagef("usage: %s", c.UseLine())
 		}
