@@ -20,6 +20,8 @@ var checks = []struct {
 	{"a wrong file fails once, and the message names its line", (*host).wrong},
 	{"the unit starts, with one capability and behind its filters", (*host).starts},
 	{"members of the group may ask, others are told who may", (*host).group},
+	{"another service's user, an agent's and strangers get nothing from this one", (*host).apart},
+	{"a socket that a service has planted is told no secret of root's", (*host).planted},
 	{"the journal tells of a peer that falls silent, and answers again", (*host).tells},
 	{"systemctl reload takes a changed file over, and refuses a wrong one", (*host).reloads},
 	{"a restart under load keeps device and session and stalls for at most 200 ms", (*host).restarts},
@@ -69,6 +71,7 @@ type host struct {
 	beforeAgents []string
 	streams      []*stream
 	index        string // of the device
+	keys         []string // private ones, for checks of who learns them
 }
 
 const lab = "srdtun@lab.service"

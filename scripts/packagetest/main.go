@@ -36,6 +36,10 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == insideArg {
 		os.Exit(inside())
 	}
+	if len(os.Args) == 4 && os.Args[1] == plantArg {
+		fmt.Fprintf(os.Stderr, "packagetest: %v\n", plant(os.Args[2], os.Args[3]))
+		os.Exit(1)
+	}
 	root := flag.String("root", "", "use this Debian root, and make it if it is not there; else a temporary one")
 	flag.Parse()
 	if err := outside(*root); err != nil {
