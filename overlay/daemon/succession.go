@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/netconf"
@@ -163,11 +165,8 @@ func (s *server) bundle() (*handover.Bundle, error) {
 // of the commands that were run for them. A process with another one makes its own.
 func (s *server) setup() (string, error) {
 	c := s.cfg()
-	file, err := netconf.StatePath(c.Interface.Name)
-	if err != nil {
-		return "", err
-	}
-	plan := s.plan(c, file)
+	// The name of the state file is no part of what there is: an upgrade has moved it.
+	plan := s.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
 	text, err := json.Marshal(struct {
 		Plan   netconf.Plan
 		Listen uint16

@@ -7,23 +7,26 @@ if command -v systemd-sysusers >/dev/null; then
 elif ! getent group srdtun >/dev/null; then
   groupadd --system srdtun
 fi
-# An earlier version ran all services as one user, which owned /run/srdtun. What says which
-# routes and rules of a tunnel outlive it moves to where its service looks for it; a name
-# there is the device's, and the file may name another device than itself. It is read as that
-# user, who may have put a link there.
+# An earlier version ran all services as one user, which owned /run/srdtun. What is there of
+# routes and rules that outlive a tunnel, and of peers, moves to where its service looks for
+# it. A name there is the device's, and a configuration may name another device than itself.
+# All is read as that user, who may have put a link there.
+as_before() { setpriv --reuid=srdtun --regid=srdtun --clear-groups "$@" </dev/null; }
 moves() {
-  id srdtun >/dev/null 2>&1 || return 0
+  [ "$(stat -c %U /run/srdtun 2>/dev/null)" = srdtun ] || return 0
   systemctl list-units --plain --no-legend 'srdtun@*.service' | while read -r unit rest; do
     name=${unit#srdtun@}
     name=${name%.service}
+    to=/var/lib/private/srdtun/$name
+    mkdir -p -m 0700 /var/lib/private
+    mkdir -p -m 0755 /var/lib/private/srdtun
+    mkdir -p -m 0700 "$to"
     for device in "$name" $(sed -n 's/^name *= *"\([^"/]*\)".*/\1/p' "/etc/srdtun/$name.toml" 2>/dev/null | head -n 1); do
-      state=/run/srdtun/$device.state
-      [ -f "$state" ] || continue
-      mkdir -p -m 0700 /var/lib/private
-      mkdir -p -m 0755 /var/lib/private/srdtun
-      mkdir -p -m 0700 "/var/lib/private/srdtun/$name"
-      setpriv --reuid=srdtun --regid=srdtun --clear-groups cat "$state" >"/var/lib/private/srdtun/$name/$device.state" </dev/null || rm -f "/var/lib/private/srdtun/$name/$device.state"
-      setpriv --reuid=srdtun --regid=srdtun --clear-groups rm -f "$state" </dev/null
+      for file in "$device.state" "$device.peers"; do
+        [ -f "/run/srdtun/$file" ] || continue
+        as_before cat "/run/srdtun/$file" >"$to/$file" || rm -f "$to/$file"
+        as_before rm -f "/run/srdtun/$file"
+      done
     done
   done
 }

@@ -35,6 +35,7 @@ var checks = []struct {
 	{"the agents' packages go, and leave nothing", (*host).agentsGo},
 	{"a stop leaves nothing", (*host).stopped},
 	{"a purge leaves nothing", (*host).purged},
+	{"an upgrade from one user for all services keeps devices, sessions and rules, and loses nothing", (*host).divided},
 	{"the rpm installs, runs and goes", (*host).rpm},
 }
 

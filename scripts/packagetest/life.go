@@ -39,8 +39,8 @@ func (h *host) killed() error {
 	return h.flows()
 }
 
-// fullTunnel has a default route, which takes rules that no device takes along.
-func (h *host) fullTunnel() error {
+// full writes a file with a default route, and another port than the first interface's.
+func full(name string) error {
 	private, err := output("srdtun", "genkey")
 	if err != nil {
 		return err
@@ -49,11 +49,16 @@ func (h *host) fullTunnel() error {
 	if err != nil {
 		return err
 	}
-	if err := write("full", private, "10.8.0.1/24", public, "0.0.0.0/0", ""); err != nil {
+	if err := write(name, private, "10.8.0.1/24", public, "0.0.0.0/0", ""); err != nil {
 		return err
 	}
-	// Another port than the first one's.
-	if _, err := output("sed", "-i", "s/^address/listen_port = 51821\\naddress/", "/etc/srdtun/full.toml"); err != nil {
+	_, err = output("sed", "-i", "s/^address/listen_port = 51821\\naddress/", "/etc/srdtun/"+name+".toml")
+	return err
+}
+
+// fullTunnel has a default route, which takes rules that no device takes along.
+func (h *host) fullTunnel() error {
+	if err := full("full"); err != nil {
 		return err
 	}
 	clean, err := output("ip", "rule")

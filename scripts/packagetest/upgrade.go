@@ -1,0 +1,182 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// oneUser is the unit of versions before v1.0: all services ran as the user srdtun, who owned
+// the run directory.
+//
+//go:embed testdata/one-user.service
+var oneUser []byte
+
+// datagrams are sent to the restarted host, one every pause, each with its number.
+type datagrams struct {
+	there, here net.Conn
+	sent, came  atomic.Int64
+	end         atomic.Bool
+}
+
+func sendDatagrams() (*datagrams, error) {
+	here, err := net.ListenPacket("udp", "10.9.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	d := &datagrams{here: here.(*net.UDPConn)}
+	if err := far(func() (err error) {
+		d.there, err = net.Dial("udp", here.LocalAddr().String())
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	go func() {
+		for b := make([]byte, 8); !d.end.Load(); time.Sleep(pause) {
+			binary.BigEndian.PutUint64(b, uint64(d.sent.Load()))
+			if _, err := d.there.Write(b); err == nil {
+				d.sent.Add(1)
+			}
+		}
+	}()
+	go func() {
+		seen := map[uint64]bool{}
+		for b := make([]byte, 64); ; {
+			n, err := d.here.Read(b)
+			if err != nil {
+				return
+			}
+			if number := binary.BigEndian.Uint64(b); n == 8 && !seen[number] {
+				seen[number] = true
+				d.came.Add(1)
+			}
+		}
+	}()
+	return d, nil
+}
+
+// lost ends the flow and returns how many were sent, and how many of them never came.
+func (d *datagrams) lost() (sent, lost int64) {
+	d.end.Store(true)
+	time.Sleep(time.Second) // what is on its way
+	d.there.Close()
+	d.here.Close()
+	return d.sent.Load(), d.sent.Load() - d.came.Load()
+}
+
+// divided upgrades from a version in which all services were one user: tunnels go on, rules
+// that no device takes along are known to the new service, and nothing is the old user's.
+func (h *host) divided() (err error) {
+	const unitFile = "/lib/systemd/system/srdtun@.service"
+	if _, err := output("dpkg", "-i", "/root/srdtun-1.deb"); err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(unitFile, oneUser, 0o644), configure()); err != nil {
+		return err
+	}
+	for _, c := range []string{
+		"useradd --system --no-user-group --gid srdtun --no-create-home --home-dir / srdtun", "systemctl daemon-reload",
+		"rm -rf /run/srdtun; install -d -o srdtun -g srdtun /run/srdtun",
+		"systemctl start srdtun@lab", "ip netns exec far env SRDTUN_RUN_DIR=/run/far srdtun up -d far",
+	} {
+		if _, err := output("sh", "-c", c); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		_, e := output("sh", "-c", "ip netns exec far env SRDTUN_RUN_DIR=/run/far srdtun down far; rm -rf /run/far")
+		err = errors.Join(err, e)
+	}()
+	if err := full("full"); err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "start", "srdtun@full"); err != nil {
+		return err
+	}
+	rules, err := output("ip", "rule")
+	if err != nil || !strings.Contains(rules, "lookup 51820") {
+		return fmt.Errorf("no rule: %s, %v", rules, err)
+	}
+	if owner, err := output("stat", "-c", "%U", "/run/srdtun/lab.sock", "/run/srdtun/full.state"); err != nil || owner != "srdtun\nsrdtun" {
+		return fmt.Errorf("owners %q, %v", owner, err)
+	}
+	streams, err := load()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, s := range streams {
+			s.from.Close()
+			s.to.Close()
+		}
+	}()
+	h.streams = streams
+	if err := h.flows(); err != nil {
+		return err
+	}
+	before := index()
+	d, err := sendDatagrams()
+	if err != nil {
+		return err
+	}
+	for _, s := range h.streams {
+		s.stall()
+	}
+	if _, err := output("dpkg", "-i", "/root/srdtun-2.deb"); err != nil {
+		return err
+	}
+	if err := h.flows(); err != nil {
+		return err
+	}
+	worst := max(h.streams[0].stall(), h.streams[1].stall())
+	sent, lost := d.lost()
+	h.streams = nil
+	h.note = fmt.Sprintf(": %d of %d datagrams lost, a stall of %d ms", lost, sent, worst.Milliseconds())
+	if now := index(); now != before || before == "" || lost > 0 {
+		return fmt.Errorf("device %s was %s", now, before)
+	}
+	return errors.Join(moved(rules), clean(rules))
+}
+
+// moved looks whose all is after the upgrade.
+func moved(rules string) error {
+	if now, _ := output("ip", "rule"); now != rules {
+		return fmt.Errorf("rules %s were %s", now, rules)
+	}
+	for _, service := range []string{"lab", "full"} {
+		if uid, err := userOf(service); err != nil || uid == 0 {
+			return fmt.Errorf("%s: user %d, %v", service, uid, err)
+		}
+	}
+	if owner, err := output("stat", "-c", "%U", runDir); err != nil || owner != "root" {
+		return fmt.Errorf("%s is %s's, %v", runDir, owner, err)
+	}
+	if left, err := output("find", runDir, "-user", "srdtun"); err != nil || left != "" {
+		return fmt.Errorf("of the old user: %s, %v", left, err)
+	}
+	return nil
+}
+
+// clean stops the services and purges.
+func clean(rules string) error {
+	if _, err := output("systemctl", "stop", "srdtun@full", "srdtun@lab"); err != nil {
+		return err
+	}
+	if now, _ := output("ip", "rule"); now == rules {
+		return errors.New("rules are left: the new service did not know of them")
+	}
+	_, err := output("dpkg", "--purge", "srdtun")
+	if err != nil {
+		return err
+	}
+	if out, err := output("getent", "passwd", "srdtun"); err == nil {
+		return fmt.Errorf("the old user is left: %s", out)
+	}
+	return nil
+}
