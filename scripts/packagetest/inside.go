@@ -71,7 +71,7 @@ type host struct {
 	// beforeAgents: the agents' packages.
 	beforeAgents []string
 	streams      []*stream
-	index        string // of the device
+	index        string   // of the device
 	keys         []string // private ones, for checks of who learns them
 }
 
