@@ -59,6 +59,9 @@ func writeFindings(w io.Writer, v []doctor.Finding) {
 	}
 	for _, f := range v {
 		fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Level, wide, f.Check, f.Saw)
+		if f.Level == doctor.OK {
+			continue // nothing to be done, so nothing to be read
+		}
 		if f.Why != "" {
 			fmt.Fprintf(w, "%-8s %-*s  why: %s\n", "", wide, "", f.Why)
 		}

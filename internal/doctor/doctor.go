@@ -152,7 +152,11 @@ func processors(f *Facts, _ Plan) Finding {
 
 func clock(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "clock", Saw: "it is synchronised"}
-	if !f.ClockSynchronised {
+	switch {
+	case f.ClockSynchronised:
+	case f.Container: // nothing in it can set the clock
+		v.Saw = "it is that of the machine below this container, which does not say that it is synchronised"
+	default:
 		v.Level, v.Saw = Warning, "nobody keeps it synchronised"
 		v.Why = "handshakes carry the time; one that goes back over a restart needs a round trip more, and logs of two hosts cannot be compared"
 		v.Advice = "apt install chrony, or systemctl enable --now systemd-timesyncd"

@@ -148,3 +148,14 @@ func TestLook(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// In a container nobody can do anything about the clock, and it is no warning.
+func TestClockOfAContainer(t *testing.T) {
+	f := well()
+	f.ClockSynchronised, f.Container = false, true
+	for _, v := range Judge(f, plan) {
+		if v.Check == "clock" && (v.Level != OK || v.Advice != "" || v.Saw == "it is synchronised") {
+			t.Errorf("%+v", v)
+		}
+	}
+}

@@ -34,8 +34,9 @@ type Facts struct {
 	SendMost          int
 	Descriptors       uint64
 	ClockSynchronised bool
-	Conntrack         int // entries in use
-	ConntrackMost     int // 0: there is no table
+	Container         bool // the clock is for somebody else to set
+	Conntrack         int  // entries in use
+	ConntrackMost     int  // 0: there is no table
 	ReversePath       map[string]int
 	Redirects         bool // of anybody on a link are believed
 	Forwarding        bool
@@ -102,6 +103,7 @@ func (f *Facts) lookLimits() {
 	var t unix.Timex
 	_, err := unix.Adjtimex(&t)
 	f.ClockSynchronised = err != nil || t.Status&unix.STA_UNSYNC == 0
+	f.Container = inContainer()
 }
 
 func (f *Facts) lookSysctls(root string) {
@@ -133,4 +135,15 @@ func (f *Facts) lookSysctls(root string) {
 			f.Redirects = f.Redirects || believed && !conf("all", "secure_redirects", 1) && !conf(d, "secure_redirects", 1)
 		}
 	}
+}
+
+// inContainer reports whether whoever started this host's first process says that it is in a
+// container: systemd-nspawn and LXC, Docker, Podman.
+func inContainer() bool {
+	for _, file := range []string{"/run/systemd/container", "/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(file); err == nil {
+			return true
+		}
+	}
+	return os.Getenv("container") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
 }

@@ -288,10 +288,10 @@ func ecn(paths []control.Path) doctor.Finding {
 }
 
 func trains(st *control.Status) doctor.Finding {
-	v := doctor.Finding{Check: "trains", Saw: "they are sent, and received, with one system call each"}
+	v := doctor.Finding{Check: "system calls", Saw: "one carries many packets, both ways"}
 	switch {
 	case st.Sends.Trains == 0 && st.Receives.Merged:
-		v.Saw = "none was sent yet; srdtun doctor tries one on this host"
+		v.Saw = "none has carried data yet; srdtun doctor tries one on this host"
 	case st.Sends.Trains > 0 && st.Sends.Unsegmented*2 > st.Sends.Trains:
 		v.Level, v.Saw = doctor.Warning, "the device or the route refuses UDP segmentation"
 		v.Why, v.Advice = "each packet costs a system call", "ethtool -K DEVICE tx-udp-segmentation on; IPsec and some tunnels refuse it"

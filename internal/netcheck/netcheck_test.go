@@ -50,7 +50,7 @@ func TestNothingIsKnownYet(t *testing.T) {
 	}
 	want := []string{
 		"session: there was no handshake yet", "paths: none yet; they are opened when something is sent",
-		"trains: none was sent yet; srdtun doctor tries one on this host", "sending: nothing was dropped on the way out of this host",
+		"system calls: none has carried data yet; srdtun doctor tries one on this host", "sending: nothing was dropped on the way out of this host",
 		"receiving: nothing that came to this host was dropped before the daemon saw it",
 	}
 	if !slices.Equal(got, want) {
@@ -134,8 +134,8 @@ func TestFindings(t *testing.T) {
 				p.Paths[i].ReceivedPackets, p.Paths[i].ReceivedNotECT = 5, 5
 			}
 		}, "ECN in", doctor.OK, "too few"},
-		{"no segmentation", func(st *control.Status, _ *control.Peer) { st.Sends.Unsegmented = 900 }, "trains", doctor.Warning, "segmentation"},
-		{"no merging", func(st *control.Status, _ *control.Peer) { st.Receives.Merged = false }, "trains", doctor.Warning, "merge"},
+		{"no segmentation", func(st *control.Status, _ *control.Peer) { st.Sends.Unsegmented = 900 }, "system calls", doctor.Warning, "segmentation"},
+		{"no merging", func(st *control.Status, _ *control.Peer) { st.Receives.Merged = false }, "system calls", doctor.Warning, "merge"},
 		{"drops", func(st *control.Status, _ *control.Peer) { st.Sends.NoBuffer = 5000 }, "sending", doctor.Warning, "5000 for want of room"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
