@@ -51,7 +51,7 @@ func (u *unreachables) answer(now mono.Time, f *frame.Frame) {
 		return
 	}
 	n := packet.UnreachableLen(f.Data, &in)
-	if at := u.setup.Load(); n == 0 || at.broadcast(in.Dst) || at.broadcast(in.Src) {
+	if at := u.setup.Load(); n == 0 || at.own(in.Dst) || at.broadcast(in.Dst) || at.broadcast(in.Src) {
 		return
 	}
 	if !u.take(now) {
@@ -77,6 +77,17 @@ func (u *unreachables) take(now mono.Time) bool {
 	}
 	u.spent++
 	return true
+}
+
+// own reports whether a is an address of this end's interface. A packet to one comes here only
+// while the kernel has not made the address's own route yet: it is reachable in a moment.
+func (c *setup) own(a netip.Addr) bool {
+	for _, p := range c.cfg.Interface.Address {
+		if p.Addr() == a {
+			return true
+		}
+	}
+	return false
 }
 
 // broadcast reports whether a is all hosts of a network of the interface's: its last address

@@ -135,3 +135,15 @@ func TestUnreachableRate(t *testing.T) {
 		t.Errorf("%d after long", n)
 	}
 }
+
+// The kernel sends packets for an address of the interface here for a moment, until it has made
+// the address's own route. An application that is told then gives up on what works.
+func TestOwnAddressIsReachable(t *testing.T) {
+	s := setup{cfg: &config.Config{}}
+	s.cfg.Interface.Address = []netip.Prefix{netip.MustParsePrefix("10.80.0.1/24"), netip.MustParsePrefix("fd80::1/64")}
+	for a, want := range map[string]bool{"10.80.0.1": true, "fd80::1": true, "10.80.0.2": false, "fd80::2": false} {
+		if s.own(netip.MustParseAddr(a)) != want {
+			t.Errorf("%s: not %v", a, want)
+		}
+	}
+}
