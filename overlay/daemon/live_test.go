@@ -53,6 +53,7 @@ var liveRows = map[string]liveRow{
 	"peer.near.allowed_ips":          {nil, "10.80.0.2/32, 10.85.0.0/16", lookRoutes, "10.85.0.1"},
 	"peer.near.policy":               {nil, "ecmp", lookPolicies, "*steer.ECMP *steer.Spray"},
 	"peer.near.persistent_keepalive": {nil, "25", func(t *testing.T, s *server) string { return lookConn(s, "env", "cfg", "Keepalive") }, "25000000000"},
+	"peer.near.expires":              {nil, "2020-01-01T00:00:00Z", func(t *testing.T, _ *server) string { return fmt.Sprint(names(shown(t))) }, "[named]"},
 }
 
 // Each key that is documented as live counts on a running daemon, and so does taking it
