@@ -72,6 +72,7 @@ const _ = uint16(maxLocals*maxSourcePorts*maxEndpoints - 1) // every path has a 
 type Config struct {
 	File      string // as given to Load or Parse
 	copy      string // of File, if that was read instead
+	keyFiles  []KeyFile
 	Interface Interface
 	Paths     Paths
 	Transport Transport

@@ -120,3 +120,11 @@ func (d *doubter) file(name string) *doubted {
 func (c *Config) Doubt(table, key, format string, args ...any) error {
 	return c.fault(table, key, format, args...)
 }
+
+// KeyFiles are the files with keys that the configuration itself names.
+func (c *Config) KeyFiles() []KeyFile { return c.keyFiles }
+
+// DoubtFile is a doubt about a file with a key.
+func (c *Config) DoubtFile(k KeyFile, format string, args ...any) error {
+	return &Error{File: c.File, Line: k.Line, Key: k.Key, Msg: fmt.Sprintf(format, args...)}
+}

@@ -77,6 +77,10 @@ func (c *Config) DropInFault(err error) error {
 	if ofKey(err) {
 		return err
 	}
+	var e *Error
+	if errors.As(err, &e) && errors.Is(e.cause, fs.ErrPermission) {
+		return c.Fault("peers", "dir", "%s: %w", e.File, e.cause) // which does not get better
+	}
 	return c.Fault("peers", "dir", "%v", err)
 }
 

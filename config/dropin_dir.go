@@ -38,11 +38,11 @@ type peerDir struct {
 func openPeerDir(path string, owner int) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, closed(bare(err))
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, closed(bare(err))
 	}
 	d := &peerDir{path: path, root: root, owner: owner}
 	info, err := root.Stat(".")
@@ -60,6 +60,15 @@ func openPeerDir(path string, owner int) (*peerDir, error) {
 	return d, nil
 }
 
+// closed adds to an error of opening the directory who has to be able to.
+func closed(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
+			err, os.Geteuid())
+	}
+	return err
+}
+
 func (d *peerDir) close() { _ = d.root.Close() }
 
 // IsDropIn reports whether a file of the directory counts: editors' own files begin with
@@ -75,7 +84,7 @@ func IsDropIn(name string) bool {
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
-		return nil, bare(err)
+		return nil, closed(bare(err))
 	}
 	var files []place
 	for _, e := range entries {

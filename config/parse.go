@@ -87,6 +87,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 	if err := root.doc.first(); err != nil {
 		return nil, err
 	}
+	cfg.keyFiles = root.doc.keyFiles
 	d.checkWhole()
 	d.checkListens(dashboard)
 	if err := root.doc.first(); err != nil {

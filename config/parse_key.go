@@ -63,6 +63,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	path, from := s.doc.keyFile(name)
+	s.doc.keyFiles = append(s.doc.keyFiles, KeyFile{s.doc.lines.line(s.off(fileKey)), s.name + "." + fileKey, path, !filepath.IsAbs(name)})
 	data, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
 		if name = path; looksDrawn(s.text(fileKey, "")) {

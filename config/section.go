@@ -19,6 +19,16 @@ type document struct {
 	unseen bool   // its lines tell nothing to whoever reads an error
 	lines  lineIndex
 	faults []fault
+
+	keyFiles []KeyFile // that were named
+}
+
+// KeyFile is a file with a key that a configuration names.
+type KeyFile struct {
+	Line     int
+	Key      string // such as "interface.private_key_file"
+	Path     string
+	Relative bool // to the configuration: a service manager can hand it over beside it
 }
 
 type fault struct {

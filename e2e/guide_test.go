@@ -111,9 +111,9 @@ func TestGuideCommands(t *testing.T) {
 	}
 	conf = strings.ReplaceAll(conf, "\n    ", "\n")
 	swap := func(v ...string) string { return strings.NewReplacer(v...).Replace(conf) }
-	first.write(t, swap("PUBLIC KEY OF THE SECOND", second.public, "203.0.113.2", f.B(1).Addr4().String()))
+	first.write(t, swap("PRIVATE KEY OF THE FIRST", first.private, "PUBLIC KEY OF THE SECOND", second.public, "203.0.113.2", f.B(1).Addr4().String()))
 	// "and the mirror image on the second"
-	second.write(t, swap("PUBLIC KEY OF THE SECOND", first.public, "203.0.113.2", f.A(1).Addr4().String(),
+	second.write(t, swap("PRIVATE KEY OF THE FIRST", second.private, "PUBLIC KEY OF THE SECOND", first.public, "203.0.113.2", f.A(1).Addr4().String(),
 		"10.80.0.1", "10.80.0.2", "10.80.0.2", "10.80.0.1", `"second"`, `"first"`))
 	for _, h := range []*guided{first, second} {
 		h.sh(t, strings.Fields(upCommand)...)

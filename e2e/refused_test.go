@@ -53,6 +53,8 @@ func TestRefusedAtRunTime(t *testing.T) {
 		{name: "a hook fails", config: key("post_up = [[\"false\"]]"), code: 1, says: "post_up"},
 		{name: "no such hook", config: key("post_up = [[\"/nonexistent/hook\"]]"), code: 1, says: "/nonexistent/hook"},
 		{name: "the route is somebody's", before: "ip route add 192.0.2.0/24 dev lo", after: "ip route del 192.0.2.0/24", code: 1, says: "192.0.2.0/24"},
+		{name: "the folder of peers is closed", before: "chown 65534 FILE; chmod 711 $(dirname FILE); mkdir -m 700 FILE.d FILE.r; chown 65534 FILE.r", with: "env SRDTUN_RUN_DIR=FILE.r setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=+net_admin --ambient-caps=+net_admin",
+			config: extra("[peers]\ndir = \"" + n.File + ".d\""), after: "chown root FILE; chmod 700 $(dirname FILE); rmdir FILE.d FILE.r", code: 77, says: "put it in /etc/srdtun-peers, mode 0755"},
 		{name: "the folder of peers is missing", config: extra("[peers]\ndir = \"/nonexistent/peers\""), code: 1, says: "/nonexistent/peers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,7 +70,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 				defer occupy(t, n.Host, network, at).Close()
 			}
 			before := snapshot(t, n)
-			p, err := n.Host.Start("sh", "-c", "exec "+c.with+" "+bin+" up "+n.File)
+			p, err := n.Host.Start("sh", "-c", "exec "+names.Replace(c.with)+" "+bin+" up "+n.File)
 			if err != nil {
 				t.Fatal(err)
 			}

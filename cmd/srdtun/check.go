@@ -16,7 +16,8 @@ func checkCommand() *cobra.Command {
 		Long: `Check a configuration and the files of its [peers] dir: the first fault is named with
 file, line and key. The daemon leaves a wrong file of that directory out alone. What is
 right and looks like a mistake, on this host as it is now, is a line on standard error
-that ends with "(warning)"; the exit code stays 0.`,
+that ends with "(warning)"; the exit code stays 0. So is what the service srdtun@NAME
+could not read, if root checks a file where that is installed.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -27,7 +28,7 @@ that ends with "(warning)"; the exit code stays 0.`,
 			if c, err = config.CheckDropIns(c); err != nil {
 				return err
 			}
-			for _, d := range daemon.Doubts(c) {
+			for _, d := range append(daemon.Doubts(c), unitOf(c.File).doubts(c)...) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))

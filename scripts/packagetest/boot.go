@@ -91,6 +91,9 @@ func boot(root, work string, packages []string) error {
 	); err != nil {
 		return err
 	}
+	if err := copyFile("docs/guide.md", filepath.Join(root, guide), 0o644); err != nil {
+		return err
+	}
 	for i, p := range packages {
 		if err := copyFile(p, filepath.Join(root, "root", fmt.Sprintf("srdtun-%d%s", i/2+1, filepath.Ext(p))), 0o644); err != nil {
 			return err

@@ -19,6 +19,7 @@ var checks = []struct {
 	{"a misspelt name fails once, and the message names the file", (*host).misspelt},
 	{"a wrong file fails once, and the message names its line", (*host).wrong},
 	{"the unit starts, with one capability and behind its filters", (*host).starts},
+	{"the guide's recipes run as a service, and what cannot is told before", (*host).recipes},
 	{"members of the group may ask, others are told who may", (*host).group},
 	{"another service's user, an agent's and strangers get nothing from this one", (*host).apart},
 	{"a socket that a service has planted is told no secret of root's", (*host).planted},
