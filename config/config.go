@@ -1,6 +1,7 @@
 package config
 
 import (
+	"io/fs"
 	"net/netip"
 	"time"
 )
@@ -73,6 +74,7 @@ type Config struct {
 	File      string // as given to Load or Parse
 	copy      string // of File, if that was read instead
 	keyFiles  []KeyFile
+	wide      fs.FileMode // permissions of others
 	Interface Interface
 	Paths     Paths
 	Transport Transport

@@ -12,6 +12,15 @@ import (
 func (c *Config) Doubts() []error {
 	d := &doubter{c: c, marks: map[string]*doubted{}, told: map[string]int{}}
 	d.prefixes = prefixOwners(c)
+	const open = "others may read it (mode bits %04o): taken, as the mount is read-only; whoever can get there has the key"
+	if c.wide != 0 {
+		d.all = append(d.all, &Error{File: c.File, Msg: fmt.Sprintf(open, c.wide)})
+	}
+	for _, k := range c.keyFiles {
+		if k.wide != 0 {
+			d.all = append(d.all, c.DoubtFile(k, open, k.wide))
+		}
+	}
 	for i := range c.Peers {
 		d.peer(i)
 	}

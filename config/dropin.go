@@ -212,7 +212,7 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 		if p.PublicKey.IsZero() {
 			at.fail("public_key", "is missing")
 		}
-		if mode := info.Mode().Perm(); at.has("preshared_key") && mode&otherBits != 0 {
+		if mode := info.Mode().Perm(); at.has("preshared_key") && mode&otherBits != 0 && !(mode&otherBits&^platformBits == 0 && platforms(f.file, info)) {
 			at.fail("preshared_key", "others may read this file (mode %04o); run: chmod 600 %s", mode, file)
 		}
 	} else if root.doc.first() == nil {

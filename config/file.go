@@ -7,57 +7,84 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // otherBits are the permissions of group and others: nobody but the owner may
 // read or replace a private key.
 const otherBits fs.FileMode = 0o077
 
+// platformBits are the permissions that a platform may have set: kubelet gives the files of
+// a secret to a group (fsGroup, 0440), and Docker to all (0444).
+const platformBits fs.FileMode = 0o044
+
 // readPrivate reads a regular file of at most most bytes that only its owner may
-// read and write. Its errors do not repeat the path.
-func readPrivate(path string, most int64) ([]byte, error) {
+// read and write. Its errors do not repeat the path. wide are the permissions of others that
+// were taken all the same, as the mount is read-only and of its own: nobody can change them there, and
+// whoever is in the same mount namespace is the platform's matter.
+func readPrivate(path string, most int64) (data []byte, wide fs.FileMode, err error) {
 	// Looking before opening keeps a named pipe from blocking for ever and a
 	// device from being touched; what was opened is looked at once more.
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, 0, bare(err)
 	}
-	if err := checkPrivate(path, info); err != nil {
-		return nil, err
+	if _, err := checkPrivate(path, info); err != nil {
+		return nil, 0, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, 0, bare(err)
 	}
 	defer func() { _ = f.Close() }()
 	if info, err = f.Stat(); err != nil {
-		return nil, bare(err)
+		return nil, 0, bare(err)
 	}
-	if err := checkPrivate(path, info); err != nil {
-		return nil, err
+	if wide, err = checkPrivate(path, info); err != nil {
+		return nil, 0, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	data, err = io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
-		return nil, bare(err)
+		return nil, 0, bare(err)
 	}
 	if int64(len(data)) > most {
-		return nil, fmt.Errorf("the file has more than %d bytes", most)
+		return nil, 0, fmt.Errorf("the file has more than %d bytes", most)
 	}
-	return data, nil
+	return data, wide, nil
 }
 
-func checkPrivate(path string, info fs.FileInfo) error {
+func checkPrivate(path string, info fs.FileInfo) (wide fs.FileMode, err error) {
 	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
+		return 0, errors.New("not a regular file")
 	}
 	open := info.Mode().Perm() & otherBits
 	if isCredential(path) {
 		open &^= 0o040
 	}
-	if open != 0 {
-		return &openError{path, info.Mode().Perm()}
+	if open == 0 || open&^platformBits == 0 && platforms(path, info) {
+		return open, nil
 	}
-	return nil
+	return 0, &openError{path, info.Mode().Perm()}
+}
+
+// readOnlyMount is ST_RDONLY of statvfs(3).
+const readOnlyMount = 1
+
+// platforms reports whether a file is on a read-only mount of its own, as platforms give
+// secrets to containers. The root does not count: a service sees all of its host read-only
+// (ProtectSystem=), also a file that somebody has opened to all by mistake.
+func platforms(path string, info fs.FileInfo) bool {
+	var st syscall.Statfs_t
+	if syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
+		return false
+	}
+	root, err := os.Stat("/")
+	if err != nil {
+		return false
+	}
+	a, ok := info.Sys().(*syscall.Stat_t)
+	b, ok2 := root.Sys().(*syscall.Stat_t)
+	return ok && ok2 && a.Dev != b.Dev
 }
 
 // openError is of a file that others may read or write.

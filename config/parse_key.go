@@ -63,8 +63,8 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	path, from := s.doc.keyFile(name)
-	s.doc.keyFiles = append(s.doc.keyFiles, KeyFile{s.doc.lines.line(s.off(fileKey)), s.name + "." + fileKey, path, !filepath.IsAbs(name)})
-	data, err := readPrivate(from, maxKeyFileBytes)
+	s.doc.keyFiles = append(s.doc.keyFiles, KeyFile{s.doc.lines.line(s.off(fileKey)), s.name + "." + fileKey, path, !filepath.IsAbs(name), 0})
+	data, wide, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
 		if name = path; looksDrawn(s.text(fileKey, "")) {
 			name = hidden // a key in the place of its file's name
@@ -76,6 +76,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, msg)
 		return Secret{}
 	}
+	s.doc.keyFiles[len(s.doc.keyFiles)-1].wide = wide
 	return s.secretText(key, fileKey, strings.TrimRight(string(data), " \t\r\n"))
 }
 

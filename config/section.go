@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,8 @@ type KeyFile struct {
 	Key      string // such as "interface.private_key_file"
 	Path     string
 	Relative bool // to the configuration: a service manager can hand it over beside it
+
+	wide fs.FileMode // permissions of others
 }
 
 type fault struct {

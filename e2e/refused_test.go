@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +205,43 @@ func nameOf(n, other *tunnel.Node) string {
 		}
 	}
 	return ""
+}
+
+// TestModesOfPlatforms has secrets as kubelet and Docker give them: readable for a group or
+// for all, on a read-only mount. They are taken with a warning; the same mode elsewhere is
+// refused, and so is one that others may write.
+func TestModesOfPlatforms(t *testing.T) {
+	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
+	good := string(n.Config.TOML())
+	private := regexp.MustCompile(`(?m)^private_key = "(.*)"$`)
+	key := private.FindStringSubmatch(good)[1]
+	for name, text := range map[string]string{
+		"lab.toml": good, "key": key + "\n",
+		"file.toml": private.ReplaceAllString(good, `private_key_file = "key"`),
+		"psk.toml":  strings.Replace(good, "[[peer]]\n", "[[peer]]\npreshared_key_file = \"key\"\n", 1),
+	} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(n.File), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		mode, mount, file string
+		code              int
+		says              string
+	}{
+		{"0440", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0040)"},
+		{"0444", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0044)"},
+		{"0444", "ro", "file.toml", 0, "interface.private_key_file: others may read it"},
+		{"0440", "ro", "psk.toml", 0, "peer.preshared_key_file: others may read it"},
+		{"0400", "ro", "lab.toml", 0, ""},
+		{"0444", "rw", "lab.toml", 78, "run: chmod 600"},
+		{"0440", "rw", "lab.toml", 78, "run: chmod 600"},
+		{"0666", "ro", "lab.toml", 78, "run: chmod 600"},
+	} {
+		out, err := n.Host.Run("unshare", "-m", "sh", "-c", "cd "+filepath.Dir(n.File)+" && mount -t tmpfs none /mnt && cp *.toml key /mnt && chmod "+c.mode+
+			" /mnt/* && mount -o remount,"+c.mount+" /mnt && "+bin+" check /mnt/"+c.file+" 2>&1; echo code $?")
+		if want := fmt.Sprintf("code %d", c.code); err != nil || !strings.Contains(out, want) || !strings.Contains(out, c.says) || strings.Contains(out, key) {
+			t.Errorf("%+v: want %s: %v: %s", c, want, err, out)
+		}
+	}
 }
