@@ -55,7 +55,7 @@ func TestUsersDoNotComeAndGo(t *testing.T) {
 func TestNoBudgetBoundsNothing(t *testing.T) {
 	for _, b := range []*Budget{nil, {}} {
 		u := b.User()
-		if got := u.Hold(1<<40, 7); got != 7 {
+		if got := u.Hold(1<<30, 7); got != 7 {
 			t.Errorf("%d", got)
 		}
 	}

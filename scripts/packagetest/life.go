@@ -57,6 +57,9 @@ func full(name string) error {
 }
 
 // fullTunnel has a default route, which takes rules that no device takes along.
+// fullTable is the first routing table of a tunnel with all traffic (overlay/netconf/policy.go).
+const fullTable = "51564"
+
 func (h *host) fullTunnel() error {
 	if err := full("full"); err != nil {
 		return err
@@ -69,7 +72,7 @@ func (h *host) fullTunnel() error {
 		return err
 	}
 	ruled, _ := output("ip", "rule")
-	if !strings.Contains(ruled, "lookup 51820") {
+	if !strings.Contains(ruled, "lookup "+fullTable) {
 		return fmt.Errorf("no rule: %s", ruled)
 	}
 	if _, err := output("systemctl", "restart", "srdtun@full"); err != nil {
@@ -78,7 +81,7 @@ func (h *host) fullTunnel() error {
 	if now, _ := output("ip", "rule"); now != ruled {
 		return fmt.Errorf("rules %s were %s", now, ruled)
 	}
-	if out, _ := output("ip", "route", "show", "table", "51820"); !strings.HasPrefix(out, "default dev full") {
+	if out, _ := output("ip", "route", "show", "table", fullTable); !strings.HasPrefix(out, "default dev full") {
 		return fmt.Errorf("the route is gone: %s", out)
 	}
 	// A file that has become wrong: the next process cannot run, and leaves nothing.

@@ -100,7 +100,7 @@ func (h *host) divided() (err error) {
 		return err
 	}
 	rules, err := output("ip", "rule")
-	if err != nil || !strings.Contains(rules, "lookup 51820") {
+	if err != nil || !strings.Contains(rules, "lookup "+fullTable) {
 		return fmt.Errorf("no rule: %s, %v", rules, err)
 	}
 	if owner, err := output("stat", "-c", "%U", "/run/srdtun/lab.sock", "/run/srdtun/full.state"); err != nil || owner != "srdtun\nsrdtun" {
