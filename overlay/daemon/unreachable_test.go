@@ -18,8 +18,8 @@ import (
 // after a second.
 const soon = 3 * time.Second
 
-// refusedAt connects and returns why that failed, and how long it took.
-func refusedAt(t *testing.T, to string, most time.Duration) (error, time.Duration) {
+// refusedAt connects, and returns how long it took until that failed, and why.
+func refusedAt(t *testing.T, to string, most time.Duration) (took time.Duration, err error) {
 	t.Helper()
 	d := net.Dialer{Timeout: most}
 	begin := time.Now()
@@ -28,7 +28,7 @@ func refusedAt(t *testing.T, to string, most time.Duration) (error, time.Duratio
 		c.Close()
 		t.Fatalf("%s: somebody is there", to)
 	}
-	return err, time.Since(begin)
+	return time.Since(begin), err
 }
 
 // An application that connects to an address that no peer has, or to a peer that nobody knows
@@ -37,7 +37,7 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `endpoints = ["localhost:5998"]`, ""))
 	for _, to := range []string{"10.80.0.99", "fd80::99", "10.80.0.3"} {
-		err, took := refusedAt(t, to, patience)
+		took, err := refusedAt(t, to, patience)
 		if !errors.Is(err, syscall.EHOSTUNREACH) || took > soon {
 			t.Errorf("%s: %v after %v", to, err, took)
 		}
@@ -55,7 +55,7 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 func TestSilentPeerIsToldLater(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
-	err, took := refusedAt(t, "10.80.0.2", patience)
+	took, err := refusedAt(t, "10.80.0.2", patience)
 	if !errors.Is(err, syscall.EHOSTUNREACH) || took < staleAfter-time.Second || took > staleAfter+soon {
 		t.Errorf("%v after %v", err, took)
 	}
