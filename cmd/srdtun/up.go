@@ -10,9 +10,11 @@ import (
 
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
 	"github.com/srdtun/srdtun/overlay/handover"
+	"github.com/srdtun/srdtun/overlay/hooks"
 	"github.com/srdtun/srdtun/overlay/privilege"
 	"golang.org/x/sys/unix"
 )
@@ -116,11 +118,42 @@ func openOutput(f upFlags) (slog.Handler, error) {
 
 func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 	o.Store, o.Confine = handover.NewStore(), confine
+	runner, err := startHooks(o.Config)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "srdtun: commands other than pre_up run with the daemon's rights: %v\n", err)
+	}
+	if runner != nil {
+		o.Hooks = runner
+		defer runner.Close()
+	}
 	o.Ready = func() {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()
 	}
 	return daemon.Run(ctx, o)
+}
+
+// startHooks starts the process that runs commands, if there are some and this one has rights
+// to give up.
+func startHooks(c *config.Config) (*hooks.Runner, error) {
+	commands := daemon.Commands(c)
+	if len(commands) == 0 || !privilege.More(unix.CAP_NET_ADMIN) {
+		return nil, nil
+	}
+	return hooks.Start([]string{"run-commands"}, commands, daemon.Environment(c), rundir.Dir())
+}
+
+// hooksCommand is that process.
+func hooksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "run-commands",
+		Hidden: true,
+		Short:  "Run the commands of a configuration for the daemon that starts this",
+		Args:   takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			return hooks.Serve(func(dir string) error { return privilege.Limit(dir, unix.CAP_NET_ADMIN) })
+		},
+	}
 }
 
 // received returns what the process before has left with the service manager.

@@ -32,6 +32,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
+	"github.com/srdtun/srdtun/overlay/hooks"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
@@ -55,6 +56,8 @@ type Options struct {
 	Reloaded func(err error)
 	// Confine gives up the privileges that were needed to set up; nil: none.
 	Confine func() error
+	// Hooks runs Commands with rights that Confine gives up; nil: this process runs them.
+	Hooks *hooks.Runner
 	// Before is what an earlier process has passed on; nil: nothing. Run owns it.
 	Before *handover.Bundle
 	// Store takes it for a process that follows this one; nil: none does.
@@ -118,6 +121,8 @@ type server struct {
 	machine *machine // nil: the kernel does not tell
 	monitor monitor
 
+	hooks *hooks.Runner // nil: there is none
+
 	before  *handover.Bundle // nil: everything is made anew
 	former  *former          // whose sessions go on; nil: nobody's
 	kept    bool             // another process has device and sockets now
@@ -144,7 +149,7 @@ func Run(asked context.Context, o Options) error {
 func (s *server) run(asked context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
-	s.stop, s.load, s.before, s.verbose = cancel, o.Load, o.Before, o.Verbose
+	s.stop, s.load, s.before, s.verbose, s.hooks = cancel, o.Load, o.Before, o.Verbose, o.Hooks
 	if o.Clock != nil {
 		s.wall = o.Clock
 	}

@@ -1,27 +1,17 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
+	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
-)
-
-const (
-	// hookMost is how long a command may take: less than the 15 s after which the service
-	// manager ends a daemon that is to stop.
-	hookMost = 10 * time.Second
-	// hookOutput bounds what is kept of a command's output, in bytes.
-	hookOutput = 4 << 10
+	"github.com/srdtun/srdtun/overlay/hooks"
 )
 
 // begin does what belongs to the start when packets are carried already: commands may
@@ -47,52 +37,62 @@ func (s *server) downHooks(ctx context.Context) error {
 	return s.runHooks(ctx, "post_down", s.cfg().Interface.Hooks.PostDown)
 }
 
-// runHooks runs commands one after the other, until one fails. %i in a word is the
-// interface's name.
+// Commands are those of a configuration that run once the daemon has given its rights up:
+// all but pre_up.
+func Commands(c *config.Config) (all [][]string) {
+	h := &c.Interface.Hooks
+	for _, argv := range slices.Concat(h.PostUp, h.PreDown, h.PostDown) {
+		all = append(all, named(argv, c.Interface.Name))
+	}
+	return all
+}
+
+// named puts the interface's name in place of %i in the words of a command.
+func named(argv []string, name string) []string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = strings.ReplaceAll(w, "%i", name)
+	}
+	return words
+}
+
+// Environment is what commands get of the daemon's: the search path alone. What a service
+// manager has handed over is not for them.
+func Environment(c *config.Config) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "SRDTUN_INTERFACE=" + c.Interface.Name}
+}
+
+// runHooks runs commands one after the other, until one fails. What runs after rights were
+// given up is for the second process, if there is one (package hooks).
 func (s *server) runHooks(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
-		words := make([]string, len(argv))
-		for i, w := range argv {
-			words[i] = strings.ReplaceAll(w, "%i", s.cfg().Interface.Name)
+		words := named(argv, s.cfg().Interface.Name)
+		var err error
+		if s.hooks != nil && key != "pre_up" {
+			err = s.heard(words[0])(s.hooks.Run(ctx, words))
+		} else {
+			err = s.command(ctx, "", words...)
 		}
-		if err := s.command(ctx, "", words...); err != nil {
+		if err != nil {
 			return s.cfg().Fault("interface", key, "%v", err)
 		}
 	}
 	return nil
 }
 
-// command runs a program to its end and logs what it says. It has the rights that this
-// process has at that time, and of its environment the search path alone: what a service
-// manager has handed over is not for it.
+// command runs a program to its end, with the rights that this process has at that time.
 func (s *server) command(ctx context.Context, stdin string, argv ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, hookMost)
-	defer cancel()
-	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	var out head
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &out
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "SRDTUN_INTERFACE=" + s.cfg().Interface.Name}
-	c.Dir = "/"
-	// A group of its own, so that all of it ends when its time is over.
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, AmbientCaps: s.hookRights()}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = time.Second
-	err := c.Run()
-	said := strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	var exited *exec.ExitError
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%s does not end within %v", argv[0], hookMost)
-	case err != nil && said != "":
-		return fmt.Errorf("%s: %w: %s", argv[0], err, said)
-	case errors.As(err, &exited):
-		return fmt.Errorf("%s: %w", argv[0], err)
-	case err != nil:
+	return s.heard(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(s.cfg()), Ambient: s.hookRights()}))
+}
+
+// heard logs what a program says.
+func (s *server) heard(program string) func(said string, err error) error {
+	return func(said string, err error) error {
+		if err == nil && said != "" {
+			s.tell(events.Note, program, "%s: %s", program, said)
+		}
 		return err
-	case said != "":
-		s.tell(events.Note, argv[0], "%s: %s", argv[0], said)
 	}
-	return nil
 }
 
 // hookRights are the capabilities that commands are given although this process is not
@@ -104,14 +104,4 @@ func (s *server) hookRights() []uintptr {
 		return nil
 	}
 	return []uintptr{unix.CAP_NET_ADMIN}
-}
-
-// head keeps the first bytes of what is written to it.
-type head struct{ bytes.Buffer }
-
-func (t *head) Write(p []byte) (int, error) {
-	if room := hookOutput - t.Len(); room > 0 {
-		t.Buffer.Write(p[:min(len(p), room)])
-	}
-	return len(p), nil
 }

@@ -17,13 +17,13 @@ func capabilities() (permitted uint64, err error) {
 	return uint64(data[1].Permitted)<<32 | uint64(data[0].Permitted), nil
 }
 
-// setCapabilities makes those of set all that there are, on all threads. None are
-// inherited.
-func setCapabilities(set uint64) error {
+// setCapabilities makes those of set all that there are, on all threads, and lets programs
+// inherit those of inherited.
+func setCapabilities(set, inherited uint64) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	data := [2]unix.CapUserData{
-		{Effective: uint32(set), Permitted: uint32(set)},
-		{Effective: uint32(set >> 32), Permitted: uint32(set >> 32)},
+		{Effective: uint32(set), Permitted: uint32(set), Inheritable: uint32(inherited)},
+		{Effective: uint32(set >> 32), Permitted: uint32(set >> 32), Inheritable: uint32(inherited >> 32)},
 	}
 	var hold runtime.Pinner // a stack may move meanwhile
 	defer hold.Unpin()

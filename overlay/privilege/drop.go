@@ -37,7 +37,7 @@ func Drop(dir string, capability uint) error {
 		named("no_new_privs", every(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)),
 	}
 	if have&^own != 0 {
-		errs = append(errs, dropBounding(have, capability), become(dir), setCapabilities(own))
+		errs = append(errs, dropBounding(have, capability), become(dir), setCapabilities(own, 0))
 	}
 	return errors.Join(append(errs,
 		named("ambient capabilities", every(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)),

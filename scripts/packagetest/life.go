@@ -39,6 +39,10 @@ func (h *host) killed() error {
 	return h.flows()
 }
 
+// fullTable is where the routes of the first tunnel with a default route go (netconf's
+// firstTable).
+const fullTable = "51564"
+
 // full writes a file with a default route, and another port than the first interface's.
 func full(name string) error {
 	private, err := output("srdtun", "genkey")

@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// capable copies ping, and gives the copy the capability that Debian's has by its file.
+func capable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	reachable(t, dir)
+	text, err := os.ReadFile("/usr/bin/ping")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "ping")
+	if err := os.WriteFile(file, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Effective, version 2; what is permitted, then what is inherited (setcap cap_net_raw=ep).
+	v2 := []byte{1, 0, 0, 2, 0, 1 << (unix.CAP_NET_RAW - 8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if err := unix.Setxattr(file, "security.capability", v2, 0); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Commands of a daemon that root has started may run programs whose files have capabilities,
+// as ping's has, at any time, though the daemon itself has given them up by then.
+func TestCommandsPing(t *testing.T) {
+	ping := capable(t)
+	f := network(t, fabric.Spec{})
+	do(t, f.A(1), "sysctl -qw net.ipv4.ping_group_range='1 0'") // it is a raw socket, or none
+	for _, uid := range []int{0, 1234} {
+		t.Run(fmt.Sprintf("directory of user %d", uid), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			reachable(t, filepath.Dir(dir))
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chown(dir, uid, uid); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("SRDTUN_RUN_DIR", dir)
+			pings := ""
+			for _, key := range []string{"pre_up", "post_up", "pre_down", "post_down"} {
+				pings += fmt.Sprintf("%s = [[%q, \"-qc1\", \"-w9\", %q]]\n", key, ping, f.B(1).Addr4())
+			}
+			n := node(t, f.A(1), "p", tunnel.Config{Extra: pings})
+			if err := n.Start(); err != nil {
+				t.Fatal(err)
+			}
+			wantConfined(t, n.Pid(), uid)
+			pid := n.Pid()
+			if err := n.Down(); err != nil {
+				t.Error(err)
+			}
+			if log := n.Log(); strings.Count(log, "1 received") != 4 {
+				t.Errorf("not four pings were answered: %s", log)
+			}
+			// The process that runs them ends with the daemon.
+			if out, err := f.A(1).Run("pgrep", "-f", "run-commands"); err == nil && strings.Contains(out, fmt.Sprint(pid)) {
+				t.Errorf("left: %s", out)
+			}
+		})
+	}
+}
+
+// The process that runs commands ends with a daemon that was killed.
+func TestCommandsEndWithAKilledDaemon(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	n := node(t, f.A(1), "p", tunnel.Config{Extra: "post_up = [[\"true\"]]\n"})
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.A(1).Run("pgrep", "-P", fmt.Sprint(n.Pid()))
+	if err != nil {
+		t.Fatalf("there is no such process: %v", err)
+	}
+	second := strings.TrimSpace(out)
+	n.Kill()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat("/proc/" + second + "/exe"); err != nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %s goes on", second)
+		}
+	}
+}
+
+// Where a command may not have what its file has, as in a service, the error says so.
+func TestRefusedCommandIsExplained(t *testing.T) {
+	ping := capable(t)
+	f := network(t, fabric.Spec{})
+	n := node(t, f.A(1), "p", tunnel.Config{Extra: fmt.Sprintf("post_up = [[%q, \"-c1\", \"127.0.0.1\"]]\n", ping)})
+	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.A(1).Start("setpriv", "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin", bin, "up", n.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Wait(20 * time.Second)
+	if said := p.Log.String(); err == nil || !strings.Contains(said, "interface.post_up: ") || !strings.Contains(said, "its file has CAP_NET_RAW, which commands may not have here") {
+		t.Errorf("%v: %s", err, said)
+	}
+}
