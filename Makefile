@@ -193,7 +193,7 @@ drills: packages-demo build ## hurt the daemon under load, each way with its bou
 	@$(BIN)/drills -bin $(abspath $(BIN)/srdtun) $(DRILLFLAGS)
 
 # The folders of PREFIX and SYSCONF that the files below go to.
-INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(PREFIX)/lib/sysusers.d/srdtun.conf \
+INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(PREFIX)/lib/sysusers.d/srdtun.conf $(PREFIX)/lib/systemd/system-generators/srdtun-generator \
   $(PREFIX)/share/bash-completion/completions/srdtun $(PREFIX)/share/zsh/site-functions/_srdtun \
   $(PREFIX)/share/fish/vendor_completions.d/srdtun.fish
 
@@ -203,6 +203,7 @@ install: ## install binary, unit, manual pages, completions and the folder for c
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
 	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
 	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf
+	install -D -m 0755 systemd/srdtun-generator $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/srdtun-generator
 	mkdir -p $(DESTDIR)$(PREFIX)/share
 	$(BIN)/srdtun man $(DESTDIR)$(PREFIX)/share/man
 	@cd $(DESTDIR)$(PREFIX)/share && mkdir -p bash-completion/completions zsh/site-functions fish/vendor_completions.d

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,7 +17,7 @@ import (
 
 // serviceUnit is the service that would run a configuration, as far as its eyes are concerned.
 type serviceUnit struct {
-	name         string
+	name, user   string
 	uid          int // -1: one that systemd makes at the start
 	groups       []int
 	text         string // of its file and drop-ins
@@ -39,6 +40,9 @@ func unitOf(file string) *serviceUnit {
 		return nil
 	}
 	u.text, u.capabilities, u.uid = systemctl("cat", u.name), shown["AmbientCapabilities"], -1
+	if shown["DynamicUser"] == "yes" {
+		u.user = shown["User"]
+	}
 	if who, err := user.Lookup(shown["User"]); err == nil && shown["DynamicUser"] != "yes" {
 		u.uid, _ = strconv.Atoi(who.Uid)
 		ids, _ := who.GroupIds()
@@ -65,10 +69,16 @@ func systemctl(args ...string) string {
 // (ip(7), net.ipv4.ip_unprivileged_port_start).
 const unprivileged = 1024
 
+// userName is what systemd takes for the name of a user that it makes (sysusers.d(5)).
+var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
+
 // doubts are what the service will not be able to do.
 func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	if u == nil {
 		return nil
+	}
+	if u.user != "" && !userName.MatchString(u.user) {
+		all = append(all, fmt.Errorf("%s: %s cannot run as %q, which is no name of a user: systemctl daemon-reload has srdtun-generator give it another", c.File, u.name, u.user))
 	}
 	for _, k := range c.KeyFiles() {
 		base := filepath.Base(k.Path)

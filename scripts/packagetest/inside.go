@@ -23,6 +23,7 @@ var checks = []struct {
 	{"members of the group may ask, others are told who may", (*host).group},
 	{"another service's user, an agent's and strangers get nothing from this one", (*host).apart},
 	{"a socket that a service has planted is told no secret of root's", (*host).planted},
+	{"a service whose name is no user's runs all the same, and alone", (*host).oddName},
 	{"the journal tells of a peer that falls silent, and answers again", (*host).tells},
 	{"systemctl reload takes a changed file over, and refuses a wrong one", (*host).reloads},
 	{"a restart under load keeps device and session and stalls for at most 200 ms", (*host).restarts},
