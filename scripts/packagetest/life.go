@@ -61,9 +61,6 @@ func full(name string) error {
 }
 
 // fullTunnel has a default route, which takes rules that no device takes along.
-// fullTable is the first routing table of a tunnel with all traffic (overlay/netconf/policy.go).
-const fullTable = "51564"
-
 func (h *host) fullTunnel() error {
 	if err := full("full"); err != nil {
 		return err
