@@ -70,6 +70,9 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 			return p.File != "" && (strings.HasPrefix(s.Key, "peer."+p.Name+".") && p.Name != "" || strings.HasPrefix(s.Key, "peer."+p.PublicKey.String()+"."))
 		}); i >= 0 {
 			file = all.Peers[i].File
+			if err := ownDirectory(filepath.Dir(file)); err != nil {
+				return nil, fmt.Errorf("%s: not saved: %w", file, err)
+			}
 		}
 		text, ok := texts[file]
 		if !ok {
@@ -88,6 +91,23 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 	}
 	return texts, nil
 }
+
+// ownDirectory reports why files in a directory are not to be replaced: who else can write in
+// it may put a link in a file's place at any moment, and whatever it leads to would be replaced.
+func ownDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || int(st.Uid) != os.Geteuid() && st.Uid != 0 || info.Mode().Perm()&othersWrite != 0 {
+		return errors.New("its directory is not this user's alone: change it where the file comes from")
+	}
+	return nil
+}
+
+// othersWrite are the mode bits by which group and others may write.
+const othersWrite = 0o022
 
 // replacement is a file that is ready to take another one's place, with its owner and
 // mode.

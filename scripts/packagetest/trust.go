@@ -236,32 +236,32 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 
 // oddName starts a service whose name has a dot, as that of a VLAN: no user can be named so.
 func (h *host) oddName() error {
-	if err := full("eth0.5"); err != nil {
+	if err := full("eth0-a.5"); err != nil {
 		return err
 	}
-	file := filepath.Join(configDir, "eth0.5.toml")
+	file := filepath.Join(configDir, "eth0-a.5.toml")
 	defer os.Remove(file)
 	if _, err := output("sed", "-i", "s|0.0.0.0/0|10.8.0.0/24|", file); err != nil {
 		return err
 	}
-	if out, err := output("srdtun", "check", "eth0.5"); err != nil || !strings.Contains(out, "is no name of a user") {
+	if out, err := output("srdtun", "check", "eth0-a.5"); err != nil || !strings.Contains(out, "is no name of a user") {
 		return fmt.Errorf("check: %s, %v", out, err)
 	}
-	for _, c := range []string{"systemctl enable --now srdtun@eth0.5", "srdtun show eth0.5", "systemctl reload srdtun@eth0.5"} {
+	for _, c := range []string{"systemctl enable --now srdtun@eth0-a.5", "srdtun show eth0-a.5", "systemctl reload srdtun@eth0-a.5"} {
 		if _, err := output("sh", "-c", c); err != nil {
 			return err
 		}
 	}
-	if out, err := output("srdtun", "check", "eth0.5"); err != nil || strings.Contains(out, "warning") {
+	if out, err := output("srdtun", "check", "eth0-a.5"); err != nil || strings.Contains(out, "warning") {
 		return fmt.Errorf("check: %s, %v", out, err)
 	}
-	uid, err := userOf("eth0.5")
+	uid, err := userOf("eth0-a.5")
 	if err != nil {
 		return err
 	}
 	if lab, err := userOf("lab"); err != nil || uid == lab || uid == 0 {
 		return fmt.Errorf("users %d and %d, %v", uid, lab, err)
 	}
-	_, err = output("systemctl", "disable", "--now", "srdtun@eth0.5")
+	_, err = output("systemctl", "disable", "--now", "srdtun@eth0-a.5")
 	return err
 }
