@@ -19,7 +19,7 @@ trap 'end 143' TERM
 echo "beside what follows, with its output at the end, but for failures: $1"
 # shellcheck disable=SC2016 # for the shell inside
 TESTSUM_ALARM=3 setsid sh -c 'sh -c "$1" >"$2" 2>&1 && exit
-  code=$?; exec 3>&-; echo "FAILED: $1"; cat "$2"; exit "$code"' sh "$1" "$log" 3>&1 &
+  code=$?; exec 3>&-; printf "FAILED: %s\n%s\n" "$1" "$(cat "$2")"; exit "$code"' sh "$1" "$log" 3>&1 &
 first=$!
 setsid nice -n 10 sh -c "$2" 3>&- &
 second=$!

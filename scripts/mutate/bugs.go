@@ -50,7 +50,7 @@ var bugs = []bug{
 	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", "	_ = [steer.MaxPaths + 1]*inPath{}\n"},
 	{"messages to a former process stay", "srd/conn_session.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
 	{"the bytes in flight of a former process stay", "srd/conn_session.go", "				c.recovery.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n", "				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n"},
-	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n}", "}"},
+	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n	g.account()\n}", "	g.account()\n}"},
 	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
 
 	// Messages.
