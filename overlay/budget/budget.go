@@ -17,11 +17,16 @@ const (
 	// flow of a slow link has waiting. Of 4,096 peers, as many as there may be, that is as
 	// much as Most.
 	Little = 64 << 10
+	// Much is what a user must have held for it to be worth a collection of garbage. One flow
+	// has less waiting to be sent (a megabyte, at its cost in buffers), and comes and goes with
+	// each burst; a peer may hold more while it delivers nothing (order's share).
+	Much = 3 << 20
 )
 
 // Budget is safe for concurrent use. The zero value, and nil, bound nothing.
 type Budget struct {
 	bytes int
+	_     [64]byte // all threads read what is before, for each frame; users write what follows
 	users atomic.Int64
 	freed atomic.Int64
 }
@@ -54,7 +59,9 @@ func (u *User) Hold(bytes, most int) int {
 		u.of.users.Add(1)
 	case u.using && bytes == 0:
 		u.of.users.Add(-1)
-		u.of.freed.Add(int64(u.most))
+		if u.most >= Much {
+			u.of.freed.Add(int64(u.most))
+		}
 		u.using, u.most = false, 0
 	}
 	if !u.using {
@@ -64,8 +71,8 @@ func (u *User) Hold(bytes, most int) int {
 	return min(most, max(u.of.bytes/int(u.of.users.Load()), Little))
 }
 
-// Freed returns how many bytes users held at most who have stopped since this was asked last:
-// that much may be garbage now, or lie in pools, where it counts as used.
+// Freed returns how many bytes users held at most who held Much and have stopped since this was
+// asked last: that much may be garbage now, or lie in pools, where it counts as used.
 func (b *Budget) Freed() int { return int(b.freed.Swap(0)) }
 
 // Users returns how many hold more than Little.

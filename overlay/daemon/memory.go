@@ -24,8 +24,8 @@ const (
 	// leastLimit is what a daemon with a few peers uses. Below it the runtime would collect
 	// garbage all the time and get nothing.
 	leastLimit = 32 << 20
-	// collectFrom is how much peers must have stopped holding before garbage is collected for
-	// it. Everyday reordering holds less.
+	// collectFrom is how much peers that held much (budget.Much) must have stopped holding before
+	// garbage is collected for it.
 	collectFrom = 4 << 20
 	// collectPause is how many times as long as it took there is none, so that a peer that
 	// comes again and again costs a twentieth of a processor at most.
