@@ -33,9 +33,13 @@ func build(goCmd, top, rev, dir string) (version, error) {
 	if err != nil {
 		return version{}, fmt.Errorf("%s is no revision: %w", rev, err)
 	}
-	v := version{name: hash, bin: filepath.Join(dir, "srdtun-"+hash)}
+	compiler, err := exec.Command(goCmd, "env", "GOVERSION", "GOAMD64", "GOEXPERIMENT").Output()
+	if err != nil {
+		return version{}, fmt.Errorf("%s env: %w", goCmd, err)
+	}
+	v := version{name: hash, bin: filepath.Join(dir, "srdtun-"+hash+"-"+strings.Join(strings.Fields(string(compiler)), "-"))}
 	if _, err := os.Stat(v.bin); err == nil {
-		return v, nil // a revision never changes
+		return v, nil // neither a revision nor a compiler changes
 	}
 	source, err := os.MkdirTemp("", "regress-")
 	if err != nil {
