@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
 	"github.com/srdtun/srdtun/config"
-	"github.com/srdtun/srdtun/internal/doctor"
-	"github.com/srdtun/srdtun/internal/netcheck"
 	"golang.org/x/sys/unix"
 )
 

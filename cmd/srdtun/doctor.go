@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/config"
-	"github.com/srdtun/srdtun/internal/doctor"
 )
 
 func doctorCommand() *cobra.Command {

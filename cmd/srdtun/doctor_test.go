@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 )
 
 // What is well is one line: only where something is wrong is there something to do.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
-	"github.com/srdtun/srdtun/overlay/view"
 )
 
 // flowsFlags are the options of flows.

@@ -11,9 +11,9 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/srdtun/srdtun/internal/doctor"
-	"github.com/srdtun/srdtun/internal/netcheck"
-	"github.com/srdtun/srdtun/internal/trace"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/trace"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 

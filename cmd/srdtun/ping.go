@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
-	"github.com/srdtun/srdtun/overlay/view"
 	"golang.org/x/sys/unix"
 )
 

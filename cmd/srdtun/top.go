@@ -11,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
-	"github.com/srdtun/srdtun/overlay/view"
 	"golang.org/x/sys/unix"
 )
 

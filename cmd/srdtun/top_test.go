@@ -7,8 +7,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
-	"github.com/srdtun/srdtun/overlay/view"
 )
 
 func topOf(st control.Status) *topModel {

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the screens in testdata and docs/see.md anew")
 
 // screensFile has every screen, each behind a line that names it.
-const screensFile = "../../docs/see.md"
+const screensFile = "../../../../docs/see.md"
 
 // wantScreen compares a screen with the one in testdata, and with that in the documentation
 // if it is there.
@@ -32,12 +32,12 @@ func wantScreen(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || got != string(want) {
-		t.Errorf("%s (%v): go test ./overlay/view -update; got\n%s", file, err, got)
+		t.Errorf("%s (%v): go test ./cmd/srdtun/internal/view -update; got\n%s", file, err, got)
 	}
 	if doc, err := os.ReadFile(screensFile); err != nil {
 		t.Error(err)
 	} else if mark := screenMark(name); strings.Contains(string(doc), mark) && !strings.Contains(string(doc), mark+got+fence) {
-		t.Errorf("docs/see.md has another screen %s: go test ./overlay/view -update", name)
+		t.Errorf("docs/see.md has another screen %s: go test ./cmd/srdtun/internal/view -update", name)
 	}
 }
 

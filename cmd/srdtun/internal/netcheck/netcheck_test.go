@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/srdtun/srdtun/internal/doctor"
+	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
