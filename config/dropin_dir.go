@@ -30,12 +30,12 @@ const othersWrite fs.FileMode = 0o022
 type peerDir struct {
 	path    string
 	root    *os.Root
-	owner   int  // the user whose files count, besides root's
-	trusted bool // only those put files there who may have this process read anything
+	owner   uint32 // the user whose files count, besides root's
+	trusted bool   // only those put files there who may have this process read anything
 }
 
 // openPeerDir looks at the directory itself. It stays the one that was looked at.
-func openPeerDir(path string, owner int) (*peerDir, error) {
+func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
 		return nil, closed(bare(err))
@@ -187,39 +187,43 @@ func (d *peerDir) trusts(info fs.FileInfo) bool {
 }
 
 // self reports whether a user is root or this process's own.
-func self(uid int) bool { return uid == 0 || uid == os.Geteuid() }
+func self(uid uint32) bool { return uid == 0 || uid == uint32(os.Geteuid()) }
 
-func ownerOf(info fs.FileInfo) (uid int, ok bool) {
+func ownerOf(info fs.FileInfo) (uid uint32, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, false
 	}
-	return int(st.Uid), true
+	return st.Uid, true
 }
 
 // dropInOwner is the user whose drop-in files count, besides root's: the one that is named,
 // or that of this process. A daemon's user may be other services' as well, so whoever shares
 // it with somebody should name another.
-func (c *Config) dropInOwner() (uid int, err error) {
+func (c *Config) dropInOwner() (uid uint32, err error) {
 	if c.PeersOwner == "" {
-		return os.Geteuid(), nil
+		return uint32(os.Geteuid()), nil
 	}
-	if n, err := strconv.ParseUint(c.PeersOwner, 10, 31); err == nil {
-		return int(n), nil
-	}
-	u, err := user.Lookup(c.PeersOwner)
+	n, err := strconv.ParseUint(c.PeersOwner, 10, 32)
 	if err != nil {
-		return 0, c.fault("peers", "owner", "this host has no user %s; give a user of /etc/passwd, or a number", quoted(c.PeersOwner))
+		u, err := user.Lookup(c.PeersOwner)
+		if err != nil {
+			return 0, c.fault("peers", "owner", "this host has no user %s; give a user of /etc/passwd, or a number", quoted(c.PeersOwner))
+		}
+		if n, err = strconv.ParseUint(u.Uid, 10, 32); err != nil {
+			return 0, c.fault("peers", "owner", "the number of user %s is not known", quoted(c.PeersOwner))
+		}
 	}
-	return strconv.Atoi(u.Uid)
+	return uint32(n), nil
 }
 
 // userName is a user's number, with the name if there is one.
-func userName(uid int) string {
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return fmt.Sprintf("%d (%s)", uid, u.Username)
+func userName(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil {
+		return fmt.Sprintf("%s (%s)", number, u.Username)
 	}
-	return strconv.Itoa(uid)
+	return number
 }
 
 // validUser is how a user is named: as useradd(8) takes it, or by number.
@@ -241,21 +245,28 @@ func validUser(name string) bool {
 // maxUserBytes is the longest name of a user: useradd(8).
 const maxUserBytes = 32
 
-// owner reads a user's name or number.
+// owner reads a user's name or number. Both have the same bound, so that "4294967295" is
+// refused as 4294967295 is.
 func (s section) owner(key string) string {
-	if n, ok := s.vals[key].(int64); ok && n >= 0 && n <= maxUID {
-		return strconv.FormatInt(n, 10)
+	name := ""
+	if n, ok := s.vals[key].(int64); ok {
+		name = strconv.FormatInt(n, 10)
+	} else {
+		name = s.text(key, "")
 	}
-	name := s.text(key, "")
-	switch {
+	switch n, err := strconv.ParseInt(name, 10, 64); {
 	case !s.has(key):
 	case !s.has("dir"):
 		s.fail(key, "says whose files of dir count, and there is no dir")
-	case kind(s.vals[key]) == "a string" && !validUser(name):
+	case name == "" && kind(s.vals[key]) != "a string": // text has told that
+	case err == nil && (n < 0 || n > maxUID):
+		s.fail(key, "there is no user %d; want a number up to %d, or a name", n, int64(maxUID))
+	case err != nil && !validUser(name):
 		s.fail(key, "%s is no user; want a name or a number", quoted(name))
 	}
 	return name
 }
 
-// maxUID is the largest number of a user: user_namespaces(7), -1 being nobody.
+// maxUID is the largest number of a user: credentials(7). The next one, -1 in 32 bits, means
+// "no user" in system calls.
 const maxUID = 1<<32 - 2

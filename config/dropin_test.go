@@ -286,6 +286,28 @@ func TestDropInsOfTheOwner(t *testing.T) {
 	}
 }
 
+// TestDropInsOfAnyUser: a user's number has 32 bits.
+func TestDropInsOfAnyUser(t *testing.T) {
+	for _, uid := range []uint32{1 << 31, 3_000_000_000, maxUID} {
+		c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
+		for _, file := range []string{c.PeersDir, filepath.Join(c.PeersDir, "a.toml")} {
+			if err := syscall.Chown(file, int(uid), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, owner := range []string{fmt.Sprintf("%d", uid), fmt.Sprintf("'%d'", uid)} {
+			named := parsed(t, mainPart+"[peers]\ndir = '"+c.PeersDir+"'\nowner = "+owner+"\n")
+			if got, err := CheckDropIns(named); err != nil || len(got.Peers) != 1 {
+				t.Errorf("owner = %s: %v", owner, err)
+			}
+		}
+		want := fmt.Sprintf("belongs to user %d; want root", uid)
+		if _, err := CheckDropIns(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 // TestOwnerCannotHaveFilesRead: links, devices, pipes, files with another name and files that
 // a peer names are refused in the directory of a user who is not root, each with one line
 // that shows nothing of what they lead to.
