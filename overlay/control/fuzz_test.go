@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 )
 
@@ -17,7 +18,8 @@ func FuzzReply(f *testing.F) {
 	}
 	for _, b := range [][]byte{
 		append(status, '\n'), []byte("{}\n"), []byte("{}"), []byte("\n"), []byte(`{"error":"no","denied":true}` + "\n"),
-		[]byte(`{"status":{"peers":[{"paths":[{}]}]}}` + "\n"), []byte("[[[[[[[[\n"), bytes.Repeat([]byte("x"), 9000),
+		[]byte(`{"status":{"peers":[{"paths":[{}]}]}}` + "\n"), []byte("[[[[[[[[\n"),
+		[]byte(`{"\u017ftatu\u0073":{"peers":[null,{},0],"Drops":{"\\":1,"a":null},"unsaved":["","\""]}}` + "\n"), bytes.Repeat([]byte("x"), 9000),
 	} {
 		f.Add(b)
 	}
@@ -31,8 +33,36 @@ func FuzzReply(f *testing.F) {
 			t.Fatalf("a line of %d bytes", len(line))
 		}
 		r, err := c.parse(line)
+		if n, most := held(reflect.ValueOf(r)), freeBytes+2*growth*len(line); n > most { // printable text may be longer
+			t.Fatalf("%d bytes hold %d, above %d", len(line), n, most)
+		}
 		if err == nil && r.Error != "" || errors.Is(err, ErrPermission) && r.Status != nil {
 			t.Fatalf("%+v and %v", r, err)
 		}
 	})
+}
+
+// held is what a value holds beside its own bytes.
+func held(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			n = int(v.Elem().Type().Size()) + held(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += held(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			n += int(v.Type().Elem().Size()) + held(v.Index(i))
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			n += int(k.Type().Size()+v.Type().Elem().Size()) + held(k) + held(v.MapIndex(k))
+		}
+	}
+	return n
 }

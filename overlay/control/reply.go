@@ -1,9 +1,7 @@
 package control
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"strings"
 	"unicode"
@@ -12,21 +10,13 @@ import (
 // What a daemon answers is untrusted: it may have been taken over, or be another program
 // that has its name. A client runs as root and writes to a terminal.
 
-const (
-	// leastObject is how many bytes of a reply there are at least for each object in it.
-	// Ours have a hundred; in memory one takes up to a thousand, whatever its text is.
-	leastObject = 24
-	// freeObjects may be shorter.
-	freeObjects = 1000
-)
-
-var errObjects = errors.New("it has more objects than its length allows")
-
 // parseReply decodes a reply line. Texts in it are printable.
 func parseReply(line []byte) (reply, error) {
 	var r reply
-	if n := bytes.Count(line, []byte("{")); n > freeObjects+len(line)/leastObject {
-		return reply{}, errObjects
+	if json.Valid(line) { // else Unmarshal says what is wrong
+		if err := checkSize(line, reflect.TypeFor[reply]()); err != nil {
+			return reply{}, err
+		}
 	}
 	if err := json.Unmarshal(line, &r); err != nil {
 		return reply{}, err

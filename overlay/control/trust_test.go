@@ -8,11 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/events"
 	"golang.org/x/sys/unix"
 )
 
@@ -210,18 +212,103 @@ func TestRepliesArePrintable(t *testing.T) {
 	}
 }
 
-// A reply that is short and would be large in memory is none.
+// A reply that is short and would be large in memory is none, whatever it is made of.
 func TestRepliesAreBounded(t *testing.T) {
-	line := []byte(`{"status":{"peers":[` + strings.Repeat("{},", 1<<20) + `{}]}}`)
-	if _, err := parseReply(line); !errors.Is(err, errObjects) {
-		t.Errorf("error %v", err)
+	const n, deep = 1 << 20, 5000
+	many := func(head, element, tail string) string {
+		return head + strings.Repeat(element+",", n) + element + tail
 	}
-	whole, err := json.Marshal(reply{Status: &Status{Peers: make([]Peer, 5000)}})
-	if err != nil {
-		t.Fatal(err)
+	for name, line := range map[string]string{
+		"objects":       many(`{"status":{"peers":[`, `{}`, `]}}`),
+		"nulls":         many(`{"status":{"peers":[`, `null`, `]}}`),
+		"numbers":       many(`{"status":{"peers":[`, `0`, `]}}`),
+		"paths":         many(`{"status":{"peers":[{"paths":[`, `null`, `]}]}}`),
+		"another case":  many(`{"STATUS":{"Peer\u0073":[`, `null`, `]}}`),
+		"long objects":  many(`{"status":{"peers":[`, `{"name":"","cipher":"","policy":""}`, `]}}`),
+		"texts":         many(`{"status":{"unsaved":[`, `""`, `]}}`),
+		"texts of null": many(`{"status":{"unsaved":[`, `null`, `]}}`),
+		"lists":         many(`{"status":{"peers":[`, `[]`, `]}}`),
+		"workers":       many(`{"status":{"workers":[`, `0`, `]}}`),
+		"changes":       many(`{"changed":[`, `null`, `]}`),
+		"events":        many(`{"happened":{"events":[`, `null`, `]}}`),
+		"flows":         many(`{"flows":{"flows":[`, `{}`, `]}}`),
+		"pings":         many(`{"pings":{"paths":[`, `{}`, `]}}`),
+		"maps":          many(`{"status":{"peers":[`, `{"drops":{"":0}}`, `]}}`),
+		"dotless":       many(`{"\u017ftatus":{"peers":[`, `null`, `]}}`),
+		"spaces":        many(` { "status" : { "peers" : [`, " null\t", `] } }`),
+		"deep":          strings.Repeat(`{"status":`, deep) + `{}` + strings.Repeat(`}`, deep),
+		"deep lists":    strings.Repeat(`[`, deep) + strings.Repeat(`]`, deep),
+		"deep unknown":  `{"unknown":` + strings.Repeat(`[`, deep) + strings.Repeat(`]`, deep) + `}`,
+	} {
+		used := allocated(func() {
+			if _, err := parseReply([]byte(line)); !errors.Is(err, errSize) && !errors.Is(err, errNesting) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		})
+		if most := uint64(8 * (freeBytes + growth*len(line))); used > most {
+			t.Errorf("%s: %d MB for %d MB", name, used>>20, len(line)>>20)
+		}
 	}
-	if r, err := parseReply(whole); err != nil || len(r.Status.Peers) != 5000 {
-		t.Errorf("error %v", err)
+}
+
+// What nobody decodes takes nothing, and the reply is refused or understood.
+func TestUnknownRepliesTakeNothing(t *testing.T) {
+	for _, line := range []string{
+		`{"unknown":[` + strings.Repeat("null,", 1<<20) + `0]}`,
+		`[` + strings.Repeat("null,", 1<<20) + `0]`,
+		`[` + strings.Repeat(`"",`, 1<<20) + `0]`,
+		strings.Repeat("0,", 1<<20) + "0",
+		`{"error":` + strings.Repeat("9", 1<<20) + `}`,
+		`{"status":{"uptime_s":` + strings.Repeat("9", 1<<20) + `}}`,
+		`{"status":{"uptime_s":1e999999999}}`,
+		`{"version":"` + strings.Repeat("\xff", 1<<20) + `"}`,
+		`{"status":{"peers":{"0":null}}}`,
+	} {
+		used := allocated(func() { _, _ = parseReply([]byte(line)) })
+		if most := uint64(64 * (freeBytes + len(line))); used > most {
+			t.Errorf("%.40s: %d MB for %d MB", line, used>>20, len(line)>>20)
+		}
+	}
+}
+
+// allocated is how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Our own replies are short of the bounds, whatever they have most of.
+func TestOwnRepliesAreUnderstood(t *testing.T) {
+	prefixes := make([]string, 1<<16)
+	for i := range prefixes {
+		prefixes[i] = "1.0.0.0/8"
+	}
+	many := newRecorder().status
+	many.Peers = make([]Peer, 500)
+	for i := range many.Peers {
+		many.Peers[i].Paths = make([]Path, 64)
+	}
+	for name, want := range map[string]reply{
+		"everything": {Status: new(filled())},
+		"peers":      {Status: &Status{Peers: make([]Peer, 5000)}},
+		"paths":      {Status: &many},
+		"prefixes":   {Status: &Status{Peers: []Peer{{AllowedIPs: prefixes}}}},
+		"workers":    {Status: &Status{Workers: make([]Worker, 1024)}},
+		"changes":    {Changed: make([]Difference, 1<<16)},
+		"events":     {Happened: &Happened{Events: make([]events.Event, 5000)}},
+		"flows":      {Flows: &Flows{Flows: make([]Flow, 5000)}},
+		"pings":      {Pings: &Pings{Paths: make([]Ping, 5000)}},
+	} {
+		line, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseReply(line); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
