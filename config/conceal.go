@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Conceal returns the text of a configuration for the eyes of a stranger, and the words that
-// it left out. The text may be broken in any way, and the slip that broke it may have moved a
+// Conceal returns the text of a configuration for the eyes of a stranger, and of what it left
+// out the words that must not stand elsewhere either. The text may be broken in any way, and the slip that broke it may have moved a
 // secret to where nobody expects one. So no list of secrets is kept: a line is shown if its
 // key and the shape of its value are known to be harmless, and of every other line no more
 // than the key. Comments go as well. Lines keep their numbers, for messages name them.
@@ -77,7 +77,7 @@ func (c *concealer) pair(section, key, value string) string {
 	}
 	k, known := keyNamed(key)
 	if !known {
-		return c.misspelled(section, key) + " = " + c.hide(value)
+		return c.misspelled(section, key) + " = " + c.hideValue(key, value)
 	}
 	head := section + key + " = "
 	if k.commands() {
@@ -89,7 +89,7 @@ func (c *concealer) pair(section, key, value string) string {
 	}
 	elements, end, ok := k.elements(value)
 	if !ok || k.secret || !c.harmless(k, elements, true) {
-		return head + c.hide(value)
+		return head + c.hideValue(key, value)
 	}
 	if end == listOpen {
 		c.open = k
@@ -139,14 +139,19 @@ func (c *concealer) goOn(text string) string {
 	return withoutComment(text)
 }
 
-// hide keeps the words of what is left out.
+// hide keeps what a text has that is hidden elsewhere too.
 func (c *concealer) hide(text string) string {
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\"',[]{}", r) }) {
-		if _, known := keyNamed(word); !known && !harmlessWord(word) && word != "=" {
-			c.words = append(c.words, word)
-		}
-	}
+	c.words = append(c.words, secretWords(text)...)
 	return hidden
+}
+
+// hideValue hides what stands behind a key. Of a secret each word is one, however it looks.
+func (c *concealer) hideValue(key, value string) string {
+	if namesSecret.MatchString(key) && key != "public_key" && key != "private_key_file" {
+		c.words = append(c.words, wholeWords(value)...)
+		return hidden
+	}
+	return c.hide(value)
 }
 
 // program is a word that can only be a program's name or path.
@@ -223,7 +228,7 @@ func harmlessWord(text string) bool {
 	}
 	for _, s := range schema {
 		for _, k := range s.keys {
-			if k.kind == `"true" or "false"` || strings.Contains(k.kind, `"`+text+`"`) && text != "" {
+			if strings.Contains(k.kind, `"`+text+`"`) && text != "" {
 				return true
 			}
 		}

@@ -82,7 +82,7 @@ func IsDropIn(name string) bool {
 // read first counts, and nobody takes something from root by a name. known is what a file
 // is that has not changed since it was read; nil: look at it.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
-	entries, err := fs.ReadDir(d.root.FS(), ".")
+	entries, err := d.entries()
 	if err != nil {
 		return nil, closed(bare(err))
 	}
@@ -104,6 +104,30 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	}
 	slices.SortStableFunc(files, func(a, b place) int { return cmp.Compare(a.rank(), b.rank()) })
 	return files, nil
+}
+
+// maxEntries bounds the names in a directory, whatever they are: its owner may make millions.
+// Each drop-in file may have an editor's copy beside it, and a temporary one.
+const maxEntries = 3 * maxPeers
+
+// entries are the names in the directory, in their order.
+func (d *peerDir) entries() ([]fs.DirEntry, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxEntries + 1)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(entries) > maxEntries:
+		return nil, fmt.Errorf("more than %d files of any name", maxEntries)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, nil
 }
 
 // rank is 0 for root's files.
@@ -130,7 +154,7 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, bare(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("not a regular file")
+		return nil, nil, errNotRegular
 	}
 	if err := d.owned(info); err != nil {
 		return nil, nil, err
@@ -145,24 +169,59 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	return data, info, bare(err)
 }
 
-// open does not wait for the writer of a named pipe, and does not touch a device.
+// ofDropIn opens a file without waiting for the writer of a named pipe, and without making a
+// terminal this process's own.
+const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
+
+// open opens a file. Looking first keeps a device from being touched. The file may be another
+// by then: no link is followed by the open itself, and the caller looks at what was opened.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {
 		file := filepath.Join(d.path, name)
 		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-			return nil, errors.New("not a regular file")
+			return nil, errNotRegular
 		}
-		return os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		return os.OpenFile(file, ofDropIn, 0)
 	}
 	switch info, err := d.root.Lstat(name); {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, errors.New("is a link, which is followed in a directory of root's only")
+		return nil, errLink
 	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
+		return nil, errNotRegular
 	}
-	return d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	return d.openNoFollow(name)
+}
+
+var (
+	errLink       = errors.New("is a link, which is followed in a directory of root's only")
+	errNotRegular = errors.New("not a regular file")
+)
+
+// openNoFollow opens what has this name in the directory itself. os.Root would follow a link
+// as far as the directory goes, whatever the flags say.
+func (d *peerDir) openNoFollow(name string) (*os.File, error) {
+	dir, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	raw, err := dir.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var file *os.File
+	failed := raw.Control(func(at uintptr) {
+		var fd int
+		if fd, err = syscall.Openat(int(at), name, ofDropIn|syscall.O_NOFOLLOW, 0); err == nil {
+			file = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
+		}
+	})
+	if errors.Is(err, syscall.ELOOP) {
+		err = errLink
+	}
+	return file, cmp.Or(failed, err)
 }
 
 // owned refuses what somebody else may write.

@@ -363,6 +363,41 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	}
 }
 
+// TestLinkThatComesLateIsNotFollowed: between the look at a file and its opening the owner may
+// put a link in its place, also one to a file of the same directory.
+func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
+	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
+	if err := os.Symlink("a.toml", filepath.Join(c.PeersDir, "b.toml")); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openPeerDir(c.PeersDir, guestUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	if f, err := d.openNoFollow("b.toml"); err != errLink {
+		t.Errorf("%v, %v", f, err)
+	}
+	f, err := d.openNoFollow("a.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+// TestNamesOfADirectoryAreBounded: who owns it may make as many as he likes, of any kind.
+func TestNamesOfADirectoryAreBounded(t *testing.T) {
+	c := guestDir(t, nil)
+	for i := range maxEntries + 1 {
+		if err := syscall.Mkfifo(filepath.Join(c.PeersDir, fmt.Sprint(i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := WithDropIns(c); err == nil || !strings.Contains(err.Error(), "more than 12288 files of any name") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestOwnersDirectoryBehindALink: he cannot have another directory read in place of his.
 func TestOwnersDirectoryBehindALink(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})

@@ -8,13 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +36,10 @@ func bugreportCommand() *cobra.Command {
 of the interface and its peers, what happened, what doctor and netcheck say, addresses
 and routes of this host, and the latest lines of the service's journal. Private and
 preshared keys are left out wherever the files have them, and so are comments, all words
-of commands but the first, lines that are not understood, and everything that looks like
-a key and is no public key of the configuration. Addresses and names are not: read it
-before you pass it on.`,
+of commands but the first, what commands have said, lines that are not understood, and
+everything that looks like a key and is no public key of the configuration. Passwords of
+commands are left out wherever they stand. Addresses and names are not: read it before
+you pass it on.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -51,44 +49,27 @@ before you pass it on.`,
 	}
 }
 
-// secretShape is what may be a key wherever it stands: 40 or more characters of base64 in
-// either alphabet, and so 64 of hexadecimal too.
-var secretShape = regexp.MustCompile(`[A-Za-z0-9+/]{40,}={0,2}|[A-Za-z0-9_-]{40,}={0,2}`)
-
-// hidden stands in place of what is left out.
-const hidden = "(hidden)"
-
-// redact takes out what has the shape of a key and is not public. The configuration has gone
-// by place before (config.Conceal); this is for what stands elsewhere: in a log, a message,
-// an environment.
-func redact(text []byte, public map[string]bool) []byte {
-	return secretShape.ReplaceAllFunc(text, func(k []byte) []byte {
-		if public[string(k)] {
-			return k
-		}
-		return []byte(hidden)
-	})
-}
-
 // bugReport is a report while it is written.
 type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
-	words  map[string]bool // what the configuration had to hide
+	words  map[string]bool // what the configuration had to hide, and must not stand elsewhere
+	shown  string          // of the files
 }
 
 // maxShownDropIns bounds how many drop-in files are shown: a fleet has thousands.
 const maxShownDropIns = 64
 
-// leastWord is how short a hidden word may be to be looked for elsewhere: shorter ones are
-// parts of everything.
-const leastWord = 5
-
 // writeReport returns a report without secrets.
 func writeReport(arg string) []byte {
 	r := &bugReport{public: map[string]bool{}, words: map[string]bool{}}
 	fmt.Fprintf(&r.out, "srdtun %s, %s, %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	plan, name, unit := r.configuration(arg)
+	plan, name, unit, wrong := r.configuration(arg)
+	files := bytes.Clone(r.out.Bytes())
+	r.out.Reset()
+	if wrong != nil {
+		fmt.Fprintln(&r.out, wrong)
+	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
 	// A file that is wrong by now does not name the device.
@@ -105,26 +86,26 @@ func writeReport(arg string) []byte {
 	}
 	journal := []string{"journalctl", "--no-pager", "-n", "500", "-u", "srdtun@" + unit}
 	r.section("%q", journal)
-	_, _ = r.out.Write(r.scrubbed(output(journal)))
-	return redact(r.out.Bytes(), r.public)
+	_, _ = r.out.Write(withoutOthers(output(journal)))
+	return redact(append(files, r.scrubbed(withoutOutput(r.out.Bytes()))...), r.public)
 }
 
 func (r *bugReport) section(format string, args ...any) {
 	fmt.Fprintf(&r.out, "\n== "+format+"\n", args...)
 }
 
-// configuration writes the files, and returns what is planned, and the names of the device
-// and of the service's unit.
-func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string) {
+// configuration writes the files, and returns what is planned, the names of the device and of
+// the service's unit, and what is wrong with the files.
+func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and what is not understood)")
 	file, from, err := configFile(arg)
 	if err != nil {
-		fmt.Fprintln(&r.out, err)
-		return plan, arg, arg
+		return plan, arg, arg, err
 	}
 	device, unit = arg, strings.TrimSuffix(filepath.Base(file), suffix)
-	c, wrong := load(arg)
+	c, err := load(arg)
+	wrong = err
 	if c != nil {
 		plan, device = planOf(c), c.Interface.Name
 		if with, _, err := config.WithDropIns(c); err == nil {
@@ -139,74 +120,86 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 			delete(r.public, p.PresharedKey.Reveal())
 		}
 	}
-	r.file(file, from)
+	text, err := readRegular(from, maxImport)
+	r.file(file, text, err, inPath, 1)
 	if c != nil && c.PeersDir != "" {
-		files, _ := filepath.Glob(filepath.Join(c.PeersDir, "*"+suffix))
-		for _, f := range files[:min(len(files), maxShownDropIns)] {
-			r.file(f, f)
-		}
-		if n := len(files) - maxShownDropIns; n > 0 {
-			fmt.Fprintf(&r.out, "(and %d more in %s)\n", n, c.PeersDir)
-		}
+		r.dropIns(c)
 		_, wrong = config.CheckDropIns(c)
 	}
-	if wrong != nil {
-		_, _ = r.out.Write(r.scrubbed([]byte(wrong.Error() + "\n")))
-	}
-	return plan, device, unit
+	return plan, device, unit, wrong
 }
 
-// file writes a file as a stranger may see it.
-func (r *bugReport) file(name, from string) {
+// inPath reports whether a word is a program that this host has.
+func inPath(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+// dropIns writes the drop-in files. They may belong to another user than the reader, who may
+// be root: they are read as the daemon reads them, and nothing that they name is looked for.
+func (r *bugReport) dropIns(c *config.Config) {
+	texts, more, err := config.DropInTexts(c, maxShownDropIns)
+	if err != nil {
+		fmt.Fprintln(&r.out, err)
+	}
+	for _, f := range texts {
+		r.file(f.File, f.Text, f.Err, func(string) bool { return false }, leastOfPeer)
+	}
+	if more > 0 {
+		fmt.Fprintf(&r.out, "(and %d more in %s)\n", more, c.PeersDir)
+	}
+}
+
+// leastOfPeer is the length from which what a drop-in file hides is hidden elsewhere: a part
+// of a key. Its owner shall not choose which words a report has.
+const leastOfPeer = 12
+
+// file writes a file as a stranger may see it, or why it could not be read. What it hides is
+// hidden elsewhere if it has least characters.
+func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
-	text, err := readRegular(from, maxImport)
 	if err != nil {
 		fmt.Fprintln(&r.out, err)
 		return
 	}
 	shown, words := config.Conceal(string(text), config.Known{
 		Public:  func(key string) bool { return r.public[key] },
-		Program: func(name string) bool { _, err := exec.LookPath(name); return err == nil },
+		Program: program,
 	})
 	for _, w := range words {
-		if len(w) >= leastWord {
+		if len(w) >= least {
 			r.words[w] = true
 		}
 	}
+	r.shown += shown
 	r.out.WriteString(shown)
 }
 
-// readRegular reads the beginning of a regular file: not to wait for a named pipe.
+// readRegular reads the beginning of a regular file: neither does it wait for a named pipe,
+// nor touch a device.
 func readRegular(file string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s: not a regular file", file))
+		return nil, cmp.Or(err, errNotRegular)
 	}
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// scrubbed takes out words of the configuration that were hidden there: a program may have
-// repeated how it was called.
-func (r *bugReport) scrubbed(text []byte) []byte {
-	words := slices.SortedFunc(maps.Keys(r.words), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	for _, w := range words {
-		text = bytes.ReplaceAll(text, []byte(w), []byte(hidden))
-	}
-	return text
-}
+var errNotRegular = errors.New("not a regular file")
 
 func (r *bugReport) events(name string) {
 	r.section("events of %s", name)
-	var b bytes.Buffer
-	happened := eventReader{name: name, print: eventPrinter(&b, false)}
+	happened := eventReader{name: name, print: eventPrinter(&r.out, false)}
 	if err := happened.read(); err != nil {
-		fmt.Fprintln(&b, err)
+		fmt.Fprintln(&r.out, err)
 	}
-	_, _ = r.out.Write(r.scrubbed(b.Bytes()))
 }
 
 // state writes what a running interface tells.
@@ -237,7 +230,9 @@ func orError(text []byte, err error) []byte {
 func output(cmd []string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTime)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, cmd[0], cmd[1:]...).CombinedOutput()
+	program := exec.CommandContext(ctx, cmd[0], cmd[1:]...)
+	program.Env = append(os.Environ(), "LC_ALL=C") // lines of the journal are told by their form
+	text, err := program.CombinedOutput()
 	if len(text) > toolOutput {
 		text = append(text[:toolOutput], "\n(and more)\n"...)
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Secrets stand where they belong and where they do not; none of them is in the report,
@@ -92,9 +95,90 @@ func TestBugreportHidesByPlace(t *testing.T) {
 	}
 }
 
+// What a command was told is hidden where it may be repeated, and no ordinary word is.
 func TestReportScrubsWhatProgramsRepeat(t *testing.T) {
-	r := &bugReport{words: map[string]bool{"admin:hunter2": true, "admin": true}}
-	if got := string(r.scrubbed([]byte("curl: no such user: admin:hunter2, admin\n"))); got != "curl: no such user: (hidden), (hidden)\n" {
-		t.Error(got)
+	r := &bugReport{public: map[string]bool{}, words: map[string]bool{}}
+	r.file("lab.toml", []byte("[interface]\nname = \"lab51\"\nprivate_key = \"correct horse\"\npost_up = [\n"+
+		"[\"curl\", \"-u\", \"admin:hunter2\", \"https://joe:swordfish@host.example/up?token=abcdef&x=tunnel\"],\n"+
+		"[\"logger\", \"tunnel\", \"started\", \"on\", \"lab51\"],\n[\"sh\", \"-c\", \"x --password=open,sesame; PGPASSWORD=Trust1 y\"],\n"+
+		"[\"x\", \"--api-token\", \"sesame/two\", \"Authorization: Bearer xyz.opq\"],\n"+
+		"[\"ip\", \"route\", \"add\", \"10.9.0.0/16\", \"dev\", \"lo\", \"table\", \"main\"]]\n"), nil, func(string) bool { return true }, 1)
+	for in, want := range map[string]string{
+		"curl: no such user: admin:hunter2":                  "curl: no such user: (hidden)",
+		"user admin, password hunter2":                       "user admin, password (hidden)",
+		"hunter23 is another":                                "hunter23 is another",
+		"joe:swordfish or swordfish":                         "(hidden) or (hidden)",
+		"token abcdef and sesame/two and xyz.opq and Trust1": "token (hidden) and (hidden) and (hidden) and (hidden)",
+		"correct horse: correct, horse":                      "(hidden) (hidden): (hidden), (hidden)",
+		"the tunnel lab51 has started on host.example":       "the tunnel lab51 has started on host.example",
+		"10.9.0.0/16 dev lo table main":                      "10.9.0.0/16 dev lo table main",
+	} {
+		if got := string(r.scrubbed([]byte(in))); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// What commands have said is left out, whatever it is: but how they ended, and what srdtun and
+// the service manager say.
+func TestReportLeavesOutWhatCommandsSay(t *testing.T) {
+	for in, want := range map[string]string{
+		"2026-11-28 20:00:00.000 info    note: curl: YWRtaW46aHVudGVyMg\n":                                          "2026-11-28 20:00:00.000 info    note: curl: (hidden)\n",
+		"srdtun: lab.toml:4: interface.post_up: curl: exit status 22: 2retnuh\nx\n":                                 "srdtun: lab.toml:4: interface.post_up: curl: exit status 22: (hidden)\nx\n",
+		"interface.pre_down: curl: signal: killed: 2retnuh":                                                         "interface.pre_down: curl: signal: killed: (hidden)",
+		"interface.post_up: ping: operation not permitted: its file has CAP_NET_RAW":                                "interface.post_up: ping: operation not permitted: its file has CAP_NET_RAW",
+		"Nov 28 20:00:00 host srdtun[12]: started: lab is up\n":                                                     "Nov 28 20:00:00 host srdtun[12]: started: lab is up\n",
+		"Nov 28 20:00:00 host systemd[1]: Started srdtun@lab.service\nNov  8 20:00:00 host root[9]: 2retnuh\n  x\n": "Nov 28 20:00:00 host systemd[1]: Started srdtun@lab.service\nNov  8 20:00:00 host root[9]: (hidden)\n (hidden)\n",
+		"No journal files were found.\n-- Boot 12 --\n":                                                             "No journal files were found.\n-- Boot 12 --\n",
+	} {
+		if got := string(withoutOutput(withoutOthers([]byte(in)))); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// The owner of a drop-in directory can be another user than the reader, who is root: no link,
+// device or pipe of his is opened, and no file that he may not read himself.
+func TestBugreportOpensNothingOfTheOwners(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	const owner = 4711
+	top, err := os.MkdirTemp("", "r") // a longer one has the shape of a key
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(top) })
+	dir, secret := filepath.Join(top, "fleet"), filepath.Join(top, "secret.toml")
+	file := filepath.Join(top, "lab.toml")
+	const words = "[[peer]]\nname = \"swordfish\"\n"
+	for name, text := range map[string]string{secret: words, file: "[interface]\nprivate_key = 'yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk='\n[peers]\ndir = '" + dir + "'\nowner = 4711\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	own := "[[peer]]\nname = \"mine\"\npublic_key = \"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\"\npost_up = [[\"" + secret + "\"]]\n"
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(secret, in("a.toml")), unix.Mkfifo(in("b.toml"), 0o600), os.Symlink("/dev/zero", in("c.toml")),
+		unix.Mknod(in("d.toml"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 5))), os.Link(secret, in("e.toml")), os.Mkdir(in("f.toml"), 0o700),
+		os.WriteFile(in("g.toml"), []byte(own), 0o600), os.Truncate(in("g.toml"), 1<<40), os.WriteFile(in("h.toml"), []byte(own), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "a.toml", "b.toml", "c.toml", "d.toml", "f.toml", "g.toml", "h.toml"} {
+		if err := os.Lchown(in(name), owner, owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := string(writeReport(file))
+	if strings.Contains(got, "swordfish") || len(got) > 1<<20 {
+		t.Errorf("what he may not read is in it:\n%.2000s", got)
+	}
+	for _, want := range []string{
+		in("a.toml") + "\nis a link", in("b.toml") + "\nnot a regular file", in("c.toml") + "\nis a link", in("d.toml") + "\nnot a regular file",
+		in("e.toml") + "\nhas several names", in("f.toml") + "\nnot a regular file", in("g.toml") + "\nthe file has more than", "name = \"mine\"", "post_up = [(hidden)]",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%.4000s", want, got)
+		}
 	}
 }
