@@ -150,13 +150,18 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 // to it by now, but who looked a moment ago.
 func (s *server) part(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
-		p.gone = true
+		p.gone.Store(true)
+		waited := uint64(p.queue.Len())
 		p.queue.Flush(p.refuse(now))
-		p.segmenter.Reset()
-		p.pieces.drop()
+		p.removed.Add(waited + p.abandon())
 	})
 	s.loop.Remove(p.link)
-	p.link.Do(func(now mono.Time, _ *srd.Conn) { p.gather.Reset(now) })
+	p.link.Do(func(now mono.Time, _ *srd.Conn) {
+		before := p.gather.Stats().Voided
+		p.gather.Reset(now)
+		p.removed.Add(p.gather.Stats().Voided - before)
+	})
+	p.Flush() // complete frames that waited for order: counted, and dropped
 }
 
 // reload takes over what the files say now: c, and the drop-in files of its directory.

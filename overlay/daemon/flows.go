@@ -37,7 +37,7 @@ type flowCount struct {
 	table *flows.Table
 }
 
-// sent counts frames that leave for a peer.
+// sent counts frames that leave for a peer, which is locked. The count's lock is the inner one.
 func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -48,16 +48,13 @@ func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// received counts frames that came from a peer, in order, but for those that it may not
-// send.
+// received counts frames that came from a peer, in order, and go to the device.
 func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, v := range frames {
-			if src, ok := source(v.Data); ok && p.setup.Load().allowed(p, src) {
-				c.table.In(p.title(), v)
-			}
+			c.table.In(p.title(), v)
 		}
 	}
 }
@@ -74,11 +71,11 @@ func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, err
 	pause(ctx, d)
 	s.flows.active.Store(nil)
 	over := time.Since(begin)
+	for _, p := range s.peers() {
+		p.waiting(c)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range s.peers() {
-		p.waiting(c.table)
-	}
 	top, others := c.table.Top(flowsMost)
 	v := control.Flows{
 		Interface: s.dev.Name(), OverUs: over.Microseconds(),
@@ -107,10 +104,12 @@ func (f *flowCounter) take(ctx context.Context) bool {
 }
 
 // waiting adds what waits at p at the moment, in both directions.
-func (p *peer) waiting(t *flows.Table) {
+func (p *peer) waiting(c *flowCount) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
-		p.queue.EachFlow(func(first *frame.Frame, bytes int) { t.Queue(p.title(), first, bytes) })
-		p.gather.EachHeld(func(f *frame.Frame) { t.Hold(p.title(), f) })
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		p.queue.EachFlow(func(first *frame.Frame, bytes int) { c.table.Queue(p.title(), first, bytes) })
+		p.gather.EachHeld(func(f *frame.Frame) { c.table.Hold(p.title(), f) })
 	})
 }
 

@@ -216,7 +216,7 @@ func (s *server) place(p *peer) {
 	line := s.lineOf(slices.Concat(tuples, back))
 	became := s.became(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
-		if p.gone {
+		if p.gone.Load() {
 			return
 		}
 		p.line, p.placed = line, remotes

@@ -119,7 +119,6 @@ func (p *peer) hand(now mono.Time, o *outlet) bool {
 	if len(frames) == 0 {
 		return false
 	}
-	p.flows.received(p, frames)
 	p.writeAll(now, frames)
 	return true
 }
@@ -127,19 +126,33 @@ func (p *peer) hand(now mono.Time, o *outlet) bool {
 // writeAll hands frames to the kernel, packets of a flow joined where there are
 // several.
 func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
+	if frames = p.sift(now, frames); len(frames) == 0 {
+		return
+	}
+	p.flows.received(p, frames)
+	if len(frames) == 1 {
+		write(p.dev, frames[0], merge.AsCame)
+		return
+	}
 	m := p.mergers.Get().(*merge.Merger)
 	defer p.mergers.Put(m)
 	for _, f := range frames {
-		switch {
-		case !p.admits(f) || p.tooOld(now, f):
-			f.Release()
-		case len(frames) == 1:
-			write(p.dev, f, merge.AsCame)
-		default:
-			m.Add(f)
-		}
+		m.Add(f)
 	}
 	m.Flush()
+}
+
+// sift returns the frames that the device gets, in place, and drops and counts the others.
+func (p *peer) sift(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
+	kept = frames[:0]
+	for _, f := range frames {
+		if p.admits(f) && !p.tooOld(now, f) {
+			kept = append(kept, f)
+		} else {
+			f.Release()
+		}
+	}
+	return kept
 }
 
 // newMerger returns what joins packets for the device. It has nothing after its Flush, so

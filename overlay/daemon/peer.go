@@ -29,31 +29,32 @@ type peer struct {
 	dev   *tundev.Device
 	told  *unreachables          // the server's
 	setup *atomic.Pointer[setup] // the server's
-	gone  bool                   // it was taken out of the configuration
+	gone  atomic.Bool            // it was taken out of the configuration; set under the lock
 
-	queue     *queue.Queue
-	segmenter order.Segmenter
-	pieces    pieces
-	gather    *order.Reassembler
-	stale     uint64    // datagrams dropped for their age
-	late      uint64    // datagrams dropped: they waited in a socket while the process did not run
-	without   mono.Time // since when there is no session; 0: there is one
-	waits     mono.Time // since when something waits for one; 0: nothing does
-	silence   silence
-	recent    recent
-	restarts  uint64                               // of the peer's process
-	watch     watch                                // live's own
-	hold      time.Duration                        // least wait for order, as configured
-	found     map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last; follow's own
-	known     bool                                 // it was placed before; follow's
-	unplaced  bool                                 // and it was said that there is no way to them
-	tuples    []srd.Tuple                          // all that lead to it
-	back      callback                             // where else it is called
-	policy    string                               // name of the connection's path policy
-	steering  steer.Policy                         // and itself
-	control   *cc.SRD                              // its congestion control
-	line      float64                              // rate of the interfaces, as last told to it
-	placed    []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
+	queue      *queue.Queue
+	segmenter  order.Segmenter
+	pieces     pieces
+	gather     *order.Reassembler
+	stale      uint64    // datagrams dropped for their age
+	late       uint64    // datagrams dropped: they waited in a socket while the process did not run
+	unfinished uint64    // frames dropped: the peer restarted while they were being sent
+	without    mono.Time // since when there is no session; 0: there is one
+	waits      mono.Time // since when something waits for one; 0: nothing does
+	silence    silence
+	recent     recent
+	restarts   uint64                               // of the peer's process
+	watch      watch                                // live's own
+	hold       time.Duration                        // least wait for order, as configured
+	found      map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last; follow's own
+	known      bool                                 // it was placed before; follow's
+	unplaced   bool                                 // and it was said that there is no way to them
+	tuples     []srd.Tuple                          // all that lead to it
+	back       callback                             // where else it is called
+	policy     string                               // name of the connection's path policy
+	steering   steer.Policy                         // and itself
+	control    *cc.SRD                              // its congestion control
+	line       float64                              // rate of the interfaces, as last told to it
+	placed     []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
 
 	pinging sync.Mutex // held while it is pinged
 	pinged  time.Time  // when that was last begun
@@ -64,17 +65,18 @@ type peer struct {
 	outlets  *outlets       // nil before first use
 	mergers  *sync.Pool     // of *merge.Merger, the server's
 	router   atomic.Pointer[router]
-	forged   atomic.Uint64 // inner packets dropped: source not among the allowed IPs
-	nowhere  atomic.Uint64 // frames dropped: there is no address to call the peer at
-	unwanted atomic.Uint64 // inner packets dropped: headers make no sense
-	aged     atomic.Uint64 // datagrams dropped: held for order while the process did not run
+	removed  *atomic.Uint64 // the server's: frames dropped of a peer that is gone
+	forged   atomic.Uint64  // inner packets dropped: source not among the allowed IPs
+	nowhere  atomic.Uint64  // frames dropped: there is no address to call the peer at
+	unwanted atomic.Uint64  // inner packets dropped: headers make no sense
+	aged     atomic.Uint64  // datagrams dropped: held for order while the process did not run
 }
 
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
 func (s *server) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{
 		watch: watch{verbose: s.verbose, title: func(u srd.Uplink) string { return uplinkText(u, s.devices.name(u)) }},
-		dev:   s.dev, told: &s.told, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
+		dev:   s.dev, told: &s.told, removed: &s.drops.removed, mergers: &s.mergers, setup: &s.now, hold: all.Order.HoldMax, flows: &s.flows, found: map[config.Endpoint][]netip.AddrPort{},
 		queue: queue.New(queue.Config{Budget: s.budget}), policy: c.Policy, steering: policy, control: cc.New(0),
 	}
 	p.conf.Store(c)
@@ -123,10 +125,15 @@ func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
 	ready := p.link.Conn().Session(now).Ready
-	if p.gone || !ready && p.isNowhere() {
+	switch {
+	case p.gone.Load():
+		p.removed.Add(uint64(len(frames)))
+		return false
+	case !ready && p.isNowhere():
 		p.nowhere.Add(uint64(len(frames)))
 		return false
 	}
+	p.flows.sent(p, frames)
 	if !ready && p.waits == 0 {
 		p.waits = now
 	}
@@ -210,12 +217,16 @@ func (p *peer) Backlog() bool { return !p.segmenter.Empty() || !p.pieces.empty()
 // Deliver implements loop.App. Of a datagram that waited here while the process did not
 // run the beginning is void, and by that all of it.
 func (p *peer) Deliver(now mono.Time, m *srd.Message) {
-	if m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data) {
-		p.late++
-		m.Expired, m.Data = true, nil
-	}
 	p.clock = now
+	stale := m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data)
+	if !stale {
+		p.gather.Add(now, m)
+		return
+	}
+	m.Expired, m.Data = true, nil
+	before := p.gather.Stats().Voided
 	p.gather.Add(now, m)
+	p.late += p.gather.Stats().Voided - before
 }
 
 // Restarted implements loop.App.
@@ -227,8 +238,17 @@ func (p *peer) Restarted(now mono.Time) {
 // forget drops what is of no use to another process of the peer's, or with other keys.
 func (p *peer) forget(now mono.Time) {
 	p.gather.Reset(now)
+	p.unfinished += p.abandon()
+}
+
+// abandon drops what is left of the frame that is being sent, and of its super-frame, and
+// returns how many frames those are.
+func (p *peer) abandon() (dropped uint64) {
+	if !p.segmenter.Empty() {
+		dropped++
+	}
 	p.segmenter.Reset()
-	p.pieces.drop()
+	return dropped + p.pieces.drop()
 }
 
 // staleAfter is how long something waits for a session before all that waits is dropped, and
@@ -296,7 +316,9 @@ func (p *peer) admits(f *frame.Frame) bool {
 	src, ok := source(f.Data)
 	if !ok {
 		p.unwanted.Add(1)
-	} else if ok = p.setup.Load().allowed(p, src); !ok {
+	} else if ok = p.setup.Load().allowed(p, src); !ok && p.gone.Load() {
+		p.removed.Add(1)
+	} else if !ok {
 		p.forged.Add(1)
 		p.noteRouter(f)
 	}

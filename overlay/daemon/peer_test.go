@@ -1,14 +1,18 @@
 package daemon
 
 import (
+	"net"
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/queue"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // While nobody answers nothing is sent. What then goes out is TCP, and datagrams that
@@ -84,6 +88,7 @@ func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 			p.Deliver(at(1), &m)
 		}
 	}
+	p.queue = queue.New(queue.Config{})
 	for _, stale := range []bool{false, true} {
 		for _, size := range []int{100, 1500} {
 			for _, protocol := range []byte{packet.ProtoTCP, packet.ProtoUDP} {
@@ -95,6 +100,9 @@ func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 				}
 			}
 		}
+	}
+	if c := peerDrops(p, &srd.Stats{}).happened(); len(c) != 1 || c["receive_stale"] != 2 {
+		t.Errorf("counted: %v, want each datagram once", c)
 	}
 	p.gather.Advance(at(3)) // the rest of one whose beginning is void is forgotten
 	if s := p.gather.Stats(); s.HeldNow != 0 || s.HeldBytes != 0 {
@@ -117,5 +125,92 @@ func TestHeldDatagramsGetOld(t *testing.T) {
 	}
 	if p.aged.Load() != 1 {
 		t.Errorf("%d counted", p.aged.Load())
+	}
+}
+
+// A peer that restarts gets nothing of the frames that were being sent to the process before.
+// They are counted.
+func TestFramesOfARestartAreCounted(t *testing.T) {
+	p := &peer{queue: queue.New(queue.Config{}), gather: order.NewReassembler(order.Config{})}
+	p.queue.Push(at(1), frame.New(make([]byte, 1000), nil))
+	if _, ok := p.Pull(at(1), 400); !ok {
+		t.Fatal("nothing to send")
+	}
+	p.pieces.left = []*frame.Frame{frame.New(make([]byte, 20), nil), frame.New(make([]byte, 20), nil)}
+	p.Restarted(at(1))
+	if c := peerDrops(p, &srd.Stats{}).happened(); len(c) != 1 || c["peer_restarted"] != 3 {
+		t.Errorf("counted: %v, want 3 for the restart", c)
+	}
+}
+
+// Frames of a peer that is taken out of the configuration are counted, wherever they are.
+func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	s := r.server
+	p := s.peers()[0]
+	removed := func() uint64 { return s.dropCounts()["peer_removed"] }
+	cut := new(order.Segmenter)
+	p.link.Do(func(now mono.Time, _ *srd.Conn) {
+		p.segmenter.Load(frame.New(make([]byte, 1000), nil))
+		p.pieces.left = []*frame.Frame{frame.New(make([]byte, 20), nil)}
+		for range 3 {
+			p.queue.Push(now, ipv4(packet.ProtoTCP, 100))
+		}
+		// Of three frames the first does not come, the second comes in part, the third waits.
+		for i, size := range []int{100, 700, 100} {
+			f := ipv4(packet.ProtoTCP, size)
+			for cut.Load(f); !cut.Empty(); {
+				m := cut.Cut(400)
+				if i == 2 || i == 1 && len(m.Data) == 400 {
+					p.Deliver(now, &m)
+				}
+			}
+		}
+	})
+	without := parse(t)
+	without.Peers = without.Peers[1:]
+	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(without))}); err != nil {
+		t.Fatal(err)
+	}
+	if n := removed(); n != 7 {
+		t.Errorf("%d counted, want 7: 1 and 1 in parts, 3 in the queue, 1 not complete, 1 held for order", n)
+	}
+	if p.push(s.loop.Now(), []*frame.Frame{ipv4(packet.ProtoTCP, 100), ipv4(packet.ProtoTCP, 100)}) || removed() != 9 {
+		t.Errorf("%d counted, want 9 after two that were read before", removed())
+	}
+	r.cancel()
+	r.wait()
+}
+
+// A frame that no peer takes is counted as dropped, and not as one of a flow that was sent.
+func TestRefusedFramesAreNoFlow(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t, `endpoints = ["localhost:5998"]`, ""))
+	found := make(chan control.Flows, 1)
+	go func() {
+		v, err := r.server.Flows(t.Context(), 200*time.Millisecond)
+		if err != nil {
+			t.Error(err)
+		}
+		found <- v
+	}()
+	c, err := net.Dial("udp", "10.80.0.3:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for {
+		_, _ = c.Write(make([]byte, 1000)) // an ICMP error of the last one is meant
+		select {
+		case v := <-found:
+			if dropped := r.server.Show().Peers[1].Drops["no_endpoint"]; len(v.Flows) > 0 || dropped == 0 {
+				t.Errorf("%d dropped, flows %+v", dropped, v.Flows)
+			}
+			r.cancel()
+			r.wait()
+			return
+		case <-time.After(time.Millisecond):
+		}
 	}
 }

@@ -36,9 +36,11 @@ func (p *pieces) take() *frame.Frame {
 	return f
 }
 
-// drop gives up what is left.
-func (p *pieces) drop() {
+// drop gives up the rest, and returns how many packets that was.
+func (p *pieces) drop() (dropped uint64) {
 	for f := p.take(); f != nil; f = p.take() {
 		f.Release()
+		dropped++
 	}
+	return dropped
 }

@@ -24,10 +24,11 @@ const (
 	companyLast = 100 * time.Millisecond // how long a second flow counts after it was seen
 )
 
-// readDrops count frames from the device that no peer gets.
+// readDrops count dropped frames that belong to no peer, or to none that is still listed.
 type readDrops struct {
 	noRoute atomic.Uint64 // no allowed IP holds the destination
 	stale   atomic.Uint64 // datagrams that waited in the device while the process did not run
+	removed atomic.Uint64 // frames of a peer that was taken out of the configuration meanwhile
 }
 
 // input carries frames from one queue of the device to the peers. It implements
@@ -139,7 +140,6 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 
 // pass gives frames to a peer.
 func (in *input) pass(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
-	in.server.flows.sent(to, frames)
 	urgent := in.hint.any(now, frames)
 	if !to.push(now, frames) {
 		in.refuse(now, frames)

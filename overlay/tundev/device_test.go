@@ -255,8 +255,8 @@ func TestDeletedInterface(t *testing.T) {
 			f.Release()
 		}
 	}
-	if err := d.Write(echo(d.Pool())); err != ErrGone {
-		t.Errorf("Write: %v", err)
+	if err := d.Write(echo(d.Pool())); err != ErrGone || d.Stats().WriteErrors != 1 {
+		t.Errorf("Write: %v, %d counted", err, d.Stats().WriteErrors)
 	}
 }
 

@@ -77,6 +77,7 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 		err := d.send(part, in, packet.VnetHeader{})
 		part.Release()
 		if err != nil {
+			d.counter.writeErrors.Add(uint64(t.Count(f.Facts) - i - 1)) // the rest
 			return err
 		}
 	}
@@ -124,6 +125,7 @@ func (d *Device) write(fd int, b []byte) error {
 			d.counter.writeRefused.Add(1)
 			return nil
 		case unix.EBADFD:
+			d.counter.writeErrors.Add(1)
 			return ErrGone
 		}
 		d.counter.writeErrors.Add(1)
