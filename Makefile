@@ -37,7 +37,7 @@ WAITING   = ^Test(AlertRules|Dashboard|DocumentCommands|DropInDirectory|FixedLoc
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
-PURE      = . ./config ./fleet ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
+PURE      = . ./config ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
@@ -52,9 +52,9 @@ help: ## list the targets
 build: ## build the static binary bin/srdtun
 	@$(BUILD) $(BIN)/srdtun -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun
 
-build-agents: ## build bin/srdtun-etcd and bin/srdtun-k8s, modules of their own, static as well
-	@$(BUILD) $(BIN)/srdtun-etcd -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-etcd ./cmd/srdtun-etcd
-	@$(BUILD) $(BIN)/srdtun-k8s -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-k8s ./cmd/srdtun-k8s
+build-agents: ## build the fleet's agents, bin/srdtun-etcd and bin/srdtun-k8s, static as well
+	@$(BUILD) $(BIN)/srdtun-etcd -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-etcd ./fleet/cmd/srdtun-etcd
+	@$(BUILD) $(BIN)/srdtun-k8s -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-k8s ./fleet/cmd/srdtun-k8s
 
 test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (root)
 	@$(MAKE) --no-print-directory build build-agents testsum
@@ -95,9 +95,9 @@ hostdelay: bin-bench ## record how late this machine's processes are: lab/hosts 
 
 test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 15 minutes; K8SFLAGS='-dead 10m')
 	@command -v etcd >/dev/null || scripts/packages.sh test
-	cd cmd/srdtun-k8s/apiserver && $(GO) build -ldflags '-s -w' -o $(abspath $(BIN))/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-	cd cmd/srdtun-k8s && $(GO) test -c -tags apiserver -o $(abspath $(BIN))/k8stest .
-	cd cmd/srdtun-k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
+	cd fleet/apiserver && $(GO) build -ldflags '-s -w' -o $(abspath $(BIN))/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
+	cd fleet && $(GO) test -c -tags apiserver -o $(abspath $(BIN))/k8stest ./cmd/srdtun-k8s
+	cd fleet/cmd/srdtun-k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
 
 test-lab: testsum ## the tests of the laboratory, a module of its own
 	cd lab && $(abspath $(TESTSUM)) -go $(GO) -- -timeout 10m ./...
@@ -105,9 +105,9 @@ test-lab: testsum ## the tests of the laboratory, a module of its own
 test-bench: testsum ## the tests of what measures, a module of its own
 	cd bench && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
-test-agents: testsum ## the tests of the fleet's agents, modules of their own
-	cd cmd/srdtun-etcd && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race ./...
-	cd cmd/srdtun-k8s && $(abspath $(TESTSUM)) -go $(GO) -- ./... # a second build of client-go takes minutes
+test-agents: testsum ## the tests of the fleet and its agents, a module of its own
+	cd fleet && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race $$($(GO) -C fleet list ./... | grep -v k8s)
+	cd fleet && $(abspath $(TESTSUM)) -go $(GO) -- ./cmd/srdtun-k8s # a second build of client-go takes minutes
 
 test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 18 minutes)
 	@$(MAKE) --no-print-directory e2e-waiting e2e-measuring
@@ -225,14 +225,14 @@ man: build ## manual pages and completions, in out/dist
 	@$(BIN)/srdtun completion fish >$(DIST)/completions/srdtun.fish
 
 dist: man ## static binaries of PROGRAMS for amd64 and arm64 with their bills of materials, in out/dist
-	@set -e; for program in $(PROGRAMS); do for arch in $(ARCHS); do \
-	  GOARCH=$$arch $(BUILD) $$program-linux-$$arch -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(DIST))/$$program-linux-$$arch ./cmd/$$program; \
+	@set -e; for program in $(PROGRAMS); do folder=./fleet/cmd/$$program; [ $$program != srdtun ] || folder=./cmd/srdtun; for arch in $(ARCHS); do \
+	  GOARCH=$$arch $(BUILD) $$program-linux-$$arch -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(DIST))/$$program-linux-$$arch $$folder; \
 	  $(GO) run ./scripts/sbom $(DIST)/$$program-linux-$$arch '$(VERSION)' >$(DIST)/$$program-linux-$$arch.cdx.json; done; done
 	@cd $(DIST) && sha256sum srdtun*-linux-* >SHA256SUMS && cat SHA256SUMS
 
 deb rpm: dist ## packages of PROGRAMS for Debian, and for Fedora and the like, in out/dist
 	@set -e; for program in $(PROGRAMS); do \
-	  [ $$program = srdtun ] || $(GO) -C cmd/$$program run -ldflags '$(LDFLAGS)' . man $(abspath $(DIST))/man-agents; \
+	  [ $$program = srdtun ] || $(GO) -C fleet run -ldflags '$(LDFLAGS)' ./cmd/$$program man $(abspath $(DIST))/man-agents; \
 	  for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$program $$arch $(DIST) '$(VERSION)'; done; done
 
 test-deb: ## the deb in a copy of this Debian that is thrown away: install, run, upgrade, purge (root, a minute)
@@ -250,8 +250,7 @@ lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	GOARCH=386 $(GO) vet ./...
 	cd lab && $(GO) vet ./...
 	cd bench && $(GO) vet ./...
-	cd cmd/srdtun-etcd && $(GO) vet ./...
-	cd cmd/srdtun-k8s && $(GO) vet ./...
+	cd fleet && $(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
 gofmt:

@@ -128,7 +128,7 @@ func etcdAgent(t *testing.T) string {
 		return file
 	}
 	build := exec.Command("go", "build", "-o", file, ".")
-	build.Dir, build.Env = "../cmd/srdtun-etcd", append(os.Environ(), "CGO_ENABLED=0")
+	build.Dir, build.Env = "../fleet/cmd/srdtun-etcd", append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

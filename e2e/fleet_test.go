@@ -13,7 +13,6 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
-	"github.com/srdtun/srdtun/fleet"
 )
 
 var (
@@ -30,6 +29,8 @@ const (
 	maxLeave = 10 * time.Second
 	// maxNews is the most until a change in etcd is in a directory, with much to spare.
 	maxNews = 5 * time.Second
+	// linger is how long an agent keeps a member whose record is gone, fleet.Linger.
+	linger = time.Second
 )
 
 // threeMembers joins three hosts, by way of an etcd on a fourth that asks for a password.
@@ -264,7 +265,7 @@ func TestFleetOnePrefixTwice(t *testing.T) {
 	all[0].wantPeers(t, 0, "m2 m3")
 	e.ctl("del", "/srdtun/fleet/m2")
 	until(t, "m2 is back", maxNews, func() bool { return all[1].record() != "" })
-	time.Sleep(2 * fleet.Linger)
+	time.Sleep(2 * linger)
 	if all[0].peers(t) != "m2 m3" || strings.Contains(all[0].said(), "member=later") {
 		t.Errorf("peers %q: %s", all[0].peers(t), all[0].said())
 	}

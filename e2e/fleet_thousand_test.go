@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
-	"github.com/srdtun/srdtun/fleet"
 )
 
 const (
@@ -36,48 +34,34 @@ const (
 type crowd struct {
 	t   *testing.T
 	e   *etcd
-	all []*fleet.Record
+	all []*fleetRecord
 }
 
 // newCrowd signs grants of a thousand members.
 func newCrowd(t *testing.T, e *etcd, k *fleetKeys) *crowd {
 	t.Helper()
-	text, err := os.ReadFile(k.private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, now := ed25519.NewKeyFromSeed(seed), time.Now()
-	c := &crowd{t: t, e: e}
+	sign, c := newSigner(t, k), &crowd{t: t, e: e}
 	for i := range thousand {
-		g := &fleet.Grant{
-			Fleet: "prod", Name: fmt.Sprint("crowd", i), PublicKey: fleet.Key{0: byte(i), 1: byte(i >> 8), 7: 9}, Issued: now, Signed: now,
-			AllowedIPs: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 10, byte(i >> 8), byte(i)}), 32)},
-		}
-		if err := g.Sign(key); err != nil {
-			t.Fatal(err)
-		}
-		c.all = append(c.all, g.Claimed(c.at(i, tunnel.DefaultPort)))
+		prefix := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 10, byte(i >> 8), byte(i)}), 32)
+		key := [32]byte{0: byte(i), 1: byte(i >> 8), 7: 9}
+		c.all = append(c.all, sign.record(fmt.Sprint("crowd", i), key, prefix.String(), c.at(i, tunnel.DefaultPort)))
 	}
 	return c
 }
 
-func (c *crowd) at(i, port int) []netip.AddrPort {
-	return []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), uint16(port))}
+func (c *crowd) at(i, port int) string {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}), uint16(port)).String()
 }
 
 // put writes records through etcd's gateway, as many at once as etcd takes.
-func (c *crowd) put(records ...*fleet.Record) {
+func (c *crowd) put(records ...*fleetRecord) {
 	c.t.Helper()
 	const most = 100
 	for ; len(records) > 0; records = records[min(most, len(records)):] {
 		var ops []any
 		for _, r := range records[:min(most, len(records))] {
 			b64 := base64.StdEncoding.EncodeToString
-			ops = append(ops, map[string]any{"requestPut": map[string]string{"key": b64([]byte("/srdtun/fleet/" + r.Name)), "value": b64(r.Format())}})
+			ops = append(ops, map[string]any{"requestPut": map[string]string{"key": b64([]byte("/srdtun/fleet/" + r.Name)), "value": b64(r.json(c.t))}})
 		}
 		body, err := json.Marshal(map[string]any{"success": ops})
 		if err != nil {
@@ -151,7 +135,7 @@ func TestFleetOfAThousand(t *testing.T) {
 	daemon, agent := spent(func() {
 		for i := range changes {
 			r := c.all[i*37%thousand]
-			r.Endpoints = c.at(i, 1000+i)
+			r.Endpoints = []string{c.at(i, 1000+i)}
 			c.put(r)
 			time.Sleep(changeEvery)
 		}

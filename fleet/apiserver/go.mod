@@ -1,5 +1,5 @@
 // The API server that "make test-k8s" builds.
-module github.com/srdtun/srdtun/cmd/srdtun-k8s/apiserver
+module github.com/srdtun/srdtun/fleet/apiserver
 
 go 1.26.0
 

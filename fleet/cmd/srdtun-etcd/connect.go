@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 const keyA = "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="

@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 // queued is how many events may wait for the agent.

@@ -21,9 +21,9 @@ import (
 	"k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 // lines is a log that several goroutines may write.

@@ -29,9 +29,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 // Against a real API server: "make test-k8s".
@@ -183,7 +183,7 @@ func (s *server) addNode(i int, annotations map[string]string) {
 // apply creates what the manifest has; the server refuses fields that it does not know.
 func (s *server) apply() {
 	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(home, "../../contrib/kubernetes/srdtun.yaml"))
+	data, err := os.ReadFile(filepath.Join(home, "../../../contrib/kubernetes/srdtun.yaml"))
 	if err != nil {
 		s.t.Fatal(err)
 	}

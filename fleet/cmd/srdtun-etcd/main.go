@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 // version is set when the program is built.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 func membersCommand() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/srdtun/srdtun/cmd/internal/member"
 	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 const (
