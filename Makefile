@@ -1,8 +1,13 @@
 # srdtun: "make help" lists the targets.
 
-# sudo drops the folder where Go usually is from PATH.
-GO      ?= $(shell command -v go || echo /usr/local/go/bin/go)
-export PATH := $(PATH):$(patsubst %/,%,$(dir $(GO)))
+# Without a Go that is new enough, one that fetches itself when it is first called: scripts/toolchain/go.
+ifeq ($(origin GO),undefined)
+GO := $(shell scripts/toolchain/find.sh)
+endif
+export GO
+ifneq ($(filter-out $(shell command -v go),$(filter /%,$(GO))),)
+export PATH := $(patsubst %/,%,$(dir $(GO))):$(PATH)
+endif
 # A checkout that belongs to another user than the one who builds is fine.
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
 # Paths are cut off in all builds, as in the shipped binary: tests then share what was compiled for it.
@@ -254,7 +259,7 @@ lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) tool staticcheck ./...
 
 gofmt:
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi
+	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(find . -name '.?*' -prune -o -name '*.go' -print)); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi
 
 # What a contributor runs after each change: no root, no race detector, no network.
 check: ## a first look in under a minute: gofmt, vet, tests of the pure packages, 200 seeds; goes on after a failure

@@ -1,14 +1,16 @@
 #!/bin/sh
-# packages.sh demo|test|bench|apps: installs, on Debian, the packages that the demo, the tests, the
-# comparison or the applications run and that are missing. Does nothing, and needs no root, if all are there.
+# packages.sh demo|test|bench|apps|unzip: installs, on Debian, the packages that the demo, the tests, the
+# comparison, the applications or the fetched Go need and that are missing. Does nothing, and needs no root,
+# if all are there.
 set -eu
 demo="iperf3:iperf3 curl:curl nft:nftables ethtool:ethtool ip:iproute2 tc:iproute2 ss:iproute2 ping:iputils-ping"
 case ${1:-} in
+unzip) want=unzip:unzip ;;
 demo) want=$demo ;;
-test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc python3:python3 spin:spin prometheus:prometheus promtool:prometheus chromium:chromium etcd:etcd-server etcdctl:etcd-client jq:jq" ;;
+test) want="$demo redis-server:redis-server redis-cli:redis-tools redis-benchmark:redis-tools gcc:gcc python3:python3 spin:spin prometheus:prometheus promtool:prometheus chromium:chromium etcd:etcd-server etcdctl:etcd-client jq:jq unzip:unzip" ;;
 bench) want="$demo wg:wireguard-tools sockperf:sockperf mptcpize:mptcpize" ;;
 apps) want="$demo pg_createcluster:postgresql etcd:etcd-server mptcpize:mptcpize mpirun.openmpi:openmpi-bin mpicc.openmpi:libopenmpi-dev gcc:gcc" ;;
-*) sed -n 2,3p "$0" >&2; exit 2 ;;
+*) sed -n 2,4p "$0" >&2; exit 2 ;;
 esac
 PATH=$PATH:/usr/sbin:/sbin
 missing=
