@@ -91,16 +91,17 @@ func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 }
 
 // Connect says that there is something to send. It begins a handshake unless
-// there is a session or an attempt already.
-func (c *Conn) Connect(now mono.Time) {
-	switch {
-	case c.session.ready(now):
+// there is a session or an attempt already, and reports whether there is a session.
+func (c *Conn) Connect(now mono.Time) (ready bool) {
+	switch ready = c.session.ready(now); {
+	case ready:
 		c.seek(now)
 	case !c.session.calls.busy():
 		c.session.call(now)
 	default:
 		c.session.calls.greeting = false
 	}
+	return ready
 }
 
 // Greet begins a handshake, if none is under way, although there is nothing to

@@ -124,23 +124,22 @@ func (s *server) timestamp(now mono.Time) handshake.Timestamp {
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
-	ready := p.link.Conn().Session(now).Ready
+	c := p.link.Conn()
 	switch {
 	case p.gone.Load():
 		p.removed.Add(uint64(len(frames)))
 		return false
-	case !ready && p.isNowhere():
+	case p.isNowhere() && !c.Session(now).Ready:
 		p.nowhere.Add(uint64(len(frames)))
 		return false
 	}
 	p.flows.sent(p, frames)
-	if !ready && p.waits == 0 {
-		p.waits = now
-	}
 	for _, f := range frames {
 		p.queue.Push(read, f)
 	}
-	p.link.Conn().Connect(now)
+	if !c.Connect(now) && p.waits == 0 {
+		p.waits = now
+	}
 	return true
 }
 
