@@ -13,7 +13,7 @@ import (
 
 // clockEvery is how often the clock is looked at while peers have such a time: it may be set,
 // forward or back, and stands still for timers while the machine sleeps.
-const clockEvery = 5 * time.Second
+const clockEvery = 10 * time.Second
 
 // lapses are the peers that are left out, with the times that are over.
 type lapses map[config.Key]time.Time
