@@ -5,9 +5,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG VERSION=unknown
+ARG VERSION=
 ARG AGENT=srdtun
-RUN make build build-agents VERSION="$VERSION" && mv "bin/$AGENT" bin/program
+RUN make build build-agents && mv "bin/$AGENT" bin/program
 
 FROM scratch AS agent
 COPY --from=build /src/bin/program /usr/bin/srdtun

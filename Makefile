@@ -8,8 +8,9 @@ export GO
 ifneq ($(filter-out $(shell command -v go),$(filter /%,$(GO))),)
 export PATH := $(patsubst %/,%,$(dir $(GO))):$(PATH)
 endif
-# A checkout that belongs to another user than the one who builds is fine.
-VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
+ifeq ($(VERSION),)
+VERSION := $(shell packaging/version.sh)
+endif
 # Paths are cut off in all builds, as in the shipped binary: tests then share what was compiled for it.
 export GOFLAGS += -buildvcs=false -trimpath
 export CGO_ENABLED ?= 0
@@ -204,7 +205,7 @@ INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(PREFIX)/lib/sysuse
 
 # Whoever has built it as a user need not build it again as root.
 install: ## install binary, unit, manual pages, completions and the folder for configurations
-	@case '$(VERSION)' in *-dirty|unknown) false ;; *) $(BIN)/srdtun version 2>/dev/null | grep -qF ' $(VERSION) ' ;; esac || $(MAKE) --no-print-directory build
+	@case '$(VERSION)' in *-dirty|*-dev) false ;; *) $(BIN)/srdtun version 2>/dev/null | grep -qF ' $(VERSION) ' ;; esac || $(MAKE) --no-print-directory build
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
 	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
 	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf

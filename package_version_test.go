@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// TestPackageVersionsNeverGoBack walks 20 commits as people make them: seconds apart, several in
+// TestPackageVersionsNeverGoBack walks commits as people make them: seconds apart, several in
 // a second, as a rebase does, one whose clock was behind, with changes in the tree, with a
-// tag in between. The version of each package is later than that of the one before, as dpkg
-// and rpm compare.
+// release, commits after it, the next number in VERSION and the next release. The version of
+// each package is later than that of the one before, as dpkg and rpm compare, and the first
+// is later than those of packages that were made before there was a VERSION.
 func TestPackageVersionsNeverGoBack(t *testing.T) {
 	script, err := filepath.Abs("packaging/version.sh")
 	if err != nil {
@@ -33,17 +34,25 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	run("git", "init", "-q")
-	var all []string
-	note := func() {
+	write := func(file, text string) {
 		t.Helper()
-		all = append(all, run("sh", script, run("git", "describe", "--tags", "--always", "--dirty")))
+		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("git", "init", "-q")
+	write("VERSION", "0.3.0\n")
+	run("git", "add", "VERSION")
+	all := []string{"0.0.0~git20261128.073319.9a96a77"}
+	note := func() (shown string) {
+		t.Helper()
+		shown = run("sh", script)
+		all = append(all, run("sh", script, shown))
+		return shown
 	}
 	commit := func(i int) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(repo, "file"), fmt.Append(nil, i), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write("file", fmt.Sprint(i))
 		if i > 0 {
 			note() // with changes
 		}
@@ -61,16 +70,33 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 		}
 		commit(i)
 	}
-	if first := "0.0.0~git20261128.073320." + run("git", "rev-list", "--max-parents=0", "--abbrev-commit", "HEAD"); all[0] != first {
-		t.Errorf("the first is %s, want %s", all[0], first)
+	hash := run("git", "rev-list", "--max-parents=0", "--abbrev=10", "--abbrev-commit", "HEAD")
+	if want := "0.3.0~git20261128.073320." + hash; all[1] != want {
+		t.Errorf("the first is %s, want %s", all[1], want)
 	}
 	at = at.Add(time.Second)
 	commit(20)
-	run("git", "tag", "v0.9.0")
-	note()
+	if shown, want := note(), "0.3.0-dev."+run("git", "rev-parse", "--short=10", "HEAD"); shown != want {
+		t.Errorf("a commit that is not released is %s, want %s", shown, want)
+	}
+	all = all[:len(all)-1] // twice there
+	release := func(number string) {
+		t.Helper()
+		run("git", "tag", "v"+number)
+		if shown := note(); shown != number || all[len(all)-1] != number {
+			t.Errorf("the release is %s, its package %s; want %s", shown, all[len(all)-1], number)
+		}
+	}
+	release("0.3.0")
 	for i := 21; i < 34; i++ {
 		commit(i)
 	}
+	write("VERSION", "0.4.0\n")
+	run("git", "add", "VERSION")
+	for i := 34; i < 40; i++ {
+		commit(i)
+	}
+	release("0.4.0")
 	dpkg, _ := exec.LookPath("dpkg")
 	for i, v := range all[1:] {
 		before := all[i]
@@ -80,6 +106,43 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 		if dpkg != "" && exec.Command(dpkg, "--compare-versions", before, "lt", v).Run() != nil {
 			t.Errorf("dpkg: %s is not later than %s", v, before)
 		}
+	}
+}
+
+// TestVersionWithoutGit: an archive of the tree knows the number alone.
+func TestVersionWithoutGit(t *testing.T) {
+	script, err := filepath.Abs("packaging/version.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte("0.3.0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"": "0.3.0-dev", "0.3.0-dev": "0.3.0~dev", "v0.9.1": "0.9.1", "0.3.0": "0.3.0", "0.3.0-5-g0a1b2c3d4e-dirty": "0.3.0.5.g0a1b2c3d4e+dirty",
+	} {
+		c := exec.Command("sh", append([]string{script}, strings.Fields(args)...)...)
+		c.Dir, c.Env = dir, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+		if out, err := c.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%q: %v: %s, want %s", args, err, out, want)
+		}
+	}
+}
+
+// TestChangelogHasTheVersion: what VERSION says is the changelog's newest version.
+func TestChangelogHasTheVersion(t *testing.T) {
+	version, err := os.ReadFile("VERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n## [")
+	if newest, _, _ := strings.Cut(rest, "]"); newest != strings.TrimSpace(string(version)) {
+		t.Errorf("CHANGELOG.md begins with %s, VERSION is %s", newest, version)
 	}
 }
 

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// version is set at link time: -ldflags "-X main.version=v1.2.3".
+// version is set at link time: -ldflags "-X main.version=1.2.3".
 var version string
 
 // setVersion fills in what the linker did not, and tells the control socket.
@@ -17,7 +18,7 @@ func setVersion() {
 	if version == "" {
 		version = control.Version
 		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-			version = info.Main.Version
+			version = strings.TrimPrefix(info.Main.Version, "v")
 		}
 	}
 	control.Version = version
