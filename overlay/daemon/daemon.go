@@ -352,9 +352,7 @@ func (s *server) openSockets() (err error) {
 	case err != nil:
 		return err
 	}
-	if err := s.bank.WithoutIPv6(); err != nil {
-		s.tell(events.HostSetting, "ipv6-sockets", "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone", err)
-	}
+	s.tellIPv6()
 	return nil
 }
 

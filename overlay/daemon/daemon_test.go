@@ -126,8 +126,14 @@ func up(t *testing.T, c *config.Config) *running {
 // upWith is up with more than a configuration.
 func upWith(t *testing.T, o Options) *running {
 	t.Helper()
+	return start(t, newServer(o.Config, newStory(o.Verbose)), o)
+}
+
+// start is upWith of a server that may have something already.
+func start(t *testing.T, s *server, o Options) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{t: t, cancel: cancel, done: make(chan error, 1), server: newServer(o.Config, newStory(o.Verbose))}
+	r := &running{t: t, cancel: cancel, done: make(chan error, 1), server: s}
 	ready := make(chan struct{})
 	r.story = newStory(false)
 	o.Ready = func() { close(ready) }

@@ -153,6 +153,7 @@ func (s *server) ground() ground {
 // placeAll looks at the host anew, and places all peers.
 func (s *server) placeAll() {
 	s.bank.Refused() // before the kernel's counters wrap
+	s.regainIPv6()
 	s.devices.load()
 	s.host.look(s.devices.all())
 	s.reportLocals()

@@ -9,6 +9,7 @@ const (
 	Stopping       Kind = "stopping"
 	Note           Kind = "note"
 	HostSetting    Kind = "host-setting"
+	HostMended     Kind = "host-setting-mended"
 	ConfigDoubt    Kind = "config-doubt"
 	PrivilegesKept Kind = "privileges-kept"
 	ConfigChanged  Kind = "config-changed"
@@ -81,6 +82,7 @@ var All = []About{
 	{Stopping, Notice, Stopping, "the interface is taken down", nothing},
 	{Note, Info, Note, "anything without a kind of its own", "read it"},
 	{HostSetting, Warning, HostSetting, "a setting of this host will get in the way", "change it as the line says"},
+	{HostMended, Notice, HostSetting, "something that this host lacked is there", nothing},
 	{ConfigDoubt, Warning, ConfigDoubt, "something in the configuration looks like a mistake; `srdtun check` says the same", "correct it as the line says, or leave it, if it is meant"},
 	{PrivilegesKept, Warning, PrivilegesKept, "the daemon could not give up what it does not need", "start it as root, or by the service file"},
 	{ConfigChanged, Notice, ConfigChanged, "the configuration was changed while running", nothing},

@@ -136,6 +136,16 @@ func New(cfg Config) (*Loop, error) {
 	return l, nil
 }
 
+// Join has the workers serve the sockets that the bank has opened since New. The loop may run.
+func (l *Loop) Join() error {
+	for _, w := range l.workers {
+		if err := w.join(len(l.workers)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Now returns the time on the loop's clock, which counts suspended time. It starts
 // above zero, which means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }

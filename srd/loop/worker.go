@@ -65,9 +65,9 @@ type worker struct {
 	timers  timers
 
 	recv    *udp.Receiver
-	sender  *udp.Sender // for replies that belong to no peer
-	socks   map[int32]uint16
-	singles []int // for each socket: how many packets came by themselves lately, up to socketPackets
+	sender  *udp.Sender                      // for replies that belong to no peer
+	socks   atomic.Pointer[map[int32]uint16] // by descriptor; replaced when sockets come later
+	singles []int                            // for each socket: how many packets came by themselves lately, up to socketPackets
 	inputs  map[int32]Input
 	touched []*Peer
 	again   []*Peer // of touched, those not done
@@ -98,7 +98,7 @@ const firstDelay = int64(mono.Granularity)
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w := &worker{
 		loop: l, bit: 1 << number, number: number, sockets: l.bank.Len(), timer: -1, event: -1, recv: udp.NewReceiver(l.bank, &l.Recvs), singles: make([]int, l.bank.Len()),
-		socks: map[int32]uint16{}, inputs: map[int32]Input{},
+		inputs: map[int32]Input{},
 	}
 	w.mark = w.given
 	w.delay.Store(firstDelay)
@@ -118,13 +118,10 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 		return nil, fmt.Errorf("loop: eventfd: %w", err)
 	}
 	fds := []int{w.timer, w.event}
-	for i := range l.bank.Len() {
-		if i%workers == number {
-			for _, fd := range l.bank.Socket(i).FDs() {
-				w.socks[int32(fd)] = uint16(i)
-				fds = append(fds, fd)
-			}
-		}
+	socks := w.share(workers)
+	w.socks.Store(&socks)
+	for fd := range socks {
+		fds = append(fds, int(fd))
 	}
 	for _, in := range inputs {
 		w.inputs[int32(in.FD())] = in
@@ -141,6 +138,33 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 		}
 	}
 	return w, nil
+}
+
+// share returns the descriptors of a worker's sockets.
+func (w *worker) share(workers int) map[int32]uint16 {
+	socks := map[int32]uint16{}
+	for i := w.number; i < w.loop.bank.Len(); i += workers {
+		for _, fd := range w.loop.bank.Socket(i).FDs() {
+			socks[int32(fd)] = uint16(i)
+		}
+	}
+	return socks
+}
+
+// join has the worker serve sockets that the bank has opened since. It is the one method that
+// others may call while the worker runs.
+func (w *worker) join(workers int) error {
+	old, now := *w.socks.Load(), w.share(workers)
+	w.socks.Store(&now)
+	for fd := range now {
+		if _, known := old[fd]; known {
+			continue
+		}
+		if err := w.waiter.add(int(fd), 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *worker) close() {
@@ -190,7 +214,7 @@ func (w *worker) run() error {
 				w.expire()
 			default:
 				if in := w.inputs[e.Fd]; in == nil {
-					w.drain(int(e.Fd), w.socks[e.Fd])
+					w.drain(int(e.Fd), (*w.socks.Load())[e.Fd])
 				} else if err := in.Serve(w.mark); err != nil {
 					return err
 				}
@@ -328,7 +352,7 @@ func (w *worker) catchUp() {
 		return
 	}
 	w.resumed, w.stale = resumed, true
-	for fd, sock := range w.socks {
+	for fd, sock := range *w.socks.Load() {
 		for n := 0; n < catchUpPackets; n += udp.ReadMost {
 			if c := w.receive(int(fd), sock, udp.ReadMost); !c.more {
 				break

@@ -44,26 +44,26 @@ func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 // adopt gives a descriptor its place. Options are set again: this program may be a newer
 // one than that which opened it.
 func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
-	family, at := 0, (*int)(nil)
+	family, known, put := 0, false, func() {}
 	sa, err := unix.Getsockname(fd)
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
 		if i, ok := place[uint16(sa.Port)]; ok && sa.Addr == [4]byte{} {
-			family, at = unix.AF_INET, &b.socks[i].fd4
+			family, known, put = unix.AF_INET, b.socks[i].fd4 >= 0, func() { b.socks[i].fd4 = fd }
 		}
 	case *unix.SockaddrInet6:
 		if i, ok := place[uint16(sa.Port)]; ok && sa.Addr == [16]byte{} {
-			family, at = unix.AF_INET6, &b.socks[i].fd6
+			family, known, put = unix.AF_INET6, b.socks[i].fd6 >= 0, func() { b.socks[i].fd6 = int32(fd) }
 		}
 	}
 	if kind, e := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && (e != nil || kind != unix.SOCK_DGRAM) {
-		at = nil
+		family = 0
 	}
-	if at == nil || *at >= 0 {
+	if family == 0 || known {
 		unix.Close(fd)
 		return errors.Join(errors.New("udp: what was passed on is not a socket of ours"), err)
 	}
-	*at = fd
+	put()
 	return b.prepare(fd, family, mark)
 }
 

@@ -112,3 +112,60 @@ func TestAdoptRefuses(t *testing.T) {
 		}
 	}
 }
+
+// withoutIPv6 is a bank of the IPv4 sockets of another, as a host without IPv6 has it.
+func withoutIPv6(t *testing.T, cfg Config, b *Bank) *Bank {
+	t.Helper()
+	ports, fds := passed(t, b)
+	b.Close()
+	fds = slices.DeleteFunc(fds, func(fd int) bool {
+		sa, err := unix.Getsockname(fd)
+		_, six := sa.(*unix.SockaddrInet6)
+		if err == nil && six {
+			unix.Close(fd)
+		}
+		return six
+	})
+	four, err := Adopt(cfg, ports, fds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(four.Close)
+	return four
+}
+
+// Sockets of IPv6 that the host could not give at the start are opened later, on the same
+// ports, all or none.
+func TestOpenIPv6Later(t *testing.T) {
+	s := newSpace(t)
+	s.address(t, "lo", "127.0.0.1/8")
+	cfg := Config{ListenPort: 5000, Ports: 4, Range: [2]uint16{6000, 6010}}
+	b := withoutIPv6(t, cfg, s.open(t, cfg))
+	if err := b.Refuse(7); err != nil || b.HasIPv6() {
+		t.Fatalf("%v, IPv6 %v", err, b.HasIPv6())
+	}
+	before := descriptors(t)
+	var other net.PacketConn
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Do(func() (err error) { other, err = net.ListenPacket("udp6", "[::1]:6001"); return err }))
+	if err := s.Do(func() error { return b.OpenIPv6(0) }); err == nil || b.HasIPv6() || descriptors(t) != before+1 {
+		t.Errorf("somebody has a port: %v, IPv6 %v, %d descriptors of %d", err, b.HasIPv6(), descriptors(t), before+1)
+	}
+	other.Close()
+	must(s.Do(func() error { return b.OpenIPv6(0) }))
+	ports, fds := b.Descriptors()
+	if len(fds) != 8 || b.WithoutIPv6() != nil {
+		t.Fatalf("%d descriptors, %v", len(fds), b.WithoutIPv6())
+	}
+	for i, port := range ports {
+		sa, err := unix.Getsockname(b.Socket(i).six())
+		if six, ok := sa.(*unix.SockaddrInet6); err != nil || !ok || six.Port != int(port) {
+			t.Errorf("socket %d, port %d: %+v, %v", i, port, sa, err)
+		}
+	}
+}

@@ -65,16 +65,19 @@ func (e *PortError) Error() string {
 type Socket struct {
 	Port uint16
 	fd4  int
-	fd6  int // -1 when the host has no IPv6
+	fd6  int32 // -1 when the host has no IPv6; atomic, as it may come later
 }
 
 // FDs returns the descriptors, for polling.
 func (s *Socket) FDs() []int {
-	if s.fd6 < 0 {
-		return []int{s.fd4}
+	if six := s.six(); six >= 0 {
+		return []int{s.fd4, six}
 	}
-	return []int{s.fd4, s.fd6}
+	return []int{s.fd4}
 }
+
+// six is the descriptor of IPv6, or -1.
+func (s *Socket) six() int { return int(atomic.LoadInt32(&s.fd6)) }
 
 // Bank is an open set of sockets. Sending and receiving on different sockets is
 // safe from several goroutines.
@@ -136,7 +139,7 @@ func (b *Bank) HasPort(port uint16) bool {
 }
 
 // HasIPv6 reports whether socket 0 can speak IPv6.
-func (b *Bank) HasIPv6() bool { return b.socks[0].fd6 >= 0 }
+func (b *Bank) HasIPv6() bool { return b.socks[0].six() >= 0 }
 
 // WithoutIPv6 returns why there are no sockets of IPv6; nil: there are. IPv4 works all the
 // same.
@@ -207,13 +210,14 @@ func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 	if b.no6 != nil {
 		return s, nil
 	}
-	s.fd6, err = b.socket(unix.AF_INET6, s.Port, mark)
+	six, err := b.socket(unix.AF_INET6, s.Port, mark)
 	switch {
 	case err == nil:
+		s.fd6 = int32(six)
 	case !errors.Is(err, unix.EADDRINUSE) && len(b.socks) == 0:
 		// A host without IPv6, or one that forbids it. What IPv4 was just granted is no
 		// fault of the port, the mark or the options.
-		s.fd6, b.no6 = -1, err
+		b.no6 = err
 	default:
 		unix.Close(s.fd4)
 		return s, err
@@ -292,7 +296,7 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
-	if unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) != nil {
+	if unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) != nil && b.gro {
 		b.gro = false
 	}
 	return nil

@@ -147,7 +147,7 @@ func TestOutOfDescriptors(t *testing.T) {
 			}
 			defer b.Close()
 			done = true
-			if b.Socket(0).fd6 < 0 || b.Socket(1).fd6 < 0 {
+			if b.Socket(0).six() < 0 || b.Socket(1).six() < 0 {
 				return errors.New("a socket speaks no IPv6")
 			}
 			return nil

@@ -52,6 +52,16 @@ type Shares struct {
 
 // Thin is Refuse for socket i with other shares than all.
 func (b *Bank) Thin(i int, s Shares) error {
+	for _, fd := range b.socks[i].FDs() {
+		if err := b.attach(fd, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach gives one socket the filter.
+func (b *Bank) attach(fd int, s Shares) error {
 	code, err := bpf.Assemble(resolve(judge(b.prefix, s)))
 	if err != nil {
 		return err
@@ -62,10 +72,8 @@ func (b *Bank) Thin(i int, s Shares) error {
 	}
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	defer runtime.KeepAlive(filter)
-	for _, fd := range b.socks[i].FDs() {
-		if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog); err != nil {
-			return fmt.Errorf("udp: socket filter: %w", err)
-		}
+	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog); err != nil {
+		return fmt.Errorf("udp: socket filter: %w", err)
 	}
 	return nil
 }

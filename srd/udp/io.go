@@ -198,7 +198,7 @@ func (s *Sender) fd(t *srd.Train) int {
 	if t.Tuple.Remote.Addr().Is4() {
 		return sock.fd4
 	}
-	return sock.fd6
+	return sock.six()
 }
 
 func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {

@@ -121,7 +121,7 @@ func fdFor(b *Bank, addr string) int {
 	if net.ParseIP(addr).To4() != nil {
 		return b.Socket(0).fd4
 	}
-	return b.Socket(0).fd6
+	return b.Socket(0).six()
 }
 
 // train makes a train of n packets of size bytes, the last shorter, each with

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/srd/udp"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// bankWithoutIPv6 is a daemon's bank as it opens on a host without IPv6.
+func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
+	t.Helper()
+	both, err := udp.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
+	ports, fds := both.Descriptors()
+	var four []int
+	for _, fd := range fds {
+		if sa, err := unix.Getsockname(fd); err != nil {
+			t.Fatal(err)
+		} else if _, ok := sa.(*unix.SockaddrInet4); ok {
+			d, err := unix.Dup(fd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			four = append(four, d)
+		}
+	}
+	b, err := udp.Adopt(cfg, ports, four)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A daemon that had no sockets of IPv6 at its start reaches peers over IPv6 as soon as the host
+// gives it some, and tells so.
+func TestSocketsOfIPv6ComeLater(t *testing.T) {
+	runDir(t)
+	c := parse(t, "127.0.0.1:5999", "[::1]:5999")
+	s := newServer(c, newStory(false))
+	s.bank = bankWithoutIPv6(t, udp.Config{ListenPort: 5555, Ports: 4, Range: [2]uint16{6000, 6010}})
+	kept, err := net.ListenPacket("udp6", "[::]:5555") // for as long as the host gives none
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := start(t, s, Options{Config: c})
+	b := up(t, other(t))
+	if a.server.bank.HasIPv6() {
+		t.Error("it has sockets of IPv6")
+	}
+	kept.Close()
+	// The next look at the host's addresses finds them; a new address is reason for one.
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := netlink.ParseAddr("192.0.2.77/32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := netlink.AddrAdd(lo, addr); err != nil {
+		t.Fatal(err)
+	}
+	defer netlink.AddrDel(lo, addr)
+	a.told(events.HostMended)
+	v, err := dial(t, "srdd0").Ping("near", false)
+	if err != nil || !slices.ContainsFunc(v.Paths, func(p control.Ping) bool { return p.Remote == "[::1]:5999" && p.RTTUs > 0 }) {
+		t.Errorf("%+v, %v", v, err)
+	}
+	for _, r := range []*running{a, b} {
+		r.cancel()
+		r.wait()
+	}
+}
