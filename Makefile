@@ -193,10 +193,9 @@ results: bin-bench ## write docs/results.md and docs/bench.png from what lab, be
 	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 
-# DRILLFLAGS are flags of bin/drills, as in DRILLFLAGS='-short -only move,stop'.
-drills: packages-demo build ## hurt the daemon under load, each way with its bound (root, about 15 minutes)
-	@$(BUILD) $(BIN)/drills -o $(BIN)/drills ./scripts/drills
-	@$(BIN)/drills -bin $(abspath $(BIN)/srdtun) $(DRILLFLAGS)
+# DRILLFLAGS are flags of bin/bench drills, as in DRILLFLAGS='-short -only move,stop'.
+drills: packages-demo build bin-bench ## hurt the daemon under load, each way with its bound (root, about 15 minutes)
+	@$(BIN)/bench drills -bin $(abspath $(BIN)/srdtun) $(DRILLFLAGS)
 
 # The folders of PREFIX and SYSCONF that the files below go to.
 INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(PREFIX)/lib/sysusers.d/srdtun.conf $(PREFIX)/lib/systemd/system-generators/srdtun-generator \

@@ -12,6 +12,8 @@ import (
 
 	"github.com/srdtun/srdtun/bench/apps"
 	"github.com/srdtun/srdtun/bench/blackhole"
+	"github.com/srdtun/srdtun/bench/cores"
+	"github.com/srdtun/srdtun/bench/drills"
 	"github.com/srdtun/srdtun/bench/hostdelay"
 	"github.com/srdtun/srdtun/bench/regress"
 	"github.com/srdtun/srdtun/bench/results"
@@ -27,6 +29,8 @@ var experiments = []struct {
 	{"rivals", "beside wireguard-go, nebula, MPTCP and plain TCP", rivals.Main},
 	{"blackhole", "how long an application stalls when a spine dies silently", blackhole.Main},
 	{"apps", "PostgreSQL and etcd while spines die, a ring of sockets, Open MPI", apps.Main},
+	{"drills", "hurt the daemon under load, each way with its bound", drills.Main},
+	{"cores", "how many processors one peer can use, and a model of that", cores.Main},
 	{"hostdelay", "how late this machine's processes are, for the simulator", hostdelay.Main},
 	{"results", "write docs/results.md from what the others left", results.Main},
 }

@@ -1,17 +1,16 @@
-// Command cores says how many processors one peer can use: the shipped daemon at both
+// Package cores says how many processors one peer can use: the shipped daemon at both
 // ends of a cable without a limit of rate, which carries trains whole, TCP flows through it, and the counts of
 // the two things that one thread at a time can do for a peer, from `show --json`. It prints
 // what was measured for each train, and what a model of queues reckons of that for more
 // cores than there are (model.go).
 //
 // It needs root, takes the machine for itself, and removes all that it made however it ends.
-package main
+package cores
 
 import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -34,39 +33,38 @@ type options struct {
 // settle is how long flows grow before anything is counted.
 const settle = time.Second
 
-func main() {
+// Main is "bench cores".
+func Main(args []string) error {
 	var o options
-	bins := flag.String("bin", "bin/srdtun", "the srdtun to measure, or several, with commas, in turn")
-	flag.IntVar(&o.workers, "workers", 1, "`threads` of each daemon")
-	flag.IntVar(&o.flows, "flows", 8, "TCP `flows` at once")
-	flag.IntVar(&o.runs, "runs", 5, "how `often` each is measured")
-	flag.DurationVar(&o.span, "for", 4*time.Second, "how `long` a run counts")
-	flag.BoolVar(&o.wire, "wire", false, "packets cross the cable one by one, as where no card merges them")
-	flag.IntVar(&o.outlets, "outlets", 8, "how many `threads` can write to the device for a peer at once")
-	threads := flag.Int("check", 0, "hold the model against so many `threads` that count, and run nothing else")
-	flag.Parse()
+	f := flag.NewFlagSet("bench cores", flag.ContinueOnError)
+	bins := f.String("bin", "bin/srdtun", "the srdtun to measure, or several, with commas, in turn")
+	f.IntVar(&o.workers, "workers", 1, "`threads` of each daemon")
+	f.IntVar(&o.flows, "flows", 8, "TCP `flows` at once")
+	f.IntVar(&o.runs, "runs", 5, "how `often` each is measured")
+	f.DurationVar(&o.span, "for", 4*time.Second, "how `long` a run counts")
+	f.BoolVar(&o.wire, "wire", false, "packets cross the cable one by one, as where no card merges them")
+	f.IntVar(&o.outlets, "outlets", 8, "how many `threads` can write to the device for a peer at once")
+	threads := f.Int("check", 0, "hold the model against so many `threads` that count, and run nothing else")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
 	o.srdtun = strings.Split(*bins, ",")
-	if flag.NArg() > 0 || o.workers < 1 || o.flows < 1 || o.runs < 1 || o.outlets < 1 || o.span < time.Second {
-		flag.Usage()
-		os.Exit(2)
+	if f.NArg() > 0 || o.workers < 1 || o.flows < 1 || o.runs < 1 || o.outlets < 1 || o.span < time.Second {
+		f.Usage()
+		return errors.New("see the flags above")
 	}
 	if *threads > 0 {
 		for _, held := range []time.Duration{6, 12, 24, 36} {
 			held *= time.Microsecond
 			check(work{free: 60*time.Microsecond - held, stations: []time.Duration{held}}, *threads)
 		}
-		return
+		return nil
 	}
-	if err := o.run(); err != nil {
-		fmt.Fprintln(os.Stderr, "cores:", err)
-		os.Exit(1)
-	}
+	fabric.Command("bench cores", "", o.run)
+	return nil
 }
 
 func (o options) run() error {
-	if err := fabric.Guard(); err != nil {
-		return err
-	}
 	fmt.Println(heading)
 	for i := range o.runs {
 		for _, bin := range o.srdtun {

@@ -1,11 +1,11 @@
-// Command drills hurts the shipped daemon under load, one way after the other, and holds
+// Package drills hurts the shipped daemon under load, one way after the other, and holds
 // what that costs against a bound for each: kill -9, address changes, dead, corrupting and
 // doubling networks, a stopped process, no descriptors, little memory, replay and garbage.
 // It ends with a table, and with 1 if a bound was missed.
 //
 // It needs root, takes the machine for itself, and removes all that it made however it
 // ends.
-package main
+package drills
 
 import (
 	"flag"
@@ -17,28 +17,32 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-func main() {
+// Main is "bench drills".
+func Main(args []string) error {
 	o := drill.Options{Log: os.Stdout}
-	flag.StringVar(&o.Bin, "bin", "bin/srdtun", "the srdtun to hurt")
-	flag.BoolVar(&o.Short, "short", false, "seconds instead of minutes, where time makes no other case")
-	only := flag.String("only", "", "`names` of drills, with commas between; without it all")
-	list := flag.Bool("list", false, "say what there is")
-	flag.Parse()
+	f := flag.NewFlagSet("bench drills", flag.ContinueOnError)
+	f.StringVar(&o.Bin, "bin", "bin/srdtun", "the srdtun to hurt")
+	f.BoolVar(&o.Short, "short", false, "seconds instead of minutes, where time makes no other case")
+	only := f.String("only", "", "`names` of drills, with commas between; without it all")
+	list := f.Bool("list", false, "say what there is")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
 	if *list {
 		for _, d := range drill.All {
 			fmt.Printf("%-12s %s\n", d.Name, d.Says)
 		}
-		return
+		return nil
 	}
 	drills := drill.All
 	if *only != "" {
 		var err error
 		if drills, err = drill.Find(strings.Split(*only, ",")); err != nil {
-			fmt.Fprintln(os.Stderr, "drills:", err)
-			os.Exit(2)
+			return err
 		}
 	}
-	fabric.Command("drills", "", func() error { return all(o, drills) })
+	fabric.Command("bench drills", "", func() error { return all(o, drills) })
+	return nil
 }
 
 func all(o drill.Options, drills []drill.Drill) error {

@@ -1,4 +1,4 @@
-package main
+package cores
 
 import (
 	"encoding/json"
