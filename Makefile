@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-deb test-package test-image lint clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -69,7 +69,7 @@ test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (roo
 	@$(MAKE) --no-print-directory test-lab
 	@$(MAKE) --no-print-directory test-bench
 	@$(MAKE) --no-print-directory test-agents
-	@$(MAKE) --no-print-directory test-deb
+	@$(MAKE) --no-print-directory test-package PACKAGEFLAGS=deb
 	@$(MAKE) --no-print-directory e2e-measuring
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
@@ -240,15 +240,10 @@ deb rpm: dist ## packages of PROGRAMS for Debian, and for Fedora and the like, i
 	  [ $$program = srdtun ] || $(GO) -C fleet run -ldflags '$(LDFLAGS)' ./cmd/$$program man $(abspath $(DIST))/man-agents; \
 	  for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$program $$arch $(DIST) '$(VERSION)'; done; done
 
-test-deb: ## the deb in a copy of this Debian that is thrown away: install, run, upgrade, purge (root, a minute)
-	@GO='$(GO)' MAKE='$(MAKE)' scripts/debtest.sh
-
-test-package: ## packages in a Debian root with systemd: install, run, restart, upgrade, purge (root, 3 minutes)
+# PACKAGEFLAGS are flags of bin/packagetest, as in PACKAGEFLAGS='deb -only restart'; -list names kinds and checks.
+test-package: ## source, deb, rpm and image in a Debian root: install, run, restart, upgrade, purge (root, 6 minutes)
 	@$(BUILD) $(BIN)/packagetest -o $(BIN)/packagetest ./scripts/packagetest
-	@$(BIN)/packagetest
-
-test-image: ## the Dockerfile's steps in a Debian root, without Docker (root, 3 minutes)
-	@PATH="$(PATH)" scripts/image.sh $(ROOT)
+	@PATH="$(PATH)" $(BIN)/packagetest $(PACKAGEFLAGS)
 
 lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
 	$(GO) vet ./...

@@ -1,10 +1,8 @@
 #!/bin/sh
-# model.sh [quick]: checks docs/model with spin. Each line of the list names what must come out,
-# "holds", or "caught" for a bug that is planted; a model, and its options. As many as there
-# are processors are played at a time, as each takes one.
+# model.sh [quick]: checks docs/model with spin, one play on each processor at a time. A line of
+# the list has the result, "holds", or "caught" for a planted bug; a model; and its options.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
-
 # play WANT MODEL [-DOPTION...]: fails unless that comes out.
 play() {
   want=$1 model=$2; shift 2
@@ -16,14 +14,13 @@ play() {
   spin "$@" -a "$model.pml" >spin.out 2>&1 || { cat spin.out; exit 1; }
   # All but one are so small that optimising takes longer than playing.
   case "$*" in *RESTARTS1*) fast=-O2 ;; *) fast=-O0 ;; esac
-  case $model in
-  progress) gcc $fast -w -o pan pan.c && ./pan -a -f -m100000 >pan.out 2>&1 ;;
-  *) gcc $fast -w -DSAFETY -DNOREDUCE -DCOLLAPSE -DMEMLIM=3000 -o pan pan.c && ./pan -m1000000 -w26 >pan.out 2>&1 ;;
-  esac || true
-  errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.out)
+  flags='-DSAFETY -DNOREDUCE -DCOLLAPSE -DMEMLIM=3000' run='-m1000000 -w26'
+  [ "$model" != progress ] || flags='' run='-a -f -m100000'
+  # shellcheck disable=SC2086 # lists of words
+  { gcc $fast -w $flags -o pan pan.c && ./pan $run >pan.out 2>&1; } || true
+  errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.out) got=caught
   states=$(sed -n 's/ *\([0-9.e+]*\) states, stored.*/\1/p' pan.out | head -1)
-  got=holds
-  [ "$errors" = 0 ] || got=caught
+  [ "$errors" != 0 ] || got=holds
   if grep -q -e 'max search depth too small' -e 'out of memory' -e 'reached -DMEMLIM' pan.out || [ -z "$errors" ]; then got=unfinished; fi
   printf '%-10s %-7s %s states, %s s: %s\n' "$model" "$got" "$states" $(($(date +%s) - began)) "$*"
   [ "$got" != "$want" ] || exit 0
@@ -33,7 +30,6 @@ play() {
 }
 
 if [ "${1:-}" = play ]; then shift; play "$@"; fi
-
 list() {
   cat <<'LIST'
 # Both begin at once, with retries: both ends agree on one session.

@@ -17,7 +17,7 @@ const (
 func (h *host) agentsInstall() error {
 	h.beforeAgents = files()
 	for _, name := range agents {
-		if _, err := output("dpkg", "-i", "/root/"+name+".deb"); err != nil {
+		if _, err := output("dpkg", "-i", shared(name+".deb")); err != nil {
 			return err
 		}
 		for _, f := range []string{
@@ -164,12 +164,13 @@ func (h *host) agentsGo() error {
 	if out, _ := output("find", "/var", "/etc", "/run", "-xdev", "-uid", uid); out != "" {
 		return fmt.Errorf("left to the next user of that number: %s", out)
 	}
-	if err := sameFiles(h.beforeAgents); err != nil {
-		return err
-	}
+	return sameFiles(h.beforeAgents)
+}
+
+func (h *host) agentRPMs() error {
 	// Debian's rpm knows no package of Debian's: --nodeps.
 	for _, name := range agents {
-		if _, err := output("rpm", "-i", "--nodeps", "/root/"+name+".rpm"); err != nil {
+		if _, err := output("rpm", "-i", "--nodeps", shared(name+".rpm")); err != nil {
 			return err
 		}
 		if out, err := output("rpm", "-V", "--nodeps", name); err != nil {
@@ -182,6 +183,5 @@ func (h *host) agentsGo() error {
 			return errors.New("the program is left")
 		}
 	}
-	_, err = output("userdel", agentUser)
-	return err
+	return nil
 }

@@ -1,144 +1,55 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
-// What the root has beside Debian's smallest set: a first process and its bus, and what
-// the checks call.
-const included = "systemd-sysv,dbus,iproute2,rpm,passwd"
-
-const defaultMirror = "http://deb.debian.org/debian"
-
-// bootstrap makes a Debian 12, unless there is one.
-func bootstrap(root string) error {
-	if err := need("debootstrap:debootstrap", "systemd-nspawn:systemd-container"); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(root, "etc/debian_version")); err == nil {
-		return nil
-	}
-	mirror := os.Getenv("DEBIAN_MIRROR")
-	if mirror == "" {
-		mirror = defaultMirror
-	}
-	fmt.Printf("making a Debian 12 in %s\n", root)
-	_, err := output("debootstrap", "--variant=minbase", "--include="+included, "bookworm", root, mirror)
-	return err
-}
-
-// need installs the Debian packages of programs that are missing.
-func need(programs ...string) error {
-	for _, p := range programs {
-		program, pkg, _ := strings.Cut(p, ":")
-		if _, err := exec.LookPath(program); err == nil {
-			continue
-		}
-		fmt.Println("installing:", pkg)
-		if err := run(".", "sh", "-c", "export DEBIAN_FRONTEND=noninteractive; "+
-			"apt-get -o DPkg::Lock::Timeout=120 update -qq && apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "+pkg+" >&2"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unit runs the other half once the system is up, and ends the system.
+// unit runs the checks once the system is up, and ends the system.
 const unit = `[Unit]
 After=multi-user.target dbus.service
 [Service]
 Type=oneshot
-ExecStart=/root/packagetest inside
-StandardOutput=file:/root/result
+ExecStart=` + shareDir + `/packagetest inside %s
+StandardOutput=file:` + shareDir + `/result
 StandardError=inherit
 ExecStopPost=/bin/systemctl --no-block poweroff
 `
 
-// tunMajor and tunMinor are the numbers of /dev/net/tun, linux/miscdevice.h.
-const (
-	tunMajor = 10
-	tunMinor = 200
-)
-
-// boot starts the root as a container, with the packages in it, and reports.
-func boot(root, work string, packages []string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	// On some hosts the device is root's alone; others' have it for all.
-	tun := filepath.Join(work, "tun")
-	if err := errors.Join(unix.Mknod(tun, unix.S_IFCHR|0o666, int(unix.Mkdev(tunMajor, tunMinor))), os.Chmod(tun, 0o666)); err != nil {
-		return err
-	}
-	system := filepath.Join(root, "etc/systemd/system")
-	if err := errors.Join(
-		copyFile(self, filepath.Join(root, "root/packagetest"), 0o755),
-		os.WriteFile(filepath.Join(system, "packagetest.service"), []byte(unit), 0o644),
-		os.MkdirAll(filepath.Join(system, "multi-user.target.wants"), 0o755),
-		os.RemoveAll(filepath.Join(system, "multi-user.target.wants/packagetest.service")),
-		os.Symlink("../packagetest.service", filepath.Join(system, "multi-user.target.wants/packagetest.service")),
-		os.RemoveAll(filepath.Join(root, "root/result")),
-	); err != nil {
-		return err
-	}
-	if err := copyFile("docs/guide.md", filepath.Join(root, guide), 0o644); err != nil {
-		return err
-	}
-	for i, p := range packages {
-		if err := copyFile(p, filepath.Join(root, "root", fmt.Sprintf("srdtun-%d%s", i/2+1, filepath.Ext(p))), 0o644); err != nil {
-			return err
-		}
-	}
-	more, err := agentPackages()
-	if err != nil {
-		return err
-	}
-	for from, name := range more {
-		if err := copyFile(from, filepath.Join(root, "root", name), 0o644); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), bootMost)
-	defer cancel()
-	c := exec.CommandContext(ctx, "systemd-nspawn", "--quiet", "--boot", "--directory="+root, "--private-network",
-		"--bind="+tun+":/dev/net/tun", "--register=no", "--keep-unit", "--capability=CAP_NET_ADMIN")
-	console, bootErr := c.CombinedOutput()
-	result, err := os.ReadFile(filepath.Join(root, "root/result"))
-	if err != nil || bootErr != nil {
-		fmt.Fprintf(os.Stderr, "%s\n", console)
-	}
-	fmt.Printf("%s", result)
-	switch {
-	case bootErr != nil:
-		return fmt.Errorf("systemd-nspawn: %w", bootErr)
-	case err != nil:
-		return err
-	case !strings.Contains(string(result), ", 0 failed\n"):
-		return errors.New("a check inside failed")
-	}
-	return nil
+// enter runs the checks of a group in a copy that no systemd has booted.
+func (w *workshop) enter(g group) (failed int, err error) {
+	report, console, err := w.inCopy([]string{"--private-network"}, append([]string{shareDir + "/packagetest"}, insideArgs(g)...)...)
+	return read(g, report, console, err)
 }
 
-func copyFile(from, to string, mode os.FileMode) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
+// boot boots a copy, which runs the checks of a group.
+func (w *workshop) boot(g group) (failed int, err error) {
+	file := filepath.Join(w.dir, "packagetest.service")
+	result := filepath.Join(w.share, "result")
+	if err := errors.Join(
+		os.WriteFile(file, fmt.Appendf(nil, unit, strings.Join(insideArgs(g)[1:], " ")), 0o644),
+		os.RemoveAll(result),
+	); err != nil {
+		return 0, err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
-	if err != nil {
-		return err
+	screen, console, err := w.inCopy([]string{"--private-network", "--boot", "--bind-ro=" + file + ":/etc/systemd/system/packagetest.service"},
+		"systemd.wants=packagetest.service")
+	report, readErr := os.ReadFile(result)
+	return read(g, string(report), screen+console, errors.Join(err, readErr))
+}
+
+// read prints the report of a copy and returns the number of failures in it.
+func read(g group, report, console string, err error) (failed int, _ error) {
+	fmt.Print(report)
+	for line := range strings.Lines(report) {
+		passed := 0
+		if n, _ := fmt.Sscanf(line, g.kind+": %d passed, %d failed", &passed, &failed); n == 2 && passed+failed == len(g.checks) {
+			return failed, nil
+		}
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close(), os.Chmod(to, mode))
+	fmt.Fprintf(os.Stderr, "%s\n", console)
+	return 0, errors.Join(errors.New("the checks did not come to their end"), err)
 }

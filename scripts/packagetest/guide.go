@@ -9,7 +9,7 @@ import (
 )
 
 // guide is where the manual's recipes are in the root.
-const guide = "/root/guide.md"
+const guide = shareDir + "/guide.md"
 
 var (
 	fragment    = regexp.MustCompile(`\A(\[[a-z[]|[a-z_]+ = ["\[0-9tf])`)

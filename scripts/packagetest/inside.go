@@ -10,66 +10,46 @@ import (
 	"time"
 )
 
-// checks are run in this order; each goes on from where the one before has left the host.
-var checks = []struct {
-	name string
-	do   func(*host) error
-}{
-	{"the deb installs program, unit, pages, completions and user", (*host).installs},
-	{"a misspelt name fails once, and the message names the file", (*host).misspelt},
-	{"a wrong file fails once, and the message names its line", (*host).wrong},
-	{"the unit starts, with one capability and behind its filters", (*host).starts},
-	{"the guide's recipes run as a service, and what cannot is told before", (*host).recipes},
-	{"members of the group may ask, others are told who may", (*host).group},
-	{"another service's user, an agent's and strangers get nothing from this one", (*host).apart},
-	{"a socket that a service has planted is told no secret of root's", (*host).planted},
-	{"a service whose name is no user's runs all the same, and alone", (*host).oddName},
-	{"the journal tells of a peer that falls silent, and answers again", (*host).tells},
-	{"systemctl reload takes a changed file over, and refuses a wrong one", (*host).reloads},
-	{"a restart under load keeps device and session and stalls for at most 200 ms", (*host).restarts},
-	{"kill -9: systemd starts it again", (*host).killed},
-	{"rules of a full tunnel stay over a restart, and go with a stop", (*host).fullTunnel},
-	{"a restart with another configuration makes all anew", (*host).reconfigured},
-	{"an upgrade keeps device and connections", (*host).upgraded},
-	{"the agents' packages install programs, units, pages and their user", (*host).agentsInstall},
-	{"the agent's service is another user, and sees no control socket", (*host).agentRuns},
-	{"the daemon takes the agent's files, by their owner", (*host).agentAdds},
-	{"the agents' packages go, and leave nothing", (*host).agentsGo},
-	{"a stop leaves nothing", (*host).stopped},
-	{"a purge leaves nothing", (*host).purged},
-	{"an upgrade from one user for all services keeps devices, sessions and rules, and loses nothing", (*host).divided},
-	{"the rpm installs, runs and goes", (*host).rpm},
+// insideArg makes the program run the checks of a group: inside PLACE NAME,..
+const insideArg = "inside"
+
+// insideArgs are the arguments for a group.
+func insideArgs(g group) []string {
+	names := make([]string, len(g.checks))
+	for i, c := range g.checks {
+		names[i] = c.name
+	}
+	return []string{insideArg, g.kind, strings.Join(names, ",")}
 }
 
-// inside runs all checks in the Debian root and prints what came out.
-func inside() (code int) {
+// inside runs checks of a kind in the copy of the root and prints their report.
+func inside(kind string, names []string) (code int) {
 	h := &host{}
-	passed, failed := 0, 0
-	for _, c := range checks {
-		begun := time.Now()
-		err := c.do(h)
-		if err != nil {
-			failed, code = failed+1, 1
-			fmt.Printf("FAIL %s%s: %v\n", c.name, h.note, err)
-			h.note = ""
-			continue
+	g := group{kind: kind}
+	for _, all := range groups {
+		for _, c := range all.checks {
+			if all.kind == kind && slices.Contains(names, c.name) {
+				g.checks = append(g.checks, c)
+			}
 		}
-		passed++
-		fmt.Printf("ok   %s%s (%.1fs)\n", c.name, h.note, time.Since(begun).Seconds())
-		h.note = ""
 	}
+	failed := runChecks(g, func(c check) (string, error) {
+		h.note = ""
+		err := c.host(h)
+		return h.note, err
+	})
 	if failed > 0 {
 		log, _ := output("journalctl", "--no-pager", "-b", "-u", "srdtun@*", "-o", "short-precise")
-		fmt.Println(log)
+		fmt.Fprintln(os.Stderr, log)
+		return 1
 	}
-	fmt.Printf("%d passed, %d failed\n", passed, failed)
-	return code
+	return 0
 }
 
 // host is the Debian root, seen from within.
 type host struct {
-	note   string // to be printed with the check
-	before []string
+	note   string   // to be printed with the check
+	before []string // files
 	// beforeAgents: the agents' packages.
 	beforeAgents []string
 	streams      []*stream
@@ -97,7 +77,18 @@ func files() (v []string) {
 
 func (h *host) installs() error {
 	h.before = files()
-	if _, err := output("dpkg", "-i", "/root/srdtun-1.deb"); err != nil {
+	if err := h.installed(); err != nil {
+		return err
+	}
+	if out, err := output("systemd-analyze", "verify", "/lib/systemd/system/srdtun@.service"); err != nil || out != "" {
+		return fmt.Errorf("systemd-analyze verify: %s, %v", out, err)
+	}
+	return nil
+}
+
+// installed installs the deb and looks at its files.
+func (h *host) installed() error {
+	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
 		return err
 	}
 	for _, f := range []string{
@@ -114,9 +105,6 @@ func (h *host) installs() error {
 	}
 	if out, err := output("srdtun", "version"); err != nil || !strings.HasPrefix(out, "srdtun v0.9.0 ") {
 		return fmt.Errorf("version: %s, %v", out, err)
-	}
-	if out, err := output("systemd-analyze", "verify", "/lib/systemd/system/srdtun@.service"); err != nil || out != "" {
-		return fmt.Errorf("systemd-analyze verify: %s, %v", out, err)
 	}
 	_, err := output("getent", "group", "srdtun")
 	return err

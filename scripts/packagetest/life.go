@@ -117,7 +117,7 @@ func (h *host) reconfigured() error {
 }
 
 func (h *host) upgraded() error {
-	if _, err := output("dpkg", "-i", "/root/srdtun-2.deb"); err != nil {
+	if _, err := output("dpkg", "-i", shared("srdtun-2.deb")); err != nil {
 		return err
 	}
 	if err := until("the new program runs", func() bool {
@@ -196,7 +196,7 @@ func sameFiles(before []string) error {
 
 func (h *host) rpm() error {
 	// Debian's rpm knows no package of Debian's: --nodeps.
-	if _, err := output("rpm", "-i", "--nodeps", "/root/srdtun-1.rpm"); err != nil {
+	if _, err := output("rpm", "-i", "--nodeps", shared("srdtun-1.rpm")); err != nil {
 		return err
 	}
 	if out, err := output("rpm", "-V", "--nodeps", "srdtun"); err != nil {
@@ -209,7 +209,7 @@ func (h *host) rpm() error {
 		return err
 	}
 	first := index()
-	if _, err := output("rpm", "-U", "--nodeps", "/root/srdtun-2.rpm"); err != nil {
+	if _, err := output("rpm", "-U", "--nodeps", shared("srdtun-2.rpm")); err != nil {
 		return err
 	}
 	if !active(lab) || first == "" || index() != first {

@@ -1,11 +1,10 @@
-// Command packagetest makes the packages and tries them where people use them: in a bare
-// Debian 12 with systemd as its first process. It installs the deb, starts services, restarts
-// and upgrades them under load, purges, and does the same with the rpm. It also builds
-// everything twice, in different folders, and compares.
+// Command packagetest tries what users get: the source, deb and rpm packages, and the image.
 //
-//	packagetest [-root DIR] [-keep]      from the top of the tree, as root
+//	packagetest [-root DIR] [-only NAME,..] [KIND]...      from the top of the tree, as root
 //
-// What is checked is in inside.go; that part runs in the Debian root.
+// A kind is source, deb, rpm or image; without one all are tried. Packages run in copies of one
+// bare Debian 12 that are thrown away (root.go). -only NAME runs that check and the checks that
+// it needs; -list prints all names (kinds.go).
 package main
 
 import (
@@ -13,49 +12,49 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
-// insideArg makes the program run its other half.
-const insideArg = "inside"
-
-// bootMost ends a run inside that hangs: all of it takes half a minute.
-const bootMost = 5 * time.Minute
-
-// Versions of the packages: the second is an upgrade of the first.
-var versions = []string{"v0.9.0", "v0.9.1"}
-
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == insideArg {
-		os.Exit(inside())
+	if len(os.Args) == 4 {
+		switch os.Args[1] {
+		case insideArg:
+			os.Exit(inside(os.Args[2], strings.Split(os.Args[3], ",")))
+		case plantArg:
+			fmt.Fprintf(os.Stderr, "packagetest: %v\n", plant(os.Args[2], os.Args[3]))
+			os.Exit(1)
+		}
 	}
-	if len(os.Args) == 4 && os.Args[1] == plantArg {
-		fmt.Fprintf(os.Stderr, "packagetest: %v\n", plant(os.Args[2], os.Args[3]))
-		os.Exit(1)
-	}
-	root := flag.String("root", "", "use this Debian root, and make it if it is not there; else a temporary one")
+	root := flag.String("root", "", "use the Debian in this `folder`, and make it if it is not there; else a temporary one")
+	only := flag.String("only", "", "`names` of checks, with commas between; without it all")
+	list := flag.Bool("list", false, "print kinds and checks")
 	flag.Parse()
-	if err := outside(*root); err != nil {
+	if *list {
+		printKinds(os.Stdout)
+		return
+	}
+	if err := outside(*root, *only, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "packagetest: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// outside makes packages and a root, boots it, and prints what came out.
-func outside(root string) (err error) {
-	// What was made is removed also when somebody interrupts: the commands below get the
-	// signal as well, and end.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
+// outside runs the checks of the kinds, each group where it belongs.
+func outside(root, only string, kinds []string) (err error) {
+	groups, err := choose(kinds, only)
+	if err != nil {
+		return err
+	}
 	if os.Getuid() != 0 {
 		return errors.New("a Debian root cannot be made: root is needed")
 	}
+	// What was made is removed also when somebody interrupts: the commands below get the
+	// signal as well, and end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	work, err := os.MkdirTemp("/var/tmp", "srdtun-package.")
 	if err != nil {
 		return err
@@ -64,111 +63,74 @@ func outside(root string) (err error) {
 	if root == "" {
 		root = filepath.Join(work, "root")
 	}
-	packages, err := buildAll(work)
-	if err != nil {
+	w := &workshop{dir: work, root: root, share: filepath.Join(work, "share")}
+	if err := os.Mkdir(w.share, 0o755); err != nil {
 		return err
 	}
-	if err := errors.Join(uninstalls(work), goInstalls(work), statics(work)); err != nil {
-		return err
-	}
-	if err := bootstrap(root); err != nil {
-		return err
-	}
-	return boot(root, work, packages)
-}
-
-// buildAll makes the packages of both versions, and the first in another folder too.
-func buildAll(work string) (packages []string, err error) {
-	stamp, err := output("git", "-c", "safe.directory=*", "log", "-1", "--format=%ct")
-	if err != nil {
-		return nil, err
-	}
-	pack := func(dir, v string, programs ...string) error {
-		return run(dir, "env", "SOURCE_DATE_EPOCH="+stamp, "make", "--no-print-directory", "deb", "rpm",
-			"ARCHS="+runtime.GOARCH, "VERSION="+v, "DIST="+dist(v), "PROGRAMS="+strings.Join(programs, " "))
-	}
-	if err := pack(".", versions[0], append([]string{"srdtun"}, agents...)...); err != nil {
-		return nil, err
-	}
-	if err := pack(".", versions[1], "srdtun"); err != nil {
-		return nil, err
-	}
-	copied := filepath.Join(work, "elsewhere", "srdtun")
-	if err := os.MkdirAll(copied, 0o755); err != nil {
-		return nil, err
-	}
-	if err := run(".", "sh", "-c", `git -c safe.directory='*' ls-files -coz --exclude-standard | tar --null -T - -c | tar -x -C "$0"`, copied); err != nil {
-		return nil, err
-	}
-	if err := pack(copied, versions[0], "srdtun", agents[0]); err != nil {
-		return nil, err
-	}
-	if err := sameBytes(dist(versions[0]), filepath.Join(copied, dist(versions[0]))); err != nil {
-		return nil, err
-	}
-	for _, v := range versions {
-		for _, kind := range []string{"srdtun_*.deb", "srdtun-[0-9]*.rpm"} {
-			found, err := filepath.Glob(filepath.Join(dist(v), kind))
-			if err != nil || len(found) != 1 {
-				return nil, fmt.Errorf("%d of %s for %s: %v", len(found), kind, v, err)
-			}
-			packages = append(packages, found[0])
+	failed := 0
+	for _, g := range groups {
+		n, err := w.run(g)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.kind, err)
 		}
+		failed += n
 	}
-	return packages, nil
-}
-
-// agents are programs with packages of their own, of the first version.
-var agents = []string{"srdtun-etcd", "srdtun-k8s"}
-
-// agentPackages are those, and what they are called in the root.
-func agentPackages() (map[string]string, error) {
-	v := map[string]string{}
-	for _, name := range agents {
-		for kind, ext := range map[string]string{name + "_*.deb": ".deb", name + "-[0-9]*.rpm": ".rpm"} {
-			found, err := filepath.Glob(filepath.Join(dist(versions[0]), kind))
-			if err != nil || len(found) != 1 {
-				return nil, fmt.Errorf("%d of %s: %v", len(found), kind, err)
-			}
-			v[found[0]] = name + ext
-		}
-	}
-	return v, nil
-}
-
-// dist is where a version's packages are made.
-func dist(version string) string { return filepath.Join("out", "package-"+version) }
-
-// sameBytes fails unless all programs and packages in a are in b, byte by byte.
-func sameBytes(a, b string) error {
-	files, err := filepath.Glob(filepath.Join(a, "srdtun*"))
-	files = slices.DeleteFunc(files, func(f string) bool { return strings.Contains(f, agents[1]) }) // made once: it takes minutes
-	if err != nil || len(files) < 4 {
-		return fmt.Errorf("%d files in %s: %v", len(files), a, err)
-	}
-	for _, f := range files {
-		if err := run(".", "cmp", f, filepath.Join(b, filepath.Base(f))); err != nil {
-			return fmt.Errorf("the build is not reproducible: %w", err)
-		}
-	}
-	fmt.Printf("ok   two builds in different folders: %d files are the same\n", len(files))
-	return nil
-}
-
-func run(dir, name string, args ...string) error {
-	c := exec.Command(name, args...)
-	c.Dir, c.Stderr = dir, os.Stderr
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	if failed > 0 {
+		return fmt.Errorf("%d failed", failed)
 	}
 	return nil
 }
 
-func output(name string, args ...string) (string, error) {
-	out, err := exec.Command(name, args...).CombinedOutput()
-	text := strings.TrimSpace(string(out))
-	if err != nil {
-		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, text)
+// workshop is where a run makes things.
+type workshop struct {
+	dir, root, share string // share is seen in copies of the root as shareDir
+	packed, rooted   bool
+}
+
+// run runs a group and returns the number of its failures.
+func (w *workshop) run(g group) (failed int, err error) {
+	if g.packages && !w.packed {
+		if err := w.pack(); err != nil {
+			return 0, err
+		}
+		w.packed = true
 	}
-	return text, err
+	if g.place != here && !w.rooted {
+		if err := bootstrap(w.root); err != nil {
+			return 0, err
+		}
+		w.rooted = true
+	}
+	switch g.place {
+	case bare:
+		return w.enter(g)
+	case booted:
+		return w.boot(g)
+	}
+	return runChecks(g, func(c check) (string, error) { return c.here(w) }), nil
+}
+
+// choose returns the groups of the kinds with the checks of only, and those that they need.
+func choose(kinds []string, only string) (chosen []group, err error) {
+	for _, k := range kinds {
+		if !slices.ContainsFunc(groups, func(g group) bool { return g.kind == k }) {
+			return nil, fmt.Errorf("no kind is called %q: want %s", k, strings.Join(allKinds(), ", "))
+		}
+	}
+	names := strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
+	found := map[string]bool{}
+	for _, g := range groups {
+		if len(kinds) > 0 && !slices.Contains(kinds, g.kind) {
+			continue
+		}
+		if g.checks = g.with(names, found); len(g.checks) > 0 {
+			chosen = append(chosen, g)
+		}
+	}
+	for _, n := range names {
+		if !found[n] {
+			return nil, fmt.Errorf("no check is called %q: -list prints all", n)
+		}
+	}
+	return chosen, nil
 }

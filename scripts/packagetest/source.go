@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// uninstalls installs into a folder, uninstalls, and wants nothing left.
-func uninstalls(work string) error {
-	dest := filepath.Join(work, "dest")
+// installsAndUninstalls installs into a folder, uninstalls, and wants nothing left.
+func (w *workshop) installsAndUninstalls() (note string, err error) {
+	dest := filepath.Join(w.dir, "dest")
 	for _, target := range []string{"install", "uninstall"} {
 		if err := run(".", "make", "--no-print-directory", target, "DESTDIR="+dest); err != nil {
-			return err
+			return "", err
 		}
 		n, err := count(dest)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if installed := target == "install"; installed != (n > 10) || !installed && n > 0 {
-			return fmt.Errorf("%d files after make %s", n, target)
+			return "", fmt.Errorf("%d files after make %s", n, target)
 		}
 	}
-	fmt.Println("ok   make install, make uninstall")
-	return nil
+	return "", nil
 }
 
 func count(dir string) (n int, err error) {
@@ -39,41 +38,39 @@ func count(dir string) (n int, err error) {
 	return n, err
 }
 
-const (
-	modulePath = "github.com/srdtun/srdtun"
-)
+const modulePath = "github.com/srdtun/srdtun"
 
 // goInstalls serves the tree as a module proxy does, and installs the command from there
 // as anybody may. Folders with a module of their own are not part of ours.
-func goInstalls(work string) (err error) {
-	at := filepath.Join(work, "proxy", modulePath, "@v")
+func (w *workshop) goInstalls() (note string, err error) {
+	at := filepath.Join(w.dir, "proxy", modulePath, "@v")
 	if err := os.MkdirAll(at, 0o755); err != nil {
-		return err
+		return "", err
 	}
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
-		return err
+		return "", err
 	}
 	for name, text := range map[string]string{"list": published, published + ".info": `{"Version":"` + published + `"}`, published + ".mod": string(mod)} {
 		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
 	args := []string{"-c", "safe.directory=*", "archive", "--format=zip", "--prefix=" + modulePath + "@" + published + "/",
 		"--output=" + filepath.Join(at, published+".zip"), "HEAD", "."}
 	nested, err := output("git", "-c", "safe.directory=*", "ls-files", "*/go.mod")
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, m := range strings.Fields(nested) {
 		args = append(args, ":!"+filepath.Dir(m))
 	}
 	if err := run(".", "git", args...); err != nil {
-		return err
+		return "", err
 	}
 	cache, err := output("go", "env", "GOMODCACHE")
 	if err != nil {
-		return err
+		return "", err
 	}
 	// A copy of an earlier run is not what is to be tested.
 	forget := func() error {
@@ -81,19 +78,18 @@ func goInstalls(work string) (err error) {
 			os.RemoveAll(filepath.Join(cache, "cache/download", modulePath)))
 	}
 	if err := forget(); err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, forget()) }()
-	if err := run(work, "env", "GOFLAGS=-modcacherw", "GOBIN="+work, "GONOSUMDB="+modulePath, "GOPROXY=file://"+filepath.Join(work, "proxy")+","+goproxy(),
+	if err := run(w.dir, "env", "GOFLAGS=-modcacherw", "GOBIN="+w.dir, "GONOSUMDB="+modulePath, "GOPROXY=file://"+filepath.Join(w.dir, "proxy")+","+goproxy(),
 		"go", "install", modulePath+"/cmd/srdtun@"+published); err != nil {
-		return err
+		return "", err
 	}
-	out, err := output(filepath.Join(work, "srdtun"), "version")
+	out, err := output(filepath.Join(w.dir, "srdtun"), "version")
 	if err != nil || !strings.HasPrefix(out, "srdtun "+published+" ") {
-		return fmt.Errorf("go install: %s, %v", out, err)
+		return "", fmt.Errorf("go install: %s, %v", out, err)
 	}
-	fmt.Println("ok   go install, with the version of the module")
-	return nil
+	return "", nil
 }
 
 // published is a version that nobody has built before: Go takes modules to be immutable,

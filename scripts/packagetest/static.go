@@ -12,18 +12,17 @@ var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AA
 
 // statics makes the binaries of a release, and looks that each is for its processor and
 // asks for no loader and no library.
-func statics(work string) error {
-	dir := filepath.Join(work, "release")
+func (w *workshop) statics() (note string, err error) {
+	dir := filepath.Join(w.dir, "release")
 	if err := run(".", "make", "--no-print-directory", "dist", "DIST="+dir); err != nil {
-		return err
+		return "", err
 	}
 	for arch, want := range machines {
 		if err := static(filepath.Join(dir, "srdtun-linux-"+arch), want); err != nil {
-			return err
+			return "", err
 		}
 	}
-	fmt.Printf("ok   static binaries for %d processors\n", len(machines))
-	return nil
+	return fmt.Sprintf(" (%d)", len(machines)), nil
 }
 
 func static(file string, want elf.Machine) (err error) {

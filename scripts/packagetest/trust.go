@@ -140,7 +140,7 @@ func (h *host) planted() error {
 		return err
 	}
 	self := "/tmp/packagetest"
-	if err := copyFile("/root/packagetest", self, 0o755); err != nil {
+	if err := copyFile(shared("packagetest"), self, 0o755); err != nil {
 		return err
 	}
 	defer os.Remove(self)

@@ -74,7 +74,7 @@ func (d *datagrams) lost() (sent, lost int64) {
 // that no device takes along are known to the new service, and nothing is the old user's.
 func (h *host) divided() (err error) {
 	const unitFile = "/lib/systemd/system/srdtun@.service"
-	if _, err := output("dpkg", "-i", "/root/srdtun-1.deb"); err != nil {
+	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
 		return err
 	}
 	if err := errors.Join(os.WriteFile(unitFile, oneUser, 0o644), configure()); err != nil {
@@ -128,7 +128,7 @@ func (h *host) divided() (err error) {
 	for _, s := range h.streams {
 		s.stall()
 	}
-	if _, err := output("dpkg", "-i", "/root/srdtun-2.deb"); err != nil {
+	if _, err := output("dpkg", "-i", shared("srdtun-2.deb")); err != nil {
 		return err
 	}
 	if err := h.flows(); err != nil {

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// withoutSystemd has the deb's whole life where no systemd runs, as in a container.
+func (h *host) withoutSystemd() error {
+	if _, err := os.Stat("/run/systemd/system"); err == nil {
+		return errors.New("systemd runs here")
+	}
+	for _, c := range []string{
+		"ip link set lo up",
+		// A user who changes something in a package packs it anew.
+		"dpkg-deb -R " + shared("srdtun-1.deb") + " /tmp/unpacked && dpkg-deb -Znone -b /tmp/unpacked /tmp/anew.deb",
+	} {
+		if _, err := output("sh", "-c", c); err != nil {
+			return err
+		}
+	}
+	before := files()
+	if err := h.installed(); err != nil {
+		return err
+	}
+	if err := all([]says{
+		{"public key", "srdtun init lab"},
+		{"ok", "srdtun check lab"},
+		{"", "srdtun up -d lab"},
+		{"interface: lab", "srdtun show lab"},
+		{"", "dpkg -i " + shared("srdtun-2.deb")},
+		{"srdtun v0.9.1 ", "srdtun version"},
+		{"interface: lab", "srdtun show lab"},
+		{"", "srdtun down lab"},
+		{"", "dpkg --purge srdtun"},
+	}); err != nil {
+		return err
+	}
+	return sameFiles(before)
+}
+
+// says is a command and a part of what it prints.
+type says struct{ want, command string }
+
+func all(commands []says) error {
+	for _, c := range commands {
+		if out, err := output("sh", "-c", c.command); err != nil || !strings.Contains(out, c.want) {
+			return fmt.Errorf("%s does not say %q: %s, %v", c.command, c.want, out, err)
+		}
+	}
+	return nil
+}

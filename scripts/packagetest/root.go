@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// included is added to Debian's smallest set: a first process and its bus, what the checks
+// call, and what golang:*-bookworm has for the image.
+const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates"
+
+const defaultMirror = "http://deb.debian.org/debian"
+
+// shareDir is where a copy of the root sees the workshop's share.
+const shareDir = "/packages"
+
+// copyMost ends a command in a copy that hangs: the longest, an image's build, takes minutes.
+const copyMost = 15 * time.Minute
+
+// tunMajor and tunMinor are the numbers of /dev/net/tun, linux/miscdevice.h.
+const (
+	tunMajor = 10
+	tunMinor = 200
+)
+
+// bootstrap makes a Debian 12, unless there is one.
+func bootstrap(root string) error {
+	if err := need("debootstrap:debootstrap", "systemd-nspawn:systemd-container"); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(root, "etc/debian_version")); err == nil {
+		return nil
+	}
+	mirror := os.Getenv("DEBIAN_MIRROR")
+	if mirror == "" {
+		mirror = defaultMirror
+	}
+	fmt.Printf("making a Debian 12 in %s\n", root)
+	_, err := output("debootstrap", "--variant=minbase", "--include="+included, "bookworm", root, mirror)
+	return err
+}
+
+// need installs the Debian packages of programs that are missing.
+func need(programs ...string) error {
+	for _, p := range programs {
+		program, pkg, _ := strings.Cut(p, ":")
+		if _, err := exec.LookPath(program); err == nil {
+			continue
+		}
+		fmt.Println("installing:", pkg)
+		if err := run(".", "sh", "-c", "export DEBIAN_FRONTEND=noninteractive; "+
+			"apt-get -o DPkg::Lock::Timeout=120 update -qq && apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "+pkg+" >&2"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inCopy runs a command in a copy of the root, or boots the copy if the options say so. What the
+// copy changes is in memory and gone at the end, but for the share. It returns what the command
+// printed on its two outputs.
+func (w *workshop) inCopy(options []string, args ...string) (out, console string, _ error) {
+	// On some hosts the device is root's alone; others' have it for all.
+	tun := filepath.Join(w.dir, "tun")
+	if _, err := os.Stat(tun); err != nil {
+		if err := errors.Join(unix.Mknod(tun, unix.S_IFCHR|0o666, int(unix.Mkdev(tunMajor, tunMinor))), os.Chmod(tun, 0o666)); err != nil {
+			return "", "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), copyMost)
+	defer cancel()
+	c := exec.CommandContext(ctx, "systemd-nspawn", append(append([]string{
+		"--quiet", "--directory=" + w.root, "--volatile=overlay", "--register=no", "--keep-unit",
+		"--capability=CAP_NET_ADMIN", "--bind=" + tun + ":/dev/net/tun", "--bind=" + w.share + ":" + shareDir,
+	}, options...), args...)...)
+	var stdout, stderr strings.Builder
+	c.Stdout, c.Stderr = &stdout, &stderr
+	err := c.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+func run(dir, name string, args ...string) error {
+	c := exec.Command(name, args...)
+	c.Dir, c.Stderr = dir, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, text)
+	}
+	return text, err
+}
+
+func copyFile(from, to string, mode os.FileMode) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close(), os.Chmod(to, mode))
+}
