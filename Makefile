@@ -25,8 +25,9 @@ DIST     := $(OUT)/dist
 ARCHS    ?= amd64 arm64
 PROGRAMS ?= srdtun srdtun-etcd srdtun-k8s
 FUZZTIME ?= 10s
-# Of soak: first and last seed.
+# Of soak: first and last seed. make test plays QUICKSEEDS.
 SEEDS     ?= 1..2000
+QUICKSEEDS = 1..500
 # Of bench-stages: runs of each benchmark, and the time of each.
 COUNT     ?= 6
 BENCHTIME ?= 0.5s
@@ -37,9 +38,6 @@ UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "
 # ten times as long. It watches their code where threads run it: THREADS and the others of UNIT.
 SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./srd/internal/... ./overlay/events ./overlay/packet ./overlay/merge ./overlay/route ./overlay/order ./overlay/queue ./overlay/flows
 SIM       = ./sim/...
-# End-to-end tests that mostly wait, with bounds of seconds and little traffic: they call t.Parallel and
-# run beside what keeps the processors busy. Those that measure run one after the other.
-WAITING   = ^Test(AlertRules|Dashboard|DocumentCommands|DropInDirectory|FixedLocal|Fleet(Commands|Joins|Lease|Leave|OnePrefix|Outlives|Stolen)|ForgedSource|GuideCommands|HealthcheckOf|Imported|LogTells|NATForgets|Netcheck|PathsOpen|PeerExpires|PeersByDropIn|Prometheus|RestartsLeave|ServerMovesWhile|SeveralPeers|StoppedProcess|StrangerKeeps|ThousandIdle|TwoProviderFiles)
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
@@ -49,7 +47,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents check gofmt model test test-unit soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-waiting e2e-measuring bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -58,25 +56,31 @@ help: ## list the targets
 build: ## build the static binary bin/srdtun
 	@$(BUILD) $(BIN)/srdtun -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srdtun ./cmd/srdtun
 
-build-agents: ## build the fleet's agents, bin/srdtun-etcd and bin/srdtun-k8s, static as well
+build-etcd:
 	@$(BUILD) $(BIN)/srdtun-etcd -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-etcd ./fleet/cmd/srdtun-etcd
+
+build-agents: build-etcd ## build the fleet's agents, bin/srdtun-etcd and bin/srdtun-k8s, static as well
 	@$(BUILD) $(BIN)/srdtun-k8s -trimpath -ldflags '$(LDFLAGS)' -o $(abspath $(BIN))/srdtun-k8s ./fleet/cmd/srdtun-k8s
 
-test: packages ## all tests: unit, race, simulation, fuzz seeds, end to end (root)
+# Lint and units keep the processors busy, and the tests of the part "side" mostly wait.
+test: packages ## before each commit: lint, unit, race, 500 seeds, end to end (root, 12 minutes)
+	@$(MAKE) --no-print-directory build build-etcd testsum
+	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' '$(MAKE) --no-print-directory lint test-unit soak SEEDS=$(QUICKSEEDS)'
+	@$(MAKE) --no-print-directory e2e-alone
+	@echo "test: ok. make test-all is everything: 2,000 seeds, long tests, model, agents, laboratory, packages"
+
+test-all: packages ## everything, before a release (root, 50 minutes)
 	@$(MAKE) --no-print-directory build build-agents testsum
-	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-waiting' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint test-unit'
-	@$(MAKE) --no-print-directory soak
-	@$(MAKE) --no-print-directory test-lab
-	@$(MAKE) --no-print-directory test-bench
-	@$(MAKE) --no-print-directory test-agents
-	@$(MAKE) --no-print-directory test-package PACKAGEFLAGS=deb
-	@$(MAKE) --no-print-directory e2e-measuring
+	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint test-unit test-threads'
+	@$(MAKE) --no-print-directory soak test-lab test-bench test-agents e2e-alone e2e-long test-package
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
-	$(TESTSUM) -go $(GO) -- -timeout 10m $(SOLO) $(SIM)
-	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -timeout 10m $(UNIT)
+	$(TESTSUM) -go $(GO) -- -vet=off -timeout 10m $(SOLO) $(SIM)
+	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -vet=off -race -timeout 10m $(UNIT)
+
+test-threads: testsum ## packages with threads again, on one processor and on eight, with the race detector
 	@for n in 1 8; do echo "GOMAXPROCS=$$n $(THREADS)"; \
-	  GOMAXPROCS=$$n CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -race -count 1 -timeout 10m $(THREADS) || exit 1; done
+	  GOMAXPROCS=$$n CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -vet=off -race -count 1 -timeout 10m $(THREADS) || exit 1; done
 
 soak: ## the simulator's swarm: 2,000 seeds, or SEEDS=A..B
 	@$(MAKE) --no-print-directory srdsim
@@ -115,18 +119,22 @@ test-agents: testsum ## the tests of the fleet and its agents, a module of its o
 	cd fleet && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race $$($(GO) -C fleet list ./... | grep -v k8s)
 	cd fleet && $(abspath $(TESTSUM)) -go $(GO) -- ./cmd/srdtun-k8s # a second build of client-go takes minutes
 
-test-e2e: packages build build-agents testsum ## the shipped binary in network namespaces (root, about 18 minutes)
-	@$(MAKE) --no-print-directory e2e-waiting e2e-measuring
+test-e2e: packages build build-etcd testsum ## the shipped binary in network namespaces (root, about 18 minutes)
+	@$(MAKE) --no-print-directory e2e-side e2e-alone e2e-long
 
-E2E = SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtun-etcd) $(TESTSUM) -go $(GO) -details -- -timeout 30m -count 1
+E2E = SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtun-etcd) $(TESTSUM) -go $(GO) -details -- -vet=off -timeout 30m -count 1
 
-e2e-waiting:
-	$(E2E) -parallel 4 -run '$(WAITING)' ./e2e
+# The parts of the suite: e2e/parts_test.go. A test of a part has side(t) or long(t) as its first statement.
+e2e-side:
+	$(E2E) -parallel 4 ./e2e -part side
 
-# One package after the other: measurements do not share the machine, but with parts of the
-# same test that say so.
-e2e-measuring:
-	$(E2E) -p 1 -parallel 4 -skip '$(WAITING)' ./e2e/...
+# Measurements do not share the machine, but with parts of the same test that say so.
+e2e-alone:
+	$(E2E) -parallel 4 ./e2e -part alone
+
+e2e-long:
+	$(E2E) -parallel 4 ./e2e -part long
+	$(E2E) -p 1 $$($(GO) list ./e2e/... | grep -v '/e2e$$')
 
 bench-stages: ## benchmarks of each stage of the data path, COUNT (6) times, for benchstat (root)
 	@$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count $(COUNT) ./srd/... ./overlay/...

@@ -347,10 +347,10 @@ func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
 	}
 }
 
-// The end-to-end tests that run side by side are those that the Makefile runs beside others.
-func TestWaitingTests(t *testing.T) {
-	waiting := regexp.MustCompile(makeVariable(t, "WAITING"))
-	seen := 0
+// An end-to-end test names its part by its first statement, or is alone: where e2e/parts_test.go
+// would not see the mark, nobody runs the test.
+func TestPartsOfEndToEndTests(t *testing.T) {
+	seen := map[string]int{}
 	for _, s := range tree(t) {
 		if s.dir != "e2e" || !s.test {
 			continue
@@ -360,30 +360,42 @@ func TestWaitingTests(t *testing.T) {
 			if !ok || !strings.HasPrefix(f.Name.Name, "Test") || f.Name.Name == "TestMain" {
 				continue
 			}
-			seen++
-			if parallel := callsParallel(f); parallel != waiting.MatchString(f.Name.Name) {
-				t.Errorf("%s: %s calls t.Parallel: %v; WAITING in the Makefile says otherwise", s.at(f), f.Name.Name, parallel)
+			seen[""]++
+			for i, stmt := range f.Body.List {
+				mark := markOf(stmt)
+				if mark != "" {
+					seen[mark]++
+				}
+				if mark == "Parallel" || mark != "" && i > 0 {
+					t.Errorf("%s: %s calls %s: side(t) or long(t) as its first statement is a mark, and nothing else is", s.at(f), f.Name.Name, mark)
+				}
 			}
 		}
 	}
-	if seen < 50 {
-		t.Errorf("%d tests", seen)
+	if seen[""] < 50 || seen["side"] < 30 || seen["long"] < 5 {
+		t.Errorf("%d tests, %d side, %d long", seen[""], seen["side"], seen["long"])
 	}
 }
 
-// callsParallel is whether a test begins with t.Parallel().
-func callsParallel(f *ast.FuncDecl) bool {
-	if len(f.Body.List) == 0 {
-		return false
-	}
-	x, ok := f.Body.List[0].(*ast.ExprStmt)
+// markOf returns what a statement calls, if that is side, long or t.Parallel.
+func markOf(stmt ast.Stmt) string {
+	x, ok := stmt.(*ast.ExprStmt)
 	if !ok {
-		return false
+		return ""
 	}
 	c, ok := x.X.(*ast.CallExpr)
 	if !ok {
-		return false
+		return ""
 	}
-	sel, ok := c.Fun.(*ast.SelectorExpr)
-	return ok && sel.Sel.Name == "Parallel"
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		if f.Name == "side" || f.Name == "long" {
+			return f.Name
+		}
+	case *ast.SelectorExpr:
+		if f.Sel.Name == "Parallel" {
+			return f.Sel.Name
+		}
+	}
+	return ""
 }

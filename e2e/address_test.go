@@ -87,7 +87,7 @@ func TestServerMoves(t *testing.T) {
 // TestServerMovesWhileIdle does that while nobody sends anything. Afterwards both ends
 // reach each other at once.
 func TestServerMovesWhileIdle(t *testing.T) {
-	t.Parallel()
+	side(t)
 	d := direct(t)
 	p := passive(t, d)
 	for i, pause := range []time.Duration{500 * time.Millisecond, 15 * time.Second} {
@@ -107,7 +107,7 @@ func TestServerMovesWhileIdle(t *testing.T) {
 
 // TestFixedLocalGoesAndComesBack takes the only address away that an end may send from.
 func TestFixedLocalGoesAndComesBack(t *testing.T) {
-	t.Parallel()
+	side(t)
 	d := direct(t)
 	prefix := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 24)} }
 	a := node(t, d.A, "a", tunnel.Config{Address: prefix(1), Local: d.A.V4})

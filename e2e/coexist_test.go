@@ -14,6 +14,7 @@ import (
 // holds 200 ms, which plain TCP never lets run empty. Each is to have half of its share at least,
 // of several of CUBIC's periods; single ones differ by much, so a fifth of that is allowed for them.
 func TestBesidePlainTCP(t *testing.T) {
+	long(t)
 	const mbit, settle, lasts = 100, 30 * time.Second, 90 * time.Second
 	link := uplink(1, 0, 0, mbit)
 	link.LimitBytes = mbit * 1e6 / 8 / 5

@@ -91,7 +91,7 @@ func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 // TestDocumentCommands runs what the documents for users say, with their own words, on two
 // hosts that are set up as docs/guide.md says. Commands that end something come last.
 func TestDocumentCommands(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	first, second := guidedHost(t, f.A(1)), guidedHost(t, f.B(1))
 	conf := func(address, name, key, remote, inner, more string) string {
@@ -143,7 +143,7 @@ func TestDocumentCommands(t *testing.T) {
 
 // TestFleetCommands makes a fleet's key and signs a grant as docs/fleet.md says.
 func TestFleetCommands(t *testing.T) {
-	t.Parallel()
+	side(t)
 	text, err := os.ReadFile("../docs/fleet.md")
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +177,7 @@ func TestFleetCommands(t *testing.T) {
 // TestFleetKeyHasOneSpelling signs a key under the second spelling that X25519 takes for the
 // same: with it a denied member would come back.
 func TestFleetKeyHasOneSpelling(t *testing.T) {
+	side(t)
 	dir, agent := t.TempDir(), etcdAgent(t)
 	run := func(args ...string) (string, error) {
 		c := exec.Command(agent, args...)

@@ -12,6 +12,7 @@ import (
 
 // The examples are at least what nft and the shell take.
 func TestExamplesAreValid(t *testing.T) {
+	side(t)
 	for _, c := range [][]string{
 		{"unshare", "--net", "nft", "--file", "../contrib/nftables.conf"},
 		{"sh", "-n", "../contrib/firewalld.sh"},
@@ -27,7 +28,7 @@ func TestExamplesAreValid(t *testing.T) {
 // What the image and contrib/compose.yaml ask for its health says yes of a tunnel that works,
 // and no of one whose peer has gone, or that does not run.
 func TestHealthcheckOfTheImage(t *testing.T) {
-	t.Parallel()
+	side(t)
 	var commands [][]string
 	for file, line := range map[string]*regexp.Regexp{
 		"../Dockerfile":           regexp.MustCompile(`(?m)^HEALTHCHECK .* CMD \[(.*)\]$`),

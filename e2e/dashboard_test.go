@@ -36,7 +36,7 @@ const (
 // TestDashboardSeesAPathDie looks at the page in a browser while a spine dies and comes
 // back under load.
 func TestDashboardSeesAPathDie(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
 	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 860)

@@ -21,7 +21,7 @@ const agentUser = 4711
 // else does. What he plants to have the daemon, or root's "check", read other files is
 // refused with one line.
 func TestDropInDirectoryOfItsOwner(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	dir := filepath.Join(t.TempDir(), "peers")
 	reachable(t, filepath.Dir(dir))
@@ -112,7 +112,7 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 // TestPeerExpiresWithoutItsAgent: the agent is dead when a grant runs out. The daemon ends the
 // peer at that time, says so, and does not take it back when it is started anew.
 func TestPeerExpiresWithoutItsAgent(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	dir := filepath.Join(t.TempDir(), "peers")
 	if err := os.Mkdir(dir, 0o755); err != nil {

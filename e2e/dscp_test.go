@@ -14,6 +14,7 @@ import (
 // one and arrives as it was; the rules there give all outer packets of a mark a class, and
 // leave their ECN bits.
 func TestDSCPOfOuterPackets(t *testing.T) {
+	side(t)
 	text, err := os.ReadFile("../docs/wireguard.md")
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func do(t *testing.T, h *fabric.Host, script string) string {
 // TestLogTellsWhatHappened breaks one thing after the other, and finds a line about each
 // in the log, and in what the command shows.
 func TestLogTellsWhatHappened(t *testing.T) {
-	t.Parallel()
+	side(t)
 	d, p := twoUplinks(t)
 	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
 	if err != nil {
@@ -263,7 +263,7 @@ func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b 
 // TestLogTellsOfSmallPackets lets packets of up to 1,100 bytes pass: handshakes and pings
 // do, and nothing else.
 func TestLogTellsOfSmallPackets(t *testing.T) {
-	t.Parallel()
+	side(t)
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
 		do(t, b.Host, "nft 'table ip small { chain i { type filter hook input priority 0; ip length > 1100 drop; }; }'")
 	})
@@ -272,7 +272,7 @@ func TestLogTellsOfSmallPackets(t *testing.T) {
 
 // TestLogTellsOfAWrongPresharedKey gives two ends different keys.
 func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
-	t.Parallel()
+	side(t)
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
 		a.Config.Peers[0].PresharedKey = strings.Repeat("A", 42) + "E="
 	})
@@ -281,7 +281,7 @@ func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
 
 // TestLogTellsOfAMove gives one end another address.
 func TestLogTellsOfAMove(t *testing.T) {
-	t.Parallel()
+	side(t)
 	d, a, b := one(t, func(a, b *tunnel.Node) {})
 	if err := a.Await(tunnel.Inner4(2)); err != nil {
 		t.Fatal(err)

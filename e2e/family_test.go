@@ -14,6 +14,7 @@ import (
 // it switched off. IPv4 works, one line says what is absent, and what is absent comes when
 // IPv6 is switched on.
 func TestIPv6Off(t *testing.T) {
+	side(t)
 	for _, where := range []string{"all", "default"} {
 		t.Run(where, func(t *testing.T) {
 			f := network(t, fabric.Spec{Spines: 1})

@@ -10,7 +10,7 @@ import (
 // TestFleetLeaveWhileTheAgentRuns fails and says why, each time that it is tried, also when the
 // agent pauses before it puts its record back. Once the agent is stopped, it is left.
 func TestFleetLeaveWhileTheAgentRuns(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
 	e, k := startEtcd(t, f.B(2)), newFleetKeys(t)
 	a, b := newMember(t, e, k, f.A(1), 1), newMember(t, e, k, f.B(1), 2)

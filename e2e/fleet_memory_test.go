@@ -24,6 +24,7 @@ const (
 // TestFleetAgentStaysSmall: somebody who has etcd's password fills it. The agent that watches,
 // one that lists what is there, and "members" stay small, and the members stay.
 func TestFleetAgentStaysSmall(t *testing.T) {
+	long(t)
 	f := network(t, fabric.Spec{HostsA: 1, HostsB: 2})
 	e, k := startEtcd(t, f.B(2)), newFleetKeys(t)
 	a, b := newMember(t, e, k, f.A(1), 1), newMember(t, e, k, f.B(1), 2)

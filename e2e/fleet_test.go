@@ -80,7 +80,7 @@ func untouched(t *testing.T, a, b *member) func() {
 
 // TestFleetJoins: the time from the start of an agent to the first answer from another member.
 func TestFleetJoins(t *testing.T) {
-	t.Parallel()
+	side(t)
 	e, _, all := threeMembers(t)
 	a, c := all[0], all[2]
 	var took []time.Duration
@@ -115,7 +115,7 @@ func TestFleetJoins(t *testing.T) {
 // TestFleetLeaseRunsOut: an agent is killed; its member is gone within ten seconds, and the
 // others lose nothing. One that is only restarted is not missed.
 func TestFleetLeaseRunsOut(t *testing.T) {
-	t.Parallel()
+	side(t)
 	_, _, all := threeMembers(t)
 	check := untouched(t, all[0], all[1])
 	all[1].kill()
@@ -133,7 +133,7 @@ func TestFleetLeaseRunsOut(t *testing.T) {
 // TestFleetOutlivesEtcd: etcd is dead for longer than any lease. Members keep each other, also
 // over a restart of an agent; what the policy ends ends; changes arrive when etcd is back.
 func TestFleetOutlivesEtcd(t *testing.T) {
-	t.Parallel()
+	side(t)
 	e, k, all := threeMembers(t)
 	check := untouched(t, all[0], all[2])
 	e.run.Kill()
@@ -165,7 +165,7 @@ func TestFleetOutlivesEtcd(t *testing.T) {
 
 // TestFleetStolenPassword: somebody has etcd's password, and can write whatever he likes.
 func TestFleetStolenPassword(t *testing.T) {
-	t.Parallel()
+	side(t)
 	e, k, all := threeMembers(t)
 	victim := all[1]
 	record := victim.record()
@@ -240,7 +240,7 @@ func TestFleetStolenPassword(t *testing.T) {
 // The later is refused by all; and stays refused if he takes the older's record away and
 // comes first.
 func TestFleetOnePrefixTwice(t *testing.T) {
-	t.Parallel()
+	side(t)
 	e, k, all := threeMembers(t)
 	later := publicKey(t)
 	prefix := tunnel.Inner4(2).String() + "/32"

@@ -108,6 +108,7 @@ func resident(t *testing.T, pid int) int {
 // TestFleetOfAThousand: what a change of one of a thousand members costs another host, and
 // what daemon and agent take.
 func TestFleetOfAThousand(t *testing.T) {
+	long(t)
 	f := network(t, fabric.Spec{Spines: 1, HostsB: 2})
 	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
 		t.Fatal(err)

@@ -67,6 +67,7 @@ func leads(t *testing.T, h *fabric.Host, to string) string {
 // TestTwoTunnelsWithDefaultRoutes has two tunnels that take all traffic: neither takes the
 // other's outer packets, the one that was started last has the rest, and each says so.
 func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
+	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
 	first, second := clientOf(t, f, 1), clientOf(t, f, 2)
 	host := f.A(1)
@@ -143,6 +144,7 @@ const wgQuickMark = 51820
 // TestTunnelBesideWgQuick has wg-quick's first tunnel with all traffic beside ours, in both
 // orders: they share a mark, so neither takes the other's outer packets.
 func TestTunnelBesideWgQuick(t *testing.T) {
+	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
 	c := clientOf(t, f, 1)
 	host := f.A(1)
@@ -184,6 +186,7 @@ func TestTunnelBesideWgQuick(t *testing.T) {
 // TestTunnelInsideAnother has outer packets vanish into another tunnel in each way there is: it
 // is told by name, as long as it lasts, and not if the file names that tunnel.
 func TestTunnelInsideAnother(t *testing.T) {
+	side(t)
 	const mark = 4242
 	f := network(t, fabric.Spec{})
 	c := clientOf(t, f, 1)

@@ -56,6 +56,7 @@ func TestOneFlowUsesAllPaths(t *testing.T) {
 }
 
 func TestEightFlowsUseAllPaths(t *testing.T) {
+	long(t)
 	f := network(t, links)
 	pair(t, f, tunnel.Config{})
 	if got := goodput(t, flow(f, 8)); got < minGoodput {
@@ -83,6 +84,7 @@ func TestBlackholeOneFlow(t *testing.T) {
 }
 
 func TestBlackholeEightFlows(t *testing.T) {
+	long(t)
 	f := network(t, links)
 	pair(t, f, tunnel.Config{})
 	o := blackhole(t, f, flow(f, 8))
@@ -95,6 +97,7 @@ func TestBlackholeEightFlows(t *testing.T) {
 // has one path, and no way off it when it dies. If it had, the bounds of the
 // other tests would prove nothing.
 func TestPlainTCPIsStuck(t *testing.T) {
+	long(t)
 	f := network(t, links)
 	fl := flow(f, 1)
 	fl.To = f.B(1).Addr4()

@@ -96,7 +96,7 @@ const upCommand = "srdtun up -d lab"
 // four spines: its first configuration, then every command in it. What config/guide_test.go
 // does for the other configurations, this does for commands: one that is not here fails.
 func TestGuideCommands(t *testing.T) {
-	t.Parallel()
+	side(t)
 	data, err := os.ReadFile("../docs/guide.md")
 	if err != nil {
 		t.Fatal(err)

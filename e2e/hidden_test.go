@@ -19,6 +19,7 @@ import (
 // A binary of plain "go build", which links C where there is a compiler, gives its rights up
 // in every thread as the released one does.
 func TestPlainBuildGivesUpPrivileges(t *testing.T) {
+	long(t)
 	plain := filepath.Join(t.TempDir(), "srdtun")
 	build := exec.Command("go", "build", "-o", plain, "github.com/srdtun/srdtun/cmd/srdtun")
 	build.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=-buildvcs=false")
@@ -55,6 +56,7 @@ func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 // While a daemon starts, a process of the same user with the same capability cannot read the
 // key out of its memory: it is hidden before it has one.
 func TestStartingDaemonIsUnreadable(t *testing.T) {
+	side(t)
 	const user = "1234"
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "h", tunnel.Config{Extra: "pre_up = [[\"sleep\", \"60\"]]\n"})

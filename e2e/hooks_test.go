@@ -78,6 +78,7 @@ func TestCommandsPing(t *testing.T) {
 
 // The process that runs commands ends with a daemon that was killed.
 func TestCommandsEndWithAKilledDaemon(t *testing.T) {
+	side(t)
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "p", tunnel.Config{Extra: "post_up = [[\"true\"]]\n"})
 	if err := n.Start(); err != nil {
@@ -101,6 +102,7 @@ func TestCommandsEndWithAKilledDaemon(t *testing.T) {
 
 // Where a command may not have what its file has, as in a service, the error says so.
 func TestRefusedCommandIsExplained(t *testing.T) {
+	side(t)
 	ping := capable(t)
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "p", tunnel.Config{Extra: fmt.Sprintf("post_up = [[%q, \"-c1\", \"127.0.0.1\"]]\n", ping)})

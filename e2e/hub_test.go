@@ -91,6 +91,7 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 // little, and starts it again without a descriptor store. It is back with all of them
 // soon, however long they have looked for it, and at longer and longer intervals.
 func TestHubRestartReachesItsSpokes(t *testing.T) {
+	long(t)
 	hub, all := wheel(t, (*tunnel.Node).Start)
 	echo, err := hub.Host.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
 	if err != nil {

@@ -42,6 +42,7 @@ func cables(t *testing.T, f *fabric.Fabric, impairments ...linkemu.Impairment) [
 // its own. Corrupted packets pass the UDP checksum: only authentication is left
 // to notice them.
 func TestDownloadOverImpairedPaths(t *testing.T) {
+	long(t)
 	const size, limit = 1 << 30, 4 * time.Minute
 	f := network(t, fabric.Spec{Lines: true})
 	joined := cables(t, f,

@@ -13,7 +13,7 @@ import (
 // Files as other programs write them are taken over, and `check` takes the result. One of
 // them names a routing table, which the host gets in a mount namespace of the command.
 func TestImportedFilesPassCheck(t *testing.T) {
-	t.Parallel()
+	side(t)
 	files, err := filepath.Glob("../config/testdata/wgquick/*.conf")
 	if err != nil || len(files) < 15 {
 		t.Fatal(files, err)
@@ -40,7 +40,7 @@ func TestImportedFilesPassCheck(t *testing.T) {
 // Two files of providers, neither with a ListenPort, come up side by side on one host, as
 // with wg-quick.
 func TestTwoProviderFilesOnOneHost(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
 	user := guidedHost(t, f.A(1))
 	for i := range 2 {
@@ -67,7 +67,7 @@ func TestTwoProviderFilesOnOneHost(t *testing.T) {
 // The file of a server at home: its PostUp lets clients out under its own address. What is
 // behind the server knows no way to a client's address, so that nothing comes back without.
 func TestImportedHomeServerRoutes(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
 	client, home := guidedHost(t, f.A(1)), guidedHost(t, f.B(1))
 	behind := f.B(2).Addr4().String()

@@ -67,6 +67,7 @@ type pyEnv struct {
 // (e2e/pypeer, written from docs/wire.md alone) against the shipped binary: first
 // all that peers do with each other, then what attackers do.
 func TestIndependentPeer(t *testing.T) {
+	side(t)
 	env := interopWorld(t)
 	file := filepath.Join(filepath.Dir(env.file), "pypeer.json")
 	text, err := json.MarshalIndent(env.pyEnv, "", " ")

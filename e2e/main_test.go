@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,6 +34,10 @@ func TestMain(m *testing.M) {
 
 func setUp() error {
 	if err := fabric.Guard(); err != nil {
+		return err
+	}
+	flag.Parse()
+	if err := choose(); err != nil {
 		return err
 	}
 	if os.Geteuid() != 0 {

@@ -49,7 +49,7 @@ func promtool(t *testing.T, stdin string, args ...string) {
 }
 
 func TestAlertRules(t *testing.T) {
-	t.Parallel()
+	side(t)
 	promtool(t, "", "check", "rules", shipped(t, "prometheus/alerts.yml"))
 	promtool(t, "", "test", "rules", shipped(t, "prometheus/alerts_test.yml"))
 }
@@ -57,7 +57,7 @@ func TestAlertRules(t *testing.T) {
 // TestPrometheusSeesAPathDie has Debian's Prometheus scrape a daemon, as shipped and
 // without its privileges, and load the rules and every query of the Grafana dashboard.
 func TestPrometheusSeesAPathDie(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\nper_path = true\n"})
 	startPrometheus(t, p.A.Host)

@@ -58,7 +58,7 @@ const maxConnect = 500 * time.Millisecond
 // TestNATForgetsWithKeepalive lets the NAT give new ports to an idle tunnel that keeps
 // alive. After the next keepalive, host A can be reached from B.
 func TestNATForgetsWithKeepalive(t *testing.T) {
-	t.Parallel()
+	side(t)
 	const keepalive = 3 * time.Second
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
@@ -84,7 +84,7 @@ func TestNATForgetsWithKeepalive(t *testing.T) {
 // TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. What host A
 // sends next is answered at once.
 func TestNATForgetsAnIdleTunnel(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
 	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)

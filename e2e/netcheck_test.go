@@ -16,7 +16,7 @@ var waysSeen = regexp.MustCompile(`at least (\d+)`)
 
 // TestNetcheckSeesTheFabric runs netcheck over four spines, one of which then dies.
 func TestNetcheckSeesTheFabric(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	iperf(t, f, tunnel.Inner4(2))
@@ -76,7 +76,7 @@ func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 // TestNetcheckSeesClearedMarks: one of four spines clears the ECN field, and netcheck says on
 // how many paths.
 func TestNetcheckSeesClearedMarks(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	if err := f.Bleach(1); err != nil {
 		t.Fatal(err)

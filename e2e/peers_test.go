@@ -27,7 +27,7 @@ func star(t *testing.T) (f *fabric.Fabric, hub, one, two *tunnel.Node) {
 }
 
 func TestSeveralPeers(t *testing.T) {
-	t.Parallel()
+	side(t)
 	_, hub, one, two := star(t)
 	for _, c := range []struct {
 		from *tunnel.Node
@@ -76,7 +76,7 @@ func drops(t *testing.T, n *tunnel.Node) (forged uint64, all string) {
 
 // TestForgedSourceIsDropped lets spoke one speak with the address of spoke two.
 func TestForgedSourceIsDropped(t *testing.T) {
-	t.Parallel()
+	side(t)
 	const packets = 20
 	f, hub, one, _ := star(t)
 	in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())

@@ -41,7 +41,7 @@ func spoken(t *testing.T, n *tunnel.Node) (bytes, paths int) {
 // Two daemons that start know each other, by few paths as long as nobody has anything to
 // send. The first packet opens all of them, at both ends.
 func TestPathsOpenWithTraffic(t *testing.T) {
-	t.Parallel()
+	side(t)
 	const all = 32
 	f := network(t, fabric.Spec{})
 	var both []*tunnel.Node

@@ -83,7 +83,7 @@ func answered(t *testing.T, c *http.Client, url, want string) {
 // TestStrangerKeepsNobodyFromMetricsAndDashboard has a user of the host take all places there
 // are, in each way, while root looks.
 func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "a", tunnel.Config{Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
 	if err := n.Start(); err != nil {

@@ -18,6 +18,7 @@ import (
 // TestRefusedAtRunTime starts a daemon whose configuration is right on a host that is not. It
 // ends with one line that tells why, and leaves nothing behind.
 func TestRefusedAtRunTime(t *testing.T) {
+	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
 	good := string(n.Config.TOML())
 	extra := func(text string) string { return strings.Replace(good, "\n[[peer]]", "\n"+text+"\n\n[[peer]]", 1) }
@@ -120,6 +121,7 @@ func occupy(t *testing.T, h *fabric.Host, network, at string) io.Closer {
 // TestKeysAreRotated changes the key of a spoke, and then that of the hub, as the manual says,
 // while another spoke sends through the hub without a pause.
 func TestKeysAreRotated(t *testing.T) {
+	side(t)
 	_, hub, one, two := star(t)
 	for _, n := range []*tunnel.Node{one, two} {
 		if err := n.Await(tunnel.Inner4(1)); err != nil {
@@ -211,6 +213,7 @@ func nameOf(n, other *tunnel.Node) string {
 // for all, on a read-only mount. They are taken with a warning; the same mode elsewhere is
 // refused, and so is one that others may write.
 func TestModesOfPlatforms(t *testing.T) {
+	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
 	good := string(n.Config.TOML())
 	private := regexp.MustCompile(`(?m)^private_key = "(.*)"$`)

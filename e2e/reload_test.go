@@ -170,7 +170,7 @@ func descriptors(t *testing.T, n *tunnel.Node) int {
 
 // TestPeersByDropIn has peers come and go with files, of a daemon that is told nothing.
 func TestPeersByDropIn(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f, hub, one, two := star(t)
 	dir := filepath.Join(t.TempDir(), "peers")
 	reachable(t, filepath.Dir(dir))

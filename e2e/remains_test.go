@@ -65,6 +65,7 @@ func everywhere(t *testing.T, f *fabric.Fabric) *tunnel.Node {
 }
 
 func TestNothingRemains(t *testing.T) {
+	side(t)
 	for _, way := range []struct {
 		name string
 		end  func(t *testing.T, n *tunnel.Node)
@@ -107,6 +108,7 @@ func TestNothingRemains(t *testing.T) {
 // TestBackgroundAndDown starts a daemon by "up -d", which returns once traffic
 // can flow, and ends it by "down".
 func TestBackgroundAndDown(t *testing.T) {
+	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
 	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
 		t.Fatal(err)
@@ -153,6 +155,7 @@ func exitCode(err error) int {
 // TestConfigErrorsLeaveNothing breaks a good configuration in one place at a
 // time.
 func TestConfigErrorsLeaveNothing(t *testing.T) {
+	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
 	good := string(n.Config.TOML())
 	before := snapshot(t, n)

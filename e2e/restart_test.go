@@ -95,7 +95,7 @@ const sourcePorts = 32
 // TestRestartsLeaveNoPaths restarts one end again and again. The other must not
 // keep paths to the ports that went with each former process.
 func TestRestartsLeaveNoPaths(t *testing.T) {
-	t.Parallel()
+	side(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	for range 4 {

@@ -22,7 +22,7 @@ const (
 // TestStoppedProcess stops one end's daemon under load, and lets it go on. No datagram
 // comes out that is as old as the stop was long; new ones pass at once.
 func TestStoppedProcess(t *testing.T) {
-	t.Parallel()
+	side(t)
 	for name, victim := range map[string]func(p *tunnel.Pair) *tunnel.Node{
 		"sender":   func(p *tunnel.Pair) *tunnel.Node { return p.A },
 		"receiver": func(p *tunnel.Pair) *tunnel.Node { return p.B },

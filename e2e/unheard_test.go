@@ -102,6 +102,7 @@ func otherKey(t *testing.T, n *tunnel.Node) string {
 // TestCommandsTakeInnerAddresses names a peer by its address inside the tunnel, has a setting
 // name what is not there, and has the peer leave in order.
 func TestCommandsTakeInnerAddresses(t *testing.T) {
+	side(t)
 	d := direct(t)
 	p := passive(t, d)
 	a := func(want string, args ...string) {
@@ -137,6 +138,7 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 // TestRouterBehindAPeerIsTold has a router behind B, whose address A does not allow, say that
 // packets are too large: they are lost, and A says why.
 func TestRouterBehindAPeerIsTold(t *testing.T) {
+	side(t)
 	d := direct(t)
 	p := passive(t, d)
 	if err := p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"); err != nil {

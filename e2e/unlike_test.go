@@ -72,6 +72,7 @@ const (
 
 // TestUnlikePaths: two paths together are never slower than the better one alone.
 func TestUnlikePaths(t *testing.T) {
+	long(t)
 	for _, p := range profiles {
 		if !chosen(p.name) {
 			continue
