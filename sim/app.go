@@ -44,37 +44,37 @@ type App interface {
 	Account(c *srd.Conn)
 }
 
-// bare is the App that has nothing between it and the transport.
-type bare struct{ *Stream }
+// Bare is the App that has nothing between it and the transport.
+type Bare struct{ *Stream }
 
 // Deliver implements App: the stream of the other side is asked for.
-func (b bare) Deliver(_ mono.Time, m *srd.Message) { b.audit.Arrived(b.To, b.From, m) }
+func (b Bare) Deliver(_ mono.Time, m *srd.Message) { b.audit.Arrived(b.To, b.From, m) }
 
-func (b bare) Restarted(mono.Time)          {}
-func (b bare) Advance(mono.Time, *srd.Conn) {}
-func (b bare) Deadline() mono.Time          { return mono.Never }
-func (b bare) Begun() int                   { return b.Pulled }
+func (b Bare) Restarted(mono.Time)          {}
+func (b Bare) Advance(mono.Time, *srd.Conn) {}
+func (b Bare) Deadline() mono.Time          { return mono.Never }
+func (b Bare) Begun() int                   { return b.Pulled }
 
 // Sending implements App.
-func (b bare) Sending() int { return b.Open() }
+func (b Bare) Sending() int { return b.Open() }
 
 // Dropped implements App.
-func (b bare) Dropped() int { return 0 }
+func (b Bare) Dropped() int { return 0 }
 
 // Suspend implements App.
-func (b bare) Suspend(mono.Time) []byte { return nil }
+func (b Bare) Suspend(mono.Time) []byte { return nil }
 
 // Resume implements App.
-func (b bare) Resume(_ []byte, void int) { b.void = void }
+func (b Bare) Resume(_ []byte, void int) { b.Void = void }
 
 // Look implements App.
-func (b bare) Look(c *srd.Conn) {
+func (b Bare) Look(c *srd.Conn) {
 	s := c.Stats()
 	switch {
-	case s.Sent != uint64(b.Pulled+b.void):
+	case s.Sent != uint64(b.Pulled+b.Void):
 		b.audit.Fail("host %d counts %d messages sent, %d were pulled", b.From, s.Sent, b.Pulled)
-	case b.held() > heldMost:
-		b.audit.Fail("host %d holds a payload for %v", b.From, b.held())
+	case b.Held() > HeldMost:
+		b.audit.Fail("host %d holds a payload for %v", b.From, b.Held())
 	case !c.Backlog() && b.Open() != 0:
 		b.audit.Fail("host %d has an empty outbox but holds %d payloads", b.From, b.Open())
 	}
@@ -82,7 +82,7 @@ func (b bare) Look(c *srd.Conn) {
 
 // Account implements App: each message is delivered, given up, or excused by a
 // restart, and each payload given back.
-func (b bare) Account(c *srd.Conn) {
+func (b Bare) Account(c *srd.Conn) {
 	x := c.Stats()
 	void := int(x.Drops[srd.DropIncarnation] + x.Drops[srd.DropSessionOld])
 	n, first := b.Unsettled(0)

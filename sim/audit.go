@@ -53,6 +53,20 @@ func (a *Audit) Fail(format string, args ...any) {
 	}
 }
 
+// Totals returns how many messages and inner packets were sent, delivered and expired.
+func (a *Audit) Totals() (sent, delivered, expired int) {
+	for _, x := range a.streams {
+		sent += x.Pulled
+		delivered += x.Delivered
+		expired += x.Expired
+	}
+	for _, x := range a.tunnels {
+		sent += x.Begun()
+		delivered += x.Delivered
+	}
+	return sent, delivered, expired
+}
+
 // NewStream registers what a process sends to a peer.
 func (a *Audit) NewStream(from, to int, gen uint16, rng *rand.Rand) *Stream {
 	s := &Stream{From: from, To: to, Gen: gen, audit: a, rng: rng}
@@ -88,12 +102,12 @@ func (a *Audit) Sealed(host int, b []byte, c *HostConfig) {
 	a.nonces[k] = pn
 	u := a.keys[nonce{host: host, index: index}]
 	if u == nil {
-		u = &key{first: a.engine.now}
+		u = &key{first: a.engine.Now()}
 		a.keys[nonce{host: host, index: index}] = u
 	}
 	u.packets++
 	age, packets := cmp.Or(c.KeyLife, keyLife)*3/2, cmp.Or(c.KeyPackets, keyPackets)*2+srd.MaxTrain
-	if old := a.engine.now.Sub(u.first); old > age || u.packets > packets {
+	if old := a.engine.Now().Sub(u.first); old > age || u.packets > packets {
 		a.Fail("host %d seals packet %d under keys %v old", host, u.packets, old)
 	}
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -14,6 +13,7 @@ import (
 // for what it says it is by the overlay, and goes nowhere.
 type doubt struct {
 	*Stream
+	host   *Host
 	gather *order.Reassembler
 	alive  int    // bytes of buffers that the overlay has
 	room   []byte // in which all of them lie: nobody reads them
@@ -34,7 +34,7 @@ const (
 	doubtHeadroom = 16
 	// doubtHeld is how long a payload for a liar may be held: one that has lied is called
 	// less often than others, and as many times.
-	doubtHeld = 2 * heldMost
+	doubtHeld = 2 * HeldMost
 	// liesFree lies, of one program to another, are no matter; for more of them it takes
 	// twice as long each time as for one less, from liesFirst on.
 	liesFree    = 3
@@ -48,9 +48,9 @@ const (
 	doubtSlack = doubtRoom
 )
 
-func newDoubt(h *Host, to int, gen uint16, rng *rand.Rand, blank bool) *doubt {
-	d := &doubt{Stream: h.Audit.NewStream(h.Index, to, gen, rng), blank: blank}
-	d.doubted = true
+func newDoubt(h *Host, to int, gen uint16, blank bool) *doubt {
+	d := &doubt{Stream: h.Audit.NewStream(h.Index, to, gen, h.Engine().Fork()), host: h, blank: blank}
+	d.Doubted = true
 	d.gather = order.NewReassembler(order.Config{Alloc: d.alloc})
 	return d
 }
@@ -112,7 +112,7 @@ func (d *doubt) Suspend(now mono.Time) []byte {
 func (d *doubt) Resume(b []byte, void int) {
 	in, _, _ := order.ParseNumbers(b)
 	d.gather.Resume(in)
-	d.void = void
+	d.Void = void
 }
 
 // Begun implements App.
@@ -127,19 +127,19 @@ func (d *doubt) Sending() int { return d.Open() }
 // Look implements App.
 func (d *doubt) Look(c *srd.Conn) {
 	switch s := c.Stats(); {
-	case s.Sent != uint64(d.Pulled+d.void):
-		d.audit.Fail("host %d counts %d messages sent to a liar, %d were pulled", d.From, s.Sent, d.Pulled)
-	case d.held() > doubtHeld:
-		d.audit.Fail("host %d holds a payload for a liar for %v", d.From, d.held())
+	case s.Sent != uint64(d.Pulled+d.Void):
+		d.host.Audit.Fail("host %d counts %d messages sent to a liar, %d were pulled", d.From, s.Sent, d.Pulled)
+	case d.Held() > doubtHeld:
+		d.host.Audit.Fail("host %d holds a payload for a liar for %v", d.From, d.Held())
 	case !c.Backlog() && d.Open() != 0:
-		d.audit.Fail("host %d has an empty outbox but holds %d payloads for a liar", d.From, d.Open())
+		d.host.Audit.Fail("host %d has an empty outbox but holds %d payloads for a liar", d.From, d.Open())
 	}
 	d.lookAtLies(c.Stats().Drops[srd.DropAckInvalid])
 	if d.blank {
 		d.lookAtWindow(c)
 	}
 	if d.alive > order.DefaultHeldBytes+doubtSlack {
-		d.audit.Fail("host %d keeps %d bytes for a liar", d.From, d.alive)
+		d.host.Audit.Fail("host %d keeps %d bytes for a liar", d.From, d.alive)
 	}
 }
 
@@ -147,7 +147,7 @@ func (d *doubt) Look(c *srd.Conn) {
 // packets. The line and the round trip to where it is say what it is at first: by challenges,
 // which nobody can answer sooner than they come.
 func (d *doubt) lookAtWindow(c *srd.Conn) {
-	now := d.audit.engine.now
+	now := d.host.Engine().Now()
 	if d.Pulled == 0 {
 		return
 	}
@@ -164,19 +164,19 @@ func (d *doubt) lookAtWindow(c *srd.Conn) {
 	case nearer || now.Sub(d.began) < blankAfter:
 		d.window = max(d.window, w)
 	case w > blankGrowth*d.window:
-		d.audit.Fail("host %d opens its window from %d to %d bytes for a liar that acknowledges no packet", d.From, d.window, w)
+		d.host.Audit.Fail("host %d opens its window from %d to %d bytes for a liar that acknowledges no packet", d.From, d.window, w)
 	}
 }
 
 // lookAtLies demands that who lies waits, twice as long each time: n lies take that long.
 func (d *doubt) lookAtLies(n uint64) {
-	now := d.audit.engine.now
+	now := d.host.Engine().Now()
 	switch {
 	case n == 0:
 	case d.lied == 0:
 		d.lied = now
 	case n > liesFree && now.Sub(d.lied) < min(liesLongest, liesFirst<<min(n-liesFree, 10)):
-		d.audit.Fail("host %d lets a peer lie %d times in %v", d.From, n, now.Sub(d.lied))
+		d.host.Audit.Fail("host %d lets a peer lie %d times in %v", d.From, n, now.Sub(d.lied))
 	}
 }
 

@@ -19,8 +19,6 @@ import (
 // the occasion of a wake-up, and causes none, is not: acknowledgements that have waited
 // for a little, measures of far paths, questions, keys renewed while they are in use.
 const (
-	// earlySeeds: each so many seeds have that, those that leave a remainder of earlySeed.
-	earlySeeds, earlySeed = 8, 3
 	// earlyMean is how long it is between such times on average, and earlyLong, in one case
 	// of earlyRare: most timers are of milliseconds, some of seconds, and who is asked all
 	// the time is never late.
@@ -39,9 +37,8 @@ type promise struct {
 	paced   bool // and the pacer held it back
 }
 
-// wakeEarly wakes the program at times that mean nothing, from now on.
-func (h *Host) wakeEarly() {
-	rng := rand.New(rand.NewPCG(uint64(h.Index), earlySeed)) // of its own: nothing else is drawn anew
+// WakeEarly wakes the program at times that mean nothing, from now on.
+func (h *Host) WakeEarly(rng *rand.Rand) {
 	var again func()
 	again = func() {
 		mean := earlyMean
@@ -60,8 +57,8 @@ func (h *Host) early() {
 	}
 	next := mono.Never
 	for _, p := range h.process.Peers {
-		if p.asked.at != 0 && h.clock().Add(earlySlack) < p.asked.at && p.App.Pending() == p.asked.pending {
-			p.early(h.clock())
+		if p.asked.at != 0 && h.Clock().Add(earlySlack) < p.asked.at && p.App.Pending() == p.asked.pending {
+			p.early(h.Clock())
 		}
 		if p.asked.at != 0 {
 			next = min(next, p.asked.at)

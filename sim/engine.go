@@ -68,6 +68,18 @@ func (e *Engine) Fork() *rand.Rand {
 	return rand.New(rand.NewPCG(e.seed, e.forks))
 }
 
+// Bytes reads a stream of randomness.
+func Bytes(rng *rand.Rand) io.Reader { return reader{rng} }
+
+type reader struct{ rng *rand.Rand }
+
+func (r reader) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r.rng.Uint32())
+	}
+	return len(b), nil
+}
+
 // At lets f happen at time t, or now if t is past.
 func (e *Engine) At(t mono.Time, f func()) {
 	e.push(event{at: t, f: f})

@@ -35,12 +35,14 @@ type Fabric struct {
 	NATs   []*NAT // nil where there is none
 	Cables [][]*Cable
 
-	spec FabricSpec
+	spec   FabricSpec
+	ground Ground
 }
 
 // NewFabric builds the network. No program is running yet.
 func NewFabric(e *Engine, spec FabricSpec) *Fabric {
 	f := &Fabric{Engine: e, Audit: NewAudit(e), spec: spec}
+	f.ground = Ground{Engine: e, Addr: f.addr}
 	rng := e.Fork()
 	for k := range spec.Spines {
 		f.Spines = append(f.Spines, e.NewSwitch(fmt.Sprintf("spine%d", k), rng.Uint64()))
@@ -52,7 +54,7 @@ func NewFabric(e *Engine, spec FabricSpec) *Fabric {
 	for i := range f.Hosts {
 		for j := range i {
 			var psk handshake.PSK
-			reader{rng}.Read(psk[:])
+			Bytes(rng).Read(psk[:])
 			f.introduce(i, j, psk)
 			f.introduce(j, i, psk)
 		}
@@ -100,22 +102,22 @@ func (f *Fabric) addHost(i int, hash uint64) {
 	for r := range f.rails() {
 		cfg.Addrs = append(cfg.Addrs, f.addr(hostAddr(i, r)))
 	}
-	h := e.NewHost(fmt.Sprintf("host%d", i), i, cfg, f.Audit)
+	h := NewHost(e, fmt.Sprintf("host%d", i), i, cfg, f.Audit)
 	leaf := e.NewSwitch(fmt.Sprintf("leaf%d", i), hash)
-	tap := e.NewTap(fmt.Sprintf("tap%d", i), f.addr(tapAddr(i)), h)
-	tap.Back = leaf
-	h.Up = out{tap, leaf}
+	tap := NewTap(e, fmt.Sprintf("tap%d", i), f.addr(tapAddr(i)), h, leaf)
+	h.Up = tap.Out(leaf)
 	var nat *NAT
 	if f.spec.NAT[i] {
 		var public []netip.Addr
 		for n := range publicAddrs {
 			public = append(public, f.addr(publicAddr(i, n)))
 		}
-		nat = e.NewNAT(fmt.Sprintf("nat%d", i), public, h, out{tap, leaf})
-		tap.To, h.Up = nat, natSide{nat}
+		nat = e.NewNAT(fmt.Sprintf("nat%d", i), public, h, tap.Out(leaf))
+		tap.To, h.Up = nat, nat.Behind()
 	}
 	f.Hosts, f.Leaves = append(f.Hosts, h), append(f.Leaves, leaf)
 	f.Taps, f.NATs = append(f.Taps, tap), append(f.NATs, nat)
+	f.ground.Places = append(f.ground.Places, &Place{Host: h, Leaf: leaf, Tap: tap, Hidden: nat != nil, Passive: f.spec.Passive[i]})
 	var cables []*Cable
 	for k, spine := range f.Spines {
 		q := f.spec.Cables[i][k]
@@ -128,7 +130,7 @@ func (f *Fabric) addHost(i int, hash uint64) {
 func (f *Fabric) route() {
 	for i, leaf := range f.Leaves {
 		for j := range f.Hosts {
-			leaf.Route(f.addr(tapAddr(j)), sink{f.Taps[j]})
+			leaf.Route(f.addr(tapAddr(j)), f.Taps[j].Own())
 		}
 		for _, a := range f.addrs(i) {
 			leaf.Route(a, f.Taps[i])
@@ -155,7 +157,7 @@ func (f *Fabric) route() {
 // addrs returns the addresses by which host i is seen.
 func (f *Fabric) addrs(i int) []netip.Addr {
 	if f.NATs[i] != nil {
-		return f.NATs[i].public
+		return f.NATs[i].Public
 	}
 	return f.Hosts[i].Addrs
 }
@@ -191,11 +193,11 @@ func (f *Fabric) Peers() (v []*Peer) { return f.peers(false) }
 // peers returns the connections of all running programs: to each other, or to a liar.
 func (f *Fabric) peers(liars bool) (v []*Peer) {
 	for _, h := range f.Hosts {
-		if h.process == nil {
+		if h.Process() == nil {
 			continue
 		}
-		for _, p := range h.process.Peers {
-			if (p.remote.liar != nil) == liars {
+		for _, p := range h.Process().Peers {
+			if p.Lies() == liars {
 				v = append(v, p)
 			}
 		}

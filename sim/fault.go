@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
@@ -101,11 +100,11 @@ func (f *Fabric) inflict(x Fault) {
 		f.fail(f.Links(), x.For)
 	case Filter:
 		for _, l := range f.Links() {
-			l.filters = true
-			end(func() { l.filters = false })
+			l.Filters = true
+			end(func() { l.Filters = false })
 		}
 	case Flap:
-		f.flap(cable, time.Duration(x.Value)*time.Millisecond, f.Engine.now.Add(x.For).Sub(start))
+		f.flap(cable, time.Duration(x.Value)*time.Millisecond, f.Engine.Now().Add(x.For).Sub(start))
 	case ShrinkMTU:
 		l, size := cable.Out, x.Value
 		if size < 0 {
@@ -126,13 +125,13 @@ func (f *Fabric) inflict(x Fault) {
 	case Restart:
 		h.Skew += time.Duration(x.Value) * time.Millisecond
 		h.Kill()
-		end(h.revive)
+		end(h.Revive)
 	case Stop:
 		h.Stop()
-		end(h.revive)
+		end(h.Revive)
 	case HandOver:
 		h.HandOver()
-		end(h.revive)
+		end(h.Revive)
 	case CrashLoop:
 		f.crash(h, time.Duration(x.Value)*time.Millisecond, f.Engine.Since()+x.For)
 	case ClockStep:
@@ -143,10 +142,10 @@ func (f *Fabric) inflict(x Fault) {
 		cable.Back.Delay += more
 		end(func() { cable.Out.Delay, cable.Back.Delay = cable.Out.Delay-more, cable.Back.Delay-more })
 	case Policy:
-		h.steerBy(steer.Names()[x.Value])
+		h.SteerBy(steer.Names()[x.Value])
 	case Readdress:
-		h.readdress(func(t srd.Tuple) bool { return x.Value > 0 && int(t.Sock)%x.Value == 0 })
-		end(func() { h.readdress(func(srd.Tuple) bool { return true }) })
+		h.Readdress(func(t srd.Tuple) bool { return x.Value > 0 && int(t.Sock)%x.Value == 0 })
+		end(func() { h.Readdress(func(srd.Tuple) bool { return true }) })
 	case Brownout:
 		l := []*Link{cable.Out, cable.Back}[x.Value]
 		was := l.Rate
@@ -155,47 +154,16 @@ func (f *Fabric) inflict(x Fault) {
 	}
 }
 
-// steerBy changes the path policy of all connections of the program that runs.
-func (h *Host) steerBy(name string) {
-	if h.process == nil {
-		return
-	}
-	for _, p := range h.process.Peers {
-		p.Conn.SetPolicy(policyNamed(name, h.rng.Uint64()))
-	}
-	h.Poke()
-}
-
-// readdress tells the connections of the program that runs of those ways to their peers
-// that are left, as when a host's addresses change.
-func (h *Host) readdress(left func(srd.Tuple) bool) {
-	if h.process == nil {
-		return
-	}
-	for _, p := range h.process.Peers {
-		gone := func(t srd.Tuple) bool { return !left(t) }
-		p.Conn.SetTuples(h.clock(), slices.DeleteFunc(slices.Clone(p.tuples), gone))
-	}
-	h.Poke()
-}
-
 // brownout is by how much a link becomes slower.
 const brownout = 4
-
-// revive starts a host's program unless it runs.
-func (h *Host) revive() {
-	if h.process == nil {
-		h.Boot()
-	}
-}
 
 // crash kills a host's program every period, and starts it again halfway.
 func (f *Fabric) crash(h *Host, period, until time.Duration) {
 	if h.Kill(); f.Engine.Since()+period >= until {
-		h.revive()
+		h.Revive()
 		return
 	}
-	f.Engine.After(period/2, h.revive)
+	f.Engine.After(period/2, h.Revive)
 	f.Engine.After(period, func() { f.crash(h, period, until) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/liar"
 )
@@ -32,20 +33,10 @@ type held struct {
 	cookie liar.Cookie
 }
 
-// own returns the host behind the tap.
-func (t *Tap) own() *Host {
-	for i, u := range t.fabric.Taps {
-		if u == t {
-			return t.fabric.Hosts[i]
-		}
-	}
-	panic("sim: tap before no host")
-}
-
 // forged returns a packet that the tap has made of p's addresses.
 func forged(src, dst netip.AddrPort, data []byte) *Packet {
 	q := UDP(src, dst, data)
-	q.forged = true
+	q.Forged = true
 	return q
 }
 
@@ -78,27 +69,27 @@ func (t *Tap) answerFalsely(p *Packet) {
 }
 
 func (t *Tap) falseCookie(p *Packet, from netip.AddrPort) {
-	if t.fabric == nil {
+	if t.ground == nil {
 		return
 	}
-	for _, h := range t.fabric.Hosts {
-		if h != t.own() {
-			b := liar.FalseCookie(reader{t.rng}, p.Data, h.id.Public())
+	for _, v := range t.ground.Places {
+		if v.Host != t.host {
+			b := liar.FalseCookie(Bytes(t.rng), p.Data, v.Host.Public())
 			t.inject("bakes", forged(from, p.Src, b))
 		}
 	}
 }
 
 func (t *Tap) falseResponse(p *Packet, from netip.AddrPort) {
-	if attempt, ok := handshake.SenderIndex(p.Data); ok && t.fabric != nil {
-		b := liar.NoiseResponse(reader{t.rng}, t.own().id.Public(), attempt)
+	if attempt, ok := handshake.SenderIndex(p.Data); ok && t.ground != nil {
+		b := liar.NoiseResponse(Bytes(t.rng), t.host.Public(), attempt)
 		t.inject("responds", forged(from, p.Src, b))
 	}
 }
 
 // forge sends one initiation of noise to where p went.
 func (t *Tap) forge(p *Packet) {
-	if t.fabric == nil {
+	if t.ground == nil {
 		return
 	}
 	from, cookie := t.elsewhere(), (*liar.Cookie)(nil)
@@ -106,7 +97,7 @@ func (t *Tap) forge(p *Packet) {
 		c := &t.forger.cookies[t.rng.IntN(n)]
 		from, cookie = c.at, &c.cookie
 	}
-	b := liar.NoiseInitiation(reader{t.rng}, t.own().id.Public(), t.rng.Uint32(), cookie)
+	b := liar.NoiseInitiation(Bytes(t.rng), t.host.Public(), t.rng.Uint32(), cookie)
 	q := forged(from, p.Dst, b)
 	t.forger.noise = q
 	t.inject("forges", q)
@@ -115,25 +106,26 @@ func (t *Tap) forge(p *Packet) {
 // read takes what was sent to an address of the tap's: an initiation, which gets a false
 // cookie, or a cookie for noise of its own.
 func (t *Tap) read(p *Packet) {
+	if t.ground == nil {
+		return
+	}
+	by := t.ground.place(p.Origin.By)
 	switch handshake.Kind(p.Data) {
 	case handshake.TypeInitiation:
-		if t.dares(t.foes.cookies) && p.origin.by != nil {
-			q := p.readdressed(p.Src, p.Dst)
-			t.fabric.tapOf(p.origin.by).falseCookie(q, p.Dst)
+		if t.dares(t.foes.cookies) && by != nil {
+			q := p.Readdressed(p.Src, p.Dst)
+			by.Tap.falseCookie(q, p.Dst)
 		}
 	case handshake.TypeCookie:
 		asked := t.forger.noise
-		if asked == nil || p.origin.by == nil {
+		if asked == nil || by == nil {
 			return
 		}
-		if c, ok := liar.OpenCookie(p.Data, asked.Data, p.origin.by.id.Public()); ok {
+		if c, ok := liar.OpenCookie(p.Data, asked.Data, by.Host.Public()); ok {
 			t.forger.cookies = append(t.forger.cookies[max(0, len(t.forger.cookies)-cookiesHeld+1):], held{p.Dst, c})
 		}
 	}
 }
-
-// tapOf returns the tap before a host.
-func (f *Fabric) tapOf(h *Host) *Tap { return f.Taps[h.Index] }
 
 // aim plans a flood. One of responses may wait for the first initiation, as an observer
 // would: they are worth most while the attempt lasts.
@@ -176,9 +168,8 @@ func (t *Tap) flooded(kind int, p *Packet) *Packet {
 			t.falseResponse(c, t.elsewhere())
 		}
 	case floodData:
-		if _, ok := index(p); ok {
-			q := t.from(t.elsewhere(), t.spoil(p))
-			return q
+		if _, ok := srd.DataIndex(p.Data); ok {
+			return t.from(t.elsewhere(), t.spoil(p))
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ type passed struct {
 
 // handOver ends the process, and returns what another goes on with.
 func (p *Process) handOver() []passed {
-	now, v := p.host.clock(), make([]passed, len(p.Peers))
+	now, v := p.host.Clock(), make([]passed, len(p.Peers))
 	for i, peer := range p.Peers {
 		st, ok := peer.Conn.Suspend(now)
 		if !ok {
@@ -43,7 +43,7 @@ func (p *Peer) goOn(v passed) {
 		h.Audit.Fail("host %d to %d: %w", h.Index, p.remote.Index, err)
 		return
 	}
-	if err := p.Conn.Resume(h.clock(), st); err != nil {
+	if err := p.Conn.Resume(h.Clock(), st); err != nil {
 		h.engine.Say("host %d makes a new session with host %d: %v", h.Index, p.remote.Index, err)
 		return
 	}

@@ -13,17 +13,17 @@ func TestAnotherProgramGoesOn(t *testing.T) {
 		f := twoHostsOf(seed, 4, 8, clean, nil)
 		f.boot()
 		f.wantSoon(t, 50, 5*time.Second)
-		peer := f.Hosts[1].process.Peers[0]
+		peer := f.Hosts[1].Process().Peers[0]
 		met := peer.Conn.Stats().Handshakes
 		for range 5 {
 			f.say(1, 10)
 			f.pass(t, time.Millisecond, nil) // they are on their way
 			f.Hosts[0].HandOver()
 			f.pass(t, 150*time.Millisecond, nil)
-			f.Hosts[0].revive()
+			f.Hosts[0].Revive()
 			f.wantSoon(t, 50, time.Second)
 		}
-		if peer.Restarts != 0 || peer.Conn.Stats().Handshakes != met || f.Hosts[0].process.Peers[0].Conn.Stats().Handshakes != 0 {
+		if peer.Restarts != 0 || peer.Conn.Stats().Handshakes != met || f.Hosts[0].Process().Peers[0].Conn.Stats().Handshakes != 0 {
 			t.Errorf("seed %d: %d restarts seen, %d handshakes more", seed, peer.Restarts, peer.Conn.Stats().Handshakes-met)
 		}
 	}
@@ -36,9 +36,9 @@ func TestHandedOverTooLate(t *testing.T) {
 	f.wantSoon(t, 50, 5*time.Second)
 	f.Hosts[0].HandOver()
 	f.pass(t, 20*time.Second, nil)
-	f.Hosts[0].revive()
+	f.Hosts[0].Revive()
 	f.wantSoon(t, 50, 5*time.Second)
-	if peer := f.Hosts[1].process.Peers[0]; peer.Restarts != 1 {
+	if peer := f.Hosts[1].Process().Peers[0]; peer.Restarts != 1 {
 		t.Errorf("%d restarts seen", peer.Restarts)
 	}
 }

@@ -1,11 +1,12 @@
 package sim
 
 import (
-	"io"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
 
+	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -116,7 +117,6 @@ type Host struct {
 	idleIn  mono.Time
 
 	trust trust
-	liar  *Liar // whose place in configurations this is; nil: an honest host
 }
 
 // Remote is a peer in a host's configuration.
@@ -124,32 +124,35 @@ type Remote struct {
 	Host  *Host
 	PSK   handshake.PSK
 	Addrs []netip.AddrPort // where it may be reached; none: it calls
+	// Lies says that it is no honest host: less is demanded of the connection to it.
+	Lies bool
+	// App makes what is above the connection, for a process of h; nil: by HostConfig.
+	App func(h *Host, gen uint16) App
 }
 
 // NewHost returns a host without a program.
-func (e *Engine) NewHost(name string, index int, cfg HostConfig, audit *Audit) *Host {
+func NewHost(e *Engine, name string, index int, cfg HostConfig, audit *Audit) *Host {
 	h := &Host{HostConfig: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never, trust: newTrust()}
 	var key [32]byte
-	io.ReadFull(reader{h.rng}, key[:])
+	Bytes(h.rng).Read(key[:])
 	h.id, _ = handshake.NewIdentity(key)
 	return h
 }
 
+// Identity returns the host's key pair, Public its public key.
+func (h *Host) Identity() *handshake.Identity { return h.id }
+
+// Public returns the host's public key.
+func (h *Host) Public() handshake.PublicKey { return h.id.Public() }
+
+// Engine returns the engine that the host runs in.
+func (h *Host) Engine() *Engine { return h.engine }
+
 // Peer adds a peer to the configuration.
 func (h *Host) Peer(r Remote) { h.remotes = append(h.remotes, r) }
 
-// reader makes bytes of a stream of randomness.
-type reader struct{ rng *rand.Rand }
-
-func (r reader) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = byte(r.rng.Uint32())
-	}
-	return len(b), nil
-}
-
-// clock returns the host's monotonic time.
-func (h *Host) clock() mono.Time { return h.engine.now.Add(h.Offset) }
+// Clock returns the host's monotonic time.
+func (h *Host) Clock() mono.Time { return h.engine.Now().Add(h.Offset) }
 
 // Boot starts the program.
 func (h *Host) Boot() {
@@ -204,6 +207,37 @@ func (h *Host) Resume() {
 	h.run(false)
 }
 
+// SteerBy changes the path policy of all connections of the program that runs.
+func (h *Host) SteerBy(name string) {
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		p.Conn.SetPolicy(policyNamed(name, h.rng.Uint64()))
+	}
+	h.Poke()
+}
+
+// Readdress tells the connections of the program that runs of those ways to their peers
+// that are left, as when a host's addresses change.
+func (h *Host) Readdress(left func(srd.Tuple) bool) {
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		gone := func(t srd.Tuple) bool { return !left(t) }
+		p.Conn.SetTuples(h.Clock(), slices.DeleteFunc(slices.Clone(p.tuples), gone))
+	}
+	h.Poke()
+}
+
+// Revive starts a host's program unless it runs.
+func (h *Host) Revive() {
+	if h.process == nil {
+		h.Boot()
+	}
+}
+
 // Process returns the running program, or nil.
 func (h *Host) Process() *Process { return h.process }
 
@@ -211,10 +245,10 @@ func (h *Host) Process() *Process { return h.process }
 func (h *Host) Receive(p *Packet) {
 	switch {
 	case h.process == nil && h.passed == nil:
-		h.engine.Note(h.noun, "drops: no program", p.digest(), 0, 0)
+		h.engine.Note(h.noun, "drops: no program", p.Digest(), 0, 0)
 	case h.waiting+len(p.Data) > socketBuffer:
 		h.Overflow++
-		h.engine.Note(h.noun, "drops: socket buffer", p.digest(), 0, 0)
+		h.engine.Note(h.noun, "drops: socket buffer", p.Digest(), 0, 0)
 	default:
 		h.inbox = append(h.inbox, p)
 		h.waiting += len(p.Data)
@@ -256,14 +290,14 @@ func (h *Host) run(timer bool) {
 
 // countIdle notes a wake that led to nothing.
 func (h *Host) countIdle(why string) {
-	if ms := h.engine.now / mono.Time(time.Millisecond); ms != h.idleIn {
+	if ms := h.engine.Now() / mono.Time(time.Millisecond); ms != h.idleIn {
 		h.idleIn, h.idle = ms, 0
 	}
 	most := idleWakes
 	if h.Granularity > 0 {
 		most = idleWakesFine
 	}
-	if h.remotes[len(h.remotes)-1].Host.liar != nil {
+	if h.remotes[len(h.remotes)-1].Lies {
 		most += steer.MaxPaths // each path that a liar has opened has a time of its own
 	}
 	if h.idle++; h.idle > most {
@@ -277,7 +311,7 @@ func (h *Host) arm(at mono.Time) {
 		h.wake = mono.Never
 		return
 	}
-	t := max(at.Add(-h.Offset), h.engine.now.Add(timerTick))
+	t := max(at.Add(-h.Offset), h.engine.Now().Add(timerTick))
 	if h.wake == t {
 		return
 	}
@@ -306,7 +340,7 @@ func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrP
 		h.Audit.Fail("host %d calls host %d at %v, where it has not proven to be", h.Index, peer.Index, to)
 	}
 	p := UDP(netip.AddrPortFrom(from, FirstPort+sock), to, append([]byte(nil), data...))
-	p.origin = origin{h, h.known, to.Addr(), h.engine.now}
-	h.engine.Note(h.noun, "sends", p.digest(), uint64(len(data)), uint64(sock))
+	p.Origin = Origin{By: h, Gen: h.known, Aim: to.Addr(), At: h.engine.Now()}
+	h.engine.Note(h.noun, "sends", p.Digest(), uint64(len(data)), uint64(sock))
 	h.Up.Receive(p)
 }

@@ -12,15 +12,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of what a lying peer may be drawn to do.
+// Bounds of what a lying peer remembers, and its times.
 const (
-	mostLies      = 100 // acts, which keeps a seed within a fraction of a second
-	mostLiarPorts = 400
-	// liarEach messages are for it, liarPulses times at most.
-	liarPulse  = 100 * time.Millisecond
-	liarPulses = 30
-	liarEach   = 20
-	liarGreedy = 10 // times as many
 	// sessionsKept is of how many sessions it still has the keys.
 	sessionsKept = 3
 	seenKept     = 8
@@ -46,28 +39,6 @@ type lies struct {
 	rate   float64       // of its link inwards
 }
 
-// drawLies draws what a lying peer does.
-func (p *plan) drawLies() {
-	x := &p.lies
-	x.every = max(p.duration(2*time.Millisecond, 200*time.Millisecond), p.trouble/mostLies)
-	x.blank = p.chance(0.15)
-	for i := range acts {
-		if p.chance(0.4) && !(x.blank && acts[i].records) {
-			x.acts = append(x.acts, i)
-		}
-	}
-	x.greedy = !x.blank && p.chance(0.2)
-	x.ports = int(p.spread(1, mostLiarPorts))
-	x.known = p.chance(0.5)
-	x.honest = 1
-	if p.chance(0.5) {
-		x.honest = p.rng.Float64()
-	}
-	x.near, x.leaves = p.chance(0.3), p.chance(0.5)
-	x.delay = p.duration(50*time.Microsecond, 50*time.Millisecond)
-	x.rate = p.spread(mbit, 1000*mbit)
-}
-
 func (x *lies) String() string {
 	if x.every == 0 {
 		return "none"
@@ -88,7 +59,7 @@ type Liar struct {
 
 	host   *Host // its place in configurations; no program runs on it
 	addrs  []netip.Addr
-	fabric *Fabric
+	ground *Ground
 	engine *Engine
 	noun   Noun
 	rng    *rand.Rand
@@ -97,9 +68,10 @@ type Liar struct {
 
 // end is what the liar has with one host.
 type end struct {
-	l *Liar
-	h *Host
-	p *liar.Peer
+	l     *Liar
+	h     *Host
+	place *Place // of h
+	p     *liar.Peer
 
 	link     *Link // to it
 	sessions []*liar.Session
@@ -130,46 +102,50 @@ const liarAddrs = 3
 
 func liarAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + n)}) }
 
-// addLiar puts a lying peer into the network and the configurations of all hosts.
-func (f *Fabric) addLiar(x lies) *Liar {
-	e := f.Engine
-	cfg := HostConfig{Offers: f.spec.Hosts[0].Offers}
-	l := &Liar{lies: x, fabric: f, engine: e, noun: e.Name("liar"), rng: e.Fork()}
-	l.host = e.NewHost("liar's", len(f.Hosts), cfg, f.Audit)
-	l.host.liar = l
+// AddLiar puts a lying peer into the network and the configurations of all hosts.
+func (g *Ground) AddLiar(x lies) *Liar {
+	e, first := g.Engine, g.Places[0].Host
+	cfg := HostConfig{Offers: first.Offers}
+	l := &Liar{lies: x, ground: g, engine: e, noun: e.Name("liar"), rng: e.Fork()}
+	l.host = NewHost(e, "liar's", len(g.Places), cfg, first.Audit)
 	for n := range liarAddrs {
-		l.addrs = append(l.addrs, f.addr(liarAddr(n)))
+		l.addrs = append(l.addrs, g.Addr(liarAddr(n)))
 	}
-	for i, h := range f.Hosts {
+	for i, p := range g.Places {
 		var psk handshake.PSK
-		reader{l.rng}.Read(psk[:])
-		r := Remote{Host: l.host, PSK: psk}
-		if x.known && !f.spec.Passive[i] {
+		Bytes(l.rng).Read(psk[:])
+		r := Remote{Host: l.host, PSK: psk, Lies: true, App: l.above}
+		if x.known && !p.Passive {
 			r.Addrs = []netip.AddrPort{netip.AddrPortFrom(l.addrs[0], FirstPort)}
 		}
-		h.Peer(r)
-		l.meet(i, h, psk)
+		p.Host.Peer(r)
+		l.meet(i, p, psk)
 	}
 	return l
 }
 
+// above makes what a host has above its connection to the liar.
+func (l *Liar) above(h *Host, gen uint16) App { return newDoubt(h, l.host.Index, gen, l.blank) }
+
+// liarQueue is the bytes that may wait on a link to the liar: nothing is dropped for want of room.
+const liarQueue = 8 << 20
+
 // meet lays links between the liar and host i.
-func (l *Liar) meet(i int, h *Host, psk handshake.PSK) {
+func (l *Liar) meet(i int, p *Place, psk handshake.PSK) {
 	e := l.engine
-	v := &end{l: l, h: h, open: map[uint16]unacked{}, p: liar.New(liar.Config{
-		Identity: l.host.id, Remote: h.id.Public(), PSK: psk, Offers: l.host.Offers, Incarnation: l.rng.Uint64(), Rand: reader{l.rng},
+	v := &end{l: l, h: p.Host, place: p, open: map[uint16]unacked{}, p: liar.New(liar.Config{
+		Identity: l.host.Identity(), Remote: p.Host.Public(), PSK: psk, Offers: l.host.Offers, Incarnation: l.rng.Uint64(), Rand: Bytes(l.rng),
 	})}
-	leaf := l.fabric.Leaves[i]
-	v.link = e.NewLink(fmt.Sprintf("to%d", i), Quality{Delay: l.delay}, leaf)
-	back := e.NewLink(fmt.Sprintf("from%d", i), Quality{Delay: l.delay, Rate: l.rate, Queue: strictQueue}, v)
+	v.link = e.NewLink(fmt.Sprintf("to%d", i), Quality{Delay: l.delay}, p.Leaf)
+	back := e.NewLink(fmt.Sprintf("from%d", i), Quality{Delay: l.delay, Rate: l.rate, Queue: liarQueue}, v)
 	for _, a := range l.addrs {
-		leaf.Route(a, back)
+		p.Leaf.Route(a, back)
 	}
 	l.ends = append(l.ends, v)
 }
 
-// begin lets it lie until the trouble is over.
-func (l *Liar) begin(until time.Duration) {
+// Begin lets it lie until the trouble is over.
+func (l *Liar) Begin(until time.Duration) {
 	for _, v := range l.ends {
 		l.engine.After(l.wait(), v.call)
 		var again func()
@@ -184,8 +160,8 @@ func (l *Liar) begin(until time.Duration) {
 	}
 }
 
-// end lets it lie no more.
-func (l *Liar) end() {
+// End lets it lie no more.
+func (l *Liar) End() {
 	if l.leaves {
 		for _, v := range l.ends {
 			v.gone = true
@@ -198,13 +174,13 @@ func (l *Liar) wait() time.Duration { return 1 + time.Duration(l.rng.ExpFloat64(
 
 // Receive implements Node: a packet of the host's.
 func (v *end) Receive(p *Packet) {
-	if p.origin.by != v.h || v.gone {
+	if p.Origin.By != Node(v.h) || v.gone {
 		return // a stranger's
 	}
 	l := v.l
 	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
 		// A response that went there alone, and whose keys are used, is a proof.
-		l.host.trust.receive(l.engine.now, p)
+		l.host.Witness(p)
 	}
 	if v.seen = append(v.seen, p.Src); len(v.seen) > seenKept {
 		v.seen = v.seen[1:]
@@ -218,7 +194,7 @@ func (v *end) Receive(p *Packet) {
 			v.first(s, p)
 		}
 	case handshake.TypeCookie:
-		v.p.Cookie(l.engine.now, p.Data)
+		v.p.Cookie(l.engine.Now(), p.Data)
 	default:
 		v.data(p)
 	}
@@ -291,7 +267,7 @@ func (v *end) frames(s *liar.Session, p *Packet, h *liar.Header, plain []byte) {
 		switch f.Kind {
 		case liar.KindMessage, liar.KindTombstone:
 			if _, some := v.open[h.Slot]; !some {
-				v.open[h.Slot] = unacked{h.PN, v.l.engine.now}
+				v.open[h.Slot] = unacked{h.PN, v.l.engine.Now()}
 			}
 			v.book.Message(f.Number)
 			ack = true
@@ -360,9 +336,9 @@ func (v *end) send(from, to netip.AddrPort, b []byte) {
 		return
 	}
 	p := UDP(from, to, b)
-	p.origin = origin{v.l.host, 1, to.Addr(), v.l.engine.now}
-	p.trap = trap
-	v.l.engine.Note(v.l.noun, "sends", p.digest(), uint64(len(b)), 0)
+	p.Origin = Origin{By: v.l.host, Gen: 1, Aim: to.Addr(), At: v.l.engine.Now()}
+	p.Trap = trap
+	v.l.engine.Note(v.l.noun, "sends", p.Digest(), uint64(len(b)), 0)
 	v.link.Receive(p)
 }
 
@@ -371,7 +347,7 @@ func (v *end) to() netip.AddrPort {
 	if n := len(v.seen); n > 0 && v.l.rng.IntN(4) > 0 {
 		return v.seen[v.l.rng.IntN(n)]
 	}
-	if v.l.fabric.NATs[v.h.Index] != nil {
+	if v.place.Hidden {
 		return netip.AddrPort{}
 	}
 	addrs := v.h.Addrs
@@ -388,7 +364,7 @@ func (v *end) own() netip.AddrPort {
 
 // others returns an address that is not its own, and mute.
 func (v *end) others() netip.AddrPort {
-	mute := v.l.fabric.Taps[v.h.Index].mute
+	mute := v.place.Tap.mute
 	if len(mute) == 0 {
 		return v.own()
 	}

@@ -74,7 +74,7 @@ func (v *end) call() { v.callFrom(v.own(), 1) }
 
 // callFrom begins one from an address, with so many copies.
 func (v *end) callFrom(from netip.AddrPort, copies int) {
-	now := v.l.engine.now
+	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
 	to := v.to()
 	for range copies {
@@ -84,7 +84,7 @@ func (v *end) callFrom(from netip.AddrPort, copies int) {
 
 // lures calls from its own address, lets a copy come from V, and V use the keys.
 func (v *end) lures(*liar.Session) {
-	now := v.l.engine.now
+	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
 	to := v.to()
 	v.lured = v.others()
@@ -100,7 +100,7 @@ func (v *end) restarts(*liar.Session) {
 }
 
 func (v *end) secret() (x liar.Secret) {
-	reader{v.l.rng}.Read(x[:])
+	Bytes(v.l.rng).Read(x[:])
 	return x
 }
 
@@ -121,7 +121,7 @@ func (v *end) challenges(s *liar.Session, from netip.AddrPort) {
 func (v *end) asks(s *liar.Session) {
 	a := netip.AddrFrom4([4]byte{198, 18, byte(1 + v.l.rng.IntN(200)), byte(v.l.rng.IntN(256))})
 	v.asked++
-	v.send(netip.AddrPortFrom(v.l.fabric.addr(a), v.port()), v.to(), s.Seal(0, liar.Frames{}.Challenge(v.secret())))
+	v.send(netip.AddrPortFrom(v.l.ground.Addr(a), v.port()), v.to(), s.Seal(0, liar.Frames{}.Challenge(v.secret())))
 }
 
 func (v *end) guesses(s *liar.Session) {
@@ -157,7 +157,7 @@ func (v *end) acksLeftOut(s *liar.Session) {
 		n := out[len(out)-1]
 		r := liar.Record{Slot: slot, Highest: highest, Below: 1 << (highest - n - 1)}
 		o, some := v.open[slot]
-		v.trap = some && o.pn < n && v.l.engine.now.Sub(o.at) < trapFresh
+		v.trap = some && o.pn < n && v.l.engine.Now().Sub(o.at) < trapFresh
 		v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(v.book.FirstMissing(), 0, []liar.Record{r}, nil)))
 		return
 	}
@@ -182,7 +182,7 @@ func (v *end) acksBlindly(s *liar.Session) {
 func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	var b liar.Imm
 	if v.l.rng.IntN(8) == 0 {
-		b[0] = byte(v.l.rng.IntN(len(v.l.fabric.Hosts)))
+		b[0] = byte(v.l.rng.IntN(len(v.l.ground.Places)))
 		binary.BigEndian.PutUint64(b[3:], uint64(v.l.rng.IntN(100)))
 		return &b
 	}
@@ -260,7 +260,7 @@ func (v *end) stamps(s *liar.Session) {
 // nonsense is a plaintext of noise, of any size.
 func (v *end) nonsense(s *liar.Session) {
 	f := make(liar.Frames, []int{0, 1, 17, 1168, 1440, 9500}[v.l.rng.IntN(6)])
-	reader{v.l.rng}.Read(f)
+	Bytes(v.l.rng).Read(f)
 	if len(f) > 0 {
 		f[0] %= 12
 	}

@@ -77,24 +77,25 @@ func (d LinkDrop) String() string { return linkDropNames[d] }
 type Link struct {
 	Quality
 	To Node
+	// Filters lets it carry no handshakes.
+	Filters bool
 
 	Packets, Bytes uint64 // that were passed on
 	Marked         uint64 // of those, with Congestion Experienced set here
 	Drops          [NumLinkDrops]uint64
 	Peak           int // most bytes that ever waited
 
-	engine  *Engine
-	noun    Noun
-	rng     *rand.Rand
-	down    int       // faults that keep it down at the moment
-	filters bool      // it carries no handshakes
-	bad     bool      // state of Burst
-	turn    int       // of Cycle
-	free    mono.Time // when what waits will have left
-	paid    mono.Time // when what has passed conforms to Police without credit
-	last    mono.Time // when the latest packet arrives that jitter has delayed
-	load    steer.LinkLoad
-	pool    *Pool // shared with other links; nil: none
+	engine *Engine
+	noun   Noun
+	rng    *rand.Rand
+	down   int       // faults that keep it down at the moment
+	bad    bool      // state of Burst
+	turn   int       // of Cycle
+	free   mono.Time // when what waits will have left
+	paid   mono.Time // when what has passed conforms to Police without credit
+	last   mono.Time // when the latest packet arrives that jitter has delayed
+	load   steer.LinkLoad
+	pool   *Pool // shared with other links; nil: none
 }
 
 // NewLink returns a link to a node.
@@ -135,7 +136,7 @@ func (l *Link) Receive(p *Packet) {
 		l.drop(p, LinkDown)
 	case l.MTU > 0 && p.Size > l.MTU:
 		l.drop(p, LinkMTU)
-	case l.filters && handshake.Kind(p.Data) != 0:
+	case l.Filters && handshake.Kind(p.Data) != 0:
 		l.drop(p, LinkFilter)
 	case l.chance(l.Loss):
 		l.drop(p, LinkLoss)
@@ -239,7 +240,7 @@ func (l *Link) flip(p *Packet) *Packet {
 
 func (l *Link) drop(p *Packet, why LinkDrop) {
 	l.Drops[why]++
-	l.engine.Note(l.noun, linkDropNotes[why], p.digest(), uint64(p.Size), 0)
+	l.engine.Note(l.noun, linkDropNotes[why], p.Digest(), uint64(p.Size), 0)
 	l.engine.Free(p)
 }
 

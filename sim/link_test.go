@@ -36,9 +36,13 @@ func onLink(q Quality, n int, gap time.Duration) (*Link, *arrivals) {
 func numbered(i int) *Packet {
 	data := make([]byte, 1000-headerIPv4-headerUDP)
 	data[0], data[1] = byte(i), byte(i>>8)
-	src := netip.AddrPortFrom(hostAddr(0, 0), uint16(i))
-	return UDP(src, netip.AddrPortFrom(hostAddr(1, 0), 7), data)
+	src := netip.AddrPortFrom(hostAt(0), uint16(i))
+	return UDP(src, netip.AddrPortFrom(hostAt(1), 7), data)
 }
+
+// Addresses of two hosts, and two of a translator.
+func hostAt(n int) netip.Addr   { return netip.AddrFrom4([4]byte{10, byte(n), 0, 1}) }
+func publicAt(n int) netip.Addr { return netip.AddrFrom4([4]byte{100, 64, 0, byte(n)}) }
 
 func TestPerfectLink(t *testing.T) {
 	_, a := onLink(Quality{Delay: time.Millisecond}, 100, 0)

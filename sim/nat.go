@@ -11,12 +11,12 @@ const natFirstPort = 20000
 type NAT struct {
 	Inside  Node // the host
 	Outside Node // where translated packets go
+	Public  []netip.Addr
 
 	Forgotten uint64 // packets dropped that came to no mapping
 
 	engine *Engine
 	noun   Noun
-	public []netip.Addr
 	turn   int // public address in use
 	port   uint16
 	out    map[netip.AddrPort]netip.AddrPort
@@ -26,7 +26,7 @@ type NAT struct {
 // NewNAT returns a translator that owns some public addresses and uses one at a
 // time.
 func (e *Engine) NewNAT(name string, public []netip.Addr, inside, outside Node) *NAT {
-	n := &NAT{Inside: inside, Outside: outside, engine: e, noun: e.Name(name), public: public, port: natFirstPort}
+	n := &NAT{Inside: inside, Outside: outside, engine: e, noun: e.Name(name), Public: public, port: natFirstPort}
 	n.forget()
 	return n
 }
@@ -40,7 +40,7 @@ func (n *NAT) Rebind(move bool) {
 	n.engine.Note(n.noun, "rebinds", uint64(n.port), 0, 0)
 	n.forget()
 	if move {
-		n.turn = (n.turn + 1) % len(n.public)
+		n.turn = (n.turn + 1) % len(n.Public)
 	}
 }
 
@@ -48,11 +48,11 @@ func (n *NAT) Rebind(move bool) {
 func (n *NAT) Send(p *Packet) {
 	ext, ok := n.out[p.Src]
 	if !ok {
-		ext = netip.AddrPortFrom(n.public[n.turn], n.port)
+		ext = netip.AddrPortFrom(n.Public[n.turn], n.port)
 		n.port++
 		n.out[p.Src], n.in[ext] = ext, p.Src
 	}
-	n.Outside.Receive(p.readdressed(ext, p.Dst))
+	n.Outside.Receive(p.Readdressed(ext, p.Dst))
 }
 
 // Receive implements Node: a packet from outside.
@@ -60,11 +60,14 @@ func (n *NAT) Receive(p *Packet) {
 	inner, ok := n.in[p.Dst]
 	if !ok {
 		n.Forgotten++
-		n.engine.Note(n.noun, "drops: no mapping", p.digest(), 0, 0)
+		n.engine.Note(n.noun, "drops: no mapping", p.Digest(), 0, 0)
 		return
 	}
-	n.Inside.Receive(p.readdressed(p.Src, inner))
+	n.Inside.Receive(p.Readdressed(p.Src, inner))
 }
+
+// Behind returns the translator as the host behind it meets it.
+func (n *NAT) Behind() Node { return natSide{n} }
 
 // natSide is the translator seen from the host.
 type natSide struct{ n *NAT }

@@ -41,18 +41,19 @@ type Packet struct {
 	flow uint64  // hash of the five-tuple; 0: not computed yet
 	self *Packet // itself, while it belongs to an engine's pool
 
-	origin origin
-	forged bool // spoilt or made up on its way: none of it is to be believed
-	trap   bool // acknowledges a packet that was never sent
+	Origin Origin
+	Forged bool // spoilt or made up on its way: none of it is to be believed
+	Trap   bool // acknowledges a packet that was never sent
 }
 
-// origin is who sent a packet and where to, whatever became of its addresses since. It
-// stays with all copies; by is nil for what a stranger has made.
-type origin struct {
-	by  *Host
-	gen uint16     // which process of by
-	aim netip.Addr // where it was sent to
-	at  mono.Time
+// Origin is the host that sent a packet and the address that it was sent to, whatever became
+// of the packet's addresses since. It stays with all copies; By is nil if a stranger made
+// the packet.
+type Origin struct {
+	By  Node
+	Gen uint16     // which process of By
+	Aim netip.Addr // where it was sent to
+	At  mono.Time
 }
 
 // poolBytes is the room for Data in a packet of the pool: a jumbo frame.
@@ -118,15 +119,15 @@ func (p *Packet) tuple(seed uint64) uint64 {
 	return mix(p.flow + seed)
 }
 
-// readdressed returns a copy of p with other addresses.
-func (p *Packet) readdressed(src, dst netip.AddrPort) *Packet {
+// Readdressed returns a copy of p with other addresses.
+func (p *Packet) Readdressed(src, dst netip.AddrPort) *Packet {
 	c := *p
 	c.Src, c.Dst, c.flow = src, dst, 0
 	return &c
 }
 
-// digest identifies the packet in notes.
-func (p *Packet) digest() uint64 {
+// Digest identifies the packet in notes.
+func (p *Packet) Digest() uint64 {
 	h := uint64(len(p.Data))
 	if len(p.Data) >= 16 {
 		h = mix(h ^ binary.BigEndian.Uint64(p.Data))

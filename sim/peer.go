@@ -32,6 +32,7 @@ type Peer struct {
 
 	process *Process
 	remote  *Host
+	lies    bool // the peer is no honest host
 	tuples  []srd.Tuple
 	back    []pair    // where a peer is called that has no addresses
 	recalls mono.Time // when they may be others
@@ -54,21 +55,21 @@ const callsMost = 2 * 4
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	h := p.host
-	peer := &Peer{process: p, remote: r.Host}
+	peer := &Peer{process: p, remote: r.Host, lies: r.Lies}
 	peer.tuples = h.tuplesTo(r.Addrs)
 	switch {
-	case r.Host.liar != nil:
-		peer.App = newDoubt(h, r.Host.Index, p.gen, h.engine.Fork(), r.Host.liar.blank)
+	case r.App != nil:
+		peer.App = r.App(h, p.gen)
 	case h.Tunnel:
 		peer.App = newTunnel(h, r.Host.Index, p.gen, h.engine.Fork())
 	default:
 		s := h.Audit.NewStream(h.Index, r.Host.Index, p.gen, h.engine.Fork())
 		s.tells = h.Tells
-		peer.App = bare{s}
+		peer.App = Bare{s}
 	}
 	peer.Conn = srd.New(srd.Config{
 		Identity: h.id, Remote: r.Host.id.Public(), PSK: r.PSK, Offers: h.Offers,
-		Incarnation: incarnation, Rand: reader{h.rng}, Indexes: p, Addresses: &p.where,
+		Incarnation: incarnation, Rand: Bytes(h.rng), Indexes: p, Addresses: &p.where,
 		Timestamp: func(now mono.Time) handshake.Timestamp { return h.wall(now) },
 		MTU:       func(srd.Tuple) int { return h.MTU },
 		Class:     func(t srd.Tuple) int { return int(t.Sock) % pathClasses },
@@ -90,7 +91,7 @@ type pair struct {
 // recall gives the connection to a peer without addresses those between which it has come, as
 // a program does: on each of the host's ports.
 func (p *Peer) recall(now mono.Time) {
-	if len(p.tuples) > 0 || p.remote.liar != nil || now < p.recalls {
+	if len(p.tuples) > 0 || p.lies || now < p.recalls {
 		return
 	}
 	var pairs []pair
@@ -118,9 +119,15 @@ func (p *Peer) Host() *Host { return p.process.host }
 // Remote returns the host at the other end.
 func (p *Peer) Remote() *Host { return p.remote }
 
+// Lies reports whether the other end is no honest host.
+func (p *Peer) Lies() bool { return p.lies }
+
+// Drops returns how many packets the program has dropped before any connection saw them.
+func (p *Peer) Drops() *[NumProcessDrops]uint64 { return &p.process.Drops }
+
 // drain takes everything that has arrived.
 func (p *Peer) drain() {
-	now := p.process.host.clock()
+	now := p.process.host.Clock()
 	if p.Conn.Restarted() {
 		p.Restarts++
 		p.App.Restarted(now)
@@ -140,7 +147,7 @@ func (p *Peer) drain() {
 // be woken, and why.
 func (p *Peer) service() (mono.Time, string) {
 	h := p.process.host
-	now := h.clock()
+	now := h.Clock()
 	p.recall(now)
 	p.Conn.Advance(now)
 	p.App.Advance(now, p.Conn)
@@ -219,7 +226,7 @@ func (p *Peer) called(b []byte) {
 		return
 	}
 	h, c := p.process.host, &p.calls
-	now, met := h.clock(), p.Conn.Stats().Handshakes
+	now, met := h.Clock(), p.Conn.Stats().Handshakes
 	if met != c.met || now.Sub(c.since) >= time.Second {
 		*c = calls{since: now, met: met}
 	}
@@ -232,8 +239,8 @@ func (p *Peer) called(b []byte) {
 	}
 }
 
-// down returns the paths that are down although the peer's address is a good one.
-func (p *Peer) down() []srd.PathInfo {
+// Down returns the paths that are down although the peer's address is a good one.
+func (p *Peer) Down() []srd.PathInfo {
 	return slices.DeleteFunc(p.Conn.Paths(), func(i srd.PathInfo) bool {
 		port := int(i.Tuple.Remote.Port()) - FirstPort
 		return i.State != srd.PathDown || port < 0 || port >= p.remote.Ports || !slices.Contains(p.remote.Addrs, i.Tuple.Remote.Addr())

@@ -56,6 +56,10 @@ type burst struct {
 // again what is late, it does there. Those of races do not.
 const tellSeeds, tellSeed = 2, 1
 
+// Programs are also woken at times that mean nothing in each so many seeds, those that leave a
+// remainder of earlySeed.
+const earlySeeds, earlySeed = 8, 3
+
 // hostileStream is the stream of a seed's randomness from which is drawn who is hostile.
 const hostileStream = 1 << 32
 

@@ -45,7 +45,7 @@ type entry struct {
 
 func newProcess(h *Host, gen uint16) *Process {
 	p := &Process{host: h, gen: gen, index: map[uint32]*entry{}, train: srd.NewTrain()}
-	p.end = srd.NewEndpoint(h.id, reader{h.rng})
+	p.end = srd.NewEndpoint(h.id, Bytes(h.rng))
 	p.end.Prefer(p.where.Has)
 	incarnation := h.rng.Uint64()
 	for i, r := range h.remotes {
@@ -62,7 +62,7 @@ func newProcess(h *Host, gen uint16) *Process {
 // connect tells the connections where their peers are and begins handshakes
 // with those that may be called.
 func (p *Process) connect() {
-	now := p.host.clock()
+	now := p.host.Clock()
 	for _, peer := range p.Peers {
 		if len(peer.tuples) > 0 {
 			peer.Conn.SetTuples(now, peer.tuples)
@@ -74,7 +74,7 @@ func (p *Process) connect() {
 // close says goodbye to all peers.
 func (p *Process) close() {
 	for _, peer := range p.Peers {
-		if peer.Conn.Close(p.host.clock(), p.train) {
+		if peer.Conn.Close(p.host.Clock(), p.train) {
 			peer.transmit(p.train)
 		}
 	}
@@ -123,7 +123,7 @@ func (p *Process) Indexes() int { return len(p.index) }
 // handle takes one datagram from a socket.
 func (p *Process) handle(pkt *Packet) {
 	sock := pkt.Dst.Port() - FirstPort
-	p.host.trust.receive(p.host.engine.now, pkt)
+	p.host.trust.receive(p.host.engine.Now(), pkt)
 	if int(sock) >= p.host.Ports {
 		p.Drops[NotOurs]++
 		return
@@ -134,7 +134,7 @@ func (p *Process) handle(pkt *Packet) {
 	if index, ok := srd.DataIndex(b); ok {
 		p.data(t, index, b, pkt)
 	} else {
-		p.handshake(t, b, pkt.forged)
+		p.handshake(t, b, pkt.Forged)
 	}
 }
 
@@ -161,10 +161,10 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, from *Packet) {
 	s := e.conn.Stats()
 	dropped := s.Drops[srd.DropReplay] + s.Drops[srd.DropSessionOld] + s.Drops[srd.DropSlot]
 	lies := s.Drops[srd.DropAckInvalid]
-	e.conn.Handle(p.host.clock(), &pkt)
+	e.conn.Handle(p.host.Clock(), &pkt)
 	if s.Drops[srd.DropReplay]+s.Drops[srd.DropSessionOld]+s.Drops[srd.DropSlot] == dropped {
 		p.host.Audit.Taken(p.host.Index, index, pkt.Slot, pkt.PN)
-		if from.trap && s.Drops[srd.DropAckInvalid] == lies {
+		if from.Trap && s.Drops[srd.DropAckInvalid] == lies {
 			p.host.Audit.Fail("host %d believes an acknowledgement of a packet that it has left out", p.host.Index)
 		}
 	}
@@ -173,7 +173,7 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, from *Packet) {
 }
 
 func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
-	now := p.host.clock()
+	now := p.host.Clock()
 	a, reply := p.end.Receive(now, t, b, func(i uint32) *srd.Conn {
 		if e := p.index[i]; e != nil {
 			return e.conn

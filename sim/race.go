@@ -166,8 +166,8 @@ func Race(seed uint64, trace io.Writer) (*raceResult, error) {
 	for _, h := range f.Hosts {
 		h.Boot()
 	}
-	p := f.Hosts[0].process.Peers[0]
-	app := p.App.(bare)
+	p := f.Hosts[0].Process().Peers[0]
+	app := p.App.(Bare)
 	offer := func(n int) {
 		p.App.Offer(Batch{N: n, Min: raceBytes, Max: raceBytes, Class: srd.Stream})
 		f.Hosts[0].Poke()

@@ -41,7 +41,7 @@ func (f *Fabric) pass(t *testing.T, d time.Duration, done func() bool) bool {
 
 // say offers n messages from one host to the other.
 func (f *Fabric) say(from, n int) App {
-	p := f.Hosts[from].process.Peers[0]
+	p := f.Hosts[from].Process().Peers[0]
 	p.App.Offer(Batch{N: n, Min: 100, Max: 1000})
 	f.Hosts[from].Poke()
 	return p.App

@@ -76,10 +76,10 @@ func (s *swarm) account(p *Peer) {
 // expire in the next pause.
 func (s *swarm) agree(p *Peer) {
 	for _, q := range s.Peers() {
-		if q.Host() != p.remote || q.remote != p.Host() || p.Host().Index > q.Host().Index {
+		if q.Host() != p.Remote() || q.Remote() != p.Host() || p.Host().Index > q.Host().Index {
 			continue
 		}
-		a, b := p.Conn.Session(p.Host().clock()), q.Conn.Session(q.Host().clock())
+		a, b := p.Conn.Session(p.Host().Clock()), q.Conn.Session(q.Host().Clock())
 		if a.Ready && b.Ready && a.Initiator == b.Initiator {
 			s.Audit.Fail("hosts %d and %d use a session each", p.Host().Index, q.Host().Index)
 		}

@@ -21,7 +21,7 @@ func TestRouteOfSmallerPackets(t *testing.T) {
 					f.wantSoon(t, 100, 5*time.Second)
 					f.pass(t, 2*time.Second, nil)
 					f.Cables[0][0].Out.MTU = mtu
-					p := f.Hosts[0].process.Peers[0]
+					p := f.Hosts[0].Process().Peers[0]
 					traffic := func(d time.Duration) {
 						for range d / every {
 							p.App.Offer(Batch{N: 2, Min: size, Max: size, Class: srd.Stream})

@@ -71,7 +71,7 @@ func (s *swarm) besiege() {
 		v.ticks = append(v.ticks, append([]int(nil), v.offered...))
 		for i, p := range peers {
 			if p.App.Sending() < trickleMost && !p.App.Pending() {
-				s.offer(p.Host().Index, p.remote.Index, Batch{N: 1, Max: 400, Class: srd.Stream})
+				s.offer(p.Host().Index, p.Remote().Index, Batch{N: 1, Max: 400, Class: srd.Stream})
 			}
 			v.offered[i] = p.App.Begun()
 		}
@@ -94,8 +94,8 @@ func (s *swarm) unheard(peers []*Peer) {
 		stuck := p.App.Pending() && p.App.Begun() == first
 		if (n > 0 && example < first) || stuck {
 			s.Audit.Fail("host %d to %d: message %d of %d is not delivered after %v of a siege, pending %v, session %+v, %+v",
-				p.Host().Index, p.remote.Index, example, p.App.Begun(), time.Duration(patience)*siegeEvery, p.App.Pending(),
-				p.Conn.Session(p.Host().clock()), *p.Conn.Stats())
+				p.Host().Index, p.Remote().Index, example, p.App.Begun(), time.Duration(patience)*siegeEvery, p.App.Pending(),
+				p.Conn.Session(p.Host().Clock()), *p.Conn.Stats())
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestKeysOfFewPackets(t *testing.T) {
 			return a.Begun() == from+messages && n == 0
 		})
 		sent := f.Hosts[0].Sent + f.Hosts[1].Sent - before
-		c := f.Hosts[0].process.Peers[0].Conn.Stats()
+		c := f.Hosts[0].Process().Peers[0].Conn.Stats()
 		if n, first := a.Undelivered(from); n > 0 || a.Begun() < from+messages || c.GivenUp > 0 {
 			t.Errorf("keys of %d packets: %d of %d messages sent, %d not delivered, first %d, %d given up",
 				packets, a.Begun()-from, messages, n, first, c.GivenUp)

@@ -41,9 +41,10 @@ type Stream struct {
 	Expired   int
 	Lost      int // of the pulled, excused: they met a restart
 
-	void    int  // messages of the process before that this one has to end
-	doubted bool // it is for a liar, which acknowledges what it likes
-	tells   bool // whether it has something to send, when it is asked
+	Void    int  // messages of the process before that this one has to end
+	Doubted bool // it is for a liar, which acknowledges what it likes
+
+	tells bool // whether it has something to send, when it is asked
 
 	audit   *Audit
 	rng     *rand.Rand
@@ -53,25 +54,25 @@ type Stream struct {
 	oldest  int         // all messages below have been released
 }
 
-// heldMost is the longest time that the transport may hold a payload: as long as a
+// HeldMost is the longest time that the transport may hold a payload: as long as a
 // peer that is gone is called (22 times, up to 6.25 s apart), and some more for
 // programs that are paused.
-const heldMost = 150 * time.Second
+const HeldMost = 150 * time.Second
 
 // lateMost is the age at which no payload may arrive any more. It is given up after
 // 150 ms or four round trips, of which none is measured as more than 10 s; and a
 // program may have been paused for 5 s when the last copy came.
 const lateMost = 60 * time.Second
 
-// held returns for how long the transport has held the oldest payload that it has.
-func (s *Stream) held() time.Duration {
-	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.doubted && s.fates[s.oldest]&kept != 0) {
+// Held returns for how long the transport has held the oldest payload that it has.
+func (s *Stream) Held() time.Duration {
+	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.Doubted && s.fates[s.oldest]&kept != 0) {
 		s.oldest++ // what a liar never acknowledges is kept for as long as it talks
 	}
 	if s.oldest == s.Pulled {
 		return 0
 	}
-	return s.audit.engine.now.Sub(s.pulled[s.oldest])
+	return s.audit.engine.Now().Sub(s.pulled[s.oldest])
 }
 
 // payload is one message's buffer and its owner.
@@ -100,7 +101,7 @@ func (p *payload) Done(status srd.Status) {
 func (s *Stream) told(serial int, status srd.Status) {
 	f := &s.fates[serial]
 	switch {
-	case status == srd.Acknowledged && *f&delivered == 0 && !s.doubted:
+	case status == srd.Acknowledged && *f&delivered == 0 && !s.Doubted:
 		s.audit.Fail("message %d of host %d is acknowledged, and has not arrived", serial, s.From)
 	case status == srd.GivenUp && *f&kept != 0:
 		s.audit.Fail("message %d of host %d is given up, and was to be reliable", serial, s.From)
@@ -146,7 +147,7 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	binary.BigEndian.PutUint16(m.Imm[1:], s.Gen)
 	binary.BigEndian.PutUint64(m.Imm[3:], uint64(p.serial))
 	binary.BigEndian.PutUint16(m.Imm[11:], uint16(size))
-	s.fates, s.pulled = append(s.fates, f), append(s.pulled, s.audit.engine.now)
+	s.fates, s.pulled = append(s.fates, f), append(s.pulled, s.audit.engine.Now())
 	s.Pulled++
 	if b.N--; b.N == 0 {
 		s.batches = s.batches[1:]
@@ -217,7 +218,7 @@ func (s *Stream) arrive(m *srd.Message) {
 	}
 	*f |= delivered
 	s.Delivered++
-	if age := s.audit.engine.now.Sub(s.pulled[serial]); age > lateMost && *f&kept == 0 {
+	if age := s.audit.engine.Now().Sub(s.pulled[serial]); age > lateMost && *f&kept == 0 {
 		s.audit.Fail("message %d of host %d arrives %v after it was sent: it is of no use any more", serial, s.From, age)
 	}
 	if len(m.Data) != size {

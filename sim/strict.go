@@ -137,14 +137,14 @@ func (s *swarm) demand() {
 	}
 	for _, p := range s.Peers() {
 		if err := s.flaw(p); err != nil {
-			s.Audit.Fail("%s, host %d to %d: %w", s.plan.kind, p.Host().Index, p.remote.Index, err)
+			s.Audit.Fail("%s, host %d to %d: %w", s.plan.kind, p.Host().Index, p.Remote().Index, err)
 		}
 	}
 }
 
 // flaw returns what p should not have met.
 func (s *swarm) flaw(p *Peer) error {
-	x, drops := p.Conn.Stats(), &p.process.Drops
+	x, drops := p.Conn.Stats(), p.Drops()
 	for _, r := range neverIn {
 		if x.Drops[r] > 0 {
 			return fmt.Errorf("%d dropped: %v", x.Drops[r], r)
@@ -165,8 +165,10 @@ func (s *swarm) flaw(p *Peer) error {
 		// then is lost.
 		return nil
 	}
-	if t, ok := p.App.(*Tunnel); ok && s.repairable() && s.roomy(p.Host()) && (t.Swapped > 0 || t.gather.Stats().TimedOut > 0) {
-		return fmt.Errorf("%d inner packets came out of order, %d gaps were not waited for", t.Swapped, t.gather.Stats().TimedOut)
+	if t, ok := p.App.(*Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
+		if _, x := t.Stats(); t.Swapped > 0 || x.TimedOut > 0 {
+			return fmt.Errorf("%d inner packets came out of order, %d gaps were not waited for", t.Swapped, x.TimedOut)
+		}
 	}
 	if drops[NoIndex] > 0 || drops[NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
 		return fmt.Errorf("dropped %v, %d of an old session", *drops, x.Drops[srd.DropSessionOld])

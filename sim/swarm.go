@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
@@ -88,15 +89,7 @@ func Swarm(seed uint64, trace io.Writer) Report {
 	s := newSwarm(e, p)
 	s.play()
 	r := Report{Seed: seed, Hash: e.Hash(), Events: e.Done(), Virtual: e.Since(), Kind: p.kind, Err: s.Audit.Err()}
-	for _, x := range s.Audit.streams {
-		r.Messages += x.Pulled
-		r.Delivered += x.Delivered
-		r.Expired += x.Expired
-	}
-	for _, x := range s.Audit.tunnels {
-		r.Messages += x.Begun()
-		r.Delivered += x.Delivered
-	}
+	r.Messages, r.Delivered, r.Expired = s.Audit.Totals()
 	if r.Err == nil && seed%raceEvery == 0 {
 		_, err := Race(seed, trace)
 		if err != nil {
@@ -111,12 +104,12 @@ func newSwarm(e *Engine, p *plan) *swarm {
 	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
 	if p.early {
 		for _, h := range s.Hosts {
-			h.wakeEarly()
+			h.WakeEarly(rand.New(rand.NewPCG(uint64(h.Index), earlySeed))) // of its own: nothing else is drawn anew
 		}
 	}
-	s.infest(p.foes)
+	s.ground.Infest(p.foes)
 	if p.lies.every > 0 {
-		s.liar = s.addLiar(p.lies)
+		s.liar = s.ground.AddLiar(p.lies)
 	}
 	return s
 }
@@ -167,11 +160,11 @@ func (s *swarm) run(d time.Duration, done func() bool) bool {
 // offer gives a host's application something to send to another host.
 func (s *swarm) offer(from, to int, b Batch) {
 	h := s.Hosts[from]
-	if h.process == nil {
+	if h.Process() == nil {
 		return
 	}
-	for _, p := range h.process.Peers {
-		if p.remote.Index == to {
+	for _, p := range h.Process().Peers {
+		if p.Remote().Index == to {
 			p.App.Offer(b)
 		}
 	}
@@ -181,7 +174,7 @@ func (s *swarm) offer(from, to int, b Batch) {
 // hostility plans the attacks, until the trouble is over.
 func (s *swarm) hostility() {
 	if s.liar != nil {
-		s.liar.begin(s.plan.trouble)
+		s.liar.Begin(s.plan.trouble)
 		s.tellLiar()
 	}
 	if s.plan.besieged() {
@@ -191,15 +184,7 @@ func (s *swarm) hostility() {
 		return
 	}
 	for _, t := range s.Taps {
-		var again func()
-		again = func() {
-			if s.Engine.Since() > s.plan.trouble {
-				return
-			}
-			t.Attack()
-			s.Engine.After(1+time.Duration(t.rng.ExpFloat64()*float64(s.plan.attack)), again)
-		}
-		s.Engine.After(s.plan.attack, again)
+		t.Harass(s.plan.attack, s.plan.trouble)
 	}
 }
 
@@ -218,10 +203,10 @@ func (s *swarm) heal() {
 		}
 	}
 	for _, t := range s.Taps {
-		t.calm()
+		t.Calm()
 	}
 	if s.liar != nil {
-		s.liar.end()
+		s.liar.End()
 	}
 	for _, p := range append(s.Peers(), s.peers(true)...) {
 		p.App.Withdraw()
@@ -234,7 +219,7 @@ func (s *swarm) tellLiar() {
 		return
 	}
 	each := liarEach
-	if s.liar.greedy {
+	if s.plan.lies.greedy {
 		each *= liarGreedy
 	}
 	for _, p := range s.peers(true) {
@@ -253,7 +238,7 @@ func (s *swarm) tellLiar() {
 func (s *swarm) trickle(until time.Duration) {
 	for _, p := range s.Peers() {
 		if p.App.Sending() < trickleMost {
-			s.offer(p.Host().Index, p.remote.Index, Batch{N: 1, Max: 400})
+			s.offer(p.Host().Index, p.Remote().Index, Batch{N: 1, Max: 400})
 		}
 	}
 	if s.Engine.Since()+trickleEvery < until-time.Second {
@@ -271,7 +256,7 @@ func (s *swarm) lastBatch() {
 	for i := range lastRounds {
 		s.Engine.After(time.Duration(i)*roundEvery, func() {
 			for _, p := range s.Peers() {
-				s.offer(p.Host().Index, p.remote.Index, Batch{N: lastEach, Max: 1100})
+				s.offer(p.Host().Index, p.Remote().Index, Batch{N: lastEach, Max: 1100})
 			}
 		})
 	}
@@ -294,7 +279,7 @@ func (s *swarm) arrived() bool {
 // one is.
 func (s *swarm) restored() bool {
 	for _, p := range s.Peers() {
-		if len(p.down()) > 0 {
+		if len(p.Down()) > 0 {
 			return false
 		}
 	}
@@ -305,8 +290,8 @@ func (s *swarm) restored() bool {
 // go on for 10 s after the last message.
 func (s *swarm) unrestored() {
 	for _, p := range s.Peers() {
-		for _, i := range p.down() {
-			s.Audit.Fail("a path is still down after all is healed: host %d to %d: %+v", p.Host().Index, p.remote.Index, i)
+		for _, i := range p.Down() {
+			s.Audit.Fail("a path is still down after all is healed: host %d to %d: %+v", p.Host().Index, p.Remote().Index, i)
 		}
 	}
 }
@@ -317,10 +302,11 @@ func (s *swarm) missing() {
 		n, first := s.last[i].missing(p)
 		if n > 0 || p.App.Pending() {
 			s.Audit.Fail("no progress after all is healed: host %d to %d: %d messages sent and not delivered, first %d, pending %v, session %+v",
-				p.Host().Index, p.remote.Index, n, first, p.App.Pending(), p.Conn.Session(p.Host().clock()))
+				p.Host().Index, p.Remote().Index, n, first, p.App.Pending(), p.Conn.Session(p.Host().Clock()))
 			s.Engine.Say("%+v", *p.Conn.Stats())
 			if t, ok := p.App.(*Tunnel); ok {
-				s.Engine.Say("%+v %+v", t.queue.Stats(), t.gather.Stats())
+				waits, order := t.Stats()
+				s.Engine.Say("%+v %+v", waits, order)
 			}
 			for _, i := range p.Conn.Paths() {
 				s.Engine.Say("%+v", i)

@@ -52,7 +52,7 @@ func (s *Switch) Receive(p *Packet) {
 	}
 	if len(next) == 0 {
 		s.NoRoute++
-		s.engine.Note(s.noun, "drops: no route", p.digest(), 0, 0)
+		s.engine.Note(s.noun, "drops: no route", p.Digest(), 0, 0)
 		s.engine.Free(p)
 		return
 	}

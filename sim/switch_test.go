@@ -59,7 +59,7 @@ func TestSwitchRoutes(t *testing.T) {
 	e := NewEngine(1, nil)
 	s, a := e.NewSwitch("switch", 5), &arrivals{e: e}
 	s.Receive(numbered(1))
-	s.Route(hostAddr(1, 0), a)
+	s.Route(hostAt(1), a)
 	s.Receive(numbered(2))
 	if s.NoRoute != 1 || len(a.packets) != 1 {
 		t.Errorf("%d without route, %d passed", s.NoRoute, len(a.packets))
@@ -71,14 +71,14 @@ func TestSwitchRoutes(t *testing.T) {
 func TestNATRebind(t *testing.T) {
 	e := NewEngine(1, nil)
 	in, out := &arrivals{e: e}, &arrivals{e: e}
-	n := e.NewNAT("nat", []netip.Addr{publicAddr(0, 0), publicAddr(0, 1)}, in, out)
+	n := e.NewNAT("nat", []netip.Addr{publicAt(0), publicAt(1)}, in, out)
 	p := numbered(3)
 	seen := func() netip.AddrPort {
 		n.Send(p)
 		return out.packets[len(out.packets)-1].Src
 	}
 	first := seen()
-	if seen() != first || first.Addr() != publicAddr(0, 0) {
+	if seen() != first || first.Addr() != publicAt(0) {
 		t.Errorf("mapped to %v, then %v", first, seen())
 	}
 	back := func(to netip.AddrPort) { n.Receive(UDP(p.Dst, to, []byte("back"))) }
@@ -87,7 +87,7 @@ func TestNATRebind(t *testing.T) {
 	back(first)
 	second := seen()
 	back(second)
-	if second.Addr() != publicAddr(0, 1) || second.Port() == first.Port() {
+	if second.Addr() != publicAt(1) || second.Port() == first.Port() {
 		t.Errorf("mapped to %v before and %v after", first, second)
 	}
 	if len(in.packets) != 2 || n.Forgotten != 1 || in.packets[1].Dst != p.Src {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/netip"
+	"time"
 
-	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
@@ -21,6 +21,9 @@ const (
 	// relayed is how many packets' ways a tap remembers.
 	relayed = 256
 	mac2Len = 16
+	// mostCrowd is from how many addresses at once an initiation is copied: more than
+	// copies of one are answered.
+	mostCrowd = 24
 )
 
 // Tap is somebody on the wire before a host: it sees all that comes in and goes out, may
@@ -42,7 +45,8 @@ type Tap struct {
 	engine *Engine
 	noun   Noun
 	rng    *rand.Rand
-	fabric *Fabric
+	host   *Host   // that it is before
+	ground *Ground // nil: it does nothing but what Race and Attack say
 	kept   captures
 	calls  captures // handshake packets that came in
 	called captures // initiations that went out
@@ -98,9 +102,9 @@ func (c *captures) newest() *Packet {
 	return c.packets[(c.seen-1)%len(c.packets)]
 }
 
-// NewTap returns a tap before a node.
-func (e *Engine) NewTap(name string, addr netip.Addr, to Node) *Tap {
-	return &Tap{To: to, Addr: addr, engine: e, noun: e.Name(name), rng: e.Fork()}
+// NewTap returns a tap before a host, whose packets go to back.
+func NewTap(e *Engine, name string, addr netip.Addr, h *Host, back Node) *Tap {
+	return &Tap{To: h, Back: back, Addr: addr, host: h, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
 
 // Receive implements Node: a packet to the host.
@@ -146,6 +150,12 @@ func (t *Tap) overtake(p *Packet) {
 	t.inject("races", t.from(from, p))
 }
 
+// Out returns the tap as the host's packets meet it on their way to a node.
+func (t *Tap) Out(next Node) Node { return out{t, next} }
+
+// Own returns the tap as the owner of its addresses.
+func (t *Tap) Own() Node { return sink{t} }
+
 // out is the tap's view of what the host sends.
 type out struct {
 	t    *Tap
@@ -169,11 +179,11 @@ func (s sink) Receive(p *Packet) { s.t.collect(p) }
 // collect takes a packet to an address of the tap's.
 func (t *Tap) collect(p *Packet) {
 	t.Collected += uint64(len(p.Data))
-	t.engine.Note(t.noun, "collects", p.digest(), uint64(len(p.Data)), 0)
+	t.engine.Note(t.noun, "collects", p.Digest(), uint64(len(p.Data)), 0)
 	for _, r := range t.relays {
 		if r.at == p.Dst && t.foes.relay > 0 {
-			t.engine.Note(t.noun, "passes on", p.digest(), 0, 0)
-			t.Back.Receive(p.readdressed(p.Src, r.to))
+			t.engine.Note(t.noun, "passes on", p.Digest(), 0, 0)
+			t.Back.Receive(p.Readdressed(p.Src, r.to))
 			return
 		}
 	}
@@ -204,12 +214,25 @@ func (t *Tap) from(a netip.AddrPort, p *Packet) *Packet {
 	if a.Addr() == t.Addr {
 		t.Injected += uint64(len(p.Data))
 	}
-	return p.readdressed(a, p.Dst)
+	return p.Readdressed(a, p.Dst)
 }
 
 func (t *Tap) inject(what string, p *Packet) {
-	t.engine.Note(t.noun, what, p.digest(), 0, 0)
+	t.engine.Note(t.noun, what, p.Digest(), 0, 0)
 	t.To.Receive(p)
+}
+
+// Harass attacks every so often, until a time since the start.
+func (t *Tap) Harass(every, until time.Duration) {
+	var again func()
+	again = func() {
+		if t.engine.Since() > until {
+			return
+		}
+		t.Attack()
+		t.engine.After(1+time.Duration(t.rng.ExpFloat64()*float64(every)), again)
+	}
+	t.engine.After(every, again)
 }
 
 // Attack does one hostile thing.
@@ -234,8 +257,8 @@ func (t *Tap) Attack() {
 	case 4:
 		t.inject("invents", t.invent(p))
 	case 5:
-		t.engine.Note(t.noun, "reflects", p.digest(), 0, 0)
-		t.Back.Receive(p.readdressed(p.Dst, p.Src))
+		t.engine.Note(t.noun, "reflects", p.Digest(), 0, 0)
+		t.Back.Receive(p.Readdressed(p.Dst, p.Src))
 	case 6:
 		if t.forger.made++; t.forger.made <= mostForged {
 			t.forge(p)
@@ -259,13 +282,13 @@ func (t *Tap) spoil(p *Packet) *Packet {
 	if handshake.Kind(p.Data) != 0 {
 		same = max(0, same-mac2Len)
 	}
-	c.forged = !bytes.Equal(c.Data[:same], p.Data[:same])
+	c.Forged = !bytes.Equal(c.Data[:same], p.Data[:same])
 	return &c
 }
 
 func (t *Tap) cut(p *Packet) *Packet {
 	c := *p
-	c.forged = true
+	c.Forged = true
 	c.Data = p.Data[:t.rng.IntN(len(p.Data))]
 	return &c
 }
@@ -273,12 +296,15 @@ func (t *Tap) cut(p *Packet) *Packet {
 // invent makes a packet of noise that begins as real ones do.
 func (t *Tap) invent(p *Packet) *Packet {
 	c := *p
-	c.forged = true
+	c.Forged = true
 	c.Data = make([]byte, t.rng.IntN(1500))
-	reader{t.rng}.Read(c.Data)
+	Bytes(t.rng).Read(c.Data)
 	copy(c.Data, p.Data[:min(len(p.Data), t.rng.IntN(17))])
 	return &c
 }
 
-// index returns the receiver index that p is for, if it is a data packet.
-func index(p *Packet) (uint32, bool) { return srd.DataIndex(p.Data) }
+// Calm ends all that a tap does by itself.
+func (t *Tap) Calm() {
+	t.foes, t.waits = foes{}, nil
+	t.Race = 0
+}

@@ -18,13 +18,11 @@ func TestTrickleToProgramThatWasKilled(t *testing.T) {
 	f.boot()
 	f.say(0, 10)
 	f.pass(t, time.Second, nil)
-	here := f.Hosts[0].process.Peers[0]
-	if here.Restarts != 0 || !here.Conn.Session(here.Host().clock()).Ready {
+	here := f.Hosts[0].Process().Peers[0]
+	if here.Restarts != 0 || !here.Conn.Session(here.Host().Clock()).Ready {
 		t.Fatal("no session")
 	}
-	for range trickleMost {
-		here.App.(*Tunnel).alloc(1)
-	}
+	here.App = halfPut{here.App}
 	f.Hosts[1].Kill()
 	f.pass(t, time.Second, nil)
 	f.Hosts[1].Boot()
@@ -36,6 +34,11 @@ func TestTrickleToProgramThatWasKilled(t *testing.T) {
 	}
 }
 
+// halfPut is an App with frames half put together.
+type halfPut struct{ App }
+
+func (a halfPut) Open() int { return trickleMost + a.App.Open() }
+
 // Whoever sends a little all the time, as a call does, notices as soon as others that
 // nothing comes back: that the peer was restarted, here.
 func TestRestartIsNoticedByThinTraffic(t *testing.T) {
@@ -45,7 +48,7 @@ func TestRestartIsNoticedByThinTraffic(t *testing.T) {
 			f.boot()
 			f.say(0, 100)
 			f.pass(t, 2*time.Second, nil)
-			here := f.Hosts[0].process.Peers[0]
+			here := f.Hosts[0].Process().Peers[0]
 			f.Hosts[1].Kill()
 			f.Hosts[1].Boot()
 			from := f.Engine.Since()

@@ -23,7 +23,7 @@ type trust struct {
 	// met is when this host first received what another one sent to an address.
 	met map[errand]mono.Time
 	// heard is when what was heard from each host, last of all, was sent.
-	heard map[*Host]mono.Time
+	heard map[Node]mono.Time
 }
 
 // account is the bytes of UDP payload that came from an address and went there.
@@ -37,7 +37,7 @@ type claim struct {
 
 // errand is an address to which a process of a host has sent something.
 type errand struct {
-	by  *Host
+	by  Node
 	gen uint16
 	aim netip.Addr
 }
@@ -45,7 +45,7 @@ type errand struct {
 func newTrust() trust {
 	return trust{
 		all: map[netip.Addr]*account{}, peers: map[claim]*account{},
-		met: map[errand]mono.Time{}, heard: map[*Host]mono.Time{},
+		met: map[errand]mono.Time{}, heard: map[Node]mono.Time{},
 	}
 }
 
@@ -72,19 +72,22 @@ func (v *trust) of(peer *Host, a netip.Addr) *account {
 	return x
 }
 
-// receive takes it that p has come to the host, by now.
+// receive notes that p has come to the host, by now.
 func (v *trust) receive(now mono.Time, p *Packet) {
 	v.total(p.Src.Addr()).came += len(p.Data)
-	o := &p.origin
-	if o.by == nil || p.forged {
+	o := &p.Origin
+	if o.By == nil || p.Forged {
 		return
 	}
-	e := errand{o.by, o.gen, o.aim}
+	e := errand{o.By, o.Gen, o.Aim}
 	if _, known := v.met[e]; !known {
 		v.met[e] = now
 	}
-	v.heard[o.by] = max(v.heard[o.by], o.at)
+	v.heard[o.By] = max(v.heard[o.By], o.At)
 }
+
+// Witness notes that p has come to the host, though no program runs on it.
+func (h *Host) Witness(p *Packet) { h.trust.receive(h.engine.Now(), p) }
 
 // configured reports whether the host's configuration says that a peer is at an address.
 func (h *Host) configured(peer *Host, a netip.Addr) bool {

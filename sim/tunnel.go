@@ -71,7 +71,7 @@ func (t *Tunnel) Offer(b Batch) {
 		f.Flow, f.TCP, f.Facts.Ordered = t.flow(len(t.fates)), b.Class == srd.Stream, t.ordered(len(t.fates))
 		t.held++
 		t.fates = append(t.fates, 0)
-		t.queue.Push(t.host.clock(), f)
+		t.queue.Push(t.host.Clock(), f)
 	}
 }
 
@@ -235,6 +235,9 @@ func (t *Tunnel) arrive(b []byte, serial int) (swapped bool) {
 	*newest = max(*newest, serial)
 	return swapped
 }
+
+// Stats returns what the queue and the reassembler count.
+func (t *Tunnel) Stats() (queue.Stats, order.Stats) { return t.queue.Stats(), t.gather.Stats() }
 
 // Begun implements App.
 func (t *Tunnel) Begun() int { return len(t.fates) }

@@ -28,7 +28,7 @@ func TestUploadBesideDownload(t *testing.T) {
 			for range rounds {
 				f.pass(t, 250*time.Millisecond, nil)
 				for i, p := range f.Peers()[:2] {
-					sent[i] += p.Conn.Delivered(p.Host().clock()) / rounds
+					sent[i] += p.Conn.Delivered(p.Host().Clock()) / rounds
 					waits, _ := p.Conn.Queue()
 					queue[i] += waits / rounds
 				}
