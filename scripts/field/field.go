@@ -143,10 +143,14 @@ func (f *Field) Build() error {
 }
 
 // Tests runs tests of the copy, by the arguments of `go test`, until one fails, and returns those
-// that did.
+// that did. Arguments that begin with -C and a folder are of the module there.
 func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
+	dir := f.Dir
+	if len(args) > 1 && args[0] == "-C" {
+		dir, args = filepath.Join(dir, args[1]), args[2:]
+	}
 	c := exec.CommandContext(ctx, f.goCmd, append([]string{"test", "-count", "1", "-failfast", "-timeout", "5m"}, args...)...)
-	c.Dir = f.Dir
+	c.Dir = dir
 	text, err := c.CombinedOutput()
 	names := failedIn(string(text))
 	// That tests fail is what is asked; that there are none is an error.

@@ -81,7 +81,7 @@ func (f *field) play() (v verdict, err error) {
 // test runs the tests of the transport until one fails, and then those of a tunnel beside plain TCP: what a
 // congestion law does to others shows only there.
 func (f *field) test() (v verdict, err error) {
-	for _, args := range [][]string{{"./srd/..."}, {"-run", "^TestTunnel", "./sim"}} {
+	for _, args := range [][]string{{"./srd/..."}, {"-C", "lab", "-run", "^TestTunnel", "."}} {
 		failed, err := f.Tests(context.Background(), args...)
 		if len(failed) > 0 {
 			v = verdict{true, byTest, strings.Join(failed, ", ")}
