@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // With a cable out of service every host still reaches every other, on every port,
@@ -13,7 +13,7 @@ import (
 // (conga64) or all leaves have to avoid that spine (letflow384).
 func TestCut(t *testing.T) {
 	for _, name := range []string{"conga64.topo", "letflow384.topo", "letflow48.topo"} {
-		n := NewNetwork(sim.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
+		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
 		const cable = 1
 		if err := n.Cut(cable); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestCut(t *testing.T) {
 		sinks := make([]*sink, hosts)
 		for i := range sinks {
 			sinks[i] = &sink{e: n.Engine}
-			n.Hosts[i*step].Bind(sim.ProtoUDP, 7, sinks[i])
+			n.Hosts[i*step].Bind(net.ProtoUDP, 7, sinks[i])
 		}
 		for src := range hosts {
 			for dst := range hosts {

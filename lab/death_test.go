@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/tcp"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // fourSpines joins two hosts by four spines of 100 Mbit/s.
@@ -90,7 +90,7 @@ func fourSpinePlan(t testing.TB, text string) *Plan {
 // taken out of the queue in front, and none is sent again.
 func TestDeathCostsInnerTCPNothing(t *testing.T) {
 	p := fourSpinePlan(t, deathsText(deathCount))
-	r := &run{plan: p, c: &p.Cases[0], seed: 1, engine: sim.NewEngine(1, nil), byName: map[string]Transport{}}
+	r := &run{plan: p, c: &p.Cases[0], seed: 1, engine: net.NewEngine(1, nil), byName: map[string]Transport{}}
 	r.net = NewNetwork(r.engine, p.Network.topology, Ports{Queue: p.Network.Queue})
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/srdtun/srdtun/lab/tcp"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // Edge is TCP between servers that know nothing of tunnels: their leaf switches have
@@ -15,23 +15,23 @@ type Edge struct {
 	*Tunnel
 	leaves []*edgeLeaf
 	nics   []*tcp.NIC
-	up     []*sim.Link // from each server to its leaf
-	down   []*sim.Link // and to it
+	up     []*net.Link // from each server to its leaf
+	down   []*net.Link // and to it
 	server []*edgeServer
 }
 
 // edgeLeaf passes on what comes from its servers. Each end of a connection has a port
 // that nobody else below the leaf has.
-type edgeLeaf struct{ next map[netip.AddrPort]sim.Node } // by source
+type edgeLeaf struct{ next map[netip.AddrPort]net.Node } // by source
 
-// Receive implements sim.Node.
-func (l *edgeLeaf) Receive(p *sim.Packet) { l.next[p.Src].Receive(p) }
+// Receive implements net.Node.
+func (l *edgeLeaf) Receive(p *net.Packet) { l.next[p.Src].Receive(p) }
 
 // edgeServer gives packets to the connections of a server.
-type edgeServer struct{ conns map[uint16]sim.Node }
+type edgeServer struct{ conns map[uint16]net.Node }
 
-// Receive implements sim.Node.
-func (s *edgeServer) Receive(p *sim.Packet) { s.conns[p.Dst.Port()].Receive(p) }
+// Receive implements net.Node.
+func (s *edgeServer) Receive(p *net.Packet) { s.conns[p.Dst.Port()].Receive(p) }
 
 // NewEdge returns the transport for a network of two tiers, which it adds machines to.
 func NewEdge(n *Network, cfg SRDConfig, inner TCPConfig) (*Edge, error) {
@@ -44,10 +44,10 @@ func NewEdge(n *Network, cfg SRDConfig, inner TCPConfig) (*Edge, error) {
 	}
 	t := &Edge{Tunnel: tunnel}
 	for range n.gates {
-		t.leaves = append(t.leaves, &edgeLeaf{map[netip.AddrPort]sim.Node{}})
+		t.leaves = append(t.leaves, &edgeLeaf{map[netip.AddrPort]net.Node{}})
 	}
 	for i, h := range n.Hosts {
-		s := &edgeServer{map[uint16]sim.Node{}}
+		s := &edgeServer{map[uint16]net.Node{}}
 		t.server = append(t.server, s)
 		t.nics = append(t.nics, tcp.NewNIC(n.Engine, h.Up.Rate))
 		t.up = append(t.up, n.Engine.NewLink(fmt.Sprintf("s%d>", i), h.Up.Quality, t.leaves[t.leaf(i)]))
@@ -87,7 +87,7 @@ func (t *Edge) Open(f *Flow) error {
 func (t *Edge) Stats() Stats {
 	s := t.Tunnel.Stats()
 	for i := range t.up {
-		s.Inner.Dropped += t.up[i].Drops[sim.LinkQueue] + t.down[i].Drops[sim.LinkQueue]
+		s.Inner.Dropped += t.up[i].Drops[net.LinkQueue] + t.down[i].Drops[net.LinkQueue]
 	}
 	return s
 }

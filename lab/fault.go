@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // Fault is something that happens to cables.
@@ -17,18 +17,18 @@ type Fault struct {
 	Tier  int           // of the cables' upper end; 0 are those of hosts
 	Cable []int         // their numbers in Network.Cables
 	Value float64       // rate: the share that is left; loss: the chance of a packet; delay: ms more
-	Cycle sim.Cycle     // cycle: which packets are lost
+	Cycle net.Cycle     // cycle: which packets are lost
 	// Down leaves the direction up alone, and Up that down.
 	Down, Up bool
 }
 
 // kinds of faults: what each does to a link, and how it is undone.
-var kinds = map[string]struct{ begin, end func(*sim.Link, *Fault) }{
-	"dead":  {func(l *sim.Link, _ *Fault) { l.Fail() }, func(l *sim.Link, _ *Fault) { l.Restore() }},
-	"rate":  {func(l *sim.Link, x *Fault) { l.Rate *= x.Value }, func(l *sim.Link, x *Fault) { l.Rate /= x.Value }},
-	"loss":  {func(l *sim.Link, x *Fault) { l.Loss += x.Value }, func(l *sim.Link, x *Fault) { l.Loss -= x.Value }},
-	"delay": {func(l *sim.Link, x *Fault) { l.Delay += x.more() }, func(l *sim.Link, x *Fault) { l.Delay -= x.more() }},
-	"cycle": {func(l *sim.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *sim.Link, _ *Fault) { l.Cycle = sim.Cycle{} }},
+var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
+	"dead":  {func(l *net.Link, _ *Fault) { l.Fail() }, func(l *net.Link, _ *Fault) { l.Restore() }},
+	"rate":  {func(l *net.Link, x *Fault) { l.Rate *= x.Value }, func(l *net.Link, x *Fault) { l.Rate /= x.Value }},
+	"loss":  {func(l *net.Link, x *Fault) { l.Loss += x.Value }, func(l *net.Link, x *Fault) { l.Loss -= x.Value }},
+	"delay": {func(l *net.Link, x *Fault) { l.Delay += x.more() }, func(l *net.Link, x *Fault) { l.Delay -= x.more() }},
+	"cycle": {func(l *net.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *net.Link, _ *Fault) { l.Cycle = net.Cycle{} }},
 }
 
 // more is by how much longer a link takes: its route has changed.
@@ -51,7 +51,7 @@ func (x *Fault) plant(n *Network) error {
 			return fmt.Errorf("fault of cable %d of %d in tier %d", i, len(n.Cables[x.Tier]), x.Tier)
 		}
 		c := n.Cables[x.Tier][i]
-		links := []*sim.Link{c.Down, c.Up}
+		links := []*net.Link{c.Down, c.Up}
 		switch {
 		case x.Down:
 			links = links[:1]

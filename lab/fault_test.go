@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/workload"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // A plan's first cable dies in the direction up, above the leaf of the first flow that
 // leaves its own, any one there; the others follow, each once.
 func TestFilePicksAnUplinkOfTheFirstFlow(t *testing.T) {
-	n := NewNetwork(sim.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
+	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	flows := []*Flow{{Src: 3, Dst: 2}, {Src: 26, Dst: 23}, {Src: 5, Dst: 25}}
 	plan := &workload.Faults{Cable: workload.Faulty{Fail: workload.Element{On: true, Start: time.Microsecond, Period: time.Millisecond, Most: 1}}}
 	seen := map[int]bool{}
@@ -45,14 +45,14 @@ func TestFilePicksAnUplinkOfTheFirstFlow(t *testing.T) {
 // A cable that is dead up only carries what comes down; and a plan that spoils packets
 // does so on every cable.
 func TestFileFaultsOnLinks(t *testing.T) {
-	n := NewNetwork(sim.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
+	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	dead := &Fault{Kind: "dead", Tier: 1, Cable: []int{0, 1, 2, 3}, Up: true}
 	if err := dead.plant(n); err != nil {
 		t.Fatal(err)
 	}
 	up, down := &sink{e: n.Engine}, &sink{e: n.Engine}
-	n.Hosts[31].Bind(sim.ProtoUDP, 7, up)
-	n.Hosts[0].Bind(sim.ProtoUDP, 7, down)
+	n.Hosts[31].Bind(net.ProtoUDP, 7, up)
+	n.Hosts[0].Bind(net.ProtoUDP, 7, down)
 	n.Engine.Run(time.Microsecond, nil)
 	for i := range 100 {
 		send(n, 0, 31, uint16(i))
@@ -79,7 +79,7 @@ func TestFileFaultsOnLinks(t *testing.T) {
 // A switch that fails takes all of its cables with it, both ways, for as long as the plan
 // says; an interface that is degraded loses packets and rate.
 func TestFileFaultsOfSwitchesAndInterfaces(t *testing.T) {
-	n := NewNetwork(sim.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
+	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	plan := &workload.Faults{
 		Switch: workload.Faulty{Fail: workload.Element{On: true, For: time.Millisecond}},
 		NIC:    workload.Faulty{Degradation: workload.Element{On: true, Percent: 0.75}},
@@ -120,7 +120,7 @@ func TestFileFaultsOfSwitchesAndInterfaces(t *testing.T) {
 // Degraded cables lose what their lanes carried; none is degraded after the plan stops.
 // Of a cable with periodic loss some packets in each period are dropped.
 func TestFileFaultsOfCables(t *testing.T) {
-	n := NewNetwork(sim.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
+	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	flows := []*Flow{{Src: 0, Dst: 31}}
 	plan := &workload.Faults{Stop: 4 * time.Microsecond, Cable: workload.Faulty{
 		Degradation: workload.Element{On: true, Period: time.Microsecond, Most: 1},
@@ -152,7 +152,7 @@ func TestFileFaultsOfCables(t *testing.T) {
 	for i := range 100 {
 		send(n, 0, 31, uint16(i))
 	}
-	if got := l.Drops[sim.LinkBurst]; got != 20 {
+	if got := l.Drops[net.LinkBurst]; got != 20 {
 		t.Errorf("%d packets of 100 were dropped, want 20", got)
 	}
 }

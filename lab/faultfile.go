@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/workload"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // What the artifact's degradation does: a cable has three lanes, and loses the share of
@@ -79,7 +79,7 @@ func (p *filePlan) cables(f *workload.Faulty, flows []*Flow) {
 		})
 		e := &f.PeriodicLoss
 		p.each(e, len(order), 0, func(i int, at time.Duration) {
-			p.add(Fault{Kind: "cycle", At: at, Tier: 1, Cable: one(i), Up: true, Cycle: sim.Cycle{Pass: e.Gap, Drop: e.Burst}})
+			p.add(Fault{Kind: "cycle", At: at, Tier: 1, Cable: one(i), Up: true, Cycle: net.Cycle{Pass: e.Gap, Drop: e.Burst}})
 		})
 	}
 	if f.BER.On {
@@ -154,7 +154,7 @@ func (p *filePlan) equipment(f *workload.Faulty, n int, loss, rate float64, hit 
 	})
 	e := &f.PeriodicLoss
 	p.each(e, n, 0, func(i int, at time.Duration) {
-		hit(i, Fault{Kind: "cycle", At: at, Cycle: sim.Cycle{Pass: e.Gap, Drop: e.Burst}})
+		hit(i, Fault{Kind: "cycle", At: at, Cycle: net.Cycle{Pass: e.Gap, Drop: e.Burst}})
 	})
 	if f.BER.On {
 		for i := range n {

@@ -3,7 +3,7 @@ package lab
 import (
 	"fmt"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // AddGates gives each leaf a machine of its own, for what a leaf switch does itself:
@@ -16,7 +16,7 @@ func (n *Network) AddGates() error {
 	for i, leaf := range n.tiers[0] {
 		index := len(n.Hosts) + i
 		g := newHost(n.Engine, index, address(index))
-		q := sim.Quality{Queue: nicQueue}
+		q := net.Quality{Queue: nicQueue}
 		g.Up = n.Engine.NewLink(fmt.Sprintf("g%d>", i), q, leaf)
 		leaf.Route(g.Addr, n.Engine.NewLink(fmt.Sprintf("g%d<", i), q, g))
 		n.gates = append(n.gates, g)

@@ -3,7 +3,7 @@ package lab
 import (
 	"net/netip"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // firstPort is where the ports that Host.Port hands out begin.
@@ -13,12 +13,12 @@ const firstPort = 10000
 type Host struct {
 	Index int
 	Addr  netip.Addr
-	Up    *sim.Link // its network interface, sending
+	Up    *net.Link // its network interface, sending
 
 	Unbound uint64 // packets that came to a port without a node
 
-	engine *sim.Engine
-	nodes  map[binding]sim.Node
+	engine *net.Engine
+	nodes  map[binding]net.Node
 	port   uint16
 }
 
@@ -28,8 +28,8 @@ type binding struct {
 	port  uint16
 }
 
-func newHost(e *sim.Engine, index int, addr netip.Addr) *Host {
-	return &Host{Index: index, Addr: addr, engine: e, nodes: map[binding]sim.Node{}, port: firstPort}
+func newHost(e *net.Engine, index int, addr netip.Addr) *Host {
+	return &Host{Index: index, Addr: addr, engine: e, nodes: map[binding]net.Node{}, port: firstPort}
 }
 
 // Port returns the address of a port that nobody has.
@@ -40,13 +40,13 @@ func (h *Host) Port() netip.AddrPort {
 
 // Bind lets packets of a protocol to a port go to n, which then owns them: it
 // gives them back with Engine.Free when it has read them.
-func (h *Host) Bind(proto uint8, port uint16, n sim.Node) { h.nodes[binding{proto, port}] = n }
+func (h *Host) Bind(proto uint8, port uint16, n net.Node) { h.nodes[binding{proto, port}] = n }
 
 // Send puts p onto the host's cable. The packet is the network's from then on.
-func (h *Host) Send(p *sim.Packet) { h.Up.Receive(p) }
+func (h *Host) Send(p *net.Packet) { h.Up.Receive(p) }
 
-// Receive implements sim.Node.
-func (h *Host) Receive(p *sim.Packet) {
+// Receive implements net.Node.
+func (h *Host) Receive(p *net.Packet) {
 	n := h.nodes[binding{p.Proto, p.Dst.Port()}]
 	if n == nil {
 		h.Unbound++

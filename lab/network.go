@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/workload"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // nicQueue is room in a sending interface for whatever transports put there: a
@@ -17,7 +17,7 @@ const nicQueue = 1 << 30
 // Cable is two links between a switch, or a host, and a switch above it.
 type Cable struct {
 	Tier     int // of the switch above
-	Up, Down *sim.Link
+	Up, Down *net.Link
 
 	lower, upper int // numbers of the switches in their tiers; of tier 0 unused
 }
@@ -25,15 +25,15 @@ type Cable struct {
 // Network is a fat tree with hosts. Each switch hashes the five-tuple with a seed
 // of its own.
 type Network struct {
-	Engine   *sim.Engine
+	Engine   *net.Engine
 	Topology *workload.Topology
 	Hosts    []*Host
 	// Cables by the tier of their upper end, and there in the order of their
 	// lower end: cables of tier 0 are those of the hosts.
 	Cables [][]*Cable
 
-	tiers [][]*sim.Switch
-	pools map[*sim.Switch]*sim.Pool
+	tiers [][]*net.Switch
+	pools map[*net.Switch]*net.Pool
 	gates []*Host // machines of leaves, see AddGates
 	ports Ports
 
@@ -45,18 +45,18 @@ type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
 	// Shared is a switch's buffer, of which each port takes up to Queue as long as that
-	// leaves room for others (sim.Pool); 0: a port has its own.
+	// leaves room for others (net.Pool); 0: a port has its own.
 	Shared int
-	// Tell lets links between switches write their load into packets (sim.Quality).
+	// Tell lets links between switches write their load into packets (net.Quality).
 	Tell bool
 }
 
 // NewNetwork builds the tree.
-func NewNetwork(e *sim.Engine, t *workload.Topology, p Ports) *Network {
+func NewNetwork(e *net.Engine, t *workload.Topology, p Ports) *Network {
 	n := &Network{Engine: e, Topology: t, ports: p, Cables: make([][]*Cable, len(t.Tiers))}
 	seeds := e.Fork()
 	for i := range t.Tiers {
-		var row []*sim.Switch
+		var row []*net.Switch
 		for k := range t.Switches(i) {
 			row = append(row, e.NewSwitch(fmt.Sprintf("t%d.%d", i, k), seeds.Uint64()))
 		}
@@ -82,7 +82,7 @@ func (n *Network) addHost(i int) {
 	tier, tor := &n.Topology.Tiers[0], n.tiers[0][i/n.Topology.Tiers[0].Down]
 	h := newHost(n.Engine, i, address(i))
 	n.Hosts = append(n.Hosts, h)
-	up := sim.Quality{Rate: tier.Rate, Delay: tier.Latency + tier.Through, Queue: nicQueue}
+	up := net.Quality{Rate: tier.Rate, Delay: tier.Latency + tier.Through, Queue: nicQueue}
 	c := &Cable{
 		Up:   n.Engine.NewLink(fmt.Sprintf("h%d>", i), up, tor),
 		Down: n.Engine.NewLink(fmt.Sprintf("h%d<", i), n.quality(0), h),
@@ -94,15 +94,15 @@ func (n *Network) addHost(i int) {
 }
 
 // share lets a link take its room from the buffer of the switch that it leaves.
-func (n *Network) share(from *sim.Switch, l *sim.Link) {
+func (n *Network) share(from *net.Switch, l *net.Link) {
 	if n.ports.Shared == 0 {
 		return
 	}
 	if n.pools == nil {
-		n.pools = map[*sim.Switch]*sim.Pool{}
+		n.pools = map[*net.Switch]*net.Pool{}
 	}
 	if n.pools[from] == nil {
-		n.pools[from] = &sim.Pool{Size: n.ports.Shared, Alpha: sharedAlpha}
+		n.pools[from] = &net.Pool{Size: n.ports.Shared, Alpha: sharedAlpha}
 	}
 	n.pools[from].Add(l)
 }
@@ -112,9 +112,9 @@ func (n *Network) share(from *sim.Switch, l *sim.Link) {
 const sharedAlpha = 1
 
 // quality is that of a link from a switch, below one of the tier.
-func (n *Network) quality(tier int) sim.Quality {
+func (n *Network) quality(tier int) net.Quality {
 	t := &n.Topology.Tiers[tier]
-	return sim.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
+	return net.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
 }
 
 // above returns the switches of a tier that a switch of the tier below has links
@@ -218,7 +218,7 @@ func (n *Network) Cut(i int) error {
 }
 
 // Links returns all links, in a fixed order.
-func (n *Network) Links() (v []*sim.Link) {
+func (n *Network) Links() (v []*net.Link) {
 	for _, row := range n.Cables {
 		for _, c := range row {
 			v = append(v, c.Up, c.Down)

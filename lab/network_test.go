@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/workload"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // data reads a file, as a plan in plans/ names it.
@@ -31,12 +31,12 @@ var topologies = []string{"ls32.topo", "fat_tree_128_1os.topo", "fat_tree_32_1os
 
 // sink counts what arrives.
 type sink struct {
-	e  *sim.Engine
+	e  *net.Engine
 	n  int
 	at time.Duration
 }
 
-func (s *sink) Receive(p *sim.Packet) {
+func (s *sink) Receive(p *net.Packet) {
 	s.n++
 	s.at = s.e.Since()
 	s.e.Free(p)
@@ -53,10 +53,10 @@ func send(n *Network, src, dst int, port uint16) {
 // Every host reaches every other, in the time that Path says.
 func TestEveryHostReachesEveryOther(t *testing.T) {
 	for _, name := range topologies {
-		n := NewNetwork(sim.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
+		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
 		for dst, h := range n.Hosts {
 			s := &sink{e: n.Engine}
-			h.Bind(sim.ProtoUDP, 7, s)
+			h.Bind(net.ProtoUDP, 7, s)
 			for src := range n.Hosts {
 				if src == dst {
 					continue
@@ -81,9 +81,9 @@ func TestEveryHostReachesEveryOther(t *testing.T) {
 func TestPortsChooseAmongAllCables(t *testing.T) {
 	const ports = 4096
 	for _, name := range topologies {
-		n := NewNetwork(sim.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 30})
+		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 30})
 		last := len(n.Hosts) - 1
-		n.Hosts[last].Bind(sim.ProtoUDP, 7, &sink{e: n.Engine})
+		n.Hosts[last].Bind(net.ProtoUDP, 7, &sink{e: n.Engine})
 		for i := range ports {
 			send(n, 0, last, uint16(i))
 		}
@@ -121,8 +121,8 @@ func TestPortsChooseAmongAllCables(t *testing.T) {
 
 // A packet over a link costs no allocation: not for itself, nor for its event.
 func TestPacketsDoNotAllocate(t *testing.T) {
-	n := NewNetwork(sim.NewEngine(1, nil), topology(t, "fat_tree_128_1os.topo"), Ports{Queue: 1 << 30})
-	n.Hosts[100].Bind(sim.ProtoUDP, 7, &sink{e: n.Engine})
+	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_128_1os.topo"), Ports{Queue: 1 << 30})
+	n.Hosts[100].Bind(net.ProtoUDP, 7, &sink{e: n.Engine})
 	some := func() {
 		for i := range 64 {
 			send(n, 3, 100, uint16(i))
@@ -137,8 +137,8 @@ func TestPacketsDoNotAllocate(t *testing.T) {
 
 // Six hops of a fat tree.
 func BenchmarkNetwork(b *testing.B) {
-	n := NewNetwork(sim.NewEngine(1, nil), topology(b, "fat_tree_128_1os.topo"), Ports{Queue: 1 << 30})
-	n.Hosts[100].Bind(sim.ProtoUDP, 7, &sink{e: n.Engine})
+	n := NewNetwork(net.NewEngine(1, nil), topology(b, "fat_tree_128_1os.topo"), Ports{Queue: 1 << 30})
+	n.Hosts[100].Bind(net.ProtoUDP, 7, &sink{e: n.Engine})
 	b.ReportAllocs()
 	for i := range b.N {
 		send(n, i%64, 100, uint16(i))

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -54,7 +54,7 @@ type process struct {
 
 // stamped is a packet with the kernel's receive stamp.
 type stamped struct {
-	*sim.Packet
+	*net.Packet
 	at mono.Time
 }
 
@@ -87,7 +87,7 @@ func (p *process) wake(after time.Duration) {
 }
 
 // arrive is what the kernel does with a packet.
-func (p *process) arrive(pkt *sim.Packet) {
+func (p *process) arrive(pkt *net.Packet) {
 	port, n := pkt.Dst.Port(), len(pkt.Data)+socketEach
 	if p.waiting[port]+n > socketRoom {
 		p.Overflow++

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 )
 
@@ -83,9 +83,9 @@ func TestKernelHasNoProcess(t *testing.T) {
 
 // Sockets and the interface hold so much and no more.
 func TestProcessHasBoundedRoom(t *testing.T) {
-	e := sim.NewEngine(1, nil)
+	e := net.NewEngine(1, nil)
 	h := &srdHost{Host: newHost(e, 0, address(0)), srd: &SRD{cfg: SRDConfig{MTU: 9000}}}
-	h.Up = e.NewLink("h0>", sim.Quality{Rate: 1e6, Queue: nicQueue}, h)
+	h.Up = e.NewLink("h0>", net.Quality{Rate: 1e6, Queue: nicQueue}, h)
 	p := &process{host: h, delays: &delays{arrival: inverse{{0, time.Second}, {1, time.Second}}}, rng: e.Fork(), share: 1,
 		waiting: make(map[uint16]int)}
 	const each = 8000

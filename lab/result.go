@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // Result is what came out of one run.
@@ -63,7 +63,7 @@ type LinkResult struct {
 // linkCount is a link's counters at time zero.
 type linkCount struct {
 	packets, bytes, marked uint64
-	drops                  [sim.NumLinkDrops]uint64
+	drops                  [net.NumLinkDrops]uint64
 }
 
 // counts reads all links, and lets their peaks begin anew.
@@ -95,10 +95,10 @@ func (r *run) result() *Result {
 		b := &r.before[i]
 		y := LinkResult{
 			Name: l.Name(), Packets: l.Packets - b.packets, Bytes: l.Bytes - b.bytes, Marked: l.Marked - b.marked, Peak: l.Peak,
-			Queue: l.Drops[sim.LinkQueue] - b.drops[sim.LinkQueue],
+			Queue: l.Drops[net.LinkQueue] - b.drops[net.LinkQueue],
 		}
 		for k := range l.Drops {
-			if sim.LinkDrop(k) != sim.LinkQueue {
+			if net.LinkDrop(k) != net.LinkQueue {
 				y.Faults += l.Drops[k] - b.drops[k]
 			}
 		}

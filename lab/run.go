@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/workload"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -34,7 +34,7 @@ func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float
 
 // newRun makes an experiment with its network, but without flows.
 func newRun(p *Plan, c *Case, seed uint64) *run {
-	r := &run{plan: p, c: c, seed: seed, engine: sim.NewEngine(seed, nil), byName: map[string]Transport{}}
+	r := &run{plan: p, c: c, seed: seed, engine: net.NewEngine(seed, nil), byName: map[string]Transport{}}
 	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell, Shared: p.Network.Shared}
 	if c.Uplinks != nil {
 		r.net = NewUplinks(r.engine, c.Uplinks, ports)
@@ -59,7 +59,7 @@ type run struct {
 	on       *HostModel
 	progress func(float64)
 
-	engine *sim.Engine
+	engine *net.Engine
 	net    *Network
 	flows  []*Flow
 	batch  []int // of each flow; -1: by its time

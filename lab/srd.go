@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
@@ -119,7 +119,7 @@ func (t *SRD) host(i int) *srdHost {
 		if n == 0 {
 			h.base = p.Port()
 		}
-		h.Bind(sim.ProtoUDP, p.Port(), h)
+		h.Bind(net.ProtoUDP, p.Port(), h)
 	}
 	if m := t.cfg.Host; m != nil && m.delays != nil {
 		h.process = newProcess(h, m.delays)
@@ -294,8 +294,8 @@ func (h *srdHost) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
 // Release implements srd.Indexes.
 func (h *srdHost) Release(i uint32) { delete(h.index, i) }
 
-// Receive implements sim.Node.
-func (h *srdHost) Receive(p *sim.Packet) {
+// Receive implements net.Node.
+func (h *srdHost) Receive(p *net.Packet) {
 	if h.process != nil {
 		h.process.arrive(p)
 		return
@@ -311,7 +311,7 @@ func (h *srdHost) Receive(p *sim.Packet) {
 
 // take hands a packet that the kernel stamped at, or did not (0), to its connection, which
 // it returns.
-func (h *srdHost) take(p *sim.Packet, at mono.Time) *srdEnd {
+func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(h.Addr, 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
 	if !ok {
@@ -334,7 +334,7 @@ func (h *srdHost) take(p *sim.Packet, at mono.Time) *srdEnd {
 }
 
 // greet takes a handshake packet.
-func (h *srdHost) greet(t srd.Tuple, p *sim.Packet) *srdEnd {
+func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 	now := h.engine.Now()
 	msg := append([]byte(nil), p.Data...)
 	a, _ := h.end.Receive(now, t, msg, func(i uint32) *srd.Conn {
@@ -379,7 +379,7 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	}, err
 }
 
-func ecnOf(p *sim.Packet) srd.ECN {
+func ecnOf(p *net.Packet) srd.ECN {
 	if p.CE {
 		return srd.CE
 	}

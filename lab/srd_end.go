@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -35,7 +35,7 @@ type srdEnd struct {
 	turn  int
 
 	train *srd.Train
-	more  []*sim.Packet // of a train, behind the first
+	more  []*net.Packet // of a train, behind the first
 	fire  func()
 	wake  mono.Time // earliest timer that is set; Never: none
 	due   mono.Time // when service is wanted
@@ -269,4 +269,4 @@ func (e *srdEnd) next(now mono.Time) bool {
 	return true
 }
 
-var _ sim.Node = (*srdHost)(nil)
+var _ net.Node = (*srdHost)(nil)

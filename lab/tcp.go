@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/lab/tcp"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // TCPConfig is how TCP connections are set up.
@@ -50,7 +50,7 @@ type writer interface{ Write(n int64) }
 // hostLink is a host's cable as a node.
 type hostLink struct{ *Host }
 
-func (l hostLink) Receive(p *sim.Packet) { l.Send(p) }
+func (l hostLink) Receive(p *net.Packet) { l.Send(p) }
 
 // Open implements Transport.
 func (t *TCP) Open(f *Flow) error {
@@ -70,8 +70,8 @@ func (t *TCP) Open(f *Flow) error {
 		x := tcp.NewConn(t.net.Engine, out, hostLink{a}, local[0], remote[0])
 		y := tcp.NewConn(t.net.Engine, back, hostLink{b}, remote[0], local[0])
 		y.Received = received
-		a.Bind(sim.ProtoTCP, local[0].Port(), x)
-		b.Bind(sim.ProtoTCP, remote[0].Port(), y)
+		a.Bind(net.ProtoTCP, local[0].Port(), x)
+		b.Bind(net.ProtoTCP, remote[0].Port(), y)
 		f.State, t.conns = x, append(t.conns, x, y)
 		return nil
 	}
@@ -79,8 +79,8 @@ func (t *TCP) Open(f *Flow) error {
 	y := tcp.NewMulti(t.net.Engine, back, hostLink{b}, remote, local)
 	y.Received = received
 	for i := range n {
-		a.Bind(sim.ProtoTCP, local[i].Port(), x)
-		b.Bind(sim.ProtoTCP, remote[i].Port(), y)
+		a.Bind(net.ProtoTCP, local[i].Port(), x)
+		b.Bind(net.ProtoTCP, remote[i].Port(), y)
 	}
 	f.State, t.conns = x, append(append(t.conns, x.Subflows()...), y.Subflows()...)
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/queue"
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -130,7 +130,7 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 	if o := t.inner[e]; o != nil {
 		return o
 	}
-	o := &overlay{end: e, conns: map[uint16]sim.Node{}, queue: queue.New(queue.Config{})}
+	o := &overlay{end: e, conns: map[uint16]net.Node{}, queue: queue.New(queue.Config{})}
 	o.gather = order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
 	e.app, t.inner[e] = o, o
 	return o
@@ -139,13 +139,13 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 // overlay is one end of a tunnel: what overlay/daemon's peer is in a real one.
 type overlay struct {
 	end       *srdEnd
-	conns     map[uint16]sim.Node // by port
+	conns     map[uint16]net.Node // by port
 	queue     *queue.Queue
 	segmenter order.Segmenter
 	gather    *order.Reassembler
 	serial    uint32
 	peak      order.Stats            // the most that was held, of the buffer's counters
-	packets   map[uint32]*sim.Packet // under way, by serial number; the other end takes them out
+	packets   map[uint32]*net.Packet // under way, by serial number; the other end takes them out
 	ready     []*frame.Frame
 }
 
@@ -156,15 +156,15 @@ const (
 	innerLeast  = innerHeader + 4
 )
 
-// Receive implements sim.Node: a packet of an inner connection that begins here.
-func (o *overlay) Receive(p *sim.Packet) {
+// Receive implements net.Node: a packet of an inner connection that begins here.
+func (o *overlay) Receive(p *net.Packet) {
 	o.serial++
 	b := make([]byte, max(p.Size, innerLeast))
-	b[0], b[8], b[9] = 0x45, 64, sim.ProtoTCP
+	b[0], b[8], b[9] = 0x45, 64, net.ProtoTCP
 	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
 	binary.BigEndian.PutUint32(b[innerSerial:], o.serial)
 	if o.packets == nil {
-		o.packets = map[uint32]*sim.Packet{}
+		o.packets = map[uint32]*net.Packet{}
 	}
 	o.packets[o.serial] = p
 	f := frame.New(b, nil)

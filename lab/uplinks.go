@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // UplinkPlan is one of several paths between two hosts, the same in both
@@ -29,20 +29,20 @@ const hostRate = 10e9 / 8
 // NewUplinks joins two hosts by paths that have nothing in common. A packet takes
 // the one that its UDP or TCP ports stand for, the same in both directions, as where
 // each uplink has an address of its own: the ports are dealt out evenly.
-func NewUplinks(e *sim.Engine, plans []UplinkPlan, p Ports) *Network {
+func NewUplinks(e *net.Engine, plans []UplinkPlan, p Ports) *Network {
 	n := &Network{Engine: e, ports: p, uplinks: plans, Cables: make([][]*Cable, 1)}
-	fan := sim.Quality{Rate: hostRate, Queue: nicQueue}
+	fan := net.Quality{Rate: hostRate, Queue: nicQueue}
 	for i := range 2 {
 		h := newHost(e, i, address(i))
 		h.Up = e.NewLink(fmt.Sprintf("h%d>", i), fan, &fork{network: n, from: i})
 		n.Hosts = append(n.Hosts, h)
 	}
 	for i, u := range plans {
-		q := sim.Quality{
+		q := net.Quality{
 			Rate: u.Mbit * 1e6 / 8, Delay: u.Delay.Duration, Jitter: u.Jitter.Duration, Loss: u.Loss,
 			Reorder: u.Reorder, HoldMost: u.Held.Duration,
 			Queue: p.Queue, Mark: p.Mark,
-			Policer: sim.Policer{Police: u.Police * 1e6 / 8, Credit: u.Credit},
+			Policer: net.Policer{Police: u.Police * 1e6 / 8, Credit: u.Credit},
 		}
 		n.Cables[0] = append(n.Cables[0], &Cable{
 			Up:   e.NewLink(fmt.Sprintf("t%d>", i), q, n.Hosts[1]),
@@ -58,8 +58,8 @@ type fork struct {
 	from    int // host
 }
 
-// Receive implements sim.Node.
-func (f *fork) Receive(p *sim.Packet) {
+// Receive implements net.Node.
+func (f *fork) Receive(p *net.Packet) {
 	cables := f.network.Cables[0]
 	c := cables[(int(p.Src.Port())+int(p.Dst.Port()))%len(cables)]
 	if f.from == 0 {

@@ -62,7 +62,7 @@ func (v *failed) without(whole *failed) (names []string) {
 // playSeeds plays the swarm with what is built in f.
 func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) error {
 	soak := exec.CommandContext(ctx, f.Srdsim, "soak", "--seeds", fmt.Sprintf("1..%d", soakSeeds))
-	again := exec.CommandContext(ctx, o.goCmd, "test", "-count", "1", "-run", "^TestSeedsThatFailed$", "./sim")
+	again := exec.CommandContext(ctx, o.goCmd, "test", "-count", "1", "-run", "^TestSeedsThatFailed$", "./sim/swarm")
 	again.Dir = f.Dir
 	var failing []int
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/swarm"
 )
 
 // seedCommand plays one seed.
@@ -37,7 +37,7 @@ func playSeed(out io.Writer, n uint64, verbose bool) error {
 	if verbose {
 		trace = w
 	}
-	r := sim.Swarm(n, trace)
+	r := swarm.Play(n, trace)
 	fmt.Fprintln(w, r)
 	if r.Err != nil {
 		return errFailed

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/swarm"
 )
 
 const (
@@ -116,17 +116,17 @@ func (s *soak) ended() bool {
 }
 
 // play plays one seed. One that panics has failed.
-func play(n uint64) (r sim.Report) {
+func play(n uint64) (r swarm.Report) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Seed, r.Err = n, fmt.Errorf("panic: %v\n%.*s", p, stackBytes, debug.Stack())
 		}
 	}()
-	return sim.Swarm(n, nil)
+	return swarm.Play(n, nil)
 }
 
 // note counts an outcome and says how it goes.
-func (s *soak) note(r sim.Report) {
+func (s *soak) note(r swarm.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done++; r.Err != nil {

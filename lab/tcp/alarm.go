@@ -1,7 +1,7 @@
 package tcp
 
 import (
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -9,14 +9,14 @@ import (
 // costs nothing: the event that is in the engine's queue sees that it came too
 // early, and asks for another.
 type alarm struct {
-	engine *sim.Engine
+	engine *net.Engine
 	at     mono.Time // 0: off
 	armed  mono.Time // the earliest event in the queue that counts; 0: none
 	event  func()
 	ring   func()
 }
 
-func newAlarm(e *sim.Engine, ring func()) *alarm {
+func newAlarm(e *net.Engine, ring func()) *alarm {
 	a := &alarm{engine: e, ring: ring}
 	a.event = a.fire
 	return a

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // busy returns a flow that fills a link of 10 Gbit/s and now and then loses
 // something there, and has done so for a while.
 func busy() (*dumbbell, pair) {
-	d := newDumbbell(1, sim.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 250_000})
+	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 250_000})
 	d.filter.to, d.filter.drop = d.there, nil
 	v := d.connect(known(Linux(), 200*time.Microsecond), 1)
 	v.from.Write(1 << 50)
@@ -22,10 +22,10 @@ func busy() (*dumbbell, pair) {
 // link drops is lost for good, and is all that may be replaced.
 func TestSegmentsAllocateNothing(t *testing.T) {
 	d, v := busy()
-	segments, dropped := v.from.Stats.Segments, d.there.Drops[sim.LinkQueue]
+	segments, dropped := v.from.Stats.Segments, d.there.Drops[net.LinkQueue]
 	const runs = 50
 	per := testing.AllocsPerRun(runs, func() { d.e.Run(10*ms, nil) })
-	segments, dropped = v.from.Stats.Segments-segments, d.there.Drops[sim.LinkQueue]-dropped
+	segments, dropped = v.from.Stats.Segments-segments, d.there.Drops[net.LinkQueue]-dropped
 	if per*runs > float64(dropped)+1 || segments < 400_000 {
 		t.Errorf("%.1f allocations in 10 ms; %d segments in all, %d dropped", per, segments, dropped)
 	}
@@ -40,7 +40,7 @@ func BenchmarkSegment(b *testing.B) {
 // The same on a flow that loses one segment in a hundred, so that the scoreboard
 // has work.
 func BenchmarkSegmentWithLoss(b *testing.B) {
-	d := newDumbbell(1, sim.Quality{Rate: 10_000 * mbit, Delay: 5 * ms, Queue: 1 << 30, Loss: 0.01})
+	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 5 * ms, Queue: 1 << 30, Loss: 0.01})
 	v := d.connect(known(Linux(), 10*ms), 1)
 	v.from.Write(1 << 50)
 	send(b, d, v)

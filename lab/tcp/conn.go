@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -35,11 +35,11 @@ type Conn struct {
 	Acked    func(total int64)
 	Received func(total int64)
 
-	engine        *sim.Engine
+	engine        *net.Engine
 	cfg           Config
-	out           sim.Node
+	out           net.Node
 	local, remote netip.AddrPort
-	noun          sim.Noun
+	noun          net.Noun
 	spare         []*segment // that came back
 	rng           *rand.Rand // of Config.Jitter; nil without
 	leaves        mono.Time  // when the last segment does
@@ -98,12 +98,12 @@ const (
 
 // NewConn returns one end of a connection whose packets go to out. The other end
 // is made with the addresses exchanged, and gets them through Receive.
-func NewConn(e *sim.Engine, cfg Config, out sim.Node, local, remote netip.AddrPort) *Conn {
+func NewConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPort) *Conn {
 	cfg.complete(remote, 0)
 	return newConn(e, cfg, out, local, remote)
 }
 
-func newConn(e *sim.Engine, cfg Config, out sim.Node, local, remote netip.AddrPort) *Conn {
+func newConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPort) *Conn {
 	c := &Conn{
 		engine: e, cfg: cfg, out: out, local: local, remote: remote,
 		noun: e.Name("tcp " + local.String()),
@@ -158,8 +158,8 @@ func (c *Conn) InFlight() int64 { return c.board.pipe() }
 // before the first sample.
 func (c *Conn) SmoothedRTT() int64 { return int64(c.rtt.smoothed) }
 
-// Receive implements sim.Node: p is for this end.
-func (c *Conn) Receive(p *sim.Packet) {
+// Receive implements net.Node: p is for this end.
+func (c *Conn) Receive(p *net.Packet) {
 	s, ok := p.Meta.(*segment)
 	if !ok {
 		return

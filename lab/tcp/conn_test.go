@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // classic is Linux with losses found by segments and by timeouts only.
@@ -27,7 +27,7 @@ func TestOneFlowFillsTheLink(t *testing.T) {
 	for _, a := range []Algorithm{Cubic, Reno} {
 		for _, cfg := range []Config{classic(a), modern(a)} {
 			t.Run(fmt.Sprintf("%v/rack=%v", a, cfg.RACK), func(t *testing.T) {
-				d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 125_000})
+				d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 125_000})
 				v := d.connect(known(cfg, 10*ms), 1)
 				v.from.Write(1 << 40)
 				d.e.Run(5*time.Second, nil)
@@ -48,7 +48,7 @@ func TestOneFlowFillsTheLink(t *testing.T) {
 func TestTwoFlowsShare(t *testing.T) {
 	for _, a := range []Algorithm{Cubic, Reno} {
 		t.Run(a.String(), func(t *testing.T) {
-			d := newDumbbell(1, sim.Quality{Rate: 50 * mbit, Delay: 5 * ms, Queue: 60_000, Loss: 1e-5})
+			d := newDumbbell(1, net.Quality{Rate: 50 * mbit, Delay: 5 * ms, Queue: 60_000, Loss: 1e-5})
 			v, w := d.connect(known(modern(a), 10*ms), 1), d.connect(known(modern(a), 10*ms), 2)
 			v.from.Write(1 << 40)
 			d.e.Run(2*time.Second, nil)
@@ -67,10 +67,10 @@ func TestTwoFlowsShare(t *testing.T) {
 // timeout, and nothing else is sent again.
 func TestFastRetransmit(t *testing.T) {
 	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
-		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 		v := d.connect(known(cfg, 10*ms), 1)
 		clean := d.took(v, 100*1448)
-		d = newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		d = newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 		v = d.connect(known(cfg, 10*ms), 1)
 		d.filter.drop = func(seq int64, again bool) bool { return seq == 30*1448 && !again }
 		took := d.took(v, 100*1448)
@@ -86,7 +86,7 @@ func TestFastRetransmit(t *testing.T) {
 // Many losses in one window are one recovery, and one reduction.
 func TestManyLossesOneRecovery(t *testing.T) {
 	for _, cfg := range []Config{classic(Reno), modern(Reno)} {
-		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 		v := d.connect(known(cfg, 10*ms), 1)
 		d.filter.drop = func(seq int64, again bool) bool {
 			n := seq / 1448
@@ -103,7 +103,7 @@ func TestManyLossesOneRecovery(t *testing.T) {
 // timeout without it.
 func TestLostRetransmission(t *testing.T) {
 	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
-		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 		v := d.connect(known(cfg, 10*ms), 1)
 		left := 2
 		d.filter.drop = func(seq int64, _ bool) bool {
@@ -130,7 +130,7 @@ func TestTailLossWaitsForTheTimeout(t *testing.T) {
 	for _, least := range []time.Duration{50 * ms, 200 * ms} {
 		cfg := known(classic(Cubic), 200*time.Microsecond)
 		cfg.MinRTO, cfg.QuickAcks = least, 100
-		q := sim.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1 << 20}
+		q := net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1 << 20}
 		clean := newDumbbell(1, q)
 		v := clean.connect(cfg, 1)
 		before := clean.took(v, 19*1448) // until the last that arrives at first
@@ -154,7 +154,7 @@ func TestTailLossWaitsForTheTimeout(t *testing.T) {
 // more has been acknowledged. One that was not needed does not.
 func TestTailLossProbe(t *testing.T) {
 	cfg := known(modern(Cubic), 10*ms)
-	d := newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	d := newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 	v := d.connect(cfg, 1)
 	d.filter.drop = func(seq int64, again bool) bool { return seq == 19*1448 && !again }
 	took := d.took(v, 20*1448)
@@ -171,7 +171,7 @@ func TestTailLossProbe(t *testing.T) {
 	if cwnd < ssthresh || cwnd > ssthresh+1448 || cwnd > 25*1448 {
 		t.Errorf("window %d, threshold %d", cwnd, ssthresh)
 	}
-	d = newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 50 * ms, Queue: 1 << 20})
+	d = newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: 50 * ms, Queue: 1 << 20})
 	v = d.connect(cfg, 1) // the round trip is ten times what it knows
 	d.took(v, 10*1448)
 	d.e.Run(time.Second, nil)
@@ -190,7 +190,7 @@ func TestTailLossProbe(t *testing.T) {
 func TestTimeoutAfterProbe(t *testing.T) {
 	cfg := known(modern(Cubic), 10*ms)
 	cfg.QuickAcks = 0
-	d := newDumbbell(1, sim.Quality{Delay: 5 * ms})
+	d := newDumbbell(1, net.Quality{Delay: 5 * ms})
 	v := d.connect(cfg, 1)
 	var at []time.Duration
 	d.filter.drop = func(int64, bool) bool {
@@ -216,7 +216,7 @@ func TestTimeoutAfterProbe(t *testing.T) {
 func TestReordering(t *testing.T) {
 	var again [2]uint64
 	for i, cfg := range []Config{classic(Cubic), modern(Cubic)} {
-		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 20 * ms, Queue: 1 << 20, Reorder: 0.01, HoldMost: 8 * ms})
+		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 20 * ms, Queue: 1 << 20, Reorder: 0.01, HoldMost: 8 * ms})
 		v := d.connect(known(cfg, 40*ms), 1)
 		d.filter.drop = func(seq int64, again bool) bool { return cfg.RACK && seq%(500*1448) == 499*1448 && !again }
 		d.took(v, 2000*1448)
@@ -235,7 +235,7 @@ func TestReordering(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	cfg := known(classic(Cubic), ms)
 	cfg.MinRTO, cfg.MaxRTO = 50*ms, 2*time.Second
-	d := newDumbbell(1, sim.Quality{Delay: ms})
+	d := newDumbbell(1, net.Quality{Delay: ms})
 	v := d.connect(cfg, 1)
 	var at []time.Duration
 	d.filter.drop = func(int64, bool) bool {
@@ -261,7 +261,7 @@ func TestBackoff(t *testing.T) {
 func TestSpuriousTimeoutIsTakenBack(t *testing.T) {
 	cfg := known(classic(Reno), 10*ms)
 	cfg.MinRTO = 50 * ms
-	d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 	v := d.connect(cfg, 1)
 	d.e.After(100*ms, func() { d.there.Delay += 150 * ms })
 	v.from.Write(1 << 30)
@@ -279,7 +279,7 @@ func TestSpuriousTimeoutIsTakenBack(t *testing.T) {
 func TestDelayedAcknowledgements(t *testing.T) {
 	cfg := known(Linux(), 10*ms)
 	cfg.TLP = false
-	d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 	v := d.connect(cfg, 1)
 	d.took(v, 16*1448)
 	if got := v.to.Stats.Acks; got != 16 {
@@ -301,7 +301,7 @@ func TestDelayedAcknowledgements(t *testing.T) {
 func TestHandshake(t *testing.T) {
 	cfg := Linux()
 	cfg.Handshake, cfg.Jitter = true, 0
-	q := sim.Quality{Delay: 5 * ms}
+	q := net.Quality{Delay: 5 * ms}
 	d := newDumbbell(1, q)
 	v := d.connect(cfg, 1)
 	if got := d.took(v, 1000); got != 15*ms {
@@ -310,9 +310,9 @@ func TestHandshake(t *testing.T) {
 	if v.from.SmoothedRTT() != int64(10*ms) || v.to.SmoothedRTT() != int64(10*ms) {
 		t.Errorf("round trips %d and %d", v.from.SmoothedRTT(), v.to.SmoothedRTT())
 	}
-	for _, cable := range []func(*dumbbell) *sim.Link{
-		func(d *dumbbell) *sim.Link { return d.there },
-		func(d *dumbbell) *sim.Link { return d.back },
+	for _, cable := range []func(*dumbbell) *net.Link{
+		func(d *dumbbell) *net.Link { return d.there },
+		func(d *dumbbell) *net.Link { return d.back },
 	} {
 		d = newDumbbell(1, q)
 		v = d.connect(cfg, 1)
@@ -330,7 +330,7 @@ func TestIdleRestart(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		cfg := known(Linux(), 10*ms)
 		cfg.KeepWindow = keep
-		d := newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 22})
+		d := newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 22})
 		v := d.connect(cfg, 1)
 		d.took(v, 300*1448)
 		curve := v.from.ctl.(*cubic)
@@ -351,7 +351,7 @@ func TestIdleRestart(t *testing.T) {
 
 // Both ends may write, and the callbacks tell how far each is.
 func TestBothDirections(t *testing.T) {
-	d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20, Loss: 0.01})
+	d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20, Loss: 0.01})
 	v := d.connect(known(Linux(), 10*ms), 1)
 	var acked, received [2]int64
 	for i, c := range []*Conn{v.from, v.to} {

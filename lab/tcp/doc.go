@@ -3,7 +3,7 @@
 // what srdtun is compared with, and the legacy traffic that shares its fabric.
 //
 // A Conn is one end of a connection. It counts bytes instead of carrying them,
-// its sequence numbers do not wrap, and its segments are sim.Packet whose Meta is
+// its sequence numbers do not wrap, and its segments are net.Packet whose Meta is
 // the header, so links and switches treat them like any others. What is modelled,
 // and after which document:
 //
@@ -24,6 +24,6 @@
 // bytes in every acknowledgement, as in AccECN (RFC 9768), so that a classic
 // sender and DCTCP need no two kinds of receiver.
 //
-// Like all of sim, a Conn is driven by one goroutine and is deterministic. Its only
+// Like all of the simulator, a Conn is driven by one goroutine and is deterministic. Its only
 // randomness is Config.Jitter, of the engine's seed.
 package tcp

@@ -5,19 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // A switch puts each flow on one of two cables by its ports, and leaves it there:
 // flows that have a cable in common share it, whatever the other carries.
 func TestFlowsCollide(t *testing.T) {
-	e := sim.NewEngine(1, nil)
+	e := net.NewEngine(1, nil)
 	var rights, lefts ports
-	q := sim.Quality{Rate: 100 * mbit, Delay: ms, Queue: 100_000}
+	q := net.Quality{Rate: 100 * mbit, Delay: ms, Queue: 100_000}
 	leaf := e.NewSwitch("leaf", 7)
-	cables := []*sim.Link{e.NewLink("one", q, &rights), e.NewLink("two", q, &rights)}
+	cables := []*net.Link{e.NewLink("one", q, &rights), e.NewLink("two", q, &rights)}
 	leaf.Route(right, cables[0], cables[1])
-	back := e.NewLink("back", sim.Quality{Delay: ms}, &lefts)
+	back := e.NewLink("back", net.Quality{Delay: ms}, &lefts)
 
 	// One flow after the other, to see which cable it takes; then three at once,
 	// of which two have the same.

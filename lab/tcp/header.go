@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -69,7 +69,7 @@ type header struct {
 // delivered. It may deliver a copy, even late: the copy then says what the
 // connection has sent since, which the other end takes like any other segment.
 type segment struct {
-	packet sim.Packet
+	packet net.Packet
 	header header
 	home   *Conn
 }
@@ -79,7 +79,7 @@ func (c *Conn) segment() *segment {
 	n := len(c.spare)
 	if n == 0 {
 		s := &segment{home: c}
-		s.packet = sim.Packet{Src: c.local, Dst: c.remote, Proto: sim.ProtoTCP, Meta: s}
+		s.packet = net.Packet{Src: c.local, Dst: c.remote, Proto: net.ProtoTCP, Meta: s}
 		return s
 	}
 	s := c.spare[n-1]
@@ -90,7 +90,7 @@ func (c *Conn) segment() *segment {
 }
 
 // free gives s back, of which p was the packet, or a copy that a link has made.
-func (s *segment) free(p *sim.Packet) {
+func (s *segment) free(p *net.Packet) {
 	if p == &s.packet {
 		s.home.spare = append(s.home.spare, s)
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // incast lets n hosts send size bytes to one at the same time, through a port of
@@ -12,7 +12,7 @@ import (
 // took, and the counters of all.
 func incast(t *testing.T, cfg Config, n int, size int64, queue int) (longest time.Duration, sum Stats) {
 	t.Helper()
-	d := newDumbbell(1, sim.Quality{Rate: 10_000 * mbit, Delay: 10 * time.Microsecond, Queue: queue})
+	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 10 * time.Microsecond, Queue: queue})
 	left := n
 	for i := range n {
 		v := d.connect(known(cfg, 20*time.Microsecond), uint16(i+1))
@@ -63,14 +63,14 @@ func TestIncast(t *testing.T) {
 // have a share; without them, packets meet in the same order each time, and few
 // flows get all.
 func TestNoPhaseEffects(t *testing.T) {
-	d := newDumbbell(1, sim.Quality{Rate: 100_000 * mbit, Delay: 3 * time.Microsecond, Queue: 1_000_000})
+	d := newDumbbell(1, net.Quality{Rate: 100_000 * mbit, Delay: 3 * time.Microsecond, Queue: 1_000_000})
 	cfg := Linux()
 	cfg.MTU, cfg.MinRTO, cfg.RTT = 9000, 50*ms, 8*time.Microsecond
 	var flows []pair
 	for i := range 48 {
 		if i%12 == 0 {
 			cfg.NIC = NewNIC(d.e, 100_000*mbit)
-			d.filter = &filter{to: d.e.NewLink("host", sim.Quality{Rate: 100_000 * mbit, Delay: time.Microsecond, Queue: 1 << 30}, d.there)}
+			d.filter = &filter{to: d.e.NewLink("host", net.Quality{Rate: 100_000 * mbit, Delay: time.Microsecond, Queue: 1 << 30}, d.there)}
 		}
 		flows = append(flows, d.connect(cfg, uint16(i+1)))
 	}
@@ -90,7 +90,7 @@ func TestNoPhaseEffects(t *testing.T) {
 // Connections that share an interface take turns, so its queue stays empty, and
 // a window does not grow beyond what the network needs.
 func TestTurnsAtTheInterface(t *testing.T) {
-	d := newDumbbell(1, sim.Quality{Rate: 1000 * mbit, Delay: ms, Queue: 2000})
+	d := newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: ms, Queue: 2000})
 	cfg := known(Linux(), 2*ms)
 	cfg.NIC = NewNIC(d.e, 1000*mbit)
 	v, w := d.connect(cfg, 1), d.connect(cfg, 2)
@@ -103,7 +103,7 @@ func TestTurnsAtTheInterface(t *testing.T) {
 	x, y = v.to.in.next-x, w.to.in.next-y
 	within(t, "share", float64(x)/float64(x+y), 0.49, 0.51)
 	within(t, "use", float64(x+y)/(1000*mbit*1448/wire), 0.99, 1.0001)
-	if s := v.from.Stats; s.Retransmitted != 0 || d.there.Drops[sim.LinkQueue] != 0 {
+	if s := v.from.Stats; s.Retransmitted != 0 || d.there.Drops[net.LinkQueue] != 0 {
 		t.Errorf("%+v, %v", s, d.there.Drops)
 	}
 	if cwnd, _ := v.from.Window(); cwnd > 1_000_000 {

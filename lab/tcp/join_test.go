@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // Subflows that join late open after the first acknowledgement and not before, and then
 // carry data; what is written arrives whole.
 func TestSubflowsJoinLate(t *testing.T) {
-	q := sim.Quality{Rate: 10 * mbit, Delay: 10 * ms, Queue: 100_000}
+	q := net.Quality{Rate: 10 * mbit, Delay: 10 * ms, Queue: 100_000}
 	l := newLanes(1, q, q)
 	cfg := known(Linux(), 20*ms)
 	cfg.Uncoupled, cfg.LateJoins = true, true

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -243,7 +243,7 @@ func TestDctcpAlpha(t *testing.T) {
 func TestDctcpQueue(t *testing.T) {
 	cfg := known(modern(DCTCP), 200*time.Microsecond)
 	cfg.ECN = true
-	d := newDumbbell(1, sim.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1_000_000, Mark: 100_000})
+	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1_000_000, Mark: 100_000})
 	v := d.connect(cfg, 1)
 	v.from.Write(1 << 40)
 	d.e.Run(100*ms, nil)
@@ -266,7 +266,7 @@ func TestHyStartLosesLess(t *testing.T) {
 	for i, on := range []bool{false, true} {
 		cfg := known(Linux(), 100*ms)
 		cfg.HyStart = on
-		d := newDumbbell(1, sim.Quality{Rate: 100 * mbit, Delay: 50 * ms, Queue: 1_250_000})
+		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 50 * ms, Queue: 1_250_000})
 		v := d.connect(cfg, 1)
 		v.from.Write(1 << 40)
 		d.e.Run(2*time.Second, nil)

@@ -3,7 +3,7 @@ package tcp
 import (
 	"net/netip"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // Multi is one end of an MPTCP connection (RFC 8684): subflows with ports of
@@ -21,7 +21,7 @@ type Multi struct {
 	// Reinjected counts segments that were sent on another subflow as well.
 	Reinjected uint64
 
-	engine   *sim.Engine
+	engine   *net.Engine
 	window   int64
 	subflows []*Conn
 	order    []*Conn // the same, by round trip
@@ -46,7 +46,7 @@ type stream struct {
 // NewMulti returns one end of a connection with a subflow for each pair of
 // addresses, coupled by LIA whatever cfg.Algorithm says, unless they are uncoupled. The
 // other end is made with the addresses exchanged.
-func NewMulti(e *sim.Engine, cfg Config, out sim.Node, local, remote []netip.AddrPort) *Multi {
+func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.AddrPort) *Multi {
 	if !cfg.Uncoupled {
 		cfg.Algorithm = lia
 	}
@@ -126,8 +126,8 @@ func (m *Multi) byRoundTrip() []*Conn {
 	return m.order
 }
 
-// Receive implements sim.Node: p is for this end.
-func (m *Multi) Receive(p *sim.Packet) {
+// Receive implements net.Node: p is for this end.
+func (m *Multi) Receive(p *net.Packet) {
 	for _, c := range m.subflows {
 		if c.local == p.Dst && c.remote == p.Src {
 			c.Receive(p)

@@ -5,29 +5,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // lanes are cables side by side between two hosts; the port says which one a
 // subflow takes, as ECMP would.
 type lanes struct {
 	*dumbbell
-	links []*sim.Link
-	fork  func(port uint16) *sim.Link
+	links []*net.Link
+	fork  func(port uint16) *net.Link
 }
 
-func newLanes(seed uint64, q ...sim.Quality) *lanes {
-	l := &lanes{dumbbell: newDumbbell(seed, sim.Quality{Delay: q[0].Delay})}
+func newLanes(seed uint64, q ...net.Quality) *lanes {
+	l := &lanes{dumbbell: newDumbbell(seed, net.Quality{Delay: q[0].Delay})}
 	for _, q := range q {
 		l.links = append(l.links, l.e.NewLink("lane", q, &l.rights))
 	}
-	l.fork = func(port uint16) *sim.Link { return l.links[int(port)%len(l.links)] }
+	l.fork = func(port uint16) *net.Link { return l.links[int(port)%len(l.links)] }
 	l.filter.to = l
 	return l
 }
 
-// Receive implements sim.Node: the fork before the lanes.
-func (l *lanes) Receive(p *sim.Packet) { l.fork(p.Src.Port()).Receive(p) }
+// Receive implements net.Node: the fork before the lanes.
+func (l *lanes) Receive(p *net.Packet) { l.fork(p.Src.Port()).Receive(p) }
 
 // multi connects k subflows, of which the i-th has port first+i.
 func (l *lanes) multi(cfg Config, first, k int) (from, to *Multi) {
@@ -47,7 +47,7 @@ func (l *lanes) multi(cfg Config, first, k int) (from, to *Multi) {
 // Four subflows on one bottleneck take no more than the one TCP beside them (RFC
 // 6356, section 2, goal 2), and the link is full.
 func TestSubflowsTakeNoMoreThanOne(t *testing.T) {
-	l := newLanes(3, sim.Quality{Rate: 50 * mbit, Delay: 10 * ms, Queue: 125_000, Loss: 1e-5})
+	l := newLanes(3, net.Quality{Rate: 50 * mbit, Delay: 10 * ms, Queue: 125_000, Loss: 1e-5})
 	from, to := l.multi(known(Linux(), 20*ms), 1, 4)
 	v := l.connect(known(modern(Reno), 20*ms), 100)
 	from.Write(1 << 40)
@@ -62,7 +62,7 @@ func TestSubflowsTakeNoMoreThanOne(t *testing.T) {
 
 // On lanes that are all its own it takes what there is, though they are unequal.
 func TestSubflowsUseAllLanes(t *testing.T) {
-	q := sim.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
+	q := net.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
 	slow := q
 	slow.Rate /= 2
 	l := newLanes(1, q, q, slow, q)
@@ -77,7 +77,7 @@ func TestSubflowsUseAllLanes(t *testing.T) {
 // When a lane dies, what is in flight on it arrives by the others, and the
 // stream goes on long before the lane is back.
 func TestReinjection(t *testing.T) {
-	q := sim.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
+	q := net.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
 	l := newLanes(1, q, q)
 	from, to := l.multi(known(Linux(), 10*ms), 1, 2)
 	var received, acked int64
@@ -99,7 +99,7 @@ func TestReinjection(t *testing.T) {
 
 // With turns at an interface, too, a short message takes one subflow.
 func TestTurnsKeepToTheFirstSubflow(t *testing.T) {
-	l := newLanes(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	l := newLanes(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 	cfg := known(Linux(), 10*ms)
 	cfg.NIC = NewNIC(l.e, 100*mbit)
 	from, to := l.multi(cfg, 1, 4)
@@ -118,7 +118,7 @@ func TestTurnsKeepToTheFirstSubflow(t *testing.T) {
 
 // What has arrived in the meantime is not sent on another subflow.
 func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
-	l := newLanes(1, sim.Quality{Delay: 5 * ms})
+	l := newLanes(1, net.Quality{Delay: 5 * ms})
 	m, _ := l.multi(known(Linux(), 10*ms), 1, 2)
 	m.written, m.taken = 1000, 1000
 	m.again.add(0, 1000)
@@ -131,7 +131,7 @@ func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
 
 // Data go to the subflow with the shorter round trip as long as it has room.
 func TestShortestRoundTripFirst(t *testing.T) {
-	near, far := sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20}, sim.Quality{Rate: 100 * mbit, Delay: 50 * ms, Queue: 1 << 20}
+	near, far := net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20}, net.Quality{Rate: 100 * mbit, Delay: 50 * ms, Queue: 1 << 20}
 	l := newLanes(1, near, far)
 	from, to := l.multi(known(Linux(), 0), 1, 2)
 	done := func(n int64) { l.e.Run(time.Minute, func() bool { return to.in.next == n }) }
@@ -151,7 +151,7 @@ func TestShortestRoundTripFirst(t *testing.T) {
 func TestJoin(t *testing.T) {
 	cfg := Linux()
 	cfg.Handshake = true
-	l := newLanes(1, sim.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
+	l := newLanes(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
 	from, to := l.multi(cfg, 1, 4)
 	from.Write(100 * 1428)
 	l.e.Run(19*ms, nil)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // Addresses of the two ends of the tests.
@@ -22,9 +22,9 @@ const (
 )
 
 // ports hands packets to the connection that has their destination port.
-type ports [1 << 16]sim.Node
+type ports [1 << 16]net.Node
 
-func (d *ports) Receive(p *sim.Packet) {
+func (d *ports) Receive(p *net.Packet) {
 	if n := d[p.Dst.Port()]; n != nil {
 		n.Receive(p)
 	}
@@ -32,12 +32,12 @@ func (d *ports) Receive(p *sim.Packet) {
 
 // filter drops the data segments that it is told to.
 type filter struct {
-	to   sim.Node
+	to   net.Node
 	drop func(seq int64, again bool) bool
 	seen map[int64]bool
 }
 
-func (f *filter) Receive(p *sim.Packet) {
+func (f *filter) Receive(p *net.Packet) {
 	if s, ok := p.Meta.(*segment); ok && s.header.size > 0 && f.drop != nil {
 		h := &s.header
 		again := f.seen[h.seq]
@@ -51,18 +51,18 @@ func (f *filter) Receive(p *sim.Packet) {
 
 // dumbbell is two hosts, and a cable between them that all connections share.
 type dumbbell struct {
-	e           *sim.Engine
-	there, back *sim.Link
+	e           *net.Engine
+	there, back *net.Link
 	filter      *filter
 	lefts       ports
 	rights      ports
 }
 
 // newDumbbell has a bottleneck to the right; what comes back never waits.
-func newDumbbell(seed uint64, q sim.Quality) *dumbbell {
-	d := &dumbbell{e: sim.NewEngine(seed, nil)}
+func newDumbbell(seed uint64, q net.Quality) *dumbbell {
+	d := &dumbbell{e: net.NewEngine(seed, nil)}
 	d.there = d.e.NewLink("there", q, &d.rights)
-	d.back = d.e.NewLink("back", sim.Quality{Delay: q.Delay}, &d.lefts)
+	d.back = d.e.NewLink("back", net.Quality{Delay: q.Delay}, &d.lefts)
 	d.filter = &filter{to: d.there, seen: map[int64]bool{}}
 	return d
 }

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // NIC is the network interface of a host, as its connections see it: each in
@@ -13,7 +13,7 @@ import (
 // fair queueing and small queues in a kernel. Acknowledgements without data do
 // not wait for a turn.
 type NIC struct {
-	engine  *sim.Engine
+	engine  *net.Engine
 	rate    float64 // bytes per second
 	waiting []*Conn
 	busy    bool
@@ -28,8 +28,8 @@ type NIC struct {
 const nicPause = 100
 
 // NewNIC returns an interface that sends at rate, in bytes per second with the
-// framing of Ethernet, as sim.Quality has it.
-func NewNIC(e *sim.Engine, rate float64) *NIC {
+// framing of Ethernet, as net.Quality has it.
+func NewNIC(e *net.Engine, rate float64) *NIC {
 	n := &NIC{engine: e, rate: rate, rng: e.Fork()}
 	n.event = n.turn
 	return n

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // An alarm that is moved about rings when it should, and with one event in the
 // queue for each time that it was moved to an earlier time.
 func TestAlarm(t *testing.T) {
-	e := sim.NewEngine(1, nil)
+	e := net.NewEngine(1, nil)
 	begun := e.Now()
 	at := func(n int) mono.Time { return begun.Add(time.Duration(n)) }
 	var rings []time.Duration

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/sim"
+	"github.com/srdtun/srdtun/sim/net"
 )
 
 // story is what became of a run with faults.
@@ -21,14 +21,14 @@ type story struct {
 // seed, plays them, and heals the network after a while.
 func play(seed uint64) story {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	q := sim.Quality{
+	q := net.Quality{
 		Rate:     float64(1+rng.IntN(1000)) * mbit,
 		Delay:    time.Duration(10+rng.IntN(50_000)) * time.Microsecond,
 		Queue:    5_000 + rng.IntN(500_000),
 		Loss:     rng.Float64() * 0.05,
 		Reorder:  rng.Float64() * 0.05,
 		HoldMost: time.Duration(1 + rng.IntN(int(20*ms))),
-		Burst:    sim.Burst{Begin: rng.Float64() * 0.01, End: 0.1, Loss: 1},
+		Burst:    net.Burst{Begin: rng.Float64() * 0.01, End: 0.1, Loss: 1},
 	}
 	cfg := Linux()
 	cfg.Algorithm = Algorithm(rng.IntN(3))
@@ -47,7 +47,7 @@ func play(seed uint64) story {
 	}
 	l.e.After(10*time.Second, func() {
 		for _, link := range append(l.links, l.back) {
-			link.Quality.Loss, link.Quality.Burst, link.Quality.Reorder = 0, sim.Burst{}, 0
+			link.Quality.Loss, link.Quality.Burst, link.Quality.Reorder = 0, net.Burst{}, 0
 		}
 	})
 	var s story

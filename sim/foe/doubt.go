@@ -1,0 +1,185 @@
+package foe
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// doubt is the App above the connection to a liar. It sends a stream; what comes is taken
+// for what it says it is by the overlay, and goes nowhere.
+type doubt struct {
+	*host.Stream
+	host   *host.Host
+	gather *order.Reassembler
+	alive  int    // bytes of buffers that the overlay has
+	room   []byte // in which all of them lie: nobody reads them
+	ready  []*frame.Frame
+
+	blank  bool          // its acknowledgements have no records
+	window int           // the largest congestion window at first
+	base   time.Duration // of the shortest path so far: how far away it is
+	began  mono.Time     // when the first message was sent
+	lied   mono.Time     // when it was first found to have lied
+}
+
+// Buffers come in the sizes that the device's pool has; the largest is doubtRoom.
+var doubtSizes = [...]int{2048, 10 << 10, doubtRoom}
+
+const (
+	doubtRoom     = 64<<10 + doubtHeadroom
+	doubtHeadroom = 16
+	// doubtHeld is how long a payload for a liar may be held: one that has lied is called
+	// less often than others, and as many times.
+	doubtHeld = 2 * host.HeldMost
+	// liesFree lies, of one program to another, are no matter; for more of them it takes
+	// twice as long each time as for one less, from liesFirst on.
+	liesFree    = 3
+	liesFirst   = time.Second
+	liesLongest = 100 * time.Second
+	// blankGrowth is how many times the largest window of the first blankAfter a later one
+	// may be that no packet has been acknowledged for.
+	blankGrowth = 2
+	blankAfter  = 200 * time.Millisecond
+	// doubtSlack is what may be on its way out, beyond what is held.
+	doubtSlack = doubtRoom
+)
+
+func newDoubt(h *host.Host, to int, gen uint16, blank bool) *doubt {
+	d := &doubt{Stream: h.Audit.NewStream(h.Index, to, gen, h.Engine().Fork()), host: h, blank: blank}
+	d.Doubted = true
+	d.gather = order.NewReassembler(order.Config{Alloc: d.alloc})
+	return d
+}
+
+// alloc makes a frame as the pool does.
+func (d *doubt) alloc(n int) *frame.Frame {
+	if d.room == nil {
+		d.room = make([]byte, doubtRoom)
+	}
+	size := doubtRoom
+	for _, s := range doubtSizes {
+		if n+doubtHeadroom <= s {
+			size = s
+			break
+		}
+	}
+	d.alive += size
+	f := frame.New(d.room[doubtHeadroom:doubtHeadroom+n], func(*frame.Frame) { d.alive -= size })
+	f.Buf = d.room[:size]
+	return f
+}
+
+// Deliver implements App.
+func (d *doubt) Deliver(now mono.Time, m *srd.Message) {
+	d.gather.Add(now, m)
+	d.take()
+}
+
+func (d *doubt) take() {
+	d.ready = d.gather.TakeReady(d.ready[:0])
+	for _, f := range d.ready {
+		f.Release()
+	}
+}
+
+// Restarted implements App.
+func (d *doubt) Restarted(now mono.Time) {
+	d.gather.Reset(now)
+	d.take()
+}
+
+// Advance implements App.
+func (d *doubt) Advance(now mono.Time, c *srd.Conn) {
+	d.gather.Advance(now)
+	d.take()
+}
+
+// Deadline implements App.
+func (d *doubt) Deadline() mono.Time { return d.gather.Deadline() }
+
+// Suspend implements App.
+func (d *doubt) Suspend(now mono.Time) []byte {
+	b := order.AppendNumbers(nil, d.gather.Suspend(now))
+	d.take()
+	return b
+}
+
+// Resume implements App.
+func (d *doubt) Resume(b []byte, void int) {
+	in, _, _ := order.ParseNumbers(b)
+	d.gather.Resume(in)
+	d.Void = void
+}
+
+// Begun implements App.
+func (d *doubt) Begun() int { return d.Pulled }
+
+// Dropped implements App.
+func (d *doubt) Dropped() int { return 0 }
+
+// Sending implements App.
+func (d *doubt) Sending() int { return d.Open() }
+
+// Look implements App.
+func (d *doubt) Look(c *srd.Conn) {
+	switch s := c.Stats(); {
+	case s.Sent != uint64(d.Pulled+d.Void):
+		d.host.Audit.Fail("host %d counts %d messages sent to a liar, %d were pulled", d.From, s.Sent, d.Pulled)
+	case d.Held() > doubtHeld:
+		d.host.Audit.Fail("host %d holds a payload for a liar for %v", d.From, d.Held())
+	case !c.Backlog() && d.Open() != 0:
+		d.host.Audit.Fail("host %d has an empty outbox but holds %d payloads for a liar", d.From, d.Open())
+	}
+	d.lookAtLies(c.Stats().Drops[srd.DropAckInvalid])
+	if d.blank {
+		d.lookAtWindow(c)
+	}
+	if d.alive > order.DefaultHeldBytes+doubtSlack {
+		d.host.Audit.Fail("host %d keeps %d bytes for a liar", d.From, d.alive)
+	}
+}
+
+// lookAtWindow demands that the window does not grow for who acknowledges messages and no
+// packets. The line and the round trip to where it is say what it is at first: by challenges,
+// which nobody can answer sooner than they come.
+func (d *doubt) lookAtWindow(c *srd.Conn) {
+	now := d.host.Engine().Now()
+	if d.Pulled == 0 {
+		return
+	}
+	if d.began == 0 {
+		d.began = now
+	}
+	nearer := false
+	for _, p := range c.Paths() {
+		if p.Base != 0 && (d.base == 0 || p.Base < d.base) {
+			d.base, nearer = p.Base, true
+		}
+	}
+	switch w, _, _ := c.Window(); {
+	case nearer || now.Sub(d.began) < blankAfter:
+		d.window = max(d.window, w)
+	case w > blankGrowth*d.window:
+		d.host.Audit.Fail("host %d opens its window from %d to %d bytes for a liar that acknowledges no packet", d.From, d.window, w)
+	}
+}
+
+// lookAtLies demands that who lies waits, twice as long each time: n lies take that long.
+func (d *doubt) lookAtLies(n uint64) {
+	now := d.host.Engine().Now()
+	switch {
+	case n == 0:
+	case d.lied == 0:
+		d.lied = now
+	case n > liesFree && now.Sub(d.lied) < min(liesLongest, liesFirst<<min(n-liesFree, 10)):
+		d.host.Audit.Fail("host %d lets a peer lie %d times in %v", d.From, n, now.Sub(d.lied))
+	}
+}
+
+// Account implements App: nothing is expected.
+func (d *doubt) Account(*srd.Conn) {}

@@ -1,0 +1,177 @@
+package foe
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/liar"
+)
+
+const (
+	// floodStep is how many packets of a flood arrive at once: with less there are as
+	// many events as packets.
+	floodStep = 8
+	// cookiesHeld is how many cookies a tap keeps.
+	cookiesHeld = 16
+	// mostForged is how many initiations of noise a tap sends one by one: each costs the
+	// host two Diffie-Hellman operations, and the simulation as well.
+	mostForged = 60
+)
+
+// forger is what a tap makes itself, with public keys alone.
+type forger struct {
+	made    int
+	noise   *net.Packet // the last initiation of noise from an address of the tap's
+	cookies []held
+}
+
+// held is a cookie that was sent to an address of the tap's.
+type held struct {
+	at     netip.AddrPort
+	cookie liar.Cookie
+}
+
+// forged returns a packet that the tap has made of p's addresses.
+func forged(src, dst netip.AddrPort, data []byte) *net.Packet {
+	q := net.UDP(src, dst, data)
+	q.Forged = true
+	return q
+}
+
+// answer answers an initiation that goes out, before the peer can. A flood that waits for
+// one begins.
+func (t *Tap) answer(p *net.Packet) {
+	if v := t.waits; v != nil {
+		t.waits = nil
+		t.flood(*v, v.N)
+	}
+	if t.dares(t.foes.Cookies) {
+		t.falseCookie(p, p.Dst)
+	}
+	if t.dares(t.foes.Responses) {
+		t.falseResponse(p, p.Dst)
+	}
+}
+
+// answerFalsely answers it some time later, from wherever.
+func (t *Tap) answerFalsely(p *net.Packet) {
+	from := p.Dst
+	if t.rng.IntN(2) == 0 {
+		from = t.elsewhere()
+	}
+	if t.rng.IntN(2) == 0 {
+		t.falseCookie(p, from)
+	} else {
+		t.falseResponse(p, from)
+	}
+}
+
+func (t *Tap) falseCookie(p *net.Packet, from netip.AddrPort) {
+	if t.ground == nil {
+		return
+	}
+	for _, v := range t.ground.Places {
+		if v.Host != t.host {
+			b := liar.FalseCookie(net.Bytes(t.rng), p.Data, v.Host.Public())
+			t.inject("bakes", forged(from, p.Src, b))
+		}
+	}
+}
+
+func (t *Tap) falseResponse(p *net.Packet, from netip.AddrPort) {
+	if attempt, ok := handshake.SenderIndex(p.Data); ok && t.ground != nil {
+		b := liar.NoiseResponse(net.Bytes(t.rng), t.host.Public(), attempt)
+		t.inject("responds", forged(from, p.Src, b))
+	}
+}
+
+// forge sends one initiation of noise to where p went.
+func (t *Tap) forge(p *net.Packet) {
+	if t.ground == nil {
+		return
+	}
+	from, cookie := t.elsewhere(), (*liar.Cookie)(nil)
+	if n := len(t.forger.cookies); n > 0 && t.rng.IntN(2) == 0 {
+		c := &t.forger.cookies[t.rng.IntN(n)]
+		from, cookie = c.at, &c.cookie
+	}
+	b := liar.NoiseInitiation(net.Bytes(t.rng), t.host.Public(), t.rng.Uint32(), cookie)
+	q := forged(from, p.Dst, b)
+	t.forger.noise = q
+	t.inject("forges", q)
+}
+
+// read takes what was sent to an address of the tap's: an initiation, which gets a false
+// cookie, or a cookie for noise of its own.
+func (t *Tap) read(p *net.Packet) {
+	if t.ground == nil {
+		return
+	}
+	by := t.ground.place(p.Origin.By)
+	switch handshake.Kind(p.Data) {
+	case handshake.TypeInitiation:
+		if t.dares(t.foes.Cookies) && by != nil {
+			q := p.Readdressed(p.Src, p.Dst)
+			by.Tap.falseCookie(q, p.Dst)
+		}
+	case handshake.TypeCookie:
+		asked := t.forger.noise
+		if asked == nil || by == nil {
+			return
+		}
+		if c, ok := liar.OpenCookie(p.Data, asked.Data, by.Host.Public()); ok {
+			t.forger.cookies = append(t.forger.cookies[max(0, len(t.forger.cookies)-cookiesHeld+1):], held{p.Dst, c})
+		}
+	}
+}
+
+// aim plans a flood. One of responses may wait for the first initiation, as an observer
+// would: they are worth most while the attempt lasts.
+func (t *Tap) aim(v Flood) {
+	if v.Kind == FloodResponses && t.rng.IntN(2) == 0 {
+		t.waits = &v
+		return
+	}
+	t.engine.At(net.Start.Add(v.At), func() { t.flood(v, v.N) })
+}
+
+// flood lets packets arrive at the host, left of them.
+func (t *Tap) flood(v Flood, left int) {
+	p := t.kept.any(t.rng)
+	if p == nil && v.Kind != FloodResponses || t.foes.Ports == 0 {
+		return
+	}
+	for range min(left, floodStep) {
+		if q := t.flooded(v.Kind, p); q != nil {
+			t.inject("floods", q)
+		}
+	}
+	if left > floodStep {
+		t.engine.After(time.Duration(floodStep/v.Rate*1e9), func() { t.flood(v, left-floodStep) })
+	}
+}
+
+// flooded makes one packet of a flood to where p went.
+func (t *Tap) flooded(kind int, p *net.Packet) *net.Packet {
+	switch kind {
+	case FloodNoise:
+		t.forge(p)
+		return nil
+	case FloodCopies:
+		if c := t.calls.any(t.rng); c != nil {
+			return t.from(t.elsewhere(), c)
+		}
+	case FloodResponses:
+		if c := t.called.newest(); c != nil {
+			t.falseResponse(c, t.elsewhere())
+		}
+	case FloodData:
+		if _, ok := srd.DataIndex(p.Data); ok {
+			return t.from(t.elsewhere(), t.spoil(p))
+		}
+	}
+	return nil
+}

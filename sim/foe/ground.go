@@ -1,0 +1,84 @@
+package foe
+
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+)
+
+// Ground is the network as its adversaries see it: all hosts, and what stands before each.
+type Ground struct {
+	Engine *net.Engine
+	Places []*Place // by host
+	// Addr returns the address of the network that stands for an IPv4 address.
+	Addr func(netip.Addr) netip.Addr
+}
+
+// Place is one host with the nodes before it.
+type Place struct {
+	Host    *host.Host
+	Leaf    *net.Switch
+	Tap     *Tap
+	Hidden  bool // behind a translator, so nobody knows an address of the host's
+	Passive bool // it knows no address of its peers
+}
+
+// place returns the place of a node, nil if it is none of the hosts.
+func (g *Ground) place(n net.Node) *Place {
+	for _, p := range g.Places {
+		if net.Node(p.Host) == n {
+			return p
+		}
+	}
+	return nil
+}
+
+// Infest gives the taps what they need for their part.
+func (g *Ground) Infest(x Strangers) {
+	void := &hole{engine: g.Engine, noun: g.Engine.Name("mute")}
+	for n := range x.Mute {
+		g.route(muteAddr(n), void)
+	}
+	for i, p := range g.Places {
+		t := p.Tap
+		t.foes, t.ground = x, g
+		t.Race = x.Race
+		for n := range x.Mute {
+			t.mute = append(t.mute, g.Addr(muteAddr(n)))
+		}
+		for n := range x.Mail {
+			t.mail = append(t.mail, g.Addr(mailAddr(i, n)))
+			g.route(mailAddr(i, n), sink{t})
+		}
+	}
+	for _, v := range x.Floods {
+		g.Places[v.Host].Tap.aim(v)
+	}
+}
+
+// route tells all leaves of an adversary's address.
+func (g *Ground) route(a netip.Addr, to net.Node) {
+	for _, p := range g.Places {
+		p.Leaf.Route(g.Addr(a), to)
+	}
+}
+
+// muteAddr is an address from which nothing ever comes but what others forge.
+func muteAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, 0, byte(n)}) }
+
+// mailAddr is an address at which the attacker before a host receives.
+func mailAddr(host, n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 19, byte(host), byte(n)}) }
+
+// hole takes what is sent to mute addresses.
+type hole struct {
+	engine *net.Engine
+	noun   net.Noun
+	bytes  uint64
+}
+
+// Receive implements Node.
+func (v *hole) Receive(p *net.Packet) {
+	v.bytes += uint64(len(p.Data))
+	v.engine.Note(v.noun, "gets", p.Digest(), uint64(len(p.Data)), 0)
+}

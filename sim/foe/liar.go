@@ -1,0 +1,378 @@
+package foe
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/liar"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Bounds of what a lying peer remembers, and its times.
+const (
+	// sessionsKept is of how many sessions it still has the keys.
+	sessionsKept = 3
+	seenKept     = 8
+	secretsKept  = 16
+	// ackAfter is how long it takes to acknowledge.
+	ackAfter = time.Millisecond
+	// ackLater leaves more in flight: only what lies between that is a trap.
+	ackLater = 10 * time.Millisecond
+)
+
+// Lies are what a lying peer does in a run. It is there if Every is not 0.
+type Lies struct {
+	Every  time.Duration // mean time between its acts
+	Acts   []int         // which of them it does
+	Ports  int           // from which it sends, of each address
+	Known  bool          // hosts know its address, and call
+	Honest float64       // share of what comes that it acknowledges as it should
+	Blank  bool          // its acknowledgements have no records
+	Greedy bool          // it gets more, and at once says that it has what was left out
+	Near   bool          // it returns secrets only nearly, where nobody has configured it
+	Leaves bool          // when the trouble is over it is gone; else it lies no more
+	Delay  time.Duration // of its links, one way
+	Rate   float64       // of its link inwards
+}
+
+func (x *Lies) String() string {
+	if x.Every == 0 {
+		return "none"
+	}
+	s := fmt.Sprintf("every %v, %d ports, known %v, honest %.2f, blank %v, greedy %v, near %v, leaves %v, %v away, %.0f bytes/s:",
+		x.Every, x.Ports, x.Known, x.Honest, x.Blank, x.Greedy, x.Near, x.Leaves, x.Delay, x.Rate)
+	for _, i := range x.Acts {
+		s += " " + Acts[i].Name + ","
+	}
+	return s
+}
+
+// Liar is a peer of all hosts that is configured, authenticated, and lies. It has
+// addresses of its own, of which hosts know at most the first, and sends from others'
+// as well.
+type Liar struct {
+	Lies
+
+	host   *host.Host // its place in configurations; no program runs on it
+	addrs  []netip.Addr
+	ground *Ground
+	engine *net.Engine
+	noun   net.Noun
+	rng    *rand.Rand
+	ends   []*end
+}
+
+// end is what the liar has with one host.
+type end struct {
+	l     *Liar
+	h     *host.Host
+	place *Place // of h
+	p     *liar.Peer
+
+	link     *net.Link // to it
+	sessions []*liar.Session
+	book     liar.Book
+	seen     []netip.AddrPort // of the host
+	secrets  []liar.Secret
+	number   uint64 // of its next message
+	seq      uint32 // of its next frame
+	acking   bool
+	met      []byte             // the newest initiation
+	answered []byte             // and the response to it
+	lured    netip.AddrPort     // where the first packet of the next session comes from
+	trap     bool               // the next packet is one
+	open     map[uint16]unacked // oldest packets with messages since the last acknowledgement
+	gone     bool
+	asked    int // packets with challenges that it sent
+	told     int // packets with responses that came
+}
+
+// unacked is a packet with messages that was not acknowledged.
+type unacked struct {
+	pn uint64
+	at mono.Time
+}
+
+// liarAddrs is how many addresses it has.
+const liarAddrs = 3
+
+func liarAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + n)}) }
+
+// AddLiar puts a lying peer into the network and the configurations of all hosts.
+func (g *Ground) AddLiar(x Lies) *Liar {
+	e, first := g.Engine, g.Places[0].Host
+	cfg := host.Config{Offers: first.Offers}
+	l := &Liar{Lies: x, ground: g, engine: e, noun: e.Name("liar"), rng: e.Fork()}
+	l.host = host.New(e, "liar's", len(g.Places), cfg, first.Audit)
+	for n := range liarAddrs {
+		l.addrs = append(l.addrs, g.Addr(liarAddr(n)))
+	}
+	for i, p := range g.Places {
+		var psk handshake.PSK
+		net.Bytes(l.rng).Read(psk[:])
+		r := host.Remote{Host: l.host, PSK: psk, Lies: true, App: l.above}
+		if x.Known && !p.Passive {
+			r.Addrs = []netip.AddrPort{netip.AddrPortFrom(l.addrs[0], host.FirstPort)}
+		}
+		p.Host.Peer(r)
+		l.meet(i, p, psk)
+	}
+	return l
+}
+
+// above makes what a host has above its connection to the liar.
+func (l *Liar) above(h *host.Host, gen uint16) host.App {
+	return newDoubt(h, l.host.Index, gen, l.Blank)
+}
+
+// liarQueue is the bytes that may wait on a link to the liar: nothing is dropped for want of room.
+const liarQueue = 8 << 20
+
+// meet lays links between the liar and host i.
+func (l *Liar) meet(i int, p *Place, psk handshake.PSK) {
+	e := l.engine
+	v := &end{l: l, h: p.Host, place: p, open: map[uint16]unacked{}, p: liar.New(liar.Config{
+		Identity: l.host.Identity(), Remote: p.Host.Public(), PSK: psk, Offers: l.host.Offers, Incarnation: l.rng.Uint64(), Rand: net.Bytes(l.rng),
+	})}
+	v.link = e.NewLink(fmt.Sprintf("to%d", i), net.Quality{Delay: l.Delay}, p.Leaf)
+	back := e.NewLink(fmt.Sprintf("from%d", i), net.Quality{Delay: l.Delay, Rate: l.Rate, Queue: liarQueue}, v)
+	for _, a := range l.addrs {
+		p.Leaf.Route(a, back)
+	}
+	l.ends = append(l.ends, v)
+}
+
+// Begin lets it lie until the trouble is over.
+func (l *Liar) Begin(until time.Duration) {
+	for _, v := range l.ends {
+		l.engine.After(l.wait(), v.call)
+		var again func()
+		again = func() {
+			if l.engine.Since() > until {
+				return
+			}
+			v.act()
+			l.engine.After(l.wait(), again)
+		}
+		l.engine.After(l.wait(), again)
+	}
+}
+
+// End lets it lie no more.
+func (l *Liar) End() {
+	if l.Leaves {
+		for _, v := range l.ends {
+			v.gone = true
+		}
+	}
+	l.Honest, l.Near = 1, false
+}
+
+func (l *Liar) wait() time.Duration { return 1 + time.Duration(l.rng.ExpFloat64()*float64(l.Every)) }
+
+// Receive implements Node: a packet of the host's.
+func (v *end) Receive(p *net.Packet) {
+	if p.Origin.By != net.Node(v.h) || v.gone {
+		return // a stranger's
+	}
+	l := v.l
+	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
+		// A response that went there alone, and whose keys are used, is a proof.
+		l.host.Witness(p)
+	}
+	if v.seen = append(v.seen, p.Src); len(v.seen) > seenKept {
+		v.seen = v.seen[1:]
+	}
+	switch handshake.Kind(p.Data) {
+	case handshake.TypeInitiation:
+		v.answer(p)
+	case handshake.TypeResponse:
+		if s := v.p.Respond(p.Data); s != nil {
+			v.keep(s)
+			v.first(s, p)
+		}
+	case handshake.TypeCookie:
+		v.p.Cookie(l.engine.Now(), p.Data)
+	default:
+		v.data(p)
+	}
+}
+
+// answer answers an initiation, and copies of the newest with the same.
+func (v *end) answer(p *net.Packet) {
+	if !bytes.Equal(p.Data, v.met) {
+		s, answer := v.p.Answer(p.Data)
+		if s == nil {
+			return
+		}
+		v.keep(s)
+		v.met, v.answered = p.Data, answer
+	}
+	v.send(p.Dst, p.Src, v.answered)
+}
+
+// first uses the keys of a call of its own.
+func (v *end) first(s *liar.Session, p *net.Packet) {
+	from := p.Dst
+	if v.lured.IsValid() {
+		from, v.lured = v.lured, netip.AddrPort{}
+	}
+	v.send(from, p.Src, s.Seal(0, liar.Frames{}.Ping()))
+}
+
+func (v *end) keep(s *liar.Session) {
+	clear(v.open)
+	if n := len(v.sessions); n > 0 && v.sessions[n-1].Incarnation != s.Incarnation {
+		v.book = liar.Book{}
+	}
+	if v.sessions = append(v.sessions, s); len(v.sessions) > sessionsKept {
+		v.sessions = v.sessions[1:]
+	}
+}
+
+// session returns the newest, nil if there is none.
+func (v *end) session() *liar.Session {
+	if len(v.sessions) == 0 {
+		return nil
+	}
+	return v.sessions[len(v.sessions)-1]
+}
+
+// data takes a packet under keys.
+func (v *end) data(p *net.Packet) {
+	for i := len(v.sessions) - 1; i >= 0; i-- {
+		s := v.sessions[i]
+		h, plain, ok := s.Open(p.Data)
+		if !ok {
+			continue
+		}
+		if s.Own == v.p.Incarnation {
+			before := len(v.book.LeftOut(h.Slot))
+			v.book.Packet(&h, len(p.Data))
+			if v.l.Greedy && len(v.book.LeftOut(h.Slot)) > before {
+				v.acksLeftOut(s)
+			}
+			v.frames(s, p, &h, plain)
+		}
+		return
+	}
+}
+
+// frames does for the frames of a packet what an honest peer would, as a rule.
+func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byte) {
+	responses, ack := 0, false
+	liar.Each(plain, func(f *liar.Frame) {
+		switch f.Kind {
+		case liar.KindMessage, liar.KindTombstone:
+			if _, some := v.open[h.Slot]; !some {
+				v.open[h.Slot] = unacked{h.PN, v.l.engine.Now()}
+			}
+			v.book.Message(f.Number)
+			ack = true
+		case liar.KindPing:
+			ack = true
+		case liar.KindResponse:
+			responses++
+		case liar.KindChallenge:
+			v.challenged(s, p, h.Slot, f.Secret)
+		}
+	})
+	if responses > 0 {
+		v.told++
+	}
+	if v.told > v.asked {
+		v.h.Audit.Fail("host %d answers %d times what has %d packets with challenges", v.h.Index, v.told, v.asked)
+	}
+	if ack && !v.acking {
+		v.acking = true
+		after := ackAfter
+		if v.l.Greedy {
+			after = ackLater
+		}
+		v.l.engine.After(after, func() { v.acknowledge(p.Dst, p.Src) })
+	}
+}
+
+// challenged answers a challenge where it came.
+func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret liar.Secret) {
+	if v.nearly(p) {
+		secret[len(secret)-1-v.l.rng.IntN(8)] ^= byte(1 + v.l.rng.IntN(255))
+	} else if v.secrets = append(v.secrets, secret); len(v.secrets) > secretsKept {
+		v.secrets = v.secrets[1:]
+	}
+	if v.l.rng.Float64() > v.l.Honest {
+		return
+	}
+	v.send(p.Dst, p.Src, s.Seal(slot, liar.Frames{}.Response(secret).Pad(min(len(p.Data), 1200))))
+}
+
+// nearly reports whether the secret in p is returned with an error.
+func (v *end) nearly(p *net.Packet) bool { return v.l.Near && p.Dst.Addr() != v.l.addrs[0] }
+
+// acknowledge tells what has come, or most of it.
+func (v *end) acknowledge(from, to netip.AddrPort) {
+	v.acking = false
+	s := v.session()
+	if s == nil || v.l.rng.Float64() > v.l.Honest {
+		return
+	}
+	clear(v.open)
+	f := liar.Frames{}
+	if v.l.Blank {
+		f = f.Ack(v.book.FirstMissing(), 0, nil, v.book.Words())
+	} else {
+		f = v.book.Ack(f)
+	}
+	v.send(from, to, s.Seal(0, f))
+}
+
+// send lets a packet go to the host, from whatever address.
+func (v *end) send(from, to netip.AddrPort, b []byte) {
+	trap := v.trap
+	v.trap = false // also if this one cannot be sent: the next packet is another
+	if b == nil || !to.IsValid() {
+		return
+	}
+	p := net.UDP(from, to, b)
+	p.Origin = net.Origin{By: v.l.host, Gen: 1, Aim: to.Addr(), At: v.l.engine.Now()}
+	p.Trap = trap
+	v.l.engine.Note(v.l.noun, "sends", p.Digest(), uint64(len(b)), 0)
+	v.link.Receive(p)
+}
+
+// to returns an address of the host's.
+func (v *end) to() netip.AddrPort {
+	if n := len(v.seen); n > 0 && v.l.rng.IntN(4) > 0 {
+		return v.seen[v.l.rng.IntN(n)]
+	}
+	if v.place.Hidden {
+		return netip.AddrPort{}
+	}
+	addrs := v.h.Addrs
+	return netip.AddrPortFrom(addrs[v.l.rng.IntN(len(addrs))], host.FirstPort+uint16(v.l.rng.IntN(v.h.Ports)))
+}
+
+// own returns one of its addresses; the first is where it is expected.
+func (v *end) own() netip.AddrPort {
+	if v.l.rng.IntN(2) == 0 {
+		return netip.AddrPortFrom(v.l.addrs[0], host.FirstPort)
+	}
+	return netip.AddrPortFrom(v.l.addrs[v.l.rng.IntN(len(v.l.addrs))], v.port())
+}
+
+// others returns an address that is not its own, and mute.
+func (v *end) others() netip.AddrPort {
+	mute := v.place.Tap.mute
+	if len(mute) == 0 {
+		return v.own()
+	}
+	return netip.AddrPortFrom(mute[v.l.rng.IntN(len(mute))], v.port())
+}
+
+func (v *end) port() uint16 { return uint16(1 + v.l.rng.IntN(v.l.Ports)) }

@@ -1,0 +1,312 @@
+package foe
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+const (
+	// capturesKept bounds what a tap remembers, and callsKept what it remembers of
+	// handshakes: those of former processes and keys too.
+	capturesKept = 128
+	callsKept    = 64
+	// callShare is how often it takes one of these.
+	callShare = 0.3
+	// lureNext is how many packets after an initiation are overtaken as well.
+	lureNext = 12
+	// relayed is how many packets' ways a tap remembers.
+	relayed = 256
+	mac2Len = 16
+	// mostCrowd is from how many addresses at once an initiation is copied: more than
+	// copies of one are answered.
+	mostCrowd = 24
+)
+
+// Tap is somebody on the wire before a host: it sees all that comes in and goes out, may
+// play it again from anywhere, and have its copy there first; may reflect it, spoil it or
+// invent packets. It knows public keys. It cannot break cryptography, and cannot drop.
+// What hosts send to its own addresses it gets.
+type Tap struct {
+	To   net.Node
+	Back net.Node   // where the host's packets go, to reflect some
+	Addr netip.Addr // its own
+
+	// Race is the chance that a packet arrives first in a copy that seems to
+	// come from elsewhere.
+	Race float64
+
+	Injected  uint64 // bytes of UDP payload sent from its own address
+	Collected uint64 // bytes that came to it
+
+	engine *net.Engine
+	noun   net.Noun
+	rng    *rand.Rand
+	host   *host.Host // that it is before
+	ground *Ground    // nil: it does nothing but what Race and Attack say
+	kept   captures
+	calls  captures // handshake packets that came in
+	called captures // initiations that went out
+
+	foes   Strangers
+	mute   []netip.Addr
+	mail   []netip.Addr
+	lure   lure
+	relays []relay
+	turn   int
+	waits  *Flood // for an initiation; nil: none does
+	forger forger
+}
+
+// lure is a place from where a handshake's first packets are overtaken.
+type lure struct {
+	from netip.AddrPort
+	who  netip.Addr // whose packets
+	left int
+}
+
+// relay is an address of the tap's that passes on what comes to it.
+type relay struct{ at, to netip.AddrPort }
+
+// captures are packets seen, of which the newest take the place of the oldest.
+type captures struct {
+	packets []*net.Packet
+	seen    int
+}
+
+func (c *captures) add(p *net.Packet, most int) {
+	if len(c.packets) < most {
+		c.packets = append(c.packets, p)
+	} else {
+		c.packets[c.seen%most] = p
+	}
+	c.seen++
+}
+
+// any returns one of them, nil when there are none.
+func (c *captures) any(rng *rand.Rand) *net.Packet {
+	if len(c.packets) == 0 {
+		return nil
+	}
+	return c.packets[rng.IntN(len(c.packets))]
+}
+
+// newest returns the last one, nil when there are none.
+func (c *captures) newest() *net.Packet {
+	if len(c.packets) == 0 {
+		return nil
+	}
+	return c.packets[(c.seen-1)%len(c.packets)]
+}
+
+// NewTap returns a tap before a host, whose packets go to back.
+func NewTap(e *net.Engine, name string, addr netip.Addr, h *host.Host, back net.Node) *Tap {
+	return &Tap{To: h, Back: back, Addr: addr, host: h, engine: e, noun: e.Name(name), rng: e.Fork()}
+}
+
+// Receive implements Node: a packet to the host.
+func (t *Tap) Receive(p *net.Packet) {
+	t.kept.add(p, capturesKept)
+	kind := handshake.Kind(p.Data)
+	if kind != 0 {
+		t.calls.add(p, callsKept)
+	}
+	switch l := &t.lure; {
+	case kind == handshake.TypeInitiation && t.dares(t.foes.Crowd):
+		for range 1 + t.rng.IntN(mostCrowd) {
+			t.inject("crowds", t.from(t.elsewhere(), p))
+		}
+	case kind == handshake.TypeInitiation && t.dares(t.foes.Lure):
+		*l = lure{t.elsewhere(), p.Src.Addr(), lureNext}
+		t.inject("lures", t.from(l.from, p))
+	case l.left > 0 && l.who == p.Src.Addr():
+		l.left--
+		t.inject("lures", t.from(l.from, p))
+	case t.dares(t.Race):
+		t.overtake(p)
+	}
+	t.To.Receive(p)
+}
+
+// dares draws, if there is a chance at all.
+func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
+
+// overtake lets a copy of p arrive from elsewhere.
+func (t *Tap) overtake(p *net.Packet) {
+	from := t.elsewhere()
+	if t.dares(t.foes.Relay) {
+		from = netip.AddrPortFrom(t.mail[0], uint16(1+t.turn))
+		r := relay{from, p.Src}
+		if t.turn < len(t.relays) {
+			t.relays[t.turn] = r
+		} else {
+			t.relays = append(t.relays, r)
+		}
+		t.turn = (t.turn + 1) % relayed
+	}
+	t.inject("races", t.from(from, p))
+}
+
+// Out returns the tap as the host's packets meet it on their way to a node.
+func (t *Tap) Out(next net.Node) net.Node { return out{t, next} }
+
+// Own returns the tap as the owner of its addresses.
+func (t *Tap) Own() net.Node { return sink{t} }
+
+// out is the tap's view of what the host sends.
+type out struct {
+	t    *Tap
+	next net.Node
+}
+
+// Receive implements Node.
+func (o out) Receive(p *net.Packet) {
+	if handshake.Kind(p.Data) == handshake.TypeInitiation {
+		o.t.called.add(p, callsKept)
+		o.t.answer(p)
+	}
+	o.next.Receive(p)
+}
+
+// sink is the tap's own address.
+type sink struct{ t *Tap }
+
+func (s sink) Receive(p *net.Packet) { s.t.collect(p) }
+
+// collect takes a packet to an address of the tap's.
+func (t *Tap) collect(p *net.Packet) {
+	t.Collected += uint64(len(p.Data))
+	t.engine.Note(t.noun, "collects", p.Digest(), uint64(len(p.Data)), 0)
+	for _, r := range t.relays {
+		if r.at == p.Dst && t.foes.Relay > 0 {
+			t.engine.Note(t.noun, "passes on", p.Digest(), 0, 0)
+			t.Back.Receive(p.Readdressed(p.Src, r.to))
+			return
+		}
+	}
+	t.read(p)
+}
+
+// elsewhere draws an address and port: one that is mute, one of the tap's, or another
+// port of one from which something has come.
+func (t *Tap) elsewhere() netip.AddrPort {
+	addr, ports := t.Addr, max(1, t.foes.Ports)
+	switch n := t.rng.IntN(10); {
+	case len(t.mute) == 0:
+		ports = 4
+	case n < 6:
+		addr = t.mute[t.rng.IntN(len(t.mute))]
+	case n < 9:
+		addr = t.mail[t.rng.IntN(len(t.mail))]
+	default:
+		if p := t.kept.any(t.rng); p != nil {
+			addr = p.Src.Addr()
+		}
+	}
+	return netip.AddrPortFrom(addr, uint16(1+t.rng.IntN(ports)))
+}
+
+// from returns p as if it had come from an address.
+func (t *Tap) from(a netip.AddrPort, p *net.Packet) *net.Packet {
+	if a.Addr() == t.Addr {
+		t.Injected += uint64(len(p.Data))
+	}
+	return p.Readdressed(a, p.Dst)
+}
+
+func (t *Tap) inject(what string, p *net.Packet) {
+	t.engine.Note(t.noun, what, p.Digest(), 0, 0)
+	t.To.Receive(p)
+}
+
+// Harass attacks every so often, until a time since the start.
+func (t *Tap) Harass(every, until time.Duration) {
+	var again func()
+	again = func() {
+		if t.engine.Since() > until {
+			return
+		}
+		t.Attack()
+		t.engine.After(1+time.Duration(t.rng.ExpFloat64()*float64(every)), again)
+	}
+	t.engine.After(every, again)
+}
+
+// Attack does one hostile thing.
+func (t *Tap) Attack() {
+	from := &t.kept
+	if t.rng.Float64() < callShare {
+		from = &t.calls
+	}
+	p := from.any(t.rng)
+	if p == nil {
+		return
+	}
+	switch t.rng.IntN(8) {
+	case 0:
+		t.inject("replays", p)
+	case 1:
+		t.inject("replays elsewhere", t.from(t.elsewhere(), p))
+	case 2:
+		t.inject("spoils", t.spoil(p))
+	case 3:
+		t.inject("cuts", t.cut(p))
+	case 4:
+		t.inject("invents", t.invent(p))
+	case 5:
+		t.engine.Note(t.noun, "reflects", p.Digest(), 0, 0)
+		t.Back.Receive(p.Readdressed(p.Dst, p.Src))
+	case 6:
+		if t.forger.made++; t.forger.made <= mostForged {
+			t.forge(p)
+		}
+	case 7:
+		if q := t.called.any(t.rng); q != nil {
+			t.answerFalsely(q)
+		}
+	}
+}
+
+// spoil changes some bytes of a packet. A handshake packet of which no more than mac2
+// is changed still is what it was, where nobody asks for that.
+func (t *Tap) spoil(p *net.Packet) *net.Packet {
+	c := *p
+	c.Data = append([]byte(nil), p.Data...)
+	for range 1 + t.rng.IntN(4) {
+		c.Data[t.rng.IntN(len(c.Data))] = byte(t.rng.Uint32())
+	}
+	same := len(c.Data)
+	if handshake.Kind(p.Data) != 0 {
+		same = max(0, same-mac2Len)
+	}
+	c.Forged = !bytes.Equal(c.Data[:same], p.Data[:same])
+	return &c
+}
+
+func (t *Tap) cut(p *net.Packet) *net.Packet {
+	c := *p
+	c.Forged = true
+	c.Data = p.Data[:t.rng.IntN(len(p.Data))]
+	return &c
+}
+
+// invent makes a packet of noise that begins as real ones do.
+func (t *Tap) invent(p *net.Packet) *net.Packet {
+	c := *p
+	c.Forged = true
+	c.Data = make([]byte, t.rng.IntN(1500))
+	net.Bytes(t.rng).Read(c.Data)
+	copy(c.Data, p.Data[:min(len(p.Data), t.rng.IntN(17))])
+	return &c
+}
+
+// Calm ends all that a tap does by itself.
+func (t *Tap) Calm() {
+	t.foes, t.waits = Strangers{}, nil
+	t.Race = 0
+}

@@ -1,0 +1,136 @@
+package host
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Audit holds a simulation to what must always be true. The first breach ends
+// the run.
+type Audit struct {
+	engine  *net.Engine
+	err     error
+	streams []*Stream
+	tunnels []*Tunnel
+	nonces  map[nonce]uint64
+	keys    map[nonce]*key            // by host and index, slot 0
+	taken   map[nonce]map[uint64]bool // packets that were opened and not dropped
+}
+
+// key is what is known of the keys that a host seals with.
+type key struct {
+	first   mono.Time // when they were first used
+	packets uint64
+}
+
+// nonce is one packet number space: the keys a host seals with, by the receiver
+// index of the other side, and the path slot.
+type nonce struct {
+	host  int
+	index uint32
+	slot  uint16
+}
+
+// NewAudit returns an audit without streams.
+func NewAudit(e *net.Engine) *Audit {
+	return &Audit{engine: e, nonces: map[nonce]uint64{}, keys: map[nonce]*key{}, taken: map[nonce]map[uint64]bool{}}
+}
+
+// Err returns the first breach, or nil.
+func (a *Audit) Err() error { return a.err }
+
+// Fail notes a breach.
+func (a *Audit) Fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = fmt.Errorf("at %.6f s: %w", a.engine.Since().Seconds(), fmt.Errorf(format, args...))
+		a.engine.Say("BREACH %v", a.err)
+	}
+}
+
+// Totals returns how many messages and inner packets were sent, delivered and expired.
+func (a *Audit) Totals() (sent, delivered, expired int) {
+	for _, x := range a.streams {
+		sent += x.Pulled
+		delivered += x.Delivered
+		expired += x.Expired
+	}
+	for _, x := range a.tunnels {
+		sent += x.Begun()
+		delivered += x.Delivered
+	}
+	return sent, delivered, expired
+}
+
+// NewStream registers what a process sends to a peer.
+func (a *Audit) NewStream(from, to int, gen uint16, rng *rand.Rand) *Stream {
+	s := &Stream{From: from, To: to, Gen: gen, audit: a, rng: rng}
+	a.streams = append(a.streams, s)
+	return s
+}
+
+// Arrived takes a message that a connection between two hosts has delivered.
+func (a *Audit) Arrived(from, at int, m *srd.Message) {
+	host, gen := int(m.Imm[0]), binary.BigEndian.Uint16(m.Imm[1:])
+	for i := len(a.streams) - 1; i >= 0; i-- {
+		if s := a.streams[i]; s.From == host && s.To == at && s.Gen == gen && host == from {
+			s.arrive(m)
+			return
+		}
+	}
+	a.Fail("host %d got a message as from %d that says host %d, process %d", at, from, host, gen)
+}
+
+// Sealed takes a packet as it leaves. The packet numbers of one key and slot
+// must rise; then no nonce is used twice. And keys are used for no longer, and for
+// no more packets, than is agreed.
+func (a *Audit) Sealed(host int, b []byte, c *Config) {
+	index, ok := srd.DataIndex(b)
+	if !ok {
+		return
+	}
+	slot, pn := srd.DataNumber(b)
+	k := nonce{host, index, slot}
+	if last, met := a.nonces[k]; met && pn <= last {
+		a.Fail("host %d seals index %08x slot %d number %d after %d", host, index, slot, pn, last)
+	}
+	a.nonces[k] = pn
+	u := a.keys[nonce{host: host, index: index}]
+	if u == nil {
+		u = &key{first: a.engine.Now()}
+		a.keys[nonce{host: host, index: index}] = u
+	}
+	u.packets++
+	age, packets := cmp.Or(c.KeyLife, keyLife)*3/2, cmp.Or(c.KeyPackets, keyPackets)*2+srd.MaxTrain
+	if old := a.engine.Now().Sub(u.first); old > age || u.packets > packets {
+		a.Fail("host %d seals packet %d under keys %v old", host, u.packets, old)
+	}
+}
+
+// What keys are good for before they are renewed (docs/design.md); half as long
+// again, and twice as many packets, they may be used.
+const (
+	keyLife    = 120 * time.Second
+	keyPackets = 1 << 27
+)
+
+// Taken takes a packet that a program has opened and believed: each is at most
+// once.
+func (a *Audit) Taken(host int, index uint32, slot uint16, pn uint64) {
+	k := nonce{host, index, slot}
+	seen := a.taken[k]
+	if seen == nil {
+		seen = map[uint64]bool{}
+		a.taken[k] = seen
+	}
+	if seen[pn] {
+		a.Fail("host %d takes packet %d of slot %d, index %08x, again", host, pn, slot, index)
+	}
+	seen[pn] = true
+}

@@ -1,0 +1,39 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/sim/net"
+)
+
+// The audit notices a nonce that is used twice, keys that are used for too long,
+// and a packet that is taken twice.
+func TestAuditOfKeys(t *testing.T) {
+	packet := func(pn byte) []byte {
+		b := make([]byte, 64)
+		b[0], b[15] = 0x24, pn
+		return b
+	}
+	for name, breach := range map[string]func(*Audit){
+		"after 7": func(a *Audit) {
+			a.Sealed(0, packet(7), &Config{})
+			a.Sealed(0, packet(7), &Config{})
+		},
+		"old": func(a *Audit) {
+			a.Sealed(0, packet(7), &Config{})
+			a.engine.Run(2*keyLife, nil)
+			a.Sealed(0, packet(8), &Config{})
+		},
+		"again": func(a *Audit) {
+			a.Taken(0, 1, 2, 3)
+			a.Taken(0, 1, 2, 4)
+			a.Taken(0, 1, 2, 3)
+		},
+	} {
+		a := NewAudit(net.NewEngine(1, nil))
+		if breach(a); a.Err() == nil || !strings.Contains(a.Err().Error(), name) {
+			t.Errorf("%q: %v", name, a.Err())
+		}
+	}
+}

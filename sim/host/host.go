@@ -1,0 +1,347 @@
+package host
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Bounds of a host.
+const (
+	// FirstPort is the UDP port of socket 0; socket n has the nth after it.
+	FirstPort = 4000
+	// socketBuffer is how many bytes may wait for a program that does not run:
+	// Linux's default of net.core.rmem_max.
+	socketBuffer = 212992
+	// timerTick is how much finer than this no timer is set.
+	timerTick = time.Microsecond
+	// idleWakes is how often in a virtual millisecond a timer may find nothing
+	// to do. More is a machine that asks to be woken for what it then does not.
+	idleWakes = 64
+	// idleWakesFine is that of a host that acts more finely than a process: each of its
+	// packets is overdue at a time of its own. One that asks all the time gets a thousand.
+	idleWakesFine = 512
+)
+
+// Config is what a host is made of.
+type Config struct {
+	Addrs   []netip.Addr
+	Ports   int           // UDP sockets
+	MTU     int           // UDP payload bytes that its interface takes
+	Latency time.Duration // from a packet's arrival to the program's turn
+	Slack   time.Duration // by how much a timer may be late
+	Offset  time.Duration // of its monotonic clock
+	Skew    time.Duration // of its wall clock
+	// AnyLocal leaves the choice of the source address to the host, as a
+	// configuration without local addresses does.
+	AnyLocal bool
+	// Tunnel puts the overlay between applications and transport.
+	Tunnel bool
+
+	Offers     handshake.Offers
+	Keepalive  time.Duration
+	KeyLife    time.Duration // as in srd.Config
+	KeyPackets uint64
+	HeldBytes  int    // that a tunnel may hold for order; 0: order.DefaultHeldBytes
+	QueueBytes int    // that may wait before a tunnel; 0: queue.DefaultLimitBytes
+	Policy     string // of all its connections; "" is spray
+	// Line is the rate in bytes per second that congestion control is told of the
+	// interface; 0: none.
+	Line float64
+	// Granularity is how coarsely the host says it acts; 0: as a process does.
+	Granularity time.Duration
+	// Tells lets applications say whether they have something to send, as the daemon does.
+	// A connection whose application does not is never idle for sure.
+	Tells bool
+	// Unordered lets a tunnel hand over every other flow as it comes.
+	Unordered bool
+}
+
+// control makes the congestion control of one connection.
+func (c *Config) control() cc.Controller {
+	v := cc.New(c.Granularity)
+	v.SetLine(c.Line)
+	return v
+}
+
+// policy makes the path policy of one connection.
+func (c *Config) policy(seed uint64) steer.Policy { return policyNamed(c.Policy, seed) }
+
+// policyNamed makes a path policy; "" is the default.
+func policyNamed(name string, seed uint64) steer.Policy {
+	if name == "" {
+		name = steer.Names()[0]
+	}
+	p, err := steer.New(name, steer.Options{Seed: seed})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// Host is a machine with a program on it: sockets, clocks, and the loop that
+// drives the transport.
+type Host struct {
+	Config
+	Index int
+	Up    net.Node // where its packets go
+	Audit *Audit
+
+	Sent      uint64 // packets
+	SentBytes uint64
+	Overflow  uint64 // packets dropped because the program did not run
+
+	engine  *net.Engine
+	noun    net.Noun
+	rng     *rand.Rand
+	id      *handshake.Identity
+	remotes []Remote
+	process *Process // nil: not running
+	gen     uint16   // process generations so far
+	known   uint16   // those of them that peers tell apart: one goes on with another's sessions
+	passed  []passed // by the process before, to the next; nil: nothing
+	paused  int      // faults that hold it
+
+	inbox   []*net.Packet
+	waiting int       // bytes in inbox
+	turn    bool      // a run for inbox is planned
+	wake    mono.Time // when the timer fires, in engine time; Never: not set
+	idle    int       // wakes for nothing in this millisecond
+	idleIn  mono.Time
+
+	trust trust
+}
+
+// Remote is a peer in a host's configuration.
+type Remote struct {
+	Host  *Host
+	PSK   handshake.PSK
+	Addrs []netip.AddrPort // where it may be reached; none: it calls
+	// Lies says that it is no honest host: less is demanded of the connection to it.
+	Lies bool
+	// App makes what is above the connection, for a process of h; nil: by HostConfig.
+	App func(h *Host, gen uint16) App
+}
+
+// New returns a host without a program.
+func New(e *net.Engine, name string, index int, cfg Config, audit *Audit) *Host {
+	h := &Host{Config: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never, trust: newTrust()}
+	var key [32]byte
+	net.Bytes(h.rng).Read(key[:])
+	h.id, _ = handshake.NewIdentity(key)
+	return h
+}
+
+// Identity returns the host's key pair, Public its public key.
+func (h *Host) Identity() *handshake.Identity { return h.id }
+
+// Public returns the host's public key.
+func (h *Host) Public() handshake.PublicKey { return h.id.Public() }
+
+// Engine returns the engine that the host runs in.
+func (h *Host) Engine() *net.Engine { return h.engine }
+
+// Peer adds a peer to the configuration.
+func (h *Host) Peer(r Remote) { h.remotes = append(h.remotes, r) }
+
+// Clock returns the host's monotonic time.
+func (h *Host) Clock() mono.Time { return h.engine.Now().Add(h.Offset) }
+
+// Boot starts the program.
+func (h *Host) Boot() {
+	h.engine.Note(h.noun, "boots", uint64(h.gen), 0, 0)
+	h.gen++
+	if h.passed == nil {
+		h.known++
+		h.trust.boot()
+	}
+	h.process = newProcess(h, h.gen-1)
+	h.passed = nil
+	h.process.connect()
+	h.plan()
+}
+
+// Kill ends the program without a word. All but the host's key is lost.
+func (h *Host) Kill() {
+	h.engine.Note(h.noun, "is killed", 0, 0, 0)
+	h.process, h.wake = nil, mono.Never
+	h.inbox, h.waiting = nil, 0
+	h.passed = nil
+}
+
+// HandOver ends the program; the next to boot goes on with its sessions.
+func (h *Host) HandOver() {
+	if h.process == nil || h.paused > 0 {
+		return
+	}
+	h.engine.Note(h.noun, "hands over", 0, 0, 0)
+	h.passed = h.process.handOver()
+	h.process, h.wake = nil, mono.Never
+}
+
+// Stop ends the program as it should end: it says goodbye.
+func (h *Host) Stop() {
+	if h.process != nil && h.paused == 0 {
+		h.process.close()
+	}
+	h.Kill()
+}
+
+// Pause keeps the program from running; Resume lets it go on. They nest.
+func (h *Host) Pause() {
+	h.paused++
+	h.engine.Note(h.noun, "is paused", 0, 0, 0)
+}
+
+// Resume undoes one Pause.
+func (h *Host) Resume() {
+	h.paused--
+	h.engine.Note(h.noun, "resumes", uint64(len(h.inbox)), 0, 0)
+	h.run(false)
+}
+
+// SteerBy changes the path policy of all connections of the program that runs.
+func (h *Host) SteerBy(name string) {
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		p.Conn.SetPolicy(policyNamed(name, h.rng.Uint64()))
+	}
+	h.Poke()
+}
+
+// Readdress tells the connections of the program that runs of those ways to their peers
+// that are left, as when a host's addresses change.
+func (h *Host) Readdress(left func(srd.Tuple) bool) {
+	if h.process == nil {
+		return
+	}
+	for _, p := range h.process.Peers {
+		gone := func(t srd.Tuple) bool { return !left(t) }
+		p.Conn.SetTuples(h.Clock(), slices.DeleteFunc(slices.Clone(p.tuples), gone))
+	}
+	h.Poke()
+}
+
+// Revive starts a host's program unless it runs.
+func (h *Host) Revive() {
+	if h.process == nil {
+		h.Boot()
+	}
+}
+
+// Process returns the running program, or nil.
+func (h *Host) Process() *Process { return h.process }
+
+// Receive implements Node.
+func (h *Host) Receive(p *net.Packet) {
+	switch {
+	case h.process == nil && h.passed == nil:
+		h.engine.Note(h.noun, "drops: no program", p.Digest(), 0, 0)
+	case h.waiting+len(p.Data) > socketBuffer:
+		h.Overflow++
+		h.engine.Note(h.noun, "drops: socket buffer", p.Digest(), 0, 0)
+	default:
+		h.inbox = append(h.inbox, p)
+		h.waiting += len(p.Data)
+		h.plan()
+	}
+}
+
+// plan gives the program a turn soon.
+func (h *Host) plan() {
+	if h.turn {
+		return
+	}
+	h.turn = true
+	h.engine.After(h.Latency, func() {
+		h.turn = false
+		h.run(false)
+	})
+}
+
+// Poke gives the program a turn now, for what an application has offered.
+func (h *Host) Poke() { h.plan() }
+
+// run is the program's turn: all packets that wait, then all connections.
+func (h *Host) run(timer bool) {
+	if h.process == nil || h.paused > 0 {
+		return
+	}
+	in, before := h.inbox, h.Sent
+	h.inbox, h.waiting = nil, 0
+	for _, p := range in {
+		h.process.handle(p)
+	}
+	at, why := h.process.service()
+	if timer && len(in) == 0 && h.Sent == before {
+		h.countIdle(why)
+	}
+	h.arm(at)
+}
+
+// countIdle notes a wake that led to nothing.
+func (h *Host) countIdle(why string) {
+	if ms := h.engine.Now() / mono.Time(time.Millisecond); ms != h.idleIn {
+		h.idleIn, h.idle = ms, 0
+	}
+	most := idleWakes
+	if h.Granularity > 0 {
+		most = idleWakesFine
+	}
+	if h.remotes[len(h.remotes)-1].Lies {
+		most += steer.MaxPaths // each path that a liar has opened has a time of its own
+	}
+	if h.idle++; h.idle > most {
+		h.Audit.Fail("host %d wakes %d times in a millisecond for nothing: %s", h.Index, h.idle, why)
+	}
+}
+
+// arm sets the timer to a time of the host's clock.
+func (h *Host) arm(at mono.Time) {
+	if at == mono.Never {
+		h.wake = mono.Never
+		return
+	}
+	t := max(at.Add(-h.Offset), h.engine.Now().Add(timerTick))
+	if h.wake == t {
+		return
+	}
+	h.wake = t
+	fire := t
+	if h.Slack > 0 {
+		fire = t.Add(time.Duration(h.rng.Int64N(int64(h.Slack))))
+	}
+	h.engine.At(fire, func() {
+		if h.wake == t {
+			h.wake = mono.Never
+			h.run(true)
+		}
+	})
+}
+
+// transmit sends one datagram from a socket, for a peer or for nobody.
+func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
+	if !from.IsValid() {
+		from = h.Addrs[0]
+	}
+	h.Sent++
+	h.SentBytes += uint64(len(data))
+	h.spend(peer, to.Addr(), len(data))
+	if peer != nil && handshake.Kind(data) == handshake.TypeInitiation && !h.inOrder(peer, to.Addr()) {
+		h.Audit.Fail("host %d calls host %d at %v, where it has not proven to be", h.Index, peer.Index, to)
+	}
+	p := net.UDP(netip.AddrPortFrom(from, FirstPort+sock), to, append([]byte(nil), data...))
+	p.Origin = net.Origin{By: h, Gen: h.known, Aim: to.Addr(), At: h.engine.Now()}
+	h.engine.Note(h.noun, "sends", p.Digest(), uint64(len(data)), uint64(sock))
+	h.Up.Receive(p)
+}

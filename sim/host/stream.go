@@ -1,0 +1,254 @@
+package host
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Batch is a number of messages that an application wants sent.
+type Batch struct {
+	N        int
+	Min, Max int // bytes of payload
+	Class    srd.Class
+}
+
+// fate of a message, as bits.
+type fate uint8
+
+const (
+	released  fate = 1 << iota // the transport gave the payload back
+	delivered                  // the payload arrived
+	expired                    // its tombstone arrived
+	kept                       // it was to be repaired for as long as there is a session
+	reset                      // the transport said that the peer was gone
+)
+
+// Stream is what one process sends to one peer: numbered messages whose content
+// follows from their number. It is the srd.Source of a connection and remembers
+// what became of every message.
+type Stream struct {
+	srd.OneFlow
+	From, To int    // hosts
+	Gen      uint16 // which process of From, counted from 0
+
+	Pulled    int // messages taken by the transport
+	Released  int
+	Delivered int
+	Expired   int
+	Lost      int // of the pulled, excused: they met a restart
+
+	Void    int  // messages of the process before that this one has to end
+	Doubted bool // it is for a liar, which acknowledges what it likes
+
+	tells bool // whether it has something to send, when it is asked
+
+	audit   *Audit
+	rng     *rand.Rand
+	batches []Batch
+	fates   []fate
+	pulled  []mono.Time // when each message was
+	oldest  int         // all messages below have been released
+}
+
+// HeldMost is the longest time that the transport may hold a payload: as long as a
+// peer that is gone is called (22 times, up to 6.25 s apart), and some more for
+// programs that are paused.
+const HeldMost = 150 * time.Second
+
+// lateMost is the age at which no payload may arrive any more. It is given up after
+// 150 ms or four round trips, of which none is measured as more than 10 s; and a
+// program may have been paused for 5 s when the last copy came.
+const lateMost = 60 * time.Second
+
+// Held returns for how long the transport has held the oldest payload that it has.
+func (s *Stream) Held() time.Duration {
+	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.Doubted && s.fates[s.oldest]&kept != 0) {
+		s.oldest++ // what a liar never acknowledges is kept for as long as it talks
+	}
+	if s.oldest == s.Pulled {
+		return 0
+	}
+	return s.audit.engine.Now().Sub(s.pulled[s.oldest])
+}
+
+// payload is one message's buffer and its owner.
+type payload struct {
+	stream *Stream
+	serial int
+	data   []byte
+}
+
+// Done implements srd.Owner. The buffer is spoilt, so that sending it again
+// would be seen.
+func (p *payload) Done(status srd.Status) {
+	s := p.stream
+	f := &s.fates[p.serial]
+	if *f&released != 0 {
+		s.audit.Fail("message %d of host %d released twice", p.serial, s.From)
+	}
+	*f |= released
+	s.told(p.serial, status)
+	s.Released++
+	clear(p.data)
+}
+
+// told notes what the transport says became of a message. Acknowledged is what arrived,
+// or was given up before; what is reliable is not given up.
+func (s *Stream) told(serial int, status srd.Status) {
+	f := &s.fates[serial]
+	switch {
+	case status == srd.Acknowledged && *f&delivered == 0 && !s.Doubted:
+		s.audit.Fail("message %d of host %d is acknowledged, and has not arrived", serial, s.From)
+	case status == srd.GivenUp && *f&kept != 0:
+		s.audit.Fail("message %d of host %d is given up, and was to be reliable", serial, s.From)
+	case status == srd.Reset:
+		*f |= reset
+	}
+}
+
+// Offer adds messages to be sent.
+func (s *Stream) Offer(b Batch) {
+	if b.N > 0 {
+		s.batches = append(s.batches, b)
+	}
+}
+
+// Withdraw takes back what has not been pulled.
+func (s *Stream) Withdraw() { s.batches = nil }
+
+// Backlog implements srd.Source. An application that does not tell is always asked to send.
+func (s *Stream) Backlog() bool { return !s.tells || s.Pending() }
+
+// Pending implements App.
+func (s *Stream) Pending() bool { return len(s.batches) > 0 }
+
+// Open returns how many payloads the transport holds.
+func (s *Stream) Open() int { return s.Pulled - s.Released }
+
+// Pull implements srd.Source.
+func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
+	if len(s.batches) == 0 {
+		return srd.Message{}, false
+	}
+	b := &s.batches[0]
+	var f fate
+	if b.Class == srd.Reliable {
+		f = kept
+	}
+	size := min(most, b.Min+s.rng.IntN(b.Max-b.Min+1))
+	p := &payload{stream: s, serial: s.Pulled, data: make([]byte, size)}
+	m := srd.Message{Data: p.data, Owner: p, Class: b.Class, Flow: uint32(s.To)}
+	fill(p.data, p.serial)
+	m.Imm[0] = byte(s.From)
+	binary.BigEndian.PutUint16(m.Imm[1:], s.Gen)
+	binary.BigEndian.PutUint64(m.Imm[3:], uint64(p.serial))
+	binary.BigEndian.PutUint16(m.Imm[11:], uint16(size))
+	s.fates, s.pulled = append(s.fates, f), append(s.pulled, s.audit.engine.Now())
+	s.Pulled++
+	if b.N--; b.N == 0 {
+		s.batches = s.batches[1:]
+	}
+	return m, true
+}
+
+// pattern returns the eight bytes of content that are at a place, which is a
+// multiple of eight, of the message or packet with a number.
+func pattern(serial, at int) uint64 {
+	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
+}
+
+// fill writes the content that goes with a number.
+func fill(b []byte, serial int) {
+	at := 0
+	for ; at+8 <= len(b); at += 8 {
+		binary.LittleEndian.PutUint64(b[at:], pattern(serial, at))
+	}
+	for v := pattern(serial, at); at < len(b); at++ {
+		b[at] = byte(v)
+		v >>= 8
+	}
+}
+
+// wrong returns the first byte of b that does not go with the number, -1 when
+// all do.
+func wrong(b []byte, serial int) int {
+	for at := 0; at < len(b); at++ {
+		if at%8 == 0 {
+			for at+8 <= len(b) && binary.LittleEndian.Uint64(b[at:]) == pattern(serial, at) {
+				at += 8
+			}
+			if at == len(b) {
+				break
+			}
+		}
+		if b[at] != byte(pattern(serial, at-at%8)>>(at%8*8)) {
+			return at
+		}
+	}
+	return -1
+}
+
+// arrive notes that m, which claims to be of this stream, has arrived.
+func (s *Stream) arrive(m *srd.Message) {
+	serial := int(binary.BigEndian.Uint64(m.Imm[3:]))
+	size := int(binary.BigEndian.Uint16(m.Imm[11:]))
+	if serial < 0 || serial >= s.Pulled {
+		s.audit.Fail("message %d arrived, host %d has sent only %d", serial, s.From, s.Pulled)
+		return
+	}
+	f := &s.fates[serial]
+	if *f&(delivered|expired) != 0 {
+		s.audit.Fail("message %d of host %d arrived again (fate %b, expired %v)", serial, s.From, *f, m.Expired)
+		return
+	}
+	if m.Expired {
+		*f |= expired
+		s.Expired++
+		if *f&(kept|reset) == kept {
+			s.audit.Fail("tombstone of message %d of host %d, which was to be reliable", serial, s.From)
+		}
+		if *f&released == 0 {
+			s.audit.Fail("tombstone of message %d of host %d, whose payload is still held", serial, s.From)
+		}
+		return
+	}
+	*f |= delivered
+	s.Delivered++
+	if age := s.audit.engine.Now().Sub(s.pulled[serial]); age > lateMost && *f&kept == 0 {
+		s.audit.Fail("message %d of host %d arrives %v after it was sent: it is of no use any more", serial, s.From, age)
+	}
+	if len(m.Data) != size {
+		s.audit.Fail("message %d of host %d has %d bytes, not %d", serial, s.From, len(m.Data), size)
+	} else if i := wrong(m.Data, serial); i >= 0 {
+		s.audit.Fail("message %d of host %d: byte %d of %d is wrong", serial, s.From, i, size)
+	}
+}
+
+// Unsettled returns how many of the messages from number first on have neither
+// arrived nor expired, and the first of them.
+func (s *Stream) Unsettled(first int) (n, example int) {
+	return missing(s.fates, first, delivered|expired)
+}
+
+// Undelivered is Unsettled, but for a tombstone is not enough.
+func (s *Stream) Undelivered(first int) (n, example int) {
+	return missing(s.fates, first, delivered)
+}
+
+// missing counts those from first on that have met none of the fates, and
+// returns the first of them, or -1.
+func missing(fates []fate, first int, of fate) (n, example int) {
+	example = -1
+	for i := first; i < len(fates); i++ {
+		if fates[i]&of == 0 {
+			if n++; example < 0 {
+				example = i
+			}
+		}
+	}
+	return n, example
+}

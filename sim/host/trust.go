@@ -1,0 +1,160 @@
+package host
+
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// amplification is how many times as many bytes as came from an address may go to it
+// before it is proven (RFC 9000 section 8).
+const amplification = 3
+
+// trust holds a host to what may be sent where. An address is in order for a peer if it
+// is configured for it, or proven: if something has come from the peer that it sent after
+// it had itself received what went to that address. That is the truth, which only the
+// simulator knows, and the least that any proof can rest on. To any other address goes at
+// most amplification times what came from there, whatever it is and on whichever ports;
+// that holds for each peer, with what came in its name, and for all together.
+type trust struct {
+	all   map[netip.Addr]*account
+	peers map[claim]*account
+	// met is when this host first received what another one sent to an address.
+	met map[errand]mono.Time
+	// heard is when what was heard from each host, last of all, was sent.
+	heard map[net.Node]mono.Time
+}
+
+// account is the bytes of UDP payload that came from an address and went there.
+type account struct{ came, went int }
+
+// claim is an address as one peer's.
+type claim struct {
+	peer *Host
+	addr netip.Addr
+}
+
+// errand is an address to which a process of a host has sent something.
+type errand struct {
+	by  net.Node
+	gen uint16
+	aim netip.Addr
+}
+
+func newTrust() trust {
+	return trust{
+		all: map[netip.Addr]*account{}, peers: map[claim]*account{},
+		met: map[errand]mono.Time{}, heard: map[net.Node]mono.Time{},
+	}
+}
+
+// boot forgets what a former process of the host was told.
+func (v *trust) boot() {
+	v.all, v.peers = map[netip.Addr]*account{}, map[claim]*account{}
+}
+
+func (v *trust) total(a netip.Addr) *account {
+	x := v.all[a]
+	if x == nil {
+		x = &account{}
+		v.all[a] = x
+	}
+	return x
+}
+
+func (v *trust) of(peer *Host, a netip.Addr) *account {
+	x := v.peers[claim{peer, a}]
+	if x == nil {
+		x = &account{}
+		v.peers[claim{peer, a}] = x
+	}
+	return x
+}
+
+// receive notes that p has come to the host, by now.
+func (v *trust) receive(now mono.Time, p *net.Packet) {
+	v.total(p.Src.Addr()).came += len(p.Data)
+	o := &p.Origin
+	if o.By == nil || p.Forged {
+		return
+	}
+	e := errand{o.By, o.Gen, o.Aim}
+	if _, known := v.met[e]; !known {
+		v.met[e] = now
+	}
+	v.heard[o.By] = max(v.heard[o.By], o.At)
+}
+
+// Witness notes that p has come to the host, though no program runs on it.
+func (h *Host) Witness(p *net.Packet) { h.trust.receive(h.engine.Now(), p) }
+
+// configured reports whether the host's configuration says that a peer is at an address.
+func (h *Host) configured(peer *Host, a netip.Addr) bool {
+	for i := range h.remotes {
+		if r := &h.remotes[i]; r.Host == peer {
+			for _, b := range r.Addrs {
+				if b.Addr() == a {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// proven reports whether a peer can have proven an address to the running process.
+func (h *Host) proven(peer *Host, a netip.Addr) bool {
+	at, met := peer.trust.met[errand{h, h.known, a}]
+	return met && at <= h.trust.heard[peer]
+}
+
+// inOrder reports whether a peer may be sent anything at an address.
+func (h *Host) inOrder(peer *Host, a netip.Addr) bool {
+	return h.configured(peer, a) || h.proven(peer, a)
+}
+
+// spend takes it that n bytes go to an address, for a peer; nil: for nobody, as a cookie.
+func (h *Host) spend(peer *Host, to netip.Addr, n int) {
+	x := h.trust.total(to)
+	x.went += n
+	if peer != nil {
+		y := h.trust.of(peer, to)
+		if y.went += n; y.went > amplification*y.came && !h.inOrder(peer, to) {
+			h.Audit.Fail("host %d sends %d bytes to %v, which has not proven to be host %d, for %d from there", h.Index, y.went, to, peer.Index, y.came)
+		}
+	}
+	if x.went <= amplification*x.came {
+		return
+	}
+	for i := range h.remotes {
+		if h.inOrder(h.remotes[i].Host, to) {
+			return
+		}
+	}
+	h.Audit.Fail("host %d sends %d bytes to %v, which nobody has proven, for %d from there", h.Index, x.went, to, x.came)
+}
+
+// mistrusted returns the first path in use to where the peer has not proven to be.
+func (p *Peer) mistrusted() (srd.PathInfo, bool) {
+	h := p.process.host
+	for _, i := range p.Conn.Paths() {
+		if i.State == srd.PathActive && !h.inOrder(p.remote, i.Tuple.Remote.Addr()) {
+			return i, true
+		}
+	}
+	return srd.PathInfo{}, false
+}
+
+// unmoved is what nothing that is not authentic may change of a connection.
+type unmoved struct {
+	session             srd.Session
+	handshakes, givenUp uint64
+	restarted, dropped  uint64
+}
+
+func (p *Peer) unmoved(now mono.Time) unmoved {
+	s := p.Conn.Stats()
+	return unmoved{p.Conn.Session(now), s.Handshakes, s.GivenUp, s.Drops[srd.DropIncarnation], s.Drops[srd.DropClosed]}
+}

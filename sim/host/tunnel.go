@@ -1,0 +1,316 @@
+package host
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+const (
+	// innerFlows is how many inner flows a tunnel carries.
+	innerFlows = 6
+	// innerHeader is what an inner packet has before its numbered payload: IPv4,
+	// UDP, and from, generation, serial number.
+	innerHeader = net.HeaderIPv4 + net.HeaderUDP + 11
+	// innerScale makes batches drawn for messages frames of several of them.
+	innerScale = 4
+)
+
+// Tunnel is the overlay on a connection: inner packets go through the ingress
+// queue and are cut into messages, and at the other end put together and in
+// order again. There are no super-frames in it.
+type Tunnel struct {
+	From, To int
+	Gen      uint16
+
+	Delivered int // inner packets that arrived at the other end
+	Swapped   int // inner packets that came here after one of their flow that was sent later
+
+	host      *Host
+	audit     *Audit
+	rng       *rand.Rand
+	queue     *queue.Queue
+	segmenter order.Segmenter
+	gather    *order.Reassembler
+	fates     []fate
+	newest    [innerFlows]int // highest number that arrived, by flow
+	held      int             // frames of ours that are not released
+	resumed   bool            // what the process before gave up may come late
+	alive     int             // frames put together here and not released
+	ready     []*frame.Frame
+}
+
+func newTunnel(h *Host, to int, gen uint16, rng *rand.Rand) *Tunnel {
+	t := &Tunnel{From: h.Index, To: to, Gen: gen, host: h, audit: h.Audit, rng: rng, queue: queue.New(queue.Config{LimitBytes: h.QueueBytes})}
+	t.gather = order.NewReassembler(order.Config{Alloc: t.alloc, HeldBytes: h.HeldBytes})
+	h.Audit.tunnels = append(h.Audit.tunnels, t)
+	return t
+}
+
+func (t *Tunnel) alloc(n int) *frame.Frame {
+	t.alive++
+	return frame.New(make([]byte, n), func(*frame.Frame) { t.alive-- })
+}
+
+// Offer implements App: inner packets are pushed at once.
+func (t *Tunnel) Offer(b Batch) {
+	for range b.N {
+		size := innerHeader + innerScale*(b.Min+t.rng.IntN(b.Max-b.Min+1))
+		f := frame.New(t.inner(size, len(t.fates)), func(f *frame.Frame) {
+			t.held--
+			clear(f.Data) // sending it again would be seen
+		})
+		f.Flow, f.TCP, f.Facts.Ordered = t.flow(len(t.fates)), b.Class == srd.Stream, t.ordered(len(t.fates))
+		t.held++
+		t.fates = append(t.fates, 0)
+		t.queue.Push(t.host.Clock(), f)
+	}
+}
+
+// flow returns the flow of an inner packet.
+func (t *Tunnel) flow(serial int) uint32 { return uint32(net.Mix(uint64(serial)) % innerFlows) }
+
+// ordered reports whether an inner packet is to be handed over in the order of its flow.
+func (t *Tunnel) ordered(serial int) bool { return !t.host.Unordered || t.flow(serial)%2 == 0 }
+
+// inner builds an inner packet.
+func (t *Tunnel) inner(size, serial int) []byte {
+	b := make([]byte, size)
+	b[0], b[8], b[9] = 0x45, 64, net.ProtoUDP
+	binary.BigEndian.PutUint16(b[2:], uint16(size))
+	copy(b[12:], netip.AddrFrom4([4]byte{192, 168, byte(t.From), 1}).AsSlice())
+	copy(b[16:], netip.AddrFrom4([4]byte{192, 168, byte(t.To), 1}).AsSlice())
+	u := b[net.HeaderIPv4:]
+	binary.BigEndian.PutUint16(u, uint16(1000+t.flow(serial)))
+	binary.BigEndian.PutUint16(u[2:], 2000)
+	binary.BigEndian.PutUint16(u[4:], uint16(len(u)))
+	u[8] = byte(t.From)
+	binary.BigEndian.PutUint16(u[9:], t.Gen)
+	binary.BigEndian.PutUint64(u[11:], uint64(serial))
+	fill(b[innerHeader:], serial)
+	return b
+}
+
+// Withdraw implements App. What is half cut stays.
+func (t *Tunnel) Withdraw() { t.queue.Flush(nil) }
+
+// Backlog implements srd.Source, as Stream has it.
+func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
+
+// Pending implements App.
+func (t *Tunnel) Pending() bool { return !t.segmenter.Empty() || t.queue.Len() > 0 }
+
+// Pull implements srd.Source.
+func (t *Tunnel) Pull(now mono.Time, most int) (srd.Message, bool) {
+	if !t.load(now) {
+		return srd.Message{}, false
+	}
+	return t.segmenter.Cut(most), true
+}
+
+// Peek implements srd.Source.
+func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
+	if !t.load(now) {
+		return 0, 0, false
+	}
+	flow, bytes = t.segmenter.Front()
+	return flow, bytes, true
+}
+
+// Waiting implements srd.Source.
+func (t *Tunnel) Waiting() int { return t.queue.Bytes() }
+
+// load takes a frame to be cut out of the queue, unless there is one already.
+func (t *Tunnel) load(now mono.Time) bool {
+	if t.segmenter.Empty() {
+		if f := t.queue.Pop(now); f != nil {
+			t.segmenter.Load(f)
+		}
+	}
+	return !t.segmenter.Empty()
+}
+
+// Deliver implements App.
+func (t *Tunnel) Deliver(now mono.Time, m *srd.Message) {
+	t.gather.Add(now, m)
+	t.take()
+}
+
+// Restarted implements App.
+func (t *Tunnel) Restarted(now mono.Time) {
+	t.gather.Reset(now)
+	t.segmenter.Reset()
+	t.take()
+}
+
+// Advance implements App.
+func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
+	t.gather.SetHold(order.HoldFor(order.DefaultHold, c.RTT()))
+	t.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
+	t.gather.Advance(now)
+	t.take()
+}
+
+// Suspend implements App. What waits in the queue is gone with the process.
+func (t *Tunnel) Suspend(now mono.Time) []byte {
+	t.queue.Flush(nil)
+	b := order.AppendNumbers(nil, t.segmenter.Suspend())
+	b = order.AppendNumbers(b, t.gather.Suspend(now))
+	t.take()
+	return b
+}
+
+// Resume implements App.
+func (t *Tunnel) Resume(b []byte, _ int) {
+	out, b, ok1 := order.ParseNumbers(b)
+	in, _, ok2 := order.ParseNumbers(b)
+	if !ok1 || !ok2 {
+		t.audit.Fail("host %d cannot read the numbers of the process before", t.From)
+	}
+	t.segmenter.Resume(out)
+	t.gather.Resume(in)
+	t.resumed = true
+}
+
+// Deadline implements App.
+func (t *Tunnel) Deadline() mono.Time { return t.gather.Deadline() }
+
+// take hands on the inner packets that are in order.
+func (t *Tunnel) take() {
+	t.ready = t.gather.TakeReady(t.ready[:0])
+	for _, f := range t.ready {
+		if t.audit.inner(t.To, t.From, f.Data) {
+			t.Swapped++
+		}
+		f.Release()
+	}
+	if s := t.gather.Stats(); t.Swapped > int(s.Late) {
+		t.audit.Fail("%d inner packets came to host %d out of order, %d are known to be late", t.Swapped, t.From, s.Late)
+	}
+}
+
+// inner takes an inner packet that a tunnel between two hosts has put out. It reports
+// whether one of its flow that was sent later came before it, though it was to be kept in
+// order.
+func (a *Audit) inner(from, at int, b []byte) (swapped bool) {
+	if len(b) < innerHeader {
+		a.Fail("host %d got an inner packet of %d bytes", at, len(b))
+		return false
+	}
+	u := b[net.HeaderIPv4:]
+	host, gen := int(u[8]), binary.BigEndian.Uint16(u[9:])
+	for _, t := range a.tunnels {
+		if t.From == host && t.To == at && t.Gen == gen && host == from {
+			return t.arrive(b, int(binary.BigEndian.Uint64(u[11:])))
+		}
+	}
+	a.Fail("host %d got an inner packet as from %d that says host %d, process %d", at, from, host, gen)
+	return false
+}
+
+func (t *Tunnel) arrive(b []byte, serial int) (swapped bool) {
+	if serial < 0 || serial >= len(t.fates) {
+		t.audit.Fail("inner packet %d arrived, host %d has sent only %d", serial, t.From, len(t.fates))
+		return false
+	}
+	if t.fates[serial]&delivered != 0 {
+		t.audit.Fail("inner packet %d of host %d arrived again", serial, t.From)
+	}
+	t.fates[serial] |= delivered
+	t.Delivered++
+	n := int(binary.BigEndian.Uint16(b[2:]))
+	if i := wrong(b[innerHeader:], serial); n != len(b) || i >= 0 {
+		t.audit.Fail("inner packet %d of host %d: %d bytes of %d, byte %d wrong", serial, t.From, len(b), n, i)
+	}
+	newest := &t.newest[t.flow(serial)]
+	swapped = serial < *newest && t.ordered(serial)
+	*newest = max(*newest, serial)
+	return swapped
+}
+
+// Stats returns what the queue and the reassembler count.
+func (t *Tunnel) Stats() (queue.Stats, order.Stats) { return t.queue.Stats(), t.gather.Stats() }
+
+// Begun implements App.
+func (t *Tunnel) Begun() int { return len(t.fates) }
+
+// Undelivered implements App.
+func (t *Tunnel) Undelivered(first int) (n, example int) {
+	return missing(t.fates, first, delivered)
+}
+
+// Dropped implements App: the queue keeps itself short, and the other end gives
+// up frames of which a part was given up or comes too late.
+func (t *Tunnel) Dropped() int {
+	q := t.queue.Stats()
+	n := q.Dropped + q.Overflow + q.Flushed
+	for _, other := range t.audit.tunnels {
+		if other.From == t.To && other.To == t.From {
+			g := other.gather.Stats()
+			n += g.Voided + g.Overflow
+		}
+	}
+	return int(n)
+}
+
+// orphaned returns the frames that programs at the other end held when they were
+// killed.
+func (t *Tunnel) orphaned() (n int) {
+	for _, other := range t.audit.tunnels {
+		if other.From == t.To && other.To == t.From && other.Gen+1 < other.host.gen {
+			n += other.alive
+		}
+	}
+	return n
+}
+
+// Open implements App.
+func (t *Tunnel) Open() int { return t.held + t.alive }
+
+// Sending implements App.
+func (t *Tunnel) Sending() int { return t.held }
+
+// Look implements App.
+func (t *Tunnel) Look(c *srd.Conn) {
+	if !c.Backlog() && !t.Pending() && t.held != 0 {
+		t.audit.Fail("host %d has nothing to send but holds %d frames", t.From, t.held)
+	}
+	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
+		t.audit.Fail("host %d holds frames: %+v", t.From, s)
+	}
+	if s := t.gather.Stats(); s.Late > 0 && s.TimedOut+s.Overflow == 0 && !t.resumed {
+		t.audit.Fail("host %d hands %d frames on late, and has given no gap up", t.From, s.Late)
+	}
+	if n := t.queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {
+		t.audit.Fail("host %d lets %d bytes wait", t.From, n)
+	}
+}
+
+// holdMost is longer than any frame may be held back for order: the hold of the
+// reassembler, and by how much a paused host can be late.
+const holdMost = order.MostHold + 6*time.Second
+
+// Account implements App: what has vanished was dropped by the queue, given up
+// by either end, or lost in a restart.
+func (t *Tunnel) Account(c *srd.Conn) {
+	x, g := c.Stats(), t.gather.Stats()
+	excused := uint64(t.Dropped()+t.orphaned()) + x.GivenUp + x.Drops[srd.DropIncarnation]
+	if n, first := t.Undelivered(0); uint64(n) > excused {
+		for _, other := range t.audit.tunnels {
+			t.host.engine.Say("tunnel %d>%d: %+v %+v", other.From, other.To, other.queue.Stats(), other.gather.Stats())
+		}
+		t.audit.Fail("%d inner packets of host %d have vanished, first %d, %d excused", n, t.From, first, excused)
+	}
+	if g.HeldNow != 0 || g.Bad != 0 {
+		t.audit.Fail("host %d at the end: %+v", t.From, g)
+	}
+}

@@ -1,0 +1,220 @@
+package net
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Start is the time at which every simulation begins. It is not zero, because
+// zero stands for "no time" in the transport.
+const Start mono.Time = mono.Time(time.Second)
+
+// Engine is the clock and the queue of events. Two events at the same time
+// happen in the order in which they were asked for.
+type Engine struct {
+	now    mono.Time
+	queue  []event
+	serial uint64
+	done   uint64
+	seed   uint64
+	forks  uint64
+	hash   uint64
+	trace  io.Writer
+	names  []string
+	spare  []*Packet
+}
+
+// event is a function to be called, or a packet that arrives at a node: that is
+// most of them, and needs no closure.
+type event struct {
+	at     mono.Time
+	serial uint64
+	f      func()
+	to     Node
+	packet *Packet
+}
+
+// before orders events.
+func (e *event) before(o *event) bool {
+	return e.at < o.at || e.at == o.at && e.serial < o.serial
+}
+
+// NewEngine returns an engine at the start of time. trace may be nil; otherwise
+// each noted event is written to it as a line.
+func NewEngine(seed uint64, trace io.Writer) *Engine {
+	return &Engine{now: Start, seed: seed, hash: Mix(seed), trace: trace}
+}
+
+// Now returns the virtual time.
+func (e *Engine) Now() mono.Time { return e.now }
+
+// Since returns how long the simulation has been running.
+func (e *Engine) Since() time.Duration { return e.now.Sub(Start) }
+
+// Done returns how many events have happened.
+func (e *Engine) Done() uint64 { return e.done }
+
+// Hash returns the digest of everything noted so far.
+func (e *Engine) Hash() uint64 { return e.hash }
+
+// Fork returns a new stream of randomness. Each part of a network has its own,
+// so that more of one thing does not redraw all others.
+func (e *Engine) Fork() *rand.Rand {
+	e.forks++
+	return rand.New(rand.NewPCG(e.seed, e.forks))
+}
+
+// Bytes reads a stream of randomness.
+func Bytes(rng *rand.Rand) io.Reader { return reader{rng} }
+
+type reader struct{ rng *rand.Rand }
+
+func (r reader) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r.rng.Uint32())
+	}
+	return len(b), nil
+}
+
+// At lets f happen at time t, or now if t is past.
+func (e *Engine) At(t mono.Time, f func()) {
+	e.push(event{at: t, f: f})
+}
+
+// Deliver lets node to receive p at time t, or now if t is past.
+func (e *Engine) Deliver(t mono.Time, to Node, p *Packet) {
+	e.push(event{at: t, to: to, packet: p})
+}
+
+func (e *Engine) push(ev event) {
+	e.serial++
+	ev.at, ev.serial = max(ev.at, e.now), e.serial
+	e.queue = append(e.queue, ev)
+	e.up(len(e.queue)-1, &ev)
+}
+
+// After lets f happen d from now.
+func (e *Engine) After(d time.Duration, f func()) { e.At(e.now.Add(d), f) }
+
+// Run lets time pass until done says so, which it is asked after each event, or
+// until d is over. It reports whether done did. done may be nil.
+func (e *Engine) Run(d time.Duration, done func() bool) bool {
+	end := e.now.Add(d)
+	for len(e.queue) > 0 && e.queue[0].at <= end {
+		ev := e.pop()
+		e.now = ev.at
+		e.done++
+		if ev.f != nil {
+			ev.f()
+		} else {
+			ev.to.Receive(ev.packet)
+		}
+		if done != nil && done() {
+			return true
+		}
+	}
+	e.now = end
+	return false
+}
+
+// Noun is a number that stands for a named part of the network in notes.
+type Noun int
+
+// Name registers a part of the network for notes.
+func (e *Engine) Name(name string) Noun {
+	e.names = append(e.names, name)
+	return Noun(len(e.names) - 1)
+}
+
+// Note enters an event into the digest, and into the trace: who did what, with
+// up to three numbers whose meaning is the verb's.
+func (e *Engine) Note(who Noun, what string, a, b, c uint64) {
+	h := e.hash
+	for _, v := range [...]uint64{uint64(e.now), uint64(who), hashString(what), a, b, c} {
+		h = Mix(h ^ v)
+	}
+	e.hash = h
+	if e.trace != nil {
+		fmt.Fprintf(e.trace, "%13.6f %-12s %-22s %d %d %d\n", e.Since().Seconds(), e.names[who], what, a, b, c)
+	}
+}
+
+// Say writes a line to the trace only.
+func (e *Engine) Say(format string, args ...any) {
+	if e.trace != nil {
+		fmt.Fprintf(e.trace, "%13.6f %s\n", e.Since().Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// Mix is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+func Mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// hashString is FNV-1a.
+func hashString(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// ways is how many children a place of the heap has: with four, half of the
+// levels of two, and a place's children lie in few cache lines.
+const ways = 4
+
+// up, pop and down keep queue a heap. They move a hole instead of swapping.
+func (e *Engine) up(i int, ev *event) {
+	q := e.queue
+	for i > 0 {
+		p := (i - 1) / ways
+		if !ev.before(&q[p]) {
+			break
+		}
+		q[i] = q[p]
+		i = p
+	}
+	q[i] = *ev
+}
+
+func (e *Engine) pop() event {
+	q := e.queue
+	top := q[0]
+	n := len(q) - 1
+	last := q[n]
+	q[n] = event{}
+	if e.queue = q[:n]; n > 0 {
+		e.down(&last)
+	}
+	return top
+}
+
+func (e *Engine) down(ev *event) {
+	q := e.queue
+	i := 0
+	for {
+		c := ways*i + 1
+		if c >= len(q) {
+			break
+		}
+		for k, end := c+1, min(c+ways, len(q)); k < end; k++ {
+			if q[k].before(&q[c]) {
+				c = k
+			}
+		}
+		if !q[c].before(ev) {
+			break
+		}
+		q[i] = q[c]
+		i = c
+	}
+	q[i] = *ev
+}

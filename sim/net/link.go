@@ -1,0 +1,257 @@
+package net
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Quality is what one direction of a cable does to packets. The zero value is a
+// perfect link of unlimited rate without delay.
+type Quality struct {
+	Rate  float64       // bytes per second; 0 is unlimited
+	Delay time.Duration // propagation
+	// Jitter is the standard deviation of the delay, which is then normally
+	// distributed, and never negative. Packets keep their order.
+	Jitter time.Duration
+	Queue  int // bytes that may wait; more are dropped at the tail
+	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
+	MTU    int // bytes of the largest IP packet that passes; 0: any
+	Policer
+	// Tell lets the link write its load into packets, as CONGA's switches do; needs Rate.
+	Tell bool
+
+	Loss      float64 // chance of each packet
+	Burst     Burst
+	Cycle     Cycle
+	Duplicate float64
+	Reorder   float64       // chance of a packet to be held back
+	HoldMost  time.Duration // by up to this much
+	Corrupt   float64       // chance of a flipped bit
+}
+
+// Burst is loss after Gilbert and Elliott (E. N. Gilbert, "Capacity of a
+// Burst-Noise Channel", BSTJ 1960): the link is good or bad, and changes with a
+// chance at each packet.
+type Burst struct {
+	Begin float64 // good to bad
+	End   float64 // bad to good
+	Loss  float64 // while bad
+}
+
+// Policer drops what goes beyond a rate, and lets nothing wait: what conforms passes at once (RFC 2475,
+// section 2.3.3.4). It is none if Police is 0.
+type Policer struct {
+	Police float64 // bytes per second
+	Credit int     // bytes that may pass beyond it at once
+}
+
+// Cycle is loss by count: after so many packets that pass, so many are dropped. None are
+// if Drop is 0.
+type Cycle struct{ Pass, Drop int }
+
+// LinkDrop names why a link dropped a packet.
+type LinkDrop uint8
+
+// The reasons.
+const (
+	LinkDown LinkDrop = iota
+	LinkLoss
+	LinkBurst
+	LinkQueue
+	LinkPolicer
+	LinkMTU
+	LinkFilter
+	NumLinkDrops
+)
+
+var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "policer", "mtu", "filter"}
+
+// String returns the counter's name.
+func (d LinkDrop) String() string { return linkDropNames[d] }
+
+// Link is one direction of a cable.
+type Link struct {
+	Quality
+	To Node
+	// Filters lets it carry no handshakes.
+	Filters bool
+
+	Packets, Bytes uint64 // that were passed on
+	Marked         uint64 // of those, with Congestion Experienced set here
+	Drops          [NumLinkDrops]uint64
+	Peak           int // most bytes that ever waited
+
+	engine *Engine
+	noun   Noun
+	rng    *rand.Rand
+	down   int       // faults that keep it down at the moment
+	bad    bool      // state of Burst
+	turn   int       // of Cycle
+	free   mono.Time // when what waits will have left
+	paid   mono.Time // when what has passed conforms to Police without credit
+	last   mono.Time // when the latest packet arrives that jitter has delayed
+	load   steer.LinkLoad
+	pool   *Pool // shared with other links; nil: none
+}
+
+// NewLink returns a link to a node.
+func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
+	return &Link{Quality: q, To: to, engine: e, noun: e.Name(name), rng: e.Fork()}
+}
+
+// Name returns the link's name.
+func (l *Link) Name() string { return l.engine.names[l.noun] }
+
+// Waiting returns the bytes that have not left yet.
+func (l *Link) Waiting() int {
+	if l.Rate == 0 {
+		return 0
+	}
+	return int(max(0, l.free.Sub(l.engine.now)).Seconds() * l.Rate)
+}
+
+// Failed reports whether a fault keeps the link down.
+func (l *Link) Failed() bool { return l.down > 0 }
+
+// Fail and Restore take the link down and up again. They nest.
+func (l *Link) Fail() {
+	l.down++
+	l.engine.Note(l.noun, "fails", uint64(l.down), 0, 0)
+}
+
+// Restore undoes one Fail.
+func (l *Link) Restore() {
+	l.down--
+	l.engine.Note(l.noun, "is restored", uint64(l.down), 0, 0)
+}
+
+// Receive implements Node.
+func (l *Link) Receive(p *Packet) {
+	switch {
+	case l.down > 0:
+		l.drop(p, LinkDown)
+	case l.MTU > 0 && p.Size > l.MTU:
+		l.drop(p, LinkMTU)
+	case l.Filters && handshake.Kind(p.Data) != 0:
+		l.drop(p, LinkFilter)
+	case l.chance(l.Loss):
+		l.drop(p, LinkLoss)
+	case l.burst() || l.cycle():
+		l.drop(p, LinkBurst)
+	case !l.conforms(p.Size):
+		l.drop(p, LinkPolicer)
+	default:
+		if l.chance(l.Duplicate) {
+			c := *p
+			l.carry(&c)
+		}
+		l.carry(p)
+	}
+}
+
+func (l *Link) chance(p float64) bool { return p > 0 && l.rng.Float64() < p }
+
+// burst moves Burst on by a packet and reports whether that is lost.
+func (l *Link) burst() bool {
+	if l.bad {
+		l.bad = !l.chance(l.Burst.End)
+	} else {
+		l.bad = l.chance(l.Burst.Begin)
+	}
+	return l.bad && l.chance(l.Burst.Loss)
+}
+
+// cycle moves Cycle on by a packet and reports whether that is lost.
+func (l *Link) cycle() bool {
+	if l.Cycle.Drop == 0 {
+		return false
+	}
+	l.turn = (l.turn + 1) % (l.Cycle.Pass + l.Cycle.Drop)
+	return l.turn == 0 || l.turn > l.Cycle.Pass
+}
+
+// conforms reports whether a packet passes the policer, and takes its credit if it does: the virtual
+// scheduling of ITU-T I.371.
+func (l *Link) conforms(size int) bool {
+	if l.Police == 0 {
+		return true
+	}
+	now := l.engine.now
+	after := max(l.paid, now).Add(time.Duration(float64(size) / l.Police * 1e9))
+	if after.Sub(now).Seconds()*l.Police > float64(l.Credit) {
+		return false
+	}
+	l.paid = after
+	return true
+}
+
+// carry puts p into the queue and onto the wire. The queue is kept as the time
+// at which it will be empty, which is the same as its bytes while the rate
+// stays.
+func (l *Link) carry(p *Packet) {
+	now := l.engine.now
+	at := now
+	if l.Rate > 0 {
+		l.free = max(l.free, now)
+		waiting := int(l.free.Sub(now).Seconds() * l.Rate)
+		if waiting > 0 && (waiting+p.Size > l.Queue || waiting+p.Size > l.pool.most()) {
+			l.drop(p, LinkQueue)
+			return
+		}
+		if l.Mark > 0 && waiting > l.Mark && p.ECT {
+			p.CE = true
+			l.Marked++
+		}
+		if l.Tell {
+			// As it is when the packet joins the queue: what waits is on its way.
+			p.Load = max(p.Load, 1+l.load.Add(now, p.Size+framing, l.Rate))
+		}
+		l.Peak = max(l.Peak, waiting)
+		l.free = l.free.Add(time.Duration(float64(p.Size+framing) / l.Rate * 1e9))
+		at = l.free
+	}
+	at = at.Add(l.Delay)
+	if l.Jitter > 0 {
+		at = max(now, l.last, at.Add(time.Duration(l.rng.NormFloat64()*float64(l.Jitter))))
+		l.last = at
+	}
+	if l.HoldMost > 0 && l.chance(l.Reorder) {
+		at = at.Add(time.Duration(l.rng.Int64N(int64(l.HoldMost))))
+	}
+	if len(p.Data) > 0 && l.chance(l.Corrupt) {
+		p = l.flip(p)
+	}
+	l.Packets++
+	l.Bytes += uint64(p.Size)
+	l.engine.Deliver(at, l.To, p)
+}
+
+// flip returns a copy of p with one bit wrong, as a checksum may miss it.
+func (l *Link) flip(p *Packet) *Packet {
+	c := *p
+	c.Data = append([]byte(nil), p.Data...)
+	c.Data[l.rng.IntN(len(c.Data))] ^= 1 << l.rng.IntN(8)
+	return &c
+}
+
+func (l *Link) drop(p *Packet, why LinkDrop) {
+	l.Drops[why]++
+	l.engine.Note(l.noun, linkDropNotes[why], p.Digest(), uint64(p.Size), 0)
+	l.engine.Free(p)
+}
+
+var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: policer", "drops: mtu", "drops: a handshake"}
+
+// Cable is two links that join two nodes.
+type Cable struct {
+	Out, Back *Link
+}
+
+// NewCable joins a and b; Out leads from a to b.
+func (e *Engine) NewCable(name string, out, back Quality, a, b Node) *Cable {
+	return &Cable{Out: e.NewLink(name+">", out, b), Back: e.NewLink(name+"<", back, a)}
+}

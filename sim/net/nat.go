@@ -1,0 +1,75 @@
+package net
+
+import "net/netip"
+
+// natFirstPort is the first port a translator hands out.
+const natFirstPort = 20000
+
+// NAT translates the source addresses of one host behind it, with endpoint
+// independent mapping (RFC 4787 section 4.1). Rebind makes it forget: from then
+// on the host is seen elsewhere, and what is sent to where it was is dropped.
+type NAT struct {
+	Inside  Node // the host
+	Outside Node // where translated packets go
+	Public  []netip.Addr
+
+	Forgotten uint64 // packets dropped that came to no mapping
+
+	engine *Engine
+	noun   Noun
+	turn   int // public address in use
+	port   uint16
+	out    map[netip.AddrPort]netip.AddrPort
+	in     map[netip.AddrPort]netip.AddrPort
+}
+
+// NewNAT returns a translator that owns some public addresses and uses one at a
+// time.
+func (e *Engine) NewNAT(name string, public []netip.Addr, inside, outside Node) *NAT {
+	n := &NAT{Inside: inside, Outside: outside, engine: e, noun: e.Name(name), Public: public, port: natFirstPort}
+	n.forget()
+	return n
+}
+
+func (n *NAT) forget() {
+	n.out, n.in = map[netip.AddrPort]netip.AddrPort{}, map[netip.AddrPort]netip.AddrPort{}
+}
+
+// Rebind forgets all mappings; move also changes the public address.
+func (n *NAT) Rebind(move bool) {
+	n.engine.Note(n.noun, "rebinds", uint64(n.port), 0, 0)
+	n.forget()
+	if move {
+		n.turn = (n.turn + 1) % len(n.Public)
+	}
+}
+
+// Send takes a packet from the host behind.
+func (n *NAT) Send(p *Packet) {
+	ext, ok := n.out[p.Src]
+	if !ok {
+		ext = netip.AddrPortFrom(n.Public[n.turn], n.port)
+		n.port++
+		n.out[p.Src], n.in[ext] = ext, p.Src
+	}
+	n.Outside.Receive(p.Readdressed(ext, p.Dst))
+}
+
+// Receive implements Node: a packet from outside.
+func (n *NAT) Receive(p *Packet) {
+	inner, ok := n.in[p.Dst]
+	if !ok {
+		n.Forgotten++
+		n.engine.Note(n.noun, "drops: no mapping", p.Digest(), 0, 0)
+		return
+	}
+	n.Inside.Receive(p.Readdressed(p.Src, inner))
+}
+
+// Behind returns the translator as the host behind it meets it.
+func (n *NAT) Behind() Node { return natSide{n} }
+
+// natSide is the translator seen from the host.
+type natSide struct{ n *NAT }
+
+func (s natSide) Receive(p *Packet) { s.n.Send(p) }

@@ -1,0 +1,32 @@
+package net
+
+import "math"
+
+// Pool is the buffer of a switch that its ports share, with dynamic thresholds (Choudhury
+// and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches",
+// IEEE/ACM Transactions on Networking 1998): a port may have Alpha times what is free.
+type Pool struct {
+	Size  int // bytes
+	Alpha float64
+
+	links []*Link
+}
+
+// Add lets a link take its room from the pool.
+func (p *Pool) Add(l *Link) {
+	l.pool = p
+	p.links = append(p.links, l)
+}
+
+// most returns how many bytes may wait before one link. Without a pool that is its own
+// queue's to say.
+func (p *Pool) most() int {
+	if p == nil {
+		return math.MaxInt
+	}
+	free := p.Size
+	for _, l := range p.links {
+		free -= l.Waiting()
+	}
+	return int(p.Alpha * float64(max(0, free)))
+}

@@ -1,0 +1,60 @@
+package net
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Switch passes packets on by destination address. Where there are several next
+// hops, a hash of the five-tuple decides, as ECMP does: packets of one 4-tuple
+// stay in order on one of them.
+type Switch struct {
+	Seed    uint64 // of the hash; a new one is a route change
+	Default []Node // for addresses without a route
+
+	NoRoute uint64 // packets dropped for want of one
+
+	engine *Engine
+	noun   Noun
+	routes map[netip.Addr][]Node
+}
+
+// NewSwitch returns a switch without routes.
+func (e *Engine) NewSwitch(name string, seed uint64) *Switch {
+	return &Switch{Seed: seed, engine: e, noun: e.Name(name), routes: map[netip.Addr][]Node{}}
+}
+
+// Route adds next hops for an address.
+func (s *Switch) Route(to netip.Addr, next ...Node) {
+	s.routes[to] = append(s.routes[to], next...)
+}
+
+// Avoid takes a next hop out of those for an address, as a routing protocol does
+// that has noticed that it leads nowhere. It returns how many are left.
+func (s *Switch) Avoid(to netip.Addr, next Node) int {
+	hops := s.routes[to]
+	if hops == nil {
+		hops = s.Default
+	}
+	hops = slices.DeleteFunc(slices.Clone(hops), func(n Node) bool { return n == next })
+	if hops == nil {
+		hops = []Node{}
+	}
+	s.routes[to] = hops
+	return len(hops)
+}
+
+// Receive implements Node.
+func (s *Switch) Receive(p *Packet) {
+	next := s.routes[p.Dst.Addr()]
+	if next == nil {
+		next = s.Default
+	}
+	if len(next) == 0 {
+		s.NoRoute++
+		s.engine.Note(s.noun, "drops: no route", p.Digest(), 0, 0)
+		s.engine.Free(p)
+		return
+	}
+	next[p.tuple(s.Seed)%uint64(len(next))].Receive(p)
+}

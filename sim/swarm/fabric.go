@@ -1,0 +1,209 @@
+package swarm
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/srdtun/srdtun/sim/foe"
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+// FabricSpec describes a leaf-spine network: every host has a leaf switch of
+// its own, every leaf a cable to every spine.
+type FabricSpec struct {
+	Hosts  []host.Config // Addrs is filled in
+	Spines int
+	// Rails gives each host one address per spine, and traffic to an address
+	// passes that spine only: a host with several uplinks. Without it each host
+	// has one address and ECMP chooses.
+	Rails bool
+	// Cables[host][spine] are the qualities up to the spine and down from it.
+	Cables  [][][2]net.Quality
+	NAT     []bool // by host: behind a translator, so it must be the one that calls
+	Passive []bool // by host: knows no address of its peers, so it must be called
+	V6      bool   // addresses are IPv6
+	Nowhere bool   // hosts have an address more in the others' configurations, that leads nowhere
+}
+
+// Fabric is a leaf-spine network with hosts that all know each other.
+type Fabric struct {
+	Engine *net.Engine
+	Audit  *host.Audit
+	Hosts  []*host.Host
+	Leaves []*net.Switch
+	Spines []*net.Switch
+	Taps   []*foe.Tap
+	NATs   []*net.NAT // nil where there is none
+	Cables [][]*net.Cable
+
+	spec   FabricSpec
+	ground foe.Ground
+}
+
+// NewFabric builds the network. No program is running yet.
+func NewFabric(e *net.Engine, spec FabricSpec) *Fabric {
+	f := &Fabric{Engine: e, Audit: host.NewAudit(e), spec: spec}
+	f.ground = foe.Ground{Engine: e, Addr: f.addr}
+	rng := e.Fork()
+	for k := range spec.Spines {
+		f.Spines = append(f.Spines, e.NewSwitch(fmt.Sprintf("spine%d", k), rng.Uint64()))
+	}
+	for i := range spec.Hosts {
+		f.addHost(i, rng.Uint64())
+	}
+	f.route()
+	for i := range f.Hosts {
+		for j := range i {
+			var psk handshake.PSK
+			net.Bytes(rng).Read(psk[:])
+			f.introduce(i, j, psk)
+			f.introduce(j, i, psk)
+		}
+	}
+	return f
+}
+
+// Addresses of the network.
+func hostAddr(host, rail int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(host), byte(rail), 1})
+}
+func publicAddr(host, n int) netip.Addr {
+	return netip.AddrFrom4([4]byte{100, 64, byte(host), byte(n)})
+}
+func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(host)}) }
+
+// nowhereAddr is an address of a host's that no packet gets to.
+func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
+
+// addr returns the address of the network that stands for an IPv4 address: itself, or
+// one below the prefix for documentation (RFC 3849).
+func (f *Fabric) addr(a netip.Addr) netip.Addr {
+	if !f.spec.V6 {
+		return a
+	}
+	b := [16]byte{0x20, 0x01, 0x0d, 0xb8}
+	copy(b[12:], a.AsSlice())
+	return netip.AddrFrom16(b)
+}
+
+// publicAddrs is how many addresses a translator owns.
+const publicAddrs = 3
+
+func (f *Fabric) rails() int {
+	if f.spec.Rails {
+		return f.spec.Spines
+	}
+	return 1
+}
+
+// addHost makes host i, its leaf, and what is between.
+func (f *Fabric) addHost(i int, hash uint64) {
+	e, cfg := f.Engine, f.spec.Hosts[i]
+	cfg.Addrs = nil
+	for r := range f.rails() {
+		cfg.Addrs = append(cfg.Addrs, f.addr(hostAddr(i, r)))
+	}
+	h := host.New(e, fmt.Sprintf("host%d", i), i, cfg, f.Audit)
+	leaf := e.NewSwitch(fmt.Sprintf("leaf%d", i), hash)
+	tap := foe.NewTap(e, fmt.Sprintf("tap%d", i), f.addr(tapAddr(i)), h, leaf)
+	h.Up = tap.Out(leaf)
+	var nat *net.NAT
+	if f.spec.NAT[i] {
+		var public []netip.Addr
+		for n := range publicAddrs {
+			public = append(public, f.addr(publicAddr(i, n)))
+		}
+		nat = e.NewNAT(fmt.Sprintf("nat%d", i), public, h, tap.Out(leaf))
+		tap.To, h.Up = nat, nat.Behind()
+	}
+	f.Hosts, f.Leaves = append(f.Hosts, h), append(f.Leaves, leaf)
+	f.Taps, f.NATs = append(f.Taps, tap), append(f.NATs, nat)
+	f.ground.Places = append(f.ground.Places, &foe.Place{Host: h, Leaf: leaf, Tap: tap, Hidden: nat != nil, Passive: f.spec.Passive[i]})
+	var cables []*net.Cable
+	for k, spine := range f.Spines {
+		q := f.spec.Cables[i][k]
+		cables = append(cables, e.NewCable(fmt.Sprintf("cable%d.%d", i, k), q[0], q[1], leaf, spine))
+	}
+	f.Cables = append(f.Cables, cables)
+}
+
+// route tells the switches where everybody is.
+func (f *Fabric) route() {
+	for i, leaf := range f.Leaves {
+		for j := range f.Hosts {
+			leaf.Route(f.addr(tapAddr(j)), f.Taps[j].Own())
+		}
+		for _, a := range f.addrs(i) {
+			leaf.Route(a, f.Taps[i])
+			for k, spine := range f.Spines {
+				spine.Route(a, f.Cables[i][k].Back)
+			}
+		}
+		if !f.spec.Rails {
+			for k := range f.Spines {
+				leaf.Default = append(leaf.Default, f.Cables[i][k].Out)
+			}
+			continue
+		}
+		for j := range f.Hosts {
+			for r, a := range f.addrs(j) {
+				if j != i {
+					leaf.Route(a, f.Cables[i][r%len(f.Spines)].Out)
+				}
+			}
+		}
+	}
+}
+
+// addrs returns the addresses by which host i is seen.
+func (f *Fabric) addrs(i int) []netip.Addr {
+	if f.NATs[i] != nil {
+		return f.NATs[i].Public
+	}
+	return f.Hosts[i].Addrs
+}
+
+// introduce tells host i of host j.
+func (f *Fabric) introduce(i, j int, psk handshake.PSK) {
+	r := host.Remote{Host: f.Hosts[j], PSK: psk}
+	if !f.spec.Passive[i] && f.NATs[j] == nil {
+		for _, a := range f.Hosts[j].Addrs {
+			r.Addrs = append(r.Addrs, netip.AddrPortFrom(a, host.FirstPort))
+		}
+		if f.spec.Nowhere {
+			r.Addrs = append(r.Addrs, netip.AddrPortFrom(f.addr(nowhereAddr(j)), host.FirstPort))
+		}
+	}
+	f.Hosts[i].Peer(r)
+}
+
+// Links returns all links, in a fixed order.
+func (f *Fabric) Links() []*net.Link {
+	var v []*net.Link
+	for _, cables := range f.Cables {
+		for _, c := range cables {
+			v = append(v, c.Out, c.Back)
+		}
+	}
+	return v
+}
+
+// Peers returns the connections between all running programs, in a fixed order.
+func (f *Fabric) Peers() (v []*host.Peer) { return f.peers(false) }
+
+// peers returns the connections of all running programs: to each other, or to a liar.
+func (f *Fabric) peers(liars bool) (v []*host.Peer) {
+	for _, h := range f.Hosts {
+		if h.Process() == nil {
+			continue
+		}
+		for _, p := range h.Process().Peers {
+			if p.Lies() == liars {
+				v = append(v, p)
+			}
+		}
+	}
+	return v
+}

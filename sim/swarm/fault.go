@@ -1,0 +1,187 @@
+package swarm
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind uint8
+
+// The kinds.
+const (
+	OneWayDown  FaultKind = iota // one direction of a cable
+	BothWayDown                  // a cable
+	SpineDown                    // a spine with all its cables
+	Blackout                     // every cable
+	Flap                         // a cable, again and again
+	ShrinkMTU                    // of one direction of a cable
+	Rehash                       // a leaf's ECMP: a route change
+	Rebind                       // a host's address translator
+	Pause                        // a host's program stands still
+	Restart                      // a host's program is killed and started again
+	CrashLoop                    // again and again
+	ClockStep                    // a host's wall clock jumps
+	Detour                       // a cable becomes longer
+	Brownout                     // one direction of a cable becomes slower
+	Stop                         // a host's program is ended properly and started again
+	Policy                       // a host chooses paths by another policy
+	Readdress                    // a host has fewer ports, and then all again
+	numDrawn                     // those before are drawn
+)
+
+// Filter is of kindFiltered alone: no cable carries handshakes.
+const (
+	Filter = numDrawn
+	// HandOver is drawn as some of Stop: a host's program is ended, and another goes on with
+	// its sessions. What comes in between waits in the sockets.
+	HandOver      = Filter + 1
+	NumFaultKinds = HandOver + 1
+)
+
+var faultNames = [NumFaultKinds]string{
+	"one way down", "cable down", "spine down", "blackout", "flap", "MTU shrinks", "ECMP rehash", "NAT rebind", "pause", "restart", "crash loop", "clock step", "detour", "brownout", "stop",
+	"policy", "fewer ports", "filter", "handover",
+}
+
+// String returns the kind's name.
+func (k FaultKind) String() string { return faultNames[k] }
+
+// Fault is one thing that goes wrong and is made good again.
+type Fault struct {
+	Kind  FaultKind
+	At    time.Duration // since the start
+	For   time.Duration
+	Host  int // whose cable, leaf, translator or program
+	Spine int // the cable's other end
+	Value int // see below
+
+	// OneWayDown, Brownout: 0 outwards, 1 back. Flap, CrashLoop: period in ms.
+	// ShrinkMTU: bytes outwards, negative: back. Rebind: 1 to move. Restart,
+	// ClockStep: by how many ms the wall clock is off. Detour: more delay, in us.
+	// Policy: its number. Readdress: every so manyth port is left, 0: none.
+}
+
+// String describes the fault in one line.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s at %v for %v, host %d spine %d value %d", f.Kind, f.At, f.For, f.Host, f.Spine, f.Value)
+}
+
+// Schedule is what goes wrong in a run.
+type Schedule []Fault
+
+// Install lets the faults happen to a network.
+func (s Schedule) Install(f *Fabric) {
+	for _, x := range s {
+		f.Engine.At(net.Start.Add(x.At), func() {
+			f.Engine.Say("FAULT %v", x)
+			f.inflict(x)
+		})
+	}
+}
+
+// inflict begins a fault and plans its end.
+func (f *Fabric) inflict(x Fault) {
+	h, cable := f.Hosts[x.Host], f.Cables[x.Host][x.Spine]
+	end := func(undo func()) { f.Engine.After(x.For, undo) }
+	switch x.Kind {
+	case OneWayDown:
+		f.fail([]*net.Link{[]*net.Link{cable.Out, cable.Back}[x.Value]}, x.For)
+	case BothWayDown:
+		f.fail([]*net.Link{cable.Out, cable.Back}, x.For)
+	case SpineDown:
+		for i := range f.Cables {
+			f.fail([]*net.Link{f.Cables[i][x.Spine].Out, f.Cables[i][x.Spine].Back}, x.For)
+		}
+	case Blackout:
+		f.fail(f.Links(), x.For)
+	case Filter:
+		for _, l := range f.Links() {
+			l.Filters = true
+			end(func() { l.Filters = false })
+		}
+	case Flap:
+		f.flap(cable, time.Duration(x.Value)*time.Millisecond, f.Engine.Now().Add(x.For).Sub(net.Start))
+	case ShrinkMTU:
+		l, size := cable.Out, x.Value
+		if size < 0 {
+			l, size = cable.Back, -size
+		}
+		was := l.MTU
+		l.MTU = size
+		end(func() { l.MTU = was })
+	case Rehash:
+		f.Leaves[x.Host].Seed++
+	case Rebind:
+		if n := f.NATs[x.Host]; n != nil {
+			n.Rebind(x.Value == 1)
+		}
+	case Pause:
+		h.Pause()
+		end(h.Resume)
+	case Restart:
+		h.Skew += time.Duration(x.Value) * time.Millisecond
+		h.Kill()
+		end(h.Revive)
+	case Stop:
+		h.Stop()
+		end(h.Revive)
+	case HandOver:
+		h.HandOver()
+		end(h.Revive)
+	case CrashLoop:
+		f.crash(h, time.Duration(x.Value)*time.Millisecond, f.Engine.Since()+x.For)
+	case ClockStep:
+		h.Skew += time.Duration(x.Value) * time.Millisecond
+	case Detour:
+		more := time.Duration(x.Value) * time.Microsecond
+		cable.Out.Delay += more
+		cable.Back.Delay += more
+		end(func() { cable.Out.Delay, cable.Back.Delay = cable.Out.Delay-more, cable.Back.Delay-more })
+	case Policy:
+		h.SteerBy(steer.Names()[x.Value])
+	case Readdress:
+		h.Readdress(func(t srd.Tuple) bool { return x.Value > 0 && int(t.Sock)%x.Value == 0 })
+		end(func() { h.Readdress(func(srd.Tuple) bool { return true }) })
+	case Brownout:
+		l := []*net.Link{cable.Out, cable.Back}[x.Value]
+		was := l.Rate
+		l.Rate /= brownout
+		end(func() { l.Rate = was })
+	}
+}
+
+// brownout is by how much a link becomes slower.
+const brownout = 4
+
+// crash kills a host's program every period, and starts it again halfway.
+func (f *Fabric) crash(h *host.Host, period, until time.Duration) {
+	if h.Kill(); f.Engine.Since()+period >= until {
+		h.Revive()
+		return
+	}
+	f.Engine.After(period/2, h.Revive)
+	f.Engine.After(period, func() { f.crash(h, period, until) })
+}
+
+// fail takes links down for d.
+func (f *Fabric) fail(links []*net.Link, d time.Duration) {
+	for _, l := range links {
+		l.Fail()
+		f.Engine.After(d, l.Restore)
+	}
+}
+
+// flap takes a cable down for half of each period.
+func (f *Fabric) flap(c *net.Cable, period, until time.Duration) {
+	if f.Engine.Since()+period >= until {
+		return
+	}
+	f.fail([]*net.Link{c.Out, c.Back}, period/2)
+	f.Engine.After(period, func() { f.flap(c, period, until) })
+}

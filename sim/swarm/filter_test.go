@@ -1,0 +1,36 @@
+package swarm
+
+import (
+	"testing"
+
+	"github.com/srdtun/srdtun/sim/net"
+)
+
+// Handshakes that a network takes away cost a session nothing that works: hosts call for
+// longer than a handshake is tried, and each message arrives.
+func TestFilteredHandshakes(t *testing.T) {
+	met := 0
+	for seed := uint64(1); met < 3; seed++ {
+		e := net.NewEngine(seed, nil)
+		p := drawPlan(e.Fork(), seed)
+		if p.kind != kindFiltered {
+			continue
+		}
+		met++
+		s := newSwarm(e, p)
+		s.play()
+		if err := s.Audit.Err(); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		dropped := uint64(0)
+		for _, l := range s.Links() {
+			dropped += l.Drops[net.LinkFilter]
+		}
+		if dropped < giveUpAttempts {
+			t.Errorf("seed %d: %d handshake packets were taken away, want all attempts of a handshake", seed, dropped)
+		}
+	}
+}
+
+// giveUpAttempts is after how many srd gives a handshake up.
+const giveUpAttempts = 22

@@ -1,0 +1,459 @@
+package swarm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/foe"
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// Bounds of what a seed may draw.
+const (
+	mostSpines = 8
+	mostPaths  = 32
+	mostFaults = 8
+	mostBursts = 24
+	// mostMessages each way keeps a seed within a fraction of a second.
+	mostMessages = 3000
+	mbit         = 125e3 // bytes per second
+	// floorMTU is what every path must carry: srd.BasePacket in IPv6 and UDP.
+	floorMTU = srd.BasePacket + net.HeaderIPv6 + net.HeaderUDP
+	mostUDP  = 1500 - net.HeaderUDP // with the IP header
+)
+
+// plan is what a seed stands for.
+type plan struct {
+	rng     *rand.Rand
+	kind    string
+	rtt     time.Duration
+	trouble time.Duration // how long faults and bad links last
+	spec    FabricSpec
+	faults  Schedule
+	bursts  []burst
+	attack  time.Duration // mean time between attacks; 0: none
+	race    float64
+	foes    foe.Strangers
+	lies    foe.Lies
+	early   bool // hosts are also woken at times that mean nothing
+}
+
+// burst is traffic offered to one connection.
+type burst struct {
+	at       time.Duration
+	from, to int
+	batch    host.Batch
+}
+
+// Applications tell whether they have something to send in each so many seeds, those that
+// leave a remainder of tellSeed: what a connection does only when it is idle, as to send
+// again what is late, it does there. Those of races do not.
+const tellSeeds, tellSeed = 2, 1
+
+// Programs are also woken at times that mean nothing in each so many seeds, those that leave a
+// remainder of earlySeed.
+const earlySeeds, earlySeed = 8, 3
+
+// hostileStream is the stream of a seed's randomness from which is drawn who is hostile.
+const hostileStream = 1 << 32
+
+// drawPlan makes the plan of a seed.
+func drawPlan(rng *rand.Rand, seed uint64) *plan {
+	p := &plan{rng: rng}
+	p.rtt = p.duration(50*time.Microsecond, 300*time.Millisecond)
+	p.drawKind()
+	p.drawHosts()
+	p.drawCables()
+	if p.strict() {
+		p.drawStrict()
+	}
+	p.drawLimits()
+	p.drawLines()
+	p.drawNowhere()
+	p.drawFaults()
+	p.drawTraffic()
+	if p.chance(0.4) && !p.strict() {
+		p.attack = p.duration(time.Millisecond, p.trouble)
+		if p.chance(0.5) {
+			p.race = 0.05 * rng.Float64()
+		}
+	}
+	p.drawGranularity()
+	p.rng = rand.New(rand.NewPCG(seed, hostileStream))
+	p.drawHostility()
+	p.rng = rng
+	p.early = seed%earlySeeds == earlySeed
+	for i := range p.spec.Hosts {
+		p.spec.Hosts[i].Tells = seed%tellSeeds == tellSeed
+	}
+	return p
+}
+
+func (p *plan) chance(c float64) bool { return p.rng.Float64() < c }
+
+// between draws evenly from [a, b].
+func (p *plan) between(a, b int) int { return a + p.rng.IntN(b-a+1) }
+
+// spread draws from [a, b) so that each factor is as likely as any other.
+func (p *plan) spread(a, b float64) float64 { return a * math.Pow(b/a, p.rng.Float64()) }
+
+// duration is spread for times.
+func (p *plan) duration(a, b time.Duration) time.Duration {
+	return time.Duration(p.spread(float64(a), float64(b)))
+}
+
+// kinds is how many parts the kinds of plans are dealt from; most are ordinary.
+const kinds = 16
+
+func (p *plan) drawKind() {
+	switch n := p.rng.IntN(kinds); {
+	case n == 0:
+		p.kind, p.trouble = "rekey", p.duration(130*time.Second, 300*time.Second)
+	case n == 1:
+		p.kind, p.trouble = "long outage", p.duration(30*time.Second, 240*time.Second)
+	case n == 2:
+		p.kind, p.trouble = "peaceful", p.duration(200*time.Millisecond, 3*time.Second)
+	case n <= 6:
+		p.kind = [...]string{kindClean, kindFlood, kindLossy, kindReroute}[n-3]
+		p.trouble = p.duration(500*time.Millisecond, 3*time.Second)
+	case n == 7:
+		p.kind, p.trouble = kindGone, p.duration(goneLeast, 2*goneLeast)
+	default:
+		p.kind, p.trouble = "ordinary", p.duration(300*time.Millisecond, 8*time.Second)
+	}
+}
+
+// drawHosts draws the machines and the shape of the network between them.
+func (p *plan) drawHosts() {
+	s := &p.spec
+	hosts := 2
+	if p.chance(0.15) {
+		hosts = 3
+	}
+	s.Spines = p.between(1, mostSpines)
+	s.Rails, s.V6 = p.chance(0.3), p.chance(0.3)
+	header := net.HeaderIPv4
+	if s.V6 {
+		header = net.HeaderIPv6
+	}
+	paths := mostPaths
+	if s.Rails {
+		paths /= s.Spines
+	}
+	ports := p.between(1, paths)
+	both := p.rng.IntN(3) // 0: all call; 1: host 0 must be called; 2: the others must be
+	nat := !s.Rails && both != 1 && p.chance(0.3)
+	offers := handshake.OffersOf(handshake.AES256GCM, handshake.ChaCha20Poly1305)
+	if p.chance(0.3) {
+		offers = handshake.OffersOf(handshake.ChaCha20Poly1305)
+	}
+	tunnel := p.chance(0.3)
+	for i := range hosts {
+		h := host.Config{Ports: ports, MTU: mostUDP - header, Offset: p.duration(time.Second, 1000*time.Hour), Offers: offers}
+		if p.chance(0.2) {
+			h.MTU = srd.MaxPacket
+		}
+		if p.chance(0.5) {
+			h.Latency, h.Slack = p.duration(time.Microsecond, time.Millisecond), p.duration(time.Microsecond, 2*time.Millisecond)
+		}
+		if p.chance(0.1) {
+			h.Keepalive = p.duration(100*time.Millisecond, 25*time.Second)
+		}
+		if names := steer.Names(); p.chance(0.5) {
+			h.Policy = names[p.rng.IntN(len(names))]
+		}
+		h.Tunnel = tunnel
+		h.AnyLocal = !s.Rails && p.chance(0.25)
+		h.Unordered = p.chance(0.3)
+		h.Skew = time.Duration(p.between(-1e6, 1e6)) * time.Millisecond
+		s.Hosts = append(s.Hosts, h)
+		// Between any two hosts one at least can call.
+		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
+		s.NAT = append(s.NAT, nat && i == 0)
+	}
+}
+
+// drawNowhere gives the hosts an address that nobody can be reached at. Every port
+// makes a path to it as well, so there are half as many ports.
+func (p *plan) drawNowhere() {
+	s := &p.spec
+	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
+		return
+	}
+	for i := range s.Hosts {
+		s.Hosts[i].Ports = min(s.Hosts[i].Ports, mostPaths/2)
+	}
+}
+
+// drawLines tells some hosts the rate of their interface, which is that of all their
+// cables together at least, if these have any.
+func (p *plan) drawLines() {
+	s := &p.spec
+	for i := range s.Hosts {
+		if p.chance(0.4) {
+			s.Hosts[i].Line = max(p.cables(i), 100*mbit) * p.spread(1, 10)
+		}
+	}
+}
+
+// cables returns the rate of all cables of a host together; 0: it has none.
+func (p *plan) cables(host int) (rate float64) {
+	if host < len(p.spec.Cables) {
+		for _, c := range p.spec.Cables[host] {
+			rate += c[0].Rate
+		}
+	}
+	return rate
+}
+
+// Hosts on round trips below fabricRTT may say that they act more finely than a process:
+// as an interface does, at the finest.
+const (
+	finest    = 10 * time.Microsecond
+	fabricRTT = time.Millisecond
+)
+
+// drawGranularity lets all hosts say that they act more finely than a process, if they
+// all do, and no link takes longer for a packet. It comes last, so that plans are
+// otherwise what they were.
+func (p *plan) drawGranularity() {
+	g := p.duration(finest, mono.Granularity)
+	if p.rtt >= fabricRTT {
+		return
+	}
+	for i, h := range p.spec.Hosts {
+		if h.Latency+h.Slack > g {
+			return
+		}
+		for _, c := range p.spec.Cables[i] {
+			for _, q := range c {
+				if q.Rate > 0 && mostUDP/q.Rate > g.Seconds() {
+					return
+				}
+			}
+		}
+	}
+	for i := range p.spec.Hosts {
+		p.spec.Hosts[i].Granularity = g
+	}
+}
+
+// drawLimits draws limits that a run would hardly meet as they are: the life of
+// keys, of which all hosts must know the same, and the room for frames.
+func (p *plan) drawLimits() {
+	life, packets, room := time.Duration(0), uint64(0), 0
+	if p.chance(0.3) {
+		life = p.duration(shortestLife, time.Minute)
+	}
+	if p.chance(0.2) {
+		packets = uint64(p.spread(leastPackets, 50000))
+	}
+	if p.chance(0.3) {
+		room = int(p.spread(leastRoom, 4<<20))
+	}
+	for i := range p.spec.Hosts {
+		h := &p.spec.Hosts[i]
+		h.KeyLife, h.KeyPackets, h.HeldBytes, h.QueueBytes = life, packets, room, room
+	}
+}
+
+// shortestLife is the least life of keys that srd allows, leastRoom the least room
+// for frames in bytes: for a few of the largest.
+// leastPackets is for keys that outlive the challenges on all paths, which some
+// hundred packets do.
+const (
+	leastPackets  = 500
+	longestJitter = 20 * time.Millisecond
+	shortestLife  = 12 * time.Second
+	leastRoom     = 128 << 10
+)
+
+func (p *plan) drawCables() {
+	s := &p.spec
+	// Every path is probed, whatever the rate; the slowest links are for few.
+	least := max(2*mbit, 0.25*mbit*float64(len(s.Hosts)*s.Hosts[0].Ports))
+	rate := p.spread(least, 1000*mbit)
+	if p.chance(0.2) {
+		rate = 0
+	}
+	uneven := p.chance(0.3)
+	for range s.Hosts {
+		var row [][2]net.Quality
+		for range s.Spines {
+			row = append(row, [2]net.Quality{p.drawQuality(rate, uneven), p.drawQuality(rate, uneven)})
+		}
+		s.Cables = append(s.Cables, row)
+	}
+}
+
+// drawQuality draws one direction of one of the four links of a round trip.
+func (p *plan) drawQuality(rate float64, uneven bool) net.Quality {
+	q := net.Quality{Rate: rate, Delay: p.rtt / 4, MTU: 1500}
+	if uneven {
+		q.Rate *= 0.3 + 0.7*p.rng.Float64()
+		q.Delay = time.Duration(float64(q.Delay) * (0.5 + 1.5*p.rng.Float64()))
+	}
+	q.Queue = max(3000, int(q.Rate*p.duration(time.Millisecond, 50*time.Millisecond).Seconds()))
+	if p.chance(0.3) {
+		q.Mark = q.Queue / 4
+	}
+	if p.chance(0.25) {
+		q.MTU = []int{floorMTU, 1280, 1400, 1492, 9000}[p.rng.IntN(5)]
+	}
+	if p.kind == "peaceful" {
+		return q
+	}
+	if p.chance(0.25) {
+		q.Loss = p.spread(0.001, 0.3)
+	}
+	if p.chance(0.15) {
+		q.Burst = net.Burst{Begin: p.spread(0.0005, 0.02), End: p.spread(0.02, 0.5), Loss: 0.5 + 0.5*p.rng.Float64()}
+	}
+	if p.chance(0.1) {
+		q.Jitter = p.duration(10*time.Microsecond, longestJitter)
+	}
+	if p.chance(0.15) {
+		q.Duplicate = p.spread(0.001, 0.3)
+	}
+	if p.chance(0.2) {
+		q.Reorder, q.HoldMost = p.spread(0.001, 0.3), 2*q.Delay+p.duration(10*time.Microsecond, 5*time.Millisecond)
+	}
+	if p.chance(0.15) {
+		q.Corrupt = p.spread(0.001, 0.1)
+	}
+	return q
+}
+
+// drawFaults draws what goes wrong; all of it is over when the trouble is.
+func (p *plan) drawFaults() {
+	switch p.kind {
+	case "peaceful", kindClean, kindFlood, kindLossy:
+		return
+	case kindReroute, kindGone:
+		p.drawDeath()
+		return
+	}
+	for range p.rng.IntN(mostFaults + 1) {
+		x := Fault{Kind: FaultKind(p.rng.IntN(int(numDrawn))), Host: p.rng.IntN(len(p.spec.Hosts)), Spine: p.rng.IntN(p.spec.Spines)}
+		x.At = time.Duration(p.rng.Int64N(int64(p.trouble)))
+		x.For = min(p.duration(time.Millisecond, p.longest()), p.trouble-x.At)
+		if n := slices.Index(p.spec.NAT, true); x.Kind == Rebind && n >= 0 {
+			x.Host = n
+		}
+		p.drawValue(&x)
+		if x.Kind == Stop && x.At&1 == 1 { // not drawn, so that other plans stay what they are
+			x.Kind = HandOver
+		}
+		p.faults = append(p.faults, x)
+	}
+	if p.kind == "long outage" {
+		at := time.Duration(p.rng.Int64N(int64(p.trouble) / 4))
+		p.faults = append(p.faults, Fault{Kind: Blackout, At: at, For: p.trouble - at})
+	}
+}
+
+// longest returns how long a fault may last: in a long run for so long that probing
+// has an end.
+func (p *plan) longest() time.Duration { return max(5*time.Second, p.trouble/4) }
+
+func (p *plan) drawValue(x *Fault) {
+	switch x.Kind {
+	case OneWayDown, Rebind, Brownout:
+		x.Value = p.rng.IntN(2)
+	case Flap:
+		x.Value = p.between(2, 400)
+	case ShrinkMTU:
+		x.Value = p.between(600, 1400) * (1 - 2*p.rng.IntN(2))
+	case Restart:
+		// A clock may come back wrong, as that of a restored machine does.
+		if p.chance(0.3) {
+			x.Value = p.between(-1e7, 1e6)
+		}
+	case ClockStep:
+		x.Value = p.between(-1e7, 1e6)
+	case Policy:
+		x.Value = p.rng.IntN(len(steer.Names()))
+	case Readdress:
+		x.Value = p.rng.IntN(4)
+	case CrashLoop:
+		x.Value = p.between(20, 2000)
+	case Detour:
+		x.Value = int(p.duration(10*time.Microsecond, 100*time.Millisecond).Microseconds())
+	}
+}
+
+// drawTraffic draws bursts each way.
+func (p *plan) drawTraffic() {
+	if p.kind == kindFlood {
+		p.bursts = []burst{{at: floodRTT, from: 0, to: 1, batch: host.Batch{N: floodMessages, Max: 4, Class: srd.Stream}}}
+	}
+	if p.kind == kindGone {
+		p.drawGone()
+		return
+	}
+	left := p.between(50, mostMessages)
+	for range p.between(1, mostBursts) {
+		from := p.rng.IntN(len(p.spec.Hosts))
+		to := (from + p.between(1, len(p.spec.Hosts)-1)) % len(p.spec.Hosts)
+		b := burst{at: time.Duration(p.rng.Int64N(int64(p.trouble))), from: from, to: to}
+		b.batch = host.Batch{N: 1 + p.rng.IntN(left), Max: p.between(0, 1400)}
+		if p.chance(0.3) {
+			b.batch.Max = 9000
+		}
+		b.batch.Min = p.between(0, b.batch.Max)
+		b.batch.Class = p.drawClass()
+		p.bursts = append(p.bursts, b)
+		if left -= b.batch.N; left <= 0 {
+			return
+		}
+	}
+}
+
+// drawClass draws how long messages are worth repairing. In good networks that is for
+// long: a datagram is seldom worth a second repair.
+func (p *plan) drawClass() srd.Class {
+	switch p.rng.IntN(4) {
+	case 0:
+		return srd.Reliable
+	case 1:
+		if !p.strict() {
+			return srd.Deadline(p.duration(time.Millisecond, 10*time.Second))
+		}
+	case 2:
+		if !p.strict() {
+			return srd.Datagram
+		}
+	}
+	return srd.Stream
+}
+
+// String describes the plan for a reader of its trace.
+func (p *plan) String() string {
+	var b strings.Builder
+	s := &p.spec
+	fmt.Fprintf(&b, "%s: %v of trouble, rtt %v, %d hosts, %d spines, rails %v, passive %v, nat %v, nowhere %v, attack every %v, race %.3f\n",
+		p.kind, p.trouble, p.rtt, len(s.Hosts), s.Spines, s.Rails, s.Passive, s.NAT, s.Nowhere, p.attack, p.race)
+	fmt.Fprintf(&b, "foes: %v\nliar: %v\n", &p.foes, &p.lies)
+	for i, h := range s.Hosts {
+		fmt.Fprintf(&b, "host %d: %+v\n", i, h)
+		for k, c := range s.Cables[i] {
+			fmt.Fprintf(&b, "  spine %d up   %+v\n          down %+v\n", k, c[0], c[1])
+		}
+	}
+	for _, x := range p.faults {
+		fmt.Fprintf(&b, "fault: %v\n", x)
+	}
+	for _, x := range p.bursts {
+		fmt.Fprintf(&b, "burst: %v %d>%d %+v\n", x.at, x.from, x.to, x.batch)
+	}
+	return b.String()
+}

@@ -1,0 +1,227 @@
+package swarm
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+// A race is how fast a seed has to be, where its other network asks only that nothing
+// breaks: one host sends to another over an ordinary network that nobody attacks, and has
+// to keep up with an ideal twin, which knows the rates of all links, loses nothing, and
+// takes the round trips that doubling a window takes. What it repeats for nothing, and
+// what it lets run over, is counted as well.
+//
+// Races have a stream of randomness, and an engine, of their own: the rest of a seed is
+// as it would be without.
+type race struct {
+	rng  *rand.Rand
+	kind raceKind
+	rtt  time.Duration
+	rate float64 // of all cables together, bytes per second
+	spec FabricSpec
+	n    int // messages
+}
+
+// raceKind is a kind of network.
+type raceKind uint8
+
+const (
+	// raceUnlike: long paths whose lengths differ, and which lose packets. What is known
+	// of one path tells little of another.
+	raceUnlike raceKind = iota
+	// raceNarrow: one slow link with little room before it. Losses are all that tells of
+	// congestion: the room is less than any delay that is aimed for.
+	raceNarrow
+	// raceFabric: short and fast paths that lose packets, between hosts that act finely.
+	raceFabric
+	numRaceKinds
+)
+
+func (k raceKind) String() string {
+	return [numRaceKinds]string{"unlike paths", "a narrow link", "a fabric"}[k]
+}
+
+const (
+	// raceEvery: each so many seeds have a race.
+	raceEvery = 4
+	// raceStream is the stream of a seed's randomness from which races are drawn.
+	raceStream = 1 << 33
+	raceBytes  = 1200 // of a message: one in a packet
+	racePorts  = 16
+	// raceWarm is for how long a little is sent before, so that paths are open and
+	// measured; raceFirst is the first of what counts.
+	raceWarm  = 3 * time.Second
+	racePulse = 20 * time.Millisecond
+)
+
+// raceBounds are by how much the race may be lost.
+type raceBounds struct {
+	// slower: times the ideal's time.
+	slower float64
+	// needless: repairs of what was not lost, as a share of what was sent.
+	needless float64
+	// over: share of the packets that may be dropped by full queues.
+	over float64
+	// late: share of the messages that may be given up, as they were not worth one more
+	// repair. Who takes for lost what is only late fills the link with copies, and then
+	// nothing gets through in time.
+	late float64
+}
+
+// The bounds are one and a half times the worst of eighty races, at least; those of a
+// narrow link for what runs over and what is given up, of 315. There a first window runs
+// over before anybody knows; a sender that nobody tells of losses drops each packet six
+// times.
+var raceAllows = [numRaceKinds]raceBounds{
+	raceUnlike: {slower: 1.5, needless: 0.25, over: 0.02, late: 0.01},
+	raceNarrow: {slower: 2, needless: 0.40, over: 0.55, late: 0.045},
+	raceFabric: {slower: 2, needless: 0.25, over: 0.02, late: 0.01},
+}
+
+// needlessFree repairs are in no proportion to anything.
+const needlessFree = 20
+
+// drawRace draws the network of a seed.
+func drawRace(rng *rand.Rand) *race {
+	r := &race{rng: rng, kind: raceKind(rng.IntN(int(numRaceKinds)))}
+	p := &plan{rng: rng}
+	q := net.Quality{MTU: 1500}
+	unlike := 0.0
+	h := host.Config{Ports: racePorts, MTU: mostUDP - net.HeaderIPv4, Offers: handshake.OffersOf(handshake.AES256GCM)}
+	switch r.kind {
+	case raceUnlike:
+		r.n, r.spec.Spines, unlike = 4000, p.between(2, 6), 0.2
+		r.rtt, q.Rate = p.duration(40*time.Millisecond, 200*time.Millisecond), p.spread(10*mbit, 50*mbit)
+		q.Queue, q.Loss = strictQueue, p.spread(0.002, 0.01)
+	case raceNarrow:
+		r.n, r.spec.Spines = 15000, 1
+		r.rtt, q.Rate = p.duration(20*time.Millisecond, 100*time.Millisecond), p.spread(20*mbit, 100*mbit)
+		q.Queue = max(8*1500, int(q.Rate*p.duration(time.Millisecond, 3*time.Millisecond).Seconds()))
+	case raceFabric:
+		r.n, r.spec.Spines, unlike = 6000, p.between(2, 8), 0.05
+		r.rtt, q.Rate = p.duration(50*time.Microsecond, 500*time.Microsecond), p.spread(1000*mbit, 10000*mbit)
+		q.Queue, q.Loss = strictQueue, p.spread(0.001, 0.01)
+		h.Granularity = 20 * time.Microsecond
+	}
+	r.rate = q.Rate * float64(r.spec.Spines)
+	r.spec.NAT, r.spec.Passive = make([]bool, 2), make([]bool, 2)
+	for range 2 {
+		r.spec.Hosts = append(r.spec.Hosts, h)
+		var row [][2]net.Quality
+		for range r.spec.Spines {
+			own := q
+			own.Delay = time.Duration(float64(r.rtt) / 4 * (1 + unlike*(2*rng.Float64()-1)))
+			row = append(row, [2]net.Quality{own, own})
+		}
+		r.spec.Cables = append(r.spec.Cables, row)
+	}
+	return r
+}
+
+// ideal returns what the twin takes: it doubles ten packets in each round trip until it
+// fills the links, and from then on they are full.
+func (r *race) ideal() time.Duration {
+	bytes := float64(r.n) * (raceBytes + srd.Overhead + net.HeaderIPv4 + net.HeaderUDP)
+	full := r.rate * r.rtt.Seconds()
+	rounds := 1 + max(0, math.Ceil(math.Log2(full/(10*mostUDP))))
+	return time.Duration(rounds*float64(r.rtt)) + time.Duration(bytes/r.rate*float64(time.Second))
+}
+
+// raceResult is how it went.
+type raceResult struct {
+	kind                   raceKind
+	took, ideal            time.Duration
+	sent, repaired         int
+	faults, over, needless int
+	late                   int // given up: they were not worth a repair any more
+}
+
+func (x *raceResult) String() string {
+	return fmt.Sprintf("%v: %v, ideally %v; of %d messages %d repaired, %d for nothing; %d packets lost, %d dropped by full queues, %d given up",
+		x.kind, x.took, x.ideal, x.sent, x.repaired, x.needless, x.faults, x.over, x.late)
+}
+
+// lost returns the packets that have been dropped on the way from host 0 to 1.
+func (f *Fabric) lost() (faults, over int) {
+	for k := range f.Spines {
+		for _, l := range []*net.Link{f.Cables[0][k].Out, f.Cables[1][k].Back} {
+			faults += int(l.Drops[net.LinkLoss])
+			over += int(l.Drops[net.LinkQueue])
+		}
+	}
+	return faults, over
+}
+
+// Race plays the race of a seed.
+func Race(seed uint64, trace io.Writer) (*raceResult, error) {
+	e := net.NewEngine(seed, trace)
+	r := drawRace(rand.New(rand.NewPCG(seed, raceStream)))
+	f := NewFabric(e, r.spec)
+	for _, h := range f.Hosts {
+		h.Boot()
+	}
+	p := f.Hosts[0].Process().Peers[0]
+	app := p.App.(host.Bare)
+	offer := func(n int) {
+		p.App.Offer(host.Batch{N: n, Min: raceBytes, Max: raceBytes, Class: srd.Stream})
+		f.Hosts[0].Poke()
+	}
+	bad := func() bool { return f.Audit.Err() != nil || e.Done() > mostEvents }
+	for range int(raceWarm / racePulse) {
+		offer(1)
+		e.Run(racePulse, bad)
+	}
+	x := &raceResult{kind: r.kind, ideal: r.ideal(), sent: r.n}
+	first, repaired := p.App.Begun(), int(p.Conn.Stats().Retransmitted)
+	faults, over := f.lost()
+	begin := e.Since()
+	offer(r.n)
+	most := 10*x.ideal + bound
+	if !e.Run(most, func() bool {
+		if bad() {
+			return true
+		}
+		if p.App.Begun() < first+r.n {
+			return false
+		}
+		n, _ := app.Unsettled(first)
+		return n == 0
+	}) {
+		n, _ := app.Unsettled(first)
+		return x, fmt.Errorf("%v: %d messages are not delivered after %v, ideally %v", r.kind, n, most, x.ideal)
+	}
+	x.late, _ = app.Undelivered(first)
+	x.took = e.Since() - begin
+	x.repaired = int(p.Conn.Stats().Retransmitted) - repaired
+	x.faults, x.over = f.lost()
+	x.faults, x.over = x.faults-faults, x.over-over
+	x.needless = max(0, x.repaired-x.faults-x.over)
+	if err := f.Audit.Err(); err != nil {
+		return x, err
+	}
+	return x, x.lose()
+}
+
+// lose says by what the race is lost; nil: it is not.
+func (x *raceResult) lose() error {
+	b := &raceAllows[x.kind]
+	switch {
+	case float64(x.took) > b.slower*float64(x.ideal):
+		return fmt.Errorf("%v: more than %.3g times the ideal", x, b.slower)
+	case float64(x.needless) > b.needless*float64(x.sent)+needlessFree:
+		return fmt.Errorf("%v: more than %.3g needless", x, b.needless)
+	case float64(x.over) > b.over*float64(x.sent):
+		return fmt.Errorf("%v: more than %.3g ran over", x, b.over)
+	case float64(x.late) > b.late*float64(x.sent):
+		return fmt.Errorf("%v: more than %.3g given up", x, b.late)
+	}
+	return nil
+}

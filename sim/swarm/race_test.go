@@ -1,0 +1,66 @@
+package swarm
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The first races are not lost, and each kind of network is among them. A race is the
+// same each time.
+func TestRaces(t *testing.T) {
+	kinds := map[raceKind]bool{}
+	for seed := uint64(1); seed <= 8; seed++ {
+		x, err := Race(seed, nil)
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		kinds[x.kind] = true
+		if again, _ := Race(seed, nil); seed == 1 && *again != *x {
+			t.Errorf("seed %d: %v, and then %v", seed, x, again)
+		}
+	}
+	if len(kinds) != int(numRaceKinds) {
+		t.Errorf("kinds of networks: %v", kinds)
+	}
+}
+
+// A race is lost by time, by needless repairs, and by what runs over; some of each is free.
+func TestRaceBounds(t *testing.T) {
+	for _, c := range []struct {
+		x    raceResult
+		want string
+	}{
+		{raceResult{took: time.Second, ideal: time.Second, sent: 1000}, ""},
+		{raceResult{took: 9 * time.Second, ideal: time.Second, sent: 1000}, "times the ideal"},
+		{raceResult{took: time.Second, ideal: time.Second, sent: 10, needless: needlessFree}, ""},
+		{raceResult{took: time.Second, ideal: time.Second, sent: 1000, needless: 500}, "needless"},
+		{raceResult{took: time.Second, ideal: time.Second, sent: 1000, over: 500}, "ran over"},
+		{raceResult{took: time.Second, ideal: time.Second, sent: 1000, late: 100}, "given up"},
+	} {
+		err := c.x.lose()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v, want %q", &c.x, err, c.want)
+		}
+	}
+}
+
+// The ideal twin takes a round trip and the time of the link, and more round trips the
+// more the link holds.
+func TestRaceIdeal(t *testing.T) {
+	r := &race{n: 1, rtt: 10 * time.Millisecond, rate: 1e6}
+	short := r.ideal()
+	if short < 10*time.Millisecond || short > 13*time.Millisecond {
+		t.Errorf("one message: %v", short)
+	}
+	r.rate = 1e8 // a million bytes in a round trip: 15,000 doubled seven times
+	if d := r.ideal(); d < 80*time.Millisecond || d > 81*time.Millisecond {
+		t.Errorf("one message on a fast link: %v", d)
+	}
+	for range 100 {
+		if r := drawRace(rand.New(rand.NewPCG(1, raceStream))); r.ideal() <= r.rtt {
+			t.Errorf("%+v", r)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package swarm
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/srd"
+)
+
+// kindSiege is a network that is good but for who is on it: strangers, observers and a
+// lying peer do all the time what they can, and nobody drops anything. There everything
+// must go on while it lasts, and not only when it is over.
+const kindSiege = "siege"
+
+const (
+	siegeLeast = 3 * time.Second
+	siegeMost  = 12 * time.Second
+	// siegeEvery is how often each host has something to say to each other one.
+	siegeEvery = 100 * time.Millisecond
+	// siegePatience, and siegeTrips round trips, is how long it may take in a siege until
+	// what is offered is delivered. A handshake may be needed first, whose first attempts
+	// may meet a host that is under load: 250 and 500 ms until the third.
+	siegePatience = 3 * time.Second
+	siegeTrips    = 12
+	siegeMessages = 300
+	siegeAttack   = 100 * time.Millisecond
+)
+
+// besieged reports whether the plan is of a siege.
+func (p *plan) besieged() bool { return p.kind == kindSiege }
+
+// besiege replaces what was drawn of the network and its faults by a siege.
+func (p *plan) besiege() {
+	p.kind, p.trouble = kindSiege, p.duration(siegeLeast, siegeMost)
+	p.faults = nil
+	p.drawStrict()
+	for i := range p.spec.Hosts {
+		h := &p.spec.Hosts[i]
+		h.Tunnel, h.KeyPackets, h.Granularity, h.Line = false, 0, 0, 0
+	}
+	p.spec.Nowhere = false
+	left := siegeMessages
+	for i := range p.bursts {
+		b := &p.bursts[i]
+		b.at = min(b.at, p.trouble/2)
+		b.batch.N, b.batch.Class = min(b.batch.N, left), srd.Stream
+		left -= b.batch.N
+	}
+	p.attack = p.duration(time.Millisecond, siegeAttack)
+	p.race = 0.5 * p.rng.Float64() * p.rng.Float64()
+}
+
+// siege watches over progress in a siege.
+type siege struct {
+	offered []int // by peer
+	ticks   [][]int
+}
+
+// besiege lets hosts talk, and demands that they are heard.
+func (s *swarm) besiege() {
+	peers, since := s.Peers(), s.Engine.Since()
+	if since > s.plan.trouble {
+		return
+	}
+	if v := &s.siege; len(peers) > 0 {
+		if v.offered == nil {
+			v.offered = make([]int, len(peers))
+			for i, p := range peers {
+				v.offered[i] = p.App.Begun()
+			}
+		}
+		v.ticks = append(v.ticks, append([]int(nil), v.offered...))
+		for i, p := range peers {
+			if p.App.Sending() < trickleMost && !p.App.Pending() {
+				s.offer(p.Host().Index, p.Remote().Index, host.Batch{N: 1, Max: 400, Class: srd.Stream})
+			}
+			v.offered[i] = p.App.Begun()
+		}
+		s.unheard(peers)
+	}
+	s.Engine.After(siegeEvery, s.besiege)
+}
+
+// unheard demands that what was begun or waited a while ago is delivered.
+func (s *swarm) unheard(peers []*host.Peer) {
+	v := &s.siege
+	patience := int((siegePatience + siegeTrips*s.plan.rtt) / siegeEvery)
+	if len(v.ticks) <= patience {
+		return
+	}
+	then := v.ticks[len(v.ticks)-1-patience]
+	for i, p := range peers {
+		first := then[i]
+		n, example := p.App.Undelivered(0)
+		stuck := p.App.Pending() && p.App.Begun() == first
+		if (n > 0 && example < first) || stuck {
+			s.Audit.Fail("host %d to %d: message %d of %d is not delivered after %v of a siege, pending %v, session %+v, %+v",
+				p.Host().Index, p.Remote().Index, example, p.App.Begun(), time.Duration(patience)*siegeEvery, p.App.Pending(),
+				p.Conn.Session(p.Host().Clock()), *p.Conn.Stats())
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package swarm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/sim/net"
+)
+
+// Half of the paths die silently while nobody sends, here and back. What is sent then
+// must arrive: the first tail probes find a path that works, and what else is repaired
+// goes where the peer was heard since.
+func TestBurstAfterSilentDeath(t *testing.T) {
+	const networks = 60
+	q := net.Quality{Rate: 100 * mbit, Delay: time.Millisecond / 2, MTU: 1500, Queue: strictQueue}
+	for _, ports := range []int{8, 16} {
+		for seed := range uint64(networks) {
+			f := twoHostsOf(seed, 2, ports, q, nil)
+			f.boot()
+			f.wantSoon(t, 50, 5*time.Second)
+			f.pass(t, 3*time.Second, nil)
+			for i := range f.Hosts {
+				f.fail([]*net.Link{f.Cables[i][0].Out, f.Cables[i][0].Back}, 2*time.Second)
+			}
+			f.pass(t, 100*time.Millisecond, nil)
+			a := f.say(0, 12)
+			f.pass(t, time.Second, nil)
+			if n, first := a.Undelivered(0); n > 0 {
+				t.Errorf("network %d, %d ports: %d messages are given up, first %d", seed, ports, n, first)
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package swarm
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/sim/host"
+	"github.com/srdtun/srdtun/sim/net"
+	"github.com/srdtun/srdtun/srd"
+)
+
+// Kinds of plans whose network is so good that more can be demanded than that
+// nothing is wrong: what is slow, or is done for nothing, is then seen as well.
+const (
+	kindClean   = "clean"   // every link is perfect
+	kindFlood   = "flood"   // and long, and there are more messages than may be open
+	kindLossy   = "lossy"   // links lose a packet now and then
+	kindReroute = "reroute" // links are perfect, but a spine dies
+	kindGone    = "gone"    // and is dead for long, while few packets are sent or none
+)
+
+// Bounds of such networks.
+const (
+	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
+	strictLoss  = 0.01
+	// A payload is given up after 150 ms. These are round trips in which several
+	// repairs in a row may fail before that.
+	lossyRTT    = 30 * time.Millisecond
+	rerouteRTT  = 6 * time.Millisecond
+	strictPorts = 16 // they reach both of two spines
+	floodRTT    = 100 * time.Millisecond
+	// floodMessages of a few bytes each, at once, are several windows of a long path
+	// and several times as many as srd.OutboxLimit.
+	floodMessages = 5 * srd.OutboxLimit
+)
+
+// strict reports whether the plan's network is a good one.
+func (p *plan) strict() bool {
+	switch p.kind {
+	case kindClean, kindFlood, kindLossy, kindReroute, kindGone, kindFiltered:
+		return true
+	}
+	return false
+}
+
+// drawStrict replaces what was drawn of hosts and cables for a network without
+// faults by what its kind wants.
+func (p *plan) drawStrict() {
+	s, rate := &p.spec, p.spread(20*mbit, 1000*mbit)
+	switch p.kind {
+	case kindFlood:
+		p.rtt, rate = floodRTT, 0
+		for i := range s.Hosts {
+			s.Hosts[i].Tunnel = false
+		}
+	case kindLossy:
+		p.rtt = min(p.rtt, lossyRTT)
+	case kindReroute, kindGone:
+		p.rtt = min(p.rtt, rerouteRTT)
+	}
+	if p.kind == kindReroute || p.kind == kindGone {
+		s.Spines = max(s.Spines, 2)
+		for i := range s.Hosts {
+			h := &s.Hosts[i]
+			h.Ports, h.Policy = max(h.Ports, strictPorts), ""
+		}
+	}
+	q := net.Quality{Rate: rate, Delay: p.rtt / 4, MTU: 1500, Queue: strictQueue}
+	if p.kind == kindLossy {
+		q.Loss = p.spread(strictLoss/10, strictLoss)
+	}
+	s.Cables = nil
+	for range s.Hosts {
+		var row [][2]net.Quality
+		for range s.Spines {
+			row = append(row, [2]net.Quality{q, q})
+		}
+		s.Cables = append(s.Cables, row)
+	}
+}
+
+// drawDeath draws the one fault of a plan in which a spine dies.
+func (p *plan) drawDeath() {
+	x := Fault{Kind: SpineDown, Spine: p.rng.IntN(p.spec.Spines)}
+	if p.chance(0.5) {
+		x.Kind, x.Host, x.Value = OneWayDown, p.rng.IntN(len(p.spec.Hosts)), p.rng.IntN(2)
+	}
+	x.At, x.For = p.trouble/4, p.trouble/2
+	if p.kind == kindGone {
+		x.For = p.trouble - x.At
+	}
+	p.faults = Schedule{x}
+}
+
+const (
+	// goneLeast is the least time that a plan of kindGone takes: three quarters of it
+	// are more than it takes until a path that the peer opened is forgotten (30 s).
+	goneLeast = 60 * time.Second
+	// seldom is how often something is sent then, if it is: often enough that the
+	// connection is not idle, which ends probing (10 s).
+	seldom = 5 * time.Second
+)
+
+// drawGone draws the traffic of a plan in which a spine dies while nobody sends: some
+// before, and a burst soon after, by which that is noticed. Then there is no more, or
+// a little.
+func (p *plan) drawGone() {
+	death := p.faults[0].At
+	soon := death + p.duration(10*time.Millisecond, time.Second)
+	for _, at := range []time.Duration{p.duration(100*time.Millisecond, time.Second), soon} {
+		for from := range p.spec.Hosts {
+			to := (from + p.between(1, len(p.spec.Hosts)-1)) % len(p.spec.Hosts)
+			b := host.Batch{N: p.between(1, 300), Max: p.between(0, 1400), Class: srd.Stream}
+			p.bursts = append(p.bursts, burst{at: at, from: from, to: to, batch: b})
+		}
+	}
+	if p.chance(0.5) {
+		return
+	}
+	for at := soon + seldom; at < p.trouble; at += seldom {
+		from := p.rng.IntN(len(p.spec.Hosts))
+		to := (from + 1) % len(p.spec.Hosts)
+		p.bursts = append(p.bursts, burst{at: at, from: from, to: to, batch: host.Batch{N: p.between(1, 5), Max: 1400, Class: srd.Stream}})
+	}
+}
+
+// neverIn are the reasons for which no connection drops anything in a good network,
+// in which nobody is hostile and no program dies.
+var neverIn = [...]srd.Reason{
+	srd.DropMalformed, srd.DropReplay, srd.DropMessageFar, srd.DropSlot, srd.DropPathLimit, srd.DropAckInvalid,
+	srd.DropIncarnation, srd.DropClosed,
+}
+
+// demand holds a good network to more than others.
+func (s *swarm) demand() {
+	if !s.plan.strict() {
+		return
+	}
+	for _, p := range s.Peers() {
+		if err := s.flaw(p); err != nil {
+			s.Audit.Fail("%s, host %d to %d: %w", s.plan.kind, p.Host().Index, p.Remote().Index, err)
+		}
+	}
+}
+
+// flaw returns what p should not have met.
+func (s *swarm) flaw(p *host.Peer) error {
+	x, drops := p.Conn.Stats(), p.Drops()
+	for _, r := range neverIn {
+		if x.Drops[r] > 0 {
+			return fmt.Errorf("%d dropped: %v", x.Drops[r], r)
+		}
+	}
+	if n, first := p.App.Undelivered(0); n > p.App.Dropped() {
+		return fmt.Errorf("%d messages are not delivered, first %d", n, first)
+	}
+	if x.GivenUp > 0 && s.plan.kind == kindFiltered {
+		return fmt.Errorf("%d messages are given up, though the session works", x.GivenUp)
+	}
+	if drops[host.Forged] > 0 || drops[host.NotOurs] > 0 {
+		return fmt.Errorf("dropped %v", *drops)
+	}
+	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
+		// Sockets are too small for the links, or keys are renewed more than once
+		// in a round trip, or expire unused at one end first: what is under way
+		// then is lost.
+		return nil
+	}
+	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
+		if _, x := t.Stats(); t.Swapped > 0 || x.TimedOut > 0 {
+			return fmt.Errorf("%d inner packets came out of order, %d gaps were not waited for", t.Swapped, x.TimedOut)
+		}
+	}
+	if drops[host.NoIndex] > 0 || drops[host.NotFresh] > 0 || x.Drops[srd.DropSessionOld] > 0 {
+		return fmt.Errorf("dropped %v, %d of an old session", *drops, x.Drops[srd.DropSessionOld])
+	}
+	if !s.plan.spares(p.Host()) {
+		return nil
+	}
+	repairs := int(x.Retransmitted - x.Reinjected)
+	if repairs > repairShare*int(x.Sent)/100+repairsFree {
+		return fmt.Errorf("%d repairs of %d messages, of which none was lost", repairs, x.Sent)
+	}
+	if int(x.Reinjected) > int(x.Acked)/copyEach+copiesFree {
+		return fmt.Errorf("%d copies of late messages, where %d were acknowledged", x.Reinjected, x.Acked)
+	}
+	return nil
+}
+
+// On a clean network some repairs are for nothing, as when a handshake takes the
+// time of a tail probe: repairsFree, and repairShare of a hundred messages. Copies of messages
+// that are late have a budget of their own: copiesFree, and one for copyEach acknowledged.
+const (
+	repairsFree = 20
+	repairShare = 5
+	copiesFree  = 32
+	copyEach    = 32
+)
+
+// oversubscribed is how many times what its cables carry a host's line may be, so that its
+// first window, which goes by the line, makes no queue that looks like a failure.
+const oversubscribed = 4
+
+// spares reports whether h has no reason to repeat anything: where no packet is
+// lost, and neither flows that are kept to paths nor a first window that is far too
+// large make queues.
+func (p *plan) spares(h *host.Host) bool {
+	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood) && h.Line <= oversubscribed*p.cables(h.Index)
+}
+
+// repairable reports whether what is lost is to come in time for its order. It is known to
+// be lost when the acknowledgement of something else has come, and comes itself a round
+// trip later at the earliest; both may stand behind what a policy that keeps flows to paths
+// sends, in the longest queue that a link had. Where all hosts spray there are to be no
+// such queues.
+func (s *swarm) repairable() bool {
+	if s.plan.kind == kindClean || s.plan.kind == kindFlood || s.plan.sprays() {
+		return true
+	}
+	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
+	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
+}
+
+// roomy reports whether h may hold what comes while something is repaired: less may have been
+// drawn than its cables bring in that time.
+func (s *swarm) roomy(h *host.Host) bool {
+	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
+	return h.HeldBytes == 0 || float64(h.HeldBytes) >= s.plan.cables(h.Index)*hold.Seconds()
+}
+
+// sprays reports whether all hosts have the default policy.
+func (p *plan) sprays() bool {
+	for _, h := range p.spec.Hosts {
+		if h.Policy != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// longestWait returns how long a packet had to wait for those before it on a link, at most.
+func (s *swarm) longestWait() (most time.Duration) {
+	for _, l := range s.Links() {
+		if l.Rate > 0 {
+			most = max(most, time.Duration(float64(l.Peak)/l.Rate*float64(time.Second)))
+		}
+	}
+	return most
+}
+
+// overflowed reports whether a socket was full.
+func (s *swarm) overflowed() bool {
+	for _, h := range s.Hosts {
+		if h.Overflow > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package swarm_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/srdtun/srdtun/sim/swarm"
+)
+
+// Seeds played by default and with -short: with the race detector, that is. All the
+// others are played without it (make soak). SRDSIM_SEEDS=n plays n.
+const (
+	seedsDefault = 100
+	seedsShort   = 40
+	// seedGroups is how many tests the seeds are dealt to, so that all
+	// processors have something to do.
+	seedGroups = 4
+)
+
+func seeds(t *testing.T) int {
+	if v := os.Getenv("SRDSIM_SEEDS"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			t.Fatalf("SRDSIM_SEEDS=%q is not a number", v)
+		}
+		return n
+	}
+	if testing.Short() {
+		return seedsShort
+	}
+	return seedsDefault
+}
+
+// Whatever network, faults and traffic a seed draws, nothing arrives twice or
+// wrong, no nonce is used again, all bounds hold, and when all is healed, what is
+// sent arrives.
+func TestSwarm(t *testing.T) {
+	n := seeds(t)
+	for g := range seedGroups {
+		t.Run(fmt.Sprintf("group%d", g), func(t *testing.T) {
+			t.Parallel()
+			for seed := 1 + g; seed <= n; seed += seedGroups {
+				if r := swarm.Play(uint64(seed), nil); r.Err != nil {
+					t.Errorf("%v", r)
+				}
+			}
+		})
+	}
+}
+
+// Seeds beyond those that are always played which have failed, and what for.
+var found = map[uint64]string{
+	503:   "acknowledgements kept to one path, which had failed in their direction",
+	924:   "how far an acknowledgement's path is counted as its wait, and ended slow start",
+	1044:  "paths with packets in flight were given up with another, which was slow",
+	1203:  "a short message went before the time of a train, and with it copies were due",
+	1992:  "as 4036",
+	3220:  "queues that took turns were taken for jitter, and the target ran away",
+	3248:  "what a sample of a path seldom used teaches was bounded to one round trip",
+	3256:  "a liar that came nearer got the window of its length",
+	3655:  "a queue that all paths had was a failure of one that was hardly measured",
+	4036:  "slow start went on for a round trip after much was lost",
+	4737:  "copies of late messages counted as repairs",
+	4954:  "the end of a train was lost by the acknowledgement of another that left with it",
+	5548:  "what arrived in slow start, which has sent twice as much since, was taken for what a short buffer's link holds",
+	5671:  "as 3655",
+	6237:  "as 3655",
+	6529:  "both paths of an idle peer that cannot call had failed",
+	6566:  "as 4954",
+	6869:  "as 13059",
+	7155:  "copies of a challenge were answered as often as they came",
+	7488:  "paths that work were out of use for a packet lost by chance on another",
+	8335:  "as 6529",
+	8366:  "as 4954",
+	9052:  "as 10860",
+	9875:  "an observer who was quicker had all first copies come from elsewhere, and nobody looked at the second ones",
+	10148: "as 9875",
+	10261: "as 4954",
+	10542: "as 7488, where a queue was a hundred times as long as the path",
+	10860: "who is called did not call in silence, if as many paths as it could open were needed before",
+	11594: "packets left at the whole rate of the line",
+	12774: "the cookie for a clock that was set back went to an observer, whose copy came first",
+	12987: "as 9875",
+	13059: "the mean round trip of a queue that had drained kept tail probes waiting",
+	13185: "as 9875",
+	13415: "each late message had a wake of its own, with few clean paths after a failure",
+	16904: "the deviation of a queue that had drained kept tail probes waiting",
+	17330: "a peer that was stopped took for crossed what the other took for newer",
+	19364: "a race over unlike paths took twice the ideal, as spraying made the queues equal, not queue and distance",
+	19879: "each packet of an overdue train had a wake of its own",
+	19980: "as 19364: the last message of an outage was given up",
+}
+
+func TestSeedsThatFailed(t *testing.T) {
+	for seed, what := range found {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			if r := swarm.Play(seed, nil); r.Err != nil {
+				t.Errorf("%v\nearlier: %s", r, what)
+			}
+		})
+	}
+}
+
+// The swarm does what it is for: its seeds deliver, give up, restart and rekey.
+func TestSwarmReachesWhatItTests(t *testing.T) {
+	var delivered, expired int
+	kinds := map[string]int{}
+	const seeds = 60
+	for seed := range uint64(seeds) {
+		r := swarm.Play(1000+seed, nil)
+		delivered += r.Delivered
+		expired += r.Expired
+		kinds[r.Kind]++
+	}
+	if delivered < 10000 || expired < 100 || len(kinds) < 6 {
+		t.Errorf("%d seeds deliver %d messages, %d expire, kinds %v", seeds, delivered, expired, kinds)
+	}
+}
+
+// The same seed is the same run, bit by bit, and another seed is not.
+func TestSameSeedSameRun(t *testing.T) {
+	hashes := map[uint64]uint64{}
+	for seed := range uint64(12) {
+		a, b := swarm.Play(seed, nil), swarm.Play(seed, nil)
+		if a != b {
+			t.Errorf("two runs differ:\n%v\n%v", a, b)
+		}
+		if other, met := hashes[a.Hash]; met {
+			t.Errorf("seeds %d and %d have the same run", seed, other)
+		}
+		hashes[a.Hash] = seed
+	}
+}
+
+// How many processors there are, and how many seeds are played at once, changes
+// nothing.
+func TestSameRunOnAnyProcessors(t *testing.T) {
+	const seeds = 8
+	var alone, together [seeds]swarm.Report
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for i := range alone {
+		alone[i] = swarm.Play(uint64(100+i), nil)
+	}
+	runtime.GOMAXPROCS(4)
+	var all sync.WaitGroup
+	for i := range together {
+		all.Go(func() { together[i] = swarm.Play(uint64(100+i), nil) })
+	}
+	all.Wait()
+	for i := range alone {
+		if alone[i] != together[i] {
+			t.Errorf("on one processor %v\non four %v", alone[i], together[i])
+		}
+	}
+}
+
+// A trace changes nothing.
+func TestTraceChangesNothing(t *testing.T) {
+	var w counter
+	with, without := swarm.Play(7, &w), swarm.Play(7, nil)
+	if with != without {
+		t.Errorf("traced %v\nuntraced %v", with, without)
+	}
+	if w < 1000 {
+		t.Errorf("the trace has %d bytes", w)
+	}
+}
+
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
