@@ -192,6 +192,8 @@ func forbidden(s *source, to string) string {
 		return "the transport does not know what it carries"
 	case under(s.dir, "srd") && under(to, "sim", "lab") && !s.test:
 		return "the transport does not know that it is simulated"
+	case under(s.dir, "sim") && under(to, "sim") && !slices.Contains(below(s.dir), to):
+		return "the simulator's packages import those below them alone: " + strings.Join(layers, ", ")
 	case s.dir == "config":
 		return "the configuration is read without the rest"
 	case to == "config" && !s.test && !under(s.dir, "cmd", "overlay/daemon"):
@@ -216,6 +218,45 @@ func forbidden(s *source, to string) string {
 		return "a pure package needs only pure ones"
 	}
 	return ""
+}
+
+// layers are the simulator's packages, each of which imports none after it.
+var layers = []string{"sim/net", "sim/host", "sim/foe", "sim/swarm"}
+
+// below returns the simulator's packages that one of them may import, its tests too: those before it. A test
+// of its own package from outside imports itself.
+func below(dir string) []string { return layers[:slices.Index(layers, dir)+1] }
+
+func TestSimulatorHasNoArrowUp(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range tree(t) {
+		if under(s.dir, "sim") {
+			seen[s.dir] = true
+			if !slices.Contains(layers, s.dir) {
+				t.Errorf("%s is in none of %v", s.file, layers)
+			}
+		}
+	}
+	if len(seen) != len(layers) {
+		t.Errorf("packages %v, want %v", seen, layers)
+	}
+	for _, x := range []struct {
+		from, to string
+		bad      bool
+	}{
+		{"sim/net", "sim/host", true},
+		{"sim/host", "sim/foe", true},
+		{"sim/foe", "sim/swarm", true},
+		{"sim/net", "lab", true},
+		{"sim/swarm", "lab/tcp", true},
+		{"sim", "sim/net", true},
+		{"sim/swarm", "sim/net", false},
+		{"sim/foe", "sim/host", false},
+	} {
+		if why := forbidden(&source{dir: x.from}, x.to); (why != "") != x.bad {
+			t.Errorf("%s imports %s: %q", x.from, x.to, why)
+		}
+	}
 }
 
 // Records, policy, files and their agent need the standard library alone: only a store brings
