@@ -11,6 +11,7 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/tunnel"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -117,7 +118,7 @@ func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 // peerOf asks a daemon of its only peer, over the socket itself: to start a program for
 // each look would be a load of its own.
 func peerOf(n *tunnel.Node) (*control.Peer, error) {
-	c, err := control.Dial(n.Name)
+	c, err := control.Dial(rundir.Place{Device: n.Name})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -73,11 +74,12 @@ func writeReport(arg string) []byte {
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
 	// A file that is wrong by now does not name the device.
-	if device, err := interfaceName(arg); err == nil {
-		name = device
+	at, err := placeOf(arg)
+	if err != nil {
+		at = rundir.Place{Device: name}
 	}
-	r.events(name)
-	r.state(name)
+	r.events(at)
+	r.state(at)
 	for _, cmd := range [][]string{
 		{"uname", "-a"}, {"ip", "-s", "link"}, {"ip", "addr"}, {"ip", "rule"}, {"ip", "route", "show", "table", "all"}, {"ip", "-6", "rule"},
 	} {
@@ -194,17 +196,17 @@ func readRegular(file string, most int64) ([]byte, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-func (r *bugReport) events(name string) {
-	r.section("events of %s", name)
-	happened := eventReader{name: name, print: eventPrinter(&r.out, false)}
+func (r *bugReport) events(at rundir.Place) {
+	r.section("events of %s", at)
+	happened := eventReader{at: at, print: eventPrinter(&r.out, false)}
 	if err := happened.read(); err != nil {
 		fmt.Fprintln(&r.out, err)
 	}
 }
 
 // state writes what a running interface tells.
-func (r *bugReport) state(name string) {
-	st, err := status(name)
+func (r *bugReport) state(at rundir.Place) {
+	st, err := status(at)
 	if err != nil {
 		return
 	}

@@ -21,11 +21,7 @@ peers of drop-in files. For root only.`,
 }
 
 func showconf(arg string) error {
-	name, err := interfaceName(arg)
-	if err != nil {
-		return err
-	}
-	c, err := control.Dial(name)
+	c, err := dial(arg)
 	if err != nil {
 		return err
 	}
@@ -82,7 +78,7 @@ changed.`,
 
 // handOver gives what read makes of a file to the daemon of a name.
 func handOver(args []string, how string, read func(file string) ([]byte, error)) error {
-	name, err := interfaceName(args[0])
+	at, err := placeOf(args[0])
 	if err != nil {
 		return err
 	}
@@ -90,7 +86,7 @@ func handOver(args []string, how string, read func(file string) ([]byte, error))
 	if err != nil {
 		return err
 	}
-	return change(name, control.Change{How: how, Config: string(text)})
+	return change(at, control.Change{How: how, Config: string(text)})
 }
 
 // completeThenFile completes the name of a running interface, and then a file.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/srdtun/srdtun/overlay/control"
 )
 
 // downTimeout is how long `down` waits for the tear-down. It takes some
@@ -23,11 +22,7 @@ func downCommand() *cobra.Command {
 }
 
 func down(arg string) error {
-	name, err := interfaceName(arg)
-	if err != nil {
-		return err
-	}
-	c, err := control.Dial(name)
+	c, err := dial(arg)
 	if err != nil {
 		return err
 	}

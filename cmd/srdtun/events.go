@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
@@ -55,13 +56,13 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	name, err := interfaceName(arg)
+	at, err := placeOf(arg)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(signalGrace)
 	defer stop()
-	r := eventReader{name: name, since: since, print: eventPrinter(out, f.json)}
+	r := eventReader{at: at, since: since, print: eventPrinter(out, f.json)}
 	if f.follow && f.since == "" {
 		r.atMost = followFirst
 	}
@@ -92,7 +93,7 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 
 // eventReader knows what was printed already.
 type eventReader struct {
-	name   string
+	at     rundir.Place
 	since  time.Time
 	atMost int // of the first ones; 0: all
 	print  func([]events.Event) error
@@ -129,7 +130,7 @@ func (r *eventReader) read() error {
 }
 
 func (r *eventReader) ask(after uint64) (*control.Happened, error) {
-	c, err := control.Dial(r.name)
+	c, err := control.Dial(r.at)
 	if err != nil {
 		return nil, err
 	}

@@ -43,11 +43,7 @@ func printFlows(arg string, f flowsFlags) error {
 	case f.most < 1:
 		return usagef("--number %d shows nothing", f.most)
 	}
-	name, err := interfaceName(arg)
-	if err != nil {
-		return err
-	}
-	c, err := control.Dial(name)
+	c, err := dial(arg)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -28,6 +29,8 @@ func TestMain(m *testing.M) {
 		// standin NAME [FILE] answers on the control socket as a daemon does that was
 		// started from FILE, with a state that has something in every line.
 		"standin": standin,
+		// silent PATH listens there, and answers nobody.
+		"silent": silent,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
 		// stubborn GRACE is asked to end, and does not.
@@ -147,6 +150,22 @@ func standin() {
 	if err := control.Serve(ctx, os.Args[1], still{status: st, down: stop}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+func silent() {
+	l, err := net.Listen("unix", os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	var held []net.Conn // never collected, and so never closed
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		held = append(held, c)
 	}
 }
 

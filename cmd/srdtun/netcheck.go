@@ -37,18 +37,18 @@ expire on the way (--quick: they are not).`,
 		Args:              takes(1, 2),
 		ValidArgsFunction: completeRunning,
 		RunE: func(_ *cobra.Command, args []string) error {
-			name, err := interfaceName(args[0])
+			at, err := placeOf(args[0])
 			if err != nil {
 				return err
 			}
-			st, err := status(name)
+			st, err := status(at)
 			if err != nil {
 				return err
 			}
 			peers := st.Peers
 			if len(args) > 1 {
 				if peers = peersNamed(st, args[1]); len(peers) == 0 {
-					return usagef("%s has no peer %q", name, args[1])
+					return usagef("%s has no peer %q", at, args[1])
 				}
 			}
 			there, err := statusOf(file)

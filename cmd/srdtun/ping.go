@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,8 +91,8 @@ func ping(args []string, f pingFlags) error {
 	return nil
 }
 
-func pingOnce(name, peer string, every bool) (*control.Pings, error) {
-	c, err := control.Dial(name)
+func pingOnce(at rundir.Place, peer string, every bool) (*control.Pings, error) {
+	c, err := control.Dial(at)
 	if err != nil {
 		return nil, err
 	}
@@ -122,43 +121,43 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // whichPeer returns the interface and the peer that the arguments stand for. Without an
 // interface all that run are asked for such a peer.
-func whichPeer(args []string) (name, peer string, err error) {
+func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	peer = args[len(args)-1]
 	if len(args) == 2 {
-		name, err = interfaceName(args[0])
-		return name, peer, err
+		at, err = placeOf(args[0])
+		return at, peer, err
 	}
-	list, err := statuses(wordAll)
+	list, silent, err := askRunning()
 	if err != nil {
-		return "", "", err
+		return at, "", err
 	}
-	var have []string
-	for _, st := range list {
-		if st.Find(peer) != nil {
-			have = append(have, st.Interface)
+	var have []rundir.Place
+	for _, r := range list {
+		if r.Find(peer) != nil {
+			have = append(have, r.at)
 		}
 	}
 	switch len(have) {
 	case 0:
-		return "", "", usagef("no running interface has a peer %.64q", peer)
+		return at, "", errors.Join(append(silent, usagef("no running interface has a peer %.64q", peer))...)
 	case 1:
 		return have[0], peer, nil
 	}
-	return "", "", usagef("%s have a peer %.64q; say which: srdtun ping NAME PEER", strings.Join(have, " and "), peer)
+	return at, "", usagef("%s and %s have a peer %.64q; say which: srdtun ping NAME PEER", have[0], have[1], peer)
 }
 
 // completePeer completes the names of peers, of one interface or of all.
 func completePeer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := args
+	var list []running
 	if len(args) == 0 {
-		names, _ = rundir.Names()
+		list, _, _ = askRunning()
+	} else {
+		list, _, _ = statuses(args[0])
 	}
 	var v []string
-	for _, name := range names {
-		if st, err := status(name); err == nil {
-			for i := range st.Peers {
-				v = append(v, view.Title(&st.Peers[i]))
-			}
+	for _, r := range list {
+		for i := range r.Peers {
+			v = append(v, view.Title(&r.Peers[i]))
 		}
 	}
 	return v, cobra.ShellCompDirectiveNoFileComp

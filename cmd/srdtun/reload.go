@@ -41,96 +41,85 @@ func reload(arg string) error {
 		return err
 	}
 	c, err := config.Load(file)
-	name, runs := runningFor(c, file, arg)
-	if runs && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
-		return change(name, control.Change{How: control.HowReload})
-	}
-	if err != nil {
+	at, runs, ambiguous := placeFor(c, file, arg)
+	switch {
+	case ambiguous != nil:
+		return ambiguous
+	case runs && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)):
+		return change(at, control.Change{How: control.HowReload})
+	case err != nil:
 		return err
+	case !runs:
+		at = rundir.Place{Device: c.Interface.Name}
 	}
-	if !runs {
-		name = c.Interface.Name
-	}
-	return handOverTo(name, control.Change{How: control.HowReload, Config: string(config.Format(c))}, func(service string) error {
+	return handOverTo(at, control.Change{How: control.HowReload, Config: string(config.Format(c))}, func(service string) error {
 		whole, err := filepath.Abs(file)
 		if err == nil && whole != filepath.Join(configDir(), service+suffix) {
-			err = fmt.Errorf("%s runs as srdtun@%s, whose file is not %s", name, service, file)
+			err = fmt.Errorf("%s runs as srdtun@%s, whose file is not %s", at.Device, service, file)
 		}
 		return err
 	})
 }
 
-// runningFor returns the device that a file is for: the one that was started from it, or else
+// placeFor returns where that listens what a file is for: what was started from it, or else
 // has the name in it or that of the argument. c is what is in the file, or nil.
-func runningFor(c *config.Config, file, arg string) (name string, runs bool) {
-	if name, runs = runningFrom(file); runs {
-		return name, true
+func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
+	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
+		return at, runs, err
 	}
 	if c != nil {
-		if name, runs = runningNamed(c.Interface.Name); runs {
-			return name, true
+		if at, runs, err = placeOfDevice(c.Interface.Name); runs || err != nil {
+			return at, runs, err
 		}
 	}
-	return runningNamed(arg)
+	if isFile(arg) {
+		return at, false, nil
+	}
+	return placeNamed(arg)
 }
 
 // change asks the daemon of an interface for a change and prints what it did.
-func change(name string, what control.Change) error {
-	diff, err := changed(name, what)
-	return printed(name, diff, err)
+func change(at rundir.Place, what control.Change) error {
+	diff, err := changed(at, what)
+	return printed(at, diff, err)
 }
 
-func printed(name string, diff []control.Difference, err error) error {
+func printed(at rundir.Place, diff []control.Difference, err error) error {
 	if err != nil {
 		return err
 	}
-	printChanges(name, diff)
+	printChanges(at, diff)
 	return nil
 }
 
 // printChanges prints what has changed, and warns of what is not there.
-func printChanges(name string, diff []control.Difference) {
+func printChanges(at rundir.Place, diff []control.Difference) {
 	if len(diff) == 0 {
 		fmt.Println("nothing has changed")
 	}
 	for _, d := range diff {
 		fmt.Println(d.Text)
 	}
-	if st, err := status(name); err == nil {
+	if st, err := status(at); err == nil {
 		for _, w := range absent(st, diff, lookUp) {
 			fmt.Fprintln(os.Stderr, "srdtun: warning: "+w)
 		}
 	}
 }
 
-func changed(name string, what control.Change) ([]control.Difference, error) {
-	c, err := control.Dial(name)
+func changed(at rundir.Place, what control.Change) ([]control.Difference, error) {
+	c, err := control.Dial(at)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	if s := c.Service(); s != "" && s != name && os.Geteuid() == 0 {
-		if err := hasDevice(s, name); err != nil {
-			return nil, err
-		}
-	}
 	return c.Change(what)
-}
-
-// hasDevice reports why a service is not the one whose device has that name: it may say so
-// of any. Its file, which is root's, does not lie.
-func hasDevice(service, device string) error {
-	c, err := config.Load(filepath.Join(configDir(), service+suffix))
-	if err == nil && c.Interface.Name == device {
-		return nil
-	}
-	return fmt.Errorf("srdtun@%s, which answers for %s, %w: its file does not name that device", service, device, control.ErrUntrusted)
 }
 
 // handOverTo hands a configuration over to the daemon of an interface. A service gets it if
 // owns agrees, which is asked about its name.
-func handOverTo(name string, what control.Change, owns func(service string) error) error {
-	c, err := control.Dial(name)
+func handOverTo(at rundir.Place, what control.Change, owns func(service string) error) error {
+	c, err := control.Dial(at)
 	if err != nil {
 		return err
 	}
@@ -145,7 +134,7 @@ func handOverTo(name string, what control.Change, owns func(service string) erro
 		// That of an ordinary user, who can read his own file.
 		diff, err = c.Change(control.Change{How: what.How})
 	}
-	return printed(name, diff, err)
+	return printed(at, diff, err)
 }
 
 // restartingCommand is for the unit, whose user may not be able to ask the service manager.
@@ -159,8 +148,8 @@ func restartingCommand() *cobra.Command {
 			if !handover.Restarts(os.Getenv(handover.UnitEnv)) {
 				return nil
 			}
-			for _, name := range rundir.NamesOf(args[0]) {
-				if c, err := control.Dial(name); err == nil {
+			for _, at := range placesOfService(args[0]) {
+				if c, err := control.Dial(at); err == nil {
 					err = c.Restarting()
 					return errors.Join(err, c.Close())
 				}

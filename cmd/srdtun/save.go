@@ -10,11 +10,12 @@ import (
 	"syscall"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // setAndSave changes the running interface and its file: the file is made ready first,
 // and put in place when the daemon has agreed.
-func setAndSave(arg, name string, wanted []config.Setting) error {
+func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	file, from, err := configFile(arg)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func setAndSave(arg, name string, wanted []config.Setting) error {
 		}
 		ready = append(ready, r)
 	}
-	diff, err := changed(name, request(wanted, true))
+	diff, err := changed(at, request(wanted, true))
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func setAndSave(arg, name string, wanted []config.Setting) error {
 			return fmt.Errorf("changed, and not saved: %w", err)
 		}
 	}
-	printChanges(name, diff)
+	printChanges(at, diff)
 	return nil
 }
 

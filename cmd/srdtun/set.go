@@ -49,14 +49,14 @@ func set(arg string, settings []string, save bool) error {
 	if err != nil {
 		return err
 	}
-	name, err := interfaceName(arg)
+	at, err := placeOf(arg)
 	if err != nil {
 		return err
 	}
 	if save {
-		return setAndSave(arg, name, wanted)
+		return setAndSave(arg, at, wanted)
 	}
-	return change(name, request(wanted, false))
+	return change(at, request(wanted, false))
 }
 
 func request(wanted []config.Setting, save bool) control.Change {
@@ -107,8 +107,8 @@ func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra
 			keys = append(keys, k)
 		}
 	}
-	if st, err := status(deviceNamed(args[0])); err == nil {
-		for _, p := range st.Peers {
+	if list, _, err := statuses(args[0]); err == nil {
+		for _, p := range list[0].Peers {
 			for _, k := range config.LiveKeys() {
 				if of, ok := strings.CutPrefix(k, "peer."); ok && of != "public_key" {
 					keys = append(keys, "peer."+title(p)+"."+of)

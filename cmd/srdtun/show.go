@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
-	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -97,22 +96,47 @@ func show(args []string, f showFlags) error {
 	if err != nil {
 		return err
 	}
-	list, err := statuses(which)
+	all, silent, err := statuses(which)
 	if err == nil && f.peer != "" {
-		list, err = ofPeer(list, f.peer)
+		all, err = ofPeer(all, f.peer)
 	}
 	switch {
 	case errors.Is(err, errNoneRuns) && f.json:
 		return writeJSON(os.Stdout, []*control.Status{})
 	case err != nil:
+		return errors.Join(append(silent, err)...)
+	}
+	var list []*control.Status
+	for _, r := range all {
+		list = append(list, r.Status)
+	}
+	if f.check {
+		return healthy(list, silent)
+	}
+	if err := printStatus(list, which, what, f); err != nil {
 		return err
+	}
+	return toldAll(silent)
+}
+
+// toldAll prints a line for each error, and returns them as told.
+func toldAll(all []error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	for _, err := range all {
+		fmt.Fprintln(os.Stderr, "srdtun: "+oneLine(err))
+	}
+	return &toldError{errors.Join(all...)}
+}
+
+func printStatus(list []*control.Status, which, what string, f showFlags) error {
+	switch {
 	case which == wordInterfaces:
 		for _, st := range list {
 			fmt.Println(st.Interface)
 		}
 		return nil
-	case f.check:
-		return healthy(list)
 	case what == wordDump:
 		return view.Dump(os.Stdout, list, which == wordAll)
 	case f.json && which != wordAll:
@@ -124,12 +148,12 @@ func show(args []string, f showFlags) error {
 }
 
 // ofPeer leaves one peer in each interface that has it.
-func ofPeer(list []*control.Status, who string) (v []*control.Status, err error) {
-	for _, st := range list {
-		if p := st.Find(who); p != nil {
-			one := *st
+func ofPeer(list []running, who string) (v []running, err error) {
+	for _, r := range list {
+		if p := r.Find(who); p != nil {
+			one := *r.Status
 			one.Peers = []control.Peer{*p}
-			v = append(v, &one)
+			v = append(v, running{r.at, &one})
 		}
 	}
 	if len(v) == 0 {
@@ -146,8 +170,11 @@ const troublesMost = 4
 
 // healthy prints a line for each interface that is well. Of the others it returns an error
 // that says what is wrong.
-func healthy(list []*control.Status) error {
+func healthy(list []*control.Status, silent []error) error {
 	var bad []string
+	for _, err := range silent {
+		bad = append(bad, err.Error())
+	}
 	for _, st := range list {
 		v := view.Troubles(st, time.Now())
 		if len(v) == 0 {
@@ -173,47 +200,20 @@ func healthy(list []*control.Status) error {
 // errNoneRuns is the answer where something of all that runs is asked for.
 var errNoneRuns error = &codedError{code: exitNotRunning, msg: "no interface is running"}
 
-// statuses asks the daemon of one interface, or of all that run. The result is
-// never empty.
-func statuses(which string) ([]*control.Status, error) {
-	if which != wordAll && which != wordInterfaces {
-		name, err := interfaceName(which)
-		if err != nil {
-			return nil, err
-		}
-		st, err := status(name)
-		if err != nil {
-			return nil, err
-		}
-		return []*control.Status{st}, nil
+// statuses asks the daemon of one interface, or all that run. The result is never empty.
+func statuses(which string) (list []running, silent []error, err error) {
+	if which == wordAll || which == wordInterfaces {
+		return askRunning()
 	}
-	names, err := rundir.Names()
+	at, err := placeOf(which)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var list []*control.Status
-	for _, name := range names {
-		st, err := status(name)
-		switch {
-		case err == nil:
-			list = append(list, st)
-		case !errors.Is(err, control.ErrNotRunning):
-			return nil, err
-		}
-	}
-	if len(list) == 0 {
-		return nil, errNoneRuns
-	}
-	return list, nil
-}
-
-func status(name string) (*control.Status, error) {
-	c, err := control.Dial(name)
+	st, err := status(at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer c.Close()
-	return c.Show()
+	return []running{{at, st}}, nil, nil
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
@@ -87,15 +88,23 @@ func isMissing(credential string) bool {
 	return err == nil && strings.TrimRight(string(text), "\n") == missing
 }
 
-// interfaceName returns the interface that NAME|FILE stands for.
-func interfaceName(arg string) (string, error) {
-	if !isFile(arg) {
-		if err := rundir.CheckName(arg); err != nil {
-			return "", &usageError{err}
-		}
-		return deviceNamed(arg), nil
+// placeOf returns where the daemon listens that NAME|FILE stands for.
+func placeOf(arg string) (rundir.Place, error) {
+	find := placeNamed
+	if isFile(arg) {
+		find = placeOfFile
 	}
-	return deviceOf(arg)
+	at, _, err := find(arg)
+	return at, err
+}
+
+// dial connects to the daemon that NAME|FILE stands for.
+func dial(arg string) (*control.Client, error) {
+	at, err := placeOf(arg)
+	if err != nil {
+		return nil, err
+	}
+	return control.Dial(at)
 }
 
 // completeRunning completes the name of a running interface.

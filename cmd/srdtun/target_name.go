@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,12 +10,19 @@ import (
 	"strings"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // A NAME is a file's or a device's: hub.toml may name its device wg9, and both words
-// stand for it. To begin with a file the file's name goes first, and to talk to what runs
-// the device's.
+// stand for it. To begin with a file the file's name goes first. What runs is found in two
+// steps:
+//
+//  1. What root has named: the device of that name that was started by hand, what was started
+//     by hand from NAME.toml, and the service srdtun@NAME. A NAME that stands for two of them is
+//     refused.
+//  2. Devices of other services. Any service can say that its device has some name, so its
+//     file, which is root's, must say so too; and of two such services neither is meant.
 
 // fileNamed returns the file that a name stands for.
 func fileNamed(name string) string {
@@ -38,53 +46,170 @@ func fileNamed(name string) string {
 	return found
 }
 
-// deviceNamed returns the device that a name stands for.
-func deviceNamed(name string) string {
-	if _, runs := runningNamed(name); runs {
-		return name
-	}
-	// Whoever may not read the file has to know the device's name, if it does not run.
-	if device, err := deviceOf(filepath.Join(configDir(), name+suffix)); err == nil {
-		return device
-	}
-	return name
+// errAmbiguous is that a name stands for two interfaces.
+func errAmbiguous(name string, all []rundir.Place) error {
+	return usagef("%s stands for two interfaces that run: %s and %s; name the other word for the one that is meant, or its file", name, all[0], all[1])
 }
 
-// deviceOf returns the device of a file. What runs is asked first: the file may be wrong, gone
-// or have another name in it by now.
-func deviceOf(file string) (string, error) {
-	if device, runs := runningFrom(file); runs {
-		return device, nil
+// only returns the one of these places where a daemon listens. It is an error if there are two.
+func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err error) {
+	all = slices.DeleteFunc(all, func(p rundir.Place) bool {
+		c, err := control.Dial(p)
+		if err == nil {
+			c.Close()
+		}
+		return errors.Is(err, control.ErrNotRunning)
+	})
+	switch len(all) {
+	case 0:
+		return rundir.Place{}, false, nil
+	case 1:
+		return all[0], true, nil
+	}
+	return rundir.Place{}, false, errAmbiguous(name, all)
+}
+
+// placeNamed returns where that listens what a name stands for, and whether it does.
+func placeNamed(name string) (at rundir.Place, runs bool, err error) {
+	if err := rundir.CheckName(name); err != nil {
+		return at, false, &usageError{err}
+	}
+	file := filepath.Join(configDir(), name+suffix)
+	c, unknown := config.Load(file)
+	direct := rundir.Place{Device: name}
+	if unknown == nil && c.Interface.Name == name {
+		// The usual case: by hand both words are for the same one.
+		at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...))
+	} else {
+		at, runs, err = only(name, compact(append([]rundir.Place{direct}, placesFrom(file)...)))
+	}
+	if runs || err != nil {
+		return at, runs, err
+	}
+	if unknown == nil && c.Interface.Name != name {
+		if at, runs, err = placeOfDevice(c.Interface.Name); runs || err != nil {
+			return at, runs, err
+		}
+	}
+	if claimed, runs, err := claimedPlace(name); runs || err != nil {
+		return claimed, runs, err
+	}
+	if at.Device == "" {
+		at = direct // whoever may not read the file has to know the device's name, if it does not run
+	}
+	return at, false, nil
+}
+
+// placeOfFile is placeNamed for what a file stands for. What runs is asked first: the file may
+// be wrong, gone or have another name in it by now.
+func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
+	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
+		return at, runs, err
 	}
 	c, err := config.Load(file)
 	if err != nil {
-		return "", err
+		return at, false, err
 	}
-	return c.Interface.Name, nil
+	return placeOfDevice(c.Interface.Name)
 }
 
-// runningFrom returns the device that was started from a file and runs.
-func runningFrom(file string) (string, bool) {
+// placeOfDevice is placeNamed for what must be a device.
+func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
+	direct := rundir.Place{Device: name}
+	if at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...)); runs || err != nil {
+		return at, runs, err
+	}
+	if at, runs, err = claimedPlace(name); runs || err != nil {
+		return at, runs, err
+	}
+	return direct, false, nil
+}
+
+// placesFrom returns where those may listen that were started from a file: by hand, for who is
+// in root's directory says of which file he is, and as its service.
+func placesFrom(file string) (found []rundir.Place) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
-		return "", false
+		return nil
 	}
-	running, err := rundir.Names()
-	if err != nil {
-		return "", false
-	}
-	// Others may say that the file is theirs.
-	service := rundir.NamesOf(strings.TrimSuffix(filepath.Base(file), suffix))
-	for _, name := range append(service, running...) {
-		if st, err := status(name); err == nil && st.File == whole {
-			return name, true
+	all, _ := rundir.All()
+	byHand := slices.DeleteFunc(all, func(p rundir.Place) bool { return p.Service != "" })
+	for _, a := range askAll(byHand) {
+		if a.err == nil && a.status.File == whole {
+			found = append(found, a.at)
 		}
 	}
-	return "", false
+	if filepath.Dir(whole) == filepath.Clean(configDir()) {
+		found = append(found, placesOfService(strings.TrimSuffix(filepath.Base(whole), suffix))...)
+	}
+	return found
 }
 
-// runningNamed reports whether there is a device that runs under that very name.
-func runningNamed(name string) (string, bool) {
-	running, err := rundir.Names()
-	return name, err == nil && slices.Contains(running, name)
+// placesOfService returns where a service may listen: one place, unless its user has put more
+// sockets in its directory and its file does not say which one is meant.
+func placesOfService(service string) []rundir.Place {
+	all := rundir.OfService(service)
+	if len(all) < 2 {
+		return all
+	}
+	device := service
+	if c, err := config.Load(filepath.Join(configDir(), service+suffix)); err == nil {
+		device = c.Interface.Name
+	}
+	if at := (rundir.Place{Service: service, Device: device}); slices.Contains(all, at) {
+		return []rundir.Place{at}
+	}
+	return all
+}
+
+// claimedPlace returns where the service listens that has a device of that name.
+func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
+	all, err := rundir.All()
+	if err != nil {
+		return at, false, err
+	}
+	var known, unknown []rundir.Place
+	var refused error
+	for _, p := range all {
+		if p.Device != device || p.Service == "" || p.Service == device {
+			continue
+		}
+		switch err := hasDevice(p); {
+		case err == nil:
+			known = append(known, p)
+		case errors.Is(err, fs.ErrPermission): // only root can tell
+			unknown = append(unknown, p)
+		default:
+			refused = err
+		}
+	}
+	if len(known) == 0 {
+		known = unknown
+	}
+	if at, runs, err = only(device, known); runs || err != nil {
+		return at, runs, err
+	}
+	return at, false, refused
+}
+
+// hasDevice reports why a service is not the one whose device has the name that it says. Its
+// file, which is root's, does not lie.
+func hasDevice(p rundir.Place) error {
+	c, err := config.Load(filepath.Join(configDir(), p.Service+suffix))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return err
+	case err == nil && c.Interface.Name == p.Device:
+		return nil
+	}
+	return fmt.Errorf("%s is %w: srdtun@%s answers for it, and its file does not name that device; name the service itself", p.Device, control.ErrNotRunning, p.Service)
+}
+
+func compact(all []rundir.Place) (v []rundir.Place) {
+	for _, p := range all {
+		if !slices.Contains(v, p) {
+			v = append(v, p)
+		}
+	}
+	return v
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
 
@@ -63,15 +64,15 @@ func top(arg string, f topFlags) error {
 	if f.frames < 0 {
 		return usagef("--number %d is negative", f.frames)
 	}
-	name, err := interfaceName(arg)
+	at, err := placeOf(arg)
 	if err != nil {
 		return err
 	}
-	st, err := status(name)
+	st, err := status(at)
 	if err != nil {
 		return err
 	}
-	m := &topModel{name: name, screen: view.Top{ASCII: f.ascii || !utf8Locale(), Colour: colour(os.Stdout)}, width: batchWidth, height: batchHeight}
+	m := &topModel{at: at, screen: view.Top{ASCII: f.ascii || !utf8Locale(), Colour: colour(os.Stdout)}, width: batchWidth, height: batchHeight}
 	m.screen.Feed(time.Now(), st)
 	if f.batch || !isTerminal(os.Stdout) || os.Getenv("TERM") == "dumb" {
 		return m.batch(f.frames)
@@ -95,7 +96,7 @@ func utf8Locale() bool {
 
 // topModel is the program that a terminal shows. It implements tea.Model.
 type topModel struct {
-	name          string
+	at            rundir.Place
 	screen        view.Top
 	width, height int
 }
@@ -111,7 +112,7 @@ type answer struct {
 // ask asks the daemon once.
 func (m *topModel) ask() tea.Msg {
 	begin := time.Now()
-	st, err := status(m.name)
+	st, err := status(m.at)
 	return answer{st, err, time.Now(), time.Since(begin)}
 }
 

@@ -9,10 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 func topOf(st control.Status) *topModel {
-	m := &topModel{name: st.Interface, screen: view.Top{ASCII: true}, width: 80, height: 24}
+	m := &topModel{at: rundir.Place{Device: st.Interface}, screen: view.Top{ASCII: true}, width: 80, height: 24}
 	m.screen.Feed(time.Unix(1000, 0), &st)
 	return m
 }

@@ -38,20 +38,26 @@ func wait(arg, peer string, timeout time.Duration) error {
 		return usagef("a timeout is not negative")
 	}
 	for end := time.Now().Add(timeout); ; time.Sleep(waitPoll) {
-		name, err := interfaceName(arg)
-		if err != nil {
-			return err
-		}
-		var st *control.Status
-		if st, err = status(name); err == nil {
-			err = hasSession(st, peer)
-		}
+		err := sessionNow(arg, peer)
 		var coded *codedError
 		waits := errors.Is(err, control.ErrNotRunning) || errors.As(err, &coded)
 		if !waits || time.Now().After(end) {
 			return err
 		}
 	}
+}
+
+// sessionNow is hasSession for what an argument stands for now.
+func sessionNow(arg, peer string) error {
+	at, err := placeOf(arg)
+	if err != nil {
+		return err
+	}
+	st, err := status(at)
+	if err != nil {
+		return err
+	}
+	return hasSession(st, peer)
 }
 
 // hasSession is the error that there is no session with a peer; "" is none in particular.

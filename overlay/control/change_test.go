@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // A member of the socket's group looks, and chooses policies. What would send the host's
@@ -26,7 +28,7 @@ func TestWhoMayChange(t *testing.T) {
 		return c
 	}
 	try := func(c Change) error {
-		d, err := Dial("srd0")
+		d, err := Dial(rundir.Place{Device: "srd0"})
 		if err != nil {
 			return err
 		}
@@ -62,7 +64,7 @@ func TestWhoMayChange(t *testing.T) {
 		"restarting": (*Client).Restarting,
 	} {
 		as(nobody, nobody, []uint32{group}, func() {
-			c, err := Dial("srd0")
+			c, err := Dial(rundir.Place{Device: "srd0"})
 			if err != nil {
 				t.Error(err)
 				return
@@ -74,7 +76,7 @@ func TestWhoMayChange(t *testing.T) {
 		})
 	}
 	as(nobody, nobody, []uint32{group}, func() {
-		c, err := Dial("srd0")
+		c, err := Dial(rundir.Place{Device: "srd0"})
 		if err != nil {
 			t.Error(err)
 			return

@@ -34,49 +34,37 @@ const exitPoll = 50 * time.Millisecond
 // succession, not for keeping: the daemon ends it after some seconds. Not for
 // concurrent use.
 type Client struct {
-	name string
-	path string // of the socket
+	at   rundir.Place
 	conn *net.UnixConn
 	r    *bufio.Reader
 }
 
-// Dial connects to the daemon of interface name. The error is ErrNotRunning or
+// Dial connects to the daemon that listens at a place. The error is ErrNotRunning or
 // ErrPermission, or says what else is wrong.
-func Dial(name string) (*Client, error) {
-	paths, err := rundir.Sockets(name)
+func Dial(at rundir.Place) (*Client, error) {
+	path, err := at.Socket()
 	if err != nil {
 		return nil, err
 	}
-	var refused error
-	for _, path := range paths {
-		c, err := rundir.Dial(path, clientTimeout)
-		switch {
-		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-			continue
-		case errors.Is(err, os.ErrPermission):
-			// Another one may be in use, and this one left by a process that was killed.
-			if refused == nil {
-				refused = fmt.Errorf("%s: %w (%s)", path, ErrPermission, admitted(path))
-			}
-			continue
-		case err != nil:
-			return nil, err
-		}
-		return newClient(name, path, c.(*net.UnixConn))
+	conn, err := rundir.Dial(path, clientTimeout)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
+		return nil, fmt.Errorf("%s is %w", at, ErrNotRunning)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%s: %w (%s)", path, ErrPermission, admitted(path))
+	case err != nil:
+		return nil, err
 	}
-	if refused != nil {
-		return nil, refused
-	}
-	return nil, fmt.Errorf("%s is %w", name, ErrNotRunning)
-}
-
-func newClient(name, path string, conn *net.UnixConn) (*Client, error) {
-	if err := conn.SetDeadline(time.Now().Add(clientTimeout)); err != nil {
+	c := &Client{at: at, conn: conn.(*net.UnixConn), r: bufio.NewReader(conn)}
+	if err := errors.Join(c.owned(), c.SetTimeout(clientTimeout)); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	return &Client{name: name, path: path, conn: conn, r: bufio.NewReader(conn)}, nil
+	return c, nil
 }
+
+// SetTimeout ends all that the client does after so long.
+func (c *Client) SetTimeout(d time.Duration) error { return c.conn.SetDeadline(time.Now().Add(d)) }
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
@@ -88,14 +76,15 @@ func (c *Client) Show() (*Status, error) {
 		return nil, err
 	}
 	if r.Status == nil {
-		return nil, errNothing(c.name)
+		return nil, errNothing(c.at)
 	}
+	r.Status.Interface = c.at.Device // whoever answers may have any other's name on it
 	return r.Status, nil
 }
 
 // errNothing is a reply without what was asked for: it is from another program.
-func errNothing(name string) error {
-	return fmt.Errorf("%s: the reply does not have what was asked for", name)
+func errNothing(at rundir.Place) error {
+	return fmt.Errorf("%s: the reply does not have what was asked for", at)
 }
 
 // Version asks for the version of the running daemon.
@@ -191,11 +180,11 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	line, err = readLine(c.r, maxReply)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
-		return reply{}, fmt.Errorf("%s: the daemon ended during the request", c.name)
+		return reply{}, fmt.Errorf("%s: the daemon ended during the request", c.at)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return reply{}, fmt.Errorf("%s does not answer", c.name)
+		return reply{}, fmt.Errorf("%s does not answer", c.at)
 	case err != nil:
-		return reply{}, fmt.Errorf("%s: %w", c.name, errors.Join(err, writeErr))
+		return reply{}, fmt.Errorf("%s: %w", c.at, errors.Join(err, writeErr))
 	}
 	return c.parse(line)
 }
@@ -215,15 +204,15 @@ func (c *Client) write(line []byte, fds []int) error {
 func (c *Client) parse(line []byte) (reply, error) {
 	r, err := parseReply(line)
 	if err != nil {
-		return reply{}, fmt.Errorf("%s: reply is not understood: %w", c.name, err)
+		return reply{}, fmt.Errorf("%s: reply is not understood: %w", c.at, err)
 	}
 	switch {
 	case r.Denied:
-		return reply{}, fmt.Errorf("%s: %w: %s", c.name, ErrPermission, r.Error)
+		return reply{}, fmt.Errorf("%s: %w: %s", c.at, ErrPermission, r.Error)
 	case r.Bad:
-		return reply{}, fmt.Errorf("%s: %w%s", c.name, ErrConfig, r.Error)
+		return reply{}, fmt.Errorf("%s: %w%s", c.at, ErrConfig, r.Error)
 	case r.Error != "":
-		return reply{}, fmt.Errorf("%s: %s", c.name, r.Error)
+		return reply{}, fmt.Errorf("%s: %s", c.at, r.Error)
 	}
 	return r, nil
 }

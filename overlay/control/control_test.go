@@ -56,7 +56,9 @@ func (badConfig) Error() string        { return "line 1 is wrong" }
 func (badConfig) Is(target error) bool { return target == ErrConfig }
 
 func newRecorder() *recorder {
-	return &recorder{status: filled(), down: make(chan struct{})}
+	st := filled()
+	st.Interface = "srd0" // as a client asks for it
+	return &recorder{status: st, down: make(chan struct{})}
 }
 
 // filled is a status in which no field has its zero value.
@@ -128,7 +130,12 @@ func start(t *testing.T, name string, h Handler) *Server {
 
 func dial(t *testing.T, name string) *Client {
 	t.Helper()
-	c, err := Dial(name)
+	return dialAt(t, rundir.Place{Device: name})
+}
+
+func dialAt(t *testing.T, at rundir.Place) *Client {
+	t.Helper()
+	c, err := Dial(at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,14 +185,14 @@ func TestNothingIsNull(t *testing.T) {
 
 func TestDialWithoutDaemon(t *testing.T) {
 	dir := runDir(t)
-	if _, err := Dial("srd0"); !errors.Is(err, ErrNotRunning) {
+	if _, err := Dial(rundir.Place{Device: "srd0"}); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("Dial without a socket: %v, want ErrNotRunning", err)
 	}
 	leaveStale(t, dir, "srd0")
-	if _, err := Dial("srd0"); !errors.Is(err, ErrNotRunning) {
+	if _, err := Dial(rundir.Place{Device: "srd0"}); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("Dial of a stale socket: %v, want ErrNotRunning", err)
 	}
-	if _, err := Dial("../srd0"); err == nil || errors.Is(err, ErrNotRunning) {
+	if _, err := Dial(rundir.Place{Device: "../srd0"}); err == nil || errors.Is(err, ErrNotRunning) {
 		t.Errorf("Dial of a path: %v, want another error", err)
 	}
 }
@@ -374,7 +381,7 @@ func TestMoreClientsThanSlots(t *testing.T) {
 	}
 	answered := make(chan error, 1)
 	go func() {
-		c, err := Dial("srd0")
+		c, err := Dial(rundir.Place{Device: "srd0"})
 		if err == nil {
 			_, err = c.Show()
 			c.Close()
@@ -421,7 +428,7 @@ func TestWhoIsServed(t *testing.T) {
 	socket := filepath.Join(dir, "srd0.sock")
 	const nobody, group = 65534, 12345
 	show := func() error {
-		c, err := Dial("srd0")
+		c, err := Dial(rundir.Place{Device: "srd0"})
 		if err != nil {
 			return err
 		}

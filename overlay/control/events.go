@@ -35,7 +35,7 @@ func (c *Client) Events(after uint64) (*Happened, error) {
 		return nil, err
 	}
 	if r.Happened == nil {
-		return nil, fmt.Errorf("%s: reply has no events", c.name)
+		return nil, fmt.Errorf("%s: reply has no events", c.at)
 	}
 	return r.Happened, nil
 }

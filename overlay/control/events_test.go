@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
@@ -31,7 +32,7 @@ func TestEvents(t *testing.T) {
 		})
 	}
 	start(t, "srde0", h)
-	c, err := Dial("srde0")
+	c, err := Dial(rundir.Place{Device: "srde0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestEvents(t *testing.T) {
 func TestNoEvents(t *testing.T) {
 	runDir(t)
 	start(t, "srde1", newRecorder())
-	c, err := Dial("srde1")
+	c, err := Dial(rundir.Place{Device: "srde1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // FuzzReply: what a daemon of another version, or somebody else behind the socket, answers
@@ -24,7 +26,7 @@ func FuzzReply(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c := &Client{name: "lab", r: bufio.NewReader(bytes.NewReader(b))}
+		c := &Client{at: rundir.Place{Device: "lab"}, r: bufio.NewReader(bytes.NewReader(b))}
 		line, err := readLine(c.r, maxReply)
 		if err != nil {
 			return

@@ -102,7 +102,7 @@ func pingOf(ctx context.Context, h Handler, req request) reply {
 func (c *Client) Flows(d time.Duration) (*Flows, error) {
 	r, err := c.do(request{Op: opFlows, Ms: d.Milliseconds()})
 	if err == nil && r.Flows == nil {
-		err = errNothing(c.name)
+		err = errNothing(c.at)
 	}
 	return r.Flows, err
 }
@@ -112,7 +112,7 @@ func (c *Client) Flows(d time.Duration) (*Flows, error) {
 func (c *Client) Ping(peer string, every bool) (*Pings, error) {
 	r, err := c.do(request{Op: opPing, Peer: peer, Every: every})
 	if err == nil && r.Pings == nil {
-		err = errNothing(c.name)
+		err = errNothing(c.at)
 	}
 	return r.Pings, err
 }

@@ -9,19 +9,34 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // ErrUntrusted means that a process which is nobody to tell a secret answers for an interface.
-var ErrUntrusted = errors.New("is not trusted with a configuration")
+var ErrUntrusted = errors.New("is not trusted")
 
 // askWait bounds a question to the service manager.
 const askWait = 5 * time.Second
 
 // Service returns the instance of srdtun@ in whose directory the socket is; "": it is in
 // root's.
-func (c *Client) Service() string { return rundir.Service(c.path) }
+func (c *Client) Service() string { return c.at.Service }
+
+// owned reports why the process that answers cannot be the daemon: it is neither root's nor
+// the caller's own, nor that of the user to whom the directory belongs.
+func (c *Client) owned() error {
+	cred, err := peerCredentials(c.conn)
+	if err != nil {
+		return err
+	}
+	if cred.uid == 0 || int(cred.uid) == os.Geteuid() {
+		return nil
+	}
+	owner, err := c.at.Owner()
+	if err == nil && cred.uid != owner {
+		err = fmt.Errorf("process %d of user %d, which answers for %s, %w: the directory of its socket is that of user %d", cred.pid, cred.uid, c.at, ErrUntrusted, owner)
+	}
+	return err
+}
 
 // Trusted reports why the process that answers is not to be told a secret; nil: it may be.
 // It is root's, or the caller's own, or the main process of the service that the directory
@@ -36,19 +51,19 @@ func (c *Client) Trusted() error {
 		return nil
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%s: %w: only root may do that", c.name, ErrPermission)
+		return fmt.Errorf("%s: %w: only root may do that", c.at, ErrPermission)
 	}
 	service := c.Service()
 	if service == "" {
-		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is neither root's nor a service's", cred.pid, cred.uid, c.name, ErrUntrusted)
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is neither root's nor a service's", cred.pid, cred.uid, c.at, ErrUntrusted)
 	}
 	unit := "srdtun@" + service + ".service"
 	pid, err := mainPID(unit)
 	if err != nil {
-		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.name, ErrUntrusted, err)
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.at, ErrUntrusted, err)
 	}
 	if pid == 0 || pid != cred.pid {
-		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is not the main process of %s", cred.pid, cred.uid, c.name, ErrUntrusted, unit)
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is not the main process of %s", cred.pid, cred.uid, c.at, ErrUntrusted, unit)
 	}
 	return nil
 }

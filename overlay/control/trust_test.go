@@ -80,17 +80,21 @@ func planted(t *testing.T, path string, uid int) (got func() string) {
 // put at the place of a service's, nor to one in a directory that is the user's.
 func TestSecretsAreForTrustedServers(t *testing.T) {
 	const user = 1234
-	for _, place := range []string{"srd0.sock", "srd0/srd0.sock", "other/srd0.sock"} {
+	for _, at := range []rundir.Place{{Device: "srd0"}, {Service: "srd0", Device: "srd0"}, {Service: "other", Device: "srd0"}} {
 		for name, what := range map[string]Change{
 			"reload":  {How: HowReload, Config: secret},
 			"addconf": {How: HowAdd, Config: secret},
 			"set":     {How: HowSet, Settings: []Setting{{"paths.policy", "ecmp"}, {"peer.a.preshared_key", secret}}},
 			"save":    {How: HowSet, Save: true, Settings: []Setting{{"interface.private_key", secret}}},
 		} {
-			t.Run(place+" "+name, func(t *testing.T) {
-				dir := runDir(t)
-				got := planted(t, filepath.Join(dir, place), user)
-				c := dial(t, "srd0")
+			t.Run(at.Service+"/"+at.Device+" "+name, func(t *testing.T) {
+				runDir(t)
+				path, err := at.Socket()
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := planted(t, path, user)
+				c := dialAt(t, at)
 				if _, err := c.Change(what); !errors.Is(err, ErrUntrusted) {
 					t.Errorf("error %v, want one that says who is not trusted", err)
 				}
@@ -326,8 +330,9 @@ func TestGroupIsLetIn(t *testing.T) {
 		t.Fatalf("no access control lists: %v", err)
 	}
 	const nobody, group = 65534, 1
+	hub := rundir.Place{Service: "hub", Device: "srd0"}
 	as(nobody, nobody, []uint32{group}, func() {
-		c, err := Dial("srd0")
+		c, err := Dial(hub)
 		if err != nil {
 			t.Error(err)
 			return
@@ -338,7 +343,7 @@ func TestGroupIsLetIn(t *testing.T) {
 		}
 	})
 	as(nobody, nobody, nil, func() {
-		if _, err := Dial("srd0"); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "join the group daemon") {
+		if _, err := Dial(hub); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "join the group daemon") {
 			t.Errorf("a stranger: %v", err)
 		}
 	})
@@ -348,5 +353,31 @@ func TestGroupIsLetIn(t *testing.T) {
 	}
 	if names, err := rundir.Names(); err != nil || len(names) != 1 || names[0] != "srd0" {
 		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// Who answers at a socket is root, or the user to whom its directory belongs.
+func TestOwnersAnswer(t *testing.T) {
+	const user, other = 1234, 4321
+	dir := runDir(t)
+	at := rundir.Place{Service: "hub", Device: "srd0"}
+	got := planted(t, filepath.Join(dir, "hub", "srd0.sock"), user)
+	defer got()
+	c := dialAt(t, at)
+	c.Close()
+	if err := os.Chown(filepath.Join(dir, "hub"), other, other); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Dial(at); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("connected to %v: error %v", c, err)
+	}
+}
+
+// A daemon that gives itself another one's name in its answer is not shown under that.
+func TestStatusHasTheNameThatWasAsked(t *testing.T) {
+	runDir(t)
+	start(t, "srd1", &recorder{status: Status{Interface: "srd0"}})
+	if st, err := dial(t, "srd1").Show(); err != nil || st.Interface != "srd1" {
+		t.Errorf("%+v, %v", st, err)
 	}
 }

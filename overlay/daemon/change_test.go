@@ -15,6 +15,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/vishvananda/netlink"
@@ -23,7 +24,7 @@ import (
 // ask is one request to the running daemon.
 func ask(t *testing.T, c control.Change) ([]string, error) {
 	t.Helper()
-	d, err := control.Dial("srdd0")
+	d, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func ask(t *testing.T, c control.Change) ([]string, error) {
 
 func shown(t *testing.T) *control.Status {
 	t.Helper()
-	d, err := control.Dial("srdd0")
+	d, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestSetIsToldApart(t *testing.T) {
 	if st = shown(t); !slices.Equal(st.Unsaved, want[:1]) {
 		t.Errorf("unsaved %q after a part was saved", st.Unsaved)
 	}
-	d, err := control.Dial("srdd0")
+	d, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}

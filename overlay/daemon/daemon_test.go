@@ -207,7 +207,7 @@ func wantUp(t *testing.T) {
 			t.Errorf("route to %s: %v, %v", to, v, err)
 		}
 	}
-	c, err := control.Dial("srdd0")
+	c, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestDownByRequest(t *testing.T) {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		c, err := control.Dial("srdd0")
+		c, err := control.Dial(rundir.Place{Device: "srdd0"})
 		if err != nil {
 			t.Error(err)
 			return

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/srd"
 )
@@ -85,7 +86,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 		}
 	}
 	r := up(t, c)
-	ctl, err := control.Dial("srdd0")
+	ctl, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}

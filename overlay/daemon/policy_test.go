@@ -8,6 +8,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -48,7 +49,7 @@ link_mbit = 1000000`,
 func TestSet(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `name = "near"`, "name = \"near\"\npolicy = \"letflow\""))
-	c, err := control.Dial("srdd0")
+	c, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}

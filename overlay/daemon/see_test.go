@@ -13,6 +13,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/flows"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/srd"
@@ -33,7 +34,7 @@ func other(t *testing.T) *config.Config {
 // dial returns a connection to the daemon.
 func dial(t *testing.T, name string) *control.Client {
 	t.Helper()
-	c, err := control.Dial(name)
+	c, err := control.Dial(rundir.Place{Device: name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/vishvananda/netlink"
 )
@@ -62,7 +63,7 @@ func TestStoryFromBeginningToEnd(t *testing.T) {
 	before := state(t, run)
 	r := up(t, parse(t))
 	r.told(events.Started)
-	c, err := control.Dial("srdd0")
+	c, err := control.Dial(rundir.Place{Device: "srdd0"})
 	if err != nil {
 		t.Fatal(err)
 	}

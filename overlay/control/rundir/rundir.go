@@ -110,46 +110,6 @@ func own(kind string) string {
 	return dir
 }
 
-// Sockets returns the paths at which a daemon of interface name may listen, those first
-// that root has named: its own, that of the service of this name, and those of services
-// which say that their device has this name.
-func Sockets(name string) ([]string, error) {
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	paths := []string{filepath.Join(Dir(), name+Socket), filepath.Join(Dir(), name, name+Socket)}
-	services, err := services()
-	for _, s := range services {
-		if s != name {
-			paths = append(paths, filepath.Join(Dir(), s, name+Socket))
-		}
-	}
-	return paths, err
-}
-
-// Service returns the instance of the service that owns the directory of a socket; "": the
-// socket is in the directory that is root's.
-func Service(socket string) string {
-	if dir := filepath.Dir(socket); dir != filepath.Clean(Dir()) {
-		return filepath.Base(dir)
-	}
-	return ""
-}
-
-// services returns the names of the directories that services have.
-func services() (names []string, err error) {
-	entries, err := os.ReadDir(Dir())
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
-}
-
 // CheckName reports why name cannot be an interface name, by the kernel's own
 // rule (dev_valid_name in net/core/dev.c).
 func CheckName(name string) error {
@@ -165,51 +125,6 @@ func CheckName(name string) error {
 		}
 	}
 	return nil
-}
-
-// Names returns the interfaces that have a control socket, sorted. A socket may
-// be stale: only a connection tells.
-func Names() ([]string, error) {
-	dirs, err := services()
-	if err != nil {
-		return nil, err
-	}
-	names := socketsIn(Dir(), -1)
-	for _, d := range dirs {
-		names = append(names, socketsIn(filepath.Join(Dir(), d), serviceFiles)...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
-// NamesOf returns the interfaces that have a socket in the directory of a service.
-func NamesOf(service string) []string {
-	if CheckName(service) != nil {
-		return nil
-	}
-	return socketsIn(filepath.Join(Dir(), service), serviceFiles)
-}
-
-// serviceFiles is how many files are looked at in the directory of a service, whose user
-// can put any number there. A daemon has three, and one that is not finished.
-const serviceFiles = 16
-
-// socketsIn returns the names of sockets among the first so many files of a directory. One
-// that cannot be read has none: it belongs to a service that is just ending.
-func socketsIn(dir string, most int) (names []string) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(most)
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), Socket)
-		if ok && !e.IsDir() && CheckName(name) == nil {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // Boot identifies the time since this machine was started; "": nobody tells. Files of a

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+const (
+	// askWait is how long a daemon has to answer when all are asked: a status of thousands of
+	// peers takes a second on a host that is busy.
+	askWait = 3 * time.Second
+	// askAtOnce is how many daemons are asked at the same time.
+	askAtOnce = 64
+)
+
+// asked is what the daemon at a place says.
+type asked struct {
+	at     rundir.Place
+	status *control.Status
+	err    error
+}
+
+// askAll asks daemons for their states, in their order. None is waited for longer than askWait,
+// and while it keeps silent others are asked.
+func askAll(places []rundir.Place) []asked {
+	all := make([]asked, len(places))
+	turn := make(chan struct{}, askAtOnce)
+	var wg sync.WaitGroup
+	for i, at := range places {
+		wg.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			all[i].at = at
+			all[i].status, all[i].err = askWithin(at, askWait)
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func askWithin(at rundir.Place, d time.Duration) (*control.Status, error) {
+	c, err := control.Dial(at)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if d > 0 {
+		if err := c.SetTimeout(d); err != nil {
+			return nil, err
+		}
+	}
+	return c.Show()
+}
+
+// status asks the daemon at a place.
+func status(at rundir.Place) (*control.Status, error) { return askWithin(at, 0) }
+
+// running is an interface that answers.
+type running struct {
+	at rundir.Place
+	*control.Status
+}
+
+// askRunning asks all that run. silent are those that do not answer, or do not let the caller in.
+func askRunning() (list []running, silent []error, err error) {
+	places, silent, err := placesToAsk()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, a := range askAll(places) {
+		switch {
+		case a.err == nil:
+			list = append(list, running{a.at, a.status})
+		case !errors.Is(a.err, control.ErrNotRunning):
+			silent = append(silent, fmt.Errorf("%s is left out: %w", a.at, a.err))
+		}
+	}
+	switch {
+	case len(list) > 0:
+		return list, silent, nil
+	case len(silent) > 0:
+		return nil, nil, errors.Join(silent...)
+	}
+	return nil, nil, errNoneRuns
+}
+
+// placesToAsk returns where daemons may listen. A service has one device: one that has several
+// sockets, and whose file does not say which is meant, is none of them.
+func placesToAsk() (places []rundir.Place, silent []error, err error) {
+	all, err := rundir.All()
+	for _, p := range all {
+		if p.Service == "" {
+			places = append(places, p)
+			continue
+		}
+		switch of := placesOfService(p.Service); {
+		case len(of) == 1 && of[0] == p:
+			places = append(places, p)
+		case len(of) > 1 && of[0] == p:
+			silent = append(silent, fmt.Errorf("srdtun@%s is left out: it has %d sockets, and none is known to be its own", p.Service, len(of)))
+		}
+	}
+	return places, silent, err
+}

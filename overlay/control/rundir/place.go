@@ -1,0 +1,119 @@
+package rundir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Place is where a daemon listens: the device, and the instance of the service in whose
+// directory the socket is. Root names the directories; a service's user names its sockets, and
+// may give them the name of any device.
+type Place struct {
+	Service string // "": in the directory that is root's
+	Device  string
+}
+
+// String names it in messages.
+func (p Place) String() string {
+	if p.Service == "" || p.Service == p.Device {
+		return p.Device
+	}
+	return p.Device + " of srdtun@" + p.Service
+}
+
+// Socket returns the path of the socket. Names which could leave the directory are refused.
+func (p Place) Socket() (string, error) {
+	if err := CheckName(p.Device); err != nil {
+		return "", err
+	}
+	if p.Service == "" {
+		return filepath.Join(Dir(), p.Device+Socket), nil
+	}
+	if p.Service != filepath.Base(p.Service) || strings.HasPrefix(p.Service, ".") {
+		return "", fmt.Errorf("%q is no name of a service", p.Service)
+	}
+	return filepath.Join(Dir(), p.Service, p.Device+Socket), nil
+}
+
+// Owner returns the user to whom a socket's directory belongs.
+func (p Place) Owner() (uid uint32, err error) {
+	path, err := p.Socket()
+	if err != nil {
+		return 0, err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Dir(path), &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: filepath.Dir(path), Err: err}
+	}
+	return st.Uid, nil
+}
+
+// All returns where there is a control socket, sorted by devices. One may be stale: only a
+// connection tells.
+func All() ([]Place, error) {
+	entries, err := os.ReadDir(Dir())
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := placesIn("", -1)
+	for _, e := range entries {
+		if e.IsDir() {
+			all = append(all, placesIn(e.Name(), serviceFiles)...)
+		}
+	}
+	slices.SortFunc(all, func(a, b Place) int {
+		return strings.Compare(a.Device+"/"+a.Service, b.Device+"/"+b.Service)
+	})
+	return all, nil
+}
+
+// OfService returns the sockets in the directory of a service.
+func OfService(service string) []Place {
+	if _, err := (Place{service, "x"}).Socket(); err != nil || service == "" {
+		return nil
+	}
+	if st, err := os.Lstat(filepath.Join(Dir(), service)); err != nil || !st.IsDir() {
+		return nil
+	}
+	return placesIn(service, serviceFiles)
+}
+
+// serviceFiles is how many files are looked at in the directory of a service, whose user
+// can put any number there. A daemon has three, and one that is not finished.
+const serviceFiles = 16
+
+// placesIn returns the sockets among the first so many files of a directory. One that cannot be
+// read has none: it belongs to a service that is just ending.
+func placesIn(service string, most int) (all []Place) {
+	f, err := os.Open(filepath.Join(Dir(), service))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(most)
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), Socket)
+		if ok && !e.IsDir() && CheckName(name) == nil {
+			all = append(all, Place{service, name})
+		}
+	}
+	return all
+}
+
+// Names returns the interfaces that have a control socket, each once, sorted.
+func Names() ([]string, error) {
+	all, err := All()
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Device)
+	}
+	return slices.Compact(names), err
+}
