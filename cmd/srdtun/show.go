@@ -46,7 +46,8 @@ prints every path and every counter. "dump" prints the columns of wg show dump,
 separated by tabs; its endpoints can be called. --json prints one object for a name
 and a list without; docs/status.md describes every field. --check says whether all
 is well, and exits with 4 and the reasons if not: a peer that does not answer, paths
-that are down.`,
+that are down. Of all interfaces, one that does not answer within 3 s is named on
+standard error; the others are shown, and the exit code is 1.`,
 		Args:              takes(0, 2),
 		ValidArgsFunction: completeShow,
 		RunE:              func(_ *cobra.Command, args []string) error { return show(args, f) },
