@@ -14,8 +14,8 @@ func Flows(out io.Writer, f *control.Flows, n, width int) error {
 	n = min(n, len(f.Flows))
 	fmt.Fprintf(w, "%s: %s in %.1f s, bits a second\n", f.Interface, count(len(f.Flows), "flow"), float64(f.OverUs)/1e6)
 	t := table{columns: []column{
-		{"proto", false, false}, {"local", false, true}, {"remote", false, true}, {"out", true, false}, {"in", true, false},
-		{"held", true, false}, {"reord", true, false}, {"hold", true, false},
+		words("proto", 1), address("local"), address("remote"), number("out", 0), number("in", 0),
+		number("held", 2), number("reord", 4), number("hold", 3),
 	}}
 	for _, v := range f.Flows[:n] {
 		t.add(v.Protocol, v.Local, v.Remote, brief(v.TxBytes, f.OverUs), brief(v.RxBytes, f.OverUs),

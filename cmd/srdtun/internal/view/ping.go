@@ -95,8 +95,8 @@ func (e *echoes) times() string {
 func (p *Pinged) Summary(out io.Writer, width int) error {
 	w := bufio.NewWriter(out)
 	t := table{columns: []column{
-		{"path", true, false}, {"from", false, true}, {"to", false, true}, {"sent", true, false}, {"lost", true, false},
-		{"min", true, false}, {"avg", true, false}, {"max", true, false},
+		number("path", 4), address("from"), address("to"), number("sent", 3), number("lost", 0),
+		number("min", 2), number("avg", 0), number("max", 1),
 	}}
 	for _, k := range p.order {
 		e := p.paths[k]

@@ -210,26 +210,101 @@ func TestTop(t *testing.T) {
 	}
 }
 
+// long is an interface with so many peers that have names and IPv6 addresses of every length.
+func long(peers int) *control.Status {
+	st := wide(16)
+	ends := strings.NewReplacer("192.0.2.1:", "[2001:db8:1234:5678:9abc:def0:1234:5678]:", "192.0.2.2:", "[fd00::2]:",
+		"198.51.100.9:", "[2001:db8:8765:4321:cba9:fed0:8765:4321]:", "198.51.100.10:", "203.0.113.200:")
+	hub := &st.Peers[0]
+	for i := range hub.Paths {
+		hub.Paths[i].Local, hub.Paths[i].Remote = ends.Replace(hub.Paths[i].Local), ends.Replace(hub.Paths[i].Remote)
+	}
+	hub.Name = "gateway-of-the-office-in-frankfurt"
+	for i := 1; i < peers; i++ {
+		p := *hub
+		p.Name, p.PublicKey = fmt.Sprintf("laptop-%d", i), fmt.Sprint(i)
+		st.Peers = append(st.Peers, p)
+	}
+	return st
+}
+
 // Whatever the size of the terminal and the number of paths, nothing leaves the screen.
 func TestTopFitsAnyTerminal(t *testing.T) {
-	for _, paths := range []int{0, 1, 64, 256} {
-		for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 10}, {20, 5}, {1, 1}} {
+	states := []*control.Status{wide(0), wide(1), wide(64), wide(256), long(1), long(40), {Interface: "lab", UptimeS: 3723}}
+	for i, st := range states {
+		for _, size := range [][2]int{{200, 60}, {120, 40}, {80, 24}, {50, 20}, {40, 10}, {20, 5}, {1, 1}} {
 			screen := Top{}
-			st := wide(paths)
-			if paths == 1 {
-				st.Peers = nil
-			}
 			screen.Feed(now, st)
 			for range 2 {
 				s := screen.Frame(size[0], size[1])
 				if n := strings.Count(s, "\n") + 1; n > size[1] {
-					t.Errorf("%d paths, %v: %d lines", paths, size, n)
+					t.Errorf("state %d, %v: %d lines", i, size, n)
 				}
-				if size[0] >= 80 {
-					wantFits(t, s, size[0], size[1])
+				wantFits(t, s, size[0], size[1])
+				screen.Toggle()
+			}
+		}
+	}
+}
+
+// An address that lacks a part reads as another address. So where the terminal is narrow, other
+// columns go, and then addresses get lines of their own.
+func TestAddressesAreShownWhole(t *testing.T) {
+	whole := []string{"2001:db8:1234:5678:9abc:def0:1234:5678", "fd00::2", "2001:db8:8765:4321:cba9:fed0:8765:4321", "203.0.113.200"}
+	for _, st := range []*control.Status{long(1), long(40)} {
+		for _, width := range []int{200, 120, 80, 50, 41} {
+			screen := Top{}
+			screen.Feed(now, st)
+			for _, ends := range []struct{ before, after string }{{"", ""}, {"[", "]:"}} { // pairs, then paths
+				s := screen.Frame(width, 200)
+				for _, a := range whole {
+					if ends.before == "[" && !strings.Contains(a, ":") {
+						continue
+					}
+					if !strings.Contains(strings.ReplaceAll(s, "\n", ""), ends.before+a+ends.after) {
+						t.Errorf("%d columns: %s is not whole:\n%s", width, a, s)
+					}
+				}
+				if body := s[strings.Index(s, "from"):]; strings.Contains(body, "..") {
+					t.Errorf("%d columns: something is cut:\n%s", width, body)
 				}
 				screen.Toggle()
 			}
+		}
+		for _, width := range []int{80, 50, 41} {
+			var b bytes.Buffer
+			v := &control.Flows{OverUs: 1e6, Flows: []control.Flow{{Protocol: "tcp", Local: "[" + whole[0] + "]:50112", Remote: "[" + whole[2] + "]:443", TxBytes: 1e9}}}
+			if err := Flows(&b, v, 1, width); err != nil {
+				t.Fatal(err)
+			}
+			if s := strings.ReplaceAll(b.String(), "\n", ""); !strings.Contains(s, v.Flows[0].Local) || !strings.Contains(s, v.Flows[0].Remote) || !strings.Contains(s, "8G") {
+				t.Errorf("%d columns:\n%s", width, b.String())
+			}
+		}
+	}
+	screen := Top{}
+	screen.Feed(now, long(40))
+	wantScreen(t, "top-narrow", screen.Frame(50, 24))
+	if s := printed(t, long(1), false); strings.Contains(s, "..") {
+		t.Errorf("show cuts an address:\n%s", s)
+	}
+}
+
+// The most important figures stay on the narrowest screens.
+func TestFiguresGoByImportance(t *testing.T) {
+	screen := Top{}
+	screen.Feed(now, wide(64))
+	for width, want := range map[int][]string{
+		80: {"up", "rtt", "last 20 s", "share", "lost"},
+		58: {"up", "rtt", "share", "lost"},
+		47: {"up", "rtt", "lost"},
+		40: {"up", "rtt"},
+	} {
+		s := screen.Frame(width, 24)
+		title := s[strings.Index(s, "from  "):]
+		title, _, _ = strings.Cut(title, "\n")
+		if got := strings.Join(strings.Fields(title), " "); got != "from to "+strings.Join(want, " ") {
+			t.Errorf("%d columns: %s", width, got)
 		}
 	}
 }
@@ -275,7 +350,7 @@ func TestFlows(t *testing.T) {
 			{Peer: "hub", Protocol: "tcp", Local: "10.9.0.2:41234", Remote: "10.9.0.1:5201", TxBytes: 117_000_000, TxPackets: 80_000,
 				RxBytes: 1_100_000, RxPackets: 16_000, QueuedBytes: 1 << 19, HeldFrames: 2, ReorderedFrames: 120, LongestHoldUs: 1800},
 			{Peer: "hub", Protocol: "tcp", Local: "10.9.0.2:22", Remote: "10.9.0.77:50112", TxBytes: 4000, RxBytes: 2600},
-			{Peer: "hub", Protocol: "udp", Local: "[fd00:9::2]:40001", Remote: "[fd00:9:0:1:216:3eff:fe12:3456]:443", RxBytes: 640_000, ReorderedFrames: 9, LongestHoldUs: 310},
+			{Peer: "hub", Protocol: "udp", Local: "[fd00:9::2]:40001", Remote: "[fd00:9::77]:443", RxBytes: 640_000, ReorderedFrames: 9, LongestHoldUs: 310},
 			{Peer: "hub", Protocol: "icmp", Local: "10.9.0.2:77", Remote: "10.9.0.1:0", TxBytes: 84, RxBytes: 84},
 		},
 	}

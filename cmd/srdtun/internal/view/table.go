@@ -1,16 +1,22 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // column is one of a table. Numbers are set flush right, words flush left.
 type column struct {
-	title string
-	right bool
-	short bool // may be cut in the middle where the screen is narrow
+	title   string
+	right   bool
+	address bool // always shown, and whole: a part of one reads as another address
+	drop    int  // where the screen is narrow, the column with the highest goes first; 0: none goes
 }
+
+func words(title string, drop int) column  { return column{title: title, drop: drop} }
+func number(title string, drop int) column { return column{title: title, right: true, drop: drop} }
+func address(title string) column          { return column{title: title, address: true} }
 
 // table is rows of cells below a title each.
 type table struct {
@@ -20,79 +26,112 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// cutLeast is what is left of a cell at least that is cut.
-const cutLeast = 9
+const (
+	between = "  " // two columns
+	inset   = "  " // of lines that go on with a row
+)
 
 // lines returns the titles and the rows, in a width of so many characters; 0: any.
-func (t *table) lines(width int) []string {
-	widths := make([]int, len(t.columns))
+func (t *table) lines(width int) []string { return slices.Concat(t.blocks(width)...) }
+
+// blocks returns the lines of the titles, and those of each row. A row has one line, unless
+// the screen is too narrow for its addresses: then these have lines of their own.
+func (t *table) blocks(width int) [][]string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		titles[i] = c.title
 	}
 	all := append([][]string{titles}, t.rows...)
+	l := layout{columns: t.columns, widths: make([]int, len(t.columns)), width: width}
 	for _, row := range all {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			l.widths[i] = max(l.widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	if width > 0 {
-		t.squeeze(widths, width)
-	}
-	lines := make([]string, len(all))
+	l.fit()
+	blocks := make([][]string, len(all))
 	for i, row := range all {
-		lines[i] = t.line(row, widths)
+		blocks[i] = l.block(row)
 	}
-	return lines
+	return blocks
 }
 
-// squeeze makes the columns that may be cut narrower, the widest first, until all fit.
-func (t *table) squeeze(widths []int, width int) {
-	sum := 2 * (len(widths) - 1)
-	for _, w := range widths {
-		sum += w
-	}
-	for ; sum > width; sum-- {
-		widest := -1
-		for i, c := range t.columns {
-			if c.short && widths[i] > cutLeast && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			return
-		}
-		widths[widest]--
-	}
+// layout is how a table fits into a width.
+type layout struct {
+	columns []column
+	widths  []int // of the columns
+	width   int   // of the screen; 0: any
+
+	line  []int // columns of the line with the figures
+	above []int // addresses that have lines of their own, above it
 }
 
-func (t *table) line(row []string, widths []int) string {
-	var b strings.Builder
-	for i, cell := range row {
-		cell = cut(cell, widths[i])
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if i > 0 {
-			b.WriteString("  ")
-		}
-		if t.columns[i].right {
-			b.WriteString(pad + cell)
+// fit leaves out columns until a row fits into a line; where the addresses do not, they get
+// lines of their own, and all figures have another chance.
+func (l *layout) fit() {
+	var addresses, figures []int
+	for i, c := range l.columns {
+		l.line = append(l.line, i)
+		if c.address {
+			addresses = append(addresses, i)
 		} else {
-			b.WriteString(cell + pad)
+			figures = append(figures, i)
 		}
 	}
-	return strings.TrimRight(b.String(), " ")
+	if l.line = l.without(l.line, l.width); l.sum(l.line) > l.width && l.width > 0 && len(addresses) > 0 {
+		l.above, l.line = addresses, l.without(figures, l.width-len(inset))
+	}
 }
 
-// cut takes characters out of the middle of s until it has n: the ends of addresses tell
-// most.
-func cut(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
+// without returns the columns that are left when all fit, or when no other one may go.
+func (l *layout) without(columns []int, width int) []int {
+	for width > 0 && l.sum(columns) > width {
+		goes := slices.MaxFunc(columns, func(a, b int) int { return l.columns[a].drop - l.columns[b].drop })
+		if l.columns[goes].drop == 0 {
+			break
+		}
+		columns = slices.DeleteFunc(slices.Clone(columns), func(i int) bool { return i == goes })
 	}
-	if n <= 2 {
-		return string(r[:n])
+	return columns
+}
+
+func (l *layout) sum(columns []int) int {
+	sum := len(between) * (len(columns) - 1)
+	for _, i := range columns {
+		sum += l.widths[i]
 	}
-	head := (n - 2) / 2
-	return string(r[:head]) + ".." + string(r[len(r)-(n-2-head):])
+	return sum
+}
+
+func (l *layout) block(row []string) (lines []string) {
+	if len(l.above) == 0 {
+		return l.within(l.join(row, l.line))
+	}
+	if l.sum(l.above) <= l.width {
+		lines = append(lines, l.join(row, l.above))
+	} else {
+		for n, i := range l.above {
+			lines = append(lines, l.within(inset[:min(n, 1)*len(inset)]+row[i])...)
+		}
+	}
+	return append(lines, l.within(inset+l.join(row, l.line))...)
+}
+
+// within breaks a line that is too long all the same.
+func (l *layout) within(line string) []string {
+	if l.width == 0 {
+		return []string{line}
+	}
+	return broken(line, l.width)
+}
+
+func (l *layout) join(row []string, columns []int) string {
+	cells := make([]string, len(columns))
+	for n, i := range columns {
+		pad := strings.Repeat(" ", l.widths[i]-utf8.RuneCountInString(row[i]))
+		if cells[n] = row[i] + pad; l.columns[i].right {
+			cells[n] = pad + row[i]
+		}
+	}
+	return strings.TrimRight(strings.Join(cells, between), " ")
 }

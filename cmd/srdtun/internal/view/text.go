@@ -217,7 +217,7 @@ func (t *text) paths(p *control.Peer) {
 	for _, g := range groups {
 		sum += g.Sent.Bytes
 	}
-	g := table{columns: []column{{"from", false, true}, {"to", false, true}, {"up", true, false}, {"rtt", true, false}, {"sent", true, false}, {"lost", true, false}}}
+	g := table{columns: []column{address("from"), address("to"), number("up", 0), number("rtt", 1), number("sent", 3), number("lost", 2)}}
 	for _, v := range groups[:len(groups)-more] {
 		g.add(v.Local, v.Remote, fmt.Sprintf("%d/%d", v.Up, len(v.Paths)), orDash(v.RTTUs), percent(v.Sent.Bytes, sum), percent(v.Sent.Lost, v.Sent.Packets))
 	}
@@ -240,11 +240,13 @@ func (t *text) table(v *table, width int) {
 	if width > 0 {
 		width -= len(indent)
 	}
-	for i, line := range v.lines(width) {
-		if i == 0 {
-			line = t.style(styleBold, line)
+	for i, lines := range v.blocks(width) {
+		for _, line := range lines {
+			if i == 0 {
+				line = t.style(styleBold, line)
+			}
+			t.line(indent + line)
 		}
-		t.line(indent + line)
 	}
 }
 
@@ -274,9 +276,9 @@ func (t *text) pathTable(paths []control.Path) {
 		return
 	}
 	v := table{columns: []column{
-		{"slot", true, false}, {"state", false, false}, {"local", false, false}, {"remote", false, false}, {"srtt", true, false},
-		{"base", true, false}, {"queue", true, false}, {"mtu", true, false}, {"packets", true, false}, {"sent", true, false},
-		{"lost", true, false}, {"resent", true, false}, {"weight", true, false},
+		number("slot", 0), words("state", 0), address("local"), address("remote"), number("srtt", 0),
+		number("base", 0), number("queue", 0), number("mtu", 0), number("packets", 0), number("sent", 0),
+		number("lost", 0), number("resent", 0), number("weight", 0),
 	}}
 	for _, p := range paths {
 		v.add(fmt.Sprint(p.Slot), p.State, p.From(), p.Remote, Micros(p.SRTTUs), Micros(p.BaseRTTUs), Micros(p.QueueUs), fmt.Sprint(p.MTU),

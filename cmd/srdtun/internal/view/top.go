@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -73,15 +74,29 @@ func (t *Top) Frame(width, height int) string {
 	for len(lines) < height-1 {
 		lines = append(lines, "")
 	}
-	foot := "q quit  p single paths  tab next peer  up, down scroll"
-	if t.single {
-		foot = "q quit  p pairs of addresses  tab next peer  up, down scroll"
-	}
-	if n := len(body) - t.scroll - len(shown); n > 0 {
-		foot += fmt.Sprintf("  %d more", n)
-	}
-	lines = append(lines[:max(0, min(len(lines), height-1))], t.style(styleBold, clip(foot, width)))
+	lines = append(lines[:max(0, min(len(lines), height-1))], t.style(styleBold, t.foot(width, len(body)-t.scroll-len(shown))))
 	return strings.Join(lines, "\n")
+}
+
+// foot names the keys, and how many lines are below the screen. Where it is narrow, the keys
+// that people guess go first.
+func (t *Top) foot(width, more int) string {
+	quit, paths, rest := "q quit", "p single paths", ""
+	if t.single {
+		paths = "p pairs of addresses"
+	}
+	if more > 0 {
+		rest = fmt.Sprintf("%d more", more)
+	}
+	for _, keys := range [][]string{{quit, paths, "tab next peer", "up, down scroll", rest}, {quit, paths, "tab next peer", rest}, {quit, paths, rest}, {quit, rest}} {
+		if rest == "" {
+			keys = keys[:len(keys)-1]
+		}
+		if foot := strings.Join(keys, between); utf8.RuneCountInString(foot) <= width {
+			return foot
+		}
+	}
+	return clip(quit, width)
 }
 
 func (t *Top) style(code, s string) string {
@@ -98,30 +113,39 @@ func (t *Top) glyphs() *glyphs {
 	return &blocks
 }
 
-// clip cuts s at the end.
-func clip(s string, width int) string {
-	r := []rune(s)
-	return string(r[:min(len(r), width)])
-}
-
 // head is the lines that stay: interface, peer, what limits sending, what is wrong.
 func (t *Top) head(width int) []string {
 	st := t.status
 	left := fmt.Sprintf("%s up %s", st.Interface, short(time.Duration(st.UptimeS)*time.Second))
 	if len(st.Peers) == 0 {
-		return []string{apart(left, t.at.Format(time.TimeOnly), width), "no peers"}
+		return []string{apart([]string{left, st.Interface}, []string{t.at.Format(time.TimeOnly), ""}, width), clip("no peers", width)}
 	}
 	p := &st.Peers[t.peer]
 	tx, rx := t.history.rates()
 	up, all := Up(p.Paths)
-	lines := []string{
-		t.style(styleBold, apart(left, fmt.Sprintf("sends %s, receives %s  %s", Rate(tx), Rate(rx), t.at.Format(time.TimeOnly)), width)),
-		apart(fmt.Sprintf("peer %s (%d of %d)", cut(Title(p), 24), t.peer+1, len(st.Peers)), fmt.Sprintf("%d of %d paths up, %s", up, all, p.Policy), width),
-		clip("limited by: "+LimitedBy(p), width),
+	rates := fmt.Sprintf("sends %s, receives %s", Rate(tx), Rate(rx))
+	works := fmt.Sprintf("%d of %d paths up", up, all)
+	named := func(n int) string {
+		return fmt.Sprintf("peer %s (%d of %d)", cut(Title(p), n), t.peer+1, len(st.Peers))
 	}
-	lines = append(lines, t.style(styleRed, clip(t.wrong(p), width)))
+	lines := []string{
+		t.style(styleBold, apart([]string{left, st.Interface}, []string{rates + between + t.at.Format(time.TimeOnly), rates, ""}, width)),
+		apart([]string{named(math.MaxInt), named(nameMost), named(nameLeast), cut(Title(p), nameLeast)},
+			[]string{works + ", " + p.Policy, works, fmt.Sprintf("%d/%d up", up, all)}, width),
+	}
+	lines = append(lines, wrap("limited by: "+LimitedBy(p), width)...)
+	for _, line := range wrap(t.wrong(p), width) {
+		lines = append(lines, t.style(styleRed, line))
+	}
 	return lines
 }
+
+// A name or key of a peer is cut to nameMost characters where the line has no room for all of
+// it, and then to nameLeast.
+const (
+	nameMost  = 24
+	nameLeast = 9
+)
 
 // wrong says what is wrong with p, or with the daemon; "": nothing is.
 func (t *Top) wrong(p *control.Peer) string {
@@ -137,12 +161,6 @@ func (t *Top) wrong(p *control.Peer) string {
 		return v[0]
 	}
 	return fmt.Sprintf("%s, and %d more", v[0], len(v)-1)
-}
-
-// apart sets two texts at both ends of a line.
-func apart(left, right string, width int) string {
-	gap := width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
-	return clip(left+strings.Repeat(" ", max(1, gap))+right, width)
 }
 
 // short is a duration in a few characters: "3d02h", "1h05m", "42s".
@@ -180,25 +198,33 @@ func (t *Top) groupLines(groups []Group, width int) []string {
 	for _, g := range groups {
 		all.Bytes += t.history.sent(g.Paths).Bytes
 	}
-	v := table{columns: []column{{"from", false, true}, {"to", false, true}, {"up", true, false}, {"rtt", true, false}, {"last 20 s", false, false}, {"share", true, false}, {"lost", true, false}}}
+	v := table{columns: []column{address("from"), address("to"), number("up", 0), number("rtt", 1), words("last 20 s", 4), number("share", 3), number("lost", 2)}}
 	for i := range groups {
 		g := &groups[i]
 		s := t.history.sent(g.Paths)
 		v.add(g.Local, g.Remote, fmt.Sprintf("%d/%d", g.Up, len(g.Paths)), orDash(g.RTTUs), t.spark(t.history.groups[groupKey(g)], samplesMost), percent(s.Bytes, all.Bytes), percent(s.Lost, s.Packets))
 	}
-	lines := v.lines(width)
-	out := []string{t.style(styleBold, lines[0])}
+	blocks := v.blocks(width)
+	out := t.styled(styleBold, blocks[0])
 	for i, g := range groups {
-		line := lines[i+1]
+		lines := blocks[i+1]
 		switch {
 		case g.Up == 0:
-			line = t.style(styleRed, line)
+			lines = t.styled(styleRed, lines)
 		case g.Up < len(g.Paths):
-			line = t.style(styleYellow, line)
+			lines = t.styled(styleYellow, lines)
 		}
-		out = append(append(out, line), t.strip(g.Paths, width)...)
+		out = append(append(out, lines...), t.strip(g.Paths, width)...)
 	}
 	return out
+}
+
+func (t *Top) styled(code string, lines []string) []string {
+	v := make([]string, len(lines))
+	for i, line := range lines {
+		v[i] = t.style(code, line)
+	}
+	return v
 }
 
 // spark draws the last n round trips in n characters.
@@ -249,20 +275,20 @@ func (t *Top) pathLines(groups []Group, width int) []string {
 	if width < roomy {
 		n /= 2
 	}
-	v := table{columns: []column{{"", false, false}, {"slot", true, false}, {"from", false, true}, {"to", false, true}, {"rtt", true, false}, {fmt.Sprintf("last %d s", n), false, false}, {"share", true, false}, {"lost", true, false}}}
+	v := table{columns: []column{words("", 0), number("slot", 4), address("from"), address("to"), number("rtt", 1), words(fmt.Sprintf("last %d s", n), 5), number("share", 3), number("lost", 2)}}
 	for i := range paths {
 		p := &paths[i]
 		s := t.history.sent(paths[i : i+1])
 		v.add(marks[p.State], fmt.Sprint(p.Slot), p.From(), p.Remote, orDash(p.SRTTUs), t.spark(t.history.paths[keyOf(p)], n), percent(s.Bytes, all.Bytes), percent(s.Lost, s.Packets))
 	}
-	lines := v.lines(width)
-	out := []string{t.style(styleBold, lines[0])}
+	blocks := v.blocks(width)
+	out := t.styled(styleBold, blocks[0])
 	for i, p := range paths {
-		line := lines[i+1]
+		lines := blocks[i+1]
 		if p.State != control.PathActive {
-			line = t.style(markColour[p.State], line)
+			lines = t.styled(markColour[p.State], lines)
 		}
-		out = append(out, line)
+		out = append(out, lines...)
 	}
 	return out
 }

@@ -1,0 +1,67 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// wrap breaks a text at its blanks into lines of so many characters.
+func wrap(s string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines, line = append(lines, broken(line, width)...), word
+		}
+	}
+	return append(lines, broken(line, width)...)
+}
+
+// broken breaks a text after each so many characters.
+func broken(s string, width int) (lines []string) {
+	for part := range slices.Chunk([]rune(s), max(1, width)) {
+		lines = append(lines, string(part))
+	}
+	if len(lines) == 0 {
+		return []string{""}
+	}
+	return lines
+}
+
+// clip cuts s at the end.
+func clip(s string, width int) string {
+	r := []rune(s)
+	return string(r[:min(len(r), width)])
+}
+
+// cut takes characters out of the middle of a name or key until it has n. An address stays
+// whole, as its ends make another one.
+func cut(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	if n <= 2 {
+		return string(r[:n])
+	}
+	head := (n - 2) / 2
+	return string(r[:head]) + ".." + string(r[len(r)-(n-2-head):])
+}
+
+// apart sets two texts at both ends of a line. Each comes in ever shorter ways to say it: those
+// of the right one are tried first.
+func apart(left, right []string, width int) string {
+	for _, l := range left {
+		for _, r := range right {
+			if gap := width - utf8.RuneCountInString(l) - utf8.RuneCountInString(r); gap > 0 {
+				return l + strings.Repeat(" ", gap) + r
+			}
+		}
+	}
+	return clip(left[len(left)-1], width)
+}
