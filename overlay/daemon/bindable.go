@@ -18,14 +18,14 @@ const (
 )
 
 // awaitBindable returns when servers that wait for this process can bind its addresses.
-func (s *server) awaitBindable(ctx context.Context) {
-	for _, p := range s.cfg().Interface.Address {
-		if p.Addr().Is6() && s.net.Absent() {
+func (dv *device) awaitBindable(ctx context.Context) {
+	for _, p := range dv.running.cfg().Interface.Address {
+		if p.Addr().Is6() && dv.net.Absent() {
 			continue // IPv6 is off
 		}
 		for end := time.Now().Add(bindableMost); !canBind(p.Addr()); {
 			if time.Now().After(end) || ctx.Err() != nil {
-				s.tell(events.HostSetting, "", "%s cannot be bound yet", p.Addr())
+				dv.log.tell(events.HostSetting, "", "%s cannot be bound yet", p.Addr())
 				return
 			}
 			time.Sleep(bindablePoll)

@@ -19,15 +19,15 @@ import (
 // errEnded is for who asks for a change of what is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// become makes the server run with want, but for peers whose time is over, as far as that
+// apply makes the server run with want, but for peers whose time is over, as far as that
 // is possible while it runs, and returns the differences to what it ran with: those that are
 // not live wait for a restart. After an error all is as it was. changing is held.
-func (s *server) become(want *config.Config) ([]config.Change, error) {
-	if s.ended {
+func (s *settings) apply(want *config.Config) ([]config.Change, error) {
+	if s.closed {
 		return nil, errEnded
 	}
-	want = s.current(want)
-	before := s.now.Load()
+	want = s.unexpired(want)
+	before := s.running.Load()
 	diff := config.Diff(before.cfg, want)
 	if len(diff) == 0 {
 		return nil, nil
@@ -44,32 +44,26 @@ func (s *server) become(want *config.Config) ([]config.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.rewire(next); err != nil {
+	if err := s.reconfigure(next); err != nil {
 		return nil, err
 	}
-	s.swap(&setup{cfg: next, table: table}, policies)
+	s.swap(&snapshot{cfg: next, table: table}, policies)
 	return diff, nil
 }
 
-// rewire gives the interface the addresses and routes of next.
-func (s *server) rewire(next *config.Config) error {
+// reconfigure gives the interface the addresses and routes of next.
+func (s *settings) reconfigure(next *config.Config) error {
 	file, err := netconf.StatePath(next.Interface.Name)
 	if err != nil {
 		return err
 	}
-	told := len(s.net.Warnings)
+	told := len(s.device.net.Warnings)
 	defer func() {
-		for _, w := range s.net.Warnings[told:] {
-			s.tell(events.HostSetting, "", "%s", w)
+		for _, w := range s.device.net.Warnings[told:] {
+			s.log.tell(events.HostSetting, "", "%s", w)
 		}
 	}()
-	return s.net.Change(s.plan(next, file), func(mark uint32) error {
-		if err := s.bank.SetMark(mark); err != nil {
-			return err
-		}
-		s.mark.Store(mark)
-		return nil
-	})
+	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
 }
 
 // newPolicies makes a path policy for each peer of next that needs another than before,
@@ -98,28 +92,28 @@ func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 
 // swap puts next in place of what there is: peers that both have stay as they are but for
 // what is told to their connections.
-func (s *server) swap(next *setup, policies []steer.Policy) {
+func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	old := map[config.Key]*peer{}
-	for _, p := range s.peers() {
+	for _, p := range s.running.peers() {
 		old[p.cfg().PublicKey] = p
 	}
 	for i := range next.cfg.Peers {
 		c := &next.cfg.Peers[i]
 		p := old[c.PublicKey]
 		if p == nil {
-			p = s.newPeer(next.cfg, c, policies[i])
+			p = s.sessions.newPeer(next.cfg, c, policies[i])
 		} else {
 			p.change(c, policies[i])
 			delete(old, c.PublicKey)
 		}
 		next.peers = append(next.peers, p)
 	}
-	s.now.Store(next)
+	s.running.Store(next)
 	for _, p := range old {
-		s.part(p)
+		s.sessions.remove(p)
 	}
-	s.stir()
-	s.watchTimes()
+	s.endpoints.notePeers()
+	s.noteExpiry()
 }
 
 // change tells the connection what is otherwise in c.
@@ -137,7 +131,7 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 		}
 		if policy != nil {
 			conn.SetPolicy(policy)
-			p.policy, p.steering = c.Policy, policy
+			p.steering.name, p.steering.policy = c.Policy, policy
 		}
 		if keepalive {
 			conn.SetKeepalive(now, c.PersistentKeepalive)
@@ -146,38 +140,38 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 	p.link.Kick()
 }
 
-// part ends the connection to a peer that is configured no more. Nobody finds it to send
+// remove ends the connection to a peer that is configured no more. Nobody finds it to send
 // to it by now, but who looked a moment ago.
-func (s *server) part(p *peer) {
+func (s *sessions) remove(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.gone.Store(true)
-		waited := uint64(p.queue.Len())
-		p.queue.Flush(p.refuse(now))
-		p.removed.Add(waited + p.abandon())
+		waited := uint64(p.out.queue.Len())
+		p.out.queue.Flush(p.refuse(now))
+		p.removed.Add(waited + p.out.abandon())
 	})
 	s.loop.Remove(p.link)
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
-		before := p.gather.Stats().Voided
-		p.gather.Reset(now)
-		p.removed.Add(p.gather.Stats().Voided - before)
+		before := p.in.reassembler.Stats().Voided
+		p.in.reassembler.Reset(now)
+		p.removed.Add(p.in.reassembler.Stats().Voided - before)
 	})
 	p.Flush() // complete frames that waited for order: counted, and dropped
 }
 
 // reload takes over what the files say now: c, and the drop-in files of its directory.
-func (s *server) reload(c *config.Config) ([]config.Change, error) { return s.take(c, true) }
+func (s *settings) reload(c *config.Config) ([]config.Change, error) { return s.replace(c, true) }
 
 // sync takes c over and leaves it to the files to say something else.
-func (s *server) sync(c *config.Config) ([]config.Change, error) { return s.take(c, false) }
+func (s *settings) sync(c *config.Config) ([]config.Change, error) { return s.replace(c, false) }
 
-func (s *server) take(c *config.Config, isFile bool) ([]config.Change, error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	want, faults, err := s.withDropIns(c, nil)
 	if err != nil {
 		return nil, err
 	}
-	diff, err := s.become(want)
+	diff, err := s.apply(want)
 	if err != nil {
 		return nil, err
 	}
@@ -191,10 +185,10 @@ func (s *server) take(c *config.Config, isFile bool) ([]config.Change, error) {
 
 // set changes single keys. With save the files are known to say the same, also of keys
 // that need a restart.
-func (s *server) set(settings []config.Setting, save bool) ([]config.Change, error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	want, err := config.With(s.cfg(), settings)
+func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want, err := config.With(s.running.cfg(), settings)
 	if err != nil {
 		return nil, badConfig{err}
 	}
@@ -204,12 +198,12 @@ func (s *server) set(settings []config.Setting, save bool) ([]config.Change, err
 			return nil, badConfig{err}
 		}
 	}
-	for _, c := range config.Diff(s.cfg(), want) {
+	for _, c := range config.Diff(s.running.cfg(), want) {
 		if !c.Live && !save {
 			return nil, fmt.Errorf("%s cannot be changed while running: change it in %s, and restart", c.Key, s.file.File)
 		}
 	}
-	diff, err := s.become(want)
+	diff, err := s.apply(want)
 	if err != nil {
 		return nil, err
 	}
@@ -219,14 +213,14 @@ func (s *server) set(settings []config.Setting, save bool) ([]config.Change, err
 }
 
 // add lets peers in, or gives those of the same keys what they say.
-func (s *server) add(peers []config.Peer) ([]config.Change, error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	want, err := config.WithPeers(s.cfg(), peers)
+func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want, err := config.WithPeers(s.running.cfg(), peers)
 	if err != nil {
 		return nil, badConfig{err}
 	}
-	diff, err := s.become(want)
+	diff, err := s.apply(want)
 	if err == nil {
 		s.compare()
 	}

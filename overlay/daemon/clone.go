@@ -26,13 +26,13 @@ const (
 )
 
 // machine tells when this has become another one.
-type machine struct {
+type cloneNotifier struct {
 	events *os.File
 	done   chan struct{} // closed when watch has returned
 }
 
 // newMachineEvents opens the kernel's news of devices.
-func newMachineEvents() (*machine, error) {
+func openCloneNotifier() (*cloneNotifier, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
@@ -41,15 +41,15 @@ func newMachineEvents() (*machine, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("bind", err)
 	}
-	return machineOf(fd), nil
+	return cloneNotifierOf(fd), nil
 }
 
-func machineOf(fd int) *machine {
-	return &machine{os.NewFile(uintptr(fd), "kobject-uevent"), make(chan struct{})}
+func cloneNotifierOf(fd int) *cloneNotifier {
+	return &cloneNotifier{os.NewFile(uintptr(fd), "kobject-uevent"), make(chan struct{})}
 }
 
 // watch calls f for each new generation until ctx ends, and closes the descriptor.
-func (m *machine) watch(ctx context.Context, f func()) {
+func (m *cloneNotifier) watch(ctx context.Context, f func()) {
 	if m == nil {
 		return
 	}
@@ -95,16 +95,16 @@ func isNewMachine(event []byte) bool {
 }
 
 // reincarnate forgets the keys of all peers at once, and makes sessions anew.
-func (s *server) reincarnate() {
-	s.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions are made anew")
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	peers := s.peers()
+func (s *settings) reincarnate() {
+	s.log.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions are made anew")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	peers := s.running.peers()
 	policies := make([]steer.Policy, len(peers))
 	for i, p := range peers {
 		var name string
-		p.link.Do(func(mono.Time, *srd.Conn) { name = p.policy })
-		policy, err := s.policy(name)
+		p.link.Do(func(mono.Time, *srd.Conn) { name = p.steering.name })
+		policy, err := s.running.policy(name)
 		if err != nil {
 			panic(fmt.Sprintf("daemon: policy %q in use: %v", name, err))
 		}
@@ -112,9 +112,9 @@ func (s *server) reincarnate() {
 	}
 	for i, p := range peers {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
-			p.control, p.steering = cc.New(0), policies[i]
-			p.control.SetLine(p.line)
-			c.Reincarnate(now, random64(), policies[i], p.control)
+			p.steering.control, p.steering.policy = cc.New(0), policies[i]
+			p.steering.control.SetLine(p.steering.line)
+			c.Reincarnate(now, random64(), policies[i], p.steering.control)
 			if c.Restarted() {
 				p.forget(now)
 			}

@@ -15,8 +15,8 @@ import (
 // What the kernel says is taken, in the right words only, and what a program says is not.
 func TestNewMachineIsNoticed(t *testing.T) {
 	space := netspace.New(t)
-	var m *machine
-	space.Must(t, func() (err error) { m, err = newMachineEvents(); return err })
+	var m *cloneNotifier
+	space.Must(t, func() (err error) { m, err = openCloneNotifier(); return err })
 	seen := make(chan bool, 10)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
@@ -42,7 +42,7 @@ func TestNewMachineIsNoticed(t *testing.T) {
 }
 
 // forge sends the event to the daemon's socket as a program may.
-func forge(m *machine) error {
+func forge(m *cloneNotifier) error {
 	raw, err := m.events.SyscallConn()
 	if err != nil {
 		return err

@@ -21,14 +21,11 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
-	"github.com/srdtun/srdtun/overlay/budget"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
@@ -40,6 +37,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
@@ -80,81 +78,44 @@ func workers(asked int) int {
 	return max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2))
 }
 
-// server is a running process.
+// server is a running process. Each field is a noun: a type with its own state and methods. Nouns
+// know only those above them here.
 type server struct {
 	start time.Time
 	stop  context.CancelFunc
-	load  func() (*config.Config, error) // nil: the file cannot be read again
 
-	id      *handshake.Identity
-	dev     *tundev.Device
-	net     *netconf.State
-	bank    *udp.Bank
-	loop    *loop.Loop
-	mark    atomic.Uint32 // of the outer packets
-	now     atomic.Pointer[setup]
-	devices devices
-	links   uplinks
-	host    host // follow's own
-	drops   readDrops
-	told    unreachables
-	alive   liveness
-	flows   flowCounter
-
-	mergers sync.Pool // of *merge.Merger
-	budget  *budget.Budget
-	tidy    collector // live's own
-
-	changing         sync.Mutex       // held while now is changed
-	file             *config.Config   // as the files were read last; changing
-	ended            bool             // no change any more; changing
-	files            config.DropIns   // what was read of them; changing
-	faults           []string         // of drop-in files, as last told; changing
-	unread           string           // why their directory could not be read, as last told; changing
-	unsaved, pending []string         // see compare; changing
-	lapsed           lapses           // peers whose time is over; changing
-	timed            chan struct{}    // tells expire of a change
-	wall             func() time.Time // the host's clock
-	stirred          chan struct{}    // tells follow of a change
-	ruled            chan struct{}    // tells follow that policy rules may be others
-
-	machine *machine // nil: the kernel does not tell
-	monitor monitor
-
-	hooks *hooks.Runner // nil: there is none
-
-	before  *handover.Bundle // nil: everything is made anew
-	former  *former          // whose sessions go on; nil: nobody's
-	kept    bool             // another process has device and sockets now
-	pausing atomic.Bool      // the device is not read any more: another process will
-
-	dns      string       // the program that has set the host's resolvers; "": none has
-	places   places       // live's own, after the start
-	down     atomic.Bool  // the end is for good: nothing is left for a next process
-	again    atomic.Int64 // when another process was said to follow, ns since start; 0: never
-	story    *story
-	verbose  bool
-	seen     observer    // live's own
-	holding  conditions  // follow's own
-	ways     int         // of the remote address whose way is looked at next; follow's own
-	hostNews atomic.Bool // the host's addresses changed: live looks at all paths
+	log       *eventLog      // what happened
+	running   *runningConfig // the configuration in force, and the peers
+	memory    *memory        // what all peers share
+	device    *device        // the TUN device, its addresses and routes
+	sockets   *sockets       // UDP sockets of all peers
+	uplinks   *uplinks       // this host's interfaces and addresses
+	ingress   *ingress       // packets from the device to peers
+	sessions  *sessions      // connections to peers
+	endpoints *endpoints     // where peers are, and by which paths
+	settings  *settings      // changes of the configuration
+	restart   *restart       // what the next process takes over
+	observer  *observer      // what changed, each second
+	programs  *programs      // commands of the configuration
+	status    *status        // what the control socket shows
+	monitor   *monitor       // the same over HTTP
 }
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
 // for, and tears everything down again. When setting up fails, nothing is left.
 func Run(asked context.Context, o Options) error {
-	return newServer(o.Config, newStory(o.Verbose)).run(asked, o)
+	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
 }
 
 func (s *server) run(asked context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
-	s.stop, s.load, s.before, s.verbose, s.hooks = cancel, o.Load, o.Before, o.Verbose, o.Hooks
+	s.stop, s.settings.load, s.restart.inherited, s.sessions.verbose, s.programs.runner = cancel, o.Load, o.Before, o.Verbose, o.Hooks
 	if o.Clock != nil {
-		s.wall = o.Clock
+		s.settings.clock = o.Clock
 	}
-	defer s.story.write(o.Log)()
-	defer s.closeBefore()
+	defer s.log.write(o.Log)()
+	defer s.restart.discard()
 	name := o.Config.Interface.Name
 	ctl, err := control.Listen(name, masters(o.Config.File)...)
 	if err != nil {
@@ -162,63 +123,68 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
 	if err := ctl.Closed(); err != nil {
-		s.tell(events.HostSetting, "group", "only root can use the control socket: %v", err)
+		s.log.tell(events.HostSetting, "group", "only root can use the control socket: %v", err)
 	}
-	if err := s.readPeers(); err != nil {
+	if err := s.settings.readDropIns(); err != nil {
 		return err
 	}
-	s.loadPlaces()
-	if s.before != nil {
-		s.adopt()
+	s.restart.loadLastKnown()
+	if s.restart.inherited != nil {
+		s.restart.adopt()
 	}
-	adopted := s.net != nil
+	adopted := s.device.net != nil
 	if !adopted {
 		if err := netconf.Recover(name); err != nil {
 			return err
 		}
 	}
-	defer func() { err = errors.Join(err, s.downHooks(context.WithoutCancel(asked))) }()
+	defer func() {
+		if !s.restart.handedOver { // else another process goes on with the interface
+			err = errors.Join(err, s.programs.end(context.WithoutCancel(asked)))
+		}
+	}()
 	if !adopted { // else the process before has run them
-		if err := s.runHooks(asked, "pre_up", o.Config.Interface.Hooks.PreUp); err != nil {
+		if err := s.programs.run(asked, "pre_up", o.Config.Interface.Hooks.PreUp); err != nil {
 			return err
 		}
 	}
 	if err := s.open(); err != nil {
-		if s.bank != nil {
-			s.bank.Close()
+		if s.sockets.bank != nil {
+			s.sockets.bank.Close()
 		}
 		return errors.Join(err, s.close())
 	}
 	if o.Confine != nil {
 		if err := o.Confine(); err != nil {
-			s.tell(events.PrivilegesKept, "", "privileges are kept: %v", err)
+			s.log.tell(events.PrivilegesKept, "", "privileges are kept: %v", err)
 		}
 	}
 	ended := s.serve(ctx, cancel, ctl, o)
 	var failed error
 	if !adopted {
-		failed = s.begin(asked)
+		failed = s.programs.begin(asked)
 	}
 	if failed == nil {
-		s.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.bank.Socket(0).Port, s.bank.Len(), len(s.peers()))
-		s.tellDoubts(s.cfg(), nil)
+		s.log.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.sockets.bank.Socket(0).Port, s.sockets.bank.Len(), len(s.running.peers()))
+		s.settings.tellDoubts(s.running.cfg(), nil)
 		if o.Ready != nil {
 			o.Ready()
 		}
-		s.kept = s.wait(ctx, asked, o.Store)
+		s.restart.handedOver = s.restart.await(ctx, asked, o.Store)
 	}
-	if !s.kept {
-		failed = errors.Join(failed, s.finish(context.WithoutCancel(ctx)))
+	if !s.restart.handedOver {
+		failed = errors.Join(failed, s.programs.finish(context.WithoutCancel(ctx)))
 	}
-	s.tell(events.Stopping, "", "%s is taken down", name)
+	s.log.tell(events.Stopping, "", "%s is taken down", name)
 	cancel()
-	for _, p := range s.end() {
-		s.loop.Remove(p.link)
+	s.sockets.freeze()
+	for _, p := range s.settings.close() {
+		s.sessions.loop.Remove(p.link)
 	}
 	err = errors.Join(failed, s.close(), ended())
 	// Only now does nobody send any more.
-	s.bank.Close()
-	if s.down.Load() {
+	s.sockets.bank.Close()
+	if s.restart.final.Load() {
 		err = errors.Join(err, handover.RemovePlaces(name))
 	}
 	return err
@@ -229,16 +195,16 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
 	all := []func() error{
 		func() error { return ctl.Serve(ctx, s) },
-		func() error { defer cancel(); return s.loop.Run(ctx) },
-		func() error { s.follow(ctx); return nil },
-		func() error { s.live(ctx); return nil },
-		func() error { s.machine.watch(ctx, s.reincarnate); return nil },
-		func() error { s.reread(ctx, o.Again, o.Reloaded); return nil },
-		func() error { s.watchPeers(ctx); return nil },
-		func() error { s.expire(ctx); return nil },
-		func() error { s.guard(ctx); return nil },
-		func() error { s.watchRules(ctx); return nil },
-		func() error { s.serveMonitor(ctx); return nil },
+		func() error { defer cancel(); return s.sessions.loop.Run(ctx) },
+		func() error { s.endpoints.follow(ctx); return nil },
+		func() error { s.observer.run(ctx); return nil },
+		func() error { s.restart.clones.watch(ctx, s.settings.reincarnate); return nil },
+		func() error { s.settings.rereadOn(ctx, o.Again, o.Reloaded); return nil },
+		func() error { s.settings.watchDropIns(ctx); return nil },
+		func() error { s.settings.expire(ctx); return nil },
+		func() error { s.device.guard(ctx); return nil },
+		func() error { s.endpoints.watchRules(ctx); return nil },
+		func() error { s.monitor.serve(ctx); return nil },
 	}
 	served := make(chan error, len(all))
 	for _, f := range all {
@@ -256,88 +222,88 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 
 // open sets up device, addresses, sockets and peers.
 func (s *server) open() (err error) {
-	c := s.cfg()
-	if s.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
+	c := s.running.cfg()
+	if s.sessions.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
 		return err
 	}
-	if s.net == nil { // else all that was adopted
-		if err := s.openDevice(); err != nil {
+	if s.device.net == nil { // else all that was adopted
+		if err := s.device.open(); err != nil {
 			return err
 		}
 	}
-	s.told.dev = s.dev
-	s.mark.Store(s.net.FwMark)
+	s.ingress.rejects.dev = s.device.tun
+	s.sockets.mark.Store(s.device.net.FwMark)
 	// The tunnel's own addresses are there by now.
-	if err := s.openMonitor(); err != nil {
+	if err := s.monitor.open(); err != nil {
 		return err
 	}
-	if s.bank == nil {
-		if err := s.openSockets(); err != nil {
+	if s.sockets.bank == nil {
+		if err := s.sockets.open(s.device.net.FwMark); err != nil {
 			return err
 		}
 	}
-	if !s.bank.GRO() {
-		s.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
+	if !s.sockets.bank.GRO() {
+		s.log.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
 	}
-	s.inherit()
-	s.loop, err = loop.New(loop.Config{
-		Former:   s.former.loop(),
-		Bank:     s.bank,
-		Endpoint: srd.NewEndpoint(s.id, rand.Reader),
-		Workers:  s.dev.Queues(),
-		Inputs:   s.inputs(),
-		Inner:    s.devices.inner,
-		Alive:    s.alive.note,
+	s.restart.inherit()
+	s.sessions.loop, err = loop.New(loop.Config{
+		Former:   s.restart.previous.loop(),
+		Bank:     s.sockets.bank,
+		Endpoint: srd.NewEndpoint(s.sessions.id, rand.Reader),
+		Workers:  s.device.tun.Queues(),
+		Inputs:   s.ingress.inputs(func() mono.Time { return s.sessions.loop.Now() }),
+		Inner:    s.uplinks.interfaces.inner,
+		Alive:    s.ingress.stalls.note,
 	})
 	if err != nil {
 		return err
 	}
-	s.devices.tunnel = c.Interface.Name
-	if s.machine != nil {
+	s.uplinks.interfaces.tunnel = c.Interface.Name
+	if s.restart.clones != nil {
 		// That of the process before.
-	} else if s.machine, err = newMachineEvents(); err != nil {
-		s.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
+	} else if s.restart.clones, err = openCloneNotifier(); err != nil {
+		s.log.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
 	}
-	s.devices.load()
-	s.host.look(s.devices.all())
+	s.uplinks.interfaces.load()
+	s.uplinks.host.look(s.uplinks.interfaces.all())
 	return s.addPeers()
 }
 
-// openDevice makes the device and gives it what is configured.
-func (s *server) openDevice() (err error) {
-	c := s.cfg()
+// open makes the device and gives it what is configured.
+func (dv *device) open() (err error) {
+	c := dv.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
 		// Somebody else's, even if the kernel would let us attach to it.
 		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
 	}
-	s.dev, err = tundev.Open(c.Interface.Name, c.Interface.MTU, s.deviceOptions())
+	dv.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, dv.options())
 	if err != nil {
 		return err
 	}
-	for _, p := range s.dev.Offloads().Problems {
-		s.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
+	for _, p := range dv.tun.Offloads().Problems {
+		dv.log.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
 	}
-	if s.net, err = s.configure(); err != nil {
+	if dv.net, err = dv.configure(); err != nil {
 		return err
 	}
-	for _, w := range s.net.Warnings {
-		s.tell(events.HostSetting, w, "%s", w)
+	for _, w := range dv.net.Warnings {
+		dv.log.tell(events.HostSetting, w, "%s", w)
 	}
 	return nil
 }
 
-func (s *server) deviceOptions() tundev.Options {
+func (dv *device) options() tundev.Options {
 	return tundev.Options{
 		FlowKey:      packet.FlowKey{random64(), random64()},
-		UnorderedUDP: s.cfg().Order.UDP == "unordered",
-		Queues:       workers(s.cfg().Interface.Workers),
+		UnorderedUDP: dv.running.cfg().Order.UDP == "unordered",
+		Queues:       workers(dv.running.cfg().Interface.Workers),
 	}
 }
 
-// openSockets binds the ports.
-func (s *server) openSockets() (err error) {
-	c := s.cfg()
-	s.bank, err = udp.Open(s.socketConfig())
+// open binds the ports.
+func (s *sockets) open(mark uint32) (err error) {
+	c := s.running.cfg()
+	s.bank, err = udp.Open(s.config(mark))
 	var few *udp.RangeError
 	var port *udp.PortError
 	switch {
@@ -356,24 +322,24 @@ func (s *server) openSockets() (err error) {
 	return nil
 }
 
-func (s *server) socketConfig() udp.Config {
-	c := s.cfg()
-	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: s.net.FwMark}
+func (s *sockets) config(mark uint32) udp.Config {
+	c := s.running.cfg()
+	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: mark}
 }
 
-func (s *server) configure() (*netconf.State, error) {
-	file, err := netconf.StatePath(s.cfg().Interface.Name)
+func (dv *device) configure() (*netconf.State, error) {
+	file, err := netconf.StatePath(dv.running.cfg().Interface.Name)
 	if err != nil {
 		return nil, err
 	}
-	return netconf.Apply(s.plan(s.cfg(), file))
+	return netconf.Apply(dv.plan(dv.running.cfg(), file))
 }
 
 // plan is what the network is to be for c; file is where the state of it is kept.
-func (s *server) plan(c *config.Config, file string) netconf.Plan {
+func (dv *device) plan(c *config.Config, file string) netconf.Plan {
 	link := c.Interface.Name
-	if s.dev != nil {
-		link = s.dev.Name() // somebody may have given it another one
+	if dv.tun != nil {
+		link = dv.tun.Name() // somebody may have given it another one
 	}
 	return netconf.Plan{
 		Link:      link,
@@ -389,23 +355,17 @@ func (s *server) plan(c *config.Config, file string) netconf.Plan {
 // close undoes open, as far as it went. What another process has now is left as it is.
 func (s *server) close() error {
 	var errs []error
-	if s.net != nil && !s.kept {
-		errs = append(errs, s.net.Revert())
+	if s.device.net != nil && !s.restart.handedOver {
+		errs = append(errs, s.device.net.Revert())
 	}
-	if s.dev != nil {
-		errs = append(errs, s.dev.Close())
+	if s.device.tun != nil {
+		errs = append(errs, s.device.tun.Close())
 	}
-	if s.machine != nil {
-		s.machine.events.Close() // again, if it was watched
+	if s.restart.clones != nil {
+		s.restart.clones.events.Close() // again, if it was watched
 	}
 	s.monitor.close()
 	return errors.Join(errs...)
-}
-
-// Down implements control.Handler.
-func (s *server) Down() {
-	s.down.Store(true)
-	s.stop()
 }
 
 // masters are the users beside root who may do everything: the owner of the file, if this

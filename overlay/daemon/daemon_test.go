@@ -76,7 +76,7 @@ type running struct {
 	done    chan error
 	stopped atomic.Bool
 	server  *server
-	story   *story // what it told
+	story   *eventLog // what it told
 }
 
 // told waits until the daemon has told of something of that kind, and returns it.
@@ -110,7 +110,7 @@ func (r *running) count(kind events.Kind) (n int) {
 }
 
 // texts is what a story tells, in lines.
-func texts(s *story) (v []string) {
+func texts(s *eventLog) (v []string) {
 	for _, e := range s.after(0).Events {
 		v = append(v, string(e.Kind)+" "+e.Text)
 	}
@@ -126,7 +126,7 @@ func up(t *testing.T, c *config.Config) *running {
 // upWith is up with more than a configuration.
 func upWith(t *testing.T, o Options) *running {
 	t.Helper()
-	return start(t, newServer(o.Config, newStory(o.Verbose)), o)
+	return start(t, newServer(o.Config, newEventLog(o.Verbose)), o)
 }
 
 // start is upWith of a server that may have something already.
@@ -135,7 +135,7 @@ func start(t *testing.T, s *server, o Options) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{t: t, cancel: cancel, done: make(chan error, 1), server: s}
 	ready := make(chan struct{})
-	r.story = newStory(false)
+	r.story = newEventLog(false)
 	o.Ready = func() { close(ready) }
 	o.Log = func(e events.Event) {
 		if r.stopped.Load() {

@@ -13,28 +13,28 @@ import (
 
 // devices knows the interfaces of this host that have addresses. It may be used by several
 // goroutines.
-type devices struct {
+type interfaces struct {
 	tunnel string // name of the tunnel's device
 	mu     sync.Mutex
-	at     map[srd.Uplink]device        // each address at each interface
-	of     map[netip.Addr][]device      // all that have an address
+	at     map[srd.Uplink]iface         // each address at each interface
+	of     map[netip.Addr][]iface       // all that have an address
 	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
 
 // device is an interface of this host.
-type device struct {
+type iface struct {
 	name string
 	mtu  int
 	up   bool
 }
 
 // load looks at the host anew.
-func (t *devices) load() {
-	at, of := map[srd.Uplink]device{}, map[netip.Addr][]device{}
+func (t *interfaces) load() {
+	at, of := map[srd.Uplink]iface{}, map[netip.Addr][]iface{}
 	var own []netip.Addr
 	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
 	for _, i := range ifaces {
-		d := device{i.Name, i.MTU, i.Flags&net.FlagUp != 0}
+		d := iface{i.Name, i.MTU, i.Flags&net.FlagUp != 0}
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
 			p, err := netip.ParsePrefix(a.String())
@@ -57,13 +57,13 @@ func (t *devices) load() {
 
 // inner reports whether a is an address of the tunnel's device. It may be called for each
 // packet.
-func (t *devices) inner(a netip.Addr) bool {
+func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))
 }
 
 // all returns every address of this host: at its interface, if that is up, and at any.
-func (t *devices) all() (v []srd.Uplink) {
+func (t *interfaces) all() (v []srd.Uplink) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for u, d := range t.at {
@@ -75,28 +75,28 @@ func (t *devices) all() (v []srd.Uplink) {
 }
 
 // has reports whether the interface of u, if it is one, is up and has its address.
-func (t *devices) has(u srd.Uplink) bool {
+func (t *interfaces) has(u srd.Uplink) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return u.Link() == 0 || t.at[u].up
 }
 
 // with returns the interfaces that packets from u may leave by.
-func (t *devices) with(u srd.Uplink) []device {
+func (t *interfaces) with(u srd.Uplink) []iface {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if u.Link() == 0 {
 		return t.of[u.Addr()]
 	}
 	if d, ok := t.at[u]; ok {
-		return []device{d}
+		return []iface{d}
 	}
 	return nil
 }
 
 // name names the interface that u is at; "": none is known. Where several have the address,
 // and none is named by paths.local, all are.
-func (t *devices) name(u srd.Uplink) string {
+func (t *interfaces) name(u srd.Uplink) string {
 	var v []string
 	for _, d := range t.with(u) {
 		v = append(v, d.name)
@@ -109,7 +109,7 @@ func (t *devices) name(u srd.Uplink) string {
 const ethernetMTU = 1500
 
 // mtu returns the largest packet that leaves from u.
-func (t *devices) mtu(u srd.Uplink) (most int) {
+func (t *interfaces) mtu(u srd.Uplink) (most int) {
 	for _, d := range t.with(u) {
 		most = max(most, d.mtu)
 	}

@@ -12,15 +12,15 @@ import (
 // endpoint as configured, or found by its name, where the peer has proven to be if there is
 // one. Without endpoints it is an address that a path works to, with a port that daemons
 // listen on. All other ports are source ports, which change when the peer starts again.
-func (s *server) callable(p *peer, c *srd.Conn) netip.AddrPort {
+func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	var hosts []netip.Addr // where the peer has proven to be, newest first
 	for _, v := range c.Proven() {
 		hosts = append(hosts, v.Addr())
 	}
-	if len(p.placed) > 0 {
-		return nearest(p.placed, hosts)
+	if len(p.remote.endpoints) > 0 {
+		return nearest(p.remote.endpoints, hosts)
 	}
-	ours := s.bank.Socket(0).Port
+	ours := ep.sockets.bank.Socket(0).Port
 	var listening []netip.AddrPort
 	for _, v := range c.Paths() {
 		port := v.Tuple.Remote.Port()

@@ -27,23 +27,23 @@ func resolvers(dns []string) (servers, domains []string) {
 // useDNS has the host ask the configured resolvers. With addresses among them, all names
 // are asked of them, as with wg-quick(8): a question beside the tunnel would tell where
 // its user goes.
-func (s *server) useDNS(ctx context.Context) error {
-	servers, domains := resolvers(s.cfg().Interface.DNS)
+func (pr *programs) useDNS(ctx context.Context) error {
+	servers, domains := resolvers(pr.running.cfg().Interface.DNS)
 	if len(servers)+len(domains) == 0 {
 		return nil
 	}
-	link := s.dev.Name()
-	if s.dns = toolOf(); s.dns == noTool {
+	link := pr.device.tun.Name()
+	if pr.resolver = toolOf(); pr.resolver == noTool {
 		return errNoResolver
 	}
-	if s.dns == resolvectl {
-		if err := s.command(ctx, "", append([]string{resolvectl, "dns", link}, servers...)...); err != nil {
+	if pr.resolver == resolvectl {
+		if err := pr.command(ctx, "", append([]string{resolvectl, "dns", link}, servers...)...); err != nil {
 			return err
 		}
 		if len(servers) > 0 {
 			domains = append(domains, "~.")
 		}
-		return s.command(ctx, "", append([]string{resolvectl, "domain", link}, domains...)...)
+		return pr.command(ctx, "", append([]string{resolvectl, "domain", link}, domains...)...)
 	}
 	var text strings.Builder
 	for _, a := range servers {
@@ -52,24 +52,24 @@ func (s *server) useDNS(ctx context.Context) error {
 	if len(domains) > 0 {
 		text.WriteString("search " + strings.Join(domains, " ") + "\n")
 	}
-	return s.command(ctx, text.String(), resolvconf, "-a", "tun."+link, "-m", "0", "-x")
+	return pr.command(ctx, text.String(), resolvconf, "-a", "tun."+link, "-m", "0", "-x")
 }
 
 // leaveDNS undoes useDNS.
-func (s *server) leaveDNS(ctx context.Context) error {
-	if len(s.cfg().Interface.DNS) == 0 {
+func (pr *programs) leaveDNS(ctx context.Context) error {
+	if len(pr.running.cfg().Interface.DNS) == 0 {
 		return nil
 	}
-	if s.dns == "" { // set by the process before
-		s.dns = toolOf()
+	if pr.resolver == "" { // set by the process before
+		pr.resolver = toolOf()
 	}
-	if s.dns == noTool {
+	if pr.resolver == noTool {
 		return nil
 	}
-	if s.dns == resolvectl {
-		return s.command(ctx, "", resolvectl, "revert", s.dev.Name())
+	if pr.resolver == resolvectl {
+		return pr.command(ctx, "", resolvectl, "revert", pr.device.tun.Name())
 	}
-	return s.command(ctx, "", resolvconf, "-d", "tun."+s.dev.Name(), "-f")
+	return pr.command(ctx, "", resolvconf, "-d", "tun."+pr.device.tun.Name(), "-f")
 }
 
 // The programs that the host's resolvers are set with.

@@ -62,7 +62,7 @@ func bareExec(err error) error {
 
 // tellDoubts tells what a configuration leaves doubts about, but for what before did too.
 // What ends the start, or has an event of its own, is left to that.
-func (s *server) tellDoubts(c, before *config.Config) {
+func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
 		for _, d := range before.Doubts() {
@@ -75,7 +75,7 @@ func (s *server) tellDoubts(c, before *config.Config) {
 	}
 	for _, d := range doubts {
 		if !known[d.Error()] {
-			s.tell(events.ConfigDoubt, d.Error(), "%v", d)
+			s.log.tell(events.ConfigDoubt, d.Error(), "%v", d)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/srdtun/srdtun/config"
-	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/route"
 )
@@ -19,22 +18,22 @@ import (
 // tools put a new one in place of the old.
 const rewatchEvery = time.Second
 
-// readPeers reads the drop-in files for the start.
-func (s *server) readPeers() error {
-	all, faults, err := s.files.With(s.file, nil)
+// readDropIns reads the drop-in files for the start.
+func (s *settings) readDropIns() error {
+	all, faults, err := s.dropIns.With(s.file, nil)
 	if err != nil {
 		return s.file.DropInFault(err)
 	}
 	s.file = all
-	s.now.Store(&setup{cfg: s.current(all), table: new(route.Table)})
+	s.running.Store(&snapshot{cfg: s.unexpired(all), table: new(route.Table)})
 	s.tellFaults(faults)
 	return nil
 }
 
-// watchPeers has peers come and go with their drop-in files until ctx ends. While the
+// watchDropIns has peers come and go with their drop-in files until ctx ends. While the
 // directory is not there, peers stay.
-func (s *server) watchPeers(ctx context.Context) {
-	dir := s.cfg().PeersDir
+func (s *settings) watchDropIns(ctx context.Context) {
+	dir := s.running.cfg().PeersDir
 	if dir == "" {
 		return
 	}
@@ -42,7 +41,7 @@ func (s *server) watchPeers(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.watchDir(ctx, dir)
 		if err != nil && !said {
-			s.tell(events.DropInRefused, dir, "%s is not watched: %v", dir, err)
+			s.log.tell(events.DropInRefused, dir, "%s is not watched: %v", dir, err)
 		}
 		said = err != nil
 		select {
@@ -53,7 +52,7 @@ func (s *server) watchPeers(ctx context.Context) {
 }
 
 // watchDir returns when the directory is gone, or ctx has ended.
-func (s *server) watchDir(ctx context.Context, dir string) error {
+func (s *settings) watchDir(ctx context.Context, dir string) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
@@ -64,7 +63,7 @@ func (s *server) watchDir(ctx context.Context, dir string) error {
 	}
 	changed := map[string]bool(nil) // all: also what changed before it was watched
 	for {
-		s.rereadPeers(changed)
+		s.rereadDropIns(changed)
 		changed = map[string]bool{}
 		if gone, err := quietDir(ctx, w, dir, changed); gone || err != nil || ctx.Err() != nil {
 			return err
@@ -101,35 +100,35 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 
 // withDropIns returns c with the peers of the directory that is watched. Another one in c
 // counts from the next start on. changed names the files that have changed; nil: any may have.
-func (s *server) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
+func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
-	here.PeersDir, here.PeersOwner = s.cfg().PeersDir, s.cfg().PeersOwner
+	here.PeersDir, here.PeersOwner = s.running.cfg().PeersDir, s.running.cfg().PeersOwner
 	var is func(string) bool
 	if changed != nil {
 		is = func(file string) bool { return changed[file] }
 	}
-	all, faults, err := s.files.With(&here, is)
+	all, faults, err := s.dropIns.With(&here, is)
 	if err == nil {
 		all.PeersDir, all.PeersOwner = c.PeersDir, c.PeersOwner
 	}
 	return all, faults, err
 }
 
-// rereadPeers takes over what the drop-in files say now. What else was changed while
+// rereadDropIns takes over what the drop-in files say now. What else was changed while
 // running stays, and so does a peer whose file has not changed.
-func (s *server) rereadPeers(changed map[string]bool) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+func (s *settings) rereadDropIns(changed map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	files, faults, err := s.withDropIns(s.file, changed)
 	var diff []config.Change
 	if err == nil {
 		s.tellFaults(faults)
-		diff, err = s.become(withFiles(s.cfg(), s.file, files))
+		diff, err = s.apply(withFiles(s.running.cfg(), s.file, files))
 	}
 	if err != nil {
 		if err != errEnded && s.unread != err.Error() {
 			s.unread = err.Error()
-			s.tell(events.DropInRefused, "", "drop-in files are not taken over: %v", err)
+			s.log.tell(events.DropInRefused, "", "drop-in files are not taken over: %v", err)
 		}
 		return
 	}
@@ -168,10 +167,10 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 
 // compare notes in which keys what runs is not what the files say: those that were
 // changed while running, and those that wait for a restart. changing is held.
-func (s *server) compare() {
+func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil
-	file, _ := config.Current(s.file, s.wall())
-	for _, c := range config.Diff(file, s.cfg()) {
+	file, _ := config.Current(s.file, s.clock())
+	for _, c := range config.Diff(file, s.running.cfg()) {
 		if c.Live {
 			s.unsaved = append(s.unsaved, c.Key)
 		} else {
@@ -181,9 +180,9 @@ func (s *server) compare() {
 }
 
 // differences returns what compare has found, and the file that it is about.
-func (s *server) differences() (file string, unsaved, pending []string) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+func (s *settings) differences() (file string, unsaved, pending []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	file = s.file.File
 	if whole, err := filepath.Abs(file); err == nil {
 		file = whole
@@ -192,15 +191,13 @@ func (s *server) differences() (file string, unsaved, pending []string) {
 }
 
 // tellFaults says what is wrong with drop-in files, once. changing is held.
-func (s *server) tellFaults(faults []error) {
+func (s *settings) tellFaults(faults []error) {
 	told := s.faults
 	s.faults = nil
 	for _, f := range faults {
 		text := fmt.Sprint(f)
 		if s.faults = append(s.faults, text); !slices.Contains(told, text) {
-			s.tell(events.DropInRefused, text, "left out: %s", text)
+			s.log.tell(events.DropInRefused, text, "left out: %s", text)
 		}
 	}
 }
-
-var _ control.Handler = (*server)(nil)

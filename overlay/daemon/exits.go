@@ -16,28 +16,28 @@ import (
 
 // exits has the sockets leave by the interfaces of paths.local, and tell what comes to one
 // of their addresses by the interface that it comes by.
-func (s *server) exits() {
+func (ul *uplinks) exits() {
 	var v []udp.Exit
-	for i, all := range s.configured() {
-		if s.cfg().Paths.Local[i].Interface == "" {
+	for i, all := range ul.configured() {
+		if ul.running.cfg().Paths.Local[i].Interface == "" {
 			continue
 		}
 		sole := globals(all) == 1
 		for _, u := range all {
 			a := u.Addr()
-			v = append(v, udp.Exit{Uplink: u, Alone: sole && a.Is6() && !a.IsLinkLocalUnicast() && !s.straight(u)})
+			v = append(v, udp.Exit{Uplink: u, Alone: sole && a.Is6() && !a.IsLinkLocalUnicast() && !ul.straight(u)})
 		}
 	}
-	s.bank.SetExits(v)
+	ul.sockets.bank.SetExits(v)
 }
 
 // straight reports whether all IPv6 packets from the address of u leave by its interface
 // already, as with rules for source addresses. Such rules do not match what has its source
 // from the kernel. For IPv4 a rule and an interface are heeded together.
-func (s *server) straight(u srd.Uplink) bool {
-	for _, p := range s.peers() {
+func (ul *uplinks) straight(u srd.Uplink) bool {
+	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {
-			if r.Addr().Is6() && s.leavesBy(r.Addr(), u.At(0)) != int(u.Link()) {
+			if r.Addr().Is6() && ul.leavesBy(r.Addr(), u.At(0)) != int(u.Link()) {
 				return false
 			}
 		}
@@ -57,7 +57,7 @@ func globals(all []srd.Uplink) (n int) {
 
 // barred returns why packets to remote do not get there by the interface; "": they do, or
 // there is no such interface, or it has no address of that family, which others report.
-func (s *server) barred(name string, remote netip.Addr) string {
+func (ul *uplinks) barred(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return ""
@@ -75,7 +75,7 @@ func (s *server) barred(name string, remote netip.Addr) string {
 	// The entry of the table is asked for: without one there is none to tell of, whatever
 	// the kernel does then.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(all) > 1 || s.leavesBy(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
+	if remote.Is4() || globals(all) > 1 || ul.leavesBy(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
 	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)

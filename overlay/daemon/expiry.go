@@ -16,27 +16,27 @@ import (
 const clockEvery = 10 * time.Second
 
 // lapses are the peers that are left out, with the times that are over.
-type lapses map[config.Key]time.Time
+type expiredPeers map[config.Key]time.Time
 
-// current returns want without the peers whose time is over. changing is held.
-func (s *server) current(want *config.Config) *config.Config {
-	rest, over := config.Current(want, s.wall())
+// unexpired returns want without the peers whose time is over. changing is held.
+func (s *settings) unexpired(want *config.Config) *config.Config {
+	rest, over := config.Current(want, s.clock())
 	for i := range over {
 		p := &over[i]
-		if s.lapsed[p.PublicKey].Equal(p.Expires) {
+		if s.expired[p.PublicKey].Equal(p.Expires) {
 			continue
 		}
-		if s.lapsed == nil {
-			s.lapsed = lapses{}
+		if s.expired == nil {
+			s.expired = expiredPeers{}
 		}
-		s.lapsed[p.PublicKey] = p.Expires
-		s.tell(events.PeerExpired, p.PublicKey.String(), "peer %s: its time is over since %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
+		s.expired[p.PublicKey] = p.Expires
+		s.log.tell(events.PeerExpired, p.PublicKey.String(), "peer %s: its time is over since %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
 	}
 	return rest
 }
 
 // expire removes peers when their time is over, until ctx ends.
-func (s *server) expire(ctx context.Context) {
+func (s *settings) expire(ctx context.Context) {
 	failed := false
 	for {
 		var look <-chan time.Time
@@ -48,46 +48,46 @@ func (s *server) expire(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.timed:
+		case <-s.expiryChanged:
 		case <-look:
 			failed = s.compareTimes() != nil
 		}
 	}
 }
 
-// watchTimes tells expire that peers have changed.
-func (s *server) watchTimes() {
+// noteExpiry tells expire that peers have changed.
+func (s *settings) noteExpiry() {
 	select {
-	case s.timed <- struct{}{}:
+	case s.expiryChanged <- struct{}{}:
 	default: // it is going to look
 	}
 }
 
 // untilExpiry is how long to wait before the clock is looked at; some is that it matters.
-func (s *server) untilExpiry() (wait time.Duration, some bool) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	at := s.cfg().NextExpiry()
+func (s *settings) untilExpiry() (wait time.Duration, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.running.cfg().NextExpiry()
 	if at.IsZero() {
-		return clockEvery, len(s.lapsed) > 0
+		return clockEvery, len(s.expired) > 0
 	}
-	return min(clockEvery, max(0, at.Sub(s.wall()))), true
+	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
 // compareTimes leaves out whose time is over, and takes back whose is not, because the clock
 // was set back.
-func (s *server) compareTimes() error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	now, want := s.wall(), *s.cfg()
+func (s *settings) compareTimes() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, want := s.clock(), *s.running.cfg()
 	runs := map[config.Key]bool{}
 	for i := range want.Peers {
 		runs[want.Peers[i].PublicKey] = true
 	}
-	still := lapses{}
+	still := expiredPeers{}
 	var back []config.Peer
 	for _, p := range s.file.Peers {
-		at, was := s.lapsed[p.PublicKey]
+		at, was := s.expired[p.PublicKey]
 		switch {
 		case !was:
 		case p.Expired(now):
@@ -96,23 +96,23 @@ func (s *server) compareTimes() error {
 			back = append(back, p)
 		}
 	}
-	s.lapsed = still
+	s.expired = still
 	if err := s.retime(&want); err != nil || len(back) == 0 {
 		return err
 	}
-	want = *s.cfg()
+	want = *s.running.cfg()
 	want.Peers = append(want.Peers[:len(want.Peers):len(want.Peers)], back...)
 	return s.retime(&want)
 }
 
 // retime makes the server run with want. changing is held.
-func (s *server) retime(want *config.Config) error {
-	diff, err := s.become(want)
+func (s *settings) retime(want *config.Config) error {
+	diff, err := s.apply(want)
 	switch {
 	case err == errEnded:
 		return nil
 	case err != nil:
-		s.tell(events.ConfigRefused, "", "peers do not come and go with their times yet: %v", err)
+		s.log.tell(events.ConfigRefused, "", "peers do not come and go with their times yet: %v", err)
 		return err
 	}
 	if len(diff) > 0 {

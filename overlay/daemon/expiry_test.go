@@ -74,9 +74,9 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the file is read", func() bool {
-		r.server.changing.Lock()
-		defer r.server.changing.Unlock()
-		return slices.ContainsFunc(r.server.cfg().Peers, func(p config.Peer) bool { return p.Name == "guest" && p.Expires.After(at) })
+		r.server.settings.mu.Lock()
+		defer r.server.settings.mu.Unlock()
+		return slices.ContainsFunc(r.server.running.cfg().Peers, func(p config.Peer) bool { return p.Name == "guest" && p.Expires.After(at) })
 	})
 	clock.set(2 * time.Hour)
 	want("the clock is set forward", "near", "guest")

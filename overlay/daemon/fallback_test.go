@@ -185,7 +185,7 @@ func TestPlacesThatFailAreTold(t *testing.T) {
 	r.wait()
 
 	s := opened(t)
-	s.loadPlaces()
+	s.restart.loadLastKnown()
 	if path, err = rundir.Path("srdd0", rundir.Places); err != nil {
 		t.Fatal(err)
 	}
@@ -193,10 +193,10 @@ func TestPlacesThatFailAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		s.places.changed = true
-		s.savePlaces()
+		s.restart.lastKnown.changed = true
+		s.restart.saveLastKnown()
 	}
-	if said := texts(s.story); len(said) != 1 || !strings.HasPrefix(said[0], "fallback after a crash peers without endpoints will not be called: ") {
+	if said := texts(s.log); len(said) != 1 || !strings.HasPrefix(said[0], "fallback after a crash peers without endpoints will not be called: ") {
 		t.Errorf("told %q, want one line", said)
 	}
 }
@@ -207,15 +207,15 @@ func TestMonitorThatEndsIsTold(t *testing.T) {
 	s.monitor.close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan bool)
-	go func() { s.serveMonitor(ctx); close(done) }()
-	until(t, "two lines", func() bool { return len(texts(s.story)) == 2 })
+	go func() { s.monitor.serve(ctx); close(done) }()
+	until(t, "two lines", func() bool { return len(texts(s.log)) == 2 })
 	cancel()
 	select {
 	case <-done:
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
-	for _, e := range s.story.after(0).Events {
+	for _, e := range s.log.after(0).Events {
 		if e.Kind != events.Fallback {
 			t.Errorf("%+v", e)
 		}

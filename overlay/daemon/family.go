@@ -9,26 +9,44 @@ import (
 const ipv6Sockets = "ipv6-sockets"
 
 // tellIPv6 tells that there are no sockets of IPv6.
-func (s *server) tellIPv6() {
+func (s *sockets) tellIPv6() {
 	if err := s.bank.WithoutIPv6(); err != nil {
-		s.tell(events.HostSetting, ipv6Sockets, "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone until there are", err)
+		s.log.tell(events.HostSetting, ipv6Sockets, "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone until there are", err)
 	}
 }
 
 // regainIPv6 opens the sockets of IPv6 if there were none: the host may have the family by
-// now, as after modprobe(8), or free descriptors.
-func (s *server) regainIPv6() {
+// now, as after modprobe(8), or free descriptors. join has them read.
+func (s *sockets) regainIPv6(join func() error) {
 	if s.bank.HasIPv6() {
 		return
 	}
-	s.changing.Lock() // the mark is not to change meanwhile
-	defer s.changing.Unlock()
-	if s.ended || s.bank.OpenIPv6(s.mark.Load()) != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.bank.OpenIPv6(s.mark.Load()) != nil {
 		return // at the start it was told
 	}
-	if err := s.loop.Join(); err != nil {
-		s.tell(events.HostSetting, ipv6Sockets, "nothing that comes over IPv6 is read: %v", err)
+	if err := join(); err != nil {
+		s.log.tell(events.HostSetting, ipv6Sockets, "nothing that comes over IPv6 is read: %v", err)
 		return
 	}
-	s.tell(events.HostMended, ipv6Sockets, "there are sockets of IPv6 now: peers are reached over IPv6 too")
+	s.log.tell(events.HostMended, ipv6Sockets, "there are sockets of IPv6 now: peers are reached over IPv6 too")
+}
+
+// setMark gives outer packets another mark.
+func (s *sockets) setMark(mark uint32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.bank.SetMark(mark); err != nil {
+		return err
+	}
+	s.mark.Store(mark)
+	return nil
+}
+
+// freeze opens no socket any more.
+func (s *sockets) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
 }

@@ -45,15 +45,15 @@ func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 func TestSocketsOfIPv6ComeLater(t *testing.T) {
 	runDir(t)
 	c := parse(t, "127.0.0.1:5999", "[::1]:5999")
-	s := newServer(c, newStory(false))
-	s.bank = bankWithoutIPv6(t, udp.Config{ListenPort: 5555, Ports: 4, Range: [2]uint16{6000, 6010}})
+	s := newServer(c, newEventLog(false))
+	s.sockets.bank = bankWithoutIPv6(t, udp.Config{ListenPort: 5555, Ports: 4, Range: [2]uint16{6000, 6010}})
 	kept, err := net.ListenPacket("udp6", "[::]:5555") // for as long as the host gives none
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := start(t, s, Options{Config: c})
 	b := up(t, other(t))
-	if a.server.bank.HasIPv6() {
+	if a.server.sockets.bank.HasIPv6() {
 		t.Error("it has sockets of IPv6")
 	}
 	kept.Close()

@@ -61,24 +61,24 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 
 // Flows implements control.Handler.
 func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, error) {
-	if !s.flows.take(ctx) {
+	if !s.ingress.flows.take(ctx) {
 		return control.Flows{}, errors.New("flows are being counted for somebody else; try again")
 	}
-	defer s.flows.asked.Unlock()
+	defer s.ingress.flows.asked.Unlock()
 	c := &flowCount{table: flows.New(maphash.MakeSeed())}
 	begin := time.Now()
-	s.flows.active.Store(c)
+	s.ingress.flows.active.Store(c)
 	pause(ctx, d)
-	s.flows.active.Store(nil)
+	s.ingress.flows.active.Store(nil)
 	over := time.Since(begin)
-	for _, p := range s.peers() {
+	for _, p := range s.running.peers() {
 		p.waiting(c)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	top, others := c.table.Top(flowsMost)
 	v := control.Flows{
-		Interface: s.dev.Name(), OverUs: over.Microseconds(),
+		Interface: s.device.tun.Name(), OverUs: over.Microseconds(),
 		OtherTxBytes: others.Out.Bytes, OtherRxBytes: others.In.Bytes, ReplacedFlows: others.Flows,
 	}
 	for i := range top {
@@ -108,8 +108,8 @@ func (p *peer) waiting(c *flowCount) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		p.queue.EachFlow(func(first *frame.Frame, bytes int) { c.table.Queue(p.title(), first, bytes) })
-		p.gather.EachHeld(func(f *frame.Frame) { c.table.Hold(p.title(), f) })
+		p.out.queue.EachFlow(func(first *frame.Frame, bytes int) { c.table.Queue(p.title(), first, bytes) })
+		p.in.reassembler.EachHeld(func(f *frame.Frame) { c.table.Hold(p.title(), f) })
 	})
 }
 

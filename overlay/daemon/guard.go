@@ -50,13 +50,13 @@ func (g *guarding) wait(now time.Time) time.Duration {
 }
 
 // guard puts back what others take away, until ctx ends.
-func (s *server) guard(ctx context.Context) {
+func (dv *device) guard(ctx context.Context) {
 	var g guarding
 	for ctx.Err() == nil {
-		w, err := s.net.Watch()
+		w, err := dv.net.Watch()
 		if err != nil {
-			s.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
-			s.restore(&g)
+			dv.log.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
+			dv.restore(&g)
 			pause(ctx, guardLook)
 			continue
 		}
@@ -66,7 +66,7 @@ func (s *server) guard(ctx context.Context) {
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
-			look = s.restore(&g)
+			look = dv.restore(&g)
 		}
 		w.Close()
 	}
@@ -85,16 +85,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // restore puts back what is missing, and tells. It returns when to look again.
-func (s *server) restore(g *guarding) time.Duration {
-	name := s.cfg().Interface.Name
-	r := s.net.Restore()
-	s.tellDevice(name, r, g)
+func (dv *device) restore(g *guarding) time.Duration {
+	name := dv.running.cfg().Interface.Name
+	r := dv.net.Restore()
+	dv.tellDevice(name, r, g)
 	if len(r.Back) > 0 {
 		g.used++
 	}
-	s.tellRestored(name, r, g)
+	dv.tellRestored(name, r, g)
 	if len(r.Came) > 0 {
-		s.tell(events.RoutesRestored, "ipv6", "%s: IPv6 is on: made %s", name, some(r.Came))
+		dv.log.tell(events.RoutesRestored, "ipv6", "%s: IPv6 is on: made %s", name, some(r.Came))
 	}
 	if r.Fault != nil {
 		return guardRetry
@@ -107,7 +107,7 @@ func (s *server) restore(g *guarding) time.Duration {
 
 // tellRestored tells what was put back, and what could not be: once, however often it is
 // tried again.
-func (s *server) tellRestored(name string, r netconf.Restored, g *guarding) {
+func (dv *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	before := g.lost
 	switch {
 	case r.Fault != nil:
@@ -117,21 +117,21 @@ func (s *server) tellRestored(name string, r netconf.Restored, g *guarding) {
 	}
 	switch {
 	case len(r.Back) > 0:
-		s.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
+		dv.log.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
 	case g.lost == "" && before != "":
-		s.tell(events.RoutesRestored, "", "%s: all is there again", name)
+		dv.log.tell(events.RoutesRestored, "", "%s: all is there again", name)
 	}
 	if g.lost != "" && (g.lost != before || len(r.Back) > 0) {
-		s.tell(events.RoutesLost, "", "%s: not put back: %s", name, g.lost)
+		dv.log.tell(events.RoutesLost, "", "%s: not put back: %s", name, g.lost)
 	}
 }
 
-func (s *server) tellDevice(name string, r netconf.Restored, g *guarding) {
+func (dv *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 	switch {
 	case r.Down && !g.down:
-		s.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
+		dv.log.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
 	case !r.Down && g.down && !r.Gone:
-		s.tell(events.DeviceUp, "", "%s was set up again", name)
+		dv.log.tell(events.DeviceUp, "", "%s was set up again", name)
 	}
 	g.down = r.Down
 }

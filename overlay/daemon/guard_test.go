@@ -163,11 +163,11 @@ func TestLostRoutesAreTold(t *testing.T) {
 // wantRestored looks once and wants these kinds of lines, and another look after a while.
 func (s *server) wantRestored(t *testing.T, g *guarding, again time.Duration, kinds ...string) (said []string) {
 	t.Helper()
-	n := len(texts(s.story))
-	if d := s.restore(g); d != again {
+	n := len(texts(s.log))
+	if d := s.device.restore(g); d != again {
 		t.Errorf("it looks again after %v, want %v", d, again)
 	}
-	said = texts(s.story)[n:]
+	said = texts(s.log)[n:]
 	var got []string
 	for _, line := range said {
 		kind, _, _ := strings.Cut(line, " ")

@@ -15,21 +15,21 @@ type badConfig struct{ error }
 func (badConfig) Is(target error) bool { return target == control.ErrConfig }
 func (e badConfig) Unwrap() error      { return e.error }
 
-// Change implements control.Handler.
-func (s *server) Change(c control.Change) ([]control.Difference, error) {
-	before := s.cfg()
-	diff, err := s.apply(c)
+// change does what the control socket asks for, and returns what is otherwise than before.
+func (s *settings) change(c control.Change) ([]control.Difference, error) {
+	before := s.running.cfg()
+	diff, err := s.dispatch(c)
 	if err != nil {
-		s.tell(events.ConfigRefused, "", "not changed: %v", err)
+		s.log.tell(events.ConfigRefused, "", "not changed: %v", err)
 		return nil, err
 	}
 	if len(diff) > 0 {
-		s.tellDoubts(s.cfg(), before)
+		s.tellDoubts(s.running.cfg(), before)
 	}
 	return s.report(diff), nil
 }
 
-func (s *server) apply(c control.Change) ([]config.Change, error) {
+func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
 	switch c.How {
 	case control.HowReload, control.HowSync:
 		want, err := s.wanted(c)
@@ -60,9 +60,9 @@ func (s *server) apply(c control.Change) ([]config.Change, error) {
 var errNoFile = errors.New("the daemon cannot read its file again")
 
 // wanted is the configuration that a change hands over, or that of the daemon's file.
-func (s *server) wanted(c control.Change) (*config.Config, error) {
+func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	if c.Config != "" {
-		return config.ParseSealed(s.cfg().File, []byte(c.Config))
+		return config.ParseSealed(s.running.cfg().File, []byte(c.Config))
 	}
 	if s.load == nil {
 		return nil, errNoFile
@@ -71,7 +71,7 @@ func (s *server) wanted(c control.Change) (*config.Config, error) {
 }
 
 // report logs differences, and tells them to whoever asked for them.
-func (s *server) report(diff []config.Change) []control.Difference {
+func (s *settings) report(diff []config.Change) []control.Difference {
 	v := make([]control.Difference, len(diff))
 	for i, c := range diff {
 		v[i] = control.Difference{Text: c.String(), Key: c.Key, Live: c.Live}
@@ -79,17 +79,14 @@ func (s *server) report(diff []config.Change) []control.Difference {
 			v[i].Text = "! " + v[i].Text[len("~ "):] + " (needs a restart)"
 		}
 		if i < reportMost {
-			s.tell(events.ConfigChanged, v[i].Text, "changed: %s", v[i].Text)
+			s.log.tell(events.ConfigChanged, v[i].Text, "changed: %s", v[i].Text)
 		}
 	}
 	if n := len(diff) - reportMost; n > 0 {
-		s.tell(events.ConfigChanged, "more", "changed: %d more", n)
+		s.log.tell(events.ConfigChanged, "more", "changed: %d more", n)
 	}
 	return v
 }
 
 // reportMost bounds the log lines of one change. Thousands of peers may come at once.
 const reportMost = 20
-
-// Config implements control.Handler.
-func (s *server) Config() string { return string(config.Format(s.cfg())) }

@@ -22,12 +22,12 @@ const (
 // latencyHint tells short packets of flows that consist of them, as those of remote
 // procedure calls do, from the short ends of bulk data. Flows that fall in one place
 // by their hash, one of 256, count as one: a request may then count as bulk data.
-type latencyHint struct {
+type bulkFlows struct {
 	bulk [256]mono.Time // when the place last saw bulk data
 }
 
 // any looks at frames just read and reports whether one is urgent.
-func (h *latencyHint) any(now mono.Time, frames []*frame.Frame) (urgent bool) {
+func (h *bulkFlows) any(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &h.bulk[f.Flow%uint32(len(h.bulk))]
 		switch n := len(f.Data); {

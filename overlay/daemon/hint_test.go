@@ -15,7 +15,7 @@ func sized(flow uint32, n int) []*frame.Frame {
 // A short packet is urgent, unless its flow carries bulk data, of which it is an end.
 func TestLatencyHint(t *testing.T) {
 	const request, download = 1, 2
-	var h latencyHint
+	var h bulkFlows
 	now := mono.Time(time.Second)
 	expect := func(want bool, flow uint32, n int) {
 		t.Helper()

@@ -16,25 +16,21 @@ import (
 
 // begin does what belongs to the start when packets are carried already: commands may
 // want to use the tunnel. finish undoes it, also if it failed half way.
-func (s *server) begin(ctx context.Context) error {
-	s.awaitBindable(ctx)
-	if err := s.useDNS(ctx); err != nil {
-		return s.cfg().Fault("interface", "dns", "%w", err)
+func (pr *programs) begin(ctx context.Context) error {
+	pr.device.awaitBindable(ctx)
+	if err := pr.useDNS(ctx); err != nil {
+		return pr.running.cfg().Fault("interface", "dns", "%w", err)
 	}
-	return s.runHooks(ctx, "post_up", s.cfg().Interface.Hooks.PostUp)
+	return pr.run(ctx, "post_up", pr.running.cfg().Interface.Hooks.PostUp)
 }
 
-func (s *server) finish(ctx context.Context) error {
-	return errors.Join(s.runHooks(ctx, "pre_down", s.cfg().Interface.Hooks.PreDown), s.leaveDNS(ctx))
+func (pr *programs) finish(ctx context.Context) error {
+	return errors.Join(pr.run(ctx, "pre_down", pr.running.cfg().Interface.Hooks.PreDown), pr.leaveDNS(ctx))
 }
 
-// downHooks runs what belongs to the end, unless another process goes on with the
-// interface.
-func (s *server) downHooks(ctx context.Context) error {
-	if s.kept {
-		return nil
-	}
-	return s.runHooks(ctx, "post_down", s.cfg().Interface.Hooks.PostDown)
+// end runs what belongs to the end of the interface.
+func (pr *programs) end(ctx context.Context) error {
+	return pr.run(ctx, "post_down", pr.running.cfg().Interface.Hooks.PostDown)
 }
 
 // Commands are those of a configuration that run once the daemon has given its rights up:
@@ -62,34 +58,34 @@ func Environment(c *config.Config) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "SRDTUN_INTERFACE=" + c.Interface.Name}
 }
 
-// runHooks runs commands one after the other, until one fails. What runs after rights were
+// run runs commands one after the other, until one fails. What runs after rights were
 // given up is for the second process, if there is one (package hooks).
-func (s *server) runHooks(ctx context.Context, key string, commands [][]string) error {
+func (pr *programs) run(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
-		words := named(argv, s.cfg().Interface.Name)
+		words := named(argv, pr.running.cfg().Interface.Name)
 		var err error
-		if s.hooks != nil && key != "pre_up" {
-			err = s.heard(words[0])(s.hooks.Run(ctx, words))
+		if pr.runner != nil && key != "pre_up" {
+			err = pr.heard(words[0])(pr.runner.Run(ctx, words))
 		} else {
-			err = s.command(ctx, "", words...)
+			err = pr.command(ctx, "", words...)
 		}
 		if err != nil {
-			return s.cfg().Fault("interface", key, "%v", err)
+			return pr.running.cfg().Fault("interface", key, "%v", err)
 		}
 	}
 	return nil
 }
 
 // command runs a program to its end, with the rights that this process has at that time.
-func (s *server) command(ctx context.Context, stdin string, argv ...string) error {
-	return s.heard(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(s.cfg()), Ambient: s.hookRights()}))
+func (pr *programs) command(ctx context.Context, stdin string, argv ...string) error {
+	return pr.heard(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(pr.running.cfg()), Ambient: pr.hookRights()}))
 }
 
 // heard logs what a program says.
-func (s *server) heard(program string) func(said string, err error) error {
+func (pr *programs) heard(program string) func(said string, err error) error {
 	return func(said string, err error) error {
 		if err == nil && said != "" {
-			s.tell(events.Note, program, "%s: %s", program, said)
+			pr.log.tell(events.Note, program, "%s: %s", program, said)
 		}
 		return err
 	}
@@ -97,7 +93,7 @@ func (s *server) heard(program string) func(said string, err error) error {
 
 // hookRights are the capabilities that commands are given although this process is not
 // root's: what changes the network, which is all that is left of its own.
-func (s *server) hookRights() []uintptr {
+func (pr *programs) hookRights() []uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if os.Geteuid() == 0 || unix.Capget(&header, &data[0]) != nil || data[0].Permitted&(1<<unix.CAP_NET_ADMIN) == 0 {

@@ -80,11 +80,11 @@ func TestHooksThatFail(t *testing.T) {
 // A command is ended with the start that waits for it, and all that it has begun.
 func TestHookIsEnded(t *testing.T) {
 	runDir(t)
-	s := newServer(parse(t), newStory(false))
+	s := newServer(parse(t), newEventLog(false))
 	ctx, cancel := context.WithCancel(t.Context())
 	pid := filepath.Join(t.TempDir(), "pid")
 	done := make(chan error, 1)
-	go func() { done <- s.command(ctx, "", "sh", "-c", "sleep 1000 & echo $! >"+pid+"; wait") }()
+	go func() { done <- s.programs.command(ctx, "", "sh", "-c", "sleep 1000 & echo $! >"+pid+"; wait") }()
 	until(t, "the command to begin", func() bool { v, err := os.ReadFile(pid); return err == nil && len(v) > 1 })
 	cancel()
 	select {

@@ -230,23 +230,22 @@ func TestWrongDropInIsTold(t *testing.T) {
 
 // Time in which the process did not run is told, and how much; ticks that are late are not.
 func TestStallIsTold(t *testing.T) {
-	s := newServer(parse(t), newStory(false))
-	var o observer
+	s := newServer(parse(t), newEventLog(false))
 	now := mono.Time(time.Hour)
 	for _, pass := range []time.Duration{0, aliveEvery, 2 * aliveEvery, aliveEvery} {
 		now = now.Add(pass)
-		s.tellStall(&o, now)
+		s.observer.tellStall(now)
 	}
-	if said := texts(s.story); len(said) != 0 {
+	if said := texts(s.log); len(said) != 0 {
 		t.Errorf("told %q", said)
 	}
 	for range 2 {
 		now = now.Add(90 * time.Second)
-		s.tellStall(&o, now)
+		s.observer.tellStall(now)
 	}
-	said := s.story.after(0).Events
+	said := s.log.after(0).Events
 	if len(said) != 2 || said[0].Kind != events.ProcessStalled || said[0].Text != "the process did not run for about 1m30s" {
-		t.Errorf("told %q", texts(s.story))
+		t.Errorf("told %q", texts(s.log))
 	}
 }
 

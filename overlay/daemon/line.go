@@ -15,7 +15,7 @@ var sysfs = os.DirFS("/sys/class/net")
 
 // lineOf returns what the interfaces that tuples leave by carry together, in bytes
 // per second; 0 when one of them does not tell.
-func (s *server) lineOf(tuples []srd.Tuple) (rate float64) {
+func (ul *uplinks) lineOf(tuples []srd.Tuple) (rate float64) {
 	seen := map[string]bool{}
 	locals := map[srd.Uplink]bool{}
 	for _, t := range tuples {
@@ -23,7 +23,7 @@ func (s *server) lineOf(tuples []srd.Tuple) (rate float64) {
 			continue
 		}
 		locals[t.Local] = true
-		name := s.devices.name(t.Local)
+		name := ul.interfaces.name(t.Local)
 		if seen[name] {
 			continue
 		}

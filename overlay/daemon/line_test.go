@@ -27,9 +27,9 @@ func TestLineIsWhatTheInterfacesTell(t *testing.T) {
 	}
 	one := netip.MustParseAddr("10.0.0.1") // of two sticks
 	a, b, c := srd.UplinkOf(one, 1), srd.UplinkOf(one, 2), srd.UplinkOf(netip.MustParseAddr("10.0.2.1"), 0)
-	s := &server{}
-	s.devices.at = map[srd.Uplink]device{a: {name: "eth0"}, b: {name: "eth1"}}
-	s.devices.of = map[netip.Addr][]device{c.Addr(): {{name: "eth2"}}}
+	s := &server{uplinks: &uplinks{}}
+	s.uplinks.interfaces.at = map[srd.Uplink]iface{a: {name: "eth0"}, b: {name: "eth1"}}
+	s.uplinks.interfaces.of = map[netip.Addr][]iface{c.Addr(): {{name: "eth2"}}}
 	tuple := func(sock uint16, l srd.Uplink) srd.Tuple { return srd.Tuple{Sock: sock, Local: l} }
 	for _, x := range []struct {
 		tuples []srd.Tuple
@@ -40,7 +40,7 @@ func TestLineIsWhatTheInterfacesTell(t *testing.T) {
 		{[]srd.Tuple{tuple(0, a), tuple(0, b), tuple(1, a), tuple(1, b)}, 35e9 / 8},
 		{[]srd.Tuple{tuple(0, a), tuple(0, c)}, 0},
 	} {
-		if got := s.lineOf(x.tuples); got != x.want {
+		if got := s.uplinks.lineOf(x.tuples); got != x.want {
 			t.Errorf("%v: %v bytes per second, want %v", x.tuples, got, x.want)
 		}
 	}

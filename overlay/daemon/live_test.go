@@ -165,10 +165,10 @@ func callable(t *testing.T) bool {
 
 // lookPaths is where the connection is to open paths.
 func lookPaths(_ *testing.T, s *server) string {
-	p := s.peers()[0]
+	p := s.running.peers()[0]
 	var v []string
 	p.link.Do(func(mono.Time, *srd.Conn) {
-		for _, u := range p.tuples {
+		for _, u := range p.remote.tuples {
 			v = append(v, fmt.Sprintf("%v -> %v", u.Local, u.Remote))
 		}
 	})
@@ -204,7 +204,7 @@ func lookShares(t *testing.T, _ *server) string {
 func lookRoutes(t *testing.T, s *server) string {
 	var v []string
 	for _, to := range []string{"10.81.0.1", "10.85.0.1", "fd81::1"} {
-		if i, ok := s.now.Load().table.Lookup(netip.MustParseAddr(to)); ok && i == 0 && leadsHere(t, to) {
+		if i, ok := s.running.Load().table.Lookup(netip.MustParseAddr(to)); ok && i == 0 && leadsHere(t, to) {
 			v = append(v, to)
 		}
 	}
@@ -213,7 +213,7 @@ func lookRoutes(t *testing.T, s *server) string {
 
 // lookPolicies are the types of the peers' policies.
 func lookPolicies(_ *testing.T, s *server) (text string) {
-	for _, p := range s.peers() {
+	for _, p := range s.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { text += " " + field(c, "env", "cfg", "Policy").Elem().Type().String() })
 	}
 	return text[1:]
@@ -228,7 +228,7 @@ func lookSteering(names ...string) func(*testing.T, *server) string {
 
 // lookConn is a value within the connection to the first peer.
 func lookConn(s *server, names ...string) (text string) {
-	s.peers()[0].link.Do(func(_ mono.Time, c *srd.Conn) { text = plain(field(c, names...)) })
+	s.running.peers()[0].link.Do(func(_ mono.Time, c *srd.Conn) { text = plain(field(c, names...)) })
 	return text
 }
 

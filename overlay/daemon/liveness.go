@@ -26,14 +26,14 @@ const (
 
 // liveness knows when the process went on after it had not run. It starts with the zero
 // value; all methods may be called by several goroutines.
-type liveness struct {
+type stallDetector struct {
 	seen    atomic.Int64 // last sign of life
 	resumed atomic.Int64 // when the process last went on; 0: it was never stopped
 }
 
 // note gives a sign of life, and returns when the process last went on after it had not
 // run for stoppedAfter; 0: never.
-func (l *liveness) note(now mono.Time) mono.Time {
+func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
 	if seen != 0 && now.Sub(seen) > stoppedAfter {
 		// First of all, so that whoever sees the new sign of life sees this too.
@@ -46,14 +46,14 @@ func (l *liveness) note(now mono.Time) mono.Time {
 	return mono.Time(l.resumed.Load())
 }
 
-// live gives signs of life until ctx ends, for the time in which nothing else does, and
+// run gives signs of life until ctx ends, for the time in which nothing else does, and
 // looks at what happened meanwhile.
-func (s *server) live(ctx context.Context) {
+func (ob *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
 	for {
-		s.observe(s.loop.Now())
-		s.tidy.collect(s.budget, time.Now())
+		ob.observe(ob.sessions.loop.Now())
+		ob.memory.collector.collect(ob.memory.budget, time.Now())
 		select {
 		case <-ctx.Done():
 			return

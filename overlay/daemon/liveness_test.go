@@ -11,7 +11,7 @@ import (
 // Only a process that gave no sign of life for longer than a datagram may wait counts as
 // one that was stopped, whoever notices first.
 func TestLiveness(t *testing.T) {
-	var l liveness
+	var l stallDetector
 	now := mono.Time(time.Hour) // the first sign of all ends no stop
 	for range 100 {
 		now = now.Add(aliveEvery + aliveEvery/2) // a tick that is late
@@ -91,7 +91,7 @@ func (s *stopping) ReadBatch(dst []*frame.Frame, _ int) (int, error) {
 func TestStoppedWhileReading(t *testing.T) {
 	now := mono.Time(time.Hour)
 	var q stopping
-	in := &input{server: &server{}, queue: &q, length: 10, clock: func() mono.Time { return now }}
+	in := &input{ingress: &ingress{}, queue: &q, length: 10, clock: func() mono.Time { return now }}
 	come := func(n int) {
 		for range n {
 			q.queue = append(q.queue, frame.New(make([]byte, 40), func(*frame.Frame) {}))
@@ -117,7 +117,7 @@ func TestStoppedWhileReading(t *testing.T) {
 	read("what came meanwhile", on, on, 0)
 	come(2)
 	read("running once more", on, on, 2)
-	if n := in.server.drops.stale.Load(); n != 3+2+3 {
+	if n := in.ingress.drops.stale.Load(); n != 3+2+3 {
 		t.Errorf("%d were counted", n)
 	}
 }

@@ -34,10 +34,10 @@ const (
 )
 
 // payload returns the UDP payload bytes worth probing for on a tuple.
-func (s *server) payload(t srd.Tuple) int {
-	m := s.devices.mtu(t.Local)
-	if s.cfg().Paths.PathMTU > 0 {
-		m = min(m, s.cfg().Paths.PathMTU)
+func (ul *uplinks) payload(t srd.Tuple) int {
+	m := ul.interfaces.mtu(t.Local)
+	if ul.running.cfg().Paths.PathMTU > 0 {
+		m = min(m, ul.running.cfg().Paths.PathMTU)
 	}
 	if t.Remote.Addr().Is4() {
 		return m - udpIPv4
@@ -49,7 +49,7 @@ func (s *server) payload(t srd.Tuple) int {
 // host's addresses or routes change, and by the clock for names. Names are looked up
 // beside it: a resolver that does not answer because an uplink is gone must not keep
 // the peers from the uplinks that are left.
-func (s *server) follow(ctx context.Context) {
+func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
 	var asking sync.WaitGroup
@@ -75,23 +75,23 @@ func (s *server) follow(ctx context.Context) {
 			due, looking, again = time.Now().Add(lookupMost), true, false
 			asking.Go(func() {
 				select {
-				case found <- s.lookup(ctx):
+				case found <- ep.lookup(ctx):
 				case <-ctx.Done():
 				}
 			})
 		}
-		if now := s.ground(); everything || !reflect.DeepEqual(now, base) {
+		if now := ep.ground(); everything || !reflect.DeepEqual(now, base) {
 			base = now
-			s.placeAll()
+			ep.placeAll()
 		} else {
-			s.placeChanged()
+			ep.placeChanged()
 		}
-		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, s.stirred, s.ruled, min(time.Until(due), lookupEvery))
+		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, ep.peersChanged, ep.rulesChanged, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
 		}
 		if answers != nil {
-			due, looking = time.Now().Add(s.accept(answers)), false
+			due, looking = time.Now().Add(ep.takeAnswers(answers)), false
 		}
 		// When only peers have changed, or names were found, the others are where they were:
 		// in a large fleet they are nearly all.
@@ -145,47 +145,47 @@ type ground struct {
 	mark  uint32
 }
 
-func (s *server) ground() ground {
-	c := s.cfg()
-	return ground{c.Interface, c.Paths, s.mark.Load()}
+func (ep *endpoints) ground() ground {
+	c := ep.running.cfg()
+	return ground{c.Interface, c.Paths, ep.sockets.mark.Load()}
 }
 
 // placeAll looks at the host anew, and places all peers.
-func (s *server) placeAll() {
-	s.bank.Refused() // before the kernel's counters wrap
-	s.regainIPv6()
-	s.devices.load()
-	s.host.look(s.devices.all())
-	s.reportLocals()
-	s.exits()
-	classes := s.links.all()
-	for _, p := range s.peers() {
-		s.place(p)
+func (ep *endpoints) placeAll() {
+	ep.sockets.bank.Refused() // before the kernel's counters wrap
+	ep.sockets.regainIPv6(ep.sessions.loop.Join)
+	ep.uplinks.interfaces.load()
+	ep.uplinks.host.look(ep.uplinks.interfaces.all())
+	ep.reportLocals()
+	ep.uplinks.exits()
+	classes := ep.uplinks.classes.all()
+	for _, p := range ep.running.peers() {
+		ep.place(p)
 	}
-	if !sameClasses(classes, s.links.all()) {
-		s.classify()
+	if !sameClasses(classes, ep.uplinks.classes.all()) {
+		ep.classify()
 	}
-	s.holding.forget(s.peers())
-	s.reportWays()
-	if s.host.other {
-		s.hostNews.Store(true)
+	ep.conditions.forget(ep.running.peers())
+	ep.checkRoutes()
+	if ep.uplinks.host.other {
+		ep.hostChanged.Store(true)
 	}
 }
 
 // placeChanged places peers that are new, or whose endpoints are not what they were.
-func (s *server) placeChanged() {
-	for _, p := range s.peers() {
+func (ep *endpoints) placeChanged() {
+	for _, p := range ep.running.peers() {
 		remotes := p.remotes()
-		if p.known && slices.Equal(p.placed, remotes) {
+		if p.remote.placed && slices.Equal(p.remote.endpoints, remotes) {
 			continue
 		}
-		s.place(p)
+		ep.place(p)
 		for _, r := range remotes {
-			s.reportSelf(way{p, r})
-			s.reportLoop(way{p, r})
+			ep.reportSelf(target{p, r})
+			ep.reportLoop(target{p, r})
 		}
 	}
-	s.holding.forget(s.peers())
+	ep.conditions.forget(ep.running.peers())
 }
 
 // remotes returns where p may be reached: endpoints that are plain addresses, and
@@ -195,38 +195,38 @@ func (p *peer) remotes() (v []netip.AddrPort) {
 		if a, ok := e.Addr(); ok {
 			v = append(v, a)
 		} else {
-			v = append(v, p.found[e]...)
+			v = append(v, p.remote.found[e]...)
 		}
 	}
 	return v
 }
 
 // place gives p the tuples of its endpoints, and of where it is to be called back.
-func (s *server) place(p *peer) {
-	p.known = true
+func (ep *endpoints) place(p *peer) {
+	p.remote.placed = true
 	var proven []netip.AddrPort
 	var paths []srd.PathInfo
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
-	back, aside := s.callbacks(p, proven, paths)
+	back, aside := ep.callbacks(p, proven, paths)
 	remotes := p.remotes()
-	tuples := s.tuples(remotes)
-	changed := !slices.Equal(tuples, p.tuples) || !slices.Equal(back, p.back.tuples)
+	tuples := ep.tuples(remotes)
+	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
 	// Routes are announced again and again that are what they were: an idle peer is left
 	// alone then.
-	news := s.strand(p) || changed || s.host.other
-	line := s.lineOf(slices.Concat(tuples, back))
-	became := s.became(paths)
+	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.other
+	line := ep.uplinks.lineOf(slices.Concat(tuples, back))
+	became := ep.uplinks.moved(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if p.gone.Load() {
 			return
 		}
-		p.line, p.placed = line, remotes
-		p.control.SetLine(line) // a cable may have come up at another rate
+		p.steering.line, p.remote.endpoints = line, remotes
+		p.steering.control.SetLine(line) // a cable may have come up at another rate
 		if news {
 			c.HostChanged(now, became)
 		}
-		if changed || !slices.Equal(aside, p.back.aside) {
-			p.tuples, p.back.tuples, p.back.aside = tuples, back, aside
+		if changed || !slices.Equal(aside, p.remote.callback.aside) {
+			p.remote.tuples, p.remote.callback.tuples, p.remote.callback.aside = tuples, back, aside
 			c.SetTuples(now, tuples, slices.Concat(back, aside)...)
 		}
 		if changed {
@@ -236,30 +236,30 @@ func (s *server) place(p *peer) {
 	p.link.Kick()
 }
 
-// strand notes whether there is no address here to reach p from, wherever it may be, and
+// noteUnreachable notes whether there is no address here to reach p from, wherever it may be, and
 // says so once. It reports whether that is otherwise than before.
-func (s *server) strand(p *peer) (changed bool) {
-	before, remotes := p.unplaced, append(p.remotes(), p.back.proven...)
-	p.unplaced = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(s.locals(r)) > 0 })
-	if p.unplaced && !before {
-		s.tellOf(p, events.NoWay, "", "no address here to reach %v from; see paths.local and the routes", remotes[0])
+func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
+	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
+	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.locals(r)) > 0 })
+	if p.remote.unreachable && !before {
+		ep.log.tellOf(p, events.NoWay, "", "no address here to reach %v from; see paths.local and the routes", remotes[0])
 	}
-	if before && !p.unplaced {
-		s.tellOf(p, events.WayBack, "", "there is an address to reach it from again")
+	if before && !p.remote.unreachable {
+		ep.log.tellOf(p, events.WayBack, "", "there is an address to reach it from again")
 	}
-	return p.unplaced != before
+	return p.remote.unreachable != before
 }
 
 // tuples returns local x remote addresses x source ports, ports outermost: when
 // there are more than paths, every pair of addresses still has some.
-func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
+func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
-		for _, l := range s.locals(r) {
+		for _, l := range ep.uplinks.locals(r) {
 			pairs = append(pairs, pair{l, r})
 		}
 	}
-	for i := range s.bank.Len() {
+	for i := range ep.sockets.bank.Len() {
 		for _, p := range pairs {
 			if len(v) < steer.MaxPaths {
 				v = append(v, srd.Tuple{Sock: uint16(i), Local: p.local, Remote: p.remote})
@@ -273,43 +273,43 @@ func (s *server) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 // that the routes give. Addresses that the host does not have are left out, and those of the
 // tunnel itself: they are the peers' way to this host through the tunnel, and a path from
 // there would lead through itself.
-func (s *server) locals(r netip.AddrPort) []srd.Uplink {
-	v, known := s.host.from[r.Addr()]
+func (ul *uplinks) locals(r netip.AddrPort) []srd.Uplink {
+	v, known := ul.host.from[r.Addr()]
 	if !known {
-		v = s.findLocals(r)
-		s.host.from[r.Addr()] = v
+		v = ul.findLocals(r)
+		ul.host.from[r.Addr()] = v
 	}
 	return v
 }
 
-func (s *server) findLocals(r netip.AddrPort) []srd.Uplink {
-	if r.Addr().Is6() && !s.bank.HasIPv6() {
+func (ul *uplinks) findLocals(r netip.AddrPort) []srd.Uplink {
+	if r.Addr().Is6() && !ul.sockets.bank.HasIPv6() {
 		return nil
 	}
-	if len(s.cfg().Paths.Local) == 0 {
-		a, err := udp.LocalFor(r, s.mark.Load())
-		if err != nil || s.devices.inner(a) {
+	if len(ul.running.cfg().Paths.Local) == 0 {
+		a, err := udp.LocalFor(r, ul.sockets.mark.Load())
+		if err != nil || ul.interfaces.inner(a) {
 			return nil // no route now; a change of addresses brings us back
 		}
 		return []srd.Uplink{srd.UplinkOf(a, 0)}
 	}
 	var v []srd.Uplink
-	for i, all := range s.configured() {
-		s.links.set(i, all)
+	for i, all := range ul.configured() {
+		ul.classes.set(i, all)
 		v = append(v, all...)
 	}
 	return slices.DeleteFunc(v, func(u srd.Uplink) bool {
 		a := u.Addr()
 		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast() ||
-			s.devices.inner(a) || !s.host.owns(u)
+			ul.interfaces.inner(a) || !ul.host.owns(u)
 	})
 }
 
 // configured returns the uplinks that each entry of paths.local stands for now. What leaves
 // from the address of one that names an interface goes by that interface, so an entry that
 // names the address as well stands for nothing more.
-func (s *server) configured() [][]srd.Uplink {
-	local := s.cfg().Paths.Local
+func (ul *uplinks) configured() [][]srd.Uplink {
+	local := ul.running.cfg().Paths.Local
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
 	for i, l := range local {
 		if l.Interface == "" {
@@ -328,15 +328,15 @@ func (s *server) configured() [][]srd.Uplink {
 	return v
 }
 
-// became returns what the uplinks of paths are now. An address that has moved to another
+// moved returns what the uplinks of paths are now. An address that has moved to another
 // interface, or whose interface has another number or is named no more, is the same uplink
 // still. But one that has gone is not what another interface with its address was all along.
-func (s *server) became(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
+func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
 	for i := range paths {
 		u := paths[i].Tuple.Local
-		v := s.bank.Uplink(u)
-		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !s.host.fresh[v] || s.devices.inner(v.Addr()) || !s.host.owns(v) {
+		v := ul.sockets.bank.Uplink(u)
+		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.fresh[v] || ul.interfaces.inner(v.Addr()) || !ul.host.owns(v) {
 			v = srd.Uplink{}
 		}
 		now[u] = v
@@ -351,23 +351,23 @@ func (s *server) became(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok
 }
 
 // reportLocals tells which entries of paths.local have no address here, and when one has.
-func (s *server) reportLocals() {
-	for _, l := range s.cfg().Paths.Local {
+func (ep *endpoints) reportLocals() {
+	for _, l := range ep.running.cfg().Paths.Local {
 		name, missing := l.Interface, false
 		if name == "" {
 			name = l.Addr.String()
-			missing = !s.host.owns(srd.UplinkOf(l.Addr, 0))
+			missing = !ep.uplinks.host.owns(srd.UplinkOf(l.Addr, 0))
 		} else {
 			missing = len(addressesOf(name)) == 0
 		}
 		switch {
-		case !s.holding.turn(condition{kind: events.LocalMissing, subject: name}, missing):
+		case !ep.conditions.turn(condition{kind: events.LocalMissing, subject: name}, missing):
 		case !missing:
-			s.tell(events.LocalBack, name, "paths.local: %s has an address of this host again", name)
+			ep.log.tell(events.LocalBack, name, "paths.local: %s has an address of this host again", name)
 		case l.Interface == "":
-			s.tell(events.LocalMissing, name, "paths.local: %s is not an address of this host; its paths begin when it is", name)
+			ep.log.tell(events.LocalMissing, name, "paths.local: %s is not an address of this host; its paths begin when it is", name)
 		default:
-			s.tell(events.LocalMissing, name, "paths.local: there is no interface %s with an address; its paths begin when there is", name)
+			ep.log.tell(events.LocalMissing, name, "paths.local: there is no interface %s with an address; its paths begin when there is", name)
 		}
 	}
 }

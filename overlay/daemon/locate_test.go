@@ -74,10 +74,10 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 	if i < 0 {
 		t.Fatal("no peer has the name")
 	}
-	p := &peer{found: map[config.Endpoint][]netip.AddrPort{}}
+	p := &peer{remote: remote{found: map[config.Endpoint][]netip.AddrPort{}}}
 	p.conf.Store(&cfg.Peers[i])
-	s := newServer(cfg, newStory(false))
-	s.now.Store(&setup{cfg: cfg, peers: []*peer{p}})
+	s := newServer(cfg, newEventLog(false))
+	s.running.Store(&snapshot{cfg: cfg, peers: []*peer{p}})
 	var dns nameServer
 	dns.use(t)
 	for _, c := range []struct {
@@ -95,7 +95,7 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 		if c.answer == nil {
 			again = lookupRetry
 		}
-		if wait := s.accept(s.lookup(t.Context())); wait != again {
+		if wait := s.endpoints.takeAnswers(s.endpoints.lookup(t.Context())); wait != again {
 			t.Errorf("answer %v: again after %v, want %v", c.answer, wait, again)
 		}
 		var got []string
@@ -110,17 +110,17 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 
 // One interface that is not there is told once, and again after it was there.
 func TestMissingLocalIsTold(t *testing.T) {
-	s := newServer(&config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}}, newStory(false))
+	s := newServer(&config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}}, newEventLog(false))
 	for range 3 {
-		s.reportLocals()
+		s.endpoints.reportLocals()
 	}
-	said := texts(s.story)
+	said := texts(s.log)
 	if len(said) != 1 || !strings.Contains(said[0], "srdnone0") {
 		t.Errorf("said %q, want one line about srdnone0", said)
 	}
-	clear(s.holding)
-	s.reportLocals()
-	if said = texts(s.story); len(said) != 2 {
+	clear(s.endpoints.conditions)
+	s.endpoints.reportLocals()
+	if said = texts(s.log); len(said) != 2 {
 		t.Errorf("%d lines after it was lost again, want 2", len(said))
 	}
 }
@@ -139,15 +139,15 @@ func TestNamesAreLookedUpAtOnce(t *testing.T) {
 		<-release
 		return nil, errors.New("the network is down")
 	}}
-	s, peers := newServer(&config.Config{}, newStory(false)), []*peer(nil)
+	s, peers := newServer(&config.Config{}, newEventLog(false)), []*peer(nil)
 	for _, name := range []string{"one.example", "two.example", "three.example"} {
 		p := &peer{}
 		p.conf.Store(&config.Peer{Endpoints: []config.Endpoint{{Host: name, Port: 1}}})
 		peers = append(peers, p)
 	}
-	s.now.Store(&setup{peers: peers})
+	s.running.Store(&snapshot{peers: peers})
 	done := make(chan []answer)
-	go func() { done <- s.lookup(t.Context()) }()
+	go func() { done <- s.endpoints.lookup(t.Context()) }()
 	for range peers {
 		<-waiting // as many are under way at once, or this waits for ever
 	}

@@ -13,7 +13,7 @@ import (
 
 // rest ends watch, and returns a duplicate of the descriptor: what comes from now on waits
 // there. Who was told before has dealt with it.
-func (m *machine) rest() (fd int, err error) {
+func (m *cloneNotifier) rest() (fd int, err error) {
 	if m == nil {
 		return -1, errors.New("nothing tells when this machine is a copy")
 	}
@@ -38,7 +38,7 @@ var (
 
 // adoptMachine takes over what another process's rest returned. It owns the descriptor. An
 // error says why nothing that is older than this moment may be believed to be ours alone.
-func adoptMachine(fd int) (*machine, error) {
+func adoptCloneNotifier(fd int) (*cloneNotifier, error) {
 	protocol, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 	sa, e := unix.Getsockname(fd)
 	if a, ok := sa.(*unix.SockaddrNetlink); err != nil || e != nil || !ok || protocol != unix.NETLINK_KOBJECT_UEVENT || a.Groups&kernelEvents == 0 {
@@ -54,7 +54,7 @@ func adoptMachine(fd int) (*machine, error) {
 		n, from, err := unix.Recvfrom(fd, buf, 0)
 		switch {
 		case err == unix.EAGAIN:
-			return machineOf(fd), nil
+			return cloneNotifierOf(fd), nil
 		case err == unix.EINTR:
 		case err != nil: // some were lost (ENOBUFS)
 			unix.Close(fd)

@@ -35,9 +35,9 @@ type answer struct {
 
 // lookup resolves the peers' names. It reads nothing of the peers but their
 // configuration. The result is empty, not nil, when there are no names.
-func (s *server) lookup(ctx context.Context) []answer {
+func (ep *endpoints) lookup(ctx context.Context) []answer {
 	all := []answer{}
-	for _, p := range s.peers() {
+	for _, p := range ep.running.peers() {
 		for _, e := range p.cfg().Endpoints {
 			if _, ok := e.Addr(); !ok {
 				all = append(all, answer{peer: p, endpoint: e})
@@ -58,29 +58,29 @@ func (s *server) lookup(ctx context.Context) []answer {
 	return all
 }
 
-// accept takes answers over. It returns when to ask again. What a name stood for holds
+// takeAnswers takes answers over. It returns when to ask again. What a name stood for holds
 // until there is another answer: a resolver that is away, perhaps behind the tunnel
 // itself, must not end the tunnel.
-func (s *server) accept(answers []answer) time.Duration {
+func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 	wait := lookupEvery
 	for _, a := range answers {
 		name := a.endpoint.String()
 		failed := condition{events.NameUnresolved, a.peer, name}
 		if a.err != nil {
-			if s.holding.turn(failed, true) {
-				s.tellOf(a.peer, events.NameUnresolved, name, "%s is not found: %v", name, a.err)
+			if ep.conditions.turn(failed, true) {
+				ep.log.tellOf(a.peer, events.NameUnresolved, name, "%s is not found: %v", name, a.err)
 			}
 			wait = lookupRetry
 			continue
 		}
-		before := a.peer.found[a.endpoint]
+		before := a.peer.remote.found[a.endpoint]
 		switch {
-		case s.holding.turn(failed, false):
-			s.tellOf(a.peer, events.NameResolved, name, "%s is found again: %s", name, list(a.addrs))
+		case ep.conditions.turn(failed, false):
+			ep.log.tellOf(a.peer, events.NameResolved, name, "%s is found again: %s", name, list(a.addrs))
 		case len(before) > 0 && !slices.Equal(before, a.addrs):
-			s.tellOf(a.peer, events.NameMoved, name, "%s stands for %s now, and stood for %s", name, list(a.addrs), list(before))
+			ep.log.tellOf(a.peer, events.NameMoved, name, "%s stands for %s now, and stood for %s", name, list(a.addrs), list(before))
 		}
-		a.peer.found[a.endpoint] = a.addrs
+		a.peer.remote.found[a.endpoint] = a.addrs
 	}
 	return wait
 }

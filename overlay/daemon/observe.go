@@ -11,34 +11,22 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// observer looks at everything about once a second and tells what changed. Nothing on the
-// path of packets knows of it.
-type observer struct {
-	uplinks   uplinkWatch
-	strangers strangerWatch
-	names     map[srd.Uplink]string // interfaces of uplinks, which may be gone by now
-	fallback  bool                  // it was said that segmentation is missing
-	resumed   mono.Time
-	latest    mono.Time
-}
-
 // settleLooks is how often the paths of a peer are still looked at when no packet comes or
 // goes any more: what is down is told at the second look.
 const settleLooks = 3
 
 // observe looks once.
-func (s *server) observe(now mono.Time) {
-	o := &s.seen
-	s.tellStall(o, now)
+func (o *observer) observe(now mono.Time) {
+	o.tellStall(now)
 	yes, no := map[srd.Uplink]bool{}, map[srd.Uplink]bool{}
-	again := s.hostNews.Swap(false)
-	for _, p := range s.peers() {
-		v := s.sight(p, again)
+	again := o.endpoints.hostChanged.Swap(false)
+	for _, p := range o.running.peers() {
+		v := o.sample(p, again)
 		if v.looked {
-			s.notePlaces(p, v.paths)
+			o.restart.noteLastKnown(p, v.paths)
 		}
-		p.watch.see(v)
-		up, down := p.watch.works()
+		p.health.watch.see(v)
+		up, down := p.health.watch.works()
 		for _, a := range up {
 			yes[a] = true
 		}
@@ -46,35 +34,35 @@ func (s *server) observe(now mono.Time) {
 			no[a] = true
 		}
 	}
-	s.tellUplinks(o, yes, no)
-	gone := o.uplinks.down()
-	for _, p := range s.peers() {
-		for _, e := range p.watch.look(now, gone) {
+	o.tellUplinks(yes, no)
+	gone := o.uplinkWatch.down()
+	for _, p := range o.running.peers() {
+		for _, e := range p.health.watch.look(now, gone) {
 			e.Peer, e.Text = p.title(), "peer "+p.title()+": "+e.Text
 			e.Roams = len(p.cfg().Endpoints) == 0
-			s.story.add(e)
+			o.log.add(e)
 		}
-		s.tellRouter(p)
+		o.tellRouter(p)
 	}
-	s.tellStrangers(o, now)
-	if n := s.loop.Sends.NoSegments.Load(); n > 0 && !o.fallback {
+	o.tellStrangers(now)
+	if n := o.sessions.loop.Sends.NoSegments.Load(); n > 0 && !o.fallback {
 		o.fallback = true
-		s.tell(events.Fallback, "segments", "a device or route refuses UDP segmentation: trains are sent packet by packet, which is slower")
+		o.log.tell(events.Fallback, "segments", "a device or route refuses UDP segmentation: trains are sent packet by packet, which is slower")
 	}
-	s.savePlaces()
-	s.story.advance()
+	o.restart.saveLastKnown()
+	o.log.advance()
 }
 
-// sight looks at p. Its paths are left out when nothing came or went.
-func (s *server) sight(p *peer, again bool) (v sight) {
-	w := &p.watch
+// sample looks at p. Its paths are left out when nothing came or went.
+func (o *observer) sample(p *peer, again bool) (v sample) {
+	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		t := c.Stats()
 		v.session = c.Session(now)
-		p.silence.observe(now, v.session, t)
-		v.since = p.silence.from
-		_, v.silent = p.silence.since(now)
-		v.restarts, v.closed, v.mismatch = p.restarts, t.Drops[srd.DropClosed], t.Drops[srd.DropHandshakeBad]
+		p.health.silence.observe(now, v.session, t)
+		v.since = p.health.silence.from
+		_, v.silent = p.health.silence.since(now)
+		v.restarts, v.closed, v.mismatch = p.health.restarts, t.Drops[srd.DropClosed], t.Drops[srd.DropHandshakeBad]
 		v.tooSmall, v.bytes = t.PathsTooSmall, t.RxBytes+t.TxBytes
 		if again || v.bytes != w.seen.bytes {
 			w.settling = settleLooks
@@ -85,15 +73,15 @@ func (s *server) sight(p *peer, again bool) (v sight) {
 		}
 	})
 	if w.mtu == 0 {
-		v.most = s.most(v.paths)
+		v.most = o.uplinks.most(v.paths)
 	}
 	return v
 }
 
 // most returns the largest UDP payload that the devices here take on all of paths.
-func (s *server) most(paths []srd.PathInfo) (most int) {
+func (ul *uplinks) most(paths []srd.PathInfo) (most int) {
 	for i := range paths {
-		if n := s.payload(paths[i].Tuple); paths[i].State == srd.PathActive && (most == 0 || n < most) {
+		if n := ul.payload(paths[i].Tuple); paths[i].State == srd.PathActive && (most == 0 || n < most) {
 			most = n
 		}
 	}
@@ -101,34 +89,34 @@ func (s *server) most(paths []srd.PathInfo) (most int) {
 }
 
 // tellStall tells that the process did not run.
-func (s *server) tellStall(o *observer, now mono.Time) {
-	resumed := s.alive.note(now)
+func (o *observer) tellStall(now mono.Time) {
+	resumed := o.ingress.stalls.note(now)
 	if resumed != o.resumed && o.latest != 0 {
-		s.tell(events.ProcessStalled, "", "the process did not run for about %v", now.Sub(o.latest).Round(time.Second))
+		o.log.tell(events.ProcessStalled, "", "the process did not run for about %v", now.Sub(o.latest).Round(time.Second))
 	}
 	o.resumed, o.latest = resumed, now
 }
 
 // tellUplinks tells of uplinks from which no path works any more, or some do again.
-func (s *server) tellUplinks(o *observer, yes, no map[srd.Uplink]bool) {
+func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	if o.names == nil {
 		o.names = map[srd.Uplink]string{}
 	}
-	for _, n := range o.uplinks.look(yes, no, s.hasUplink) {
-		if name := s.devices.name(n.of); name != "" {
+	for _, n := range o.uplinkWatch.look(yes, no, o.uplinks.has) {
+		if name := o.uplinks.interfaces.name(n.of); name != "" {
 			o.names[n.of] = name
 		}
 		name := o.names[n.of]
 		at, subject := uplinkText(n.of, name), uplinkName(n.of, name)
 		switch {
 		case n.up:
-			s.tell(events.UplinkUp, subject, "uplink %s: paths from it work", at)
-		case n.gone && s.hasUplink(n.of.At(0)):
-			s.tell(events.UplinkDown, subject, "uplink %s: the interface has this address no more", at)
+			o.log.tell(events.UplinkUp, subject, "uplink %s: paths from it work", at)
+		case n.gone && o.uplinks.has(n.of.At(0)):
+			o.log.tell(events.UplinkDown, subject, "uplink %s: the interface has this address no more", at)
 		case n.gone:
-			s.tell(events.UplinkDown, subject, "uplink %s: it is no address of this host any more", at)
+			o.log.tell(events.UplinkDown, subject, "uplink %s: it is no address of this host any more", at)
 		default:
-			s.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
+			o.log.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
 		}
 		if n.gone {
 			delete(o.names, n.of)
@@ -136,9 +124,9 @@ func (s *server) tellUplinks(o *observer, yes, no map[srd.Uplink]bool) {
 	}
 }
 
-// hasUplink reports whether packets may leave from u.
-func (s *server) hasUplink(u srd.Uplink) bool {
-	return s.devices.has(u) && udp.HasAddress(u.Addr())
+// has reports whether packets may leave from u.
+func (ul *uplinks) has(u srd.Uplink) bool {
+	return ul.interfaces.has(u) && udp.HasAddress(u.Addr())
 }
 
 // uplinkText is u for a line of the log: its address and, if it is known, its interface.
@@ -159,12 +147,12 @@ func uplinkName(u srd.Uplink, name string) string {
 }
 
 // tellStrangers tells of handshakes that were refused.
-func (s *server) tellStrangers(o *observer, now mono.Time) {
-	news := o.strangers.look(now, s.loop.EndpointDrops())
+func (o *observer) tellStrangers(now mono.Time) {
+	news := o.refusals.look(now, o.sessions.loop.EndpointDrops())
 	if len(news) == 0 {
 		return
 	}
-	refused := s.loop.Refused()
+	refused := o.sessions.loop.Refused()
 	for _, n := range news {
 		who := refused[n.reason]
 		e := events.Event{Kind: events.StrangerRefused, Subject: n.reason.String(), Attributes: map[string]string{
@@ -180,6 +168,6 @@ func (s *server) tellStrangers(o *observer, now mono.Time) {
 			e.Attributes["key"] = key
 			e.Text += ", who has the key " + key
 		}
-		s.story.add(e)
+		o.log.add(e)
 	}
 }

@@ -13,13 +13,13 @@ import (
 // outletCount is how many threads can write to the device for one peer at once: as many as
 // are expected to. A flow has one outlet, and so stays in order; flows are many where one
 // thread is not enough.
-const outletCount = 8
+const writerCount = 8
 
 // outlets are where frames that are in order wait for the device.
-type outlets [outletCount]outlet
+type writers [writerCount]writer
 
 // outlet has a share of a peer's flows.
-type outlet struct {
+type writer struct {
 	turn  loop.Outlet
 	mu    sync.Mutex
 	ready []*frame.Frame // in order
@@ -41,10 +41,10 @@ const keepOut = 1024
 // spread puts frames, in the order in which they are to leave, to the outlets of their flows,
 // and returns which have some, and which of these are full, as bits. The peer is locked, so
 // that those of a flow come in order whoever brings them.
-func (v *outlets) spread(frames []*frame.Frame) (some, full uint) {
+func (v *writers) spread(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
-		at, n := frames[0].Flow%outletCount, 1
-		for n < len(frames) && frames[n].Flow%outletCount == at {
+		at, n := frames[0].Flow%writerCount, 1
+		for n < len(frames) && frames[n].Flow%writerCount == at {
 			n++
 		}
 		o := &v[at]
@@ -64,7 +64,7 @@ func (v *outlets) spread(frames []*frame.Frame) (some, full uint) {
 }
 
 // take returns all that waits, until done is called.
-func (o *outlet) take() []*frame.Frame {
+func (o *writer) take() []*frame.Frame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.out, o.ready, o.bytes = o.ready, o.out[:0], 0
@@ -72,7 +72,7 @@ func (o *outlet) take() []*frame.Frame {
 }
 
 // done forgets what take returned: the flows may have nothing more for hours.
-func (o *outlet) done() {
+func (o *writer) done() {
 	clear(o.out)
 	if cap(o.out) > keepOut {
 		o.out = nil
@@ -80,7 +80,7 @@ func (o *outlet) done() {
 }
 
 // counts are those of all together.
-func (v *outlets) counts() (c loop.GateCounts) {
+func (v *writers) counts() (c loop.GateCounts) {
 	for i := range v {
 		c.Add(v[i].turn.Counts())
 	}
@@ -90,52 +90,52 @@ func (v *outlets) counts() (c loop.GateCounts) {
 // Flush implements loop.App: it writes what is in order to the device.
 func (p *peer) Flush() (flushed bool) {
 	now := p.link.Lock()
-	p.ready = p.gather.TakeReady(p.ready[:0])
+	p.delivery.ready = p.in.reassembler.TakeReady(p.delivery.ready[:0])
 	var some, full uint
-	if len(p.ready) > 0 {
-		if p.outlets == nil {
-			p.outlets = new(outlets)
+	if len(p.delivery.ready) > 0 {
+		if p.delivery.writers == nil {
+			p.delivery.writers = new(writers)
 		}
-		some, full = p.outlets.spread(p.ready)
-		clear(p.ready)
-		if cap(p.ready) > keepOut {
-			p.ready = nil
+		some, full = p.delivery.writers.spread(p.delivery.ready)
+		clear(p.delivery.ready)
+		if cap(p.delivery.ready) > keepOut {
+			p.delivery.ready = nil
 		}
 	}
-	to := p.outlets
+	to := p.delivery.writers
 	p.link.Unlock()
 	for i := 0; some != 0; i, some = i+1, some>>1 {
 		if some&1 != 0 {
-			flushed = to[i].turn.Run(full&(1<<i) != 0, func() bool { return p.hand(now, &to[i]) }) || flushed
+			flushed = to[i].turn.Run(full&(1<<i) != 0, func() bool { return p.delivery.hand(now, &to[i]) }) || flushed
 		}
 	}
 	return flushed
 }
 
 // hand writes what waits at an outlet.
-func (p *peer) hand(now mono.Time, o *outlet) bool {
+func (d *delivery) hand(now mono.Time, o *writer) bool {
 	frames := o.take()
 	defer o.done()
 	if len(frames) == 0 {
 		return false
 	}
-	p.writeAll(now, frames)
+	d.writeAll(now, frames)
 	return true
 }
 
 // writeAll hands frames to the kernel, packets of a flow joined where there are
 // several.
-func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
-	if frames = p.sift(now, frames); len(frames) == 0 {
+func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
+	if frames = d.sift(now, frames); len(frames) == 0 {
 		return
 	}
-	p.flows.received(p, frames)
+	d.accepted(frames)
 	if len(frames) == 1 {
-		write(p.dev, frames[0], merge.AsCame)
+		write(d.tun, frames[0], merge.AsCame)
 		return
 	}
-	m := p.mergers.Get().(*merge.Merger)
-	defer p.mergers.Put(m)
+	m := d.mergers.Get().(*merge.Merger)
+	defer d.mergers.Put(m)
 	for _, f := range frames {
 		m.Add(f)
 	}
@@ -143,10 +143,10 @@ func (p *peer) writeAll(now mono.Time, frames []*frame.Frame) {
 }
 
 // sift returns the frames that the device gets, in place, and drops and counts the others.
-func (p *peer) sift(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
+func (d *delivery) sift(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {
-		if p.admits(f) && !p.tooOld(now, f) {
+		if d.admits(f) && !d.tooOld(now, f) {
 			kept = append(kept, f)
 		} else {
 			f.Release()
@@ -157,9 +157,9 @@ func (p *peer) sift(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) 
 
 // newMerger returns what joins packets for the device. It has nothing after its Flush, so
 // whoever writes takes any.
-func (s *server) newMerger() any {
-	return merge.New(merge.Config{UDP: s.dev.Offloads().USO, Tunnels: s.dev.Offloads().Tunnels, Alloc: s.dev.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
-		write(s.dev, f, what)
+func (dv *device) newMerger() any {
+	return merge.New(merge.Config{UDP: dv.tun.Offloads().USO, Tunnels: dv.tun.Offloads().Tunnels, Alloc: dv.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
+		write(dv.tun, f, what)
 	}})
 }
 

@@ -11,7 +11,7 @@ import (
 // and nothing is left.
 func TestOutletsKeepFlowsInOrder(t *testing.T) {
 	const threads, rounds, batch, flows = 4, 300, 8, 20
-	var v outlets
+	var v writers
 	var peer sync.Mutex
 	var wrote [flows]struct {
 		sync.Mutex
@@ -72,7 +72,7 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 // Nothing of a burst is left behind: neither frames nor more room than a round takes.
 func TestOutletsForgetBursts(t *testing.T) {
 	for _, n := range []int{3, keepOut + 1} {
-		var o outlet
+		var o writer
 		o.ready = make([]*frame.Frame, 0, n)
 		for range n {
 			o.ready = append(o.ready, frame.New(make([]byte, 20), nil))
@@ -94,10 +94,10 @@ func TestOutletsForgetBursts(t *testing.T) {
 
 // Who brings more than may wait is told so, for the outlet that it is about.
 func TestOutletsAreFull(t *testing.T) {
-	var v outlets
+	var v writers
 	for n := 1; ; n++ {
 		f := frame.New(make([]byte, 1500), nil)
-		f.Flow = outletCount + 3
+		f.Flow = writerCount + 3
 		some, full := v.spread([]*frame.Frame{f})
 		if some != 1<<3 {
 			t.Fatalf("outlets %b", some)

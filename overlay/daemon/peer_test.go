@@ -18,7 +18,7 @@ import (
 // While nobody answers nothing is sent. What then goes out is TCP, and datagrams that
 // are not too old.
 func TestOldDatagramsAreNotSent(t *testing.T) {
-	p := &peer{queue: queue.New(queue.Config{})}
+	p := &peer{out: outbound{queue: queue.New(queue.Config{})}}
 	for second := range 11 {
 		for _, tcp := range []bool{false, true} {
 			f := frame.New(make([]byte, 100), nil)
@@ -26,7 +26,7 @@ func TestOldDatagramsAreNotSent(t *testing.T) {
 			if !tcp {
 				f.Flow = 2
 			}
-			p.queue.Push(at(1+second), f)
+			p.out.queue.Push(at(1+second), f)
 		}
 	}
 	now := at(11).Add(time.Millisecond)
@@ -38,8 +38,8 @@ func TestOldDatagramsAreNotSent(t *testing.T) {
 		}
 		sent[m.Class == srd.Stream]++
 	}
-	if sent[false] != 2 || sent[true] != 11 || p.stale != 9 {
-		t.Errorf("%d datagrams and %d packets of TCP are sent, %d are dropped", sent[false], sent[true], p.stale)
+	if sent[false] != 2 || sent[true] != 11 || p.out.stale != 9 {
+		t.Errorf("%d datagrams and %d packets of TCP are sent, %d are dropped", sent[false], sent[true], p.out.stale)
 	}
 }
 
@@ -47,18 +47,18 @@ func TestOldDatagramsAreNotSent(t *testing.T) {
 // it is too old. TCP's goes on.
 func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
-		p := &peer{queue: queue.New(queue.Config{})}
+		p := &peer{out: outbound{queue: queue.New(queue.Config{})}}
 		released := 0
 		f := frame.New(make([]byte, 1000), func(*frame.Frame) { released++ })
 		f.TCP = tcp
-		p.queue.Push(at(1), f)
+		p.out.queue.Push(at(1), f)
 		first, ok := p.Pull(at(1), 400)
 		if !ok {
 			t.Fatal("nothing to send")
 		}
 		_, ok = p.Pull(at(1).Add(datagramAge+time.Millisecond), 400)
-		if ok != tcp || p.Backlog() != tcp || (p.stale == 1) == tcp {
-			t.Errorf("TCP %v: sent on: %v, backlog %v, %d dropped", tcp, ok, p.Backlog(), p.stale)
+		if ok != tcp || p.Backlog() != tcp || (p.out.stale == 1) == tcp {
+			t.Errorf("TCP %v: sent on: %v, backlog %v, %d dropped", tcp, ok, p.Backlog(), p.out.stale)
 		}
 		first.Owner.Done(srd.Acknowledged)
 		if (released == 1) == tcp {
@@ -79,7 +79,7 @@ func ipv4(protocol byte, n int) *frame.Frame {
 // Of what waited in a socket while the process did not run, datagrams are dropped, however
 // many messages they came in, and TCP's packets are not. Nothing waits for them.
 func TestStaleDatagramsAreNotDelivered(t *testing.T) {
-	p := &peer{gather: order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}
+	p := &peer{in: inbound{reassembler: order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}}
 	var cut order.Segmenter
 	deliver := func(f *frame.Frame, stale bool) {
 		for cut.Load(f); !cut.Empty(); {
@@ -88,15 +88,15 @@ func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 			p.Deliver(at(1), &m)
 		}
 	}
-	p.queue = queue.New(queue.Config{})
+	p.out.queue = queue.New(queue.Config{})
 	for _, stale := range []bool{false, true} {
 		for _, size := range []int{100, 1500} {
 			for _, protocol := range []byte{packet.ProtoTCP, packet.ProtoUDP} {
-				before := p.late
+				before := p.in.stale
 				deliver(ipv4(protocol, size), stale)
-				got := len(p.gather.TakeReady(nil))
-				if dropped := stale && protocol == packet.ProtoUDP; (got == 0) != dropped || (p.late == before+1) != dropped {
-					t.Errorf("stale %v, protocol %d, %d bytes: %d frames come out, %d dropped", stale, protocol, size, got, p.late-before)
+				got := len(p.in.reassembler.TakeReady(nil))
+				if dropped := stale && protocol == packet.ProtoUDP; (got == 0) != dropped || (p.in.stale == before+1) != dropped {
+					t.Errorf("stale %v, protocol %d, %d bytes: %d frames come out, %d dropped", stale, protocol, size, got, p.in.stale-before)
 				}
 			}
 		}
@@ -104,8 +104,8 @@ func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 	if c := peerDrops(p, &srd.Stats{}).happened(); len(c) != 1 || c["receive_stale"] != 2 {
 		t.Errorf("counted: %v, want each datagram once", c)
 	}
-	p.gather.Advance(at(3)) // the rest of one whose beginning is void is forgotten
-	if s := p.gather.Stats(); s.HeldNow != 0 || s.HeldBytes != 0 {
+	p.in.reassembler.Advance(at(3)) // the rest of one whose beginning is void is forgotten
+	if s := p.in.reassembler.Stats(); s.HeldNow != 0 || s.HeldBytes != 0 {
 		t.Errorf("%d frames wait, %d bytes", s.HeldNow, s.HeldBytes)
 	}
 }
@@ -116,27 +116,27 @@ func TestHeldDatagramsGetOld(t *testing.T) {
 	for protocol, want := range map[byte]bool{packet.ProtoTCP: false, packet.ProtoUDP: true} {
 		f := ipv4(protocol, 100)
 		f.Enqueued = at(1)
-		if got := p.tooOld(at(1).Add(datagramAge), f); got {
+		if got := p.delivery.tooOld(at(1).Add(datagramAge), f); got {
 			t.Errorf("protocol %d is too old at once", protocol)
 		}
-		if got := p.tooOld(at(1).Add(datagramAge+1), f); got != want {
+		if got := p.delivery.tooOld(at(1).Add(datagramAge+1), f); got != want {
 			t.Errorf("protocol %d: too old %v", protocol, got)
 		}
 	}
-	if p.aged.Load() != 1 {
-		t.Errorf("%d counted", p.aged.Load())
+	if p.delivery.aged.Load() != 1 {
+		t.Errorf("%d counted", p.delivery.aged.Load())
 	}
 }
 
 // A peer that restarts gets nothing of the frames that were being sent to the process before.
 // They are counted.
 func TestFramesOfARestartAreCounted(t *testing.T) {
-	p := &peer{queue: queue.New(queue.Config{}), gather: order.NewReassembler(order.Config{})}
-	p.queue.Push(at(1), frame.New(make([]byte, 1000), nil))
+	p := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
+	p.out.queue.Push(at(1), frame.New(make([]byte, 1000), nil))
 	if _, ok := p.Pull(at(1), 400); !ok {
 		t.Fatal("nothing to send")
 	}
-	p.pieces.left = []*frame.Frame{frame.New(make([]byte, 20), nil), frame.New(make([]byte, 20), nil)}
+	p.out.pieces.left = []*frame.Frame{frame.New(make([]byte, 20), nil), frame.New(make([]byte, 20), nil)}
 	p.Restarted(at(1))
 	if c := peerDrops(p, &srd.Stats{}).happened(); len(c) != 1 || c["peer_restarted"] != 3 {
 		t.Errorf("counted: %v, want 3 for the restart", c)
@@ -148,14 +148,14 @@ func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
 	s := r.server
-	p := s.peers()[0]
-	removed := func() uint64 { return s.dropCounts()["peer_removed"] }
+	p := s.running.peers()[0]
+	removed := func() uint64 { return s.status.dropCounts()["peer_removed"] }
 	cut := new(order.Segmenter)
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
-		p.segmenter.Load(frame.New(make([]byte, 1000), nil))
-		p.pieces.left = []*frame.Frame{frame.New(make([]byte, 20), nil)}
+		p.out.segmenter.Load(frame.New(make([]byte, 1000), nil))
+		p.out.pieces.left = []*frame.Frame{frame.New(make([]byte, 20), nil)}
 		for range 3 {
-			p.queue.Push(now, ipv4(packet.ProtoTCP, 100))
+			p.out.queue.Push(now, ipv4(packet.ProtoTCP, 100))
 		}
 		// Of three frames the first does not come, the second comes in part, the third waits.
 		for i, size := range []int{100, 700, 100} {
@@ -176,7 +176,7 @@ func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 	if n := removed(); n != 7 {
 		t.Errorf("%d counted, want 7: 1 and 1 in parts, 3 in the queue, 1 not complete, 1 held for order", n)
 	}
-	if p.push(s.loop.Now(), []*frame.Frame{ipv4(packet.ProtoTCP, 100), ipv4(packet.ProtoTCP, 100)}) || removed() != 9 {
+	if p.push(s.sessions.loop.Now(), []*frame.Frame{ipv4(packet.ProtoTCP, 100), ipv4(packet.ProtoTCP, 100)}) || removed() != 9 {
 		t.Errorf("%d counted, want 9 after two that were read before", removed())
 	}
 	r.cancel()
@@ -204,7 +204,7 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 		_, _ = c.Write(make([]byte, 1000)) // an ICMP error of the last one is meant
 		select {
 		case v := <-found:
-			if dropped := r.server.Show().Peers[1].Drops["no_endpoint"]; len(v.Flows) > 0 || dropped == 0 {
+			if dropped := r.server.status.show().Peers[1].Drops["no_endpoint"]; len(v.Flows) > 0 || dropped == 0 {
 				t.Errorf("%d dropped, flows %+v", dropped, v.Flows)
 			}
 			r.cancel()

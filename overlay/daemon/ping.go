@@ -29,25 +29,25 @@ const (
 
 // Ping implements control.Handler.
 func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pings, error) {
-	p, err := s.byName(peer)
+	p, err := s.running.byName(peer)
 	if err != nil {
 		return control.Pings{}, err
 	}
-	if !p.pinging.TryLock() {
+	if !p.pings.mu.TryLock() {
 		return control.Pings{}, fmt.Errorf("peer %s is being pinged already; try again", p.title())
 	}
-	defer p.pinging.Unlock()
-	if !pause(ctx, max(0, time.Until(p.pinged.Add(pingEvery)))) {
+	defer p.pings.mu.Unlock()
+	if !pause(ctx, max(0, time.Until(p.pings.last.Add(pingEvery)))) {
 		return control.Pings{}, ctx.Err()
 	}
-	p.pinged = time.Now()
+	p.pings.last = time.Now()
 	if err := p.meet(ctx); err != nil {
 		return control.Pings{}, err
 	}
 	v := control.Pings{Peer: p.title()}
 	for _, m := range p.measure(ctx, every) {
 		v.Paths = append(v.Paths, control.Ping{
-			Slot: m.Slot, Local: s.local(m.Tuple), Interface: s.interfaceOf(m.Tuple.Local), Remote: m.Tuple.Remote.String(), RTTUs: m.RTT.Microseconds(),
+			Slot: m.Slot, Local: s.sockets.local(m.Tuple), Interface: s.uplinks.interfaceOf(m.Tuple.Local), Remote: m.Tuple.Remote.String(), RTTUs: m.RTT.Microseconds(),
 		})
 	}
 	if len(v.Paths) == 0 {
@@ -58,18 +58,18 @@ func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pin
 
 // byName returns the peer of this name, public key or address inside the tunnel. The only one
 // needs no name.
-func (s *server) byName(name string) (*peer, error) {
+func (rc *runningConfig) byName(name string) (*peer, error) {
 	public, err := config.ParseKey(name)
-	for _, p := range s.peers() {
+	for _, p := range rc.peers() {
 		if p.cfg().Name == name && name != "" || err == nil && p.cfg().PublicKey == public {
 			return p, nil
 		}
 	}
-	if all := s.peers(); name == "" && len(all) == 1 {
+	if all := rc.peers(); name == "" && len(all) == 1 {
 		return all[0], nil
 	}
 	if a, err := netip.ParseAddr(name); err == nil {
-		at := s.now.Load()
+		at := rc.Load()
 		if i, ok := at.table.Lookup(a); ok {
 			return at.peers[i], nil
 		}

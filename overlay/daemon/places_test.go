@@ -31,7 +31,7 @@ func pathsTo(state srd.PathState, to []netip.AddrPort) (v []srd.PathInfo) {
 // A peer's addresses are noted anew when most of them do not work any more, and not
 // whenever another of its many ports was heard last.
 func TestPlacesChangeWithTheAddress(t *testing.T) {
-	v := places{known: map[string][]netip.AddrPort{}}
+	v := lastKnown{known: map[string][]netip.AddrPort{}}
 	note := func(endpoints, proven []netip.AddrPort, paths []srd.PathInfo) bool {
 		v.changed = false
 		v.note("k", endpoints, proven, paths)
@@ -39,14 +39,14 @@ func TestPlacesChangeWithTheAddress(t *testing.T) {
 	}
 	many := atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	active := pathsTo(srd.PathActive, many)
-	if !note(nil, many, active) || len(v.known["k"]) != placesMost {
+	if !note(nil, many, active) || len(v.known["k"]) != lastKnownMost {
 		t.Errorf("first: %v", v.known)
 	}
 	slices.Reverse(many)
 	if note(nil, many, active) {
 		t.Error("another order is no news")
 	}
-	if note(nil, many, pathsTo(srd.PathDown, many)) || len(v.known["k"]) != placesMost {
+	if note(nil, many, pathsTo(srd.PathDown, many)) || len(v.known["k"]) != lastKnownMost {
 		t.Error("where a silent peer was is forgotten")
 	}
 	moved := atPorts(21, 22)
@@ -109,12 +109,12 @@ func TestPlacesAreTakenOver(t *testing.T) {
 	if err := handover.WritePlaces("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}); err != nil {
 		t.Fatal(err)
 	}
-	s.loadPlaces()
-	if n := len(s.where(key(t, 2))); n != placesMost {
+	s.restart.loadLastKnown()
+	if n := len(s.restart.lastAddresses(key(t, 2))); n != lastKnownMost {
 		t.Errorf("%d addresses are taken", n)
 	}
-	s.places.note(key(t, 3), nil, atPorts(7), pathsTo(srd.PathActive, atPorts(7)))
-	s.savePlaces()
+	s.restart.lastKnown.note(key(t, 3), nil, atPorts(7), pathsTo(srd.PathActive, atPorts(7)))
+	s.restart.saveLastKnown()
 	got, err := handover.ReadPlaces("srdd0")
 	if err != nil || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)

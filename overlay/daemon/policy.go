@@ -11,7 +11,7 @@ import (
 )
 
 // policy makes a path policy as configured. The error is for whoever gave the name.
-func (s *server) policy(name string) (steer.Policy, error) { return policyOf(s.cfg(), name) }
+func (rc *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(rc.cfg(), name) }
 
 func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
 	c := &cfg.Paths.Steering
@@ -26,13 +26,13 @@ const bytesPerMbit = 1e6 / 8
 
 // uplinks knows which entry of paths.local an uplink stands for: the class of paths that
 // weights and a primary are given to.
-type uplinks struct {
+type classes struct {
 	mu sync.Mutex
 	of map[srd.Uplink]int
 }
 
 // set notes the uplinks that entry i stands for now.
-func (u *uplinks) set(i int, all []srd.Uplink) {
+func (u *classes) set(i int, all []srd.Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
@@ -45,7 +45,7 @@ func (u *uplinks) set(i int, all []srd.Uplink) {
 }
 
 // all returns the entry of each uplink.
-func (u *uplinks) all() map[srd.Uplink]int {
+func (u *classes) all() map[srd.Uplink]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return maps.Clone(u.of)
@@ -68,14 +68,14 @@ func sameClasses(a, b map[srd.Uplink]int) bool {
 
 // classify tells the peers' policies which classes the paths are of that they have. A path
 // is told when it is new; after that an uplink may come to stand for another entry.
-func (s *server) classify() {
-	for _, p := range s.peers() {
-		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering) })
+func (ep *endpoints) classify() {
+	for _, p := range ep.running.peers() {
+		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })
 	}
 }
 
 // class returns the class of paths on t.
-func (u *uplinks) class(t srd.Tuple) int {
+func (u *classes) class(t srd.Tuple) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.of[t.Local]

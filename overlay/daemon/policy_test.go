@@ -37,9 +37,9 @@ dre_alpha = 0.99
 dre_period = "100ms"
 link_mbit = 1000000`,
 	} {
-		s := newServer(parse(t, "[paths]\n", "[paths]\n"+doc+"\n"), newStory(false))
+		s := newServer(parse(t, "[paths]\n", "[paths]\n"+doc+"\n"), newEventLog(false))
 		for _, name := range config.Policies {
-			if _, err := s.policy(name); err != nil {
+			if _, err := s.running.policy(name); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -88,23 +88,23 @@ func TestSet(t *testing.T) {
 // A path's class is the entry of paths.local that its uplink stands for. One that names the
 // address of an interface that another names stands for nothing.
 func TestClassesAreUplinks(t *testing.T) {
-	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newStory(false))
-	s.host.look(nil)
-	s.locals(netip.MustParseAddrPort("127.0.0.9:1"))
+	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newEventLog(false))
+	s.uplinks.host.look(nil)
+	s.uplinks.locals(netip.MustParseAddrPort("127.0.0.9:1"))
 	const lo = 1
 	of := func(text string) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(text), 0) }
 	for u, want := range map[srd.Uplink]int{of("192.0.2.1"): 0, of("127.0.0.1").At(lo): 1, of("192.0.2.2"): 3, of("127.0.0.1"): 0, of("198.51.100.1"): 0} {
-		if got := s.links.class(srd.Tuple{Local: u}); got != want {
+		if got := s.uplinks.classes.class(srd.Tuple{Local: u}); got != want {
 			t.Errorf("%v is of class %d, want %d", u, got, want)
 		}
 	}
 	// An address moves from one interface to another.
-	s.links.set(0, nil)
-	s.links.set(3, []srd.Uplink{of("192.0.2.1")})
-	if got := s.links.class(srd.Tuple{Local: of("192.0.2.1")}); got != 3 {
+	s.uplinks.classes.set(0, nil)
+	s.uplinks.classes.set(3, []srd.Uplink{of("192.0.2.1")})
+	if got := s.uplinks.classes.class(srd.Tuple{Local: of("192.0.2.1")}); got != 3 {
 		t.Errorf("the address that moved is of class %d", got)
 	}
-	if got := s.links.class(srd.Tuple{}); got != 0 {
+	if got := s.uplinks.classes.class(srd.Tuple{}); got != 0 {
 		t.Errorf("an address not known yet is of class %d", got)
 	}
 }

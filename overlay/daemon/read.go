@@ -34,15 +34,15 @@ type readDrops struct {
 // input carries frames from one queue of the device to the peers. It implements
 // loop.Input.
 type input struct {
-	server *server
-	queue  batches
-	length int // frames that the queue holds
-	clock  func() mono.Time
-	batch  [readBatch]*frame.Frame
+	ingress *ingress
+	queue   batches
+	length  int // frames that the queue holds
+	clock   func() mono.Time
+	batch   [readBatch]*frame.Frame
 
 	flow    uint32    // of the frame read last
 	company mono.Time // when it changed last
-	hint    latencyHint
+	hint    bulkFlows
 	old     afterStop
 }
 
@@ -53,14 +53,14 @@ type batches interface {
 }
 
 // inputs makes one for each queue.
-func (s *server) inputs() []loop.Input {
+func (in *ingress) inputs(clock func() mono.Time) []loop.Input {
 	var all []loop.Input
-	for i := range s.dev.Queues() {
+	for i := range in.device.tun.Queues() {
 		all = append(all, &input{
-			server: s,
-			queue:  s.dev.Queue(i),
-			length: max(s.dev.Offloads().TxQueueLen, tundev.DefaultTxQueueLen),
-			clock:  func() mono.Time { return s.loop.Now() },
+			ingress: in,
+			queue:   in.device.tun.Queue(i),
+			length:  max(in.device.tun.Offloads().TxQueueLen, tundev.DefaultTxQueueLen),
+			clock:   clock,
 		})
 	}
 	return all
@@ -71,7 +71,7 @@ func (in *input) FD() int { return in.queue.FD() }
 
 // Serve implements loop.Input.
 func (in *input) Serve(touch func(*loop.Peer, bool)) error {
-	if in.server.pausing.Load() {
+	if in.ingress.paused.Load() {
 		return nil
 	}
 	now, frames, err := in.read()
@@ -99,13 +99,13 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 		return 0, nil, err
 	}
 	now, frames := in.clock(), in.batch[:n]
-	if resumed := in.server.alive.note(now); resumed != in.old.resumed || in.old.left > 0 {
+	if resumed := in.ingress.stalls.note(now); resumed != in.old.resumed || in.old.left > 0 {
 		bytes := 0
 		for _, f := range frames {
 			bytes += len(f.Data)
 		}
 		kept, dropped := in.old.sift(resumed, in.length, frames, n == readBatch || bytes >= most)
-		in.server.drops.stale.Add(uint64(dropped))
+		in.ingress.drops.stale.Add(uint64(dropped))
 		frames = kept
 	}
 	for _, f := range frames {
@@ -118,12 +118,12 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 
 // spread gives frames to their peers, a run for the same peer at once.
 func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
-	s, setup := in.server, in.server.now.Load()
+	current := in.ingress.running.Load()
 	for len(frames) > 0 {
-		to := setup.route(frames[0])
+		to := current.route(frames[0])
 		n := 1
 		for n < len(frames) {
-			if setup.route(frames[n]) != to {
+			if current.route(frames[n]) != to {
 				break
 			}
 			n++
@@ -131,7 +131,7 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 		if to != nil {
 			in.pass(now, to, frames[:n], touch)
 		} else {
-			s.drops.noRoute.Add(uint64(n))
+			in.ingress.drops.noRoute.Add(uint64(n))
 			in.refuse(now, frames[:n])
 		}
 		frames = frames[n:]
@@ -150,7 +150,7 @@ func (in *input) pass(now mono.Time, to *peer, frames []*frame.Frame, touch func
 
 // refuse drops frames that nobody takes, and tells their senders.
 func (in *input) refuse(now mono.Time, frames []*frame.Frame) {
-	in.server.told.tell(now, frames...)
+	in.ingress.rejects.tell(now, frames...)
 	for _, f := range frames {
 		f.Release()
 	}

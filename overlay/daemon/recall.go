@@ -35,7 +35,7 @@ type pair struct {
 }
 
 // host is what follow knows of this host's addresses, looked up once a round.
-type host struct {
+type addresses struct {
 	mine  map[srd.Uplink]bool         // its addresses; nil: no round was begun
 	other bool                        // they are not those of the round before
 	fresh map[srd.Uplink]bool         // not there in the round before
@@ -44,9 +44,9 @@ type host struct {
 }
 
 // look begins a round, with all addresses that interfaces have.
-func (h *host) look(all []srd.Uplink) {
+func (h *addresses) look(all []srd.Uplink) {
 	before := h.mine
-	*h = host{mine: map[srd.Uplink]bool{}, fresh: map[srd.Uplink]bool{}, has: map[netip.Addr]bool{}, from: map[netip.Addr][]srd.Uplink{}}
+	*h = addresses{mine: map[srd.Uplink]bool{}, fresh: map[srd.Uplink]bool{}, has: map[netip.Addr]bool{}, from: map[netip.Addr][]srd.Uplink{}}
 	for _, u := range all {
 		h.mine[u] = true
 		h.fresh[u] = before != nil && !before[u]
@@ -55,7 +55,7 @@ func (h *host) look(all []srd.Uplink) {
 }
 
 // owns reports whether packets may leave from u.
-func (h *host) owns(u srd.Uplink) bool {
+func (h *addresses) owns(u srd.Uplink) bool {
 	a := u.Addr()
 	if a.IsLinkLocalUnicast() || u.Link() != 0 && !h.mine[u] {
 		return h.mine[u]
@@ -71,8 +71,8 @@ func (h *host) owns(u srd.Uplink) bool {
 // callbacks returns the tuples to call p back on, beside those of its endpoints, and those to
 // have ready where it comes itself. known is where it was proven to be, and paths what there is of
 // paths.
-func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
-	b := &p.back
+func (ep *endpoints) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
+	b := &p.remote.callback
 	if len(known) > 0 {
 		b.proven = known
 	}
@@ -82,9 +82,9 @@ func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
 			continue // called there anyway
 		}
-		for _, l := range s.locals(r) {
+		for _, l := range ep.uplinks.locals(r) {
 			v := pair{l, r}
-			if slices.Contains(b.pairs, v) || s.host.fresh[l] || !s.reaches(r, paths) {
+			if slices.Contains(b.pairs, v) || ep.uplinks.host.fresh[l] || !ep.reaches(r, paths) {
 				pairs = append(pairs, v)
 			} else {
 				come = append(come, v)
@@ -94,14 +94,14 @@ func (s *server) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo
 	b.pairs = pairs
 	// What was heard last comes first, and would make others of them all the time.
 	slices.SortFunc(come, func(v, w pair) int { return cmp.Or(v.local.Compare(w.local), v.remote.Compare(w.remote)) })
-	aside = s.spread(come)
-	return s.spread(pairs), aside[:min(len(aside), asideMost)]
+	aside = ep.spread(come)
+	return ep.spread(pairs), aside[:min(len(aside), asideMost)]
 }
 
 // reaches reports whether one of paths that may work leads from an address that packets
 // to r leave from now.
-func (s *server) reaches(r netip.AddrPort, paths []srd.PathInfo) bool {
-	locals := s.locals(r)
+func (ep *endpoints) reaches(r netip.AddrPort, paths []srd.PathInfo) bool {
+	locals := ep.uplinks.locals(r)
 	return slices.ContainsFunc(paths, func(p srd.PathInfo) bool {
 		return p.State != srd.PathDown && p.Tuple.Remote.Addr() == r.Addr() && slices.Contains(locals, p.Tuple.Local)
 	})
@@ -111,7 +111,7 @@ func (s *server) reaches(r netip.AddrPort, paths []srd.PathInfo) bool {
 // ports, or ports of the peer's if these are more: each port of both is tried, as a
 // network between may know some of them only, and paths differ by both. All of them with
 // each other would be hundreds of challenges.
-func (s *server) spread(pairs []pair) (v []srd.Tuple) {
+func (ep *endpoints) spread(pairs []pair) (v []srd.Tuple) {
 	for len(pairs) > 0 {
 		first := pairs[0]
 		var group, rest []pair
@@ -122,8 +122,8 @@ func (s *server) spread(pairs []pair) (v []srd.Tuple) {
 				rest = append(rest, p)
 			}
 		}
-		for i := range max(s.bank.Len(), len(group)) {
-			v = append(v, srd.Tuple{Sock: uint16(i % s.bank.Len()), Local: first.local, Remote: group[i%len(group)].remote})
+		for i := range max(ep.sockets.bank.Len(), len(group)) {
+			v = append(v, srd.Tuple{Sock: uint16(i % ep.sockets.bank.Len()), Local: first.local, Remote: group[i%len(group)].remote})
 		}
 		pairs = rest
 	}

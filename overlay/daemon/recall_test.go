@@ -18,7 +18,7 @@ import (
 func opened(t *testing.T, oldnew ...string) *server {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())
-	s := newServer(parse(t, oldnew...), newStory(false))
+	s := newServer(parse(t, oldnew...), newEventLog(false))
 	s.stop = func() {}
 	if err := s.open(); err != nil {
 		t.Fatal(err)
@@ -26,11 +26,11 @@ func opened(t *testing.T, oldnew ...string) *server {
 	t.Cleanup(func() {
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = s.loop.Run(over) // a loop closes its descriptors when it has run
+		_ = s.sessions.loop.Run(over) // a loop closes its descriptors when it has run
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
-		s.bank.Close()
+		s.sockets.bank.Close()
 	})
 	return s
 }
@@ -59,8 +59,8 @@ func uplink(t *testing.T) netlink.Link {
 
 // change looks at the host again, as follow does when it hears of a change.
 func (s *server) change() {
-	s.devices.load()
-	s.host.look(s.devices.all())
+	s.uplinks.interfaces.load()
+	s.uplinks.host.look(s.uplinks.interfaces.all())
 }
 
 // A host whose only global IPv6 address is the tunnel's has none to send from: neither
@@ -85,13 +85,13 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 			}
 			s.change()
 			for _, to := range []string{"[2001:db8::1]:1", "[fd80::2]:1", "[fd82::2]:1", "10.80.0.2:1", "[2001:db8:1::1]:1"} {
-				for _, u := range s.locals(netip.MustParseAddrPort(to)) {
-					if a := u.Addr(); s.devices.inner(a) || a.String() == "fd80::1" || a.String() == "fd82::1" || a.String() == "10.80.0.1" {
+				for _, u := range s.uplinks.locals(netip.MustParseAddrPort(to)) {
+					if a := u.Addr(); s.uplinks.interfaces.inner(a) || a.String() == "fd80::1" || a.String() == "fd82::1" || a.String() == "10.80.0.1" {
 						t.Errorf("to %s it sends from %s", to, a)
 					}
 				}
 			}
-			if v := s.locals(netip.MustParseAddrPort("198.51.100.1:1")); len(change) == 0 && (len(v) != 1 || v[0].String() != "192.0.2.1") {
+			if v := s.uplinks.locals(netip.MustParseAddrPort("198.51.100.1:1")); len(change) == 0 && (len(v) != 1 || v[0].String() != "192.0.2.1") {
 				t.Errorf("to an outer address it sends from %v", v)
 			}
 		})
@@ -104,18 +104,18 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 func TestCalledBackFromANewAddress(t *testing.T) {
 	l := uplink(t)
 	s := opened(t)
-	p := s.peers()[0]
+	p := s.running.peers()[0]
 	at := netip.MustParseAddrPort("198.51.100.7:4444")
 	known := []netip.AddrPort{at, netip.MustParseAddrPort("198.51.100.7:4445"), netip.MustParseAddrPort("127.0.0.1:9")}
 	paths := []srd.PathInfo{{State: srd.PathActive, Tuple: srd.Tuple{Local: srd.UplinkOf(netip.MustParseAddr("192.0.2.1"), 0), Remote: at}}}
 	s.change()
 	want := func(what string, local string, paths []srd.PathInfo) {
 		t.Helper()
-		v, aside := s.callbacks(p, known, paths)
+		v, aside := s.endpoints.callbacks(p, known, paths)
 		if (len(v) == 0) != (local == "") {
 			t.Errorf("%s: called on %v", what, v)
 		}
-		comes := local == "" && len(s.locals(at)) > 0
+		comes := local == "" && len(s.uplinks.locals(at)) > 0
 		if len(aside) > asideMost || (len(aside) > 0) != comes {
 			t.Errorf("%s: beside its own paths on %v", what, aside)
 		}
@@ -125,7 +125,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 			}
 		}
 		slices.Reverse(known) // as it is heard elsewhere
-		if _, again := s.callbacks(p, known, paths); !slices.Equal(again, aside) {
+		if _, again := s.endpoints.callbacks(p, known, paths); !slices.Equal(again, aside) {
 			t.Errorf("%s: beside its own paths on %v, and then on %v", what, aside, again)
 		}
 		var ports, socks []int
@@ -137,7 +137,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 		}
 		slices.Sort(ports)
 		slices.Sort(socks)
-		if local != "" && (!slices.Equal(slices.Compact(ports), []int{4444, 4445}) || len(slices.Compact(socks)) != s.bank.Len() || len(v) > s.bank.Len()) {
+		if local != "" && (!slices.Equal(slices.Compact(ports), []int{4444, 4445}) || len(slices.Compact(socks)) != s.sockets.bank.Len() || len(v) > s.sockets.bank.Len()) {
 			t.Errorf("%s: from sockets %v to ports %v", what, socks, ports)
 		}
 	}
@@ -162,7 +162,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	known = nil // the session has ended
 	s.change()
 	want("without a session", "192.0.2.99", nil)
-	p.back.pairs = nil
+	p.remote.callback.pairs = nil
 	paths[0].Tuple.Local = srd.UplinkOf(netip.MustParseAddr("192.0.2.99"), 0)
 	s.change()
 	want("it works from there", "", paths)
@@ -182,21 +182,21 @@ func TestMissingAddressIsTold(t *testing.T) {
 		}
 		for range 3 {
 			s.change()
-			s.reportLocals()
+			s.endpoints.reportLocals()
 		}
-		if v := s.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 0 {
+		if v := s.uplinks.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 0 {
 			t.Errorf("it sends from %v", v)
 		}
 		if err := netlink.AddrAdd(l, a); err != nil {
 			t.Fatal(err)
 		}
 		s.change()
-		s.reportLocals()
-		if v := s.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 1 {
+		s.endpoints.reportLocals()
+		if v := s.uplinks.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 1 {
 			t.Errorf("it sends from %v", v)
 		}
 	}
-	said := texts(s.story)
+	said := texts(s.log)
 	if len(said) != 4 || !strings.Contains(said[0], "not an address of this host") || !strings.HasPrefix(said[1], "local-back") {
 		t.Errorf("said %q, want one line for each change", said)
 	}

@@ -24,26 +24,26 @@ type router struct {
 // peer's configuration changes: a peer that makes many up gets no more memory, nor more lines.
 func (p *peer) noteRouter(f *frame.Frame) {
 	conf := p.cfg()
-	if r := p.router.Load(); r != nil && r.conf == conf {
+	if r := p.health.router.Load(); r != nil && r.conf == conf {
 		return
 	}
 	says := packet.ICMPError(f.Data)
 	if a := packet.Src(f.Data); says != "" && a.IsGlobalUnicast() {
-		p.router.Store(&router{conf, a, says})
+		p.health.router.Store(&router{conf, a, says})
 	}
 }
 
 // tellRouter tells of the router, once.
-func (s *server) tellRouter(p *peer) {
-	r := p.router.Load()
-	if r == nil || r.conf == p.watch.router {
+func (ob *observer) tellRouter(p *peer) {
+	r := p.health.router.Load()
+	if r == nil || r.conf == p.health.watch.router {
 		return
 	}
-	p.watch.router = r.conf
+	p.health.watch.router = r.conf
 	to := fmt.Sprintf("add %s to allowed_ips of this peer at this end, if routers behind it are to be heard", netip.PrefixFrom(r.addr, r.addr.BitLen()))
-	at := s.now.Load()
+	at := ob.running.Load()
 	if i, ok := at.table.Lookup(r.addr); ok {
 		to = "it belongs to peer " + at.peers[i].title()
 	}
-	s.tellOf(p, events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
+	ob.log.tellOf(p, events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
 }

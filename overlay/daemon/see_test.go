@@ -229,14 +229,14 @@ func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 func TestPingsDoNotAddUp(t *testing.T) {
 	hub := &peer{}
 	hub.conf.Store(&config.Peer{Name: "hub"})
-	s := newServer(&config.Config{}, newStory(false))
-	s.now.Store(&setup{peers: []*peer{hub}})
-	hub.pinging.Lock()
+	s := newServer(&config.Config{}, newEventLog(false))
+	s.running.Store(&snapshot{peers: []*peer{hub}})
+	hub.pings.mu.Lock()
 	if _, err := s.Ping(context.Background(), "hub", true); err == nil || !strings.Contains(err.Error(), "is being pinged already") {
 		t.Errorf("a second at once: %v", err)
 	}
-	hub.pinging.Unlock()
-	hub.pinged = time.Now()
+	hub.pings.mu.Unlock()
+	hub.pings.last = time.Now()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := s.Ping(ctx, "hub", true); !errors.Is(err, context.Canceled) {

@@ -22,74 +22,74 @@ import (
 // once (package handover).
 
 // kept is what this process passes on.
-type kept struct {
+type suspended struct {
 	state    *handover.Kept
 	sessions []byte
 	machine  int
 }
 
 // into returns what of a bundle that is.
-func (k *kept) into() (*handover.Kept, []byte, []int) {
+func (k *suspended) into() (*handover.Kept, []byte, []int) {
 	if k == nil {
 		return nil, nil, nil
 	}
 	return k.state, k.sessions, []int{k.machine}
 }
 
-// keep ends the loop and takes the sessions of all peers out of it. nil: they cannot go on,
+// suspendAll ends the loop and takes the sessions of all peers out of it. nil: they cannot go on,
 // and nothing has changed.
-func (s *server) keep() *kept {
+func (rs *restart) suspendAll() *suspended {
 	id := rundir.Boot()
 	if id == "" {
-		s.tell(events.Fallback, "sessions", "sessions will be made anew: nothing tells runs of this machine apart")
+		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: nothing tells runs of this machine apart")
 		return nil
 	}
-	fd, err := s.machine.rest()
+	fd, err := rs.clones.rest()
 	if err != nil {
-		s.tell(events.Fallback, "sessions", "sessions will be made anew: %v", err)
+		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: %v", err)
 		return nil
 	}
-	s.loop.Halt()
-	k, large := &kept{machine: fd}, []string(nil)
-	for _, p := range s.peers() {
-		if ok := s.suspend(p, k); !ok {
+	rs.sessions.loop.Halt()
+	k, large := &suspended{machine: fd}, []string(nil)
+	for _, p := range rs.running.peers() {
+		if ok := rs.suspend(p, k); !ok {
 			large = append(large, p.title())
 		}
 	}
 	if len(large) > 0 {
-		s.tell(events.Fallback, "sessions", "sessions will be made anew: there are too many of them (%s)", few(large))
+		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: there are too many of them (%s)", few(large))
 	}
-	f := s.loop.Former()
+	f := rs.sessions.loop.Former()
 	k.state = &handover.Kept{BootID: id, Clock: int64(f.Clock), Boot: f.Boot, Prefix: f.Prefix}
 	return k
 }
 
 // suspend takes the session of p, if there is one. It reports whether there was room.
-func (s *server) suspend(p *peer, k *kept) (ok bool) {
-	st, some := s.loop.Suspend(p.link)
+func (rs *restart) suspend(p *peer, k *suspended) (ok bool) {
+	st, some := rs.sessions.loop.Suspend(p.link)
 	if !some {
 		return true
 	}
 	var data []byte
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
-		data = order.AppendNumbers(nil, p.segmenter.Suspend())
-		data = order.AppendNumbers(data, p.gather.Suspend(now))
-		p.pieces.drop()
+		data = order.AppendNumbers(nil, p.out.segmenter.Suspend())
+		data = order.AppendNumbers(data, p.in.reassembler.Suspend(now))
+		p.out.pieces.drop()
 	})
 	p.Flush() // what only waited for its order
 	data = st.Append(data)
 	st.Wipe()
 	k.sessions, ok = handover.AppendSession(k.sessions, handover.Session{
-		Peer: p.cfg().PublicKey, Binding: s.binding(p), Data: data,
+		Peer: p.cfg().PublicKey, Binding: rs.sessions.binding(p), Data: data,
 	})
 	clear(data)
 	return ok
 }
 
 // binding is a digest of what else a session is of: both ends' keys and what this one reads.
-func (s *server) binding(p *peer) [32]byte {
+func (s *sessions) binding(p *peer) [32]byte {
 	c := p.cfg()
-	own, psk := s.cfg().Interface.PrivateKey.Bytes(), c.PresharedKey.Bytes()
+	own, psk := s.running.cfg().Interface.PrivateKey.Bytes(), c.PresharedKey.Bytes()
 	h := sha256.New()
 	h.Write([]byte("srdtun session"))
 	h.Write(own[:])
@@ -100,13 +100,13 @@ func (s *server) binding(p *peer) [32]byte {
 }
 
 // former is the process before, whose sessions go on.
-type former struct {
+type previous struct {
 	origin   loop.Former
 	sessions map[[32]byte]handover.Session
 }
 
 // loop is what the loop needs of it.
-func (f *former) loop() *loop.Former {
+func (f *previous) loop() *loop.Former {
 	if f == nil {
 		return nil
 	}
@@ -119,26 +119,26 @@ var (
 )
 
 // inherit decides whether the sessions of the process before go on.
-func (s *server) inherit() {
-	b := s.before
+func (rs *restart) inherit() {
+	b := rs.inherited
 	if b == nil || b.State.Kept == nil {
 		return
 	}
-	f, err := s.formerOf(b)
+	f, err := rs.previousOf(b)
 	if err != nil {
 		b.Wipe()
-		s.tell(events.Fallback, "sessions", "all sessions are made anew: %v", err)
+		rs.log.tell(events.Fallback, "sessions", "all sessions are made anew: %v", err)
 		return
 	}
-	s.former = f
+	rs.previous = f
 }
 
-func (s *server) formerOf(b *handover.Bundle) (*former, error) {
+func (rs *restart) previousOf(b *handover.Bundle) (*previous, error) {
 	k := b.State.Kept
 	switch {
 	case b.Without != "":
 		return nil, errors.New(b.Without)
-	case s.bank == nil:
+	case rs.sockets.bank == nil:
 		return nil, errNotAdopted
 	case len(b.Machine) != 1:
 		return nil, errDeaf
@@ -152,10 +152,10 @@ func (s *server) formerOf(b *handover.Bundle) (*former, error) {
 	// Last of all: from here on watch will see what happens.
 	fd := b.Machine[0]
 	b.Machine = nil
-	if s.machine, err = adoptMachine(fd); err != nil {
+	if rs.clones, err = adoptCloneNotifier(fd); err != nil {
 		return nil, err
 	}
-	f := &former{origin: loop.Former{Clock: mono.Time(k.Clock), Boot: k.Boot, Prefix: k.Prefix}, sessions: map[[32]byte]handover.Session{}}
+	f := &previous{origin: loop.Former{Clock: mono.Time(k.Clock), Boot: k.Boot, Prefix: k.Prefix}, sessions: map[[32]byte]handover.Session{}}
 	for _, v := range all {
 		f.sessions[v.Peer] = v
 	}
@@ -167,32 +167,32 @@ var (
 	errNumbers   = errors.New("the numbers of its flows are damaged")
 )
 
-// goOn has the connections of peers go on with their sessions, and says why some do not.
-func (s *server) goOn(peers []*peer) {
-	if s.former == nil {
+// resumeAll has the connections of peers go on with their sessions, and says why some do not.
+func (rs *restart) resumeAll(peers []*peer) {
+	if rs.previous == nil {
 		return
 	}
 	anew := map[string][]string{}
 	for _, p := range peers {
-		v, some := s.former.sessions[p.cfg().PublicKey]
+		v, some := rs.previous.sessions[p.cfg().PublicKey]
 		if !some {
 			continue // there was none
 		}
 		var err error
-		p.link.Do(func(now mono.Time, c *srd.Conn) { err = s.resume(now, c, p, v) })
+		p.link.Do(func(now mono.Time, c *srd.Conn) { err = rs.resume(now, c, p, v) })
 		if err != nil {
 			anew[err.Error()] = append(anew[err.Error()], p.title())
 		}
 	}
 	for why, names := range anew {
-		s.tell(events.Fallback, why, "sessions are made anew, each as %s: %s", why, few(names))
+		rs.log.tell(events.Fallback, why, "sessions are made anew, each as %s: %s", why, few(names))
 	}
-	s.former.sessions = nil
-	s.before.Wipe()
+	rs.previous.sessions = nil
+	rs.inherited.Wipe()
 }
 
-func (s *server) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Session) error {
-	if v.Binding != s.binding(p) {
+func (rs *restart) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Session) error {
+	if v.Binding != rs.sessions.binding(p) {
 		return errOtherKeys
 	}
 	out, rest, ok1 := order.ParseNumbers(v.Data)
@@ -207,9 +207,9 @@ func (s *server) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Session)
 	if err := c.Resume(now, st); err != nil {
 		return err
 	}
-	p.segmenter.Resume(out)
-	p.gather.Resume(in)
-	p.watch.carry(c.Session(now))
+	p.out.segmenter.Resume(out)
+	p.in.reassembler.Resume(in)
+	p.health.watch.carry(c.Session(now))
 	return nil
 }
 

@@ -47,7 +47,7 @@ func otherEnd(t *testing.T) *config.Config {
 func (r *running) met(name string) control.Peer {
 	r.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		for _, p := range r.server.Show().Peers {
+		for _, p := range r.server.status.show().Peers {
 			if p.Name == name && p.Cipher != "" && len(p.Paths) > 0 && p.Paths[0].State == "active" {
 				return p
 			}
@@ -59,7 +59,7 @@ func (r *running) met(name string) control.Peer {
 
 // handshakes returns how many r has made with its first peer.
 func (r *running) handshakes() uint64 {
-	p := r.server.peers()[0]
+	p := r.server.running.peers()[0]
 	p.link.Lock()
 	defer p.link.Unlock()
 	return p.link.Conn().Stats().Handshakes
@@ -118,7 +118,7 @@ func TestSessionsGoOn(t *testing.T) {
 			next := first.after(k, parse(t, c.config...), c.change)
 			if c.want != "" {
 				next.said(events.Fallback, c.want)
-				if next.server.Show().Peers[0].LatestHandshakeUnixS != 0 && next.handshakes() == 0 {
+				if next.server.status.show().Peers[0].LatestHandshakeUnixS != 0 && next.handshakes() == 0 {
 					t.Error("the session goes on all the same")
 				}
 			} else {

@@ -16,38 +16,38 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Show implements control.Handler.
-func (s *server) Show() control.Status {
+// show is the status for the control socket.
+func (s *status) show() control.Status {
 	st := control.Status{
-		Interface:  s.dev.Name(),
-		PublicKey:  config.Key(s.id.Public()).String(),
-		ListenPort: s.bank.Socket(0).Port,
-		MTU:        s.mtu(),
-		FwMark:     s.mark.Load(),
-		Cipher:     s.cfg().Transport.Cipher,
+		Interface:  s.device.tun.Name(),
+		PublicKey:  config.Key(s.sessions.id.Public()).String(),
+		ListenPort: s.sockets.bank.Socket(0).Port,
+		MTU:        s.device.mtu(),
+		FwMark:     s.sockets.mark.Load(),
+		Cipher:     s.running.cfg().Transport.Cipher,
 		UptimeS:    int64(time.Since(s.start).Seconds()),
 		Drops:      s.dropCounts().happened(),
 		Device:     s.describeDevice(),
-		Sends:      describeSends(&s.loop.Sends),
-		Receives:   control.Receives{Merged: s.bank.GRO(), Truncated: s.loop.Recvs.Truncated.Load(), NotECT: s.loop.Recvs.NotECT.Load()},
+		Sends:      describeSends(&s.sessions.loop.Sends),
+		Receives:   control.Receives{Merged: s.sockets.bank.GRO(), Truncated: s.sessions.loop.Recvs.Truncated.Load(), NotECT: s.sessions.loop.Recvs.NotECT.Load()},
 	}
-	st.File, st.Unsaved, st.Pending = s.differences()
-	st.Missing = missingLocals(s.cfg().Paths.Local)
-	for _, w := range s.loop.Workers() {
+	st.File, st.Unsaved, st.Pending = s.settings.differences()
+	st.Missing = missingLocals(s.running.cfg().Paths.Local)
+	for _, w := range s.sessions.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
 	}
-	for _, p := range s.peers() {
+	for _, p := range s.running.peers() {
 		st.Peers = append(st.Peers, s.describe(p))
 	}
 	return st
 }
 
 // mtu is what the device has now, which others may have changed.
-func (s *server) mtu() int {
-	if i, err := net.InterfaceByName(s.dev.Name()); err == nil {
+func (dv *device) mtu() int {
+	if i, err := net.InterfaceByName(dv.tun.Name()); err == nil {
 		return i.MTU
 	}
-	return s.cfg().Interface.MTU
+	return dv.running.cfg().Interface.MTU
 }
 
 // counts collects counters by name.
@@ -61,9 +61,9 @@ func (c counts) happened() map[string]uint64 {
 	return c
 }
 
-func (s *server) dropCounts() counts {
+func (s *status) dropCounts() counts {
 	c := counts{}
-	d := s.dev.Stats()
+	d := s.device.tun.Stats()
 	for r := range packet.NumReasons {
 		c.add("device_read_"+packet.Reason(r).String(), d.ReadDrops[r])
 		c.add("device_write_"+packet.Reason(r).String(), d.WriteDrops[r])
@@ -71,16 +71,16 @@ func (s *server) dropCounts() counts {
 	c.add("device_busy", d.WriteBusy)
 	c.add("device_refused", d.WriteRefused)
 	c.add("device_error", d.WriteErrors)
-	c.add("no_route", s.drops.noRoute.Load())
-	l := s.loop
-	c.add("device_stale", s.drops.stale.Load())
+	c.add("no_route", s.ingress.drops.noRoute.Load())
+	l := s.sessions.loop
+	c.add("device_stale", s.ingress.drops.stale.Load())
 	c.add(srd.EndUnknownType.String(), l.Drops.UnknownType.Load())
 	c.add("unknown_index", l.Drops.UnknownIndex.Load())
 	c.add("forged", l.Drops.Forged.Load())
-	c.add("peer_removed", l.Drops.Closed.Load()+s.drops.removed.Load())
+	c.add("peer_removed", l.Drops.Closed.Load()+s.ingress.drops.removed.Load())
 	c.add("out_of_turn", l.Drops.OutOfTurn.Load())
 	c.add("through_itself", l.Drops.Inner.Load())
-	c.add("kernel_filter_or_full_buffer", s.bank.Refused())
+	c.add("kernel_filter_or_full_buffer", s.sockets.bank.Refused())
 	c.add("receive_truncated", l.Recvs.Truncated.Load())
 	c.add("send_buffer_full", l.Sends.NoBuffer.Load())
 	c.add("send_too_big", l.Sends.TooBig.Load())
@@ -93,7 +93,7 @@ func (s *server) dropCounts() counts {
 	return c
 }
 
-func (s *server) describe(p *peer) control.Peer {
+func (s *status) describe(p *peer) control.Peer {
 	v := control.Peer{
 		Name:                 p.cfg().Name,
 		PublicKey:            p.cfg().PublicKey.String(),
@@ -106,11 +106,11 @@ func (s *server) describe(p *peer) control.Peer {
 	for _, a := range p.cfg().AllowedIPs {
 		v.AllowedIPs = append(v.AllowedIPs, a.String())
 	}
-	var to *outlets
+	var to *writers
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
-		v.Policy = p.policy
+		v.Policy = p.steering.name
 		s.describeConn(&v, p, now, c)
-		to = p.outlets
+		to = p.delivery.writers
 	})
 	c := p.link.Carried()
 	v.Serial = control.Serial{RxTrains: c.In, TxTrains: c.Out, Lock: gateOf(&c.Lock)}
@@ -128,8 +128,8 @@ func gateOf(c *loop.GateCounts) control.Gate {
 	}
 }
 
-func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
-	if e := s.callable(p, c); e.IsValid() {
+func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
+	if e := s.endpoints.callable(p, c); e.IsValid() {
 		v.Endpoint = e.String()
 	}
 	if e := c.Endpoint(); e.IsValid() {
@@ -143,8 +143,8 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		}
 	}
 	t := c.Stats()
-	p.silence.observe(now, k, t)
-	if since, silent := p.silence.since(now); silent {
+	p.health.silence.observe(now, k, t)
+	if since, silent := p.health.silence.since(now); silent {
 		v.SilentSinceUnixS = time.Now().Add(since.Sub(now)).Unix()
 	}
 	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
@@ -156,22 +156,22 @@ func (s *server) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 	v.DeliveredBytesPerS = uint64(c.Delivered(now))
 	describeLimits(v, p, now, c)
-	g := p.gather.Stats()
+	g := p.in.reassembler.Stats()
 	v.Order = control.Order{
 		HeldFrames: uint64(g.HeldNow), HeldBytes: uint64(max(0, g.HeldBytes)), MemoryBytes: uint64(max(0, g.Memory)),
 		DeliveredFrames: g.Delivered, ReorderedFrames: g.Reordered, HeldUs: uint64(g.Held.Microseconds()),
 		ReleasedByTimeout: g.TimedOut, LongestHoldUs: g.Longest.Microseconds(),
 	}
-	q := p.queue.Stats()
+	q := p.out.queue.Stats()
 	v.Queue = control.Queue{
-		Frames: uint64(p.queue.Len()), Bytes: uint64(p.queue.Bytes()),
-		Pushed: q.Pushed, Popped: q.Popped, CutSuperFrames: p.pieces.cuts, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.OverShare + q.Shortened,
+		Frames: uint64(p.out.queue.Len()), Bytes: uint64(p.out.queue.Bytes()),
+		Pushed: q.Pushed, Popped: q.Popped, CutSuperFrames: p.out.pieces.cuts, Marks: q.Marked, Drops: q.Dropped + q.Overflow + q.OverShare + q.Shortened,
 	}
 	v.Drops = peerDrops(p, t).happened()
 	s.describePaths(v, c)
 	for _, t := range c.Candidates(now) {
 		v.Paths = append(v.Paths, control.Path{
-			Slot: steer.MaxPaths, Local: s.local(t), Interface: s.interfaceOf(t.Local), Remote: t.Remote.String(), State: control.PathCandidate,
+			Slot: steer.MaxPaths, Local: s.sockets.local(t), Interface: s.uplinks.interfaceOf(t.Local), Remote: t.Remote.String(), State: control.PathCandidate,
 		})
 	}
 }
@@ -186,21 +186,21 @@ func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	for l, d := range waits {
 		v.WaitedUs[srd.Limit(l).String()] = uint64(d.Microseconds())
 	}
-	p.recent.observe(now, waits)
-	v.Recent = p.recent.tell(now, waits)
+	p.health.recent.observe(now, waits)
+	v.Recent = p.health.recent.tell(now, waits)
 }
 
 // local returns the address and port of t here.
-func (s *server) local(t srd.Tuple) string {
+func (s *sockets) local(t srd.Tuple) string {
 	return netip.AddrPortFrom(t.Local.Addr(), s.bank.Socket(int(t.Sock)).Port).String()
 }
 
 // interfaceOf names the interface by which alone packets from u leave; "": as the routes say.
-func (s *server) interfaceOf(u srd.Uplink) string {
+func (ul *uplinks) interfaceOf(u srd.Uplink) string {
 	if u.Link() == 0 {
 		return ""
 	}
-	return s.devices.name(u)
+	return ul.interfaces.name(u)
 }
 
 func peerDrops(p *peer, t *srd.Stats) counts {
@@ -209,26 +209,26 @@ func peerDrops(p *peer, t *srd.Stats) counts {
 		c.add(srd.Reason(r).String(), n)
 	}
 	c.add("path_unreachable", t.PathsRefused)
-	g, q := p.gather.Stats(), p.queue.Stats()
+	g, q := p.in.reassembler.Stats(), p.out.queue.Stats()
 	c.add("order_bad_message", g.Bad)
-	c.add("order_incomplete_frame", g.Voided-p.late) // each has one reason
+	c.add("order_incomplete_frame", g.Voided-p.in.stale) // each has one reason
 	c.add("order_overflow", g.Overflow)
 	c.add("order_over_share", g.OverShare)
 	c.add("queue_overflow", q.Overflow)
 	c.add("queue_over_share", q.OverShare)
-	c.add("queue_stale", q.Flushed+p.stale)
-	c.add("receive_stale", p.late)
-	c.add("peer_restarted", p.unfinished)
+	c.add("queue_stale", q.Flushed+p.out.stale)
+	c.add("receive_stale", p.in.stale)
+	c.add("peer_restarted", p.out.unfinished)
 	c.add(control.DropCodel, q.Dropped)
 	c.add(control.DropCodelSegment, q.Shortened)
-	c.add("order_stale", p.aged.Load())
-	c.add("source_not_allowed", p.forged.Load())
-	c.add("inner_header", p.unwanted.Load())
-	c.add("no_endpoint", p.nowhere.Load())
+	c.add("order_stale", p.delivery.aged.Load())
+	c.add("source_not_allowed", p.delivery.forged.Load())
+	c.add("inner_header", p.delivery.malformed.Load())
+	c.add("no_endpoint", p.out.noEndpoint.Load())
 	return c
 }
 
-func (s *server) describePaths(v *control.Peer, c *srd.Conn) {
+func (s *status) describePaths(v *control.Peer, c *srd.Conn) {
 	paths := c.Paths()
 	var sum float64
 	for _, p := range paths {
@@ -238,7 +238,7 @@ func (s *server) describePaths(v *control.Peer, c *srd.Conn) {
 	}
 	for _, p := range paths {
 		o := control.Path{
-			Slot: p.Slot, Local: s.local(p.Tuple), Interface: s.interfaceOf(p.Tuple.Local), Remote: p.Tuple.Remote.String(), State: p.State.String(),
+			Slot: p.Slot, Local: s.sockets.local(p.Tuple), Interface: s.uplinks.interfaceOf(p.Tuple.Local), Remote: p.Tuple.Remote.String(), State: p.State.String(),
 			SRTTUs: p.RTT.Microseconds(), BaseRTTUs: p.Base.Microseconds(), QueueUs: (p.RTT - p.Base).Microseconds(),
 			SentPackets: p.Packets, SentBytes: p.Bytes, Lost: p.Lost, Retransmits: p.Retransmits,
 			ReceivedPackets: p.Received, ReceivedCE: p.Marked, ReceivedNotECT: p.Unmarked,

@@ -6,17 +6,17 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-func (s *server) describeDevice() control.Device {
-	d, o := s.dev.Stats(), s.dev.Offloads()
+func (s *status) describeDevice() control.Device {
+	d, o := s.device.tun.Stats(), s.device.tun.Offloads()
 	return control.Device{
-		Queues: s.dev.Queues(), UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
+		Queues: s.device.tun.Queues(), UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
 		GSOMaxBytes: o.GSOMaxSize, GSOMaxSegments: o.GSOMaxSegments, Problems: o.Problems,
 		ReadFrames: d.Read, ReadBytes: d.ReadBytes, ReadSuperFrames: d.ReadSuper, SplitSuperFrames: d.Split,
 		WrittenFrames: d.Written, WrittenBytes: d.WrittenBytes, WrittenSuperFrames: d.WrittenSuper,
 		ReadTunnelFrames: d.ReadTunnel, WrittenTunnelFrames: d.WrittenTunnel, CutSuperFrames: d.CutTunnel,
 		JoinedSuperFrames: d.WrittenJoined, CopiedFrames: d.Copied,
 		WriteBusy: d.WriteBusy, WriteRefused: d.WriteRefused, WriteErrors: d.WriteErrors,
-		UnreachableSent: s.told.sent.Load(), UnreachableWithheld: s.told.withheld.Load(),
+		UnreachableSent: s.ingress.rejects.sent.Load(), UnreachableWithheld: s.ingress.rejects.withheld.Load(),
 		ReadDrops: byReason(d.ReadDrops), WriteDrops: byReason(d.WriteDrops),
 	}
 }

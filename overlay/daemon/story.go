@@ -15,7 +15,7 @@ import (
 // story is what happened to this interface. Whoever has something to tell adds it and
 // goes on: the log is written by a goroutine of its own, as whoever reads it may be slow,
 // and peers are not to wait for a journal.
-type story struct {
+type eventLog struct {
 	run  string // this process's
 	news chan struct{}
 
@@ -23,8 +23,8 @@ type story struct {
 	log events.Log
 }
 
-func newStory(verbose bool) *story {
-	s := &story{run: strconv.FormatUint(random64(), 16), news: make(chan struct{}, 1), log: events.Log{Least: events.Info}}
+func newEventLog(verbose bool) *eventLog {
+	s := &eventLog{run: strconv.FormatUint(random64(), 16), news: make(chan struct{}, 1), log: events.Log{Least: events.Info}}
 	if verbose {
 		s.log.Least = events.Debug
 	}
@@ -32,7 +32,7 @@ func newStory(verbose bool) *story {
 }
 
 // add tells what happened now. Without a story nobody listens.
-func (s *story) add(e events.Event) {
+func (s *eventLog) add(e events.Event) {
 	if s == nil {
 		return
 	}
@@ -41,11 +41,11 @@ func (s *story) add(e events.Event) {
 }
 
 // advance tells what was held back until now.
-func (s *story) advance() {
+func (s *eventLog) advance() {
 	s.change(func(l *events.Log) { l.Advance(time.Now()) })
 }
 
-func (s *story) change(f func(*events.Log)) {
+func (s *eventLog) change(f func(*events.Log)) {
 	s.mu.Lock()
 	before := s.log.Last()
 	f(&s.log)
@@ -60,7 +60,7 @@ func (s *story) change(f func(*events.Log)) {
 }
 
 // after returns what happened after the event with that number.
-func (s *story) after(n uint64) control.Happened {
+func (s *eventLog) after(n uint64) control.Happened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, missed := s.log.After(n)
@@ -68,7 +68,7 @@ func (s *story) after(n uint64) control.Happened {
 }
 
 // page is after for a page, which shows all but what is for finding faults in here.
-func (s *story) page(n uint64) (v []dashboard.Event) {
+func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
 			text := strings.TrimPrefix(e.Text, "peer "+e.Peer+": ") // the page has the name apart
@@ -83,7 +83,7 @@ const lastWords = time.Second
 
 // write gives every event to a log until end is called, which returns when it has all of
 // them.
-func (s *story) write(to func(events.Event)) (end func()) {
+func (s *eventLog) write(to func(events.Event)) (end func()) {
 	ending, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -108,7 +108,7 @@ func (s *story) write(to func(events.Event)) (end func()) {
 }
 
 // pass gives what came after the event with number last to a log.
-func (s *story) pass(last uint64, to func(events.Event)) uint64 {
+func (s *eventLog) pass(last uint64, to func(events.Event)) uint64 {
 	h := s.after(last)
 	if h.Missed > 0 {
 		to(events.Event{
@@ -122,17 +122,14 @@ func (s *story) pass(last uint64, to func(events.Event)) uint64 {
 	return h.Last
 }
 
-// Events implements control.EventSource.
-func (s *server) Events(after uint64) control.Happened { return s.story.after(after) }
-
 // tell tells of something that is about no peer.
-func (s *server) tell(kind events.Kind, subject, format string, args ...any) {
-	s.story.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
+func (l *eventLog) tell(kind events.Kind, subject, format string, args ...any) {
+	l.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
 // tellOf tells of a peer.
-func (s *server) tellOf(p *peer, kind events.Kind, subject, format string, args ...any) {
-	s.story.add(events.Event{Kind: kind, Peer: p.title(), Subject: subject, Text: "peer " + p.title() + ": " + fmt.Sprintf(format, args...)})
+func (l *eventLog) tellOf(p *peer, kind events.Kind, subject, format string, args ...any) {
+	l.add(events.Event{Kind: kind, Peer: p.title(), Subject: subject, Text: "peer " + p.title() + ": " + fmt.Sprintf(format, args...)})
 }
 
 // condition is something that holds or does not, and is told when that changes.

@@ -27,7 +27,7 @@ func ip(t *testing.T, args ...string) {
 // A reader who takes nothing holds up nobody, and learns what it missed. At the end it is
 // waited for, but not for ever.
 func TestSlowLogHoldsNobodyUp(t *testing.T) {
-	s := newStory(false)
+	s := newEventLog(false)
 	open, got := make(chan struct{}), make(chan events.Event, 4*events.Kept)
 	end := s.write(func(e events.Event) {
 		got <- e
@@ -116,8 +116,8 @@ func TestBypassedUplinkIsTold(t *testing.T) {
 	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"srdw0\", \"srdv0\"]\n", "127.0.0.1:5999", "203.0.113.9:5999")
 	look := func() string {
 		s.change()
-		s.reportWays()
-		all := texts(s.story)
+		s.endpoints.checkRoutes()
+		all := texts(s.log)
 		return all[len(all)-1]
 	}
 	if got := look(); !strings.HasPrefix(got, "uplink-bypassed ") || !strings.Contains(got, "srdv0 has no route to 203.0.113.9") {
@@ -129,10 +129,10 @@ func TestBypassedUplinkIsTold(t *testing.T) {
 	if got := look(); !strings.HasPrefix(got, "uplink-straight ") {
 		t.Errorf("with a rule: told %q", got)
 	}
-	n := len(texts(s.story))
+	n := len(texts(s.log))
 	look()
-	if more := len(texts(s.story)); more != n {
-		t.Errorf("told again: %q", texts(s.story)[n:])
+	if more := len(texts(s.log)); more != n {
+		t.Errorf("told again: %q", texts(s.log)[n:])
 	}
 }
 
@@ -141,16 +141,16 @@ func TestNamesAreTold(t *testing.T) {
 	var dns nameServer
 	dns.use(t)
 	cfg := parse(t, "localhost", "peer.example")
-	p := &peer{found: map[config.Endpoint][]netip.AddrPort{}}
+	p := &peer{remote: remote{found: map[config.Endpoint][]netip.AddrPort{}}}
 	p.conf.Store(&cfg.Peers[1])
-	s := newServer(cfg, newStory(false))
-	s.now.Store(&setup{cfg: cfg, peers: []*peer{p}})
+	s := newServer(cfg, newEventLog(false))
+	s.running.Store(&snapshot{cfg: cfg, peers: []*peer{p}})
 	for _, addrs := range [][]string{nil, nil, {"192.0.2.1"}, {"192.0.2.1"}, {"192.0.2.2"}, nil} {
 		dns.addrs = addrs
-		s.accept(s.lookup(t.Context()))
+		s.endpoints.takeAnswers(s.endpoints.lookup(t.Context()))
 	}
 	var kinds []string
-	for _, line := range texts(s.story) {
+	for _, line := range texts(s.log) {
 		kind, _, _ := strings.Cut(line, " ")
 		kinds = append(kinds, kind)
 	}

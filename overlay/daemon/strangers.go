@@ -10,12 +10,12 @@ import (
 // How often one reason is told of, as anybody can send any number: after a minute, then
 // after twice as long each time, while it goes on.
 const (
-	strangerFirst = time.Minute
-	strangerMost  = time.Hour
+	refusalFirst = time.Minute
+	refusalMost  = time.Hour
 )
 
 // strangerReasons are the reasons that are told of, and what was refused, for people.
-var strangerReasons = map[srd.EndpointReason]string{
+var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndUnknownType: "packets that are none of this protocol's version",
 	srd.EndBadMAC:      "handshakes for another host's public key",
 	srd.EndBadInit:     "handshakes that do not decrypt",
@@ -26,14 +26,14 @@ var strangerReasons = map[srd.EndpointReason]string{
 
 // strangerWatch finds out what was refused since it was told last. The zero value has told
 // nothing.
-type strangerWatch struct {
+type refusalWatch struct {
 	told [srd.NumEndpointReasons]uint64
 	at   [srd.NumEndpointReasons]mono.Time // 0: never
 	wait [srd.NumEndpointReasons]time.Duration
 }
 
 // strangerNews is how many packets were refused for a reason.
-type strangerNews struct {
+type refusals struct {
 	reason srd.EndpointReason
 	count  uint64
 	what   string
@@ -41,17 +41,17 @@ type strangerNews struct {
 
 // look takes the counters of now. The first of each reason is told at once, and what
 // follows at intervals.
-func (w *strangerWatch) look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []strangerNews) {
+func (w *refusalWatch) look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []refusals) {
 	for r := range srd.NumEndpointReasons {
-		what, told := strangerReasons[r]
+		what, told := refusalReasons[r]
 		n, quiet := drops[r]-w.told[r], now.Sub(w.at[r])
 		if !told || n == 0 || w.at[r] != 0 && quiet < w.wait[r] {
 			continue
 		}
-		if w.wait[r] = min(2*w.wait[r], strangerMost); w.at[r] == 0 || quiet > w.wait[r] {
-			w.wait[r] = strangerFirst
+		if w.wait[r] = min(2*w.wait[r], refusalMost); w.at[r] == 0 || quiet > w.wait[r] {
+			w.wait[r] = refusalFirst
 		}
-		v = append(v, strangerNews{r, n, what})
+		v = append(v, refusals{r, n, what})
 		w.told[r], w.at[r] = drops[r], now
 	}
 	return v

@@ -58,24 +58,24 @@ const (
 	lingerLeast = 2 * time.Millisecond
 )
 
-// wait returns when the process is to end, and reports whether another has been given
+// await returns when the process is to end, and reports whether another has been given
 // what it holds of the kernel's.
-func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
+func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	select {
 	case <-ctx.Done():
 		return false
 	case <-asked.Done():
 	}
-	if store == nil || !s.announced() && !store.Expected() || ctx.Err() != nil {
+	if store == nil || !rs.announced() && !store.Expected() || ctx.Err() != nil {
 		return false
 	}
-	s.pausing.Store(true)
-	s.drain(ctx)
-	sessions := s.keep()
+	rs.ingress.paused.Store(true)
+	rs.drain(ctx)
+	sessions := rs.suspendAll()
 	if sessions == nil {
-		s.leave(ctx)
+		rs.leave(ctx)
 	}
-	b, err := s.bundle()
+	b, err := rs.bundle()
 	if err == nil {
 		b.State.Kept, b.Sessions, b.Machine = sessions.into()
 		err = store.Give(b)
@@ -84,7 +84,7 @@ func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
 		}
 	}
 	if err != nil {
-		s.tell(events.Fallback, "handover", "the next process will not take over device and sockets: %v", err)
+		rs.log.tell(events.Fallback, "handover", "the next process will not take over device and sockets: %v", err)
 	}
 	return err == nil
 }
@@ -93,26 +93,26 @@ func (s *server) wait(ctx, asked context.Context, store Store) (kept bool) {
 // to end, which a cancelled job may hold back.
 const announcedFor = 20 * time.Second
 
-// Restarting implements control.Handler.
-func (s *server) Restarting() { s.again.Store(int64(time.Since(s.start))) }
+// announce takes note that another process will follow.
+func (rs *restart) announce() { rs.announcedAt.Store(int64(time.Since(rs.start))) }
 
 // announced reports whether root has just said that another process will follow.
-func (s *server) announced() bool {
-	at := time.Duration(s.again.Load())
-	return at != 0 && time.Since(s.start)-at < announcedFor
+func (rs *restart) announced() bool {
+	at := time.Duration(rs.announcedAt.Load())
+	return at != 0 && time.Since(rs.start)-at < announcedFor
 }
 
 // drain waits until all that was read from the device has been delivered, for a while.
-func (s *server) drain(ctx context.Context) {
+func (rs *restart) drain(ctx context.Context) {
 	until := time.Now().Add(drainMost)
-	for s.waiting() && time.Now().Before(until) && ctx.Err() == nil {
+	for rs.waiting() && time.Now().Before(until) && ctx.Err() == nil {
 		time.Sleep(drainLook)
 	}
 }
 
 // waiting reports whether a peer that can be reached has not got all that was sent to it.
-func (s *server) waiting() bool {
-	for _, p := range s.peers() {
+func (rs *restart) waiting() bool {
+	for _, p := range rs.running.peers() {
 		waits := false
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
 			waits = c.Session(now).Ready && (p.Backlog() || c.Pending() > 0)
@@ -125,15 +125,15 @@ func (s *server) waiting() bool {
 }
 
 // leave ends all sessions, and stays until what the peers sent before has come.
-func (s *server) leave(ctx context.Context) {
+func (rs *restart) leave(ctx context.Context) {
 	var linger time.Duration
-	for _, p := range s.peers() {
+	for _, p := range rs.running.peers() {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
 			if c.Session(now).Ready {
 				linger = max(linger, min(lingerMost, c.RTT()+lingerLeast))
 			}
 		})
-		s.loop.Leave(p.link)
+		rs.sessions.loop.Leave(p.link)
 	}
 	select {
 	case <-ctx.Done():
@@ -143,30 +143,30 @@ func (s *server) leave(ctx context.Context) {
 
 // bundle returns what the next process gets. Its descriptors of the device are
 // duplicates, those of the sockets are the bank's.
-func (s *server) bundle() (*handover.Bundle, error) {
-	setup, err := s.setup()
+func (rs *restart) bundle() (*handover.Bundle, error) {
+	setup, err := rs.digest()
 	if err != nil {
 		return nil, err
 	}
-	b := &handover.Bundle{State: handover.State{Setup: setup, FwMark: s.net.FwMark}}
-	for _, p := range s.peers() {
+	b := &handover.Bundle{State: handover.State{Setup: setup, FwMark: rs.device.net.FwMark}}
+	for _, p := range rs.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) {
 			if proven := c.Proven(); len(proven) > 0 {
 				b.State.Peers = append(b.State.Peers, handover.Peer{Key: p.cfg().PublicKey.String(), Addresses: proven})
 			}
 		})
 	}
-	b.State.Ports, b.UDP = s.bank.Descriptors()
-	b.TUN, err = s.dev.Descriptors()
+	b.State.Ports, b.UDP = rs.sockets.bank.Descriptors()
+	b.TUN, err = rs.device.tun.Descriptors()
 	return b, err
 }
 
-// setup is a digest of all that device, addresses, routes and sockets are made from, and
+// digest is a digest of all that device, addresses, routes and sockets are made from, and
 // of the commands that were run for them. A process with another one makes its own.
-func (s *server) setup() (string, error) {
-	c := s.cfg()
+func (rs *restart) digest() (string, error) {
+	c := rs.running.cfg()
 	// The name of the state file is no part of what there is: an upgrade has moved it.
-	plan := s.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
+	plan := rs.device.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
 	text, err := json.Marshal(struct {
 		Plan   netconf.Plan
 		Listen uint16
@@ -185,54 +185,54 @@ func (s *server) setup() (string, error) {
 
 // adopt takes over device, addresses, routes and sockets from the process before. If
 // that cannot be, all of them are closed, which also removes the device.
-func (s *server) adopt() {
-	if err := s.takeOver(); err != nil {
-		s.tell(events.Fallback, "handover", "device and sockets are made anew: %v", err)
-		err = s.dropAdopted()
+func (rs *restart) adopt() {
+	if err := rs.takeOver(); err != nil {
+		rs.log.tell(events.Fallback, "handover", "device and sockets are made anew: %v", err)
+		err = rs.dropAdopted()
 		if err != nil {
-			s.tell(events.Fallback, "handover", "closing those of the process before: %v", err)
+			rs.log.tell(events.Fallback, "handover", "closing those of the process before: %v", err)
 		}
 	}
 }
 
 var errOtherSetup = errors.New("the configuration asks for other ones than the process before had")
 
-func (s *server) takeOver() error {
-	b := s.before
-	switch setup, err := s.setup(); {
+func (rs *restart) takeOver() error {
+	b := rs.inherited
+	switch setup, err := rs.digest(); {
 	case err != nil:
 		return err
 	case setup != b.State.Setup:
 		return errOtherSetup
 	}
-	file, err := netconf.StatePath(s.cfg().Interface.Name)
+	file, err := netconf.StatePath(rs.running.cfg().Interface.Name)
 	if err != nil {
 		return err
 	}
-	plan := s.plan(s.cfg(), file)
+	plan := rs.device.plan(rs.running.cfg(), file)
 	fds := b.TUN
 	b.TUN = nil
-	if s.dev, err = tundev.Adopt(fds, plan.Link, plan.MTU, s.deviceOptions()); err != nil {
+	if rs.device.tun, err = tundev.Adopt(fds, plan.Link, plan.MTU, rs.device.options()); err != nil {
 		return err
 	}
 	conf, err := netconf.Adopt(plan, b.State.FwMark)
 	if err != nil {
 		return fmt.Errorf("network settings: %w", err)
 	}
-	s.net = conf
+	rs.device.net = conf
 	fds = b.UDP
 	b.UDP = nil
-	s.bank, err = udp.Adopt(s.socketConfig(), b.State.Ports, fds)
+	rs.sockets.bank, err = udp.Adopt(rs.sockets.config(rs.device.net.FwMark), b.State.Ports, fds)
 	return err
 }
 
 // dropAdopted closes what takeOver had taken before it failed.
-func (s *server) dropAdopted() (err error) {
-	if s.dev != nil {
-		err = s.dev.Close()
+func (rs *restart) dropAdopted() (err error) {
+	if rs.device.tun != nil {
+		err = rs.device.tun.Close()
 	}
-	s.before.Close()
-	s.dev, s.net, s.bank = nil, nil, nil
+	rs.inherited.Close()
+	rs.device.tun, rs.device.net, rs.sockets.bank = nil, nil, nil
 	return err
 }
 
@@ -246,20 +246,20 @@ func Discard(name string, b *handover.Bundle) error {
 	return netconf.Recover(name)
 }
 
-// closeBefore closes what was passed on and not taken.
-func (s *server) closeBefore() {
-	if s.before != nil {
-		s.before.Close()
+// discard closes what was passed on and not taken.
+func (rs *restart) discard() {
+	if rs.inherited != nil {
+		rs.inherited.Close()
 	}
 }
 
-// where returns where a peer was proven to be in the process before: as that has passed
+// lastAddresses returns where a peer was proven to be in the process before: as that has passed
 // on, or else as the last one wrote down.
-func (s *server) where(key string) []netip.AddrPort {
-	if s.before == nil {
-		return s.places.known[key]
+func (rs *restart) lastAddresses(key string) []netip.AddrPort {
+	if rs.inherited == nil {
+		return rs.lastKnown.known[key]
 	}
-	for _, p := range s.before.State.Peers {
+	for _, p := range rs.inherited.State.Peers {
 		if p.Key == key {
 			return p.Addresses[:min(len(p.Addresses), provenMost)]
 		}

@@ -24,8 +24,8 @@ const (
 // kernel's WireGuard does: an application hears at once that a host is not to be reached,
 // instead of waiting for minutes. It is safe for concurrent use. nil tells nobody.
 type unreachables struct {
-	dev   *tundev.Device
-	setup *atomic.Pointer[setup] // the server's
+	dev     *tundev.Device
+	running *runningConfig
 
 	mu    sync.Mutex
 	spent float64 // answers of the burst that are not given back yet
@@ -51,7 +51,7 @@ func (u *unreachables) answer(now mono.Time, f *frame.Frame) {
 		return
 	}
 	n := packet.UnreachableLen(f.Data, &in)
-	if at := u.setup.Load(); n == 0 || at.own(in.Dst) || at.broadcast(in.Dst) || at.broadcast(in.Src) {
+	if at := u.running.Load(); n == 0 || at.own(in.Dst) || at.broadcast(in.Dst) || at.broadcast(in.Src) {
 		return
 	}
 	if !u.take(now) {
@@ -81,7 +81,7 @@ func (u *unreachables) take(now mono.Time) bool {
 
 // own reports whether a is an address of this end's interface. A packet to one comes here only
 // while the kernel has not made the address's own route yet: it is reachable in a moment.
-func (c *setup) own(a netip.Addr) bool {
+func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {
 			return true
@@ -92,7 +92,7 @@ func (c *setup) own(a netip.Addr) bool {
 
 // broadcast reports whether a is all hosts of a network of the interface's: its last address
 // (RFC 1122 section 3.2.1.3), unless it has but two (RFC 3021).
-func (c *setup) broadcast(a netip.Addr) bool {
+func (c *snapshot) broadcast(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if a.Is4() && p.Contains(a) && p.Bits() < 31 && !p.Contains(a.Next()) {
 			return true

@@ -42,8 +42,8 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 			t.Errorf("%s: %v after %v", to, err, took)
 		}
 	}
-	c := r.server.dropCounts()
-	if v := r.server.Show(); c["no_route"] < 2 || v.Peers[1].Drops["no_endpoint"] < 1 || v.Device.UnreachableSent < 3 {
+	c := r.server.status.dropCounts()
+	if v := r.server.status.show(); c["no_route"] < 2 || v.Peers[1].Drops["no_endpoint"] < 1 || v.Device.UnreachableSent < 3 {
 		t.Errorf("counted: %v, %v, %+v", c, v.Peers[1].Drops, v.Device)
 	}
 	r.cancel()
@@ -59,7 +59,7 @@ func TestSilentPeerIsToldLater(t *testing.T) {
 	if !errors.Is(err, syscall.EHOSTUNREACH) || took < staleAfter-time.Second || took > staleAfter+soon {
 		t.Errorf("%v after %v", err, took)
 	}
-	if n := r.server.Show().Peers[0].Drops["queue_stale"]; n == 0 {
+	if n := r.server.status.show().Peers[0].Drops["queue_stale"]; n == 0 {
 		t.Error("it is not counted")
 	}
 	r.cancel()
@@ -79,19 +79,19 @@ func TestBroadcastIsNotAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	before := r.server.dropCounts()["no_route"]
-	sent := r.server.told.sent.Load()
+	before := r.server.status.dropCounts()["no_route"]
+	sent := r.server.ingress.rejects.sent.Load()
 	for _, to := range []string{"10.80.0.255", "224.0.0.9"} {
 		if _, err := c.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(to), 9))); err != nil {
 			t.Logf("%s: %v", to, err) // without a route for it nothing gets here
 		}
 	}
-	for end := time.Now().Add(patience); r.server.dropCounts()["no_route"] == before; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); r.server.status.dropCounts()["no_route"] == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not come")
 		}
 	}
-	if got := r.server.told.sent.Load(); got != sent {
+	if got := r.server.ingress.rejects.sent.Load(); got != sent {
 		t.Errorf("%d answers", got-sent)
 	}
 	r.cancel()
@@ -99,7 +99,7 @@ func TestBroadcastIsNotAnswered(t *testing.T) {
 }
 
 func TestNetworkBroadcast(t *testing.T) {
-	s := setup{cfg: &config.Config{}}
+	s := snapshot{cfg: &config.Config{}}
 	for _, p := range []string{"10.80.0.1/24", "10.9.0.1/31", "10.8.0.1/32", "fd80::1/64"} {
 		s.cfg.Interface.Address = append(s.cfg.Interface.Address, netip.MustParsePrefix(p))
 	}
@@ -139,7 +139,7 @@ func TestUnreachableRate(t *testing.T) {
 // The kernel sends packets for an address of the interface here for a moment, until it has made
 // the address's own route. An application that is told then gives up on what works.
 func TestOwnAddressIsReachable(t *testing.T) {
-	s := setup{cfg: &config.Config{}}
+	s := snapshot{cfg: &config.Config{}}
 	s.cfg.Interface.Address = []netip.Prefix{netip.MustParsePrefix("10.80.0.1/24"), netip.MustParsePrefix("fd80::1/64")}
 	for a, want := range map[string]bool{"10.80.0.1": true, "fd80::1": true, "10.80.0.2": false, "fd80::2": false} {
 		if s.own(netip.MustParseAddr(a)) != want {

@@ -14,7 +14,7 @@ import (
 )
 
 // sight is what the observer sees of a peer at one moment.
-type sight struct {
+type sample struct {
 	session  srd.Session
 	since    mono.Time // first thing that was not answered
 	silent   bool      // for long
@@ -35,9 +35,9 @@ type tally struct{ active, pending, down int }
 // watch finds out from what it sees, about once a second, what happened to one peer. It
 // remembers what it has told. The zero value has seen nothing: a session that is there at
 // the first look, which may come milliseconds after the start, is one that came up.
-type watch struct {
-	now  sight
-	seen sight // at the look before
+type peerWatch struct {
+	now  sample
+	seen sample // at the look before
 
 	silent   mono.Time    // told to be silent since then; 0: it is not
 	mismatch bool         // told since the last session
@@ -62,7 +62,7 @@ type watch struct {
 }
 
 // say tells of an event; attrs are pairs.
-func (w *watch) say(kind events.Kind, text string, attrs ...string) {
+func (w *peerWatch) say(kind events.Kind, text string, attrs ...string) {
 	e := events.Event{Kind: kind, Text: text}
 	for i := 0; i+1 < len(attrs); i += 2 {
 		if e.Attributes == nil {
@@ -74,10 +74,10 @@ func (w *watch) say(kind events.Kind, text string, attrs ...string) {
 }
 
 // carry takes note of a session of the process before, which goes on: nothing happened.
-func (w *watch) carry(session srd.Session) { w.seen.session = session }
+func (w *peerWatch) carry(session srd.Session) { w.seen.session = session }
 
 // see takes in what is seen now. look follows, once all peers were seen.
-func (w *watch) see(s sight) {
+func (w *peerWatch) see(s sample) {
 	if w.now = s; s.looked {
 		w.froms = tallies(s.paths)
 	}
@@ -85,7 +85,7 @@ func (w *watch) see(s sight) {
 
 // look returns what happened since the look before. Paths from uplinks in gone are accounted
 // for by these.
-func (w *watch) look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
+func (w *peerWatch) look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
 	w.sessions(now, &s)
@@ -104,7 +104,7 @@ func (w *watch) look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 }
 
 // sessions tells of keys that came and went.
-func (w *watch) sessions(now mono.Time, s *sight) {
+func (w *peerWatch) sessions(now mono.Time, s *sample) {
 	before := &w.seen
 	fresh := s.session.Since != before.session.Since
 	switch {
@@ -131,7 +131,7 @@ func caller(initiator bool) string {
 }
 
 // lost tells why a session ended.
-func (w *watch) lost(now mono.Time, s *sight) {
+func (w *peerWatch) lost(now mono.Time, s *sample) {
 	switch {
 	case s.closed != w.seen.closed:
 		w.say(events.SessionEnded, "session ended: the peer ended it")
@@ -144,7 +144,7 @@ func (w *watch) lost(now mono.Time, s *sight) {
 }
 
 // answers tells when the peer falls silent and answers again.
-func (w *watch) answers(now mono.Time, s *sight) {
+func (w *peerWatch) answers(now mono.Time, s *sample) {
 	if w.silent != 0 && s.since != w.silent {
 		w.say(events.PeerAnswers, fmt.Sprintf("answers again after %v", now.Sub(w.silent).Round(time.Second)))
 		w.silent = 0
@@ -156,7 +156,7 @@ func (w *watch) answers(now mono.Time, s *sight) {
 }
 
 // handshakes tells of answers that are not the peer's, or were made with another key.
-func (w *watch) handshakes(s *sight) {
+func (w *peerWatch) handshakes(s *sample) {
 	if s.mismatch != w.seen.mismatch && !s.session.Ready && !w.mismatch {
 		w.mismatch = true
 		w.say(events.HandshakeMismatch, "its answers to handshakes do not decrypt: is the preshared_key the same at both ends?")
@@ -190,7 +190,7 @@ const heardWithin = 5 * time.Second
 // places tells where the peer is heard from, when that is nowhere it was told to be. An
 // address stays one where it was told to be as long as paths to it count as working, so
 // that a peer with two, which uses them in turn, is not told to move all the time.
-func (w *watch) places(s *sight) {
+func (w *peerWatch) places(s *sample) {
 	var newest mono.Time
 	for i := range s.paths {
 		newest = max(newest, s.paths[i].Seen)
@@ -265,7 +265,7 @@ const fallingLooks = 2
 
 // losses tells of paths that are down, and when all work again. The number is told again
 // only when it is an eighth of all higher.
-func (w *watch) losses(gone map[srd.Uplink]bool) {
+func (w *peerWatch) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths that their uplink accounts for
 	for a, n := range w.froms {
@@ -312,7 +312,7 @@ const mtuStands = 5 * time.Second
 
 // sizes notes the largest packet that all paths in use carry, and whether full ones pass
 // at all.
-func (w *watch) sizes(now mono.Time, s *sight) {
+func (w *peerWatch) sizes(now mono.Time, s *sample) {
 	least, sized := 0, false
 	for i := range s.paths {
 		p := &s.paths[i]
@@ -338,7 +338,7 @@ func (w *watch) sizes(now mono.Time, s *sight) {
 
 // mtuChange tells of a largest packet that has stood for a while. The first one is told if
 // it is less than the devices here take.
-func (w *watch) mtuChange(now mono.Time, s *sight) {
+func (w *peerWatch) mtuChange(now mono.Time, s *sample) {
 	most := max(s.most, w.seen.most)
 	s.most = most
 	if w.newMTU == 0 || w.newMTU == w.mtu || now.Sub(w.mtuSince) < mtuStands {
@@ -354,7 +354,7 @@ func (w *watch) mtuChange(now mono.Time, s *sight) {
 }
 
 // eachPath tells of every path's state, for whoever looks for faults.
-func (w *watch) eachPath(s *sight) {
+func (w *peerWatch) eachPath(s *sample) {
 	if !w.verbose {
 		return
 	}
@@ -372,7 +372,7 @@ func (w *watch) eachPath(s *sight) {
 
 // works returns the uplinks from which paths work, and those from which none does, as there
 // were when they were looked at last.
-func (w *watch) works() (yes, no []srd.Uplink) {
+func (w *peerWatch) works() (yes, no []srd.Uplink) {
 	for _, a := range slices.SortedFunc(maps.Keys(w.froms), srd.Uplink.Compare) {
 		switch t := w.froms[a]; {
 		case t.active > 0:

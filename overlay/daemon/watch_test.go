@@ -16,9 +16,9 @@ import (
 // scene plays looks at a peer, one a second.
 type scene struct {
 	t   *testing.T
-	w   watch
+	w   peerWatch
 	now mono.Time
-	v   sight
+	v   sample
 }
 
 func newScene(t *testing.T) *scene {
@@ -364,7 +364,7 @@ func TestUplinks(t *testing.T) {
 }
 
 func TestStrangersAreCounted(t *testing.T) {
-	var w strangerWatch
+	var w refusalWatch
 	var drops [srd.NumEndpointReasons]uint64
 	now := mono.Time(time.Hour)
 	look := func(what string, wait time.Duration, want ...uint64) {

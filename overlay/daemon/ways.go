@@ -18,76 +18,76 @@ import (
 // waysMost bounds the remote addresses whose way is looked at in one round of follow: each
 // is a question to the kernel, and routes may change five times a second. With more, each
 // round goes on where the one before ended.
-const waysMost = 64
+const targetsMost = 64
 
 // way is one peer's remote address.
-type way struct {
+type target struct {
 	peer   *peer
 	remote netip.AddrPort
 }
 
-// reportWays tells of endpoints that cannot work: this daemon itself, and those to which
+// checkRoutes tells of endpoints that cannot work: this daemon itself, and those to which
 // packets would go through the tunnel. And it tells of uplinks by which they do not get
 // there.
-func (s *server) reportWays() {
-	var all []way
-	for _, p := range s.peers() {
+func (ep *endpoints) checkRoutes() {
+	var all []target
+	for _, p := range ep.running.peers() {
 		for _, r := range p.remotes() {
-			all = append(all, way{p, r})
+			all = append(all, target{p, r})
 		}
 	}
 	bypassed := map[string]string{}
-	for i := range min(len(all), waysMost) {
-		w := all[(s.ways+i)%len(all)]
-		s.reportSelf(w)
-		s.reportLoop(w)
-		s.findBypasses(w.remote, bypassed)
+	for i := range min(len(all), targetsMost) {
+		w := all[(ep.nextChecked+i)%len(all)]
+		ep.reportSelf(w)
+		ep.reportLoop(w)
+		ep.findBypasses(w.remote, bypassed)
 	}
-	if s.ways += waysMost; s.ways >= len(all) {
-		s.ways = 0
+	if ep.nextChecked += targetsMost; ep.nextChecked >= len(all) {
+		ep.nextChecked = 0
 	}
-	s.reportBypasses(bypassed)
-	s.reportDefault()
+	ep.reportBypasses(bypassed)
+	ep.reportDefault()
 }
 
 // reportSelf tells when a peer's endpoint is one of this daemon's own sockets.
-func (s *server) reportSelf(w way) {
+func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
-	self := s.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && s.bank.HasPort(w.remote.Port())
-	if s.holding.turn(condition{events.EndpointSelf, w.peer, at}, self) && self {
-		s.tellOf(w.peer, events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
+	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
+	if ep.conditions.turn(condition{events.EndpointSelf, w.peer, at}, self) && self {
+		ep.log.tellOf(w.peer, events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
 	}
 }
 
 // reportLoop tells when packets to a peer would go through this tunnel, or through another
 // one that nobody has named for an uplink.
-func (s *server) reportLoop(w way) {
+func (ep *endpoints) reportLoop(w target) {
 	at := w.remote.String()
-	name, own := s.swallows(w.remote)
+	name, own := ep.uplinks.swallows(w.remote)
 	switch {
-	case !s.holding.turn(condition{events.RoutingLoop, w.peer, at}, name != ""):
+	case !ep.conditions.turn(condition{events.RoutingLoop, w.peer, at}, name != ""):
 	case own:
-		s.tellOf(w.peer, events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
+		ep.log.tellOf(w.peer, events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
 	case name != "":
-		s.tellOf(w.peer, events.RoutingLoop, at, "packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", at, name, name)
+		ep.log.tellOf(w.peer, events.RoutingLoop, at, "packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", at, name, name)
 	default:
-		s.tellOf(w.peer, events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
+		ep.log.tellOf(w.peer, events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
 	}
 }
 
 // swallows names the tunnel that packets to r, from any uplink that they may leave from, would
 // go into, and reports whether it is this one; "": they leave as they should.
-func (s *server) swallows(r netip.AddrPort) (name string, own bool) {
-	from := s.locals(r)
+func (ul *uplinks) swallows(r netip.AddrPort) (name string, own bool) {
+	from := ul.locals(r)
 	if len(from) == 0 {
 		from = []srd.Uplink{{}} // whatever the kernel takes
 	}
 	for _, u := range from {
-		index := s.leavesBy(r.Addr(), u)
-		if index == s.net.Index() {
-			return s.dev.Name(), true
+		index := ul.leavesBy(r.Addr(), u)
+		if index == ul.device.net.Index() {
+			return ul.device.tun.Name(), true
 		}
-		if v := netconf.Tunnel(index); v != "" && !s.chosen(v) {
+		if v := netconf.Tunnel(index); v != "" && !ul.chosen(v) {
 			name = v
 		}
 	}
@@ -95,30 +95,30 @@ func (s *server) swallows(r netip.AddrPort) (name string, own bool) {
 }
 
 // chosen reports whether paths.local names an interface, or an address that it has.
-func (s *server) chosen(name string) bool {
+func (ul *uplinks) chosen(name string) bool {
 	addrs := addressesOf(name)
-	return slices.ContainsFunc(s.cfg().Paths.Local, func(l config.Local) bool {
+	return slices.ContainsFunc(ul.running.cfg().Paths.Local, func(l config.Local) bool {
 		return l.Interface == name || l.Interface == "" && slices.Contains(addrs, l.Addr)
 	})
 }
 
 // reportDefault tells when another tunnel has got what has no route of its own.
-func (s *server) reportDefault() {
-	by := s.net.Overtaken()
+func (ep *endpoints) reportDefault() {
+	by := ep.device.net.Overtaken()
 	switch {
-	case !s.holding.turn(condition{kind: events.DefaultTaken}, by != ""):
+	case !ep.conditions.turn(condition{kind: events.DefaultTaken}, by != ""):
 	case by != "":
-		s.tell(events.DefaultTaken, "", "what has no route of its own goes through %s now, whose rules come first, and not through %s", by, s.dev.Name())
+		ep.log.tell(events.DefaultTaken, "", "what has no route of its own goes through %s now, whose rules come first, and not through %s", by, ep.device.tun.Name())
 	default:
-		s.tell(events.DefaultBack, "", "what has no route of its own goes through %s again", s.dev.Name())
+		ep.log.tell(events.DefaultBack, "", "what has no route of its own goes through %s again", ep.device.tun.Name())
 	}
 }
 
 // leavesBy returns the number of the interface by which packets from u to a remote address
 // leave, as the kernel finds it when they are sent; 0: there is none.
-func (s *server) leavesBy(to netip.Addr, u srd.Uplink) int {
-	o := &netlink.RouteGetOptions{Mark: s.mark.Load(), OifIndex: int(u.Link())}
-	if u.IsValid() && !s.bank.Alone(u) {
+func (ul *uplinks) leavesBy(to netip.Addr, u srd.Uplink) int {
+	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
+	if u.IsValid() && !ul.sockets.bank.Alone(u) {
 		o.SrcAddr = net.IP(u.Addr().AsSlice())
 	}
 	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
@@ -130,30 +130,30 @@ func (s *server) leavesBy(to netip.Addr, u srd.Uplink) int {
 
 // findBypasses notes the interfaces of paths.local by which packets do not get to a peer,
 // and why.
-func (s *server) findBypasses(to netip.AddrPort, found map[string]string) {
-	for _, l := range s.cfg().Paths.Local {
+func (ep *endpoints) findBypasses(to netip.AddrPort, found map[string]string) {
+	for _, l := range ep.running.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {
-			found[l.Interface] = s.barred(l.Interface, to.Addr())
+			found[l.Interface] = ep.uplinks.barred(l.Interface, to.Addr())
 		}
 	}
 }
 
-func (s *server) reportBypasses(found map[string]string) {
-	for _, l := range s.cfg().Paths.Local {
+func (ep *endpoints) reportBypasses(found map[string]string) {
+	for _, l := range ep.running.cfg().Paths.Local {
 		why := found[l.Interface]
 		switch {
-		case l.Interface == "" || !s.holding.turn(condition{kind: events.UplinkBypassed, subject: l.Interface}, why != ""):
+		case l.Interface == "" || !ep.conditions.turn(condition{kind: events.UplinkBypassed, subject: l.Interface}, why != ""):
 		case why != "":
-			s.tell(events.UplinkBypassed, l.Interface, "paths.local: %s", why)
+			ep.log.tell(events.UplinkBypassed, l.Interface, "paths.local: %s", why)
 		default:
-			s.tell(events.UplinkStraight, l.Interface, "paths.local: %s has routes to all peers", l.Interface)
+			ep.log.tell(events.UplinkStraight, l.Interface, "paths.local: %s has routes to all peers", l.Interface)
 		}
 	}
 }
 
 // watchRules has follow look at the host when somebody changes policy rules, until ctx ends:
 // the kernel's news of addresses and routes say nothing of them.
-func (s *server) watchRules(ctx context.Context) {
+func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := netconf.WatchRules()
 		if err != nil {
@@ -162,7 +162,7 @@ func (s *server) watchRules(ctx context.Context) {
 		}
 		for w.Wait(ctx, time.Now().Add(guardLook)) {
 			select {
-			case s.ruled <- struct{}{}:
+			case ep.rulesChanged <- struct{}{}:
 			default: // it is going to look
 			}
 		}
