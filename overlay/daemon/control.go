@@ -1,8 +1,15 @@
 package daemon
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"time"
+
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/flows"
 )
 
 var _ control.Handler = (*server)(nil)
@@ -27,3 +34,60 @@ func (s *server) Down() {
 
 // Restarting implements control.Handler.
 func (s *server) Restarting() { s.restart.announce() }
+
+// Ping implements control.Handler.
+func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pings, error) {
+	p, err := s.running.byName(peer)
+	if err != nil {
+		return control.Pings{}, err
+	}
+	if !p.pings.mu.TryLock() {
+		return control.Pings{}, fmt.Errorf("peer %s is being pinged already; try again", p.title())
+	}
+	defer p.pings.mu.Unlock()
+	if !pause(ctx, max(0, time.Until(p.pings.last.Add(pingEvery)))) {
+		return control.Pings{}, ctx.Err()
+	}
+	p.pings.last = time.Now()
+	if err := p.meet(ctx); err != nil {
+		return control.Pings{}, err
+	}
+	v := control.Pings{Peer: p.title()}
+	for _, m := range p.measure(ctx, every) {
+		v.Paths = append(v.Paths, control.Ping{
+			Slot: m.Slot, Local: s.sockets.local(m.Tuple), Interface: s.uplinks.interfaceOf(m.Tuple.Local), Remote: m.Tuple.Remote.String(), RTTUs: m.RTT.Microseconds(),
+		})
+	}
+	if len(v.Paths) == 0 {
+		return v, fmt.Errorf("peer %s: there is no path", p.title())
+	}
+	return v, nil
+}
+
+// Flows implements control.Handler.
+func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, error) {
+	if !s.ingress.flows.take(ctx) {
+		return control.Flows{}, errors.New("flows are being counted for somebody else; try again")
+	}
+	defer s.ingress.flows.asked.Unlock()
+	c := &flowCount{table: flows.New(maphash.MakeSeed())}
+	begin := time.Now()
+	s.ingress.flows.active.Store(c)
+	pause(ctx, d)
+	s.ingress.flows.active.Store(nil)
+	over := time.Since(begin)
+	for _, p := range s.running.peers() {
+		p.waiting(c)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	top, others := c.table.Top(flowsMost)
+	v := control.Flows{
+		Interface: s.device.tun.Name(), OverUs: over.Microseconds(),
+		OtherTxBytes: others.Out.Bytes, OtherRxBytes: others.In.Bytes, ReplacedFlows: others.Flows,
+	}
+	for i := range top {
+		v.Flows = append(v.Flows, describeFlow(&top[i]))
+	}
+	return v, nil
+}

@@ -2,9 +2,7 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,34 +55,6 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 			c.table.In(p.title(), v)
 		}
 	}
-}
-
-// Flows implements control.Handler.
-func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, error) {
-	if !s.ingress.flows.take(ctx) {
-		return control.Flows{}, errors.New("flows are being counted for somebody else; try again")
-	}
-	defer s.ingress.flows.asked.Unlock()
-	c := &flowCount{table: flows.New(maphash.MakeSeed())}
-	begin := time.Now()
-	s.ingress.flows.active.Store(c)
-	pause(ctx, d)
-	s.ingress.flows.active.Store(nil)
-	over := time.Since(begin)
-	for _, p := range s.running.peers() {
-		p.waiting(c)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	top, others := c.table.Top(flowsMost)
-	v := control.Flows{
-		Interface: s.device.tun.Name(), OverUs: over.Microseconds(),
-		OtherTxBytes: others.Out.Bytes, OtherRxBytes: others.In.Bytes, ReplacedFlows: others.Flows,
-	}
-	for i := range top {
-		v.Flows = append(v.Flows, describeFlow(&top[i]))
-	}
-	return v, nil
 }
 
 // takeStep is how often one who waits for the counter looks again.

@@ -15,6 +15,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/budget"
 )
 
+// memory is what all peers may use together.
+type memory struct {
+	budget    *budget.Budget
+	collector collector // the observer's own
+}
+
 const (
 	// ofGroup is the part of its control group's memory that the runtime may use, in eighths:
 	// the kernel counts what sockets hold as well.

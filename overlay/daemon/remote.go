@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"net/netip"
-	"sync"
-	"time"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/srd"
@@ -20,8 +18,20 @@ type remote struct {
 	endpoints   []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
 }
 
-// pings is the turn of those who measure a peer's paths.
-type pings struct {
-	mu   sync.Mutex // held while it is pinged
-	last time.Time  // when that was last begun
+// remotes returns where p may be reached: endpoints that are plain addresses, and
+// what the names in others were found to be.
+func (p *peer) remotes() (v []netip.AddrPort) {
+	for _, e := range p.cfg().Endpoints {
+		if a, ok := e.Addr(); ok {
+			v = append(v, a)
+		} else {
+			v = append(v, p.remote.found[e]...)
+		}
+	}
+	return v
+}
+
+// title names the peer in messages.
+func (p *peer) title() string {
+	return p.cfg().Title()
 }

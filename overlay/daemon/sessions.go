@@ -1,226 +1,125 @@
 package daemon
 
 import (
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"crypto/rand"
+	"net/netip"
+	"time"
 
-	"github.com/srdtun/srdtun/overlay/control/rundir"
-	"github.com/srdtun/srdtun/overlay/events"
-	"github.com/srdtun/srdtun/overlay/handover"
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/queue"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Sessions that go on over a restart. What must hold for that, or they are made anew: the
-// same setup, run of the machine, keys of both ends and preshared key, nothing that tells of
-// a copied machine, keys that are not too old; and the sessions are taken by one process,
-// once (package handover).
-
-// kept is what this process passes on.
-type suspended struct {
-	state    *handover.Kept
-	sessions []byte
-	machine  int
+// sessions makes the connections to peers, and ends them.
+type sessions struct {
+	log     *eventLog
+	running *runningConfig
+	memory  *memory
+	device  *device
+	uplinks *uplinks
+	ingress *ingress
+	id      *handshake.Identity
+	loop    *loop.Loop
+	verbose bool
 }
 
-// into returns what of a bundle that is.
-func (k *suspended) into() (*handover.Kept, []byte, []int) {
-	if k == nil {
-		return nil, nil, nil
+// newPeer makes a connection for a configured peer, which nothing is sent to yet.
+func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
+	p := &peer{removed: &s.ingress.drops.removed, rejects: &s.ingress.rejects, flows: &s.ingress.flows}
+	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.budget})
+	p.in.hold = all.Order.HoldMax
+	p.delivery = delivery{
+		tun: s.device.tun, mergers: &s.device.mergers,
+		allowed:  func(src netip.Addr) bool { return s.running.Load().allowed(p, src) },
+		refused:  p.noteRefused,
+		accepted: func(frames []*frame.Frame) { p.flows.received(p, frames) },
 	}
-	return k.state, k.sessions, []int{k.machine}
+	p.remote.found = map[config.Endpoint][]netip.AddrPort{}
+	p.steering = steering{name: c.Policy, policy: policy, control: cc.New(0)}
+	p.health.watch = peerWatch{verbose: s.verbose, title: func(u srd.Uplink) string { return uplinkText(u, s.uplinks.interfaces.name(u)) }}
+	p.conf.Store(c)
+	p.in.reassembler = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc, Budget: s.memory.budget})
+	conn := srd.New(srd.Config{
+		Identity:    s.id,
+		Remote:      handshake.PublicKey(c.PublicKey),
+		PSK:         c.PresharedKey.Bytes(),
+		Offers:      ciphers(all.Transport.Cipher),
+		Features:    readsTunnelled,
+		Incarnation: random64(),
+		Rand:        rand.Reader,
+		Indexes:     s.loop.Indexes(),
+		Addresses:   s.loop.Addresses(),
+		Timestamp:   s.timestamp,
+		MTU:         s.uplinks.payload,
+		Policy:      policy,
+		Class:       s.uplinks.classes.class,
+		Control:     p.steering.control,
+		Keepalive:   c.PersistentKeepalive,
+		HostDelay:   s.loop.HostDelay,
+	})
+	p.link = s.loop.Add(conn, p)
+	p.out.link = p.link
+	return p
 }
 
-// suspendAll ends the loop and takes the sessions of all peers out of it. nil: they cannot go on,
-// and nothing has changed.
-func (rs *restart) suspendAll() *suspended {
-	id := rundir.Boot()
-	if id == "" {
-		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: nothing tells runs of this machine apart")
-		return nil
-	}
-	fd, err := rs.clones.rest()
-	if err != nil {
-		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: %v", err)
-		return nil
-	}
-	rs.sessions.loop.Halt()
-	k, large := &suspended{machine: fd}, []string(nil)
-	for _, p := range rs.running.peers() {
-		if ok := rs.suspend(p, k); !ok {
-			large = append(large, p.title())
-		}
-	}
-	if len(large) > 0 {
-		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: there are too many of them (%s)", few(large))
-	}
-	f := rs.sessions.loop.Former()
-	k.state = &handover.Kept{BootID: id, Clock: int64(f.Clock), Boot: f.Boot, Prefix: f.Prefix}
-	return k
+// timestamp gives the wall clock's time of a moment on the loop's clock.
+func (s *sessions) timestamp(now mono.Time) handshake.Timestamp {
+	return handshake.TimestampOf(time.Now().Add(now.Sub(s.loop.Now())))
 }
 
-// suspend takes the session of p, if there is one. It reports whether there was room.
-func (rs *restart) suspend(p *peer, k *suspended) (ok bool) {
-	st, some := rs.sessions.loop.Suspend(p.link)
-	if !some {
-		return true
-	}
-	var data []byte
+// remove ends the connection to a peer that is configured no more. Nobody finds it to send
+// to it by now, but who looked a moment ago.
+func (s *sessions) remove(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
-		data = order.AppendNumbers(nil, p.out.segmenter.Suspend())
-		data = order.AppendNumbers(data, p.in.reassembler.Suspend(now))
-		p.out.pieces.drop()
+		p.gone.Store(true)
+		waited := uint64(p.out.queue.Len())
+		p.out.queue.Flush(p.refuse(now))
+		p.removed.Add(waited + p.out.abandon())
 	})
-	p.Flush() // what only waited for its order
-	data = st.Append(data)
-	st.Wipe()
-	k.sessions, ok = handover.AppendSession(k.sessions, handover.Session{
-		Peer: p.cfg().PublicKey, Binding: rs.sessions.binding(p), Data: data,
+	s.loop.Remove(p.link)
+	p.link.Do(func(now mono.Time, _ *srd.Conn) {
+		before := p.in.reassembler.Stats().Voided
+		p.in.reassembler.Reset(now)
+		p.removed.Add(p.in.reassembler.Stats().Voided - before)
 	})
-	clear(data)
-	return ok
+	p.Flush() // complete frames that waited for order: counted, and dropped
 }
 
-// binding is a digest of what else a session is of: both ends' keys and what this one reads.
-func (s *sessions) binding(p *peer) [32]byte {
-	c := p.cfg()
-	own, psk := s.running.cfg().Interface.PrivateKey.Bytes(), c.PresharedKey.Bytes()
-	h := sha256.New()
-	h.Write([]byte("srdtun session"))
-	h.Write(own[:])
-	h.Write(c.PublicKey[:])
-	h.Write(psk[:])
-	h.Write([]byte{readsTunnelled})
-	return [32]byte(h.Sum(nil))
-}
-
-// former is the process before, whose sessions go on.
-type previous struct {
-	origin   loop.Former
-	sessions map[[32]byte]handover.Session
-}
-
-// loop is what the loop needs of it.
-func (f *previous) loop() *loop.Former {
-	if f == nil {
-		return nil
-	}
-	return &f.origin
-}
-
-var (
-	errNotAdopted = errors.New("device and sockets are made anew")
-	errNoClock    = errors.New("the clock went back")
-)
-
-// inherit decides whether the sessions of the process before go on.
-func (rs *restart) inherit() {
-	b := rs.inherited
-	if b == nil || b.State.Kept == nil {
+// change tells the connection what is otherwise in c.
+func (p *peer) change(c *config.Peer, policy steer.Policy) {
+	was := p.cfg()
+	p.conf.Store(c)
+	psk := !was.PresharedKey.Equal(c.PresharedKey)
+	keepalive := was.PersistentKeepalive != c.PersistentKeepalive
+	if !psk && !keepalive && policy == nil {
 		return
 	}
-	f, err := rs.previousOf(b)
-	if err != nil {
-		b.Wipe()
-		rs.log.tell(events.Fallback, "sessions", "all sessions are made anew: %v", err)
-		return
-	}
-	rs.previous = f
-}
-
-func (rs *restart) previousOf(b *handover.Bundle) (*previous, error) {
-	k := b.State.Kept
-	switch {
-	case b.Without != "":
-		return nil, errors.New(b.Without)
-	case rs.sockets.bank == nil:
-		return nil, errNotAdopted
-	case len(b.Machine) != 1:
-		return nil, errDeaf
-	case k.Clock <= 0 || k.Boot < 0 || k.Boot > loop.BootTime():
-		return nil, errNoClock
-	}
-	all, err := handover.ParseSessions(b.Sessions)
-	if err != nil {
-		return nil, err
-	}
-	// Last of all: from here on watch will see what happens.
-	fd := b.Machine[0]
-	b.Machine = nil
-	if rs.clones, err = adoptCloneNotifier(fd); err != nil {
-		return nil, err
-	}
-	f := &previous{origin: loop.Former{Clock: mono.Time(k.Clock), Boot: k.Boot, Prefix: k.Prefix}, sessions: map[[32]byte]handover.Session{}}
-	for _, v := range all {
-		f.sessions[v.Peer] = v
-	}
-	return f, nil
-}
-
-var (
-	errOtherKeys = errors.New("its keys, or what is read of it, were others")
-	errNumbers   = errors.New("the numbers of its flows are damaged")
-)
-
-// resumeAll has the connections of peers go on with their sessions, and says why some do not.
-func (rs *restart) resumeAll(peers []*peer) {
-	if rs.previous == nil {
-		return
-	}
-	anew := map[string][]string{}
-	for _, p := range peers {
-		v, some := rs.previous.sessions[p.cfg().PublicKey]
-		if !some {
-			continue // there was none
+	p.link.Do(func(now mono.Time, conn *srd.Conn) {
+		if psk {
+			conn.SetPSK(c.PresharedKey.Bytes())
 		}
-		var err error
-		p.link.Do(func(now mono.Time, c *srd.Conn) { err = rs.resume(now, c, p, v) })
-		if err != nil {
-			anew[err.Error()] = append(anew[err.Error()], p.title())
+		if policy != nil {
+			conn.SetPolicy(policy)
+			p.steering.name, p.steering.policy = c.Policy, policy
 		}
-	}
-	for why, names := range anew {
-		rs.log.tell(events.Fallback, why, "sessions are made anew, each as %s: %s", why, few(names))
-	}
-	rs.previous.sessions = nil
-	rs.inherited.Wipe()
+		if keepalive {
+			conn.SetKeepalive(now, c.PersistentKeepalive)
+		}
+	})
+	p.link.Kick()
 }
 
-func (rs *restart) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Session) error {
-	if v.Binding != rs.sessions.binding(p) {
-		return errOtherKeys
+// ciphers returns what the configuration lets us offer.
+func ciphers(name string) handshake.Offers {
+	if c, ok := handshake.ParseCipher(name); ok {
+		return handshake.OffersOf(c)
 	}
-	out, rest, ok1 := order.ParseNumbers(v.Data)
-	in, rest, ok2 := order.ParseNumbers(rest)
-	if !ok1 || !ok2 {
-		return errNumbers
-	}
-	st, err := srd.ParseState(rest)
-	if err != nil {
-		return err
-	}
-	if err := c.Resume(now, st); err != nil {
-		return err
-	}
-	p.out.segmenter.Resume(out)
-	p.in.reassembler.Resume(in)
-	p.health.watch.carry(c.Session(now))
-	return nil
-}
-
-// fewMost bounds the names in one line of the log.
-const fewMost = 8
-
-// few lists names, or the first of them and how many there are.
-func few(names []string) string {
-	slices.Sort(names)
-	if len(names) <= fewMost {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:fewMost], ", "), len(names)-fewMost)
+	return handshake.Hardware()
 }

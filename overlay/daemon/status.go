@@ -3,8 +3,6 @@ package daemon
 import (
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -15,6 +13,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
+
+// status is what can be seen of a running process.
+type status struct {
+	start     time.Time
+	running   *runningConfig
+	device    *device
+	sockets   *sockets
+	uplinks   *uplinks
+	ingress   *ingress
+	sessions  *sessions
+	endpoints *endpoints
+	settings  *settings
+}
 
 // show is the status for the control socket.
 func (s *status) show() control.Status {
@@ -40,14 +51,6 @@ func (s *status) show() control.Status {
 		st.Peers = append(st.Peers, s.describe(p))
 	}
 	return st
-}
-
-// mtu is what the device has now, which others may have changed.
-func (dv *device) mtu() int {
-	if i, err := net.InterfaceByName(dv.tun.Name()); err == nil {
-		return i.MTU
-	}
-	return dv.running.cfg().Interface.MTU
 }
 
 // counts collects counters by name.
@@ -188,19 +191,6 @@ func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	}
 	p.health.recent.observe(now, waits)
 	v.Recent = p.health.recent.tell(now, waits)
-}
-
-// local returns the address and port of t here.
-func (s *sockets) local(t srd.Tuple) string {
-	return netip.AddrPortFrom(t.Local.Addr(), s.bank.Socket(int(t.Sock)).Port).String()
-}
-
-// interfaceOf names the interface by which alone packets from u leave; "": as the routes say.
-func (ul *uplinks) interfaceOf(u srd.Uplink) string {
-	if u.Link() == 0 {
-		return ""
-	}
-	return ul.interfaces.name(u)
 }
 
 func peerDrops(p *peer, t *srd.Stats) counts {

@@ -1,10 +1,6 @@
 package daemon
 
 import (
-	"net/netip"
-
-	"github.com/vishvananda/netlink"
-
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/udp"
 )
@@ -53,39 +49,4 @@ func globals(all []srd.Uplink) (n int) {
 		}
 	}
 	return n
-}
-
-// barred returns why packets to remote do not get there by the interface; "": they do, or
-// there is no such interface, or it has no address of that family, which others report.
-func (ul *uplinks) barred(name string, remote netip.Addr) string {
-	link, err := netlink.LinkByName(name)
-	if err != nil {
-		return ""
-	}
-	var source netip.Addr
-	all := uplinksOf(name)
-	for _, u := range all {
-		if a := u.Addr(); a.Is4() == remote.Is4() && !a.IsLinkLocalUnicast() {
-			source = a
-		}
-	}
-	if !source.IsValid() {
-		return ""
-	}
-	// The entry of the table is asked for: without one there is none to tell of, whatever
-	// the kernel does then.
-	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(all) > 1 || ul.leavesBy(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
-		how.SrcAddr = source.AsSlice()
-	}
-	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)
-	switch {
-	case err != nil || len(routes) == 0:
-		return name + " has no route to " + remote.String() +
-			"; give it one, as by: ip route add default via GATEWAY dev " + name + " metric 2000"
-	case routes[0].LinkIndex != link.Attrs().Index:
-		return name + " has several IPv6 addresses, and packets to " + remote.String() +
-			" leave by another interface; name one address and give it a rule: ip -6 rule add from ADDRESS table TABLE"
-	}
-	return ""
 }

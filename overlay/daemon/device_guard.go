@@ -50,13 +50,13 @@ func (g *guarding) wait(now time.Time) time.Duration {
 }
 
 // guard puts back what others take away, until ctx ends.
-func (dv *device) guard(ctx context.Context) {
+func (d *device) guard(ctx context.Context) {
 	var g guarding
 	for ctx.Err() == nil {
-		w, err := dv.net.Watch()
+		w, err := d.net.Watch()
 		if err != nil {
-			dv.log.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
-			dv.restore(&g)
+			d.log.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
+			d.restore(&g)
 			pause(ctx, guardLook)
 			continue
 		}
@@ -66,7 +66,7 @@ func (dv *device) guard(ctx context.Context) {
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
-			look = dv.restore(&g)
+			look = d.restore(&g)
 		}
 		w.Close()
 	}
@@ -85,16 +85,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // restore puts back what is missing, and tells. It returns when to look again.
-func (dv *device) restore(g *guarding) time.Duration {
-	name := dv.running.cfg().Interface.Name
-	r := dv.net.Restore()
-	dv.tellDevice(name, r, g)
+func (d *device) restore(g *guarding) time.Duration {
+	name := d.running.cfg().Interface.Name
+	r := d.net.Restore()
+	d.tellDevice(name, r, g)
 	if len(r.Back) > 0 {
 		g.used++
 	}
-	dv.tellRestored(name, r, g)
+	d.tellRestored(name, r, g)
 	if len(r.Came) > 0 {
-		dv.log.tell(events.RoutesRestored, "ipv6", "%s: IPv6 is on: made %s", name, some(r.Came))
+		d.log.tell(events.RoutesRestored, "ipv6", "%s: IPv6 is on: made %s", name, some(r.Came))
 	}
 	if r.Fault != nil {
 		return guardRetry
@@ -107,7 +107,7 @@ func (dv *device) restore(g *guarding) time.Duration {
 
 // tellRestored tells what was put back, and what could not be: once, however often it is
 // tried again.
-func (dv *device) tellRestored(name string, r netconf.Restored, g *guarding) {
+func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	before := g.lost
 	switch {
 	case r.Fault != nil:
@@ -117,21 +117,21 @@ func (dv *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	}
 	switch {
 	case len(r.Back) > 0:
-		dv.log.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
+		d.log.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
 	case g.lost == "" && before != "":
-		dv.log.tell(events.RoutesRestored, "", "%s: all is there again", name)
+		d.log.tell(events.RoutesRestored, "", "%s: all is there again", name)
 	}
 	if g.lost != "" && (g.lost != before || len(r.Back) > 0) {
-		dv.log.tell(events.RoutesLost, "", "%s: not put back: %s", name, g.lost)
+		d.log.tell(events.RoutesLost, "", "%s: not put back: %s", name, g.lost)
 	}
 }
 
-func (dv *device) tellDevice(name string, r netconf.Restored, g *guarding) {
+func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 	switch {
 	case r.Down && !g.down:
-		dv.log.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
+		d.log.tell(events.DeviceDown, "", "%s was set down: nothing passes until it is set up", name)
 	case !r.Down && g.down && !r.Gone:
-		dv.log.tell(events.DeviceUp, "", "%s was set up again", name)
+		d.log.tell(events.DeviceUp, "", "%s was set up again", name)
 	}
 	g.down = r.Down
 }

@@ -2,22 +2,40 @@ package daemon
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
-	"github.com/srdtun/srdtun/srd/udp"
 )
+
+// endpoints keeps the addresses of peers current, and with them the paths that are tried.
+type endpoints struct {
+	log      *eventLog
+	running  *runningConfig
+	device   *device
+	sockets  *sockets
+	uplinks  *uplinks
+	sessions *sessions
+
+	peersChanged chan struct{} // tells follow of a change
+	rulesChanged chan struct{} // tells follow that policy rules may be others
+	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
+
+	// follow's own
+	conditions  conditions
+	nextChecked int // of the remote addresses whose route is looked at next
+}
 
 const (
 	// settle is how long changes of addresses may trickle in before they are
@@ -26,24 +44,6 @@ const (
 	// settleMost bounds that where routes never stand still.
 	settleMost = 2 * time.Second
 )
-
-// Sizes of outer headers in bytes.
-const (
-	udpIPv4 = 28
-	udpIPv6 = 48
-)
-
-// payload returns the UDP payload bytes worth probing for on a tuple.
-func (ul *uplinks) payload(t srd.Tuple) int {
-	m := ul.interfaces.mtu(t.Local)
-	if ul.running.cfg().Paths.PathMTU > 0 {
-		m = min(m, ul.running.cfg().Paths.PathMTU)
-	}
-	if t.Remote.Addr().Is4() {
-		return m - udpIPv4
-	}
-	return m - udpIPv6
-}
 
 // follow keeps the peers' addresses current until ctx ends: at once when the
 // host's addresses or routes change, and by the clock for names. Names are looked up
@@ -188,19 +188,6 @@ func (ep *endpoints) placeChanged() {
 	ep.conditions.forget(ep.running.peers())
 }
 
-// remotes returns where p may be reached: endpoints that are plain addresses, and
-// what the names in others were found to be.
-func (p *peer) remotes() (v []netip.AddrPort) {
-	for _, e := range p.cfg().Endpoints {
-		if a, ok := e.Addr(); ok {
-			v = append(v, a)
-		} else {
-			v = append(v, p.remote.found[e]...)
-		}
-	}
-	return v
-}
-
 // place gives p the tuples of its endpoints, and of where it is to be called back.
 func (ep *endpoints) place(p *peer) {
 	p.remote.placed = true
@@ -269,87 +256,6 @@ func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	return v
 }
 
-// locals returns the uplinks to use towards r: those configured, of r's family, or the one
-// that the routes give. Addresses that the host does not have are left out, and those of the
-// tunnel itself: they are the peers' way to this host through the tunnel, and a path from
-// there would lead through itself.
-func (ul *uplinks) locals(r netip.AddrPort) []srd.Uplink {
-	v, known := ul.host.from[r.Addr()]
-	if !known {
-		v = ul.findLocals(r)
-		ul.host.from[r.Addr()] = v
-	}
-	return v
-}
-
-func (ul *uplinks) findLocals(r netip.AddrPort) []srd.Uplink {
-	if r.Addr().Is6() && !ul.sockets.bank.HasIPv6() {
-		return nil
-	}
-	if len(ul.running.cfg().Paths.Local) == 0 {
-		a, err := udp.LocalFor(r, ul.sockets.mark.Load())
-		if err != nil || ul.interfaces.inner(a) {
-			return nil // no route now; a change of addresses brings us back
-		}
-		return []srd.Uplink{srd.UplinkOf(a, 0)}
-	}
-	var v []srd.Uplink
-	for i, all := range ul.configured() {
-		ul.classes.set(i, all)
-		v = append(v, all...)
-	}
-	return slices.DeleteFunc(v, func(u srd.Uplink) bool {
-		a := u.Addr()
-		return a.Is4() != r.Addr().Is4() || a.IsLinkLocalUnicast() != r.Addr().IsLinkLocalUnicast() ||
-			ul.interfaces.inner(a) || !ul.host.owns(u)
-	})
-}
-
-// configured returns the uplinks that each entry of paths.local stands for now. What leaves
-// from the address of one that names an interface goes by that interface, so an entry that
-// names the address as well stands for nothing more.
-func (ul *uplinks) configured() [][]srd.Uplink {
-	local := ul.running.cfg().Paths.Local
-	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
-	for i, l := range local {
-		if l.Interface == "" {
-			continue
-		}
-		v[i] = uplinksOf(l.Interface)
-		for _, u := range v[i] {
-			bound[u.Addr()] = true
-		}
-	}
-	for i, l := range local {
-		if l.Interface == "" && !bound[l.Addr] {
-			v[i] = []srd.Uplink{srd.UplinkOf(l.Addr, 0)}
-		}
-	}
-	return v
-}
-
-// moved returns what the uplinks of paths are now. An address that has moved to another
-// interface, or whose interface has another number or is named no more, is the same uplink
-// still. But one that has gone is not what another interface with its address was all along.
-func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
-	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
-	for i := range paths {
-		u := paths[i].Tuple.Local
-		v := ul.sockets.bank.Uplink(u)
-		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.fresh[v] || ul.interfaces.inner(v.Addr()) || !ul.host.owns(v) {
-			v = srd.Uplink{}
-		}
-		now[u] = v
-	}
-	return func(u srd.Uplink) (srd.Uplink, bool) {
-		v, known := now[u]
-		if !known {
-			return u, true // opened meanwhile
-		}
-		return v, v.IsValid()
-	}
-}
-
 // reportLocals tells which entries of paths.local have no address here, and when one has.
 func (ep *endpoints) reportLocals() {
 	for _, l := range ep.running.cfg().Paths.Local {
@@ -372,52 +278,43 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// missingLocals names the entries of paths.local that have no address here now.
-func missingLocals(local []config.Local) (v []string) {
-	for _, l := range local {
-		switch {
-		case l.Interface != "" && len(addressesOf(l.Interface)) == 0:
-			v = append(v, l.Interface)
-		case l.Interface == "" && !l.Addr.IsLinkLocalUnicast() && !udp.HasAddress(l.Addr):
-			v = append(v, l.Addr.String())
+// notePeers has follow look at the peers.
+func (ep *endpoints) notePeers() {
+	select {
+	case ep.peersChanged <- struct{}{}:
+	default: // it is going to
+	}
+}
+
+// watchRules has follow look at the host when somebody changes policy rules, until ctx ends:
+// the kernel's news of addresses and routes say nothing of them.
+func (ep *endpoints) watchRules(ctx context.Context) {
+	for ctx.Err() == nil {
+		w, err := netconf.WatchRules()
+		if err != nil {
+			pause(ctx, guardRetry)
+			continue
 		}
-	}
-	return v
-}
-
-// addressesOf returns the addresses of an interface, if there is one.
-func addressesOf(name string) (v []netip.Addr) {
-	for _, u := range uplinksOf(name) {
-		v = append(v, u.Addr())
-	}
-	return v
-}
-
-// uplinksOf returns the addresses of an interface, as what leaves by it.
-func uplinksOf(name string) (v []srd.Uplink) {
-	i, err := net.InterfaceByName(name)
-	if err != nil {
-		return nil // it may come
-	}
-	addrs, _ := i.Addrs()
-	for _, a := range addrs {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			v = append(v, srd.UplinkOf(p.Addr().Unmap(), uint32(i.Index)))
+		for w.Wait(ctx, time.Now().Add(guardLook)) {
+			select {
+			case ep.rulesChanged <- struct{}{}:
+			default: // it is going to look
+			}
 		}
+		w.Close()
 	}
-	return v
 }
 
-// allowedIPs returns the allowed IPs of all peers.
-func allowedIPs(c *config.Config) []netip.Prefix {
-	var v []netip.Prefix
-	for i := range c.Peers {
-		v = append(v, c.Peers[i].AllowedIPs...)
+// classify tells the peers' policies which classes the paths are of that they have. A path
+// is told when it is new; after that an uplink may come to stand for another entry.
+func (ep *endpoints) classify() {
+	for _, p := range ep.running.peers() {
+		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })
 	}
-	return v
 }
 
-// title names the peer in messages.
-func (p *peer) title() string {
-	return p.cfg().Title()
+// pair is two ends of paths: an address of ours and where to send to.
+type pair struct {
+	local  srd.Uplink
+	remote netip.AddrPort
 }

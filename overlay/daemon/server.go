@@ -1,14 +1,14 @@
 // Package daemon is one srdtun process: the TUN device, the sockets, the peers
 // and the control socket, put together from a validated configuration.
 //
-// Outbound, on the TUN reader's own thread (read.go):
+// Outbound, on the TUN reader's own thread (ingress.go):
 //
 //  1. read all frames there are (super-frames of up to 62 KB)
 //  2. destination address -> allowed IPs -> peer
 //  3. peer's lock: into its FQ-CoDel queue
 //  4. Kick: queue -> cut into messages -> packets -> sealed train -> one sendmsg
 //
-// Inbound, on the loop's workers (peer.go): message -> frame put together ->
+// Inbound, on the loop's workers (peer.go, delivery.go): message -> frame put together ->
 // order of its flow restored -> source address checked -> one write.
 package daemon
 
@@ -17,8 +17,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"net"
 	"os"
 	"runtime"
 	"time"
@@ -31,15 +29,35 @@ import (
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/hooks"
 	"github.com/srdtun/srdtun/overlay/netconf"
-	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
-	"github.com/srdtun/srdtun/overlay/tundev"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/udp"
 )
+
+// server is a running process. Each field is a noun: a type with its own state and methods. Nouns
+// know only those above them here.
+type server struct {
+	start time.Time
+	stop  context.CancelFunc
+
+	log       *eventLog      // what happened
+	running   *runningConfig // the configuration in force, and the peers
+	memory    *memory        // what all peers share
+	device    *device        // the TUN device, its addresses and routes
+	sockets   *sockets       // UDP sockets of all peers
+	uplinks   *uplinks       // this host's interfaces and addresses
+	ingress   *ingress       // packets from the device to peers
+	sessions  *sessions      // connections to peers
+	endpoints *endpoints     // where peers are, and by which paths
+	settings  *settings      // changes of the configuration
+	restart   *restart       // what the next process takes over
+	observer  *observer      // what changed, each second
+	programs  *programs      // commands of the configuration
+	status    *status        // what the control socket shows
+	monitor   *monitor       // the same over HTTP
+}
 
 // Options is what Run needs.
 type Options struct {
@@ -76,29 +94,6 @@ func workers(asked int) int {
 		return asked
 	}
 	return max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2))
-}
-
-// server is a running process. Each field is a noun: a type with its own state and methods. Nouns
-// know only those above them here.
-type server struct {
-	start time.Time
-	stop  context.CancelFunc
-
-	log       *eventLog      // what happened
-	running   *runningConfig // the configuration in force, and the peers
-	memory    *memory        // what all peers share
-	device    *device        // the TUN device, its addresses and routes
-	sockets   *sockets       // UDP sockets of all peers
-	uplinks   *uplinks       // this host's interfaces and addresses
-	ingress   *ingress       // packets from the device to peers
-	sessions  *sessions      // connections to peers
-	endpoints *endpoints     // where peers are, and by which paths
-	settings  *settings      // changes of the configuration
-	restart   *restart       // what the next process takes over
-	observer  *observer      // what changed, each second
-	programs  *programs      // commands of the configuration
-	status    *status        // what the control socket shows
-	monitor   *monitor       // the same over HTTP
 }
 
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
@@ -269,89 +264,6 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
-// open makes the device and gives it what is configured.
-func (dv *device) open() (err error) {
-	c := dv.running.cfg()
-	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// Somebody else's, even if the kernel would let us attach to it.
-		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
-	}
-	dv.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, dv.options())
-	if err != nil {
-		return err
-	}
-	for _, p := range dv.tun.Offloads().Problems {
-		dv.log.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
-	}
-	if dv.net, err = dv.configure(); err != nil {
-		return err
-	}
-	for _, w := range dv.net.Warnings {
-		dv.log.tell(events.HostSetting, w, "%s", w)
-	}
-	return nil
-}
-
-func (dv *device) options() tundev.Options {
-	return tundev.Options{
-		FlowKey:      packet.FlowKey{random64(), random64()},
-		UnorderedUDP: dv.running.cfg().Order.UDP == "unordered",
-		Queues:       workers(dv.running.cfg().Interface.Workers),
-	}
-}
-
-// open binds the ports.
-func (s *sockets) open(mark uint32) (err error) {
-	c := s.running.cfg()
-	s.bank, err = udp.Open(s.config(mark))
-	var few *udp.RangeError
-	var port *udp.PortError
-	switch {
-	case errors.As(err, &few):
-		return c.Fault("paths", "port_range", "other processes have the ports (%v)", err)
-	case errors.Is(err, unix.EADDRINUSE):
-		return c.Fault("interface", "listen_port", "another process has the port (%v)", err)
-	case errors.As(err, &port) && port.Port == c.Interface.ListenPort && port.Port != 0:
-		return c.Fault("interface", "listen_port", "%w", err)
-	case errors.As(err, &port) && port.Port != 0:
-		return c.Fault("paths", "port_range", "%w", err)
-	case err != nil:
-		return err
-	}
-	s.tellIPv6()
-	return nil
-}
-
-func (s *sockets) config(mark uint32) udp.Config {
-	c := s.running.cfg()
-	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: mark}
-}
-
-func (dv *device) configure() (*netconf.State, error) {
-	file, err := netconf.StatePath(dv.running.cfg().Interface.Name)
-	if err != nil {
-		return nil, err
-	}
-	return netconf.Apply(dv.plan(dv.running.cfg(), file))
-}
-
-// plan is what the network is to be for c; file is where the state of it is kept.
-func (dv *device) plan(c *config.Config, file string) netconf.Plan {
-	link := c.Interface.Name
-	if dv.tun != nil {
-		link = dv.tun.Name() // somebody may have given it another one
-	}
-	return netconf.Plan{
-		Link:      link,
-		MTU:       c.Interface.MTU,
-		Addresses: c.Interface.Address,
-		Routes:    allowedIPs(c),
-		Table:     netconf.Table{Off: c.Interface.Table.Off, ID: c.Interface.Table.ID},
-		FwMark:    c.Interface.FwMark,
-		StateFile: file,
-	}
-}
-
 // close undoes open, as far as it went. What another process has now is left as it is.
 func (s *server) close() error {
 	var errs []error
@@ -379,29 +291,68 @@ func masters(file string) []uint32 {
 	return []uint32{st.Uid}
 }
 
-// routes builds the allowed-IP table of c.
-func routes(c *config.Config) (*route.Table, error) {
-	t := new(route.Table)
-	for i := range c.Peers {
-		for _, a := range c.Peers[i].AllowedIPs {
-			if err := t.Insert(a, i); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.File, err)
-			}
-		}
-	}
-	return t, nil
-}
-
-// ciphers returns what the configuration lets us offer.
-func ciphers(name string) handshake.Offers {
-	if c, ok := handshake.ParseCipher(name); ok {
-		return handshake.OffersOf(c)
-	}
-	return handshake.Hardware()
-}
-
 func random64() uint64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
 	return binary.NativeEndian.Uint64(b[:])
+}
+
+// newServer returns a server that has nothing but its configuration.
+func newServer(c *config.Config, log *eventLog) *server {
+	s := &server{start: time.Now(), log: log, running: &runningConfig{}, memory: &memory{budget: limitMemory()}}
+	s.running.Store(&snapshot{cfg: c, table: new(route.Table)})
+	s.device = &device{log: s.log, running: s.running}
+	s.device.mergers.New = s.device.newMerger
+	s.sockets = &sockets{log: s.log, running: s.running}
+	s.uplinks = &uplinks{running: s.running, device: s.device, sockets: s.sockets}
+	s.ingress = &ingress{running: s.running, device: s.device}
+	s.ingress.rejects.running = s.running
+	s.sessions = &sessions{log: s.log, running: s.running, memory: s.memory, device: s.device, uplinks: s.uplinks, ingress: s.ingress}
+	s.endpoints = &endpoints{
+		log: s.log, running: s.running, device: s.device, sockets: s.sockets, uplinks: s.uplinks, sessions: s.sessions,
+		peersChanged: make(chan struct{}, 1), rulesChanged: make(chan struct{}, 1),
+	}
+	s.settings = &settings{
+		log: s.log, running: s.running, device: s.device, sockets: s.sockets, sessions: s.sessions, endpoints: s.endpoints,
+		file: c, clock: time.Now, expiryChanged: make(chan struct{}, 1),
+	}
+	s.restart = &restart{
+		log: s.log, running: s.running, device: s.device, sockets: s.sockets, ingress: s.ingress, sessions: s.sessions, start: s.start,
+	}
+	s.observer = &observer{
+		log: s.log, running: s.running, memory: s.memory, uplinks: s.uplinks, ingress: s.ingress, sessions: s.sessions,
+		endpoints: s.endpoints, restart: s.restart,
+	}
+	s.programs = &programs{log: s.log, running: s.running, device: s.device}
+	s.status = &status{
+		start: s.start, running: s.running, device: s.device, sockets: s.sockets, uplinks: s.uplinks, ingress: s.ingress,
+		sessions: s.sessions, endpoints: s.endpoints, settings: s.settings,
+	}
+	s.monitor = &monitor{log: s.log, running: s.running, status: s.status}
+	return s
+}
+
+// addPeers makes a connection for each configured peer.
+func (s *server) addPeers() error {
+	c := s.running.cfg()
+	table, err := routes(c)
+	if err != nil {
+		return err
+	}
+	next := &snapshot{cfg: c, table: table}
+	for i := range c.Peers {
+		policy, err := policyOf(c, c.Peers[i].Policy)
+		if err != nil {
+			return err
+		}
+		next.peers = append(next.peers, s.sessions.newPeer(c, &c.Peers[i], policy))
+	}
+	s.running.Store(next)
+	s.uplinks.exits()
+	s.restart.resumeAll(next.peers)
+	for _, p := range next.peers {
+		p.remote.callback.proven = s.restart.lastAddresses(p.cfg().PublicKey.String())
+		s.endpoints.place(p)
+	}
+	return nil
 }

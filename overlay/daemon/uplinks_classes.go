@@ -4,25 +4,8 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
-
-// policy makes a path policy as configured. The error is for whoever gave the name.
-func (rc *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(rc.cfg(), name) }
-
-func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
-	c := &cfg.Paths.Steering
-	return steer.New(name, steer.Options{
-		Seed: random64(), FlowletTimeout: c.FlowletTimeout, Weights: c.Weights, Primary: c.Primary, Flowcell: c.Flowcell,
-		DREAlpha: c.DREAlpha, DREPeriod: c.DREPeriod, LinkRate: float64(c.LinkMbit) * bytesPerMbit,
-	})
-}
-
-// bytesPerMbit is a Mbit in bytes.
-const bytesPerMbit = 1e6 / 8
 
 // uplinks knows which entry of paths.local an uplink stands for: the class of paths that
 // weights and a primary are given to.
@@ -64,14 +47,6 @@ func sameClasses(a, b map[srd.Uplink]int) bool {
 		}
 	}
 	return true
-}
-
-// classify tells the peers' policies which classes the paths are of that they have. A path
-// is told when it is new; after that an uplink may come to stand for another entry.
-func (ep *endpoints) classify() {
-	for _, p := range ep.running.peers() {
-		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })
-	}
 }
 
 // class returns the class of paths on t.

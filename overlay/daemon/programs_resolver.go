@@ -27,23 +27,23 @@ func resolvers(dns []string) (servers, domains []string) {
 // useDNS has the host ask the configured resolvers. With addresses among them, all names
 // are asked of them, as with wg-quick(8): a question beside the tunnel would tell where
 // its user goes.
-func (pr *programs) useDNS(ctx context.Context) error {
-	servers, domains := resolvers(pr.running.cfg().Interface.DNS)
+func (p *programs) useDNS(ctx context.Context) error {
+	servers, domains := resolvers(p.running.cfg().Interface.DNS)
 	if len(servers)+len(domains) == 0 {
 		return nil
 	}
-	link := pr.device.tun.Name()
-	if pr.resolver = toolOf(); pr.resolver == noTool {
+	link := p.device.tun.Name()
+	if p.resolver = toolOf(); p.resolver == noTool {
 		return errNoResolver
 	}
-	if pr.resolver == resolvectl {
-		if err := pr.command(ctx, "", append([]string{resolvectl, "dns", link}, servers...)...); err != nil {
+	if p.resolver == resolvectl {
+		if err := p.command(ctx, "", append([]string{resolvectl, "dns", link}, servers...)...); err != nil {
 			return err
 		}
 		if len(servers) > 0 {
 			domains = append(domains, "~.")
 		}
-		return pr.command(ctx, "", append([]string{resolvectl, "domain", link}, domains...)...)
+		return p.command(ctx, "", append([]string{resolvectl, "domain", link}, domains...)...)
 	}
 	var text strings.Builder
 	for _, a := range servers {
@@ -52,24 +52,24 @@ func (pr *programs) useDNS(ctx context.Context) error {
 	if len(domains) > 0 {
 		text.WriteString("search " + strings.Join(domains, " ") + "\n")
 	}
-	return pr.command(ctx, text.String(), resolvconf, "-a", "tun."+link, "-m", "0", "-x")
+	return p.command(ctx, text.String(), resolvconf, "-a", "tun."+link, "-m", "0", "-x")
 }
 
 // leaveDNS undoes useDNS.
-func (pr *programs) leaveDNS(ctx context.Context) error {
-	if len(pr.running.cfg().Interface.DNS) == 0 {
+func (p *programs) leaveDNS(ctx context.Context) error {
+	if len(p.running.cfg().Interface.DNS) == 0 {
 		return nil
 	}
-	if pr.resolver == "" { // set by the process before
-		pr.resolver = toolOf()
+	if p.resolver == "" { // set by the process before
+		p.resolver = toolOf()
 	}
-	if pr.resolver == noTool {
+	if p.resolver == noTool {
 		return nil
 	}
-	if pr.resolver == resolvectl {
-		return pr.command(ctx, "", resolvectl, "revert", pr.device.tun.Name())
+	if p.resolver == resolvectl {
+		return p.command(ctx, "", resolvectl, "revert", p.device.tun.Name())
 	}
-	return pr.command(ctx, "", resolvconf, "-d", "tun."+pr.device.tun.Name(), "-f")
+	return p.command(ctx, "", resolvconf, "-d", "tun."+p.device.tun.Name(), "-f")
 }
 
 // The programs that the host's resolvers are set with.

@@ -18,7 +18,7 @@ const clockEvery = 10 * time.Second
 // lapses are the peers that are left out, with the times that are over.
 type expiredPeers map[config.Key]time.Time
 
-// unexpired returns want without the peers whose time is over. changing is held.
+// unexpired returns want without the peers whose time is over. mu is held.
 func (s *settings) unexpired(want *config.Config) *config.Config {
 	rest, over := config.Current(want, s.clock())
 	for i := range over {
@@ -105,7 +105,7 @@ func (s *settings) compareTimes() error {
 	return s.retime(&want)
 }
 
-// retime makes the server run with want. changing is held.
+// retime makes the server run with want. mu is held.
 func (s *settings) retime(want *config.Config) error {
 	diff, err := s.apply(want)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/udp"
 )
+
+// restart passes device, sockets and sessions on to the next process, and takes them over from
+// the one before.
+type restart struct {
+	log      *eventLog
+	running  *runningConfig
+	device   *device
+	sockets  *sockets
+	ingress  *ingress
+	sessions *sessions
+	start    time.Time
+
+	inherited   *handover.Bundle // nil: everything is made anew
+	previous    *previous        // whose sessions go on; nil: nobody's
+	clones      *cloneNotifier   // nil: the kernel does not tell
+	handedOver  bool             // another process has device and sockets now
+	final       atomic.Bool      // the end is for good: nothing is left for a next process
+	announcedAt atomic.Int64     // when another process was said to follow, ns since start; 0: never
+	lastKnown   lastKnown        // the observer's own, after the start
+}
 
 // A restart passes the device and the sockets to the next process (package handover).
 //

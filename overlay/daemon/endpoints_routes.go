@@ -1,17 +1,9 @@
 package daemon
 
 import (
-	"context"
-	"net"
 	"net/netip"
-	"slices"
-	"time"
 
-	"github.com/vishvananda/netlink"
-
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
-	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 )
 
@@ -75,33 +67,6 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// swallows names the tunnel that packets to r, from any uplink that they may leave from, would
-// go into, and reports whether it is this one; "": they leave as they should.
-func (ul *uplinks) swallows(r netip.AddrPort) (name string, own bool) {
-	from := ul.locals(r)
-	if len(from) == 0 {
-		from = []srd.Uplink{{}} // whatever the kernel takes
-	}
-	for _, u := range from {
-		index := ul.leavesBy(r.Addr(), u)
-		if index == ul.device.net.Index() {
-			return ul.device.tun.Name(), true
-		}
-		if v := netconf.Tunnel(index); v != "" && !ul.chosen(v) {
-			name = v
-		}
-	}
-	return name, false
-}
-
-// chosen reports whether paths.local names an interface, or an address that it has.
-func (ul *uplinks) chosen(name string) bool {
-	addrs := addressesOf(name)
-	return slices.ContainsFunc(ul.running.cfg().Paths.Local, func(l config.Local) bool {
-		return l.Interface == name || l.Interface == "" && slices.Contains(addrs, l.Addr)
-	})
-}
-
 // reportDefault tells when another tunnel has got what has no route of its own.
 func (ep *endpoints) reportDefault() {
 	by := ep.device.net.Overtaken()
@@ -112,20 +77,6 @@ func (ep *endpoints) reportDefault() {
 	default:
 		ep.log.tell(events.DefaultBack, "", "what has no route of its own goes through %s again", ep.device.tun.Name())
 	}
-}
-
-// leavesBy returns the number of the interface by which packets from u to a remote address
-// leave, as the kernel finds it when they are sent; 0: there is none.
-func (ul *uplinks) leavesBy(to netip.Addr, u srd.Uplink) int {
-	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
-	if u.IsValid() && !ul.sockets.bank.Alone(u) {
-		o.SrcAddr = net.IP(u.Addr().AsSlice())
-	}
-	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
-	if err != nil || len(v) == 0 {
-		return 0
-	}
-	return v[0].LinkIndex
 }
 
 // findBypasses notes the interfaces of paths.local by which packets do not get to a peer,
@@ -148,24 +99,5 @@ func (ep *endpoints) reportBypasses(found map[string]string) {
 		default:
 			ep.log.tell(events.UplinkStraight, l.Interface, "paths.local: %s has routes to all peers", l.Interface)
 		}
-	}
-}
-
-// watchRules has follow look at the host when somebody changes policy rules, until ctx ends:
-// the kernel's news of addresses and routes say nothing of them.
-func (ep *endpoints) watchRules(ctx context.Context) {
-	for ctx.Err() == nil {
-		w, err := netconf.WatchRules()
-		if err != nil {
-			pause(ctx, guardRetry)
-			continue
-		}
-		for w.Wait(ctx, time.Now().Add(guardLook)) {
-			select {
-			case ep.rulesChanged <- struct{}{}:
-			default: // it is going to look
-			}
-		}
-		w.Close()
 	}
 }

@@ -1,15 +1,36 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/udp"
 )
+
+// observer looks at everything about once a second and tells what changed. Nothing on the
+// path of packets knows of it.
+type observer struct {
+	log       *eventLog
+	running   *runningConfig
+	memory    *memory
+	uplinks   *uplinks
+	ingress   *ingress
+	sessions  *sessions
+	endpoints *endpoints
+	restart   *restart
+
+	uplinkWatch uplinkWatch
+	refusals    refusalWatch
+	names       map[srd.Uplink]string // interfaces of uplinks, which may be gone by now
+	fallback    bool                  // it was said that segmentation is missing
+	resumed     mono.Time
+	latest      mono.Time
+}
 
 // settleLooks is how often the paths of a peer are still looked at when no packet comes or
 // goes any more: what is down is told at the second look.
@@ -78,16 +99,6 @@ func (o *observer) sample(p *peer, again bool) (v sample) {
 	return v
 }
 
-// most returns the largest UDP payload that the devices here take on all of paths.
-func (ul *uplinks) most(paths []srd.PathInfo) (most int) {
-	for i := range paths {
-		if n := ul.payload(paths[i].Tuple); paths[i].State == srd.PathActive && (most == 0 || n < most) {
-			most = n
-		}
-	}
-	return min(most, srd.MaxPacket)
-}
-
 // tellStall tells that the process did not run.
 func (o *observer) tellStall(now mono.Time) {
 	resumed := o.ingress.stalls.note(now)
@@ -124,28 +135,6 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	}
 }
 
-// has reports whether packets may leave from u.
-func (ul *uplinks) has(u srd.Uplink) bool {
-	return ul.interfaces.has(u) && udp.HasAddress(u.Addr())
-}
-
-// uplinkText is u for a line of the log: its address and, if it is known, its interface.
-func uplinkText(u srd.Uplink, name string) string {
-	if name == "" {
-		return u.Addr().String()
-	}
-	return u.Addr().String() + " (" + name + ")"
-}
-
-// uplinkName tells u from all others: what leaves by one interface alone has its name, as
-// ss(8) writes it.
-func uplinkName(u srd.Uplink, name string) string {
-	if u.Link() == 0 || name == "" {
-		return u.Addr().String()
-	}
-	return u.Addr().String() + "%" + name
-}
-
 // tellStrangers tells of handshakes that were refused.
 func (o *observer) tellStrangers(now mono.Time) {
 	news := o.refusals.look(now, o.sessions.loop.EndpointDrops())
@@ -170,4 +159,35 @@ func (o *observer) tellStrangers(now mono.Time) {
 		}
 		o.log.add(e)
 	}
+}
+
+// run gives signs of life until ctx ends, for the time in which nothing else does, and
+// looks at what happened meanwhile.
+func (ob *observer) run(ctx context.Context) {
+	tick := time.NewTicker(aliveEvery)
+	defer tick.Stop()
+	for {
+		ob.observe(ob.sessions.loop.Now())
+		ob.memory.collector.collect(ob.memory.budget, time.Now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tellRouter tells of the router, once.
+func (ob *observer) tellRouter(p *peer) {
+	r := p.health.router.Load()
+	if r == nil || r.conf == p.health.watch.router {
+		return
+	}
+	p.health.watch.router = r.conf
+	to := fmt.Sprintf("add %s to allowed_ips of this peer at this end, if routers behind it are to be heard", netip.PrefixFrom(r.addr, r.addr.BitLen()))
+	at := ob.running.Load()
+	if i, ok := at.table.Lookup(r.addr); ok {
+		to = "it belongs to peer " + at.peers[i].title()
+	}
+	ob.log.tellOf(p, events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
 }

@@ -13,6 +13,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
+// ingress takes packets from the device and gives them to peers.
+type ingress struct {
+	running *runningConfig
+	device  *device
+	drops   readDrops
+	paused  atomic.Bool // the device is not read any more: another process will
+	stalls  stallDetector
+	flows   flowCounter
+	rejects unreachables
+}
+
 // How much is taken from the device before something is sent. A queue of the
 // device is first in, first out, and so must be emptied into the queues behind it,
 // which are one for each flow, as long as there is more than one flow. A lone flow

@@ -14,23 +14,32 @@ import (
 	"github.com/srdtun/srdtun/overlay/hooks"
 )
 
-// begin does what belongs to the start when packets are carried already: commands may
-// want to use the tunnel. finish undoes it, also if it failed half way.
-func (pr *programs) begin(ctx context.Context) error {
-	pr.device.awaitBindable(ctx)
-	if err := pr.useDNS(ctx); err != nil {
-		return pr.running.cfg().Fault("interface", "dns", "%w", err)
-	}
-	return pr.run(ctx, "post_up", pr.running.cfg().Interface.Hooks.PostUp)
+// programs runs the commands of the configuration, and those that set the host's resolvers.
+type programs struct {
+	log      *eventLog
+	running  *runningConfig
+	device   *device
+	runner   *hooks.Runner // nil: there is none
+	resolver string        // the program that has set the host's resolvers; "": none has
 }
 
-func (pr *programs) finish(ctx context.Context) error {
-	return errors.Join(pr.run(ctx, "pre_down", pr.running.cfg().Interface.Hooks.PreDown), pr.leaveDNS(ctx))
+// begin does what belongs to the start when packets are carried already: commands may
+// want to use the tunnel. finish undoes it, also if it failed half way.
+func (p *programs) begin(ctx context.Context) error {
+	p.device.awaitBindable(ctx)
+	if err := p.useDNS(ctx); err != nil {
+		return p.running.cfg().Fault("interface", "dns", "%w", err)
+	}
+	return p.run(ctx, "post_up", p.running.cfg().Interface.Hooks.PostUp)
+}
+
+func (p *programs) finish(ctx context.Context) error {
+	return errors.Join(p.run(ctx, "pre_down", p.running.cfg().Interface.Hooks.PreDown), p.leaveDNS(ctx))
 }
 
 // end runs what belongs to the end of the interface.
-func (pr *programs) end(ctx context.Context) error {
-	return pr.run(ctx, "post_down", pr.running.cfg().Interface.Hooks.PostDown)
+func (p *programs) end(ctx context.Context) error {
+	return p.run(ctx, "post_down", p.running.cfg().Interface.Hooks.PostDown)
 }
 
 // Commands are those of a configuration that run once the daemon has given its rights up:
@@ -60,32 +69,32 @@ func Environment(c *config.Config) []string {
 
 // run runs commands one after the other, until one fails. What runs after rights were
 // given up is for the second process, if there is one (package hooks).
-func (pr *programs) run(ctx context.Context, key string, commands [][]string) error {
+func (p *programs) run(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
-		words := named(argv, pr.running.cfg().Interface.Name)
+		words := named(argv, p.running.cfg().Interface.Name)
 		var err error
-		if pr.runner != nil && key != "pre_up" {
-			err = pr.heard(words[0])(pr.runner.Run(ctx, words))
+		if p.runner != nil && key != "pre_up" {
+			err = p.heard(words[0])(p.runner.Run(ctx, words))
 		} else {
-			err = pr.command(ctx, "", words...)
+			err = p.command(ctx, "", words...)
 		}
 		if err != nil {
-			return pr.running.cfg().Fault("interface", key, "%v", err)
+			return p.running.cfg().Fault("interface", key, "%v", err)
 		}
 	}
 	return nil
 }
 
 // command runs a program to its end, with the rights that this process has at that time.
-func (pr *programs) command(ctx context.Context, stdin string, argv ...string) error {
-	return pr.heard(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(pr.running.cfg()), Ambient: pr.hookRights()}))
+func (p *programs) command(ctx context.Context, stdin string, argv ...string) error {
+	return p.heard(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(p.running.cfg()), Ambient: p.hookRights()}))
 }
 
 // heard logs what a program says.
-func (pr *programs) heard(program string) func(said string, err error) error {
+func (p *programs) heard(program string) func(said string, err error) error {
 	return func(said string, err error) error {
 		if err == nil && said != "" {
-			pr.log.tell(events.Note, program, "%s: %s", program, said)
+			p.log.tell(events.Note, program, "%s: %s", program, said)
 		}
 		return err
 	}
@@ -93,7 +102,7 @@ func (pr *programs) heard(program string) func(said string, err error) error {
 
 // hookRights are the capabilities that commands are given although this process is not
 // root's: what changes the network, which is all that is left of its own.
-func (pr *programs) hookRights() []uintptr {
+func (p *programs) hookRights() []uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if os.Geteuid() == 0 || unix.Capget(&header, &data[0]) != nil || data[0].Permitted&(1<<unix.CAP_NET_ADMIN) == 0 {

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -165,32 +164,7 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
-// compare notes in which keys what runs is not what the files say: those that were
-// changed while running, and those that wait for a restart. changing is held.
-func (s *settings) compare() {
-	s.unsaved, s.pending = nil, nil
-	file, _ := config.Current(s.file, s.clock())
-	for _, c := range config.Diff(file, s.running.cfg()) {
-		if c.Live {
-			s.unsaved = append(s.unsaved, c.Key)
-		} else {
-			s.pending = append(s.pending, c.Key)
-		}
-	}
-}
-
-// differences returns what compare has found, and the file that it is about.
-func (s *settings) differences() (file string, unsaved, pending []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	file = s.file.File
-	if whole, err := filepath.Abs(file); err == nil {
-		file = whole
-	}
-	return file, slices.Clone(s.unsaved), slices.Clone(s.pending)
-}
-
-// tellFaults says what is wrong with drop-in files, once. changing is held.
+// tellFaults says what is wrong with drop-in files, once. mu is held.
 func (s *settings) tellFaults(faults []error) {
 	told := s.faults
 	s.faults = nil

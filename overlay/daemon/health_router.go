@@ -1,11 +1,9 @@
 package daemon
 
 import (
-	"fmt"
 	"net/netip"
 
 	"github.com/srdtun/srdtun/config"
-	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
 )
@@ -31,19 +29,4 @@ func (p *peer) noteRouter(f *frame.Frame) {
 	if a := packet.Src(f.Data); says != "" && a.IsGlobalUnicast() {
 		p.health.router.Store(&router{conf, a, says})
 	}
-}
-
-// tellRouter tells of the router, once.
-func (ob *observer) tellRouter(p *peer) {
-	r := p.health.router.Load()
-	if r == nil || r.conf == p.health.watch.router {
-		return
-	}
-	p.health.watch.router = r.conf
-	to := fmt.Sprintf("add %s to allowed_ips of this peer at this end, if routers behind it are to be heard", netip.PrefixFrom(r.addr, r.addr.BitLen()))
-	at := ob.running.Load()
-	if i, ok := at.table.Lookup(r.addr); ok {
-		to = "it belongs to peer " + at.peers[i].title()
-	}
-	ob.log.tellOf(p, events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
 }

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -44,22 +43,6 @@ func (l *stallDetector) note(now mono.Time) mono.Time {
 		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
 	return mono.Time(l.resumed.Load())
-}
-
-// run gives signs of life until ctx ends, for the time in which nothing else does, and
-// looks at what happened meanwhile.
-func (ob *observer) run(ctx context.Context) {
-	tick := time.NewTicker(aliveEvery)
-	defer tick.Stop()
-	for {
-		ob.observe(ob.sessions.loop.Now())
-		ob.memory.collector.collect(ob.memory.budget, time.Now())
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 // afterStop drops what waited in one queue of the device while the process did not run.

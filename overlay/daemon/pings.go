@@ -3,15 +3,19 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
-	"github.com/srdtun/srdtun/config"
-	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
+
+// pings is the turn of those who measure a peer's paths.
+type pings struct {
+	mu   sync.Mutex // held while it is pinged
+	last time.Time  // when that was last begun
+}
 
 const (
 	// pingWait is how long answers are waited for. A path that takes longer is no use.
@@ -26,57 +30,6 @@ const (
 	// times that are measured.
 	pingPoll = 5 * time.Millisecond
 )
-
-// Ping implements control.Handler.
-func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pings, error) {
-	p, err := s.running.byName(peer)
-	if err != nil {
-		return control.Pings{}, err
-	}
-	if !p.pings.mu.TryLock() {
-		return control.Pings{}, fmt.Errorf("peer %s is being pinged already; try again", p.title())
-	}
-	defer p.pings.mu.Unlock()
-	if !pause(ctx, max(0, time.Until(p.pings.last.Add(pingEvery)))) {
-		return control.Pings{}, ctx.Err()
-	}
-	p.pings.last = time.Now()
-	if err := p.meet(ctx); err != nil {
-		return control.Pings{}, err
-	}
-	v := control.Pings{Peer: p.title()}
-	for _, m := range p.measure(ctx, every) {
-		v.Paths = append(v.Paths, control.Ping{
-			Slot: m.Slot, Local: s.sockets.local(m.Tuple), Interface: s.uplinks.interfaceOf(m.Tuple.Local), Remote: m.Tuple.Remote.String(), RTTUs: m.RTT.Microseconds(),
-		})
-	}
-	if len(v.Paths) == 0 {
-		return v, fmt.Errorf("peer %s: there is no path", p.title())
-	}
-	return v, nil
-}
-
-// byName returns the peer of this name, public key or address inside the tunnel. The only one
-// needs no name.
-func (rc *runningConfig) byName(name string) (*peer, error) {
-	public, err := config.ParseKey(name)
-	for _, p := range rc.peers() {
-		if p.cfg().Name == name && name != "" || err == nil && p.cfg().PublicKey == public {
-			return p, nil
-		}
-	}
-	if all := rc.peers(); name == "" && len(all) == 1 {
-		return all[0], nil
-	}
-	if a, err := netip.ParseAddr(name); err == nil {
-		at := rc.Load()
-		if i, ok := at.table.Lookup(a); ok {
-			return at.peers[i], nil
-		}
-		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
-	}
-	return nil, fmt.Errorf("no peer is named %.64q", name)
-}
 
 // meet waits until there is a session, after calling the peer if need be.
 func (p *peer) meet(ctx context.Context) error {

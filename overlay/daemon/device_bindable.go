@@ -18,14 +18,14 @@ const (
 )
 
 // awaitBindable returns when servers that wait for this process can bind its addresses.
-func (dv *device) awaitBindable(ctx context.Context) {
-	for _, p := range dv.running.cfg().Interface.Address {
-		if p.Addr().Is6() && dv.net.Absent() {
+func (d *device) awaitBindable(ctx context.Context) {
+	for _, p := range d.running.cfg().Interface.Address {
+		if p.Addr().Is6() && d.net.Absent() {
 			continue // IPv6 is off
 		}
 		for end := time.Now().Add(bindableMost); !canBind(p.Addr()); {
 			if time.Now().After(end) || ctx.Err() != nil {
-				dv.log.tell(events.HostSetting, "", "%s cannot be bound yet", p.Addr())
+				d.log.tell(events.HostSetting, "", "%s cannot be bound yet", p.Addr())
 				return
 			}
 			time.Sleep(bindablePoll)

@@ -1,0 +1,132 @@
+package daemon
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/merge"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/tundev"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// delivery checks a peer's frames and writes them to the device.
+type delivery struct {
+	tun       *tundev.Device
+	mergers   *sync.Pool                  // of *merge.Merger, the device's
+	allowed   func(src netip.Addr) bool   // by the peer's allowed IPs
+	refused   func(f *frame.Frame)        // is shown what is not allowed
+	accepted  func(frames []*frame.Frame) // is shown what the device gets
+	ready     []*frame.Frame              // Flush's own
+	writers   *writers                    // nil before first use
+	forged    atomic.Uint64               // inner packets dropped: source not among the allowed IPs
+	malformed atomic.Uint64               // inner packets dropped: headers make no sense
+	aged      atomic.Uint64               // datagrams dropped: held for order while the process did not run
+}
+
+// Flush implements loop.App: it writes what is in order to the device.
+func (p *peer) Flush() (flushed bool) {
+	now := p.link.Lock()
+	p.delivery.ready = p.in.reassembler.TakeReady(p.delivery.ready[:0])
+	var some, full uint
+	if len(p.delivery.ready) > 0 {
+		if p.delivery.writers == nil {
+			p.delivery.writers = new(writers)
+		}
+		some, full = p.delivery.writers.spread(p.delivery.ready)
+		clear(p.delivery.ready)
+		if cap(p.delivery.ready) > keepOut {
+			p.delivery.ready = nil
+		}
+	}
+	to := p.delivery.writers
+	p.link.Unlock()
+	for i := 0; some != 0; i, some = i+1, some>>1 {
+		if some&1 != 0 {
+			flushed = to[i].turn.Run(full&(1<<i) != 0, func() bool { return p.delivery.hand(now, &to[i]) }) || flushed
+		}
+	}
+	return flushed
+}
+
+// hand writes what waits at an outlet.
+func (d *delivery) hand(now mono.Time, o *writer) bool {
+	frames := o.take()
+	defer o.done()
+	if len(frames) == 0 {
+		return false
+	}
+	d.writeAll(now, frames)
+	return true
+}
+
+// writeAll hands frames to the kernel, packets of a flow joined where there are
+// several.
+func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
+	if frames = d.sift(now, frames); len(frames) == 0 {
+		return
+	}
+	d.accepted(frames)
+	if len(frames) == 1 {
+		write(d.tun, frames[0], merge.AsCame)
+		return
+	}
+	m := d.mergers.Get().(*merge.Merger)
+	defer d.mergers.Put(m)
+	for _, f := range frames {
+		m.Add(f)
+	}
+	m.Flush()
+}
+
+// sift returns the frames that the device gets, in place, and drops and counts the others.
+func (d *delivery) sift(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
+	kept = frames[:0]
+	for _, f := range frames {
+		if d.admits(f) && !d.tooOld(now, f) {
+			kept = append(kept, f)
+		} else {
+			f.Release()
+		}
+	}
+	return kept
+}
+
+// tooOld reports whether f is a datagram that has been here for longer than any waits for
+// order, and counts it: the process did not run meanwhile.
+func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
+	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {
+		return false
+	}
+	d.aged.Add(1)
+	return true
+}
+
+// admits reports whether the peer may send from the inner source address, on the
+// inner header itself, and counts what it may not.
+func (d *delivery) admits(f *frame.Frame) bool {
+	src, ok := source(f.Data)
+	if !ok {
+		d.malformed.Add(1)
+	} else if ok = d.allowed(src); !ok {
+		d.refused(f)
+	}
+	return ok
+}
+
+// source returns the source address of what should be an IP packet.
+func source(b []byte) (netip.Addr, bool) {
+	switch {
+	case len(b) >= ipv4Header && b[0]>>4 == 4, len(b) >= ipv6Header && b[0]>>4 == 6:
+		return packet.Src(b), true
+	}
+	return netip.Addr{}, false
+}
+
+// Shortest headers in bytes.
+const (
+	ipv4Header = 20
+	ipv6Header = 40
+)

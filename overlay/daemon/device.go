@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/merge"
+	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/tundev"
+)
+
+// device is the TUN device, and what the host's network was given for it.
+type device struct {
+	log     *eventLog
+	running *runningConfig
+	tun     *tundev.Device
+	net     *netconf.State
+	mergers sync.Pool // of *merge.Merger
+}
+
+// open makes the device and gives it what is configured.
+func (d *device) open() (err error) {
+	c := d.running.cfg()
+	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
+		// Somebody else's, even if the kernel would let us attach to it.
+		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
+	}
+	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
+	if err != nil {
+		return err
+	}
+	for _, p := range d.tun.Offloads().Problems {
+		d.log.tell(events.Fallback, p, "%s: without %s", c.Interface.Name, p)
+	}
+	if d.net, err = d.configure(); err != nil {
+		return err
+	}
+	for _, w := range d.net.Warnings {
+		d.log.tell(events.HostSetting, w, "%s", w)
+	}
+	return nil
+}
+
+func (d *device) options() tundev.Options {
+	return tundev.Options{
+		FlowKey:      packet.FlowKey{random64(), random64()},
+		UnorderedUDP: d.running.cfg().Order.UDP == "unordered",
+		Queues:       workers(d.running.cfg().Interface.Workers),
+	}
+}
+
+func (d *device) configure() (*netconf.State, error) {
+	file, err := netconf.StatePath(d.running.cfg().Interface.Name)
+	if err != nil {
+		return nil, err
+	}
+	return netconf.Apply(d.plan(d.running.cfg(), file))
+}
+
+// plan is what the network is to be for c; file is where the state of it is kept.
+func (d *device) plan(c *config.Config, file string) netconf.Plan {
+	link := c.Interface.Name
+	if d.tun != nil {
+		link = d.tun.Name() // somebody may have given it another one
+	}
+	return netconf.Plan{
+		Link:      link,
+		MTU:       c.Interface.MTU,
+		Addresses: c.Interface.Address,
+		Routes:    allowedIPs(c),
+		Table:     netconf.Table{Off: c.Interface.Table.Off, ID: c.Interface.Table.ID},
+		FwMark:    c.Interface.FwMark,
+		StateFile: file,
+	}
+}
+
+// mtu is what the device has now, which others may have changed.
+func (d *device) mtu() int {
+	if i, err := net.InterfaceByName(d.tun.Name()); err == nil {
+		return i.MTU
+	}
+	return d.running.cfg().Interface.MTU
+}
+
+// newMerger returns what joins packets for the device. It has nothing after its Flush, so
+// whoever writes takes any.
+func (d *device) newMerger() any {
+	return merge.New(merge.Config{UDP: d.tun.Offloads().USO, Tunnels: d.tun.Offloads().Tunnels, Alloc: d.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
+		write(d.tun, f, what)
+	}})
+}
+
+// write hands a frame to the kernel. The device counts what it drops; it fails for
+// good only when it is gone, which its reader notices too.
+func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
+	defer f.Release()
+	if what == merge.Joined {
+		_ = dev.WriteJoined(f)
+	} else {
+		_ = dev.Write(f)
+	}
+}

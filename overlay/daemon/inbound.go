@@ -1,0 +1,16 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// inbound joins a peer's messages to frames, and restores the order of flows.
+type inbound struct {
+	reassembler *order.Reassembler
+	clock       mono.Time     // of the message that is delivered
+	hold        time.Duration // least wait for order, as configured
+	stale       uint64        // datagrams dropped: they waited in a socket while the process did not run
+}

@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
+	"github.com/srdtun/srdtun/overlay/route"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// runningConfig is the configuration in force, with the peers and the routes to them. Readers
+// take a snapshot of it.
+type runningConfig struct{ atomic.Pointer[snapshot] }
+
+// snapshot is what a configuration comes to. It is made anew by each change, and never
+// changed, so that a reader has all of one or all of another.
+type snapshot struct {
+	cfg   *config.Config
+	table *route.Table // to places in peers
+	peers []*peer      // as in cfg
+}
+
+// route returns the peer that a frame goes to; nil: none.
+func (c *snapshot) route(f *frame.Frame) *peer {
+	if at, ok := c.table.Lookup(packet.Dst(f.Data)); ok {
+		return c.peers[at]
+	}
+	return nil
+}
+
+// allowed reports whether a packet from p may have the source src.
+func (c *snapshot) allowed(p *peer, src netip.Addr) bool {
+	at, ok := c.table.Lookup(src)
+	return ok && c.peers[at] == p
+}
+
+// cfg is what the server runs with now.
+func (r *runningConfig) cfg() *config.Config { return r.Load().cfg }
+
+// peers are the server's now.
+func (r *runningConfig) peers() []*peer { return r.Load().peers }
+
+// byName returns the peer of this name, public key or address inside the tunnel. The only one
+// needs no name.
+func (r *runningConfig) byName(name string) (*peer, error) {
+	public, err := config.ParseKey(name)
+	for _, p := range r.peers() {
+		if p.cfg().Name == name && name != "" || err == nil && p.cfg().PublicKey == public {
+			return p, nil
+		}
+	}
+	if all := r.peers(); name == "" && len(all) == 1 {
+		return all[0], nil
+	}
+	if a, err := netip.ParseAddr(name); err == nil {
+		at := r.Load()
+		if i, ok := at.table.Lookup(a); ok {
+			return at.peers[i], nil
+		}
+		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
+	}
+	return nil, fmt.Errorf("no peer is named %.64q", name)
+}
+
+// policy makes a path policy as configured. The error is for whoever gave the name.
+func (r *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(r.cfg(), name) }
+
+func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
+	c := &cfg.Paths.Steering
+	return steer.New(name, steer.Options{
+		Seed: random64(), FlowletTimeout: c.FlowletTimeout, Weights: c.Weights, Primary: c.Primary, Flowcell: c.Flowcell,
+		DREAlpha: c.DREAlpha, DREPeriod: c.DREPeriod, LinkRate: float64(c.LinkMbit) * bytesPerMbit,
+	})
+}
+
+// bytesPerMbit is a Mbit in bytes.
+const bytesPerMbit = 1e6 / 8
+
+// routes builds the allowed-IP table of c.
+func routes(c *config.Config) (*route.Table, error) {
+	t := new(route.Table)
+	for i := range c.Peers {
+		for _, a := range c.Peers[i].AllowedIPs {
+			if err := t.Insert(a, i); err != nil {
+				return nil, fmt.Errorf("%s: %w", c.File, err)
+			}
+		}
+	}
+	return t, nil
+}
+
+// allowedIPs returns the allowed IPs of all peers.
+func allowedIPs(c *config.Config) []netip.Prefix {
+	var v []netip.Prefix
+	for i := range c.Peers {
+		v = append(v, c.Peers[i].AllowedIPs...)
+	}
+	return v
+}

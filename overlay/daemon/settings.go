@@ -1,0 +1,241 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/events"
+)
+
+// settings changes the running configuration, as the files and the control socket ask for.
+type settings struct {
+	log       *eventLog
+	running   *runningConfig
+	device    *device
+	sockets   *sockets
+	sessions  *sessions
+	endpoints *endpoints
+	clock     func() time.Time               // the host's clock
+	load      func() (*config.Config, error) // nil: the file cannot be read again
+
+	expiryChanged chan struct{} // tells expire of a change
+
+	mu               sync.Mutex     // held while the running configuration is changed
+	file             *config.Config // as the files were read last
+	closed           bool           // no change any more
+	dropIns          config.DropIns // what was read of them
+	faults           []string       // of drop-in files, as last told
+	unread           string         // why their directory could not be read, as last told
+	unsaved, pending []string       // see compare
+	expired          expiredPeers
+}
+
+// badConfig is an error of what somebody asked for, and not of doing it.
+type badConfig struct{ error }
+
+func (badConfig) Is(target error) bool { return target == control.ErrConfig }
+func (e badConfig) Unwrap() error      { return e.error }
+
+// change does what the control socket asks for, and returns what is otherwise than before.
+func (s *settings) change(c control.Change) ([]control.Difference, error) {
+	before := s.running.cfg()
+	diff, err := s.dispatch(c)
+	if err != nil {
+		s.log.tell(events.ConfigRefused, "", "not changed: %v", err)
+		return nil, err
+	}
+	if len(diff) > 0 {
+		s.tellDoubts(s.running.cfg(), before)
+	}
+	return s.report(diff), nil
+}
+
+func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
+	switch c.How {
+	case control.HowReload, control.HowSync:
+		want, err := s.wanted(c)
+		if err != nil {
+			return nil, badConfig{err}
+		}
+		if c.How == control.HowSync {
+			return s.sync(want)
+		}
+		return s.reload(want)
+	case control.HowAdd:
+		peers, err := config.ParsePeers("peers", []byte(c.Config))
+		if err != nil {
+			return nil, badConfig{err}
+		}
+		return s.add(peers)
+	case control.HowSet:
+		settings := make([]config.Setting, len(c.Settings))
+		for i, v := range c.Settings {
+			settings[i] = config.Setting(v)
+		}
+		return s.set(settings, c.Save)
+	}
+	return nil, fmt.Errorf("a change by %.32q is not known", c.How)
+}
+
+// errNoFile is for a daemon that has no way to its own file.
+var errNoFile = errors.New("the daemon cannot read its file again")
+
+// wanted is the configuration that a change hands over, or that of the daemon's file.
+func (s *settings) wanted(c control.Change) (*config.Config, error) {
+	if c.Config != "" {
+		return config.ParseSealed(s.running.cfg().File, []byte(c.Config))
+	}
+	if s.load == nil {
+		return nil, errNoFile
+	}
+	return s.load()
+}
+
+// report logs differences, and tells them to whoever asked for them.
+func (s *settings) report(diff []config.Change) []control.Difference {
+	v := make([]control.Difference, len(diff))
+	for i, c := range diff {
+		v[i] = control.Difference{Text: c.String(), Key: c.Key, Live: c.Live}
+		if !c.Live {
+			v[i].Text = "! " + v[i].Text[len("~ "):] + " (needs a restart)"
+		}
+		if i < reportMost {
+			s.log.tell(events.ConfigChanged, v[i].Text, "changed: %s", v[i].Text)
+		}
+	}
+	if n := len(diff) - reportMost; n > 0 {
+		s.log.tell(events.ConfigChanged, "more", "changed: %d more", n)
+	}
+	return v
+}
+
+// reportMost bounds the log lines of one change. Thousands of peers may come at once.
+const reportMost = 20
+
+// rereadOn reads the file again whenever it is asked to, until ctx ends.
+func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done func(error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		}
+		diff, err := s.change(control.Change{How: control.HowReload})
+		if err == nil && len(diff) == 0 {
+			s.log.tell(events.ConfigChanged, "", "read again: nothing has changed")
+		}
+		if done != nil {
+			done(err)
+		}
+	}
+}
+
+// reload takes over what the files say now: c, and the drop-in files of its directory.
+func (s *settings) reload(c *config.Config) ([]config.Change, error) { return s.replace(c, true) }
+
+// sync takes c over and leaves it to the files to say something else.
+func (s *settings) sync(c *config.Config) ([]config.Change, error) { return s.replace(c, false) }
+
+func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want, faults, err := s.withDropIns(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	diff, err := s.apply(want)
+	if err != nil {
+		return nil, err
+	}
+	if isFile {
+		s.file = want
+	}
+	s.compare()
+	s.tellFaults(faults)
+	return diff, nil
+}
+
+// set changes single keys. With save the files are known to say the same, also of keys
+// that need a restart.
+func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want, err := config.With(s.running.cfg(), settings)
+	if err != nil {
+		return nil, badConfig{err}
+	}
+	file := s.file
+	if save {
+		if file, err = config.With(s.file, settings); err != nil {
+			return nil, badConfig{err}
+		}
+	}
+	for _, c := range config.Diff(s.running.cfg(), want) {
+		if !c.Live && !save {
+			return nil, fmt.Errorf("%s cannot be changed while running: change it in %s, and restart", c.Key, s.file.File)
+		}
+	}
+	diff, err := s.apply(want)
+	if err != nil {
+		return nil, err
+	}
+	s.file = file
+	s.compare()
+	return diff, nil
+}
+
+// add lets peers in, or gives those of the same keys what they say.
+func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want, err := config.WithPeers(s.running.cfg(), peers)
+	if err != nil {
+		return nil, badConfig{err}
+	}
+	diff, err := s.apply(want)
+	if err == nil {
+		s.compare()
+	}
+	return diff, err
+}
+
+// compare notes in which keys what runs is not what the files say: those that were
+// changed while running, and those that wait for a restart. mu is held.
+func (s *settings) compare() {
+	s.unsaved, s.pending = nil, nil
+	file, _ := config.Current(s.file, s.clock())
+	for _, c := range config.Diff(file, s.running.cfg()) {
+		if c.Live {
+			s.unsaved = append(s.unsaved, c.Key)
+		} else {
+			s.pending = append(s.pending, c.Key)
+		}
+	}
+}
+
+// differences returns what compare has found, and the file that it is about.
+func (s *settings) differences() (file string, unsaved, pending []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file = s.file.File
+	if whole, err := filepath.Abs(file); err == nil {
+		file = whole
+	}
+	return file, slices.Clone(s.unsaved), slices.Clone(s.pending)
+}
+
+// close refuses changes from now on and returns the peers there are.
+func (s *settings) close() []*peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return s.running.peers()
+}

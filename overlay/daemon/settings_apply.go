@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// A change is made in two halves. All that can fail comes first, and ends with the
+// network's part, which is all or nothing. The rest is done in memory and cannot fail.
+
+// errEnded is for who asks for a change of what is being taken down.
+var errEnded = errors.New("the interface is being taken down")
+
+// apply makes the server run with want, but for peers whose time is over, as far as that
+// is possible while it runs, and returns the differences to what it ran with: those that are
+// not live wait for a restart. After an error all is as it was. mu is held.
+func (s *settings) apply(want *config.Config) ([]config.Change, error) {
+	if s.closed {
+		return nil, errEnded
+	}
+	want = s.unexpired(want)
+	before := s.running.Load()
+	diff := config.Diff(before.cfg, want)
+	if len(diff) == 0 {
+		return nil, nil
+	}
+	next, err := config.Settle(before.cfg, want)
+	if err != nil {
+		return nil, err
+	}
+	table, err := routes(next)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := newPolicies(before.cfg, next)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.reconfigure(next); err != nil {
+		return nil, err
+	}
+	s.swap(&snapshot{cfg: next, table: table}, policies)
+	return diff, nil
+}
+
+// reconfigure gives the interface the addresses and routes of next.
+func (s *settings) reconfigure(next *config.Config) error {
+	file, err := netconf.StatePath(next.Interface.Name)
+	if err != nil {
+		return err
+	}
+	told := len(s.device.net.Warnings)
+	defer func() {
+		for _, w := range s.device.net.Warnings[told:] {
+			s.log.tell(events.HostSetting, "", "%s", w)
+		}
+	}()
+	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
+}
+
+// newPolicies makes a path policy for each peer of next that needs another than before,
+// by place; nil: it keeps the one it has.
+func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
+	was := map[config.Key]*config.Peer{}
+	if reflect.DeepEqual(before.Paths.Steering, next.Paths.Steering) {
+		for i := range before.Peers {
+			was[before.Peers[i].PublicKey] = &before.Peers[i]
+		}
+	}
+	policies := make([]steer.Policy, len(next.Peers))
+	for i := range next.Peers {
+		p := &next.Peers[i]
+		if old := was[p.PublicKey]; old != nil && old.Policy == p.Policy {
+			continue
+		}
+		policy, err := policyOf(next, p.Policy)
+		if err != nil {
+			return nil, err
+		}
+		policies[i] = policy
+	}
+	return policies, nil
+}
+
+// swap puts next in place of what there is: peers that both have stay as they are but for
+// what is told to their connections.
+func (s *settings) swap(next *snapshot, policies []steer.Policy) {
+	old := map[config.Key]*peer{}
+	for _, p := range s.running.peers() {
+		old[p.cfg().PublicKey] = p
+	}
+	for i := range next.cfg.Peers {
+		c := &next.cfg.Peers[i]
+		p := old[c.PublicKey]
+		if p == nil {
+			p = s.sessions.newPeer(next.cfg, c, policies[i])
+		} else {
+			p.change(c, policies[i])
+			delete(old, c.PublicKey)
+		}
+		next.peers = append(next.peers, p)
+	}
+	s.running.Store(next)
+	for _, p := range old {
+		s.sessions.remove(p)
+	}
+	s.endpoints.notePeers()
+	s.noteExpiry()
+}

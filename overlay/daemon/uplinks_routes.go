@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/vishvananda/netlink"
+)
+
+// swallows names the tunnel that packets to r, from any uplink that they may leave from, would
+// go into, and reports whether it is this one; "": they leave as they should.
+func (ul *uplinks) swallows(r netip.AddrPort) (name string, own bool) {
+	from := ul.locals(r)
+	if len(from) == 0 {
+		from = []srd.Uplink{{}} // whatever the kernel takes
+	}
+	for _, u := range from {
+		index := ul.leavesBy(r.Addr(), u)
+		if index == ul.device.net.Index() {
+			return ul.device.tun.Name(), true
+		}
+		if v := netconf.Tunnel(index); v != "" && !ul.chosen(v) {
+			name = v
+		}
+	}
+	return name, false
+}
+
+// chosen reports whether paths.local names an interface, or an address that it has.
+func (ul *uplinks) chosen(name string) bool {
+	addrs := addressesOf(name)
+	return slices.ContainsFunc(ul.running.cfg().Paths.Local, func(l config.Local) bool {
+		return l.Interface == name || l.Interface == "" && slices.Contains(addrs, l.Addr)
+	})
+}
+
+// leavesBy returns the number of the interface by which packets from u to a remote address
+// leave, as the kernel finds it when they are sent; 0: there is none.
+func (ul *uplinks) leavesBy(to netip.Addr, u srd.Uplink) int {
+	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
+	if u.IsValid() && !ul.sockets.bank.Alone(u) {
+		o.SrcAddr = net.IP(u.Addr().AsSlice())
+	}
+	v, err := netlink.RouteGetWithOptions(net.IP(to.WithZone("").AsSlice()), o)
+	if err != nil || len(v) == 0 {
+		return 0
+	}
+	return v[0].LinkIndex
+}
+
+// barred returns why packets to remote do not get there by the interface; "": they do, or
+// there is no such interface, or it has no address of that family, which others report.
+func (ul *uplinks) barred(name string, remote netip.Addr) string {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return ""
+	}
+	var source netip.Addr
+	all := uplinksOf(name)
+	for _, u := range all {
+		if a := u.Addr(); a.Is4() == remote.Is4() && !a.IsLinkLocalUnicast() {
+			source = a
+		}
+	}
+	if !source.IsValid() {
+		return ""
+	}
+	// The entry of the table is asked for: without one there is none to tell of, whatever
+	// the kernel does then.
+	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
+	if remote.Is4() || globals(all) > 1 || ul.leavesBy(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
+		how.SrcAddr = source.AsSlice()
+	}
+	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)
+	switch {
+	case err != nil || len(routes) == 0:
+		return name + " has no route to " + remote.String() +
+			"; give it one, as by: ip route add default via GATEWAY dev " + name + " metric 2000"
+	case routes[0].LinkIndex != link.Attrs().Index:
+		return name + " has several IPv6 addresses, and packets to " + remote.String() +
+			" leave by another interface; name one address and give it a rule: ip -6 rule add from ADDRESS table TABLE"
+	}
+	return ""
+}
