@@ -32,12 +32,14 @@ QUICKSEEDS = 1..500
 COUNT     ?= 6
 BENCHTIME ?= 0.5s
 # Tests that make namespaces of their own on a large scale run apart.
-UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "$$($(GO) list $(SOLO))")
+UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "$$($(GO) list $(SOLO) $(SINGLE))")
 # The simulator and the pure packages have neither goroutines, locks nor unsafe code, nor have
 # their tests, as tidy_test.go sees to, so the race detector finds nothing there; it would take
 # ten times as long. It watches their code where threads run it: THREADS and the others of UNIT.
 SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./srd/internal/... ./overlay/events ./overlay/packet ./overlay/merge ./overlay/route ./overlay/order ./overlay/queue ./overlay/flows
 SIM       = ./sim/...
+# Packages that no other package's threads run, and without any of their own.
+SINGLE    = . ./config ./cmd/srdtun/internal/... ./internal/inspect ./internal/manpage ./internal/manualtest ./overlay/frame ./scripts/corecount ./scripts/demo ./scripts/field ./scripts/picture ./scripts/sbom ./scripts/toolchain
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
@@ -47,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-package lint clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -66,16 +68,16 @@ build-agents: build-etcd ## build the fleet's agents, bin/srdtun-etcd and bin/sr
 test: packages ## before each commit: lint, unit, race, 500 seeds, end to end (root, 12 minutes)
 	@$(MAKE) --no-print-directory build build-etcd testsum
 	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' '$(MAKE) --no-print-directory lint test-unit soak SEEDS=$(QUICKSEEDS)'
-	@$(MAKE) --no-print-directory e2e-alone
+	@$(MAKE) --no-print-directory e2e-alone ALONE='-unlike bw_4to1'
 	@echo "test: ok. make test-all is everything: 2,000 seeds, long tests, model, agents, laboratory, packages"
 
 test-all: packages ## everything, before a release (root, 50 minutes)
 	@$(MAKE) --no-print-directory build build-agents testsum
-	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint test-unit test-threads'
+	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint-all test-unit test-threads'
 	@$(MAKE) --no-print-directory soak test-lab test-bench test-agents e2e-alone e2e-long test-package
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
-	$(TESTSUM) -go $(GO) -- -vet=off -timeout 10m $(SOLO) $(SIM)
+	$(TESTSUM) -go $(GO) -- -vet=off -timeout 10m $(SOLO) $(SINGLE) $(SIM)
 	CGO_ENABLED=1 $(TESTSUM) -go $(GO) -- -vet=off -race -timeout 10m $(UNIT)
 
 test-threads: testsum ## packages with threads again, on one processor and on eight, with the race detector
@@ -128,9 +130,9 @@ E2E = SRDTUN_BIN=$(abspath $(BIN)/srdtun) SRDTUN_ETCD_BIN=$(abspath $(BIN)/srdtu
 e2e-side:
 	$(E2E) -parallel 4 ./e2e -part side
 
-# Measurements do not share the machine, but with parts of the same test that say so.
+# Measurements do not share the machine, but with parts of the same test that say so. ALONE are flags of tests.
 e2e-alone:
-	$(E2E) -parallel 4 ./e2e -part alone
+	$(E2E) -parallel 4 ./e2e -part alone $(ALONE)
 
 e2e-long:
 	$(E2E) -parallel 4 ./e2e -part long
@@ -253,13 +255,15 @@ test-package: ## source, deb, rpm and image in a Debian root: install, run, rest
 	@$(BUILD) $(BIN)/packagetest -o $(BIN)/packagetest ./scripts/packagetest
 	@PATH="$(PATH)" $(BIN)/packagetest $(PACKAGEFLAGS)
 
-lint: gofmt ## gofmt, go vet for 64 and 32 bits, staticcheck
+lint: gofmt ## gofmt, go vet, staticcheck
 	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+lint-all: lint ## go vet also for 32 bits, and of the other modules
 	GOARCH=386 $(GO) vet ./...
 	cd lab && $(GO) vet ./...
 	cd bench && $(GO) vet ./...
 	cd fleet && $(GO) vet ./...
-	$(GO) tool staticcheck ./...
 
 gofmt:
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(find . -name '.?*' -prune -o -name '*.go' -print)); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi

@@ -54,6 +54,7 @@ func renumber(t *testing.T, h *fabric.Host, from, to string) {
 // TestServerMoves changes the address of an end that knows no endpoint of its peer, as a
 // server knows none of its clients, under traffic both ways, and back.
 func TestServerMoves(t *testing.T) {
+	long(t)
 	d := direct(t)
 	passive(t, d)
 	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))

@@ -18,6 +18,7 @@ const maxHandedOver = 700 * time.Millisecond
 // TestHubIsRestartedAsAService restarts a hub as systemd does: the next process goes on with all
 // fifty sessions. Nobody shakes hands.
 func TestHubIsRestartedAsAService(t *testing.T) {
+	long(t)
 	var m *tunnel.Manager
 	hub, all := wheel(t, func(hub *tunnel.Node) (err error) {
 		if m, err = tunnel.NewManager(hub); err != nil {

@@ -118,6 +118,7 @@ const (
 // TestLiarThatComesBackStaysSmall lets one peer fill what may be held for it, end, and come back
 // as another process, again and again. Each time it sends 5.7 MB.
 func TestLiarThatComesBackStaysSmall(t *testing.T) {
+	long(t)
 	f, hub, one, two := star(t)
 	two.Kill()
 	program := liarProgram(t)

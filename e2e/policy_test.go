@@ -22,6 +22,7 @@ const policySpan = 1500 * time.Millisecond
 // TestPolicyChangesUnderLoad goes through all policies while eight connections
 // run: none of them stops, nothing is given up.
 func TestPolicyChangesUnderLoad(t *testing.T) {
+	long(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	fl := flow(f, 8)

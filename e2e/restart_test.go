@@ -17,16 +17,19 @@ import (
 const maxRecovery = 4 * time.Second
 
 func TestKillAndRestartSender(t *testing.T) {
+	long(t)
 	killAndRestart(t, func(p *tunnel.Pair) *tunnel.Node { return p.A })
 }
 
 func TestKillAndRestartReceiver(t *testing.T) {
+	long(t)
 	killAndRestart(t, func(p *tunnel.Pair) *tunnel.Node { return p.B })
 }
 
 // A receiver that does not know its peer's address cannot call it when it starts
 // again: the other end has to notice.
 func TestKillAndRestartPassiveReceiver(t *testing.T) {
+	long(t)
 	f := network(t, fabric.Spec{})
 	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
 	if p != nil {

@@ -106,6 +106,7 @@ const lostToDeath = 4
 // TestTwoUplinksWithOneAddress has two LTE sticks that give the host the same address: both
 // carry, one outlives the other, and each is called by its interface.
 func TestTwoUplinksWithOneAddress(t *testing.T) {
+	long(t)
 	f, a, b := sticks(t, [2]string{stickAddr, stickAddr}, (*tunnel.Node).Start)
 	await(t, "paths by both", func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 })
 	await(t, "lines for both", func() bool {
@@ -143,6 +144,7 @@ func TestTwoUplinksWithOneAddress(t *testing.T) {
 
 // TestTwoUplinksBehindOneGateway is the same with two addresses in one network.
 func TestTwoUplinksBehindOneGateway(t *testing.T) {
+	long(t)
 	f, a, _ := sticks(t, [2]string{stickAddr, "192.168.8.101"}, (*tunnel.Node).Start)
 	await(t, "paths by both", func() bool { return pathsBy(t, a, "u1") > 0 && pathsBy(t, a, "u2") > 0 })
 	bothCarry(t, f)
@@ -225,6 +227,7 @@ func seesBoth(t *testing.T, a, _ *tunnel.Node) {
 // interface another name, and moves addresses from one to the other: traffic goes on, and
 // each uplink is called by the interface that it is at.
 func TestUplinksWithOneAddressChange(t *testing.T) {
+	long(t)
 	var m *tunnel.Manager
 	f, a, _ := sticks(t, [2]string{stickAddr, stickAddr}, func(a *tunnel.Node) (err error) {
 		if m, err = tunnel.NewManager(a); err != nil {

@@ -15,6 +15,7 @@ import (
 // link. What is received takes little of what is sent: TCP's own acknowledgements, and those
 // of the tunnel.
 func TestUploadBesideDownload(t *testing.T) {
+	long(t)
 	const mbit, settle, lasts = 50, 4 * time.Second, 10 * time.Second
 	for name, delay := range map[string]int{"4ms": 2, "40ms": 20} {
 		between(t, name, true, false, []linkemu.Impairment{uplink(delay, 0, 0, mbit)}, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {

@@ -196,6 +196,7 @@ func TestThousandIdlePeers(t *testing.T) {
 
 // TestMemoryUnderLoad loads a pair in the ways that fill buffers most.
 func TestMemoryUnderLoad(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		name string
 		rate int // Mbit/s of each path

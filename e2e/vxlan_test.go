@@ -66,6 +66,7 @@ const minVXLAN = 0.6
 
 // One TCP connection in VXLAN, and one without, in turns, on a cable without a limit.
 func TestVXLANIsFast(t *testing.T) {
+	long(t)
 	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +128,7 @@ const lossOfOne = 20
 
 // Sixteen connections in one VXLAN: one whose packets get lost does not stop the others.
 func TestVXLANFlowsAreApart(t *testing.T) {
+	long(t)
 	f := network(t, links)
 	pair(t, f, tunnel.Config{})
 	vxlan(t, f.A(1), f.B(1))

@@ -28,7 +28,7 @@ func (h *host) agentsInstall() error {
 				return fmt.Errorf("%s: %v", f, err)
 			}
 		}
-		if out, err := output(name, "--version"); err != nil || out != name+" v0.9.0" {
+		if out, err := output(name, "--version"); err != nil || out != name+" 0.9.0" {
 			return fmt.Errorf("version: %s, %v", out, err)
 		}
 		if out, err := output("systemd-analyze", "verify", "/lib/systemd/system/"+name+"@.service"); err != nil || out != "" {

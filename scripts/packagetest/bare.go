@@ -31,7 +31,7 @@ func (h *host) withoutSystemd() error {
 		{"", "srdtun up -d lab"},
 		{"interface: lab", "srdtun show lab"},
 		{"", "dpkg -i " + shared("srdtun-2.deb")},
-		{"srdtun v0.9.1 ", "srdtun version"},
+		{"srdtun 0.9.1 ", "srdtun version"},
 		{"interface: lab", "srdtun show lab"},
 		{"", "srdtun down lab"},
 		{"", "dpkg --purge srdtun"},

@@ -103,7 +103,7 @@ func (h *host) installed() error {
 	if i, err := os.Stat("/etc/srdtun"); err != nil || i.Mode().Perm() != 0o700 {
 		return fmt.Errorf("/etc/srdtun: %v, %v", i.Mode(), err)
 	}
-	if out, err := output("srdtun", "version"); err != nil || !strings.HasPrefix(out, "srdtun v0.9.0 ") {
+	if out, err := output("srdtun", "version"); err != nil || !strings.HasPrefix(out, "srdtun 0.9.0 ") {
 		return fmt.Errorf("version: %s, %v", out, err)
 	}
 	_, err := output("getent", "group", "srdtun")

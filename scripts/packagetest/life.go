@@ -122,7 +122,7 @@ func (h *host) upgraded() error {
 	}
 	if err := until("the new program runs", func() bool {
 		out, _ := output("sh", "-c", `/proc/$(systemctl show -P MainPID `+lab+`)/exe version`)
-		return active(lab) && strings.HasPrefix(out, "srdtun v0.9.1 ")
+		return active(lab) && strings.HasPrefix(out, "srdtun 0.9.1 ")
 	}); err != nil {
 		return err
 	}

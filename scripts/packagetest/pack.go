@@ -11,7 +11,7 @@ import (
 )
 
 // Versions of the packages: the second is an upgrade of the first.
-var versions = []string{"v0.9.0", "v0.9.1"}
+var versions = []string{"0.9.0", "0.9.1"}
 
 // agents are programs with packages of their own, of the first version.
 var agents = []string{"srdtun-etcd", "srdtun-k8s"}

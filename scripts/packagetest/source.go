@@ -86,7 +86,7 @@ func (w *workshop) goInstalls() (note string, err error) {
 		return "", err
 	}
 	out, err := output(filepath.Join(w.dir, "srdtun"), "version")
-	if err != nil || !strings.HasPrefix(out, "srdtun "+published+" ") {
+	if err != nil || !strings.HasPrefix(out, "srdtun "+strings.TrimPrefix(published, "v")+" ") {
 		return "", fmt.Errorf("go install: %s, %v", out, err)
 	}
 	return "", nil
