@@ -47,7 +47,7 @@ func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
 	if ep.conditions.turn(condition{events.EndpointSelf, w.peer, at}, self) && self {
-		ep.log.tellOf(w.peer, events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
+		ep.log.tellOf(w.peer.title(), events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
 	}
 }
 
@@ -59,11 +59,11 @@ func (ep *endpoints) reportLoop(w target) {
 	switch {
 	case !ep.conditions.turn(condition{events.RoutingLoop, w.peer, at}, name != ""):
 	case own:
-		ep.log.tellOf(w.peer, events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
+		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
 	case name != "":
-		ep.log.tellOf(w.peer, events.RoutingLoop, at, "packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", at, name, name)
+		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", at, name, name)
 	default:
-		ep.log.tellOf(w.peer, events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
+		ep.log.tellOf(w.peer.title(), events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
 	}
 }
 

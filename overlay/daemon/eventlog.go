@@ -127,7 +127,7 @@ func (l *eventLog) tell(kind events.Kind, subject, format string, args ...any) {
 	l.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// tellOf tells of a peer.
-func (l *eventLog) tellOf(p *peer, kind events.Kind, subject, format string, args ...any) {
-	l.add(events.Event{Kind: kind, Peer: p.title(), Subject: subject, Text: "peer " + p.title() + ": " + fmt.Sprintf(format, args...)})
+// tellOf tells of the peer of that title.
+func (l *eventLog) tellOf(peer string, kind events.Kind, subject, format string, args ...any) {
+	l.add(events.Event{Kind: kind, Peer: peer, Subject: subject, Text: "peer " + peer + ": " + fmt.Sprintf(format, args...)})
 }

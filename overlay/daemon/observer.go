@@ -163,12 +163,12 @@ func (o *observer) tellStrangers(now mono.Time) {
 
 // run gives signs of life until ctx ends, for the time in which nothing else does, and
 // looks at what happened meanwhile.
-func (ob *observer) run(ctx context.Context) {
+func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
 	for {
-		ob.observe(ob.sessions.loop.Now())
-		ob.memory.collector.collect(ob.memory.budget, time.Now())
+		o.observe(o.sessions.loop.Now())
+		o.memory.collector.collect(o.memory.budget, time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -178,16 +178,16 @@ func (ob *observer) run(ctx context.Context) {
 }
 
 // tellRouter tells of the router, once.
-func (ob *observer) tellRouter(p *peer) {
+func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.watch.router {
 		return
 	}
 	p.health.watch.router = r.conf
 	to := fmt.Sprintf("add %s to allowed_ips of this peer at this end, if routers behind it are to be heard", netip.PrefixFrom(r.addr, r.addr.BitLen()))
-	at := ob.running.Load()
+	at := o.running.Load()
 	if i, ok := at.table.Lookup(r.addr); ok {
 		to = "it belongs to peer " + at.peers[i].title()
 	}
-	ob.log.tellOf(p, events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
+	o.log.tellOf(p.title(), events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
 }

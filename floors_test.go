@@ -1,0 +1,129 @@
+package srdtun_test
+
+import (
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors are the packages of the house, the lowest first: a folder stands for all below it, but
+// for those that are named themselves. A package imports others of its floor and of those below.
+var floors = [][]string{
+	{"internal", "config", "overlay/control/rundir", "overlay/events"},
+	{"srd/mono"},
+	{"srd/internal", "srd/handshake", "srd/steer", "srd/cc"},
+	{"srd"},
+	{"srd/udp", "srd/liar"},
+	{"srd/loop"},
+	{"srd/ep"},
+	// The overlay's pure parts.
+	{"overlay/budget", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows"},
+	{"sim"},
+	// What it has of the host.
+	{"overlay/tundev", "overlay/netconf", "overlay/control", "overlay/handover", "overlay/hooks", "overlay/privilege", "overlay/web"},
+	{"overlay/metrics", "overlay/dashboard"},
+	{"overlay/daemon"},
+	{"cmd/srdtun/internal"},
+	{"cmd/srdtun"},
+	// Beside the house: it knows nothing of these.
+	{"fleet"},
+	{"e2e"},
+	{"scripts", "packaging"},
+	{"lab"},
+	{"bench"},
+}
+
+// floorOf returns the floor of a package: that of the longest name above it; -1: none.
+func floorOf(dir string) int {
+	for d := dir; d != "."; d = path.Dir(d) {
+		if i := slices.IndexFunc(floors, func(f []string) bool { return slices.Contains(f, d) }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// No package of the house imports one above it. A test may: it plays what it tests in the
+// simulator, say.
+func TestNoArrowUp(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || s.dir == "." {
+			continue
+		}
+		own := floorOf(s.dir)
+		if own < 0 {
+			t.Errorf("%s: %s has no floor", s.file, s.dir)
+			continue
+		}
+		for _, p := range s.imports() {
+			if to, ours := strings.CutPrefix(p, module+"/"); ours && floorOf(to) > own {
+				t.Errorf("%s imports %s, which is above it (%s)", s.file, to, strings.Join(floors[floorOf(to)], ", "))
+			}
+		}
+	}
+}
+
+// nouns are those of the daemon, the lowest first (docs/design.md, "The daemon").
+var nouns = []string{
+	"eventLog", "peer", "runningConfig", "memory", "device", "sockets", "uplinks", "ingress", "sessions", "endpoints",
+	"settings", "restart", "observer", "programs", "status", "monitor", "server",
+}
+
+// A noun of the daemon has no field, and no method has an argument, of a noun above it.
+func TestNounsKnowThoseBelow(t *testing.T) {
+	const daemon = "overlay/daemon"
+	seen := map[string]bool{}
+	for _, s := range tree(t) {
+		if s.test || s.dir != daemon {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					s.checkNoun(t, typeName(d.Recv.List[0].Type), d.Type)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if ts, ok := spec.(*ast.TypeSpec); ok {
+						seen[ts.Name.Name] = true
+						s.checkNoun(t, ts.Name.Name, ts.Type)
+					}
+				}
+			}
+		}
+	}
+	for _, n := range nouns {
+		if !seen[n] {
+			t.Errorf("there is no %s in %s", n, daemon)
+		}
+	}
+}
+
+// checkNoun complains of nouns above name within the type at.
+func (s *source) checkNoun(t *testing.T, name string, at ast.Node) {
+	own := slices.Index(nouns, name)
+	if own < 0 {
+		return
+	}
+	ast.Inspect(at, func(n ast.Node) bool {
+		f, ok := n.(*ast.Field)
+		if ok && slices.Index(nouns, typeName(f.Type)) > own {
+			t.Errorf("%s: %s knows %s, which is above it", s.at(f), name, typeName(f.Type))
+		}
+		return true
+	})
+}
+
+// typeName is the name of a type, or of what it points to; "": it has none of its own.
+func typeName(e ast.Expr) string {
+	if p, ok := e.(*ast.StarExpr); ok {
+		e = p.X
+	}
+	if id, ok := e.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
