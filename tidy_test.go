@@ -200,7 +200,7 @@ func forbidden(s *source, to string) string {
 		return "only the command and the daemon read configurations; others take arguments"
 	case under(s.dir, "sim", "lab") && under(to, "srd/udp", "srd/loop", "overlay/tundev", "overlay/netconf", "overlay/control", "overlay/daemon"):
 		return "a simulation has no sockets and no devices"
-	case under(s.dir, "fleet") && !under(to, "fleet", "internal/manpage") && !s.test:
+	case under(s.dir, "fleet") && !under(to, "fleet", "internal/manpage", "internal/logline") && !s.test:
 		return "the fleet is a module of its own, and takes nothing of the daemon"
 	case under(to, "fleet") && !under(s.dir, "fleet"):
 		return "the daemon takes files, and does not know who writes them"

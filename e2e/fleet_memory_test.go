@@ -66,7 +66,7 @@ func TestFleetAgentStaysSmall(t *testing.T) {
 	}
 	wantListed := func(n int) {
 		t.Helper()
-		until(t, fmt.Sprintf("%d listings", n), time.Minute, func() bool { return strings.Count(a.agent.Log.String(), "msg=listed") >= n })
+		until(t, fmt.Sprintf("%d listings", n), time.Minute, func() bool { return strings.Count(a.agent.Log.String(), " listed admitted=") >= n })
 	}
 	until(t, "the last is refused", time.Minute, func() bool { return strings.Contains(a.said(), "is refused: 16385 bytes; at most 16384 are allowed") })
 	smallIn("a watch")

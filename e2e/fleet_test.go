@@ -121,7 +121,7 @@ func TestFleetLeaseRunsOut(t *testing.T) {
 	all[1].kill()
 	all[1].join(t) // a restart
 	time.Sleep(maxLeave)
-	if said := all[0].said(); strings.Contains(said, "msg=gone") || strings.Count(said, "msg=came") != 2 {
+	if said := all[0].said(); strings.Contains(said, " gone member=") || strings.Count(said, " came member=") != 2 {
 		t.Errorf("a restart was seen: %s", said)
 	}
 	all[2].kill()
@@ -155,7 +155,7 @@ func TestFleetOutlivesEtcd(t *testing.T) {
 	for i, want := range []string{"m2 m3 m4", "m1 m3 m4", "m1 m2 m4", ""} {
 		if want != "" {
 			all[i].wantPeers(t, 0, want)
-			if strings.Contains(all[i].said(), "msg=gone") {
+			if strings.Contains(all[i].said(), " gone member=") {
 				t.Errorf("%s missed somebody: %s", all[i].name, all[i].said())
 			}
 		}
@@ -223,7 +223,7 @@ func TestFleetStolenPassword(t *testing.T) {
 		if strings.Contains(m.said(), "member=thief") || strings.Contains(m.Log(), own) || strings.Contains(m.Log(), "203.0.113.9") {
 			t.Errorf("%s let somebody in: %s", m.name, m.Log())
 		}
-		if strings.Contains(m.said(), "msg=gone") {
+		if strings.Contains(m.said(), " gone member=") {
 			t.Errorf("%s lost somebody: %s", m.name, m.said())
 		}
 	}

@@ -154,7 +154,7 @@ func TestFleetOfAThousand(t *testing.T) {
 	if n := resident(t, m.agent.Pid()); n > maxAgent {
 		t.Errorf("the agent has %d bytes", n)
 	}
-	if n := strings.Count(m.said(), "msg=changed"); n != changes {
+	if n := strings.Count(m.said(), " changed member="); n != changes {
 		t.Errorf("%d changes came, of %d", n, changes)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/internal/logline"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
@@ -150,7 +151,7 @@ func eventPrinter(out io.Writer, asJSON bool) func([]events.Event) error {
 				}
 				continue
 			}
-			fmt.Fprintf(w, "%s %-7s %s: %s\n", stamp(v[i].Time), v[i].Level, v[i].Kind, v[i].Text)
+			fmt.Fprintf(w, "%s %-7s %s: %s\n", logline.Stamp(v[i].Time), v[i].Level, v[i].Kind, v[i].Text)
 		}
 		return w.Flush()
 	}

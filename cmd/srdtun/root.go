@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/srdtun/srdtun/internal/logline"
 
 	"github.com/srdtun/srdtun/config"
 )
@@ -25,7 +26,7 @@ func run(args []string) int {
 	}
 	var told *toldError
 	if !errors.As(err, &told) {
-		fmt.Fprintf(os.Stderr, "%ssrdtun: %s\n", errorPrefix(), oneLine(err))
+		fmt.Fprintf(os.Stderr, "%ssrdtun: %s\n", logline.ErrorPrefix(), oneLine(err))
 	}
 	return exitCode(err)
 }

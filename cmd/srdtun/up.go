@@ -11,6 +11,7 @@ import (
 	sdnotify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/logline"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon"
 	"github.com/srdtun/srdtun/overlay/handover"
@@ -46,7 +47,7 @@ func upCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.BoolVarP(&f.detach, "detach", "d", false, "run in the background, return once the interface is up")
 	flags.IntVar(&f.readyFD, "ready-fd", 0, "report to the starting process on this descriptor")
-	flags.StringVar(&f.log, "log", "", "`FORMAT` of the log: text, json or journal (default: journal if systemd reads it, else text)")
+	flags.StringVar(&f.log, "log", "", logline.Usage)
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also what is of use only when looking for faults")
 	flags.StringVar(&f.logFile, "log-file", "", "log to this file, which is kept short")
 	flags.StringVar(&f.pprof, "pprof", "", "serve profiles on this unix socket")
@@ -98,22 +99,31 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	stopNotice := context.AfterFunc(ctx, func() { notify(sdnotify.SdNotifyStopping) })
 	defer stopNotice()
 	err = serve(ctx, daemon.Options{
-		Config: c, Log: logTo(log), Before: before, Verbose: f.verbose, Load: c.Reread, Again: f.again, Reloaded: f.reread,
+		Config: c, Log: logline.Events(log), Before: before, Verbose: f.verbose, Load: c.Reread, Again: f.again, Reloaded: f.reread,
 	}, r)
 	return errors.Join(err, stopProfiles())
+}
+
+// logFormat returns the format of the log.
+func logFormat(asked string) (string, error) {
+	format, err := logline.Format(asked)
+	if err != nil {
+		err = &usageError{err}
+	}
+	return format, err
 }
 
 // openOutput returns what writes the log.
 func openOutput(f upFlags) (slog.Handler, error) {
 	format, err := logFormat(f.log)
 	if err != nil || f.logFile == "" {
-		return newHandler(os.Stderr, format), err
+		return logline.New(os.Stderr, format), err
 	}
 	file, err := openRotating(f.logFile, maxLog)
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(file, format), file.follow()
+	return logline.New(file, format), file.follow()
 }
 
 func serve(ctx context.Context, o daemon.Options, r *reporter) error {

@@ -25,6 +25,7 @@ type joining struct {
 	connection
 	member.Self
 	policy agent.Files
+	log    member.Log
 	dir    string
 	lease  time.Duration
 }
@@ -46,6 +47,7 @@ not seen by the others.`,
 	j.connection.flags(c)
 	member.PolicyFlags(c, &j.policy)
 	j.Flags(c)
+	j.log.Flags(c)
 	f := c.Flags()
 	f.StringVar(&j.dir, "dir", "", "the daemon's directory of drop-in peers, [peers] dir")
 	f.DurationVar(&j.lease, "lease", defaultLease, "how long a member that says nothing is still one, 3s to 10s")
@@ -67,6 +69,10 @@ func (j *joining) join(name string) error {
 	if err != nil {
 		return err
 	}
+	log, err := j.log.Open()
+	if err != nil {
+		return err
+	}
 	l, err := j.dial()
 	if err != nil {
 		return err
@@ -75,7 +81,6 @@ func (j *joining) join(name string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, fail := context.WithCancelCause(ctx)
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	events, again := make(chan agent.Event, queued), make(chan struct{}, 1)
 	var all sync.WaitGroup
 	defer all.Wait()

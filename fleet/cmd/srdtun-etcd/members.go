@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +49,7 @@ func (c *connection) standings(ctx context.Context, policy fleet.Policy) ([]flee
 		return nil, err
 	}
 	events := make(chan agent.Event)
-	w := &watcher{login: l, prefix: c.prefix, events: events, log: slog.Default()}
+	w := &watcher{login: l, prefix: c.prefix, events: events, log: member.Warnings()}
 	done := make(chan error, 1)
 	go func() {
 		_, err := w.list(ctx)

@@ -27,6 +27,7 @@ type joining struct {
 	cluster
 	member.Self
 	policy agent.Files
+	log    member.Log
 	dir    string
 }
 
@@ -51,6 +52,7 @@ seen by the others. A Node that is deleted is no member any more.`,
 	j.cluster.flags(c)
 	member.PolicyFlags(c, &j.policy)
 	j.Flags(c)
+	j.log.Flags(c)
 	c.Flags().StringVar(&j.dir, "dir", "", "the daemon's directory of drop-in peers, [peers] dir")
 	return c
 }
@@ -67,11 +69,15 @@ func (j *joining) join(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	log, err := j.log.Open()
+	if err != nil {
+		return err
+	}
 	n, err := j.dial()
 	if err != nil {
 		return err
 	}
-	return j.run(ctx, n, record, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	return j.run(ctx, n, record, log)
 }
 
 // run is a member until ctx ends.
@@ -125,7 +131,7 @@ func membersCommand() *cobra.Command {
 // standings judges what the Nodes say now.
 func standings(ctx context.Context, n *nodes, policy fleet.Policy) ([]fleet.Standing, error) {
 	events := make(chan agent.Event)
-	w := &watcher{nodes: n, events: events, log: slog.Default(), there: true}
+	w := &watcher{nodes: n, events: events, log: member.Warnings(), there: true}
 	done := make(chan error, 1)
 	go func() {
 		_, err := w.list(ctx)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/srdtun/srdtun/fleet"
 	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/internal/logline"
 )
 
 // Exit codes, as those of srdtun.
@@ -43,7 +44,7 @@ func Run(root *cobra.Command, args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "%s: %s\n", root.Name(), strings.ReplaceAll(err.Error(), "\n", "; "))
+	fmt.Fprintf(os.Stderr, "%s%s: %s\n", logline.ErrorPrefix(), root.Name(), strings.ReplaceAll(err.Error(), "\n", "; "))
 	var usage usageError
 	if errors.As(err, &usage) {
 		return ExitUsage

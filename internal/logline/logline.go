@@ -1,4 +1,7 @@
-package main
+// Package logline writes the log of srdtun and of its agents: a record a line, in one of three
+// formats. All programs have the same levels, those of package events, and the same order: time,
+// level, kind, text.
+package logline
 
 import (
 	"context"
@@ -8,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,27 +20,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The formats of the log.
+// The formats of a log.
 const (
-	logText    = "text"
-	logJSON    = "json"
-	logJournal = "journal"
+	Text    = "text"
+	JSON    = "json"
+	Journal = "journal"
 )
 
-var logFormats = []string{logText, logJSON, logJournal}
+var formats = []string{Text, JSON, Journal}
 
-// logFormat returns the format that was asked for, or else the one that the reader of
+// Usage is the help of an option that takes a format.
+const Usage = "`FORMAT` of the log: text, json or journal (default: journal if systemd reads it, else text)"
+
+// Format returns the format that was asked for, or else the one that the reader of
 // standard error understands.
-func logFormat(asked string) (string, error) {
+func Format(asked string) (string, error) {
 	switch {
 	case asked == "" && toJournal():
-		return logJournal, nil
+		return Journal, nil
 	case asked == "":
-		return logText, nil
-	case slices.Contains(logFormats, asked):
+		return Text, nil
+	case slices.Contains(formats, asked):
 		return asked, nil
 	}
-	return "", usagef("no log format is named %.32q; there are %s", asked, strings.Join(logFormats, ", "))
+	return "", fmt.Errorf("no log format is named %.32q; there are %s", asked, strings.Join(formats, ", "))
 }
 
 // toJournal reports whether standard error is a stream to the journal, by the
@@ -49,20 +56,20 @@ func toJournal() bool {
 	return os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// errorPrefix is what tells the journal that a line is an error.
-func errorPrefix() string {
+// ErrorPrefix is what tells the journal that a line is an error.
+func ErrorPrefix() string {
 	if toJournal() {
 		return fmt.Sprintf("<%d>", events.Error.Priority())
 	}
 	return ""
 }
 
-// newHandler returns what writes the log in a format.
-func newHandler(out io.Writer, format string) slog.Handler {
-	if format == logJSON {
+// New returns what writes the log in a format.
+func New(out io.Writer, format string) slog.Handler {
+	if format == JSON {
 		return slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: nameLevel})
 	}
-	return &lineHandler{out: &syncWriter{w: out}, journal: format == logJournal}
+	return &lineHandler{out: &syncWriter{w: out}, journal: format == Journal}
 }
 
 // levels are those of slog. It has none between information and a warning.
@@ -97,9 +104,9 @@ func nameLevel(_ []string, a slog.Attr) slog.Attr {
 // kindKey is the attribute that has an event's kind.
 const kindKey = "kind"
 
-// logTo returns what writes events to a log. Where nobody takes them, there is nobody to
+// Events returns what writes events to a log. Where nobody takes them, there is nobody to
 // tell that.
-func logTo(h slog.Handler) func(events.Event) {
+func Events(h slog.Handler) func(events.Event) {
 	return func(e events.Event) { _ = h.Handle(context.Background(), record(&e)) }
 }
 
@@ -119,9 +126,10 @@ func record(e *events.Event) slog.Record {
 	return r
 }
 
-// lineHandler writes a record as a line for people: time, level, kind and text, which has
-// all that the attributes have. The journal adds time and name itself, and is told the
-// level by a number in front (sd-daemon(3)).
+// lineHandler writes a record as a line for people: time, level, kind, text. The text of an
+// event has all that its attributes have; those of another record follow it as key=value. The
+// journal adds time and name itself, and is told the level by a number in front
+// (sd-daemon(3)).
 type lineHandler struct {
 	out     io.Writer
 	journal bool
@@ -138,24 +146,35 @@ func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
 // Handle implements slog.Handler.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
-	kind := ""
+	kind, rest := "", ""
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == kindKey {
-			kind = a.Value.String() + ": "
+			kind, rest = a.Value.String()+": ", ""
+			return false
 		}
-		return kind == ""
+		rest += " " + a.Key + "=" + quoted(a.Value.String())
+		return true
 	})
 	level := levelOf(r.Level)
 	if h.journal {
-		_, err := fmt.Fprintf(h.out, "<%d>%s%s\n", level.Priority(), kind, r.Message)
+		_, err := fmt.Fprintf(h.out, "<%d>%s%s%s\n", level.Priority(), kind, r.Message, rest)
 		return err
 	}
-	_, err := fmt.Fprintf(h.out, "%s %-7s %s%s\n", stamp(r.Time), level, kind, r.Message)
+	_, err := fmt.Fprintf(h.out, "%s %-7s %s%s%s\n", Stamp(r.Time), level, kind, r.Message, rest)
 	return err
 }
 
-// stamp writes a moment of this machine's time, to the millisecond.
-func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+// quoted returns a value as it is if it is one plain word.
+func quoted(v string) string {
+	plain := func(r rune) bool { return r > ' ' && r < 0x7f && r != '"' && r != '=' }
+	if v == "" || strings.ContainsFunc(v, func(r rune) bool { return !plain(r) }) {
+		return strconv.Quote(v)
+	}
+	return v
+}
+
+// Stamp writes a moment of this machine's time, to the millisecond.
+func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
 // syncWriter lets one line through at a time.
 type syncWriter struct {

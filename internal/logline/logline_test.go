@@ -1,9 +1,10 @@
-package main
+package logline
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -21,17 +22,17 @@ var moment = events.Event{
 
 func TestLogFormats(t *testing.T) {
 	for format, want := range map[string]string{
-		logText:    "2026-03-01 03:00:00.123 warning peer-silent: peer far: no answer for 5s\n",
-		logJournal: "<4>peer-silent: peer far: no answer for 5s\n",
+		Text:    "2026-03-01 03:00:00.123 warning peer-silent: peer far: no answer for 5s\n",
+		Journal: "<4>peer-silent: peer far: no answer for 5s\n",
 	} {
 		var out bytes.Buffer
-		logTo(newHandler(&out, format))(moment)
+		Events(New(&out, format))(moment)
 		if out.String() != want {
 			t.Errorf("%s: %q, want %q", format, out.String(), want)
 		}
 	}
 	var out bytes.Buffer
-	logTo(newHandler(&out, logJSON))(moment)
+	Events(New(&out, JSON))(moment)
 	var got map[string]any
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
@@ -56,9 +57,9 @@ func TestLogLevels(t *testing.T) {
 		e := moment
 		e.Level = level
 		var journal, text, asJSON bytes.Buffer
-		logTo(newHandler(&journal, logJournal))(e)
-		logTo(newHandler(&text, logText))(e)
-		logTo(newHandler(&asJSON, logJSON))(e)
+		Events(New(&journal, Journal))(e)
+		Events(New(&text, Text))(e)
+		Events(New(&asJSON, JSON))(e)
 		if !strings.HasPrefix(journal.String(), want+"peer-silent: ") {
 			t.Errorf("%v: %q, want %s in front", level, journal.String(), want)
 		}
@@ -84,39 +85,30 @@ func TestJournalIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ stream, asked, want, prefix string }{
-		{"", "", logText, ""},
-		{fmt.Sprintf("%d:%d", st.Dev, st.Ino), "", logJournal, "<3>"},
-		{fmt.Sprintf("%d:%d", st.Dev, st.Ino), logJSON, logJSON, "<3>"},
-		{fmt.Sprintf("%d:%d", st.Dev, st.Ino+1), "", logText, ""},
-		{"nonsense", "", logText, ""},
+		{"", "", Text, ""},
+		{fmt.Sprintf("%d:%d", st.Dev, st.Ino), "", Journal, "<3>"},
+		{fmt.Sprintf("%d:%d", st.Dev, st.Ino), JSON, JSON, "<3>"},
+		{fmt.Sprintf("%d:%d", st.Dev, st.Ino+1), "", Text, ""},
+		{"nonsense", "", Text, ""},
 	} {
 		t.Setenv("JOURNAL_STREAM", c.stream)
-		if got, err := logFormat(c.asked); got != c.want || err != nil || errorPrefix() != c.prefix {
-			t.Errorf("JOURNAL_STREAM=%q, --log %q: %q, %v, prefix %q; want %q, %q", c.stream, c.asked, got, err, errorPrefix(), c.want, c.prefix)
+		if got, err := Format(c.asked); got != c.want || err != nil || ErrorPrefix() != c.prefix {
+			t.Errorf("JOURNAL_STREAM=%q, --log %q: %q, %v, prefix %q; want %q, %q", c.stream, c.asked, got, err, ErrorPrefix(), c.want, c.prefix)
 		}
 	}
 }
 
-func TestSince(t *testing.T) {
-	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Time{
-		"":                     {},
-		"0s":                   now,
-		"90m":                  now.Add(-90 * time.Minute),
-		"03:00":                time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC),
-		"23:30:15":             time.Date(2026, 11, 21, 23, 30, 15, 0, time.UTC),
-		"2026-11-20":           time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
-		"2026-11-20 03:00":     time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC),
-		"2026-11-20 03:00:09":  time.Date(2026, 11, 20, 3, 0, 9, 0, time.UTC),
-		"2026-11-20T03:00:09Z": time.Date(2026, 11, 20, 3, 0, 9, 0, time.UTC),
+// A record that is no event has its attributes behind the text: agents tell members so.
+func TestAttributesFollowTheText(t *testing.T) {
+	for format, want := range map[string]string{
+		Text:    ` info    came member=db1 text="a \"b\" = c" n=3` + "\n",
+		Journal: `<6>came member=db1 text="a \"b\" = c" n=3` + "\n",
+		JSON:    `"level":"info","msg":"came","member":"db1","text":"a \"b\" = c","n":3}` + "\n",
 	} {
-		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"yesterday", "-5m", "25:00", "10", "2026-13-01"} {
-		if got, err := parseSince(text, now); err == nil || exitCode(err) != exitUsage {
-			t.Errorf("%q is %v, %v", text, got, err)
+		var out bytes.Buffer
+		slog.New(New(&out, format)).Info("came", "member", "db1", "text", `a "b" = c`, "n", 3)
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s: %q, want %q", format, out.String(), want)
 		}
 	}
 }

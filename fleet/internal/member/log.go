@@ -1,0 +1,36 @@
+package member
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/internal/logline"
+)
+
+// Log is the log of an agent, in the formats of the daemon's.
+type Log struct{ format string }
+
+// Flags are those of the log.
+func (l *Log) Flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.format, "log", "", logline.Usage)
+}
+
+// Open returns what writes to standard error.
+func (l *Log) Open() (*slog.Logger, error) {
+	format, err := logline.Format(l.format)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return slog.New(logline.New(os.Stderr, format)), nil
+}
+
+// Warnings is the log of a command that ends soon.
+func Warnings() *slog.Logger {
+	log, err := new(Log).Open()
+	if err != nil {
+		panic(err) // no format was asked for
+	}
+	return log
+}
