@@ -180,7 +180,7 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	line, err = readLine(c.r, maxReply)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
-		return reply{}, fmt.Errorf("%s: the daemon ended during the request", c.at)
+		return reply{}, fmt.Errorf("%s: the connection ended during the request: the daemon has ended, or had no place left", c.at)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return reply{}, fmt.Errorf("%s does not answer", c.at)
 	case err != nil:

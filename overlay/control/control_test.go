@@ -113,6 +113,12 @@ func start(t *testing.T, name string, h Handler) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveUntilEnd(t, s, h)
+	return s
+}
+
+func serveUntilEnd(t *testing.T, s *Server, h Handler) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, h) }()
@@ -125,7 +131,6 @@ func start(t *testing.T, name string, h Handler) *Server {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	return s
 }
 
 func dial(t *testing.T, name string) *Client {

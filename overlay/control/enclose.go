@@ -72,7 +72,7 @@ func (r *receiver) Read(b []byte) (int, error) {
 	if n == 0 && err == nil && len(b) > 0 {
 		err = io.EOF
 	}
-	return n, err
+	return max(n, 0), err // it is -1 when the client has closed with an answer unread
 }
 
 func (r *receiver) keep(oob []byte) {

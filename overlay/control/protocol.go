@@ -22,10 +22,6 @@ const (
 	// 300 bytes for each of 500 peers fit.
 	maxReply = 64 << 20
 
-	// maxConns bounds the connections served at once. More wait in the
-	// kernel's backlog, which the deadline keeps moving.
-	maxConns = 16
-
 	// connTimeout is how long one connection may live on the server. A reply
 	// takes well under a millisecond.
 	connTimeout = 5 * time.Second

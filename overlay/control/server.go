@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
@@ -39,12 +38,7 @@ type Server struct {
 	listener *rundir.Listener
 	masters  []uint32
 	closed   error // why the group is not let in; nil: it is
-	slots    chan struct{}
-
-	mu    sync.Mutex
-	conns map[*net.UnixConn]struct{}
-	done  bool
-	wg    sync.WaitGroup
+	places   places
 }
 
 // Serve listens and serves until ctx ends: Listen, Server.Serve and Close in
@@ -72,7 +66,7 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: l, masters: masters, slots: make(chan struct{}, maxConns), conns: map[*net.UnixConn]struct{}{}}
+	s := &Server{lock: l, masters: masters, places: places{taken: map[*place]struct{}{}}}
 	var groups []uint32
 	groups, s.closed = AdmittedGroups()
 	s.listener, err = rundir.Listen(path, socketMode, groups...)
@@ -89,6 +83,10 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 // can, or none is named.
 func (s *Server) Closed() error { return s.closed }
 
+// OnGone sets who is told of which user a connection was closed to make room for another one.
+// It is called before Serve, and what it sets must not block.
+func (s *Server) OnGone(f func(uid uint32)) { s.places.gone = f }
+
 // socketMode lets the daemon's user and the socket's group in.
 const socketMode = 0o660
 
@@ -98,28 +96,55 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 	stop := context.AfterFunc(ctx, s.shut)
 	defer stop()
 	for {
-		// A slot is taken before the connection is, so that what cannot be
-		// served yet waits in the kernel and costs nothing here.
-		s.slots <- struct{}{}
 		c, err := s.listener.AcceptUnix()
 		if err != nil {
-			<-s.slots
 			if outOfResources(err) && pause(ctx, acceptPause) {
 				continue
 			}
 			s.shut()
-			s.wg.Wait()
+			s.places.wg.Wait()
 			if ctx.Err() != nil {
 				return nil
 			}
 			return err
 		}
-		if !s.track(c) {
-			<-s.slots
-			continue
-		}
-		go s.connection(ctx, c, h)
+		s.admit(ctx, c, h)
 	}
+}
+
+// errNoPlace is told to who comes while all are busy.
+var errNoPlace = errors.New("too many requests at once; try again")
+
+// admit gives a connection a place and has it served, or says why not.
+func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
+	n := &place{UnixConn: c, of: &s.places}
+	ctx, n.stop = context.WithCancel(ctx)
+	refused := s.judge(n)
+	if err := c.SetDeadline(time.Now().Add(connTimeout)); err == nil && refused.Error == "" && s.places.take(n) {
+		go serve(ctx, n, h)
+		return
+	}
+	if refused.Error == "" {
+		refused.Error = errNoPlace.Error()
+	}
+	writeReply(c, refused) // it fits the socket's buffer, so nobody is waited for
+	n.stop()
+	c.Close()
+}
+
+// judge finds out who the caller is, and returns what he is told if he is not let in.
+func (s *Server) judge(n *place) reply {
+	g, err := s.guard()
+	if err == nil {
+		n.cred, err = peerCredentials(n.UnixConn)
+	}
+	if err == nil {
+		n.master, err = g.master(n.cred), g.check(n.cred)
+	}
+	if err != nil {
+		return reply{Error: err.Error(), Denied: true}
+	}
+	return reply{}
 }
 
 // acceptPause is how long the server waits when the process or the machine is
@@ -144,58 +169,24 @@ func pause(ctx context.Context, d time.Duration) bool {
 // has returned, or no Serve at all.
 func (s *Server) Close() error {
 	s.shut()
-	s.wg.Wait()
+	s.places.wg.Wait()
 	return errors.Join(s.listener.Remove(), s.lock.release())
 }
 
 // shut ends the listener and all connections. It may be called repeatedly.
 func (s *Server) shut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.done {
-		return
-	}
-	s.done = true
-	s.listener.Close()
-	for c := range s.conns {
-		// Requests under way may still write their reply.
-		c.CloseRead()
+	if s.places.end() {
+		s.listener.Close()
 	}
 }
 
-func (s *Server) track(c *net.UnixConn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.done {
-		c.Close()
-		return false
-	}
-	s.conns[c] = struct{}{}
-	s.wg.Add(1)
-	return true
-}
-
-func (s *Server) connection(ctx context.Context, c *net.UnixConn, h Handler) {
-	defer func() {
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
-		c.Close()
-		s.wg.Done()
-		<-s.slots
-	}()
-	if err := c.SetDeadline(time.Now().Add(connTimeout)); err != nil {
-		return
-	}
-	master, err := s.admit(c)
-	if err != nil {
-		writeReply(c, reply{Error: err.Error(), Denied: true})
-		return
-	}
+// serve answers the requests of a connection.
+func serve(ctx context.Context, c *place, h Handler) {
+	defer c.leave()
 	var in io.Reader = c
-	enclosed := &receiver{conn: c}
+	enclosed := &receiver{conn: c.UnixConn}
 	defer enclosed.close()
-	if master { // from others no descriptor is taken
+	if c.master { // from others no descriptor is taken
 		in = enclosed
 	}
 	r := bufio.NewReader(in)
@@ -207,33 +198,21 @@ func (s *Server) connection(ctx context.Context, c *net.UnixConn, h Handler) {
 		if err != nil {
 			return
 		}
-		if !answer(ctx, c, h, line, master, enclosed) {
+		c.idle(false)
+		if !answer(ctx, c, h, line, enclosed) {
 			return
 		}
 	}
 }
 
-// admit lets a caller in or says why not. master says that he may do everything.
-func (s *Server) admit(c *net.UnixConn) (master bool, err error) {
-	g, err := s.guard()
-	if err != nil {
-		return false, err
-	}
-	cred, err := peerCredentials(c)
-	if err != nil {
-		return false, err
-	}
-	return g.master(cred), g.check(cred)
-}
-
 // answer serves one request and reports whether the connection goes on.
-func answer(ctx context.Context, c *net.UnixConn, h Handler, line []byte, master bool, enclosed *receiver) bool {
+func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *receiver) bool {
 	req, err := parseRequest(line)
 	if err != nil {
 		writeReply(c, reply{Error: err.Error()})
 		return false
 	}
-	if !master && req.mastersOnly() {
+	if !c.master && req.mastersOnly() {
 		writeReply(c, reply{Error: "only root may do that", Denied: true})
 		return false
 	}

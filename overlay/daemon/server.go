@@ -30,6 +30,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/hooks"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/overlay/route"
+	"github.com/srdtun/srdtun/overlay/web"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
@@ -117,6 +118,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ctl.Close()) }()
+	ctl.OnGone(func(uid uint32) { s.monitor.gaveWay("control socket")(web.UserOwner(uid)) })
 	if err := ctl.Closed(); err != nil {
 		s.log.tell(events.HostSetting, "group", "only root can use the control socket: %v", err)
 	}

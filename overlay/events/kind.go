@@ -132,7 +132,7 @@ var All = []About{
 	{RoutesRestored, Notice, RoutesRestored, "addresses, routes or rules that somebody else removed are back", "find out who removes them, if it happens again"},
 	{RoutesLost, Warning, RoutesRestored, "they could not be put back", "the line says why"},
 	{Fallback, Warning, Fallback, "something works in a slower way", "the line says what is missing"},
-	{ReaderGaveWay, Info, ReaderGaveWay, "metrics or the dashboard had no place left for a new reader, so an idle one was closed; the line says whose", "nothing; if somebody takes all places, a unix socket lets one group in and nobody else"},
+	{ReaderGaveWay, Info, ReaderGaveWay, "metrics, the dashboard or the control socket had no place left for a new reader, so an idle one was closed; the line says whose", "nothing; if somebody takes all places, a unix socket lets one group in and nobody else"},
 	{ProcessStalled, Warning, ProcessStalled, "the daemon did not run for seconds: stopped, suspended, or the machine had no time for it", "nothing, if the machine slept; else look at its load"},
 	{MachineCopied, Notice, MachineCopied, "this virtual machine is a copy or was restored: all sessions are made anew", nothing},
 }

@@ -145,9 +145,22 @@ func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return nil, &os.PathError{Op: "connect", Path: path, Err: errors.Join(err, errors.New("not a socket"))}
 	}
-	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/self/fd/%d", fd), timeout)
+	c, err := dialPatiently(fmt.Sprintf("/proc/self/fd/%d", fd), timeout)
 	if errors.Is(err, os.ErrNotExist) {
-		return net.DialTimeout("unix", path, timeout) // a system without /proc
+		return dialPatiently(path, timeout) // a system without /proc
 	}
 	return c, err
+}
+
+// dialPause is the time between attempts at a socket to which too many connect at once. Unlike
+// a blocking connect(2) ours returns EAGAIN then (unix(7)).
+const dialPause = 2 * time.Millisecond
+
+func dialPatiently(path string, timeout time.Duration) (net.Conn, error) {
+	for end := time.Now().Add(timeout); ; time.Sleep(dialPause) {
+		c, err := net.DialTimeout("unix", path, timeout)
+		if !errors.Is(err, unix.EAGAIN) || time.Now().After(end) {
+			return c, err
+		}
+	}
 }

@@ -1,0 +1,186 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+const (
+	members = 12345 // the group that may use the socket
+	alice   = 2001
+	bob     = 2002
+)
+
+// busy is a handler whose flows take until their caller has gone, and says when one begins.
+type busy struct {
+	*recorder
+	began chan struct{}
+}
+
+func (b busy) Flows(ctx context.Context, _ time.Duration) (Flows, error) {
+	b.began <- struct{}{}
+	<-ctx.Done()
+	return Flows{}, ctx.Err()
+}
+
+// crowd serves srd0 for members of a group, and counts whose connections were closed.
+func crowd(t *testing.T) (b busy, path string, gone func() map[uint32]int) {
+	t.Helper()
+	dir := runDir(t)
+	b = busy{newRecorder(), make(chan struct{}, 256)}
+	var mu sync.Mutex
+	count := map[uint32]int{}
+	s, err := Listen("srd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.OnGone(func(uid uint32) { mu.Lock(); count[uid]++; mu.Unlock() })
+	serveUntilEnd(t, s, b)
+	path = filepath.Join(dir, "srd0.sock")
+	if err := os.Chown(path, 0, members); err != nil {
+		t.Fatal(err)
+	}
+	return b, path, func() map[uint32]int {
+		mu.Lock()
+		defer mu.Unlock()
+		v := map[uint32]int{}
+		for uid, n := range count {
+			v[uid] = n
+		}
+		return v
+	}
+}
+
+// asMember connects as a user so many times and sends each time what is to be sent.
+func asMember(t *testing.T, uid, n int, path, send string) (all []net.Conn) {
+	t.Helper()
+	as(uid, uid, []uint32{members}, func() {
+		for range n {
+			c, err := net.Dial("unix", path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := c.Write([]byte(send)); err != nil && send == "" {
+				t.Error(err)
+			}
+			all = append(all, c)
+		}
+	})
+	t.Cleanup(func() {
+		for _, c := range all {
+			c.Close()
+		}
+	})
+	return all
+}
+
+func showAs(uid int) (err error) {
+	as(uid, uid, []uint32{members}, func() {
+		var c *Client
+		if c, err = Dial(rundir.Place{Device: "srd0"}); err == nil {
+			_, err = c.Show()
+			c.Close()
+		}
+	})
+	return err
+}
+
+// Whoever holds all places without a word keeps out neither root nor another member.
+func TestIdleMembersGiveWay(t *testing.T) {
+	for name, send := range map[string]string{"silent": "", "slow": `{"op":`, "unread": `{"op":"show"}` + "\n"} {
+		t.Run(name, func(t *testing.T) {
+			_, path, gone := crowd(t)
+			const n = 100
+			asMember(t, alice, n, path, send)
+			begin := time.Now()
+			for _, uid := range []int{0, bob, 0, alice} {
+				if err := showAs(uid); err != nil {
+					t.Errorf("user %d: %v", uid, err)
+				}
+			}
+			if time.Since(begin) > connTimeout {
+				t.Error("they waited for the end of a connection")
+			}
+			if v := gone(); send != `{"op":"show"}`+"\n" && (v[alice] < maxOthers || v[0]+v[bob] > 0) {
+				t.Errorf("closed for others: %v", v)
+			}
+		})
+	}
+}
+
+// Who has all places busy is refused another one, and gives way to who has fewer.
+func TestBusyMembersGiveWay(t *testing.T) {
+	b, path, gone := crowd(t)
+	asMember(t, alice, maxOthers, path, `{"op":"flows"}`+"\n")
+	for range maxOthers {
+		<-b.began
+	}
+	if err := showAs(alice); err == nil || err.Error() != "srd0: "+errNoPlace.Error() {
+		t.Errorf("one more of the same user: %v", err)
+	}
+	for range 3 {
+		if err := showAs(0); err != nil {
+			t.Errorf("root: %v", err)
+		}
+	}
+	if v := gone(); len(v) != 0 {
+		t.Errorf("root has places of its own, and closed were %v", v)
+	}
+	for range 3 {
+		if err := showAs(bob); err != nil {
+			t.Errorf("another member: %v", err)
+		}
+	}
+	if v := gone(); v[alice] == 0 {
+		t.Errorf("closed: %v", v)
+	}
+}
+
+// Root's own connections give way to root's, and to nobody else's.
+func TestRootGivesWayToRoot(t *testing.T) {
+	b, path, gone := crowd(t)
+	asMember(t, 0, maxConns-1, path, "")
+	busy := asMember(t, 0, 1, path, `{"op":"flows"}`+"\n")
+	<-b.began
+	if err := showAs(0); err != nil {
+		t.Errorf("root: %v", err)
+	}
+	for showAs(alice) != nil { // what root had just now becomes free
+		time.Sleep(time.Millisecond)
+	}
+	if v := gone(); v[0] == 0 || v[alice] > 0 {
+		t.Errorf("closed: %v", v)
+	}
+	if err := busy[0].SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := busy[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("root's request was ended: %v", err)
+	}
+}
+
+// A client that goes without its answer, by an interrupt, ends nothing but its connection.
+func TestClientGoesWithoutItsAnswer(t *testing.T) {
+	for _, uid := range []int{0, alice} {
+		_, path, _ := crowd(t)
+		for range 20 {
+			c := asMember(t, uid, 1, path, `{"op":"show"}`+"\n")[0]
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+			if err := showAs(0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
