@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -249,6 +249,12 @@ deb rpm: dist ## packages of PROGRAMS for Debian, and for Fedora and the like, i
 	@set -e; for program in $(PROGRAMS); do \
 	  [ $$program = srdtun ] || $(GO) -C fleet run -ldflags '$(LDFLAGS)' ./cmd/$$program man $(abspath $(DIST))/man-agents; \
 	  for arch in $(ARCHS); do GO='$(GO)' packaging/package.sh $@ $$program $$arch $(DIST) '$(VERSION)'; done; done
+
+release: ## all files of a release in out/release, signed by the ssh key RELEASE_KEY: binaries, packages, images
+	@ARCHS='$(ARCHS)' PROGRAMS='$(PROGRAMS)' MAKE='$(MAKE)' packaging/release.sh '$(abspath $(OUT))/release'
+
+test-release: ## make the release twice, in two folders, compare every byte, and verify it (10 minutes)
+	@ARCHS='$(ARCHS)' PROGRAMS='$(PROGRAMS)' MAKE='$(MAKE)' packaging/releasetest.sh
 
 # PACKAGEFLAGS are flags of bin/packagetest, as in PACKAGEFLAGS='deb -only restart'; -list names kinds and checks.
 test-package: ## source, deb, rpm and image in a Debian root: install, run, restart, upgrade, purge (root, 6 minutes)

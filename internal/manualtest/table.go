@@ -64,6 +64,7 @@ var Table = []Run{
 	{"docs/fleet.md", "Node's annotation", "", "a drawing"},
 	{"docs/fleet.md", "srdtun-k8s join", "make test-k8s", "needs an API server"},
 
+	{"docs/install.md", "ssh-keygen -Y verify", "make test-release", "the attestation needs the forge; the packages are installed by make test-package"},
 	{"docs/install.md", "make deb", "make test-package", "dnf needs a Fedora; rpm installs it there"},
 	{"docs/install.md", "make build && sudo make install", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
 	{"docs/install.md", "sudo srdtun init lab", ByCommands, ""},
