@@ -20,6 +20,11 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	iperf(t, f, tunnel.Inner4(2))
+	// Each path searches its MTU by itself, which takes round trips.
+	await(t, "MTU of all paths", func() bool {
+		out, _ := f.A(1).Run(bin, "netcheck", "--quick", p.A.Name)
+		return regexp.MustCompile(`ok +path MTU +1500`).MatchString(out)
+	})
 	out, err := f.A(1).Run(bin, "netcheck", p.A.Name, "b")
 	t.Logf("%s", out)
 	if err != nil {
