@@ -108,8 +108,8 @@ hostdelay: bin-bench ## record how late this machine's processes are: lab/hosts 
 test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 15 minutes; K8SFLAGS='-dead 10m')
 	@command -v etcd >/dev/null || scripts/packages.sh test
 	cd fleet/apiserver && $(GO) build -ldflags '-s -w' -o $(abspath $(BIN))/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-	cd fleet && $(GO) test -c -tags apiserver -o $(abspath $(BIN))/k8stest ./cmd/srdtun-k8s
-	cd fleet/cmd/srdtun-k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
+	cd fleet && $(GO) test -c -tags apiserver -o $(abspath $(BIN))/k8stest ./k8s
+	cd fleet/k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
 
 test-lab: testsum ## the tests of the laboratory, a module of its own
 	cd lab && $(abspath $(TESTSUM)) -go $(GO) -- -timeout 10m ./...
@@ -118,8 +118,8 @@ test-bench: testsum ## the tests of what measures, a module of its own
 	cd bench && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
 test-agents: testsum ## the tests of the fleet and its agents, a module of its own
-	cd fleet && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race $$($(GO) -C fleet list ./... | grep -v k8s)
-	cd fleet && $(abspath $(TESTSUM)) -go $(GO) -- ./cmd/srdtun-k8s # a second build of client-go takes minutes
+	cd fleet && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race $$($(GO) -C fleet list ./... | grep -v -e k8s -e 'cmd$$')
+	cd fleet && $(abspath $(TESTSUM)) -go $(GO) -- ./k8s ./cmd # a second build of client-go takes minutes
 
 test-e2e: packages build build-etcd testsum ## the shipped binary in network namespaces (root, about 18 minutes)
 	@$(MAKE) --no-print-directory e2e-side e2e-alone e2e-long

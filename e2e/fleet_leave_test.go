@@ -3,6 +3,7 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
@@ -16,6 +17,7 @@ func TestFleetLeaveWhileTheAgentRuns(t *testing.T) {
 	a, b := newMember(t, e, k, f.A(1), 1), newMember(t, e, k, f.B(1), 2)
 	e.lock()
 	a.join(t)
+	calm := time.Now().Add(maxLeave) // nobody is taken to have left for a while after a start
 	b.join(t)
 	a.wantPeers(t, maxNews, "m2")
 	leave := func() (string, error) {
@@ -34,6 +36,7 @@ func TestFleetLeaveWhileTheAgentRuns(t *testing.T) {
 		t.Errorf("while it pauses: %v, %s", err, out)
 	}
 	until(t, "the record is put back", 2*maxLeave, func() bool { return b.record() != "" })
+	time.Sleep(time.Until(calm))
 	b.kill()
 	if out, err := leave(); err != nil {
 		t.Errorf("when it is stopped: %v, %s", err, out)

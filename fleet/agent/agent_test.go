@@ -34,6 +34,12 @@ func (l *lines) has(text string) bool {
 	return strings.Contains(l.b.String(), text)
 }
 
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
+}
+
 // rig is an agent that runs over a directory and an allow list.
 type rig struct {
 	t      *testing.T

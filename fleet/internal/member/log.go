@@ -25,12 +25,3 @@ func (l *Log) Open() (*slog.Logger, error) {
 	}
 	return slog.New(logline.New(os.Stderr, format)), nil
 }
-
-// Warnings is the log of a command that ends soon.
-func Warnings() *slog.Logger {
-	log, err := new(Log).Open()
-	if err != nil {
-		panic(err) // no format was asked for
-	}
-	return log
-}

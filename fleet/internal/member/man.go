@@ -19,7 +19,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual page below a directory, as in /usr/share/man",
 		Hidden: true,
-		Args:   Takes(1),
+		Args:   takes(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := filepath.Join(args[0], "man1")
 			return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, root.Name()+".1"), manPage(root), 0o644))

@@ -1,6 +1,5 @@
-// Package member is what the agents of a fleet have in common on their command lines: the
-// operator's policy, this host's record, the fleet's key and its grants, exit codes. An agent
-// adds the discovery: etcd, or Kubernetes.
+// Package member has the commands of a fleet's agents: join, members, leave, fleetkey, sign.
+// A program adds the store, such as etcd or Kubernetes.
 package member
 
 import (
@@ -31,14 +30,17 @@ type usageError struct{ error }
 // Usagef returns an error of a command line that is wrong.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Run executes one command line of an agent, which has the commands of the fleet's key as
-// well, and returns the exit code. An error is one line on standard error.
-func Run(root *cobra.Command, args []string) int {
+// Main runs an agent, and ends the process.
+func Main(p *Program) { os.Exit(p.Run(os.Args[1:])) }
+
+// Run executes one command line, and returns the exit code. An error is one line on standard
+// error.
+func (p *Program) Run(args []string) int {
+	root := p.Root()
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions = cobra.CompletionOptions{HiddenDefaultCmd: true}
 	root.SetVersionTemplate(root.Name() + " {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(FleetKeyCommand(), SignCommand(), manCommand(root))
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil {
@@ -52,8 +54,8 @@ func Run(root *cobra.Command, args []string) int {
 	return ExitFailure
 }
 
-// Takes checks the number of arguments.
-func Takes(n int) cobra.PositionalArgs {
+// takes checks the number of arguments.
+func takes(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
 			return Usagef("usage: %s", c.UseLine())
@@ -62,8 +64,8 @@ func Takes(n int) cobra.PositionalArgs {
 	}
 }
 
-// PolicyFlags are those of the operator's policy.
-func PolicyFlags(c *cobra.Command, p *agent.Files) {
+// policyFlags are those of the operator's policy.
+func policyFlags(c *cobra.Command, p *agent.Files) {
 	f := c.Flags()
 	f.StringVar(&p.Allow, "allow", "", "`file` with the members that are allowed: NAME KEY PREFIXES")
 	f.StringVar(&p.Keys, "fleet-key", "", "`file` with the public keys that sign grants")
@@ -149,11 +151,11 @@ func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	return e, err
 }
 
-// Print writes a table of all that claim to be members.
-func Print(w io.Writer, all []fleet.Standing) error {
+// list writes a table of all that claim to be members.
+func list(w io.Writer, all []fleet.Standing) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")
-	list := func(n int, at func(int) string) string {
+	join := func(n int, at func(int) string) string {
 		v := make([]string, n)
 		for i := range v {
 			v[i] = at(i)
@@ -171,8 +173,8 @@ func Print(w io.Writer, all []fleet.Standing) error {
 		key, endpoints, prefixes := "-", "-", "-"
 		if r := s.Record; r != nil {
 			key = r.PublicKey.String()
-			endpoints = list(len(r.Endpoints), func(i int) string { return r.Endpoints[i].String() })
-			prefixes = list(len(r.AllowedIPs), func(i int) string { return r.AllowedIPs[i].String() })
+			endpoints = join(len(r.Endpoints), func(i int) string { return r.Endpoints[i].String() })
+			prefixes = join(len(r.AllowedIPs), func(i int) string { return r.AllowedIPs[i].String() })
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.Name, key, endpoints, prefixes, standing)
 	}

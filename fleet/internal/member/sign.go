@@ -22,14 +22,14 @@ import (
 // othersRead are the permissions of group and others.
 const othersRead fs.FileMode = 0o077
 
-// FleetKeyCommand makes the fleet's key.
-func FleetKeyCommand() *cobra.Command {
+// fleetKeyCommand makes the fleet's key.
+func fleetKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fleetkey FILE",
 		Short: "Make the fleet's key in a new file, and print the public one",
 		Long: `fleetkey writes a new Ed25519 key, mode 0600, and prints the public key, which
 members get as --fleet-key. Keep FILE where no member and no discovery is.`,
-		Args: Takes(1),
+		Args: takes(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			public, private, err := ed25519.GenerateKey(rand.Reader)
 			if err != nil {
@@ -57,8 +57,8 @@ type signing struct {
 	ledger             string
 }
 
-// SignCommand signs grants.
-func SignCommand() *cobra.Command {
+// signCommand signs grants.
+func signCommand() *cobra.Command {
 	var s signing
 	c := &cobra.Command{
 		Use:   "sign NAME",
@@ -69,7 +69,7 @@ prefixes it may have. It belongs on that member (join --grant), and is no secret
 The ledger is a directory with all grants that were signed. What overlaps a
 grant of another name there is not signed. A grant that is signed anew keeps
 the day on which it was issued, which decides between two that overlap.`,
-		Args: Takes(1),
+		Args: takes(1),
 		RunE: func(_ *cobra.Command, args []string) error { return s.sign(args[0], time.Now()) },
 	}
 	f := c.Flags()

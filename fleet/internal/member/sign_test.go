@@ -24,7 +24,7 @@ const (
 func fleetKey(t *testing.T, dir string) (private, public string) {
 	t.Helper()
 	private, public = filepath.Join(dir, "fleet.key"), filepath.Join(dir, "fleet.pub")
-	c := FleetKeyCommand()
+	c := fleetKeyCommand()
 	var out bytes.Buffer
 	c.SetOut(&out)
 	c.SetErr(io.Discard)
@@ -102,7 +102,7 @@ func TestFleetKeyIsPrivate(t *testing.T) {
 	if info, err := os.Stat(private); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if Run(&cobra.Command{Use: "x"}, []string{"fleetkey", private}) == 0 {
+	if (&Program{Name: "x", Flags: func(*cobra.Command) {}}).Run([]string{"fleetkey", private}) == 0 {
 		t.Error("a key is overwritten")
 	}
 	if err := os.Chmod(private, 0o644); err != nil {

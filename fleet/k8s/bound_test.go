@@ -1,8 +1,7 @@
-package main
+package k8s
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet"
 )
 
 const (
@@ -72,32 +71,22 @@ current-context: x
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := make(chan agent.Event, queued)
-	w := &watcher{nodes: nodes, events: events, log: slog.New(slog.DiscardHandler)}
 	done := make(chan error, 1)
-	go func() { _, err := w.list(t.Context()); done <- err }()
 	refused, peak := 0, uint64(0)
+	go func() {
+		_, err := nodes.List(t.Context(), func(fleet.Entry) { refused++ })
+		done <- err
+	}()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for {
+	for listing := true; listing; {
 		select {
-		case e := <-events:
-			if e.Kind == agent.Put {
-				refused++
-			}
-			continue
 		case <-look.C:
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			peak = max(peak, m.HeapInuse)
-			continue
 		case err = <-done:
-		}
-		break
-	}
-	for len(events) > 0 {
-		if e := <-events; e.Kind == agent.Put {
-			refused++
+			listing = false
 		}
 	}
 	if err != nil || refused != hostileNodes {

@@ -1,8 +1,11 @@
-package main
+package k8s
 
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet/agent"
 )
 
 // TestLeaveWhileTheAgentRuns fails, and says why; without an agent it removes the record.
@@ -12,14 +15,16 @@ func TestLeaveWhileTheAgentRuns(t *testing.T) {
 	r.await("announced", func() bool { return a.node(t, "n1").Annotations[defaultAnnotation] != "" })
 	w := <-a.watching
 	done := make(chan error, 1)
-	go func() { done <- leave(t.Context(), a.nodes, "n1", 4*leaveFor) }()
+	a.nodes.settle = 4 * leaveFor
+	go func() { done <- agent.Leave(t.Context(), a.nodes, "n1") }()
 	r.await("removed", func() bool { return a.node(t, "n1").Annotations[defaultAnnotation] == "" })
 	w.Modify(a.node(t, "n1"))
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "the agent of n1 runs, and has put the record back: stop it first") {
 		t.Errorf("while it runs: %v", err)
 	}
 	r.end()
-	if err := leave(t.Context(), a.nodes, "n1", 2*leaveLook); err != nil || a.node(t, "n1").Annotations[defaultAnnotation] != "" {
+	a.nodes.settle = time.Second
+	if err := agent.Leave(t.Context(), a.nodes, "n1"); err != nil || a.node(t, "n1").Annotations[defaultAnnotation] != "" {
 		t.Errorf("without it: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package etcd
 
 import (
 	"crypto/tls"
@@ -43,6 +43,7 @@ type connection struct {
 	user         string
 	passwordFile string
 	prefix       string
+	lease        time.Duration // of a member
 }
 
 func (c *connection) flags(cmd *cobra.Command) {
@@ -56,18 +57,28 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "what keys begin with; a member's key has its name behind it")
 }
 
+// joinFlags are those of join alone.
+func (c *connection) joinFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "how long a member that says nothing is still one, 3s to 10s")
+}
+
 // dial makes a client. It does not wait for a connection: etcd may be away.
-func (c *connection) dial() (*login, error) {
+func (c *connection) dial() (agent.Store, error) {
+	if c.lease != 0 && (c.lease < minLease || c.lease > maxLease || c.lease%time.Second != 0) {
+		return nil, member.Usagef("--lease %v: want whole seconds, %v to %v", c.lease, minLease, maxLease)
+	}
 	config, err := c.config()
 	if err != nil {
 		return nil, err
 	}
-	l := &login{user: c.user}
-	if l.password, err = c.password(); err != nil {
+	s := &store{login: login{user: c.user}, prefix: c.prefix, lease: c.lease}
+	if s.password, err = c.password(); err != nil {
 		return nil, err
 	}
-	l.client, err = clientv3.New(config)
-	return l, err
+	if s.client, err = clientv3.New(config); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // config reads what the flags name.

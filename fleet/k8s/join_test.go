@@ -1,4 +1,4 @@
-package main
+package k8s
 
 import (
 	"bytes"
@@ -149,9 +149,8 @@ func start(t *testing.T, a *api) *rig {
 	r := &rig{api: a, t: t, dir: t.TempDir()}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	j := joining{policy: agent.Files{Allow: a.list}, dir: r.dir}
-	record := a.record(t, 1)
-	go func() { ended <- j.run(ctx, a.nodes, record, slog.New(slog.NewTextHandler(&r.log, nil))) }()
+	m := agent.Member{Store: a.nodes, Record: a.record(t, 1), Policy: agent.Files{Allow: a.list}, Dir: r.dir, Log: slog.New(slog.NewTextHandler(&r.log, nil)), RetryMost: retryMost}
+	go func() { ended <- agent.Join(ctx, m) }()
 	r.end = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -279,39 +278,14 @@ func TestStandings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := standings(t.Context(), a.nodes, policy)
+	all, err := agent.Standings(t.Context(), a.nodes, policy)
 	if err != nil || len(all) != 2 || all[0].Name != "n2" || all[0].Refused != "" || all[1].Refused == "" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	a.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
 	})
-	if _, err := standings(t.Context(), a.nodes, policy); !apierrors.IsForbidden(err) {
+	if _, err := agent.Standings(t.Context(), a.nodes, policy); !apierrors.IsForbidden(err) {
 		t.Error(err)
-	}
-}
-
-func TestUsage(t *testing.T) {
-	a := newAPI(t)
-	config := filepath.Join(t.TempDir(), "config")
-	for _, c := range []struct {
-		args string
-		want int
-	}{
-		{"join", member.ExitUsage},
-		{"join n1", member.ExitUsage},                                        // no --dir
-		{"join n1 --dir /nonexistent", member.ExitFailure},                   // no policy
-		{"join n9 --dir /nonexistent --allow " + a.list, member.ExitFailure}, // not listed
-		{"join n1 --dir /nonexistent --allow " + a.list, member.ExitFailure}, // in no pod
-		{"join n1 --dir /nonexistent --allow " + a.list + " --kubeconfig " + config, member.ExitFailure},
-		{"join n1 --dir /nonexistent --annotation= --allow " + a.list, member.ExitUsage},
-		{"members", member.ExitFailure},
-		{"leave ../n1", member.ExitUsage},
-		{"sign n1", member.ExitUsage},
-		{"--nonsense", member.ExitUsage},
-	} {
-		if got := run(strings.Fields(c.args)); got != c.want {
-			t.Errorf("%s: exit code %d, want %d", c.args, got, c.want)
-		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build apiserver
 
-package main
+package k8s
 
 import (
 	"bytes"
@@ -183,7 +183,7 @@ func (s *server) addNode(i int, annotations map[string]string) {
 // apply creates what the manifest has; the server refuses fields that it does not know.
 func (s *server) apply() {
 	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(home, "../../../contrib/kubernetes/srdtun.yaml"))
+	data, err := os.ReadFile(filepath.Join(home, "../../contrib/kubernetes/srdtun.yaml"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -211,6 +211,16 @@ func (s *server) apply() {
 	if n != len(at) {
 		s.t.Fatalf("%d of %d objects in the manifest", n, len(at))
 	}
+}
+
+// dialed is a client of the API server.
+func dialed(t *testing.T, kubeconfig, annotation string) *nodes {
+	t.Helper()
+	s, err := (&cluster{kubeconfig: kubeconfig, annotation: annotation}).dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(*nodes)
 }
 
 // home is where the test was started: the module's folder.
@@ -244,23 +254,21 @@ func (s *server) join(i int, list string) *node {
 func (n *node) again(i int, list string) {
 	t := n.s.t
 	t.Helper()
-	j := joining{policy: agent.Files{Allow: list}, dir: n.dir, Self: member.Self{Addresses: []string{fmt.Sprintf("192.0.2.1:%d", 10000+i)}}}
-	j.kubeconfig, j.annotation = n.s.agentOf(i), defaultAnnotation
-	policy, err := j.policy.Load()
+	files := agent.Files{Allow: list}
+	policy, err := files.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	record, err := j.Record(fmt.Sprint("n", i), policy)
+	self := member.Self{Addresses: []string{fmt.Sprintf("192.0.2.1:%d", 10000+i)}}
+	record, err := self.Record(fmt.Sprint("n", i), policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := j.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := agent.Member{Store: dialed(t, n.s.agentOf(i), defaultAnnotation), Record: record, Policy: files, Dir: n.dir,
+		Log: slog.New(slog.NewTextHandler(&n.log, nil)), RetryMost: retryMost}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- j.run(ctx, api, record, slog.New(slog.NewTextHandler(&n.log, nil))) }()
+	go func() { ended <- agent.Join(ctx, m) }()
 	stopped := false
 	n.stop = func() {
 		if stopped {
@@ -316,11 +324,7 @@ func TestRealAPIServer(t *testing.T) {
 	t.Logf("a third one is everybody's peer after %v", time.Since(begin).Round(time.Millisecond))
 
 	// A stolen token lets nobody in.
-	c := cluster{kubeconfig: s.agentOf(4), annotation: defaultAnnotation}
-	thief, err := c.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	thief := dialed(t, s.agentOf(4), defaultAnnotation)
 	stranger := &fleet.Record{Name: "n4", PublicKey: key(99)}
 	if err := thief.write(t.Context(), "n4", stranger.Format()); err != nil {
 		t.Fatal(err)
@@ -365,11 +369,7 @@ func TestRealPolicyOfTheManifest(t *testing.T) {
 	s.addNode(2, nil)
 	client := func(kubeconfig, annotation string) *nodes {
 		t.Helper()
-		n, err := (&cluster{kubeconfig: kubeconfig, annotation: annotation}).dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return dialed(t, kubeconfig, annotation)
 	}
 	own := client(s.agentOf(1), defaultAnnotation)
 	const most = 30 * time.Second // until the server has compiled a new policy
@@ -433,11 +433,7 @@ func TestThousandNodes(t *testing.T) {
 	}
 	n := s.join(1, list)
 	t.Logf("%d members are peers after %v", *members, n.await(time.Minute, others...))
-	c := cluster{kubeconfig: filepath.Join(s.dir, adminToken+".conf"), annotation: defaultAnnotation}
-	admin, err := c.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := dialed(t, filepath.Join(s.dir, adminToken+".conf"), defaultAnnotation)
 	const changes = 50
 	before := used(t)
 	var took []time.Duration

@@ -1,21 +1,19 @@
-package main
+// Package k8s is the store of a fleet in a Kubernetes cluster: an annotation of each Node.
+package k8s
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/srdtun/srdtun/fleet/agent"
 	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
@@ -63,10 +61,34 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Program is srdtun-k8s.
+func Program(version string) *member.Program {
+	c := cluster{version: version}
+	return &member.Program{
+		Name: "srdtun-k8s", Version: version, Short: "Members of a fleet, through Kubernetes",
+		Long: `srdtun-k8s keeps the directory of drop-in peers of an srdtun daemon as the
+annotations of the cluster's Nodes are, as far as the operator's policy admits
+them: an allow list of public keys, or grants that the fleet's key has signed.`,
+		Argument: "NODE",
+		Join: `join writes the record of this host into an annotation of the Node NODE, and
+keeps the files of the other members in the daemon's directory of drop-in peers.
+
+The record is made of the host's grant (--grant), or of its line in the allow
+list, under the Node's name. It stays when join is stopped: a restart is not
+seen by the others. A Node that is deleted is no member any more.`,
+		Members: "List the records of the Nodes, and the policy's word on each",
+		Leave: `leave removes the record of a Node. Stop its agent first: one that runs puts its
+record back, and leave fails. It waits for as long as an agent may take for that,
+some seconds.`,
+		Flags: c.flags, Dial: c.dial, RetryMost: retryMost,
+	}
+}
+
 // cluster is where the API server is, and which annotation counts.
 type cluster struct {
 	kubeconfig string
 	annotation string
+	version    string // of this program
 }
 
 func (c *cluster) flags(cmd *cobra.Command) {
@@ -80,10 +102,15 @@ func (c *cluster) flags(cmd *cobra.Command) {
 type nodes struct {
 	metadata.Getter
 	annotation string
+	settle     time.Duration // how long an agent may take to put its record back
 }
 
+func (n *nodes) String() string { return "the API server" }
+
+func (n *nodes) Close() error { return nil }
+
 // dial makes a client. It does not wait for a connection: the API server may be away.
-func (c *cluster) dial() (*nodes, error) {
+func (c *cluster) dial() (agent.Store, error) {
 	if c.annotation == "" {
 		return nil, member.Usagef("--annotation is empty")
 	}
@@ -91,7 +118,7 @@ func (c *cluster) dial() (*nodes, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = "srdtun-k8s/" + version
+	config.UserAgent = "srdtun-k8s/" + c.version
 	config.QPS, config.Burst = perSecond, atOnce
 	config.Wrap(func(t http.RoundTripper) http.RoundTripper { return bounded{t} })
 	client, err := metadata.NewForConfig(config)
@@ -102,7 +129,7 @@ func (c *cluster) dial() (*nodes, error) {
 }
 
 func newNodes(client metadata.Interface, annotation string) *nodes {
-	return &nodes{client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}), annotation}
+	return &nodes{client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}), annotation, leaveFor}
 }
 
 func (c *cluster) config() (*rest.Config, error) {
@@ -110,20 +137,4 @@ func (c *cluster) config() (*rest.Config, error) {
 		return rest.InClusterConfig()
 	}
 	return clientcmd.BuildConfigFromFlags("", c.kubeconfig)
-}
-
-// write gives a node a record, or takes it away (nil). Nothing else of the Node is touched.
-func (n *nodes) write(ctx context.Context, name string, record []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	var value any // null removes a key: RFC 7386
-	if record != nil {
-		value = string(record)
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{n.annotation: value}}})
-	if err != nil {
-		return err
-	}
-	_, err = n.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "srdtun-k8s"})
-	return err
 }

@@ -1,0 +1,212 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet"
+)
+
+const (
+	// retryFirst is how long to wait after a listing has failed, which doubles up to the
+	// store's RetryMost.
+	retryFirst = 500 * time.Millisecond
+	// claimPause is how long to wait after a claim has failed. It is shorter than a lease.
+	claimPause = time.Second
+	// faultAgain is how long a watch lasts until the fault before it is said again.
+	faultAgain = time.Minute
+)
+
+// follower tells an agent what a store has, and keeps this host's record there.
+type follower struct {
+	store  Store
+	events chan Event
+	again  chan struct{} // asks for a listing, because the policy has changed
+	log    *slog.Logger
+	most   time.Duration // between two listings that fail
+
+	record *fleet.Record // of this host
+	text   []byte        // the record as the store is to have it
+	policy fleet.Policy
+	alone  bool // the name must not be another member's: Options.Exclusive
+	right  bool // the store has the record, as the listing or the watch says
+	other  *fleet.Record
+	spoilt chan struct{}
+
+	reading string // the last fault of reading
+	writing string // the last fault of the claim
+
+	mu    sync.Mutex // of what follows: both the listing and the claim tell how the store is
+	there bool       // as it was told to the agent
+	known bool       // the log has that it is there
+}
+
+// run lists and watches until ctx ends, and keeps the record from the first listing on. The
+// error is that the name is another member's.
+func (f *follower) run(ctx context.Context) error {
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	keep := sync.OnceFunc(func() { keeping.Go(func() { f.keep(ctx) }) })
+	pause := retryFirst
+	for ctx.Err() == nil {
+		version, err := f.list(ctx)
+		if err == nil {
+			if f.alone && f.other != nil {
+				return fmt.Errorf("%s is a member with another key, %s: give this host another name, or remove that member: leave %s",
+					f.record.Name, f.other.PublicKey, f.record.Name)
+			}
+			f.alone = false // from here on the name is this host's
+			keep()
+			pause = retryFirst
+			begun := time.Now()
+			err = f.watch(ctx, version)
+			if time.Since(begun) > faultAgain {
+				f.reading = ""
+			}
+		}
+		switch {
+		case err == nil:
+			continue
+		case !errors.Is(err, ErrStale): // else it is no fault: the list is read anew
+			f.reached(ctx, &f.reading, err)
+		}
+		Sleep(ctx, pause)
+		pause = min(2*pause, f.most)
+	}
+	return nil
+}
+
+// list passes on what there is.
+func (f *follower) list(ctx context.Context) (version string, err error) {
+	f.right, f.other = false, nil
+	f.send(ctx, Event{Kind: List})
+	version, err = f.store.List(ctx, func(e fleet.Entry) { f.put(ctx, e) })
+	if err != nil {
+		return "", err
+	}
+	f.reached(ctx, &f.reading, nil)
+	f.send(ctx, Event{Kind: Listed})
+	if !f.right {
+		f.spoil()
+	}
+	return version, ctx.Err()
+}
+
+// watch passes changes on, until that fails or somebody asks for another listing (nil).
+func (f *follower) watch(ctx context.Context, version string) (err error) {
+	var asked sync.WaitGroup
+	defer asked.Wait()
+	until, stop := context.WithCancel(ctx)
+	defer stop()
+	asked.Go(func() {
+		select {
+		case <-f.again:
+			stop()
+		case <-until.Done():
+		}
+	})
+	for err == nil && until.Err() == nil {
+		version, err = f.store.Watch(until, version, func(e fleet.Entry, gone bool) { f.change(ctx, e, gone) })
+	}
+	if until.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (f *follower) change(ctx context.Context, e fleet.Entry, gone bool) {
+	if !gone {
+		f.put(ctx, e)
+		if e.Name == f.record.Name && !f.right {
+			f.spoil()
+		}
+		return
+	}
+	f.send(ctx, Event{Kind: Gone, Entry: e})
+	if e.Name == f.record.Name {
+		f.spoil()
+	}
+}
+
+// put passes an entry on, and compares the one of this host.
+func (f *follower) put(ctx context.Context, e fleet.Entry) {
+	if e.Name == f.record.Name {
+		f.right = bytes.Equal(e.Value, f.text)
+		f.other = f.stranger(e.Value)
+	}
+	f.send(ctx, Event{Kind: Put, Entry: e})
+}
+
+// stranger returns the record if it is of a member with another key than this host's.
+func (f *follower) stranger(value []byte) *fleet.Record {
+	r, err := fleet.ParseRecord(value)
+	if err != nil || r.PublicKey == f.record.PublicKey || f.policy.Judge(r, time.Now()) != nil {
+		return nil
+	}
+	return r
+}
+
+// spoil tells the claim that the store has not what it should have.
+func (f *follower) spoil() { ask(f.spoilt) }
+
+// ask leaves a request, if there is none yet.
+func ask(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// keep has the record in the store until ctx ends.
+func (f *follower) keep(ctx context.Context) {
+	c := &Claim{Name: f.record.Name, Record: f.text, Spoilt: f.spoilt, Log: f.log}
+	c.Reached = func(err error) {
+		f.reached(ctx, &f.writing, err)
+		if err == nil {
+			f.writing = ""
+		}
+	}
+	for ctx.Err() == nil {
+		if err := f.store.Claim(ctx, c); err != nil {
+			c.Reached(err)
+		}
+		Sleep(ctx, claimPause)
+	}
+}
+
+// reached tells the agent when the store is lost and found, and logs each fault once.
+func (f *follower) reached(ctx context.Context, said *string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && err.Error() != *said {
+		*said, f.known = err.Error(), false
+		f.log.Warn(fmt.Sprintf("%s cannot be reached, members stay as they are: %v", f.store, err))
+	}
+	if there := err == nil; there != f.there {
+		f.there = there
+		kind := Lost
+		if there {
+			kind = Found
+		}
+		f.send(ctx, Event{Kind: kind})
+	}
+	if err == nil && !f.known {
+		f.known = true
+		f.log.Info(fmt.Sprintf("%s is reached", f.store))
+	}
+}
+
+func (f *follower) send(ctx context.Context, e Event) {
+	select {
+	case f.events <- e:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet"
+)
+
+// queued is how many events may wait for the agent.
+const queued = 256
+
+// Member is what Join needs.
+type Member struct {
+	Store  Store
+	Record *fleet.Record // of this host
+	Policy Files
+	Dir    string // the daemon's directory of drop-in peers
+	Log    *slog.Logger
+	// RetryMost bounds the pause after a listing that failed.
+	RetryMost time.Duration
+	// Exclusive refuses a name that another member has at the start. Where a record ends with
+	// its host, that is a mistake; where it stays, it may be the host before its new key.
+	Exclusive bool
+}
+
+// Join keeps the record of this host in the store, and the files of the others in the
+// directory, until ctx ends.
+func Join(ctx context.Context, m Member) error {
+	policy, err := m.Policy.Load()
+	if err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	f := &follower{
+		store: m.Store, events: make(chan Event, queued), again: make(chan struct{}, 1), log: m.Log, most: m.RetryMost,
+		record: m.Record, text: m.Record.Format(), policy: policy, alone: m.Exclusive, spoilt: make(chan struct{}, 1),
+	}
+	var following sync.WaitGroup
+	var taken error
+	following.Go(func() {
+		if taken = f.run(ctx); taken != nil {
+			fail(taken)
+		}
+	})
+	err = Run(ctx, Options{
+		Policy: m.Policy, Dir: m.Dir, Own: m.Record.PublicKey, Log: m.Log, Events: f.events, Grace: DefaultGrace,
+		Relist: func() { ask(f.again) },
+	})
+	fail(nil)
+	following.Wait()
+	if err == nil {
+		err = taken
+	}
+	return err
+}
+
+// Standings judges what a store has now.
+func Standings(ctx context.Context, s Store, policy fleet.Policy) ([]fleet.Standing, error) {
+	roster := fleet.NewRoster(policy, fleet.Key{}, 0)
+	_, err := s.List(ctx, func(e fleet.Entry) { roster.Put(e, time.Now()) })
+	return roster.Standings(), err
+}
+
+// leaveLook is how often it is looked whether an agent puts its record back.
+const leaveLook = 200 * time.Millisecond
+
+// Leave removes the record of a member. The error says so if its agent runs.
+func Leave(ctx context.Context, s Store, name string) error {
+	r, err := s.Release(ctx, name)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(r.Wait); ; Sleep(ctx, leaveLook) {
+		sign, err := r.Sign(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("the record is removed, and it is not known whether %s's agent puts it back: %w", name, err)
+		case sign != "":
+			return fmt.Errorf("the agent of %s runs, and %s: stop it first, on its host", name, sign)
+		case !time.Now().Before(end):
+			return nil
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+const (
+	// defaultLease is how long a member that says nothing is still one. It is renewed every
+	// third of that; etcd looks for expired ones twice a second.
+	defaultLease = 8 * time.Second
+	// maxLease: a member that left is gone within 10 s.
+	maxLease = 10 * time.Second
+	// minLease: etcd's own least lease is 2 s with its usual election timeout.
+	minLease = 3 * time.Second
+	// mendMost bounds the pause before a record that somebody else changed is put back again,
+	// which begins with mendFirst and doubles: two programs must not keep etcd busy. The first
+	// is shorter than others wait (fleet.Linger).
+	mendFirst = 20 * time.Millisecond
+	mendMost  = 30 * time.Second
+)
+
+// errSilent is of etcd when it does not answer.
+var errSilent = errors.New("it does not answer")
+
+// mending paces how often a record is put back.
+type mending struct {
+	pause time.Duration // before the next time
+	last  time.Time
+}
+
+// Claim keeps the record until ctx ends. It stays then, as long as its lease: a process that
+// is restarted is a member all the time.
+func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
+	return s.as(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
+}
+
+// hold takes a lease, puts the record under it, and renews it on one stream, as with a
+// password each stream costs etcd as much as a login. It returns when the lease is lost.
+func (s *store) hold(ctx context.Context, c *agent.Claim) error {
+	id, err := s.grant(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.Reached(nil)
+	alive, err := s.client.KeepAlive(ctx, id) // every third of the lease
+	if err != nil {
+		return err
+	}
+	silent := time.NewTimer(s.lease * 2 / 3)
+	defer silent.Stop()
+	for {
+		select {
+		case _, ok := <-alive:
+			if !ok {
+				return errSilent
+			}
+			silent.Reset(s.lease * 2 / 3)
+			c.Reached(nil)
+		case <-silent.C:
+			c.Reached(errSilent)
+		case <-c.Spoilt:
+			if err := s.restore(ctx, c, id); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// grant puts the record under a new lease. It takes the place of one that is there, so that
+// nobody sees the member go.
+func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, error) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	lease, err := s.client.Grant(ctx, int64(s.lease/time.Second))
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-c.Spoilt: // it was seen before, and is put now
+	default:
+	}
+	_, err = s.client.Put(ctx, s.prefix+c.Name, string(c.Record), clientv3.WithLease(lease.ID))
+	return lease.ID, err
+}
+
+// restore puts the record back. Whoever may write to etcd may change it, and so does a host
+// that was given the same name.
+func (s *store) restore(ctx context.Context, c *agent.Claim, id clientv3.LeaseID) error {
+	m := &s.mend
+	if time.Since(m.last) > mendMost {
+		m.pause = mendFirst
+	}
+	agent.Sleep(ctx, m.pause)
+	m.pause, m.last = min(2*m.pause, mendMost), time.Now()
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	if got, err := s.client.Get(ctx, s.prefix+c.Name); err == nil && len(got.Kvs) == 1 && bytes.Equal(got.Kvs[0].Value, c.Record) && got.Kvs[0].Lease == int64(id) {
+		return nil
+	}
+	c.Log.Warn("somebody else changed or removed this host's record; it is put back")
+	_, err := s.client.Put(ctx, s.prefix+c.Name, string(c.Record), clientv3.WithLease(id))
+	return err
+}

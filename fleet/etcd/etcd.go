@@ -1,0 +1,78 @@
+// Package etcd is the store of a fleet in etcd: a key for each member, under a lease that its
+// agent renews.
+package etcd
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+	"github.com/srdtun/srdtun/fleet/internal/member"
+)
+
+// retryMost bounds the pause after a listing that failed: the client's own pauses are as long.
+const retryMost = time.Second
+
+// Program is srdtun-etcd.
+func Program(version string) *member.Program {
+	var c connection
+	return &member.Program{
+		Name: "srdtun-etcd", Version: version, Short: "Members of a fleet, through etcd",
+		Long: `srdtun-etcd keeps the directory of drop-in peers of an srdtun daemon as the
+members of a fleet in etcd are, as far as the operator's policy admits them:
+an allow list of public keys, or grants that the fleet's key has signed.`,
+		Argument: "NAME",
+		Join: `join puts the record of this host into etcd under NAME, and keeps the files
+of the other members in the daemon's directory of drop-in peers.
+
+The record is made of the host's grant (--grant), or of its line in the allow
+list. A member that is stopped is one until its lease is over: a restart is
+not seen by the others.`,
+		Members: "List the records in etcd, and the policy's word on each",
+		Leave: `leave removes the record of a member, without waiting for its lease. Stop its
+agent first: one that runs puts its record back, and leave fails. It waits for
+as long as an agent is silent, some seconds, to be sure that none runs.`,
+		Flags: c.flags, JoinFlags: c.joinFlags, Dial: c.dial,
+		RetryMost: retryMost, Exclusive: true,
+	}
+}
+
+// store is an etcd.
+type store struct {
+	login
+	prefix string
+	lease  time.Duration
+	mend   mending
+}
+
+func (s *store) String() string { return "etcd" }
+
+func (s *store) Close() error { return s.client.Close() }
+
+// as makes requests with a token, and forgets it if etcd does not take it any more.
+func (s *store) as(ctx context.Context, requests func(context.Context) error) error {
+	with, err := s.with(ctx)
+	if err == nil {
+		err = requests(with)
+		s.look(with, err)
+	}
+	return err
+}
+
+// entry is a key with its value, which is copied: it is part of all that etcd sent at once.
+func (s *store) entry(kv *mvccpb.KeyValue) fleet.Entry {
+	return fleet.Entry{Name: s.name(kv), Value: agent.Cut(kv.Value), Born: uint64(kv.CreateRevision)}
+}
+
+// maxKey is how much of a key is kept, in bytes: more than any member's name has.
+const maxKey = 128
+
+// name is the member that a key is of.
+func (s *store) name(kv *mvccpb.KeyValue) string {
+	key := kv.Key[:min(len(kv.Key), len(s.prefix)+maxKey)]
+	return strings.TrimPrefix(string(key), s.prefix)
+}

@@ -1,0 +1,91 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+// pageSize is how many keys are asked for at once, at most: an answer is bounded in bytes
+// (maxAnswer), and where it has more, fewer keys are asked for.
+const pageSize = 64
+
+// List goes through all keys as they were at one revision.
+func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
+	p := pager{client: s.client, from: s.prefix, end: clientv3.GetPrefixRangeEnd(s.prefix), limit: pageSize}
+	err = s.as(ctx, func(ctx context.Context) error {
+		for more := true; more; {
+			page, err := p.next(ctx)
+			if err != nil {
+				return err
+			}
+			for _, kv := range page.Kvs {
+				put(s.entry(kv))
+			}
+			more = page.More
+		}
+		return nil
+	})
+	return strconv.FormatInt(p.revision, 10), err
+}
+
+// pager goes through the keys of a range as they were at one revision. Whoever may write to
+// etcd chooses how long values are, and etcd bounds an answer by keys only, so an answer that
+// is longer than maxAnswer is refused when its length is known, and asked for in smaller parts.
+type pager struct {
+	client    clientv3.KV
+	from, end string
+	revision  int64 // 0: that of the first answer
+	limit     int64 // keys in the next answer; it only goes down, as each that is refused costs etcd
+}
+
+// next returns the next keys; their More is that there are others behind them.
+func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error) {
+	err = agent.Fit(&p.limit, tooLong, func(limit int64) error {
+		page, err = p.get(ctx, limit)
+		return err
+	})
+	if !tooLong(err) {
+		return p.take(page), err
+	}
+	// One value alone is longer than etcd takes as a rule. Its key will do.
+	if page, err = p.get(ctx, 1, clientv3.WithKeysOnly()); tooLong(err) {
+		return nil, fmt.Errorf("a key is longer than %d bytes: remove what begins with %.80q", maxAnswer, p.from)
+	} else if err != nil {
+		return nil, err
+	}
+	for _, kv := range page.Kvs {
+		kv.Value = make([]byte, fleet.MaxRecord+1) // refused as too long
+	}
+	return p.take(page), nil
+}
+
+func (p *pager) get(ctx context.Context, limit int64, more ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	return p.client.Get(ctx, p.from, append(more, clientv3.WithRange(p.end), clientv3.WithRev(p.revision), clientv3.WithLimit(limit))...)
+}
+
+// take goes on behind the keys of a page.
+func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
+	if page == nil {
+		return nil
+	}
+	if p.revision == 0 {
+		p.revision = page.Header.Revision
+	}
+	if n := len(page.Kvs); n > 0 {
+		p.from = string(page.Kvs[n-1].Key) + "\x00"
+	}
+	return page
+}
+
+// tooLong reports whether an answer was refused for its length.
+func tooLong(err error) bool { return status.Code(err) == codes.ResourceExhausted }

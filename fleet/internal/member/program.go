@@ -1,0 +1,142 @@
+package member
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+// Program is an agent: the store of its fleet, and the texts that name it.
+type Program struct {
+	Name, Version, Short, Long string
+	Argument                   string // what a member's name is called
+	Join, Members, Leave       string // what the commands do
+
+	// Flags say where the store is, and JoinFlags how join uses it.
+	Flags, JoinFlags func(*cobra.Command)
+	// Dial makes a client of the store, which may be away.
+	Dial      func() (agent.Store, error)
+	RetryMost time.Duration // agent.Member
+	Exclusive bool
+}
+
+// Root is the program's commands.
+func (p *Program) Root() *cobra.Command {
+	root := &cobra.Command{Use: p.Name, Short: p.Short, Long: p.Long, Version: p.Version}
+	root.AddCommand(p.joinCommand(), p.membersCommand(), p.leaveCommand(), fleetKeyCommand(), signCommand(), manCommand(root))
+	return root
+}
+
+func (p *Program) joinCommand() *cobra.Command {
+	var j joining
+	c := &cobra.Command{
+		Use:   "join " + p.Argument,
+		Short: "Be a member, and keep the others as peers, until it is stopped",
+		Long:  p.Join,
+		Args:  takes(1),
+		RunE:  func(_ *cobra.Command, args []string) error { return j.join(p, args[0]) },
+	}
+	p.Flags(c)
+	if p.JoinFlags != nil {
+		p.JoinFlags(c)
+	}
+	policyFlags(c, &j.policy)
+	j.Flags(c)
+	j.log.Flags(c)
+	c.Flags().StringVar(&j.dir, "dir", "", "the daemon's directory of drop-in peers, [peers] dir")
+	return c
+}
+
+// joining is what join is told.
+type joining struct {
+	Self
+	policy agent.Files
+	log    Log
+	dir    string
+}
+
+func (j *joining) join(p *Program, name string) error {
+	if j.dir == "" {
+		return Usagef("--dir is missing")
+	}
+	policy, err := j.policy.Load()
+	if err != nil {
+		return err
+	}
+	record, err := j.Record(name, policy)
+	if err != nil {
+		return err
+	}
+	log, err := j.log.Open()
+	if err != nil {
+		return err
+	}
+	store, err := p.Dial()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return agent.Join(ctx, agent.Member{
+		Store: store, Record: record, Policy: j.policy, Dir: j.dir, Log: log,
+		RetryMost: p.RetryMost, Exclusive: p.Exclusive,
+	})
+}
+
+func (p *Program) membersCommand() *cobra.Command {
+	var files agent.Files
+	c := &cobra.Command{
+		Use:   "members",
+		Short: p.Members,
+		Args:  takes(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			policy, err := files.Load()
+			if err != nil {
+				return err
+			}
+			store, err := p.Dial()
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			all, err := agent.Standings(context.Background(), store, policy)
+			if err != nil {
+				return err
+			}
+			return list(c.OutOrStdout(), all)
+		},
+	}
+	p.Flags(c)
+	policyFlags(c, &files)
+	return c
+}
+
+func (p *Program) leaveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "leave " + p.Argument,
+		Short: "Remove a member at once",
+		Long:  p.Leave,
+		Args:  takes(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := fleet.CheckName(args[0]); err != nil {
+				return Usagef("%w", err)
+			}
+			store, err := p.Dial()
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			return agent.Leave(context.Background(), store, args[0])
+		},
+	}
+	p.Flags(c)
+	return c
+}

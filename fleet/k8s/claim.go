@@ -1,0 +1,81 @@
+package k8s
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+const (
+	// mendEvery is the pause between two corrections of the own record: two programs that
+	// disagree must not keep the API server busy.
+	mendEvery = 5 * time.Second
+	// leaveFor is how long an agent may take to put its record back, and some.
+	leaveFor = mendEvery + 2*time.Second
+)
+
+// Claim writes the record when the Node was seen without it. That it cannot be written is no
+// sign of an API server that is away: others can be read.
+func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.Spoilt:
+		}
+		for ctx.Err() == nil {
+			err := n.write(ctx, c.Name, c.Record)
+			if err == nil {
+				c.Log.Info("the own record is written", "node", c.Name)
+				said = ""
+				break
+			}
+			if err.Error() != said && ctx.Err() == nil {
+				said = err.Error()
+				c.Log.Warn("the own record was not written: " + said)
+			}
+			agent.Sleep(ctx, mendEvery)
+		}
+		agent.Sleep(ctx, mendEvery)
+	}
+}
+
+// Release removes the record of a Node.
+func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, error) {
+	sign := func(ctx context.Context) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, askFor)
+		defer cancel()
+		node, err := n.Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return "", nil
+		case err == nil && node.Annotations[n.annotation] != "":
+			return agent.PutBack, nil
+		}
+		return "", err
+	}
+	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
+}
+
+// write gives a node a record, or takes it away (nil). Nothing else of the Node is touched.
+func (n *nodes) write(ctx context.Context, name string, record []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	var value any // null removes a key: RFC 7386
+	if record != nil {
+		value = string(record)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{n.annotation: value}}})
+	if err != nil {
+		return err
+	}
+	_, err = n.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "srdtun-k8s"})
+	return err
+}
