@@ -4,11 +4,12 @@
 package main
 
 import (
+	"os"
+
 	"github.com/srdtun/srdtun/fleet/etcd"
-	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
 // version is set when the program is built.
 var version = "unknown"
 
-func main() { member.Main(etcd.Program(version)) }
+func main() { os.Exit(etcd.Program(version).Run(os.Args[1:])) }

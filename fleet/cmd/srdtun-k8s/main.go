@@ -4,11 +4,12 @@
 package main
 
 import (
-	"github.com/srdtun/srdtun/fleet/internal/member"
+	"os"
+
 	"github.com/srdtun/srdtun/fleet/k8s"
 )
 
 // version is set when the program is built.
 var version = "unknown"
 
-func main() { member.Main(k8s.Program(version)) }
+func main() { os.Exit(k8s.Program(version).Run(os.Args[1:])) }

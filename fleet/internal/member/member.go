@@ -30,9 +30,6 @@ type usageError struct{ error }
 // Usagef returns an error of a command line that is wrong.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Main runs an agent, and ends the process.
-func Main(p *Program) { os.Exit(p.Run(os.Args[1:])) }
-
 // Run executes one command line, and returns the exit code. An error is one line on standard
 // error.
 func (p *Program) Run(args []string) int {
