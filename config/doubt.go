@@ -12,7 +12,7 @@ import (
 func (c *Config) Doubts() []error {
 	d := &doubter{c: c, marks: map[string]*doubted{}, told: map[string]int{}}
 	d.prefixes = prefixOwners(c)
-	const open = "others may read it (mode bits %04o): taken, as the mount is read-only; whoever can get there has the key"
+	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; whoever runs in this container can read the key"
 	if c.wide != 0 {
 		d.all = append(d.all, &Error{File: c.File, Msg: fmt.Sprintf(open, c.wide)})
 	}

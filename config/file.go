@@ -14,14 +14,14 @@ import (
 // read or replace a private key.
 const otherBits fs.FileMode = 0o077
 
-// platformBits are the permissions that a platform may have set: kubelet gives the files of
-// a secret to a group (fsGroup, 0440), and Docker to all (0444).
+// platformBits are the permissions that a platform may have set, where the mode is not the
+// user's choice: kubelet gives the files of a secret to all (0644, its default) or to a group
+// (fsGroup, 0440), and Docker to all (0444).
 const platformBits fs.FileMode = 0o044
 
 // readPrivate reads a regular file of at most most bytes that only its owner may
 // read and write. Its errors do not repeat the path. wide are the permissions of others that
-// were taken all the same, as the mount is read-only and of its own: nobody can change them there, and
-// whoever is in the same mount namespace is the platform's matter.
+// were accepted all the same, since a platform has set them.
 func readPrivate(path string, most int64) (data []byte, wide fs.FileMode, err error) {
 	// Looking before opening keeps a named pipe from blocking for ever and a
 	// device from being touched; what was opened is looked at once more.
@@ -67,15 +67,27 @@ func checkPrivate(path string, info fs.FileInfo) (wide fs.FileMode, err error) {
 	return 0, &openError{path, info.Mode().Perm()}
 }
 
-// readOnlyMount is ST_RDONLY of statvfs(3).
-const readOnlyMount = 1
+// What statfs(2) says of a mount.
+const (
+	readOnlyMount = 1          // ST_RDONLY
+	tmpfsMagic    = 0x01021994 // TMPFS_MAGIC, linux/magic.h
+	ramfsMagic    = 0x858458f6 // RAMFS_MAGIC
+)
 
-// platforms reports whether a file is on a read-only mount of its own, as platforms give
-// secrets to containers. The root does not count: a service sees all of its host read-only
-// (ProtectSystem=), also a file that somebody has opened to all by mistake.
+// invocation is set by systemd for each service (systemd.exec(5)).
+const invocation = "INVOCATION_ID"
+
+// platforms reports whether a container's platform gives the file: it is on a read-only mount
+// of its own, in memory, as kubelet and Docker keep secrets. A file on a disk has the mode
+// that somebody gave it, and one of the root file system is part of an image, which others
+// have as well. A service of systemd sees all of its host read-only (ProtectSystem=), and gets
+// keys as credentials: there a mode is always somebody's choice.
 func platforms(path string, info fs.FileInfo) bool {
 	var st syscall.Statfs_t
-	if syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
+	if os.Getenv(invocation) != "" || syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
+		return false
+	}
+	if kind := uint32(st.Type); kind != tmpfsMagic && kind != ramfsMagic {
 		return false
 	}
 	root, err := os.Stat("/")

@@ -210,8 +210,9 @@ func nameOf(n, other *tunnel.Node) string {
 }
 
 // TestModesOfPlatforms has secrets as kubelet and Docker give them: readable for a group or
-// for all, on a read-only mount. They are taken with a warning; the same mode elsewhere is
-// refused, and so is one that others may write.
+// for all, on a read-only mount in memory. They are accepted with a warning. The same mode
+// is refused on a mount that can be changed, on a disk, in an image's root file system and
+// in a service of systemd, and so is one that others may write.
 func TestModesOfPlatforms(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -240,9 +241,28 @@ func TestModesOfPlatforms(t *testing.T) {
 		{"0444", "rw", "lab.toml", 78, "run: chmod 600"},
 		{"0440", "rw", "lab.toml", 78, "run: chmod 600"},
 		{"0666", "ro", "lab.toml", 78, "run: chmod 600"},
+		{"0644", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0044)"}, // kubelet's default
+		{"0640", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0040)"}, // and with fsGroup
+		{"0464", "ro", "lab.toml", 78, "run: chmod 600"},
+		{"0644", "disk", "lab.toml", 78, "run: chmod 600"},
+		{"0444", "disk", "file.toml", 78, "run: chmod 600"},
+		{"0644", "root", "lab.toml", 78, "run: chmod 600"},
+		{"0440", "service", "lab.toml", 78, "run: chmod 600"},
+		{"0644", "service", "file.toml", 78, "run: chmod 600"},
 	} {
+		mount := map[string]string{
+			"ro": "mount -o remount,ro /mnt", "rw": "true", "service": "mount -o remount,ro /mnt && export INVOCATION_ID=0",
+			// An overlay without an upper layer has a device of its own, and is not in memory.
+			"disk": "mkdir /mnt/a /mnt/b && mv /mnt/*.toml /mnt/key /mnt/a && mount -t overlay -o lowerdir=/mnt/a:/mnt/b none /mnt",
+			// All is one file system in memory, which is read-only, as an image's root may be.
+			"root": "cp " + bin + " /mnt/srdtun && mkdir /mnt/mnt && mv /mnt/*.toml /mnt/key /mnt/mnt && mount -o remount,ro /mnt",
+		}[c.mount]
+		program := bin
+		if c.mount == "root" {
+			program = "chroot /mnt /srdtun"
+		}
 		out, err := n.Host.Run("unshare", "-m", "sh", "-c", "cd "+filepath.Dir(n.File)+" && mount -t tmpfs none /mnt && cp *.toml key /mnt && chmod "+c.mode+
-			" /mnt/* && mount -o remount,"+c.mount+" /mnt && "+bin+" check /mnt/"+c.file+" 2>&1; echo code $?")
+			" /mnt/* && "+mount+" && "+program+" check /mnt/"+c.file+" 2>&1; echo code $?")
 		if want := fmt.Sprintf("code %d", c.code); err != nil || !strings.Contains(out, want) || !strings.Contains(out, c.says) || strings.Contains(out, key) {
 			t.Errorf("%+v: want %s: %v: %s", c, want, err, out)
 		}
