@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,15 @@ type Interface struct {
 // Hooks are commands to run as the interface comes and goes, each a list of its
 // words.
 type Hooks struct{ PreUp, PostUp, PreDown, PostDown [][]string }
+
+// Command returns the words of a hook as they are run: the interface's name is in place of %i.
+func (c *Config) Command(argv []string) []string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = strings.ReplaceAll(w, "%i", c.Interface.Name)
+	}
+	return words
+}
 
 // Table says where the routes of the allowed IPs go, as in wg-quick(8). The zero
 // value is "auto": the main table, except for default routes, which get a table

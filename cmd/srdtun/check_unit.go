@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/srdtun/srdtun/config"
 )
@@ -20,9 +19,16 @@ type serviceUnit struct {
 	name, user   string
 	uid          int // -1: one that systemd makes at the start
 	groups       []int
-	text         string // of its file and drop-ins
 	capabilities string
+	credentials  credentials
+	hidden       []hiding
+	shown        []string // what BindPaths= puts back
+	path         []string // where programs are looked for
 }
+
+// unitProperties are those of systemctl(1) that tell what a unit may see.
+const unitProperties = "LoadState,User,DynamicUser,AmbientCapabilities,Environment," +
+	"ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
 
 // unitOf returns the service of a file of the configuration directory, if it is installed and
 // runs as another user than this process, which is root; nil: there is none.
@@ -32,14 +38,16 @@ func unitOf(file string) *serviceUnit {
 	}
 	u := &serviceUnit{name: "srdtun@" + strings.TrimSuffix(filepath.Base(file), suffix) + ".service"}
 	shown := map[string]string{}
-	for line := range strings.Lines(systemctl("show", "--property=LoadState,User,DynamicUser,AmbientCapabilities", u.name)) {
+	for line := range strings.Lines(systemctl("show", "--property="+unitProperties, u.name)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		shown[key] = value
 	}
 	if shown["LoadState"] != "loaded" || shown["User"] == "" && shown["DynamicUser"] != "yes" || shown["User"] == "root" {
 		return nil
 	}
-	u.text, u.capabilities, u.uid = systemctl("cat", u.name), shown["AmbientCapabilities"], -1
+	u.capabilities, u.uid = shown["AmbientCapabilities"], -1
+	u.credentials = credentialsOf(systemctl("cat", u.name), u.instance())
+	u.hidden, u.shown, u.path = hidings(shown), mounts(shown["BindPaths"]+" "+shown["BindReadOnlyPaths"]), searchPath(shown["Environment"])
 	if shown["DynamicUser"] == "yes" {
 		u.user = shown["User"]
 	}
@@ -83,7 +91,7 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	for _, k := range c.KeyFiles() {
 		base := filepath.Base(k.Path)
 		switch {
-		case k.Relative && !u.hands(base):
+		case k.Relative && !u.credentials.have(base):
 			all = append(all, c.DoubtFile(k, "systemd does not hand it to %s: put the key in the file itself, or add to the unit (systemctl edit %s): LoadCredential=%s:%s",
 				u.name, u.name, base, k.Path))
 		case !k.Relative && u.barred(k.Path) != "":
@@ -96,13 +104,10 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 			all = append(all, c.Doubt("peers", "dir", "the user of %s cannot read it (%s): put it in /etc/srdtun-peers, mode 0755", u.name, at))
 		}
 	}
-	hooks := c.Interface.Hooks
-	for _, h := range []struct {
-		key      string
-		commands [][]string
-	}{{"pre_up", hooks.PreUp}, {"post_up", hooks.PostUp}, {"pre_down", hooks.PreDown}, {"post_down", hooks.PostDown}} {
-		if dir := u.bars(h.commands); dir != "" {
-			all = append(all, c.Doubt("interface", h.key, "names a file that the user of %s cannot get at (%s)", u.name, dir))
+	all = append(all, u.doubtHooks(c)...)
+	for _, l := range []struct{ table, file string }{{"metrics", c.Metrics.Listen.Unix}, {"dashboard", c.Dashboard.Listen.Unix}} {
+		if why := u.hides(filepath.Dir(l.file)); l.file != "" && why != "" {
+			all = append(all, c.Doubt(l.table, "listen", "nobody else will see this socket of %s (%s): put it below /run/srdtun", u.name, why))
 		}
 	}
 	if p := c.Interface.ListenPort; p != 0 && p < unprivileged && !strings.Contains(u.capabilities, "cap_net_bind_service") {
@@ -112,85 +117,67 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	return all
 }
 
-// bars returns the directory that keeps the unit's user from a file that a command names; "":
-// none does. The word itself may be a secret.
-func (u *serviceUnit) bars(commands [][]string) string {
-	for _, argv := range commands {
-		for _, word := range argv {
-			if !filepath.IsAbs(word) {
-				continue
+// instance is the part of a unit's name that %i stands for.
+func (u *serviceUnit) instance() string {
+	_, name, _ := strings.Cut(strings.TrimSuffix(u.name, ".service"), "@")
+	return name
+}
+
+// doubtHooks looks at the programs and files that commands name. Their words may be secrets,
+// so only directories and programs are told.
+func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
+	hooks := c.Interface.Hooks
+	for _, h := range []struct {
+		key      string
+		commands [][]string
+	}{{"pre_up", hooks.PreUp}, {"post_up", hooks.PostUp}, {"pre_down", hooks.PreDown}, {"post_down", hooks.PostDown}} {
+		told := map[string]bool{}
+		for _, argv := range h.commands {
+			words := c.Command(argv)
+			why := u.lacks(words[0])
+			if why == "" {
+				why = u.bars(words)
 			}
-			if at := u.barred(word); at != "" && !strings.HasPrefix(at, word+" ") {
-				return at
+			if why != "" && !told[why] {
+				told[why] = true
+				all = append(all, c.Doubt("interface", h.key, "%s", why))
 			}
 		}
 	}
-	return ""
+	return all
 }
 
-// hands reports whether systemd hands a file over under a name.
-func (u *serviceUnit) hands(base string) bool {
-	for line := range strings.Lines(u.text) {
-		value, ok := strings.CutPrefix(strings.TrimSpace(line), "LoadCredential=")
-		if id, _, _ := strings.Cut(value, ":"); ok && id == base {
-			return true
-		}
+// lacks says that a program of this host is not in the unit's search path; "": it is, or this
+// host does not have it, which others tell.
+func (u *serviceUnit) lacks(program string) string {
+	if strings.Contains(program, "/") {
+		return ""
 	}
-	return false
-}
-
-// barred returns the first part of a path that keeps the unit's user out, with its mode; "":
-// none does. A path that is not there keeps nobody out.
-func (u *serviceUnit) barred(path string) string {
-	path, err := filepath.EvalSymlinks(path)
+	at, err := exec.LookPath(program)
 	if err != nil {
 		return ""
 	}
-	at := "/"
-	for _, part := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
-		if !u.may(at, 1) {
-			return describeMode(at)
+	for _, dir := range u.path {
+		if info, err := os.Stat(filepath.Join(dir, program)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return ""
 		}
-		at = filepath.Join(at, part)
 	}
-	need := uint32(4)
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		need = 5
-	}
-	if !u.may(path, need) {
-		return describeMode(path)
-	}
-	return ""
+	return fmt.Sprintf("%s does not find %.64q, which is in %s: name it with its directory", u.name, program, filepath.Dir(at))
 }
 
-// may reports whether the unit's user has the permissions of a file, as the bits of others.
-func (u *serviceUnit) may(path string, need uint32) bool {
-	info, err := os.Stat(path)
-	if err != nil {
-		return true
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return true
-	}
-	mode := st.Mode
-	if int(st.Uid) == u.uid {
-		mode >>= 6
-	} else {
-		for _, g := range u.groups {
-			if int(st.Gid) == g {
-				mode >>= 3
-				break
+// pathIn finds the absolute paths in a word: the word itself, or those in an option or in a
+// text for a shell.
+var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
+
+// bars says why the unit's user cannot get at a file that a command names; "": it can. A file
+// that is not there bars nobody.
+func (u *serviceUnit) bars(words []string) string {
+	for _, word := range words {
+		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {
+			if at := u.barred(m[1]); at != "" && !strings.HasPrefix(at, m[1]+" ") {
+				return fmt.Sprintf("names a file that the user of %s cannot get at (%s)", u.name, at)
 			}
 		}
 	}
-	return mode&need == need
-}
-
-func describeMode(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return path
-	}
-	return fmt.Sprintf("%s has mode %04o", path, info.Mode().Perm())
+	return ""
 }

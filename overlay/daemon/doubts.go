@@ -40,8 +40,9 @@ func doubtEnd(c *config.Config) []error {
 // doubtPrograms looks for the programs of commands.
 func doubtPrograms(c *config.Config, key string, commands [][]string) (all []error) {
 	for _, argv := range commands {
-		if _, err := exec.LookPath(argv[0]); err != nil {
-			all = append(all, c.Doubt("interface", key, "%v", fmt.Errorf("this host cannot run %.64q: %w", argv[0], bareExec(err))))
+		program := c.Command(argv)[0]
+		if _, err := exec.LookPath(program); err != nil {
+			all = append(all, c.Doubt("interface", key, "%v", fmt.Errorf("this host cannot run %.64q: %w", program, bareExec(err))))
 		}
 	}
 	return all

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -47,18 +46,9 @@ func (p *programs) end(ctx context.Context) error {
 func Commands(c *config.Config) (all [][]string) {
 	h := &c.Interface.Hooks
 	for _, argv := range slices.Concat(h.PostUp, h.PreDown, h.PostDown) {
-		all = append(all, named(argv, c.Interface.Name))
+		all = append(all, c.Command(argv))
 	}
 	return all
-}
-
-// named puts the interface's name in place of %i in the words of a command.
-func named(argv []string, name string) []string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = strings.ReplaceAll(w, "%i", name)
-	}
-	return words
 }
 
 // Environment is what commands get of the daemon's: the search path alone. What a service
@@ -71,7 +61,7 @@ func Environment(c *config.Config) []string {
 // given up is for the second process, if there is one (package hooks).
 func (p *programs) run(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
-		words := named(argv, p.running.cfg().Interface.Name)
+		words := p.running.cfg().Command(argv)
 		var err error
 		if p.runner != nil && key != "pre_up" {
 			err = p.heard(words[0])(p.runner.Run(ctx, words))

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A service has a view of its own of the host's files (systemd.exec(5)): some directories are
+// empty or closed for it, whatever their modes.
+
+// hiding is a setting that keeps a directory from a unit.
+type hiding struct{ setting, dir string }
+
+// hidings returns what the properties of a unit hide.
+func hidings(shown map[string]string) (all []hiding) {
+	add := func(setting string, dirs ...string) {
+		for _, dir := range dirs {
+			all = append(all, hiding{setting, dir})
+		}
+	}
+	if v := shown["ProtectHome"]; v == "yes" || v == "tmpfs" {
+		add("ProtectHome="+v, "/home", "/root", "/run/user")
+	}
+	if v := shown["PrivateTmp"]; v == "yes" || v == "disconnected" {
+		add("PrivateTmp="+v, "/tmp", "/var/tmp")
+	}
+	add("InaccessiblePaths=", mounts(shown["InaccessiblePaths"])...)
+	add("TemporaryFileSystem=", mounts(shown["TemporaryFileSystem"])...)
+	return all
+}
+
+// mounts returns the places in a list of paths, each of which may have "-" or "+" in front, a
+// source, and options.
+func mounts(list string) (all []string) {
+	for _, word := range strings.Fields(list) {
+		parts := strings.Split(strings.TrimLeft(word, "-+"), ":")
+		if at := parts[0]; len(parts) > 1 && filepath.IsAbs(parts[1]) {
+			all = append(all, filepath.Clean(parts[1]))
+		} else if filepath.IsAbs(at) {
+			all = append(all, filepath.Clean(at))
+		}
+	}
+	return all
+}
+
+// hides returns the setting that hides a path from the unit; "": none does.
+func (u *serviceUnit) hides(path string) string {
+	if slices.ContainsFunc(u.shown, func(dir string) bool { return within(path, dir) }) {
+		return ""
+	}
+	for _, h := range u.hidden {
+		if within(path, h.dir) {
+			return fmt.Sprintf("%s hides %s", h.setting, h.dir)
+		}
+	}
+	return ""
+}
+
+// within reports whether a path is a directory or below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// unitPath is systemd's DEFAULT_PATH, with what older hosts have beside it.
+const unitPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// searchPath returns the directories in which a unit with this environment looks for programs.
+func searchPath(environment string) []string {
+	path := unitPath
+	for _, word := range strings.Fields(environment) {
+		if v, ok := strings.CutPrefix(word, "PATH="); ok {
+			path = v
+		}
+	}
+	return filepath.SplitList(path)
+}
+
+// credentials are the names of those that systemd hands to a unit. One with "_" at its end is
+// of a directory, whose files have names that begin so.
+type credentials []string
+
+// credentialsOf reads a unit's files as systemctl cat prints them.
+func credentialsOf(text, instance string) (all credentials) {
+	specifiers := strings.NewReplacer("%i", instance, "%I", instance, "%%", "%")
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if key != "LoadCredential" && key != "LoadCredentialEncrypted" {
+			continue
+		}
+		id, from, _ := strings.Cut(specifiers.Replace(value), ":")
+		switch info, err := os.Stat(from); {
+		case id == "":
+			all = nil // an empty value takes back those before
+		case err == nil && info.IsDir():
+			all = append(all, id+"_")
+		default:
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// have reports whether a file is handed over under a name.
+func (c credentials) have(base string) bool {
+	return slices.ContainsFunc(c, func(id string) bool {
+		return id == base || strings.HasSuffix(id, "_") && strings.HasPrefix(base, id)
+	})
+}
+
+// barred returns why the unit's user cannot read a path: the first part of it that keeps the
+// user out, with its mode, or the setting that hides it; "": nothing does. A path that is not
+// there keeps nobody out.
+func (u *serviceUnit) barred(path string) string {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	if why := u.hides(path); why != "" {
+		return why
+	}
+	at := "/"
+	for _, part := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+		if !u.may(at, 1) {
+			return describeMode(at)
+		}
+		at = filepath.Join(at, part)
+	}
+	need := uint32(4)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		need = 5
+	}
+	if !u.may(path, need) {
+		return describeMode(path)
+	}
+	return ""
+}
+
+// may reports whether the unit's user has the permissions of a file, as the bits of others.
+func (u *serviceUnit) may(path string, need uint32) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return true
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return true
+	}
+	mode := st.Mode
+	if int(st.Uid) == u.uid {
+		mode >>= 6
+	} else {
+		for _, g := range u.groups {
+			if int(st.Gid) == g {
+				mode >>= 3
+				break
+			}
+		}
+	}
+	return mode&need == need
+}
+
+func describeMode(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return path
+	}
+	return fmt.Sprintf("%s has mode %04o", path, info.Mode().Perm())
+}
