@@ -46,8 +46,8 @@ var Table = []Run{
 	{"README.md", "git clone", ByCommands, ""},
 	{"README.md", "[[peer]]", inConfig, ""},
 	{"README.md", "sudo systemd-sysusers", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
-	{"README.md", "srdtun up NAME|FILE", "", "a list of all commands, which is held against them"},
-	{"README.md", "srdtun show lab --json", ByCommands, ""},
+	{"docs/operation.md", "srdtun up NAME|FILE", "", "a list of all commands, which is held against them"},
+	{"docs/operation.md", "srdtun show lab --json", ByCommands, ""},
 
 	{"docs/events.md", "journalctl", ByCommands, ""},
 	{"docs/events.md", "2026-11-22 14:16", "", "lines of a log; each kind of them has its test in overlay/daemon"},
