@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -52,14 +51,17 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	sign := func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
-		node, err := n.Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return "", nil
-		case err == nil && node.Annotations[n.annotation] != "":
-			return agent.PutBack, nil
+		// A list of one Node: the role of an agent has no more than it needs, and that has list.
+		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		if err != nil {
+			return "", err
 		}
-		return "", err
+		for _, node := range page.Items {
+			if node.Name == name && node.Annotations[n.annotation] != "" {
+				return agent.PutBack, nil
+			}
+		}
+		return "", nil
 	}
 	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
 }
