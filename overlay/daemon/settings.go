@@ -36,6 +36,7 @@ type settings struct {
 	unread           string         // why their directory could not be read, as last told
 	unsaved, pending []string       // see compare
 	expired          expiredPeers
+	untimed          string // why peers do not come and go with their times, as last told
 }
 
 // badConfig is an error of what somebody asked for, and not of doing it.

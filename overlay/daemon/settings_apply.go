@@ -23,10 +23,11 @@ func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {
 		return nil, errEnded
 	}
-	want = s.unexpired(want)
+	want, over := config.Current(want, s.clock())
 	before := s.running.Load()
 	diff := config.Diff(before.cfg, want)
 	if len(diff) == 0 {
+		s.lapse(over)
 		return nil, nil
 	}
 	next, err := config.Settle(before.cfg, want)
@@ -45,6 +46,7 @@ func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 		return nil, err
 	}
 	s.swap(&snapshot{cfg: next, table: table}, policies)
+	s.lapse(over)
 	return diff, nil
 }
 

@@ -24,7 +24,9 @@ func (s *settings) readDropIns() error {
 		return s.file.DropInFault(err)
 	}
 	s.file = all
-	s.running.Store(&snapshot{cfg: s.unexpired(all), table: new(route.Table)})
+	rest, over := config.Current(all, s.clock())
+	s.running.Store(&snapshot{cfg: rest, table: new(route.Table)})
+	s.lapse(over)
 	s.tellFaults(faults)
 	return nil
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,12 +16,11 @@ import (
 // forward or back, and stands still for timers while the machine sleeps.
 const clockEvery = 10 * time.Second
 
-// lapses are the peers that are left out, with the times that are over.
+// expiredPeers are the peers that are left out, with the times that are over.
 type expiredPeers map[config.Key]time.Time
 
-// unexpired returns want without the peers whose time is over. mu is held.
-func (s *settings) unexpired(want *config.Config) *config.Config {
-	rest, over := config.Current(want, s.clock())
+// lapse notes that peers are left out, and tells it once of each end. mu is held.
+func (s *settings) lapse(over []config.Peer) {
 	for i := range over {
 		p := &over[i]
 		if s.expired[p.PublicKey].Equal(p.Expires) {
@@ -32,7 +32,6 @@ func (s *settings) unexpired(want *config.Config) *config.Config {
 		s.expired[p.PublicKey] = p.Expires
 		s.log.tell(events.PeerExpired, p.PublicKey.String(), "peer %s: its time is over since %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
 	}
-	return rest
 }
 
 // expire removes peers when their time is over, until ctx ends.
@@ -75,34 +74,71 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 }
 
 // compareTimes leaves out whose time is over, and takes back whose is not, because the clock
-// was set back.
+// was set back. After an error, which is told once, it is to be called again.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, want := s.clock(), *s.running.cfg()
-	runs := map[config.Key]bool{}
-	for i := range want.Peers {
-		runs[want.Peers[i].PublicKey] = true
+	err, text := s.keepTimes(), ""
+	if err != nil {
+		text = err.Error()
 	}
-	still := expiredPeers{}
-	var back []config.Peer
+	if text != "" && text != s.untimed {
+		s.log.tell(events.ConfigRefused, "expires", "peers do not come and go with their times yet: %s", text)
+	}
+	s.untimed = text
+	return err
+}
+
+func (s *settings) keepTimes() error {
+	want := *s.running.cfg()
+	if err := s.retime(&want); err != nil {
+		return err
+	}
+	back := s.returning()
+	if len(back) == 0 || s.takeBack(back...) == nil {
+		return nil
+	}
+	// One that cannot come back keeps no other away.
+	var failed error
+	for _, p := range back {
+		failed = cmp.Or(s.takeBack(p), failed)
+	}
+	return failed
+}
+
+// returning are the peers that were left out, whose time is not over: of the files, since one
+// that was removed meanwhile stays away. mu is held.
+func (s *settings) returning() (back []config.Peer) {
+	now, left := s.clock(), expiredPeers{}
+	runs := map[config.Key]bool{}
+	for _, p := range s.running.cfg().Peers {
+		runs[p.PublicKey] = true
+	}
 	for _, p := range s.file.Peers {
 		at, was := s.expired[p.PublicKey]
-		switch {
-		case !was:
-		case p.Expired(now):
-			still[p.PublicKey] = at
-		case !runs[p.PublicKey]:
+		if !was || runs[p.PublicKey] {
+			continue
+		}
+		left[p.PublicKey] = at
+		if !p.Expired(now) {
 			back = append(back, p)
 		}
 	}
-	s.expired = still
-	if err := s.retime(&want); err != nil || len(back) == 0 {
-		return err
-	}
-	want = *s.running.cfg()
+	s.expired = left
+	return back
+}
+
+// takeBack adds peers that were left out. Until that is done they count as left out.
+func (s *settings) takeBack(back ...config.Peer) error {
+	want := *s.running.cfg()
 	want.Peers = append(want.Peers[:len(want.Peers):len(want.Peers)], back...)
-	return s.retime(&want)
+	err := s.retime(&want)
+	if err == nil {
+		for _, p := range back {
+			delete(s.expired, p.PublicKey)
+		}
+	}
+	return err
 }
 
 // retime makes the server run with want. mu is held.
@@ -112,7 +148,6 @@ func (s *settings) retime(want *config.Config) error {
 	case err == errEnded:
 		return nil
 	case err != nil:
-		s.log.tell(events.ConfigRefused, "", "peers do not come and go with their times yet: %v", err)
 		return err
 	}
 	if len(diff) > 0 {

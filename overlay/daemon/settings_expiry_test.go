@@ -83,3 +83,68 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	r.cancel()
 	r.wait()
 }
+
+// TestPeerComesBackAfterAChangeThatFailed: the clock is set back while the peer's prefix has been
+// given to another. It comes back once it can, and keeps nobody else away.
+func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
+	runDir(t)
+	dir, clock := t.TempDir(), new(setClock)
+	for i, name := range []string{"guest", "late"} {
+		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(timed(t, name, byte(4+i), time.Now().Add(time.Hour))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := upWith(t, Options{Config: parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n"), Clock: clock.now})
+	look := func(fails bool) {
+		t.Helper()
+		if err := r.server.settings.compareTimes(); (err != nil) != fails {
+			t.Errorf("%v", err)
+		}
+	}
+	clock.set(2 * time.Hour)
+	look(false)
+	if got := names(shown(t)); slices.Contains(got, "guest") || slices.Contains(got, "late") {
+		t.Fatalf("%v", got)
+	}
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: `["10.80.0.2/32", "10.84.0.0/16"]`}}}); err != nil {
+		t.Fatal(err)
+	}
+	clock.set(0)
+	for range 3 {
+		look(true)
+	}
+	if got := names(shown(t)); slices.Contains(got, "guest") || !slices.Contains(got, "late") {
+		t.Errorf("one that can does not come back: %v", got)
+	}
+	if n := r.count(events.ConfigRefused); n != 1 {
+		t.Errorf("told %d times: %q", n, texts(r.story))
+	}
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "10.80.0.2/32"}}}); err != nil {
+		t.Fatal(err)
+	}
+	look(false)
+	if got := names(shown(t)); !slices.Contains(got, "guest") {
+		t.Errorf("it stays away: %v", got)
+	}
+	r.cancel()
+	r.wait()
+}
+
+// TestEndIsToldWhenItHasHappened: not when the change is refused for another reason.
+func TestEndIsToldWhenItHasHappened(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	s := r.server.settings
+	want := *s.running.cfg()
+	want.Peers = slices.Clone(want.Peers)
+	want.Peers = append(want.Peers, want.Peers[0])
+	want.Peers[1].Expires = time.Now().Add(-time.Hour)
+	s.mu.Lock()
+	_, err := s.apply(&want)
+	s.mu.Unlock()
+	if n := r.count(events.PeerExpired); err == nil || n != 0 {
+		t.Errorf("%v, told %d times: %q", err, n, texts(r.story))
+	}
+	r.cancel()
+	r.wait()
+}
