@@ -95,3 +95,36 @@ func TestBurstsFreeNothing(t *testing.T) {
 		t.Errorf("%d bytes", n)
 	}
 }
+
+// In a small control group all that anybody may hold is a part of what there is, too: hundreds of
+// peers that hold a little each do not come to more than the budget, and one that has held much
+// of it is worth a collection.
+func TestBoundsFollowTheLimit(t *testing.T) {
+	for limit, want := range map[int64]struct{ little, much int }{
+		8 << 20: {leastLittle, 512 << 10}, 32 << 20: {16 << 10, 2 << 20}, 64 << 20: {32 << 10, Much}, 128 << 20: {64 << 10, Much}, 1 << 30: {Little, Much}, 8 << 30: {Little, Much},
+	} {
+		b := New(Of(limit))
+		users := make([]User, littlePart)
+		held := 0
+		for i := range users {
+			users[i] = b.User()
+			users[i].Hold(want.little, Most)
+			if held += want.little; b.Users() != 0 {
+				t.Fatalf("%d MiB: %d bytes make a user", limit>>20, want.little)
+			}
+		}
+		if want.little > leastLittle && held > b.Bytes() {
+			t.Errorf("%d MiB: %d bytes are held, of %d", limit>>20, held, b.Bytes())
+		}
+		users[0].Hold(want.little+1, Most)
+		if b.Users() != 1 {
+			t.Errorf("%d MiB: %d bytes make no user", limit>>20, want.little+1)
+		}
+		users[0].Hold(0, Most)
+		users[0].Hold(want.much, Most)
+		users[0].Hold(0, Most)
+		if n := b.Freed(); n != want.much {
+			t.Errorf("%d MiB: %d bytes are freed, want %d", limit>>20, n, want.much)
+		}
+	}
+}

@@ -25,14 +25,17 @@ const (
 	// ofGroup is the part of its control group's memory that the runtime may use, in eighths:
 	// the kernel counts what sockets hold as well.
 	ofGroup = 6
+	// ofSmallGroup is that of a group which is too small for leastLimit, in eighths.
+	ofSmallGroup = 7
 	// ofMachine is the part of the machine's memory, in eighths: others run there too.
 	ofMachine = 2
 	// leastLimit is what a daemon with a few peers uses. Below it the runtime would collect
 	// garbage all the time and get nothing.
 	leastLimit = 32 << 20
 	// collectFrom is how much peers that held much (budget.Much) must have stopped holding before
-	// garbage is collected for it.
+	// garbage is collected for it, or this part of a small budget.
 	collectFrom = 4 << 20
+	collectPart = 2
 	// collectPause is how many times as long as it took there is none, so that a peer that
 	// comes again and again costs a twentieth of a processor at most.
 	collectPause = 20
@@ -60,7 +63,7 @@ type collector struct {
 }
 
 func (c *collector) collect(b *budget.Budget, now time.Time) {
-	if c.freed += b.Freed(); c.freed < collectFrom || now.Before(c.next) {
+	if c.freed += b.Freed(); c.freed < min(collectFrom, b.Bytes()/collectPart) || now.Before(c.next) {
 		return
 	}
 	c.freed = 0
@@ -76,10 +79,12 @@ func softLimit(root string) int64 {
 	if unix.Sysinfo(&machine) == nil {
 		limit = int64(uint64(machine.Totalram) * uint64(machine.Unit) / 8 * ofMachine)
 	}
+	least := int64(leastLimit)
 	if n, ok := groupLimit(root); ok {
-		limit = min(limit, n/8*ofGroup)
+		// A limit as high as the group's would have the kernel end the process first.
+		limit, least = min(limit, n/8*ofGroup), min(least, n/8*ofSmallGroup)
 	}
-	return max(limit, leastLimit)
+	return max(limit, least)
 }
 
 // groupLimit is the least limit of this process's control group and those above it

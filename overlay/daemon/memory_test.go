@@ -52,3 +52,23 @@ func TestMemoryLimitIsThatOfTheGroup(t *testing.T) {
 		})
 	}
 }
+
+// In a small group the process stays below what the kernel would end it for.
+func TestSoftLimitOfASmallGroup(t *testing.T) {
+	const mb = 1 << 20
+	for group, want := range map[string]int64{"33554432": 28 * mb, "67108864": 48 * mb, "134217728": 96 * mb, "16777216": 14 * mb} {
+		root := t.TempDir()
+		for name, text := range map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": group + "\n"} {
+			path := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := softLimit(root); got != want {
+			t.Errorf("of %s: %d, want %d", group, got, want)
+		}
+	}
+}
