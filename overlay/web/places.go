@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -13,18 +14,19 @@ import (
 // read his answer. A connection whose answer is being made is never taken away.
 type places struct {
 	net.Listener
-	leaving int // connections that gave way, and whose server has not noticed yet. mu
-	most    int
-	gone    func(Owner)
+	most int
+	gone func(Owner)
 
-	mu    sync.Mutex
-	freed *sync.Cond // a connection has ended, or has become idle
-	taken map[*place]struct{}
-	ended bool
+	mu      sync.Mutex
+	leaving int           // connections that gave way, and whose server has not noticed yet
+	of      map[Owner]int // whose these are
+	freed   *sync.Cond    // a connection has ended, or has become idle
+	taken   map[*place]struct{}
+	ended   bool
 }
 
 func newPlaces(l net.Listener, most int, gone func(Owner)) *places {
-	p := &places{Listener: l, most: most, gone: gone, taken: map[*place]struct{}{}}
+	p := &places{Listener: l, most: most, gone: gone, taken: map[*place]struct{}{}, of: map[Owner]int{}}
 	p.freed = sync.NewCond(&p.mu)
 	return p
 }
@@ -39,51 +41,89 @@ type place struct {
 	left  bool      // it gave way. of.mu
 }
 
-// mostLeaving bounds connections that gave way: net/http waits for half a second before it
-// forgets one whose header was too long. Each takes some 20 KB.
-const mostLeaving = 512
+const (
+	// mostLeaving bounds connections that gave way: net/http waits for half a second before it
+	// forgets one whose header was too long. Each takes some 20 KB. While there are so many,
+	// everybody waits.
+	mostLeaving = 512
+	// mostLeavingOf bounds those of one owner, so that one who comes again and again keeps
+	// nobody waiting but himself: he is turned away.
+	mostLeavingOf = mostLeaving / 8
+)
+
+// errTurnedAway is for a connection whose owner has too many that are leaving.
+var errTurnedAway = errors.New("too many of this owner's connections are leaving")
 
 // Accept implements net.Listener.
 func (p *places) Accept() (net.Conn, error) {
-	c, err := p.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	n := &place{Conn: c, of: p, owner: ownerOf(c), since: time.Now()}
-	old, ok := p.take(n)
-	if !ok {
-		c.Close()
-		return nil, net.ErrClosed
-	}
-	if old != nil {
-		old.Conn.Close()
-		if p.gone != nil {
-			p.gone(old.owner)
+	for {
+		c, err := p.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		n := &place{Conn: c, of: p, owner: ownerOf(c), since: time.Now()}
+		old, err := p.take(n)
+		if err == nil && old == nil {
+			return n, nil
+		}
+		gone := n
+		if old != nil {
+			gone = old
+		}
+		gone.Conn.Close()
+		if p.gone != nil && err != net.ErrClosed {
+			p.gone(gone.owner)
+		}
+		switch err {
+		case nil:
+			return n, nil
+		case net.ErrClosed:
+			return nil, err
 		}
 	}
-	return n, nil
 }
 
 // take gives n a place, if need be the one of old, which is to be closed. While all are
 // busy it waits for one that is not.
-func (p *places) take(n *place) (old *place, ok bool) {
+func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.taken) >= p.most && !p.ended {
+		if p.of[n.owner] >= mostLeavingOf {
+			return nil, errTurnedAway
+		}
 		if old = p.idlest(n.owner); old != nil && p.leaving < mostLeaving {
-			delete(p.taken, old)
-			old.left = true
-			p.leaving++
+			p.leaves(old)
 			break
 		}
 		old = nil
 		p.freed.Wait()
 	}
 	if p.ended {
-		return nil, false
+		return nil, net.ErrClosed
 	}
 	p.taken[n] = struct{}{}
-	return old, true
+	return old, nil
+}
+
+// leaves takes a place away. mu is held.
+func (p *places) leaves(old *place) {
+	delete(p.taken, old)
+	old.left = true
+	p.leaving++
+	p.of[old.owner]++
+}
+
+// hasLeft is that its server has noticed. mu is held.
+func (p *places) hasLeft(n *place) {
+	if !n.left {
+		return
+	}
+	n.left = false
+	p.leaving--
+	if p.of[n.owner]--; p.of[n.owner] == 0 {
+		delete(p.of, n.owner)
+	}
 }
 
 // idlest is who gives way to one more of owner: of those who are idle, one whose owner has
@@ -185,10 +225,7 @@ func Stays(ctx context.Context) {
 func (n *place) Close() error {
 	n.of.mu.Lock()
 	delete(n.of.taken, n)
-	if n.left {
-		n.left = false
-		n.of.leaving--
-	}
+	n.of.hasLeft(n)
 	n.of.freed.Signal()
 	n.of.mu.Unlock()
 	return n.Conn.Close()

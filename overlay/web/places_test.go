@@ -158,6 +158,41 @@ func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
 	}
 }
 
+// One who comes again and again, and whose connections take long to end, is turned away himself;
+// another reader is served at once.
+func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
+	p := newPlaces(nil, 4, nil)
+	mine, other := UserOwner(1000), UserOwner(1001)
+	come := func(o Owner) (*place, error) { return p.take(&place{of: p, owner: o, since: time.Now()}) }
+	for range 4 {
+		if _, err := come(other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turned := 0
+	for range 4 * mostLeaving {
+		if _, err := come(other); err == errTurnedAway {
+			turned++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.leaving != mostLeavingOf || turned != 4*mostLeaving-mostLeavingOf {
+		t.Errorf("%d leave, %d were turned away", p.leaving, turned)
+	}
+	old, err := come(mine)
+	if err != nil || old == nil || old.owner != other {
+		t.Fatalf("%v, %v", old, err)
+	}
+	client, server := net.Pipe() // what has left makes room
+	client.Close()
+	old.Conn = server
+	old.Close()
+	if p.leaving != mostLeavingOf || p.of[other] != mostLeavingOf {
+		t.Errorf("%d leave, %d of the other's", p.leaving, p.of[other])
+	}
+}
+
 // Everybody on this host is told apart by his user, and others by their address.
 func TestOwners(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
