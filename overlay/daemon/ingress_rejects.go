@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"hash/maphash"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -13,12 +14,42 @@ import (
 )
 
 // How many answers are given, whoever asks: Linux's own bounds for ICMP errors
-// (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). Whoever sends in vain gets no memory
-// here, and costs no more than some thousandth of a processor.
+// (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). Whoever sends in vain costs no more than
+// some thousandth of a processor.
 const (
 	unreachableRate  = 1000 // a second
 	unreachableBurst = 50   // after a while without any
 )
+
+// How many of them one host gets, and one host for one destination, so that neither who scans
+// for hosts nor who floods one leaves others without an answer. A connection needs one, and one
+// more each second.
+const (
+	unreachableHostRate  = 200
+	unreachableHostBurst = 20
+	unreachablePairRate  = 10
+	unreachablePairBurst = 6 // as Linux, XRLIM_BURST_FACTOR
+	// unreachableSlots bounds the memory, 16 KB for hosts and for pairs each. Those that meet in
+	// a slot share its answers; who does cannot be chosen, for the places are drawn.
+	unreachableSlots = 1024
+	// hostBits is how much of an address is one host's with IPv6 (RFC 6177).
+	hostBits = 64
+)
+
+// allowance is a token bucket. The zero value is full.
+type allowance struct {
+	spent float64 // of the burst, and not given back yet
+	at    mono.Time
+}
+
+// has reports whether one more may be taken.
+func (a *allowance) has(now mono.Time, rate, burst float64) bool {
+	if now > a.at {
+		a.spent = max(0, a.spent-rate*now.Sub(a.at).Seconds())
+		a.at = now
+	}
+	return a.spent+1 <= burst
+}
 
 // unreachables tells the senders of packets that no peer gets, by an ICMP error as the
 // kernel's WireGuard does: an application hears at once that a host is not to be reached,
@@ -28,8 +59,10 @@ type unreachables struct {
 	running *runningConfig
 
 	mu    sync.Mutex
-	spent float64 // answers of the burst that are not given back yet
-	at    mono.Time
+	seed  maphash.Seed // zero: it is not drawn yet
+	all   allowance
+	hosts [unreachableSlots]allowance
+	pairs [unreachableSlots]allowance
 
 	sent     atomic.Uint64
 	withheld atomic.Uint64 // for the rate
@@ -54,7 +87,7 @@ func (u *unreachables) answer(now mono.Time, f *frame.Frame) {
 	if at := u.running.Load(); n == 0 || at.own(in.Dst) || at.broadcast(in.Dst) || at.broadcast(in.Src) {
 		return
 	}
-	if !u.take(now) {
+	if !u.take(now, in.Src, in.Dst) {
 		u.withheld.Add(1)
 		return
 	}
@@ -64,19 +97,36 @@ func (u *unreachables) answer(now mono.Time, f *frame.Frame) {
 	write(u.dev, answer, merge.AsCame)
 }
 
-// take reports whether one more answer may be given.
-func (u *unreachables) take(now mono.Time) bool {
+// take reports whether one more answer may be given to src, about dst.
+func (u *unreachables) take(now mono.Time, src, dst netip.Addr) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now > u.at {
-		u.spent = max(0, u.spent-unreachableRate*now.Sub(u.at).Seconds())
-		u.at = now
-	}
-	if u.spent+1 > unreachableBurst {
+	host, pair := u.slots(src, dst)
+	if !pair.has(now, unreachablePairRate, unreachablePairBurst) || !host.has(now, unreachableHostRate, unreachableHostBurst) ||
+		!u.all.has(now, unreachableRate, unreachableBurst) {
 		return false
 	}
-	u.spent++
+	pair.spent++
+	host.spent++
+	u.all.spent++
 	return true
+}
+
+// slots are the allowances of a host and of a pair.
+func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
+	if u.seed == (maphash.Seed{}) {
+		u.seed = maphash.MakeSeed()
+	}
+	var both [32]byte
+	from, to := src.As16(), dst.As16()
+	copy(both[:16], from[:])
+	copy(both[16:], to[:])
+	pair = &u.pairs[maphash.Bytes(u.seed, both[:])%unreachableSlots]
+	one := both[:16]
+	if src.Is6() {
+		one = both[:hostBits/8]
+	}
+	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
 // own reports whether a is an address of this end's interface. A packet to one comes here only

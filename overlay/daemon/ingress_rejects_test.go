@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"syscall"
@@ -116,9 +117,14 @@ func TestNetworkBroadcast(t *testing.T) {
 // The bound holds whoever asks, and time gives answers back.
 func TestUnreachableRate(t *testing.T) {
 	var u unreachables
+	asked := uint32(0)
 	count := func(now mono.Time) (n int) {
-		for u.take(now) {
-			n++
+		for range 4 * unreachableBurst { // each for another host
+			asked++
+			from := netip.AddrFrom4([4]byte{10, byte(asked >> 16), byte(asked >> 8), byte(asked)})
+			if u.take(now, from, netip.MustParseAddr("10.80.0.9")) {
+				n++
+			}
 		}
 		return n
 	}
@@ -133,6 +139,50 @@ func TestUnreachableRate(t *testing.T) {
 	}
 	if n := count(at(100)); n != unreachableBurst {
 		t.Errorf("%d after long", n)
+	}
+}
+
+// A flow that nobody takes, and a host that looks for others, leave answers to the rest.
+func TestNobodyMutesOthers(t *testing.T) {
+	for _, v := range []struct{ near, other, nobody string }{
+		{"10.80.0.1", "10.80.0.2", "10.80.1."}, {"fd80::1", "fd80:0:0:1::1", "fd80:9::"},
+	} {
+		var u unreachables
+		near, other := netip.MustParseAddr(v.near), netip.MustParseAddr(v.other)
+		nobody := func(i int) netip.Addr { return netip.MustParseAddr(v.nobody + fmt.Sprint(i)) }
+		flood := func(now mono.Time, src netip.Addr, hosts int) (n int) {
+			for i := range 10_000 {
+				if u.take(now, src, nobody(i%hosts)) {
+					n++
+				}
+			}
+			return n
+		}
+		if n := flood(at(1), near, 1); n != unreachablePairBurst {
+			t.Errorf("%s: a flow has %d answers", v.near, n)
+		}
+		// Another flow of the same host, to another destination: but for slots that happen to be shared.
+		ok := 0
+		for i := range 4 {
+			if u.take(at(1), near, nobody(100+i)) {
+				ok++
+			}
+		}
+		if ok == 0 {
+			t.Errorf("%s: a flow mutes another of its host", v.near)
+		}
+		if n := flood(at(2), near, 200); n != unreachableHostBurst {
+			t.Errorf("%s: a scan has %d answers", v.near, n)
+		}
+		ok = 0
+		for i := range 4 {
+			if u.take(at(2), other, nobody(100+i)) {
+				ok++
+			}
+		}
+		if ok == 0 {
+			t.Errorf("%s: a scan mutes another host", v.near)
+		}
 	}
 }
 
