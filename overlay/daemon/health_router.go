@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -19,10 +20,10 @@ type router struct {
 }
 
 // noteRouter looks at a frame whose source is not allowed. It remembers one router, until the
-// peer's configuration changes: a peer that makes many up gets no more memory, nor more lines.
+// peer's allowed IPs change: a peer that makes many up gets no more memory, nor more lines.
 func (p *peer) noteRouter(f *frame.Frame) {
 	conf := p.cfg()
-	if r := p.health.router.Load(); r != nil && r.conf == conf {
+	if r := p.health.router.Load(); r != nil && (r.conf == conf || slices.Equal(r.conf.AllowedIPs, conf.AllowedIPs)) {
 		return
 	}
 	says := packet.ICMPError(f.Data)

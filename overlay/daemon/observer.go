@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -177,17 +176,18 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-// tellRouter tells of the router, once.
+// tellRouter tells of the router, once. The peer wrote its address, and may have made it up: so
+// the line says what it is, and does not advise to let it in.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.watch.router {
 		return
 	}
 	p.health.watch.router = r.conf
-	to := fmt.Sprintf("add %s to allowed_ips of this peer at this end, if routers behind it are to be heard", netip.PrefixFrom(r.addr, r.addr.BitLen()))
+	whose := ""
 	at := o.running.Load()
 	if i, ok := at.table.Lookup(r.addr); ok {
-		to = "it belongs to peer " + at.peers[i].title()
+		whose = ", and belongs to peer " + at.peers[i].title()
 	}
-	o.log.tellOf(p.title(), events.RouterRefused, "", "dropped: ICMP error (%s) of the router %s, which is not in its allowed_ips; %s", r.says, r.addr, to)
+	o.log.tellOf(p.title(), events.RouterRefused, "", "dropped: ICMP errors (%s): their source, which this peer wrote and nothing proves, is %s: it is not in its allowed_ips%s; traceroute and path MTU discovery behind the peer may fail", r.says, r.addr, whose)
 }
