@@ -31,7 +31,7 @@ type Device struct {
 	WriteErrors  uint64 `json:"write_errors"`  // dropped: any other error
 
 	UnreachableSent     uint64 `json:"unreachable_sent"`     // answers to packets that no peer gets: ICMP, host unreachable
-	UnreachableWithheld uint64 `json:"unreachable_withheld"` // answers that were not given, since there were too many a second
+	UnreachableWithheld uint64 `json:"unreachable_withheld"` // answers that were not given, since there were too many a second: 1,000 in all, 200 for a sender, 10 for a sender and a destination
 
 	ReadDrops  map[string]uint64 `json:"read_drops"`  // what cannot be carried: reason to count
 	WriteDrops map[string]uint64 `json:"write_drops"` // what a peer should not have sent: reason to count
