@@ -99,7 +99,7 @@ ablate: ## switch each rule of the transport off in turn and write what it buys:
 
 # COUNTFLAGS=-v lists what was counted.
 count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
-	@$(GO) run ./scripts/corecount $(COUNTFLAGS)
+	@$(GO) run -C lab ./corecount -root .. $(COUNTFLAGS)
 
 hostdelay: bin-bench ## record how late this machine's processes are: lab/hosts (root)
 	@chrt -f 10 $(BIN)/bench hostdelay -o lab/hosts/idle.txt
