@@ -96,25 +96,9 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// figure is srdplot's input: of each kind, the share of deaths whose longest answer was
-// at most so long.
-type figure struct {
-	Title    string  `json:"title"`
-	Subtitle string  `json:"subtitle"`
-	X        string  `json:"x"`
-	Y        string  `json:"y"`
-	YMax     float64 `json:"y_max"`
-	XLog     bool    `json:"x_log"`
-	Lines    []line  `json:"lines"`
-}
-
-type line struct {
-	Name   string       `json:"name"`
-	Points [][2]float64 `json:"points"`
-}
-
-func (r *run) figure() figure {
-	f := figure{
+// figure has, of each kind, the share of deaths whose longest answer was at most so long.
+func (r *run) figure() picture.Figure {
+	f := picture.Figure{
 		Title:    "PostgreSQL's longest commit as a spine dies",
 		Subtitle: fmt.Sprintf("%d spines of %d Mbit/s; the busiest drops everything for %v", spines, rateMbit, dead),
 		X:        "Longest commit (ms)", Y: "Share of deaths (%)", YMax: 100, XLog: true,
@@ -125,7 +109,7 @@ func (r *run) figure() figure {
 			if rec.App != postgres.name || rec.Kind != kinds[i].name || len(rec.Worst) == 0 {
 				continue
 			}
-			l := line{Name: kinds[i].title}
+			l := picture.Line{Name: kinds[i].title}
 			for n, v := range rec.Worst {
 				l.Points = append(l.Points, [2]float64{max(v, 0.1), 100 * float64(n+1) / float64(len(rec.Worst))})
 			}

@@ -25,8 +25,8 @@ var drawnRows = []struct {
 }
 
 // linkPicture makes the picture of the table of one link without a limit.
-func linkPicture(t *table) (picture.Bars, error) {
-	p := picture.Bars{Subtitle: fmt.Sprintf("Median and range; both ends on one machine, MTU-sized packets on a veth; %s", t.Date)}
+func linkPicture(t *table) (picture.Figure, error) {
+	p := picture.Figure{Subtitle: fmt.Sprintf("Median and range; both ends on one machine, MTU-sized packets on a veth; %s", t.Date)}
 	for _, d := range drawnRows {
 		row := slices.IndexFunc(t.Rows, func(r []string) bool { return r[0] == cmp.Or(d.after, d.name) })
 		if d.after != "" && row >= 0 {

@@ -23,10 +23,10 @@ var panels = []struct {
 	{metric{rowRTTLoad, p99us, "", true}, "Requests beside a bulk flow, p99", "ms, less is better", 1e-3},
 }
 
-func newFigure(a about, r results) picture.Bars {
+func newFigure(a about, r results) picture.Figure {
 	release, _, _ := strings.Cut(a.Kernel, "-")
 	day, _, _ := strings.Cut(a.Date, " ")
-	f := picture.Bars{
+	f := picture.Figure{
 		Title:    "Both ends on one machine, packets of MTU size on a veth",
 		Subtitle: fmt.Sprintf("Median and range of %d rounds, %s, Linux %s, %.40s", a.Rounds, day, release, a.Machine),
 	}

@@ -12,22 +12,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panel is one group of bars with a scale of its own, from zero on.
-type Panel struct {
-	Title string `json:"title"`
-	Unit  string `json:"unit"` // and which end of it is good
-	Bars  []Bar  `json:"bars"`
-}
-
-// Bar is a value, drawn as a bar, and the range around it, drawn as a line.
-type Bar struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-	Tone  int     `json:"tone"` // 0 what the figure is about, 1 others, 2 for orientation
-}
-
 // tones are the colours of bars. They differ in brightness as well, for readers
 // and printers that see no colour.
 var tones = []color.RGBA{
@@ -51,7 +35,7 @@ func (p Panel) check() error {
 		if !(0 <= b.Low && b.Low <= b.Value && b.Value <= b.High) || math.IsInf(b.High, 0) {
 			return fmt.Errorf("bar %q of panel %q: want 0 <= low <= value <= high", b.Name, p.Title)
 		}
-		if b.Tone < 0 || b.Tone >= len(tones) {
+		if b.Tone < 0 || int(b.Tone) >= len(tones) {
 			return fmt.Errorf("bar %q of panel %q: tone %d, want 0 to %d", b.Name, p.Title, b.Tone, len(tones)-1)
 		}
 	}
@@ -92,7 +76,7 @@ func (f Figure) drawPanels(area draw.Canvas) {
 	top := area.Max.Y - headHeight
 	for i, p := range f.Panels {
 		left := area.Min.X + margin + vg.Length(i%columns)*(wide+panelGap)
-		p.draw(area, left, left+wide, top)
+		Panel(p).draw(area, left, left+wide, top)
 		if i%columns == columns-1 {
 			top -= heights[i/columns]
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 const goodBars = `{"title":"t","subtitle":"s","panels":[{"title":"p","unit":"Gbit/s","bars":[
@@ -24,7 +26,7 @@ func dots(img image.Image, tone int) (n int) {
 }
 
 func TestDrawsBars(t *testing.T) {
-	img := picture(t, goodBars)
+	img := drawn(t, goodBars)
 	// The range is drawn over the bar, so areas are not exactly as 2 to 1.
 	if a, b := dots(img, 0), dots(img, 1); b < 1000 || float64(a) < 1.7*float64(b) || float64(a) > 2.3*float64(b) {
 		t.Errorf("bars of 2 and 1 have %d and %d dots", a, b)
@@ -53,7 +55,7 @@ func TestNumbersOfAPanel(t *testing.T) {
 		var p Panel
 		var have []string
 		for _, v := range c.values {
-			p.Bars = append(p.Bars, Bar{Value: v})
+			p.Bars = append(p.Bars, picture.Bar{Value: v})
 		}
 		for _, v := range c.values {
 			have = append(have, p.number(v))

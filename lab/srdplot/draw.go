@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // The size of the picture: 8.4 by 4.6 inches at 240 dots per inch, sharp at full
@@ -205,7 +207,7 @@ func (f Figure) frame(p *plot.Plot, xMin, xMax, yMax float64) {
 	}
 }
 
-func addSpan(p *plot.Plot, s Span, yMax float64) error {
+func addSpan(p *plot.Plot, s picture.Span, yMax float64) error {
 	area, err := plotter.NewPolygon(plotter.XYs{{X: s.From, Y: 0}, {X: s.From, Y: yMax}, {X: s.To, Y: yMax}, {X: s.To, Y: 0}})
 	if err != nil {
 		return err
@@ -222,7 +224,7 @@ func addGrid(p *plot.Plot) {
 	p.Add(grid)
 }
 
-func addMark(p *plot.Plot, m Mark, xMin, xMax float64) error {
+func addMark(p *plot.Plot, m picture.Mark, xMin, xMax float64) error {
 	line, err := plotter.NewLine(plotter.XYs{{X: xMin, Y: m.Y}, {X: xMax, Y: m.Y}})
 	if err != nil {
 		return err
@@ -232,7 +234,7 @@ func addMark(p *plot.Plot, m Mark, xMin, xMax float64) error {
 	return nil
 }
 
-func addLine(p *plot.Plot, l Line, c color.Color) error {
+func addLine(p *plot.Plot, l picture.Line, c color.Color) error {
 	points := make(plotter.XYs, len(l.Points))
 	for i, v := range l.Points {
 		points[i] = plotter.XY{X: v[0], Y: v[1]}

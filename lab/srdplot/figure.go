@@ -4,50 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Figure is the input: lines over an axis, panels of bars, or a table. Names of units
-// belong into the labels.
-type Figure struct {
-	Title    string  `json:"title"`
-	Subtitle string  `json:"subtitle"`
-	X        string  `json:"x"` // label of the axis
-	Y        string  `json:"y"`
-	YMax     float64 `json:"y_max"` // 0: from the data
-	XLog     bool    `json:"x_log"` // X in powers of ten; all of it above 0
-	YLog     bool    `json:"y_log"` // likewise; then there are no spans
-	Lines    []Line  `json:"lines"`
-	Spans    []Span  `json:"spans"`
-	Marks    []Mark  `json:"marks"`
-	Panels   []Panel `json:"panels"` // instead of lines and what belongs to them
-	Heat     *Heat   `json:"heat"`   // likewise
-}
-
-// Line is one series. Its colour comes from its place in the figure.
-type Line struct {
-	Name   string       `json:"name"`
-	Points [][2]float64 `json:"points"`
-	// Label is written beside the line at LabelAt, or near it where it hides less and is
-	// clear of other words; "" leaves it to the legend.
-	Label   string     `json:"label"`
-	LabelAt [2]float64 `json:"label_at"`
-	// Note is something to say of the line at NoteAt or near it; "" for nothing.
-	Note   string     `json:"note"`
-	NoteAt [2]float64 `json:"note_at"`
-}
-
-// Span shades the figure between two places on the X axis.
-type Span struct {
-	From    float64 `json:"from"`
-	To      float64 `json:"to"`
-	Caption string  `json:"caption"`
-}
-
-// Mark is a thin line across the figure at one value of Y.
-type Mark struct {
-	Y       float64 `json:"y"`
-	Caption string  `json:"caption"`
-}
+// Figure is the input, which its methods draw. Panel and Heat are parts of it that may stand
+// instead of lines.
+type (
+	Figure picture.Figure
+	Panel  picture.Panel
+	Heat   picture.Heat
+)
 
 // check refuses what cannot be drawn.
 func (f Figure) check() error {
@@ -93,7 +60,7 @@ func (f Figure) checkPanels() error {
 		return fmt.Errorf("%d panels, want %d at most", len(f.Panels), maxPanels)
 	}
 	for _, p := range f.Panels {
-		if err := p.check(); err != nil {
+		if err := Panel(p).check(); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 const good = `{"title":"t","subtitle":"s","x":"s","y":"Mbit/s","lines":[{"name":"a","points":[[0,1],[1,2]],"label":"a","label_at":[0,1]}],
 "spans":[{"from":0.2,"to":0.5,"caption":"dead"}],"marks":[{"y":4,"caption":"all"}]}`
 
-// picture draws a figure and reads the bitmap back.
-func picture(t *testing.T, figure string) image.Image {
+// drawn draws a figure and reads the bitmap back.
+func drawn(t *testing.T, figure string) image.Image {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "f.png")
 	if err := run(strings.NewReader(figure), out); err != nil {
@@ -32,7 +32,7 @@ func picture(t *testing.T, figure string) image.Image {
 }
 
 func TestDraws(t *testing.T) {
-	img := picture(t, good)
+	img := drawn(t, good)
 	line, other := 0, 0
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {

@@ -13,20 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Heat is a table of ratios to the best of each column, which is 1. The larger a ratio,
-// the darker its cell, by its logarithm.
-type Heat struct {
-	Rows    []string     `json:"rows"`
-	Columns []HeatColumn `json:"columns"`
-	Cells   [][]float64  `json:"cells"` // a list for each row; 0: there is none
-}
-
-// HeatColumn is named below a group's name, which neighbours share.
-type HeatColumn struct {
-	Group string `json:"group"`
-	Name  string `json:"name"`
-}
-
 // Bounds of a table: what is still legible at the width of a page.
 const (
 	maxHeatRows    = 24
@@ -58,7 +44,7 @@ func (f Figure) checkHeat() error {
 	if len(f.Lines)+len(f.Spans)+len(f.Marks)+len(f.Panels) > 0 {
 		return errors.New("a figure has a table, or something else, not both")
 	}
-	return f.Heat.check()
+	return (*Heat)(f.Heat).check()
 }
 
 // Sizes of a table.
@@ -96,7 +82,7 @@ func heatColour(v float64) (cell, on color.RGBA) {
 // drawHeat draws the table: names of rows at the left, of columns above.
 func (f Figure) drawHeat(c draw.Canvas) {
 	f.heading(c)
-	h := f.Heat
+	h := (*Heat)(f.Heat)
 	rowStyle := style(ink, 10.5, text.XRight, text.YCenter)
 	nameWide, gaps := vg.Length(0), 0
 	for _, n := range h.Rows {

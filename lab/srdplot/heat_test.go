@@ -11,7 +11,7 @@ const goodHeat = `{"title":"t","subtitle":"s","heat":{"rows":["a","b"],"columns"
 "cells":[[1,1.5],[0,40]]}}`
 
 func TestDrawsHeat(t *testing.T) {
-	img := picture(t, goodHeat)
+	img := drawn(t, goodHeat)
 	areas := map[[3]uint8]int{}
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {

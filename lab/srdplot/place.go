@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // How labels are placed, in points: the step between two places that are tried, what stays
@@ -54,9 +56,9 @@ func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax flo
 		right := area.Max.X - width*0.008
 		add(m.Caption, st, vg.Point{X: right - st.Width(m.Caption), Y: y(m.Y) + lineClear + 0.5}, [2]vg.Length{height / 6, height / 6}, [2]vg.Length{width, 0})
 	}
-	for _, words := range []func(Line) (string, [2]float64){
-		func(l Line) (string, [2]float64) { return l.Note, l.NoteAt },
-		func(l Line) (string, [2]float64) { return l.Label, l.LabelAt },
+	for _, words := range []func(picture.Line) (string, [2]float64){
+		func(l picture.Line) (string, [2]float64) { return l.Note, l.NoteAt },
+		func(l picture.Line) (string, [2]float64) { return l.Label, l.LabelAt },
 	} {
 		for i, l := range f.Lines {
 			if s, at := words(l); s != "" { // else it may be at 0, which a logarithmic axis has not

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // story is a figure as the demo makes it: two lines with a mean and a swing before, during
@@ -14,11 +16,11 @@ import (
 func story(random *rand.Rand, means [2]float64, swing float64, still [2]bool) Figure {
 	f := Figure{
 		Title: "t", Subtitle: "s", X: "x", Y: "y", YMax: 480,
-		Spans: []Span{{5, 10, "busiest spine drops everything"}},
-		Marks: []Mark{{400, "all 4 links together"}},
+		Spans: []picture.Span{{From: 5, To: 10, Caption: "busiest spine drops everything"}},
+		Marks: []picture.Mark{{Y: 400, Caption: "all 4 links together"}},
 	}
 	for i, name := range []string{"through srdtun: 368 Mbit/s", "plain TCP: 96 Mbit/s"} {
-		l := Line{Name: name, Label: name, LabelAt: [2]float64{0.4, means[i]}}
+		l := picture.Line{Name: name, Label: name, LabelAt: [2]float64{0.4, means[i]}}
 		if still[i] {
 			l.Note, l.NoteAt = "stands still for 7 s", [2]float64{5.3, 4}
 		}
@@ -86,7 +88,7 @@ func TestHeadingIsClearOfTheLegend(t *testing.T) {
 		for _, long := range []int{1, 40, 90, 130} {
 			f := Figure{Title: strings.Repeat("w", long/2+1), Subtitle: strings.Repeat("wo", long/2+1)}
 			for range lines {
-				f.Lines = append(f.Lines, Line{Name: "through srdtun"})
+				f.Lines = append(f.Lines, picture.Line{Name: "through srdtun"})
 			}
 			c := draw.New(vgimg.NewWith(vgimg.UseWH(f.size()), vgimg.UseDPI(dpi)))
 			names, dashes := f.legend(c)
@@ -103,7 +105,7 @@ func TestHeadingIsClearOfTheLegend(t *testing.T) {
 
 // A label keeps off the lines where there is room.
 func TestWordsKeepOffTheLines(t *testing.T) {
-	var flat, wild Line
+	var flat, wild picture.Line
 	for i := range 100 {
 		x := float64(i) / 10
 		flat.Points = append(flat.Points, [2]float64{x, 96})
@@ -111,7 +113,7 @@ func TestWordsKeepOffTheLines(t *testing.T) {
 	}
 	flat.Label, flat.LabelAt = "flat: 96 Mbit/s", [2]float64{0.4, 96}
 	wild.Label, wild.LabelAt = "wild: 300 Mbit/s", [2]float64{0.4, 300}
-	f := Figure{X: "x", Y: "y", YMax: 480, Lines: []Line{wild, flat}}
+	f := Figure{X: "x", Y: "y", YMax: 480, Lines: []picture.Line{wild, flat}}
 	p, err := f.plot()
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +133,7 @@ func TestWordWithoutPlace(t *testing.T) {
 	f := story(rand.New(rand.NewPCG(1, 2)), [2]float64{100, 200}, 0, [2]bool{})
 	f.Spans[0].Caption = strings.Repeat("w", 400)
 	for i := range 12 {
-		f.Marks = append(f.Marks, Mark{float64(40 * i), "a caption that takes a whole line of the picture, from the left end to the right, for which no other has room"})
+		f.Marks = append(f.Marks, picture.Mark{Y: float64(40 * i), Caption: "a caption that takes a whole line of the picture, from the left end to the right, for which no other has room"})
 	}
 	words(t, f)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/srdtun/srdtun/lab/compare"
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // compareOptions are what the command line says.
@@ -191,7 +192,7 @@ func (o *compareOptions) draw(groups []*compare.Group) error {
 			name = fmt.Sprintf("matrix-%d.png", i+1)
 		}
 		file := filepath.Join(o.dir, name)
-		if err := plotTo(plot, file, b); err != nil {
+		if err := picture.Draw(plot, file, json.RawMessage(b)); err != nil {
 			return err
 		}
 		fmt.Fprintln(o.out, file)

@@ -1,54 +1,20 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os/exec"
 	"slices"
 
 	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // mostLines is how many lines srdplot has colours for.
 const mostLines = 6
 
-// figure is the input of srdplot.
+// figure is a picture and the name of its file.
 type figure struct {
-	Title    string  `json:"title"`
-	Subtitle string  `json:"subtitle"`
-	X        string  `json:"x"`
-	Y        string  `json:"y"`
-	XLog     bool    `json:"x_log"`
-	YLog     bool    `json:"y_log"`
-	YMax     float64 `json:"y_max"`
-	Lines    []line  `json:"lines"`
-
+	picture.Figure
 	file string
-}
-
-type line struct {
-	Name   string       `json:"name"`
-	Points [][2]float64 `json:"points"`
-}
-
-// draw lets srdplot draw f into a file.
-func (f *figure) draw(plot, file string) error {
-	b, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	return plotTo(plot, file, b)
-}
-
-// plotTo lets srdplot draw its input into a file.
-func plotTo(plot, file string, input []byte) error {
-	c := exec.Command(plot, "-o", file)
-	c.Stdin = bytes.NewReader(input)
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
-	}
-	return nil
 }
 
 // figures returns the pictures of a plan: for each named figure, completion times
@@ -67,11 +33,11 @@ func (p *planResults) figures() (v []*figure) {
 			}
 			return slug(p.name + "." + what + "." + n)
 		}
-		times := &figure{file: of("fct"), Title: p.title, Subtitle: "completion times " + n, X: "microseconds", Y: "share of the flows", XLog: true, YMax: 1.02}
-		rates := &figure{file: of("goodput"), Title: p.title, Subtitle: "goodput of the fastest and the slowest flow " + n, X: "milliseconds", Y: "Gbit/s"}
+		times := &figure{file: of("fct"), Figure: picture.Figure{Title: p.title, Subtitle: "completion times " + n, X: "microseconds", Y: "share of the flows", XLog: true, YMax: 1.02}}
+		rates := &figure{file: of("goodput"), Figure: picture.Figure{Title: p.title, Subtitle: "goodput of the fastest and the slowest flow " + n, X: "milliseconds", Y: "Gbit/s"}}
 		for _, c := range p.cases {
 			if c.runs[0].Figure == n && c.host == lab.Ideal.Name {
-				times.add(line{c.name, distribution(c.runs)})
+				times.add(picture.Line{Name: c.name, Points: distribution(c.runs)})
 				rates.addSamples(c)
 			}
 		}
@@ -82,7 +48,7 @@ func (p *planResults) figures() (v []*figure) {
 }
 
 // add adds a line that can be drawn, while there are colours.
-func (f *figure) add(l line) {
+func (f *figure) add(l picture.Line) {
 	if len(l.Points) > 1 && len(f.Lines) < mostLines {
 		f.Lines = append(f.Lines, l)
 	}
@@ -125,7 +91,7 @@ func (f *figure) addSamples(c *caseResults) {
 		if i < 0 || i == slow && fast == slow {
 			continue
 		}
-		l := line{Name: fmt.Sprintf("%s, flow %d", c.name, i)}
+		l := picture.Line{Name: fmt.Sprintf("%s, flow %d", c.name, i)}
 		for k, row := range r.Samples {
 			l.Points = append(l.Points, [2]float64{float64(k+1) * r.Sample / 1e3, float64(row[i]) * 8 / r.Sample * 1e-3})
 		}
@@ -146,7 +112,7 @@ func (c *caseResults) line() string {
 // longest draws the longest completion time, as a multiple of the ideal, of those
 // cases that are points of lines.
 func (p *planResults) longest() *figure {
-	f := &figure{file: slug(p.name + ".longest"), Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}
+	f := &figure{file: slug(p.name + ".longest"), Figure: picture.Figure{Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}}
 	var names []string
 	for _, c := range p.cases {
 		if n := c.line(); n != "" && !slices.Contains(names, n) {
@@ -154,7 +120,7 @@ func (p *planResults) longest() *figure {
 		}
 	}
 	for _, n := range names {
-		l := line{Name: n}
+		l := picture.Line{Name: n}
 		for _, c := range p.cases {
 			if r := c.runs[0]; c.line() == n {
 				s := lab.Summarize(c.runs, r.Group, r.Skip)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // reportOptions are what the command line says.
@@ -63,7 +64,7 @@ func report(dir string, o *reportOptions) error {
 		w.Flush()
 		for _, f := range p.figures() {
 			file := filepath.Join(dir, f.file+"."+o.format)
-			if err := f.draw(plot, file); err != nil {
+			if err := picture.Draw(plot, file, f.Figure); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
 			fmt.Fprintln(o.out, file)

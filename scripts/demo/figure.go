@@ -4,39 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/srdtun/srdtun/scripts/picture"
 )
-
-// figure is srdplot's input.
-type figure struct {
-	Title    string  `json:"title"`
-	Subtitle string  `json:"subtitle"`
-	X        string  `json:"x"`
-	Y        string  `json:"y"`
-	YMax     float64 `json:"y_max"`
-	Lines    []line  `json:"lines"`
-	Spans    []span  `json:"spans"`
-	Marks    []mark  `json:"marks"`
-}
-
-type line struct {
-	Name    string       `json:"name"`
-	Points  [][2]float64 `json:"points"`
-	Label   string       `json:"label"`
-	LabelAt [2]float64   `json:"label_at"`
-	Note    string       `json:"note,omitempty"`
-	NoteAt  [2]float64   `json:"note_at"`
-}
-
-type span struct {
-	From    float64 `json:"from"`
-	To      float64 `json:"to"`
-	Caption string  `json:"caption"`
-}
-
-type mark struct {
-	Y       float64 `json:"y"`
-	Caption string  `json:"caption"`
-}
 
 // labelFrom is where a label begins, in seconds: over the healthy time before the outage.
 // srdplot moves it up or down, to where it hides least.
@@ -56,23 +26,23 @@ const shortest = 50 * time.Millisecond
 
 // newFigure lays both runs over each other. The tunnel, drawn last in time, is
 // the first line and so gets the first colour.
-func newFigure(acts []act) figure {
+func newFigure(acts []act) picture.Figure {
 	const capacity = spines * rateMbit
 	o := acts[0].outage
-	f := figure{
+	f := picture.Figure{
 		Title:    fmt.Sprintf("One TCP flow while one of %d paths is silently dead", spines),
 		Subtitle: fmt.Sprintf("%d spines of %d Mbit/s, unmodified iperf3, goodput in intervals of 0.1 s", spines, rateMbit),
 		X:        "Time since the start of the flow (s)",
 		Y:        "Goodput (Mbit/s)",
 		YMax:     capacity * 1.2,
-		Spans:    []span{{o.BrokenAt.Seconds(), o.Healed.Seconds(), "busiest spine drops everything"}},
+		Spans:    []picture.Span{{From: o.BrokenAt.Seconds(), To: o.Healed.Seconds(), Caption: "busiest spine drops everything"}},
 	}
 	if disturbed(acts) != "" {
 		f.Subtitle += "; a busy machine"
 	}
 	for _, a := range slices.Backward(acts) {
 		before := a.outage.Before / 1e6
-		l := line{Name: a.title, Label: fmt.Sprintf("%s: %.0f Mbit/s", a.name, before), LabelAt: [2]float64{labelFrom, before}}
+		l := picture.Line{Name: a.title, Label: fmt.Sprintf("%s: %.0f Mbit/s", a.name, before), LabelAt: [2]float64{labelFrom, before}}
 		if s := a.outage.Stall; s >= notedStall {
 			l.Note = fmt.Sprintf("stands still for %.0f s", s.Seconds())
 			l.NoteAt = [2]float64{a.outage.BrokenAt.Seconds() + noteIn, noteUp}
@@ -86,16 +56,16 @@ func newFigure(acts []act) figure {
 		f.Lines = append(f.Lines, l)
 	}
 	caption := fmt.Sprintf("all %d links together", spines)
-	if f.above(capacity) {
+	if above(f.Lines, capacity) {
 		caption += " (above: what waited for a lost packet)"
 	}
-	f.Marks = []mark{{capacity, caption}}
+	f.Marks = []picture.Mark{{Y: capacity, Caption: caption}}
 	return f
 }
 
 // above reports whether a line has a point above a value.
-func (f figure) above(value float64) bool {
-	return slices.ContainsFunc(f.Lines, func(l line) bool {
+func above(lines []picture.Line, value float64) bool {
+	return slices.ContainsFunc(lines, func(l picture.Line) bool {
 		return slices.ContainsFunc(l.Points, func(p [2]float64) bool { return p[1] > value })
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // TestStallIsSaid: the picture says in words how long a flow stood still, if it did.
@@ -30,7 +31,7 @@ func TestLabelsAreAtTheirLines(t *testing.T) {
 		return act{name: name, outage: &meter.Outage{Before: before}}
 	}
 	f := newFigure([]act{run("plain TCP", 95e6), run("through srdtun", 147e6)})
-	for i, want := range []line{{Label: "through srdtun: 147 Mbit/s", LabelAt: [2]float64{labelFrom, 147}}, {Label: "plain TCP: 95 Mbit/s", LabelAt: [2]float64{labelFrom, 95}}} {
+	for i, want := range []picture.Line{{Label: "through srdtun: 147 Mbit/s", LabelAt: [2]float64{labelFrom, 147}}, {Label: "plain TCP: 95 Mbit/s", LabelAt: [2]float64{labelFrom, 95}}} {
 		if l := f.Lines[i]; l.Label != want.Label || l.LabelAt != want.LabelAt {
 			t.Errorf("%q at %v, want %q at %v", l.Label, l.LabelAt, want.Label, want.LabelAt)
 		}

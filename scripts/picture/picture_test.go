@@ -15,7 +15,7 @@ func TestDraw(t *testing.T) {
 	if err := os.WriteFile(plot, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := Bars{Title: "T", Panels: []Panel{{Title: "P", Unit: "us", Bars: []Bar{{Name: "n", Value: 2, Low: 1, High: 3, Tone: Other}}}}}
+	b := Figure{Title: "T", Panels: []Panel{{Title: "P", Unit: "us", Bars: []Bar{{Name: "n", Value: 2, Low: 1, High: 3, Tone: Other}}}}}
 	if err := Draw(plot, file, b); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestDraw(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 	}
-	if err := Draw(plot, file, Bars{Title: "fail"}); err == nil || !strings.Contains(err.Error(), "sorry") {
+	if err := Draw(plot, file, Figure{Title: "fail"}); err == nil || !strings.Contains(err.Error(), "sorry") {
 		t.Errorf("%v", err)
 	}
 }

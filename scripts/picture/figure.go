@@ -1,0 +1,84 @@
+package picture
+
+// Figure is srdplot's input: lines over an axis, panels of bars, or a table. Names of units
+// belong into the labels.
+type Figure struct {
+	Title    string  `json:"title"`
+	Subtitle string  `json:"subtitle"`
+	X        string  `json:"x,omitempty"` // label of the axis
+	Y        string  `json:"y,omitempty"`
+	YMax     float64 `json:"y_max,omitempty"` // 0: from the data
+	XLog     bool    `json:"x_log,omitempty"` // X in powers of ten; all of it above 0
+	YLog     bool    `json:"y_log,omitempty"` // likewise; then there are no spans
+	Lines    []Line  `json:"lines,omitempty"`
+	Spans    []Span  `json:"spans,omitempty"`
+	Marks    []Mark  `json:"marks,omitempty"`
+	Panels   []Panel `json:"panels,omitempty"` // instead of lines and what belongs to them
+	Heat     *Heat   `json:"heat,omitempty"`   // likewise
+}
+
+// Line is one series. Its colour comes from its place in the figure.
+type Line struct {
+	Name   string       `json:"name"`
+	Points [][2]float64 `json:"points"`
+	// Label is written beside the line at LabelAt, or near it where it hides less and is
+	// clear of other words; "" leaves it to the legend.
+	Label   string     `json:"label,omitempty"`
+	LabelAt [2]float64 `json:"label_at,omitzero"`
+	// Note is something to say of the line at NoteAt or near it; "" for nothing.
+	Note   string     `json:"note,omitempty"`
+	NoteAt [2]float64 `json:"note_at,omitzero"`
+}
+
+// Span shades the figure between two places on the X axis.
+type Span struct {
+	From    float64 `json:"from"`
+	To      float64 `json:"to"`
+	Caption string  `json:"caption"`
+}
+
+// Mark is a thin line across the figure at one value of Y.
+type Mark struct {
+	Y       float64 `json:"y,omitempty"`
+	Caption string  `json:"caption"`
+}
+
+// Panel is one group of bars with a scale of its own, from zero on.
+type Panel struct {
+	Title string `json:"title"`
+	Unit  string `json:"unit"` // and which end of it is good
+	Bars  []Bar  `json:"bars"`
+}
+
+// Bar is a value, drawn as a bar, and the range around it, drawn as a line.
+type Bar struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Tone  Tone    `json:"tone"`
+}
+
+// Tone is what a bar is there for.
+type Tone int
+
+// The tones.
+const (
+	Own    Tone = iota // what the picture is about
+	Other              // what that is compared with
+	Orient             // what is there for orientation
+)
+
+// Heat is a table of ratios to the best of each column, which is 1. The larger a ratio,
+// the darker its cell, by its logarithm.
+type Heat struct {
+	Rows    []string     `json:"rows"`
+	Columns []HeatColumn `json:"columns"`
+	Cells   [][]float64  `json:"cells"` // a list for each row; 0: there is none
+}
+
+// HeatColumn is named below a group's name, which neighbours share.
+type HeatColumn struct {
+	Group string `json:"group"`
+	Name  string `json:"name"`
+}
