@@ -105,7 +105,7 @@ func TestDeathCostsInnerTCPNothing(t *testing.T) {
 		for k := range deathFor / time.Millisecond {
 			r.engine.After(at+k*time.Millisecond, func() {
 				for _, o := range r.byName["srdtun"].(*Tunnel).inner {
-					longest[i] = max(longest[i], o.queue.Stats().Sojourn)
+					longest[i] = max(longest[i], o.Queue.Stats().Sojourn)
 				}
 			})
 		}

@@ -3,6 +3,7 @@ package lab
 import (
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/sim/net"
@@ -217,18 +218,16 @@ func (e *srdEnd) call() {
 }
 
 // Settled implements Transport: every path is in use, with its full size.
-func (t *SRD) Settled() bool {
+func (t *SRD) Settled() bool { return t.settled((*srdEnd).settled) }
+
+// settled reports whether all ends are, or need not be.
+func (t *SRD) settled(is func(*srdEnd) bool) bool {
 	if t.cold() {
 		return true
 	}
 	for _, h := range t.hosts {
-		if h == nil {
-			continue
-		}
-		for _, e := range h.ends {
-			if !e.settled() {
-				return false
-			}
+		if h != nil && slices.ContainsFunc(h.ends, func(e *srdEnd) bool { return !is(e) }) {
+			return false
 		}
 	}
 	t.first = t.sum()

@@ -8,6 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/sim/host"
 	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -76,27 +77,15 @@ func (t *Tunnel) config(f *Flow) tcp.Config {
 // Settled implements Transport: every path is in use. Their full size need not be
 // known: where packets are lost, one may have been found to be smaller.
 func (t *Tunnel) Settled() bool {
-	if t.cold() {
-		return true
-	}
-	for _, h := range t.hosts {
-		if h == nil {
-			continue
-		}
-		for _, e := range h.ends {
-			paths := e.conn.Paths()
-			for _, p := range paths {
-				if p.State != srd.PathActive || p.MTU == srd.BasePacket {
-					return false
-				}
-			}
-			if len(paths) < len(e.tuples()) {
+	return t.settled(func(e *srdEnd) bool {
+		paths := e.conn.Paths()
+		for _, p := range paths {
+			if p.State != srd.PathActive || p.MTU == srd.BasePacket {
 				return false
 			}
 		}
-	}
-	t.first = t.sum()
-	return true
+		return len(paths) >= len(e.tuples())
+	})
 }
 
 // Start implements Transport.
@@ -116,7 +105,7 @@ func (t *Tunnel) Stats() Stats {
 	}
 	s.Inner = &InnerStats{}
 	for _, o := range t.inner {
-		q := o.queue.Stats()
+		q := o.Queue.Stats()
 		s.Inner.Queue += q.Dropped + q.Overflow
 	}
 	for _, c := range t.conns {
@@ -130,7 +119,7 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 	if o := t.inner[e]; o != nil {
 		return o
 	}
-	o := &overlay{end: e, conns: map[uint16]net.Node{}, queue: queue.New(queue.Config{})}
+	o := &overlay{end: e, conns: map[uint16]net.Node{}, Source: host.Source{Queue: queue.New(queue.Config{})}}
 	o.gather = order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
 	e.app, t.inner[e] = o, o
 	return o
@@ -138,15 +127,14 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 
 // overlay is one end of a tunnel: what overlay/daemon's peer is in a real one.
 type overlay struct {
-	end       *srdEnd
-	conns     map[uint16]net.Node // by port
-	queue     *queue.Queue
-	segmenter order.Segmenter
-	gather    *order.Reassembler
-	serial    uint32
-	peak      order.Stats            // the most that was held, of the buffer's counters
-	packets   map[uint32]*net.Packet // under way, by serial number; the other end takes them out
-	ready     []*frame.Frame
+	host.Source
+	end     *srdEnd
+	conns   map[uint16]net.Node // by port
+	gather  *order.Reassembler
+	serial  uint32
+	peak    order.Stats            // the most that was held, of the buffer's counters
+	packets map[uint32]*net.Packet // under way, by serial number; the other end takes them out
+	ready   []*frame.Frame
 }
 
 // Where an inner packet has what it is known by, behind its IPv4 header.
@@ -169,7 +157,7 @@ func (o *overlay) Receive(p *net.Packet) {
 	o.packets[o.serial] = p
 	f := frame.New(b, nil)
 	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), true, !o.end.host.srd.cfg.Unordered
-	o.queue.Push(o.end.host.engine.Now(), f)
+	o.Queue.Push(o.end.host.engine.Now(), f)
 	o.end.service()
 }
 
@@ -178,40 +166,6 @@ func (o *overlay) Receive(p *net.Packet) {
 func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
 }
-
-// Pull implements srd.Source.
-func (o *overlay) Pull(now mono.Time, most int) (srd.Message, bool) {
-	if !o.load(now) {
-		return srd.Message{}, false
-	}
-	return o.segmenter.Cut(most), true
-}
-
-// Peek implements srd.Source.
-func (o *overlay) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
-	if !o.load(now) {
-		return 0, 0, false
-	}
-	flow, bytes = o.segmenter.Front()
-	return flow, bytes, true
-}
-
-// Waiting implements srd.Source.
-func (o *overlay) Waiting() int { return o.queue.Bytes() }
-
-func (o *overlay) load(now mono.Time) bool {
-	if !o.segmenter.Empty() {
-		return true
-	}
-	f := o.queue.Pop(now)
-	if f == nil {
-		return false
-	}
-	o.segmenter.Load(f)
-	return true
-}
-
-func (o *overlay) Backlog() bool { return !o.segmenter.Empty() || o.queue.Len() > 0 }
 
 func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 	o.gather.Add(now, m)
@@ -223,8 +177,8 @@ func (o *overlay) deliver(now mono.Time, m *srd.Message) {
 func (o *overlay) advance(now mono.Time) {
 	o.gather.SetHold(order.HoldFor(order.DefaultHold, o.end.conn.RTT()))
 	o.gather.Advance(now)
-	o.queue.SetTarget(queue.Aim(o.end.conn.RTT(), o.end.conn.Failing(now)))
-	o.end.control.Flows(o.queue.Flows())
+	o.Queue.SetTarget(queue.Aim(o.end.conn.RTT(), o.end.conn.Failing(now)))
+	o.end.control.Flows(o.Queue.Flows())
 	o.take(now)
 }
 

@@ -35,22 +35,21 @@ type Tunnel struct {
 	Delivered int // inner packets that arrived at the other end
 	Swapped   int // inner packets that came here after one of their flow that was sent later
 
-	host      *Host
-	audit     *Audit
-	rng       *rand.Rand
-	queue     *queue.Queue
-	segmenter order.Segmenter
-	gather    *order.Reassembler
-	fates     []fate
-	newest    [innerFlows]int // highest number that arrived, by flow
-	held      int             // frames of ours that are not released
-	resumed   bool            // what the process before gave up may come late
-	alive     int             // frames put together here and not released
-	ready     []*frame.Frame
+	Source
+	host    *Host
+	audit   *Audit
+	rng     *rand.Rand
+	gather  *order.Reassembler
+	fates   []fate
+	newest  [innerFlows]int // highest number that arrived, by flow
+	held    int             // frames of ours that are not released
+	resumed bool            // what the process before gave up may come late
+	alive   int             // frames put together here and not released
+	ready   []*frame.Frame
 }
 
 func newTunnel(h *Host, to int, gen uint16, rng *rand.Rand) *Tunnel {
-	t := &Tunnel{From: h.Index, To: to, Gen: gen, host: h, audit: h.Audit, rng: rng, queue: queue.New(queue.Config{LimitBytes: h.QueueBytes})}
+	t := &Tunnel{From: h.Index, To: to, Gen: gen, host: h, audit: h.Audit, rng: rng, Source: Source{Queue: queue.New(queue.Config{LimitBytes: h.QueueBytes})}}
 	t.gather = order.NewReassembler(order.Config{Alloc: t.alloc, HeldBytes: h.HeldBytes})
 	h.Audit.tunnels = append(h.Audit.tunnels, t)
 	return t
@@ -72,7 +71,7 @@ func (t *Tunnel) Offer(b Batch) {
 		f.Flow, f.TCP, f.Facts.Ordered = t.flow(len(t.fates)), b.Class == srd.Stream, t.ordered(len(t.fates))
 		t.held++
 		t.fates = append(t.fates, 0)
-		t.queue.Push(t.host.Clock(), f)
+		t.Queue.Push(t.host.Clock(), f)
 	}
 }
 
@@ -101,43 +100,13 @@ func (t *Tunnel) inner(size, serial int) []byte {
 }
 
 // Withdraw implements App. What is half cut stays.
-func (t *Tunnel) Withdraw() { t.queue.Flush(nil) }
+func (t *Tunnel) Withdraw() { t.Queue.Flush(nil) }
 
 // Backlog implements srd.Source, as Stream has it.
 func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
 
 // Pending implements App.
-func (t *Tunnel) Pending() bool { return !t.segmenter.Empty() || t.queue.Len() > 0 }
-
-// Pull implements srd.Source.
-func (t *Tunnel) Pull(now mono.Time, most int) (srd.Message, bool) {
-	if !t.load(now) {
-		return srd.Message{}, false
-	}
-	return t.segmenter.Cut(most), true
-}
-
-// Peek implements srd.Source.
-func (t *Tunnel) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
-	if !t.load(now) {
-		return 0, 0, false
-	}
-	flow, bytes = t.segmenter.Front()
-	return flow, bytes, true
-}
-
-// Waiting implements srd.Source.
-func (t *Tunnel) Waiting() int { return t.queue.Bytes() }
-
-// load takes a frame to be cut out of the queue, unless there is one already.
-func (t *Tunnel) load(now mono.Time) bool {
-	if t.segmenter.Empty() {
-		if f := t.queue.Pop(now); f != nil {
-			t.segmenter.Load(f)
-		}
-	}
-	return !t.segmenter.Empty()
-}
+func (t *Tunnel) Pending() bool { return t.Source.Backlog() }
 
 // Deliver implements App.
 func (t *Tunnel) Deliver(now mono.Time, m *srd.Message) {
@@ -148,22 +117,22 @@ func (t *Tunnel) Deliver(now mono.Time, m *srd.Message) {
 // Restarted implements App.
 func (t *Tunnel) Restarted(now mono.Time) {
 	t.gather.Reset(now)
-	t.segmenter.Reset()
+	t.Cut.Reset()
 	t.take()
 }
 
 // Advance implements App.
 func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 	t.gather.SetHold(order.HoldFor(order.DefaultHold, c.RTT()))
-	t.queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
+	t.Queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
 	t.gather.Advance(now)
 	t.take()
 }
 
 // Suspend implements App. What waits in the queue is gone with the process.
 func (t *Tunnel) Suspend(now mono.Time) []byte {
-	t.queue.Flush(nil)
-	b := order.AppendNumbers(nil, t.segmenter.Suspend())
+	t.Queue.Flush(nil)
+	b := order.AppendNumbers(nil, t.Cut.Suspend())
 	b = order.AppendNumbers(b, t.gather.Suspend(now))
 	t.take()
 	return b
@@ -176,7 +145,7 @@ func (t *Tunnel) Resume(b []byte, _ int) {
 	if !ok1 || !ok2 {
 		t.audit.Fail("host %d cannot read the numbers of the process before", t.From)
 	}
-	t.segmenter.Resume(out)
+	t.Cut.Resume(out)
 	t.gather.Resume(in)
 	t.resumed = true
 }
@@ -238,7 +207,7 @@ func (t *Tunnel) arrive(b []byte, serial int) (swapped bool) {
 }
 
 // Stats returns what the queue and the reassembler count.
-func (t *Tunnel) Stats() (queue.Stats, order.Stats) { return t.queue.Stats(), t.gather.Stats() }
+func (t *Tunnel) Stats() (queue.Stats, order.Stats) { return t.Queue.Stats(), t.gather.Stats() }
 
 // Begun implements App.
 func (t *Tunnel) Begun() int { return len(t.fates) }
@@ -251,7 +220,7 @@ func (t *Tunnel) Undelivered(first int) (n, example int) {
 // Dropped implements App: the queue keeps itself short, and the other end gives
 // up frames of which a part was given up or comes too late.
 func (t *Tunnel) Dropped() int {
-	q := t.queue.Stats()
+	q := t.Queue.Stats()
 	n := q.Dropped + q.Overflow + q.Flushed
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From {
@@ -290,7 +259,7 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	if s := t.gather.Stats(); s.Late > 0 && s.TimedOut+s.Overflow == 0 && !t.resumed {
 		t.audit.Fail("host %d hands %d frames on late, and has given no gap up", t.From, s.Late)
 	}
-	if n := t.queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {
+	if n := t.Queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {
 		t.audit.Fail("host %d lets %d bytes wait", t.From, n)
 	}
 }
@@ -306,7 +275,7 @@ func (t *Tunnel) Account(c *srd.Conn) {
 	excused := uint64(t.Dropped()+t.orphaned()) + x.GivenUp + x.Drops[srd.DropIncarnation]
 	if n, first := t.Undelivered(0); uint64(n) > excused {
 		for _, other := range t.audit.tunnels {
-			t.host.engine.Say("tunnel %d>%d: %+v %+v", other.From, other.To, other.queue.Stats(), other.gather.Stats())
+			t.host.engine.Say("tunnel %d>%d: %+v %+v", other.From, other.To, other.Queue.Stats(), other.gather.Stats())
 		}
 		t.audit.Fail("%d inner packets of host %d have vanished, first %d, %d excused", n, t.From, first, excused)
 	}

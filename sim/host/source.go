@@ -1,0 +1,48 @@
+package host
+
+import (
+	"github.com/srdtun/srdtun/overlay/order"
+	"github.com/srdtun/srdtun/overlay/queue"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Source is what the overlay has before a connection: frames wait in a queue and are cut into
+// messages. It is a srd.Source, whose Backlog is that of an application that tells.
+type Source struct {
+	Queue *queue.Queue
+	Cut   order.Segmenter
+}
+
+// Backlog implements srd.Source: something is to be sent.
+func (s *Source) Backlog() bool { return !s.Cut.Empty() || s.Queue.Len() > 0 }
+
+// Pull implements srd.Source.
+func (s *Source) Pull(now mono.Time, most int) (srd.Message, bool) {
+	if !s.load(now) {
+		return srd.Message{}, false
+	}
+	return s.Cut.Cut(most), true
+}
+
+// Peek implements srd.Source.
+func (s *Source) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
+	if !s.load(now) {
+		return 0, 0, false
+	}
+	flow, bytes = s.Cut.Front()
+	return flow, bytes, true
+}
+
+// Waiting implements srd.Source.
+func (s *Source) Waiting() int { return s.Queue.Bytes() }
+
+// load takes a frame to be cut out of the queue, unless there is one already.
+func (s *Source) load(now mono.Time) bool {
+	if s.Cut.Empty() {
+		if f := s.Queue.Pop(now); f != nil {
+			s.Cut.Load(f)
+		}
+	}
+	return !s.Cut.Empty()
+}
