@@ -21,18 +21,15 @@ peers of drop-in files. For root only.`,
 }
 
 func showconf(arg string) error {
-	c, err := dial(arg)
-	if err != nil {
+	return asking(arg, func(c *control.Client) error {
+		text, err := c.Config()
+		if err != nil {
+			return err
+		}
+		warnWorldReadable(os.Stdout)
+		_, err = os.Stdout.WriteString(text)
 		return err
-	}
-	defer c.Close()
-	text, err := c.Config()
-	if err != nil {
-		return err
-	}
-	warnWorldReadable(os.Stdout)
-	_, err = os.Stdout.WriteString(text)
-	return err
+	})
 }
 
 func syncconfCommand() *cobra.Command {

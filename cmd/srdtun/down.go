@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/overlay/control"
 )
 
 // downTimeout is how long `down` waits for the tear-down. It takes some
@@ -22,12 +23,9 @@ func downCommand() *cobra.Command {
 }
 
 func down(arg string) error {
-	c, err := dial(arg)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), downTimeout)
-	defer cancel()
-	return c.Down(ctx)
+	return asking(arg, func(c *control.Client) error {
+		ctx, cancel := context.WithTimeout(context.Background(), downTimeout)
+		defer cancel()
+		return c.Down(ctx)
+	})
 }

@@ -43,17 +43,14 @@ func printFlows(arg string, f flowsFlags) error {
 	case f.most < 1:
 		return usagef("--number %d shows nothing", f.most)
 	}
-	c, err := dial(arg)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	v, err := c.Flows(f.over)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(os.Stdout, v)
-	}
-	return view.Flows(os.Stdout, v, f.most, columns(os.Stdout))
+	return asking(arg, func(c *control.Client) error {
+		v, err := c.Flows(f.over)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return writeJSON(os.Stdout, v)
+		}
+		return view.Flows(os.Stdout, v, f.most, columns(os.Stdout))
+	})
 }

@@ -147,7 +147,11 @@ func standin() {
 	if len(os.Args) > 2 {
 		st.File = os.Args[2]
 	}
-	if err := control.Serve(ctx, os.Args[1], still{status: st, down: stop}); err != nil {
+	s, err := control.Listen(os.Args[1])
+	if err == nil {
+		err = errors.Join(s.Serve(ctx, still{status: st, down: stop}), s.Close())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

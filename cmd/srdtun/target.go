@@ -98,13 +98,18 @@ func placeOf(arg string) (rundir.Place, error) {
 	return at, err
 }
 
-// dial connects to the daemon that NAME|FILE stands for.
-func dial(arg string) (*control.Client, error) {
+// asking calls the daemon of NAME|FILE, and has ask talk to it.
+func asking(arg string, ask func(*control.Client) error) error {
 	at, err := placeOf(arg)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return control.Dial(at)
+	c, err := control.Dial(at)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return ask(c)
 }
 
 // completeRunning completes the name of a running interface.

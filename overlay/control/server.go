@@ -41,16 +41,6 @@ type Server struct {
 	places   places
 }
 
-// Serve listens and serves until ctx ends: Listen, Server.Serve and Close in
-// one, for whoever does not need the name before and after.
-func Serve(ctx context.Context, name string, h Handler) error {
-	s, err := Listen(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.Serve(ctx, h), s.Close())
-}
-
 // Listen takes the name and opens its socket, replacing a stale one. The error
 // is ErrAlreadyRunning if a live daemon has the name. Masters are the users beside root
 // who may do everything.
