@@ -10,7 +10,9 @@ package drills
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/srdtun/srdtun/e2e/drill"
@@ -37,7 +39,7 @@ func Main(args []string) error {
 	drills := drill.All
 	if *only != "" {
 		var err error
-		if drills, err = drill.Find(strings.Split(*only, ",")); err != nil {
+		if drills, err = find(strings.Split(*only, ",")); err != nil {
 			return err
 		}
 	}
@@ -51,8 +53,34 @@ func all(o drill.Options, drills []drill.Drill) error {
 		fmt.Printf("%s: %s\n", d.Name, d.Says)
 		rows = append(rows, d.Run(o)...)
 	}
-	if missed := drill.Table(os.Stdout, rows); missed > 0 {
+	if missed := table(os.Stdout, rows); missed > 0 {
 		return fmt.Errorf("%d of %d bounds were missed", missed, len(rows))
 	}
 	return nil
+}
+
+// table writes rows for people, and reports how many bounds were missed.
+func table(w io.Writer, rows []drill.Row) (missed int) {
+	fmt.Fprintf(w, "\n%-12s %-80s %15s %15s\n", "drill", "what", "bound", "measured")
+	for _, r := range rows {
+		verdict := ""
+		if r.Missed {
+			verdict = "  MISSED"
+			missed++
+		}
+		fmt.Fprintf(w, "%-12s %-80s %15s %15s%s\n", r.Drill, r.What, r.Bound, r.Got, verdict)
+	}
+	return missed
+}
+
+// find returns the drills of these names, or all but unknown ones without any.
+func find(names []string) (v []drill.Drill, err error) {
+	for _, n := range names {
+		i := slices.IndexFunc(drill.All, func(d drill.Drill) bool { return d.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("no drill is named %q", n)
+		}
+		v = append(v, drill.All[i])
+	}
+	return v, nil
 }

@@ -71,32 +71,6 @@ func firstLine(err error) string {
 	return s
 }
 
-// Table writes rows for people, and reports how many bounds were missed.
-func Table(w io.Writer, rows []Row) (missed int) {
-	fmt.Fprintf(w, "\n%-12s %-80s %15s %15s\n", "drill", "what", "bound", "measured")
-	for _, r := range rows {
-		verdict := ""
-		if r.Missed {
-			verdict = "  MISSED"
-			missed++
-		}
-		fmt.Fprintf(w, "%-12s %-80s %15s %15s%s\n", r.Drill, r.What, r.Bound, r.Got, verdict)
-	}
-	return missed
-}
-
-// Find returns the drills of these names, or all but unknown ones without any.
-func Find(names []string) (v []Drill, err error) {
-	for _, n := range names {
-		i := slices.IndexFunc(All, func(d Drill) bool { return d.Name == n })
-		if i < 0 {
-			return nil, fmt.Errorf("no drill is named %q", n)
-		}
-		v = append(v, All[i])
-	}
-	return v, nil
-}
-
 // run is one drill under way.
 type run struct {
 	Options
