@@ -17,7 +17,7 @@ import (
 
 // left are the folders that are not copied: nothing in them is compiled into srdsim, or read
 // by the tests of what is.
-var left = []string{".git", "bin", "out", "e2e", "scripts", "bench"}
+var left = []string{".git", "bin", "out", "e2e", "bench"}
 
 // Edit is a small change: Old, which is in File once, becomes New.
 type Edit struct {
