@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,30 +15,37 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// documented are the lines that documents for users tell to run: those of blocks that the
-// table gives to this test, and calls of srdtun within sentences. Within a sentence "srdtun
-// set" is a name.
-func documented(t *testing.T) (v []manualtest.Line) {
+// documentLine is a line that a document tells to run, and what it says that comes out.
+type documentLine struct {
+	manualtest.Line
+	says string
+}
+
+// documented are the lines that documents for users tell to run, those of the guide first: of
+// blocks that the table gives to this test, and calls within sentences. Within a sentence
+// "srdtun set" is a name.
+func documented(t *testing.T) (v []documentLine) {
 	t.Helper()
 	docs, err := manualtest.Documents("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	add := func(l manualtest.Line) {
-		if !seen[l.Text] {
-			v = append(v, l)
+	add := func(l manualtest.Line, says string) {
+		if !seen[l.Text] || says != "" {
+			v = append(v, documentLine{l, says})
 		}
 		seen[l.Text] = true
 	}
-	for _, doc := range slices.Sorted(maps.Keys(docs)) {
+	for _, doc := range append([]string{guide}, slices.Sorted(maps.Keys(docs))...) {
 		text := docs[doc]
-		if !manualtest.ForUsers(doc) || doc == "docs/guide.md" { // which has a test of its own
+		if !manualtest.ForUsers(doc) || doc == guide && len(v) > 0 {
 			continue
 		}
 		for _, l := range manualtest.Lines(doc, text) {
-			if calls := l.Calls("srdtun"); !l.Block && len(calls) > 0 && (len(calls) > 1 || len(calls[0]) > 1) {
-				add(l)
+			calls := append(l.Calls("srdtun"), l.Calls("sysctl")...)
+			if !l.Block && len(calls) > 0 && (len(calls) > 1 || len(calls[0]) > 1) {
+				add(l, "")
 			}
 		}
 		blocks, _ := manualtest.Split(doc, text)
@@ -44,10 +53,18 @@ func documented(t *testing.T) (v []manualtest.Line) {
 			if r := manualtest.RowOf(b); r == nil || r.By != manualtest.ByCommands {
 				continue
 			}
+			says, commands := map[string]string{}, 0
+			if doc == guide { // elsewhere it depends on what was run before
+				says = b.Output()
+			}
 			for _, l := range b.Lines() {
 				if isCommand(l.Text) {
-					add(l)
+					add(l, says[l.Text])
+					commands++
 				}
+			}
+			if commands == 0 && !strings.Contains(b.Text, " = ") {
+				t.Errorf("%s: neither a configuration nor commands:\n%s", doc, b.Text)
 			}
 		}
 	}
@@ -57,7 +74,7 @@ func documented(t *testing.T) (v []manualtest.Line) {
 // isCommand tells a command from what one is for, and from a configuration.
 func isCommand(line string) bool {
 	word, _, _ := strings.Cut(strings.TrimPrefix(line, "sudo "), " ")
-	return word == "srdtun" || word == "ping" || manualtest.Elsewhere[word] != ""
+	return slices.Contains([]string{"srdtun", "ping", "sysctl", "ip"}, word) || manualtest.Elsewhere[word] != ""
 }
 
 // elsewhere reports whether the table says that this test leaves the line out.
@@ -76,6 +93,7 @@ func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 	t.Helper()
 	files := map[string]string{
 		"wg0.conf":  "[Interface]\nPrivateKey = " + h.private + "\nAddress = 10.90.0.1/24\n[Peer]\nPublicKey = " + peer + "\nAllowedIPs = 10.90.0.2/32\n",
+		"left.toml": "[[peer]]\nname = \"left\"\npublic_key = \"" + strings.TrimSpace(h.sh(t, "sh", "-c", "srdtun genkey | srdtun pubkey")) + "\"\nallowed_ips = [\"10.80.0.78/32\"]\n",
 		"more.toml": "[[peer]]\nname = \"more\"\npublic_key = \"" + strings.TrimSpace(h.sh(t, "sh", "-c", "srdtun genkey | srdtun pubkey")) + "\"\nallowed_ips = [\"10.80.0.77/32\"]\n",
 	}
 	for name, text := range files {
@@ -83,59 +101,74 @@ func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 			t.Fatal(err)
 		}
 	}
-	return strings.NewReplacer("sudo ", "", "init NAME", "init lab -o -", "[NAME]", "lab", "NAME", "lab", "PEER", "office", "NODE", "lab",
+	return strings.NewReplacer("sudo ", "", "init NAME", "init lab -o -", "[NAME]", "lab", "NAME", "lab", "PEER", "second", "office", "second", "NODE", "lab",
 		"addconf lab FILE", "addconf lab more.toml", "syncconf lab FILE", "syncconf lab lab.toml",
 		"/etc/srdtun", h.etc, "init lab", "init lab -o -", "ping 10.80.0.2", "ping -n -c 3 -i 0.1 -W 2 10.80.0.2")
 }
 
+// inShell is a documented line for a shell of the first host.
+func inShell(line string, meant *strings.Replacer, remote string) string {
+	line = strings.ReplaceAll(meant.Replace(line), "203.0.113.9", remote)
+	if strings.Contains(line, "--follow") { // without an end
+		return "timeout 1 " + line + " || test $? = 124"
+	}
+	words := strings.Fields(line)
+	if words[0] != "sysctl" {
+		return line
+	}
+	// That is of procps, which a bare Debian lacks; sysctl(8) writes this file.
+	key, value, _ := strings.Cut(words[len(words)-1], "=")
+	file := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
+	return fmt.Sprintf("echo %s >%s && grep -qx %[1]s %[2]s", value, file)
+}
+
 // TestDocumentCommands runs what the documents for users say, with their own words, on two
-// hosts that are set up as docs/guide.md says. Commands that end something come last.
+// hosts and four spines that are set up as docs/guide.md says. The guide's own commands come
+// first, and those that end something last.
 func TestDocumentCommands(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
-	first, second := guidedHost(t, f.A(1)), guidedHost(t, f.B(1))
-	conf := func(address, name, key, remote, inner, more string) string {
-		return "[interface]\nprivate_key_file = \"lab.key\"\naddress = [\"" + address + "/24\"]\n[[peer]]\nname = \"" + name +
-			"\"\npublic_key = \"" + key + "\"\nendpoints = [\"" + remote + ":51820\"]\nallowed_ips = [\"" + inner + "/32\"]\n" + more
-	}
-	left := strings.TrimSpace(first.sh(t, "sh", "-c", "srdtun genkey | srdtun pubkey"))
-	first.write(t, conf("10.80.0.1", "office", second.public, f.B(1).Addr4().String(), "10.80.0.2",
-		"[[peer]]\nname = \"left\"\npublic_key = \""+left+"\"\nallowed_ips = [\"10.80.0.78/32\"]\n"))
-	second.write(t, conf("10.80.0.2", "lab", first.public, f.A(1).Addr4().String(), "10.80.0.1", ""))
-	for _, h := range []*guided{first, second} {
-		h.sh(t, strings.Fields(upCommand)...)
-	}
-	t.Cleanup(func() { second.sh(t, "srdtun", "down", "lab") })
-	first.sh(t, "srdtun", "wait", "lab", "--peer", "office", "--timeout", "10s")
-	if t.Failed() {
-		t.FailNow()
-	}
+	first, second := guidedHosts(t, f)
 	meant := prepare(t, first, second.public)
-	var last []manualtest.Line
+	var last []documentLine
 	run, failed := 0, false
-	do := func(l manualtest.Line) {
-		line := strings.ReplaceAll(meant.Replace(l.Text), "203.0.113.9", f.B(1).Addr4().String())
-		if strings.Contains(line, "--follow") { // without an end
-			line = "timeout 1 " + line + " || test $? = 124"
-		}
+	do := func(l documentLine) {
 		run++
-		first.sh(t, "sh", "-e", "-c", line)
+		out := first.sh(t, "sh", "-e", "-c", inShell(l.Text, meant, f.B(1).Addr4().String()))
+		if got, want := strings.Join(strings.Fields(out), " "), strings.Join(strings.Fields(l.says), " "); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q, but\n%s", l.Text, want, out)
+		}
 		if t.Failed() && !failed {
 			failed = true
 			t.Errorf("the first that fails is in %s: %s", l.Doc, l.Text)
 		}
 	}
-	for _, l := range documented(t) {
-		switch {
-		case elsewhere(l.Text):
-		case len(l.Calls("srdtun")) > 0 && l.Calls("srdtun")[0][0] == "down":
-			last = append(last, l)
-		default:
-			do(l)
+	play := func(lines []documentLine) {
+		for _, l := range lines {
+			switch {
+			case elsewhere(l.Text):
+			case len(l.Calls("srdtun")) > 0 && l.Calls("srdtun")[0][0] == "down":
+				if !slices.ContainsFunc(last, func(o documentLine) bool { return meant.Replace(o.Text) == meant.Replace(l.Text) }) {
+					last = append(last, l)
+				}
+			default:
+				do(l)
+			}
 		}
 	}
-	if len(last) != 1 || run < 25 {
-		t.Errorf("%d commands, %d that end: these are not the documents", run, len(last))
+	lines := documented(t)
+	own := slices.IndexFunc(lines, func(l documentLine) bool { return l.Doc != guide })
+	play(lines[:own])
+	var status struct {
+		Peers []struct{ Name string }
+	}
+	if err := json.Unmarshal([]byte(first.sh(t, "srdtun", "show", "lab", "--json")), &status); err != nil || len(status.Peers) != 1 {
+		t.Errorf("%v: %+v", err, status)
+	}
+	first.addPeer(t, "left.toml") // the other documents name it
+	play(lines[own:])
+	if len(last) != 1 || own < 9 || run < 34 {
+		t.Errorf("%d commands, %d of the guide, %d that end: these are not the documents", run, own, len(last))
 	}
 	do(last[0])
 	t.Logf("%d commands", run)

@@ -19,6 +19,13 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestOutput(t *testing.T) {
+	b := Block{Text: "tool a  # \"one way\"\ntool b    # why\n"}
+	if v := b.Output(); len(v) != 1 || v["tool a"] != "one way" {
+		t.Errorf("%q", v)
+	}
+}
+
 func TestCalls(t *testing.T) {
 	var have [][]string
 	for _, l := range Lines("d", page) {

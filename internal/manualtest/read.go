@@ -86,6 +86,7 @@ var (
 	continued = regexp.MustCompile(`\s*\\\n\s*`)
 	column    = regexp.MustCompile(` {2,}`)
 	comment   = regexp.MustCompile(`(^|\s)#.*`)
+	output    = regexp.MustCompile(`(?m)^(\S.*?) +# "(.*)"`)
 )
 
 // Lines are those of a document that may be commands: spans of code, and the lines of blocks
@@ -112,6 +113,16 @@ func (b Block) Lines() (v []Line) {
 				v = append(v, Line{b.Doc, piece, true})
 			}
 		}
+	}
+	return v
+}
+
+// Output is what a block says that its commands print, by the command: the quoted words of a
+// comment behind it.
+func (b Block) Output() map[string]string {
+	v := map[string]string{}
+	for _, m := range output.FindAllStringSubmatch(b.Text, -1) {
+		v[m[1]] = m[2]
 	}
 	return v
 }

@@ -32,7 +32,8 @@ type Run struct {
 	Why   string // where By is not all of it
 }
 
-// ByCommands is the test that runs commands as they stand in the documents.
+// ByCommands is the test that runs commands as they stand in the documents, those of the guide
+// first.
 const ByCommands = "TestDocumentCommands"
 
 // inConfig reads configurations with the real parser.
@@ -40,7 +41,7 @@ const inConfig = "TestConfigurationsInDocuments"
 
 // Table has a row for every block of code of the documents for users.
 var Table = []Run{
-	{"docs/guide.md", "", "TestGuideCommands", "its configurations: " + inConfig},
+	{"docs/guide.md", "", ByCommands, "its configurations: " + inConfig},
 
 	{"README.md", "apt-get update", "", "the tests and the demo themselves, on a fresh Debian"},
 	{"README.md", "git clone", ByCommands, ""},
