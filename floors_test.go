@@ -24,6 +24,7 @@ var floors = [][]string{
 	// What it has of the host.
 	{"overlay/tundev", "overlay/netconf", "overlay/control", "overlay/handover", "overlay/hooks", "overlay/privilege", "overlay/web"},
 	{"overlay/metrics", "overlay/dashboard"},
+	{"overlay/daemon/internal"},
 	{"overlay/daemon"},
 	{"cmd/srdtun/internal"},
 	{"cmd/srdtun"},
@@ -67,7 +68,7 @@ func TestNoArrowUp(t *testing.T) {
 
 // nouns are those of the daemon, the lowest first (docs/design.md, "The daemon").
 var nouns = []string{
-	"eventLog", "peer", "runningConfig", "memory", "device", "sockets", "uplinks", "ingress", "sessions", "endpoints",
+	"eventLog", "peer", "runningConfig", "device", "sockets", "uplinks", "ingress", "sessions", "endpoints",
 	"settings", "restart", "observer", "programs", "status", "monitor", "server",
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/memory"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -16,7 +17,7 @@ import (
 type observer struct {
 	log       *eventLog
 	running   *runningConfig
-	memory    *memory
+	memory    *memory.Shared
 	uplinks   *uplinks
 	ingress   *ingress
 	sessions  *sessions
@@ -167,7 +168,7 @@ func (o *observer) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		o.observe(o.sessions.loop.Now())
-		o.memory.collector.collect(o.memory.budget, time.Now())
+		o.memory.Collect(time.Now())
 		select {
 		case <-ctx.Done():
 			return

@@ -16,6 +16,7 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/vmgenid"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/netconf"
@@ -36,13 +37,13 @@ type restart struct {
 	sessions *sessions
 	start    time.Time
 
-	inherited   *handover.Bundle // nil: everything is made anew
-	previous    *previous        // whose sessions go on; nil: nobody's
-	clones      *cloneNotifier   // nil: the kernel does not tell
-	handedOver  bool             // another process has device and sockets now
-	final       atomic.Bool      // the end is for good: nothing is left for a next process
-	announcedAt atomic.Int64     // when another process was said to follow, ns since start; 0: never
-	lastKnown   lastKnown        // the observer's own, after the start
+	inherited   *handover.Bundle  // nil: everything is made anew
+	previous    *previous         // whose sessions go on; nil: nobody's
+	clones      *vmgenid.Notifier // nil: the kernel does not tell
+	handedOver  bool              // another process has device and sockets now
+	final       atomic.Bool       // the end is for good: nothing is left for a next process
+	announcedAt atomic.Int64      // when another process was said to follow, ns since start; 0: never
+	lastKnown   lastKnown         // the observer's own, after the start
 }
 
 // A restart passes the device and the sockets to the next process (package handover).

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/vmgenid"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/order"
@@ -44,7 +45,7 @@ func (rs *restart) suspendAll() *suspended {
 		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: nothing tells runs of this machine apart")
 		return nil
 	}
-	fd, err := rs.clones.rest()
+	fd, err := rs.clones.Rest()
 	if err != nil {
 		rs.log.tell(events.Fallback, "sessions", "sessions will be made anew: %v", err)
 		return nil
@@ -141,7 +142,7 @@ func (rs *restart) previousOf(b *handover.Bundle) (*previous, error) {
 	case rs.sockets.bank == nil:
 		return nil, errNotAdopted
 	case len(b.Machine) != 1:
-		return nil, errDeaf
+		return nil, vmgenid.ErrDeaf
 	case k.Clock <= 0 || k.Boot < 0 || k.Boot > loop.BootTime():
 		return nil, errNoClock
 	}
@@ -152,7 +153,7 @@ func (rs *restart) previousOf(b *handover.Bundle) (*previous, error) {
 	// Last of all: from here on watch will see what happens.
 	fd := b.Machine[0]
 	b.Machine = nil
-	if rs.clones, err = adoptCloneNotifier(fd); err != nil {
+	if rs.clones, err = vmgenid.Adopt(fd); err != nil {
 		return nil, err
 	}
 	f := &previous{origin: loop.Former{Clock: mono.Time(k.Clock), Boot: k.Boot, Prefix: k.Prefix}, sessions: map[[32]byte]handover.Session{}}

@@ -25,6 +25,8 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/memory"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/vmgenid"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/handover"
 	"github.com/srdtun/srdtun/overlay/hooks"
@@ -45,7 +47,7 @@ type server struct {
 
 	log       *eventLog      // what happened
 	running   *runningConfig // the configuration in force, and the peers
-	memory    *memory        // what all peers share
+	memory    *memory.Shared // what all peers share
 	device    *device        // the TUN device, its addresses and routes
 	sockets   *sockets       // UDP sockets of all peers
 	uplinks   *uplinks       // this host's interfaces and addresses
@@ -195,7 +197,7 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 		func() error { defer cancel(); return s.sessions.loop.Run(ctx) },
 		func() error { s.endpoints.follow(ctx); return nil },
 		func() error { s.observer.run(ctx); return nil },
-		func() error { s.restart.clones.watch(ctx, s.settings.reincarnate); return nil },
+		func() error { s.restart.clones.Watch(ctx, s.settings.reincarnate); return nil },
 		func() error { s.settings.rereadOn(ctx, o.Again, o.Reloaded); return nil },
 		func() error { s.settings.watchDropIns(ctx); return nil },
 		func() error { s.settings.expire(ctx); return nil },
@@ -258,7 +260,7 @@ func (s *server) open() (err error) {
 	s.uplinks.interfaces.tunnel = c.Interface.Name
 	if s.restart.clones != nil {
 		// That of the process before.
-	} else if s.restart.clones, err = openCloneNotifier(); err != nil {
+	} else if s.restart.clones, err = vmgenid.Open(); err != nil {
 		s.log.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
 	}
 	s.uplinks.interfaces.load()
@@ -275,9 +277,7 @@ func (s *server) close() error {
 	if s.device.tun != nil {
 		errs = append(errs, s.device.tun.Close())
 	}
-	if s.restart.clones != nil {
-		s.restart.clones.events.Close() // again, if it was watched
-	}
+	s.restart.clones.Close()
 	s.monitor.close()
 	return errors.Join(errs...)
 }
@@ -301,7 +301,7 @@ func random64() uint64 {
 
 // newServer returns a server that has nothing but its configuration.
 func newServer(c *config.Config, log *eventLog) *server {
-	s := &server{start: time.Now(), log: log, running: &runningConfig{}, memory: &memory{budget: limitMemory()}}
+	s := &server{start: time.Now(), log: log, running: &runningConfig{}, memory: memory.New()}
 	s.running.Store(&snapshot{cfg: c, table: new(route.Table)})
 	s.device = &device{log: s.log, running: s.running}
 	s.device.mergers.New = s.device.newMerger

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/memory"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
 	"github.com/srdtun/srdtun/overlay/queue"
@@ -21,7 +22,7 @@ import (
 type sessions struct {
 	log     *eventLog
 	running *runningConfig
-	memory  *memory
+	memory  *memory.Shared
 	device  *device
 	uplinks *uplinks
 	ingress *ingress
@@ -33,7 +34,7 @@ type sessions struct {
 // newPeer makes a connection for a configured peer, which nothing is sent to yet.
 func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{removed: &s.ingress.drops.removed, rejects: &s.ingress.rejects, flows: &s.ingress.flows}
-	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.budget})
+	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.Budget})
 	p.in.hold = all.Order.HoldMax
 	p.delivery = delivery{
 		tun: s.device.tun, mergers: &s.device.mergers,
@@ -45,7 +46,7 @@ func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Poli
 	p.steering = steering{name: c.Policy, policy: policy, control: cc.New(0)}
 	p.health.watch = peerWatch{verbose: s.verbose, title: func(u srd.Uplink) string { return uplinkText(u, s.uplinks.interfaces.name(u)) }}
 	p.conf.Store(c)
-	p.in.reassembler = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc, Budget: s.memory.budget})
+	p.in.reassembler = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc, Budget: s.memory.Budget})
 	conn := srd.New(srd.Config{
 		Identity:    s.id,
 		Remote:      handshake.PublicKey(c.PublicKey),

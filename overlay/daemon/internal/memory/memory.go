@@ -1,4 +1,5 @@
-package daemon
+// Package memory bounds what all peers of a daemon use together.
+package memory
 
 import (
 	"math"
@@ -15,11 +16,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/budget"
 )
 
-// memory is what all peers may use together.
-type memory struct {
-	budget    *budget.Budget
-	collector collector // the observer's own
+// Shared is what all peers may use together.
+type Shared struct {
+	Budget    *budget.Budget
+	collector collector
 }
+
+// New gives the runtime a soft limit, at which garbage is collected sooner, and shares a part of
+// it out.
+func New() *Shared { return &Shared{Budget: limitMemory()} }
+
+// Collect has garbage collected if peers have stopped to hold much. One goroutine calls it.
+func (s *Shared) Collect(now time.Time) { s.collector.collect(s.Budget, now) }
 
 const (
 	// ofGroup is the part of its control group's memory that the runtime may use, in eighths:

@@ -1,4 +1,4 @@
-package daemon
+package vmgenid
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 // What the kernel says is taken, in the right words only, and what a program says is not.
 func TestNewMachineIsNoticed(t *testing.T) {
 	space := netspace.New(t)
-	var m *cloneNotifier
-	space.Must(t, func() (err error) { m, err = openCloneNotifier(); return err })
+	var m *Notifier
+	space.Must(t, func() (err error) { m, err = Open(); return err })
 	seen := make(chan bool, 10)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
-	go func() { m.watch(ctx, func() { seen <- true }); close(done) }()
+	go func() { m.Watch(ctx, func() { seen <- true }); close(done) }()
 	for _, other := range [][]string{
 		{"change@/devices/x", "ACTION=change", "NEW_VMGENID=10"}, {"change@/devices/x", "ACTION=change", "OLD_NEW_VMGENID=1"},
 		{"add@/devices/NEW_VMGENID=1"},
@@ -42,7 +42,7 @@ func TestNewMachineIsNoticed(t *testing.T) {
 }
 
 // forge sends the event to the daemon's socket as a program may.
-func forge(m *cloneNotifier) error {
+func forge(m *Notifier) error {
 	raw, err := m.events.SyscallConn()
 	if err != nil {
 		return err

@@ -1,4 +1,5 @@
-package daemon
+// Package vmgenid tells when this machine has become a copy of another one.
+package vmgenid
 
 import (
 	"bytes"
@@ -19,13 +20,13 @@ const (
 )
 
 // machine tells when this has become another one.
-type cloneNotifier struct {
+type Notifier struct {
 	events *os.File
-	done   chan struct{} // closed when watch has returned
+	done   chan struct{} // closed when Watch has returned
 }
 
 // newMachineEvents opens the kernel's news of devices.
-func openCloneNotifier() (*cloneNotifier, error) {
+func Open() (*Notifier, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
@@ -34,15 +35,15 @@ func openCloneNotifier() (*cloneNotifier, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("bind", err)
 	}
-	return cloneNotifierOf(fd), nil
+	return notifierOf(fd), nil
 }
 
-func cloneNotifierOf(fd int) *cloneNotifier {
-	return &cloneNotifier{os.NewFile(uintptr(fd), "kobject-uevent"), make(chan struct{})}
+func notifierOf(fd int) *Notifier {
+	return &Notifier{os.NewFile(uintptr(fd), "kobject-uevent"), make(chan struct{})}
 }
 
-// watch calls f for each new generation until ctx ends, and closes the descriptor.
-func (m *cloneNotifier) watch(ctx context.Context, f func()) {
+// Watch calls f for each new generation until ctx ends, and closes the descriptor.
+func (m *Notifier) Watch(ctx context.Context, f func()) {
 	if m == nil {
 		return
 	}
@@ -85,4 +86,11 @@ func isNewMachine(event []byte) bool {
 		}
 	}
 	return false
+}
+
+// Close ends Watch, if it has not ended.
+func (m *Notifier) Close() {
+	if m != nil {
+		m.events.Close()
+	}
 }
