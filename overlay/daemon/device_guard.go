@@ -138,9 +138,9 @@ func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 
 // some lists the first of many.
 func some(v []string) string {
-	text := strings.Join(v[:min(len(v), mostListed)], ", ")
-	if len(v) > mostListed {
-		text += fmt.Sprintf(", and %d more", len(v)-mostListed)
+	text := strings.Join(v[:min(len(v), events.MostListed)], ", ")
+	if len(v) > events.MostListed {
+		text += fmt.Sprintf(", and %d more", len(v)-events.MostListed)
 	}
 	return text
 }

@@ -76,9 +76,9 @@ func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 		before := a.peer.remote.found[a.endpoint]
 		switch {
 		case ep.conditions.turn(failed, false):
-			ep.log.tellOf(a.peer.title(), events.NameResolved, name, "%s is found again: %s", name, list(a.addrs))
+			ep.log.tellOf(a.peer.title(), events.NameResolved, name, "%s is found again: %s", name, events.List(a.addrs))
 		case len(before) > 0 && !slices.Equal(before, a.addrs):
-			ep.log.tellOf(a.peer.title(), events.NameMoved, name, "%s stands for %s now, and stood for %s", name, list(a.addrs), list(before))
+			ep.log.tellOf(a.peer.title(), events.NameMoved, name, "%s stands for %s now, and stood for %s", name, events.List(a.addrs), events.List(before))
 		}
 		a.peer.remote.found[a.endpoint] = a.addrs
 	}

@@ -26,7 +26,7 @@ import (
 // Every kind of event is wanted by a test, here by its constant or end to end by its name.
 func TestEveryKindIsWantedByATest(t *testing.T) {
 	var tests [][]byte
-	for _, pattern := range []string{"*_test.go", "../../e2e/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "internal/*/*_test.go", "../../e2e/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%q, %v", files, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/health"
 	"github.com/srdtun/srdtun/overlay/daemon/internal/memory"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
@@ -24,17 +25,13 @@ type observer struct {
 	endpoints *endpoints
 	restart   *restart
 
-	uplinkWatch uplinkWatch
-	refusals    refusalWatch
+	uplinkWatch health.Uplinks
+	refusals    health.Refusals
 	names       map[srd.Uplink]string // interfaces of uplinks, which may be gone by now
 	fallback    bool                  // it was said that segmentation is missing
 	resumed     mono.Time
 	latest      mono.Time
 }
-
-// settleLooks is how often the paths of a peer are still looked at when no packet comes or
-// goes any more: what is down is told at the second look.
-const settleLooks = 3
 
 // observe looks once.
 func (o *observer) observe(now mono.Time) {
@@ -43,11 +40,11 @@ func (o *observer) observe(now mono.Time) {
 	again := o.endpoints.hostChanged.Swap(false)
 	for _, p := range o.running.peers() {
 		v := o.sample(p, again)
-		if v.looked {
-			o.restart.noteLastKnown(p, v.paths)
+		if v.Looked {
+			o.restart.noteLastKnown(p, v.Paths)
 		}
-		p.health.watch.see(v)
-		up, down := p.health.watch.works()
+		p.health.watch.See(v)
+		up, down := p.health.watch.Works()
 		for _, a := range up {
 			yes[a] = true
 		}
@@ -56,9 +53,9 @@ func (o *observer) observe(now mono.Time) {
 		}
 	}
 	o.tellUplinks(yes, no)
-	gone := o.uplinkWatch.down()
+	gone := o.uplinkWatch.Down()
 	for _, p := range o.running.peers() {
-		for _, e := range p.health.watch.look(now, gone) {
+		for _, e := range p.health.watch.Look(now, gone) {
 			e.Peer, e.Text = p.title(), "peer "+p.title()+": "+e.Text
 			e.Roams = len(p.cfg().Endpoints) == 0
 			o.log.add(e)
@@ -75,26 +72,22 @@ func (o *observer) observe(now mono.Time) {
 }
 
 // sample looks at p. Its paths are left out when nothing came or went.
-func (o *observer) sample(p *peer, again bool) (v sample) {
+func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		t := c.Stats()
-		v.session = c.Session(now)
-		p.health.silence.observe(now, v.session, t)
-		v.since = p.health.silence.from
-		_, v.silent = p.health.silence.since(now)
-		v.restarts, v.closed, v.mismatch = p.health.restarts, t.Drops[srd.DropClosed], t.Drops[srd.DropHandshakeBad]
-		v.tooSmall, v.bytes = t.PathsTooSmall, t.RxBytes+t.TxBytes
-		if again || v.bytes != w.seen.bytes {
-			w.settling = settleLooks
-		}
-		if v.looked = w.settling > 0; v.looked {
-			w.settling--
-			v.paths = c.Paths()
+		v.Session = c.Session(now)
+		p.health.silence.Observe(now, v.Session, t)
+		v.Since = p.health.silence.Start()
+		_, v.Silent = p.health.silence.Since(now)
+		v.Restarts, v.Closed, v.Mismatch = p.health.restarts, t.Drops[srd.DropClosed], t.Drops[srd.DropHandshakeBad]
+		v.TooSmall, v.Bytes = t.PathsTooSmall, t.RxBytes+t.TxBytes
+		if v.Looked = w.WantsPaths(v.Bytes, again); v.Looked {
+			v.Paths = c.Paths()
 		}
 	})
-	if w.mtu == 0 {
-		v.most = o.uplinks.most(v.paths)
+	if !w.Sized() {
+		v.Most = o.uplinks.most(v.Paths)
 	}
 	return v
 }
@@ -113,41 +106,41 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	if o.names == nil {
 		o.names = map[srd.Uplink]string{}
 	}
-	for _, n := range o.uplinkWatch.look(yes, no, o.uplinks.has) {
-		if name := o.uplinks.interfaces.name(n.of); name != "" {
-			o.names[n.of] = name
+	for _, n := range o.uplinkWatch.Look(yes, no, o.uplinks.has) {
+		if name := o.uplinks.interfaces.name(n.Of); name != "" {
+			o.names[n.Of] = name
 		}
-		name := o.names[n.of]
-		at, subject := uplinkText(n.of, name), uplinkName(n.of, name)
+		name := o.names[n.Of]
+		at, subject := uplinkText(n.Of, name), uplinkName(n.Of, name)
 		switch {
-		case n.up:
+		case n.Up:
 			o.log.tell(events.UplinkUp, subject, "uplink %s: paths from it work", at)
-		case n.gone && o.uplinks.has(n.of.At(0)):
+		case n.Gone && o.uplinks.has(n.Of.At(0)):
 			o.log.tell(events.UplinkDown, subject, "uplink %s: the interface has this address no more", at)
-		case n.gone:
+		case n.Gone:
 			o.log.tell(events.UplinkDown, subject, "uplink %s: it is no address of this host any more", at)
 		default:
 			o.log.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
 		}
-		if n.gone {
-			delete(o.names, n.of)
+		if n.Gone {
+			delete(o.names, n.Of)
 		}
 	}
 }
 
 // tellStrangers tells of handshakes that were refused.
 func (o *observer) tellStrangers(now mono.Time) {
-	news := o.refusals.look(now, o.sessions.loop.EndpointDrops())
+	news := o.refusals.Look(now, o.sessions.loop.EndpointDrops())
 	if len(news) == 0 {
 		return
 	}
 	refused := o.sessions.loop.Refused()
 	for _, n := range news {
-		who := refused[n.reason]
-		e := events.Event{Kind: events.StrangerRefused, Subject: n.reason.String(), Attributes: map[string]string{
-			"reason": n.reason.String(), "count": fmt.Sprint(n.count),
+		who := refused[n.Reason]
+		e := events.Event{Kind: events.StrangerRefused, Subject: n.Reason.String(), Attributes: map[string]string{
+			"reason": n.Reason.String(), "count": fmt.Sprint(n.Count),
 		}}
-		e.Text = fmt.Sprintf("refused: %d %s (%v)", n.count, n.what, n.reason)
+		e.Text = fmt.Sprintf("refused: %d %s (%v)", n.Count, n.What, n.Reason)
 		if who.From.IsValid() {
 			e.Attributes["from"] = who.From.String()
 			e.Text += fmt.Sprintf(", the last from %v", who.From)
@@ -181,10 +174,10 @@ func (o *observer) run(ctx context.Context) {
 // the line says what it is, and does not advise to let it in.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
-	if r == nil || r.conf == p.health.watch.router {
+	if r == nil || r.conf == p.health.routerTold {
 		return
 	}
-	p.health.watch.router = r.conf
+	p.health.routerTold = r.conf
 	whose := ""
 	at := o.running.Load()
 	if i, ok := at.table.Lookup(r.addr); ok {

@@ -24,12 +24,12 @@ type peer struct {
 	rejects *unreachables  // the ingress's
 	flows   *flowCounter   // the ingress's
 
-	out      outbound // frames to the peer
-	in       inbound  // messages from the peer
-	delivery delivery // frames from the peer to the device
-	remote   remote   // its addresses; endpoints' own, but where that is said
-	steering steering // which path its packets take
-	health   health   // what the observer tells of it
+	out      outbound   // frames to the peer
+	in       inbound    // messages from the peer
+	delivery delivery   // frames from the peer to the device
+	remote   remote     // its addresses; endpoints' own, but where that is said
+	steering steering   // which path its packets take
+	health   peerHealth // what the observer tells of it
 	pings    pings
 }
 
@@ -136,9 +136,9 @@ const staleAfter = 5 * time.Second
 func (p *peer) Advance(now mono.Time) {
 	c := p.link.Conn()
 	session := c.Session(now)
-	p.health.silence.observe(now, session, c.Stats())
-	if p.health.recent.due(now) {
-		p.health.recent.observe(now, c.Waits(now))
+	p.health.silence.Observe(now, session, c.Stats())
+	if p.health.recent.Due(now) {
+		p.health.recent.Observe(now, c.Waits(now))
 	}
 	p.in.reassembler.SetHold(order.HoldFor(p.in.hold, c.RTT()))
 	p.in.reassembler.Advance(now)

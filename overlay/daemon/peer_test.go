@@ -214,3 +214,6 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 		}
 	}
 }
+
+// at is a moment some seconds after the start of the clock.
+func at(second int) mono.Time { return mono.Time(0).Add(time.Duration(second) * time.Second) }

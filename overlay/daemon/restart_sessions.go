@@ -210,7 +210,7 @@ func (rs *restart) resume(now mono.Time, c *srd.Conn, p *peer, v handover.Sessio
 	}
 	p.out.segmenter.Resume(out)
 	p.in.reassembler.Resume(in)
-	p.health.watch.carry(c.Session(now))
+	p.health.watch.Carry(c.Session(now))
 	return nil
 }
 

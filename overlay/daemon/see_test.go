@@ -164,23 +164,6 @@ func TestOnePerPair(t *testing.T) {
 	}
 }
 
-// What held back sending lately is that of the last seconds, not since the start.
-func TestRecentForgets(t *testing.T) {
-	var r recent
-	var waits [srd.NumLimits]time.Duration
-	if v := r.tell(at(1), waits); v.OverUs != 0 {
-		t.Errorf("before the first reading: %+v", v)
-	}
-	for second := 1; second < 5; second++ {
-		r.observe(at(second), waits)
-		waits[srd.LimitWindow] += time.Second
-	}
-	v := r.tell(at(5), waits)
-	if v.OverUs != 2_000_000 || v.WaitedUs["window"] != 2_000_000 || v.WaitedUs["data"] != 0 {
-		t.Errorf("%+v", v)
-	}
-}
-
 // Of several endpoints the one where the peer is counts, else the first.
 func TestNearestEndpoint(t *testing.T) {
 	of := []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.MustParseAddrPort("10.0.0.3:3")}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/daemon/internal/health"
 	"github.com/srdtun/srdtun/overlay/daemon/internal/memory"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/order"
@@ -44,7 +45,7 @@ func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Poli
 	}
 	p.remote.found = map[config.Endpoint][]netip.AddrPort{}
 	p.steering = steering{name: c.Policy, policy: policy, control: cc.New(0)}
-	p.health.watch = peerWatch{verbose: s.verbose, title: func(u srd.Uplink) string { return uplinkText(u, s.uplinks.interfaces.name(u)) }}
+	p.health.watch = health.Peer{Verbose: s.verbose, Title: func(u srd.Uplink) string { return uplinkText(u, s.uplinks.interfaces.name(u)) }}
 	p.conf.Store(c)
 	p.in.reassembler = order.NewReassembler(order.Config{Hold: all.Order.HoldMax, Least: ipv4Header, Alloc: p.alloc, Budget: s.memory.Budget})
 	conn := srd.New(srd.Config{

@@ -146,8 +146,8 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		}
 	}
 	t := c.Stats()
-	p.health.silence.observe(now, k, t)
-	if since, silent := p.health.silence.since(now); silent {
+	p.health.silence.Observe(now, k, t)
+	if since, silent := p.health.silence.Since(now); silent {
 		v.SilentSinceUnixS = time.Now().Add(since.Sub(now)).Unix()
 	}
 	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
@@ -189,8 +189,8 @@ func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	for l, d := range waits {
 		v.WaitedUs[srd.Limit(l).String()] = uint64(d.Microseconds())
 	}
-	p.health.recent.observe(now, waits)
-	v.Recent = p.health.recent.tell(now, waits)
+	p.health.recent.Observe(now, waits)
+	v.Recent = p.health.recent.Tell(now, waits)
 }
 
 func peerDrops(p *peer, t *srd.Stats) counts {

@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"time"
@@ -12,25 +12,25 @@ import (
 // long enough for a share in per cent, short enough to be called now.
 const recentEvery = time.Second
 
-// recent keeps two readings of what held back sending. Use starts with the zero value.
-type recent struct {
+// Recent keeps two readings of what held back sending. Use starts with the zero value.
+type Recent struct {
 	at     [2]mono.Time // older and newer; 0: none
 	waited [2][srd.NumLimits]time.Duration
 }
 
-// due reports whether it is time for a reading.
-func (r *recent) due(now mono.Time) bool { return r.at[1] == 0 || now.Sub(r.at[1]) >= recentEvery }
+// Due reports whether it is time for a reading.
+func (r *Recent) Due(now mono.Time) bool { return r.at[1] == 0 || now.Sub(r.at[1]) >= recentEvery }
 
-// observe takes a reading if it is time for one.
-func (r *recent) observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
-	if r.due(now) {
+// Observe takes a reading if it is time for one.
+func (r *Recent) Observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
+	if r.Due(now) {
 		r.at = [2]mono.Time{r.at[1], now}
 		r.waited = [2][srd.NumLimits]time.Duration{r.waited[1], waits}
 	}
 }
 
-// tell returns what held back sending since the older reading.
-func (r *recent) tell(now mono.Time, waits [srd.NumLimits]time.Duration) control.Recent {
+// Tell returns what held back sending since the older reading.
+func (r *Recent) Tell(now mono.Time, waits [srd.NumLimits]time.Duration) control.Recent {
 	from := 0
 	if r.at[from] == 0 {
 		from = 1

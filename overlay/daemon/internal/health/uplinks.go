@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"slices"
@@ -6,29 +6,29 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// uplinkWatch finds out which uplinks have lost all their paths while others work. The zero
+// Uplinks finds out which uplinks have lost all their paths while others work. The zero
 // value has seen nothing.
-type uplinkWatch struct {
+type Uplinks struct {
 	up   map[srd.Uplink]bool // those from which paths worked last: true, or were told to be down: false
 	dead map[srd.Uplink]int  // looks in a row at which none worked
 }
 
-// uplinkNews is what changed of one uplink.
-type uplinkNews struct {
-	of   srd.Uplink
-	up   bool
-	gone bool // the host has it no more
+// UplinkNews is what changed of one uplink.
+type UplinkNews struct {
+	Of   srd.Uplink
+	Up   bool
+	Gone bool // the host has it no more
 }
 
-// look takes the uplinks from which paths of any peer work, and those from which none of any
+// Look takes the uplinks from which paths of any peer work, and those from which none of any
 // does. owns tells whether one is this host's.
-func (u *uplinkWatch) look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []uplinkNews) {
+func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}
 	}
 	for a := range yes {
 		if !u.up[a] {
-			v = append(v, uplinkNews{of: a, up: true})
+			v = append(v, UplinkNews{Of: a, Up: true})
 		}
 		u.up[a] = true
 		delete(u.dead, a)
@@ -47,7 +47,7 @@ func (u *uplinkWatch) look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bo
 		case up && (no[a] || gone) && len(yes) > 0:
 			if u.dead[a]++; u.dead[a] >= fallingLooks {
 				u.up[a] = false
-				v = append(v, uplinkNews{of: a, gone: gone})
+				v = append(v, UplinkNews{Of: a, Gone: gone})
 			}
 		case !up && gone:
 			delete(u.up, a) // they come and go for years
@@ -55,12 +55,12 @@ func (u *uplinkWatch) look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bo
 			delete(u.dead, a)
 		}
 	}
-	slices.SortFunc(v, func(a, b uplinkNews) int { return a.of.Compare(b.of) })
+	slices.SortFunc(v, func(a, b UplinkNews) int { return a.Of.Compare(b.Of) })
 	return v
 }
 
 // down returns the uplinks that were told to be down.
-func (u *uplinkWatch) down() map[srd.Uplink]bool {
+func (u *Uplinks) Down() map[srd.Uplink]bool {
 	v := map[srd.Uplink]bool{}
 	for a, up := range u.up {
 		if !up {

@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 // scene plays looks at a peer, one a second.
 type scene struct {
 	t   *testing.T
-	w   peerWatch
+	w   Peer
 	now mono.Time
-	v   sample
+	v   Sample
 }
 
 func newScene(t *testing.T) *scene {
@@ -30,8 +30,8 @@ func (s *scene) look(what string, want ...events.Kind) []events.Event {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second)
 	v := s.v
-	s.w.see(v)
-	told := slices.Clone(s.w.look(s.now, nil))
+	s.w.See(v)
+	told := slices.Clone(s.w.Look(s.now, nil))
 	var got []events.Kind
 	for _, e := range told {
 		got = append(got, e.Kind)
@@ -46,7 +46,7 @@ func (s *scene) look(what string, want ...events.Kind) []events.Event {
 }
 
 // begin makes a session.
-func (s *scene) begin() { s.v.session = srd.Session{Ready: true, Since: s.now} }
+func (s *scene) begin() { s.v.Session = srd.Session{Ready: true, Since: s.now} }
 
 // byRoutes is the uplink of an address that no interface is named for.
 func byRoutes(addr string) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(addr), 0) }
@@ -59,9 +59,9 @@ func onPath(local, remote string, state srd.PathState) srd.PathInfo {
 // paths sets what paths there are: n of a state from one address.
 func (s *scene) paths(from string, n int, state srd.PathState) {
 	for i := range n {
-		s.v.paths = append(s.v.paths, onPath(from, fmt.Sprintf("192.0.2.2:%d", 1000+i), state))
+		s.v.Paths = append(s.v.Paths, onPath(from, fmt.Sprintf("192.0.2.2:%d", 1000+i), state))
 	}
-	s.v.looked = true
+	s.v.Looked = true
 }
 
 func TestSessionsAreTold(t *testing.T) {
@@ -73,14 +73,14 @@ func TestSessionsAreTold(t *testing.T) {
 	s.begin()
 	s.look("new keys", events.SessionRenewed)
 	s.begin()
-	s.v.restarts++
+	s.v.Restarts++
 	s.look("another process", events.PeerRestarted)
-	s.v.session.Ready = false
+	s.v.Session.Ready = false
 	s.look("too old", events.SessionExpired)
 	s.begin()
 	s.look("again", events.SessionUp)
-	s.v.session.Ready = false
-	s.v.closed++
+	s.v.Session.Ready = false
+	s.v.Closed++
 	if e := s.look("the peer ends it", events.SessionEnded); !strings.Contains(e[0].Text, "ended") {
 		t.Errorf("why: %q", e[0].Text)
 	}
@@ -95,7 +95,7 @@ func TestSessionAtTheFirstLookIsTold(t *testing.T) {
 
 	s = newScene(t)
 	s.begin()
-	s.w.carry(s.v.session)
+	s.w.Carry(s.v.Session)
 	s.look("the session of the process before")
 	s.begin()
 	s.look("new keys", events.SessionRenewed)
@@ -106,22 +106,22 @@ func TestSilenceIsTold(t *testing.T) {
 	s.look("at first")
 	s.begin()
 	s.look("a session", events.SessionUp)
-	s.v.since = s.now
+	s.v.Since = s.now
 	s.look("something is not answered")
-	s.v.silent = true
+	s.v.Silent = true
 	s.look("for long", events.PeerSilent)
 	s.look("for longer")
-	s.v.session.Ready = false
+	s.v.Session.Ready = false
 	if e := s.look("keys are too old", events.SessionLost); !strings.Contains(e[0].Text, "no answer for 4s") {
 		t.Errorf("why: %q", e[0].Text)
 	}
 	s.begin()
-	s.v.since, s.v.silent = 0, false
+	s.v.Since, s.v.Silent = 0, false
 	s.look("it answers", events.SessionUp, events.PeerAnswers)
 	// In one look it has answered and is silent again.
-	s.v.since, s.v.silent = s.now, true
+	s.v.Since, s.v.Silent = s.now, true
 	s.look("silent", events.PeerSilent)
-	s.v.since = s.now
+	s.v.Since = s.now
 	s.look("an answer in between", events.PeerAnswers, events.PeerSilent)
 }
 
@@ -130,7 +130,7 @@ func TestSilenceIsTold(t *testing.T) {
 func TestLossesAreTold(t *testing.T) {
 	s := newScene(t)
 	set := func(active, down int) {
-		s.v.paths = nil
+		s.v.Paths = nil
 		s.paths("10.0.0.1", active, srd.PathActive)
 		s.paths("10.0.0.1", down, srd.PathDown)
 	}
@@ -166,15 +166,15 @@ func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
 	s.paths("10.0.0.2", 8, srd.PathDown)
 	gone := map[srd.Uplink]bool{byRoutes("10.0.0.2"): true}
 	for range 4 {
-		s.w.see(s.v)
-		if v := s.w.look(s.now, gone); len(v) != 0 {
+		s.w.See(s.v)
+		if v := s.w.Look(s.now, gone); len(v) != 0 {
 			t.Fatalf("told %+v", v)
 		}
 	}
-	s.w.see(s.v)
-	s.w.look(s.now, nil)
-	s.w.see(s.v)
-	if v := s.w.look(s.now, nil); len(v) != 1 {
+	s.w.See(s.v)
+	s.w.Look(s.now, nil)
+	s.w.See(s.v)
+	if v := s.w.Look(s.now, nil); len(v) != 1 {
 		t.Errorf("without that: %+v", v)
 	}
 }
@@ -187,8 +187,8 @@ func TestUplinkIsNoRecovery(t *testing.T) {
 	s.paths("10.0.0.2", 8, srd.PathDown)
 	s.look("half fall")
 	s.look("and stay", events.PathsDown)
-	s.w.see(s.v)
-	v := s.w.look(s.now, map[srd.Uplink]bool{byRoutes("10.0.0.2"): true})
+	s.w.See(s.v)
+	v := s.w.Look(s.now, map[srd.Uplink]bool{byRoutes("10.0.0.2"): true})
 	if len(v) != 1 || v[0].Kind != events.PathsBack || v[0].Text != "all 16 paths but the 8 of an uplink that is down work" {
 		t.Errorf("told %+v", v)
 	}
@@ -197,9 +197,9 @@ func TestUplinkIsNoRecovery(t *testing.T) {
 func TestPlacesAreTold(t *testing.T) {
 	s := newScene(t)
 	at := func(remotes ...string) {
-		s.v.paths, s.v.looked = nil, true
+		s.v.Paths, s.v.Looked = nil, true
 		for _, r := range remotes {
-			s.v.paths = append(s.v.paths, onPath("10.0.0.1", r, srd.PathActive))
+			s.v.Paths = append(s.v.Paths, onPath("10.0.0.1", r, srd.PathActive))
 		}
 	}
 	at("192.0.2.1:5000", "192.0.2.1:5001")
@@ -220,22 +220,22 @@ func TestPlacesAreTold(t *testing.T) {
 	s.look("back where it was")
 	// A path to where it was is not used any more, and nobody knows yet that it is dead.
 	at("198.51.100.7:8002", "203.0.113.1:9000")
-	s.v.paths[0].Seen, s.v.paths[1].Seen = s.now, s.now.Add(heardWithin-1)
+	s.v.Paths[0].Seen, s.v.Paths[1].Seen = s.now, s.now.Add(heardWithin-1)
 	s.look("heard at both")
-	s.v.paths[1].Seen = s.now.Add(heardWithin)
+	s.v.Paths[1].Seen = s.now.Add(heardWithin)
 	s.look("heard elsewhere", events.PeerMoved)
-	s.v.paths[0].Seen = s.now.Add(3 * heardWithin)
+	s.v.Paths[0].Seen = s.now.Add(3 * heardWithin)
 	s.look("the other once more")
 }
 
 func TestSizesAreTold(t *testing.T) {
 	s := newScene(t)
 	size := func(mtu int) {
-		s.v.paths = nil
+		s.v.Paths = nil
 		s.paths("10.0.0.1", 4, srd.PathActive)
-		s.v.paths[2].MTU = mtu
+		s.v.Paths[2].MTU = mtu
 	}
-	s.v.most = 1472
+	s.v.Most = 1472
 	size(1200)
 	s.look("at first")
 	size(1472)
@@ -262,41 +262,41 @@ func TestTooSmallIsTold(t *testing.T) {
 	s := newScene(t)
 	s.begin()
 	s.paths("10.0.0.1", 1, srd.PathActive)
-	s.v.paths[0].Unsized, s.v.paths[0].MTU = true, srd.BasePacket
+	s.v.Paths[0].Unsized, s.v.Paths[0].MTU = true, srd.BasePacket
 	s.look("not known yet", events.SessionUp)
-	s.v.tooSmall++
+	s.v.TooSmall++
 	s.look("known", events.PathMTUTooLow)
-	s.v.tooSmall++
+	s.v.TooSmall++
 	s.look("once more")
-	s.v.paths[0].Unsized = false
+	s.v.Paths[0].Unsized = false
 	s.look("healed")
-	s.v.paths[0].Unsized = true
-	s.v.tooSmall++
+	s.v.Paths[0].Unsized = true
+	s.v.TooSmall++
 	s.look("again", events.PathMTUTooLow)
 }
 
 func TestMismatchIsTold(t *testing.T) {
 	s := newScene(t)
 	s.look("at first")
-	s.v.mismatch++
+	s.v.Mismatch++
 	s.look("an answer does not decrypt", events.HandshakeMismatch)
-	s.v.mismatch++
+	s.v.Mismatch++
 	s.look("nor the next")
 	s.begin()
 	s.look("a session", events.SessionUp)
-	s.v.mismatch++
+	s.v.Mismatch++
 	s.look("with a session that is nothing")
 }
 
 // Each path's state is told only to whoever asked for that.
 func TestEachPathIsToldIfAsked(t *testing.T) {
 	s := newScene(t)
-	s.w.verbose, s.w.title = true, srd.Uplink.String
+	s.w.Verbose, s.w.Title = true, srd.Uplink.String
 	s.paths("10.0.0.1", 2, srd.PathActive)
 	s.look("two paths", events.PathState, events.PathState)
 	s.look("as before")
-	s.v.paths = slices.Clone(s.v.paths)
-	s.v.paths[1].State = srd.PathSuspect
+	s.v.Paths = slices.Clone(s.v.Paths)
+	s.v.Paths[1].State = srd.PathSuspect
 	if e := s.look("one falls silent", events.PathState); !strings.Contains(e[0].Text, "suspect, was active") || e[0].Subject == "" {
 		t.Errorf("told %+v", e[0])
 	}
@@ -308,17 +308,17 @@ func TestQuietPeerChangesNothing(t *testing.T) {
 	s.begin()
 	s.paths("10.0.0.1", 4, srd.PathActive)
 	s.look("at first", events.SessionUp)
-	s.v.looked, s.v.paths = false, nil
+	s.v.Looked, s.v.Paths = false, nil
 	for range 10 {
 		s.look("idle")
 	}
-	if yes, no := s.w.works(); len(yes) != 1 || len(no) != 0 {
+	if yes, no := s.w.Works(); len(yes) != 1 || len(no) != 0 {
 		t.Errorf("works from %v, not from %v", yes, no)
 	}
 }
 
 func TestUplinks(t *testing.T) {
-	var u uplinkWatch
+	var u Uplinks
 	owned := map[string]bool{"10.0.0.1": true, "10.0.0.2": true, "10.0.0.3": true}
 	set := func(addrs string) map[srd.Uplink]bool {
 		v := map[srd.Uplink]bool{}
@@ -330,12 +330,12 @@ func TestUplinks(t *testing.T) {
 	look := func(what, yes, no, want string) {
 		t.Helper()
 		var got []string
-		for _, n := range u.look(set(yes), set(no), func(u srd.Uplink) bool { return owned[u.String()] }) {
-			word := map[bool]string{true: "up", false: "down"}[n.up]
-			if n.gone {
+		for _, n := range u.Look(set(yes), set(no), func(u srd.Uplink) bool { return owned[u.String()] }) {
+			word := map[bool]string{true: "up", false: "down"}[n.Up]
+			if n.Gone {
 				word = "gone"
 			}
-			got = append(got, n.of.String()+" "+word)
+			got = append(got, n.Of.String()+" "+word)
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
@@ -364,15 +364,15 @@ func TestUplinks(t *testing.T) {
 }
 
 func TestStrangersAreCounted(t *testing.T) {
-	var w refusalWatch
+	var w Refusals
 	var drops [srd.NumEndpointReasons]uint64
 	now := mono.Time(time.Hour)
 	look := func(what string, wait time.Duration, want ...uint64) {
 		t.Helper()
 		now = now.Add(wait)
 		var got []uint64
-		for _, n := range w.look(now, drops) {
-			got = append(got, n.count)
+		for _, n := range w.Look(now, drops) {
+			got = append(got, n.Count)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", what, got, want)

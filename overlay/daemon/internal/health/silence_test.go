@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"testing"
@@ -46,7 +46,7 @@ func TestSilence(t *testing.T) {
 		{"keys expire after an acknowledgement", []step{
 			{session: true, shook: true, tx: 50, rx: 1000}, {session: true, tx: 50}, {seconds: 180}, {seconds: 9}}},
 	} {
-		var s silence
+		var s Silence
 		var n srd.Stats
 		var begun mono.Time
 		second := 0
@@ -58,8 +58,8 @@ func TestSilence(t *testing.T) {
 			if st.shook {
 				begun = now
 			}
-			s.observe(now, srd.Session{Ready: st.session, Since: begun}, &n)
-			from, silent := s.since(now)
+			s.Observe(now, srd.Session{Ready: st.session, Since: begun}, &n)
+			from, silent := s.Since(now)
 			if silent != st.silent || silent && from != at(st.from) {
 				t.Errorf("%s: step %d, second %d: silent %v since %v", c.name, i, second, silent, from)
 			}

@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"time"
@@ -12,12 +12,12 @@ import (
 // and many times what acknowledgements take.
 const noAnswerAfter = 5 * time.Second
 
-// silence finds out from a connection's counters since when its peer owes an
+// Silence finds out from a connection's counters since when its peer owes an
 // answer. What it says of its own accord is none: if the way there is cut, its
 // packets may still get here. Acknowledgements and keepalives are not answered, so
 // with a session only messages count, and without one the packets of handshakes. Use
 // starts with the zero value.
-type silence struct {
+type Silence struct {
 	acked uint64    // messages that the peer had
 	begun mono.Time // when the newest session began, which takes both directions
 	asked uint64    // what it should answer, in a measure that only grows
@@ -25,8 +25,8 @@ type silence struct {
 	from  mono.Time // of the first unanswered one, as far as the observer saw; 0: none
 }
 
-// observe looks at session and counters, at least once in a while.
-func (s *silence) observe(now mono.Time, session srd.Session, t *srd.Stats) {
+// Observe looks at session and counters, at least once in a while.
+func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	asked := t.Sent + t.Retransmitted
 	switch {
 	case t.Acked != s.acked || session.Since != s.begun:
@@ -37,7 +37,10 @@ func (s *silence) observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	s.acked, s.begun, s.asked, s.tx = t.Acked, session.Since, asked, t.TxBytes
 }
 
-// since returns from when on the peer has not answered, if that is long ago.
-func (s *silence) since(now mono.Time) (from mono.Time, silent bool) {
+// Since returns from when on the peer has not answered, if that is long ago.
+func (s *Silence) Since(now mono.Time) (from mono.Time, silent bool) {
 	return s.from, s.from != 0 && now.Sub(s.from) >= noAnswerAfter
 }
+
+// Start returns since when the peer owes an answer, however long that is; 0: it does not.
+func (s *Silence) Start() mono.Time { return s.from }

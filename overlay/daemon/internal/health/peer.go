@@ -1,4 +1,5 @@
-package daemon
+// Package health finds out from what is seen of peers, about once a second, what happened to them.
+package health
 
 import (
 	"fmt"
@@ -7,41 +8,39 @@ import (
 	"slices"
 	"time"
 
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// sight is what the observer sees of a peer at one moment.
-type sample struct {
-	session  srd.Session
-	since    mono.Time // first thing that was not answered
-	silent   bool      // for long
-	restarts uint64    // of the peer's process
-	closed   uint64    // sessions that the peer ended
-	mismatch uint64    // answers to handshakes that did not decrypt
-	tooSmall uint64    // paths that carry small packets alone
-	bytes    uint64    // received and sent
+// Sample is what the observer sees of a peer at one moment.
+type Sample struct {
+	Session  srd.Session
+	Since    mono.Time // first thing that was not answered
+	Silent   bool      // for long
+	Restarts uint64    // of the peer's process
+	Closed   uint64    // sessions that the peer ended
+	Mismatch uint64    // answers to handshakes that did not decrypt
+	TooSmall uint64    // paths that carry small packets alone
+	Bytes    uint64    // received and sent
 
-	looked bool // the paths were looked at
-	paths  []srd.PathInfo
-	most   int // the largest UDP payload that the devices here would take; 0: unknown
+	Looked bool // the paths were looked at
+	Paths  []srd.PathInfo
+	Most   int // the largest UDP payload that the devices here would take; 0: unknown
 }
 
 // tally is how many paths from one uplink there are in each state.
 type tally struct{ active, pending, down int }
 
-// watch finds out from what it sees, about once a second, what happened to one peer. It
+// Peer finds out from what it sees, about once a second, what happened to one peer. It
 // remembers what it has told. The zero value has seen nothing: a session that is there at
 // the first look, which may come milliseconds after the start, is one that came up.
-type peerWatch struct {
-	now  sample
-	seen sample // at the look before
+type Peer struct {
+	now  Sample
+	seen Sample // at the look before
 
-	silent   mono.Time    // told to be silent since then; 0: it is not
-	mismatch bool         // told since the last session
-	router   *config.Peer // as configured when a router behind it was told of
+	silent   mono.Time // told to be silent since then; 0: it is not
+	mismatch bool      // told since the last session
 	tooSmall bool
 	small    uint64           // paths that carried small packets alone, when full ones passed last
 	at       []netip.Addr     // where the peer was told to be
@@ -54,15 +53,15 @@ type peerWatch struct {
 	newMTU   int       // as it is now
 	mtuSince mono.Time // since when
 
-	verbose bool
+	Verbose bool
 	states  map[srd.Tuple]srd.PathState // if verbose
-	title   func(srd.Uplink) string     // what people call an uplink
+	Title   func(srd.Uplink) string     // what people call an uplink
 
 	told []events.Event // of this look
 }
 
 // say tells of an event; attrs are pairs.
-func (w *peerWatch) say(kind events.Kind, text string, attrs ...string) {
+func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	e := events.Event{Kind: kind, Text: text}
 	for i := 0; i+1 < len(attrs); i += 2 {
 		if e.Attributes == nil {
@@ -73,52 +72,52 @@ func (w *peerWatch) say(kind events.Kind, text string, attrs ...string) {
 	w.told = append(w.told, e)
 }
 
-// carry takes note of a session of the process before, which goes on: nothing happened.
-func (w *peerWatch) carry(session srd.Session) { w.seen.session = session }
+// Carry takes note of a session of the process before, which goes on: nothing happened.
+func (w *Peer) Carry(session srd.Session) { w.seen.Session = session }
 
-// see takes in what is seen now. look follows, once all peers were seen.
-func (w *peerWatch) see(s sample) {
-	if w.now = s; s.looked {
-		w.froms = tallies(s.paths)
+// See takes in what is seen now. Look follows, once all peers were seen.
+func (w *Peer) See(s Sample) {
+	if w.now = s; s.Looked {
+		w.froms = tallies(s.Paths)
 	}
 }
 
-// look returns what happened since the look before. Paths from uplinks in gone are accounted
+// Look returns what happened since the look before. Paths from uplinks in gone are accounted
 // for by these.
-func (w *peerWatch) look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
+func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
 	w.sessions(now, &s)
 	w.answers(now, &s)
 	w.handshakes(&s)
-	if s.looked {
+	if s.Looked {
 		w.eachPath(&s)
 		w.places(&s)
 		w.sizes(now, &s)
 	}
 	w.losses(gone)
 	w.mtuChange(now, &s)
-	s.paths, w.now.paths = nil, nil // a thousand peers' would be megabytes
+	s.Paths, w.now.Paths = nil, nil // a thousand peers' would be megabytes
 	w.seen = s
 	return w.told
 }
 
 // sessions tells of keys that came and went.
-func (w *peerWatch) sessions(now mono.Time, s *sample) {
+func (w *Peer) sessions(now mono.Time, s *Sample) {
 	before := &w.seen
-	fresh := s.session.Since != before.session.Since
+	fresh := s.Session.Since != before.Session.Since
 	switch {
-	case s.session.Ready && before.session.Ready && s.restarts != before.restarts:
-		w.say(events.PeerRestarted, "its process is another one than before; session up again", "cipher", fmt.Sprint(s.session.Cipher))
-	case s.session.Ready && !before.session.Ready:
-		w.say(events.SessionUp, fmt.Sprintf("session up (%v, %s called)", s.session.Cipher, caller(s.session.Initiator)),
-			"cipher", fmt.Sprint(s.session.Cipher), "initiator", fmt.Sprint(s.session.Initiator))
-	case s.session.Ready && fresh:
+	case s.Session.Ready && before.Session.Ready && s.Restarts != before.Restarts:
+		w.say(events.PeerRestarted, "its process is another one than before; session up again", "cipher", fmt.Sprint(s.Session.Cipher))
+	case s.Session.Ready && !before.Session.Ready:
+		w.say(events.SessionUp, fmt.Sprintf("session up (%v, %s called)", s.Session.Cipher, caller(s.Session.Initiator)),
+			"cipher", fmt.Sprint(s.Session.Cipher), "initiator", fmt.Sprint(s.Session.Initiator))
+	case s.Session.Ready && fresh:
 		w.say(events.SessionRenewed, "new keys")
-	case !s.session.Ready && before.session.Ready:
+	case !s.Session.Ready && before.Session.Ready:
 		w.lost(now, s)
 	}
-	if s.session.Ready && fresh {
+	if s.Session.Ready && fresh {
 		w.mismatch = false
 	}
 }
@@ -131,12 +130,12 @@ func caller(initiator bool) string {
 }
 
 // lost tells why a session ended.
-func (w *peerWatch) lost(now mono.Time, s *sample) {
+func (w *Peer) lost(now mono.Time, s *Sample) {
 	switch {
-	case s.closed != w.seen.closed:
+	case s.Closed != w.seen.Closed:
 		w.say(events.SessionEnded, "session ended: the peer ended it")
-	case s.since != 0 || w.seen.since != 0:
-		since := max(s.since, w.seen.since)
+	case s.Since != 0 || w.seen.Since != 0:
+		since := max(s.Since, w.seen.Since)
 		w.say(events.SessionLost, fmt.Sprintf("session lost: no answer for %v", now.Sub(since).Round(time.Second)), "why", "no answer")
 	default:
 		w.say(events.SessionExpired, "session expired: nothing was sent")
@@ -144,20 +143,20 @@ func (w *peerWatch) lost(now mono.Time, s *sample) {
 }
 
 // answers tells when the peer falls silent and answers again.
-func (w *peerWatch) answers(now mono.Time, s *sample) {
-	if w.silent != 0 && s.since != w.silent {
+func (w *Peer) answers(now mono.Time, s *Sample) {
+	if w.silent != 0 && s.Since != w.silent {
 		w.say(events.PeerAnswers, fmt.Sprintf("answers again after %v", now.Sub(w.silent).Round(time.Second)))
 		w.silent = 0
 	}
-	if s.silent && w.silent == 0 {
-		w.silent = s.since
-		w.say(events.PeerSilent, fmt.Sprintf("no answer for %v", now.Sub(s.since).Round(time.Second)))
+	if s.Silent && w.silent == 0 {
+		w.silent = s.Since
+		w.say(events.PeerSilent, fmt.Sprintf("no answer for %v", now.Sub(s.Since).Round(time.Second)))
 	}
 }
 
 // handshakes tells of answers that are not the peer's, or were made with another key.
-func (w *peerWatch) handshakes(s *sample) {
-	if s.mismatch != w.seen.mismatch && !s.session.Ready && !w.mismatch {
+func (w *Peer) handshakes(s *Sample) {
+	if s.Mismatch != w.seen.Mismatch && !s.Session.Ready && !w.mismatch {
 		w.mismatch = true
 		w.say(events.HandshakeMismatch, "its answers to handshakes do not decrypt: is the preshared_key the same at both ends?")
 	}
@@ -190,15 +189,15 @@ const heardWithin = 5 * time.Second
 // places tells where the peer is heard from, when that is nowhere it was told to be. An
 // address stays one where it was told to be as long as paths to it count as working, so
 // that a peer with two, which uses them in turn, is not told to move all the time.
-func (w *peerWatch) places(s *sample) {
+func (w *Peer) places(s *Sample) {
 	var newest mono.Time
-	for i := range s.paths {
-		newest = max(newest, s.paths[i].Seen)
+	for i := range s.Paths {
+		newest = max(newest, s.Paths[i].Seen)
 	}
 	var at, active []netip.Addr
 	var ports, activePorts []netip.AddrPort
-	for i := range s.paths {
-		p := &s.paths[i]
+	for i := range s.Paths {
+		p := &s.Paths[i]
 		if p.State != srd.PathActive {
 			continue
 		}
@@ -212,9 +211,9 @@ func (w *peerWatch) places(s *sample) {
 		return
 	case len(w.at) == 0:
 	case !overlap(at, w.at):
-		w.say(events.PeerMoved, fmt.Sprintf("it is at %s now, and was at %s", list(at), list(w.at)), "to", list(at), "from", list(w.at))
+		w.say(events.PeerMoved, fmt.Sprintf("it is at %s now, and was at %s", events.List(at), events.List(w.at)), "to", events.List(at), "from", events.List(w.at))
 	case !overlap(ports, w.ports):
-		w.say(events.PeerRebound, fmt.Sprintf("all its ports at %s are others now, as behind a NAT that forgot it", list(at)))
+		w.say(events.PeerRebound, fmt.Sprintf("all its ports at %s are others now, as behind a NAT that forgot it", events.List(at)))
 	default:
 		return
 	}
@@ -243,29 +242,13 @@ func overlap[T comparable](a, b []T) bool {
 	return slices.ContainsFunc(a, func(v T) bool { return slices.Contains(b, v) })
 }
 
-// mostListed bounds the addresses that one line has.
-const mostListed = 4
-
-func list[T fmt.Stringer](v []T) (text string) {
-	for i, a := range v {
-		switch {
-		case i == mostListed:
-			return fmt.Sprintf("%s and %d more", text, len(v)-i)
-		case i > 0:
-			text += ", "
-		}
-		text += a.String()
-	}
-	return text
-}
-
 // fallingLooks is how many looks in a row paths must be down before that is told: one in
 // which some are is nothing in a network that loses packets.
 const fallingLooks = 2
 
 // losses tells of paths that are down, and when all work again. The number is told again
 // only when it is an eighth of all higher.
-func (w *peerWatch) losses(gone map[srd.Uplink]bool) {
+func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths that their uplink accounts for
 	for a, n := range w.froms {
@@ -306,16 +289,19 @@ func downText(t tally, all int) string {
 	return fmt.Sprintf("%d of %d paths do not work", t.down, all)
 }
 
+// headersIPv4 are the bytes of outer headers over IPv4.
+const headersIPv4 = 28
+
 // mtuStands is how long the largest packet must have been what it is: sizes are probed for
 // some round trips after each change.
 const mtuStands = 5 * time.Second
 
 // sizes notes the largest packet that all paths in use carry, and whether full ones pass
 // at all.
-func (w *peerWatch) sizes(now mono.Time, s *sample) {
+func (w *Peer) sizes(now mono.Time, s *Sample) {
 	least, sized := 0, false
-	for i := range s.paths {
-		p := &s.paths[i]
+	for i := range s.Paths {
+		p := &s.Paths[i]
 		if p.State != srd.PathActive {
 			continue
 		}
@@ -326,10 +312,10 @@ func (w *peerWatch) sizes(now mono.Time, s *sample) {
 	}
 	switch {
 	case sized:
-		w.tooSmall, w.small = false, s.tooSmall
-	case s.tooSmall != w.small && !w.tooSmall:
+		w.tooSmall, w.small = false, s.TooSmall
+	case s.TooSmall != w.small && !w.tooSmall:
 		w.tooSmall = true
-		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below what every path must carry", srd.BasePacket+udpIPv4))
+		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below what every path must carry", srd.BasePacket+headersIPv4))
 	}
 	if sized && least != w.newMTU {
 		w.newMTU, w.mtuSince = least, now
@@ -338,9 +324,9 @@ func (w *peerWatch) sizes(now mono.Time, s *sample) {
 
 // mtuChange tells of a largest packet that has stood for a while. The first one is told if
 // it is less than the devices here take.
-func (w *peerWatch) mtuChange(now mono.Time, s *sample) {
-	most := max(s.most, w.seen.most)
-	s.most = most
+func (w *Peer) mtuChange(now mono.Time, s *Sample) {
+	most := max(s.Most, w.seen.Most)
+	s.Most = most
 	if w.newMTU == 0 || w.newMTU == w.mtu || now.Sub(w.mtuSince) < mtuStands {
 		return
 	}
@@ -354,25 +340,25 @@ func (w *peerWatch) mtuChange(now mono.Time, s *sample) {
 }
 
 // eachPath tells of every path's state, for whoever looks for faults.
-func (w *peerWatch) eachPath(s *sample) {
-	if !w.verbose {
+func (w *Peer) eachPath(s *Sample) {
+	if !w.Verbose {
 		return
 	}
 	before := w.states
-	w.states = make(map[srd.Tuple]srd.PathState, len(s.paths))
-	for i := range s.paths {
-		p := &s.paths[i]
+	w.states = make(map[srd.Tuple]srd.PathState, len(s.Paths))
+	for i := range s.Paths {
+		p := &s.Paths[i]
 		w.states[p.Tuple] = p.State
 		if was := before[p.Tuple]; was != p.State {
-			w.say(events.PathState, fmt.Sprintf("path %d, %v socket %d to %v: %v, was %v", p.Slot, w.title(p.Tuple.Local), p.Tuple.Sock, p.Tuple.Remote, p.State, was))
+			w.say(events.PathState, fmt.Sprintf("path %d, %v socket %d to %v: %v, was %v", p.Slot, w.Title(p.Tuple.Local), p.Tuple.Sock, p.Tuple.Remote, p.State, was))
 			w.told[len(w.told)-1].Subject = fmt.Sprint(p.Tuple)
 		}
 	}
 }
 
-// works returns the uplinks from which paths work, and those from which none does, as there
+// Works returns the uplinks from which paths work, and those from which none does, as there
 // were when they were looked at last.
-func (w *peerWatch) works() (yes, no []srd.Uplink) {
+func (w *Peer) Works() (yes, no []srd.Uplink) {
 	for _, a := range slices.SortedFunc(maps.Keys(w.froms), srd.Uplink.Compare) {
 		switch t := w.froms[a]; {
 		case t.active > 0:
@@ -383,3 +369,23 @@ func (w *peerWatch) works() (yes, no []srd.Uplink) {
 	}
 	return yes, no
 }
+
+// settleLooks is how often the paths of a peer are still looked at when no packet comes or
+// goes any more: what is down is told at the second look.
+const settleLooks = 3
+
+// WantsPaths reports whether the paths are to be looked at, as bytes came or went since the look
+// before, or the host's addresses are others.
+func (w *Peer) WantsPaths(bytes uint64, again bool) bool {
+	if again || bytes != w.seen.Bytes {
+		w.settling = settleLooks
+	}
+	if w.settling == 0 {
+		return false
+	}
+	w.settling--
+	return true
+}
+
+// Sized reports whether the largest packet to the peer was found.
+func (w *Peer) Sized() bool { return w.mtu != 0 }

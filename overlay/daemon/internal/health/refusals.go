@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"time"
@@ -24,24 +24,24 @@ var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndBudget:      "handshakes for which there was no time, as there are very many",
 }
 
-// strangerWatch finds out what was refused since it was told last. The zero value has told
+// Refusals finds out what was refused since it was told last. The zero value has told
 // nothing.
-type refusalWatch struct {
+type Refusals struct {
 	told [srd.NumEndpointReasons]uint64
 	at   [srd.NumEndpointReasons]mono.Time // 0: never
 	wait [srd.NumEndpointReasons]time.Duration
 }
 
-// strangerNews is how many packets were refused for a reason.
-type refusals struct {
-	reason srd.EndpointReason
-	count  uint64
-	what   string
+// Refused is how many packets were refused for a reason.
+type Refused struct {
+	Reason srd.EndpointReason
+	Count  uint64
+	What   string
 }
 
-// look takes the counters of now. The first of each reason is told at once, and what
+// Look takes the counters of now. The first of each reason is told at once, and what
 // follows at intervals.
-func (w *refusalWatch) look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []refusals) {
+func (w *Refusals) Look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []Refused) {
 	for r := range srd.NumEndpointReasons {
 		what, told := refusalReasons[r]
 		n, quiet := drops[r]-w.told[r], now.Sub(w.at[r])
@@ -51,7 +51,7 @@ func (w *refusalWatch) look(now mono.Time, drops [srd.NumEndpointReasons]uint64)
 		if w.wait[r] = min(2*w.wait[r], refusalMost); w.at[r] == 0 || quiet > w.wait[r] {
 			w.wait[r] = refusalFirst
 		}
-		v = append(v, refusals{r, n, what})
+		v = append(v, Refused{r, n, what})
 		w.told[r], w.at[r] = drops[r], now
 	}
 	return v
