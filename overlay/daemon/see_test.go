@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,18 +49,24 @@ func TestPingAndFlowsBetweenDaemons(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t)), up(t, other(t))
 	defer func() { a.cancel(); a.wait(); b.cancel(); b.wait() }()
-	one, err := dial(t, "srdd0").Ping("near", false)
-	if err != nil || len(one.Paths) != 1 || one.Paths[0].RTTUs <= 0 || !strings.HasPrefix(one.Paths[0].Remote, "127.0.0.1:") {
-		t.Fatalf("one path: %+v, %v", one, err)
+	// A path has a second to answer, which a busy machine may need for itself: ask again then.
+	answered := func(target string, all bool, least int) *control.Pings {
+		t.Helper()
+		var v *control.Pings
+		until(t, "an answer on each path to "+target, func() bool {
+			var err error
+			if v, err = dial(t, "srdd0").Ping(target, all); err != nil || len(v.Paths) < least {
+				t.Fatalf("paths to %s: %+v, %v", target, v, err)
+			}
+			return !slices.ContainsFunc(v.Paths, func(p control.Ping) bool { return p.RTTUs <= 0 })
+		})
+		return v
 	}
-	every, err := dial(t, "srdd0").Ping(key(t, 2), true)
-	if err != nil || len(every.Paths) < 4 || every.Peer != "near" {
-		t.Fatalf("every path: %+v, %v", every, err)
+	if one := answered("near", false, 1); len(one.Paths) != 1 || !strings.HasPrefix(one.Paths[0].Remote, "127.0.0.1:") {
+		t.Fatalf("one path: %+v", one)
 	}
-	for _, p := range every.Paths {
-		if p.RTTUs <= 0 {
-			t.Errorf("path %d from %s to %s: no answer", p.Slot, p.Local, p.Remote)
-		}
+	if every := answered(key(t, 2), true, 4); every.Peer != "near" {
+		t.Fatalf("every path: %+v", every)
 	}
 	for _, name := range []string{"", "far"} {
 		if _, err := dial(t, "srdd0").Ping(name, false); err == nil || !strings.Contains(err.Error(), "no peer is named") {
