@@ -44,7 +44,7 @@ Without a name all running interfaces are shown; "interfaces" lists their names.
 What is shown fits a screen: a line for each pair of addresses. "show paths NAME"
 prints every path and every counter. "dump" prints the columns of wg show dump,
 separated by tabs; its endpoints can be called. --json prints one object for a name
-and a list without; docs/status.md describes every field. --check says whether all
+and a list without; docs/monitoring.md describes every field. --check says whether all
 is well, and exits with 4 and the reasons if not: a peer that does not answer, paths
 that are down. Of all interfaces, one that does not answer within 3 s is named on
 standard error; the others are shown, and the exit code is 1.`,

@@ -94,11 +94,11 @@ var Table = []Run{
 
 	{"docs/security.md", "bytes sent to it", "", "a formula"},
 
-	{"docs/see.md", "# lab: ok", "TestScripts", "the form of the lines"},
-	{"docs/see.md", "interface: lab", "TestShowFitsAScreen", "written by that test"},
-	{"docs/see.md", "lab up 1h02m", "TestTop", "written by that test"},
-	{"docs/see.md", "lab: 4 flows", "TestFlows", "written by that test"},
-	{"docs/see.md", "hub: seq=1", "TestPing", "written by that test"},
+	{"docs/monitoring.md", "# lab: ok", "TestScripts", "the form of the lines"},
+	{"docs/monitoring.md", "interface: lab", "TestShowFitsAScreen", "written by that test"},
+	{"docs/monitoring.md", "lab up 1h02m", "TestTop", "written by that test"},
+	{"docs/monitoring.md", "lab: 4 flows", "TestFlows", "written by that test"},
+	{"docs/monitoring.md", "hub: seq=1", "TestPing", "written by that test"},
 }
 
 // RowOf finds the row of a block; nil without one.

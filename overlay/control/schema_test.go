@@ -8,29 +8,15 @@ import (
 	"go/token"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/status.md anew")
+var update = flag.Bool("update", false, "write the fields of docs/monitoring.md anew")
 
 // schemaFile lists every field of what the command prints as JSON.
-const schemaFile = "../../docs/status.md"
-
-// schemaHead is what stands before the tables.
-const schemaHead = `# What ` + "`--json`" + ` prints
-
-Every field, its type and its meaning. This page is made of the source by
-` + "`go test ./overlay/control -run TestSchema -update`" + `, and a test fails when it is out of date.
-
-` + "`schema`" + ` is %d. It grows when a field goes or means something else, not when there is a new one: a script
-checks that it is the number it was written for, and ignores fields that it does not know.
-
-Units are part of the names: ` + "`_us`" + ` microseconds, ` + "`_s`" + ` seconds, ` + "`_unix_s`" + ` seconds since 1970, ` + "`_bytes`" + ` bytes,
-` + "`_per_s`" + ` a second. Counters begin with the daemon. Lists are never null: without entries they are ` + "`[]`" + `, and maps ` + "`{}`" + `.
-
-` + "`srdtun show NAME --json`" + ` prints one object, ` + "`srdtun show --json`" + ` a list of them, ` + "`[]`" + ` if nothing runs.
-`
+const schemaFile = "../../docs/monitoring.md"
 
 // comments maps "Type.Field" to what stands behind or above the field.
 func comments(t *testing.T) map[string]string {
@@ -81,10 +67,11 @@ func jsonType(of reflect.Type) (name string, inner reflect.Type) {
 	return "number", nil
 }
 
-// tabulate appends the table of a struct, and those of what is in it.
-func tabulate(t *testing.T, b *strings.Builder, of reflect.Type, title string, meaning map[string]string) {
+// fields appends a row for each field of a struct, and those of what is in it. A struct that
+// was there before is named alone.
+func fields(t *testing.T, b *strings.Builder, of reflect.Type, prefix string, meaning, seen map[string]string) {
 	t.Helper()
-	fmt.Fprintf(b, "\n%s\n\n| field | type | meaning |\n| --- | --- | --- |\n", title)
+	seen[of.Name()] = strings.TrimSuffix(prefix, ".")
 	type part struct {
 		at string
 		of reflect.Type
@@ -98,52 +85,49 @@ func tabulate(t *testing.T, b *strings.Builder, of reflect.Type, title string, m
 			t.Errorf("%s.%s has no name in JSON, or no comment", of.Name(), f.Name)
 		}
 		kind, inner := jsonType(f.Type)
-		if inner != nil {
-			dots := tag
+		at := prefix + tag
+		switch {
+		case inner == nil && kind != "number":
+			text = kind + ": " + text
+		case inner != nil && seen[inner.Name()] != "":
+			text = "as `" + seen[inner.Name()] + "`: " + text
+		case inner != nil:
 			if kind == "list" {
-				dots += "[]"
+				at += "[]"
 			}
-			parts = append(parts, part{dots, inner})
+			seen[inner.Name()] = at
+			parts = append(parts, part{at, inner})
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", tag, kind, text)
+		fmt.Fprintf(b, "| `%s` | %s |\n", at, text)
 	}
-	prefix := title[strings.Index(title, "`")+1 : strings.LastIndex(title, "`")]
 	for _, p := range parts {
-		tabulate(t, b, p.of, "### `"+strings.TrimPrefix(prefix+"."+p.at, ".")+"`", meaning)
+		fields(t, b, p.of, p.at+".", meaning, seen)
 	}
 }
 
-// Every field of the schema is described in docs/status.md.
+// Every field of the schema is described in docs/monitoring.md.
 func TestSchemaIsDocumented(t *testing.T) {
 	var b strings.Builder
-	fmt.Fprintf(&b, schemaHead, Schema)
-	meaning := comments(t)
+	meaning, seen := comments(t), map[string]string{}
 	for _, top := range []struct {
 		title string
 		of    any
-	}{
-		{"## `.`: show", Status{}}, {"## `.`: flows", Flows{}}, {"## `.`: ping, a line for each round", Pings{}},
-	} {
-		tabulate(t, &b, reflect.TypeOf(top.of), top.title, meaning)
+	}{{"show", Status{}}, {"flows", Flows{}}, {"ping, a line for each round", Pings{}}} {
+		fmt.Fprintf(&b, "\n| %s | |\n| --- | --- |\n", top.title)
+		fields(t, &b, reflect.TypeOf(top.of), "", meaning, seen)
 	}
-	text := strings.ReplaceAll(strings.ReplaceAll(b.String(), "### `..", "### `."), "## `.`: ", "## ")
+	b.WriteString("\n")
+	now, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile(`(?s)(<!-- fields: [^\n]*-->\n).*?(<!-- end -->)`)
+	want := part.ReplaceAllLiteralString(string(now), part.FindStringSubmatch(string(now))[1]+b.String()+"<!-- end -->")
 	if *update {
-		if err := os.WriteFile(schemaFile, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(schemaFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	now, err := os.ReadFile(schemaFile)
-	if err != nil || string(now) != text {
-		t.Errorf("docs/status.md is out of date (%v): go test ./overlay/control -run TestSchema -update", err)
-	}
-}
-
-// The server itself says which schema a status has.
-func TestSchemaIsSent(t *testing.T) {
-	runDir(t)
-	start(t, "srd0", newRecorder())
-	st, err := dial(t, "srd0").Show()
-	if err != nil || st.Schema != Schema {
-		t.Errorf("schema %v, %v", st, err)
+	} else if string(now) != want {
+		t.Errorf("%s is out of date: go test ./overlay/control -run TestSchema -update", schemaFile)
 	}
 }

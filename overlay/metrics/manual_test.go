@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/monitoring.md anew")
@@ -21,7 +19,7 @@ func TestManualHasEveryMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := regexp.MustCompile(`(?s)(<!-- metrics: [^\n]*-->\n).*(<!-- end -->)`)
+	part := regexp.MustCompile(`(?s)(<!-- metrics: [^\n]*-->\n).*?(<!-- end -->)`)
 	want := part.ReplaceAllString(string(text), "${1}"+manualTable()+"${2}")
 	if *update {
 		if err := os.WriteFile(manual, []byte(want), 0o644); err != nil {
@@ -34,17 +32,41 @@ func TestManualHasEveryMetric(t *testing.T) {
 	}
 }
 
+// manualTable has the metrics of the interface, of each peer and of each path.
 func manualTable() string {
 	var b strings.Builder
-	b.WriteString("\n| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
-	kinds := map[prometheus.ValueType]string{counter: "counter", gauge: "gauge"}
-	peer := strings.Join(ofPeer, ", ")
-	for _, m := range table {
-		labels := strings.Replace(strings.Join(m.labels, ", "), peer, "peer's", 1)
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, kinds[m.kind], labels, m.help)
+	b.WriteString("\nA name that ends in `_total` is a counter, any other a gauge. `go_…` and `process_…` are there too.\n")
+	groups := []struct {
+		of     string
+		labels []string
+	}{{"interface", ofPeer[:1]}, {"peer", ofPeer}, {"path (`per_path`)", ofPath}}
+	for i, g := range groups {
+		fmt.Fprintf(&b, "\n| %s: `%s` | |\n| --- | --- |\n", g.of, strings.Join(g.labels, ", "))
+		for _, m := range table {
+			is := func(j int) bool {
+				return strings.HasPrefix(strings.Join(m.labels, " "), strings.Join(groups[j].labels, " "))
+			}
+			if !is(i) || i+1 < len(groups) && is(i+1) {
+				continue
+			}
+			more := strings.Join(m.labels[len(g.labels):], ", ")
+			if more != "" {
+				more = "{" + more + "}"
+			}
+			fmt.Fprintf(&b, "| `%s%s` | %s |\n", m.name, more, m.help)
+		}
 	}
-	fmt.Fprintf(&b, "\nA peer's labels are %s.\n\n", peer)
+	b.WriteString("\n")
 	return b.String()
+}
+
+// The manual tells counters by their names.
+func TestCountersEndInTotal(t *testing.T) {
+	for _, m := range table {
+		if (m.kind == counter) != strings.HasSuffix(m.name, "_total") {
+			t.Errorf("%s is a counter: %v", m.name, m.kind == counter)
+		}
+	}
 }
 
 // What rules, recipes and dashboard speak of is exported.

@@ -13,10 +13,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-var update = flag.Bool("update", false, "write the screens in testdata and docs/see.md anew")
+var update = flag.Bool("update", false, "write the screens in testdata and docs/monitoring.md anew")
 
 // screensFile has every screen, each behind a line that names it.
-const screensFile = "../../../../docs/see.md"
+const screensFile = "../../../../docs/monitoring.md"
 
 // wantScreen compares a screen with the one in testdata, and with that in the documentation
 // if it is there.
@@ -37,7 +37,7 @@ func wantScreen(t *testing.T, name, got string) {
 	if doc, err := os.ReadFile(screensFile); err != nil {
 		t.Error(err)
 	} else if mark := screenMark(name); strings.Contains(string(doc), mark) && !strings.Contains(string(doc), mark+got+fence) {
-		t.Errorf("docs/see.md has another screen %s: go test ./cmd/srdtun/internal/view -update", name)
+		t.Errorf("docs/monitoring.md has another screen %s: go test ./cmd/srdtun/internal/view -update", name)
 	}
 }
 
