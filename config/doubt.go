@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"os"
+
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // Doubts are what looks like a mistake and may be meant: one line each, which names file,
@@ -117,7 +118,7 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 func (d *doubter) file(name string) *doubted {
 	f, ok := d.marks[name]
 	if !ok {
-		if text, err := os.ReadFile(name); err == nil && len(text) <= maxFileBytes {
+		if text, err := bounded.Regular(name, MaxFileBytes); err == nil {
 			f = &doubted{locate(string(text)).root, newLineIndex(string(text))}
 		}
 		d.marks[name] = f

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // maxDropIn bounds a drop-in file in bytes: a peer with some two thousand allowed IPs.
@@ -162,10 +164,7 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !d.trusted && (!ok || st.Nlink != 1) {
 		return nil, nil, errors.New("has several names (hard links)")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxDropIn+1))
-	if err == nil && len(data) > maxDropIn {
-		err = fmt.Errorf("the file has more than %d bytes", maxDropIn)
-	}
+	data, err := bounded.All(f, maxDropIn)
 	return data, info, bare(err)
 }
 

@@ -166,7 +166,7 @@ var faulty = []struct{ name, doc, want string }{
 	{"UTF-16", "\xff\xfe[\x00i\x00", `s.toml:1: the file is not UTF-8 text`},
 	{"control characters", "[interface]\n# " + strings.Repeat("\x01", 50), `s.toml:2: not valid TOML: the control character 0x01`},
 	{"lone carriage return", "[interface]\n\rmtu = 1400\n", `s.toml:2: not valid TOML: the control character 0x0d`},
-	{"too long", strings.Repeat("#\n", maxFileBytes/2) + "#", `s.toml: the file has more than 1048576 bytes`},
+	{"too long", strings.Repeat("#\n", MaxFileBytes/2) + "#", `s.toml: the file has more than 1048576 bytes`},
 	{"deep", "\nx = [[[[[[[[[]]]]]]]]]\n", `s.toml:2: nested deeper than 8`},
 	{"deep key", "a.b.c.d.e.f.g.h.i = 1\n", `s.toml:1: nested deeper than 8`},
 	{"no value", "[interface]\nmtu =\n", `s.toml:2: interface.mtu: not valid TOML: expected value but found '\n' instead`},

@@ -3,7 +3,8 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"os"
+
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // Fault is the error for a key whose value only proves wrong when it is put to
@@ -28,7 +29,7 @@ func (e *useFault) Unwrap() error { return e.cause }
 
 func (c *Config) fault(table, key, format string, args ...any) *Error {
 	e := &Error{File: c.File, Key: table + "." + key, Msg: fmt.Sprintf(format, args...)}
-	if doc, err := os.ReadFile(cmp.Or(c.copy, c.File)); err == nil {
+	if doc, err := bounded.Regular(cmp.Or(c.copy, c.File), MaxFileBytes); err == nil {
 		e.Line = lineOf(string(doc), table, key)
 	}
 	return e

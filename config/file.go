@@ -3,11 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // otherBits are the permissions of group and others: nobody but the owner may
@@ -43,12 +44,8 @@ func readPrivate(path string, most int64) (data []byte, wide fs.FileMode, err er
 	if wide, err = checkPrivate(path, info); err != nil {
 		return nil, 0, err
 	}
-	data, err = io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
+	if data, err = bounded.All(f, most); err != nil {
 		return nil, 0, bare(err)
-	}
-	if int64(len(data)) > most {
-		return nil, 0, fmt.Errorf("the file has more than %d bytes", most)
 	}
 	return data, wide, nil
 }

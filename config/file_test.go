@@ -138,7 +138,7 @@ func TestLoadOfNoRegularFile(t *testing.T) {
 
 func TestLoadBounds(t *testing.T) {
 	dir := t.TempDir()
-	file := written(t, filepath.Join(dir, "lab.toml"), strings.Repeat("#", maxFileBytes+1), 0o600)
+	file := written(t, filepath.Join(dir, "lab.toml"), strings.Repeat("#", MaxFileBytes+1), 0o600)
 	if _, err := Load(file); err == nil || err.Error() != file+": the file has more than 1048576 bytes" {
 		t.Errorf("got %v", err)
 	}

@@ -14,7 +14,7 @@ func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 // (systemd.exec(5), LoadCredential=). The copy is read, and key files beside it; the
 // interface is named after the file, and so are faults: that is what a person can edit.
 func LoadCopy(file, from string) (*Config, error) {
-	data, wide, err := readPrivate(from, maxFileBytes)
+	data, wide, err := readPrivate(from, MaxFileBytes)
 	if err != nil {
 		err = unlikely(from, err)
 		return nil, &Error{File: file, Msg: err.Error(), cause: err}

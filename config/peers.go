@@ -10,7 +10,7 @@ import (
 // LoadPeers reads a file that has [[peer]] sections and nothing else. Key files that it
 // names are looked up beside it. Every error is an [*Error].
 func LoadPeers(file string) ([]Peer, error) {
-	data, _, err := readPrivate(file, maxFileBytes)
+	data, _, err := readPrivate(file, MaxFileBytes)
 	if err != nil {
 		return nil, &Error{File: file, Msg: err.Error(), cause: err}
 	}

@@ -9,11 +9,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// maxFileBytes bounds a configuration file. A peer takes 100 to 250 bytes, so that
+// MaxFileBytes bounds a configuration file. A peer takes 100 to 250 bytes, so that
 // maxPeers of them fit.
-const maxFileBytes = 1 << 20
+const MaxFileBytes = 1 << 20
 
 // foreign is a line of wg(8)'s configuration that TOML does not allow: its keys are
 // not quoted. Upper and lower case are the same there.
@@ -23,8 +25,8 @@ const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one fo
 
 // decode checks the syntax of a document and gives its root.
 func decode(file string, data []byte) (section, error) {
-	if len(data) > maxFileBytes {
-		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", maxFileBytes)}
+	if len(data) > MaxFileBytes {
+		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", MaxFileBytes)}
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff") // editors on Windows write it
 	doc := &document{file: file, lines: newLineIndex(text)}
@@ -158,17 +160,14 @@ func (d *document) textOf(text string, line int) string {
 	return text[start:end]
 }
 
-// keyLike is a key in base64 wherever it stands, and secretLike a part of one: a
-// run that is longer than any word of the decoder's messages.
-var (
-	keyLike    = regexp.MustCompile(`[A-Za-z0-9+/]{43}`)
-	secretLike = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
-)
+// secretLike is a part of a key in base64: a run that is longer than any word of the decoder's
+// messages.
+var secretLike = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
 
 // holdsSecret tells a key or a line whose value no error may repeat.
 func holdsSecret(s string) bool {
 	p := plain(s)
-	return keyLike.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
+	return keytext.Shape.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
 }
 
 // redacted hides what may be a secret; a number out of range is none.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // wgComment is a comment that stands alone in its line.
@@ -143,7 +145,7 @@ func (s *wgSection) peerName() string {
 // cleanName is what can name a peer: one line of printable characters, which is neither
 // an address nor may be a key.
 func cleanName(text string) string {
-	if _, err := netip.ParseAddr(text); err == nil || keyLike.MatchString(text) {
+	if _, err := netip.ParseAddr(text); err == nil || keytext.Shape.MatchString(text) {
 		return ""
 	}
 	var b strings.Builder

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/srdtun/srdtun/internal/wgquick"
 )
 
 // wgHooks are the keys whose values bash(1) reads.
@@ -185,12 +187,9 @@ func (im *importer) outerMark() string {
 		return ""
 	}
 	f := im.iface.add("fwmark", "FwMark", im.iface.line)
-	f.value, f.remark = strconv.Itoa(quickMark), "the commands name it"
+	f.value, f.remark = strconv.Itoa(wgquick.Mark), "the commands name it"
 	return f.value
 }
-
-// quickMark is the mark that wg-quick(8) and the daemon choose first.
-const quickMark = 51820
 
 // showsDefault is a default route in TOML.
 var showsDefault = regexp.MustCompile(`/0"$`)

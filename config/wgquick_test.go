@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 const wgFile = `# my laptop
@@ -182,7 +184,7 @@ func FuzzImport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		text, err := importText("wg0.conf", string(data))
-		for _, key := range keyLike.FindAllString(string(data), -1) {
+		for _, key := range keytext.Shape.FindAllString(string(data), -1) {
 			for i := range len(key) - leak {
 				if allNumeric(key) { // a number out of bounds is shown
 					break

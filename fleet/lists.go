@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // MaxList bounds a list of the operator's in bytes: 4,096 members with long lines.
@@ -165,7 +167,7 @@ func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 		if len(words) != 1 {
 			return errors.New("want one key")
 		}
-		raw, err := parse32(words[0])
+		raw, err := keytext.Parse(words[0])
 		keys = append(keys, ed25519.PublicKey(raw[:]))
 		return err
 	})

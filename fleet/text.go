@@ -2,12 +2,13 @@ package fleet
 
 import (
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 const (
@@ -23,47 +24,20 @@ const (
 // Key is an X25519 public key (RFC 7748).
 type Key [32]byte
 
-// ParseKey reads a key in its one spelling, as "srdtun pubkey" prints it: 44 characters of
-// base64 for a number below p = 2^255-19. X25519 takes every other number for one of these
-// (RFC 7748 section 5), so a denied key would come back under a second spelling.
+// ParseKey reads a key in its one spelling: a denied key must not come back under another.
 func ParseKey(s string) (Key, error) {
-	raw, err := parse32(s)
-	switch {
-	case err != nil:
+	raw, err := keytext.ParsePublic(s)
+	if err == nil && raw == (Key{}) {
+		err = errors.New("a key of zeros")
+	}
+	if err != nil {
 		return Key{}, err
-	case raw == [32]byte{}:
-		return Key{}, errors.New("a key of zeros")
-	case !Key(raw).reduced():
-		return Key{}, errors.New(`another spelling of a public key: want a number below 2^255-19, as "srdtun pubkey" prints it`)
 	}
-	return Key(raw), nil
-}
-
-// reduced reports whether the key, a little-endian number, is below p. All bytes of p but
-// the lowest, 0xed, and the highest, 0x7f, are 0xff.
-func (k Key) reduced() bool {
-	if k[31] != 0x7f {
-		return k[31] < 0x7f
-	}
-	for _, b := range k[1:31] {
-		if b != 0xff {
-			return true
-		}
-	}
-	return k[0] < 0xed
-}
-
-// parse32 reads 32 bytes in their one spelling.
-func parse32(s string) (v [32]byte, err error) {
-	raw, err := base64.StdEncoding.Strict().DecodeString(s)
-	if err != nil || len(raw) != len(v) || base64.StdEncoding.EncodeToString(raw) != s {
-		return v, errors.New("not a key: want 44 characters of base64 that stand for 32 bytes")
-	}
-	return [32]byte(raw), nil
+	return raw, nil
 }
 
 // String is the key in base64.
-func (k Key) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
+func (k Key) String() string { return keytext.Format(k) }
 
 // CheckName accepts 1 to 63 of a-z, 0-9, '-', '.' and '_', with a letter or digit first: the
 // name is part of a file's name, of a key in etcd, and of lines in logs.

@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/bounded"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
-	"golang.org/x/sys/unix"
 )
 
 // toolTime bounds each program whose output is part of a report.
@@ -122,7 +119,7 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 			delete(r.public, p.PresharedKey.Reveal())
 		}
 	}
-	text, err := readRegular(from, maxImport)
+	text, err := bounded.Head(from, maxImport)
 	r.file(file, text, err, inPath, 1)
 	if c != nil && c.PeersDir != "" {
 		r.dropIns(c)
@@ -176,25 +173,6 @@ func (r *bugReport) file(name string, text []byte, err error, program func(strin
 	r.shown += shown
 	r.out.WriteString(shown)
 }
-
-// readRegular reads the beginning of a regular file: neither does it wait for a named pipe,
-// nor touch a device.
-func readRegular(file string, most int64) ([]byte, error) {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errNotRegular)
-	}
-	return io.ReadAll(io.LimitReader(f, most))
-}
-
-var errNotRegular = errors.New("not a regular file")
 
 func (r *bugReport) events(at rundir.Place) {
 	r.section("events of %s", at)

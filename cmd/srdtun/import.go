@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // maxImport bounds a file of wg-quick's in bytes, as one of ours is.
@@ -40,7 +41,7 @@ srdtun do not understand each other: both ends of a tunnel need the same.`,
 }
 
 func importWG(file, output string, noHooks bool) error {
-	data, err := readBounded(file, maxImport)
+	data, err := bounded.File(file, maxImport)
 	if err != nil {
 		return err
 	}

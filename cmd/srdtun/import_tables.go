@@ -1,12 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // tableDirs are where ip(8) finds the names of routing tables; of two the later counts.
@@ -22,7 +21,7 @@ func routingTables(dirs []string) map[string]uint32 {
 	for _, dir := range dirs {
 		more, _ := filepath.Glob(filepath.Join(dir, "rt_tables.d", "*.conf")) // the pattern is sound
 		for _, file := range append([]string{filepath.Join(dir, "rt_tables")}, more...) {
-			text, err := readBounded(file, maxTables)
+			text, err := bounded.File(file, maxTables)
 			if err != nil {
 				continue
 			}
@@ -39,18 +38,4 @@ func routingTables(dirs []string) map[string]uint32 {
 		}
 	}
 	return tables
-}
-
-// readBounded reads a file up to a number of bytes.
-func readBounded(file string, most int64) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has more than %d bytes", file, most)
-	}
-	return data, err
 }

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
@@ -117,9 +117,6 @@ func manOverview(root *cobra.Command) []byte {
 	return p.Bytes()
 }
 
-// aKey is a key in base64: each file that init writes has another one.
-var aKey = regexp.MustCompile(`[A-Za-z0-9+/]{43}=`)
-
 func manFormat() ([]byte, error) {
 	text, err := config.Template("NAME")
 	if err != nil {
@@ -134,7 +131,7 @@ func manFormat() ([]byte, error) {
 	p.keys(config.Keys())
 	p.Section("EXAMPLE")
 	p.Text("This is what srdtun init NAME writes. A line that begins with # and a key shows the default.")
-	p.Verbatim(strings.TrimRight(aKey.ReplaceAllString(string(text), "BASE64KEY"), "\n"))
+	p.Verbatim(strings.TrimRight(keytext.Shape.ReplaceAllString(string(text), "BASE64KEY"), "\n"))
 	p.SeeAlso("srdtun(1)", "srdtun-init(1)", "srdtun-check(1)")
 	return p.Bytes(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/trace"
+	"github.com/srdtun/srdtun/internal/bounded"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -66,6 +66,9 @@ expire on the way (--quick: they are not).`,
 	return c
 }
 
+// maxStatus bounds a status in bytes: one of 65,536 paths has some 30 MB.
+const maxStatus = 64 << 20
+
 // statusOf reads a status from a file; nil without one.
 func statusOf(file string) (*control.Status, error) {
 	if file == "" {
@@ -74,9 +77,9 @@ func statusOf(file string) (*control.Status, error) {
 	var text []byte
 	var err error
 	if file == "-" {
-		text, err = io.ReadAll(os.Stdin)
+		text, err = bounded.All(os.Stdin, maxStatus)
 	} else {
-		text, err = os.ReadFile(file)
+		text, err = bounded.File(file, maxStatus)
 	}
 	if err != nil {
 		return nil, err

@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 )
-
-// keyChars is the length of a key in base64.
-const keyChars = 44
 
 // What wg says, word for word: scripts look for it.
 //
@@ -43,7 +41,7 @@ func pubkeyCommand() *cobra.Command {
 // nothing but white space.
 func readPrivate(in io.Reader) (config.Secret, error) {
 	r := bufio.NewReader(in)
-	var text [keyChars]byte
+	var text [keytext.Chars]byte
 	if _, err := io.ReadFull(r, text[:]); err != nil {
 		return config.Secret{}, errFormat
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/bounded"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
@@ -77,7 +78,7 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 		}
 		text, ok := texts[file]
 		if !ok {
-			if text, err = os.ReadFile(file); err != nil {
+			if text, err = bounded.Regular(file, config.MaxFileBytes); err != nil {
 				return nil, err
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/bounded"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
@@ -79,12 +79,7 @@ func load(arg string) (*config.Config, error) {
 const missing = "#missing"
 
 func isMissing(credential string) bool {
-	f, err := os.Open(credential)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, int64(len(missing)+2)))
+	text, err := bounded.File(credential, int64(len(missing)+1))
 	return err == nil && strings.TrimRight(string(text), "\n") == missing
 }
 

@@ -3,11 +3,11 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // Files are where the operator's policy is. Empty ones are not used; one of Keys and Allow
@@ -55,16 +55,7 @@ func load[T any](file string, to *T, parse func([]byte) (T, error)) error {
 
 // ReadFile reads a file of the operator's, fleet.MaxList bytes at most.
 func ReadFile(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, fleet.MaxList+1))
-	if err == nil && len(data) > fleet.MaxList {
-		err = fmt.Errorf("%s has more than %d bytes", file, fleet.MaxList)
-	}
-	return data, err
+	return bounded.File(file, fleet.MaxList)
 }
 
 // look is what a file was when it was read.

@@ -6,13 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 const (
@@ -104,10 +104,7 @@ func (d *Dir) content(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	return bounded.Content(f, maxFile)
 }
 
 // memberOf returns the member that a file is of, if it is an agent's.

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -148,7 +147,7 @@ func (c *connection) tls() (*tls.Config, error) {
 		t.Certificates = []tls.Certificate{pair}
 	}
 	if c.cacert != "" {
-		data, err := os.ReadFile(c.cacert)
+		data, err := agent.ReadFile(c.cacert)
 		if err != nil {
 			return nil, err
 		}

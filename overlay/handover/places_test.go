@@ -44,7 +44,7 @@ func TestForeignPlacesAreRefused(t *testing.T) {
 		"damaged":                   `{"version":1,`,
 		"format 2":                  `{"version":2,"network_namespace":"` + network() + `"}`,
 		"another network namespace": `{"version":1,"network_namespace":"net:[1]"}`,
-		"longer than":               strings.Repeat(" ", maxState+1),
+		"has more than":             strings.Repeat(" ", maxState+1),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)

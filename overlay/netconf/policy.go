@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/srdtun/srdtun/internal/wgquick"
 )
 
 const (
@@ -13,7 +15,7 @@ const (
 	// of the first one of wg-quick(8). Each tunnel's rule lets what has it pass, so that
 	// none takes the packets of another one for inner ones. (Tailscale marks what is to
 	// bypass its rules likewise.)
-	sharedMark = 51820
+	sharedMark = wgquick.Mark
 	// tableTries bounds the search for an unused routing table: so many tunnels with a
 	// default route each make no sense on one host.
 	tableTries = 256

@@ -106,7 +106,7 @@ func TestBadStateFile(t *testing.T) {
 		{"{}", "format version 0"},
 		{`{"version":1,"routes":[{}]}`, "no prefix"},
 		{`{"version":1,"routes":[{"prefix":"10.0.0.0/99"}]}`, "prefix"},
-		{strings.Repeat(" ", maxStateFile+1), "longer than"},
+		{strings.Repeat(" ", maxStateFile+1), "has more than"},
 	} {
 		must(t, os.WriteFile(path, []byte(tt.data), 0o600))
 		if err := Recover("srd0"); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {

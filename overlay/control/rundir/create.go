@@ -3,12 +3,13 @@ package rundir
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // The directory may belong to the unprivileged user of a service. Whoever owns a
@@ -106,11 +107,11 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s: longer than %d bytes", path, most)
+	data, err := bounded.All(f, most)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return data, err
+	return data, nil
 }
 
 // Replace gives a file this content in one step, so that a reader finds all or

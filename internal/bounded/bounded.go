@@ -1,0 +1,91 @@
+// Package bounded reads files up to a number of bytes: whoever may write a file must not choose
+// how much memory its reader takes.
+package bounded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// TooLong is the error of a file with more bytes than its reader takes.
+type TooLong struct{ Most int64 }
+
+func (e *TooLong) Error() string { return fmt.Sprintf("the file has more than %d bytes", e.Most) }
+
+// ErrIrregular is the error of a directory, a device, a pipe or a socket.
+var ErrIrregular = errors.New("not a regular file")
+
+// All reads to the end of r. More bytes than most are an error, and nothing is returned.
+func All(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(data)) > most:
+		return nil, &TooLong{most}
+	}
+	return data, nil
+}
+
+// File reads a file, or what a pipe gives until its end.
+func File(name string, most int64) ([]byte, error) {
+	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, most) })
+}
+
+// Regular reads a regular file. It does not wait for the writer of a pipe, and opens no device.
+func Regular(name string, most int64) ([]byte, error) {
+	return look(name, func(f *os.File) ([]byte, error) { return Content(f, most) })
+}
+
+// Content is Regular of a file that is open.
+func Content(f *os.File, most int64) ([]byte, error) {
+	if err := regular(f); err != nil {
+		return nil, err
+	}
+	return All(f, most)
+}
+
+// Head reads the first bytes of a regular file.
+func Head(name string, most int64) ([]byte, error) {
+	return look(name, func(f *os.File) ([]byte, error) {
+		if err := regular(f); err != nil {
+			return nil, err
+		}
+		return io.ReadAll(io.LimitReader(f, most))
+	})
+}
+
+func regular(f *os.File) error {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrIrregular
+	}
+	return err
+}
+
+// look is read of a file that is looked at before it is opened. content looks once more.
+func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)
+	}
+	return read(name, syscall.O_NONBLOCK, content)
+}
+
+// read opens a file. All errors have its name, once.
+func read(name string, flags int, content func(*os.File) ([]byte, error)) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOCTTY|flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := content(f)
+	var path *fs.PathError
+	if err != nil && !errors.As(err, &path) {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return data, err
+}

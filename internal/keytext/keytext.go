@@ -1,0 +1,65 @@
+// Package keytext is how keys are written: 32 bytes as 44 characters of base64, as wg(8) prints
+// them. Each key has one spelling.
+package keytext
+
+import (
+	"encoding/base64"
+	"errors"
+	"regexp"
+)
+
+const (
+	Bytes = 32 // of every key: X25519 public and private keys, and preshared keys
+	Chars = 44 // of its text, with one character of padding
+)
+
+// Shape finds keys in a text, wherever they stand and with their padding or without.
+var Shape = regexp.MustCompile(`[A-Za-z0-9+/]{43}=?`)
+
+// No error repeats the text, which may be a secret in the wrong place.
+var (
+	ErrText     = errors.New("not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them")
+	ErrSpelling = errors.New("another spelling of a public key: want a number below 2^255-19, as srdtun pubkey prints it")
+)
+
+// Parse reads any key. As in wg, bits behind the last byte must be zero, so that 32 bytes have
+// exactly one spelling.
+func Parse(s string) (key [Bytes]byte, err error) {
+	// The decoder skips line ends, which the length check catches: with one of
+	// them in 44 characters too few are left for 32 bytes.
+	if len(s) != Chars {
+		return key, ErrText
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(s)
+	if err != nil || len(raw) != Bytes {
+		return key, ErrText
+	}
+	return [Bytes]byte(raw), nil
+}
+
+// ParsePublic reads an X25519 public key, which has one spelling as a number too. An exchange
+// drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5), so a peer
+// would pass as another one under a second spelling, also where the first is denied.
+func ParsePublic(s string) (key [Bytes]byte, err error) {
+	if key, err = Parse(s); err == nil && !reduced(&key) {
+		return [Bytes]byte{}, ErrSpelling
+	}
+	return key, err
+}
+
+// reduced reports whether a key, a little-endian number, is below p. All bytes of p but the
+// lowest, 0xed, and the highest, 0x7f, are 0xff.
+func reduced(key *[Bytes]byte) bool {
+	if key[31] != 0x7f {
+		return key[31] < 0x7f
+	}
+	for _, b := range key[1:31] {
+		if b != 0xff {
+			return true
+		}
+	}
+	return key[0] < 0xed
+}
+
+// Format writes a key.
+func Format(key [Bytes]byte) string { return base64.StdEncoding.EncodeToString(key[:]) }
