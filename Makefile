@@ -208,7 +208,7 @@ drills: packages-demo build bin-bench ## hurt the daemon under load, each way wi
 	@$(BIN)/bench drills -bin $(abspath $(BIN)/srdtun) $(DRILLFLAGS)
 
 # The folders of PREFIX and SYSCONF that the files below go to.
-INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(PREFIX)/lib/sysusers.d/srdtun.conf $(PREFIX)/lib/systemd/system-generators/srdtun-generator \
+INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(UNITDIR)/srdtun-fleet-user@.service $(PREFIX)/lib/sysusers.d/srdtun.conf $(PREFIX)/lib/systemd/system-generators/srdtun-generator \
   $(PREFIX)/share/bash-completion/completions/srdtun $(PREFIX)/share/zsh/site-functions/_srdtun \
   $(PREFIX)/share/fish/vendor_completions.d/srdtun.fish
 
@@ -217,6 +217,7 @@ install: ## install binary, unit, manual pages, completions and the folder for c
 	@case '$(VERSION)' in *-dirty|*-dev) false ;; *) $(BIN)/srdtun version 2>/dev/null | grep -qF ' $(VERSION) ' ;; esac || $(MAKE) --no-print-directory build
 	install -D -m 0755 $(BIN)/srdtun $(DESTDIR)$(PREFIX)/bin/srdtun
 	install -D -m 0644 systemd/srdtun@.service $(DESTDIR)$(UNITDIR)/srdtun@.service
+	install -D -m 0644 systemd/srdtun-fleet-user@.service $(DESTDIR)$(UNITDIR)/srdtun-fleet-user@.service
 	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf
 	install -D -m 0755 systemd/srdtun-generator $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/srdtun-generator
 	mkdir -p $(DESTDIR)$(PREFIX)/share

@@ -32,6 +32,7 @@ func Template(name string) ([]byte, error) {
 	err = templateParsed.Execute(&b, map[string]any{
 		"Name":        inTOML(name),
 		"Dir":         inTOML(name + ".d"),
+		"Owner":       inTOML("_srdtun-fleet-" + name),
 		"Private":     private.Reveal(),
 		"Public":      public,
 		"ListenPort":  DefaultListenPort,

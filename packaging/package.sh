@@ -25,8 +25,10 @@ export SOURCE_DATE_EPOCH
 ${GO:-go} -C packaging build -o "$PWD/bin/nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm
 export SCRIPTS="$DIST/recipes/$PROGRAM"
 mkdir -p "$SCRIPTS"
-for f in packaging/scripts/agent-*.sh; do
-  sed "s/@PROGRAM@/$PROGRAM/g; s/@OTHER@/${OTHER:-}/g" "$f" >"$SCRIPTS/${f##*/}"
+# Both kinds of packages do the same at an installation.
+for f in packaging/scripts/*.sh; do
+  sed -e "s/@PROGRAM@/$PROGRAM/g; s/@OTHER@/${OTHER:-}/g" -e '/^# @installed.sh@$/{r packaging/scripts/installed.sh
+d}' "$f" >"$SCRIPTS/${f##*/}"
 done
 # nfpm.yaml says what is copied; it puts variables into some of its fields only.
 sed "s|\${PROGRAM}|$PROGRAM|g; s|\${DISCOVERY}|$DISCOVERY|g; s|\${SINCE}|$SINCE|g; s|\${SCRIPTS}|$SCRIPTS|g" "$recipe" >"$SCRIPTS/nfpm.yaml"

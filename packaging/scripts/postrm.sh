@@ -5,9 +5,10 @@ set -e
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 [ "$1" = purge ] || exit 0
 # An agent of the fleet may have run as the user that goes: the next user of its number must
-# own nothing.
+# own nothing. That user may put links there meanwhile, so each file is changed from its own
+# directory.
 if [ -d /var/lib/srdtun-fleet ] && id srdtun >/dev/null 2>&1; then
-  find /var/lib/srdtun-fleet -xdev -user srdtun -exec chown -h root:root {} +
+  find /var/lib/srdtun-fleet -xdev -user srdtun -execdir chown -h root:root {} +
 fi
 rm -f /etc/systemd/system/*.wants/srdtun@*.service
 rm -rf /etc/systemd/system/srdtun@*.service.d /etc/srdtun /run/srdtun /var/lib/srdtun /var/lib/private/srdtun

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
 const (
 	agentUnit = "srdtun-etcd@lab.service"
-	agentUser = "_srdtun-fleet"
+	agentUser = "_srdtun-fleet-lab"
 	fleetDir  = "/var/lib/srdtun-fleet/lab"
 )
 
@@ -35,8 +36,7 @@ func (h *host) agentsInstall() error {
 			return fmt.Errorf("systemd-analyze verify: %s, %v", out, err)
 		}
 	}
-	_, err := output("id", agentUser)
-	return err
+	return nil
 }
 
 // agentRuns starts the agent without an etcd, which it waits for.
@@ -82,6 +82,9 @@ func (h *host) agentRuns() error {
 	if left, _ := filepath.Glob("/proc/" + pid + "/root/run/srdtun/*"); len(left) > 0 {
 		return fmt.Errorf("the agent sees %q", left)
 	}
+	if err := agentsApart(); err != nil {
+		return err
+	}
 	if out, err := output("stat", "-c", "%U %a", fleetDir); err != nil || out != agentUser+" 755" {
 		return fmt.Errorf("%s: %s, %v", fleetDir, out, err)
 	}
@@ -89,6 +92,85 @@ func (h *host) agentRuns() error {
 		return fmt.Errorf("%s: %s, %v", filepath.Dir(fleetDir), out, err)
 	}
 	return nil
+}
+
+// agentsApart starts the agent of another fleet, as at boot when there is no control socket yet.
+func agentsApart() (err error) {
+	const other, away = "srdtun-etcd@other.service", "/run/srdtun.away"
+	text, err := os.ReadFile("/etc/srdtun-fleet/lab.env")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile("/etc/srdtun-fleet/other.env", text, 0o644), os.Rename(runDir, away)); err != nil {
+		return err
+	}
+	defer func() {
+		_, stopped := output("systemctl", "stop", other)
+		err = errors.Join(err, stopped, os.RemoveAll(runDir), os.Rename(away, runDir), os.Remove("/etc/srdtun-fleet/other.env"))
+	}()
+	if _, err := output("systemctl", "start", other); err != nil {
+		return err
+	}
+	pid, err := output("systemctl", "show", "-P", "MainPID", other)
+	if err != nil {
+		return err
+	}
+	if out, err := output("stat", "-c", "%U %a", runDir); err != nil || out != "root 755" {
+		return fmt.Errorf("%s: %s, %v", runDir, out, err)
+	}
+	if err := os.WriteFile(filepath.Join(runDir, "late"), nil, 0o644); err != nil {
+		return err
+	}
+	if left, _ := filepath.Glob("/proc/" + pid + "/root/run/srdtun/*"); len(left) > 0 {
+		return fmt.Errorf("the agent of the boot sees %q", left)
+	}
+	user, err := output("id", "-u", "_srdtun-fleet-other")
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.Atoi(user)
+	if err != nil {
+		return err
+	}
+	for _, c := range []string{"touch " + fleetDir + "/x.toml", "rm -f " + fleetDir + "/fleet-a.toml", "ls /proc/" + mainOf(agentUnit) + "/root"} {
+		if c[0] == 'r' {
+			if err := os.WriteFile(fleetDir+"/fleet-a.toml", nil, 0o644); err != nil {
+				return err
+			}
+		}
+		if out, err := asUser(uid, strings.Fields(c)...).CombinedOutput(); err == nil {
+			return fmt.Errorf("another fleet's agent: %s: %s", c, out)
+		}
+	}
+	if err := os.Remove(fleetDir + "/fleet-a.toml"); err != nil {
+		return err
+	}
+	return oddAgent()
+}
+
+func mainOf(unit string) string {
+	pid, _ := output("systemctl", "show", "-P", "MainPID", unit)
+	return pid
+}
+
+// oddAgent: a name that is no user's has another user.
+func oddAgent() error {
+	const file = configDir + "/a.b.toml"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return err
+	}
+	if _, err := output("systemctl", "daemon-reload"); err != nil {
+		return err
+	}
+	user, err := output("systemctl", "show", "-P", "User", "srdtun-etcd@a.b")
+	if err != nil || !strings.HasPrefix(user, "_srdtun-fleet-") || strings.Contains(user, ".") {
+		return fmt.Errorf("user %q, %v", user, err)
+	}
+	if _, err := output("systemctl", "start", "srdtun-fleet-user@a.b"); err != nil {
+		return err
+	}
+	_, err = output("id", user)
+	return errors.Join(err, os.Remove(file))
 }
 
 // agentAdds has the agent's user write a file, as the agent would.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -99,6 +100,9 @@ func (h *host) divided() (err error) {
 	if _, err := output("systemctl", "start", "srdtun@full"); err != nil {
 		return err
 	}
+	if err := traps(); err != nil {
+		return err
+	}
 	rules, err := output("ip", "rule")
 	if err != nil || !strings.Contains(rules, "lookup "+fullTable) {
 		return fmt.Errorf("no rule: %s, %v", rules, err)
@@ -141,7 +145,62 @@ func (h *host) divided() (err error) {
 	if now := index(); now != before || before == "" || lost > 0 {
 		return fmt.Errorf("device %s was %s", now, before)
 	}
-	return errors.Join(moved(rules), clean(rules))
+	return errors.Join(moved(rules), untouched(), clean(rules))
+}
+
+// Where the upgrade reads and writes, the old user and a service's may have put something.
+const (
+	trapDir    = "/var/lib/private/srdtun/trap" // a service's, whose owner root must write nothing for
+	trapVictim = "/root/victim"                 // root's file, which must stay as it is
+	trapLinked = "/root/secret"                 // root's, which the old user must not have copied
+	trapMost   = 64 << 20
+)
+
+// traps starts a third service and plants for its user, and for the old one.
+func traps() error {
+	key, err := output("srdtun", "genkey")
+	if err != nil {
+		return err
+	}
+	public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	if err != nil {
+		return err
+	}
+	if err := write("trap", key, "10.66.0.1/24", public, "10.66.0.2/32", ""); err != nil {
+		return err
+	}
+	for _, c := range []string{
+		"sed -i 's/^address/listen_port = 51866\\naddress/' /etc/srdtun/trap.toml", "systemctl start srdtun@trap",
+		"mkdir -p -m 0700 /var/lib/private", "mkdir -p " + trapDir, "echo kept >" + trapVictim, "chmod 600 " + trapVictim,
+		"ln -s " + trapVictim + " " + trapDir + "/trap.state", "mkfifo " + trapDir + "/trap.peers", "chown -hR 64999 " + trapDir,
+		"echo stolen >" + trapLinked, "chmod 600 " + trapLinked,
+		"rm -f /run/srdtun/lab.state; ln -s " + trapLinked + " /run/srdtun/lab.state; chown -h srdtun /run/srdtun/lab.state",
+		"rm -f /run/srdtun/full.peers; truncate -s 1T /run/srdtun/full.peers; chown srdtun /run/srdtun/full.peers",
+	} {
+		if _, err := output("sh", "-c", c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untouched looks whether root has fallen into one.
+func untouched() error {
+	if out, err := output("sh", "-c", "stat -c '%U %a' "+trapVictim+"; cat "+trapVictim); err != nil || out != "root 600\nkept" {
+		return fmt.Errorf("root wrote for a service's user: %s, %v", out, err)
+	}
+	if out, err := output("grep", "-r", "stolen", "/var/lib/private", runDir); err == nil {
+		return fmt.Errorf("the old user got what only root may read: %s", out)
+	}
+	used, err := output("du", "-s", "--apparent-size", "-B1", "/var/lib/private")
+	if err != nil {
+		return err
+	}
+	if n, _, _ := strings.Cut(used, "\t"); len(n) > len(strconv.Itoa(trapMost)) {
+		return fmt.Errorf("%s: a file without end was copied", used)
+	}
+	_, err = output("systemctl", "stop", "srdtun@trap")
+	return errors.Join(err, os.Remove(trapVictim), os.Remove(trapLinked))
 }
 
 // moved looks whose all is after the upgrade.

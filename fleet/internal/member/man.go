@@ -51,7 +51,7 @@ func manPage(root *cobra.Command) []byte {
 	for _, f := range [][2]string{
 		{"/var/lib/srdtun-fleet/NAME", "the directory of drop-in peers that " + name + "@NAME.service keeps, for [peers] dir"},
 		{"/etc/srdtun-fleet/NAME.env", "what the service is told: OPTIONS= and MEMBER="},
-		{name + "@NAME.service", "runs join under systemd, as the user _srdtun-fleet, whom [peers] owner names"},
+		{name + "@NAME.service", "runs join under systemd, as the user _srdtun-fleet-NAME, whom [peers] owner names"},
 	} {
 		fmt.Fprintf(p, ".TP\n\\fI%s\\fR\n%s\n", manpage.Roff(f[0]), manpage.Roff(f[1]))
 	}
