@@ -49,11 +49,8 @@ func besideScene(name, says, buffer string, limit int, settle, lasts time.Durati
 	return scene{
 		name: name, says: "beside the kernel's CUBIC on a link of 100 Mbit/s with " + says, figures: figures,
 		measure: func(r *run) error {
-			f, err := r.network(fabric.Spec{Spines: 1, RateMbit: besideMbit, LimitBytes: limit})
+			f, err := r.tunnelled(fabric.Spec{Spines: 1, RateMbit: besideMbit, LimitBytes: limit})
 			if err != nil {
-				return err
-			}
-			if _, err := r.pair(f.A(1), f.B(1), tunnel.Config{}); err != nil {
 				return err
 			}
 			for _, b := range all {

@@ -50,11 +50,8 @@ var spines = scene{
 	name: "spines", says: "TCP over four spines of 100 Mbit/s", quick: true,
 	figures: figuresOf(spineRates),
 	measure: func(r *run) error {
-		f, err := r.network(fabric.Spec{})
+		f, err := r.tunnelled(fabric.Spec{})
 		if err != nil {
-			return err
-		}
-		if _, err := r.pair(f.A(1), f.B(1), tunnel.Config{}); err != nil {
 			return err
 		}
 		return measureRates(r, f.A(1), f.B(1), spineRates, rateTime)
@@ -79,12 +76,8 @@ var veth = scene{
 	name: "veth", says: "one veth with packets of MTU size: TCP, small packets", quick: true,
 	figures: figuresOf(vethRates, smallPackets),
 	measure: func(r *run) error {
-		d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
+		d, err := r.tunnelledVeth()
 		if err != nil {
-			return err
-		}
-		r.atEnd(d.Close)
-		if _, err := r.pair(d.A, d.B, tunnel.Config{}); err != nil {
 			return err
 		}
 		if err := measureRates(r, d.A, d.B, vethRates, vethTime); err != nil {

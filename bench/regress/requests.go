@@ -22,12 +22,8 @@ var asking = scene{
 	name: "requests", says: "64 bytes there and back over one veth, idle and beside a full flow", quick: true,
 	figures: []figure{idleP50, idleP99, loadP50, loadP99},
 	measure: func(r *run) error {
-		d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
+		d, err := r.tunnelledVeth()
 		if err != nil {
-			return err
-		}
-		r.atEnd(d.Close)
-		if _, err := r.pair(d.A, d.B, tunnel.Config{}); err != nil {
 			return err
 		}
 		p, err := sockperf.Requests(d.B, d.A, tunnel.Inner4(2), askTime)

@@ -73,3 +73,24 @@ func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
 	}
 	return p, err
 }
+
+// tunnelled builds a fabric with a tunnel between its first hosts.
+func (r *run) tunnelled(spec fabric.Spec) (*fabric.Fabric, error) {
+	f, err := r.network(spec)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.pair(f.A(1), f.B(1), tunnel.Config{})
+	return f, err
+}
+
+// tunnelledVeth joins two hosts by a veth and a tunnel.
+func (r *run) tunnelledVeth() (*fabric.Direct, error) {
+	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
+	if err != nil {
+		return nil, err
+	}
+	r.atEnd(d.Close)
+	_, err = r.pair(d.A, d.B, tunnel.Config{})
+	return d, err
+}

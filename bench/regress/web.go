@@ -34,11 +34,8 @@ var web = scene{
 	name: "web", says: "a new TCP connection for each answer, 32 at once, over four spines",
 	figures: []figure{fetched[0].figure, fetched[1].figure, fetched[2].figure},
 	measure: func(r *run) error {
-		f, err := r.network(fabric.Spec{})
+		f, err := r.tunnelled(fabric.Spec{})
 		if err != nil {
-			return err
-		}
-		if _, err := r.pair(f.A(1), f.B(1), tunnel.Config{}); err != nil {
 			return err
 		}
 		l, err := f.B(1).Listen("tcp4", netip.AddrPortFrom(tunnel.Inner4(2), webPort).String())
