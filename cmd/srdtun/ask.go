@@ -66,6 +66,15 @@ type running struct {
 	*control.Status
 }
 
+// askOne asks the interface that NAME|FILE stands for.
+func askOne(arg string) (r running, err error) {
+	if r.at, err = placeOf(arg); err != nil {
+		return r, err
+	}
+	r.Status, err = status(r.at)
+	return r, err
+}
+
 // askRunning asks all that run. silent are those that do not answer, or do not let the caller in.
 func askRunning() (list []running, silent []error, err error) {
 	places, silent, err := placesToAsk()

@@ -37,18 +37,14 @@ expire on the way (--quick: they are not).`,
 		Args:              takes(1, 2),
 		ValidArgsFunction: completeRunning,
 		RunE: func(_ *cobra.Command, args []string) error {
-			at, err := placeOf(args[0])
+			r, err := askOne(args[0])
 			if err != nil {
 				return err
 			}
-			st, err := status(at)
-			if err != nil {
-				return err
-			}
-			peers := st.Peers
+			peers := r.Peers
 			if len(args) > 1 {
-				if peers = peersNamed(st, args[1]); len(peers) == 0 {
-					return usagef("%s has no peer %q", at, args[1])
+				if peers = peersNamed(r.Status, args[1]); len(peers) == 0 {
+					return usagef("%s has no peer %q", r.at, args[1])
 				}
 			}
 			there, err := statusOf(file)
@@ -58,7 +54,7 @@ expire on the way (--quick: they are not).`,
 			if there != nil && !slices.ContainsFunc(peers, func(p control.Peer) bool { return p.PublicKey == there.PublicKey }) {
 				return usagef("%s is not of a peer that is looked at: no peer has the key of that end", file)
 			}
-			return runNetcheck(st, peers, there, quick)
+			return runNetcheck(r.Status, peers, there, quick)
 		},
 	}
 	c.Flags().StringVar(&file, "there", "", "a `FILE` with the output of show --json at the peer")

@@ -206,15 +206,11 @@ func statuses(which string) (list []running, silent []error, err error) {
 	if which == wordAll || which == wordInterfaces {
 		return askRunning()
 	}
-	at, err := placeOf(which)
+	r, err := askOne(which)
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := status(at)
-	if err != nil {
-		return nil, nil, err
-	}
-	return []running{{at, st}}, nil, nil
+	return []running{r}, nil, nil
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -64,16 +64,12 @@ func top(arg string, f topFlags) error {
 	if f.frames < 0 {
 		return usagef("--number %d is negative", f.frames)
 	}
-	at, err := placeOf(arg)
+	r, err := askOne(arg)
 	if err != nil {
 		return err
 	}
-	st, err := status(at)
-	if err != nil {
-		return err
-	}
-	m := &topModel{at: at, screen: view.Top{ASCII: f.ascii || !utf8Locale(), Colour: colour(os.Stdout)}, width: batchWidth, height: batchHeight}
-	m.screen.Feed(time.Now(), st)
+	m := &topModel{at: r.at, screen: view.Top{ASCII: f.ascii || !utf8Locale(), Colour: colour(os.Stdout)}, width: batchWidth, height: batchHeight}
+	m.screen.Feed(time.Now(), r.Status)
 	if f.batch || !isTerminal(os.Stdout) || os.Getenv("TERM") == "dumb" {
 		return m.batch(f.frames)
 	}

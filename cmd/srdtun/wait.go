@@ -49,15 +49,11 @@ func wait(arg, peer string, timeout time.Duration) error {
 
 // sessionNow is hasSession for what an argument stands for now.
 func sessionNow(arg, peer string) error {
-	at, err := placeOf(arg)
+	r, err := askOne(arg)
 	if err != nil {
 		return err
 	}
-	st, err := status(at)
-	if err != nil {
-		return err
-	}
-	return hasSession(st, peer)
+	return hasSession(r.Status, peer)
 }
 
 // hasSession is the error that there is no session with a peer; "" is none in particular.
