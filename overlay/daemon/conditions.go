@@ -12,8 +12,8 @@ type condition struct {
 // conditions are those that hold. The zero value has none.
 type conditions map[condition]bool
 
-// turn notes whether k holds, and reports whether that is otherwise than before.
-func (c *conditions) turn(k condition, holds bool) (changed bool) {
+// set notes whether k holds, and reports whether that has changed.
+func (c *conditions) set(k condition, holds bool) (changed bool) {
 	if (*c)[k] == holds {
 		return false
 	}

@@ -49,7 +49,7 @@ func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pin
 		return control.Pings{}, ctx.Err()
 	}
 	p.pings.last = time.Now()
-	if err := p.meet(ctx); err != nil {
+	if err := p.awaitSession(ctx); err != nil {
 		return control.Pings{}, err
 	}
 	v := control.Pings{Peer: p.title()}

@@ -35,7 +35,7 @@ func (p *peer) Flush() (flushed bool) {
 		if p.delivery.writers == nil {
 			p.delivery.writers = new(writers)
 		}
-		some, full = p.delivery.writers.spread(p.delivery.ready)
+		some, full = p.delivery.writers.enqueue(p.delivery.ready)
 		clear(p.delivery.ready)
 		if cap(p.delivery.ready) > keepOut {
 			p.delivery.ready = nil
@@ -45,14 +45,14 @@ func (p *peer) Flush() (flushed bool) {
 	p.link.Unlock()
 	for i := 0; some != 0; i, some = i+1, some>>1 {
 		if some&1 != 0 {
-			flushed = to[i].turn.Run(full&(1<<i) != 0, func() bool { return p.delivery.hand(now, &to[i]) }) || flushed
+			flushed = to[i].turn.Run(full&(1<<i) != 0, func() bool { return p.delivery.drain(now, &to[i]) }) || flushed
 		}
 	}
 	return flushed
 }
 
-// hand writes what waits at an outlet.
-func (d *delivery) hand(now mono.Time, o *writer) bool {
+// drain writes the frames of a writer to the device.
+func (d *delivery) drain(now mono.Time, o *writer) bool {
 	frames := o.take()
 	defer o.done()
 	if len(frames) == 0 {
@@ -65,7 +65,7 @@ func (d *delivery) hand(now mono.Time, o *writer) bool {
 // writeAll hands frames to the kernel, packets of a flow joined where there are
 // several.
 func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
-	if frames = d.sift(now, frames); len(frames) == 0 {
+	if frames = d.filter(now, frames); len(frames) == 0 {
 		return
 	}
 	d.accepted(frames)
@@ -81,8 +81,8 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	m.Flush()
 }
 
-// sift returns the frames that the device gets, in place, and drops and counts the others.
-func (d *delivery) sift(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
+// filter returns the frames that the device gets, in place, and drops and counts the others.
+func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {
 		if d.admits(f) && !d.tooOld(now, f) {

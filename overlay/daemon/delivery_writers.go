@@ -7,15 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/loop"
 )
 
-// outletCount is how many threads can write to the device for one peer at once: as many as
-// are expected to. A flow has one outlet, and so stays in order; flows are many where one
+// writerCount is how many threads can write to the device for one peer at once: as many as
+// are expected to. A flow has one writer, and so stays in order; flows are many where one
 // thread is not enough.
 const writerCount = 8
 
-// outlets are where frames that are in order wait for the device.
+// writers hold frames in order until the device takes them.
 type writers [writerCount]writer
 
-// outlet has a share of a peer's flows.
+// writer has a share of a peer's flows.
 type writer struct {
 	turn  loop.Outlet
 	mu    sync.Mutex
@@ -24,21 +24,21 @@ type writer struct {
 	out   []*frame.Frame // being written: of whose turn it is
 }
 
-// readyMost is how many bytes may wait at an outlet before whoever brings more waits too,
-// and writes them. With eight outlets, and as much being written, half of what a peer may
+// readyMost is how many bytes may wait at a writer. A thread that brings more waits too,
+// and writes them. With eight writers, and as much being written, half of what a peer may
 // have held for order. frameRoom is what a frame takes beside its bytes.
 const (
 	readyMost = 1 << 20
 	frameRoom = 512
 )
 
-// keepOut is how many places for frames an outlet keeps: as many as come in a round.
+// keepOut is how many places for frames a writer keeps: as many as come in a round.
 const keepOut = 1024
 
-// spread puts frames, in the order in which they are to leave, to the outlets of their flows,
+// enqueue puts frames, in the order in which they are to leave, to the writers of their flows,
 // and returns which have some, and which of these are full, as bits. The peer is locked, so
 // that those of a flow come in order whoever brings them.
-func (v *writers) spread(frames []*frame.Frame) (some, full uint) {
+func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%writerCount, 1
 		for n < len(frames) && frames[n].Flow%writerCount == at {

@@ -28,7 +28,7 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 			next[flow]++
 			frames = append(frames, f)
 		}
-		some, full := v.spread(frames)
+		some, full := v.enqueue(frames)
 		peer.Unlock()
 		for i := range v {
 			if some&(1<<i) == 0 {
@@ -98,7 +98,7 @@ func TestOutletsAreFull(t *testing.T) {
 	for n := 1; ; n++ {
 		f := frame.New(make([]byte, 1500), nil)
 		f.Flow = writerCount + 3
-		some, full := v.spread([]*frame.Frame{f})
+		some, full := v.enqueue([]*frame.Frame{f})
 		if some != 1<<3 {
 			t.Fatalf("outlets %b", some)
 		}
@@ -111,7 +111,7 @@ func TestOutletsAreFull(t *testing.T) {
 	o := &v[3]
 	o.take()
 	o.done()
-	if _, full := v.spread([]*frame.Frame{{Flow: 3, Data: make([]byte, 20)}}); full != 0 {
+	if _, full := v.enqueue([]*frame.Frame{{Flow: 3, Data: make([]byte, 20)}}); full != 0 {
 		t.Errorf("full %b after all was taken", full)
 	}
 }

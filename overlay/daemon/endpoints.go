@@ -167,7 +167,7 @@ func (ep *endpoints) placeAll() {
 	}
 	ep.conditions.forget(ep.running.peers())
 	ep.checkRoutes()
-	if ep.uplinks.host.other {
+	if ep.uplinks.host.changed {
 		ep.hostChanged.Store(true)
 	}
 }
@@ -194,13 +194,13 @@ func (ep *endpoints) place(p *peer) {
 	var proven []netip.AddrPort
 	var paths []srd.PathInfo
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
-	back, aside := ep.callbacks(p, proven, paths)
+	back, aside := ep.callbackTuples(p, proven, paths)
 	remotes := p.remotes()
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
 	// Routes are announced again and again that are what they were: an idle peer is left
 	// alone then.
-	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.other
+	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
 	line := ep.uplinks.lineOf(slices.Concat(tuples, back))
 	became := ep.uplinks.moved(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -212,8 +212,8 @@ func (ep *endpoints) place(p *peer) {
 		if news {
 			c.HostChanged(now, became)
 		}
-		if changed || !slices.Equal(aside, p.remote.callback.aside) {
-			p.remote.tuples, p.remote.callback.tuples, p.remote.callback.aside = tuples, back, aside
+		if changed || !slices.Equal(aside, p.remote.callback.standby) {
+			p.remote.tuples, p.remote.callback.tuples, p.remote.callback.standby = tuples, back, aside
 			c.SetTuples(now, tuples, slices.Concat(back, aside)...)
 		}
 		if changed {
@@ -227,7 +227,7 @@ func (ep *endpoints) place(p *peer) {
 // says so once. It reports whether that is otherwise than before.
 func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
-	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.locals(r)) > 0 })
+	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })
 	if p.remote.unreachable && !before {
 		ep.log.tellOf(p.title(), events.NoWay, "", "no address here to reach %v from; see paths.local and the routes", remotes[0])
 	}
@@ -242,7 +242,7 @@ func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
-		for _, l := range ep.uplinks.locals(r) {
+		for _, l := range ep.uplinks.sourcesFor(r) {
 			pairs = append(pairs, pair{l, r})
 		}
 	}
@@ -267,7 +267,7 @@ func (ep *endpoints) reportLocals() {
 			missing = len(addressesOf(name)) == 0
 		}
 		switch {
-		case !ep.conditions.turn(condition{kind: events.LocalMissing, subject: name}, missing):
+		case !ep.conditions.set(condition{kind: events.LocalMissing, subject: name}, missing):
 		case !missing:
 			ep.log.tell(events.LocalBack, name, "paths.local: %s has an address of this host again", name)
 		case l.Interface == "":

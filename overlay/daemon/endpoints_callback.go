@@ -16,20 +16,20 @@ import (
 
 // callback is the pairs of addresses that one peer is called on for that.
 type callback struct {
-	proven []netip.AddrPort // where it was proven to be, newest first: kept when a session has ended
-	pairs  []pair
-	tuples []srd.Tuple // made of pairs
-	aside  []srd.Tuple // beside its own paths, for when it is not heard there any more
+	proven  []netip.AddrPort // where it was proven to be, newest first: kept when a session has ended
+	pairs   []pair
+	tuples  []srd.Tuple // made of pairs
+	standby []srd.Tuple // beside its own paths, for when it is not heard there any more
 }
 
-// asideMost is on how many paths beside its own a peer is called that was not heard for a moment:
+// standbyMost is on how many paths beside its own a peer is called that was not heard for a moment:
 // they may all have failed while nobody looked, and one of so many leads elsewhere.
-const asideMost = 8
+const standbyMost = 8
 
-// callbacks returns the tuples to call p back on, beside those of its endpoints, and those to
+// callbackTuples returns the tuples to call p back on, beside those of its endpoints, and those to
 // have ready where it comes itself. known is where it was proven to be, and paths what there is of
 // paths.
-func (ep *endpoints) callbacks(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
+func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {
 		b.proven = known
@@ -40,9 +40,9 @@ func (ep *endpoints) callbacks(p *peer, known []netip.AddrPort, paths []srd.Path
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
 			continue // called there anyway
 		}
-		for _, l := range ep.uplinks.locals(r) {
+		for _, l := range ep.uplinks.sourcesFor(r) {
 			v := pair{l, r}
-			if slices.Contains(b.pairs, v) || ep.uplinks.host.fresh[l] || !ep.reaches(r, paths) {
+			if slices.Contains(b.pairs, v) || ep.uplinks.host.added[l] || !ep.hasPathTo(r, paths) {
 				pairs = append(pairs, v)
 			} else {
 				come = append(come, v)
@@ -52,24 +52,24 @@ func (ep *endpoints) callbacks(p *peer, known []netip.AddrPort, paths []srd.Path
 	b.pairs = pairs
 	// What was heard last comes first, and would make others of them all the time.
 	slices.SortFunc(come, func(v, w pair) int { return cmp.Or(v.local.Compare(w.local), v.remote.Compare(w.remote)) })
-	aside = ep.spread(come)
-	return ep.spread(pairs), aside[:min(len(aside), asideMost)]
+	aside = ep.portsOf(come)
+	return ep.portsOf(pairs), aside[:min(len(aside), standbyMost)]
 }
 
-// reaches reports whether one of paths that may work leads from an address that packets
+// hasPathTo reports whether one of paths that may work leads from an address that packets
 // to r leave from now.
-func (ep *endpoints) reaches(r netip.AddrPort, paths []srd.PathInfo) bool {
-	locals := ep.uplinks.locals(r)
+func (ep *endpoints) hasPathTo(r netip.AddrPort, paths []srd.PathInfo) bool {
+	locals := ep.uplinks.sourcesFor(r)
 	return slices.ContainsFunc(paths, func(p srd.PathInfo) bool {
 		return p.State != srd.PathDown && p.Tuple.Remote.Addr() == r.Addr() && slices.Contains(locals, p.Tuple.Local)
 	})
 }
 
-// spread returns as many tuples for the pairs of each two addresses as there are source
+// portsOf returns as many tuples for the pairs of each two addresses as there are source
 // ports, or ports of the peer's if these are more: each port of both is tried, as a
 // network between may know some of them only, and paths differ by both. All of them with
 // each other would be hundreds of challenges.
-func (ep *endpoints) spread(pairs []pair) (v []srd.Tuple) {
+func (ep *endpoints) portsOf(pairs []pair) (v []srd.Tuple) {
 	for len(pairs) > 0 {
 		first := pairs[0]
 		var group, rest []pair

@@ -85,13 +85,13 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 			}
 			s.change()
 			for _, to := range []string{"[2001:db8::1]:1", "[fd80::2]:1", "[fd82::2]:1", "10.80.0.2:1", "[2001:db8:1::1]:1"} {
-				for _, u := range s.uplinks.locals(netip.MustParseAddrPort(to)) {
+				for _, u := range s.uplinks.sourcesFor(netip.MustParseAddrPort(to)) {
 					if a := u.Addr(); s.uplinks.interfaces.inner(a) || a.String() == "fd80::1" || a.String() == "fd82::1" || a.String() == "10.80.0.1" {
 						t.Errorf("to %s it sends from %s", to, a)
 					}
 				}
 			}
-			if v := s.uplinks.locals(netip.MustParseAddrPort("198.51.100.1:1")); len(change) == 0 && (len(v) != 1 || v[0].String() != "192.0.2.1") {
+			if v := s.uplinks.sourcesFor(netip.MustParseAddrPort("198.51.100.1:1")); len(change) == 0 && (len(v) != 1 || v[0].String() != "192.0.2.1") {
 				t.Errorf("to an outer address it sends from %v", v)
 			}
 		})
@@ -111,12 +111,12 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	s.change()
 	want := func(what string, local string, paths []srd.PathInfo) {
 		t.Helper()
-		v, aside := s.endpoints.callbacks(p, known, paths)
+		v, aside := s.endpoints.callbackTuples(p, known, paths)
 		if (len(v) == 0) != (local == "") {
 			t.Errorf("%s: called on %v", what, v)
 		}
-		comes := local == "" && len(s.uplinks.locals(at)) > 0
-		if len(aside) > asideMost || (len(aside) > 0) != comes {
+		comes := local == "" && len(s.uplinks.sourcesFor(at)) > 0
+		if len(aside) > standbyMost || (len(aside) > 0) != comes {
 			t.Errorf("%s: beside its own paths on %v", what, aside)
 		}
 		for _, u := range aside {
@@ -125,7 +125,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 			}
 		}
 		slices.Reverse(known) // as it is heard elsewhere
-		if _, again := s.endpoints.callbacks(p, known, paths); !slices.Equal(again, aside) {
+		if _, again := s.endpoints.callbackTuples(p, known, paths); !slices.Equal(again, aside) {
 			t.Errorf("%s: beside its own paths on %v, and then on %v", what, aside, again)
 		}
 		var ports, socks []int
@@ -184,7 +184,7 @@ func TestMissingAddressIsTold(t *testing.T) {
 			s.change()
 			s.endpoints.reportLocals()
 		}
-		if v := s.uplinks.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 0 {
+		if v := s.uplinks.sourcesFor(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 0 {
 			t.Errorf("it sends from %v", v)
 		}
 		if err := netlink.AddrAdd(l, a); err != nil {
@@ -192,7 +192,7 @@ func TestMissingAddressIsTold(t *testing.T) {
 		}
 		s.change()
 		s.endpoints.reportLocals()
-		if v := s.uplinks.locals(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 1 {
+		if v := s.uplinks.sourcesFor(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 1 {
 			t.Errorf("it sends from %v", v)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// waysMost bounds the remote addresses whose way is looked at in one round of follow: each
+// targetsMost bounds the remote addresses whose way is looked at in one round of follow: each
 // is a question to the kernel, and routes may change five times a second. With more, each
 // round goes on where the one before ended.
 const targetsMost = 64
 
-// way is one peer's remote address.
+// target is one peer's remote address.
 type target struct {
 	peer   *peer
 	remote netip.AddrPort
@@ -46,7 +46,7 @@ func (ep *endpoints) checkRoutes() {
 func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
-	if ep.conditions.turn(condition{events.EndpointSelf, w.peer, at}, self) && self {
+	if ep.conditions.set(condition{events.EndpointSelf, w.peer, at}, self) && self {
 		ep.log.tellOf(w.peer.title(), events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
 	}
 }
@@ -55,9 +55,9 @@ func (ep *endpoints) reportSelf(w target) {
 // one that nobody has named for an uplink.
 func (ep *endpoints) reportLoop(w target) {
 	at := w.remote.String()
-	name, own := ep.uplinks.swallows(w.remote)
+	name, own := ep.uplinks.tunnelTo(w.remote)
 	switch {
-	case !ep.conditions.turn(condition{events.RoutingLoop, w.peer, at}, name != ""):
+	case !ep.conditions.set(condition{events.RoutingLoop, w.peer, at}, name != ""):
 	case own:
 		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
 	case name != "":
@@ -71,7 +71,7 @@ func (ep *endpoints) reportLoop(w target) {
 func (ep *endpoints) reportDefault() {
 	by := ep.device.net.Overtaken()
 	switch {
-	case !ep.conditions.turn(condition{kind: events.DefaultTaken}, by != ""):
+	case !ep.conditions.set(condition{kind: events.DefaultTaken}, by != ""):
 	case by != "":
 		ep.log.tell(events.DefaultTaken, "", "what has no route of its own goes through %s now, whose rules come first, and not through %s", by, ep.device.tun.Name())
 	default:
@@ -84,7 +84,7 @@ func (ep *endpoints) reportDefault() {
 func (ep *endpoints) findBypasses(to netip.AddrPort, found map[string]string) {
 	for _, l := range ep.running.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {
-			found[l.Interface] = ep.uplinks.barred(l.Interface, to.Addr())
+			found[l.Interface] = ep.uplinks.noRouteBy(l.Interface, to.Addr())
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (ep *endpoints) reportBypasses(found map[string]string) {
 	for _, l := range ep.running.cfg().Paths.Local {
 		why := found[l.Interface]
 		switch {
-		case l.Interface == "" || !ep.conditions.turn(condition{kind: events.UplinkBypassed, subject: l.Interface}, why != ""):
+		case l.Interface == "" || !ep.conditions.set(condition{kind: events.UplinkBypassed, subject: l.Interface}, why != ""):
 		case why != "":
 			ep.log.tell(events.UplinkBypassed, l.Interface, "paths.local: %s", why)
 		default:

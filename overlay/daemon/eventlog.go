@@ -12,9 +12,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// story is what happened to this interface. Whoever has something to tell adds it and
-// goes on: the log is written by a goroutine of its own, as whoever reads it may be slow,
-// and peers are not to wait for a journal.
+// eventLog keeps the events of this interface. A goroutine of its own writes them out, since a
+// journal may be slow, and no peer is to wait for it.
 type eventLog struct {
 	run  string // this process's
 	news chan struct{}
@@ -94,7 +93,7 @@ func (s *eventLog) write(to func(events.Event)) (end func()) {
 			case <-ending:
 				on = false
 			}
-			last = s.pass(last, to)
+			last = s.writeAfter(last, to)
 		}
 	}()
 	return func() {
@@ -107,8 +106,8 @@ func (s *eventLog) write(to func(events.Event)) (end func()) {
 	}
 }
 
-// pass gives what came after the event with number last to a log.
-func (s *eventLog) pass(last uint64, to func(events.Event)) uint64 {
+// writeAfter gives what came after the event with number last to a log.
+func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	h := s.after(last)
 	if h.Missed > 0 {
 		to(events.Event{

@@ -92,7 +92,7 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	if err != nil {
 		return err
 	}
-	in.spread(now, frames, touch)
+	in.dispatch(now, frames, touch)
 	clear(frames)
 	return nil
 }
@@ -115,7 +115,7 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 		for _, f := range frames {
 			bytes += len(f.Data)
 		}
-		kept, dropped := in.old.sift(resumed, in.length, frames, n == readBatch || bytes >= most)
+		kept, dropped := in.old.filter(resumed, in.length, frames, n == readBatch || bytes >= most)
 		in.ingress.drops.stale.Add(uint64(dropped))
 		frames = kept
 	}
@@ -127,8 +127,8 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	return now, frames, nil
 }
 
-// spread gives frames to their peers, a run for the same peer at once.
-func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
+// dispatch gives frames to their peers, a run for the same peer at once.
+func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
 	current := in.ingress.running.Load()
 	for len(frames) > 0 {
 		to := current.route(frames[0])
@@ -140,7 +140,7 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 			n++
 		}
 		if to != nil {
-			in.pass(now, to, frames[:n], touch)
+			in.push(now, to, frames[:n], touch)
 		} else {
 			in.ingress.drops.noRoute.Add(uint64(n))
 			in.refuse(now, frames[:n])
@@ -149,9 +149,9 @@ func (in *input) spread(now mono.Time, frames []*frame.Frame, touch func(*loop.P
 	}
 }
 
-// pass gives frames to a peer.
-func (in *input) pass(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
-	urgent := in.hint.any(now, frames)
+// push gives frames to the queue of a peer.
+func (in *input) push(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
+	urgent := in.hint.urgent(now, frames)
 	if !to.push(now, frames) {
 		in.refuse(now, frames)
 		return

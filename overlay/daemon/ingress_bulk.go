@@ -19,15 +19,15 @@ const (
 	bulkLast = 100 * time.Millisecond
 )
 
-// latencyHint tells short packets of flows that consist of them, as those of remote
+// bulkFlows tells short packets of flows that consist of them, as those of remote
 // procedure calls do, from the short ends of bulk data. Flows that fall in one place
 // by their hash, one of 256, count as one: a request may then count as bulk data.
 type bulkFlows struct {
 	bulk [256]mono.Time // when the place last saw bulk data
 }
 
-// any looks at frames just read and reports whether one is urgent.
-func (h *bulkFlows) any(now mono.Time, frames []*frame.Frame) (urgent bool) {
+// urgent looks at frames just read and reports whether one is urgent.
+func (h *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &h.bulk[f.Flow%uint32(len(h.bulk))]
 		switch n := len(f.Data); {

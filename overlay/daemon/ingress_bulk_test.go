@@ -19,7 +19,7 @@ func TestLatencyHint(t *testing.T) {
 	now := mono.Time(time.Second)
 	expect := func(want bool, flow uint32, n int) {
 		t.Helper()
-		if got := h.any(now, sized(flow, n)); got != want {
+		if got := h.urgent(now, sized(flow, n)); got != want {
 			t.Errorf("%v: %d bytes of flow %d urgent: %v, want %v", time.Duration(now), n, flow, got, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestLatencyHint(t *testing.T) {
 	expect(false, download, 40)
 	now++
 	expect(true, download, 40) // over, and asked anew
-	if h.any(now, append(sized(download, 60000), sized(request, 64)...)) != true {
+	if h.urgent(now, append(sized(download, 60000), sized(request, 64)...)) != true {
 		t.Error("a request behind bulk data is not urgent")
 	}
 }

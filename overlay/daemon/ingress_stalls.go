@@ -23,7 +23,7 @@ const (
 	stoppedAfter = datagramAge
 )
 
-// liveness knows when the process went on after it had not run. It starts with the zero
+// stallDetector knows when the process went on after it had not run. It starts with the zero
 // value; all methods may be called by several goroutines.
 type stallDetector struct {
 	seen    atomic.Int64 // last sign of life
@@ -51,11 +51,11 @@ type afterStop struct {
 	left    int       // frames that may still be from before
 }
 
-// sift returns those of frames, just read, that are not too old for what they are. more
+// filter returns those of frames, just read, that are not too old for what they are. more
 // says that the queue may hold others; the first read that is over after a stop may have
 // seen it empty before, though. TCP's packets stay, as in the queue behind: they bring a
 // connection back that else waits for its own timer.
-func (a *afterStop) sift(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
+func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
 		a.resumed, a.left, more = resumed, queue, true
 	}

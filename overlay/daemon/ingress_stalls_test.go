@@ -52,7 +52,7 @@ func TestAfterStop(t *testing.T) {
 	check := func(what string, frames []*frame.Frame, resumed mono.Time, more bool, want int) {
 		t.Helper()
 		n, before := len(frames), released
-		kept, dropped := a.sift(resumed, 10, frames, more)
+		kept, dropped := a.filter(resumed, 10, frames, more)
 		if len(kept) != want || dropped != n-want || released-before != dropped {
 			t.Errorf("%s: %d kept, %d dropped, %d released, want %d kept of %d", what, len(kept), dropped, released-before, want, n)
 		}
@@ -65,7 +65,7 @@ func TestAfterStop(t *testing.T) {
 	check("stopped again in a read that saw the queue empty before", read(2, false), 9, false, 0)
 	check("the queue is empty after", read(2, false), 9, false, 0)
 	check("what came later", read(2, false), 9, true, 2)
-	if allocs := testing.AllocsPerRun(100, func() { a.sift(9, 10, nil, true) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(100, func() { a.filter(9, 10, nil, true) }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}
 }

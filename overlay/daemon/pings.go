@@ -31,8 +31,8 @@ const (
 	pingPoll = 5 * time.Millisecond
 )
 
-// meet waits until there is a session, after calling the peer if need be.
-func (p *peer) meet(ctx context.Context) error {
+// awaitSession waits until there is a session, after calling the peer if need be.
+func (p *peer) awaitSession(ctx context.Context) error {
 	ready := func() (ok bool) {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
 			if ok = c.Session(now).Ready; !ok {

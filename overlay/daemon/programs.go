@@ -64,7 +64,7 @@ func (p *programs) run(ctx context.Context, key string, commands [][]string) err
 		words := p.running.cfg().Command(argv)
 		var err error
 		if p.runner != nil && key != "pre_up" {
-			err = p.heard(words[0])(p.runner.Run(ctx, words))
+			err = p.logOutput(words[0])(p.runner.Run(ctx, words))
 		} else {
 			err = p.command(ctx, "", words...)
 		}
@@ -77,11 +77,11 @@ func (p *programs) run(ctx context.Context, key string, commands [][]string) err
 
 // command runs a program to its end, with the rights that this process has at that time.
 func (p *programs) command(ctx context.Context, stdin string, argv ...string) error {
-	return p.heard(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(p.running.cfg()), Ambient: p.hookRights()}))
+	return p.logOutput(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(p.running.cfg()), Ambient: p.hookRights()}))
 }
 
-// heard logs what a program says.
-func (p *programs) heard(program string) func(said string, err error) error {
+// logOutput logs what a program says.
+func (p *programs) logOutput(program string) func(said string, err error) error {
 	return func(said string, err error) error {
 		if err == nil && said != "" {
 			p.log.tell(events.Note, program, "%s: %s", program, said)

@@ -11,11 +11,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// placesMost is how many addresses of a peer are written down: as many as an initiation
+// lastKnownMost is how many addresses of a peer are written down: as many as an initiation
 // leaves for with one attempt. A NAT gives each of a peer's ports one of its own.
 const lastKnownMost = 8
 
-// places are the addresses of peers that are to be found after a kill -9: where they
+// lastKnown are the addresses of peers for a start after a kill -9: where they
 // work, and no endpoint leads. Only live uses it, and who starts and ends the process.
 type lastKnown struct {
 	known   map[string][]netip.AddrPort // by public key
@@ -23,7 +23,7 @@ type lastKnown struct {
 	failed  bool                        // that it cannot be written was told
 }
 
-// load takes what a process before has left. Where this one has got more from it, that
+// loadLastKnown takes what a process before has left. Where this one has got more from it, that
 // counts.
 func (rs *restart) loadLastKnown() {
 	rs.lastKnown.known = map[string][]netip.AddrPort{}

@@ -22,7 +22,7 @@ import (
 // a copied machine, keys that are not too old; and the sessions are taken by one process,
 // once (package handover).
 
-// kept is what this process passes on.
+// suspended are the sessions that this process passes on.
 type suspended struct {
 	state    *handover.Kept
 	sessions []byte
@@ -100,7 +100,7 @@ func (s *sessions) binding(p *peer) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// former is the process before, whose sessions go on.
+// previous is the process before, whose sessions go on.
 type previous struct {
 	origin   loop.Former
 	sessions map[[32]byte]handover.Session

@@ -38,20 +38,20 @@ func (ul *uplinks) payload(t srd.Tuple) int {
 	return m - udpIPv6
 }
 
-// locals returns the uplinks to use towards r: those configured, of r's family, or the one
+// sourcesFor returns the uplinks to use towards r: those configured, of r's family, or the one
 // that the routes give. Addresses that the host does not have are left out, and those of the
 // tunnel itself: they are the peers' way to this host through the tunnel, and a path from
 // there would lead through itself.
-func (ul *uplinks) locals(r netip.AddrPort) []srd.Uplink {
-	v, known := ul.host.from[r.Addr()]
+func (ul *uplinks) sourcesFor(r netip.AddrPort) []srd.Uplink {
+	v, known := ul.host.sources[r.Addr()]
 	if !known {
-		v = ul.findLocals(r)
-		ul.host.from[r.Addr()] = v
+		v = ul.findSources(r)
+		ul.host.sources[r.Addr()] = v
 	}
 	return v
 }
 
-func (ul *uplinks) findLocals(r netip.AddrPort) []srd.Uplink {
+func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 	if r.Addr().Is6() && !ul.sockets.bank.HasIPv6() {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, o
 	for i := range paths {
 		u := paths[i].Tuple.Local
 		v := ul.sockets.bank.Uplink(u)
-		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.fresh[v] || ul.interfaces.inner(v.Addr()) || !ul.host.owns(v) {
+		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.added[v] || ul.interfaces.inner(v.Addr()) || !ul.host.owns(v) {
 			v = srd.Uplink{}
 		}
 		now[u] = v

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// uplinks knows which entry of paths.local an uplink stands for: the class of paths that
+// classes knows which entry of paths.local an uplink stands for: the class of paths that
 // weights and a primary are given to.
 type classes struct {
 	mu sync.Mutex

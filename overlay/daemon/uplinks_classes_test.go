@@ -90,7 +90,7 @@ func TestSet(t *testing.T) {
 func TestClassesAreUplinks(t *testing.T) {
 	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newEventLog(false))
 	s.uplinks.host.look(nil)
-	s.uplinks.locals(netip.MustParseAddrPort("127.0.0.9:1"))
+	s.uplinks.sourcesFor(netip.MustParseAddrPort("127.0.0.9:1"))
 	const lo = 1
 	of := func(text string) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(text), 0) }
 	for u, want := range map[srd.Uplink]int{of("192.0.2.1"): 0, of("127.0.0.1").At(lo): 1, of("192.0.2.2"): 3, of("127.0.0.1"): 0, of("198.51.100.1"): 0} {

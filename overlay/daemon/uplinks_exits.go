@@ -21,19 +21,19 @@ func (ul *uplinks) exits() {
 		sole := globals(all) == 1
 		for _, u := range all {
 			a := u.Addr()
-			v = append(v, udp.Exit{Uplink: u, Alone: sole && a.Is6() && !a.IsLinkLocalUnicast() && !ul.straight(u)})
+			v = append(v, udp.Exit{Uplink: u, Alone: sole && a.Is6() && !a.IsLinkLocalUnicast() && !ul.routedAlready(u)})
 		}
 	}
 	ul.sockets.bank.SetExits(v)
 }
 
-// straight reports whether all IPv6 packets from the address of u leave by its interface
+// routedAlready reports whether all IPv6 packets from the address of u leave by its interface
 // already, as with rules for source addresses. Such rules do not match what has its source
 // from the kernel. For IPv4 a rule and an interface are heeded together.
-func (ul *uplinks) straight(u srd.Uplink) bool {
+func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {
-			if r.Addr().Is6() && ul.leavesBy(r.Addr(), u.At(0)) != int(u.Link()) {
+			if r.Addr().Is6() && ul.routeOf(r.Addr(), u.At(0)) != int(u.Link()) {
 				return false
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// devices knows the interfaces of this host that have addresses. It may be used by several
+// interfaces knows the interfaces of this host that have addresses. It may be used by several
 // goroutines.
 type interfaces struct {
 	tunnel string // name of the tunnel's device
@@ -21,7 +21,7 @@ type interfaces struct {
 	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
 
-// device is an interface of this host.
+// iface is an interface of this host.
 type iface struct {
 	name string
 	mtu  int

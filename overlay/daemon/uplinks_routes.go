@@ -11,36 +11,36 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// swallows names the tunnel that packets to r, from any uplink that they may leave from, would
+// tunnelTo names the tunnel that packets to r, from any uplink that they may leave from, would
 // go into, and reports whether it is this one; "": they leave as they should.
-func (ul *uplinks) swallows(r netip.AddrPort) (name string, own bool) {
-	from := ul.locals(r)
+func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
+	from := ul.sourcesFor(r)
 	if len(from) == 0 {
 		from = []srd.Uplink{{}} // whatever the kernel takes
 	}
 	for _, u := range from {
-		index := ul.leavesBy(r.Addr(), u)
+		index := ul.routeOf(r.Addr(), u)
 		if index == ul.device.net.Index() {
 			return ul.device.tun.Name(), true
 		}
-		if v := netconf.Tunnel(index); v != "" && !ul.chosen(v) {
+		if v := netconf.Tunnel(index); v != "" && !ul.named(v) {
 			name = v
 		}
 	}
 	return name, false
 }
 
-// chosen reports whether paths.local names an interface, or an address that it has.
-func (ul *uplinks) chosen(name string) bool {
+// named reports whether paths.local names an interface, or an address that it has.
+func (ul *uplinks) named(name string) bool {
 	addrs := addressesOf(name)
 	return slices.ContainsFunc(ul.running.cfg().Paths.Local, func(l config.Local) bool {
 		return l.Interface == name || l.Interface == "" && slices.Contains(addrs, l.Addr)
 	})
 }
 
-// leavesBy returns the number of the interface by which packets from u to a remote address
+// routeOf returns the number of the interface by which packets from u to a remote address
 // leave, as the kernel finds it when they are sent; 0: there is none.
-func (ul *uplinks) leavesBy(to netip.Addr, u srd.Uplink) int {
+func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
 	if u.IsValid() && !ul.sockets.bank.Alone(u) {
 		o.SrcAddr = net.IP(u.Addr().AsSlice())
@@ -52,9 +52,9 @@ func (ul *uplinks) leavesBy(to netip.Addr, u srd.Uplink) int {
 	return v[0].LinkIndex
 }
 
-// barred returns why packets to remote do not get there by the interface; "": they do, or
+// noRouteBy returns why packets to remote do not get there by the interface; "": they do, or
 // there is no such interface, or it has no address of that family, which others report.
-func (ul *uplinks) barred(name string, remote netip.Addr) string {
+func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return ""
@@ -72,7 +72,7 @@ func (ul *uplinks) barred(name string, remote netip.Addr) string {
 	// The entry of the table is asked for: without one there is none to tell of, whatever
 	// the kernel does then.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(all) > 1 || ul.leavesBy(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
+	if remote.Is4() || globals(all) > 1 || ul.routeOf(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
 	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)

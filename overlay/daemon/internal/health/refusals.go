@@ -14,7 +14,7 @@ const (
 	refusalMost  = time.Hour
 )
 
-// strangerReasons are the reasons that are told of, and what was refused, for people.
+// refusalReasons are the reasons that are told of, and what was refused, for people.
 var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndUnknownType: "packets that are none of this protocol's version",
 	srd.EndBadMAC:      "handshakes for another host's public key",

@@ -59,7 +59,7 @@ func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) 
 	return v
 }
 
-// down returns the uplinks that were told to be down.
+// Down returns the uplinks that were told to be down.
 func (u *Uplinks) Down() map[srd.Uplink]bool {
 	v := map[srd.Uplink]bool{}
 	for a, up := range u.up {

@@ -36,7 +36,7 @@ var (
 	ErrDeaf   = errors.New("what came along does not tell when this machine is a copy")
 )
 
-// adoptMachine takes over what another process's Rest returned. It owns the descriptor. An
+// Adopt takes over what another process's Rest returned. It owns the descriptor. An
 // error says why nothing that is older than this moment may be believed to be ours alone.
 func Adopt(fd int) (*Notifier, error) {
 	protocol, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)

@@ -19,13 +19,13 @@ const (
 	eventMost    = 8 << 10 // bytes; the kernel's own events have 2 KB at most
 )
 
-// machine tells when this has become another one.
+// Notifier tells when this has become another one.
 type Notifier struct {
 	events *os.File
 	done   chan struct{} // closed when Watch has returned
 }
 
-// newMachineEvents opens the kernel's news of devices.
+// Open opens the kernel's news of devices.
 func Open() (*Notifier, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
