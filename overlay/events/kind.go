@@ -68,7 +68,7 @@ const (
 type About struct {
 	Kind    Kind
 	Level   Level
-	Topic   Kind   // the first kind of those that replace each other, as up and down do
+	Topic   Kind   // the first of the kinds that replace each other, as up and down do
 	Meaning string // what has happened
 	Advice  string // what to do
 }
@@ -81,65 +81,64 @@ var All = []About{
 	{Started, Notice, Started, "the interface is up", nothing},
 	{Stopping, Notice, Stopping, "the interface is taken down", nothing},
 	{Note, Info, Note, "anything without a kind of its own", "read it"},
-	{HostSetting, Warning, HostSetting, "a setting of this host will get in the way", "change it as the line says"},
-	{HostMended, Notice, HostSetting, "something that this host lacked is there", nothing},
-	{ConfigDoubt, Warning, ConfigDoubt, "something in the configuration looks like a mistake; `srdtun check` says the same", "correct it as the line says, or leave it, if it is meant"},
-	{PrivilegesKept, Warning, PrivilegesKept, "the daemon could not give up what it does not need", "start it as root, or by the service file"},
+	{HostSetting, Warning, HostSetting, "a setting of this host disturbs the tunnel", "change the setting that the line names"},
+	{HostMended, Notice, HostSetting, "this host has something that it lacked before", nothing},
+	{ConfigDoubt, Warning, ConfigDoubt, "a value in the configuration looks like a mistake; `srdtun check` prints the same line", "correct the value, or leave it if you mean it"},
+	{PrivilegesKept, Warning, PrivilegesKept, "the daemon could not give up privileges that it does not need", "start it as root, or as a service"},
 	{ConfigChanged, Notice, ConfigChanged, "the configuration was changed while running", nothing},
-	{ConfigRefused, Warning, ConfigRefused, "a change was refused; all stays as it was", "correct what the line names"},
-	{DropInRefused, Warning, DropInRefused, "a file of a peer, or its directory, was left out", "correct what the line names; all other peers stay"},
+	{ConfigRefused, Warning, ConfigRefused, "a change was refused; the old configuration stays in force", "correct the key that the line names"},
+	{DropInRefused, Warning, DropInRefused, "the file of a peer, or the whole directory, was ignored", "correct the file that the line names; all other peers stay"},
 
-	{SessionUp, Notice, SessionUp, "a handshake is done, after there was no session", nothing},
-	{SessionLost, Warning, SessionUp, "there is no session any more, although it was in use; `why` says more", "look at `peer-silent`, `paths-down` and the peer's log of that time"},
-	{SessionEnded, Notice, SessionUp, "the peer has ended the session in order, as when its daemon is stopped", nothing},
-	{SessionExpired, Info, SessionUp, "the keys of a peer that nobody talked to are too old (3 minutes)", "nothing: the next packet makes new ones"},
-	{SessionRenewed, Debug, SessionRenewed, "new keys, as every two minutes in use", nothing},
-	{PeerRestarted, Notice, PeerRestarted, "the peer's daemon is another process than before", "nothing; its log says why"},
-	{PeerSilent, Warning, PeerSilent, "nothing that was sent for 5 s has been answered", "ping the peer outside the tunnel; is its daemon running, does a firewall let UDP through?"},
-	{PeerAnswers, Notice, PeerSilent, "a silent peer has answered", nothing},
-	{PeerExpired, Warning, PeerExpired, "the time of a peer (`expires`) is over: it is no peer any more", "nothing, if that was meant; else sign another grant, or raise `expires`; does the fleet's agent run?"},
-	{PeerMoved, Notice, PeerMoved, "the peer is reached at other addresses than before (roaming)", "nothing, if it did move"},
-	{PeerRebound, Info, PeerMoved, "the peer's ports are all others than before: a NAT between forgot its mapping", "if this happens often, set persistent_keepalive at the peer behind the NAT"},
-	{HandshakeMismatch, Warning, HandshakeMismatch, "answers to our handshakes do not decrypt", "compare preshared_key and public_key at both ends"},
+	{SessionUp, Notice, SessionUp, "there is a session again, after a handshake", nothing},
+	{SessionLost, Warning, SessionUp, "a session in use was lost; `why` has the reason", "look for `peer-silent` and `paths-down`, and at the peer's log of that time"},
+	{SessionEnded, Notice, SessionUp, "the peer has closed the session, for instance because its daemon was stopped", nothing},
+	{SessionExpired, Info, SessionUp, "the keys of an idle peer are too old (3 minutes)", "nothing: the next packet starts a handshake"},
+	{SessionRenewed, Debug, SessionRenewed, "the session has new keys; a busy session gets them every two minutes", nothing},
+	{PeerRestarted, Notice, PeerRestarted, "the peer's daemon has started anew", "nothing; the reason is in its log"},
+	{PeerSilent, Warning, PeerSilent, "the peer has answered nothing for 5 s", "ping the peer outside the tunnel; is its daemon running, does a firewall let UDP through?"},
+	{PeerAnswers, Notice, PeerSilent, "a silent peer answers again", nothing},
+	{PeerExpired, Warning, PeerExpired, "a peer was removed because its time (`expires`) is over", "nothing, if you meant that; else sign another grant, or raise `expires`; does the fleet's agent run?"},
+	{PeerMoved, Notice, PeerMoved, "the peer has other addresses than before (roaming)", "nothing, if it did move"},
+	{PeerRebound, Info, PeerMoved, "all ports of the peer have changed: a NAT has forgotten its mappings", "if this happens often, set persistent_keepalive at the peer behind the NAT"},
+	{HandshakeMismatch, Warning, HandshakeMismatch, "answers to this end's handshakes do not decrypt", "compare preshared_key and public_key at both ends"},
 	{RouterRefused, Notice, RouterRefused, "ICMP errors that a peer sends on, as of a router behind it, are dropped, since their source is not in the peer's allowed_ips: traceroute shows a star, and path MTU discovery behind the far end fails; told once a peer", "nothing, if all works; else look which routers are behind that peer, for it may have made the address up: those that you know may be added to its allowed_ips; or lower the MTU inside the tunnel"},
-	{StrangerRefused, Warning, StrangerRefused, "handshakes that are not for us or not of a peer; told at once, then counted and told every minute", "`unknown_peer`: add the key, if it is somebody you know; `bad_mac1`: the sender has a wrong public_key of this host; else nothing: they are dropped"},
+	{StrangerRefused, Warning, StrangerRefused, "handshakes for another host, or from a key that is no peer's, were dropped; reported at once, then counted and reported every minute", "`unknown_peer`: add the key, if you know its owner; `bad_mac1`: the sender has a wrong public_key for this host; else nothing"},
 
-	{UplinkDown, Warning, UplinkUp, "no path from a local address works, while paths from others do; the subject has the interface, as in `192.0.2.7%wwan0`, if paths.local names that", "look at that interface, its cable, its provider"},
-	{UplinkUp, Notice, UplinkUp, "paths from a local address work", nothing},
-	{UplinkBypassed, Warning, UplinkBypassed, "packets do not get to a peer by an interface of paths.local", "give it a route, with any metric, as the line says"},
-	{UplinkStraight, Notice, UplinkBypassed, "they do", nothing},
+	{UplinkDown, Warning, UplinkUp, "no path from this local address works, while paths from other addresses do; if paths.local names an interface, the subject has it too: `192.0.2.7%wwan0`", "check that interface, its cable and its provider"},
+	{UplinkUp, Notice, UplinkUp, "paths from this local address work", nothing},
+	{UplinkBypassed, Warning, UplinkBypassed, "an interface of paths.local has no way to a peer", "add a route, with any metric, as the line shows"},
+	{UplinkStraight, Notice, UplinkBypassed, "the interface has a way to its peers again", nothing},
 	{PathsDown, Warning, PathsDown, "some or all paths to a peer do not answer", "`srdtun show` lists them; some paths of a network may be broken while others work"},
-	{PathsBack, Notice, PathsDown, "all paths to the peer work again, but those of an uplink that is down", nothing},
-	{PathState, Debug, PathState, "one path is in another state than a second before", nothing},
-	{PathMTU, Info, PathMTU, "the largest packet that all paths to a peer carry is another one", "nothing: packets are cut to fit"},
-	{PathMTUTooLow, Warning, PathMTUTooLow, "small packets pass, and none of the least size there must be (1,228 bytes with IPv4, 1,248 with IPv6): pings pass, all else hangs", "find out which link between has a smaller MTU, and raise it"},
+	{PathsBack, Notice, PathsDown, "all paths to the peer work again, except paths of an uplink that is down", nothing},
+	{PathState, Debug, PathState, "one path has changed its state within the last second", nothing},
+	{PathMTU, Info, PathMTU, "the largest packet size that all paths to a peer carry has changed", "nothing: packets are cut to fit"},
+	{PathMTUTooLow, Warning, PathMTUTooLow, "small packets pass, but packets of the required minimum (1,228 bytes with IPv4, 1,248 with IPv6) do not: pings pass, everything else hangs", "find the link with the smaller MTU, and raise its MTU"},
 
-	{LocalMissing, Warning, LocalMissing, "an entry of paths.local has no address here", "bring the interface up, or correct paths.local"},
-	{LocalBack, Notice, LocalMissing, "it has one again", nothing},
+	{LocalMissing, Warning, LocalMissing, "an entry of paths.local has no address on this host", "bring the interface up, or correct paths.local"},
+	{LocalBack, Notice, LocalMissing, "the entry of paths.local has an address again", nothing},
 	{NoWay, Warning, NoWay, "this host has no address or route to reach a peer", "look at `ip route get ENDPOINT`"},
-	{WayBack, Notice, NoWay, "there is one again", nothing},
-	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself, or into another one that paths.local does not name", "add a route for the endpoint, or a narrower allowed_ips; of another tunnel, name it in paths.local if that is meant, else take it down or give it a mark (see docs/guide.md)"},
-	{LoopGone, Notice, RoutingLoop, "it does not any more", nothing},
-	{DefaultTaken, Warning, DefaultTaken, "another tunnel has got the traffic that has no route of its own", "nothing, if that is meant; else take the other one down, or up before this one"},
-	{DefaultBack, Notice, DefaultTaken, "this one has it again", nothing},
+	{WayBack, Notice, NoWay, "this host can reach the peer again", nothing},
+	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself, or into another one that paths.local does not name", "add a route for the endpoint, or use a narrower allowed_ips; if another tunnel shall carry this one, name it in paths.local, else take it down or give it a mark (see docs/guide.md)"},
+	{LoopGone, Notice, RoutingLoop, "the route to the endpoint is right again", nothing},
+	{DefaultTaken, Warning, DefaultTaken, "another tunnel has taken over the default route", "nothing, if you meant that; else take the other tunnel down, or start it before this one"},
+	{DefaultBack, Notice, DefaultTaken, "this tunnel has the default route again", nothing},
 	{EndpointSelf, Warning, EndpointSelf, "an endpoint is this daemon itself", "give the address of the other end"},
-	{NameUnresolved, Warning, NameUnresolved, "the name in an endpoint cannot be looked up", "look at /etc/resolv.conf; what the name stood for stays in use"},
-	{NameResolved, Notice, NameUnresolved, "it can be again", nothing},
-	{NameMoved, Info, NameMoved, "a name stands for other addresses than before", nothing},
+	{NameUnresolved, Warning, NameUnresolved, "the name in an endpoint cannot be looked up", "look at /etc/resolv.conf; the last known addresses stay in use"},
+	{NameResolved, Notice, NameUnresolved, "the name can be looked up again", nothing},
+	{NameMoved, Info, NameMoved, "a name has other addresses than before", nothing},
 
 	{DeviceDown, Warning, DeviceDown, "the interface was set down by somebody else: nothing passes", "`ip link set NAME up`"},
-	{DeviceUp, Notice, DeviceDown, "it was set up again", nothing},
-	{RoutesRestored, Notice, RoutesRestored, "addresses, routes or rules that somebody else removed are back", "find out who removes them, if it happens again"},
-	{RoutesLost, Warning, RoutesRestored, "they could not be put back", "the line says why"},
-	{Fallback, Warning, Fallback, "something works in a slower way", "the line says what is missing"},
+	{DeviceUp, Notice, DeviceDown, "the interface was set up again", nothing},
+	{RoutesRestored, Notice, RoutesRestored, "srdtun has put back addresses, routes or rules that another program had removed", "if it happens again, find that program"},
+	{RoutesLost, Warning, RoutesRestored, "removed addresses, routes or rules could not be put back", "the line has the reason"},
+	{Fallback, Warning, Fallback, "a feature is missing, and a slower way is used", "the line names the feature"},
 	{ReaderGaveWay, Info, ReaderGaveWay, "metrics, the dashboard or the control socket had no place left for a new reader, so an idle one was closed; the line says whose", "nothing; if somebody takes all places, a unix socket lets one group in and nobody else"},
-	{ProcessStalled, Warning, ProcessStalled, "the daemon did not run for seconds: stopped, suspended, or the machine had no time for it", "nothing, if the machine slept; else look at its load"},
-	{MachineCopied, Notice, MachineCopied, "this virtual machine is a copy or was restored: all sessions are made anew", nothing},
+	{ProcessStalled, Warning, ProcessStalled, "the daemon did not run for some seconds: it was stopped or suspended, or the machine was overloaded", "nothing, if the machine slept; else look at its load"},
+	{MachineCopied, Notice, MachineCopied, "this virtual machine was copied or restored, so all sessions start anew", nothing},
 }
 
-// roaming are the kinds that are no more than a Notice where the peer has no endpoints. It
-// calls from wherever it is, as a laptop does, and nobody is to look after it when it has
-// been shut.
+// roaming are the kinds that are only a Notice if the peer has no endpoints. Such a peer, a
+// laptop for instance, calls from any place, and goes away without a fault.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
 // Describe returns what there is to know of a kind: of one that is not listed, that it is

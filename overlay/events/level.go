@@ -5,7 +5,7 @@ import "fmt"
 // Level is how much an event matters. The zero value is Debug.
 type Level uint8
 
-// The levels, those of syslog(3) that make sense here.
+// The levels are a part of syslog(3).
 const (
 	Debug   Level = iota // for whoever looks for a fault in this program
 	Info                 // normal, and good to know afterwards

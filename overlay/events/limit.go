@@ -183,8 +183,7 @@ func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	return inOrder(v)
 }
 
-// inOrder sorts by time, and by what it is about where that is the same, as the order in
-// a map is none.
+// inOrder sorts by time, then by subject: a map has no order.
 func inOrder(v []Event) []Event {
 	slices.SortFunc(v, func(a, b Event) int {
 		if c := a.Time.Compare(b.Time); c != 0 {
