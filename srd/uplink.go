@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// Uplink is where packets of this host leave from: an address, and the interface that they
-// leave by. An address alone does not say that: two LTE sticks of one maker give the host the
-// same. Without an address the kernel chooses. It is smaller than a netip.Addr with a number,
-// as each path has several.
+// Uplink is a source address of this host and the interface that its packets leave through. An
+// address alone is not enough: two LTE sticks of one maker give the host the same address. In an
+// Uplink without an address the kernel chooses it. The type is smaller than a netip.Addr with a
+// number, because each path has several uplinks.
 type Uplink struct {
 	addr  [16]byte
 	link  uint32
 	bytes uint8 // of addr: 4, 16, 0: none
 }
 
-// UplinkOf returns the uplink of an address without a zone at the interface with a number;
-// 0: whichever the routes prefer.
+// UplinkOf returns the uplink of an address, which has no zone, and of an interface by its
+// number. With link 0 the routing table chooses the interface.
 func UplinkOf(a netip.Addr, link uint32) Uplink {
 	u := Uplink{link: link}
 	switch {

@@ -1,7 +1,8 @@
-// Package budget shares the memory of a process out between those who fill it: what waits
-// for order from each peer, and what waits to be sent to each. Who holds much is a user; all
-// users have the same share, and one that has more than its share loses, never another.
-// A user alone may have it all, so a busy peer beside idle ones is not slowed down.
+// Package budget divides the memory of a process between its queues. Each peer has two: frames
+// that wait to be sent, and received frames that wait for earlier ones. A queue that holds more
+// than Little is a user. All users have the same share of the budget. A queue above its share
+// drops its own frames, never those of another. A single user may have the whole budget, so idle
+// peers do not slow a busy one down.
 package budget
 
 import "sync/atomic"
@@ -10,22 +11,20 @@ const (
 	// Most is the budget where memory is plenty: eight peers may hold all that one may,
 	// order.DefaultHeldBytes.
 	Most = 256 << 20
-	// Part of the process's soft limit is shared out. Garbage until the next collection is as
-	// much again, and the rest is for what has bounds of its own: tables, shelves, keys.
+	// The budget is one Part-th of the process's soft limit. Garbage takes as much again before it
+	// is collected. The rest is for memory with bounds of its own: tables, shelves, keys.
 	Part = 4
-	// Little is what anybody may hold without being a user, at most: everyday reordering, and
-	// what one flow of a slow link has waiting. Of 4,096 peers, as many as there may be, that is
-	// as much as Most. Of a smaller budget it is a part: where memory is that little, no more
-	// peers are at work at once.
+	// Little bytes may be held by any queue without being a user: everyday reordering, or one
+	// flow of a slow link. All 4,096 peers together then hold no more than Most. A smaller budget
+	// has a smaller bound, its littlePart-th part: such hosts have fewer busy peers.
 	Little     = 64 << 10
 	littlePart = 512
-	// leastLittle is below no peer could have a packet waiting: two of 1,500 bytes in their
-	// buffers.
+	// leastLittle is the smallest bound with which a peer works: two packets of 1,500 bytes in
+	// their buffers.
 	leastLittle = 4 << 10
-	// Much is what a user must have held for it to be worth a collection of garbage, or this
-	// part of a small budget. One flow has less waiting to be sent (a megabyte, at its cost in
-	// buffers), and comes and goes with each burst; a peer may hold more while it delivers
-	// nothing (order's share).
+	// Much is how many bytes a user must have held for a collection of garbage to pay off. In a
+	// small budget it is a muchPart-th. A single flow stays below: it has a megabyte waiting, at
+	// its cost in buffers, and empties its queue after each burst.
 	Much     = 3 << 20
 	muchPart = 4
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrUntrusted means that a process which is nobody to tell a secret answers for an interface.
+// ErrUntrusted means that the answering process must not learn a secret.
 var ErrUntrusted = errors.New("is not trusted")
 
 // askWait bounds a question to the service manager.
@@ -21,8 +21,8 @@ const askWait = 5 * time.Second
 // root's.
 func (c *Client) Service() string { return c.at.Service }
 
-// owned reports why the process that answers cannot be the daemon: it is neither root's nor
-// the caller's own, nor that of the user to whom the directory belongs.
+// owned returns an error if the answering process cannot be the daemon. It must run as root, as
+// the caller, or as the owner of the socket's directory.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -38,10 +38,9 @@ func (c *Client) owned() error {
 	return err
 }
 
-// Trusted reports why the process that answers is not to be told a secret; nil: it may be.
-// It is root's, or the caller's own, or the main process of the service that the directory
-// of the socket belongs to: whoever has taken over another process of that user, or another
-// service, may have put the socket there.
+// Trusted returns an error if the answering process must not learn a secret. Three processes may:
+// one of root, one of the caller, and the main process of the service that owns the socket's
+// directory. Any other process of that user, or another service, may have planted the socket.
 func (c *Client) Trusted() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {

@@ -2,11 +2,11 @@ package control
 
 import "net/netip"
 
-// From is this end of the path for people: with the interface, if its packets leave by that
-// alone, since two interfaces may have one address.
+// From is the local end of the path, as people read it. It has the interface too if packets are
+// bound to one, because two interfaces may have the same address.
 func (p *Path) From() string { return from(p.Local, p.Interface) }
 
-// Uplink is From without the port: what paths of one uplink have in common.
+// Uplink is From without the port. All paths of one uplink have the same.
 func (p *Path) Uplink() string {
 	a, err := netip.ParseAddrPort(p.Local)
 	if err != nil {
@@ -15,7 +15,7 @@ func (p *Path) Uplink() string {
 	return at(a.Addr(), p.Interface)
 }
 
-// From is as that of a Path.
+// From is the local end, as Path.From.
 func (p *Ping) From() string { return from(p.Local, p.Interface) }
 
 func from(local, iface string) string {

@@ -5,13 +5,13 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// An interface in paths.local is left by that interface, whichever the routes prefer:
-// each packet names it (see udp.Exit). What stays with the operator is a route of that
-// interface to the peer, with any metric. Without one the kernel takes an IPv4 peer to be
-// on that interface's link, asks for it there, and nobody answers.
+// Packets of an interface in paths.local leave through that interface, whatever the routing
+// table prefers: each packet names it (see udp.Exit). The operator only has to give the
+// interface a route to the peer, with any metric. Without a route the kernel treats an IPv4 peer
+// as a neighbour on that link, sends ARP requests, and gets no answer.
 
-// exits has the sockets leave by the interfaces of paths.local, and tell what comes to one
-// of their addresses by the interface that it comes by.
+// exits tells the sockets which interfaces of paths.local packets leave through. Received packets
+// are then assigned to an uplink by address and interface.
 func (ul *uplinks) exits() {
 	var v []udp.Exit
 	for i, all := range ul.configured() {
@@ -27,9 +27,9 @@ func (ul *uplinks) exits() {
 	ul.sockets.bank.SetExits(v)
 }
 
-// routedAlready reports whether all IPv6 packets from the address of u leave by its interface
-// already, as with rules for source addresses. Such rules do not match what has its source
-// from the kernel. For IPv4 a rule and an interface are heeded together.
+// routedAlready reports whether all IPv6 packets from the address of u leave through its interface
+// already, as with rules for source addresses. Such rules do not match a packet whose source
+// address the kernel chooses. IPv4 obeys a rule and an interface at the same time.
 func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {

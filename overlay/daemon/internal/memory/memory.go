@@ -26,12 +26,12 @@ type Shared struct {
 // it out.
 func New() *Shared { return &Shared{Budget: limitMemory()} }
 
-// Collect has garbage collected if peers have stopped to hold much. One goroutine calls it.
+// Collect collects garbage if peers have given back much memory. One goroutine calls it.
 func (s *Shared) Collect(now time.Time) { s.collector.collect(s.Budget, now) }
 
 const (
-	// ofGroup is the part of its control group's memory that the runtime may use, in eighths:
-	// the kernel counts what sockets hold as well.
+	// ofGroup is the part of its control group's memory that the runtime may use, in eighths. The
+	// kernel charges the buffers of sockets to the same group.
 	ofGroup = 6
 	// ofSmallGroup is that of a group which is too small for leastLimit, in eighths.
 	ofSmallGroup = 7
@@ -40,12 +40,12 @@ const (
 	// leastLimit is what a daemon with a few peers uses. Below it the runtime would collect
 	// garbage all the time and get nothing.
 	leastLimit = 32 << 20
-	// collectFrom is how much peers that held much (budget.Much) must have stopped holding before
-	// garbage is collected for it, or this part of a small budget.
+	// collectFrom is how many bytes peers must have given back before garbage is collected. Only
+	// peers that held budget.Much count. In a small budget it is a collectPart-th.
 	collectFrom = 4 << 20
 	collectPart = 2
-	// collectPause is how many times as long as it took there is none, so that a peer that
-	// comes again and again costs a twentieth of a processor at most.
+	// collectPause times the duration of a collection must pass before the next one. So a peer
+	// that comes again and again costs a twentieth of a processor at most.
 	collectPause = 20
 	// goMemLimit is how an administrator sets the limit (package runtime).
 	goMemLimit = "GOMEMLIMIT"
@@ -62,9 +62,9 @@ func limitMemory() *budget.Budget {
 	return budget.New(budget.Of(limit))
 }
 
-// collector has garbage collected once peers have stopped to hold much. It would else lie in
-// the pools of buffers, which make the next peer's share come on top; and the heap grows by as
-// much as is in use, pools included, until the runtime collects by itself.
+// collector collects garbage once peers have given back much memory. Otherwise their buffers stay
+// in the pools, and the next peer's buffers come on top. The runtime collects by itself only when
+// the heap has doubled, pools included.
 type collector struct {
 	freed int       // bytes that peers no longer hold
 	next  time.Time // not before that
