@@ -13,11 +13,13 @@ func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check NAME|FILE",
 		Short: "Check a configuration",
-		Long: `Check a configuration and the files of its [peers] dir: the first fault is named with
-file, line and key. The daemon leaves a wrong file of that directory out alone. What is
-right and looks like a mistake, on this host as it is now, is a line on standard error
-that ends with "(warning)"; the exit code stays 0. So is what the service srdtun@NAME
-could not read, if root checks a file where that is installed.`,
+		Long: `Check a configuration and the files of its [peers] dir. The first fault is printed with
+file, line and key. A running daemon ignores a wrong file of that directory and keeps all
+other peers.
+
+A line that ends with "(warning)" is about a value that is valid but looks like a mistake on
+this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
+a warning for each file, program and port that the service cannot use.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {

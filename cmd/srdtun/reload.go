@@ -131,13 +131,14 @@ func handOverTo(at rundir.Place, what control.Change, owns func(service string) 
 	}
 	diff, err := c.Change(what)
 	if errors.Is(err, control.ErrUntrusted) && c.Service() == "" {
-		// That of an ordinary user, who can read his own file.
+		// The daemon of an ordinary user, who can read the file himself.
 		diff, err = c.Change(control.Change{How: what.How})
 	}
 	return printed(at, diff, err)
 }
 
-// restartingCommand is for the unit, whose user may not be able to ask the service manager.
+// restartingCommand runs as root from the unit (ExecStop=). It asks systemd whether the service is
+// being restarted and tells the daemon, whose own user may be unable to ask.
 func restartingCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "restarting NAME",
@@ -154,7 +155,7 @@ func restartingCommand() *cobra.Command {
 					return errors.Join(err, c.Close())
 				}
 			}
-			return nil // it has ended by itself
+			return nil // the daemon has ended already
 		},
 	}
 }
