@@ -86,7 +86,7 @@ func under(dir string, roots ...string) bool {
 // The pure packages: their machines are told the time, are given randomness, and
 // run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
-	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || dir == "internal/keytext" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
+	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || dir == "internal/keytext" || dir == "internal/peerid" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
 		"overlay/budget", "overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim",
 		"lab/compare", "lab/tcp", "lab/workload") || dir == "lab"
 }
@@ -194,13 +194,13 @@ func forbidden(s *source, to string) string {
 		return "the transport does not know that it is simulated"
 	case under(s.dir, "sim") && under(to, "sim") && !slices.Contains(below(s.dir), to):
 		return "the simulator's packages import those below them alone: " + strings.Join(layers, ", ")
-	case s.dir == "config" && !under(to, "internal/bounded", "internal/keytext", "internal/wgquick"):
+	case s.dir == "config" && !under(to, "internal/bounded", "internal/keytext", "internal/peerid", "internal/wgquick"):
 		return "the configuration is read without the rest"
 	case to == "config" && !s.test && !under(s.dir, "cmd", "overlay/daemon"):
 		return "only the command and the daemon read configurations; others take arguments"
 	case under(s.dir, "sim", "lab") && under(to, "srd/udp", "srd/loop", "overlay/tundev", "overlay/netconf", "overlay/control", "overlay/daemon"):
 		return "a simulation has no sockets and no devices"
-	case under(s.dir, "fleet") && !under(to, "fleet", "internal/manpage", "internal/logline", "internal/bounded", "internal/keytext") && !s.test:
+	case under(s.dir, "fleet") && !under(to, "fleet", "internal/manpage", "internal/logline", "internal/bounded", "internal/keytext", "internal/peerid") && !s.test:
 		return "the fleet is a module of its own, and takes nothing of the daemon"
 	case under(to, "fleet") && !under(s.dir, "fleet"):
 		return "the daemon takes files, and does not know who writes them"
@@ -260,14 +260,14 @@ func TestSimulatorHasNoArrowUp(t *testing.T) {
 }
 
 // Records, policy, files and their agent need the standard library alone: only a store brings
-// other modules along. So do the two leaves that they share with the daemon.
+// other modules along. So do the three leaves that they share with the daemon.
 func TestFleetNeedsTheStandardLibraryAlone(t *testing.T) {
 	for _, s := range tree(t) {
-		if s.test || s.dir != "fleet" && !under(s.dir, "fleet/agent", "fleet/dropdir", "internal/bounded", "internal/keytext") {
+		if s.test || s.dir != "fleet" && !under(s.dir, "fleet/agent", "fleet/dropdir", "internal/bounded", "internal/keytext", "internal/peerid") {
 			continue
 		}
 		for _, p := range s.imports() {
-			if strings.Contains(strings.Split(p, "/")[0], ".") && !strings.HasPrefix(p, module+"/fleet") && p != module+"/internal/bounded" && p != module+"/internal/keytext" {
+			if strings.Contains(strings.Split(p, "/")[0], ".") && !strings.HasPrefix(p, module+"/fleet") && p != module+"/internal/bounded" && p != module+"/internal/keytext" && p != module+"/internal/peerid" {
 				t.Errorf("%s imports %s: only the standard library", s.file, p)
 			}
 		}

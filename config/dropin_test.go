@@ -36,6 +36,7 @@ func TestDropIns(t *testing.T) {
 		"6.toml":     "[interface]\nmtu = 1400\n[[peer]]\npublic_key = '$3'\n",
 		"7.toml":     "",
 		"8.toml":     "[[peer]]\nname = 'x'\n",
+		"8a.toml":    "[[peer]]\nname = '10.0.0.2'\npublic_key = '$3'\n",
 		"9.toml":     "[[peer]]\npublic_key = '$2'\npreshared_key = '$psk'\npolicy = 'plb'\n",
 		".a.toml":    "nonsense",
 		"b.toml.bak": "nonsense",
@@ -63,6 +64,7 @@ func TestDropIns(t *testing.T) {
 		`6.toml:1: interface: has no place in a drop-in file, which has one [[peer]]`,
 		`7.toml: has no [[peer]]`,
 		`8.toml:1: peer.public_key: is missing`,
+		`8a.toml:2: peer.name: a name cannot be an address: an address stands for the peer that it belongs to`,
 		`c.toml: not a regular file`,
 		`d.toml: not a regular file`,
 	}

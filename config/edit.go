@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/srdtun/srdtun/internal/peerid"
 )
 
 // Setting is one KEY=VALUE: a key such as "paths.policy" or "peer.NAME.endpoints", and a
@@ -68,22 +70,16 @@ func Named(c *Config, settings []Setting) []Setting {
 	return v
 }
 
-// peerOf returns the peer that an address inside the tunnel belongs to. nil: it is none, or is
-// a peer's name.
-func (c *Config) peerOf(who string) (found *Peer) {
-	a, err := netip.ParseAddr(who)
-	if err != nil || slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Name == who }) {
+// peerOf returns the peer that a name, a public key or an address inside the tunnel stands for;
+// nil: there is none.
+func (c *Config) peerOf(who string) *Peer {
+	i := peerid.Find(who, len(c.Peers),
+		func(i int) (string, string) { return c.Peers[i].Name, c.Peers[i].PublicKey.String() },
+		func(i int) []netip.Prefix { return c.Peers[i].AllowedIPs })
+	if i < 0 {
 		return nil
 	}
-	most := -1
-	for i := range c.Peers {
-		for _, p := range c.Peers[i].AllowedIPs {
-			if p.Bits() > most && p.Contains(a) {
-				found, most = &c.Peers[i], p.Bits()
-			}
-		}
-	}
-	return found
+	return &c.Peers[i]
 }
 
 // plainFault drops the line of a fault, which is one of a text that nobody sees.
@@ -150,10 +146,14 @@ func locateSetting(root section, key string) (spot, error) {
 
 // findPeer finds a peer's section by its name or public key.
 func findPeer(root section, who string) (section, bool) {
-	for _, s := range root.sections("peer", maxPeers) {
-		if who != "" && (s.vals["name"] == who || s.vals["public_key"] == who) {
-			return s, true
-		}
+	all := root.sections("peer", maxPeers)
+	i := peerid.Find(who, len(all), func(i int) (string, string) {
+		name, _ := all[i].vals["name"].(string)
+		key, _ := all[i].vals["public_key"].(string)
+		return name, key
+	}, func(int) []netip.Prefix { return nil })
+	if i < 0 {
+		return section{}, false
 	}
-	return section{}, false
+	return all[i], true
 }

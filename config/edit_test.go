@@ -142,8 +142,8 @@ func TestWith(t *testing.T) {
 // A peer is found by an address inside the tunnel, as ping and show find it.
 func TestSettingByInnerAddress(t *testing.T) {
 	c := parsed(t, mainPart+"[[peer]]\nname = 'wide'\npublic_key = '$1'\nallowed_ips = ['10.80.0.0/24', 'fd80::/64']\n"+
-		"[[peer]]\nname = 'one'\npublic_key = '$2'\nallowed_ips = ['10.80.0.2/32', 'fd80::2/128']\n[[peer]]\nname = '10.80.0.9'\npublic_key = '$3'\n")
-	for who, want := range map[string]int{"10.80.0.2": 1, "10.80.0.3": 0, "fd80::2": 1, "fd80::3": 0, "10.80.0.9": 2, "one": 1} {
+		"[[peer]]\nname = 'one'\npublic_key = '$2'\nallowed_ips = ['10.80.0.2/32', 'fd80::2/128']\n[[peer]]\nname = '10.80.0.9.example'\npublic_key = '$3'\n")
+	for who, want := range map[string]int{"10.80.0.2": 1, "10.80.0.3": 0, "fd80::2": 1, "fd80::3": 0, "10.80.0.9": 0, "10.80.0.9.example": 2, "one": 1} {
 		got, err := With(c, []Setting{{Key: "peer." + who + ".policy", Value: "ecmp"}})
 		if err != nil {
 			t.Errorf("%s: %v", who, err)

@@ -69,6 +69,11 @@ var faulty = []struct{ name, doc, want string }{
 	{"public key with the top bit", mainPart + "[[peer]]\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Lg='\n", `s.toml:6: peer.public_key: another spelling of a public key: want a number below 2^255-19, as srdtun pubkey prints it`},
 	{"peer name twice", mainPart + "[[peer]]\nname = 'a'\npublic_key = '$1'\n[[peer]]\nname = 'b'\npublic_key = '$2'\n[[peer]]\nname = 'a'\npublic_key = '$3'\n", `s.toml:12: peer.name: "a" names the peer of line 5 already`},
 	{"empty peer name", mainPart + "[[peer]]\nname = ''\n", `s.toml:6: peer.name: must not be empty; leave the key out instead`},
+	{"peer named as an address", mainPart + "[[peer]]\nname = '10.80.0.2'\n", `s.toml:6: peer.name: a name cannot be an address: an address stands for the peer that it belongs to`},
+	{"peer named as a prefix", mainPart + "[[peer]]\nname = 'fd80::/64'\n", `s.toml:6: peer.name: a name cannot be a prefix`},
+	{"peer named as an endpoint", mainPart + "[[peer]]\nname = 'hub.example:51820'\n", `s.toml:6: peer.name: a name cannot be an endpoint, with a port`},
+	{"peer named as a key", mainPart + "[[peer]]\nname = '$1'\n", `s.toml:6: peer.name: a name cannot look like a public key: a key stands for the peer that has it`},
+	{"peer named as a key, almost", mainPart + "[[peer]]\nname = '" + strings.Repeat("aB3", 14) + "x'\n", `s.toml:6: peer.name: a name cannot look like a public key: a key stands for the peer that has it`},
 	{"peer name with tab", mainPart + "[[peer]]\nname = \"a\\tb\"\n", `s.toml:6: peer.name: a name has printable characters only`},
 	{"long peer name", mainPart + "[[peer]]\nname = '" + strings.Repeat("x", 64) + "'\n", `s.toml:6: peer.name: a name has at most 63 bytes`},
 

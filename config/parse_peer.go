@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 	"unicode"
+
+	"github.com/srdtun/srdtun/internal/peerid"
 )
 
 // readPeer reads one peer; policy is that of all peers that do not name one.
@@ -33,6 +35,9 @@ func (s section) peerName(key string) string {
 		s.fail(key, "a name has printable characters only")
 	case name == "" && s.has(key) && kind(s.vals[key]) == "a string":
 		s.fail(key, "must not be empty; leave the key out instead")
+	}
+	if err := peerid.CheckName(name); err != nil {
+		s.fail(key, "%v", err)
 	}
 	return name
 }

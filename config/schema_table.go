@@ -76,7 +76,7 @@ var schema = []sectionSpec{
 		{"owner", "user, by name or number", "the daemon's own user", atRestart, "Whose directory and files those may be, besides root's: see [reload.md](reload.md#peers-from-a-directory).", ofOwner, false},
 	}},
 	{"peer", []keySpec{
-		{"name", "text", "none", live, "A name for messages, `show` and `set`.", ofPeerName, false},
+		{"name", "text", "none", live, "A name for messages, `show` and `set`. It is no address, prefix, endpoint or key: those stand for the peer that has them.", ofPeerName, false},
 		{"public_key", "base64", "none: needed", live, "The peer's identity. With another key it is another peer.", ofPublicKey, false},
 		{"preshared_key", "base64", "none", live, "A second secret, the same on both ends. A new one counts from the next handshake on.", ofPresharedKey, true},
 		{"preshared_key_file", "path", "none", live, "A file with the preshared key, in place of `preshared_key`.", ofNothing, false},

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/internal/peerid"
 )
 
 // wgComment is a comment that stands alone in its line.
@@ -142,12 +143,24 @@ func (s *wgSection) peerName() string {
 	return ""
 }
 
-// cleanName is what can name a peer: one line of printable characters, which is neither
-// an address nor may be a key.
+// cleanName is what can name a peer: one line of printable characters, which has no key in
+// it and looks like nothing else that stands for a peer. "": nothing of the text can.
 func cleanName(text string) string {
 	if _, err := netip.ParseAddr(text); err == nil || keytext.Shape.MatchString(text) {
 		return ""
 	}
+	name := printableName(text)
+	if peerid.CheckName(name) != nil {
+		name = printableName("peer-" + strings.NewReplacer(":", "-", "/", "-").Replace(strings.Trim(name, "[] ")))
+	}
+	if peerid.CheckName(name) != nil {
+		return ""
+	}
+	return name
+}
+
+// printableName is one line of printable characters, not longer than a name.
+func printableName(text string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(text), " ") {
 		if unicode.IsPrint(r) && r != unicode.ReplacementChar && b.Len()+len(string(r)) <= maxNameBytes {
@@ -165,7 +178,7 @@ func (im *importer) namePeers() {
 		if name == "" {
 			continue
 		}
-		for n, base := 2, name; seen[name]; n++ {
+		for n, base := 2, name; seen[name] || peerid.CheckName(name) != nil; n++ {
 			more := fmt.Sprintf("-%d", n)
 			name = clipName(base, maxNameBytes-len(more)) + more
 		}

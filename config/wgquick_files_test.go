@@ -97,6 +97,10 @@ func TestPeerNamesOfComments(t *testing.T) {
 		{"# ----", "", ""},
 		{"### end phone ###", "", ""},
 		{"# name = 10.0.0.7", "", ""},
+		{"# name = 10.0.0.0/24", "", "peer-10.0.0.0-24"},
+		{"# name = [fd00::7]", "", "peer-fd00--7"},
+		{"### Client 10.0.0.7:51820", "", "peer-10.0.0.7-51820"},
+		{"# name = hub.example:51820", "", "peer-hub.example-51820"},
 		{"# name = $0", "", ""},
 		{"# name = ", "", ""},
 	} {

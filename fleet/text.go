@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/internal/peerid"
 )
 
 const (
@@ -40,7 +41,8 @@ func ParseKey(s string) (Key, error) {
 func (k Key) String() string { return keytext.Format(k) }
 
 // CheckName accepts 1 to 63 of a-z, 0-9, '-', '.' and '_', with a letter or digit first: the
-// name is part of a file's name, of a key in etcd, and of lines in logs.
+// name is part of a file's name, of a key in etcd, and of lines in logs. It looks like nothing
+// else that stands for a peer.
 func CheckName(s string) error {
 	if s == "" || len(s) > maxName {
 		return fmt.Errorf("a name has 1 to %d bytes, not %d", maxName, len(s))
@@ -52,7 +54,7 @@ func CheckName(s string) error {
 			return errors.New("a name has a-z, 0-9, '-', '.' and '_' only, and begins with a letter or digit")
 		}
 	}
-	return nil
+	return peerid.CheckName(s)
 }
 
 // parsePrefixes reads what must be in the one spelling of its network, sorted or not, and

@@ -41,15 +41,15 @@ func Parse(s string) (key [Bytes]byte, err error) {
 // drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5), so a peer
 // would pass as another one under a second spelling, also where the first is denied.
 func ParsePublic(s string) (key [Bytes]byte, err error) {
-	if key, err = Parse(s); err == nil && !reduced(&key) {
+	if key, err = Parse(s); err == nil && !Reduced(&key) {
 		return [Bytes]byte{}, ErrSpelling
 	}
 	return key, err
 }
 
-// reduced reports whether a key, a little-endian number, is below p. All bytes of p but the
+// Reduced reports whether a key, a little-endian number, is below p. All bytes of p but the
 // lowest, 0xed, and the highest, 0x7f, are 0xff.
-func reduced(key *[Bytes]byte) bool {
+func Reduced(key *[Bytes]byte) bool {
 	if key[31] != 0x7f {
 		return key[31] < 0x7f
 	}

@@ -1,27 +1,29 @@
 package control
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/internal/peerid"
+)
 
 // Find returns the peer that who stands for: its name, its public key, or an address inside
 // the tunnel, which is the peer's with the longest prefix that holds it. nil: none.
 func (s *Status) Find(who string) *Peer {
-	for i := range s.Peers {
-		if p := &s.Peers[i]; who != "" && (p.Name == who || p.PublicKey == who) {
-			return p
-		}
-	}
-	a, err := netip.ParseAddr(who)
-	if err != nil {
+	i := peerid.Find(who, len(s.Peers),
+		func(i int) (string, string) { return s.Peers[i].Name, s.Peers[i].PublicKey },
+		func(i int) []netip.Prefix { return prefixes(s.Peers[i].AllowedIPs) })
+	if i < 0 {
 		return nil
 	}
-	var found *Peer
-	most := -1
-	for i := range s.Peers {
-		for _, text := range s.Peers[i].AllowedIPs {
-			if p, err := netip.ParsePrefix(text); err == nil && p.Bits() > most && p.Contains(a) {
-				found, most = &s.Peers[i], p.Bits()
-			}
+	return &s.Peers[i]
+}
+
+// prefixes leaves out what is none: a daemon may say anything.
+func prefixes(texts []string) (v []netip.Prefix) {
+	for _, t := range texts {
+		if p, err := netip.ParsePrefix(t); err == nil {
+			v = append(v, p)
 		}
 	}
-	return found
+	return v
 }

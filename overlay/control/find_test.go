@@ -6,11 +6,11 @@ func TestFindPeer(t *testing.T) {
 	st := Status{Peers: []Peer{
 		{Name: "hub", PublicKey: "K1=", AllowedIPs: []string{"10.80.0.0/24", "0.0.0.0/0", "fd80::/64"}},
 		{Name: "db", PublicKey: "K2=", AllowedIPs: []string{"10.80.0.2/32", "fd80::2/128"}},
-		{Name: "10.80.0.3", PublicKey: "K3="}, // whoever calls a peer so means that one
+		{Name: "10.80.0.3", PublicKey: "K3="}, // an address stands for whose it is, whatever a daemon says
 		{PublicKey: "K4=", AllowedIPs: []string{"nonsense", "10.80.0.4/32"}},
 	}}
 	for who, want := range map[string]string{
-		"hub": "K1=", "K2=": "K2=", "10.80.0.2": "K2=", "10.80.0.77": "K1=", "192.0.2.1": "K1=", "10.80.0.3": "K3=",
+		"hub": "K1=", "K2=": "K2=", "10.80.0.2": "K2=", "10.80.0.77": "K1=", "192.0.2.1": "K1=", "10.80.0.3": "K1=",
 		"fd80::2": "K2=", "fd80:0::0002": "K2=", "fd80::3": "K1=", "10.80.0.4": "K4=",
 		"fd99::1": "", "": "", "nobody": "", "10.80.0.0/24": "", "::ffff:10.80.0.2": "",
 	} {

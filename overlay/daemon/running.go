@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/peerid"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/overlay/route"
@@ -47,20 +48,17 @@ func (r *runningConfig) peers() []*peer { return r.Load().peers }
 // byName returns the peer of this name, public key or address inside the tunnel. The only one
 // needs no name.
 func (r *runningConfig) byName(name string) (*peer, error) {
-	public, err := config.ParseKey(name)
-	for _, p := range r.peers() {
-		if p.cfg().Name == name && name != "" || err == nil && p.cfg().PublicKey == public {
-			return p, nil
-		}
-	}
-	if all := r.peers(); name == "" && len(all) == 1 {
+	all := r.peers()
+	if name == "" && len(all) == 1 {
 		return all[0], nil
 	}
+	i := peerid.Find(name, len(all),
+		func(i int) (string, string) { return all[i].cfg().Name, all[i].cfg().PublicKey.String() },
+		func(i int) []netip.Prefix { return all[i].cfg().AllowedIPs })
+	if i >= 0 {
+		return all[i], nil
+	}
 	if a, err := netip.ParseAddr(name); err == nil {
-		at := r.Load()
-		if i, ok := at.table.Lookup(a); ok {
-			return at.peers[i], nil
-		}
 		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
 	}
 	return nil, fmt.Errorf("no peer is named %.64q", name)

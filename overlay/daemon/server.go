@@ -102,6 +102,7 @@ func workers(asked int) int {
 // Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
 // for, and tears everything down again. When setting up fails, nothing is left.
 func Run(asked context.Context, o Options) error {
+	memory.Limit()
 	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
 }
 

@@ -5,27 +5,15 @@ import (
 	"fmt"
 
 	"github.com/flynn/noise"
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // PublicKey is an X25519 public key.
 type PublicKey = [32]byte
 
-// CheckPublic returns ErrSpelling if a public key is not below p = 2^255-19, as a
-// little-endian number. X25519 drops the top bit and reduces the rest modulo p (RFC 7748
-// section 5), so such a key is a second name of another peer.
+// CheckPublic returns ErrSpelling if a public key is a second name of another peer's.
 func CheckPublic(k PublicKey) error {
-	if k[31] != 0x7f {
-		if k[31] > 0x7f {
-			return ErrSpelling
-		}
-		return nil
-	}
-	for _, b := range k[1:31] {
-		if b != 0xff { // as all bytes of p but the lowest, 0xed, and the highest
-			return nil
-		}
-	}
-	if k[0] >= 0xed {
+	if !keytext.Reduced(&k) {
 		return ErrSpelling
 	}
 	return nil

@@ -22,9 +22,8 @@ type Shared struct {
 	collector collector
 }
 
-// New gives the runtime a soft limit, at which garbage is collected sooner, and shares a part of
-// it out.
-func New() *Shared { return &Shared{Budget: limitMemory()} }
+// New shares a part of the runtime's limit out.
+func New() *Shared { return &Shared{Budget: budget.New(budget.Of(debug.SetMemoryLimit(-1)))} }
 
 // Collect collects garbage if peers have given back much memory. One goroutine calls it.
 func (s *Shared) Collect(now time.Time) { s.collector.collect(s.Budget, now) }
@@ -51,15 +50,12 @@ const (
 	goMemLimit = "GOMEMLIMIT"
 )
 
-// limitMemory gives the runtime a soft limit, at which garbage is collected sooner, and returns
-// what all peers share of it.
-func limitMemory() *budget.Budget {
-	limit := debug.SetMemoryLimit(-1)
+// Limit gives the runtime a soft limit, at which garbage is collected sooner. It is of the whole
+// process, so nobody but who runs that calls it.
+func Limit() {
 	if os.Getenv(goMemLimit) == "" {
-		limit = softLimit("/")
-		debug.SetMemoryLimit(limit)
+		debug.SetMemoryLimit(softLimit("/"))
 	}
-	return budget.New(budget.Of(limit))
 }
 
 // collector collects garbage once peers have given back much memory. Otherwise their buffers stay

@@ -1,0 +1,59 @@
+package peerid
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+const key = "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg="
+
+// A name that looks like what else a peer is found by is none.
+func TestNamesLookLikeNothingElse(t *testing.T) {
+	for _, bad := range []string{
+		"10.80.0.2", " 10.80.0.2", "10.80.0.2 ", "fd80::2", "[fd80::2]", "FD80::2", "fe80::1%eth0", "::", "::ffff:10.80.0.2",
+		"10.80.0.0/24", "10.80.0.2/32", "0.0.0.0/0", "fd80::/64", "10.80.0.2/", "10.80.0.2/99",
+		"10.80.0.2:51820", "[fd80::2]:51820", "hub.example:51820", "hub:1",
+		key, key[:43], " " + key, strings.Repeat("a", 43),
+	} {
+		if CheckName(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	for _, good := range []string{
+		"", "hub", "10", "10.80", "10.80.0.2.example", "a/24", "10.80.0/24", "peer-10.80.0.2", "Müller", "Anna's phone", "a:b", "room: 12", "12:34:56:78:90:12",
+		key[:42], key + "x", strings.Repeat("a", 44),
+	} {
+		if err := CheckName(good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+}
+
+// A peer of which somebody says that it is called as another one's address or key is not found
+// in its place, wherever it stands.
+func TestFindIsNotDeceived(t *testing.T) {
+	type peer struct {
+		name, key string
+		inside    []netip.Prefix
+	}
+	prefix := func(s ...string) (v []netip.Prefix) {
+		for _, p := range s {
+			v = append(v, netip.MustParsePrefix(p))
+		}
+		return v
+	}
+	all := []peer{
+		{"10.80.0.2", "K0", prefix("10.80.0.9/32")}, {key, "K1", nil}, {"hub", "K2", prefix("10.80.0.0/24", "fd80::/64")},
+		{"db", key, prefix("10.80.0.2/32")}, {"", "K4", prefix("0.0.0.0/0")}, {"hub", "K5", nil},
+	}
+	for who, want := range map[string]int{
+		"10.80.0.2": 3, "10.80.0.3": 2, "10.80.0.9": 0, "192.0.2.1": 4, "fd80::1": 2, "fd81::1": -1, key: 3, "K5": 5, "hub": 2, "": -1, "nobody": -1,
+		"10.80.0.0/24": -1, "::ffff:10.80.0.2": -1,
+	} {
+		got := Find(who, len(all), func(i int) (string, string) { return all[i].name, all[i].key }, func(i int) []netip.Prefix { return all[i].inside })
+		if got != want {
+			t.Errorf("%q: peer %d, want %d", who, got, want)
+		}
+	}
+}
