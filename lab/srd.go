@@ -284,9 +284,6 @@ func (h *srdHost) Reserve(c *srd.Conn) uint32 {
 	return h.next
 }
 
-// Retake implements srd.Indexes: nobody in the laboratory is handed over.
-func (h *srdHost) Retake(*srd.Conn, uint32) bool { return false }
-
 // Publish implements srd.Indexes.
 func (h *srdHost) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
 

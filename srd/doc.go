@@ -29,8 +29,7 @@
 // session, paths, receiver, recovery, choice, sender, and conn for what puts these
 // together; session_keys.go has the keyring, recovery_flight.go what is in flight and
 // paths_table.go the paths by slot, which lower machines know. config.go, env.go and
-// stats.go have what all of them share. conn_resume.go and state.go let another process
-// go on. Beside them: path.go a single path, model.go
+// stats.go have what all of them share. Beside them: path.go a single path, model.go
 // what time tells of its packets, hosts.go how late both hosts are, outbox.go messages in
 // flight, calls.go attempts under way; endpoint.go all peers of one process, guard.go and
 // throttle.go what keeps their handshakes from taking all its time, addresses.go where

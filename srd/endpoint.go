@@ -185,7 +185,7 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 		// The first copy was stale, as a rule, and may have come from an observer, who has
 		// the cookie.
 		a.Conn.env.drop(DropHandshakeCopy)
-		return !a.Conn.session.over && !a.Conn.session.liar.waits(now)
+		return !a.Conn.session.liar.waits(now)
 	}
 	return false
 }

@@ -16,10 +16,9 @@ const HeaderLen = wire.HeaderLen
 // self is a connection as the driver's table of receiver indices knows it.
 type self struct{ conn *Conn }
 
-func (s self) reserve() uint32          { return s.conn.env.cfg.Indexes.Reserve(s.conn) }
-func (s self) retake(index uint32) bool { return s.conn.env.cfg.Indexes.Retake(s.conn, index) }
-func (s self) publish(k *RecvKeys)      { s.conn.env.cfg.Indexes.Publish(k.local, k) }
-func (s self) release(index uint32)     { s.conn.env.cfg.Indexes.Release(index) }
+func (s self) reserve() uint32      { return s.conn.env.cfg.Indexes.Reserve(s.conn) }
+func (s self) publish(k *RecvKeys)  { s.conn.env.cfg.Indexes.Publish(k.local, k) }
+func (s self) release(index uint32) { s.conn.env.cfg.Indexes.Release(index) }
 
 // SendKeys seal the packets of one session in one direction. They are immutable
 // and safe for concurrent use. Nonces come from packet headers: the Conn that
@@ -27,13 +26,9 @@ func (s self) release(index uint32)     { s.conn.env.cfg.Indexes.Release(index) 
 // across sessions.
 type SendKeys struct {
 	aead   cipher.AEAD
-	key    rawKey // what aead was made from
 	iv     Nonce
 	remote uint32 // receiver index
 }
-
-// rawKey is kept for the process that follows (Conn.Suspend).
-type rawKey = [32]byte
 
 // Nonce is the scratch space of one sealing or opening goroutine: on the stack
 // it would be allocated anew for each packet, as it passes through an interface.
@@ -51,7 +46,6 @@ func (k *SendKeys) seal(b []byte, n *Nonce) {
 type RecvKeys struct {
 	Conn  *Conn
 	aead  cipher.AEAD
-	key   rawKey // what aead was made from
 	iv    Nonce
 	local uint32
 }
@@ -90,8 +84,6 @@ func DataNumber(b []byte) (slot uint16, pn uint64) {
 // Indexes hands out receiver indices: random, unique in the process.
 type Indexes interface {
 	Reserve(*Conn) uint32
-	// Retake reserves an index that a former process had; false: that cannot be.
-	Retake(*Conn, uint32) bool
 	Publish(uint32, *RecvKeys)
 	Release(uint32)
 }

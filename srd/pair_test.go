@@ -241,13 +241,6 @@ func (h *host) Reserve(c *srd.Conn) uint32 {
 		}
 	}
 }
-func (h *host) Retake(c *srd.Conn, i uint32) bool {
-	if h.index[i] != nil {
-		return false
-	}
-	h.index[i] = &entry{conn: c}
-	return true
-}
 func (h *host) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
 func (h *host) Release(i uint32)                  { delete(h.index, i) }
 

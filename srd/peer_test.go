@@ -106,7 +106,6 @@ func (f *fixed) Target() time.Duration                                  { return
 type noIndexes struct{ next uint32 }
 
 func (i *noIndexes) Reserve(*Conn) uint32      { i.next++; return i.next }
-func (i *noIndexes) Retake(*Conn, uint32) bool { return true }
 func (i *noIndexes) Publish(uint32, *RecvKeys) {}
 func (i *noIndexes) Release(uint32)            {}
 

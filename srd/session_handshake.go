@@ -18,9 +18,6 @@ const copyBurst = 64
 // call makes the first attempt of a handshake. A peer that has lied is not called before
 // its wait is over.
 func (s *session) call(now mono.Time) {
-	if s.over {
-		return
-	}
 	if s.liar.waits(now) {
 		s.callAt = s.liar.until
 		return
@@ -155,10 +152,6 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 // tokenOK says that it carries a valid fresh token. stale is returned when it is
 // not newer than what was seen: then a cookie may help the peer.
 func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
-	if s.over {
-		s.drop(DropSessionOld)
-		return false
-	}
 	if s.liar.waits(now) {
 		s.drop(DropLiar)
 		return false

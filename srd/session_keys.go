@@ -50,7 +50,6 @@ type keyring struct {
 
 	incarnation uint64 // the peer's
 	met         bool   // incarnation is known
-	over        bool   // another process has the keys: there are never any here again
 }
 
 // count notes that a packet of so many bytes is sealed with the keys in use.
@@ -104,14 +103,14 @@ func (v *keyring) accepts(now mono.Time, k *RecvKeys) bool {
 func (v *keyring) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epoch {
 	seal, err1 := r.Cipher.New(r.Send.Key)
 	open, err2 := r.Cipher.New(r.Recv.Key)
-	if err1 != nil || err2 != nil || v.over {
+	if err1 != nil || err2 != nil {
 		v.self.release(r.LocalIndex)
 		v.drop(DropHandshakeBad)
 		return nil
 	}
 	e := &epoch{
-		keys:      &SendKeys{aead: seal, key: r.Send.Key, iv: r.Send.IV, remote: r.RemoteIndex},
-		recv:      &RecvKeys{Conn: v.self.conn, aead: open, key: r.Recv.Key, iv: r.Recv.IV, local: r.LocalIndex},
+		keys:      &SendKeys{aead: seal, iv: r.Send.IV, remote: r.RemoteIndex},
+		recv:      &RecvKeys{Conn: v.self.conn, aead: open, iv: r.Recv.IV, local: r.LocalIndex},
 		created:   now,
 		initiator: initiator,
 		cipher:    r.Cipher,

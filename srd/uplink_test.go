@@ -51,18 +51,3 @@ func TestScriptUplinkBecomesAnother(t *testing.T) {
 	s.wantSound(t)
 	s.wait(10 * time.Millisecond)
 }
-
-// A path's uplink goes to the next process with its interface.
-func TestStateHasUplinks(t *testing.T) {
-	s := newScript(t, 1)
-	for _, link := range []uint32{0, 7, 1<<32 - 1} {
-		p := pathState{state: PathActive, tuple: s.tuple(0), flags: flagOurs | flagUnsized, mtu: BasePacket}
-		p.tuple.Local = p.tuple.Local.At(link)
-		var w stateWriter
-		w.path(&p)
-		r, got := stateReader{b: w.b}, pathState{}
-		if r.path(&got); r.bad || len(r.b) > 0 || got != p {
-			t.Errorf("%+v, want %+v", got, p)
-		}
-	}
-}

@@ -26,8 +26,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// restart passes device, sockets and sessions on to the next process, and takes them over from
-// the one before.
+// restart passes device, sockets and peers' addresses on to the next process, and takes them
+// over from the one before.
 type restart struct {
 	log      *eventLog
 	running  *runningConfig
@@ -38,7 +38,6 @@ type restart struct {
 	start    time.Time
 
 	inherited   *handover.Bundle  // nil: everything is made anew
-	previous    *previous         // whose sessions go on; nil: nobody's
 	clones      *vmgenid.Notifier // nil: the kernel does not tell
 	handedOver  bool              // another process has device and sockets now
 	final       atomic.Bool       // the end is for good: nothing is left for a next process
@@ -51,13 +50,12 @@ type restart struct {
 //	this process                                the next
 //	stop reading the device, send what is here
 //	stop reading the sockets
-//	take the sessions out of the connections
-//	give device, sockets, addresses and
-//	  sessions away                             take them, go on
+//	end the sessions, receive what
+//	  peers have sent until then
+//	give device, sockets, addresses away        take them, greet the peers
 //
-// What applications write meanwhile waits in the device, and what peers send in the
-// sockets, so that a restart loses nothing but time. Where sessions cannot go on, peers are
-// told that they end, and the next process greets them.
+// What applications write meanwhile waits in the device, and at the peers in their queues:
+// they know that there is no session. So a restart loses nothing but time.
 
 // Store keeps what a process passes on.
 type Store interface {
@@ -93,15 +91,11 @@ func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	}
 	rs.ingress.paused.Store(true)
 	rs.drain(ctx)
-	sessions := rs.suspendAll()
-	if sessions == nil {
-		rs.leave(ctx)
-	}
+	rs.leave(ctx)
 	b, err := rs.bundle()
 	if err == nil {
-		b.State.Kept, b.Sessions, b.Machine = sessions.into()
 		err = store.Give(b)
-		for _, fd := range append(b.TUN, b.Machine...) {
+		for _, fd := range b.TUN {
 			unix.Close(fd)
 		}
 	}

@@ -245,9 +245,7 @@ func (s *server) open() (err error) {
 	if !s.sockets.bank.GRO() {
 		s.log.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
 	}
-	s.restart.inherit()
 	s.sessions.loop, err = loop.New(loop.Config{
-		Former:   s.restart.previous.loop(),
 		Bank:     s.sockets.bank,
 		Endpoint: srd.NewEndpoint(s.sessions.id, rand.Reader),
 		Workers:  s.device.tun.Queues(),
@@ -259,9 +257,7 @@ func (s *server) open() (err error) {
 		return err
 	}
 	s.uplinks.interfaces.tunnel = c.Interface.Name
-	if s.restart.clones != nil {
-		// That of the process before.
-	} else if s.restart.clones, err = vmgenid.Open(); err != nil {
+	if s.restart.clones, err = vmgenid.Open(); err != nil {
 		s.log.tell(events.Fallback, "clone", "a restored copy of this machine would not be noticed: %v", err)
 	}
 	s.uplinks.interfaces.load()
@@ -352,7 +348,6 @@ func (s *server) addPeers() error {
 	}
 	s.running.Store(next)
 	s.uplinks.exits()
-	s.restart.resumeAll(next.peers)
 	for _, p := range next.peers {
 		p.remote.callback.proven = s.restart.lastAddresses(p.cfg().PublicKey.String())
 		s.endpoints.place(p)

@@ -1,16 +1,11 @@
 // Package handover passes what a process holds of the kernel's to the process that
-// follows it: the queues of the TUN device, the sockets, and where the peers are; and the
-// sessions with them. The service manager keeps the descriptors in between (its descriptor
+// follows it: the queues of the TUN device, the sockets, and where the peers are. The service manager keeps the descriptors in between (its descriptor
 // store, see sd_pid_notify_with_fds(3) and FileDescriptorStoreMax= in systemd.service(5)).
 //
 // What stays is all that applications and routers see: the device with its addresses and
 // routes and what waits in its queue, the UDP ports with what has arrived on them, and the
-// addresses at which peers have proven to be. Where there was a session peers notice a
-// pause: keys, paths and all numbers go on.
-//
-// Sessions are in a memory file of their own, which one process reads, once (sessions.go):
-// were two to go on from the same numbers, they would use nonces twice. In doubt all of
-// them are made anew, in one round trip each.
+// addresses at which peers have proven to be. Keys and sessions are not passed on: they are
+// made anew, in one round trip each.
 package handover
 
 import (
@@ -24,12 +19,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateVersion is that of State. What has a newer one is not taken: in version 1 the
-// device's virtio header had ten bytes, and who knows of no other would misread it. Version
-// 3 has sessions. One without is of version 2, which older programs take.
+// stateVersion is that of State: a program before it misreads the device's virtio header,
+// which had ten bytes in version 1. Version 3 comes with sessions in files of their own,
+// which are not taken.
 const (
-	stateVersion  = 3
-	plainVersion  = 2
+	stateVersion  = 2
+	newestVersion = 3
 	oldestVersion = 1
 )
 
@@ -44,7 +39,6 @@ type State struct {
 	FwMark  uint32   `json:"fwmark"`
 	Ports   []uint16 `json:"ports"` // of the sockets, in their order
 	Peers   []Peer   `json:"peers"`
-	Kept    *Kept    `json:"sessions,omitempty"` // nil: there are none
 }
 
 // Peer is where a peer was proven to be.
@@ -59,31 +53,16 @@ type Bundle struct {
 	State State
 	TUN   []int // one for each queue
 	UDP   []int
-
-	// Machine is at most one socket that tells when this machine turns out to be a copy. It
-	// goes along with sessions, so that nothing is missed between the two processes.
-	Machine []int
-	// Sessions are as AppendSession wrote them, and hold keys. nil: there are none, or
-	// Without says why they are not to be used.
-	Sessions []byte
-	Without  string
 }
 
-// Wipe overwrites the sessions.
-func (b *Bundle) Wipe() {
-	clear(b.Sessions)
-	b.Sessions = nil
-}
-
-// Close closes the descriptors that were not taken, and wipes the sessions.
+// Close closes the descriptors that were not taken.
 func (b *Bundle) Close() {
-	for _, fds := range [][]int{b.TUN, b.UDP, b.Machine} {
+	for _, fds := range [][]int{b.TUN, b.UDP} {
 		for _, fd := range fds {
 			unix.Close(fd)
 		}
 	}
-	b.TUN, b.UDP, b.Machine = nil, nil, nil
-	b.Wipe()
+	b.TUN, b.UDP = nil, nil
 }
 
 // seals keep a state as it was written, whoever holds it.
@@ -92,20 +71,12 @@ const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_
 // memfd returns a descriptor of an anonymous file that holds the state and cannot be
 // changed any more.
 func (s State) memfd() (fd int, err error) {
-	s.Version, s.Network = plainVersion, network()
-	if s.Kept != nil {
-		s.Version = stateVersion
-	}
+	s.Version, s.Network = stateVersion, network()
 	data, err := json.Marshal(s)
 	if err != nil {
 		return -1, err
 	}
-	return memoryFile("srdtun-state", data, seals)
-}
-
-// memoryFile returns a descriptor of an anonymous file that holds data and has seals.
-func memoryFile(name string, data []byte, seals int) (fd int, err error) {
-	if fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
+	if fd, err = unix.MemfdCreate("srdtun-state", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
 		return -1, os.NewSyscallError("memfd_create", err)
 	}
 	for at := 0; at < len(data) && err == nil; {
@@ -120,7 +91,7 @@ func memoryFile(name string, data []byte, seals int) (fd int, err error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("%s: %w", name, err)
+		return -1, fmt.Errorf("the state: %w", err)
 	}
 	return fd, nil
 }
@@ -145,11 +116,8 @@ func readState(fd int) (s State, err error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, fmt.Errorf("the state is damaged: %w", err)
 	}
-	if s.Version < stateVersion {
-		s.Kept = nil // it knows of none
-	}
 	switch {
-	case s.Version < oldestVersion || s.Version > stateVersion:
+	case s.Version < oldestVersion || s.Version > newestVersion:
 		return s, fmt.Errorf("the state has format %d, not %d", s.Version, stateVersion)
 	case s.Network != network():
 		return s, errors.New("the state is of another network namespace")

@@ -26,7 +26,7 @@ const (
 	// firstFD is where descriptors that are passed on begin, sd_listen_fds(3).
 	firstFD = 3
 	// maxFDs is as many as there can be: two for each of 256 ports, a queue for each of
-	// 16 threads, the state, and two for sessions; FileDescriptorStoreMax= of the unit has room for them.
+	// 16 threads, the state; FileDescriptorStoreMax= of the unit has room for them.
 	maxFDs = 600
 	// perMessage is how many descriptors the kernel takes in one message (SCM_MAX_FD).
 	perMessage = 253
@@ -83,24 +83,8 @@ func restarts(jobs, unit string) bool {
 }
 
 // Give puts b into the store. When it returns without an error the manager has all of
-// it, and this process may close its own descriptors. They stay b's. Sessions are wiped.
-func (s Store) Give(b *Bundle) (failed error) {
-	defer b.Wipe()
-	var kept []int
-	if b.State.Kept != nil {
-		sessions, err := b.keep()
-		if err != nil {
-			return err
-		}
-		defer unix.Close(sessions)
-		// Should the manager have them although this fails, nobody can use them.
-		defer func() {
-			if failed != nil {
-				scrub(sessions)
-			}
-		}()
-		kept = append(slices.Clone(b.Machine), sessions)
-	}
+// it, and this process may close its own descriptors. They stay b's.
+func (s Store) Give(b *Bundle) error {
 	state, err := b.State.memfd()
 	if err != nil {
 		return err
@@ -109,7 +93,7 @@ func (s Store) Give(b *Bundle) (failed error) {
 	for _, part := range []struct {
 		name string
 		fds  []int
-	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, kept}, {nameState, []int{state}}} {
+	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, []int{state}}} {
 		for fds := part.fds; len(fds) > 0; {
 			n := min(len(fds), perMessage)
 			// FDPOLL: a socket with an error that nobody has read yet stays.
@@ -139,45 +123,42 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	}
 	// A device that is still held elsewhere would not go away with this process.
 	if err = errors.Join(err, s.barrier()); err != nil {
-		for _, fd := range partsOf(fds[nameState]).sessions {
-			scrub(fd) // the manager may still have them
-		}
 		closeAll(fds)
 		return nil, err
 	}
-	b, err := unpack(fds)
-	if err == nil && s.socket == "" && b.Sessions != nil {
-		b.Wipe()
-		b.Without = "there is no service manager to confirm that it has forgotten them"
-	}
-	return b, err
+	return unpack(fds)
 }
 
 // unpack makes a bundle of named descriptors.
 func unpack(fds map[string][]int) (b *Bundle, err error) {
 	b = &Bundle{TUN: fds[nameTUN], UDP: fds[nameUDP]}
-	of := partsOf(fds[nameState])
 	delete(fds, nameTUN)
 	delete(fds, nameUDP)
-	delete(fds, nameState)
-	if len(of.state) == 1 && len(b.TUN) > 0 && len(b.UDP) > 0 {
-		b.State, err = readState(of.state[0])
-	} else {
-		err = errors.New("the state, the device or the sockets are missing")
-		for _, fd := range of.state {
-			unix.Close(fd)
+	var states []int
+	for _, fd := range fds[nameState] {
+		if isState(fd) {
+			states = append(states, fd)
 		}
 	}
-	if err != nil {
-		b.State.Kept = nil
+	if len(states) == 1 && len(b.TUN) > 0 && len(b.UDP) > 0 {
+		b.State, err = readState(states[0])
+		fds[nameState] = slices.DeleteFunc(fds[nameState], func(fd int) bool { return fd == states[0] })
+	} else {
+		err = errors.New("the state, the device or the sockets are missing")
 	}
-	b.inherit(of)
-	closeAll(fds) // of names that are not ours
+	closeAll(fds) // the state, and those of names that are not ours
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
 	return b, nil
+}
+
+// isState reports whether a descriptor is that of a state. Version 3 of it has two others of
+// the same name, with sessions.
+func isState(fd int) bool {
+	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	return err == nil && got&seals == seals
 }
 
 // inherited returns the descriptors that this process was started with, by name, and

@@ -31,10 +31,6 @@ var bugs = []bug{
 	{"a silent session is never doubted", "srd/recovery_tail.go", "	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter\n", "	return false\n"},
 
 	// Another process that goes on.
-	{"the next process uses a packet number again", "srd/paths_resume.go", "next: p.sent.Next(), largest", "next: p.sent.Next() - min(p.sent.Next(), 1), largest"},
-	{"the next process forgets a slot that is free", "srd/paths_resume.go", "	p.sent.Resume(v.next)\n	if", "	if p.state != PathFree {\n		p.sent.Resume(v.next)\n	}\n	if"},
-	{"the next process has seen nothing", "srd/receiver_resume.go", "		in.seen.Resume(v.next, v.latest)\n", ""},
-	{"the next process numbers messages on over open ones", "srd/conn_resume.go", "outbox{first: st.outFirst, next: st.outFirst}", "outbox{first: st.outNext, next: st.outNext}"},
 
 	// What comes without proof of who sent it.
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},

@@ -102,20 +102,6 @@ func (d *doubt) Advance(now mono.Time, c *srd.Conn) {
 // Deadline implements App.
 func (d *doubt) Deadline() mono.Time { return d.gather.Deadline() }
 
-// Suspend implements App.
-func (d *doubt) Suspend(now mono.Time) []byte {
-	b := order.AppendNumbers(nil, d.gather.Suspend(now))
-	d.take()
-	return b
-}
-
-// Resume implements App.
-func (d *doubt) Resume(b []byte, void int) {
-	in, _, _ := order.ParseNumbers(b)
-	d.gather.Resume(in)
-	d.Void = void
-}
-
 // Begun implements App.
 func (d *doubt) Begun() int { return d.Pulled }
 
@@ -128,7 +114,7 @@ func (d *doubt) Sending() int { return d.Open() }
 // Look implements App.
 func (d *doubt) Look(c *srd.Conn) {
 	switch s := c.Stats(); {
-	case s.Sent != uint64(d.Pulled+d.Void):
+	case s.Sent != uint64(d.Pulled):
 		d.host.Audit.Fail("host %d counts %d messages sent to a liar, %d were pulled", d.From, s.Sent, d.Pulled)
 	case d.Held() > doubtHeld:
 		d.host.Audit.Fail("host %d holds a payload for a liar for %v", d.From, d.Held())

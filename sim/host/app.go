@@ -30,10 +30,6 @@ type App interface {
 	Undelivered(first int) (n, example int)
 	// Dropped is how many were dropped on purpose before they were pulled.
 	Dropped() int
-	// Suspend ends it for good and returns what that of the next process needs; void is how
-	// many messages that takes over.
-	Suspend(now mono.Time) []byte
-	Resume(b []byte, void int)
 	// Open returns how many things the transport, or the app itself, holds.
 	Open() int
 	// Sending returns how many of those are on their way from here.
@@ -61,17 +57,11 @@ func (b Bare) Sending() int { return b.Open() }
 // Dropped implements App.
 func (b Bare) Dropped() int { return 0 }
 
-// Suspend implements App.
-func (b Bare) Suspend(mono.Time) []byte { return nil }
-
-// Resume implements App.
-func (b Bare) Resume(_ []byte, void int) { b.Void = void }
-
 // Look implements App.
 func (b Bare) Look(c *srd.Conn) {
 	s := c.Stats()
 	switch {
-	case s.Sent != uint64(b.Pulled+b.Void):
+	case s.Sent != uint64(b.Pulled):
 		b.audit.Fail("host %d counts %d messages sent, %d were pulled", b.From, s.Sent, b.Pulled)
 	case b.Held() > HeldMost:
 		b.audit.Fail("host %d holds a payload for %v", b.From, b.Held())

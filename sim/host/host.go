@@ -105,9 +105,8 @@ type Host struct {
 	id      *handshake.Identity
 	remotes []Remote
 	process *Process // nil: not running
+	held    bool     // the sockets, until the next program boots
 	gen     uint16   // process generations so far
-	known   uint16   // those of them that peers tell apart: one goes on with another's sessions
-	passed  []passed // by the process before, to the next; nil: nothing
 	paused  int      // faults that hold it
 
 	inbox   []*net.Packet
@@ -159,12 +158,8 @@ func (h *Host) Clock() mono.Time { return h.engine.Now().Add(h.Offset) }
 func (h *Host) Boot() {
 	h.engine.Note(h.noun, "boots", uint64(h.gen), 0, 0)
 	h.gen++
-	if h.passed == nil {
-		h.known++
-		h.trust.boot()
-	}
-	h.process = newProcess(h, h.gen-1)
-	h.passed = nil
+	h.trust.boot()
+	h.process, h.held = newProcess(h, h.gen-1), false
 	h.process.connect()
 	h.plan()
 }
@@ -173,18 +168,18 @@ func (h *Host) Boot() {
 func (h *Host) Kill() {
 	h.engine.Note(h.noun, "is killed", 0, 0, 0)
 	h.process, h.wake = nil, mono.Never
-	h.inbox, h.waiting = nil, 0
-	h.passed = nil
+	h.inbox, h.waiting, h.held = nil, 0, false
 }
 
-// HandOver ends the program; the next to boot goes on with its sessions.
+// HandOver ends the program, which says goodbye; the next to boot has its sockets, with what
+// came to them in between.
 func (h *Host) HandOver() {
 	if h.process == nil || h.paused > 0 {
 		return
 	}
 	h.engine.Note(h.noun, "hands over", 0, 0, 0)
-	h.passed = h.process.handOver()
-	h.process, h.wake = nil, mono.Never
+	h.process.close()
+	h.process, h.wake, h.held = nil, mono.Never, true
 }
 
 // Stop ends the program as it should end: it says goodbye.
@@ -245,7 +240,7 @@ func (h *Host) Process() *Process { return h.process }
 // Receive implements Node.
 func (h *Host) Receive(p *net.Packet) {
 	switch {
-	case h.process == nil && h.passed == nil:
+	case h.process == nil && !h.held:
 		h.engine.Note(h.noun, "drops: no program", p.Digest(), 0, 0)
 	case h.waiting+len(p.Data) > socketBuffer:
 		h.Overflow++
@@ -341,7 +336,7 @@ func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrP
 		h.Audit.Fail("host %d calls host %d at %v, where it has not proven to be", h.Index, peer.Index, to)
 	}
 	p := net.UDP(netip.AddrPortFrom(from, FirstPort+sock), to, append([]byte(nil), data...))
-	p.Origin = net.Origin{By: h, Gen: h.known, Aim: to.Addr(), At: h.engine.Now()}
+	p.Origin = net.Origin{By: h, Gen: h.gen, Aim: to.Addr(), At: h.engine.Now()}
 	h.engine.Note(h.noun, "sends", p.Digest(), uint64(len(data)), uint64(sock))
 	h.Up.Receive(p)
 }

@@ -49,11 +49,8 @@ func newProcess(h *Host, gen uint16) *Process {
 	p.end = srd.NewEndpoint(h.id, net.Bytes(h.rng))
 	p.end.Prefer(p.where.Has)
 	incarnation := h.rng.Uint64()
-	for i, r := range h.remotes {
+	for _, r := range h.remotes {
 		peer := newPeer(p, r, incarnation)
-		if h.passed != nil {
-			peer.goOn(h.passed[i])
-		}
 		p.Peers = append(p.Peers, peer)
 		p.end.Add(peer.Conn)
 	}
@@ -90,15 +87,6 @@ func (p *Process) Reserve(c *srd.Conn) uint32 {
 			return i
 		}
 	}
-}
-
-// Retake implements srd.Indexes.
-func (p *Process) Retake(c *srd.Conn, i uint32) bool {
-	if p.index[i] != nil {
-		return false
-	}
-	p.index[i] = &entry{conn: c}
-	return true
 }
 
 // Publish implements srd.Indexes.

@@ -41,7 +41,6 @@ type Stream struct {
 	Expired   int
 	Lost      int // of the pulled, excused: they met a restart
 
-	Void    int  // messages of the process before that this one has to end
 	Doubted bool // it is for a liar, which acknowledges what it likes
 
 	tells bool // whether it has something to send, when it is asked

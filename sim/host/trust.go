@@ -106,7 +106,7 @@ func (h *Host) configured(peer *Host, a netip.Addr) bool {
 
 // proven reports whether a peer can have proven an address to the running process.
 func (h *Host) proven(peer *Host, a netip.Addr) bool {
-	at, met := peer.trust.met[errand{h, h.known, a}]
+	at, met := peer.trust.met[errand{h, h.gen, a}]
 	return met && at <= h.trust.heard[peer]
 }
 

@@ -36,16 +36,15 @@ type Tunnel struct {
 	Swapped   int // inner packets that came here after one of their flow that was sent later
 
 	Source
-	host    *Host
-	audit   *Audit
-	rng     *rand.Rand
-	gather  *order.Reassembler
-	fates   []fate
-	newest  [innerFlows]int // highest number that arrived, by flow
-	held    int             // frames of ours that are not released
-	resumed bool            // what the process before gave up may come late
-	alive   int             // frames put together here and not released
-	ready   []*frame.Frame
+	host   *Host
+	audit  *Audit
+	rng    *rand.Rand
+	gather *order.Reassembler
+	fates  []fate
+	newest [innerFlows]int // highest number that arrived, by flow
+	held   int             // frames of ours that are not released
+	alive  int             // frames put together here and not released
+	ready  []*frame.Frame
 }
 
 func newTunnel(h *Host, to int, gen uint16, rng *rand.Rand) *Tunnel {
@@ -127,27 +126,6 @@ func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 	t.Queue.SetTarget(queue.Aim(c.RTT(), c.Failing(now)))
 	t.gather.Advance(now)
 	t.take()
-}
-
-// Suspend implements App. What waits in the queue is gone with the process.
-func (t *Tunnel) Suspend(now mono.Time) []byte {
-	t.Queue.Flush(nil)
-	b := order.AppendNumbers(nil, t.Cut.Suspend())
-	b = order.AppendNumbers(b, t.gather.Suspend(now))
-	t.take()
-	return b
-}
-
-// Resume implements App.
-func (t *Tunnel) Resume(b []byte, _ int) {
-	out, b, ok1 := order.ParseNumbers(b)
-	in, _, ok2 := order.ParseNumbers(b)
-	if !ok1 || !ok2 {
-		t.audit.Fail("host %d cannot read the numbers of the process before", t.From)
-	}
-	t.Cut.Resume(out)
-	t.gather.Resume(in)
-	t.resumed = true
 }
 
 // Deadline implements App.
@@ -256,7 +234,7 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	if s := t.gather.Stats(); s.HeldNow < 0 || s.HeldBytes < 0 || s.Memory < s.HeldBytes || s.Memory > cmp.Or(t.host.HeldBytes, order.DefaultHeldBytes) || s.Longest > holdMost {
 		t.audit.Fail("host %d holds frames: %+v", t.From, s)
 	}
-	if s := t.gather.Stats(); s.Late > 0 && s.TimedOut+s.Overflow == 0 && !t.resumed {
+	if s := t.gather.Stats(); s.Late > 0 && s.TimedOut+s.Overflow == 0 {
 		t.audit.Fail("host %d hands %d frames on late, and has given no gap up", t.From, s.Late)
 	}
 	if n := t.Queue.Bytes(); n > cmp.Or(t.host.QueueBytes, queue.DefaultLimitBytes) {

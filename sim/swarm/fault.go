@@ -38,8 +38,8 @@ const (
 // Filter is of kindFiltered alone: no cable carries handshakes.
 const (
 	Filter = numDrawn
-	// HandOver is drawn as some of Stop: a host's program is ended, and another goes on with
-	// its sessions. What comes in between waits in the sockets.
+	// HandOver is drawn as some of Stop: a host's program is ended, and another takes over
+	// its sockets. What comes in between waits there.
 	HandOver      = Filter + 1
 	NumFaultKinds = HandOver + 1
 )

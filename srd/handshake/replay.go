@@ -31,13 +31,6 @@ func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	return true
 }
 
-// Newest returns the latest timestamp that was accepted.
-func (r *Replay) Newest() Timestamp { return r.newest }
-
-// Resume makes r refuse what a former process with the same key refused by its timestamp.
-// Tokens of that process are void anyway, as its cookie secrets are gone.
-func (r *Replay) Resume(newest Timestamp) { r.newest = newest }
-
 // acceptToken forgets the tokens of an earlier secret, since CheckToken lets
 // none of them pass any more.
 func (r *Replay) acceptToken(h Hello) bool {

@@ -17,6 +17,8 @@ const (
 	// clockLeast is the shortest suspension that counts. Two clocks that are read one
 	// after the other may differ by what came in between.
 	clockLeast = 10 * time.Millisecond
+	// clockFirst is what a clock begins with: zero means "no time".
+	clockFirst = mono.Time(1)
 )
 
 // clock is monotonic, and goes on while the machine is suspended, unlike that of Go: to
@@ -24,7 +26,6 @@ const (
 // it may be behind for clockEvery.
 type clock struct {
 	start  time.Time
-	first  mono.Time    // what it was then
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
 	base   int64        // what it was at start
 	asleep atomic.Int64 // suspended since then, nanoseconds
@@ -36,19 +37,18 @@ type clock struct {
 }
 
 func (c *clock) begin(boot func() int64) {
-	c.start, c.boot, c.base, c.first = time.Now(), boot, boot(), 1
+	c.start, c.boot, c.base = time.Now(), boot, boot()
 	c.both = func() (int64, time.Duration) {
 		t := time.Now()
 		return t.UnixNano(), t.Sub(c.start)
 	}
 }
 
-// now starts above zero, which means "no time".
 func (c *clock) now() mono.Time { return c.after(time.Since(c.start)) }
 
 // after returns the time so long after the start.
 func (c *clock) after(since time.Duration) mono.Time {
-	return c.first.Add(since + time.Duration(c.asleep.Load()))
+	return clockFirst.Add(since + time.Duration(c.asleep.Load()))
 }
 
 // look takes a suspension into account. It is to be called by whoever woke up.

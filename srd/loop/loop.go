@@ -62,8 +62,6 @@ type Config struct {
 	// it had not run for long; 0: it always ran. Messages that then waited in the sockets
 	// are delivered as stale ones. nil: nobody wants to know.
 	Alive func(now mono.Time) (resumed mono.Time)
-	// Former is of the loop in another process that this one goes on from; nil: of none.
-	Former *Former
 }
 
 // Loop drives all connections of a process.
@@ -80,7 +78,6 @@ type Loop struct {
 
 	floods  *floods
 	workers []*worker
-	halting atomic.Bool   // workers are to deal with what they have read, and end
 	ended   chan struct{} // closed when Run returns
 	turn    atomic.Uint32 // assigns peers to workers
 	outs    sync.Pool     // of *outgoing
@@ -112,10 +109,6 @@ func New(cfg Config) (*Loop, error) {
 	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank), ended: make(chan struct{})}
 	l.clock.begin(bootTime)
 	l.table.init()
-	if f := cfg.Former; f != nil {
-		l.clock.follow(f)
-		l.table.prefix = f.Prefix
-	}
 	l.endpoint.Prefer(l.table.known)
 	if err := cfg.Bank.Refuse(l.table.prefix); err != nil {
 		return nil, err

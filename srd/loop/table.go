@@ -53,17 +53,6 @@ func (t *table) Reserve(c *srd.Conn) uint32 {
 	}
 }
 
-// Retake implements srd.Indexes. An index with another prefix would be refused by the kernel.
-func (t *table) Retake(c *srd.Conn, i uint32) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, taken := t.index[i]; taken || uint16(i>>16) != t.prefix {
-		return false
-	}
-	t.index[i] = entry{conn: c, peer: t.peers[c]}
-	return true
-}
-
 // Publish implements srd.Indexes.
 func (t *table) Publish(i uint32, k *srd.RecvKeys) {
 	t.mu.Lock()

@@ -209,7 +209,7 @@ func (w *worker) run() error {
 			e := &ready[0]
 			switch int(e.Fd) {
 			case w.event:
-				return w.leave()
+				return nil
 			case w.timer:
 				w.expire()
 			default:

@@ -55,9 +55,6 @@ type Ledger struct {
 	next  uint64 // next to be used
 }
 
-// Resume makes an empty ledger go on from a packet number.
-func (l *Ledger) Resume(next uint64) { *l = Ledger{first: next, next: next} }
-
 // Next returns the packet number the next Push gets.
 func (l *Ledger) Next() uint64 { return l.next }
 

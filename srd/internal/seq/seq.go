@@ -133,40 +133,6 @@ func (r *Replay) grow(low, high uint64) {
 	}
 }
 
-// Latest are the words of the highest numbers of a window, the highest last.
-type Latest [replayWords0]uint64
-
-// Latest is what Rest would leave of a window: the words of the highest numbers seen, up
-// to the one with the highest of all, which comes last. It must not be called before the
-// first Set.
-func (r *Replay) Latest() (v Latest) {
-	high := (r.next - 1) / 64
-	for i := range uint64(replayWords0) {
-		if back := replayWords0 - 1 - i; back <= high && high-back >= r.low {
-			v[i] = *r.word(high - back)
-		}
-	}
-	return v
-}
-
-// Resume makes an empty window one that had seen numbers up to next, of which latest tells
-// those at the end. All older ones count as seen. next must be above 0 and below 1<<63, or
-// nothing changes.
-func (r *Replay) Resume(next uint64, latest Latest) {
-	if next == 0 || next >= 1<<63 {
-		return
-	}
-	high := (next - 1) / 64
-	*r = Replay{words: make([]uint64, replayWords0), low: high - min(high, replayWords0-1), next: next}
-	r.floor = r.low
-	for w := r.low; w <= high; w++ {
-		*r.word(w) = latest[replayWords0-1-(high-w)]
-	}
-	// Whatever latest says, the highest was seen, and nothing above it.
-	s := (next - 1) % 64
-	*r.word(high) = *r.word(high)&(1<<s-1) | 1<<s
-}
-
 // Below returns which of the 64 numbers under h have been set: bit i is h-1-i. Those
 // that fell out of the window count as not set. It must not be called before the first
 // Set, nor with h beyond the highest.
@@ -269,17 +235,6 @@ func (w *Window) take() bool {
 func (w *Window) Rest() {
 	if w.above <= w.first {
 		w.words = nil // they are all zero
-	}
-}
-
-// Resume makes an empty window one whose lowest number not seen is first, with a bitmap as
-// of Words above it.
-func (w *Window) Resume(first uint64, above []uint64) {
-	*w = Window{first: first}
-	for i, v := range above {
-		for ; v != 0; v &= v - 1 {
-			w.Set(first + 1 + uint64(i)*64 + uint64(bits.TrailingZeros64(v)))
-		}
 	}
 }
 

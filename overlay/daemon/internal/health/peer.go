@@ -72,9 +72,6 @@ func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	w.told = append(w.told, e)
 }
 
-// Carry takes note of a session of the process before, which goes on: nothing happened.
-func (w *Peer) Carry(session srd.Session) { w.seen.Session = session }
-
 // See takes in what is seen now. Look follows, once all peers were seen.
 func (w *Peer) See(s Sample) {
 	if w.now = s; s.Looked {

@@ -92,11 +92,6 @@ func TestSessionAtTheFirstLookIsTold(t *testing.T) {
 	s.begin()
 	s.look("a session", events.SessionUp)
 	s.look("it lasts")
-
-	s = newScene(t)
-	s.begin()
-	s.w.Carry(s.v.Session)
-	s.look("the session of the process before")
 	s.begin()
 	s.look("new keys", events.SessionRenewed)
 }

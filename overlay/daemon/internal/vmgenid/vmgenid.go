@@ -22,7 +22,6 @@ const (
 // Notifier tells when this has become another one.
 type Notifier struct {
 	events *os.File
-	done   chan struct{} // closed when Watch has returned
 }
 
 // Open opens the kernel's news of devices.
@@ -35,11 +34,7 @@ func Open() (*Notifier, error) {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("bind", err)
 	}
-	return notifierOf(fd), nil
-}
-
-func notifierOf(fd int) *Notifier {
-	return &Notifier{os.NewFile(uintptr(fd), "kobject-uevent"), make(chan struct{})}
+	return &Notifier{os.NewFile(uintptr(fd), "kobject-uevent")}, nil
 }
 
 // Watch calls f for each new generation until ctx ends, and closes the descriptor.
@@ -47,7 +42,6 @@ func (m *Notifier) Watch(ctx context.Context, f func()) {
 	if m == nil {
 		return
 	}
-	defer close(m.done)
 	stop := context.AfterFunc(ctx, func() { m.events.Close() })
 	defer stop()
 	raw, err := m.events.SyscallConn()
