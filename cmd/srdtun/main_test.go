@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,6 +168,7 @@ func silent() {
 	for {
 		c, err := l.Accept()
 		if err != nil {
+			runtime.KeepAlive(held)
 			return
 		}
 		held = append(held, c)
