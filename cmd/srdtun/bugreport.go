@@ -30,14 +30,15 @@ func bugreportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "bugreport NAME|FILE",
 		Short: "Print all that whoever helps needs to know, without secrets",
-		Long: `Print all that whoever helps needs to know: versions, the configuration, the state
-of the interface and its peers, what happened, what doctor and netcheck say, addresses
-and routes of this host, and the latest lines of the service's journal. Private and
-preshared keys are left out wherever the files have them, and so are comments, all words
-of commands but the first, what commands have said, lines that are not understood, and
-everything that looks like a key and is no public key of the configuration. Passwords of
-commands are left out wherever they stand. Addresses and names are not: read it before
-you pass it on.`,
+		Long: `Print a report for somebody who helps you: versions, the configuration, the state
+of the interface and its peers, events, the findings of doctor and netcheck, addresses and
+routes of this host, and the latest lines of the service's journal.
+
+Private and preshared keys are left out wherever the files have them. So are comments, all
+words of a command but the first, the output of commands, lines that cannot be parsed, and
+anything that looks like a key, unless it is a public key of the configuration. Passwords of
+commands are left out everywhere. Addresses and names stay: read the report before you pass
+it on.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {

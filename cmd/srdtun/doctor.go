@@ -15,10 +15,9 @@ func doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [NAME|FILE]",
 		Short: "Look at this host and say what to change",
-		Long: `Look at this host and say what would keep a tunnel from working, or from working
-well, and what to change. With a NAME, its configuration is taken into account.
-Nothing is changed. The exit code is 1 if something would keep a tunnel from
-starting.`,
+		Long: `Check this host: report settings that prevent a tunnel or slow it down, and how to
+change them. With a NAME, check its configuration too. Nothing is changed. The exit code
+is 1 if something would prevent the start.`,
 		Args:              takes(0, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -30,9 +30,9 @@ func eventsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events NAME|FILE",
 		Short: "Show what happened to a running interface",
-		Long: `Show what happened to a running interface: sessions, peers that fall silent,
-uplinks, addresses, routes, refused strangers. The newest 1,000 events are kept
-while it runs; its log has them too.
+		Long: `Show the events of a running interface: sessions, silent peers, uplinks, addresses,
+routes, refused strangers. The daemon keeps its newest 1,000 events; its log has
+them too.
 
 Each line is time, level, kind and text. --json prints one object a line.
 --since takes a duration (10m, 36h) or a time (03:00, 2026-11-22 03:00:00).`,

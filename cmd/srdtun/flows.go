@@ -21,11 +21,11 @@ func flowsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "flows NAME|FILE",
 		Short: "Count inner flows for a moment, and show the largest",
-		Long: `Count inner flows for a moment, and show the largest: addresses and ports, what was
-sent and received in bits a second, how many frames wait for an earlier one ("held"),
-how many arrived before one ("reord") and the longest wait for it ("hold"). A
-connection's two directions are one line, "local" is where it leaves from. Nothing is
-counted while nobody asks.`,
+		Long: `Count inner flows for a moment, and show the largest ones. For each there are its
+addresses and ports, the bits sent and received in a second, the frames that wait for
+an earlier one ("held"), the frames that arrived before an earlier one ("reord"), and
+the longest wait ("hold"). Both directions of a connection are one line; "local" is the
+end on this side. The daemon counts only while this command runs.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeRunning,
 		RunE:              func(_ *cobra.Command, args []string) error { return printFlows(args[0], f) },

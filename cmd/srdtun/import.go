@@ -20,15 +20,15 @@ func importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Make a configuration of a file of wg-quick's",
-		Long: `Make a configuration of a file of wg-quick's, such as /etc/wireguard/wg0.conf. It means
-the same: without ListenPort any free port is used, of two peers with one prefix the later
-has it, and PreUp, PostUp, PreDown and PostDown become commands, through a shell where
-they need one; --no-hooks leaves them in the comments. Peers get the names that comments
-give them. What has no counterpart stands in the result as a comment, and a line on
-standard error says so.
+		Long: `Convert a wg-quick file, such as /etc/wireguard/wg0.conf, to a configuration with
+the same meaning. Without ListenPort any free port is used. If two peers have the same
+prefix, the later one gets it. PreUp, PostUp, PreDown and PostDown become commands, with a
+shell if they need one; with --no-hooks they become comments. Peers get the names in the
+comments. A setting without a counterpart becomes a comment, with a line on standard
+error.
 
-It is written to /etc/srdtun, under the same name, if there is none yet. WireGuard and
-srdtun do not understand each other: both ends of a tunnel need the same.`,
+The result is written to /etc/srdtun under the same name, unless that file exists.
+WireGuard and srdtun do not understand each other: both ends of a tunnel need the same.`,
 		Args: takes(1, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"conf"}, cobra.ShellCompDirectiveFilterFileExt

@@ -27,13 +27,14 @@ func netcheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "netcheck NAME|FILE [PEER]",
 		Short: "Say what the network does to the paths to a peer",
-		Long: `Say what the network does to the paths to a peer, or to all: which work, how many
-equal-cost ways the routers tell of, the path MTU, losses, ECN, ports that do not
-pass, and whether trains of packets cost one system call. The interface must be
-running; nothing is needed at the peer. What arrives there, and from which addresses and
-ports, is seen at its end alone: --there FILE takes what "srdtun show NAME --json"
-prints there, - from standard input. Routers are asked by packets of one byte that
-expire on the way (--quick: they are not).`,
+		Long: `Test the network paths to a peer, or to all peers: which paths work, how many
+equal-cost ways routers report, the path MTU, losses, ECN, blocked ports, and whether one
+system call can send many packets. The interface must be running; the peer needs no
+preparation.
+
+Only the peer knows which packets arrive, and from which addresses and ports. --there FILE
+reads the output of "srdtun show NAME --json" from there; - is standard input. Routers are
+probed with packets of one byte that expire on the way, unless --quick is given.`,
 		Args:              takes(1, 2),
 		ValidArgsFunction: completeRunning,
 		RunE: func(_ *cobra.Command, args []string) error {

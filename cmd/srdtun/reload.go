@@ -18,16 +18,16 @@ func reloadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reload NAME|FILE",
 		Short: "Have a running interface take over its changed file",
-		Long: `Have a running interface take over its changed file, and print what has changed.
+		Long: `Apply the changed file to a running interface, and print the differences.
 
-Peers come and go, and addresses, routes, endpoints, policies, keys and keepalives
-follow the file. A peer that has not changed loses no packet. Keys that need a restart
-are named. A file that is wrong changes nothing.
+Peers, addresses, routes, endpoints, policies, keys and keepalives follow the file. A peer
+that has not changed loses no packet. Keys that need a restart are listed. A wrong file
+changes nothing.
 
-  + a key or a peer that is new      - one that is gone
-  ~ one that is otherwise            ! one that counts at the next start
+  + a new key or peer                  - a removed one
+  ~ a changed one                      ! one that applies at the next start
 
-Where root cannot read the file, the daemon reads it.`,
+If root cannot read the file, the daemon reads it.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeRunning,
 		RunE:              func(_ *cobra.Command, args []string) error { return reload(args[0]) },

@@ -38,7 +38,7 @@ func newRoot() *cobra.Command {
 		Long: `srdtun carries IP packets between hosts over many UDP paths at once, repairs
 losses on another path, and restores the order of each connection.
 
-A NAME stands for ` + defaultConfigDir + `/NAME.toml. What has a slash or ends in .toml is a file.
+A NAME stands for ` + defaultConfigDir + `/NAME.toml. An argument with a slash, or one that ends in .toml, is a file.
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 77 permission, 78 bad configuration.`,

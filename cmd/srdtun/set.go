@@ -17,10 +17,10 @@ func setCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set NAME|FILE KEY=VALUE...",
 		Short: "Change a running interface",
-		Long: `Change a running interface, without losing a packet: all that is asked for, or
-nothing. What has changed is printed as by "reload". The configuration file is not changed
-without --save, and "show" names what it has otherwise. Keys are those of the file; a VALUE without quotes is text, and commas
-separate the members of a list. An empty VALUE takes the key out.
+		Long: `Change keys of a running interface, without losing a packet: all of them or none.
+The differences are printed as by "reload". The file changes only with --save; otherwise
+"show" lists where it differs. Keys are named as in the file. A VALUE without quotes is
+text, and commas separate the members of a list. An empty VALUE removes the key.
 
   paths.policy=POLICY      how packets are spread over the paths to all peers
   peer.PEER.policy=POLICY  the same for one, by its name, public key,

@@ -41,12 +41,11 @@ func showCommand() *cobra.Command {
 		Long: `Show running interfaces, their peers and paths.
 
 Without a name all running interfaces are shown; "interfaces" lists their names.
-What is shown fits a screen: a line for each pair of addresses. "show paths NAME"
+The output fits a screen: it has a line for each pair of addresses. "show paths NAME"
 prints every path and every counter. "dump" prints the columns of wg show dump,
 separated by tabs; its endpoints can be called. --json prints one object for a name
-and a list without; docs/monitoring.md describes every field. --check says whether all
-is well, and exits with 4 and the reasons if not: a peer that does not answer, paths
-that are down. Of all interfaces, one that does not answer within 3 s is named on
+and a list without; docs/monitoring.md describes every field. --check reports faults,
+such as a silent peer or paths that are down, and then exits with 4. Of all interfaces, one that does not answer within 3 s is named on
 standard error; the others are shown, and the exit code is 1.`,
 		Args:              takes(0, 2),
 		ValidArgsFunction: completeShow,

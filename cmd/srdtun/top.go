@@ -43,13 +43,13 @@ func topCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "top NAME|FILE",
 		Short: "Watch the paths of a running interface",
-		Long: `Watch the paths of a running interface: for each pair of addresses how many paths are
-up, the round trip and that of the last 20 s, the share of what is sent, and what of it
-is lost; below, a character for each path: # up, ? silent, x down. What does not work is
-on the screen within a second.
+		Long: `Watch the paths of a running interface. For each pair of addresses there are the
+number of working paths, the round trip, its course over the last 20 s, the share of the
+traffic, and the loss. Below is a character for each path: # up, ? silent, x down. A fault
+shows within a second.
 
-Keys: q quits, p shows the paths one by one, tab the next peer, the arrows scroll. Where
-the output is no terminal, or a dumb one, a screen is printed each second.`,
+Keys: q quits, p shows single paths, tab the next peer, the arrows scroll. Without a
+terminal, or on a dumb one, a screen is printed each second.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeRunning,
 		RunE:              func(_ *cobra.Command, args []string) error { return top(args[0], f) },
