@@ -209,6 +209,7 @@ drills: packages-demo build bin-bench ## hurt the daemon under load, each way wi
 
 # The folders of PREFIX and SYSCONF that the files below go to.
 INSTALLED = $(PREFIX)/bin/srdtun $(UNITDIR)/srdtun@.service $(UNITDIR)/srdtun-fleet-user@.service $(PREFIX)/lib/sysusers.d/srdtun.conf $(PREFIX)/lib/systemd/system-generators/srdtun-generator \
+  $(PREFIX)/lib/udev/rules.d/84-srdtun.rules $(PREFIX)/lib/systemd/network/00-srdtun.network \
   $(PREFIX)/share/bash-completion/completions/srdtun $(PREFIX)/share/zsh/site-functions/_srdtun \
   $(PREFIX)/share/fish/vendor_completions.d/srdtun.fish
 
@@ -220,6 +221,8 @@ install: ## install binary, unit, manual pages, completions and the folder for c
 	install -D -m 0644 systemd/srdtun-fleet-user@.service $(DESTDIR)$(UNITDIR)/srdtun-fleet-user@.service
 	install -D -m 0644 systemd/srdtun.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/srdtun.conf
 	install -D -m 0755 systemd/srdtun-generator $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/srdtun-generator
+	install -D -m 0644 systemd/srdtun.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/84-srdtun.rules
+	install -D -m 0644 systemd/srdtun.network $(DESTDIR)$(PREFIX)/lib/systemd/network/00-srdtun.network
 	mkdir -p $(DESTDIR)$(PREFIX)/share
 	$(BIN)/srdtun man $(DESTDIR)$(PREFIX)/share/man
 	@cd $(DESTDIR)$(PREFIX)/share && mkdir -p bash-completion/completions zsh/site-functions fish/vendor_completions.d

@@ -14,6 +14,9 @@ installed() {
   fi
   [ -d /run/systemd/system ] || return 0
   systemctl daemon-reload
+  # The files that keep network managers off our interfaces count from now on.
+  udevadm control --reload 2>/dev/null || true
+  if systemctl -q is-active systemd-networkd.service; then networkctl reload || true; fi
   [ -n "$1" ] || return 0
   [ -z "$old" ] || services | while read -r name; do moves "$name"; done || true
   # One that does not start has its reason in the journal; the installation is done.

@@ -35,6 +35,8 @@ func (w *workshop) boot(g group) (failed int, err error) {
 	); err != nil {
 		return 0, err
 	}
+	w.sysWritable = g.place == managed
+	defer func() { w.sysWritable = false }()
 	screen, console, err := w.inCopy([]string{"--private-network", "--boot", "--bind-ro=" + file + ":/etc/systemd/system/packagetest.service"},
 		"systemd.wants=packagetest.service")
 	report, readErr := os.ReadFile(result)

@@ -10,9 +10,10 @@ import (
 type place int
 
 const (
-	here   place = iota // in this tree
-	bare                // in a copy of the root, without systemd
-	booted              // in a copy of the root that systemd has booted
+	here    place = iota // in this tree
+	bare                 // in a copy of the root, without systemd
+	booted               // in a copy of the root that systemd has booted
+	managed              // the same, where udev runs, and the network managers can be started
 )
 
 // check is one line of the report.
@@ -65,6 +66,9 @@ var groups = []group{
 		{name: "stop", needs: []string{"start"}, says: "a stop leaves nothing", host: (*host).stopped},
 		{name: "purge", needs: []string{"stop"}, says: "a purge leaves nothing", host: (*host).purged},
 		{name: "divide", needs: []string{"purge"}, says: "an upgrade from one user for all services keeps devices, sessions and rules, and loses nothing", host: (*host).divided},
+	}},
+	{kind: "deb", place: managed, packages: true, checks: []check{
+		{name: "neighbours", says: "NetworkManager and systemd-networkd leave every srdtun interface alone, and no other TUN", host: (*host).neighbours},
 	}},
 	{kind: "rpm", place: booted, packages: true, checks: []check{
 		{name: "rpm", says: "the rpm installs, runs and goes", host: (*host).rpm},

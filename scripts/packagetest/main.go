@@ -85,6 +85,7 @@ func outside(root, only string, kinds []string) (err error) {
 type workshop struct {
 	dir, root, share string // share is seen in copies of the root as shareDir
 	packed, rooted   bool
+	sysWritable      bool // for udev, which does not run beside a read-only /sys
 }
 
 // run runs a group and returns the number of its failures.
@@ -104,7 +105,7 @@ func (w *workshop) run(g group) (failed int, err error) {
 	switch g.place {
 	case bare:
 		return w.enter(g)
-	case booted:
+	case booted, managed:
 		return w.boot(g)
 	}
 	return runChecks(g, func(c check) (string, error) { return c.here(w) }), nil

@@ -15,8 +15,8 @@ import (
 )
 
 // included is added to Debian's smallest set: a first process and its bus, what the checks
-// call, and what golang:*-bookworm has for the image.
-const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates"
+// call, what golang:*-bookworm has for the image, and the neighbours of an interface.
+const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates," + neighbourPackages
 
 const defaultMirror = "http://deb.debian.org/debian"
 
@@ -45,8 +45,10 @@ func bootstrap(root string) error {
 		mirror = defaultMirror
 	}
 	fmt.Printf("making a Debian 12 in %s\n", root)
-	_, err := output("debootstrap", "--variant=minbase", "--include="+included, "bookworm", root, mirror)
-	return err
+	if _, err := output("debootstrap", "--variant=minbase", "--include="+included, "bookworm", root, mirror); err != nil {
+		return err
+	}
+	return quiet(root)
 }
 
 // need installs the Debian packages of programs that are missing.
@@ -82,6 +84,9 @@ func (w *workshop) inCopy(options []string, args ...string) (out, console string
 		"--quiet", "--directory=" + w.root, "--volatile=overlay", "--register=no", "--keep-unit",
 		"--capability=CAP_NET_ADMIN", "--bind=" + tun + ":/dev/net/tun", "--bind=" + w.share + ":" + shareDir,
 	}, options...), args...)...)
+	if w.sysWritable {
+		c.Env = append(os.Environ(), "SYSTEMD_NSPAWN_API_VFS_WRITABLE=1")
+	}
 	var stdout, stderr strings.Builder
 	c.Stdout, c.Stderr = &stdout, &stderr
 	err := c.Run()

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// neighbourPackages are what manages interfaces beside srdtun. systemd-networkd is systemd's own.
+const neighbourPackages = "udev,network-manager,libpam-systemd"
+
+// quiet keeps the neighbours from running where a check does not start them. udev's trigger
+// would ask the host's kernel to announce all of its devices again.
+func quiet(root string) error {
+	_, err := output("systemctl", "--root="+root, "mask", "systemd-udev-trigger.service", "NetworkManager-wait-online.service", "systemd-networkd-wait-online.service")
+	_, other := output("systemctl", "--root="+root, "disable", "NetworkManager.service", "systemd-networkd.service")
+	return errors.Join(err, other)
+}
+
+// greedy is a file of an administrator's that takes every TUN.
+const greedy = "[Match]\nKind=tun\n[Network]\nAddress=198.51.100.9/32\n"
+
+// given is the address that shows that systemd-networkd has taken an interface.
+const given = "198.51.100.9/32"
+
+// A neighbour has looked at a new interface within neighbourMost.
+const neighbourMost = 20 * time.Second
+
+// neighbours has NetworkManager and systemd-networkd run, the second with a file that takes every
+// TUN, and makes interfaces in each way: a service, one whose interface has another name than its
+// file, one by hand, and the TUN of another program.
+func (h *host) neighbours() error {
+	if _, err := os.Stat("/usr/sbin/NetworkManager"); err != nil {
+		return fmt.Errorf("this root is of an earlier version, make it anew: %w", err)
+	}
+	config := func(name, more, address string) string {
+		return fmt.Sprintf("umask 077; mkdir -p /etc/srdtun; printf '[interface]\\nprivate_key = \"%%s\"\\naddress = \"%s\"\\nlisten_port = 0\\n%s' \"$(srdtun genkey)\" >%s", address, more, name)
+	}
+	if err := errors.Join(
+		os.MkdirAll("/etc/systemd/network", 0o755),
+		os.WriteFile("/etc/systemd/network/10-all.network", []byte(greedy), 0o644),
+	); err != nil {
+		return err
+	}
+	if err := all([]says{
+		{"", "systemctl start systemd-udevd systemd-networkd NetworkManager"},
+		{"", "dpkg -i " + shared("srdtun-1.deb")},
+		{"", config("/etc/srdtun/lab.toml", "", "10.80.0.1/24")},
+		{"", config("/etc/srdtun/odd.toml", `name = "other"\n`, "10.81.0.1/24")},
+		{"", config("/root/hand.toml", "", "10.82.0.1/24")},
+		{"", "systemctl start srdtun@lab srdtun@odd"},
+		{"", "srdtun up -d /root/hand.toml"},
+		{"", "ip tuntap add dev foreign mode tun && ip link set foreign up"},
+	}); err != nil {
+		return err
+	}
+	if err := leftAlone("lab", "other", "hand"); err != nil {
+		return err
+	}
+	// A restart keeps the device; what is announced again, and neighbours that start again, see the same.
+	if err := all([]says{
+		{"", "systemctl restart srdtun@lab"},
+		{"", "udevadm trigger -c change /sys/class/net/lab && udevadm settle"},
+		{"", "systemctl restart systemd-networkd NetworkManager"},
+	}); err != nil {
+		return err
+	}
+	if err := leftAlone("lab", "other", "hand"); err != nil {
+		return err
+	}
+	// The name is free again: a TUN that another program gives it is no interface of srdtun's.
+	if err := all([]says{
+		{"", "systemctl stop srdtun@lab"},
+		{"", "ip tuntap add dev lab mode tun && ip link set lab up"},
+	}); err != nil {
+		return err
+	}
+	if err := taken("lab"); err != nil {
+		return err
+	}
+	return all([]says{
+		{"", "ip link del lab && ip link del foreign && srdtun down hand"},
+		{"", "systemctl stop srdtun@odd systemd-networkd NetworkManager systemd-udevd-control.socket systemd-udevd-kernel.socket systemd-udevd"},
+		{"", "rm /etc/systemd/network/10-all.network && dpkg --purge srdtun"},
+	})
+}
+
+// leftAlone waits until systemd-networkd has taken the foreign TUN, by when it has seen the others, and looks
+// at what both say of those.
+func leftAlone(names ...string) error {
+	if err := taken("foreign"); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := eventually(func() error {
+			return all([]says{
+				{"unmanaged", "networkctl --no-legend --no-pager list " + name},
+				{name + ":unmanaged", "nmcli -t -f DEVICE,STATE device | grep ^" + name + ":"},
+			})
+		}); err != nil {
+			return err
+		}
+		if out, err := output("ip", "-brief", "address", "show", "dev", name); err != nil || strings.Contains(out, given) {
+			return fmt.Errorf("%s has an address that is not of its file: %s, %v", name, out, err)
+		}
+	}
+	return nil
+}
+
+// taken waits until systemd-networkd manages an interface.
+func taken(name string) error {
+	return eventually(func() error {
+		return all([]says{{"configuring", "networkctl --no-legend --no-pager list " + name}})
+	})
+}
+
+func eventually(f func() error) (err error) {
+	for end := time.Now().Add(neighbourMost); ; time.Sleep(200 * time.Millisecond) {
+		if err = f(); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
