@@ -13,8 +13,8 @@ import (
 )
 
 // A change may be sound and name what is not there, now: an interface that is not plugged in, a
-// name that nobody knows. It counts, and begins to work when that comes. Whoever has mistyped it
-// is to hear of it at once.
+// name that nobody knows. It counts, and begins to work when that comes. A typing error should be
+// reported at once.
 const (
 	// namesMost bounds the names that are looked up for one change: a file may bring thousands.
 	namesMost = 16
@@ -22,7 +22,7 @@ const (
 	namesWait = 3 * time.Second
 )
 
-// absent says what is not there of what has changed.
+// absent lists the changed values that this host does not have.
 func absent(st *control.Status, diff []control.Difference, lookUp func(ctx context.Context, name string) error) (v []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), namesWait)
 	defer cancel()

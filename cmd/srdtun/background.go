@@ -103,7 +103,7 @@ func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 // takeName gives a background process the name that top, ps and killall know it by:
 // the kernel has the last part of the path it was started from, which is "exe".
 func takeName() {
-	// Whoever may not write it loses no more than a name.
+	// A user who may not write it only loses a name.
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 }
 

@@ -114,7 +114,7 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 		for _, p := range c.Peers {
 			r.public[p.PublicKey.String()] = true
 		}
-		// Whoever has put one for the other has a file that is right.
+		// A file with one in place of the other is still valid.
 		delete(r.public, c.Interface.PrivateKey.Reveal())
 		for _, p := range c.Peers {
 			delete(r.public, p.PresharedKey.Reveal())
@@ -154,8 +154,8 @@ func (r *bugReport) dropIns(c *config.Config) {
 // of a key. Its owner shall not choose which words a report has.
 const leastOfPeer = 12
 
-// file writes a file as a stranger may see it, or why it could not be read. What it hides is
-// hidden elsewhere if it has least characters.
+// file writes a file as a stranger may see it, or why it could not be read. Values that it hides
+// are hidden elsewhere too, if they have that many characters.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {

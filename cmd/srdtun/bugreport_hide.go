@@ -13,7 +13,7 @@ import (
 // either alphabet, and so 64 of hexadecimal too.
 var secretShape = regexp.MustCompile(`[A-Za-z0-9+/]{40,}={0,2}|[A-Za-z0-9_-]{40,}={0,2}`)
 
-// hidden stands in place of what is left out.
+// hidden replaces text that is left out.
 const hidden = "(hidden)"
 
 // redact takes out what has the shape of a key and is not public. The configuration has gone
@@ -28,8 +28,8 @@ func redact(text []byte, public map[string]bool) []byte {
 	})
 }
 
-// What commands of the configuration have said may repeat how they were called, in any form.
-// It is left out by its place; how they ended stays.
+// The output of a command may repeat its own command line, in any form. So the report leaves it
+// out, wherever it stands, and keeps exit codes only.
 var (
 	// saidByCommand is the event of a command that went well.
 	saidByCommand = regexp.MustCompile(`(?m)\bnote: (\S+): .*$`)
@@ -45,7 +45,7 @@ func withoutOutput(text []byte) []byte {
 // journalLine is a line of journalctl(1): time, host, program, text.
 var journalLine = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ ([^\s:\[]+)(?:\[\d+\])?: `)
 
-// ours are the programs whose lines a report shows: this one, and those of systemd's about it.
+// ours are the programs whose journal lines a report shows: srdtun, and systemd about srdtun.
 var ours = regexp.MustCompile(`^\(?(?:srdtun|systemd(?:-[a-z]+)?|kernel)\)?$`)
 
 // withoutOthers hides what other programs have written into the journal of the service: they

@@ -26,7 +26,7 @@ type serviceUnit struct {
 	path         []string // where programs are looked for
 }
 
-// unitProperties are those of systemctl(1) that tell what a unit may see.
+// unitProperties are the properties of a unit (systemctl(1)) that limit its view of the host.
 const unitProperties = "LoadState,User,DynamicUser,AmbientCapabilities,Environment," +
 	"ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
 

@@ -65,7 +65,7 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// unitPath is systemd's DEFAULT_PATH, with what older hosts have beside it.
+// unitPath is systemd's DEFAULT_PATH, and the directories that older hosts add.
 const unitPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // searchPath returns the directories in which a unit with this environment looks for programs.

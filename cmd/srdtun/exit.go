@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// The exit codes. The last two are those of sysexits(3).
+// The exit codes. The last two are from sysexits(3).
 const (
 	exitOK         = 0
 	exitFailure    = 1

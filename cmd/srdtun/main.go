@@ -1,5 +1,5 @@
-// Command srdtun carries IP packets between hosts over many UDP paths at once.
-// Its habits are those of wg(8) and wg-quick(8).
+// Command srdtun carries IP packets between hosts over many UDP paths at once. It behaves like
+// wg(8) and wg-quick(8).
 package main
 
 import (

@@ -14,9 +14,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual pages, from what --help and init print. It is for whoever
-// makes packages. (cobra's own writer goes by way of Markdown, and would add four modules
-// to the daemon's.)
+// manCommand writes the manual pages, from what --help and init print. Packagers run it. (cobra's
+// own writer goes by way of Markdown, and would add four modules to the daemon's.)
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

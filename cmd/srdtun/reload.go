@@ -92,7 +92,7 @@ func printed(at rundir.Place, diff []control.Difference, err error) error {
 	return nil
 }
 
-// printChanges prints what has changed, and warns of what is not there.
+// printChanges prints the differences, and warns of values that this host does not have.
 func printChanges(at rundir.Place, diff []control.Difference) {
 	if len(diff) == 0 {
 		fmt.Println("nothing has changed")

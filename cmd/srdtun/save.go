@@ -58,8 +58,8 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	return nil
 }
 
-// editFiles returns the new texts of the files that settings are in: that of the
-// configuration, and of drop-in files.
+// editFiles returns the new texts of the files that have the settings: the configuration and
+// drop-in files.
 func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, error) {
 	all, _, err := config.WithDropIns(c)
 	if err != nil {

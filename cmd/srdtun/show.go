@@ -147,7 +147,7 @@ func printStatus(list []*control.Status, which, what string, f showFlags) error 
 	return view.Text(os.Stdout, list, view.Options{Colour: colour(os.Stdout), Now: time.Now(), Full: what == wordPaths})
 }
 
-// ofPeer leaves one peer in each interface that has it.
+// ofPeer keeps one peer of each interface, and drops interfaces without it.
 func ofPeer(list []running, who string) (v []running, err error) {
 	for _, r := range list {
 		if p := r.Find(who); p != nil {
@@ -223,7 +223,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// columns is how wide the terminal is; 0: it is none, and lines may be as long as they are.
+// columns is the width of the terminal. Without a terminal it is 0: lines may have any length.
 func columns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 
 	suffix = ".toml"
 
-	// foreignSuffix is what wg-quick(8) calls its files. Whoever gives one is told
-	// what to do, rather than that there is no interface of that name.
+	// foreignSuffix is what wg-quick(8) calls its files. Its error says what to do; an unknown
+	// interface would be the wrong explanation.
 	foreignSuffix = ".conf"
 )
 

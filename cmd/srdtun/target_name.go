@@ -100,8 +100,8 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	return at, false, nil
 }
 
-// placeOfFile is placeNamed for what a file stands for. What runs is asked first: the file may
-// be wrong, gone or have another name in it by now.
+// placeOfFile is placeNamed for a file. Running daemons come first: the file may be wrong or gone
+// by now, or have another name in it.
 func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -113,7 +113,7 @@ func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	return placeOfDevice(c.Interface.Name)
 }
 
-// placeOfDevice is placeNamed for what must be a device.
+// placeOfDevice is placeNamed for the name of a device.
 func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 	direct := rundir.Place{Device: name}
 	if at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...)); runs || err != nil {

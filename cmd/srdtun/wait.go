@@ -47,7 +47,7 @@ func wait(arg, peer string, timeout time.Duration) error {
 	}
 }
 
-// sessionNow is hasSession for what an argument stands for now.
+// sessionNow is hasSession for the interface that an argument names now.
 func sessionNow(arg, peer string) error {
 	r, err := askOne(arg)
 	if err != nil {
