@@ -18,8 +18,8 @@ type question struct {
 const introduction = `# Results
 
 The newest measurement of each kind, by question, as ` + "`make results`" + ` writes it from ` + "`bench/results/stored`" + `. Values are medians
-[least..most]. Both ends share one machine, so what the processor limits is of two ends. Each table says with what it is
-made anew, and of which version it is. What they decided is in [decisions.md](decisions.md).
+[least..most]. Both ends share one machine, so a processor's limit counts for two ends. Each table names its command
+and version. [decisions.md](decisions.md) has their consequences.
 `
 
 var questions = []question{
@@ -60,7 +60,7 @@ func page(tables map[string]*table) (string, error) {
 			t.write(&b)
 		}
 	}
-	b.WriteString("\nWhat each rule of the transport buys is in [rules.md](rules.md): `make ablate`.\n")
+	b.WriteString("\n[rules.md](rules.md) has the benefit of each rule of the transport: `make ablate`.\n")
 	if n := strings.Count(b.String(), "\n"); n > mostLines {
 		return "", fmt.Errorf("%d lines, at most %d", n, mostLines)
 	}
