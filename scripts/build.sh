@@ -24,13 +24,24 @@ if [ "$module" != . ]; then
   done
 fi
 { code=0; "$go" build -v "$@" 2>&1 || code=$?; echo "$code" >"$status"; } |
-  awk -v what="$what" -v line="$line" -v last="$last" '
-    function show(text) { printf line, text >"/dev/stderr"; fflush("/dev/stderr"); shown = 1; at = now }
-    { srand(); now = srand() }
-    /^go: downloading/ { modules++ }
-    /^[a-z0-9][^ :]*$/ { packages++ }
-    !/^go: (downloading|finding|extracting)/ && !/^[a-z0-9][^ :]*$/ { print >"/dev/stderr"; next }
+{
+  # In the shell, since newer mawk reads a pipe to its end before it says a word.
+  modules=0 packages=0 at=0
+  while IFS= read -r said; do
+    case $said in
+    'go: downloading'*) modules=$((modules + 1)) ;;
+    'go: finding'* | 'go: extracting'*) ;;
+    *[\ :]* | [!a-z0-9]* | '') printf '%s\n' "$said" >&2; continue ;;
+    *) packages=$((packages + 1)) ;;
+    esac
     # A line moves on a terminal; elsewhere one every five seconds is enough.
-    last != "" || !shown || now >= at + 5 { show("building " what ": " modules + 0 " modules fetched, " packages + 0 " packages compiled") }
-    END { if (shown) printf last >"/dev/stderr" }'
+    now=$(date +%s)
+    if [ -z "$last" ] && [ "$now" -lt $((at + 5)) ]; then continue; fi
+    at=$now
+    # shellcheck disable=SC2059 # it has the terminal's signs
+    printf "$line" "building $what: $modules modules fetched, $packages packages compiled" >&2
+  done
+  # shellcheck disable=SC2059
+  if [ "$at" != 0 ]; then printf "$last" >&2; fi
+}
 exit "$(cat "$status")"
