@@ -275,6 +275,34 @@ func TestUnknownRepliesTakeNothing(t *testing.T) {
 	}
 }
 
+// A reply fills root's terminal neither by what it says nor by what is wrong with it.
+func TestLongTextsOfRepliesAreCut(t *testing.T) {
+	const n = 1 << 20
+	long := strings.Repeat("x", n)
+	line, err := json.Marshal(reply{Error: long, Status: &Status{File: long, Peers: []Peer{{Name: long, Drops: map[string]uint64{long: 1}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseReply(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Status.Peers[0]
+	for reason := range p.Drops {
+		p.Endpoint = reason
+	}
+	for _, s := range []string{r.Error, r.Status.File, p.Name, p.Endpoint} {
+		if len(s) > maxError+len("...") || s != r.Error && len(s) > maxText+len("...") {
+			t.Errorf("%d bytes", len(s))
+		}
+	}
+	for _, bad := range []string{`{"status":{"uptime_s":` + strings.Repeat("9", n) + `}}`, `{"status":{"uptime_s":"` + long + `"}}`, `{"status":{"peers":{"` + long + `":0}}}`, long} {
+		if _, err := parseReply([]byte(bad)); err == nil || len(err.Error()) > maxFault+len("...") {
+			t.Errorf("%.40s: %d bytes", bad, len(err.Error()))
+		}
+	}
+}
+
 // allocated is how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
