@@ -54,7 +54,7 @@ var groups = []group{
 		{name: "odd-name", needs: []string{"start"}, says: "a service whose name is no user's runs all the same, and alone", host: (*host).oddName},
 		{name: "journal", needs: []string{"start"}, says: "the journal tells of a peer that falls silent, and answers again", host: (*host).tells},
 		{name: "reload", needs: []string{"start"}, says: "systemctl reload takes a changed file over, and refuses a wrong one", host: (*host).reloads},
-		{name: "restart", needs: []string{"start"}, says: "a restart under load keeps device and session and stalls for at most 200 ms", host: (*host).restarts},
+		{name: "restart", needs: []string{"start"}, says: "a restart under load keeps the device and stalls for at most 200 ms", host: (*host).restarts},
 		{name: "kill", needs: []string{"start"}, says: "kill -9: systemd starts it again", host: (*host).killed},
 		{name: "full-tunnel", needs: []string{"install"}, says: "rules of a full tunnel stay over a restart, and go with a stop", host: (*host).fullTunnel},
 		{name: "reconfigured", needs: []string{"start"}, says: "a restart with another configuration makes all anew", host: (*host).reconfigured},
@@ -65,7 +65,7 @@ var groups = []group{
 		{name: "agents-go", needs: []string{"agent-runs"}, says: "the agents' packages go, and leave nothing", host: (*host).agentsGo},
 		{name: "stop", needs: []string{"start"}, says: "a stop leaves nothing", host: (*host).stopped},
 		{name: "purge", needs: []string{"stop"}, says: "a purge leaves nothing", host: (*host).purged},
-		{name: "divide", needs: []string{"purge"}, says: "an upgrade from one user for all services keeps devices, sessions and rules, and loses nothing", host: (*host).divided},
+		{name: "divide", needs: []string{"purge"}, says: "an upgrade from one user for all services keeps devices and rules, and loses nothing", host: (*host).divided},
 	}},
 	{kind: "deb", place: managed, packages: true, checks: []check{
 		{name: "neighbours", says: "NetworkManager and systemd-networkd leave every srdtun interface alone, and no other TUN", host: (*host).neighbours},
