@@ -279,9 +279,9 @@ gofmt:
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $$(find . -name '.?*' -prune -o -name '*.go' -print)); if [ -n "$$unformatted" ]; then echo "gofmt wants: $$unformatted"; exit 1; fi
 
 # What a contributor runs after each change: no root, no race detector, no network.
-check: ## a first look in under a minute: gofmt, vet, tests of the pure packages, 200 seeds; goes on after a failure
-	@scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' vet '$(GO) vet $(PURE)' tests '$(GO) test -vet=off -short $(PURE)' \
-	  '200 seeds' "$(MAKE) --no-print-directory srdsim && $(BIN)/srdsim soak --seeds 1..200"
+check: ## a first look in a minute: gofmt, vet, tests of the pure packages, 100 seeds; goes on after a failure
+	@scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
+	  '100 seeds' "$(MAKE) --no-print-directory srdsim && $(BIN)/srdsim soak --seeds 1..100"
 	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
 	@echo "became worse), and docs/rules.md (what each rule buys; make ablate). Before a commit: sudo make test"
 

@@ -144,6 +144,9 @@ func TestRestart(t *testing.T) {
 
 // Keys are renewed under load without anything being lost.
 func TestRekeyUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds: make test runs it")
+	}
 	p := newPair(t, 6, four(4*mbit, 50*time.Microsecond)...)
 	p.connect()
 	h := p.host[0]

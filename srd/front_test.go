@@ -11,6 +11,9 @@ import (
 // of what waits, it does not. The median of five is judged: one transfer in eighty takes
 // far longer after losses.
 func TestLongerPathCarriesWhatWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds: make test runs it")
+	}
 	const n = 30_000 // 4 s on one link
 	var took [2][]time.Duration
 	for i, tell := range []bool{false, true} {

@@ -283,6 +283,9 @@ func (o *observer) besiege(h *host, rate int) {
 // Responses that do not open cost a fixed share of a core, however many come from wherever;
 // and a peer is met all the same, and keys are renewed.
 func TestBogusResponsesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds: make test runs it")
+	}
 	t.Run("work", func(t *testing.T) {
 		p := newPair(t, 36, links(8)...)
 		for _, l := range p.links {

@@ -11,6 +11,9 @@ import (
 
 // A queue of others stands still from one packet to the next; it is no jitter.
 func TestStandingQueueIsNoJitter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds: make test runs it")
+	}
 	n := newNetwork()
 	n.rounds(200, true, 75*time.Millisecond)
 	if a := n.allowance(); a != 0 {
