@@ -88,12 +88,11 @@ type host struct {
 	end      *srd.Endpoint
 	conn     *srd.Conn
 	index    map[uint32]*entry
-	where    srd.AddressSet    // of the peer
-	life     time.Duration     // of keys, at the next start; 0: the usual
-	speaks   uint32            // protocol, at the next start
-	features uint8             // what it says to read, at the next start
-	offers   handshake.Offers  // at the next start; 0: AES-256-GCM
-	was      map[uint32]*entry // index, of the process before
+	where    srd.AddressSet   // of the peer
+	life     time.Duration    // of keys, at the next start; 0: the usual
+	speaks   uint32           // protocol, at the next start
+	features uint8            // what it says to read, at the next start
+	offers   handshake.Offers // at the next start; 0: AES-256-GCM
 	train    *srd.Train
 	wake     mono.Time
 	stopped  mono.Time // its process is not scheduled before then
@@ -201,12 +200,6 @@ func newPair(t testing.TB, seed uint64, links ...*link) *pair {
 		p.host[side].start()
 	}
 	return p
-}
-
-// restartWith starts h with another cipher.
-func (h *host) restartWith(c handshake.Cipher) {
-	h.offers = handshake.OffersOf(c)
-	h.start()
 }
 
 // start makes a fresh process on h: all state is gone but the key.

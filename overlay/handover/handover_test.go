@@ -123,8 +123,6 @@ type manager struct {
 	socket *net.UnixConn
 	mu     sync.Mutex // the barrier orders them, but the race detector does not know
 	stored map[string]int
-	holds  bool             // the descriptors themselves as well
-	held   map[string][]int // which are the test's
 }
 
 func newManager(t *testing.T) (*manager, Store) {
@@ -133,18 +131,11 @@ func newManager(t *testing.T) (*manager, Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &manager{t: t, socket: c, stored: map[string]int{}, held: map[string][]int{}}
+	m := &manager{t: t, socket: c, stored: map[string]int{}}
 	done := make(chan struct{})
 	go func() { defer close(done); m.run() }()
 	t.Cleanup(func() { c.Close(); <-done })
 	return m, Store{socket: path, unit: "srdtun@a.service"}
-}
-
-// hold has the descriptors kept as well, not just counted.
-func (m *manager) hold() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.holds = true
 }
 
 func (m *manager) run() {
@@ -163,10 +154,6 @@ func (m *manager) run() {
 		switch {
 		case strings.HasPrefix(string(text[:n]), "FDSTORE=1\nFDPOLL=0\n"):
 			m.stored[name] += len(fds)
-			if m.holds {
-				m.held[name] = append(m.held[name], fds...)
-				fds = nil
-			}
 		case strings.HasPrefix(string(text[:n]), "FDSTOREREMOVE=1\n"):
 			delete(m.stored, name)
 		}
