@@ -151,7 +151,6 @@ func scrape(t *testing.T, n *tunnel.Node) {
 // TestThousandIdlePeers is a hub with a thousand peers, one of which was there a
 // moment ago. It is scraped at the end.
 func TestThousandIdlePeers(t *testing.T) {
-	side(t)
 	f := network(t, fabric.Spec{Spines: 1})
 	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
 		t.Fatal(err)
