@@ -39,7 +39,7 @@ UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "
 SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./srd/internal/... ./overlay/events ./overlay/packet ./overlay/merge ./overlay/route ./overlay/order ./overlay/queue ./overlay/flows
 SIM       = ./sim/...
 # Packages that no other package's threads run, and without any of their own.
-SINGLE    = . ./config ./cmd/srdtun/internal/... ./internal/inspect ./internal/manpage ./internal/manualtest ./overlay/frame ./scripts/corecount ./scripts/demo ./scripts/field ./scripts/picture ./scripts/sbom ./scripts/toolchain
+SINGLE    = . ./config ./cmd/srdtun/internal/... ./internal/inspect ./internal/manpage ./internal/manualtest ./overlay/frame ./scripts/demo ./scripts/field ./scripts/picture ./scripts/sbom ./scripts/toolchain
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
 # Packages without clock, sockets and privileges (tidy_test.go), but the simulator.

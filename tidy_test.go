@@ -444,3 +444,22 @@ func markOf(stmt ast.Stmt) string {
 	}
 	return ""
 }
+
+// Packages that the Makefile names are there.
+func TestMakefileNamesPackages(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := regexp.MustCompile(`(?m)^(?:SOLO|SIM|SINGLE|THREADS|PURE)\s*=(.*)$`).FindAllStringSubmatch(string(text), -1)
+	if len(lists) != 5 {
+		t.Fatalf("%d lists of packages", len(lists))
+	}
+	for _, list := range lists {
+		for _, name := range strings.Fields(list[1]) {
+			if info, err := os.Stat(strings.TrimSuffix(name, "/...")); err != nil || !info.IsDir() {
+				t.Errorf("%s is no package", name)
+			}
+		}
+	}
+}
