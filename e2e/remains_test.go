@@ -26,7 +26,7 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 		}
 		b.WriteString("# ip " + c + "\n" + out)
 	}
-	files, _ := filepath.Glob("/run/srdtun/" + n.Name + "*")
+	files, _ := filepath.Glob("/run/srdtun/" + n.Name + ".*") // other tests' nodes may have a longer name
 	for _, f := range files {
 		// The log of a background daemon is kept for whoever wants to know why it ended.
 		if filepath.Ext(f) != ".log" {

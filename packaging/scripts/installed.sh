@@ -1,6 +1,6 @@
 # What an installation does, of a deb as of an rpm; $1 is empty but for an upgrade. It makes
 # the group of those who may use the control sockets. An upgrade restarts what runs, which
-# keeps devices, routes, ports and sessions.
+# keeps devices, routes and ports.
 installed() {
   if command -v systemd-sysusers >/dev/null; then
     systemd-sysusers srdtun.conf
