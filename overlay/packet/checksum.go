@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// sum adds b, as big-endian 16-bit words padded with a zero byte, to acc in
-// ones' complement arithmetic (RFC 1071). 64-bit words with the carry added
-// back give the same class modulo 65,535, so fold16 may be put off to the end.
-// b must begin at an even offset of what is summed.
+// sum adds b to acc in ones' complement arithmetic (RFC 1071). It reads b as big-endian
+// 16-bit words, padded with a zero byte. Adding 64-bit words with their carry gives the
+// same sum modulo 65,535, so fold16 comes last. Within the checksummed data, b must
+// begin at an even offset.
 func sum(b []byte, acc uint64) uint64 {
 	var carry uint64
 	for len(b) >= 8 {
@@ -32,9 +32,9 @@ func fold16(acc uint64) uint16 {
 	return uint16(acc)
 }
 
-// pseudoSum returns the folded, not complemented sum over the pseudo-header
-// (RFC 9293 section 3.1, RFC 8200 section 8.1) for length bytes of transport
-// header and payload: the value of a partial checksum field.
+// pseudoSum returns the value of a partial checksum field: the pseudo-header's sum,
+// folded but not complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The
+// transport header and the payload have length bytes.
 func pseudoSum(b []byte, in *Info, length int) uint16 {
 	addresses := b[12:20]
 	if in.Version == 6 {
@@ -49,10 +49,9 @@ func writePartial(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[at:], pseudoSum(b, in, in.TotalLen-in.HeaderLen))
 }
 
-// completeChecksum finishes the partial checksum whose field lies at start +
-// offset and which covers b from start on. A result of zero is written as all
-// ones, since zero means "none" in UDP (RFC 768). Whoever calls has checked
-// that the field lies in b.
+// completeChecksum finishes a partial checksum that covers b from start on. Its field
+// lies at start + offset. A result of zero is written as all ones, since zero means
+// "none" in UDP (RFC 768). The caller has checked that the field lies in b.
 func completeChecksum(b []byte, start, offset int) {
 	c := ^fold16(sum(b[start:], 0))
 	if c == 0 {
@@ -61,7 +60,7 @@ func completeChecksum(b []byte, start, offset int) {
 	binary.BigEndian.PutUint16(b[start+offset:], c)
 }
 
-// writeHeaderChecksum writes the IPv4 header checksum anew.
+// writeHeaderChecksum computes the IPv4 header checksum and writes it.
 func writeHeaderChecksum(b []byte, headerLen int) {
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], 0)
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], ^fold16(sum(b[:headerLen], 0)))

@@ -1,10 +1,9 @@
-// Package packet reads and edits the headers of inner IP packets and of
-// segmentation-offload super-frames, and translates between the kernel's
-// virtio network header and frame.Facts.
+// Package packet reads and edits the headers of inner IP packets and of super-frames.
+// It translates between the kernel's virtio network header and frame.Facts.
 //
-// It is pure and allocates nothing. Everything that looks at bytes from a peer
-// answers with a Reason, never with a panic: a Reason other than OK names the
-// counter under which the packet is dropped.
+// It is pure and allocates nothing. Functions that read bytes from a peer return a
+// Reason and never panic. A Reason other than OK names the counter under which the
+// caller drops the packet.
 //
 // A super-frame looks like one very long packet:
 //

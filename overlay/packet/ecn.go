@@ -8,10 +8,10 @@ const (
 	ecnNotECT = 0
 )
 
-// SetCE marks a packet that Parse accepted as having met congestion (RFC 3168
-// section 5) and reports whether it now carries the mark; a packet that is not
-// ECN-capable stays as it is. On a super-frame the mark is that of every
-// segment. The IPv4 header checksum is updated (RFC 1624).
+// SetCE sets the CE mark (RFC 3168 section 5) on a packet that Parse accepted. It
+// reports whether the packet now carries the mark. A packet that is not ECN-capable
+// stays as it is. A super-frame's mark counts for each of its segments. The IPv4 header
+// checksum is updated (RFC 1624).
 func SetCE(b []byte) bool {
 	if b[0]>>4 == 6 {
 		if b[1]>>4&ecnMask == ecnNotECT {

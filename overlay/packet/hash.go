@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// FlowKey is the secret that FlowHash is keyed with. Whoever does not know it cannot
-// choose packets that fall into one bucket.
+// FlowKey is the secret that FlowHash is keyed with. Without it, nobody can choose
+// packets that fall into one bucket.
 type FlowKey [2]uint64
 
 // metaLen is how many bytes of the flow key follow the addresses: ports, protocol, and
@@ -16,12 +16,12 @@ const (
 	tunnelLen = 8
 )
 
-// FlowHash hashes the flow key of the packet b, which Parse has described in in: its
-// 5-tuple, or addresses and protocol for fragments, so that all parts of a packet share
-// one flow. Of a tunnel that is known (VXLAN, Geneve, GRE, IP in IP) the flow is that of
-// the inner packet, between these tunnel ends and in that virtual network. It is
-// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012)
-// of addresses and metaLen bytes, and the same for the same key on every machine.
+// FlowHash hashes the flow key of the packet b, which in describes. The key is the
+// 5-tuple, or for fragments the addresses and the protocol, so that all fragments share
+// one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the key has the inner
+// packet's 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4
+// (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the
+// addresses and of metaLen bytes. With the same key it is the same on every machine.
 func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
 	hash, _ := FlowOf(b, in, key)
 	return hash
@@ -42,7 +42,8 @@ func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	return h.end(in, 0), in.Proto
 }
 
-// mayTunnel tells quickly what need not be looked into.
+// mayTunnel reports whether the outer header can be a known tunnel's. It spares most
+// packets a look at their payload.
 func mayTunnel(in *Info) bool {
 	switch in.Proto {
 	case ProtoUDP:
@@ -53,7 +54,7 @@ func mayTunnel(in *Info) bool {
 	return false
 }
 
-// sip is the state of SipHash-2-4, and how many bytes it was given.
+// sip is the state of SipHash-2-4, with the number of address bytes so far.
 type sip struct {
 	v0, v1, v2, v3 uint64
 	n              int
@@ -72,7 +73,7 @@ func (h *sip) word(w uint64) {
 	h.v0, h.v1, h.v2, h.v3 = v0^w, v1, v2, v3
 }
 
-// addresses takes those of the packet b.
+// addresses hashes the addresses of the packet b.
 func (h *sip) addresses(b []byte, version uint8) {
 	a := b[12:20]
 	if version == 6 {
@@ -84,7 +85,7 @@ func (h *sip) addresses(b []byte, version uint8) {
 	}
 }
 
-// innerAddresses takes those that were found.
+// innerAddresses hashes the addresses of the inner packet in.
 func (h *sip) innerAddresses(in *Info) {
 	src, dst := in.Src.As16(), in.Dst.As16()
 	for _, a := range [][]byte{src[:], dst[:]} {
@@ -94,8 +95,8 @@ func (h *sip) innerAddresses(in *Info) {
 	h.n += len(src) + len(dst)
 }
 
-// end takes ports and protocol, and returns the hash. more is how many bytes were taken
-// besides.
+// end hashes ports and protocol, and returns the hash. more is the number of bytes that
+// h.n does not count.
 func (h *sip) end(in *Info, more int) uint32 {
 	last := uint64(h.n+more+metaLen)<<56 |
 		uint64(in.SrcPort) | uint64(in.DstPort)<<16 | uint64(in.Proto)<<32

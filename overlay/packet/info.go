@@ -29,8 +29,8 @@ const (
 )
 
 const (
-	// maxExtensions bounds the walk over IPv6 extension headers. RFC 8200
-	// section 4.1 names seven kinds, of which one may come twice.
+	// maxExtensions bounds the walk over IPv6 extension headers. RFC 8200 section 4.1
+	// names seven kinds and allows one of them twice.
 	maxExtensions = 8
 
 	ipv4HeaderLen   = 20
@@ -46,8 +46,8 @@ const (
 	ipv4TotalOffset = 2
 )
 
-// Info is what the headers of one inner packet say. A super-frame is described
-// like a packet: its headers are those of every segment.
+// Info describes the headers of one inner packet. A super-frame is described like a
+// packet, because all its segments share these headers.
 type Info struct {
 	Version  uint8 // 4 or 6
 	Proto    uint8 // the upper-layer protocol, after all extension headers
@@ -102,8 +102,8 @@ func Dst(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[24:40]))
 }
 
-// IsTCP reports whether b, which may be anything, begins a TCP packet, or a tunnel's
-// packet with one inside. One behind an IPv6 extension header is not recognised.
+// IsTCP reports whether b, which may be any bytes, begins a TCP packet, or a tunnel's
+// packet with TCP inside. It does not look behind IPv6 extension headers.
 func IsTCP(b []byte) bool {
 	proto, rest := upper(b)
 	if proto == ProtoTCP {
@@ -114,8 +114,8 @@ func IsTCP(b []byte) bool {
 	return proto == ProtoTCP
 }
 
-// upper returns what follows the first IP header of b, which may be anything, and its
-// protocol; 0 and nothing if it is no IP packet.
+// upper returns the bytes behind the first IP header of b, and their protocol. If b,
+// which may be any bytes, is no IP packet, upper returns 0 and nil.
 func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
@@ -185,9 +185,9 @@ func (in *Info) parse6(b []byte) Reason {
 	return in.walkExtensions(b)
 }
 
-// walkExtensions moves HeaderLen and Proto over the extension headers. It ends
-// at a fragment header, since what follows is only there in the first fragment
-// and every fragment must give the same flow key.
+// walkExtensions moves HeaderLen and Proto over the extension headers. It ends at a
+// fragment header: only the first fragment has the headers behind it, and all fragments
+// must give the same flow key.
 func (in *Info) walkExtensions(b []byte) Reason {
 	for n := 0; isExtension(in.Proto); n++ {
 		if n == maxExtensions {
@@ -227,9 +227,9 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// parseTransport reads ports and header length. A transport header that is cut
-// short or nonsense is the business of the end systems: the packet is carried,
-// only without ports or offload.
+// parseTransport reads ports and header length. A short or malformed transport header
+// is for the end systems to judge: the packet is carried, only without ports or
+// offload.
 func (in *Info) parseTransport(l4 []byte) {
 	switch in.Proto {
 	case ProtoTCP:

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Joining is the reverse of Segment: what generic receive offload does in the
-// kernel (net/ipv4/tcp_offload.c, udp_offload.c), for packets that are written to
-// the TUN device one after the other.
+// Joining is the reverse of Segment, for packets that are written to the TUN device one
+// after the other. The kernel calls it generic receive offload (net/ipv4/tcp_offload.c,
+// udp_offload.c).
 
 const (
 	tcpACK          = 0x10
@@ -23,12 +23,12 @@ const (
 // Payload returns how many bytes follow the transport header.
 func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
 
-// Joinable reports whether the packet b, which Parse has described in in, may be
-// part of a super-frame, and of which kind: a plain TCP segment with data, or a UDP
-// datagram, without IP options, that the IPv4 sender forbade to fragment (else its
-// identification would have to be kept, RFC 6864 section 4). Checksums that came
-// complete, that of the IPv4 header always, are checked, because joining replaces
-// them. What Validate would refuse is not joinable.
+// Joinable reports whether the packet b, which in describes, can join a super-frame,
+// and its kind. It accepts plain TCP segments with data, and UDP datagrams. An IPv4
+// packet must have no options, and must forbid fragments: otherwise joining would have
+// to keep its identification (RFC 6864 section 4). Joining replaces the checksums, so
+// Joinable checks them first: the IPv4 header's always, the transport's unless it is
+// partial. A packet that Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
@@ -61,9 +61,8 @@ func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	return kind, true
 }
 
-// Follows reports whether b is what segmentation would give as the packet that
-// comes n bytes of payload after packet a. Both are Joinable; their lengths are
-// not compared.
+// Follows reports whether segmentation would give b as the packet n bytes of payload
+// after packet a. Both are Joinable; their lengths are not compared.
 func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 	if ai.Version != bi.Version || ai.Proto != bi.Proto || ai.L4HeaderLen != bi.L4HeaderLen || !sameIP(a, b, ai.Version) {
 		return false
@@ -79,8 +78,8 @@ func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 			bytes.Equal(s[tcpHeaderLen:ai.L4HeaderLen], t[tcpHeaderLen:ai.L4HeaderLen])
 }
 
-// sameIP compares what segments of one frame have in common: all but length,
-// IPv4 identification and header checksum. ECN marks are in it, so that none is
+// sameIP compares the IP header fields that all segments of a frame share: all but
+// length, IPv4 identification and header checksum. ECN marks are in it, so that none is
 // lost or spread.
 func sameIP(a, b []byte, version uint8) bool {
 	if version == 4 {
@@ -95,15 +94,14 @@ func Pushed(b []byte, in *Info) bool {
 	return in.Proto == ProtoTCP && b[in.HeaderLen+tcpFlagsOffset]&tcpPSH != 0
 }
 
-// Join writes into dst the super-frame of parts, of which the first is described
-// in in and each follows the one before. dst has room for exactly its headers and
-// all payloads. The checksum becomes partial.
+// Join writes the super-frame of parts into dst. in describes the first part, and each
+// part follows the one before. The checksum becomes partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)
 }
 
-// join writes the first of parts, and of the others what is behind their headers.
+// join writes the first part whole, and the others without their headers.
 func join(dst []byte, parts []*frame.Frame, headers int) {
 	n := copy(dst, parts[0].Data)
 	for _, f := range parts[1:] {
@@ -111,8 +109,8 @@ func join(dst []byte, parts []*frame.Frame, headers int) {
 	}
 }
 
-// finishJoin makes the headers of the first packet, in, those of the whole. last is the
-// last packet.
+// finishJoin turns the headers of the first packet, which in describes, into the
+// super-frame's headers. last is the last packet.
 func finishJoin(dst, last []byte, in Info) {
 	if in.Proto == ProtoTCP {
 		dst[in.HeaderLen+tcpFlagsOffset] |= last[in.HeaderLen+tcpFlagsOffset] & tcpPSH

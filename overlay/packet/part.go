@@ -7,17 +7,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Part describes a packet that may become a part of a super-frame: an ordinary one, or that
-// of a UDP tunnel, whose headers all parts have in common.
+// Part describes a packet that may become part of a super-frame: an ordinary packet, or one
+// in a UDP tunnel. All parts then share the tunnel's headers.
 type Part struct {
 	Info          // of the outermost packet: what Parse said
 	Tunnel Tunnel // what is beyond, if Kind is tunnelled
 	Kind   frame.GSO
 }
 
-// Joinable reports whether the packet b, whose Info is known, may be part of a super-frame,
-// and notes in p of which kind. tunnels says whether those of UDP tunnels can be written:
-// if not, a tunnel's packet is one like any other.
+// Joinable reports whether the packet b, which p.Info describes, may be part of a
+// super-frame. It notes the kind in p. Without tunnels, the device takes no super-frames
+// of UDP tunnels: a tunnel's packet is then treated as plain UDP.
 func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	if tunnels && p.Tunnel.joinable(b, &p.Info, facts) {
 		kind, ok := Joinable(b[p.Tunnel.At:], &p.Tunnel.Inner, frame.Facts{})
@@ -29,8 +29,9 @@ func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	return ok
 }
 
-// joinable looks at what is around the inner packet, and describes that: a UDP tunnel that is
-// known, with nothing behind the inner packet, whose checksums are right if there are any.
+// joinable checks and describes the tunnel around the inner packet. It accepts a known UDP
+// tunnel with correct checksums and nothing behind the inner packet. A UDP checksum of zero
+// is none, and is accepted.
 func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
 	if in.Proto != ProtoUDP || !mayTunnel(in) || facts.CSum || facts.GSO != frame.GSONone || facts.GSOSize != 0 ||
 		in.Fragment || in.Routed || in.L4HeaderLen == 0 {
@@ -54,7 +55,7 @@ func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
 	return t.fits(in)
 }
 
-// Payload returns how many bytes of the packet are not headers that all parts have.
+// Payload returns the number of bytes behind the headers that all parts share.
 func (p *Part) Payload() int {
 	if p.Kind.Tunnelled() {
 		return p.Tunnel.Inner.Payload()
@@ -62,12 +63,12 @@ func (p *Part) Payload() int {
 	return p.Info.Payload()
 }
 
-// Headers returns how many bytes are.
+// Headers returns the number of bytes of the headers that all parts share.
 func (p *Part) Headers() int { return p.TotalLen - p.Payload() }
 
-// Follows reports whether b is what segmentation would give as packet k (from 0) of a
-// super-frame that begins with a, n bytes of payload after that one's. Both are Joinable;
-// their lengths are not compared.
+// Follows reports whether segmentation would give b as packet k (from 0) of a
+// super-frame. The super-frame begins with a, and b's payload lies n bytes behind a's.
+// Both are Joinable; their lengths are not compared.
 func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 	if p.Kind != q.Kind || !p.Kind.Tunnelled() {
 		return p.Kind == q.Kind && Follows(a, &p.Info, n, b, &q.Info)
@@ -80,8 +81,8 @@ func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 }
 
 // numbered reports whether b has the identification that segmentation gives packet k after a.
-// It counts where packets may be fragmented on their way (RFC 6864, section 4), which those
-// of tunnels mostly may.
+// The identification matters only for packets that may be fragmented (RFC 6864, section 4),
+// as most tunnels' packets may.
 func numbered(a []byte, k int, b []byte, version uint8) bool {
 	return version != 4 || a[ipv4FlagsOffset]&ipv4DontFrag != 0 ||
 		binary.BigEndian.Uint16(b[ipv4IDOffset:]) == binary.BigEndian.Uint16(a[ipv4IDOffset:])+uint16(k)
@@ -95,10 +96,9 @@ func (p *Part) Pushed(b []byte) bool {
 	return Pushed(b, &p.Info)
 }
 
-// Join writes into dst the super-frame of parts, of which p describes the first and each
-// follows the one before. dst has room for exactly the headers and all payloads. Checksums
-// become partial; the length of a tunnel's UDP header becomes what it is on frames that cross
-// the network.
+// Join writes the super-frame of parts into dst. p describes the first part, and each part
+// follows the one before. Checksums become partial. The length field of a tunnel's UDP
+// header takes the offset of the inner packet, as on frames that cross the network.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {
 		Join(dst, parts, &p.Info)

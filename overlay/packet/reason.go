@@ -21,7 +21,7 @@ const (
 	BadTransport             // the TCP or UDP header that the offload needs is absent or malformed
 	PartialMissing           // segmentation without a partial checksum
 	BadChecksumPlace         // the checksum to be completed lies outside the packet
-	BadTunnel                // the packet inside of a tunnel does not begin where it is said to
+	BadTunnel                // the inner packet does not begin where the header says
 	NumReasons        int    = iota
 )
 

@@ -29,9 +29,9 @@ func segments(in *Info, facts frame.Facts) int {
 	return (payload + size - 1) / size
 }
 
-// Segments returns how many packets the frame b becomes, or 1 when it is to be
-// carried whole although it is a super-frame. The answer is more than 1 for
-// frames that no peer would accept: segments under MinSegment or too many.
+// Segments returns how many packets a frame is cut into, or 1 if it is carried whole.
+// The answer is above 1 for frames that no peer would accept: with segments under
+// MinSegment, or with too many.
 func Segments(in *Info, facts frame.Facts) int {
 	n := segments(in, facts)
 	if n > 1 && (facts.GSOSize < MinSegment || n > MaxSegments) {
@@ -46,10 +46,9 @@ func SegmentLen(in *Info, facts frame.Facts, i int) int {
 	return headers + min(size, in.TotalLen-headers-i*size)
 }
 
-// Segment writes packet i of the super-frame b into dst, which has SegmentLen
-// bytes, as tcp_gso_segment and udp_gso_segment of the kernel would cut it. Its
-// checksum stays partial: the facts of the result are CSum only. i is less than
-// the number of segments.
+// Segment writes packet i of the super-frame b into dst, which has SegmentLen bytes, as
+// tcp_gso_segment and udp_gso_segment of the kernel would cut it. Its checksum stays
+// partial: of the facts, only CSum holds for it. i is less than the number of segments.
 func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
 	copy(dst, b[:headers])

@@ -2,15 +2,15 @@ package packet
 
 import "encoding/binary"
 
-// Tunnels whose inner packets are looked for: by the protocol, and of those in UDP by the
-// destination port. Others are treated as what they are outside.
+// Known tunnels: by the protocol, or in UDP by the destination port. An unknown tunnel's
+// packet is hashed and carried by its outer headers.
 const (
 	protoIPIP = 4  // RFC 2003
 	protoSIT  = 41 // RFC 4213
 	protoGRE  = 47 // RFC 2784
 
 	portVXLAN      = 4789 // RFC 7348
-	portVXLANLinux = 8472 // what Linux, Flannel and Cilium take unless they are told otherwise
+	portVXLANLinux = 8472 // the default of Linux, Flannel and Cilium
 	portGeneve     = 6081 // RFC 8926
 )
 
@@ -21,10 +21,10 @@ const (
 	geneveHeaderLen = 8
 	geneveOptions   = 0x3f // their length in four bytes each
 	greHeaderLen    = 4
-	greChecksum     = 0x80 // each of the three is followed by four bytes more
+	greChecksum     = 0x80 // each of these three flags adds four bytes
 	greKey          = 0x20
 	greSequence     = 0x10
-	greOthers       = 0x4f // routing and what RFC 2784 reserved
+	greOthers       = 0x4f // routing, and the bits that RFC 2784 reserves
 	etherHeaderLen  = 14
 	vlanTagLen      = 4
 
@@ -34,10 +34,9 @@ const (
 	etherBridge = 0x6558 // an Ethernet frame in GRE or Geneve
 )
 
-// findInner describes in out the packet that the tunnel packet b, which Parse has
-// described in in, carries. It returns the tunnel's identifier too; ok is false for what is
-// no tunnel, or not one that is known. The inner packet may end before b does, as a short
-// Ethernet frame is padded.
+// findInner describes in out the inner packet of the tunnel packet b, which in describes.
+// It also returns the tunnel's identifier. ok is false for other packets, and for unknown
+// tunnels. The inner packet may end before b does, as a short Ethernet frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
 		return 0, false
@@ -47,8 +46,8 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	return id, n > 0 && n <= len(p) && Parse(p[:n], out) == OK
 }
 
-// tunnelled returns what the upper layer b of this protocol carries, from its IP header on,
-// and the tunnel's identifier; nothing if it is no tunnel's.
+// tunnelled returns the payload of the tunnel in the upper layer b, from the inner IP
+// header on, and the tunnel's identifier. It returns nil if b is no known tunnel.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {
 	case proto == protoIPIP, proto == protoSIT:
@@ -67,7 +66,8 @@ func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	return nil, 0
 }
 
-// ipLength is how long the IP packet at the beginning of b says to be; 0 if there is none.
+// ipLength returns the length that the IP header at the beginning of b gives; 0 if there
+// is none.
 func ipLength(b []byte) int {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:

@@ -11,30 +11,31 @@ import (
 //	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
 //	0                                          At                        \ GSOSize \ ..
 //
-// Every packet that it stands for has a copy of all headers. As the outer UDP length is
-// known from that of the frame, its field holds At until the frame is written. The outer
-// checksum field is zero where packets are to have none; the inner checksum is partial.
+// Each of its packets gets a copy of all headers. The frame's length gives the outer UDP
+// length, so that field holds At until the frame is written. The outer checksum field is
+// zero if the outer packets have no checksum. The inner checksum is partial.
 
 const (
-	// maxTunnelHeader is the most bytes between the outer UDP header and the inner IP
+	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP
 	// header: Geneve with all its options (RFC 8926 section 3.4) and a tagged Ethernet
 	// header.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
-	// tunAsEthernet is what Linux adds to the least offset of an outer UDP header that
-	// it takes (virtio_net_hdr_tnl_to_skb), on devices without Ethernet headers as well.
-	// The offset is not used otherwise: the receiving stack finds the header itself.
+	// tunAsEthernet is the length of an Ethernet header. Linux adds it to the least
+	// offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on devices without
+	// Ethernet headers. It makes no other use of the offset: the receiving stack finds
+	// the header itself.
 	tunAsEthernet = 14
 )
 
-// Tunnel is what the headers of a tunnelled super-frame say beyond the outermost.
+// Tunnel describes the inner headers of a tunnelled super-frame.
 type Tunnel struct {
 	At    int // where the inner packet begins
 	Inner Info
 }
 
-// parse describes the inner packet at the offset at of b and checks the facts against
-// it: everything but the limits on size and number of segments.
+// parse describes the inner packet, which begins at offset at of b. It checks the facts
+// against the headers, but not the limits on segment size and count.
 func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	begin := in.HeaderLen + udpHeaderLen
 	switch {
@@ -57,14 +58,14 @@ func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	return checkOffload(b[at:], &t.Inner, &inner)
 }
 
-// facts returns those of the inner packet.
+// facts returns the inner packet's facts.
 func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 	f.GSO = f.GSO.Inner()
 	return f
 }
 
-// Describe describes a tunnelled super-frame as VnetHeader.Facts has left it, or as it
-// came from a peer. in is what Parse said of b.
+// Describe describes a tunnelled super-frame as VnetHeader.Facts left it, or as a peer
+// sent it. in is Parse's description of b.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -73,9 +74,9 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.parse(b, in, facts, at)
 }
 
-// Validate checks a tunnelled super-frame that came from a peer, and that Parse has
-// described in in, and makes it fit to be written to the TUN device, as Validate does for
-// others. One of a single segment is refused, since there is no need for it.
+// Validate checks a tunnelled super-frame from a peer, and makes it fit to be written to
+// the TUN device. It is the twin of the function Validate; in is Parse's description of
+// b. It refuses a frame of a single segment, since a peer has no need to send one.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)
 }
@@ -108,8 +109,8 @@ func (t *Tunnel) validate(b []byte, in *Info, facts *frame.Facts, least uint16) 
 	return OK
 }
 
-// restore writes the outer UDP length again, and what belongs into the checksum fields
-// of a packet whose checksums are not summed up yet.
+// restore writes the outer UDP length back, and the pseudo-header sums of the partial
+// checksums.
 func (t *Tunnel) restore(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(in.TotalLen-in.HeaderLen))
 	if t.summed(b, in) {
@@ -123,7 +124,8 @@ func (t *Tunnel) summed(b []byte, in *Info) bool {
 	return binary.BigEndian.Uint16(b[in.CSumStart+in.CSumOffset:]) != 0
 }
 
-// complete sums up what is to be, the inner checksum first, as the outer covers it.
+// complete finishes both checksums, the inner one first, because the outer one covers
+// it.
 func (t *Tunnel) complete(b []byte, in *Info) {
 	completeChecksum(b[t.At:], t.Inner.CSumStart, t.Inner.CSumOffset)
 	if t.summed(b, in) {
@@ -145,9 +147,9 @@ func (t *Tunnel) SegmentLen(facts frame.Facts, i int) int {
 	return t.At + SegmentLen(&t.Inner, t.facts(facts), i)
 }
 
-// Segment writes packet i of the super-frame b, which was described by Describe or
-// Validate, into dst, which has SegmentLen bytes, as skb_udp_tunnel_segment of the kernel
-// would cut it. Its checksums are complete, as far as there are any: its facts are none.
+// Segment writes packet i of the super-frame b into dst, as the kernel's
+// skb_udp_tunnel_segment would cut it. Describe or Validate has described b. dst has
+// SegmentLen bytes. The packet's checksums are complete, so it needs no facts.
 func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	copy(dst, b[:t.At])
 	Segment(dst[t.At:], b[t.At:], &t.Inner, t.facts(facts), i)
@@ -165,8 +167,8 @@ func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	t.complete(dst, in)
 }
 
-// dropLast takes the last segment off the frame: see DropLastSegment. A frame of one
-// packet that is left becomes an ordinary one.
+// dropLast takes the last segment off the frame: see DropLastSegment. If one packet is
+// left, the frame becomes an ordinary packet.
 func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	if t.Describe(f.Data, in, &f.Facts) != OK {
 		return false
@@ -191,9 +193,9 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	return true
 }
 
-// VnetHeader returns the header with which a frame that Validate accepted is written to
-// the TUN device, in its long form. fits is false where the kernel would refuse it: it
-// wants room for an Ethernet header that a TUN device has not.
+// VnetHeader returns the long virtio header for writing a frame that Validate accepted.
+// If fits is false, the kernel would refuse the frame: it demands room for an Ethernet
+// header, which a TUN device lacks.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
 	h.HdrLen += uint16(t.At)
@@ -211,7 +213,7 @@ func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader
 	return h, t.fits(in)
 }
 
-// outerStart is where the kernel is told that the outer UDP header begins.
+// outerStart returns the offset of the outer UDP header as the virtio header gives it.
 func outerStart(in *Info) int {
 	least := ipv4HeaderLen
 	if in.Version == 6 {

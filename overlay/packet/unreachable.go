@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// An ICMP error that tells the sender of a packet that its destination is not to be reached:
+// The ICMP error for a packet whose destination cannot be reached:
 //
 //	IPv4 header   20  source: the packet's destination; to its source
 //	type, code     2  3, 1: host unreachable (RFC 792); 1, 3: address unreachable (RFC 4443 section 3.1)
@@ -14,14 +14,14 @@ import (
 //	the packet        as much of it as fits
 //
 // These are the codes of the kernel's WireGuard. The source ought to be an address of this
-// host (RFC 1812 section 4.3.2.4). But what is written to a TUN device arrives by it, and
-// Linux drops what arrives from outside with one of its own addresses. The destination is a
-// source that always passes: the answer takes the same way back, also through a filter of
-// reverse paths, or through another tunnel whose allowed IPs hold it.
+// host (RFC 1812 section 4.3.2.4). But the answer arrives through the TUN device, and Linux
+// drops arriving packets that have its own address as their source. The packet's
+// destination always passes as a source. The answer comes the way that real replies come,
+// so reverse-path filters and other tunnels' allowed IPs accept it.
 const (
 	icmpHeaderLen = 8
 
-	// unreachable4Most: as much of the packet as possible, without the answer exceeding 576
+	// unreachable4Most limits the answer: it quotes as much of the packet as fits into 576
 	// bytes (RFC 1812 section 4.3.2.3).
 	unreachable4Most = 576
 	// unreachable6Most is the least MTU of IPv6 (RFC 4443 section 3.1).
@@ -40,11 +40,11 @@ const (
 	unreachableTTL  = 64
 )
 
-// UnreachableLen returns the length of the answer to the packet b that it cannot be
-// delivered, which Parse has described in in. It is 0 where nobody may be answered: RFC 1122
-// section 3.2.2 and RFC 4443 section 2.4 (e) forbid it for errors themselves, for multicast
-// and broadcast, for fragments but the first, and where the source is no single host.
-// Broadcast addresses of networks are for the caller to know.
+// UnreachableLen returns the length of the ICMP error for the packet b, which in describes,
+// or 0 if there may be none. RFC 1122 section 3.2.2 and RFC 4443 section 2.4 (e) forbid
+// errors about ICMP errors, multicasts, broadcasts and later fragments. They also forbid
+// errors to a source that is not a single host. Broadcast addresses of subnets are for the
+// caller to check.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
 	case !singleHost(in.Src) || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
@@ -75,8 +75,8 @@ func (in *Info) laterFragment(b []byte) bool {
 	return binary.BigEndian.Uint16(b[in.HeaderLen-extensionLen+2:])&^7 != 0
 }
 
-// isError reports whether b is an ICMP error, or may be one: what is not known to ask or to
-// answer counts as one.
+// isError reports whether b is, or may be, an ICMP error. An unknown ICMPv4 type counts as
+// an error.
 func (in *Info) isError(b []byte) bool {
 	l4 := b[in.HeaderLen:]
 	switch {
@@ -85,12 +85,11 @@ func (in *Info) isError(b []byte) bool {
 	case in.Version == 6 && in.Proto == ProtoICMPv6:
 		return len(l4) == 0 || l4[0] < icmpv6Informational || l4[0] == icmpv6Redirect
 	}
-	// Behind a fragment header there may be more headers, which Parse does not walk over.
+	// More headers may lie behind a fragment header: Parse stops there.
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 
-// asks reports whether a type of ICMP asks for something or answers (RFC 792, 950 and 8335):
-// echo, timestamp, information, address mask, extended echo.
+// asks reports whether an ICMP type is a query or a reply
 func asks(kind uint8) bool {
 	switch kind {
 	case icmpEchoReply, icmpEchoRequest, 13, 14, 15, 16, 17, 18, 42, 43:

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// MaxLen is the longest inner packet or super-frame, in bytes: the IPv4
-	// total length and the UDP length are 16 bits, and the device's largest
-	// GSO size is kept below it.
+	// MaxLen is the longest inner packet or super-frame, in bytes. The IPv4 total
+	// length and the UDP length have 16 bits, and the device's GSO size is set below
+	// that.
 	MaxLen = 65535
 
 	// MaxSegments is the most packets that one frame may become. Linux cuts
@@ -17,24 +17,24 @@ const (
 	// MinSegment bytes are all but a full frame.
 	MaxSegments = 128
 
-	// MinSegment is the smallest segment size of a frame with more than one
-	// segment, in bytes. The kernel accepts 1, with which one small message
-	// would become thousands of packets. 536 (RFC 9293 section 3.7.1) less 40
-	// bytes of TCP options is the smallest that a usual TCP makes; frames with
-	// less are cut up by the sender of the tunnel.
+	// MinSegment is the smallest segment size of a frame with more than one segment, in
+	// bytes. The kernel accepts 1: one small message would then become thousands of
+	// packets. An ordinary TCP makes no segments below 536 bytes (RFC 9293 section
+	// 3.7.1) less 40 bytes of TCP options. The sending end of the tunnel cuts up frames
+	// with smaller segments.
 	MinSegment = 536 - 40
 )
 
-// Validate checks a frame that came from a peer, and that Parse has described
-// in in, against its facts, and makes it fit to be written to the TUN device:
-// the partial checksum is computed here and written into b, and a frame of one
-// segment becomes a plain packet. Nothing but OK may be written.
+// Validate checks a frame from a peer against its facts, and makes it fit to be written
+// to the TUN device. It writes the partial checksum into b, and turns a frame of one
+// segment into a plain packet. Parse has described b in in. Nothing but OK may be
+// written.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined is Validate for a frame that Join made: its segments were packets
-// of their own, of whatever size.
+// ValidateJoined is Validate for a frame that Join made. Its segments were packets of
+// any size.
 func ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, 1)
 }
@@ -67,9 +67,8 @@ func validate(b []byte, in *Info, facts *frame.Facts, least uint16) Reason {
 	return OK
 }
 
-// checkOffload checks facts with CSum set against the headers: everything but
-// the limits on size and number of segments. It turns a segmentation kind on a
-// single segment into none.
+// checkOffload checks facts with CSum set against the headers, but not the limits on
+// segment size and count. For a single segment it clears the kind of segmentation.
 func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	switch {
 	case in.Fragment:
@@ -91,8 +90,8 @@ func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	return OK
 }
 
-// matches says whether segmentation of kind g, or only a partial checksum, is
-// possible on the protocols of the packet.
+// matches reports whether the packet's protocols allow segmentation of kind g, or for
+// GSONone a partial checksum.
 func matches(in *Info, g frame.GSO) bool {
 	switch g {
 	case frame.GSONone:

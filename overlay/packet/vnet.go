@@ -10,12 +10,12 @@ import (
 // the TUN driver uses it by default (linux/include/uapi/linux/virtio_net.h).
 const VnetHeaderLen = 10
 
-// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel, which the
-// driver uses once it was told this length (Linux 6.17). Between the ten bytes and the
-// two offsets of tunnels are fields that it leaves zero.
+// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel. The driver
+// uses it after TUNSETVNETHDRSZ with this length (Linux 6.17). It leaves the fields
+// between the first ten bytes and the two tunnel offsets zero.
 const VnetTunnelHeaderLen = 24
 
-// Where the offsets of tunnels are in it, in bytes.
+// Places of the two tunnel offsets in the long header, in bytes.
 const (
 	vnetOuterAt = 20
 	vnetInnerAt = 22
@@ -83,9 +83,8 @@ func (h VnetHeader) Put(b []byte) {
 	}
 }
 
-// BuildVnetHeader returns the header with which a frame that Validate accepted
-// is written to the TUN device. It is made from the inner headers and the facts
-// alone. hdr_len is where the payload begins.
+// BuildVnetHeader returns the virtio header for writing a frame that Validate accepted.
+// It uses the inner headers and the facts alone. hdr_len is the offset of the payload.
 func BuildVnetHeader(b []byte, in *Info, facts frame.Facts) VnetHeader {
 	if !facts.CSum {
 		return VnetHeader{}
@@ -111,20 +110,20 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	case frame.GSOUDP:
 		t = vnetGSOUDPL4
 	}
-	// CWR belongs to the first segment only; the flag tells whoever cuts the
-	// frame (RFC 3168 section 6.1.2).
+	// CWR belongs to the first segment only; this flag tells the cutting side so (RFC
+	// 3168 section 6.1.2).
 	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
 		t |= vnetGSOECN
 	}
 	return t
 }
 
-// Facts translates the header that the kernel gave with the packet b, which
-// Parse has described in in. It sets GSO, GSOSize and CSum of out and leaves
-// Ordered. A partial checksum that is not the outermost TCP or UDP one cannot
-// be described to the peer and is completed in b. hdr_len is not looked at: on
-// forwarded frames the kernel gives the length of its linear part there. Into a super-frame
-// of a UDP tunnel it writes where the inner packet begins.
+// Facts translates the virtio header of the packet b, which in describes. It sets GSO,
+// GSOSize and CSum of out and leaves Ordered. A partial checksum that is not the
+// outermost TCP or UDP checksum cannot be described to the peer, so it is completed in b.
+// Facts ignores hdr_len: on forwarded frames the kernel gives the length of its linear
+// part there. In a super-frame of a UDP tunnel, the outer UDP length field takes the
+// offset of the inner packet.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

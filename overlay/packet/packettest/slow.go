@@ -4,9 +4,8 @@ package packettest
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// Sum is the sum of RFC 1071 as it is written there: of 16-bit words, with the
-// carry added at once, an odd byte at the end taken for a word with a zero behind
-// it. A checksum is its complement.
+// Sum is the sum of RFC 1071 in its plainest form. It adds 16-bit words and each carry
+// at once, and pads an odd last byte with a zero byte. A checksum is its complement.
 func Sum(b []byte) uint16 {
 	var s uint32
 	for i := 0; i < len(b); i += 2 {
