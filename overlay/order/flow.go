@@ -1,16 +1,16 @@
 package order
 
-// flow is one slot's receiving state: the number of the frame that is due, and those
-// that are there, whole or in part, from it on.
+// flow is one slot's receiving state: the number of the due frame, and the frames from
+// it on, whole or in part.
 type flow struct {
 	next  uint32
-	count int32   // in win
+	count int32   // of partials in win
 	win   *window // nil: nothing is there
-	late  *lates  // frames whose turn has passed, still incomplete; nil: none
+	late  *lates  // incomplete frames behind next; nil: none
 }
 
-// get returns what is there of frame seq, which is less than maxAhead from due,
-// or nil.
+// get returns the partial of frame seq, or nil. seq is less than maxAhead from the due
+// frame.
 func (fl *flow) get(seq uint32) *partial {
 	if fl.win == nil {
 		return nil
@@ -18,7 +18,7 @@ func (fl *flow) get(seq uint32) *partial {
 	return fl.win.get(seq)
 }
 
-// first returns the lowest number there is.
+// first returns the lowest number in the window.
 func (fl *flow) first() (seq uint32, ok bool) {
 	if fl.win == nil {
 		return 0, false
@@ -46,7 +46,7 @@ func (g *Reassembler) put(p *partial) {
 	fl.count++
 }
 
-// remove takes p out of its flow, and gives back what is empty then.
+// remove takes p out of its flow, and gives back an empty page and an empty window.
 func (g *Reassembler) remove(p *partial) {
 	fl := p.flow
 	i := p.seq / pagePlaces % windowPages

@@ -7,21 +7,20 @@ import (
 )
 
 const (
-	// holdRounds is for how many round trips a frame waits on long paths: a little
-	// longer than the sender repairs what is missing (4 of its round trips).
+	// holdRounds is a frame's wait on long paths, in round trips. The sender repairs a
+	// message for 4 of its round trips, so this is a little longer.
 	holdRounds = 5
-	// MostHold bounds the wait whatever the round trip: Linux's TCP has timed out by
-	// then even on the way to the Moon.
+	// MostHold bounds the wait for any round trip: after a second, Linux's TCP has
+	// timed out even on a path to the Moon.
 	MostHold = time.Second
-	// partLife is how long a place is kept that nothing behind it waits for: of a frame that was
-	// begun, or of one that was given up or handed on while one before it is missing. The sender repairs a message for a second, or four round trips; what is
-	// missing after that it has given up without a word, as a process does that ends.
+	// partLife is how long a frame keeps its place if it is incomplete, given up, or handed on ahead of an earlier
+	// one. A complete frame that waits behind it ends that time sooner. The sender repairs a message for a second
+	// or for four round trips. After that it has given up silently, like a process that ended.
 	partLife = 10 * time.Second
 )
 
-// HoldFor returns how long frames wait for those before them on a connection with a
-// smoothed round trip of rtt (0: unknown): least, but longer where the sender repairs for
-// longer.
+// HoldFor returns how long a frame waits for an earlier one, at a smoothed round trip of
+// rtt (0: unknown). It is least, or more on paths whose sender repairs for longer.
 func HoldFor(least, rtt time.Duration) time.Duration {
 	return max(least, min(holdRounds*rtt, MostHold))
 }
@@ -41,8 +40,7 @@ func (g *Reassembler) Deadline() mono.Time {
 	return at
 }
 
-// Advance gives up gaps that have been waited for long enough, and frames that nobody
-// completed.
+// Advance gives up gaps whose wait is over, and frames that stayed incomplete.
 func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
 		g.discard(p)
@@ -56,9 +54,8 @@ func (g *Reassembler) Advance(now mono.Time) {
 	g.account()
 }
 
-// skip makes frame to the one that is due in fl, and goes on from there. Of the
-// frames before it those that are done are delivered, the others given up. It
-// returns the number of gaps.
+// skip makes frame to the due frame of fl, and goes on from there. It delivers the
+// earlier frames that are done, and gives up the others. It returns the number of gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
@@ -86,8 +83,8 @@ func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	return gaps
 }
 
-// pass deals with a partial that was taken from its ring because its turn has
-// come or is given up.
+// pass takes a partial whose turn has come or was given up, and which is out of its
+// window.
 func (g *Reassembler) pass(now mono.Time, p *partial) {
 	if !p.done() {
 		g.keepLate(now, p)
@@ -108,9 +105,9 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve makes room while too much is held. First goes the gap that has been
-// waited for longest, which loses nothing; then what is late; then what was
-// begun first.
+// relieve makes room while too much is held. It first gives up the oldest awaited gap,
+// which loses nothing. Then it drops late frames, and then incomplete ones, oldest
+// first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()
 	n := &g.stats.Overflow
@@ -131,6 +128,6 @@ func (g *Reassembler) relieve(now mono.Time) {
 			*n += g.skip(now, p.flow, p.seq+1)
 		}
 	}
-	g.earned.now = earned // what was given up did not come in order
+	g.earned.now = earned // frames released by giving up earn nothing
 	g.account()
 }

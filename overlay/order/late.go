@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxLate bounds the frames of a flow that are still put together although their
-// turn has passed; lateLife how long.
+// maxLate bounds the late frames of a flow that are still put together, and lateLife
+// their time.
 const (
 	maxLate  = 16
 	lateLife = time.Second
@@ -20,7 +20,7 @@ type lates struct {
 	at [maxLate]*partial
 }
 
-// find returns that with number seq, or nil.
+// find returns the late frame with number seq, or nil.
 func (l *lates) find(seq uint32) *partial {
 	if l == nil {
 		return nil
@@ -33,8 +33,8 @@ func (l *lates) find(seq uint32) *partial {
 	return nil
 }
 
-// keepLate moves p, whose turn is given up, to the late frames of its flow: if
-// the rest comes, late is better than never.
+// keepLate moves p, whose turn was given up, to the late frames of its flow. If its
+// missing part comes, a late frame is better than none.
 func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {
@@ -73,13 +73,13 @@ func (g *Reassembler) leaveLate(p *partial) {
 	g.release(p)
 }
 
-// addLate takes a message of a frame whose turn has passed. A frame is handed on
-// out of turn when it is complete: its flow's own protocol sorts it out.
+// addLate takes a message of a late frame. The frame is handed on out of order when it
+// is complete: the inner protocol sorts that out.
 func (g *Reassembler) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
 	p := fl.late.find(h.seq)
 	if p == nil {
 		if m.Expired {
-			return // nothing waits for it, and nothing of it is here
+			return // no frame waits for this one, and no part of it is here
 		}
 		p = g.acquire(fl, h.seq)
 		g.keepLate(now, p)

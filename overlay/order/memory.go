@@ -2,9 +2,9 @@ package order
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// What is held is counted in bytes that Go's allocator gave for it, rounded up to its
-// size classes (runtime/sizeclasses.go); a test compares. A peer chooses what it sends,
-// and would else choose what takes most and counts least.
+// The memory that Go's allocator gives for each type, in bytes: rounded up to its size
+// classes (runtime/sizeclasses.go). A test compares. The peer chooses its messages, so
+// it could otherwise choose those that take most memory and count least.
 const (
 	partialBytes = 96
 	spansBytes   = 160
@@ -14,8 +14,8 @@ const (
 	frameBytes   = 96 // of a frame.Frame itself, besides its buffer
 )
 
-// How much is kept for the next frame that needs it, so that everyday reordering takes no
-// memory each time: some 100 KB in all while frames are held, a tenth when none is.
+// Bounds of the spare objects, so that everyday reordering allocates nothing. They take
+// some 100 KB while frames are held, and a tenth of that while none is.
 const (
 	sparePartials = 512
 	spareSpans    = 64
@@ -25,7 +25,7 @@ const (
 	idlePartials  = 64
 )
 
-// spare is what is not in use. All of it is as new.
+// spare holds objects that are not in use. All are zeroed.
 type spare struct {
 	partials []*partial
 	spans    []*[maxSpans]span
@@ -46,7 +46,7 @@ func reuse[T any](v *[]*T) *T {
 	return x
 }
 
-// keep returns v with x, unless most are there already.
+// keep appends x to v, unless v has most already.
 func keep[T any](v []*T, x *T, most int) []*T {
 	if len(v) < most {
 		v = append(v, x)
@@ -62,7 +62,7 @@ func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	return p
 }
 
-// release takes p, which is in no flow any more, out of use.
+// release makes p spare. It is in no flow any more.
 func (g *Reassembler) release(p *partial) {
 	p.leave()
 	g.drop(p)
@@ -87,7 +87,7 @@ func (g *Reassembler) alloc(p *partial, h *header) {
 	g.memory += room(p.frame)
 }
 
-// detach takes its frame from p.
+// detach takes the frame from p.
 func (g *Reassembler) detach(p *partial) *frame.Frame {
 	f := p.frame
 	g.stats.HeldBytes -= len(f.Data)
@@ -96,7 +96,7 @@ func (g *Reassembler) detach(p *partial) *frame.Frame {
 	return f
 }
 
-// drop gives the frame of p back, if it has one.
+// drop releases the frame of p, if there is one.
 func (g *Reassembler) drop(p *partial) {
 	if p.frame != nil {
 		g.detach(p).Release()

@@ -5,21 +5,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Pieces of a frame that may be there at a time, with gaps between them.
+// Bounds of the separate pieces of one frame, with gaps between them.
 const (
-	// maxSpans: a frame of 64 KiB in 1,200-byte packets has at most 56 messages, so at
-	// most 28 pieces.
+	// maxSpans bounds them: a frame of 64 KiB in 1,200-byte packets has at most 56
+	// messages, so at most 28 pieces.
 	maxSpans = 40
 	// fewSpans have room in the partial itself. Messages of a frame leave in trains, so
-	// that there are seldom more pieces than paths that a frame is spread over.
+	// a frame seldom has more pieces than paths.
 	fewSpans = 8
 )
 
-// partial is a frame being put together, or one that waits for its turn.
+// partial is a frame that is being put together or waits for its turn.
 type partial struct {
 	flow  *flow
-	frame *frame.Frame // nil while there are no bytes, and when void or out
-	since mono.Time    // when it joined the list that it is on
+	frame *frame.Frame // nil before the first bytes, and if void or out
+	since mono.Time    // when it joined its list
 
 	on         *list // nil: on none
 	prev, next *partial
@@ -27,23 +27,23 @@ type partial struct {
 	many *[maxSpans]span // in place of few, once these were not enough
 	few  [fewSpans]span
 	seq  uint32
-	n    uint8 // pieces that are there
-	void bool  // can never be completed: part of it was given up
+	n    uint8 // number of pieces
+	void bool  // cannot be completed: the sender gave up a part of it
 	out  bool  // delivered already, before its turn (order not wanted)
 }
 
 // span is a piece of a frame that has arrived.
 type span struct{ from, to uint16 }
 
-// done reports whether there is nothing left to wait for.
+// done reports whether the partial waits for no more messages.
 func (p *partial) done() bool { return p.void || p.out || p.whole() }
 
-// whole reports whether all bytes are there.
+// whole reports whether all bytes have arrived.
 func (p *partial) whole() bool {
 	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}
 }
 
-// room returns where the pieces are, the first n in order, and those that may follow.
+// room returns the places for pieces. The first n hold pieces, in order.
 func (p *partial) room() []span {
 	if p.many != nil {
 		return p.many[:]
@@ -51,12 +51,12 @@ func (p *partial) room() []span {
 	return p.few[:]
 }
 
-// full reports whether there may be no more pieces than there are, as things are.
+// full reports whether all present places hold pieces.
 func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
-// add enters the piece from..to. It reports whether that is possible: it must
-// not overlap what is there (a hole must never be taken for filled, as it holds
-// bytes of somebody's earlier packet).
+// add enters the piece from..to, and reports whether it could. A piece must not overlap
+// another: if a hole counted as filled, it would leak an earlier packet's bytes from
+// the buffer.
 func (p *partial) add(from, to uint16) bool {
 	s, n := p.room(), int(p.n)
 	i := n
@@ -87,14 +87,14 @@ func (p *partial) add(from, to uint16) bool {
 	return true
 }
 
-// list is a queue of partials from which any can be taken out. A partial is on
-// at most one.
+// list is a queue of partials, and any partial can leave it. A partial is on one list
+// at most.
 type list struct {
 	head, tail *partial
 	n          int
 }
 
-// push puts p last, after taking it off the list that it is on.
+// push takes p off its list and puts it last on this one.
 func (l *list) push(now mono.Time, p *partial) {
 	p.leave()
 	p.since, p.on, p.prev = now, l, l.tail
@@ -107,7 +107,7 @@ func (l *list) push(now mono.Time, p *partial) {
 	l.n++
 }
 
-// leave takes p off the list that it is on.
+// leave takes p off its list.
 func (p *partial) leave() {
 	l := p.on
 	if l == nil {

@@ -11,26 +11,27 @@ import (
 
 // Bounds of a Reassembler.
 const (
-	// DefaultHold is how long a frame waits for one before it. The sender
-	// repairs or gives up every message within 150 ms, so a longer wait brings
-	// nothing; and Linux's TCP would time out at 200 ms.
+	// DefaultHold is how long a frame waits for an earlier one. The sender repairs or
+	// gives up every message within 150 ms, so a longer wait gains nothing. Linux's TCP
+	// would time out at 200 ms.
 	DefaultHold = 150 * time.Millisecond
-	// DefaultHeldBytes bounds the memory of the frames of one peer that wait or are being
-	// put together: 50 ms at 5 Gbit/s. With it, the numbers of flows and what is spare,
-	// 32 MiB are enough for a peer. It may hold less: see share.go.
+	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames: 50
+	// ms at 5 Gbit/s. Together with flow numbers and spare objects, a peer stays within
+	// 32 MiB. It may hold less: see share.go.
 	DefaultHeldBytes = 31 << 20
-	// keepReady is how many places for frames to be handed on are kept: as many as come
-	// in a round. What a long gap held back is handed on at once, and seldom.
+	// keepReady bounds the capacity kept for ready frames: as many as arrive in a
+	// round. A long gap releases more at once, but seldom.
 	keepReady = 1024
 )
 
 // Config sets up a Reassembler. Zero fields take the defaults.
 type Config struct {
 	Hold      time.Duration
-	HeldBytes int // of memory: buffers by their capacity, and what is kept beside them
-	// Budget is what all peers may hold; nil: it has no end.
+	HeldBytes int // of memory: the capacity of buffers, and the state beside them
+	// Budget bounds the memory for all peers; nil: unbounded.
 	Budget *budget.Budget
-	// Least is how many bytes a frame must have, since the shortest packet has so many.
+	// Least is the length of the shortest valid packet, in bytes. Shorter frames are
+	// dropped.
 	Least int
 	// Alloc returns a frame with one reference and n bytes of Data.
 	Alloc func(n int) *frame.Frame
@@ -39,32 +40,33 @@ type Config struct {
 // Stats are a Reassembler's counters.
 type Stats struct {
 	Delivered uint64
-	Reordered uint64        // of those, held for at least one before it
-	HeldNow   int           // complete frames that wait for one before them
-	HeldBytes int           // bytes of frames that wait or are being put together
-	Memory    int           // bytes of memory that these take
-	TimedOut  uint64        // gaps not waited for any longer
+	Reordered uint64        // of those, held for an earlier frame
+	HeldNow   int           // complete frames that wait for an earlier one
+	HeldBytes int           // bytes of waiting and incomplete frames
+	Memory    int           // their memory in bytes
+	TimedOut  uint64        // gaps given up when their time was over
 	Late      uint64        // frames delivered after their gap was given up
 	Overflow  uint64        // gaps given up, and late frames dropped, because too much was held
-	OverShare uint64        // the same, because more was held than this peer's share
-	Voided    uint64        // frames dropped because part of them was given up or did not come
+	OverShare uint64        // the same, because this peer's share was exceeded
+	Voided    uint64        // frames dropped because a part was given up or did not come
 	Bad       uint64        // messages dropped: header or overlap makes no sense
 	Longest   time.Duration // longest hold
 	Held      time.Duration // all holds together
 }
 
-// Reassembler puts frames together and restores order per flow slot. What a message costs
-// does not depend on its numbers, nor on how many flows there are or how much is held.
+// Reassembler puts frames together and restores order per flow slot. The cost of a
+// message depends neither on its numbers, nor on the number of flows, nor on the bytes
+// held.
 type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
 
-	// Every partial is on one of these, oldest first.
-	parts list // in a window, not complete or no longer with a frame
-	waits list // in a window, complete, and waiting for one before it
-	lates list // in a flow's late frames
+	// Each partial is on one of these lists, oldest first.
+	parts list // in a window, incomplete or without its frame
+	waits list // in a window, complete, and waiting for an earlier one
+	lates list // among a flow's late frames
 
-	memory int // bytes of what all these take, their windows and frames included
+	memory int // bytes of all these, with windows and frames
 	user   budget.User
 	earned earned
 	spare  spare
@@ -83,8 +85,8 @@ func NewReassembler(cfg Config) *Reassembler {
 	return &Reassembler{cfg: cfg, user: cfg.Budget.User()}
 }
 
-// SetHold sets how long a frame waits for one before it, for those that wait
-// already as well.
+// SetHold sets how long a frame waits for an earlier one. It also holds for frames that
+// already wait.
 func (g *Reassembler) SetHold(d time.Duration) { g.cfg.Hold = d }
 
 // Stats returns the counters.
@@ -94,8 +96,8 @@ func (g *Reassembler) Stats() Stats {
 	return s
 }
 
-// Add takes a message that the transport delivered. The payload is copied, by m.Copies if
-// there are any.
+// Add takes a message that the transport delivered. It copies the payload, through
+// m.Copies if that is set.
 func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	h, ok := parse(&m.Imm)
 	if !ok || int(h.length) < g.cfg.Least || int(h.offset)+len(m.Data) > int(h.length) || (len(m.Data) == 0 && !m.Expired) {
@@ -121,7 +123,7 @@ func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	}
 }
 
-// build makes a frame of a whole one in a single message.
+// build makes a frame from a message that holds all of it.
 func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
 	f.Facts, f.Flow = h.facts, uint32(h.slot)
@@ -129,8 +131,8 @@ func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	return f
 }
 
-// at returns the partial of frame seq, which is due or still to come, making it
-// when it is new. A number out of reach gives up the gaps that are in its way.
+// at returns the partial of frame seq, which is not late, and makes it if need be. If
+// the number is beyond the window, at gives up gaps until it fits.
 func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	if seq-fl.next >= maxAhead {
 		g.stats.Overflow += g.skip(now, fl, seq-maxAhead+1)
@@ -147,7 +149,7 @@ func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 // fill copies a message into p.
 func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	switch {
-	case p.void: // the frame is lost and counted already
+	case p.void: // the frame's loss is counted already
 	case p.done():
 		g.stats.Bad++
 	case m.Expired:
@@ -166,7 +168,7 @@ func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	}
 }
 
-// enter enters the piece from..to of p, for which there may have to be more room.
+// enter enters the piece from..to of p, and makes room for more pieces if need be.
 func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	if p.many == nil && p.full() {
 		p.many = reuse(&g.spare.spans)
@@ -176,10 +178,11 @@ func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	return p.add(from, to)
 }
 
-// settle does what p, just filled, makes possible.
+// settle hands on the frames that p, just filled, completes or releases.
 func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	if p.whole() && !p.frame.Facts.Ordered {
-		// Order is not wanted: it goes at once and leaves its place empty.
+		// Order does not matter: the frame goes at once, and its partial keeps the
+		// place.
 		g.handOn(p)
 		p.out = true
 	}
@@ -191,7 +194,7 @@ func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	}
 }
 
-// run delivers frames of fl from the one that is due on, up to the next gap.
+// run delivers the frames of fl from the due one up to the next gap.
 func (g *Reassembler) run(now mono.Time, fl *flow) {
 	for p := fl.get(fl.next); p != nil && p.done(); p = fl.get(fl.next) {
 		g.remove(p)
@@ -209,7 +212,7 @@ func (g *Reassembler) deliver(f *frame.Frame) {
 	g.stats.Delivered++
 }
 
-// Pop returns the next frame to hand on, nil when there is none.
+// Pop returns the next ready frame, or nil.
 func (g *Reassembler) Pop() *frame.Frame {
 	if len(g.ready) == 0 {
 		g.ready = nil
@@ -221,8 +224,8 @@ func (g *Reassembler) Pop() *frame.Frame {
 	return f
 }
 
-// TakeReady appends the frames to hand on to dst, up to the first that somebody copies into:
-// whoever does takes the rest.
+// TakeReady appends the ready frames to dst, up to the first that is still being copied
+// into. The goroutine that copies takes the rest.
 func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	n := 0
 	for n < len(g.ready) && g.ready[n].Settled() {
@@ -238,8 +241,8 @@ func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	return dst
 }
 
-// Reset drops everything: the peer is another incarnation and numbers its flows
-// anew. What was complete and only waited for order is handed on.
+// Reset drops everything: the peer is another incarnation and numbers its flows anew.
+// Complete frames that only waited for order are handed on.
 func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {

@@ -1,7 +1,7 @@
 package order
 
-// Rest gives back the memory that is only there for speed, if nothing is held:
-// the peer has been idle for long. Numbers of flows go on where they were.
+// Rest frees the spare memory if no frame is held. It is for a peer that has long been
+// idle. Flow numbers stay.
 func (g *Reassembler) Rest() {
 	if g.parts.n+g.waits.n+g.lates.n+len(g.ready) > 0 {
 		return

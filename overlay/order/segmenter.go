@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Segmenter turns frames into messages. The zero value is ready; the sequence
-// numbers take memory on first use.
+// Segmenter cuts frames into messages. The zero value is ready; a flow's sequence
+// number takes memory on first use.
 type Segmenter struct {
 	next  bySlot[uint32]
 	frame *frame.Frame
@@ -32,19 +32,19 @@ func (c *Segmenter) Load(f *frame.Frame) {
 	c.frame = f
 }
 
-// Front returns the flow of the frame being cut, and how many of its bytes are
-// left. The segmenter must not be empty.
+// Front returns the flow of the frame being cut, and the number of bytes left of it.
+// The segmenter must not be empty.
 func (c *Segmenter) Front() (flow uint32, bytes int) {
 	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
 }
 
-// Older reports whether the frame being cut is a datagram that came longer than age ago.
-// The segmenter must not be empty.
+// Older reports whether the frame being cut is a datagram that was queued more than age
+// ago. The segmenter must not be empty.
 func (c *Segmenter) Older(now mono.Time, age time.Duration) bool {
 	return !c.frame.TCP && now.Sub(c.frame.Enqueued) > age
 }
 
-// Drop gives up what is left of the frame being cut. The segmenter must not be empty.
+// Drop gives up the rest of the frame being cut. The segmenter must not be empty.
 func (c *Segmenter) Drop() {
 	c.frame.Release()
 	c.frame = nil
@@ -74,8 +74,7 @@ func (c *Segmenter) Cut(max int) srd.Message {
 	return m
 }
 
-// Reset drops what is left of the frame being cut and numbers all flows anew: the
-// peer is another incarnation.
+// Reset drops the rest of the frame being cut and
 func (c *Segmenter) Reset() {
 	if c.frame != nil {
 		c.frame.Release()

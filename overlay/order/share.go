@@ -4,26 +4,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A peer may hold as much as waits for order of what it sends: what it has lately had
-// delivered, and something to begin with. A peer that only begins frames, or never sends the
-// one that all wait for, delivers nothing, so what it holds stays small; and what all hold is
-// bounded by the process's budget, of which each has the same share.
+// A peer may hold memory in proportion to its recent deliveries, plus a first allowance. A
+// peer that only begins frames, or withholds one that others wait for, delivers nothing, so
+// its allowance stays small. The process's budget bounds the memory of all peers, and each
+// has the same share.
 const (
-	// firstBytes may be held of a peer of which nothing has arrived yet. It is what comes in a
-	// round trip of 30 ms at 1 Gbit/s, before a first frame is whole.
+	// firstBytes is a new peer's allowance: the arrivals of a round trip of 30 ms at 1 Gbit/s,
+	// before a first frame is whole.
 	firstBytes = 4 << 20
-	// earnTime is for how long a delivered frame counts, and up to twice that: no frame waits
-	// for longer than MostHold, so no more can wait than came in this time.
+	// earnTime is the least time that a delivered frame counts; it counts for at most twice
+	// that. No frame waits longer than MostHold, so the waiting frames all came within this
+	// time.
 	earnTime = MostHold
-	// earnFactor allows for buffers larger than frames, up to twice as large, and for rates
-	// that double each round trip at the beginning.
+	// earnFactor allows for buffers up to twice as large as their frames, and for rates
+	// that at first double each round trip.
 	earnFactor = 2
 )
 
-// earned counts the bytes that were delivered lately.
+// earned counts the bytes of recent deliveries.
 type earned struct {
 	until       mono.Time // the end of this period
-	now, before int       // bytes of it, and of the one before
+	now, before int       // bytes of this period, and of the one before
 }
 
 // roll begins a new period when it is time.
@@ -40,10 +41,10 @@ func (e *earned) roll(now mono.Time) {
 
 func (e *earned) add(bytes int) { e.now += bytes }
 
-// bytes is what may be held.
+// bytes returns the peer's allowance.
 func (e *earned) bytes() int { return firstBytes + earnFactor*(e.now+e.before) }
 
-// share is how many bytes of memory may be held now.
+// share returns the bytes of memory that the peer may hold now.
 func (g *Reassembler) share() int {
 	return g.user.Hold(g.memory, min(g.cfg.HeldBytes, g.earned.bytes()))
 }

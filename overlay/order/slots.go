@@ -1,7 +1,7 @@
 package order
 
-// blockSlots is the number of slots in a block: eight cache lines of sequence
-// numbers or of pointers. A peer with few flows has few blocks of 64.
+// blockSlots is the number of slots in a block. A peer with few flows has few blocks,
+// each of 256 bytes of sequence numbers or 1.5 KB of receiving state.
 const blockSlots = 64
 
 // bySlot has a T for each slot, in blocks that take memory on first use. The
@@ -17,7 +17,7 @@ func (b *bySlot[T]) at(slot uint16) *T {
 	return &(*block)[slot%blockSlots]
 }
 
-// each calls f with every T there is, in the order of slots.
+// each calls f with every T in memory, in the order of slots.
 func (b *bySlot[T]) each(f func(*T)) {
 	for _, block := range b {
 		if block == nil {

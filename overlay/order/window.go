@@ -2,15 +2,14 @@ package order
 
 import "math/bits"
 
-// maxAhead is how many frames of one slot may be there beyond the one that is due:
-// 40 ms of 200,000 small packets a second.
+// maxAhead bounds the frames of one slot beyond the due one: 40 ms of 200,000 small
+// packets a second.
 const maxAhead = 8192
 
-// A window has a place for each of the maxAhead numbers from the one that is due on:
-// pages places in pagePlaces at a time, which take memory while something is in them.
-// One frame takes a page, wherever its number lies, and the lowest that is there is found
-// by two looks at bitmaps: neither costs a peer that numbers its frames at random more
-// than one that does not.
+// A window has a place for each of the next maxAhead numbers. Pages of pagePlaces places
+// take memory only while they hold something. A frame takes one page at most, and two
+// bitmaps find the lowest frame. So random numbers from a peer cost no more than numbers
+// in order.
 const (
 	pagePlaces  = 64
 	windowPages = maxAhead / pagePlaces
@@ -18,17 +17,17 @@ const (
 
 // window is a ring: the index of a frame is its number modulo maxAhead.
 type window struct {
-	some  [windowPages / 64]uint64 // bit i: there is page i
+	some  [windowPages / 64]uint64 // bit i: page i exists
 	pages [windowPages]*page
 }
 
-// page is never empty while it is in a window.
+// page is never empty in a window.
 type page struct {
-	some uint64 // bit i: there is something at i
+	some uint64 // bit i: place i is taken
 	at   [pagePlaces]*partial
 }
 
-// get returns what is at seq, or nil.
+// get returns the partial at seq, or nil.
 func (w *window) get(seq uint32) *partial {
 	if pg := w.pages[seq/pagePlaces%windowPages]; pg != nil {
 		return pg.at[seq%pagePlaces]
@@ -36,7 +35,7 @@ func (w *window) get(seq uint32) *partial {
 	return nil
 }
 
-// first returns the lowest number, from seq on, at which there is something.
+// first returns the lowest taken number from seq on.
 func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	from := seq / pagePlaces % windowPages
 	if pg := w.pages[from]; pg != nil {
@@ -48,12 +47,12 @@ func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	// Of the page that seq itself is in, only what lies a whole window later is left.
+	// In seq's own page, only numbers a whole window later are left.
 	at := i*pagePlaces + uint32(bits.TrailingZeros64(w.pages[i].some))
 	return seq + (at-seq)%maxAhead, true
 }
 
-// firstPage returns the first page there is, from page i on and round to the one before.
+// firstPage returns the first existing page, from page i on and round to the one before.
 func (w *window) firstPage(i uint32) (uint32, bool) {
 	const words = uint32(len(w.some))
 	if v := w.some[i/64] >> (i % 64); v != 0 {
