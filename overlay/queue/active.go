@@ -7,19 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// active counts the flows that what is handed out is made of. One that has a thousandth
-// of the bytes, such as acknowledgements, is next to none: the count is that of equal
-// flows with the same sum of squares, (sum of bytes)^2 / sum of (bytes^2), the inverse of
-// Simpson's index.
+// active counts the flows among the frames handed out. It weighs them: a flow with a
+// thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
+// is the inverse of Simpson's index, (sum of bytes)^2 / sum of (bytes^2): the number of
+// equal flows with the same sums.
 type active struct {
 	since        mono.Time
 	period       uint32
 	sum, squares float64 // bytes of this period
-	count        float64 // of the last whole one
+	count        float64 // of the last whole period
 }
 
-// add takes n bytes of a flow. A period is as long as a round trip may be, so that a flow
-// that waits for acknowledgements counts.
+// add counts n bytes of a flow. A period is as long as the longest usual round trip, so a
+// flow that waits for acknowledgements still counts.
 func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	if now.Sub(a.since) > period {
 		a.count, a.sum, a.squares = a.equal(), 0, 0
@@ -34,7 +34,7 @@ func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	fl.sent += x
 }
 
-// equal returns the count of the running period.
+// equal returns the count of the current period.
 func (a *active) equal() float64 {
 	if a.squares == 0 {
 		return 0
@@ -42,5 +42,5 @@ func (a *active) equal() float64 {
 	return a.sum * a.sum / a.squares
 }
 
-// Flows returns how many flows have lately been served, as equal flows.
+// Flows returns the number of recently served flows, weighted as active says.
 func (q *Queue) Flows() int { return int(math.Round(max(q.active.count, q.active.equal()))) }

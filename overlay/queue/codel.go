@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// minStanding is the backlog in bytes below which a queue is never taken
-	// as standing: one packet of Ethernet size (RFC 8289 section 5.6).
+	// minStanding is the backlog in bytes below which a queue never counts as standing:
+	// one packet of Ethernet size (RFC 8289 section 5.6).
 	minStanding = 1514
 
-	// alonePart bounds for how long what waits of a lone flow may do so: a quarter of
-	// the interval, which is 25 ms at least.
+	// alonePart bounds the delay of a lone flow to a quarter of the interval, which is
+	// at least 25 ms.
 	alonePart = 4
 
-	// resumeIntervals is how long after the last signal the signal rate is
-	// still a good guess (RFC 8289 section 5.5, as in Linux).
+	// resumeIntervals is how long the last signal rate stays a good guess, in intervals
+	// (RFC 8289 section 5.5, as in Linux).
 	resumeIntervals = 16
 
 	// maxCount ends the growth of the signal rate, at 1,024 per interval.
@@ -36,8 +36,7 @@ type codel struct {
 	signalling bool
 }
 
-// dequeue takes the next frame of the flow that is to be sent, or nil: the
-// deque of RFC 8289 section 5.5.
+// dequeue takes the flow's next frame to send, or nil:
 func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	c := &fl.codel
 	f, above := q.take(now, fl)
@@ -59,8 +58,8 @@ func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	return f
 }
 
-// begin enters the signalling state, at the old rate if that was left a short
-// time ago.
+// begin enters the signalling state. If the flow left that state a short time ago, it
+// resumes the old rate.
 func (q *Queue) begin(now mono.Time, c *codel) {
 	c.signalling = true
 	delta := c.count - c.lastCount
@@ -72,14 +71,14 @@ func (q *Queue) begin(now mono.Time, c *codel) {
 	c.next = q.controlLaw(now, c.count)
 }
 
-// signalDue gives the signals that are due by now and returns the frame to be
-// sent, or nil. One frame carries only one mark, but may lose several segments.
+// signalDue gives the due signals and returns the frame to send, or nil. One frame
+// carries only one mark, but may lose several segments.
 func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame {
 	c := &fl.codel
 	for now >= c.next {
 		var kind signal
 		if f, kind = q.give(fl, f); kind == signalPutOff {
-			c.next = now // one stays due, not one for each frame that is passed over
+			c.next = now // one signal stays due, not one for each frame passed over
 			break
 		}
 		c.count = min(c.count+1, maxCount)
@@ -98,7 +97,7 @@ func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame 
 	return f
 }
 
-// signal is how a sender was told of congestion.
+// signal is the kind of a congestion signal.
 type signal uint8
 
 const (
@@ -108,12 +107,12 @@ const (
 	signalPutOff
 )
 
-// give tells the sender of f, taken from fl, in the mildest way that it understands. f is
-// released and the answer nil when it had to be dropped. A packet that travels alone
-// while super-frames wait behind it is likely a repair of what an earlier signal took:
-// Linux sends lost segments again one by one. To take it as well would cost the reader
-// another round trip, through this queue, and say nothing new; so the signal is left for
-// the next super-frame.
+// give signals congestion to the sender of f, which is out of fl, in the mildest way that
+// the sender understands. If it had to drop f, it returns nil. A lone packet with
+// super-frames behind it is likely a repair after an earlier signal: Linux retransmits
+// lost segments one by one. Its loss would cost the reader another round trip through
+// this queue, and tell the sender nothing new. So the signal waits for the next
+// super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
@@ -133,11 +132,10 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	return nil, signalDropped
 }
 
-// take takes the head off the flow and says whether its delay has been above
-// the target for an interval: dodequeue of RFC 8289 section 5.6. A backlog no
-// longer than the frame just taken is not standing, whatever its delay: on a
-// slow path a super-frame alone takes longer than the target. Nor is one of a lone flow,
-// within bounds: it delays nobody else.
+// take takes the head off the flow and reports whether its delay exceeded the target for
+// an interval: dodequeue of RFC 8289 section 5.6. A backlog no longer than the frame
+// just taken is not standing: on a slow path, one super-frame takes longer than the
+// target. Nor is a lone flow's backlog, within bounds: it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel
 	if fl.head == 0 {
@@ -156,7 +154,8 @@ func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	return f, now >= c.firstAbove
 }
 
-// alone reports whether fl is the only flow that waits, and neither by much nor for long.
+// alone reports whether fl is the only waiting flow, with a small backlog and a short
+// delay.
 func (q *Queue) alone(fl *flow, wait time.Duration) bool {
 	return fl.bytes == q.bytes && fl.bytes <= q.cfg.Alone && wait < q.cfg.Interval/alonePart
 }

@@ -2,37 +2,36 @@ package queue
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// keepFlows is how many flow slots there are before an idle one is used for
-// another bucket. Until then an idle flow keeps its CoDel state, which lets it
-// take up its drop rate where it left it.
+// keepFlows is the number of flow slots up to which no idle slot is reused. Until then
+// an idle flow keeps its CoDel state, and later resumes its drop rate.
 const keepFlows = 32
 
-// Which list a flow is in.
+// The lists that a flow may be in.
 const (
 	listIdle uint8 = iota
 	listFresh
 	listServed
 )
 
-// ways is how many flows of one set can be told apart. A ninth that is busy at the same
-// time shares with one of them: with 128 sets one in 70,000 times that 100 flows are, and
-// one in 36 times that 256 are.
+// ways is the number of flows in a set that have buckets of their own. A ninth busy flow
+// shares the bucket of one of them. With 128 sets, that happens to 100 busy flows once
+// in 70,000 times, and to 256 flows once in 36.
 const ways = 8
 
-// flow is the state of one flow that has frames here or had lately.
+// flow is the state of one flow that has frames here, or had some recently.
 type flow struct {
 	head, tail int32 // nodes; 0 is none
 	next, prev int32 // flows in the list; 0 is none
 	bucket     uint32
 	hash       uint32
 	in         uint8
-	foreign    int // frames here of other flows than that of hash
+	foreign    int // frames here of flows with another hash
 	bytes      int
 	supers     int // super-frames among its frames
-	deficit    int // bytes that it may still send in this round; negative is debt
+	deficit    int // bytes left in this round; negative is debt
 	codel      codel
-	period     uint32  // of active, in which it was served last
-	sent       float64 // bytes in that
+	period     uint32  // of active, when it was last served
+	sent       float64 // bytes in that period
 }
 
 // list is a doubly linked list of flows, by slot; 0 is none.
@@ -46,11 +45,11 @@ type table struct {
 	idle  list // the longest idle first
 }
 
-// flowOf returns the slot of the flow with this hash, a new one if need be. The buckets
-// are sets of ways (the 8-way set-associative hash of CAKE, Høiland-Jørgensen et al., LANMAN
-// 2018, section III-C), and a flow has any one of its set: with one bucket for each hash, a
-// pair of 16 flows met in one of 1,024 buckets in every ninth transfer, and had half of
-// what the others had for all of it.
+// flowOf returns the slot of the flow with this hash, a new slot if need be. The buckets
+// form sets of ways, and a flow takes any bucket of its set. CAKE has this 8-way
+// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With one
+// bucket for each hash, two of 16 flows shared one of 1,024 buckets in every ninth
+// transfer. Each of the two then had half the rate of the others throughout.
 func (q *Queue) flowOf(hash uint32) int32 {
 	t := &q.table
 	if t.slots == nil {
@@ -58,7 +57,7 @@ func (q *Queue) flowOf(hash uint32) int32 {
 		t.flows = make([]flow, 1, 4)
 	}
 	first, set := t.set(hash)
-	way := -1 // one that this flow may have
+	way := -1 // the bucket that this flow may take
 	for i, slot := range set {
 		switch {
 		case slot == 0:
@@ -71,8 +70,8 @@ func (q *Queue) flowOf(hash uint32) int32 {
 			way = i
 		}
 	}
-	// Whoever found no way may have frames in that of another flow, and would overtake
-	// them in one of its own.
+	// A flow that found no free bucket may have frames in another flow's. In a bucket
+	// of its own it would overtake them.
 	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}
@@ -84,20 +83,19 @@ func (q *Queue) flowOf(hash uint32) int32 {
 	return slot
 }
 
-// set returns the buckets in which the flow of this hash may be, and the number of the
-// first.
+// set returns the set of buckets for this hash, and the number of the first.
 func (t *table) set(hash uint32) (first uint32, set []int32) {
 	n := min(ways, len(t.slots))
 	first = uint32(uint64(hash)*uint64(len(t.slots)/n)>>32) * uint32(n)
 	return first, t.slots[first : int(first)+n]
 }
 
-// take gives the slot of an idle flow to another one, which has nothing of its state.
+// take gives the slot of an idle flow to another flow, with fresh state.
 func (fl *flow) take(bucket, hash uint32) {
 	fl.bucket, fl.hash, fl.codel = bucket, hash, codel{}
 }
 
-// newSlot returns a slot in the idle list: the longest idle or a fresh one.
+// newSlot returns a slot of the idle list: the longest idle one, or a fresh one.
 func (t *table) newSlot() int32 {
 	slot := t.idle.head
 	if slot != 0 && len(t.flows) > keepFlows {
@@ -143,8 +141,8 @@ type node struct {
 	next int32
 }
 
-// nodes is the store of all places, which grows to the most that were ever
-// needed at once and so to the queue's limit in frames. Node 0 is not used.
+// nodes stores all places. It grows to the most places ever needed at once, so at most
+// to the queue's limit in frames. Node 0 is not used. Node 0 is not used.
 type nodes struct {
 	all  []node
 	free int32

@@ -1,20 +1,19 @@
-// Package queue is the ingress queue of one peer: what its congestion window
-// does not admit yet waits here. It is FQ-CoDel (RFC 8290 with the CoDel of RFC
-// 8289) over frames that may be super-frames of some 44 packets.
+// Package queue is the ingress queue of one peer. Frames wait here until the peer's
+// congestion window admits them. The queue is FQ-CoDel (RFC 8290 with the CoDel of RFC
+// 8289) over frames, among them super-frames of some 44 packets.
 //
 //	Push -> one of the flow's buckets -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
 //
-// A flow is found by its hash in a set of eight buckets, so two that are busy at once
-// practically never share a queue.
+// A flow's hash leads to a set of eight buckets. So two busy flows practically never
+// share a queue.
 //
-// Where the RFCs speak of packets, three things differ. A signal of congestion to
-// a sender without ECN takes one segment off a TCP or UDP super-frame and not the
-// whole frame, so that it costs one packet, and passes over lone packets, which may be
-// repairs, while there are super-frames. And a flow may owe several quanta
-// after a large frame, which it pays by being passed over in that many rounds. Third, where
-// they aim for the same delay always, a flow that is alone may have more waiting, within
-// bounds: it delays nobody else, and needs it when its round trip grows for a while.
+// This queue differs from the RFCs in three points. First, a congestion signal to a sender
+// without ECN takes one segment off a TCP or UDP super-frame, and so costs one packet.
+// While super-frames wait, signals pass over lone packets, which may be repairs. Second, a
+// flow may owe several quanta after a large frame, and pays by missing that many rounds.
+// Third, a lone flow may exceed the target, within bounds: it delays no other flow, and
+// needs the backlog while its round trip grows.
 //
 // The queue is pure: the time comes with each call and does not go back. It is
 // not safe for concurrent use. A queue that has never held a frame has no tables.
@@ -28,32 +27,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What Config's zero fields stand for.
+// Defaults of Config.
 const (
 	DefaultFlows    = 1024                   // RFC 8290 section 5.2.5
 	DefaultTarget   = 5 * time.Millisecond   // RFC 8289 section 4.4
 	DefaultInterval = 100 * time.Millisecond // RFC 8289 section 4.3
 	// DefaultLimitBytes is 64 ms at 1 Gbit/s, some 130 super-frames.
 	DefaultLimitBytes = 8 << 20
-	// DefaultQuantum is a compromise: a full super-frame is paid in eight
-	// rounds, and a flow of small packets sends five of them in its turn.
+	// DefaultQuantum is a compromise: a full super-frame costs eight rounds, and a flow
+	// of small packets sends five of them in its turn.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone lets the window of a lone flow be large enough that the network is
-	// still full after CUBIC took three tenths of it off and when the round trip inside
-	// is twice the usual 10 ms, as where a link loses packets and repairs are waited for.
-	// At 400 Mbit/s what is under way then is 500 KB, and 0.7 (x + 500 KB) is twice that
-	// for x = 930 KB. Above 1.6 Gbit/s this is less than the target, so nothing changes
-	// there: what waits long leaves the processor's cache.
+	// DefaultAlone lets a lone flow keep the network full after CUBIC cuts its window by
+	// three tenths. That holds even if the inner round trip is twice the usual 10 ms, as
+	// on a link with losses and repairs. At 400 Mbit/s, 500 KB are then in flight, and
+	// 0.7 (x + 500 KB) is twice that for x = 930 KB. Above 1.6 Gbit/s this backlog's
+	// delay is below the target, so it changes nothing there: a longer backlog would
+	// leave the processor's cache.
 	DefaultAlone = 1 << 20
 )
 
 const (
-	// maxFlows bounds the table that a configuration may ask for: 65,536 is
-	// the most that Linux's fq_codel allows.
+	// maxFlows bounds the configured table: Linux's fq_codel allows at most 65,536.
 	maxFlows = 1 << 16
 
-	// minQuantum bounds the rounds in which a full frame is paid, and so the
-	// work of one Pop, to 256 per flow.
+	// minQuantum bounds the rounds that a full frame costs, and so the work of one Pop,
+	// to 256 for each flow.
 	minQuantum = 256
 
 	// bytesPerFrame turns the limit in bytes into one in frames. A small
@@ -61,8 +59,8 @@ const (
 	// limit.
 	bytesPerFrame = 512
 
-	// costFactor is what a frame takes of memory for each of its bytes, as a rule: buffers
-	// are up to twice as large.
+	// costFactor is a frame's usual memory for each of its bytes: buffers are up to twice
+	// as large as frames.
 	costFactor = 2
 
 	// minLimitFrames lets a small limit in bytes still hold a burst of small
@@ -73,12 +71,12 @@ const (
 // Config sets up a queue. Zero fields take the defaults.
 type Config struct {
 	Flows      int            // number of hash buckets, rounded down to whole sets of eight if above
-	Target     time.Duration  // standing delay that is accepted
-	Interval   time.Duration  // how long it may last: about the longest RTT
-	LimitBytes int            // frames' bytes in all
+	Target     time.Duration  // accepted standing delay
+	Interval   time.Duration  // how long a delay may last: about the longest RTT
+	LimitBytes int            // bytes of all frames
 	Quantum    int            // bytes per flow and round
-	Budget     *budget.Budget // what all queues and their like may hold; nil: it has no end
-	Alone      int            // bytes that may stand when they are of one flow; negative: none
+	Budget     *budget.Budget // bounds the memory of all peers' queues and the like; nil: unbounded
+	Alone      int            // bytes that a lone flow may have standing; negative: none
 }
 
 // Queue holds the frames of one peer. Use New.
@@ -116,22 +114,22 @@ func orDefault[T int | time.Duration](v, standard T) T {
 	return v
 }
 
-// SetTarget changes the accepted standing delay and the time that it may last,
-// when the RTT of the paths is known better. Zero takes the default.
+// SetTarget changes the accepted standing delay and the time that it may last, after a
+// new estimate of the paths' RTT. Zero takes the default.
 func (q *Queue) SetTarget(target, interval time.Duration) {
 	q.cfg.Target = orDefault(target, DefaultTarget)
 	q.cfg.Interval = orDefault(interval, DefaultInterval)
 }
 
-// Len returns the number of frames that wait.
+// Len returns the number of waiting frames.
 func (q *Queue) Len() int { return q.frames }
 
-// Bytes returns the number of bytes that wait.
+// Bytes returns the number of waiting bytes.
 func (q *Queue) Bytes() int { return q.bytes }
 
-// Push takes over f, whose Data packet.Parse has accepted and whose Flow is its
-// hash. It sets Enqueued. When the queue is over its limit then, frames are
-// dropped at the head of the flow that has most (RFC 8290 section 4.1).
+// Push takes over f and sets Enqueued. packet.Parse has accepted f.Data, and f.Flow is
+// the flow's hash. If the queue is then over its limit, Push drops frames at the head
+// of the flow with most bytes (RFC 8290 section 4.1).
 func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	f.Enqueued = now
 	slot := q.flowOf(f.Flow)
@@ -167,10 +165,10 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	}
 }
 
-// framesOf is how many frames may wait where so many bytes may.
+// framesOf turns a limit in bytes into one in frames.
 func framesOf(bytes int) int { return max(bytes/bytesPerFrame, minLimitFrames) }
 
-// share is how many bytes may wait now, and the count of what is dropped because more do.
+// share returns the present limit in bytes, and the counter for frames dropped above it.
 func (q *Queue) share() (most int, dropped *uint64) {
 	most = q.user.Hold(costFactor*q.bytes, costFactor*q.cfg.LimitBytes) / costFactor
 	if most < q.cfg.LimitBytes {
@@ -215,8 +213,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	}
 }
 
-// Flush drops and counts all frames, when the peer goes away. Each is shown to see before it
-// goes; nil: to nobody.
+// Flush drops and counts all frames, when the peer goes away. It calls see, unless nil, with
+// each frame before it drops it.
 func (q *Queue) Flush(see func(*frame.Frame)) {
 	for slot := range q.table.flows {
 		for fl := &q.table.flows[slot]; fl.head != 0; {
@@ -230,16 +228,16 @@ func (q *Queue) Flush(see func(*frame.Frame)) {
 	}
 }
 
-// Rest gives the memory back if the queue is empty: the peer has been idle for
-// long. What CoDel learnt of its flows is forgotten.
+// Rest frees the memory if the queue is empty, with the CoDel state of all flows. It is
+// for a peer that has long been idle.
 func (q *Queue) Rest() {
 	if q.frames == 0 {
 		q.table, q.nodes, q.fresh, q.served = table{}, nodes{}, list{}, list{}
 	}
 }
 
-// dropFattest drops the head of the flow that has most bytes. It looks at all
-// active flows, at most maxFlows and usually a few, and only over the limit.
+// dropFattest drops the head of the flow with most bytes. It looks at all active flows,
+// at most maxFlows and usually a few, and only over the limit.
 func (q *Queue) dropFattest() {
 	fattest := &q.table.flows[0]
 	for slot := range q.table.flows {

@@ -12,7 +12,7 @@ type Stats struct {
 	Shortened uint64 // segments taken off super-frames
 	Dropped   uint64 // frames dropped because their delay was too long
 	Overflow  uint64 // frames dropped because the queue was over its limit
-	OverShare uint64 // the same, because it was over this peer's share of the process's memory
+	OverShare uint64 // frames dropped because the queue was over this peer's share of the process's memory
 	Flushed   uint64 // frames dropped by Flush
 
 	NewFlows uint64        // times that an idle flow became active
