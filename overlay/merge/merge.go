@@ -1,7 +1,7 @@
-// Package merge joins packets of one flow, on their way to the TUN device, into
-// super-frames: one write and one pass through the kernel's stack instead of many.
-// It is what generic receive offload does behind a network card. Nothing waits:
-// what is merged has arrived in one round of the driver.
+// Package merge joins packets of one flow into super-frames for the TUN device. A
+// super-frame needs one write and one pass through the kernel's stack, instead of many.
+// It is generic receive offload, as behind a network card. No packet waits for others:
+// a super-frame joins the packets of one round of the driver.
 package merge
 
 import (
@@ -11,29 +11,30 @@ import (
 
 // Bounds of a Merger.
 const (
-	// openRuns is how many flows can be merged side by side; as many as the kernel
-	// keeps in a GRO bucket (MAX_GRO_SKBS).
+	// openRuns is the number of flows that can be merged side by side: as many as a GRO
+	// bucket of the kernel keeps (MAX_GRO_SKBS).
 	openRuns = 8
 	// maxParts is the most packets in a run: UDP_MAX_SEGMENTS of kernels before 6.9.
 	maxParts = 64
 )
 
-// Config says where frames come from and go to.
+// Config connects a Merger to the device.
 type Config struct {
 	UDP bool // the device takes UDP super-frames
-	// Tunnels: it takes super-frames of UDP tunnels, and with UDP of datagrams in them.
+	// Tunnels: the device takes super-frames of UDP tunnels. Datagrams inside are
+	// joined only if UDP is set too.
 	Tunnels bool
 	Alloc   func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
 	Write   func(*frame.Frame, Outcome) // takes a frame over
 }
 
-// Outcome says what a written frame is.
+// Outcome says where a written frame comes from.
 type Outcome uint8
 
 // The outcomes.
 const (
 	AsCame Outcome = iota
-	Joined         // made of several packets here, its headers are ours
+	Joined         // made of several packets here, with headers made here
 )
 
 // Merger collects frames. It is not safe for concurrent use.
@@ -44,7 +45,7 @@ type Merger struct {
 	info packet.Part
 }
 
-// run is packets of one flow that will be one frame.
+// run is a sequence of packets of one flow that become one frame.
 type run struct {
 	first packet.Part
 	parts [maxParts]*frame.Frame
@@ -61,8 +62,7 @@ func New(cfg Config) *Merger {
 	return m
 }
 
-// Add takes a frame over. Frames of one flow are written in the order in which
-// they were added.
+// Add takes a frame over. Frames of one flow are written in the order of their adding.
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
 	if packet.Parse(f.Data, &in.Info) != packet.OK {
@@ -86,7 +86,7 @@ func (m *Merger) Add(f *frame.Frame) {
 	}
 }
 
-// Flush writes all that is left.
+// Flush writes all open runs.
 func (m *Merger) Flush() {
 	for len(m.open) > 0 {
 		m.close(0)
