@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host may have IPv6 switched off, on all interfaces or on new ones, or not have it at
-// all. Then what is of IPv6 is absent, the rest is made, and Restore makes it when it can.
+// A host may lack IPv6, or have it switched off on all interfaces or on new ones. Then the
+// IPv6 steps are absent and the others are made. Restore makes the absent steps when it
+// can.
 
-// mostNamed bounds how many absent things a warning names.
+// mostNamed bounds the absent steps that a warning names.
 const mostNamed = 4
 
 // is6 reports whether a step concerns IPv6 alone.
@@ -28,15 +29,14 @@ func is6(v step) bool {
 	return false
 }
 
-// familyOff reports whether an error says that IPv6 is off: EACCES on an interface
-// (net.ipv6.conf.*.disable_ipv6), the others in the kernel (ipv6.disable=1). A missing right
-// is EPERM.
+// familyOff reports whether an error means that IPv6 is off: EACCES A missing right is
+// EPERM.
 func familyOff(err error) bool {
 	return slices.ContainsFunc([]error{unix.EACCES, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// try makes a step. One of a family that is off counts as made, and is absent.
+// try makes a step. An IPv6 step counts as made, and is absent, while IPv6 is off.
 func (s *State) try(v step) error {
 	err := v.do(s.nl)
 	if err != nil && is6(v) && familyOff(err) {
@@ -49,7 +49,7 @@ func (s *State) try(v step) error {
 	return permitted(err)
 }
 
-// permitted says which right an error of netlink's is about.
+// permitted adds the missing right to an error of netlink's.
 func permitted(err error) error {
 	if errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
@@ -57,7 +57,8 @@ func permitted(err error) error {
 	return err
 }
 
-// warnAbsent adds a warning of what is absent since the last one.
+// warnAbsent adds a warning that names the steps that became absent since the last
+// warning.
 func (s *State) warnAbsent() {
 	var names []string
 	for _, v := range s.done {
@@ -78,14 +79,14 @@ func (s *State) warnAbsent() {
 	}
 }
 
-// Absent reports whether something of the plan is not there because IPv6 is off.
+// Absent reports whether IPv6 is off and a step of the plan is absent therefore.
 func (s *State) Absent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.absent) > 0
 }
 
-// forget drops what is known of steps that are undone.
+// forget drops the notes on a step that is undone or was made late.
 func (s *State) forget(v step) {
 	delete(s.absent, v)
 	delete(s.warned, v)

@@ -9,8 +9,8 @@ import (
 )
 
 // Adopt returns the state of an interface that an earlier process configured after the
-// same plan and passed on, so that Revert takes away what that one made. fwMark is that
-// process's State.FwMark.
+// same plan and passed on. So Revert undoes that process's changes too. fwMark is its
+// State.FwMark.
 func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -34,8 +34,9 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	return s, nil
 }
 
-// adopted lists the steps that the process before has made: what the plan gives the
-// interface, and what the state file has of tables and rules, which were chosen then.
+// adopted lists the steps that the earlier process made. The plan gives the interface's
+// steps. The state file gives the routes and rules that depended on a choice of table
+// and priority.
 func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 	for _, a := range p.Addresses {
 		steps = append(steps, addressStep{link: link, prefix: a})

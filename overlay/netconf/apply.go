@@ -13,31 +13,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// State is what Apply has changed.
+// State holds the changes that Apply made.
 type State struct {
 	// FwMark is the mark that the outer packets must carry; 0 if none.
 	FwMark uint32
-	// Warnings are one-line remarks on host settings which will get in the way
-	// and which are not ours to change.
+	// Warnings are one-line remarks on host settings that will get in the way, and that
+	// the daemon must not change.
 	Warnings []string
 
 	index  int // the interface's number
 	file   string
 	link   netlink.Link
-	nl     *netlink.Handle // its socket is open for as long as there is something to undo
-	policy *policy         // of the default routes; nil: there were none yet
-	mu     sync.Mutex      // of done, and of what is changed by it; nothing is put back while it is removed
+	nl     *netlink.Handle // its socket is open until Revert
+	policy *policy         // of the default routes; nil before the first one
+	mu     sync.Mutex      // guards done and its steps: Restore puts nothing back while Revert removes it
 	done   []step
 
-	absent, warned map[step]bool // of done: not there as IPv6 is off, and told to be
+	absent, warned map[step]bool // of done: absent because IPv6 is off, and warned about
 }
 
-// Index returns the number of the interface, which it keeps when it gets another name.
+// Index returns the number of the interface. A new name does not change it.
 func (s *State) Index() int { return s.index }
 
-// Apply carries out the plan. If a part of it fails, whatever was done before
-// is undone, and the error names the part. What an earlier process left behind
-// in the plan's state file is removed first.
+// Apply carries out the plan. If a step fails, Apply undoes the earlier steps, and the
+// error names the step. First it removes the settings that an earlier process left in
+// the plan's state file.
 func Apply(p Plan) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -56,9 +56,9 @@ func Apply(p Plan) (*State, error) {
 	return s, nil
 }
 
-// newState opens what changes need and finds the plan's interface.
+// newState opens the netlink socket and finds the plan's interface.
 func newState(p Plan, mark uint32) (*State, error) {
-	// One socket for all: a process that has run out of descriptors can still undo.
+	// One socket for all steps: a process without free descriptors can still undo them.
 	nl, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	if err != nil {
 		return err
 	}
-	// Written before the first of them is made: a process may be killed
-	// between any two instructions.
+	// The file is written before the first step: the process may be killed at any
+	// instruction.
 	if left := leftovers(steps); !left.empty() {
 		if err := left.write(s.file); err != nil {
 			return err
@@ -93,8 +93,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	return nil
 }
 
-// plan lists the steps in their order: no route before the interface is up, no
-// rule before the route that it leads to.
+// plan lists the steps in order: routes after the interface is up, and a rule after its
+// route.
 func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 	attrs := link.Attrs()
 	steps := []step{quietStep{link: link}, redirectStep{link}}
@@ -152,14 +152,15 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 	return steps, nil
 }
 
-// overtakes is the remark on a default route that goes ahead of another tunnel's.
+// overtakes is the warning that this tunnel's default route goes ahead of another
+// tunnel's.
 func overtakes(former, link string) string {
 	return former + " had the default route: what has no route of its own goes through " + link + " now, until that is taken down"
 }
 
-// Revert undoes what Apply did, last change first. What is gone already, with
-// the interface for instance, is no error. The state file is removed if nothing
-// is left, else it stays for Recover.
+// Revert undoes Apply's changes, last change first. A change that is gone already, for
+// instance with the interface, is no error. If Revert fails, the state file stays for
+// Recover; otherwise it is removed.
 func (s *State) Revert() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,13 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Change makes what the interface has that of another plan: of addresses, routes and
-// policy rules it adds what is new and then takes away what is not wanted any more. What
-// both plans have is left alone. The plan's link, MTU, table and mark are those of Apply.
+// Change turns the interface's addresses, routes and policy rules into another plan's. It
+// adds the new ones first, then removes the old ones, and leaves common ones alone. Link,
+// MTU, table and mark must be as in Apply's plan.
 //
-// marked is called with the mark that outer packets must carry from now on, before the
-// first route that needs it is made. When something cannot be added, or marked fails, all
-// stays as it was.
+// If the plan needs a new mark for outer packets, Change calls marked with it before it
+// makes the first route. If a step or marked fails, all stays as it was.
 func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if err := p.check(); err != nil {
 		return err
@@ -33,7 +32,7 @@ func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if len(add)+len(drop) == 0 {
 		return nil
 	}
-	// As in Apply: written before the first of them is made.
+	// As in Apply, the file is written before the first step.
 	if err := s.keep(append(slices.Clone(s.done), add...)); err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	return errors.Join(s.shrink(drop), s.keep(s.done))
 }
 
-// changes reports whether a step is of a kind that Change makes.
+// changes reports whether Change makes steps of this kind.
 func changes(v step) bool {
 	switch v.(type) {
 	case addressStep, routeStep, ruleStep:
@@ -72,7 +71,7 @@ func without(a, b []step) (v []step) {
 	return v
 }
 
-// keep writes down what could stay behind.
+// keep writes the state file: the settings that could stay behind.
 func (s *State) keep(steps []step) error {
 	if left := leftovers(steps); !left.empty() {
 		return left.write(s.file)
@@ -80,12 +79,12 @@ func (s *State) keep(steps []step) error {
 	return nil
 }
 
-// extend makes steps, all or none.
+// extend makes all steps or none.
 func (s *State) extend(steps []step) error {
 	for i, v := range steps {
 		err := s.try(v)
 		if r, ok := v.(routeStep); ok && errors.Is(err, unix.EEXIST) && r.owner(s.nl) == s.link.Attrs().Name {
-			err = nil // the kernel's own, of an address that is going to be removed
+			err = nil // the kernel's own route, of an address that will be removed
 		}
 		if err != nil {
 			for _, done := range slices.Backward(steps[:i]) {
@@ -101,8 +100,9 @@ func (s *State) extend(steps []step) error {
 	return nil
 }
 
-// shrink undoes steps. With an address the kernel may remove others of its subnet, and
-// with the last one all routes, so that these are looked after.
+// shrink undoes steps. With an address, the kernel may remove others of the same
+// subnet, and with the last address all routes. So shrink adds the remaining addresses
+// and routes again.
 func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false
@@ -131,7 +131,7 @@ func (s *State) shrink(drop []step) error {
 	return errors.Join(errs...)
 }
 
-// policySteps returns what was made for a default route.
+// policySteps returns the steps of a default route that were made before.
 func (s *State) policySteps(dst netip.Prefix) (v []step) {
 	for _, step := range s.done {
 		switch step := step.(type) {

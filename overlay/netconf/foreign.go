@@ -6,10 +6,10 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Tunnel returns the name of the interface with a number if that is one of a VPN, which sends
-// what it is given in packets of its own; "": it is none, or there is none. Some have other
-// tunnels (DS-Lite, 6in4), or a TAP device (containers), for their only uplink: these count as
-// lines.
+// Tunnel returns the name of the interface with a number if it belongs to a VPN, and ""
+// otherwise. A VPN sends its packets inside packets of its own, through another interface.
+// Other tunnels (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because some
+// hosts have no other.
 func Tunnel(index int) string {
 	link, err := netlink.LinkByIndex(index)
 	if err != nil {
@@ -26,15 +26,16 @@ func Tunnel(index int) string {
 	return ""
 }
 
-// encapNone is how the library calls ARPHRD_NONE, which a TUN device is of (linux/if_arp.h).
+// encapNone is the library's name for ARPHRD_NONE, the type of a TUN device
+// (linux/if_arp.h).
 const encapNone = "none"
 
-// nowhere are addresses that nobody has a route of its own to: of the class that was kept for
-// future use (RFC 1112 section 4), and of the 6bone (RFC 3701).
+// nowhere are addresses to which only default routes lead. One is of the class reserved for
+// future use (RFC 1112 section 4), the other of the 6bone (RFC 3701).
 var nowhere = [...]netip.Addr{netip.MustParseAddr("240.0.0.1"), netip.MustParseAddr("3ffe::1")}
 
-// heir returns by which tunnel a packet without a mark and without a route of its own leaves;
-// 0: by none.
+// heir returns the VPN interface that default traffic without a mark takes, or 0 if it takes
+// none.
 func heir(v6 bool) (index int, name string) {
 	to := nowhere[0]
 	if v6 {
@@ -50,8 +51,9 @@ func heir(v6 bool) (index int, name string) {
 	return v[0].LinkIndex, name
 }
 
-// Overtaken returns the tunnel that has what one of our default routes should; "": ours has
-// it. Where that leaves by no tunnel, somebody has removed our rules, which Restore puts back.
+// Overtaken returns the tunnel that takes the traffic of one of our default routes; "": none
+// does. If the traffic takes no tunnel, another program removed our rules, and Restore puts
+// them back.
 func (s *State) Overtaken() string {
 	for _, v6 := range s.defaults() {
 		if index, name := heir(v6); index != 0 && index != s.index {
@@ -61,7 +63,7 @@ func (s *State) Overtaken() string {
 	return ""
 }
 
-// defaults returns the families in which we have a default route by rules.
+// defaults returns the address families in which rules make our default route.
 func (s *State) defaults() (v6 []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dumpTries bounds the repetitions of a dump that the kernel reports as
-// inconsistent because something changed while it ran. Each takes well under a
-// millisecond; a table that changes in ten of them running is not going to rest.
+// dumpTries bounds the repetitions of a dump that the kernel reports as inconsistent
+// because its table changed meanwhile. A dump takes well under a millisecond. A table
+// that changed in ten dumps running will go on changing.
 const dumpTries = 10
 
 // dump repeats list while it is interrupted (NLM_F_DUMP_INTR, netlink(7)).
@@ -27,8 +27,8 @@ func dump[T any](list func() ([]T, error)) ([]T, error) {
 	return nil, err
 }
 
-// gone reports whether err of a removal says that there is nothing to remove, as where the
-// kernel does not have the family.
+// gone reports whether a removal failed because there is nothing to remove, for instance
+// because the kernel lacks the address family.
 func gone(err error) bool {
 	return slices.ContainsFunc([]error{unix.ENOENT, unix.ESRCH, unix.ENODEV, unix.EADDRNOTAVAIL, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })

@@ -1,21 +1,19 @@
-// Package netconf gives the tunnel's interface its addresses, routes and policy
-// rules, and takes them away again.
+// Package netconf gives the tunnel's interface its addresses, routes and policy rules,
+// and removes them later.
 //
-// Apply is all or nothing. What the kernel does not remove together with the
-// interface (policy rules, and routes in tables other than main while the
-// interface lives on) is written to a state file before it is made, so that
-// Recover can remove it after the process was killed.
+// Apply is all or nothing. Some settings outlive a killed process: policy rules, and
+// routes in tables other than main while the interface lives on. Apply writes them to a
+// state file before it makes them, so that Recover can remove them.
 //
-// A default route in table "auto" is done as wg-quick(8) does it: the route
-// goes into a table of its own, everything without the outer packets' mark
-// looks there, and a rule ahead of it lets all routes of the main table but its
-// default route win:
+// A default route in table "auto" follows wg-quick(8). The route goes into a table of
+// its own, and packets without the outer packets' mark look there. An earlier rule
+// prefers all routes of the main table except its default route:
 //
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564
 //
-// The mark is that of all such tunnels, the table each one's own: of several, the rules of
-// the last come first, and it has the inner packets.
+// All such tunnels share the mark, and each has its own table. Of several tunnels, the
+// last one's rules come first, so it gets the inner packets.
 package netconf
 
 import (
@@ -24,26 +22,26 @@ import (
 	"slices"
 )
 
-// Plan is what an interface is to have.
+// Plan lists the settings of an interface.
 type Plan struct {
-	Link      string         // name of the interface, which exists
+	Link      string         // name of an existing interface
 	MTU       int            // bytes; 0: leave
-	Addresses []netip.Prefix // host bits are kept: 10.0.0.1/24 is address and connected route
+	Addresses []netip.Prefix // with host bits: 10.0.0.1/24 is an address and a connected route
 	Routes    []netip.Prefix // the allowed IPs of all peers; host bits are ignored
 	Table     Table
 	FwMark    uint32 // mark of the outer packets; 0: none, or chosen if a default route needs one
 	StateFile string // from StatePath
 }
 
-// Table says where routes go. The zero value is "auto": the main table, and for
-// a default route a table of its own with policy rules.
+// Table chooses the routing table. The zero value is "auto": the main table, and for a
+// default route a table of its own with policy rules.
 type Table struct {
 	Off bool   // no routes at all
-	ID  uint32 // if not 0: all routes go to this table and no rules are made
+	ID  uint32 // if not 0: all routes go to this table, without rules
 }
 
-// tableMain is RT_TABLE_MAIN, and tableReserved the highest of the numbers that
-// rtnetlink(7) and iproute2 keep for themselves.
+// tableMain is RT_TABLE_MAIN. tableReserved is the highest number that rtnetlink(7) and
+// iproute2 reserve.
 const (
 	tableMain     = 254
 	tableReserved = 255
@@ -63,8 +61,8 @@ func (p Plan) check() error {
 	return nil
 }
 
-// routes returns the prefixes that need a route of their own and, apart, the
-// default routes that need policy rules. Both are masked and without doubles.
+// routes returns the prefixes for plain routes, and apart the default routes that need
+// policy rules. All are masked, without duplicates.
 func (p Plan) routes() (plain, byPolicy []netip.Prefix) {
 	if p.Table.Off {
 		return nil, nil
@@ -86,8 +84,8 @@ func (p Plan) routes() (plain, byPolicy []netip.Prefix) {
 	return plain, byPolicy
 }
 
-// connected reports whether the kernel itself makes a route that covers r, from
-// the prefix of one of the addresses.
+// connected reports whether the kernel itself makes a route that covers r, for the
+// prefix of an address.
 func (p Plan) connected(r netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, func(a netip.Prefix) bool {
 		return a.Bits() <= r.Bits() && a.Masked().Contains(r.Addr())

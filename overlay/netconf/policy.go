@@ -12,30 +12,29 @@ import (
 
 const (
 	// sharedMark is the mark of the outer packets of all tunnels with a default route, and
-	// of the first one of wg-quick(8). Each tunnel's rule lets what has it pass, so that
-	// none takes the packets of another one for inner ones. (Tailscale marks what is to
-	// bypass its rules likewise.)
+	// of wg-quick(8)'s first tunnel. Each tunnel's rule exempts packets with this mark, so
+	// no tunnel takes another's outer packets for inner ones. (Tailscale likewise marks
+	// packets that must bypass its rules.)
 	sharedMark = wgquick.Mark
-	// tableTries bounds the search for an unused routing table: so many tunnels with a
-	// default route each make no sense on one host.
+	// tableTries bounds the search for an unused routing table. No host has a use for
+	// so many tunnels with a default route.
 	tableTries = 256
-	// firstTable is where that search begins. It ends before the number that wg-quick(8)
-	// begins with: that gives its first tunnel the mark of the same number, if the table is
-	// free.
+	// firstTable is where that search begins. The search ends before wg-quick(8)'s first
+	// number: its first tunnel takes the mark of that number if the table is free.
 	firstTable = sharedMark - tableTries
 )
 
 var families = [...]int{netlink.FAMILY_V4, netlink.FAMILY_V6}
 
-// policy is how a default route gets past the host's own: a table and a mark
-// for both address families.
+// policy is the table and the mark, for both address families, that put a default route
+// ahead of the host's own.
 type policy struct {
 	table uint32
 	mark  uint32
 }
 
-// choosePolicy takes the configured mark, if there is one, and looks for a free
-// table, with the mark's number if possible, as wg-quick(8) does.
+// choosePolicy takes the configured mark, if any, and finds a free table. Like
+// wg-quick(8), it prefers the table with a configured mark's number.
 func choosePolicy(mark uint32) (policy, error) {
 	used, err := ruledTables()
 	if err != nil {
@@ -64,7 +63,7 @@ func choosePolicy(mark uint32) (policy, error) {
 	return policy{}, fmt.Errorf("no free routing table from %d to %d", firstTable, firstTable+tableTries-1)
 }
 
-// ruledTables returns the tables that a policy rule already looks into.
+// ruledTables returns the tables that policy rules already use.
 func ruledTables() (map[uint32]bool, error) {
 	used := map[uint32]bool{}
 	for _, f := range families {
@@ -100,7 +99,7 @@ func emptyTable(id uint32) (bool, error) {
 	return true, nil
 }
 
-// steps returns the changes for one default route: the route first, so that the
+// steps returns the steps of one default route. The route comes first, so that the
 // rules never lead into an empty table.
 func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleStep, error) {
 	v6 := dst.Addr().Is6()
@@ -109,18 +108,18 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 		return routeStep{}, nil, err
 	}
 	route := routeStep{Prefix: dst, Table: p.table, Link: link.Attrs().Name, Index: link.Attrs().Index}
-	// The order matters while they are being made, too: the suppressing rule
-	// first, or the host's own subnets would be sent into the tunnel meanwhile.
+	// The suppressing rule comes first. Otherwise packets to the host's own subnets
+	// would enter the tunnel until it is there.
 	return route, []ruleStep{
 		{V6: v6, Priority: top - 2, Table: tableMain, Suppress: true},
 		{V6: v6, Priority: top - 1, Table: p.table, NotMark: p.mark},
 	}, nil
 }
 
-// topPriority returns the lowest number of all rules but 0, which is the local
-// table's: what the kernel itself counts down from when a rule is added without
-// a number (fib_default_rule_pref in net/core/fib_rules.c). Ours must be known
-// beforehand because they are written down beforehand.
+// topPriority returns the lowest priority of all rules but 0, the local table's. The
+// kernel counts down from it for a rule without a number (fib_default_rule_pref in
+// net/core/fib_rules.c). Our rules need numbers in advance, because the state file is
+// written in advance.
 func topPriority(family int) (int, error) {
 	rules, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(family) })
 	if err != nil && !(family == netlink.FAMILY_V6 && familyOff(err)) {

@@ -11,9 +11,9 @@ import (
 )
 
 // redirectStep keeps the kernel from sending ICMP redirects into the tunnel. A hub
-// forwards from one spoke to another by the same interface, and would tell the spokes to
-// talk to each other directly, which they cannot (RFC 1812 section 5.2.7.2 is about hosts
-// on one link). Interfaces of WireGuard send none either.
+// forwards between spokes through one interface, and would tell the spokes to talk to
+// each other directly. They cannot: they share no link (RFC 1812 section 5.2.7.2).
+// WireGuard's interfaces send no redirects either.
 type redirectStep struct{ link netlink.Link }
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 func (s redirectStep) do(*netlink.Handle) error {
-	// By netlink, which a service may use that cannot write to /proc/sys.
+	// A service that cannot write to /proc/sys may still use netlink.
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	msg.Index = int32(s.link.Attrs().Index)
@@ -35,7 +35,7 @@ func (s redirectStep) do(*netlink.Handle) error {
 	conf := spec.AddRtAttr(unix.AF_INET, nil).AddRtAttr(inetConf, nil)
 	conf.AddRtAttr(sendRedirects, nl.Uint32Attr(0))
 	req.AddData(spec)
-	// A kernel that refuses sends redirects, which is a nuisance and no more.
+	// If the kernel refuses, it sends redirects, which are a nuisance and no more.
 	_, _ = req.Execute(unix.NETLINK_ROUTE, 0)
 	return nil
 }
@@ -43,10 +43,10 @@ func (s redirectStep) do(*netlink.Handle) error {
 // undo has nothing to do: the setting ends with the interface.
 func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
-// allowNoRedirects lets the interface's own setting count: the kernel sends redirects
-// where that or the one of "all" says so. As the other interfaces' own settings go on to
-// count, nothing changes for them, and it stays so afterwards, as after WireGuard. It
-// returns a remark where that is not possible and matters.
+// allowNoRedirects makes the interface's own setting effective: the kernel sends
+// redirects if that setting or the one of "all" is on. It turns "all" off. Other
+// interfaces keep their own settings. "all" stays off afterwards, as after WireGuard. It
+// returns a remark if it fails and the host forwards packets.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

@@ -9,35 +9,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Restored is what Restore found missing.
+// Restored lists the settings that Restore found missing.
 type Restored struct {
-	Down  bool     // the interface is set down, so that it can have no routes: nothing was done
-	Gone  bool     // there is no such interface any more
+	Down  bool     // the interface is down and can have no routes: nothing was done
+	Gone  bool     // the interface does not exist any more
 	Back  []string // addresses, routes and rules that were put back
-	Came  []string // those that are there now that IPv6 is on
-	Off   bool     // some are absent because IPv6 is off
-	Fault error    // of those that could not be; nil: all are there
+	Came  []string // settings that were made now that IPv6 is on
+	Off   bool     // some settings are absent because IPv6 is off
+	Fault error    // of settings that could not be made; nil: none
 }
 
-// restorer is a step that somebody else may undo while the interface lives.
+// restorer is a step that other programs may undo while the interface lives.
 type restorer interface {
-	// restore does the step again, if it is not in place; name is for people.
+	// restore repeats the step if its change is missing. name is for people.
 	restore(nl *netlink.Handle) (name string, missing bool, err error)
 	label() string
 }
 
-// Restore puts back what Apply made and somebody else has removed: setting an interface
-// down and up takes its routes and its IPv6 addresses, a flush of its addresses the
-// routes as well, and some managers of networks remove rules that are not theirs. What
-// another route or interface has taken the place of is left alone. After Revert nothing
-// is put back.
+// Restore puts back the settings of Apply that another program has removed. Setting an
+// interface down and up removes its routes and its IPv6 addresses. A flush of its
+// addresses removes the routes as well. Some network managers remove rules of other
+// programs. Restore leaves a setting alone if another route or interface has taken its
+// place. After Revert it does nothing.
 func (s *State) Restore() (r Restored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.done) == 0 {
 		return r
 	}
-	link, err := s.nl.LinkByIndex(s.index) // it may have been given another name
+	link, err := s.nl.LinkByIndex(s.index) // it may have a new name
 	var none netlink.LinkNotFoundError
 	switch {
 	case errors.As(err, &none):
@@ -76,7 +76,7 @@ func (s *State) Restore() (r Restored) {
 	return r
 }
 
-// placed turns the error of adding something into whether it was missing.
+// placed derives from the error of an addition whether the setting was missing.
 func placed(err error) (missing bool, _ error) {
 	if errors.Is(err, unix.EEXIST) {
 		return false, nil
@@ -96,11 +96,12 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 	case a.LinkIndex != s.link.Attrs().Index:
 		return name, false, fmt.Errorf("%s has it now", linkName(nl, a.LinkIndex))
 	case a.Flags&unix.IFA_F_NOPREFIXROUTE != 0 || s.prefix.IsSingleIP() && s.prefix.Addr().Is4():
-		return name, false, nil // the kernel makes no route for it
+		return name, false, nil // the kernel makes no route for this address
 	}
 	name = "route " + s.prefix.Masked().String()
 	r := s.connected()
-	// Whoever gave the address another metric, or its device a table of its own, has moved it.
+	// The route may have another metric or table: an administrator can change the address's
+	// metric or the device's table.
 	there, err := nl.RouteListFiltered(family(s.prefix.Addr()), &netlink.Route{LinkIndex: r.LinkIndex, Dst: r.Dst, Protocol: r.Protocol},
 		netlink.RT_FILTER_OIF|netlink.RT_FILTER_DST|netlink.RT_FILTER_PROTOCOL|netlink.RT_FILTER_TABLE)
 	if err != nil || len(there) > 0 {
@@ -110,11 +111,10 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 	return name, missing, err
 }
 
-// prefixMetric is what the kernel gives the routes of IPv6 addresses (IP6_RT_PRIO_ADDRCONF
-// of linux/ipv6_route.h).
+// prefixMetric is the kernel's metric for the routes of IPv6 addresses
 const prefixMetric = 256
 
-// connected is the route that the kernel makes for the address, and takes away with it.
+// connected is the route that the kernel makes for the address, and removes with it.
 func (s addressStep) connected() *netlink.Route {
 	r := &netlink.Route{LinkIndex: s.link.Attrs().Index, Dst: ipNet(s.prefix.Masked()), Table: tableMain, Protocol: unix.RTPROT_KERNEL}
 	if s.prefix.Addr().Is4() {

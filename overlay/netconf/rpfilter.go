@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// rpFilterFiles are the reverse-path filter settings of IPv4, one an interface.
+// rpFilterFiles are the reverse-path filter settings of IPv4, one for each interface.
 const rpFilterFiles = "/proc/sys/net/ipv4/conf/*/rp_filter"
 
-// strictReversePath warns where the strict reverse-path filter (RFC 3704; 1 in
-// net.ipv4.conf.*.rp_filter, of which the kernel takes the maximum with "all")
-// would drop the peers' packets: they come in without a mark, and without one
-// the way back is through the tunnel. wg-quick(8) gets around it with firewall
-// rules; an unprivileged daemon can only say so. The tunnel itself is not concerned.
+// strictReversePath warns of interfaces whose strict reverse-path filter (RFC 3704)
+// would drop the peers' packets. Those arrive without a mark, and without one the way
+// back leads through the tunnel. The filter is strict at 1 in
+// net.ipv4.conf.*.rp_filter; the kernel takes the maximum of the interface's value and
+// of "all". The tunnel's own filter does no harm. wg-quick(8) adds firewall rules
+// against this; an unprivileged daemon can only warn.
 func strictReversePath(tunnel string) []string {
 	files, err := filepath.Glob(rpFilterFiles)
 	if err != nil {
@@ -32,8 +33,8 @@ func strictReversePath(tunnel string) []string {
 	return strictWarnings(modes)
 }
 
-// strictWarnings takes the setting of each interface, "all" and "default" among
-// them, and returns one warning a strict interface, sorted.
+// strictWarnings returns a sorted warning for each strict interface. modes has the
+// setting of each interface, and of "all" and "default".
 func strictWarnings(modes map[string]string) []string {
 	var out []string
 	for name, mode := range modes {

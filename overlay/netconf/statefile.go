@@ -15,14 +15,15 @@ import (
 // many times.
 const maxStateFile = 4 << 20
 
-// stateVersion is that of the file's format. Another one is not touched.
+// stateVersion is the version of the file's format. A file of another version is left
+// alone.
 const stateVersion = 1
 
-// StatePath returns where the state of interface name is kept.
+// StatePath returns the path of the state file of interface name.
 func StatePath(name string) (string, error) { return rundir.Path(name, rundir.State) }
 
-// Recover removes what a killed process of interface name left behind. No
-// process of that name may run (the control socket's lock sees to that).
+// Recover removes the settings that a killed process of interface name left behind. No
+// process of that name may run; the control socket's lock ensures it.
 func Recover(name string) error {
 	path, err := StatePath(name)
 	if err != nil {
@@ -31,17 +32,17 @@ func Recover(name string) error {
 	return recoverFile(path)
 }
 
-// left is the state file: what can stay behind when the interface is gone.
+// left is the state file: the settings that can outlive the process.
 type left struct {
 	Version   int         `json:"version"`
 	Namespace string      `json:"network_namespace"`
-	Boot      string      `json:"boot_id,omitempty"` // a service keeps the file on a disk
+	Boot      string      `json:"boot_id,omitempty"` // a service keeps the file on disk
 	Routes    []routeStep `json:"routes"`
 	Rules     []ruleStep  `json:"rules"`
 }
 
-// leftovers picks what can stay behind out of steps. Routes of the main table
-// are not among it: an interface takes them along.
+// leftovers picks the steps whose settings can stay behind. Routes of the main table
+// vanish with the interface, so they are not among them.
 func leftovers(steps []step) left {
 	l := left{Version: stateVersion, Namespace: namespace(), Boot: rundir.Boot()}
 	for _, s := range steps {
@@ -109,14 +110,15 @@ func parseLeft(path string, data []byte) (left, error) {
 	return l, nil
 }
 
-// elsewhere reports whether the file is of another network namespace, or of another boot
-// (an earlier version did not say which). What it lists there may be somebody else's.
+// elsewhere reports whether the file is of another network namespace or of another boot.
+// Its routes and rules here may then belong to other programs. Files of an earlier
+// version do not name the boot.
 func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }
 
-// remove takes away the rules, then the routes that they led to. Elsewhere than where the
-// killed process was there is nothing to remove.
+// remove removes the rules, then the routes that they led to. It does nothing in another
+// namespace or boot.
 func (l left) remove() error {
 	if l.elsewhere() {
 		return nil

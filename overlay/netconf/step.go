@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// step is one change of the host's network, and the way back.
+// step is one change of the host's network, with its reversal.
 type step interface {
 	do(nl *netlink.Handle) error
 	undo(nl *netlink.Handle) error // nil if the change is gone already
@@ -30,16 +30,16 @@ func (s mtuStep) do(nl *netlink.Handle) error {
 
 func (s mtuStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.LinkSetMTU(s.link, s.was)) }
 
-// quietStep keeps the kernel from giving the interface a link-local IPv6 address
-// of its own, and from soliciting routers with it: an idle tunnel sends nothing,
-// and no peer would accept that source. Interfaces of WireGuard have none either.
+// quietStep keeps the kernel from giving the interface a link-local IPv6 address, and
+// from sending router solicitations from it. An idle tunnel must send nothing, and no
+// peer would accept that source. WireGuard's interfaces have no such address either.
 type quietStep struct{ link netlink.Link }
 
 // ipv6AddrGenModeNone is IN6_ADDR_GEN_MODE_NONE of linux/if_link.h.
 const ipv6AddrGenModeNone = 1
 
 func (s quietStep) do(nl *netlink.Handle) error {
-	// A kernel without IPv6 refuses, and has nothing to be kept from.
+	// A kernel without IPv6 refuses, and gives no such address anyway.
 	_ = nl.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
 	return nil
 }
@@ -71,8 +71,8 @@ type addressStep struct {
 func (s addressStep) addr() *netlink.Addr {
 	a := &netlink.Addr{IPNet: ipNet(s.prefix)}
 	if s.prefix.Addr().Is6() {
-		// No other host is on this link, and an address that is still being
-		// checked for a double (RFC 4862, 5.4) cannot be bound for a second.
+		// No other host is on this link. Duplicate address detection (RFC 4862, 5.4)
+		// would only keep programs from binding the address for a second.
 		a.Flags = unix.IFA_F_NODAD
 	}
 	return a
@@ -92,10 +92,9 @@ func (s addressStep) do(nl *netlink.Handle) error {
 
 func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrDel(s.link, s.addr())) }
 
-// addressOwner names the interface that already has p's address, or "". An
-// address of one host only (/32, /128) may be shared with other interfaces, as
-// unnumbered point-to-point links do; with a longer prefix the two connected
-// routes would fight.
+// addressOwner names the interface that already has p's address, or returns "". Several
+// interfaces may share a single-host address (/32, /128), as unnumbered point-to-point
+// links do. With a longer prefix, the two connected routes would conflict.
 func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error) {
 	a, err := addressOn(nl, p, index)
 	if a == nil || err != nil {
@@ -104,7 +103,7 @@ func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error)
 	return linkName(nl, a.LinkIndex), nil
 }
 
-// addressOn is addressOwner with all that is known of the address; nil: nobody has it.
+// addressOn is addressOwner, but returns the whole address; nil: no interface has it.
 func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, error) {
 	addrs, err := dump(func() ([]netlink.Addr, error) { return nl.AddrList(nil, family(p.Addr())) })
 	if err != nil {
@@ -123,8 +122,8 @@ func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, er
 	return nil, nil
 }
 
-// routeStep adds a route through an interface. Its exported fields are what the
-// state file keeps.
+// routeStep adds a route through an interface. The state file keeps its exported
+// fields.
 type routeStep struct {
 	Prefix netip.Prefix `json:"prefix"`
 	Table  uint32       `json:"table"`
@@ -151,7 +150,7 @@ func (s routeStep) do(nl *netlink.Handle) error {
 	return nil
 }
 
-// tableName is a routing table as people know it: rt_tables(5) has a name for some.
+// tableName names a routing table for people: rt_tables(5) has names for some.
 func tableName(id uint32) string {
 	switch id {
 	case unix.RT_TABLE_MAIN:
@@ -177,8 +176,8 @@ func (s routeStep) owner(nl *netlink.Handle) string {
 }
 
 func (s routeStep) undo(nl *netlink.Handle) error {
-	// A later interface may have been given the same number in another life of
-	// the machine's namespace; only number and name together are this one.
+	// A later interface may have the same number. Only number and name together
+	// identify ours.
 	var none netlink.LinkNotFoundError
 	switch link, err := nl.LinkByIndex(s.Index); {
 	case errors.As(err, &none):
@@ -191,14 +190,14 @@ func (s routeStep) undo(nl *netlink.Handle) error {
 	return ignoreGone(nl.RouteDel(s.route()))
 }
 
-// ruleStep adds a policy rule. Its exported fields are what the state file
-// keeps; together they tell our rule from any other.
+// ruleStep adds a policy rule. The state file keeps its exported fields; together they
+// tell our rule from any other.
 type ruleStep struct {
 	V6       bool   `json:"v6"`
 	Priority int    `json:"priority"`
 	Table    uint32 `json:"table"`
-	NotMark  uint32 `json:"not_mark,omitempty"`         // if not 0: applies to packets without this mark
-	Suppress bool   `json:"suppress_default,omitempty"` // ignore default routes found
+	NotMark  uint32 `json:"not_mark,omitempty"`         // if not 0: matches packets without this mark
+	Suppress bool   `json:"suppress_default,omitempty"` // ignore default routes
 }
 
 func (s ruleStep) rule() *netlink.Rule {

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchBuffer is the receive buffer of the socket in bytes, for some thousand messages: a
-// tool that flushes a table sends one for each route.
+// watchBuffer is the socket's receive buffer in bytes, enough for some thousand messages.
+// A tool that flushes a table causes one for each route.
 const watchBuffer = 1 << 20
 
-// groups are the kernel's news that tell of what Restore puts back (rtnetlink(7)), and
-// ruleGroups those of rules alone.
+// groups are the multicast groups with news of settings that Restore puts back
+// (rtnetlink(7)). ruleGroups have news of rules alone.
 var (
 	groups = append([]uint{
 		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
@@ -25,18 +25,18 @@ var (
 	ruleGroups = []uint{unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE}
 )
 
-// Watcher tells when something of an interface, or a rule, may have been taken away, or when
-// rules are others than before.
+// Watcher reports that another program may have removed a setting of the interface or a
+// rule, or that rules have changed.
 type Watcher struct {
 	file  *os.File
 	index uint32 // of the interface
-	all   bool   // what is heard matters, whatever it is
+	all   bool   // every message matters
 }
 
-// Watch listens to the kernel's news of the interface that s is of.
+// Watch listens to the kernel's news of the interface of s.
 func (s *State) Watch() (*Watcher, error) { return watch(groups, Watcher{index: uint32(s.index)}) }
 
-// WatchRules listens to the kernel's news of policy rules, whosever they are.
+// WatchRules listens to the kernel's news of all policy rules.
 func WatchRules() (*Watcher, error) { return watch(ruleGroups, Watcher{all: true}) }
 
 func watch(groups []uint, w Watcher) (*Watcher, error) {
@@ -44,7 +44,8 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	// What is possible: a shorter one overflows sooner, and that counts as news.
+	// An error does not matter: a shorter buffer overflows sooner, and an overflow
+	// counts as news.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
 	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	for _, g := range groups {
@@ -63,13 +64,14 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 // Close ends a wait.
 func (w *Watcher) Close() error { return w.file.Close() }
 
-// Wait returns when there is news that matter here, or at the time until; false when ctx
-// has ended.
+// Wait returns true on news that matters here, or at the time until. It returns false
+// when ctx has ended.
 func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false
 	}
-	// After that, or it would be undone. An error is that of a file closed already.
+	// This comes after the deadline above, which would undo it. It fails only if the
+	// file is closed already.
 	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	raw, err := w.file.SyscallConn()
@@ -86,7 +88,7 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 				return false
 			case errors.Is(err, unix.EINTR):
 			case err != nil:
-				news = true // ENOBUFS: some were lost
+				news = true // ENOBUFS: messages were lost
 			case fromKernel(from):
 				news = w.all || w.matters(buf[:n])
 			}
@@ -103,7 +105,8 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	return false
 }
 
-// fromKernel: what programs send has the number of their socket.
+// fromKernel reports whether the kernel sent a message: messages of programs have the
+// number of their socket.
 func fromKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0
