@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AccessError says that TUN devices cannot be made here, and what helps.
+// AccessError explains why no TUN device can be made here, with a remedy.
 type AccessError struct {
 	Err  error // of opening /dev/net/tun
 	Hint string

@@ -23,20 +23,19 @@ type Device struct {
 	pool     *Pool
 	header   int // bytes of the virtio header
 
-	// life is held for reading around every use of the descriptors, which
-	// are closed under its write lock.
+	// Every use of the descriptors holds life for reading. Close holds it for writing.
 	life   sync.RWMutex
 	closed bool
-	fd     int      // of native's file, which owns it
-	queues []*Queue // the first is fd too
+	fd     int      // native's file owns it
+	queues []*Queue // the first has fd as well
 
 	counter counters
 }
 
-// Open creates the TUN device name with this MTU in bytes. A name with %d lets
-// the kernel number it. It needs CAP_NET_ADMIN, and works on the network
-// namespace of the calling thread. What the kernel refuses of the optional
-// features is no error but noted in Offloads.
+// Open creates the TUN device name with this MTU in bytes. In a name with %d, the
+// kernel puts a number. Open needs CAP_NET_ADMIN, and works in the network namespace of
+// the calling thread. Optional features that the kernel refuses are no error: Offloads
+// names them.
 func Open(name string, mtu int, opts Options) (*Device, error) {
 	several := opts.Queues > 1
 	asked := name
@@ -47,8 +46,8 @@ func Open(name string, mtu int, opts Options) (*Device, error) {
 	return wrap(file, nil, name, mtu, opts)
 }
 
-// wrap makes a device of its first queue and, of one that was passed on, the others. It
-// owns the files, also when it fails.
+// wrap makes a device from its first queue, and from the others if the device was
+// passed on. It owns the files, even if it fails.
 func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) (*Device, error) {
 	native, err := tun.CreateTUNFromFile(file, mtu)
 	if err != nil {
@@ -65,7 +64,8 @@ func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) 
 	return d, nil
 }
 
-// setUp takes the queues that were passed on, or else opens those that are asked for.
+// setUp takes the other queues that were passed on, or opens the queues that opts ask
+// for.
 func (d *Device) setUp(others []*os.File) error {
 	var err error
 	if d.name, err = d.native.Name(); err != nil {
@@ -128,7 +128,7 @@ func (d *Device) Close() error {
 		q.reader.release()
 	}
 	d.life.Unlock()
-	// Its listeners end only when nobody makes them wait for a reader.
+	// The library's listeners end only when their events are read.
 	for range d.native.Events() {
 	}
 	// The library's listener for link changes may end, and with it the pipe that would
@@ -145,10 +145,10 @@ func (d *Device) Name() string { return d.name }
 // Index returns the interface index.
 func (d *Device) Index() int { return d.index }
 
-// Pool returns the pool from which the device takes its frames.
+// Pool returns the pool of the device's frames.
 func (d *Device) Pool() *Pool { return d.pool }
 
-// Offloads returns what the kernel granted.
+// Offloads returns the features that the kernel granted.
 func (d *Device) Offloads() Offloads {
 	o := d.offloads
 	o.Problems = slices.Clone(o.Problems)

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What zero fields of Options stand for.
+// Defaults of Options.
 const (
-	// DefaultTxQueueLen is counted in frames, and what Ethernet devices have: 5 ms
-	// of small packets at 200,000 a second, in which the reader may wait for a
-	// processor. It is not where packets of several flows queue: the reader empties
-	// it at once into the ingress queue behind the device, which decides about delay.
+	// DefaultTxQueueLen is in frames, as many as Ethernet devices have. It holds 5 ms
+	// of small packets at 200,000 a second, while the reader waits for a processor.
+	// Packets of several flows do not queue here: the reader moves them at once to the
+	// ingress queue, which controls their delay.
 	DefaultTxQueueLen = 1000
 
-	// DefaultGSOMaxSize lets a super-frame fit into one train of 44 packets of
-	// 1500 bytes, in bytes.
+	// DefaultGSOMaxSize is in bytes. A super-frame of this size fits into one train of
+	// 44 packets of 1500 bytes.
 	DefaultGSOMaxSize = 62_000
 )
 
@@ -32,19 +32,19 @@ type Options struct {
 	Queues       int            // at most MaxQueues
 }
 
-// Offloads says what the kernel granted. None of it is needed to work.
+// Offloads lists the features that the kernel granted. The device works without them.
 type Offloads struct {
 	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
 	USO            bool     // UDP super-frames come whole (Linux 6.2)
 	TxQueueLen     int      // frames; 0 when it could not be set
 	GSOMaxSize     int      // bytes; 0 when it could not be set
 	GSOMaxSegments int      // 0 when it could not be set
-	Problems       []string // why something is missing
+	Problems       []string // why a feature is missing
 }
 
-// DefaultTunnelMaxSize is the same where super-frames of UDP tunnels come whole, in bytes.
-// The kernel makes them on the tunnel's own device, whose limit is 65,536 unless somebody
-// sets another, and cuts them up again before a device with a lower one.
+// DefaultTunnelMaxSize is the same for kernels that give super-frames of UDP tunnels
+// whole, in bytes. The kernel makes those super-frames on the tunnel's own device, whose
+// limit is 65,536 by default. A lower limit here would make it cut them up again.
 const DefaultTunnelMaxSize = 65_536
 
 // Offloads of UDP tunnels and their outer checksums (linux/if_tun.h).
@@ -55,10 +55,9 @@ const (
 
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
-// tune asks for all optional features and notes what was refused. TUN_F_TSO_ECN
-// is left out on purpose: the few frames with CWR come as single packets, cut
-// by the kernel, which alone knows whether CWR belongs to one segment or to all
-// (AccECN).
+// tune asks for all optional features and notes refusals. It leaves out TUN_F_TSO_ECN
+// on purpose: the few frames with CWR then come as single packets. Only the kernel,
+// which cuts them, knows whether CWR belongs to one segment or to all (AccECN).
 func (d *Device) tune(link netlink.Link, opts Options) {
 	o := &d.offloads
 	note := func(what string, err error) bool {
@@ -67,8 +66,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 		}
 		return err == nil
 	}
-	// The device is created with these already where the kernel knows them;
-	// asking again tells whether it does.
+	// The library has asked for these already, if the kernel knows them. A second
+	// request shows whether it does.
 	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
 	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
@@ -86,8 +85,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 	}
 }
 
-// takeTunnels asks for super-frames of UDP tunnels, which come with a longer header. The
-// header is that of all queues; nobody reads yet.
+// takeTunnels asks for super-frames of UDP tunnels, which have a longer virtio header.
+// The setting holds for all queues. No goroutine reads yet.
 func (d *Device) takeTunnels() error {
 	if err := d.setHeader(packet.VnetTunnelHeaderLen); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Piece returns packet i of a tunnelled super-frame, which in and t describe, as a frame of
-// its own with all that is known of the whole.
+// Piece returns packet i of a tunnelled super-frame as a frame of its own. in and t
+// describe the super-frame. The piece inherits its flow, order and time.
 func (p *Pool) Piece(whole *frame.Frame, in *packet.Info, t *packet.Tunnel, i int) *frame.Frame {
 	part := p.Get(t.SegmentLen(whole.Facts, i))
 	t.Segment(part.Data, whole.Data, in, whole.Facts, i)
@@ -16,7 +16,7 @@ func (p *Pool) Piece(whole *frame.Frame, in *packet.Info, t *packet.Tunnel, i in
 }
 
 // Pieces appends the packets of a tunnelled super-frame to dst, for a peer that cannot take
-// it whole, and releases it. A frame that is not one is appended as it is.
+// it whole, and releases it. It appends any other frame as it is.
 func (p *Pool) Pieces(dst []*frame.Frame, whole *frame.Frame) []*frame.Frame {
 	var in packet.Info
 	var t packet.Tunnel

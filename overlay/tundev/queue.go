@@ -12,17 +12,16 @@ import (
 // MaxQueues bounds the queues of a device, one for each thread that reads.
 const MaxQueues = 16
 
-// Queue is one of the device's queues. The kernel gives all packets of a flow to
-// one queue. ReadBatch belongs to one goroutine.
+// Queue is one of the device's queues. The kernel puts all packets of a flow into one
+// queue. Only one goroutine may call ReadBatch.
 type Queue struct {
 	dev    *Device
-	file   *os.File // nil for the first, which native owns
+	file   *os.File // nil for the first queue, whose file native owns
 	fd     int
 	reader reader
 }
 
-// FD returns the descriptor, for polling. It is not blocking, and closed by
-// Device.Close.
+// FD returns the descriptor, for polling. It does not block. Device.Close closes it.
 func (q *Queue) FD() int { return q.fd }
 
 // Queue returns queue i, which is below Queues.
@@ -31,13 +30,13 @@ func (d *Device) Queue(i int) *Queue { return d.queues[i] }
 // Queues returns the number of queues.
 func (d *Device) Queues() int { return len(d.queues) }
 
-// cloneDevice is where TUN devices are made.
+// cloneDevice is the file that makes TUN devices.
 const cloneDevice = "/dev/net/tun"
 
-// attach opens a queue of the device called name, making the device if it is the
-// first. A name with %d is filled in by the kernel. The descriptor becomes
-// non-blocking only after it was wrapped in a file: else Go's own poller would
-// watch it too, and wake for every packet.
+// attach opens a queue of the device called name. The first queue makes the device. In
+// a name with %d, the kernel puts a number. The descriptor becomes non-blocking only
+// after it is wrapped in a file. Otherwise Go's own poller would watch it too, and wake
+// for every packet.
 func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {
@@ -65,8 +64,8 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 	return f, ifr.Name(), nil
 }
 
-// addQueues opens n queues beyond the first. Those that the kernel refuses are
-// noted: the device works with fewer.
+// addQueues opens n queues beyond the first, and notes refusals. The device works with
+// fewer.
 func (d *Device) addQueues(n int) {
 	for range n {
 		f, _, err := attach(d.name, true)
@@ -80,7 +79,7 @@ func (d *Device) addQueues(n int) {
 	}
 }
 
-// addQueue makes a queue of an open descriptor of the device, which it owns.
+// addQueue makes a queue from an open file of the device, and owns the file.
 func (d *Device) addQueue(f *os.File) bool {
 	q := &Queue{dev: d, file: f}
 	raw, err := f.SyscallConn()
@@ -96,11 +95,11 @@ func (d *Device) addQueue(f *os.File) bool {
 	return true
 }
 
-// ReadBatch reads until there is nothing left, dst is full, or at least most bytes
-// have come, and returns how many frames it read; it never waits. Each frame is
-// parsed: Data, Facts, Flow and TCP are set, and the caller owns it. What cannot
-// be carried is counted and passed over. Errors are os.ErrClosed after Close,
-// ErrGone, or what read(2) says.
+// ReadBatch reads frames into dst and returns their number; it never waits. It ends
+// when the queue is empty, when dst is full, or when at least most bytes have come.
+// Each frame is parsed: Data, Facts, Flow and TCP are set, and the caller owns it. It
+// skips and counts packets that cannot be carried. Errors are os.ErrClosed after Close,
+// ErrGone, or an error of read(2).
 func (q *Queue) ReadBatch(dst []*frame.Frame, most int) (int, error) {
 	d := q.dev
 	d.life.RLock()

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone is returned when the interface was deleted by somebody else.
+// ErrGone means that another program deleted the interface.
 var ErrGone = errors.New("the TUN device is gone")
 
 // reader is the state of ReadBatch.
 type reader struct {
-	spare *frame.Frame  // big, for the next read; nil when it was handed out
-	info  packet.Info   // of the frame read last
-	inner packet.Tunnel // likewise, if it is a tunnelled super-frame
+	spare *frame.Frame  // big, for the next read; nil after it was handed out
+	info  packet.Info   // of the last frame
+	inner packet.Tunnel // of the last frame, if it is a tunnelled super-frame
 
 	// A frame that is handed out in pieces: see packet.Segments.
 	split     *frame.Frame
@@ -34,8 +34,7 @@ func (r *reader) release() {
 	r.spare, r.split = nil, nil
 }
 
-// next returns the next frame, nil when there was none worth keeping, or EAGAIN
-// when there is nothing to read.
+// next returns the next frame, nil if it was dropped, or EAGAIN if the queue is empty.
 func (q *Queue) next() (*frame.Frame, error) {
 	d, r := q.dev, &q.reader
 	if r.split != nil {
@@ -60,7 +59,7 @@ func (q *Queue) next() (*frame.Frame, error) {
 	return nil, fmt.Errorf("read TUN device: %w", err)
 }
 
-// accept turns what was read into the spare frame into a frame to hand out.
+// accept turns the bytes read into the spare frame into a frame to hand out.
 func (q *Queue) accept(b []byte) *frame.Frame {
 	d, r := q.dev, &q.reader
 	f := r.spare
@@ -119,8 +118,8 @@ func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 	return q.reader.inner.Describe(f.Data, in, &f.Facts)
 }
 
-// pieces returns how many packets the frame read last becomes here, 1 when it is carried
-// whole.
+// pieces returns the number of packets that the last frame is cut into here, 1 if it is
+// carried whole.
 func (r *reader) pieces(facts frame.Facts) int {
 	if !facts.GSO.Tunnelled() {
 		return packet.Segments(&r.info, facts)

@@ -6,21 +6,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Stats counts since Open. Frames and bytes are those of inner packets, without
-// the virtio header; a super-frame counts once.
+// Stats counts since Open. It counts frames, and their bytes without the virtio header.
+// A super-frame counts once.
 type Stats struct {
-	Read, ReadBytes       uint64 // all that the kernel gave
+	Read, ReadBytes       uint64 // all frames from the kernel
 	ReadSuper             uint64 // super-frames among them
-	ReadTunnel            uint64 // of these, of packets in a UDP tunnel
-	Split                 uint64 // super-frames cut up since no peer would take them
+	ReadTunnel            uint64 // of these, those of packets in a UDP tunnel
+	Split                 uint64 // super-frames cut up because no peer would take them
 	Written, WrittenBytes uint64
 	WrittenSuper          uint64
-	WrittenJoined         uint64 // of those, joined from packets here
-	WrittenTunnel         uint64 // of those, of packets in a UDP tunnel
-	CutTunnel             uint64 // of packets in a UDP tunnel, cut up here as the kernel does not take them
-	Copied                uint64 // written by way of a copy, for want of headroom
-	WriteBusy             uint64 // dropped since the kernel had no memory
-	WriteRefused          uint64 // dropped since the kernel found the header invalid
+	WrittenJoined         uint64 // of those, the ones joined here
+	WrittenTunnel         uint64 // of those, the ones of packets in a UDP tunnel
+	CutTunnel             uint64 // super-frames of packets in a UDP tunnel, cut up here because the kernel does not take them
+	Copied                uint64 // copied before the write, because they lacked headroom
+	WriteBusy             uint64 // dropped because the kernel had no memory
+	WriteRefused          uint64 // dropped because the kernel found the header invalid
 	WriteErrors           uint64
 
 	// ReadDrops and WriteDrops count frames by packet.Reason.
@@ -45,7 +45,7 @@ func (c *counters) wrote(n int) {
 	c.writtenBytes.Add(uint64(n))
 }
 
-// Stats returns the counters, each as of some moment during the call.
+// Stats returns the counters. Each was exact at some moment during the call.
 func (d *Device) Stats() Stats {
 	c := &d.counter
 	s := Stats{

@@ -10,18 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Write gives a frame to the kernel as received on the device. The frame stays
-// with the caller, who must hold it alone: its checksum field, facts and
-// headroom are written to. A frame from Pool is written without a copy.
+// Write gives a frame to the kernel as received on the device. The caller keeps the
+// frame, and must hold it alone: Write changes its checksum field, facts and headroom.
+// A frame from Pool is written without a copy.
 //
-// A frame that does not stand up to packet.Validate is counted under its reason;
-// one that the kernel refuses or has no memory for is counted too. None of this
-// is an error, since it may be the doing of a peer. Errors are os.ErrClosed after
-// Close, ErrGone, and what write(2) says otherwise, which is EIO while the
-// interface is down.
+// Write drops a frame that fails packet.Validate, and counts it under the reason. It
+// also drops and counts a frame that the kernel refuses or has no memory for. These are
+// no errors, since a peer may cause them. Errors are os.ErrClosed after Close, ErrGone,
+// and other errors of write(2), such as EIO while the interface is down.
 func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
-// WriteJoined is Write for a super-frame that was joined here from packets.
+// WriteJoined is Write for a super-frame that was joined here.
 func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 
 func (d *Device) put(f *frame.Frame, joined bool) error {
@@ -48,8 +47,8 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 	return d.send(f, &in, packet.BuildVnetHeader(f.Data, &in, f.Facts))
 }
 
-// putTunnelled writes a super-frame of a UDP tunnel: whole, or where the kernel does not
-// take that, packet by packet.
+// putTunnelled writes a super-frame of a UDP tunnel: whole if the kernel takes it,
+// otherwise packet by packet.
 func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) error {
 	var t packet.Tunnel
 	var reason packet.Reason
@@ -84,7 +83,7 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 	return nil
 }
 
-// send writes a frame with its header, by way of a copy if it has no room for one.
+// send writes a frame with its header. A frame without headroom is copied first.
 func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader) error {
 	b := withHeader(f, d.header)
 	if b == nil {
@@ -95,8 +94,8 @@ func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader)
 		d.counter.copied.Add(1)
 	}
 	header.Put(b[:d.header])
-	// All packets of a flow go through one queue, on which the kernel then gives
-	// us those of the other direction.
+	// All packets of a flow go through one queue. The kernel then puts the flow's other
+	// direction into the same queue.
 	fd := d.fd
 	if n := uint32(len(d.queues)); n > 1 {
 		fd = d.queues[packet.FlowHash(f.Data, in, d.opts.FlowKey)%n].fd
