@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one event, so that the ring is no larger than some MB whatever a name or an
-// error text says.
+// Bounds of one event, so that no name or error text lets the ring exceed some MB.
 const (
 	maxText  = 512 // bytes of the text, and of the value of an attribute
 	maxAttrs = 16
@@ -20,19 +19,20 @@ type Event struct {
 	Time       time.Time         `json:"time"`
 	Kind       Kind              `json:"kind"`
 	Level      Level             `json:"level"`
-	Peer       string            `json:"peer"` // its name, or its key; "" when it is about none
+	Peer       string            `json:"peer"` // its name or key; "" if the event is about no peer
 	Text       string            `json:"text"` // one line
 	Attributes map[string]string `json:"attributes,omitempty"`
-	LeftOut    uint64            `json:"left_out,omitempty"` // events of the same subject, or kind, that were not told before this one
+	LeftOut    uint64            `json:"left_out,omitempty"` // untold earlier events of the same subject or kind
 
-	// Roams: the peer has no endpoints, and comes and goes.
+	// Roams: the peer has no endpoints, so it comes and goes.
 	Roams bool `json:"-"`
 
-	// Subject tells apart what one peer, or none, has several of.
+	// Subject distinguishes several things of one peer, or of no peer: addresses,
+	// names.
 	Subject string `json:"-"`
 }
 
-// clean returns e within the bounds, on one line.
+// clean returns e cut to the bounds, with texts of one line.
 func (e Event) clean() Event {
 	e.Text, e.Peer = line(e.Text), line(e.Peer)
 	if len(e.Attributes) > 0 {
@@ -47,7 +47,8 @@ func (e Event) clean() Event {
 	return e
 }
 
-// line replaces what would end a line or move a cursor, and cuts what is too long.
+// line replaces characters that could end the line or move a cursor, and cuts a long
+// text.
 func line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

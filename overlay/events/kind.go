@@ -1,6 +1,6 @@
 package events
 
-// Kind is what sort of thing happened. Scripts may rely on the names.
+// Kind is the type of an event. Scripts may rely on the names.
 type Kind string
 
 // The kinds.
@@ -64,16 +64,16 @@ const (
 	MachineCopied  Kind = "machine-copied"
 )
 
-// About is what there is to know of a kind.
+// About describes a kind.
 type About struct {
 	Kind    Kind
 	Level   Level
-	Topic   Kind   // the first of the kinds that replace each other, as up and down do
-	Meaning string // what has happened
-	Advice  string // what to do
+	Topic   Kind   // the first of several kinds that replace each other, like up and down
+	Meaning string // the occurrence in a sentence
+	Advice  string // the action for the reader
 }
 
-// nothing is the advice where none is needed.
+// nothing is the advice for kinds that need no action.
 const nothing = "nothing"
 
 // All lists every kind, in the order of the manual.
@@ -141,8 +141,8 @@ var All = []About{
 // laptop for instance, calls from any place, and goes away without a fault.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
-// Describe returns what there is to know of a kind: of one that is not listed, that it is
-// a note.
+// Describe returns the description of a kind. A kind that is not listed is described as a
+// note.
 func Describe(k Kind) About {
 	a, ok := byKind[k]
 	if !ok {

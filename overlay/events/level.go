@@ -2,16 +2,16 @@ package events
 
 import "fmt"
 
-// Level is how much an event matters. The zero value is Debug.
+// Level is the importance of an event. The zero value is Debug.
 type Level uint8
 
 // The levels are a part of syslog(3).
 const (
-	Debug   Level = iota // for whoever looks for a fault in this program
+	Debug   Level = iota // for debugging this program
 	Info                 // normal, and good to know afterwards
-	Notice               // a change that somebody may ask about later
-	Warning              // something does not work as it should
-	Error                // something does not work at all
+	Notice               // a change that people may ask about later
+	Warning              // a part works badly
+	Error                // a part does not work at all
 	numLevels
 )
 

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// How often the same is told.
+// Limits of telling the same again.
 const (
-	// subjectBurst changes of one subject are told at once: something that goes and comes
-	// back twice. After that its latest state is told every subjectEvery.
+	// subjectBurst changes of one subject are told at once: it may go and come back
+	// twice. After that its latest state is told every subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
 	// topicBurst subjects are told at once, for instance peers that are lost together.
-	// Those after them are counted, until there is room again, one each topicEvery.
+	// Later ones are counted until a place is free: one each topicEvery.
 	topicBurst = 64
 	topicEvery = time.Second
-	// countEvery is how often the number of those that were only counted is told.
+	// countEvery is the interval at which the number of counted events is told.
 	countEvery = 5 * time.Second
 	// maxSubjects bounds the table: all peers of the largest configuration (4,096), with a
 	// few topics each that are busy at the same time. Beyond, subjects share a limit.
@@ -47,29 +47,30 @@ func (b *bucket) settle(now time.Time, every time.Duration) {
 	b.at = now
 }
 
-// subject is what an event is about.
+// subject names the subject of an event.
 type subject struct {
 	topic   Kind
 	peer    string
 	subject string
 }
 
-// limit is one subject's.
+// limit is the limit of one subject.
 type limit struct {
 	bucket bucket
-	held   *Event // the latest that was not told; nil: none
-	count  uint64 // of those that were not told
+	held   *Event // the latest untold event; nil: none
+	count  uint64 // untold events before held
 }
 
-// limits decides what is told. The zero value has told nothing.
+// limits decides which events are told. The zero value has told none.
 type limits struct {
 	subjects map[subject]*limit
 	topics   map[Kind]*bucket
 	counted  map[Kind]uint64 // events that were only counted
-	told     time.Time       // when they were told last
+	told     time.Time       // when the counts were last told
 }
 
-// admit returns e as it is to be told, or notes it.
+// admit returns e and true if e is to be told now. Otherwise it holds e back or counts
+// it.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {
@@ -82,7 +83,7 @@ func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	return e, l.room(topic, &e)
 }
 
-// room reports whether the topic has room for e; if not, it is counted.
+// room reports whether the topic has room for e; if not, room counts e.
 func (l *limits) room(topic Kind, e *Event) bool {
 	b := l.topics[topic]
 	if b == nil {
@@ -124,7 +125,7 @@ func (l *limits) of(topic Kind, e *Event) *limit {
 	return s
 }
 
-// forget drops the limits that would let everything pass.
+// forget drops the limits that restrict nothing any more.
 func (l *limits) forget(now time.Time) {
 	for k, s := range l.subjects {
 		if s.bucket.settle(now, subjectEvery); s.bucket.used == 0 && s.held == nil {
@@ -133,7 +134,7 @@ func (l *limits) forget(now time.Time) {
 	}
 }
 
-// due returns what was held back and may be told now, in the order of time.
+// due returns the held events that may be told now, in the order of time.
 func (l *limits) due(now time.Time) (v []Event) {
 	l.forget(now)
 	for k, s := range l.subjects {
@@ -147,7 +148,7 @@ func (l *limits) due(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, countEvery)...)
 }
 
-// all returns everything that was held back.
+// all returns all held events.
 func (l *limits) all(now time.Time) (v []Event) {
 	for _, s := range l.subjects {
 		if s.held != nil {
@@ -157,7 +158,7 @@ func (l *limits) all(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, 0)...)
 }
 
-// release returns the event that was held back.
+// release returns the held event.
 func (s *limit) release() Event {
 	e := *s.held
 	if e.LeftOut = s.count; s.count > 0 {
@@ -167,7 +168,8 @@ func (s *limit) release() Event {
 	return e
 }
 
-// counts tells how many events of each kind were only counted, not more often than every.
+// counts returns an event for each kind with counted events, at intervals of at least
+// every.
 func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	if len(l.counted) == 0 || now.Sub(l.told) < every {
 		return nil
@@ -183,7 +185,7 @@ func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	return inOrder(v)
 }
 
-// inOrder sorts by time, then by subject: a map has no order.
+// inOrder sorts by time, then by subject, because a map has no order.
 func inOrder(v []Event) []Event {
 	slices.SortFunc(v, func(a, b Event) int {
 		if c := a.Time.Compare(b.Time); c != 0 {

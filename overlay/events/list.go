@@ -2,10 +2,10 @@ package events
 
 import "fmt"
 
-// MostListed bounds the addresses that one line has.
+// MostListed bounds the addresses in one line.
 const MostListed = 4
 
-// List is v in words, for a text: the first of many, and how many more there are.
+// List returns v as text: its first elements, and the number of the others.
 func List[T fmt.Stringer](v []T) (text string) {
 	for i, a := range v {
 		switch {

@@ -2,10 +2,12 @@ package events
 
 import "time"
 
-// Kept is how many events a Log holds: days of a quiet interface, and a few hundred KB.
+// Kept is the number of events that a Log holds: days of a quiet interface, in a few
+// hundred KB.
 const Kept = 1000
 
-// Log is the newest events. The zero value tells all levels. Not for concurrent use.
+// Log holds the newest events. The zero value tells all levels. It is not safe for
+// concurrent use.
 type Log struct {
 	Least Level // events below are dropped
 
@@ -14,8 +16,8 @@ type Log struct {
 	limits limits
 }
 
-// Add takes an event whose time is set. It is told now, or later with Advance, or only
-// counted.
+// Add takes an event with its Time set. The event is told now, or later by Advance, or
+// only counted.
 func (l *Log) Add(e Event) {
 	about := Describe(e.Kind)
 	e.Level = about.Level
@@ -31,15 +33,14 @@ func (l *Log) Add(e Event) {
 	}
 }
 
-// Advance tells what was held back and whose turn has come. It is to be called about once
-// a second.
+// Advance tells the held events that are due. The caller calls it about once a second.
 func (l *Log) Advance(now time.Time) {
 	for _, e := range l.limits.due(now) {
 		l.append(e)
 	}
 }
 
-// Flush tells all that was held back.
+// Flush tells all held events.
 func (l *Log) Flush(now time.Time) {
 	for _, e := range l.limits.all(now) {
 		l.append(e)
@@ -56,11 +57,11 @@ func (l *Log) append(e Event) {
 	l.ring[(e.Number-1)%Kept] = e
 }
 
-// Last returns the number of the newest event; 0: there is none.
+// Last returns the number of the newest event, or 0.
 func (l *Log) Last() uint64 { return l.last }
 
-// After returns the events with a number above n, oldest first, and how many of those are
-// no longer there.
+// After returns the events with a number above n, oldest first. missed counts those that
+// are no longer in the ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0
