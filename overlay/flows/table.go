@@ -1,9 +1,9 @@
-// Package flows counts inner flows while somebody wants to know which there are: both
-// directions of a connection are one line, named after the 5-tuple as it leaves.
+// Package flows counts inner flows while a user asks for them. Both directions of a
+// connection share one line, named after the 5-tuple of the outgoing packets.
 //
-// A table has a fixed size. Flows are in sets of eight; a ninth of a set takes the place of
-// the smallest, whose counts go to those of the others. What sends most so stays, however
-// many addresses and ports somebody invents.
+// A table has a fixed size. Flows are in sets of eight. A ninth flow of a set replaces the
+// smallest, and that flow's counts go to Others. So the largest flows stay, even if a
+// sender invents many addresses and ports.
 //
 // The package is pure. A Table is not safe for concurrent use.
 package flows
@@ -19,46 +19,47 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// The size of a table: 2,048 flows in some 400 KB, which exists while it counts.
+// The size of a table: 2,048 flows in some 400 KB, which exist only while it counts.
 const (
 	sets = 256
 	ways = 8
 )
 
-// Most is how many flows a table can tell apart.
+// Most is the number of flows that a table can tell apart.
 const Most = sets * ways
 
 // Key names a flow. Ports are 0 for protocols without them and for fragments; the local one
 // of an ICMP echo is its identifier.
 type Key struct {
-	Peer          string // what the peer is called
+	Peer          string // name of the peer
 	Proto         uint8
-	Local, Remote netip.AddrPort // source and destination of what leaves
+	Local, Remote netip.AddrPort // source and destination of outgoing packets
 }
 
-// Count is what passed in one direction. Super-frames count as the packets that they hold.
+// Count counts one direction. A super-frame counts as the packets in it.
 type Count struct{ Packets, Bytes uint64 }
 
 func (c *Count) add(d Count) { c.Packets, c.Bytes = c.Packets+d.Packets, c.Bytes+d.Bytes }
 
-// Flow is one flow and what was seen of it.
+// Flow is one flow with its counts.
 type Flow struct {
 	Key
 	Out, In     Count
-	Queued      uint64        // bytes that wait to be sent
-	HeldFrames  uint64        // that arrived and wait for one before them
-	HeldBytes   uint64        // in these
+	Queued      uint64        // bytes that wait for sending
+	HeldFrames  uint64        // arrived frames that wait for an earlier one
+	HeldBytes   uint64        // bytes of these
 	Reordered   uint64        // frames that arrived after one sent later, and were put in order
-	LongestHold time.Duration // the longest that one of those was waited for
+	LongestHold time.Duration // the longest wait of a frame for an earlier one
 }
 
-// size ranks flows: by what passed, then by what waits.
+// size ranks flows: by the bytes that passed and the bytes that wait.
 func (f *Flow) size() uint64 { return f.Out.Bytes + f.In.Bytes + f.Queued + f.HeldBytes }
 
-// Others is what belongs to no flow of the table.
+// Others counts frames without a flow in the table: of replaced flows, and frames that
+// are no IP packets.
 type Others struct {
 	Out, In Count
-	Flows   uint64 // that had to make room for another
+	Flows   uint64 // flows that made room for another
 }
 
 // Table counts flows. Use New.
@@ -68,7 +69,7 @@ type Table struct {
 	others Others
 }
 
-// New returns an empty table. Who does not know the seed cannot choose flows that share a set.
+// New returns an empty table. Without the seed, nobody can choose flows that share a set.
 func New(seed maphash.Seed) *Table { return &Table{seed: seed} }
 
 // Out counts a frame that leaves for a peer.
@@ -81,7 +82,7 @@ func (t *Table) Out(peer string, f *frame.Frame) {
 	t.at(k).Out.add(n)
 }
 
-// In counts a frame that came from a peer, which may be any bytes.
+// In counts a frame from a peer, which may be any bytes.
 func (t *Table) In(peer string, f *frame.Frame) {
 	k, n, ok := describe(peer, f, true)
 	if !ok {
@@ -112,7 +113,7 @@ func (t *Table) Hold(peer string, f *frame.Frame) {
 	}
 }
 
-// Top returns the n largest flows, and what is in none of the table's.
+// Top returns the n largest flows, and the counts of flows that are not in the table.
 func (t *Table) Top(n int) ([]Flow, Others) {
 	var all []Flow
 	for _, set := range t.sets {
@@ -124,7 +125,7 @@ func (t *Table) Top(n int) ([]Flow, Others) {
 	return all[:min(n, len(all))], t.others
 }
 
-// at returns the entry of k, which may be a new one.
+// at returns the entry of k, a new one if need be.
 func (t *Table) at(k Key) *Flow {
 	set := &t.sets[maphash.Comparable(t.seed, k)%sets]
 	least := 0
@@ -149,7 +150,8 @@ func (t *Table) at(k Key) *Flow {
 	return e
 }
 
-// describe returns the flow and the size of a frame; false when it is no IP packet.
+// describe returns the flow and the size of a frame, and false if the frame is no IP
+// packet.
 func describe(peer string, f *frame.Frame, in bool) (Key, Count, bool) {
 	n := Count{1, uint64(len(f.Data))}
 	var info packet.Info
