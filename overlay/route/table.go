@@ -1,7 +1,6 @@
-// Package route maps inner addresses to peers by allowed IPs, as WireGuard
-// does: the longest prefix that holds the destination of an outgoing packet
-// names its peer, and the source of an incoming packet must lead back to the
-// peer it came from.
+// Package route maps inner addresses to peers by allowed IPs, as WireGuard does. An
+// outgoing packet goes to the peer with the longest prefix around its destination. An
+// incoming packet is accepted if its source leads back to its peer.
 package route
 
 import (
@@ -11,20 +10,19 @@ import (
 	"github.com/gaissmai/bart"
 )
 
-// Table holds allowed IPs. The zero value is an empty table. It is filled by
-// Insert and then only read; a reader may share it with other readers, and a
-// reload builds a new table and swaps it whole.
+// Table holds allowed IPs. The zero value is an empty table. Insert fills it, and
+// afterwards it is only read, also by several goroutines at once. A reload builds a new
+// table and swaps it whole.
 //
-// An IPv4 address mapped into IPv6 (RFC 4291 section 2.5.5.2) is no address of
-// either kind here, so that it cannot pass for the IPv4 address inside it.
+// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix, so that it
+// cannot pass for the IPv4 address inside.
 type Table struct {
 	prefixes bart.Table[int]
 }
 
-// Insert allows prefix to the peer of this index, a number that is not
-// negative. Bits of the address behind the prefix length are ignored. A prefix
-// that is invalid, IPv4-mapped or already in the table is an error, and then
-// the table stays as it was.
+// Insert allows prefix to the peer with this index, which is not negative. Bits of the
+// address behind the prefix length are ignored. An invalid, IPv4-mapped or repeated
+// prefix is an error, and leaves the table as it was.
 func (t *Table) Insert(prefix netip.Prefix, peer int) error {
 	if !prefix.IsValid() {
 		return fmt.Errorf("route: invalid prefix %v", prefix)
@@ -43,7 +41,7 @@ func (t *Table) Insert(prefix netip.Prefix, peer int) error {
 	return nil
 }
 
-// Lookup returns the peer whose prefix holds dst with the greatest length.
+// Lookup returns the peer with the longest prefix around dst.
 func (t *Table) Lookup(dst netip.Addr) (peer int, ok bool) {
 	if dst.Is4In6() {
 		return 0, false
@@ -51,8 +49,8 @@ func (t *Table) Lookup(dst netip.Addr) (peer int, ok bool) {
 	return t.prefixes.Lookup(dst)
 }
 
-// Allowed reports whether a packet from the peer may have the source src: that
-// an answer to src would go to that peer.
+// Allowed reports whether a packet from the peer may have the source src: whether an
+// answer to src would go to that peer.
 func (t *Table) Allowed(peer int, src netip.Addr) bool {
 	owner, ok := t.Lookup(src)
 	return ok && owner == peer
