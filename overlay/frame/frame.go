@@ -1,10 +1,10 @@
-// Package frame is the unit the overlay carries: one inner IP packet, or one
-// super-frame (a TCP or UDP segmentation-offload frame of up to 64 KiB) with
-// the facts needed to write it out again at the other end.
+// Package frame is the unit that the overlay carries: one inner IP packet, or one
+// super-frame. A super-frame is a TCP or UDP segmentation-offload frame of up to 64
+// KiB. Its facts let the other end write it.
 //
-// A frame has one owner at a time. References are counted because the frame
-// that was read from the TUN device is also the retransmit buffer of every
-// message cut from it; the last Release gives the buffer back to its pool.
+// A frame has one owner at a time. References are counted because a frame from the TUN
+// device is also the retransmit buffer of every message cut from it. The last Release
+// gives the buffer back to its pool.
 package frame
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// GSO says how the kernel is to cut a frame into packets.
+// GSO is the kind of segmentation: how the kernel cuts a frame into packets.
 type GSO uint8
 
 // The kinds of segmentation that cross the tunnel.
@@ -25,19 +25,19 @@ const (
 	GSOTCP6
 	GSOUDP // UDP_L4, either IP version
 
-	// The same inside of a UDP tunnel (VXLAN, Geneve), whose headers are those of every
-	// packet. The length field of the outer UDP header, which follows from the frame's,
-	// holds where the inner packet begins instead, until the frame is written.
+	// The same inside a UDP tunnel (VXLAN, Geneve). Every packet gets a copy of the
+	// tunnel's headers. The frame's length gives the outer UDP length. So that length
+	// field holds the offset of the inner packet, until the frame is written.
 	GSOTunnelTCP4
 	GSOTunnelTCP6
 	GSOTunnelUDP
 )
 
-// Tunnelled reports whether the packets to be cut lie in a UDP tunnel.
+// Tunnelled reports whether the packets lie in a UDP tunnel.
 func (g GSO) Tunnelled() bool { return g >= GSOTunnelTCP4 }
 
-// Inner returns how the inner packet of a tunnelled frame is to be cut, and any other
-// kind as it is.
+// Inner returns the inner packet's kind for a tunnelled kind, and any other kind as it
+// is.
 func (g GSO) Inner() GSO {
 	if g.Tunnelled() {
 		return g - (GSOTunnelTCP4 - GSOTCP4)
@@ -45,7 +45,7 @@ func (g GSO) Inner() GSO {
 	return g
 }
 
-// Within returns how a frame is to be cut that has this one in a UDP tunnel.
+// Within returns the kind of a frame that carries a frame of kind g in a UDP tunnel.
 func (g GSO) Within() GSO {
 	if g == GSONone || g.Tunnelled() {
 		return g
@@ -53,8 +53,9 @@ func (g GSO) Within() GSO {
 	return g + (GSOTunnelTCP4 - GSOTCP4)
 }
 
-// Facts travel with a frame: all that a receiver may believe about it. The
-// virtio header is rebuilt from them and from the inner headers, never copied.
+// Facts travel with a frame, and the receiver believes nothing else about it. It
+// rebuilds the virtio header from them and from the inner headers; the header itself
+// never crosses the network.
 type Facts struct {
 	GSO     GSO
 	GSOSize uint16 // payload bytes per segment; 0 when GSO is GSONone
@@ -66,13 +67,13 @@ type Facts struct {
 type Frame struct {
 	Data     []byte // the inner IP packet, from its first header byte on
 	Facts    Facts
-	Flow     uint32        // hash of the inner flow key; where it arrives what the peer tells of that, the same for all of a flow
-	TCP      bool          // inner protocol is TCP (how long a loss is worth repairing)
+	Flow     uint32        // hash of the inner flow key; at the receiver the flow slot, which the peer chose
+	TCP      bool          // inner protocol is TCP: a loss is worth a longer repair
 	Enqueued mono.Time     // when it entered the ingress queue
-	Held     time.Duration // how long it waited for those before it, at the receiver
+	Held     time.Duration // how long it waited for earlier frames, at the receiver
 
-	// Buf is the whole buffer in which Data lies, when that has room before it
-	// for a header of the TUN device; otherwise nil. The device owns its layout.
+	// Buf is the whole buffer around Data if it has room for the TUN device's header;
+	// otherwise nil. The device owns its layout.
 	Buf []byte
 
 	refs    atomic.Int32
@@ -80,15 +81,15 @@ type Frame struct {
 	free    func(*Frame)
 }
 
-// New wraps data as a frame with one reference. free is called with the frame
-// when the last reference is dropped; it may be nil.
+// New wraps data as a frame with one reference. The last Release calls free, which may
+// be nil, with the frame.
 func New(data []byte, free func(*Frame)) *Frame {
 	f := &Frame{Data: data, free: free}
 	f.refs.Store(1)
 	return f
 }
 
-// Reset makes a pooled frame ready for use again with one reference. Buf stays.
+// Reset makes a pooled frame ready again, with one reference. Buf stays.
 func (f *Frame) Reset(data []byte) {
 	if f.refs.Load() != 0 {
 		panic("frame: reset of a frame that is still referenced")
@@ -101,7 +102,8 @@ func (f *Frame) Reset(data []byte) {
 // Retain adds a reference.
 func (f *Frame) Retain() { f.refs.Add(1) }
 
-// Fill implements srd.Filling: somebody copies into Data, and keeps the frame meanwhile.
+// Fill implements srd.Filling: a goroutine begins to copy into Data, and keeps the frame
+// until Filled.
 func (f *Frame) Fill() {
 	f.Retain()
 	f.filling.Add(1)
@@ -113,11 +115,12 @@ func (f *Frame) Filled() {
 	f.Release()
 }
 
-// Settled reports whether nobody copies into Data. Whoever has to do with its bytes asks
-// first; that nobody begins anew is the caller's to know.
+// Settled reports whether no goroutine copies into Data. Readers of Data ask first. The
+// caller ensures that no new copying begins.
 func (f *Frame) Settled() bool { return f.filling.Load() == 0 }
 
-// Done implements srd.Owner. What became of a part of it is the inner protocols' to find out.
+// Done implements srd.Owner. It ignores the status: the inner protocols detect a loss
+// themselves.
 func (f *Frame) Done(srd.Status) { f.Release() }
 
 // Release drops a reference.
