@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// census is what peers have that no other may have.
+// census holds the names, keys and prefixes of peers. No two peers may share one.
 type census struct {
 	c        *Config
 	own      Key
@@ -16,14 +16,14 @@ type census struct {
 
 func newCensus(c *Config) *census {
 	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}}
-	s.own, _ = c.Interface.PrivateKey.Public() // a configuration has a sound one
+	s.own, _ = c.Interface.PrivateKey.Public() // a configuration's key is valid
 	for i := range c.Peers {
 		s.add(&c.Peers[i])
 	}
 	return s
 }
 
-// grow makes room for n peers, with two prefixes each as most have.
+// grow makes room for n peers, with the usual two prefixes each.
 func (s *census) grow(n int) {
 	s.names, s.keys, s.prefixes = grown(s.names, n), grown(s.keys, n), grown(s.prefixes, 2*n)
 }
@@ -45,8 +45,8 @@ func (s *census) add(p *Peer) {
 	}
 }
 
-// fits reports what admit would say of a peer that is sound by itself, without a word why
-// not.
+// fits reports whether admit would accept a peer that is valid by itself. It gives no
+// reason.
 func (s *census) fits(p *Peer) bool {
 	if _, dup := s.names[p.Name]; dup && p.Name != "" {
 		return false
@@ -65,7 +65,7 @@ func (s *census) fits(p *Peer) bool {
 	return !loops && len(s.keys) < maxPeers
 }
 
-// admit adds a peer that goes with those before it.
+// admit adds a peer if it fits with the earlier ones.
 func (s *census) admit(p *Peer, at section) error {
 	before := func(where string) string { return "in " + where }
 	if from, dup := s.names[p.Name]; dup && p.Name != "" {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// checkWhole notes what is missing and what contradicts something else. Every
-// single value is sound when it is called.
+// checkWhole notes missing keys, and values that contradict each other. Each single
+// value is valid already.
 func (d *draft) checkWhole() {
 	d.checkAddresses()
 	d.checkLocals()
@@ -39,13 +39,13 @@ func (d *draft) checkAddresses() {
 	}
 }
 
-// noHost returns why no host can have an address, or "".
+// noHost returns the reason why no host can have an address, or "".
 func noHost(prefix netip.Prefix) string {
 	a := prefix.Addr()
 	switch {
 	case a.IsLoopback():
 		return "is of the loopback device, and never leaves the host"
-	case !a.Is4() || prefix.Bits() >= 31: // RFC 3021: both addresses of a /31 are hosts'
+	case !a.Is4() || prefix.Bits() >= 31: // RFC 3021: both addresses of a /31 are host addresses
 		return ""
 	case prefix.Masked().Addr() == a:
 		return "is the network itself; want a host's address in it"
@@ -70,7 +70,8 @@ func (d *draft) checkLocals() {
 	}
 }
 
-// checkWeights: weights are of places to send from, each its own.
+// checkWeights checks that weights, if given, match the entries of local, and that
+// primary is one of these.
 func (d *draft) checkWeights() {
 	have, want := len(d.cfg.Paths.Steering.Weights), len(d.cfg.Paths.Local)
 	if d.paths.has("weights") && have != want {
@@ -144,10 +145,11 @@ func (d *draft) checkPeerKeys() {
 	}
 }
 
-// errPrivateInPublic does not repeat the key. Commands, events and metrics show public keys.
+// errPrivateInPublic does not repeat the key: it is secret, although commands, events and
+// metrics show public keys.
 const errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
 
-// isPrivate reports whether a key is a private one, also with the bits set that X25519 sets.
+// isPrivate reports whether a key equals the private key, as given or as X25519 clamps it.
 func isPrivate(k Key, private Secret) bool {
 	raw := private.Bytes()
 	clamped := raw
@@ -156,7 +158,7 @@ func isPrivate(k Key, private Secret) bool {
 	return NewSecret(k).Equal(private) || NewSecret(k).Equal(NewSecret(clamped))
 }
 
-// which tells a peer from others, for whoever has to find it.
+// which names a peer for the reader of a message.
 func (d *draft) which(i int) string {
 	p := &d.cfg.Peers[i]
 	switch {
@@ -168,8 +170,8 @@ func (d *draft) which(i int) string {
 	return "peer " + p.PublicKey.String()
 }
 
-// checkPrefixes finds allowed IPs that two places claim. A packet goes to one
-// peer only, and wg(8) would silently move the prefix to the later one.
+// checkPrefixes finds allowed IPs with two owners. A packet goes to one peer only, and
+// wg(8) would silently move the prefix to the later peer.
 func (d *draft) checkPrefixes() {
 	type place struct{ peer, line int }
 	seen := map[netip.Prefix]place{}
@@ -192,9 +194,9 @@ func (d *draft) checkPrefixes() {
 	}
 }
 
-// checkOuterRoutes finds peers whose endpoint is an address that is routed to them
-// through the tunnel, alone: the tunnel's packets would enter it again, for ever. With
-// a wider prefix another route may lead out, and so may the user's own rules with a
+// checkOuterRoutes finds peers with an endpoint that alone makes up one of their
+// allowed IPs. The tunnel's packets would then enter the tunnel again, for ever. Wider
+// prefixes are no fault: another route may lead out, or the user's own rules with a
 // mark or a table.
 func (d *draft) checkOuterRoutes() {
 	for i := range d.cfg.Peers {
@@ -205,7 +207,8 @@ func (d *draft) checkOuterRoutes() {
 	}
 }
 
-// loopsBack returns the first endpoint of a peer that is routed to that peer alone.
+// loopsBack returns a peer's first endpoint that its allowed IPs hold as a single
+// address.
 func loopsBack(i *Interface, p *Peer) (endpoint int, loops bool) {
 	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
 		return 0, false
@@ -219,8 +222,8 @@ func loopsBack(i *Interface, p *Peer) (endpoint int, loops bool) {
 	return 0, false
 }
 
-// itemOff is where an element of a list stands.
+// itemOff is the offset of an element of a list.
 func (s section) itemOff(key string, i int) int { return s.at.key(key).item(i).off }
 
-// line is where the section begins.
+// line is the number of the section's first line.
 func (s section) line() int { return s.doc.lines.line(s.at.off) }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Conceal returns the text of a configuration for the eyes of a stranger, and of what it left
-// out the words that must not stand elsewhere either. The text may be broken in any way, and the slip that broke it may have moved a
-// secret to where nobody expects one. So no list of secrets is kept: a line is shown if its
-// key and the shape of its value are known to be harmless, and of every other line no more
-// than the key. Comments go as well. Lines keep their numbers, for messages name them.
+// Conceal returns a configuration's text without its secrets, for strangers. words are the secrets left out, which
+// must not appear elsewhere either. The text may be broken, and the slip that broke it may have moved a secret
+// anywhere. So Conceal keeps no list of secrets. It shows a line only if its key and the shape of its value are known
+// to be harmless. Of any other line it shows the key at most. Comments are left out too. Lines keep their numbers,
+// because messages name them.
 func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder
@@ -24,24 +24,25 @@ func Conceal(text string, k Known) (shown string, words []string) {
 	return b.String(), slices.Compact(c.words)
 }
 
-// Known tells harmless words of the same shape as secrets.
+// Known recognises harmless words that look like secrets.
 type Known struct {
-	Public  func(key string) bool  // it is a public key
-	Program func(name string) bool // it is a program, so that it may be the first word of a command
+	Public  func(key string) bool  // the text is a public key
+	Program func(name string) bool // the text is a program, and may begin a command
 }
 
-// concealer is a text while it is read, line by line.
+// concealer is the state of reading a text line by line.
 type concealer struct {
 	known Known
 	words []string
 
-	// open is the key whose list goes on in the next line; zero if none does, or if a line
-	// of it was not understood. Then the lines up to the next key are hidden.
+	// open is the key with a list that continues in the next line. It is zero if no list
+	// continues, or after a line that was not understood. Then the lines up to the next
+	// key are hidden.
 	open keySpec
 }
 
 var (
-	// headerLine and keyLine are the only lines that begin something.
+	// headerLine and keyLine match the only lines that begin a section or a pair.
 	headerLine = regexp.MustCompile(`^\[{1,2}[ \t]*([a-z]+)[ \t]*\]{1,2}[ \t]*(?:#.*)?$`)
 	keyLine    = regexp.MustCompile(`^(?:([a-z]+)\.)?([A-Za-z_-]+)[ \t]*=[ \t]*(.*)$`)
 )
@@ -97,7 +98,7 @@ func (c *concealer) pair(section, key, value string) string {
 	return head + withoutComment(value)
 }
 
-// slips is how many edits away from a known key a word is still shown as that key, misspelled.
+// slips bounds the edits by which a misspelled key that is shown may differ from a known one.
 const slips = 2
 
 func (c *concealer) misspelled(section, key string) string {
@@ -109,7 +110,7 @@ func (c *concealer) misspelled(section, key string) string {
 	return c.hide(key)
 }
 
-// goOn shows a line of a list that began before.
+// goOn shows a line of a list that began in an earlier line.
 func (c *concealer) goOn(text string) string {
 	k := c.open
 	if k.commands() {
@@ -128,7 +129,7 @@ func (c *concealer) goOn(text string) string {
 		return c.hide(text)
 	}
 	elements, end, ok := scanElements(text)
-	// A word alone may be the rest of another list, whose key is lost.
+	// A lone word may be the rest of another list that lost its key.
 	if !ok || !c.harmless(k, elements, false) {
 		c.open = keySpec{}
 		return c.hide(text)
@@ -139,13 +140,14 @@ func (c *concealer) goOn(text string) string {
 	return withoutComment(text)
 }
 
-// hide keeps what a text has that is hidden elsewhere too.
+// hide replaces a text, and notes its secret words.
 func (c *concealer) hide(text string) string {
 	c.words = append(c.words, secretWords(text)...)
 	return hidden
 }
 
-// hideValue hides what stands behind a key. Of a secret each word is one, however it looks.
+// hideValue hides the value of a key. All words of a secret's value are secret, even
+// ordinary ones.
 func (c *concealer) hideValue(key, value string) string {
 	if namesSecret.MatchString(key) && key != "public_key" && key != "private_key_file" {
 		c.words = append(c.words, wholeWords(value)...)
@@ -154,11 +156,11 @@ func (c *concealer) hideValue(key, value string) string {
 	return c.hide(value)
 }
 
-// program is a word that can only be a program's name or path.
+// program matches a word that can only be a program's name or path.
 var program = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// command shows the first word of each command that is whole in this line; rest says that the
-// list goes on behind it.
+// command shows the first word of each command that is complete in this line. rest reports
+// that the list continues.
 func (c *concealer) command(value string) (shown string, rest bool) {
 	commands, whole := scanCommands(value)
 	if commands == nil {
@@ -185,7 +187,7 @@ func (c *concealer) command(value string) (shown string, rest bool) {
 // commands reports whether a key's value is a list of commands.
 func (k keySpec) commands() bool { return k.kind == "list of commands" }
 
-// keyNamed finds a key by its very name, in whatever section.
+// keyNamed finds a key by its exact name, in any section.
 func keyNamed(name string) (keySpec, bool) {
 	for _, s := range schema {
 		for _, k := range s.keys {
@@ -201,8 +203,8 @@ func knownSection(name string) bool {
 	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
 }
 
-// harmless reports whether elements have the shape that the key's values have. whole says
-// that they stand behind their key, in its line.
+// harmless reports whether elements have the shape of the key's values. whole says that
+// they share a line with their key.
 func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
 	for _, e := range elements {
 		if !harmlessWord(e) && !c.freeWord(k, e, whole) {
@@ -220,8 +222,8 @@ var (
 	pathLike   = regexp.MustCompile(`^[A-Za-z0-9_./@-]+$`)
 )
 
-// harmlessWord reports whether a text is harmless wherever it stands: a number, an address, a
-// time, or a word of the schema.
+// harmlessWord reports whether a text is harmless in any place: a number, an address, a time,
+// or a word of the schema.
 func harmlessWord(text string) bool {
 	if numberLike.MatchString(text) || slices.Contains(Policies, text) {
 		return true
@@ -249,7 +251,7 @@ func harmlessWord(text string) bool {
 	return err == nil
 }
 
-// freeWord reports whether a text may be what a person called something.
+// freeWord reports whether a text may be a name or path that a person chose.
 func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	switch {
 	case k.name == "endpoints" || k.name == "dns":
@@ -268,26 +270,26 @@ func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	return false
 }
 
-// tangledRun is how long a run of letters and digits is that no person would type: a part of
-// a key that still has more than 64 bits.
+// tangledRun is the length of a run of letters and digits that no person would type. A part
+// of a key of this length has more than 64 bits.
 const tangledRun = 12
 
-// tangled reports whether a text has a run that looks drawn, not written. Of a path the parts
-// are looked at.
+// tangled reports whether a text has a run that looks random. In a path, it looks at each
+// part.
 func tangled(text string, path bool) bool { return untangled(text, path) != text }
 
-// looksDrawn reports whether the name of a file may be a key.
+// looksDrawn reports whether a file name may be a key.
 func looksDrawn(name string) bool {
 	_, whole := ParseSecret(name)
 	_, short := ParseSecret(name + "=")
 	return whole == nil || short == nil || !strings.HasPrefix(name, "/") && tangled(name, true)
 }
 
-// runs are what a key may look like, in base64 or hexadecimal.
+// runs match texts that may be keys, in base64 or hexadecimal.
 var runs, pathRuns = regexp.MustCompile(`[A-Za-z0-9+/=]+`), regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
-// untangled hides runs that look drawn: long, and small and large letters mixed, or so long
-// that they may be hexadecimal.
+// untangled hides runs that look random: long runs of small and large letters, and runs so
+// long that they may be hexadecimal.
 func untangled(text string, path bool) string {
 	look := runs
 	if path {

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// How a line with elements ends.
+// listEnd tells how a line with elements ends.
 type listEnd int
 
 const (
-	listNone   listEnd = iota // it is no list, or goes on as it began
-	listOpen                  // a list that begins and goes on
-	listClosed                // the list's end
+	listNone   listEnd = iota // no list begins or ends in it
+	listOpen                  // a list begins and continues
+	listClosed                // the list ends
 )
 
-// element is a string without escapes, or a word without quotes, and what may follow it.
+// element matches a string without escapes, or a word without quotes, and blanks behind
+// it.
 var element = regexp.MustCompile(`^(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_.+-]+))[ \t]*`)
 
-// elements reads the value of a pair as far as it is in one line: one element, or a list.
+// elements reads the part of a pair's value in one line: one element, or a list.
 func (k keySpec) elements(value string) (v []string, end listEnd, ok bool) {
 	if rest, list := strings.CutPrefix(value, "["); list {
 		v, end, ok = scanElements(rest)
@@ -30,7 +31,7 @@ func (k keySpec) elements(value string) (v []string, end listEnd, ok bool) {
 	return []string{one}, listNone, ok && atEnd(rest)
 }
 
-// scanElements reads elements with commas between, up to the end of the line or the list.
+// scanElements reads elements separated by commas, up to the end of the line or the list.
 func scanElements(text string) (v []string, end listEnd, ok bool) {
 	for {
 		text = strings.TrimLeft(text, " \t")
@@ -53,8 +54,8 @@ func scanElements(text string) (v []string, end listEnd, ok bool) {
 	}
 }
 
-// scanCommands reads commands, each a list of words: "[a, b]", "[[a], [b]]" or the part of
-// the latter that is in this line. whole says that no list goes on.
+// scanCommands reads commands, each a list of words: "[a, b]", or "[[a], [b]]", or a line
+// of the latter. If whole, no list continues.
 func scanCommands(text string) (commands [][]string, whole bool) {
 	rest, outer := strings.CutPrefix(text, "[")
 	if !outer {
@@ -100,13 +101,13 @@ func takeElement(text string) (one, rest string, ok bool) {
 	return m[1] + m[2] + m[3], text[len(m[0]):], true
 }
 
-// atEnd reports whether nothing but a comment is left of a line.
+// atEnd reports whether the rest of a line is empty or a comment.
 func atEnd(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t")
 	return rest == "" || rest[0] == '#'
 }
 
-// withoutComment cuts the comment behind elements that have been understood.
+// withoutComment cuts the comment behind valid elements.
 func withoutComment(text string) string {
 	var quote byte
 	for i := range len(text) {

@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// A text that is hidden where it stands may be repeated elsewhere: in a fault, in a log, in
-// what a command has set up. There its secrets are to be hidden too, but not its ordinary
-// words: a command like ["logger", "tunnel", "started"] would blacken a whole report.
+// A hidden text may appear elsewhere too: in a fault, in a log, in a route that a command
+// made. Its secrets must be hidden there, but not its ordinary words. Otherwise a command
+// like ["logger", "tunnel", "started"] would blacken a whole report.
 
-// leastWord is how long a word must be to be hidden elsewhere too: shorter ones are part of
-// everything, in characters.
+// leastWord is the least length, in bytes, of a word to hide elsewhere. Shorter words are
+// part of many harmless texts.
 const leastWord = 3
 
-// wholeWords returns all words of a secret's value, and the parts of each.
+// wholeWords returns all words of a secret's value, and their parts.
 func wholeWords(text string) (words []string) {
 	for _, w := range append(fields(text), strings.FieldsFunc(text, notAlphanumeric)...) {
 		if long(w) {
@@ -25,15 +25,16 @@ func wholeWords(text string) (words []string) {
 	return words
 }
 
-// secretWords returns the words of a hidden text, and the parts of words, that are secrets by
-// their place (behind "user:", before "@host", behind "token=" or "--password") or look drawn.
+// secretWords returns the secret words of a hidden text, and their parts. A word is secret by
+// its place (behind "user:", before "@host", behind "token=" or "--password"), or if it looks
+// random.
 func secretWords(text string) (words []string) {
 	add := func(w string, secret bool) {
 		if w = strings.Trim(w, ".;"); long(w) && (secret || looksMade(w)) {
 			words = append(words, w)
 		}
 	}
-	told := false // the word before names a secret
+	told := false // the previous word names a secret
 	for _, w := range fields(text) {
 		if harmlessWord(w) {
 			told = false
@@ -46,7 +47,7 @@ func secretWords(text string) (words []string) {
 	return words
 }
 
-// secretParts looks at what stands between the signs of an address or an assignment.
+// secretParts examines the parts of a URL or an assignment.
 func secretParts(word string, add func(part string, secret bool)) {
 	if _, rest, url := strings.Cut(word, "://"); url {
 		word = rest
@@ -73,10 +74,11 @@ func secretParts(word string, add func(part string, secret bool)) {
 	}
 }
 
-// namesSecret is a word before a secret: an option, a variable, a header.
+// namesSecret matches a word before a secret: an option, a variable, a header.
 var namesSecret = regexp.MustCompile(`(?i)^[a-z0-9_-]*(?:passw|passphrase|pwd|secret|token|key|auth|cred|psk|bearer|basic|cookie)[a-z0-9_-]*$`)
 
-// long reports whether a word can be told from others, and is none that stands everywhere.
+// long reports whether a word is distinctive: long enough, no key of the schema, no number
+// or address.
 func long(word string) bool {
 	if _, known := keyNamed(word); known || len(word) < leastWord || harmlessWord(word) {
 		return false
@@ -85,11 +87,12 @@ func long(word string) bool {
 	return err != nil && word != hidden
 }
 
-// leastMade is how long a word must be to look drawn: "eth0" and "IPv4" are shorter.
+// leastMade is the least length of a word that can look random: "eth0" and "IPv4" are
+// shorter.
 const leastMade = 5
 
-// looksMade reports whether a word is none of a language: letters and digits mixed, or small
-// letters and large ones.
+// looksMade reports whether a word is of no language: it mixes letters with digits, or small
+// letters with large ones.
 func looksMade(word string) bool {
 	if len(word) < leastMade || strings.HasPrefix(word, "-") {
 		return false
@@ -103,7 +106,7 @@ func looksMade(word string) bool {
 	return digits && (small || large) || small && large
 }
 
-// fields are the words of a line.
+// fields returns the words of a line.
 func fields(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\"',[]{}", r) })
 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Change is one difference of two configurations.
+// Change is one difference between two configurations.
 type Change struct {
-	Key  string `json:"key"`           // such as "interface.mtu", "peer.NAME.endpoints"; "peer.NAME" for one that comes or goes
-	Old  string `json:"old,omitempty"` // in TOML; "" for a peer that comes, "(hidden)" for a secret
-	New  string `json:"new,omitempty"` // likewise; "" for a peer that goes
-	Live bool   `json:"live"`          // it takes effect while running
+	Key  string `json:"key"`           // such as "interface.mtu", "peer.NAME.endpoints"; "peer.NAME" for a whole peer
+	Old  string `json:"old,omitempty"` // in TOML; "" for a new peer, "(hidden)" for a secret
+	New  string `json:"new,omitempty"` // likewise; "" for a removed peer
+	Live bool   `json:"live"`          // the change takes effect while running
 }
 
 // String is one line for a person.
@@ -24,8 +24,8 @@ func (c Change) String() string {
 	return "~ " + c.Key + " = " + c.Old + " -> " + c.New
 }
 
-// Diff lists what is otherwise in after, in the order of the schema. Peers are the same
-// if their public keys are.
+// Diff lists the differences of after from before, in the order of the schema. The
+// public key identifies a peer.
 func Diff(before, after *Config) (all []Change) {
 	for _, s := range schema {
 		if s.name != "peer" {
@@ -36,7 +36,7 @@ func Diff(before, after *Config) (all []Change) {
 	for i := range after.Peers {
 		p := &after.Peers[i]
 		if was := old[p.PublicKey]; was != nil && alike(was, p) {
-			// As nearly all of them in a large fleet.
+			// The usual case in a large fleet.
 		} else if was != nil {
 			all = append(all, sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)...)
 		} else {
@@ -44,7 +44,7 @@ func Diff(before, after *Config) (all []Change) {
 		}
 		delete(old, p.PublicKey)
 	}
-	for i := range before.Peers { // in their order, which a map has not
+	for i := range before.Peers { // in file order, since a map has none
 		if p := &before.Peers[i]; old[p.PublicKey] != nil {
 			all = append(all, Change{Key: "peer." + p.Title(), Old: gist(p), Live: true})
 		}
@@ -55,7 +55,7 @@ func Diff(before, after *Config) (all []Change) {
 func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (all []Change) {
 	for _, k := range s.keys {
 		a, b := k.value(before, was), k.value(after, is)
-		if s.name == "peer" && k.name == "policy" { // the default is that of [paths], which may differ
+		if s.name == "peer" && k.name == "policy" { // the default is the policy of [paths], which may differ
 			a, b = inTOML(was.Policy), inTOML(is.Policy)
 		}
 		if a != b {
@@ -65,8 +65,7 @@ func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (
 	return all
 }
 
-// shown is a value as a difference shows it. A default is named as one, so that no side
-// is empty.
+// shown returns a value for a difference. It names a default, so that no side is empty.
 func (k keySpec) shown(value string) string {
 	switch {
 	case value == "":
@@ -81,10 +80,10 @@ func (k keySpec) shown(value string) string {
 	return value
 }
 
-// gistPrefixes is how many allowed IPs a line about a whole peer shows.
+// gistPrefixes bounds the allowed IPs in a line about a whole peer.
 const gistPrefixes = 4
 
-// gist says what a whole peer is, on one line.
+// gist describes a whole peer in one line.
 func gist(p *Peer) string {
 	list := texts(p.AllowedIPs)
 	if n := len(list); n > gistPrefixes {
@@ -109,9 +108,9 @@ func (p *Peer) Title() string {
 	return p.PublicKey.String()
 }
 
-// Settle returns what of want can be had without a restart of what runs as now: keys that
-// need one keep their values. The error is that what is left contradicts itself, so that
-// only a restart helps.
+// Settle returns want as far as it can take effect without a restart: keys that need one
+// keep their values of now. It is an error if the result contradicts itself, so that only
+// a restart helps.
 func Settle(now, want *Config) (*Config, error) {
 	c := *want
 	c.File, c.copy = now.File, now.copy
@@ -140,8 +139,8 @@ func sameButPeers(a, b *Config) bool {
 	return true
 }
 
-// peersFit reports whether peers that are sound by themselves go with each other and with the
-// rest, which has been checked.
+// peersFit reports whether the peers fit with each other and with the rest of c. Each peer
+// and the rest are valid by themselves.
 func peersFit(c *Config) bool {
 	rest := *c
 	rest.Peers = nil

@@ -1,10 +1,9 @@
 // Package config turns one TOML file into a typed and validated configuration.
 //
-// The keys are those of wg(8) and wg-quick(8) in snake case, plus what a
-// multipath tunnel adds. Reading is strict: an unknown key, a value of the wrong
-// type or out of bounds, or two values that contradict each other stop the whole
-// file with one [Error] that names the file, the line and the key. A file that
-// passes needs no further checks by those who use it.
+// The keys are the keys of wg(8) and wg-quick(8) in snake case, and further ones for a
+// multipath tunnel. Reading is strict: an unknown key, a wrong type, a value out of
+// bounds, or a contradiction stops the whole file. One [Error] then names the file, the
+// line and the key. The users of a valid Config need no further checks.
 //
 //	[interface]
 //	name                  text, default: the file name without its extension
@@ -63,5 +62,5 @@
 //	policy                as in [paths], default: what stands there
 //	persistent_keepalive  seconds, 0..65535 or "off", default 0
 //
-// A list with one member may be written as a single string.
+// A single string may stand for a list with one member.
 package config

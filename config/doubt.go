@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Doubts are what looks like a mistake and may be meant: one line each, which names file,
-// line and key. Of one kind no more than mostDoubts are named.
+// Doubts lists settings that look like mistakes but may be intended. Each doubt is one
+// line with file, line and key. At most mostDoubts of one kind are listed.
 func (c *Config) Doubts() []error {
 	d := &doubter{c: c, marks: map[string]*doubted{}, told: map[string]int{}}
 	d.prefixes = prefixOwners(c)
@@ -31,17 +31,17 @@ func (c *Config) Doubts() []error {
 // mostDoubts bounds the lines of one kind: a file of a thousand peers may have a thousand.
 const mostDoubts = 8
 
-// doubter looks at a configuration, and at its files for lines.
+// doubter examines a configuration, and reads its files for line numbers.
 type doubter struct {
 	c        *Config
-	prefixes map[netip.Prefix]int // allowed IPs and whose they are
+	prefixes map[netip.Prefix]int // allowed IPs and the indices of their peers
 	marks    map[string]*doubted  // by file
 	told     map[string]int       // by key
 	seen     map[string]int       // peers of a file so far
 	all      []error
 }
 
-// doubted is a file as it is now.
+// doubted is a file's present text.
 type doubted struct {
 	root  *mark
 	lines lineIndex
@@ -69,7 +69,7 @@ func (d *doubter) peer(i int) {
 	}
 	for _, a := range p.AllowedIPs {
 		for _, own := range d.c.Interface.Address {
-			// A prefix as wide as the network of both ends is meant, of a peer that forwards.
+			// A prefix as wide as the tunnel's network is intended: that peer forwards.
 			if a.Contains(own.Addr()) && (a.IsSingleIP() || a.Bits() > own.Bits()) {
 				d.doubt(p, at, "allowed_ips", "%s has this end's own address, %s: packets to it stay here; each end needs an address of its own", a, own.Addr())
 			}
@@ -78,8 +78,8 @@ func (d *doubter) peer(i int) {
 	d.outer(p, at)
 }
 
-// outer looks for endpoints whose way would be the tunnel. Default routes have rules of their
-// own, and with a mark or a table somebody else sees to it.
+// outer finds endpoints that are routed into the tunnel. Default routes have policy rules for
+// this case. With a mark or a table, the user's own rules handle it.
 func (d *doubter) outer(p *Peer, at int) {
 	i := &d.c.Interface
 	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
@@ -102,7 +102,7 @@ func (d *doubter) outer(p *Peer, at int) {
 	}
 }
 
-// doubt notes a doubt about a key of a peer, the at-th of its file.
+// doubt notes a doubt about a key of a peer, which is number at in its file.
 func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	if d.told[key]++; d.told[key] > mostDoubts {
 		return
@@ -114,7 +114,7 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	d.all = append(d.all, e)
 }
 
-// file reads a file for its lines; nil: it cannot be read any more.
+// file reads a file for its line numbers; nil: the file cannot be read any more.
 func (d *doubter) file(name string) *doubted {
 	f, ok := d.marks[name]
 	if !ok {

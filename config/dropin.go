@@ -10,39 +10,39 @@ import (
 	"time"
 )
 
-// DropIns reads a directory of drop-in files again and again, and of it only files that have
-// changed: a fleet may have thousands. The zero value has read none. It is not for concurrent
-// use.
+// DropIns reads a directory of drop-in files repeatedly. It reads only changed files again,
+// because a fleet may have thousands. The zero value has read none. It is not safe for
+// concurrent use.
 type DropIns struct {
-	policy string             // the default that they were read with
+	policy string             // the default policy at their reading
 	read   map[string]readOne // by file
 }
 
-// readOne is a sound file. What it says does not depend on other files.
+// readOne is a valid file. Its peer does not depend on other files.
 type readOne struct {
 	info fs.FileInfo
-	at   time.Time // when it was looked at
+	at   time.Time // when it was examined
 	peer Peer
 }
 
-// place is a file that is to be read.
+// place is a file to read.
 type place struct {
 	name, file string      // without and with its directory
-	info       fs.FileInfo // of the entry itself; nil: it is gone
-	known      bool        // not to have changed: info is what it was
+	info       fs.FileInfo // of the directory entry itself; nil: the file is gone
+	known      bool        // the file is known to be unchanged, and info is old
 }
 
-// refused is a file that is left out.
+// refused is a rejected file.
 type refused struct {
 	name string
 	err  error
 }
 
-// racy is how long after its last change a file may change again without another time stamp:
-// a tick of the kernel's clock, of a hundredth of a second at most, with much to spare.
+// racy bounds the time in which a file can change twice with one time stamp. That is a tick
+// of the kernel's clock, at most a hundredth of a second; this value leaves a wide margin.
 const racy = 100 * time.Millisecond
 
-// unchanged reports whether a file is as it was when it was read.
+// unchanged reports whether a file has not changed since it was read.
 func (r readOne) unchanged(now fs.FileInfo) bool {
 	a, ok := r.info.Sys().(*syscall.Stat_t)
 	b, ok2 := now.Sys().(*syscall.Stat_t)
@@ -50,13 +50,13 @@ func (r readOne) unchanged(now fs.FileInfo) bool {
 		a.Mtim == b.Mtim && a.Ctim == b.Ctim && r.at.Sub(time.Unix(a.Ctim.Unix())) > racy
 }
 
-// WithDropIns is [DropIns.With] for once.
+// WithDropIns is [DropIns.With] for a single use.
 func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 	return new(DropIns).With(c, nil)
 }
 
-// CheckDropIns is what the daemon of c will make of its drop-in directory, with the first
-// fault in it as an error.
+// CheckDropIns reads c's drop-in directory like the daemon, and returns its first fault
+// as an error.
 func CheckDropIns(c *Config) (with *Config, err error) {
 	with, faults, err := WithDropIns(c)
 	switch {
@@ -71,15 +71,15 @@ func CheckDropIns(c *Config) (with *Config, err error) {
 	return with, nil
 }
 
-// DropInFault names the key that an error of With is of. What is wrong with the directory is
-// no fault of the configuration: it may come later.
+// DropInFault turns an error of With into a fault that names its key. A fault of the
+// directory is no *Error, because it may pass.
 func (c *Config) DropInFault(err error) error {
 	if ofKey(err) {
 		return err
 	}
 	var e *Error
 	if errors.As(err, &e) && errors.Is(e.cause, fs.ErrPermission) {
-		return c.Fault("peers", "dir", "%s: %w", e.File, e.cause) // which does not get better
+		return c.Fault("peers", "dir", "%s: %w", e.File, e.cause) // which time does not mend
 	}
 	return c.Fault("peers", "dir", "%v", err)
 }
@@ -89,11 +89,10 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the peers of its drop-in directory in place of those it had.
-// A file that is wrong by itself, or contradicts the configuration or a file before it, is
-// left out alone; the faults say why, one for each. Files of root's come first, and each
-// user's in the order of their names. The error is that the directory cannot be read at all. Files that changed does not name are taken to be
-// as they were; nil names all.
+// With returns c with the present peers of its drop-in directory. A file is left out if it is invalid, or contradicts
+// the configuration or an earlier file. Each such file has one error in faults. Root's files come first, then the
+// owner's, both in the order of their names. It is an error if the directory cannot be read at all. With assumes that
+// files for which changed is false are unchanged; a nil changed stands for true.
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -150,7 +149,7 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	return &all, faults, nil
 }
 
-// one returns the peer of a file, if it goes with those that were seen.
+// one returns the peer of a file if it fits with the peers in seen.
 func (d *DropIns) one(seen *census, dir *peerDir, old readOne, kept bool, f place) (Peer, error) {
 	now := time.Now()
 	if kept && f.info != nil && old.unchanged(f.info) && seen.fits(&old.peer) {
@@ -162,14 +161,15 @@ func (d *DropIns) one(seen *census, dir *peerDir, old readOne, kept bool, f plac
 	if err == nil {
 		err = seen.admit(&p, at)
 	}
-	// A link, and a secret that may be in a file of its own, change without the file.
+	// The target of a link, and a secret in a file of its own, can change while this
+	// file does not.
 	if err == nil && f.info != nil && f.info.Mode().IsRegular() && p.PresharedKey.IsZero() {
 		d.read[f.file] = readOne{f.info, now, p}
 	}
 	return p, err
 }
 
-// SamePeer reports whether two peers are configured alike.
+// SamePeer reports whether two peers have the same configuration.
 func SamePeer(a, b *Peer) bool {
 	if alike(a, b) {
 		return true
@@ -178,14 +178,14 @@ func SamePeer(a, b *Peer) bool {
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
 }
 
-// alike is a quick look at all that a peer has: peers that are, are the same.
+// alike quickly compares all fields of two peers. Peers that pass are the same.
 func alike(a, b *Peer) bool {
 	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
 		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&
 		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive && a.Expires.Equal(b.Expires)
 }
 
-// readFile reads the one peer of a file. at tells where its keys are.
+// readFile reads the single peer of a file. at is its section.
 func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error) {
 	file := f.file
 	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }

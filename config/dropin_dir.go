@@ -20,23 +20,24 @@ import (
 // maxDropIn bounds a drop-in file in bytes: a peer with some two thousand allowed IPs.
 const maxDropIn = 64 << 10
 
-// othersWrite are the permissions of group and others to write.
+// othersWrite are the write permissions of group and others.
 const othersWrite fs.FileMode = 0o022
 
-// peerDir is a directory of drop-in files that is open. Whoever can put a file there can have
-// packets sent to himself, so it belongs to root or to the owner that the configuration
-// names, and nobody else may write there.
+// peerDir is an open directory of drop-in files. A user who can add a file there can attract
+// packets. So the directory must belong to root or to the configured owner, and no other user
+// may write there.
 //
-// That owner may add peers, and nothing more: in his directory no link is followed, and a
-// file of his cannot have other files read. The reader may have rights that he has not.
+// That owner may add peers and nothing else, because this process may have more rights.
+// In his directory no link is followed, and his files cannot make the process read other
+// files.
 type peerDir struct {
 	path    string
 	root    *os.Root
-	owner   uint32 // the user whose files count, besides root's
-	trusted bool   // only those put files there who may have this process read anything
+	owner   uint32 // the owner of drop-in files besides root
+	trusted bool   // the directory's owner may make this process read any file
 }
 
-// openPeerDir looks at the directory itself. It stays the one that was looked at.
+// openPeerDir opens and checks the directory. Later reads use the same open directory.
 func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
@@ -62,7 +63,7 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	return d, nil
 }
 
-// closed adds to an error of opening the directory who has to be able to.
+// closed adds to an error of opening the directory which user must be able to read it.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
@@ -73,16 +74,16 @@ func closed(err error) error {
 
 func (d *peerDir) close() { _ = d.root.Close() }
 
-// IsDropIn reports whether a file of the directory counts: editors' own files begin with
-// a dot, or have another end.
+// IsDropIn reports whether a name is a drop-in file's. Editors' own files begin with a
+// dot, or have another extension.
 func IsDropIn(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
 }
 
-// list returns the files, those of root's first: of two that claim the same, the one that is
-// read first counts, and nobody takes something from root by a name. known is what a file
-// is that has not changed since it was read; nil: look at it.
+// list returns the files, root's first. If two files claim the same, the earlier one wins,
+// so no user can take a name or prefix from root's files. The function known returns the
+// old info of a file that is known to be unchanged, or nil.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	entries, err := d.entries()
 	if err != nil {
@@ -108,11 +109,11 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	return files, nil
 }
 
-// maxEntries bounds the names in a directory, whatever they are: its owner may make millions.
-// Each drop-in file may have an editor's copy beside it, and a temporary one.
+// maxEntries bounds the names in a directory of any kind, since its owner could make
+// millions. Each drop-in file may have an editor's copy and a temporary file beside it.
 const maxEntries = 3 * maxPeers
 
-// entries are the names in the directory, in their order.
+// entries returns the directory's entries, sorted by name.
 func (d *peerDir) entries() ([]fs.DirEntry, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -132,7 +133,7 @@ func (d *peerDir) entries() ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// rank is 0 for root's files.
+// rank is 0 for root's files, 1 for others.
 func (f place) rank() int {
 	if f.info != nil {
 		if uid, ok := ownerOf(f.info); ok && uid == 0 {
@@ -142,9 +143,9 @@ func (f place) rank() int {
 	return 1
 }
 
-// read reads a regular file that nobody but root and the owner may write. Where the owner
-// chooses the names, a file has one name: another could be that of a file which he cannot
-// read himself.
+// read reads a regular file that only root and the owner may write. In an owner's
+// directory it refuses a file with several names: a hard link could name a file that he
+// cannot read himself.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -168,12 +169,13 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	return data, info, bare(err)
 }
 
-// ofDropIn opens a file without waiting for the writer of a named pipe, and without making a
-// terminal this process's own.
+// ofDropIn are open flags that neither wait for the writer of a named pipe, nor give this
+// process a terminal.
 const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
 
-// open opens a file. Looking first keeps a device from being touched. The file may be another
-// by then: no link is followed by the open itself, and the caller looks at what was opened.
+// open checks and opens a file, so that no device is touched. Another file may take its place
+// in between. So in an owner's directory the opening follows no link, and the caller checks
+// the open file.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {
 		file := filepath.Join(d.path, name)
@@ -198,8 +200,8 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// openNoFollow opens what has this name in the directory itself. os.Root would follow a link
-// as far as the directory goes, whatever the flags say.
+// openNoFollow opens a file of the directory itself. With any flags, os.Root would follow
+// links within the directory.
 func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
@@ -223,7 +225,7 @@ func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	return file, cmp.Or(failed, err)
 }
 
-// owned refuses what somebody else may write.
+// owned refuses a file or directory that other users may write.
 func (d *peerDir) owned(info fs.FileInfo) error {
 	uid, ok := ownerOf(info)
 	switch {
@@ -237,14 +239,14 @@ func (d *peerDir) owned(info fs.FileInfo) error {
 	return nil
 }
 
-// trusts reports whether what info is of belongs to somebody who may have this process read
-// whatever it can: links and files that are named are followed.
+// trusts reports whether the file's owner may make this process read any file. Then links
+// and key files are followed.
 func (d *peerDir) trusts(info fs.FileInfo) bool {
 	uid, ok := ownerOf(info)
 	return ok && self(uid) && (d.trusted || info.IsDir())
 }
 
-// self reports whether a user is root or this process's own.
+// self reports whether a user is root or this process's user.
 func self(uid uint32) bool { return uid == 0 || uid == uint32(os.Geteuid()) }
 
 func ownerOf(info fs.FileInfo) (uid uint32, ok bool) {
@@ -255,9 +257,8 @@ func ownerOf(info fs.FileInfo) (uid uint32, ok bool) {
 	return st.Uid, true
 }
 
-// dropInOwner is the user whose drop-in files count, besides root's: the one that is named,
-// or that of this process. A daemon's user may be other services' as well, so whoever shares
-// it with somebody should name another.
+// dropInOwner returns the owner of drop-in files besides root: the configured user, or this
+// process's. A configuration should name another user if other services share the daemon's.
 func (c *Config) dropInOwner() (uid uint32, err error) {
 	if c.PeersOwner == "" {
 		return uint32(os.Geteuid()), nil
@@ -275,7 +276,7 @@ func (c *Config) dropInOwner() (uid uint32, err error) {
 	return uint32(n), nil
 }
 
-// userName is a user's number, with the name if there is one.
+// userName returns a user's number, with the name if there is one.
 func userName(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(number); err == nil {
@@ -284,7 +285,7 @@ func userName(uid uint32) string {
 	return number
 }
 
-// validUser is how a user is named: as useradd(8) takes it, or by number.
+// validUser reports whether name can be a user's: a name for useradd(8), or a number.
 func validUser(name string) bool {
 	if len(name) == 0 || len(name) > maxUserBytes {
 		return false
@@ -300,11 +301,11 @@ func validUser(name string) bool {
 	return true
 }
 
-// maxUserBytes is the longest name of a user: useradd(8).
+// maxUserBytes is the longest user name: useradd(8).
 const maxUserBytes = 32
 
-// owner reads a user's name or number. Both have the same bound, so that "4294967295" is
-// refused as 4294967295 is.
+// owner reads a user's name or number. A number in quotes has the same bound as one
+// without.
 func (s section) owner(key string) string {
 	name := ""
 	if n, ok := s.vals[key].(int64); ok {
@@ -325,6 +326,6 @@ func (s section) owner(key string) string {
 	return name
 }
 
-// maxUID is the largest number of a user: credentials(7). The next one, -1 in 32 bits, means
-// "no user" in system calls.
+// maxUID is the largest user number: credentials(7). The next one, -1 in 32 bits, means "no
+// user" in system calls.
 const maxUID = 1<<32 - 2

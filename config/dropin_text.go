@@ -2,16 +2,16 @@ package config
 
 import "io/fs"
 
-// DropInText is the text of a drop-in file, or why it is not read.
+// DropInText is the text of a drop-in file, or the error of reading it.
 type DropInText struct {
 	File string
 	Text []byte
 	Err  error
 }
 
-// DropInTexts returns the texts of the first files of c's drop-in directory, in the order in
-// which they count, and how many there are besides. A file is read as the daemon reads it: its
-// owner may be somebody else than the reader, who may be root.
+// DropInTexts returns the texts of the first most files of c's drop-in directory, in order of
+// precedence. more is the number of the others. It reads a file as carefully as the daemon
+// does: the reader may be root, and the file another user's.
 func DropInTexts(c *Config, most int) (texts []DropInText, more int, err error) {
 	owner, err := c.dropInOwner()
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// Setting is one KEY=VALUE: a key such as "paths.policy" or "peer.NAME.endpoints", and a
-// value in TOML or, where that is a string, the string alone.
+// Setting is one KEY=VALUE. The key is such as "paths.policy" or "peer.NAME.endpoints".
+// The value is in TOML; a string may lack its quotes.
 type Setting struct {
 	Key   string `json:"key"`
-	Value string `json:"value"` // "" takes the key out
+	Value string `json:"value"` // "" removes the key
 }
 
-// policyKey is what stands for the policies of all peers.
+// policyKey is the key that sets the policies of all peers.
 const policyKey = "paths.policy"
 
-// With returns what c is with the settings: each is sound by itself and all are together.
-// paths.policy counts for all peers, also those that name their own.
+// With returns c with the settings, after it has validated them singly and together. A
+// setting of paths.policy also replaces the policies that peers name themselves.
 func With(c *Config, settings []Setting) (*Config, error) {
 	settings = Named(c, settings)
 	all := *c
@@ -52,9 +52,9 @@ func With(c *Config, settings []Setting) (*Config, error) {
 	return next, nil
 }
 
-// Named returns settings in which peers have the name or key that they have in c: one of them
-// may be an address inside the tunnel, as in "peer.10.80.0.2.policy", which stands for the peer
-// with the longest prefix that holds it.
+// Named returns settings with each peer's name or key as in c. A setting may also name a peer
+// by an address inside the tunnel, as in "peer.10.80.0.2.policy". That is the peer with the
+// longest prefix around the address.
 func Named(c *Config, settings []Setting) []Setting {
 	v := slices.Clone(settings)
 	for i, s := range v {
@@ -70,8 +70,7 @@ func Named(c *Config, settings []Setting) []Setting {
 	return v
 }
 
-// peerOf returns the peer that a name, a public key or an address inside the tunnel stands for;
-// nil: there is none.
+// peerOf returns the peer of a name, a public key or an address inside the tunnel, or nil.
 func (c *Config) peerOf(who string) *Peer {
 	i := peerid.Find(who, len(c.Peers),
 		func(i int) (string, string) { return c.Peers[i].Name, c.Peers[i].PublicKey.String() },
@@ -82,7 +81,7 @@ func (c *Config) peerOf(who string) *Peer {
 	return &c.Peers[i]
 }
 
-// plainFault drops the line of a fault, which is one of a text that nobody sees.
+// plainFault drops the line of a fault, because the user never sees that text.
 func plainFault(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -91,8 +90,8 @@ func plainFault(err error) error {
 	return fmt.Errorf("%s: %s", e.Key, e.Msg)
 }
 
-// Edit puts settings into the text of a configuration and leaves everything else as it
-// is, comments too. The result is a text that Parse may still refuse.
+// Edit puts settings into the text of a configuration, and keeps all the rest, comments
+// too. Parse may still refuse the result.
 func Edit(text []byte, settings []Setting) ([]byte, error) {
 	for _, s := range settings {
 		root, err := decode("", text)
@@ -110,7 +109,7 @@ func Edit(text []byte, settings []Setting) ([]byte, error) {
 	return text, nil
 }
 
-// spot is where a key is or would be in a text.
+// spot is the place of a key in a text, whether the key is there or not.
 type spot struct {
 	section section
 	key     keySpec

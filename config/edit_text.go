@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// bareNumbers is a list of them as people write it.
+// bareNumbers matches a list of numbers without brackets.
 var bareNumbers = regexp.MustCompile(`^ *\d+(?: *, *\d+)* *$`)
 
-// put writes a value to the spot in a text.
+// put writes a value at the spot in a text.
 func (p spot) put(text []byte, value string) ([]byte, error) {
 	doc := string(text)
 	if value != "" {
@@ -35,8 +35,8 @@ func (p spot) put(text []byte, value string) ([]byte, error) {
 	return p.insert(doc, value)
 }
 
-// asTOML is a value as TOML has it: as it is, if that is a value, else as a string. A
-// list may be given with commas between.
+// asTOML returns a value in TOML: unchanged if it is valid TOML, otherwise as a string.
+// A list may also be words with commas between.
 func (k keySpec) asTOML(value string) (string, error) {
 	if strings.ContainsAny(value, "\r\n") {
 		return "", fmt.Errorf("%s: a value has one line", k.name)
@@ -60,7 +60,7 @@ func (k keySpec) asTOML(value string) (string, error) {
 	return inTOML(value), nil
 }
 
-// valueAt returns where the value of the pair is that begins at an offset.
+// valueAt returns the bounds of the value in the pair at an offset.
 func valueAt(doc string, off int) (from, to int, ok bool) {
 	s := scanner{doc: doc, off: off, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
 	if _, ok := s.path(); !ok || !s.take("=") {
@@ -74,7 +74,7 @@ func valueAt(doc string, off int) (from, to int, ok bool) {
 	return from, from + len(strings.TrimRight(doc[from:s.off], " \t")), true
 }
 
-// withoutLine takes the lines of a pair out, if nothing else is on them.
+// withoutLine removes the lines of a pair.
 func withoutLine(doc string, from, to int) string {
 	start := strings.LastIndexByte(doc[:from], '\n') + 1
 	end := len(doc)
@@ -84,8 +84,8 @@ func withoutLine(doc string, from, to int) string {
 	return doc[:start] + doc[end:]
 }
 
-// insert adds the key to its section: behind its commented example, if that stands
-// there, or else behind the section's header.
+// insert adds the key to its section: behind its commented example, or otherwise behind
+// the section's header.
 func (p spot) insert(doc, value string) ([]byte, error) {
 	line := p.key.name + " = " + value + "\n"
 	head := header(p.section.name)
@@ -110,8 +110,8 @@ func (p spot) insert(doc, value string) ([]byte, error) {
 	return []byte(doc[:body] + line + doc[body:]), nil
 }
 
-// withSection puts a section ahead of the first peer and the comment above it, where
-// the other sections are.
+// withSection puts a section behind the other ones: ahead of the first peer and the
+// comment above that.
 func withSection(doc, section string) string {
 	m := locate(doc).root.keys["peer"]
 	if m == nil || len(m.items) == 0 || !strings.HasPrefix(doc[m.items[0].off:], "[[") {
@@ -131,7 +131,7 @@ func withSection(doc, section string) string {
 	return doc[:at] + section + "\n" + doc[at:]
 }
 
-// lineEnd is the offset behind the line that off is in.
+// lineEnd is the offset behind the line that holds off.
 func lineEnd(doc string, off int) int {
 	if n := strings.IndexByte(doc[off:], '\n'); n >= 0 {
 		return off + n + 1
@@ -139,7 +139,7 @@ func lineEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// bodyEnd is where the section ends whose body begins at off.
+// bodyEnd is the offset of the end of the section whose body begins at off.
 func bodyEnd(doc string, off int) int {
 	var starts []int
 	for _, k := range locate(doc).root.keys {
@@ -157,7 +157,7 @@ func bodyEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// commentedHeader begins the example of another section.
+// commentedHeader matches the beginning of another section's example.
 var commentedHeader = regexp.MustCompile(`(?m)^#[ \t]*\[`)
 
 // exampleEnd is the offset behind the line "#key = ..." of a section's body, or -1.

@@ -14,11 +14,11 @@ const (
 	maxLabelBytes = 63
 )
 
-// errLinkLocal: such an address means something on one link only, and paths go by
-// addresses that are the same on all of them.
+// errLinkLocal: a link-local address has a meaning on one link only, but all uplinks
+// use the same endpoint addresses.
 var errLinkLocal = errors.New("a link-local address is no endpoint; give one that routes lead to")
 
-// Endpoint is where a peer may be reached over UDP.
+// Endpoint is a UDP address at which a peer may be reached.
 type Endpoint struct {
 	Host string // an IP address, without brackets, or a DNS name
 	Port uint16 // never 0
@@ -38,8 +38,8 @@ func (e Endpoint) Addr() (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr, e.Port), err == nil
 }
 
-// parseEndpoint reads "host:port". An IPv6 address must be in brackets: without
-// them nobody can tell its last group from the port (RFC 3986 section 3.2.2).
+// parseEndpoint reads "host:port". An IPv6 address needs brackets: without them, its
+// last group looks like a port (RFC 3986 section 3.2.2).
 func parseEndpoint(s string) (Endpoint, error) {
 	host, portText, err := splitEndpoint(s)
 	if err != nil {
@@ -81,7 +81,7 @@ func splitEndpoint(s string) (host, port string, err error) {
 	return "", "", fmt.Errorf("%s: an IPv6 address needs brackets: [address]:port", quoted(s))
 }
 
-// parsePort reads decimal digits only: strconv alone would take a sign.
+// parsePort reads decimal digits only: strconv alone would accept a sign.
 func parsePort(s string) (uint16, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, errors.New("not a port")
@@ -90,8 +90,8 @@ func parsePort(s string) (uint16, error) {
 	return uint16(port), err
 }
 
-// checkHost accepts an address, which it gives back in its usual spelling, or a
-// DNS name.
+// checkHost accepts an address or a DNS name. It returns an address in its usual
+// spelling.
 func checkHost(host string) (string, error) {
 	name := strings.TrimSuffix(host, ".")
 	if strings.Contains(host, ":") || allNumeric(name[strings.LastIndexByte(name, '.')+1:]) {
@@ -115,8 +115,8 @@ func checkHost(host string) (string, error) {
 	return host, nil
 }
 
-// allNumeric tells an address from a name: no top-level domain is a number
-// (RFC 3696 section 2), so 10.0.0.300 is a mistyped address.
+// allNumeric distinguishes an address from a name. No top-level domain is a number (RFC
+// 3696 section 2), so 10.0.0.300 is a mistyped address.
 func allNumeric(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// shownBytes bounds how much of a wrong value an error repeats, so that the error
+// shownBytes bounds the part of a wrong value that an error repeats, so that the error
 // stays one readable line.
 const shownBytes = 64
 
 // Error is one fault of a configuration. It never holds a secret.
 type Error struct {
 	File string
-	Line int    // 1 for the first line; 0 when the fault is in no line of the file
-	Key  string // such as "peer.endpoints"; empty when no key is at fault
+	Line int    // 1 for the first line; 0 if the fault is in no line
+	Key  string // such as "peer.endpoints"; empty if no key is at fault
 	Msg  string
 
 	cause error // a failed read of a file, or nil
 }
 
-// Error is one line: file, line, key and what is wrong.
+// Error returns one line: file, line, key and fault.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -35,12 +35,12 @@ func (e *Error) Error() string {
 	return oneLine(b.String())
 }
 
-// Unwrap gives the failed read behind the fault, so that errors.Is knows
-// fs.ErrNotExist and fs.ErrPermission. It is nil for everything else.
+// Unwrap returns the failed read behind the fault, so that errors.Is recognises
+// fs.ErrNotExist and fs.ErrPermission. For other faults it returns nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// oneLine replaces what would break a line or steer a terminal: file names and
-// keys may contain anything.
+// oneLine replaces characters that break a line or control a terminal: file names and
+// keys may contain any.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -50,10 +50,11 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// quoted is a value from the file as an error shows it: a slip may have put a secret there.
+// quoted returns a value from the file for an error, with secrets hidden: a slip may have
+// put one there.
 func quoted(s string) string { return strconv.Quote(clipped(untangled(s, false))) }
 
-// clipped is the beginning of a text, cut between two characters.
+// clipped returns the beginning of a text, cut between two characters.
 func clipped(s string) string {
 	if len(s) <= shownBytes {
 		return s

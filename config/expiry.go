@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Current returns c without the peers whose time is over, and those.
+// Current returns c without its expired peers, and the expired peers.
 func Current(c *Config, now time.Time) (rest *Config, over []Peer) {
 	if !slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Expired(now) }) {
 		return c, nil
@@ -22,10 +22,10 @@ func Current(c *Config, now time.Time) (rest *Config, over []Peer) {
 	return &all, over
 }
 
-// Expired reports whether the peer's time is over.
+// Expired reports whether the peer has expired.
 func (p *Peer) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
 
-// NextExpiry is when the time of the next peer is over; zero: of none.
+// NextExpiry returns the earliest expiry of a peer; zero: no peer expires.
 func (c *Config) NextExpiry() (at time.Time) {
 	for i := range c.Peers {
 		if e := c.Peers[i].Expires; !e.IsZero() && (at.IsZero() || e.Before(at)) {
@@ -35,10 +35,10 @@ func (c *Config) NextExpiry() (at time.Time) {
 	return at
 }
 
-// localTimes are what the decoder calls the zones of times that have none.
+// localTimes are the decoder's zone names for times without a zone.
 var localTimes = []string{"datetime-local", "date-local", "time-local"}
 
-// time reads a moment, of TOML's own kind or in quotes; both have a zone.
+// time reads a time with a zone, as TOML's own type or in quotes.
 func (s section) time(key string) time.Time {
 	const want = "want a time with its zone, such as 2026-12-01T00:00:00Z"
 	switch v := s.vals[key].(type) {
@@ -50,7 +50,7 @@ func (s section) time(key string) time.Time {
 		s.fail(key, "%s", want)
 	case string:
 		t, err := time.Parse(time.RFC3339, v)
-		if err == nil && !t.IsZero() { // that one stands for never
+		if err == nil && !t.IsZero() { // the zero time means never
 			return t.UTC()
 		}
 		s.fail(key, "%s: %s", quoted(v), want)

@@ -7,18 +7,17 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Fault is the error for a key whose value only proves wrong when it is put to
-// use, such as a port that another process has: it names file, line and key as
-// every fault of the file does. It is no *Error, since the file may be right and
-// what is in the way may pass. The file is looked at again for the line, which
-// is left out if it cannot be read any more.
+// Fault is the error for a value that proves wrong only in use, such as a port that
+// another process has. Like every fault of the file, it names file, line and key. It is
+// no *Error, since the file may be correct and the obstacle may pass. Fault reads the
+// file again to find the line, and leaves the line out if that fails.
 func (c *Config) Fault(table, key, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &useFault{c.fault(table, key, "%v", err).Error(), err}
 }
 
-// useFault is a fault of a value in use. Its cause is kept, so that errors.Is knows
-// fs.ErrPermission.
+// useFault is a fault of a value in use. It keeps its cause, so that errors.Is
+// recognises fs.ErrPermission.
 type useFault struct {
 	text  string
 	cause error
@@ -35,7 +34,7 @@ func (c *Config) fault(table, key, format string, args ...any) *Error {
 	return e
 }
 
-// lineOf is the line of a key, or of its table when it is not written out.
+// lineOf is the line of a key, or of its table if the key is missing.
 func lineOf(doc, table, key string) int {
 	at := locate(doc).root.key(table).key(key)
 	return newLineIndex(doc).line(at.off)

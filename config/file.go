@@ -11,21 +11,21 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// otherBits are the permissions of group and others: nobody but the owner may
-// read or replace a private key.
+// otherBits are the permissions of group and others: only the owner may read or replace
+// a private key.
 const otherBits fs.FileMode = 0o077
 
-// platformBits are the permissions that a platform may have set, where the mode is not the
-// user's choice: kubelet gives the files of a secret to all (0644, its default) or to a group
-// (fsGroup, 0440), and Docker to all (0444).
+// platformBits are the permissions of others that a container platform may set without the
+// user's choice. Kubelet makes a secret's files readable to all (0644, its default) or to a
+// group (fsGroup, 0440), Docker to all (0444).
 const platformBits fs.FileMode = 0o044
 
-// readPrivate reads a regular file of at most most bytes that only its owner may
-// read and write. Its errors do not repeat the path. wide are the permissions of others that
-// were accepted all the same, since a platform has set them.
+// readPrivate reads a regular file of at most most bytes that only its owner may read and
+// write. Its errors do not repeat the path. If a platform has set wider permissions,
+// readPrivate accepts them and returns them as wide.
 func readPrivate(path string, most int64) (data []byte, wide fs.FileMode, err error) {
-	// Looking before opening keeps a named pipe from blocking for ever and a
-	// device from being touched; what was opened is looked at once more.
+	// A check before the opening avoids named pipes, which would block for ever, and
+	// devices. The open file is checked once more.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, bare(err)
@@ -64,7 +64,7 @@ func checkPrivate(path string, info fs.FileInfo) (wide fs.FileMode, err error) {
 	return 0, &openError{path, info.Mode().Perm()}
 }
 
-// What statfs(2) says of a mount.
+// Results of statfs(2).
 const (
 	readOnlyMount = 1          // ST_RDONLY
 	tmpfsMagic    = 0x01021994 // TMPFS_MAGIC, linux/magic.h
@@ -74,11 +74,11 @@ const (
 // invocation is set by systemd for each service (systemd.exec(5)).
 const invocation = "INVOCATION_ID"
 
-// platforms reports whether a container's platform gives the file: it is on a read-only mount
-// of its own, in memory, as kubelet and Docker keep secrets. A file on a disk has the mode
-// that somebody gave it, and one of the root file system is part of an image, which others
-// have as well. A service of systemd sees all of its host read-only (ProtectSystem=), and gets
-// keys as credentials: there a mode is always somebody's choice.
+// platforms reports whether a container platform provides the file. Kubelet and Docker keep
+// secrets on a read-only mount of their own, in memory. A file on a disk has a mode that a
+// person chose. A file of the root file system is part of an image, which others have too. A
+// systemd service sees its whole host read-only (ProtectSystem=) and gets keys as credentials.
+// There, too, a person chose the mode.
 func platforms(path string, info fs.FileInfo) bool {
 	var st syscall.Statfs_t
 	if os.Getenv(invocation) != "" || syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
@@ -96,7 +96,7 @@ func platforms(path string, info fs.FileInfo) bool {
 	return ok && ok2 && a.Dev != b.Dev
 }
 
-// openError is of a file that others may read or write.
+// openError is the error for a file that others may read or write.
 type openError struct {
 	path string
 	mode fs.FileMode
@@ -106,8 +106,8 @@ func (e *openError) Error() string {
 	return fmt.Sprintf("readable or writable by group or others (mode %04o); run: chmod 600 %s", e.mode, e.path)
 }
 
-// unlikely returns err, or what to say instead where a command was given some other file
-// of the system's: following the advice to close it would do harm.
+// unlikely returns err, or another error if the file is probably no configuration. A
+// chmod of another file of the system, as err advises, would do harm.
 func unlikely(file string, err error) error {
 	var open *openError
 	if errors.As(err, &open) && filepath.Ext(file) != ".toml" {
@@ -116,17 +116,16 @@ func unlikely(file string, err error) error {
 	return err
 }
 
-// isCredential reports whether the service manager passed the file with
-// LoadCredential= (systemd.exec(5)). It grants the service's user access by an
-// access control list, whose mask shows as the group's permission to read, in a
-// directory that nobody else can enter.
+// isCredential reports whether the service manager passed the file with LoadCredential=
+// (systemd.exec(5)). An access control list then admits the service's user, and its
+// mask looks like the group's read permission. No other user can enter the directory.
 func isCredential(path string) bool {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	return filepath.IsAbs(dir) && filepath.Dir(path) == filepath.Clean(dir)
 }
 
-// bare drops the operation and the path from a file error, which the reader of
-// the error has seen already.
+// bare drops the operation and the path from a file error: the complete message names
+// them already.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

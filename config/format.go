@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Format writes a configuration as a file that Parse reads as the same one: complete,
-// with its secrets, and without the peers of drop-in files. It names no key file.
+// Format writes a configuration as a file that Parse reads back as the same one. The
+// file has the secrets and names no key file. Peers of drop-in files are left out.
 func Format(c *Config) []byte { return format(c, func(p *Peer) bool { return p.File == "" }) }
 
 // formatAll is Format with the peers of drop-in files.
@@ -31,7 +31,7 @@ func writePeers(b *strings.Builder, c *Config, with func(*Peer) bool) {
 	}
 }
 
-// write writes a section with the keys that do not have their defaults, if there are any.
+// write writes a section with the keys that differ from their defaults, if any.
 func (s sectionSpec) write(b *strings.Builder, c *Config, p *Peer) {
 	head := header(s.name) + "\n"
 	if b.Len() > 0 {
@@ -54,7 +54,7 @@ func sectionOf(name string) sectionSpec {
 	panic("config: no section " + name)
 }
 
-// values are those of all keys.
+// values returns the values of all keys.
 func (s sectionSpec) values(c *Config, p *Peer) (v []string) {
 	for _, k := range s.keys {
 		v = append(v, k.value(c, p))

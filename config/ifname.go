@@ -8,12 +8,12 @@ import (
 // maxIfnameBytes is IFNAMSIZ of linux/if.h less the closing zero.
 const maxIfnameBytes = 15
 
-// checkIfname applies the rules of dev_valid_name in the kernel's net/core/dev.c:
-// not empty, 15 bytes at most, not "." or "..", and no slash, colon or white
-// space. The kernel sees bytes, and counts 0xa0 as white space. Three rules are
-// added: control characters, which no terminal shows; '%', which asks the kernel
-// to number the device; and "all" and "default", for which the kernel has no
-// sysctl entries to make.
+// checkIfname applies the rules of dev_valid_name in the kernel's net/core/dev.c. A
+// name is not empty, has at most 15 bytes, is not "." or "..", and has no slash, colon
+// or white space. The kernel sees bytes, and counts 0xa0 as white space. Three rules
+// are added. Control characters are refused, since no terminal shows them, and '%',
+// with which the kernel numbers the device. So are "all" and "default", which name
+// entries of their own among the kernel's sysctls.
 func checkIfname(name string) error {
 	switch {
 	case name == "":
@@ -31,9 +31,9 @@ func checkIfname(name string) error {
 	return nil
 }
 
-// checkOwnName is checkIfname for the tunnel's own device, whose name must not be a
-// word that stands for something else in `srdtun show`, nor that of the one device that
-// is there in every network namespace; "all" is none anyway.
+// checkOwnName is checkIfname for the tunnel's own device. It also refuses "lo", which
+// exists in every network namespace, and "interfaces", a word of `srdtun show`.
+// checkIfname refuses its other word, "all".
 func checkOwnName(name string) error {
 	if name == "lo" {
 		return errors.New(quoted(name) + " is the loopback device, and cannot name the tunnel")
@@ -44,5 +44,5 @@ func checkOwnName(name string) error {
 	return checkIfname(name)
 }
 
-// CheckName returns why no tunnel can have a name, or nil.
+// CheckName returns the reason why no tunnel can have a name, or nil.
 func CheckName(name string) error { return checkOwnName(name) }

@@ -8,13 +8,14 @@ const keyBytes = keytext.Bytes
 // Key is an X25519 public key (RFC 7748), 32 bytes.
 type Key [keyBytes]byte
 
-// ParseKey reads a public key in its one spelling.
+// ParseKey reads a public key in its only valid spelling.
 func ParseKey(s string) (Key, error) {
 	raw, err := keytext.ParsePublic(s)
 	return raw, err
 }
 
-// ParseSecret reads a private or preshared key, any 32 bytes. Its errors repeat nothing.
+// ParseSecret reads a private or preshared key, any 32 bytes. Its errors never repeat
+// the key.
 func ParseSecret(s string) (Secret, error) {
 	raw, err := keytext.Parse(s)
 	return NewSecret(raw), err
@@ -23,7 +24,7 @@ func ParseSecret(s string) (Secret, error) {
 // IsZero reports whether no key is set.
 func (k Key) IsZero() bool { return k == Key{} }
 
-// String is the key in base64, as wg(8) prints it.
+// String returns the key in base64, as wg(8) prints it.
 func (k Key) String() string { return keytext.Format(k) }
 
 // MarshalText writes the key as String does.

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// IsKey reports whether text is spelled as a key of Setting is: "section.key", or
+// IsKey reports whether text has the form of a Setting's key: "section.key" or
 // "peer.NAME.key".
 func IsKey(text string) bool {
 	section, rest, _ := strings.Cut(text, ".")
@@ -20,7 +20,7 @@ func IsKey(text string) bool {
 	return false
 }
 
-// LiveKeys are the keys that may change while running, as "section.key".
+// LiveKeys returns the keys that may change while running, as "section.key".
 func LiveKeys() (v []string) {
 	for _, s := range schema {
 		for _, k := range s.keys {
@@ -32,17 +32,17 @@ func LiveKeys() (v []string) {
 	return v
 }
 
-// KeyInfo is what documents say of a key.
+// KeyInfo describes a key for documents.
 type KeyInfo struct {
-	Section string // as it stands in a file, such as [[peer]]
+	Section string // its header in a file, such as [[peer]]
 	Name    string
-	Value   string // what it takes
+	Value   string // the kind of its value
 	Default string
 	Live    bool // a change takes effect while running
 	Meaning string
 }
 
-// Keys are all keys, section by section.
+// Keys returns all keys, section by section.
 func Keys() (v []KeyInfo) {
 	for _, s := range schema {
 		for _, k := range s.keys {

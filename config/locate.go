@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep values and keys may nest. The deepest that means
-// anything here is three, an endpoint in a list in an inline peer. The TOML
-// decoder recurses once for each level, so without a bound a file of nothing but
-// brackets could use up the stack.
+// maxDepth bounds the nesting of values and keys. The deepest valid value here has
+// depth three: an endpoint in a list in an inline peer. The TOML decoder recurses for
+// each level, so a file of brackets alone could otherwise exhaust the stack.
 const maxDepth = 8
 
-// mark is where one value of a document stands. Its parts mirror the parts of the
-// value: keys for a table, items for an array.
+// mark is the place of one value in a document. Its parts mirror the value's: keys for
+// a table, items for an array.
 type mark struct {
 	off   int  // bytes from the start of the document
-	named bool // a header [name] is there
+	named bool // the document has a header [name]
 	keys  map[string]*mark
 	items []*mark
 }
 
-// key is the mark of a part of a table, or the table's own when there is none.
+// key returns the mark of a table's part, or the table's own mark if there is no such
+// part.
 func (m *mark) key(name string) *mark {
 	if part := m.keys[name]; part != nil {
 		return part
@@ -28,7 +28,7 @@ func (m *mark) key(name string) *mark {
 	return m
 }
 
-// item is the mark of an element of an array, or the array's own.
+// item returns the mark of an array's element, or the array's own mark.
 func (m *mark) item(i int) *mark {
 	if i < len(m.items) {
 		return m.items[i]
@@ -36,8 +36,8 @@ func (m *mark) item(i int) *mark {
 	return m
 }
 
-// into is the table that a key path goes on in: the part of that name, made if it
-// is new, and of an array of tables the last one.
+// into returns the table in which a key path continues. That is the part of that name,
+// made if need be, or the last table of an array.
 func (m *mark) into(name string, off int) *mark {
 	part := m.part(name, off)
 	if n := len(part.items); n > 0 {
@@ -71,31 +71,30 @@ func newLineIndex(doc string) lineIndex {
 	return ends
 }
 
-// line is the number of the line that holds an offset, 1 for the first.
+// line returns the number of the line that holds an offset, 1 for the first.
 func (x lineIndex) line(off int) int { return sort.SearchInts(x, off) + 1 }
 
-// located is what a walk over a document found.
+// located is the result of a walk over a document.
 type located struct {
 	root *mark
 	deep int // offset of a value nested deeper than maxDepth, or -1
 
-	// twice is a key that its table has already, or the header of a table that is there
-	// already, with off -1 if there is none. The decoder misses a key that replaces the
-	// parts of a dotted one, and says of none where the first is.
+	// twice is a repeated key or table header; off is -1 if there is none. The decoder
+	// misses a key that replaces the parts of a dotted one, and never names the place
+	// of the first.
 	twice second
 }
 
-// second is what is in a document for the second time.
+// second is a repetition of a key or a header.
 type second struct {
 	keyPart
-	first  int  // where it is for the first time
+	first  int  // offset of the first one
 	header bool // of a table
 }
 
-// locate finds where every key and array element of a TOML document stands, which
-// the decoder does not tell. It follows TOML 1.0 and 1.1 for documents that the
-// decoder accepts; of others it marks what comes before the first fault that it
-// notices.
+// locate finds the place of every key and array element of a TOML document, which the
+// decoder does not tell. It follows TOML 1.0 and 1.1 for documents that the decoder
+// accepts. In other documents it stops at the first fault that it notices.
 func locate(doc string) located {
 	root := &mark{}
 	s := scanner{doc: doc, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
@@ -114,8 +113,8 @@ func locate(doc string) located {
 	return located{root, s.deep, s.twice}
 }
 
-// scanner walks a document. Every method that returns a bool stops the walk with
-// false, and never moves backwards or past the end.
+// scanner walks a document. The false result of a method stops the walk. No method
+// moves backwards or past the end.
 type scanner struct {
 	doc   string
 	off   int
@@ -135,14 +134,14 @@ func (s *scanner) take(text string) bool {
 	return true
 }
 
-// skip passes all bytes that are in the set.
+// skip passes all bytes of the set.
 func (s *scanner) skip(set string) {
 	for s.off < len(s.doc) && strings.IndexByte(set, s.doc[s.off]) >= 0 {
 		s.off++
 	}
 }
 
-// skipUntil passes all bytes that are not in the set.
+// skipUntil passes all bytes outside the set.
 func (s *scanner) skipUntil(set string) {
 	if n := strings.IndexAny(s.doc[s.off:], set); n >= 0 {
 		s.off += n
@@ -158,7 +157,7 @@ func (s *scanner) blank() {
 	}
 }
 
-// header reads [table] or [[array of tables]] and gives the table that follows.
+// header reads [table] or [[array of tables]] and returns the table that follows.
 func (s *scanner) header(root *mark) (*mark, bool) {
 	start := s.off
 	closing := "]"

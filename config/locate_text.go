@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// keyPart is one name of a dotted key and where it stands.
+// keyPart is one name of a dotted key and its offset.
 type keyPart struct {
 	name string
 	off  int
 }
 
-// joined is a dotted key below a table, as errors name it.
+// joined returns a dotted key below a table, as errors name it.
 func joined(table string, path []keyPart) string {
 	for _, k := range path {
 		table += "." + k.name
@@ -48,8 +48,8 @@ func (s *scanner) path() ([]keyPart, bool) {
 	}
 }
 
-// text reads a string of any of the four kinds. The content of multi-line ones is
-// not given back: no key may be one.
+// text reads a string of any of the four kinds. It does not return the content of a
+// multi-line string, which no key may be.
 func (s *scanner) text() (string, bool) {
 	switch {
 	case s.take(`"""`):
@@ -88,12 +88,12 @@ func (s *scanner) multiLine(quote byte) bool {
 	return false
 }
 
-// escapeDigits is how many hexadecimal digits follow an escape that names a
+// escapeDigits is the number of hexadecimal digits behind an escape that names a
 // character by its number.
 var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-// unescaped resolves the escapes of a basic string (TOML 1.1, "String"). What is
-// no valid escape stays as it is; the decoder has refused it.
+// unescaped resolves the escapes of a basic string (TOML 1.1, "String"). It keeps an
+// invalid escape, which the decoder has refused.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

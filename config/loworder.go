@@ -2,9 +2,9 @@ package config
 
 import "slices"
 
-// lowOrder are the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1,
-// the two of order 8 and p-1 (https://cr.yp.to/ecdh.html, "how do I validate Curve25519
-// public keys"). ParseKey refuses their other spellings.
+// lowOrder are the points of small order on Curve25519 and its twist: 0, 1, the two of order
+// 8 and p-1, as u-coordinates. They are listed at https://cr.yp.to/ecdh.html, "how do I
+// validate Curve25519 public keys". ParseKey refuses their other spellings.
 var lowOrder = []Key{
 	{},
 	{1},
@@ -22,8 +22,8 @@ var lowOrder = []Key{
 	},
 }
 
-// usable reports whether a key exchange with the public key gives a secret at all. RFC 7748
-// section 6.1: for a point of small order the result is zero whatever the private key is.
-// To compare them is a thousandth of what an exchange costs, and a configuration may have
-// thousands of keys.
+// usable reports whether a key exchange with the public key gives a secret. RFC 7748
+// section 6.1: with a point of small order the result is zero for any private key. A
+// comparison costs a thousandth of an exchange, and a configuration may have thousands of
+// keys.
 func (k Key) usable() bool { return !slices.Contains(lowOrder, k) }

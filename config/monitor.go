@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Listen is where somebody may ask: a TCP port, or a unix socket. The zero value is nowhere.
+// Listen is an address to listen on: a TCP port or a unix socket. The zero value is none.
 type Listen struct {
 	TCP  netip.AddrPort
 	Unix string // an absolute path
 }
 
-// inUnix begins the path of a unix socket.
+// inUnix is the prefix of a unix socket's path.
 const inUnix = "unix:"
 
-// unixMost is how long the path of a unix socket may be: unix(7) has room for 107 bytes, and
-// a socket has four more while it is made.
+// unixMost is the longest path of a unix socket, in bytes. The limit of unix(7) is 107,
+// and a new socket's path is four bytes longer at first.
 const unixMost = 103
 
-// IsZero reports whether nobody listens.
+// IsZero reports whether there is no address.
 func (l Listen) IsZero() bool { return l == Listen{} }
 
-// String is l as it is written in the file.
+// String returns l as the file writes it.
 func (l Listen) String() string {
 	switch {
 	case l.Unix != "":
@@ -33,13 +33,13 @@ func (l Listen) String() string {
 	return ""
 }
 
-// Metrics says where Prometheus finds the counters.
+// Metrics holds the settings of the Prometheus endpoint.
 type Metrics struct {
 	Listen  Listen
-	PerPath bool // also one series for each path
+	PerPath bool // also a series for each path
 }
 
-// Dashboard says where a browser finds the page.
+// Dashboard holds the settings of the page for browsers.
 type Dashboard struct {
 	Listen Listen
 }
@@ -50,12 +50,12 @@ func readMetrics(s section) Metrics {
 
 func readDashboard(s section) Dashboard { return Dashboard{Listen: s.listen("listen")} }
 
-// listen reads where to listen. A name is not looked up: what it stands for may change, and
-// with it who can connect.
+// listen reads an address to listen on. It looks up no name: the name's address may change,
+// and then other hosts could connect.
 func (s section) listen(key string) Listen {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
-		return Listen{} // nowhere, or a wrong type that is noted
+		return Listen{} // no address, or a wrong type that is noted
 	}
 	if path, ok := strings.CutPrefix(text, inUnix); ok {
 		return s.listenUnix(key, path)
@@ -94,7 +94,7 @@ func (s section) flag(key string) bool {
 	return v
 }
 
-// checkListens keeps metrics and dashboard apart: each has a listener of its own.
+// checkListens refuses a common address: metrics and dashboard have a listener each.
 func (d *draft) checkListens(dashboard section) {
 	if at := d.cfg.Dashboard.Listen; !at.IsZero() && at == d.cfg.Metrics.Listen {
 		dashboard.fail("listen", "%s is taken by metrics.listen", at)

@@ -2,12 +2,12 @@ package config
 
 import "strings"
 
-// comparedBytes bounds the work on one unknown key; no known key is longer than a
-// third of it.
+// comparedBytes bounds the work on one unknown key. Known keys are at most a third as
+// long.
 const comparedBytes = 64
 
-// nearest is the known key that needs the fewest edits to become key, the first
-// of them on a tie. known is not empty.
+// nearest returns the known key with the fewest edits to key, on a tie the first. known
+// is not empty.
 func nearest(key string, known []string) string {
 	key = plain(key)
 	best, bestEdits := known[0], edits(key, plain(known[0]))
@@ -19,8 +19,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// Near is the known word that one is a slip of: another by no more than a third of its
-// letters, one at least. known may be empty.
+// Near returns the known word that word is a slip of. They differ by at most a third of
+// word's letters, or by one letter. known may be empty.
 func Near(word string, known []string) (string, bool) {
 	if len(known) == 0 {
 		return "", false
@@ -29,8 +29,8 @@ func Near(word string, known []string) (string, bool) {
 	return near, edits(plain(word), plain(near)) <= max(1, len(plain(word))/3)
 }
 
-// plain drops what people write differently in the same key, so that PrivateKey
-// of a WireGuard file is private_key.
+// plain drops differences in the spelling of one key, so that PrivateKey of a WireGuard
+// file equals private_key.
 func plain(key string) string {
 	if len(key) > comparedBytes {
 		key = key[:comparedBytes]

@@ -5,14 +5,13 @@ import (
 	"path/filepath"
 )
 
-// Load reads, parses and validates a file. The file and the key files that it
-// names must be regular files that only their owner may read and write. Every
-// error is an [*Error].
+// Load reads, parses and validates a file. It and its key files must be regular files
+// that only their owner may read and write. Every error is an [*Error].
 func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 
-// LoadCopy is Load for a file of which the service manager has handed over a copy
-// (systemd.exec(5), LoadCredential=). The copy is read, and key files beside it; the
-// interface is named after the file, and so are faults: that is what a person can edit.
+// LoadCopy is Load for a file that the service manager passed as a copy
+// (systemd.exec(5), LoadCredential=). It reads the copy, and key files beside the copy.
+// The interface name and the faults follow the original file, which a person can edit.
 func LoadCopy(file, from string) (*Config, error) {
 	data, wide, err := readPrivate(from, MaxFileBytes)
 	if err != nil {
@@ -29,8 +28,8 @@ func LoadCopy(file, from string) (*Config, error) {
 	return c, err
 }
 
-// Reread is Load of the file that c was read from. A copy that the service manager has
-// handed over is one of then, so that nothing can be read again.
+// Reread loads the file of c again. It fails for a service manager's copy, which does
+// not follow the original.
 func (c *Config) Reread() (*Config, error) {
 	if c.copy != "" {
 		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload hands over another", c.File)
@@ -38,22 +37,22 @@ func (c *Config) Reread() (*Config, error) {
 	return Load(c.File)
 }
 
-// Parse parses and validates the content of a file. The name gives the interface
-// its name if the content does not, and key files are looked up beside it and
-// checked as Load does. Every error is an [*Error].
+// Parse parses and validates the content of a file. The file's name is the default for
+// the interface's. Parse reads key files beside the file, and checks them as Load does.
+// Every error is an [*Error].
 //
-// Of several faults the first in the file is reported. What is wrong by itself
-// comes before what is missing or contradicts something else.
+// It reports the first of several faults in the file. Faults of single values come
+// before missing keys and contradictions.
 func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
 
-// ParseSealed is Parse for a text that somebody else gave: it must be complete, and
-// no file that it names is read.
+// ParseSealed is Parse for another user's text. The text must be complete: ParseSealed
+// reads no file that it names.
 func ParseSealed(file string, data []byte) (*Config, error) { return parse(file, sealed, data) }
 
-// sealed stands for the place of a text that is in no directory.
+// sealed is the path of another user's text, which is in no directory.
 const sealed = ""
 
-// unseen stands for that of a text which was put together here: nobody can look up its lines.
+// unseen is the path of a text made here: its lines mean nothing to the user.
 const unseen = "\x00"
 
 func parse(file, from string, data []byte) (*Config, error) {
@@ -99,9 +98,9 @@ func parse(file, from string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// draft is a configuration while it is read, with the sections it came from.
+// draft is a configuration during its reading, with its sections.
 type draft struct {
 	cfg          *Config
 	iface, paths section
-	peers        []section // as long as cfg.Peers once they are read
+	peers        []section // parallel to cfg.Peers
 }

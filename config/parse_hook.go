@@ -20,8 +20,8 @@ func (s section) dns(key string) []string {
 	return v
 }
 
-// checkDNS accepts what can be handed to a resolver's program: an address that can be
-// asked, or a name of letters, digits and hyphens, which is no option of the program's.
+// checkDNS accepts arguments for a resolver's program: a host's address, or a name of
+// letters, digits and hyphens. Such a name cannot be an option of the program.
 func checkDNS(text string) error {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		_, err = parseAddr(addr.String())
@@ -39,7 +39,7 @@ func checkDNS(text string) error {
 	return nil
 }
 
-// commands reads a list of commands, each a list of words, or one command alone.
+// commands reads a list of commands, each a list of words, or a single command.
 func (s section) commands(key string) [][]string {
 	v, ok := s.vals[key]
 	if !ok {
@@ -98,7 +98,7 @@ func (s section) words(key string, list []any, at *mark) []string {
 }
 
 // dir reads the path of a directory, and makes it absolute: the process that uses it
-// may be in another directory than the one that reads the file.
+// may have another working directory.
 func (s section) dir(key string) string {
 	path := s.text(key, "")
 	if path == "" {

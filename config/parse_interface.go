@@ -27,8 +27,8 @@ func (d *draft) readInterface() Interface {
 	}
 }
 
-// readName takes the interface name from the file's own when the key is missing:
-// /etc/srdtun/lab.toml is the interface lab.
+// readName reads the interface name. By default it is the file's: /etc/srdtun/lab.toml
+// gives lab.
 func (d *draft) readName() string {
 	s := d.iface
 	if s.has("name") {
@@ -46,7 +46,7 @@ func (d *draft) readName() string {
 	return name
 }
 
-// addresses reads the addresses of the device: each one that a host can have.
+// addresses reads the device's addresses, which must be addresses of hosts.
 func (s section) addresses(key string) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, maxAddresses) {
@@ -64,8 +64,8 @@ func (s section) addresses(key string) []netip.Prefix {
 	return prefixes
 }
 
-// numberOr reads a number from 0 to hi, or the word for zero. A number in quotes,
-// also in hexadecimal, is taken as well: that is how wg(8) prints a mark.
+// numberOr reads a number from 0 to hi, or the word for zero. It also accepts a number
+// in quotes, decimal or hexadecimal, because wg(8) prints a mark in hexadecimal.
 func (s section) numberOr(key string, absent, hi int64, zero string) int64 {
 	text, ok := s.vals[key].(string)
 	if !ok {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxKeyFileBytes is far more than a key and its line end take.
+// maxKeyFileBytes is far more than a key and its line end need.
 const maxKeyFileBytes = 1024
 
 // publicKey reads a required public key.
 func (s section) publicKey(key string) Key {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
-		return Key{} // missing is the whole file's matter, and a wrong type is noted
+		return Key{} // checkWhole notes a missing key, and text a wrong type
 	}
 	k, err := ParseKey(text)
 	switch {
@@ -27,8 +27,8 @@ func (s section) publicKey(key string) Key {
 	return k
 }
 
-// secret reads a secret that stands under key itself or in the file that key_file
-// names; without either it is zero. Its faults never repeat what was read.
+// secret reads a secret from key itself, or from the file that key_file names; without
+// either it is zero. Its faults never repeat the secret.
 func (s section) secret(key string) Secret {
 	fileKey := key + "_file"
 	switch {
@@ -67,7 +67,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 	data, wide, err := readPrivate(from, maxKeyFileBytes)
 	if err != nil {
 		if name = path; looksDrawn(s.text(fileKey, "")) {
-			name = hidden // a key in the place of its file's name
+			name = hidden // perhaps a key in place of a file name
 		}
 		msg := clipped(name) + ": " + err.Error()
 		if path != from && errors.Is(err, fs.ErrNotExist) {
@@ -80,8 +80,9 @@ func (s section) secretFile(key, fileKey string) Secret {
 	return s.secretText(key, fileKey, strings.TrimRight(string(data), " \t\r\n"))
 }
 
-// keyFile returns the path of a key file, and where it is read: beside the copy that
-// the service manager made of the configuration, if there is one.
+// keyFile returns the path of a key file, and the path to read. These differ if the
+// service manager made a copy of the configuration: then the key file's copy is beside
+// it.
 func (d *document) keyFile(name string) (path, from string) {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name), filepath.Clean(name)
@@ -89,7 +90,7 @@ func (d *document) keyFile(name string) (path, from string) {
 	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
-// secretText decodes a secret; at is the key that a fault is noted under.
+// secretText decodes a secret. It notes faults under the key at.
 func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
 		return Secret{} // noted already

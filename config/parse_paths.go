@@ -19,7 +19,7 @@ func (d *draft) readPaths() Paths {
 	}
 }
 
-// pathMTU is 0 for discovery, or a bound that leaves room for path validation.
+// pathMTU reads 0 for discovery, or a bound that leaves room for path validation.
 func (s section) pathMTU(key string) int {
 	n := s.number(key, 0, 0, math.MaxInt32)
 	if n > maxPathMTU || n > 0 && n < minPathMTU {
@@ -32,7 +32,7 @@ func (s section) pathMTU(key string) int {
 func (s section) portRange(key string) [2]uint16 {
 	text := s.text(key, "")
 	if text == "" && (!s.has(key) || kind(s.vals[key]) != "a string") {
-		return [2]uint16{} // any free port, or a wrong type that is noted
+		return [2]uint16{} // any free ports, or a wrong type that is noted
 	}
 	firstText, lastText, _ := strings.Cut(text, "-")
 	first, err := parsePort(firstText)
@@ -62,8 +62,8 @@ func (s section) locals(key string) []Local {
 	return locals
 }
 
-// parseLocal tells an address from an interface name. A colon is in no interface
-// name, and one of digits and dots alone is more likely a mistyped address.
+// parseLocal reads an address or an interface name. No interface name has a colon, and
+// one of only digits and dots is more likely a mistyped address.
 func parseLocal(text string) (Local, error) {
 	addr, err := parseAddr(text)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// readPeer reads one peer; policy is that of all peers that do not name one.
+// readPeer reads one peer; policy is the default for peers that name none.
 func readPeer(s section, policy string) Peer {
 	seconds := s.numberOr("persistent_keepalive", 0, maxKeepaliveSeconds, "off")
 	return Peer{
@@ -25,7 +25,7 @@ func readPeer(s section, policy string) Peer {
 	}
 }
 
-// peerName accepts what can stand in one line of a table.
+// peerName accepts a name that fits into one line of a table.
 func (s section) peerName(key string) string {
 	name := s.text(key, "")
 	switch {
@@ -58,8 +58,8 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// allowedIPs masks host bits, as wg(8) does. It keeps its elements in line with
-// those of the file, for the check of duplicates over all peers.
+// allowedIPs reads prefixes and masks host bits, as wg(8) does. The check for
+// duplicates relies on the elements' order in the file.
 func (s section) allowedIPs(key string) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, maxAllowedIPs) {

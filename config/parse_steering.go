@@ -10,8 +10,8 @@ var Policies = []string{
 	"active-backup",
 }
 
-// steering reads what path policies can be set. The primary is found among the
-// places to send from when these are known.
+// steering reads the parameters of path policies. checkWeights later looks up the
+// primary in local.
 func (s section) steering() Steering {
 	s.text("primary", "") // notes a wrong type
 	return Steering{
@@ -24,7 +24,7 @@ func (s section) steering() Steering {
 	}
 }
 
-// duration reads a time like "500us"; 0 when the key is missing.
+// duration reads a time like "500us"; 0 if the key is missing.
 func (s section) duration(key string, lo, hi time.Duration) time.Duration {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
@@ -42,7 +42,7 @@ func (s section) duration(key string, lo, hi time.Duration) time.Duration {
 	return 0
 }
 
-// fraction reads a number that need not be whole; 0 when the key is missing.
+// fraction reads a number, whole or not; 0 if the key is missing.
 func (s section) fraction(key string, lo, hi float64) float64 {
 	v, ok := s.vals[key]
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LoadPeers reads a file that has [[peer]] sections and nothing else. Key files that it
-// names are looked up beside it. Every error is an [*Error].
+// LoadPeers reads a file with [[peer]] sections alone. It reads key files beside that
+// file. Every error is an [*Error].
 func LoadPeers(file string) ([]Peer, error) {
 	data, _, err := readPrivate(file, MaxFileBytes)
 	if err != nil {
@@ -17,7 +17,7 @@ func LoadPeers(file string) ([]Peer, error) {
 	return parsePeers(file, data, filepath.Dir(file))
 }
 
-// ParsePeers is LoadPeers for a text that somebody else gave: no file is read.
+// ParsePeers is LoadPeers for another user's text: it reads no file.
 func ParsePeers(file string, data []byte) ([]Peer, error) { return parsePeers(file, data, sealed) }
 
 func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
@@ -36,7 +36,7 @@ func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
 	for _, s := range root.sections("peer", maxPeers) {
 		p := readPeer(s, DefaultPolicy)
 		if !s.has("policy") {
-			p.Policy = "" // that of [paths], which this file does not tell
+			p.Policy = "" // the policy of [paths], which this file does not have
 		}
 		if p.PublicKey.IsZero() {
 			s.fail("public_key", "is missing")
@@ -46,14 +46,14 @@ func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
 	return peers, root.doc.first()
 }
 
-// FormatPeers writes peers as ParsePeers reads them.
+// FormatPeers writes peers in the form that ParsePeers reads.
 func FormatPeers(peers []Peer) []byte {
 	var b strings.Builder
 	writePeers(&b, &Config{Peers: peers}, func(*Peer) bool { return true })
 	return []byte(b.String())
 }
 
-// WithPeers returns c with peers added, each in place of one of the same key.
+// WithPeers returns c with peers added. Each replaces a peer with the same key.
 func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -77,7 +77,7 @@ func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	return &all, all.sound()
 }
 
-// sound checks a configuration that was put together of parts.
+// sound validates a configuration that was assembled from parts.
 func (c *Config) sound() error {
 	_, err := parse(c.File, unseen, formatAll(c))
 	var e *Error

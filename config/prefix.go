@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// errMapped keeps one spelling per address: the kernel would take the mapped form
-// for an IPv6 route that no packet ever matches.
+// errMapped keeps one spelling for each address: the kernel would make the mapped form
+// an IPv6 route that no packet ever matches.
 var errMapped = errors.New("an IPv4 address in IPv6 form; write it as IPv4")
 
-// parseAddr reads an address that one host can have.
+// parseAddr reads an address of a single host.
 func parseAddr(s string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(s)
 	switch {
@@ -30,8 +30,8 @@ func parseAddr(s string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// parsePrefix reads address/length, or an address alone for the longest prefix,
-// as wg(8) does. Host bits are kept.
+// parsePrefix reads address/length, or like wg(8) an address alone, which gets the
+// longest prefix. It keeps host bits.
 func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := splitPrefix(s)
 	if err != nil {

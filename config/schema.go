@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// names are the keys of a section.
+// names returns the names of a section's keys.
 func (s sectionSpec) names() (v []string) {
 	for _, k := range s.keys {
 		v = append(v, k.name)
@@ -10,7 +10,7 @@ func (s sectionSpec) names() (v []string) {
 	return v
 }
 
-// header is how a section begins in a file.
+// header returns the line that begins a section in a file.
 func header(name string) string {
 	if name == "peer" {
 		return "[[peer]]"
@@ -18,8 +18,8 @@ func header(name string) string {
 	return "[" + name + "]"
 }
 
-// keysOf is what a section may hold; the document itself, named "", holds the
-// sections.
+// keysOf returns the keys that a section may hold. The document itself, named "", holds
+// the sections.
 func keysOf(name string) []string {
 	var names []string
 	for _, s := range schema {
@@ -31,12 +31,12 @@ func keysOf(name string) []string {
 	return names
 }
 
-// checkKeys notes the first key that the section does not know. Later ones wait
-// until it is put right: the search for a known one takes its time.
+// checkKeys notes the first unknown key of the section. It skips later ones, because
+// the search for the nearest known key is slow.
 func (s section) checkKeys() {
 	known := keysOf(s.name)
 	first, found := "", false
-	for key := range s.vals { // in any order: the one that stands first is kept
+	for key := range s.vals { // in any order: the first in the file is kept
 		if !slices.Contains(known, key) && (!found || s.off(key) < s.off(first)) {
 			first, found = key, true
 		}
@@ -60,8 +60,8 @@ func (s section) failUnknown(key string, known []string) {
 	}
 }
 
-// elsewhere finds the section that has a key which is not known here, and how it
-// is spelled there. A key that is only spelled differently here is at home.
+// elsewhere finds the section that knows a key unknown here, and its spelling there. A
+// key that is only misspelled belongs here, and returns "".
 func elsewhere(key string, known []string) (home, spelled string) {
 	same := func(k string) bool { return plain(k) == plain(key) }
 	if slices.ContainsFunc(known, same) {
@@ -76,7 +76,7 @@ func elsewhere(key string, known []string) (home, spelled string) {
 	return "", ""
 }
 
-// section gives one of the document's single tables.
+// section returns one of the document's single tables.
 func (s section) section(name string) section {
 	part := section{doc: s.doc, name: name, at: s.at.key(name)}
 	switch v := s.vals[name].(type) {
@@ -96,8 +96,8 @@ func (s section) section(name string) section {
 	return part
 }
 
-// sections gives the tables of an array of tables, written with [[name]] headers
-// or as an array of inline tables.
+// sections returns the tables of an array, written with [[name]] headers or as inline
+// tables.
 func (s section) sections(name string, most int) []section {
 	var tables []map[string]any
 	switch v := s.vals[name].(type) {

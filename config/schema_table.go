@@ -1,21 +1,21 @@
 package config
 
-// When a change of a key counts.
+// Values of keySpec.live.
 const (
 	atRestart = false
 	live      = true
 )
 
-// keySpec is what there is to know of one key. The parser, the difference of two
-// configurations, the writer and docs/config.md are all driven by it.
+// keySpec describes one key. It drives the parser, the difference of two
+// configurations, the writer and docs/config.md.
 type keySpec struct {
 	name   string
 	kind   string // of its value, for docs
 	absent string // its default, for docs
 	live   bool   // a change takes effect while running
 	means  string // one sentence, for docs
-	// value is what the key has in a configuration, in TOML; "" when it has its
-	// default or stands for another key.
+	// value returns the key's value in a configuration, in TOML. It returns "" for the
+	// default, and for a key that replaces another.
 	value  func(c *Config, p *Peer) string
 	secret bool // value must not be shown
 }
@@ -26,7 +26,7 @@ type sectionSpec struct {
 	keys []keySpec
 }
 
-// schema is every key that a file may have, in the order of doc.go.
+// schema lists every key that a file may have, in the order of doc.go.
 var schema = []sectionSpec{
 	{"interface", []keySpec{
 		{"name", "text", "the file name without its extension", atRestart, "The name of the device.", ofName, false},

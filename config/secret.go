@@ -8,23 +8,23 @@ import (
 	"io"
 )
 
-// hidden stands for a secret wherever one is printed.
+// hidden replaces every printed secret.
 const hidden = "(hidden)"
 
-// Secret is a private or preshared key of 32 bytes. Printing, formatting with any
-// verb and marshalling give "(hidden)"; only Reveal and Bytes give it away. The
-// zero value is "no secret". Secrets are compared with Equal.
+// Secret is a private or preshared key of 32 bytes. Printing, formatting with any verb
+// and marshalling give "(hidden)"; only Reveal and Bytes return the key. The zero value
+// is "no secret". Compare secrets with Equal.
 type Secret struct {
 	_ [0]func() // == would compare pointers
 
-	// Behind two pointers, nil for zeros: fmt does not call the methods of a value
-	// that it finds in an unexported field or prints with a wrong verb, and shows
-	// the bytes. It follows one pointer to them, but never a second one.
+	// The key is behind two pointers; nil is a key of zeros. For an unexported field or
+	// a wrong verb, fmt does not call a value's methods and shows its bytes. It follows
+	// one pointer to them, but never a second one.
 	key **[keyBytes]byte
 }
 
-// NewSecret wraps 32 bytes. They are kept as they are: X25519 clamps a private
-// key whenever it is used, as wg does.
+// NewSecret wraps 32 bytes and keeps them unchanged. Like wg, X25519 clamps a private
+// key at each use.
 func NewSecret(key [32]byte) Secret {
 	if key == [keyBytes]byte{} {
 		return Secret{}
@@ -33,8 +33,8 @@ func NewSecret(key [32]byte) Secret {
 	return Secret{key: &p}
 }
 
-// GeneratePrivate draws an X25519 private key, clamped as `wg genkey` does
-// (RFC 7748 section 5: three low bits clear, the top bit clear and the next set).
+// GeneratePrivate draws an X25519 private key and clamps it like `wg genkey` (RFC 7748
+// section 5). The low three bits and the top bit are clear, and the next bit is set.
 func GeneratePrivate() (Secret, error) {
 	s, err := GeneratePreshared()
 	if err != nil {
@@ -55,7 +55,7 @@ func GeneratePreshared() (Secret, error) {
 	return NewSecret(key), nil
 }
 
-// Public is the X25519 public key of a private key, as `wg pubkey` computes it.
+// Public returns the X25519 public key of a private key, as `wg pubkey` computes it.
 func (s Secret) Public() (Key, error) {
 	private, err := s.ecdh()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s Secret) ecdh() (*ecdh.PrivateKey, error) {
 	return ecdh.X25519().NewPrivateKey(key[:])
 }
 
-// Bytes is the secret itself.
+// Bytes returns the secret itself.
 func (s Secret) Bytes() [32]byte {
 	if s.key == nil {
 		return [keyBytes]byte{}
@@ -86,8 +86,8 @@ func (s Secret) Equal(other Secret) bool {
 // IsZero reports whether no secret is set.
 func (s Secret) IsZero() bool { return s.Equal(Secret{}) }
 
-// Reveal is the secret in base64, as wg(8) prints it. It is the only way to print
-// one.
+// Reveal returns the secret in base64, as wg(8) prints it. There is no other way to
+// print one.
 func (s Secret) Reveal() string { return Key(s.Bytes()).String() }
 
 // String hides the secret.

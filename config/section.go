@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// document is one file while it is read. Faults are collected, so that the one
-// reported is the first in the file and does not depend on the order of checks.
+// document is one file during its reading. It collects the faults, and reports the
+// first in the file, in whatever order the checks run.
 type document struct {
 	file   string // as faults name it
-	dir    string // where its key files are
+	dir    string // directory of its key files
 	sealed bool   // no other file may be read
-	guest  bool   // it is of somebody who may not have other files read
-	unseen bool   // its lines tell nothing to whoever reads an error
+	guest  bool   // its author may not make this process read other files
+	unseen bool   // its line numbers mean nothing to the user
 	lines  lineIndex
 	faults []fault
 
-	keyFiles []KeyFile // that were named
+	keyFiles []KeyFile // key files that it names
 }
 
 // KeyFile is a file with a key that a configuration names.
@@ -29,9 +29,9 @@ type KeyFile struct {
 	Line     int
 	Key      string // such as "interface.private_key_file"
 	Path     string
-	Relative bool // to the configuration: a service manager can hand it over beside it
+	Relative bool // Path was relative to the configuration: a service manager can pass the file beside it
 
-	wide fs.FileMode // permissions of others
+	wide fs.FileMode // accepted permissions of others
 }
 
 type fault struct {
@@ -39,7 +39,7 @@ type fault struct {
 	err *Error
 }
 
-// first is the fault that comes first in the file, or nil.
+// first returns the first fault in the file, or nil.
 func (d *document) first() error {
 	if len(d.faults) == 0 {
 		return nil
@@ -55,11 +55,11 @@ func (d *document) fail(off int, key string, cause error, msg string) {
 	d.faults = append(d.faults, fault{off, e})
 }
 
-// typoEdits is how far from a known key a long word still is a slip of the hand.
+// typoEdits bounds the edits of a word that counts as a misspelled key.
 const typoEdits = 4
 
-// shownKey is a key as errors show it. One that is in the schema, or nearly so, is
-// shown whole; a long word that is not may be a secret that lost its key.
+// shownKey returns a key for an error. It is whole if the schema has it or a similar
+// key. Any other long word may be a secret that lost its key.
 func shownKey(key string) string {
 	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range schema {
@@ -70,8 +70,8 @@ func shownKey(key string) string {
 	return clipped(redacted(key))
 }
 
-// section is one table of a document: its values and where they stand. A section
-// that the file does not have is empty and stands where its parent does.
+// section is one table of a document: its values and their places. A section that the
+// file lacks is empty, and has its parent's place.
 type section struct {
 	doc  *document
 	name string // as in errors: "interface", "peer"
@@ -84,7 +84,7 @@ func (s section) has(key string) bool {
 	return ok
 }
 
-// off is where a key stands, or the section when it has no such key.
+// off is the offset of a key, or of the section if it lacks the key.
 func (s section) off(key string) int { return s.at.key(key).off }
 
 // fail notes a fault of a key at its place.
@@ -92,7 +92,7 @@ func (s section) fail(key, format string, args ...any) {
 	s.failAt(s.off(key), key, format, args...)
 }
 
-// failAt notes a fault of a key at an offset, which may be that of one element.
+// failAt notes a fault of a key at an offset, for instance an element's.
 func (s section) failAt(off int, key, format string, args ...any) {
 	if s.name != "" {
 		key = s.name + "." + key
@@ -142,13 +142,13 @@ func (s section) number(key string, absent, lo, hi int64) int64 {
 	return absent
 }
 
-// item is a string of a list and where it stands.
+// item is a string of a list and its offset.
 type item struct {
 	text string
 	off  int
 }
 
-// items reads a list of strings, or a string alone as a list of one.
+// items reads a list of strings, or a single string as a list.
 func (s section) items(key string, most int) []item {
 	var values []any
 	switch v := s.vals[key].(type) {
@@ -183,8 +183,8 @@ func (s section) items(key string, most int) []item {
 	return items
 }
 
-// asList writes what stands between commas as a list in TOML, of which it shows no
-// more than of any value.
+// asList writes words with commas between as a list in TOML. Like quoted, it cuts long
+// texts and hides secrets.
 func asList(text string) string {
 	var parts []string
 	for _, part := range strings.Split(clipped(untangled(text, false)), ",") {

@@ -13,22 +13,22 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// MaxFileBytes bounds a configuration file. A peer takes 100 to 250 bytes, so that
-// maxPeers of them fit.
+// MaxFileBytes bounds a configuration file. A peer takes 100 to 250 bytes, so maxPeers
+// fit.
 const MaxFileBytes = 1 << 20
 
-// foreign is a line of wg(8)'s configuration that TOML does not allow: its keys are
-// not quoted. Upper and lower case are the same there.
+// foreign matches a line of wg(8)'s configuration that TOML forbids: its base64 key is
+// not quoted. wg(8) ignores case.
 var foreign = regexp.MustCompile(`(?im)^[ \t]*(private|public|preshared)key[ \t]*=[ \t]*[a-z0-9+/]`)
 
 const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one for srdtun of it`
 
-// decode checks the syntax of a document and gives its root.
+// decode checks the syntax of a document and returns its root.
 func decode(file string, data []byte) (section, error) {
 	if len(data) > MaxFileBytes {
 		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", MaxFileBytes)}
 	}
-	text := strings.TrimPrefix(string(data), "\ufeff") // editors on Windows write it
+	text := strings.TrimPrefix(string(data), "\ufeff") // Windows editors write a byte order mark
 	doc := &document{file: file, lines: newLineIndex(text)}
 	if bad := firstInvalid(text); bad >= 0 {
 		doc.fail(bad, "", nil, "the file is not UTF-8 text")
@@ -72,9 +72,9 @@ func firstInvalid(s string) int {
 	return -1
 }
 
-// firstControl is the offset of the first control character that TOML allows
-// nowhere, or -1: all but tabs and line ends. The decoder refuses them as well, but
-// names the line where the text that holds them begins.
+// firstControl is the offset of the first control character except tabs and line ends,
+// or -1. The decoder refuses these too, but it names the line where the surrounding
+// text begins.
 func firstControl(s string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -87,8 +87,8 @@ func firstControl(s string) int {
 	return -1
 }
 
-// decodeTOML keeps a panic of the decoder, which reports its own faults that way,
-// from ending a daemon that was asked to reload its file.
+// decodeTOML turns a panic of the decoder into an error, so that a reload cannot end
+// the daemon. The decoder reports its own faults by a panic.
 func decodeTOML(text string) (vals map[string]any, err error) {
 	defer func() {
 		if recover() != nil {
@@ -99,16 +99,16 @@ func decodeTOML(text string) (vals map[string]any, err error) {
 	return vals, err
 }
 
-// failSyntax notes what the decoder says.
+// failSyntax notes an error of the decoder.
 func (d *document) failSyntax(text string, err error) {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
 		d.fail(len(text), "", nil, redacted(err.Error()))
 		return
 	}
-	// The decoder counts one line too few for some faults at the end of a file,
-	// and its offset is right, so the line is taken from that. A fault inside a
-	// string over several lines is that of the line where the string begins.
+	// The line comes from the decoder's offset: its line number is one too small for
+	// some faults at the end of a file. For a fault inside a multi-line string, it is
+	// the line where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
 	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {
@@ -117,11 +117,11 @@ func (d *document) failSyntax(text string, err error) {
 	d.fail(off, key, nil, "not valid TOML: "+msg)
 }
 
-// quotation is what the decoder repeats of the file.
+// quotation matches a part of the file that the decoder repeats.
 var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|Key '.*'|'[^']*'|[0-9]{6,}`)
 
-// unquoted hides what a message repeats, unless it is a character or harmless wherever it
-// stands: the fault may be in a secret or a command, and the line does not always tell.
+// unquoted hides quotations in a message, except single characters and harmless words.
+// The fault may be in a secret or a command, and the line does not always show that.
 func unquoted(msg string) string {
 	return redacted(quotation.ReplaceAllStringFunc(msg, func(q string) string {
 		text := strings.Trim(strings.TrimPrefix(q, "Key "), `"'`)
@@ -136,8 +136,8 @@ func unquoted(msg string) string {
 	}))
 }
 
-// withoutStray drops the last part of a dotted key if no section knows it: it may
-// be a secret that stands on a line without its key.
+// withoutStray drops the last part of a dotted key if no section knows it. It may be a
+// secret on a line without its key.
 func withoutStray(key string) string {
 	dot := strings.LastIndexByte(key, '.')
 	for _, s := range schema {
@@ -148,7 +148,7 @@ func withoutStray(key string) string {
 	return key[:max(dot, 0)]
 }
 
-// textOf is the text of one line.
+// textOf returns the text of one line.
 func (d *document) textOf(text string, line int) string {
 	start, end := 0, len(text)
 	if line > 1 {
@@ -160,17 +160,17 @@ func (d *document) textOf(text string, line int) string {
 	return text[start:end]
 }
 
-// secretLike is a part of a key in base64: a run that is longer than any word of the decoder's
-// messages.
+// secretLike matches a part of a key in base64: a run that is longer than any word of the
+// decoder's messages.
 var secretLike = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
 
-// holdsSecret tells a key or a line whose value no error may repeat.
+// holdsSecret reports whether a key or a line has a value that no error may repeat.
 func holdsSecret(s string) bool {
 	p := plain(s)
 	return keytext.Shape.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
 }
 
-// redacted hides what may be a secret; a number out of range is none.
+// redacted hides possible secrets; a long number is none.
 func redacted(msg string) string {
 	return secretLike.ReplaceAllStringFunc(msg, func(run string) string {
 		if allNumeric(run) {

@@ -12,10 +12,10 @@ var templateText string
 
 var templateParsed = template.Must(template.New("init").Parse(templateText))
 
-// Template is a new configuration for an interface of that name: valid, commented,
-// with every key in it or described, and with a private key drawn for it. It has
-// no peers yet. The error is that of a name no interface can have, or of the
-// system's random source.
+// Template returns a new configuration for an interface of that name. It is valid and
+// commented, has or describes every key, and has a fresh private key but no peers. It
+// is an error if no interface can have the name, or if the system's random source
+// fails.
 func Template(name string) ([]byte, error) {
 	if err := checkOwnName(name); err != nil {
 		return nil, err

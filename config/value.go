@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The functions below give what a key has in a configuration, in TOML; "" stands
-// for its default. They are named after their keys in schema.
+// The functions below return a key's value in a configuration, in TOML; "" is its
+// default. Their names follow the keys in schema.
 
 func ofNothing(*Config, *Peer) string        { return "" }
 func ofName(c *Config, _ *Peer) string       { return inTOML(c.Interface.Name) }
@@ -128,7 +128,7 @@ func texts[T fmt.Stringer](list []T) (v []string) {
 	return v
 }
 
-// listTOML writes a list of strings; "" for an empty one.
+// listTOML writes a list of strings; "" for an empty list.
 func listTOML(list []string) string {
 	if len(list) == 0 {
 		return ""

@@ -12,30 +12,30 @@ import (
 	"unicode/utf8"
 )
 
-// maxWGLines bounds a file of wg-quick's.
+// maxWGLines bounds a wg-quick file.
 const maxWGLines = 65536
 
-// ImportOptions say how a file of wg-quick's is taken over.
+// ImportOptions are the options of Import.
 type ImportOptions struct {
-	// Name is the interface's; "": that of the file.
+	// Name is the interface's; "": the file's.
 	Name string
-	// NoHooks leaves PreUp, PostUp, PreDown and PostDown in the comments.
+	// NoHooks turns PreUp, PostUp, PreDown and PostDown into comments.
 	NoHooks bool
-	// Tables are names of routing tables on this host, as rt_tables(5) gives them.
+	// Tables are this host's names of routing tables, from rt_tables(5).
 	Tables map[string]uint32
 }
 
-// Imported is a configuration that was made of a file of wg-quick's.
+// Imported is a configuration made from a wg-quick file.
 type Imported struct {
 	Text []byte
-	// Notes say what is not as it was in that file, each in a line.
+	// Notes name the differences from that file, one line each.
 	Notes []string
 }
 
-// Import makes a configuration of a file of wg-quick(8). What that program and wg(8) take
-// is taken over with the same meaning; what has no counterpart stands in the result as a
-// comment, and a note says so. The result is sound, or the error names the line and the
-// key of the file that are not, in the words of that file.
+// Import makes a configuration from a wg-quick(8) file. Keys of wg-quick(8) and wg(8)
+// keep their meaning. A key without a counterpart becomes a comment in the result, and a
+// note says so. The result is valid; otherwise the error names the faulty line and key in
+// the words of the file.
 func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 	im := importer{file: file, opt: o}
 	if o.Name == "" {
@@ -57,45 +57,45 @@ func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 	return &Imported{Text: []byte(im.out.String()), Notes: im.notes}, nil
 }
 
-// importer is a file of wg-quick's while it is read, and the configuration while it is
-// written. Keys may be given again, and what a later peer claims is no earlier one's, so
-// that nothing is written before all is read.
+// importer reads a wg-quick file, and then writes the configuration. It reads everything
+// first: a later line may repeat a key, and a later peer may claim an earlier one's
+// prefix.
 type importer struct {
 	file    string
 	opt     ImportOptions
 	line    int
-	iface   *wgSection // of all [Interface] sections, which wg reads as one; nil: none yet
+	iface   *wgSection // all [Interface] sections, which wg reads as one; nil: none yet
 	peers   []*wgSection
-	at      *wgSection  // the section that is being read; nil before the first
-	pending []wgComment // comments of which it is not known yet whose they are
-	blank   bool        // the line before this one was empty
-	empty   bool        // this one is
-	tail    []string    // comments at the end, which are nobody's
+	at      *wgSection  // the section being read; nil before the first
+	pending []wgComment // comments whose section is not known yet
+	blank   bool        // the previous line was empty
+	empty   bool        // this line is empty
+	tail    []string    // comments at the end, of no section
 	leftOut []*wgLeftOut
-	hooks   []string // the words of those that were taken over
-	keyBy   *wgField // the hook that gives the private key by a command; nil: none
+	hooks   []string // the keys of the imported ones
+	keyBy   *wgField // the hook with a command that sets the private key; nil: none
 	notes   []string
 
 	out  strings.Builder
-	from []int // of each line of out: the line of the file that it was made of, or 0
+	from []int // for each line of out: its line in the file, or 0
 }
 
 // wgSection is one [Interface] or [Peer].
 type wgSection struct {
 	name    string // "interface" or "peer"
 	line    int
-	lead    [][]string // blocks of comments above it that stand alone
-	remarks []string   // comments that are its own
+	lead    [][]string // separate blocks of comments above it
+	remarks []string   // its own comments
 	fields  []*wgField
 }
 
-// wgField is a key of ours with its value.
+// wgField is a key of srdtun's with its value.
 type wgField struct {
-	key, word string // as we and as wg-quick(8) call it
+	key, word string // its names in srdtun and in wg-quick(8)
 	line      int
-	value     string   // in TOML; of a list: "", and items
+	value     string   // in TOML; "" for a list, which has items
 	items     []wgItem // of a list
-	remark    string   // behind the value
+	remark    string   // comment behind the value
 }
 
 // wgItem is a member of a list.
@@ -113,7 +113,7 @@ func (s *wgSection) field(key string) *wgField {
 	return nil
 }
 
-// add returns the field of a key, which is made if it is not there yet.
+// add returns the field of a key, and makes it if need be.
 func (s *wgSection) add(key, word string, line int) *wgField {
 	f := s.field(key)
 	if f == nil {
@@ -123,7 +123,7 @@ func (s *wgSection) add(key, word string, line int) *wgField {
 	return f
 }
 
-// drop takes a field out.
+// drop removes a field.
 func (s *wgSection) drop(key string) {
 	for i, f := range s.fields {
 		if f.key == key {
@@ -133,16 +133,17 @@ func (s *wgSection) drop(key string) {
 	}
 }
 
-// inQuotes is a value of the file as quoted shows it.
+// inQuotes matches a value of the file as quoted shows it.
 var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// fail is what is wrong with a line. A value that it repeats may be a secret in the wrong place.
+// fail returns the error for a line. It redacts values that the message repeats: one may be a
+// secret in the wrong place.
 func (im *importer) fail(line int, word, format string, args ...any) error {
 	msg := inQuotes.ReplaceAllStringFunc(fmt.Sprintf(format, args...), redacted)
 	return &Error{File: im.file, Line: line, Key: clipped(word), Msg: msg}
 }
 
-// note tells what is not as it was in the file.
+// note notes a difference from the file.
 func (im *importer) note(line int, word, format string, args ...any) {
 	im.notes = append(im.notes, im.fail(line, word, format, args...).Error())
 }
@@ -166,7 +167,7 @@ func (im *importer) readAll(data []byte) error {
 	return nil
 }
 
-// read takes one line.
+// read reads one line.
 func (im *importer) read(line string) error {
 	text, note, _ := strings.Cut(line, "#")
 	text = strings.TrimSpace(text)
@@ -174,7 +175,7 @@ func (im *importer) read(line string) error {
 	name = strings.TrimSpace(name)
 	hook := wgHookKey(name)
 	if pair && hook != "" {
-		// bash(1) reads the rest of the line, and knows its comments from other "#".
+		// bash(1) reads the rest of the line, and has its own rule for comments.
 		value, note = cutShellComment(line[strings.IndexByte(line, '=')+1:])
 	}
 	im.blank, im.empty = im.empty, line == ""
@@ -199,7 +200,7 @@ func (im *importer) read(line string) error {
 	return im.pair(name, value)
 }
 
-// begin takes the header of a section.
+// begin reads the header of a section.
 func (im *importer) begin(text, note string) error {
 	s := &wgSection{line: im.line}
 	switch strings.ToLower(strings.Join(strings.Fields(text), "")) {
@@ -227,7 +228,7 @@ func (im *importer) begin(text, note string) error {
 	return nil
 }
 
-// pair takes one Key = Value of the section.
+// pair reads one Key = Value of the section.
 func (im *importer) pair(name, value string) error {
 	word := plain(name)
 	if why, ok := wgForeign[word]; ok {
@@ -243,7 +244,7 @@ func (im *importer) pair(name, value string) error {
 	case value == "" && !k.empty:
 		return im.fail(im.line, k.word, "is empty; give a value, or leave the line out")
 	case value == "":
-		return nil // wg-quick(8) does as if the line were not there
+		return nil // wg-quick(8) ignores the line
 	case !utf8.ValidString(value):
 		return im.fail(im.line, k.word, "is not UTF-8 text")
 	}
@@ -264,14 +265,14 @@ func (im *importer) pair(name, value string) error {
 	return nil
 }
 
-// wgLeftOut are keys that a result does not have, for one reason.
+// wgLeftOut holds the keys that are left out for one reason.
 type wgLeftOut struct {
 	why   string
 	line  int
 	words []string
 }
 
-// foreign keeps a key of another program's as a comment.
+// foreign keeps another program's key as a comment.
 func (im *importer) foreign(name, value, why string) error {
 	i := slices.IndexFunc(im.leftOut, func(l *wgLeftOut) bool { return l.why == why })
 	if i < 0 {
@@ -284,8 +285,8 @@ func (im *importer) foreign(name, value, why string) error {
 	return nil
 }
 
-// verify reads the result as the daemon will, but for the key file that it may name. What
-// is wrong then contradicts something else, and is told in the words of the file.
+// verify reads the result as the daemon will, but without a key file. A fault found then
+// is a contradiction, and verify reports it in the words of the file.
 func (im *importer) verify() error {
 	text := im.out.String()
 	if f := im.iface.field("private_key_file"); f != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// wgComment is a comment that stands alone in its line.
+// wgComment is a comment with a line of its own.
 type wgComment struct {
 	text  string
 	apart bool // an empty line is above it
@@ -28,15 +28,15 @@ func (im *importer) remember(note string) {
 var (
 	// wgEnd ends a peer: PiVPN writes "### end NAME ###", others "# END_PEER NAME".
 	wgEnd = regexp.MustCompile(`(?i)^#*\s*end[ _]`)
-	// wgOff is the header of a section that somebody has taken out, and wgOffKey a key.
+	// wgOff matches the header of a section that is commented out, and wgOffKey a key.
 	wgOff    = regexp.MustCompile(`(?i)^#*\s*\[(peer|interface)\]`)
 	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
 )
 
-// place says whose the comments are that were seen last, ahead of a section or a key of
-// it; next is nil at the end of the file. Those right below a section are its own, and
-// those right above a header are of what it begins. What stands apart from both, or is a
-// peer that somebody has taken out, stays where it is.
+// place assigns the pending comments to sections. It is called ahead of a section or of
+// one of its keys; next is nil at the end of the file. Comments right below a section
+// belong to it, and those right above a header to the section it begins. Separate
+// comments, and peers that are commented out, keep their places.
 func (im *importer) place(next *wgSection) {
 	comments := im.pending
 	im.pending = nil
@@ -103,23 +103,24 @@ func commentTexts(comments []wgComment) (v []string) {
 	return v
 }
 
-// wgNames are how programs that write such files name a peer in a comment: wireguard-install
-// and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's ("# BEGIN_PEER NAME"), wg-easy
-// ("# Client: NAME (id)"), the exporters of metrics ("# friendly_name = NAME") and people.
+// wgNames match the comments with which programs and people name a peer. Such programs are
+// wireguard-install and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's ("#
+// BEGIN_PEER NAME"), wg-easy ("# Client: NAME (id)") and exporters of metrics ("#
+// friendly_name = NAME").
 var wgNames = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^##+\s*(?:client|peer|user|begin)\s+(\S.*)$`),
 	regexp.MustCompile(`(?i)^#*\s*begin_peer\s+(\S.*)$`),
 	regexp.MustCompile(`(?i)^#*\s*(?:friendly_name|name|client|peer|user|device)\s*[:=]\s*(\S.*?)(?:\s*\([0-9a-f-]{8,}\))?$`),
 }
 
-// wgWordAlone is a comment that is one word, as algo names its users; wgNoName is one that
-// tells a peer from nothing.
+// wgWordAlone matches a comment of one word, as algo names its users. wgNoName matches a
+// word that is no name.
 var (
 	wgWordAlone = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
 	wgNoName    = regexp.MustCompile(`(?i)^(peers?|clients?|users?|interface|begin|end|todo|fixme)$`)
 )
 
-// peerName is the name that a peer's comments give it, or "".
+// peerName returns a peer's name from its comments, or "".
 func (s *wgSection) peerName() string {
 	texts := s.remarks
 	if n := len(s.lead); n > 0 && !slices.ContainsFunc(s.lead[n-1], wgOff.MatchString) {
@@ -127,7 +128,7 @@ func (s *wgSection) peerName() string {
 	}
 	for _, t := range texts {
 		for _, re := range wgNames {
-			// The comment began with a "#" that is cut off already, so that "###" is "##" here.
+			// The comment's first "#" is cut off already, so "###" is "##" here.
 			if m := re.FindStringSubmatch(t); m != nil && !wgEnd.MatchString(t) {
 				if name := cleanName(strings.Trim(m[1], "# \t\"")); name != "" {
 					return name
@@ -143,8 +144,9 @@ func (s *wgSection) peerName() string {
 	return ""
 }
 
-// cleanName is what can name a peer: one line of printable characters, which has no key in
-// it and looks like nothing else that stands for a peer. "": nothing of the text can.
+// cleanName makes a peer's name from a text: one line of printable characters. It returns
+// "" for a text with a key in it. It changes a text that looks like an address, a prefix
+// or an endpoint, or returns "".
 func cleanName(text string) string {
 	if _, err := netip.ParseAddr(text); err == nil || keytext.Shape.MatchString(text) {
 		return ""
@@ -159,7 +161,7 @@ func cleanName(text string) string {
 	return name
 }
 
-// printableName is one line of printable characters, not longer than a name.
+// printableName returns one line of printable characters, cut to the length of a name.
 func printableName(text string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(text), " ") {
@@ -170,7 +172,7 @@ func printableName(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// namePeers gives peers the names that comments give them, each once.
+// namePeers names peers after their comments, with different names.
 func (im *importer) namePeers() {
 	seen := map[string]bool{}
 	for _, p := range im.peers {
@@ -187,7 +189,7 @@ func (im *importer) namePeers() {
 	}
 }
 
-// clipName is the beginning of a name, cut between two characters.
+// clipName returns the beginning of a name, cut between two characters.
 func clipName(name string, most int) string {
 	for len(name) > most {
 		r := []rune(name)

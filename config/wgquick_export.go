@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Export writes a configuration as a file of wg-quick(8), as far as that has words for
-// it; the rest stands there as comments. A peer of several endpoints gets the first.
+// Export writes a configuration as a wg-quick(8) file. Keys unknown to wg-quick(8)
+// become comments. A peer with several endpoints keeps the first.
 func Export(c *Config) []byte {
 	var b strings.Builder
 	b.WriteString("# Of " + oneLine(c.File) + ". The two protocols do not understand each other:\n# both ends of a tunnel need the same.\n")
@@ -29,7 +29,7 @@ func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
 	for _, k := range sectionOf(name).keys {
 		v := k.value(c, p)
 		if v == "" && k.name == "listen_port" {
-			v = fmt.Sprint(DefaultListenPort) // another than wg's, which is any
+			v = fmt.Sprint(DefaultListenPort) // wg's default differs: any port
 		}
 		if v == "" {
 			continue
@@ -53,7 +53,7 @@ func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
 	}
 }
 
-// exportHooks writes commands as bash(1) reads them; "" if they cannot stand in a line.
+// exportHooks writes commands for bash(1); "" if one does not fit into a line.
 func exportHooks(key string, c *Config) string {
 	h := c.Interface.Hooks
 	var text strings.Builder
@@ -72,10 +72,10 @@ func exportHooks(key string, c *Config) string {
 	return text.String()
 }
 
-// shellLine is a command as a shell reads it.
+// shellLine returns a command for a shell.
 func shellLine(argv []string) string {
 	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
-		return strings.TrimPrefix(argv[2], errexit) // which wg-quick(8) sets itself
+		return strings.TrimPrefix(argv[2], errexit) // wg-quick(8) sets this itself
 	}
 	var words []string
 	for i, w := range argv {
@@ -87,7 +87,7 @@ func shellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// exportRest writes what wg-quick(8) has no words for.
+// exportRest writes the keys that wg-quick(8) lacks.
 func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
 	for _, k := range s.keys {
 		if v := k.value(c, nil); v != "" {
@@ -96,7 +96,8 @@ func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
 	}
 }
 
-// fromTOML writes a value as wg-quick(8) does: without quotes, lists with commas.
+// fromTOML writes a value in the form of wg-quick(8): without quotes, lists with
+// commas.
 func fromTOML(v string) string {
 	vals, err := decodeTOML("x = " + v + "\n")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/srdtun/srdtun/internal/wgquick"
 )
 
-// wgHooks are the keys whose values bash(1) reads.
+// wgHooks are the keys with values for bash(1).
 var wgHooks = []string{"PreUp", "PostUp", "PreDown", "PostDown"}
 
-// wgHookKey is the usual spelling of such a key; "" if it is none.
+// wgHookKey returns the usual spelling of such a key; "" if name is none.
 func wgHookKey(name string) string {
 	for _, w := range wgHooks {
 		if plain(name) == strings.ToLower(w) {
@@ -24,13 +24,13 @@ func wgHookKey(name string) string {
 	return ""
 }
 
-// hookKey is ours.
+// hookKey returns srdtun's key for one of wgHooks.
 func hookKey(word string) string {
 	return map[string]string{"PreUp": "pre_up", "PostUp": "post_up", "PreDown": "pre_down", "PostDown": "post_down"}[word]
 }
 
-// cutShellComment cuts a comment off a command: what is behind a "#" that begins a word
-// and is in no quotes.
+// cutShellComment cuts the comment off a command. A comment begins with a "#" at the
+// start of a word and outside of quotes.
 func cutShellComment(text string) (command, note string) {
 	quote := byte(0)
 	for i := range len(text) {
@@ -49,23 +49,27 @@ func cutShellComment(text string) (command, note string) {
 }
 
 var (
-	// plainWord is a word that a shell gives to a program as it is.
+	// plainWord matches a word that a shell passes to a program unchanged.
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	// shellWord is a first word that is the shell's own, or a setting for the command.
+	// shellWord matches a first word that is the shell's own, or a variable for the
+	// command.
 	shellWord = regexp.MustCompile(`^(\.|:|alias|case|cd|command|declare|eval|exec|exit|export|for|function|if|let|local|popd|pushd|read|return|set|shift|shopt|source|time|trap|type|ulimit|umask|unset|until|wait|while|.*=.*)$`)
-	// bashOnly is what sh(1) does not know (bash(1)); wg-quick(8) is written in bash.
+	// bashOnly matches syntax of bash(1) that sh(1) lacks; wg-quick(8) is written in
+	// bash.
 	bashOnly = regexp.MustCompile(`[<>]\(|\[\[|<<<|&>|\|&|\$'|\(\(|=~|\{[^{} ]*(,|\.\.)[^{} ]*\}|\$\{[^}]*(//|\^\^|,,|\[|:\d)|\$(RANDOM|UID|HOSTNAME|EUID|SECONDS)\b|(^|[;&|({]\s*)(source|shopt|declare|function|let|pushd|popd)\s|\+=\(`)
-	// runsWG is a command of WireGuard's own tools, which do not know our interface.
+	// runsWG matches a command of WireGuard's own tools, which do not know srdtun's
+	// interfaces.
 	runsWG = regexp.MustCompile("(?:^|[;&|({`]|\\b(?:sudo|exec|then|do|else|time|command|env)\\s)\\s*(?:[\\w./-]*/)?(?:a?wg(?:-quick)?)(?:\\s|$)")
-	// showsMark asks wg(8) for the mark of the outer packets, as its kill switch does.
+	// showsMark matches a request to wg(8) for the mark of the outer packets, as in the
+	// kill switch of its manual.
 	showsMark = regexp.MustCompile("\\$\\(\\s*a?wg show \\S+ fwmark\\s*\\)|`\\s*a?wg show \\S+ fwmark\\s*`")
-	// setsKey gives the interface its key from somewhere else, as wg-quick(8) shows it.
+	// setsKey matches a command that sets the interface's key, as wg-quick(8) shows it.
 	setsKey     = regexp.MustCompile(`\ba?wg\s+set\s+\S+\s+.*\bprivate-key\b`)
 	setsKeyFile = regexp.MustCompile(`^(?:\S*/)?a?wg\s+set\s+\S+\s+private-key\s+(?:<\(\s*cat\s+([^\s;&|<>$()"'` + "`" + `]+)\s*\)|([^\s;&|<>$()"'` + "`" + `]+))$`)
 )
 
-// hook takes a command over: a program with its words as a list of them, and all else
-// through the shell that would have read it.
+// hook imports a command. A program with plain words becomes a list of words; any other
+// command runs through its shell.
 func (im *importer) hook(word, text string) error {
 	switch {
 	case im.at.name != "interface":
@@ -89,7 +93,7 @@ func (im *importer) hook(word, text string) error {
 	return nil
 }
 
-// keyHook takes the private key from the file that a command reads it from.
+// keyHook imports the path of the key file that a command reads.
 func (im *importer) keyHook(word, text string) error {
 	m := setsKeyFile.FindStringSubmatch(text)
 	if m == nil {
@@ -106,12 +110,12 @@ func (im *importer) keyHook(word, text string) error {
 	return nil
 }
 
-// remarkHook leaves a command in the comments, and says why.
+// remarkHook keeps a command as a comment, with the reason.
 func (im *importer) remarkHook(word, text, why string) {
 	im.iface.remarks = append(im.iface.remarks, word+" = "+text, "  ^ not taken over: "+why)
 }
 
-// settleHooks makes commands of what hooks say.
+// settleHooks turns the texts of hooks into commands.
 func (im *importer) settleHooks() {
 	mark := im.outerMark()
 	for _, word := range wgHooks {
@@ -150,7 +154,7 @@ func counted(word string, n int) string {
 	return fmt.Sprintf("%s (%d)", word, n)
 }
 
-// remarkUnwanted leaves commands in the comments, ready to be taken in.
+// remarkUnwanted keeps commands as comments that the user can uncomment.
 func (im *importer) remarkUnwanted(f *wgField) {
 	im.note(f.items[0].line, f.word, "left out, as --no-hooks says")
 	for _, l := range f.lines() {
@@ -159,8 +163,8 @@ func (im *importer) remarkUnwanted(f *wgField) {
 	im.iface.drop(f.key)
 }
 
-// withoutWG puts the mark of the outer packets where a command asks wg(8) for it, and says
-// why a command that calls wg(8) for something else is not taken over.
+// withoutWG replaces a command's request to wg(8) for the mark by the mark. A command
+// with another call of wg(8) is left out, and why has the reason.
 func withoutWG(text, mark string) (command, why string) {
 	if mark != "" {
 		text = showsMark.ReplaceAllLiteralString(text, mark)
@@ -171,9 +175,9 @@ func withoutWG(text, mark string) (command, why string) {
 	return text, ""
 }
 
-// outerMark is the mark of the outer packets, for commands that ask wg(8) for it; "" if
-// there is none. With a default route wg-quick(8) chooses one, and so does the daemon, so
-// that it becomes a setting.
+// outerMark returns the mark of the outer packets for commands that ask wg(8) for it; ""
+// if there is none. With a default route, wg-quick(8) and the daemon choose the mark
+// themselves. So outerMark writes the mark into the configuration.
 func (im *importer) outerMark() string {
 	if f := im.iface.field("fwmark"); f != nil {
 		if f.value == "0" || f.value == "0x0" || f.value == `"off"` {
@@ -191,10 +195,10 @@ func (im *importer) outerMark() string {
 	return f.value
 }
 
-// showsDefault is a default route in TOML.
+// showsDefault matches a default route in TOML.
 var showsDefault = regexp.MustCompile(`/0"$`)
 
-// anyItem reports whether a list of the sections has a member of a kind.
+// anyItem reports whether a list of the sections has a member that kind matches.
 func anyItem(sections []*wgSection, kind *regexp.Regexp, keys ...string) bool {
 	for _, s := range sections {
 		for _, key := range keys {
@@ -206,10 +210,10 @@ func anyItem(sections []*wgSection, kind *regexp.Regexp, keys ...string) bool {
 	return false
 }
 
-// errexit makes sh(1) end with the first command that fails, as wg-quick(8) does.
+// errexit makes sh(1) end at the first failed command, as wg-quick(8) does.
 const errexit = "set -e; "
 
-// hookCommand is what runs a text that was written for bash.
+// hookCommand returns the command that runs a text for bash.
 func hookCommand(text string) []string {
 	words := strings.Fields(text)
 	simple := len(words) <= maxWords && !shellWord.MatchString(words[0])

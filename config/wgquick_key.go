@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// wgKey is a key of wg(8) or wg-quick(8) that is ours in other words.
+// wgKey is a key of wg(8) or wg-quick(8) that has a counterpart in srdtun.
 type wgKey struct {
 	section, key string // ours
-	word         string // as their manual spells it
-	empty        bool   // they take an empty value, as if the line were not there
-	// one reads a value without blanks, and gives it in TOML; "" for what is ours without the key.
+	word         string // its spelling in their manual
+	empty        bool   // they accept an empty value, and ignore the line
+	// one reads a value without blanks, and returns it in TOML; "" for srdtun's default.
 	one func(im *importer, value string) (string, error)
-	// list adds the members of a value to the section's.
+	// list adds the members of a value to the section's list.
 	list func(im *importer, k wgKey, value string) error
 }
 
-// wgKeys are by the word in small letters.
+// wgKeys has the keys by their word in small letters.
 var wgKeys map[string]wgKey
 
-func init() { // a table that is read by functions which are in it
+func init() { // init avoids a cycle: functions in the table read the table
 	wgKeys = map[string]wgKey{}
 	for _, k := range []wgKey{
 		{"interface", "private_key", "PrivateKey", false, wgKeyText, nil},
@@ -52,9 +52,9 @@ const (
 	isWARP    = "Cloudflare's, whose service does not speak srdtun"
 )
 
-// wgForeign are keys of other programs that take such files: what they change is outside
-// the tunnel, so that a file keeps its meaning without them. A key that says where packets
-// go (ExcludedIPs) is not among them, and ends the import.
+// wgForeign are keys of other programs that read such files. Those keys affect nothing
+// inside the tunnel, so the file keeps its meaning without them. A key that directs
+// packets (ExcludedIPs) is not among them, and ends the import.
 var wgForeign = map[string]string{
 	"jc": isAmnezia, "jmin": isAmnezia, "jmax": isAmnezia, "itime": isAmnezia,
 	"s1": isAmnezia, "s2": isAmnezia, "s3": isAmnezia, "s4": isAmnezia,
@@ -67,7 +67,7 @@ var wgForeign = map[string]string{
 	"reserved": isWARP, "clientid": isWARP,
 }
 
-// wgWord is how wg-quick(8) spells a key of ours; "" if it has none.
+// wgWord returns wg-quick(8)'s word for a key of srdtun's, or "".
 func wgWord(key string) string {
 	for _, k := range wgKeys {
 		if k.key == key {
@@ -77,7 +77,7 @@ func wgWord(key string) string {
 	return ""
 }
 
-// inWGWords puts their keys where a message names ours.
+// inWGWords replaces srdtun's keys in a message by wg-quick(8)'s.
 func inWGWords(msg string) string {
 	for _, s := range schema {
 		for _, k := range s.keys {
@@ -89,7 +89,7 @@ func inWGWords(msg string) string {
 	return strings.ReplaceAll(msg, "interface.", "")
 }
 
-// wgNearest is the key of theirs that needs the fewest edits.
+// wgNearest returns wg-quick(8)'s key with the fewest edits to name.
 func wgNearest(name string) string {
 	var words []string
 	for _, k := range wgKeys {
@@ -100,8 +100,8 @@ func wgNearest(name string) string {
 	return nearest(name, words)
 }
 
-// wgKeyText reads a private or public key. That a public key has one spelling is seen when
-// the result is parsed.
+// wgKeyText reads a private or public key. The spelling of a public key is checked later,
+// when the result is parsed.
 func wgKeyText(_ *importer, value string) (string, error) {
 	k, err := ParseSecret(value)
 	if err == nil && k.IsZero() {
@@ -110,7 +110,7 @@ func wgKeyText(_ *importer, value string) (string, error) {
 	return inTOML(value), err
 }
 
-// wgPreshared: a preshared key of zeros is none (wg(8)).
+// wgPreshared reads a preshared key. A key of zeros is none (wg(8)).
 func wgPreshared(_ *importer, value string) (string, error) {
 	k, err := ParseSecret(value)
 	if err != nil || k.IsZero() {
@@ -127,14 +127,14 @@ func wgPort(_ *importer, value string) (string, error) {
 	return strconv.Itoa(int(port)), nil
 }
 
-// leastMTU is what every host must take (RFC 791 section 3.1). A smaller one in a file is
-// a slip.
+// leastMTU is the size that every host must accept (RFC 791 section 3.1). A smaller value
+// is a slip.
 const leastMTU = 576
 
-// wgMTU raises what is below our bound. A small MTU is for a network that carries no more
-// outside, and here that does not bound the packets inside.
+// wgMTU raises a value below our bound. A file has a small MTU because the outer network
+// carries no more, and here the outer network does not limit inner packets.
 func wgMTU(im *importer, value string) (string, error) {
-	n, err := strconv.ParseUint(value, 0, 31) // ip(8) takes hexadecimal too
+	n, err := strconv.ParseUint(value, 0, 31) // ip(8) accepts hexadecimal too
 	switch {
 	case err != nil || n < leastMTU || n > maxMTU:
 		return "", fmt.Errorf("%s is no MTU; want a number from %d to %d", quoted(value), leastMTU, maxMTU)
@@ -183,7 +183,7 @@ func wgTable(im *importer, value string) (string, error) {
 	return "", fmt.Errorf("no routing table of this host has the name %s (/etc/iproute2/rt_tables); want off, auto, a number from 1 to %d or such a name", quoted(value), uint32(math.MaxUint32))
 }
 
-// wgSave: nothing is written back by itself.
+// wgSave reads SaveConfig, which has no counterpart: srdtun writes no file unasked.
 func wgSave(im *importer, value string) (string, error) {
 	switch strings.ToLower(value) {
 	case "true":
@@ -197,7 +197,7 @@ func wgSave(im *importer, value string) (string, error) {
 	return "", nil
 }
 
-// insteadOfSave says what there is in place of SaveConfig.
+// insteadOfSave names the replacement of SaveConfig.
 const insteadOfSave = "srdtun set --save writes what it changes to the file"
 
 func wgKeepalive(_ *importer, value string) (string, error) {
@@ -211,8 +211,8 @@ func wgKeepalive(_ *importer, value string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// wgEndpoint takes what wg(8) takes: the port is behind the last colon, also of an IPv6
-// address without brackets.
+// wgEndpoint accepts the form of wg(8): the port is behind the last colon, even in an
+// IPv6 address without brackets.
 func wgEndpoint(_ *importer, value string) (string, error) {
 	host, port := value, ""
 	if inner, ok := strings.CutPrefix(value, "["); ok {
@@ -238,12 +238,12 @@ func wgEndpoint(_ *importer, value string) (string, error) {
 	return listTOML([]string{Endpoint{Host: host, Port: n}.String()}), nil
 }
 
-// wgSplit is a list of wg-quick(8)'s own: commas and blanks stand between the members.
+// wgSplit splits a list as wg-quick(8) does, at commas and blanks.
 func wgSplit(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 }
 
-// put adds a member to a list, unless it is there.
+// put adds a member to a list, unless the list has it.
 func (f *wgField) put(text string, line int) {
 	one := wgItem{inTOML(text), line}
 	if !slices.ContainsFunc(f.items, func(i wgItem) bool { return i.text == one.text }) {
@@ -281,7 +281,7 @@ func wgResolvers(im *importer, k wgKey, value string) error {
 	return nil
 }
 
-// wgAllowed adds prefixes, and takes out those with a minus sign (wg(8), allowed-ips).
+// wgAllowed adds prefixes, and removes those with a minus sign (wg(8), allowed-ips).
 func wgAllowed(im *importer, k wgKey, value string) error {
 	f := im.at.add(k.key, k.word, im.line)
 	for part := range strings.SplitSeq(strings.Join(strings.Fields(value), ""), ",") {
@@ -302,7 +302,7 @@ func wgAllowed(im *importer, k wgKey, value string) error {
 	return nil
 }
 
-// wgPrefix reads a prefix as wg(8) does, which takes leading zeros of the length.
+// wgPrefix reads a prefix as wg(8) does, which accepts leading zeros in the length.
 func wgPrefix(text string) (netip.Prefix, error) {
 	addr, length, ok := strings.Cut(text, "/")
 	if n, err := strconv.ParseUint(length, 10, 8); ok && err == nil && length[0] != '+' {

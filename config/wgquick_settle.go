@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// settle does what counts over all sections, once all are read.
+// settle checks and completes the sections when all are read.
 func (im *importer) settle() error {
 	if im.iface == nil {
 		return im.fail(0, "PrivateKey", "is missing: there is no [Interface]")
@@ -33,7 +33,8 @@ func (im *importer) settle() error {
 	return nil
 }
 
-// settleKey: a command that sets the key would come after the file's.
+// settleKey decides between several private keys. A command that sets the key runs
+// after wg reads the file, so its key file wins.
 func (im *importer) settleKey() error {
 	file, key := im.iface.field("private_key_file"), im.iface.field("private_key")
 	switch {
@@ -50,8 +51,8 @@ func (im *importer) settleKey() error {
 	return nil
 }
 
-// mergePeers makes one of peers with the same key. As with wg, what a later section says
-// counts, and its AllowedIPs are all that there are.
+// mergePeers merges peers with the same key. As with wg, the later section's values win,
+// and its AllowedIPs replace all earlier ones.
 func (im *importer) mergePeers() {
 	first := map[string]*wgSection{}
 	im.peers = slices.DeleteFunc(im.peers, func(p *wgSection) bool {
@@ -78,7 +79,7 @@ func (im *importer) mergePeers() {
 	})
 }
 
-// settlePrefixes takes a prefix from all peers but the last that has it, as wg does.
+// settlePrefixes removes a prefix from all its peers but the last, as wg does.
 func (im *importer) settlePrefixes() {
 	owner := map[string]*wgSection{}
 	for _, p := range slices.Backward(im.peers) {

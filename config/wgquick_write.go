@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// write writes what was read.
+// write writes the configuration.
 func (im *importer) write() {
 	for _, s := range append([]*wgSection{im.iface}, im.peers...) {
 		im.writeSection(s)
@@ -30,7 +30,7 @@ func (im *importer) writeSection(s *wgSection) {
 	}
 }
 
-// lines are a key and its value. Commands have a line each.
+// lines returns the lines of a key and its value. Each command has a line of its own.
 func (f *wgField) lines() []wgItem {
 	head := f.key + " = "
 	if f.value != "" {
@@ -56,7 +56,7 @@ func (f *wgField) lines() []wgItem {
 	return append(lines, wgItem{"]", f.line})
 }
 
-// put adds a line, which was made of that line of the file.
+// put adds a line to the result. from is its line in the file.
 func (im *importer) put(text string, from int) {
 	im.out.WriteString(text + "\n")
 	im.from = append(im.from, from)
