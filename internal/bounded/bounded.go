@@ -1,5 +1,5 @@
-// Package bounded reads files up to a number of bytes: whoever may write a file must not choose
-// how much memory its reader takes.
+// Package bounded reads files up to a number of bytes, so that the author of a file cannot
+// choose its reader's memory use.
 package bounded
 
 import (
@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// TooLong is the error of a file with more bytes than its reader takes.
+// TooLong is the error for a file with more bytes than its reader accepts.
 type TooLong struct{ Most int64 }
 
 func (e *TooLong) Error() string { return fmt.Sprintf("the file has more than %d bytes", e.Most) }
 
-// ErrIrregular is the error of a directory, a device, a pipe or a socket.
+// ErrIrregular is the error for a directory, a device, a pipe or a socket.
 var ErrIrregular = errors.New("not a regular file")
 
-// All reads to the end of r. More bytes than most are an error, and nothing is returned.
+// All reads r to its end. With more bytes than most it returns an error and no data.
 func All(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
@@ -31,17 +31,17 @@ func All(r io.Reader, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// File reads a file, or what a pipe gives until its end.
+// File reads a file, or a pipe until its end.
 func File(name string, most int64) ([]byte, error) {
 	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, most) })
 }
 
-// Regular reads a regular file. It does not wait for the writer of a pipe, and opens no device.
+// Regular reads a regular file. It waits for no writer of a pipe, and opens no device.
 func Regular(name string, most int64) ([]byte, error) {
 	return look(name, func(f *os.File) ([]byte, error) { return Content(f, most) })
 }
 
-// Content is Regular of a file that is open.
+// Content is Regular for an open file.
 func Content(f *os.File, most int64) ([]byte, error) {
 	if err := regular(f); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func regular(f *os.File) error {
 	return err
 }
 
-// look is read of a file that is looked at before it is opened. content looks once more.
+// look is read with a check before the opening. content checks once more.
 func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)
@@ -75,7 +75,7 @@ func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	return read(name, syscall.O_NONBLOCK, content)
 }
 
-// read opens a file. All errors have its name, once.
+// read opens a file and reads it with content. Each error has the file's name once.
 func read(name string, flags int, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOCTTY|flags, 0)
 	if err != nil {

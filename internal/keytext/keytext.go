@@ -1,4 +1,4 @@
-// Package keytext is how keys are written: 32 bytes as 44 characters of base64, as wg(8) prints
+// Package keytext reads and writes keys: 32 bytes as 44 characters of base64, as wg(8) prints
 // them. Each key has one spelling.
 package keytext
 
@@ -13,20 +13,20 @@ const (
 	Chars = 44 // of its text, with one character of padding
 )
 
-// Shape finds keys in a text, wherever they stand and with their padding or without.
+// Shape finds keys anywhere in a text, with their padding or without.
 var Shape = regexp.MustCompile(`[A-Za-z0-9+/]{43}=?`)
 
-// No error repeats the text, which may be a secret in the wrong place.
+// Errors never repeat the text, which may be a secret in the wrong place.
 var (
 	ErrText     = errors.New("not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them")
 	ErrSpelling = errors.New("another spelling of a public key: want a number below 2^255-19, as srdtun pubkey prints it")
 )
 
-// Parse reads any key. As in wg, bits behind the last byte must be zero, so that 32 bytes have
+// Parse reads any key. As in wg, the bits behind the last byte must be zero, so 32 bytes have
 // exactly one spelling.
 func Parse(s string) (key [Bytes]byte, err error) {
-	// The decoder skips line ends, which the length check catches: with one of
-	// them in 44 characters too few are left for 32 bytes.
+	// The decoder skips line ends. The check of the decoded length catches that: 44
+	// characters with a line end are too few for 32 bytes.
 	if len(s) != Chars {
 		return key, ErrText
 	}
@@ -37,9 +37,9 @@ func Parse(s string) (key [Bytes]byte, err error) {
 	return [Bytes]byte(raw), nil
 }
 
-// ParsePublic reads an X25519 public key, which has one spelling as a number too. An exchange
-// drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5), so a peer
-// would pass as another one under a second spelling, also where the first is denied.
+// ParsePublic reads an X25519 public key, which has one spelling as a number too. A key
+// exchange drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5).
+// So under a second spelling, a peer could pass as another one, even if the first is denied.
 func ParsePublic(s string) (key [Bytes]byte, err error) {
 	if key, err = Parse(s); err == nil && !Reduced(&key) {
 		return [Bytes]byte{}, ErrSpelling

@@ -1,6 +1,6 @@
-// Package logline writes the log of srdtun and of its agents: a record a line, in one of three
-// formats. All programs have the same levels, those of package events, and the same order: time,
-// level, kind, text.
+// Package logline writes the logs of srdtun and its agents: one line for each record, in one of
+// three formats. All programs use the levels of package events, and the same order: time, level,
+// kind, text.
 package logline
 
 import (
@@ -29,11 +29,11 @@ const (
 
 var formats = []string{Text, JSON, Journal}
 
-// Usage is the help of an option that takes a format.
+// Usage is the help text of an option for the format.
 const Usage = "`FORMAT` of the log: text, json or journal (default: journal if systemd reads it, else text)"
 
-// Format returns the format that was asked for, or else the one that the reader of
-// standard error understands.
+// Format returns the requested format, or by default the one for the reader of standard
+// error.
 func Format(asked string) (string, error) {
 	switch {
 	case asked == "" && toJournal():
@@ -56,7 +56,7 @@ func toJournal() bool {
 	return os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// ErrorPrefix is what tells the journal that a line is an error.
+// ErrorPrefix returns the prefix that marks a line as an error for the journal.
 func ErrorPrefix() string {
 	if toJournal() {
 		return fmt.Sprintf("<%d>", events.Error.Priority())
@@ -64,7 +64,7 @@ func ErrorPrefix() string {
 	return ""
 }
 
-// New returns what writes the log in a format.
+// New returns a handler that writes the log in a format.
 func New(out io.Writer, format string) slog.Handler {
 	if format == JSON {
 		return slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: nameLevel})
@@ -72,13 +72,13 @@ func New(out io.Writer, format string) slog.Handler {
 	return &lineHandler{out: &syncWriter{w: out}, journal: format == Journal}
 }
 
-// levels are those of slog. It has none between information and a warning.
+// levels are the levels in slog, which has none between information and a warning.
 var levels = map[events.Level]slog.Level{
 	events.Debug: slog.LevelDebug, events.Info: slog.LevelInfo, events.Notice: slog.LevelInfo + 2,
 	events.Warning: slog.LevelWarn, events.Error: slog.LevelError,
 }
 
-// levelOf returns the level of an event that is logged as l.
+// levelOf returns the event level of l.
 func levelOf(l slog.Level) events.Level {
 	switch {
 	case l < slog.LevelInfo:
@@ -93,7 +93,7 @@ func levelOf(l slog.Level) events.Level {
 	return events.Error
 }
 
-// nameLevel gives the levels of events the names that `srdtun events` has for them.
+// nameLevel gives levels the names that `srdtun events` prints.
 func nameLevel(_ []string, a slog.Attr) slog.Attr {
 	if l, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey {
 		a.Value = slog.StringValue(levelOf(l).String())
@@ -101,16 +101,16 @@ func nameLevel(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// kindKey is the attribute that has an event's kind.
+// kindKey is the attribute with an event's kind.
 const kindKey = "kind"
 
-// Events returns what writes events to a log. Where nobody takes them, there is nobody to
-// tell that.
+// Events returns a function that writes events to a log. It ignores errors, since there
+// is no other place to report them.
 func Events(h slog.Handler) func(events.Event) {
 	return func(e events.Event) { _ = h.Handle(context.Background(), record(&e)) }
 }
 
-// record is an event as a record of the log.
+// record turns an event into a record of the log.
 func record(e *events.Event) slog.Record {
 	r := slog.NewRecord(e.Time, levels[e.Level], e.Text, 0)
 	r.AddAttrs(slog.String(kindKey, string(e.Kind)))
@@ -127,18 +127,18 @@ func record(e *events.Event) slog.Record {
 }
 
 // lineHandler writes a record as a line for people: time, level, kind, text. The text of an
-// event has all that its attributes have; those of another record follow it as key=value. The
-// journal adds time and name itself, and is told the level by a number in front
-// (sd-daemon(3)).
+// event already has its attributes' values. Other records' attributes follow the text as
+// key=value. The journal adds time and name itself, and reads the level from a number in
+// front (sd-daemon(3)).
 type lineHandler struct {
 	out     io.Writer
 	journal bool
 }
 
-// Enabled implements slog.Handler: what comes was chosen already.
+// Enabled implements slog.Handler: the caller has chosen the records already.
 func (h *lineHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-// WithAttrs implements slog.Handler. Lines for people have none.
+// WithAttrs implements slog.Handler. Lines for people have no common attributes.
 func (h *lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 
 // WithGroup implements slog.Handler.
@@ -164,7 +164,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// quoted returns a value as it is if it is one plain word.
+// quoted quotes any value but a plain word.
 func quoted(v string) string {
 	plain := func(r rune) bool { return r > ' ' && r < 0x7f && r != '"' && r != '=' }
 	if v == "" || strings.ContainsFunc(v, func(r rune) bool { return !plain(r) }) {
@@ -173,7 +173,7 @@ func quoted(v string) string {
 	return v
 }
 
-// Stamp writes a moment of this machine's time, to the millisecond.
+// Stamp writes a local time, to the millisecond.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
 // syncWriter lets one line through at a time.

@@ -12,7 +12,7 @@ import (
 // Page is a manual page being written, in man(7).
 type Page struct{ bytes.Buffer }
 
-// New begins the page of a program of this version.
+// New begins a program's page in srdtun's manual, for this version.
 func New(name, section, what, version string) *Page {
 	p := &Page{}
 	fmt.Fprintf(p, ".TH %s %s \"\" \"srdtun %s\" \"srdtun manual\"\n", Roff(strings.ToUpper(name)), section, Roff(version))
@@ -21,7 +21,7 @@ func New(name, section, what, version string) *Page {
 	return p
 }
 
-// Section begins one.
+// Section begins a section.
 func (p *Page) Section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
 // Text writes paragraphs. Indented lines stay as they are.
@@ -38,7 +38,7 @@ func (p *Page) Text(s string) {
 // Verbatim writes lines as they are.
 func (p *Page) Verbatim(s string) { fmt.Fprintf(p, ".PP\n.nf\n%s\n.fi\n", Roff(s)) }
 
-// Flags lists options, if there are any.
+// Flags writes a section of options, if there are any.
 func (p *Page) Flags(flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
@@ -47,7 +47,7 @@ func (p *Page) Flags(flags *pflag.FlagSet) {
 	p.Options(flags)
 }
 
-// Options lists them without a heading.
+// Options lists options without a heading.
 func (p *Page) Options(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -65,7 +65,7 @@ func (p *Page) Options(flags *pflag.FlagSet) {
 	})
 }
 
-// Roff escapes what man(7) would take for a request or a special character.
+// Roff escapes characters that man(7) would read as a request or as special.
 func Roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	lines := strings.Split(s, "\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words splits a line as a shell does, as far as documents need it: at spaces, but not within
+// Words splits a line as a shell does, as far as the documents need: at spaces outside of
 // quotes.
 func Words(line string) (v []string) {
 	var b strings.Builder
@@ -41,8 +41,8 @@ func Words(line string) (v []string) {
 	return v
 }
 
-// Calls returns the words behind each call of a program in the line: of "srdtun genkey | sudo
-// tee FILE | srdtun pubkey" and srdtun it returns [genkey] and [pubkey].
+// Calls returns the arguments of each call of a program in the line. For srdtun in "srdtun
+// genkey | sudo tee FILE | srdtun pubkey" it returns [genkey] and [pubkey].
 func (l Line) Calls(program string) (calls [][]string) {
 	var command []string
 	for _, w := range append(Words(l.Text), ";") {
@@ -59,7 +59,7 @@ func (l Line) Calls(program string) (calls [][]string) {
 	return calls
 }
 
-// callOf returns the words behind program, if the command is a call of it.
+// callOf returns the arguments of program, if the command calls it.
 func callOf(command []string, program string) ([]string, bool) {
 	for len(command) > 0 && (command[0] == "sudo" || command[0] == "env" || assigns(command[0])) {
 		command = command[1:]
@@ -68,7 +68,7 @@ func callOf(command []string, program string) ([]string, bool) {
 		command = command[2:]
 	}
 	if len(command) > 2 && command[0] == "docker" && command[1] == "run" {
-		command = command[max(2, slices.Index(command, program)):] // an image has its program's name
+		command = command[max(2, slices.Index(command, program)):] // an image is named after its program
 	}
 	if len(command) == 0 || path.Base(command[0]) != program || strings.Contains(command[0], "://") {
 		return nil, false
@@ -77,7 +77,7 @@ func callOf(command []string, program string) ([]string, bool) {
 	if len(args) > 0 && args[0] == "->" { // an arrow of a drawing
 		return nil, false
 	}
-	// What is redirected is not the program's.
+	// Redirections are for the shell, not for the program.
 	if i := slices.IndexFunc(args, func(w string) bool { return w[:min(1, len(w))] == ">" || w[:min(1, len(w))] == "<" }); i >= 0 {
 		args = args[:i]
 	}
@@ -90,15 +90,15 @@ func assigns(w string) bool {
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// Accepts holds a call against a tree of commands: the command must be there, have each flag,
-// and take as many arguments. Within a sentence a command without arguments is its name. A
-// word may be a choice, as in NAME|FILE, or in brackets: it may be there or not. An ellipsis
-// stands for anything.
+// Accepts checks a call against a tree of commands. The command must exist, have each flag,
+// and accept the number of arguments. Within a sentence, a command without arguments counts
+// as its name. A word may be a choice, as in NAME|FILE. A word in brackets is optional, and
+// an ellipsis stands for any words.
 func Accepts(root func() *cobra.Command, l Line, args []string) error {
 	for i, w := range args {
 		var instead [][]string
 		switch {
-		case (w == "..." || w == "…") && (i == 0 || !strings.HasPrefix(args[i-1], "--")): // else it is the flag's value
+		case (w == "..." || w == "…") && (i == 0 || !strings.HasPrefix(args[i-1], "--")): // otherwise it is the flag's value
 			return Accepts(root, l, slices.Delete(slices.Clone(args), i, i+1))
 		case strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]"):
 			instead = [][]string{{}, {strings.Trim(w, "[]")}}

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// past is a document of what was, with the commands of then.
+// past reports whether a document describes the past, with commands of that time.
 func past(doc string) bool { return doc == "CHANGELOG.md" }
 
-// Check holds every call of a program in every document and example below folder top against
-// the program's commands. There must be at least so many.
+// Check checks every call of a program, in the documents and examples below folder top,
+// against the program's commands. There must be at least atLeast calls.
 func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)
@@ -41,9 +41,9 @@ func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Co
 	}
 }
 
-// CheckShort does the same for spans that leave the program's name out, as `show --json` does:
-// the name of one of its commands, and a flag behind it. Not all programs have commands of
-// names that no other has.
+// CheckShort does the same for spans without the program's name, such as `show --json`: a
+// command's name with a flag behind it. It is only for a program with commands that no other
+// program has.
 func CheckShort(t *testing.T, top string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)
@@ -56,7 +56,7 @@ func CheckShort(t *testing.T, top string, atLeast int, root func() *cobra.Comman
 	}
 	spans := 0
 	for doc, text := range docs {
-		if past(doc) || doc == "docs/fleet.md" { // whose programs have commands of their own
+		if past(doc) || doc == "docs/fleet.md" { // its programs have other commands
 			continue
 		}
 		for _, l := range Lines(doc, text) {

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// examples are the files beside the documents that run programs of ours.
+// examples are other files that run srdtun's programs.
 var examples = []string{
 	"systemd/*.service", "contrib/systemd/*.service", "contrib/compose.yaml", "contrib/kubernetes/*.yaml",
 }
 
 var (
 	unitLine = regexp.MustCompile(`(?m)^Exec[A-Za-z]+=[-+!@:]*(.*)$`)
-	// options is what a unit's comment gives as the value of a variable.
+	// options matches a unit's comment with the value of a variable.
 	options = regexp.MustCompile(`(?m)^# +OPTIONS=(.*)$`)
-	// image is what a container runs, or else that it is made by our Dockerfile, and what it
-	// is told.
+	// image matches a container's image, or its build by our Dockerfile, and its arguments.
 	image = regexp.MustCompile(`(?m)^ +(?:image: (\S+)|build: \.\.)\n(?: +#.*\n)*(?: +(?:args|command): *(\[.*\]|(?:\n +- .*)+))?`)
 	item  = regexp.MustCompile(`(?m)(?:^ *- |[[,] *)"?([^",\n\]]+)"?`)
 )
 
-// Examples are the command lines of units and of containers below folder top.
+// Examples returns the command lines of units and containers below folder top.
 func Examples(top string) (v []Line, err error) {
 	for _, pattern := range examples {
 		files, err := filepath.Glob(filepath.Join(top, pattern))

@@ -1,4 +1,4 @@
-// Package manualtest reads what the documents tell people to run, for tests that hold it
+// Package manualtest reads the commands in the documents, for tests that check them
 // against the programs.
 package manualtest
 
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Documents returns every Markdown file below folder top with its text, by its name from
-// there.
+// Documents returns the text of every Markdown file below folder top, by its name
+// relative to top.
 func Documents(top string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
@@ -31,14 +31,15 @@ func Documents(top string) (map[string]string, error) {
 	return all, err
 }
 
-// Block is a block of code: lines that are indented by four spaces, or between fences.
+// Block is a block of code: lines with an indentation of four spaces, or between
+// fences.
 type Block struct {
 	Doc   string
 	Text  string // without the indentation
 	Fence bool
 }
 
-// First is the block's first line, by which the table of blocks knows it.
+// First returns the block's first line, which identifies the block in Table.
 func (b Block) First() string {
 	line, _, _ := strings.Cut(b.Text, "\n")
 	return strings.TrimRight(line, " ")
@@ -46,7 +47,7 @@ func (b Block) First() string {
 
 const indent = "    "
 
-// Split takes a document apart: its blocks of code, and its paragraphs, one a string.
+// Split splits a document into its blocks of code and its paragraphs, one a string.
 func Split(doc, text string) (blocks []Block, paragraphs []string) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
@@ -74,11 +75,11 @@ func Split(doc, text string) (blocks []Block, paragraphs []string) {
 	return blocks, paragraphs
 }
 
-// Line is a line of commands as a document has it.
+// Line is a line of commands in a document.
 type Line struct {
 	Doc   string
 	Text  string
-	Block bool // from a block of code; else it is a span within a sentence
+	Block bool // from a block of code, not a span within a sentence
 }
 
 var (
@@ -89,9 +90,9 @@ var (
 	output    = regexp.MustCompile(`(?m)^(\S.*?) +# "(.*)"`)
 )
 
-// Lines are those of a document that may be commands: spans of code, and the lines of blocks
-// with the backslashes at their ends resolved and comments cut off. What stands behind two
-// spaces is a line of its own: another command, or what the first one is for.
+// Lines returns the lines of a document that may be commands: spans of code, and the lines
+// of blocks. In blocks it joins lines at backslashes, and cuts comments off. Text behind two
+// spaces is a line of its own: another command, or an explanation of the first.
 func Lines(doc, text string) (v []Line) {
 	blocks, paragraphs := Split(doc, text)
 	for _, p := range paragraphs {
@@ -105,7 +106,7 @@ func Lines(doc, text string) (v []Line) {
 	return v
 }
 
-// Lines are the lines of a block that may be commands.
+// Lines returns the lines of a block that may be commands.
 func (b Block) Lines() (v []Line) {
 	for _, line := range strings.Split(continued.ReplaceAllString(b.Text, " "), "\n") {
 		for _, piece := range column.Split(comment.ReplaceAllString(line, ""), -1) {
@@ -117,8 +118,8 @@ func (b Block) Lines() (v []Line) {
 	return v
 }
 
-// Output is what a block says that its commands print, by the command: the quoted words of a
-// comment behind it.
+// Output returns the documented output of a block's commands, by command: the quoted words
+// of a comment behind it.
 func (b Block) Output() map[string]string {
 	v := map[string]string{}
 	for _, m := range output.FindAllStringSubmatch(b.Text, -1) {

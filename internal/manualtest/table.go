@@ -2,8 +2,8 @@ package manualtest
 
 import "strings"
 
-// forDevelopers are documents that no user need read, with what they are. The calls in them
-// are held against the commands; nobody runs their blocks.
+// forDevelopers are documents that users need not read, with their content. Tests check the
+// calls in them against the commands, but run no blocks.
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
 	"HACKING.md":         "for who works on srdtun; the targets of make and the programs' commands are checked",
@@ -19,21 +19,20 @@ var forDevelopers = map[string]string{
 	"docs/wire.md":       "drawings and golden bytes, which tests read",
 }
 
-// ForUsers reports whether a document is for who runs srdtun. A new one is.
+// ForUsers reports whether a document is for users of srdtun. A new document is.
 func ForUsers(doc string) bool {
 	return forDevelopers[doc] == "" && !strings.HasPrefix(doc, "docs/model/")
 }
 
-// Run says what runs a block of a document, or why nothing does.
+// Run names the test that runs a block of a document, or the reason why none does.
 type Run struct {
 	Doc   string
-	First string // in the block's first line; of a document that has a test of its own: ""
+	First string // text in the block's first line; "": all blocks of the document
 	By    string // a test, or a target of make
-	Why   string // where By is not all of it
+	Why   string // reason, or a limit of By
 }
 
-// ByCommands is the test that runs commands as they stand in the documents, those of the guide
-// first.
+// ByCommands is the test that runs the documents' commands unchanged, the guide's first.
 const ByCommands = "TestDocumentCommands"
 
 // inConfig reads configurations with the real parser.
@@ -101,7 +100,7 @@ var Table = []Run{
 	{"docs/monitoring.md", "hub: seq=1", "TestPing", "written by that test"},
 }
 
-// RowOf finds the row of a block; nil without one.
+// RowOf returns the row of a block, or nil.
 func RowOf(b Block) *Run {
 	for i, r := range Table {
 		if r.Doc == b.Doc && strings.Contains(b.First(), r.First) {
@@ -111,7 +110,8 @@ func RowOf(b Block) *Run {
 	return nil
 }
 
-// Elsewhere is what documents tell to run and ByCommands does not, by the first words.
+// Elsewhere has the documents' commands that ByCommands does not run, by their first
+// words.
 var Elsewhere = map[string]string{
 	"git":        "needs the repository on GitHub",
 	"make":       "make test-package builds and installs",

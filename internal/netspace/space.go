@@ -1,5 +1,5 @@
-// Package netspace gives tests network namespaces of their own, without a process
-// in them: a namespace lives as long as a thread of the test does.
+// Package netspace gives tests network namespaces of their own. No process is in a
+// namespace: it lives as long as a thread of the test.
 package netspace
 
 import (
@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is a network namespace with one thread in it that ends, and the namespace
-// with it, when the test does. Sockets and devices made on that thread stay in it.
+// Space is a network namespace with one thread in it. Thread and namespace end with the
+// test. Sockets and devices made on that thread stay in the namespace.
 type Space struct {
 	calls chan func()
 	tid   int
 }
 
-// New makes a namespace, in which lo is up. It needs root.
+// New makes a namespace and sets its lo up. It needs root.
 func New(t testing.TB) *Space {
 	t.Helper()
 	s := &Space{calls: make(chan func())}
@@ -44,14 +44,14 @@ func New(t testing.TB) *Space {
 	return s
 }
 
-// trustAddresses has the kernel not look for doubles of IPv6 addresses. That takes a second or
-// two, and longer on a busy machine; until then links have no address of their own to ask
-// for neighbours from, and a packet waits no longer than three.
+// trustAddresses switches off duplicate address detection for IPv6. It takes a second or two,
+// or more on a busy machine. Until it ends, a link has no address for neighbour discovery, and
+// a packet waits at most three seconds.
 func trustAddresses() error {
 	return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
 }
 
-// raiseLoopback sets lo up, whereupon the kernel gives it its addresses.
+// raiseLoopback sets lo up, and then the kernel adds its addresses.
 func raiseLoopback() error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -60,8 +60,8 @@ func raiseLoopback() error {
 	return netlink.LinkSetUp(lo)
 }
 
-// Thread returns the number of the thread, which is a name of the namespace: the
-// kernel takes it wherever it takes a process in the namespace.
+// Thread returns the number of the thread, which names the namespace: the kernel
+// accepts it like a process in the namespace.
 func (s *Space) Thread() int { return s.tid }
 
 // Do runs f in the namespace. Calls from several goroutines take turns.
@@ -71,7 +71,7 @@ func (s *Space) Do(f func() error) error {
 	return <-done
 }
 
-// Must is Do for what cannot fail.
+// Must is Do for calls that must not fail.
 func (s *Space) Must(t testing.TB, f func() error) {
 	t.Helper()
 	if err := s.Do(f); err != nil {

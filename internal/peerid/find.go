@@ -2,9 +2,10 @@ package peerid
 
 import "net/netip"
 
-// Find returns which of n peers is meant, or -1: that with the longest prefix that holds an
-// address inside the tunnel, or that with this public key, or of this name. called returns a
-// peer's name, "" for none, and its key; inside its prefixes.
+// Find returns the index of the peer that who names, of n peers, or -1. An address inside
+// the tunnel names the peer with the longest prefix around it; other texts are public keys
+// or names. The function called returns a peer's name, "" for none, and its key. The
+// function inside returns its prefixes.
 func Find(who string, n int, called func(i int) (name, key string), inside func(i int) []netip.Prefix) int {
 	if a, err := netip.ParseAddr(who); err == nil {
 		return holder(a, n, inside)
@@ -22,7 +23,7 @@ func Find(who string, n int, called func(i int) (name, key string), inside func(
 	return found
 }
 
-// holder returns which peer has the longest prefix that holds an address.
+// holder returns the peer with the longest prefix around an address.
 func holder(a netip.Addr, n int, inside func(i int) []netip.Prefix) int {
 	found, most := -1, -1
 	for i := range n {

@@ -1,6 +1,6 @@
-// Package peerid is how a peer is called: its name, which looks like nothing else, and how it is
-// found by that, by its public key or by an address. Whoever looks for a peer does it here, so
-// that no two places differ on who is meant.
+// Package peerid finds a peer by its name, its public key or an address. It also checks that a
+// name looks like neither of the others. All programs find peers here, so that the same word
+// always names the same peer.
 package peerid
 
 import (
@@ -11,13 +11,13 @@ import (
 )
 
 var (
-	// keyShape is a public key with or without its padding.
+	// keyShape matches a public key with or without its padding.
 	keyShape = regexp.MustCompile(`^[A-Za-z0-9+/]{43}=?$`)
-	// endpointShape is a host and a port.
+	// endpointShape matches a host and a port.
 	endpointShape = regexp.MustCompile(`^(\[\S+\]|[^\s:]+):[0-9]{1,5}$`)
 )
 
-// A name that looks like something else would be found in its place.
+// A name that looks like a key or an address could take the place of another peer's.
 var (
 	errAddress  = errors.New("a name cannot be an address: an address stands for the peer that it belongs to")
 	errPrefix   = errors.New("a name cannot be a prefix")
@@ -25,8 +25,8 @@ var (
 	errKey      = errors.New("a name cannot look like a public key: a key stands for the peer that has it")
 )
 
-// CheckName reports why a text cannot be the name of a peer: it looks like what else a peer is
-// found by.
+// CheckName reports why a text cannot name a peer: it looks like an address, a prefix, an
+// endpoint or a key.
 func CheckName(s string) error {
 	s = strings.TrimSpace(s)
 	if endpointShape.MatchString(s) {
