@@ -12,17 +12,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// A change may be sound and name what is not there, now: an interface that is not plugged in, a
-// name that nobody knows. It counts, and begins to work when that comes. A typing error should be
-// reported at once.
+// A valid change may name something that is missing now: an unplugged interface, or an unknown
+// host name. The change is applied, and works when the missing part appears. It may also be a
+// typing error, so the command warns at once.
 const (
-	// namesMost bounds the names that are looked up for one change: a file may bring thousands.
+	// namesMost bounds the lookups for one change: a file may have thousands of names.
 	namesMost = 16
-	// namesWait is how long all of that may take.
+	// namesWait bounds the time of all lookups together.
 	namesWait = 3 * time.Second
 )
 
-// absent lists the changed values that this host does not have.
+// absent lists the changed values that this host lacks.
 func absent(st *control.Status, diff []control.Difference, lookUp func(ctx context.Context, name string) error) (v []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), namesWait)
 	defer cancel()
@@ -48,8 +48,8 @@ func absent(st *control.Status, diff []control.Difference, lookUp func(ctx conte
 	return v
 }
 
-// namesOf returns the host names in the endpoints of the peer that a key is of: a peer that is
-// new, or its endpoints.
+// namesOf returns the host names in a peer's endpoints, if key is a whole peer or its
+// endpoints.
 func namesOf(st *control.Status, key string) (v []string) {
 	who, ok := strings.CutPrefix(strings.TrimSuffix(key, ".endpoints"), "peer.")
 	if !ok {
@@ -68,7 +68,7 @@ func namesOf(st *control.Status, key string) (v []string) {
 	return v
 }
 
-// lookUp looks a name up, and says in short why not.
+// lookUp looks a name up, and returns a short reason if that fails.
 func lookUp(ctx context.Context, name string) error {
 	_, err := net.DefaultResolver.LookupHost(ctx, name)
 	var of *net.DNSError

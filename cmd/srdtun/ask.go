@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// askWait is how long a daemon has to answer when all are asked: a status of thousands of
-	// peers takes a second on a host that is busy.
+	// askWait bounds the wait for each daemon when all are asked. A status of thousands of
+	// peers takes a second on a busy host.
 	askWait = 3 * time.Second
-	// askAtOnce is how many daemons are asked at the same time.
+	// askAtOnce is the number of daemons asked at the same time.
 	askAtOnce = 64
 )
 
-// asked is what the daemon at a place says.
+// asked is the answer of the daemon at a place.
 type asked struct {
 	at     rundir.Place
 	status *control.Status
 	err    error
 }
 
-// askAll asks daemons for their states, in their order. None is waited for longer than askWait,
-// and while it keeps silent others are asked.
+// askAll asks daemons for their states, and returns the answers in the order of places. It
+// waits for a daemon at most askWait, and asks others meanwhile.
 func askAll(places []rundir.Place) []asked {
 	all := make([]asked, len(places))
 	turn := make(chan struct{}, askAtOnce)
@@ -60,13 +60,13 @@ func askWithin(at rundir.Place, d time.Duration) (*control.Status, error) {
 // status asks the daemon at a place.
 func status(at rundir.Place) (*control.Status, error) { return askWithin(at, 0) }
 
-// running is an interface that answers.
+// running is an interface with its answer.
 type running struct {
 	at rundir.Place
 	*control.Status
 }
 
-// askOne asks the interface that NAME|FILE stands for.
+// askOne asks the interface of NAME|FILE.
 func askOne(arg string) (r running, err error) {
 	if r.at, err = placeOf(arg); err != nil {
 		return r, err
@@ -75,7 +75,8 @@ func askOne(arg string) (r running, err error) {
 	return r, err
 }
 
-// askRunning asks all that run. silent are those that do not answer, or do not let the caller in.
+// askRunning asks all running daemons. silent has an error for each that does not answer, or
+// refuses the caller.
 func askRunning() (list []running, silent []error, err error) {
 	places, silent, err := placesToAsk()
 	if err != nil {
@@ -98,8 +99,8 @@ func askRunning() (list []running, silent []error, err error) {
 	return nil, nil, errNoneRuns
 }
 
-// placesToAsk returns where daemons may listen. A service has one device: one that has several
-// sockets, and whose file does not say which is meant, is none of them.
+// placesToAsk returns the places at which daemons may listen. A service has one device. If it
+// has several sockets, and its file names none of them, the service is left out.
 func placesToAsk() (places []rundir.Place, silent []error, err error) {
 	all, err := rundir.All()
 	for _, p := range all {

@@ -15,20 +15,20 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// readyFD is the descriptor on which a background process reports to the one
-// that started it: the first of exec.Cmd.ExtraFiles.
+// readyFD is the descriptor on which a background process reports to its starter: the
+// first of exec.Cmd.ExtraFiles.
 const readyFD = 3
 
-// report is the one line that a background process sends: it is ready, or it
-// has failed with this message and exit code.
+// report is the single line that a background process sends: it is ready, or has failed
+// with this message and exit code.
 type report struct {
 	Ready bool   `json:"ready"`
 	Error string `json:"error,omitempty"`
 	Code  int    `json:"code,omitempty"`
 }
 
-// startBackground runs `up` again in a session of its own and returns once the
-// interface carries traffic, or with the error that kept it from doing so.
+// startBackground runs `up` again in a session of its own. It returns once the
+// interface carries traffic, or with the error of the start.
 func startBackground(ctx context.Context, arg string, f upFlags) error {
 	if _, err := logFormat(f.log); err != nil {
 		return err
@@ -60,15 +60,15 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 	}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{w}
 	err = cmd.Start()
-	w.Close() // from here on only the child holds it, and its end is seen
+	w.Close() // only the child holds it now, so its end is visible
 	if err != nil {
 		return err
 	}
 	return awaitReady(ctx, cmd, r, path)
 }
 
-// backgroundCommand is this very program again. Its working directory is the
-// root, so that it keeps no file system busy; so paths have to be absolute.
+// backgroundCommand is a command that runs this program again. Its working directory is
+// the root, so that it keeps no file system busy. Therefore its paths are absolute.
 func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	args := []string{"up", "--ready-fd", strconv.Itoa(readyFD)}
 	if f.log != "" {
@@ -100,15 +100,15 @@ func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// takeName gives a background process the name that top, ps and killall know it by:
-// the kernel has the last part of the path it was started from, which is "exe".
+// takeName sets the process name for top, ps and killall. The kernel takes the last
+// part of the program's path, here "exe".
 func takeName() {
-	// A user who may not write it only loses a name.
+	// A failure only costs the name.
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 }
 
-// awaitReady waits for the report. A user who interrupts the wait ends the
-// background process, too.
+// awaitReady waits for the report. An interrupt of the wait also ends the background
+// process.
 func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) error {
 	stop := context.AfterFunc(ctx, func() { cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
@@ -130,7 +130,7 @@ func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) erro
 	return fmt.Errorf("the background process ended before it was ready (%v); see %s", waitErr, log)
 }
 
-// reporter is the other end: it sends one report, if somebody waits for it.
+// reporter is the other end: it sends one report if a starter waits for it.
 type reporter struct{ pipe *os.File }
 
 func newReporter(fd int) *reporter {
@@ -150,7 +150,7 @@ func (r *reporter) send(what report) {
 	if r.pipe == nil {
 		return
 	}
-	// The reader may have been killed; this process goes on all the same.
+	// The reader may have been killed; this process continues anyway.
 	if line, err := json.Marshal(what); err == nil {
 		r.pipe.Write(append(line, '\n'))
 	}

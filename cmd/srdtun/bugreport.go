@@ -20,10 +20,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// toolTime bounds each program whose output is part of a report.
+// toolTime bounds the time of each program that a report runs.
 const toolTime = 5 * time.Second
 
-// toolOutput bounds the output of each, in bytes: a host may have a million routes.
+// toolOutput bounds the output of each such program, in bytes: a host may have a
+// million routes.
 const toolOutput = 256 << 10
 
 func bugreportCommand() *cobra.Command {
@@ -48,15 +49,15 @@ it on.`,
 	}
 }
 
-// bugReport is a report while it is written.
+// bugReport is a report during its writing.
 type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
-	words  map[string]bool // what the configuration had to hide, and must not stand elsewhere
-	shown  string          // of the files
+	words  map[string]bool // secret words of the configuration, to hide everywhere
+	shown  string          // the files as shown
 }
 
-// maxShownDropIns bounds how many drop-in files are shown: a fleet has thousands.
+// maxShownDropIns bounds the drop-in files shown: a fleet has thousands.
 const maxShownDropIns = 64
 
 // writeReport returns a report without secrets.
@@ -71,7 +72,7 @@ func writeReport(arg string) []byte {
 	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
-	// A file that is wrong by now does not name the device.
+	// A file that is faulty by now does not name the device.
 	at, err := placeOf(arg)
 	if err != nil {
 		at = rundir.Place{Device: name}
@@ -94,8 +95,8 @@ func (r *bugReport) section(format string, args ...any) {
 	fmt.Fprintf(&r.out, "\n== "+format+"\n", args...)
 }
 
-// configuration writes the files, and returns what is planned, the names of the device and of
-// the service's unit, and what is wrong with the files.
+// configuration writes the files. It returns the plan, the names of the device and of the
+// service's unit, and the first fault in the files.
 func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and what is not understood)")
@@ -114,7 +115,7 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 		for _, p := range c.Peers {
 			r.public[p.PublicKey.String()] = true
 		}
-		// A file with one in place of the other is still valid.
+		// A secret key in place of a public one is still valid.
 		delete(r.public, c.Interface.PrivateKey.Reveal())
 		for _, p := range c.Peers {
 			delete(r.public, p.PresharedKey.Reveal())
@@ -129,14 +130,15 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 	return plan, device, unit, wrong
 }
 
-// inPath reports whether a word is a program that this host has.
+// inPath reports whether a word is a program of this host.
 func inPath(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
 }
 
-// dropIns writes the drop-in files. They may belong to another user than the reader, who may
-// be root: they are read as the daemon reads them, and nothing that they name is looked for.
+// dropIns writes the drop-in files. They may belong to another user, and the reader may be
+// root. So it reads them as carefully as the daemon does, and looks for no program that they
+// name.
 func (r *bugReport) dropIns(c *config.Config) {
 	texts, more, err := config.DropInTexts(c, maxShownDropIns)
 	if err != nil {
@@ -150,12 +152,12 @@ func (r *bugReport) dropIns(c *config.Config) {
 	}
 }
 
-// leastOfPeer is the length from which what a drop-in file hides is hidden elsewhere: a part
-// of a key. Its owner shall not choose which words a report has.
+// leastOfPeer is the least length of a drop-in file's secret words that are hidden elsewhere
+// too: parts of keys. Otherwise the file's owner could remove ordinary words from a report.
 const leastOfPeer = 12
 
-// file writes a file as a stranger may see it, or why it could not be read. Values that it hides
-// are hidden elsewhere too, if they have that many characters.
+// file writes a file without its secrets, or the error of reading it. Secret words of at least
+// least bytes are hidden elsewhere too.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {
@@ -183,7 +185,7 @@ func (r *bugReport) events(at rundir.Place) {
 	}
 }
 
-// state writes what a running interface tells.
+// state writes the state of a running interface.
 func (r *bugReport) state(at rundir.Place) {
 	st, err := status(at)
 	if err != nil {
@@ -212,7 +214,7 @@ func output(cmd []string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTime)
 	defer cancel()
 	program := exec.CommandContext(ctx, cmd[0], cmd[1:]...)
-	program.Env = append(os.Environ(), "LC_ALL=C") // lines of the journal are told by their form
+	program.Env = append(os.Environ(), "LC_ALL=C") // journal lines are recognised by their form
 	text, err := program.CombinedOutput()
 	if len(text) > toolOutput {
 		text = append(text[:toolOutput], "\n(and more)\n"...)

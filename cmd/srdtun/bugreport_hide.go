@@ -9,16 +9,16 @@ import (
 	"unicode"
 )
 
-// secretShape is what may be a key wherever it stands: 40 or more characters of base64 in
-// either alphabet, and so 64 of hexadecimal too.
+// secretShape matches a possible key: 40 or more characters of base64 in either alphabet,
+// and so 64 of hexadecimal too.
 var secretShape = regexp.MustCompile(`[A-Za-z0-9+/]{40,}={0,2}|[A-Za-z0-9_-]{40,}={0,2}`)
 
-// hidden replaces text that is left out.
+// hidden replaces hidden text.
 const hidden = "(hidden)"
 
-// redact takes out what has the shape of a key and is not public. The configuration has gone
-// by place before (config.Conceal); this is for what stands elsewhere: in a log, a message,
-// an environment.
+// redact hides texts in the shape of a key, except public keys. In the configuration,
+// config.Conceal has already hidden secrets by their place. redact is for other texts: logs,
+// messages, environments.
 func redact(text []byte, public map[string]bool) []byte {
 	return secretShape.ReplaceAllFunc(text, func(k []byte) []byte {
 		if public[string(k)] {
@@ -28,12 +28,12 @@ func redact(text []byte, public map[string]bool) []byte {
 	})
 }
 
-// The output of a command may repeat its own command line, in any form. So the report leaves it
-// out, wherever it stands, and keeps exit codes only.
+// The output of a command may repeat its own command line, in any form. So the report leaves
+// out all such output, and keeps exit codes only.
 var (
-	// saidByCommand is the event of a command that went well.
+	// saidByCommand matches the event of a successful command.
 	saidByCommand = regexp.MustCompile(`(?m)\bnote: (\S+): .*$`)
-	// saidByFailed is the fault of one that did not (package hooks).
+	// saidByFailed matches the fault of a failed command (package hooks).
 	saidByFailed = regexp.MustCompile(`(?m)((?:pre|post)_(?:up|down): .*?: (?:exit status \d+|signal: [^:\n]+|exec: [^:\n]+|wait[^:\n]*)): .*$`)
 )
 
@@ -42,14 +42,14 @@ func withoutOutput(text []byte) []byte {
 	return saidByFailed.ReplaceAll(text, []byte("$1: "+hidden))
 }
 
-// journalLine is a line of journalctl(1): time, host, program, text.
+// journalLine matches a line of journalctl(1): time, host, program, text.
 var journalLine = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ ([^\s:\[]+)(?:\[\d+\])?: `)
 
-// ours are the programs whose journal lines a report shows: srdtun, and systemd about srdtun.
+// ours matches the programs with journal lines that a report shows: srdtun, and systemd and
+// the kernel about srdtun.
 var ours = regexp.MustCompile(`^\(?(?:srdtun|systemd(?:-[a-z]+)?|kernel)\)?$`)
 
-// withoutOthers hides what other programs have written into the journal of the service: they
-// are its commands.
+// withoutOthers hides the journal lines of other programs, which are the service's commands.
 func withoutOthers(journal []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(journal) {
@@ -57,7 +57,7 @@ func withoutOthers(journal []byte) []byte {
 		switch {
 		case m == nil && !bytes.HasPrefix(line, []byte(" ")), m != nil && ours.Match(m[1]):
 			out.Write(line)
-		case m == nil: // more of the line before
+		case m == nil: // a continuation of the previous line
 			out.WriteString(" " + hidden + "\n")
 		default:
 			out.Write(m[0])
@@ -67,8 +67,8 @@ func withoutOthers(journal []byte) []byte {
 	return out.Bytes()
 }
 
-// scrubbed takes out words that are hidden in the configuration, where they stand alone: but
-// those that are shown there too, or are names of interfaces.
+// scrubbed hides the separate words of a text that are hidden in the configuration. It keeps
+// words that the report shows there too, and names of interfaces.
 func (r *bugReport) scrubbed(text []byte) []byte {
 	words := maps.Clone(r.words)
 	maps.DeleteFunc(words, func(w string, _ bool) bool { return r.public[w] })
@@ -81,8 +81,8 @@ func (r *bugReport) scrubbed(text []byte) []byte {
 	return replaceAlone(text, words, func(string) {})
 }
 
-// replaceAlone hides words where they are no part of others, and tells which it has found. It
-// takes as long for many words as for few, of the same lengths: a file may have many.
+// replaceAlone hides words that are not part of longer ones, and calls found with each. Its
+// time depends on the number of different lengths, not of words: a file may have many words.
 func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte {
 	lengths := map[int]bool{}
 	for w := range words {
@@ -107,7 +107,7 @@ func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte
 	return out
 }
 
-// wordAt returns the length of the longest word that a text begins with.
+// wordAt returns the length of the longest of words at the beginning of a text.
 func wordAt(text []byte, words map[string]bool, longest []int) int {
 	for _, n := range longest {
 		if n <= len(text) && words[string(text[:n])] && !partOfWord(text, n) {

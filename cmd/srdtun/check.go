@@ -39,7 +39,7 @@ a warning for each file, program and port that the service cannot use.`,
 	}
 }
 
-// peersOf says how many peers there are. Without any, a file is right and of no use.
+// peersOf describes the number of peers. A file without peers is valid but useless.
 func peersOf(c *config.Config) string {
 	switch {
 	case len(c.Peers) > 0:

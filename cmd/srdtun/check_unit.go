@@ -14,24 +14,25 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// serviceUnit is the service that would run a configuration, as far as its eyes are concerned.
+// serviceUnit is the service that would run a configuration, with its view of the host.
 type serviceUnit struct {
 	name, user   string
-	uid          int // -1: one that systemd makes at the start
+	uid          int // -1: systemd makes the user at the start
 	groups       []int
 	capabilities string
 	credentials  credentials
 	hidden       []hiding
-	shown        []string // what BindPaths= puts back
-	path         []string // where programs are looked for
+	shown        []string // hidden directories that BindPaths= shows again
+	path         []string // directories searched for programs
 }
 
-// unitProperties are the properties of a unit (systemctl(1)) that limit its view of the host.
+// unitProperties are the unit properties (systemctl(1)) that limit the unit's view of the
+// host.
 const unitProperties = "LoadState,User,DynamicUser,AmbientCapabilities,Environment," +
 	"ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
 
-// unitOf returns the service of a file of the configuration directory, if it is installed and
-// runs as another user than this process, which is root; nil: there is none.
+// unitOf returns the service of a file in the configuration directory, or nil. The caller
+// must be root, and the service must be installed and run as another user.
 func unitOf(file string) *serviceUnit {
 	if os.Geteuid() != 0 || filepath.Clean(filepath.Dir(file)) != filepath.Clean(configDir()) {
 		return nil
@@ -62,7 +63,8 @@ func unitOf(file string) *serviceUnit {
 	return u
 }
 
-// systemctl returns what it prints; "" where it does not work, as without systemd.
+// systemctl returns the output of systemctl(1), or "" if that fails, for instance
+// without systemd.
 func systemctl(args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTime)
 	defer cancel()
@@ -73,14 +75,14 @@ func systemctl(args ...string) string {
 	return string(out)
 }
 
-// unprivileged is where ports begin that need no right, unless the host says otherwise
-// (ip(7), net.ipv4.ip_unprivileged_port_start).
+// unprivileged is the first port that needs no right, by the host's default (ip(7),
+// net.ipv4.ip_unprivileged_port_start).
 const unprivileged = 1024
 
-// userName is what systemd takes for the name of a user that it makes (sysusers.d(5)).
+// userName matches the name of a user that systemd can make (sysusers.d(5)).
 var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
 
-// doubts are what the service will not be able to do.
+// doubts lists the parts of the configuration that the service will be unable to use.
 func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	if u == nil {
 		return nil
@@ -117,14 +119,14 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	return all
 }
 
-// instance is the part of a unit's name that %i stands for.
+// instance is the part of a unit's name that replaces %i.
 func (u *serviceUnit) instance() string {
 	_, name, _ := strings.Cut(strings.TrimSuffix(u.name, ".service"), "@")
 	return name
 }
 
-// doubtHooks looks at the programs and files that commands name. Their words may be secrets,
-// so only directories and programs are told.
+// doubtHooks examines the programs and files that commands name. Words of commands may be
+// secrets, so it reports only directories and programs.
 func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	hooks := c.Interface.Hooks
 	for _, h := range []struct {
@@ -147,8 +149,8 @@ func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	return all
 }
 
-// lacks says that a program of this host is not in the unit's search path; "": it is, or this
-// host does not have it, which others tell.
+// lacks reports that a program of this host is not in the unit's search path; "": it is. A
+// program that this host lacks is reported elsewhere.
 func (u *serviceUnit) lacks(program string) string {
 	if strings.Contains(program, "/") {
 		return ""
@@ -165,12 +167,12 @@ func (u *serviceUnit) lacks(program string) string {
 	return fmt.Sprintf("%s does not find %.64q, which is in %s: name it with its directory", u.name, program, filepath.Dir(at))
 }
 
-// pathIn finds the absolute paths in a word: the word itself, or those in an option or in a
+// pathIn finds the absolute paths in a word: the word itself, or paths in an option or in a
 // text for a shell.
 var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
 
-// bars says why the unit's user cannot get at a file that a command names; "": it can. A file
-// that is not there bars nobody.
+// bars returns the reason why the unit's user cannot access a file that a command names; "":
+// the user can. A missing file is no reason.
 func (u *serviceUnit) bars(words []string) string {
 	for _, word := range words {
 		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {

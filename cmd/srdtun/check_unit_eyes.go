@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// A service has a view of its own of the host's files (systemd.exec(5)): some directories are
-// empty or closed for it, whatever their modes.
+// A service has its own view of the host's files (systemd.exec(5)): in spite of their modes,
+// some directories are empty or closed for it.
 
-// hiding is a setting that keeps a directory from a unit.
+// hiding is a setting that hides a directory from a unit.
 type hiding struct{ setting, dir string }
 
-// hidings returns what the properties of a unit hide.
+// hidings returns the directories that a unit's properties hide.
 func hidings(shown map[string]string) (all []hiding) {
 	add := func(setting string, dirs ...string) {
 		for _, dir := range dirs {
@@ -33,8 +33,8 @@ func hidings(shown map[string]string) (all []hiding) {
 	return all
 }
 
-// mounts returns the places in a list of paths, each of which may have "-" or "+" in front, a
-// source, and options.
+// mounts returns the mount points in a list of paths. Each path may have "-" or "+" in front,
+// a source, and options.
 func mounts(list string) (all []string) {
 	for _, word := range strings.Fields(list) {
 		parts := strings.Split(strings.TrimLeft(word, "-+"), ":")
@@ -68,7 +68,7 @@ func within(path, dir string) bool {
 // unitPath is systemd's DEFAULT_PATH, and the directories that older hosts add.
 const unitPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// searchPath returns the directories in which a unit with this environment looks for programs.
+// searchPath returns the directories that a unit with this environment searches for programs.
 func searchPath(environment string) []string {
 	path := unitPath
 	for _, word := range strings.Fields(environment) {
@@ -79,8 +79,8 @@ func searchPath(environment string) []string {
 	return filepath.SplitList(path)
 }
 
-// credentials are the names of those that systemd hands to a unit. One with "_" at its end is
-// of a directory, whose files have names that begin so.
+// credentials are the names of the credentials that systemd passes to a unit. A name with "_"
+// at its end is a prefix: systemd passes the files of a directory under such names.
 type credentials []string
 
 // credentialsOf reads a unit's files as systemctl cat prints them.
@@ -94,7 +94,7 @@ func credentialsOf(text, instance string) (all credentials) {
 		id, from, _ := strings.Cut(specifiers.Replace(value), ":")
 		switch info, err := os.Stat(from); {
 		case id == "":
-			all = nil // an empty value takes back those before
+			all = nil // an empty value cancels the earlier ones
 		case err == nil && info.IsDir():
 			all = append(all, id+"_")
 		default:
@@ -104,16 +104,16 @@ func credentialsOf(text, instance string) (all credentials) {
 	return all
 }
 
-// have reports whether a file is handed over under a name.
+// have reports whether systemd passes a file under this name.
 func (c credentials) have(base string) bool {
 	return slices.ContainsFunc(c, func(id string) bool {
 		return id == base || strings.HasSuffix(id, "_") && strings.HasPrefix(base, id)
 	})
 }
 
-// barred returns why the unit's user cannot read a path: the first part of it that keeps the
-// user out, with its mode, or the setting that hides it; "": nothing does. A path that is not
-// there keeps nobody out.
+// barred returns the reason why the unit's user cannot read a path; "": the user can. The
+// reason is the first part of the path that refuses access, with its mode, or the setting
+// that hides it. A missing path is no reason.
 func (u *serviceUnit) barred(path string) string {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -139,7 +139,8 @@ func (u *serviceUnit) barred(path string) string {
 	return ""
 }
 
-// may reports whether the unit's user has the permissions of a file, as the bits of others.
+// may reports whether the unit's user has the permissions need on a file, written as the
+// bits of others.
 func (u *serviceUnit) may(path string, need uint32) bool {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -73,7 +73,7 @@ changed.`,
 	}
 }
 
-// handOver gives what read makes of a file to the daemon of a name.
+// handOver converts a file with read, and gives the result to a daemon.
 func handOver(args []string, how string, read func(file string) ([]byte, error)) error {
 	at, err := placeOf(args[0])
 	if err != nil {

@@ -49,8 +49,7 @@ func planOf(c *config.Config) doctor.Plan {
 	return p
 }
 
-// writeFindings prints a line for each finding, and beneath it why it matters and what to
-// do.
+// writeFindings prints a line for each finding, and beneath it the reason and the advice.
 func writeFindings(w io.Writer, v []doctor.Finding) {
 	wide := 0
 	for _, f := range v {
@@ -59,7 +58,7 @@ func writeFindings(w io.Writer, v []doctor.Finding) {
 	for _, f := range v {
 		fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Level, wide, f.Check, f.Saw)
 		if f.Level == doctor.OK {
-			continue // nothing to be done, so nothing to be read
+			continue // needs no action, so no more text
 		}
 		if f.Why != "" {
 			fmt.Fprintf(w, "%-8s %-*s  why: %s\n", "", wide, "", f.Why)

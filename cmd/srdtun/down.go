@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// downTimeout is how long `down` waits for the tear-down. It takes some
-// milliseconds, unless the kernel is busy with a large routing table.
+// downTimeout bounds the wait for the tear-down. It takes some milliseconds, or longer
+// if the kernel is busy with a large routing table.
 const downTimeout = 10 * time.Second
 
 func downCommand() *cobra.Command {

@@ -48,8 +48,8 @@ Each line is time, level, kind and text. --json prints one object a line.
 	return c
 }
 
-// followEvery is how often a follower asks for more. It does so on a connection of its own
-// each time, which keeps the socket free for others.
+// followEvery is the interval of a follower's requests. Each request has its own
+// connection, which keeps the socket free for others.
 const followEvery = 500 * time.Millisecond
 
 func showEvents(arg string, f eventsFlags, out io.Writer) error {
@@ -69,7 +69,7 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 	}
 	for {
 		err := r.read()
-		// A daemon that is restarted is followed on.
+		// A follower continues after a restart of the daemon.
 		if err != nil && !(r.run != "" && errors.Is(err, control.ErrNotRunning)) || !f.follow {
 			return err
 		}
@@ -79,10 +79,10 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 	}
 }
 
-// followFirst is how many events a follower sees of those from before, as with tail(1).
+// followFirst is the number of earlier events that a follower shows, as with tail(1).
 const followFirst = 10
 
-// waitFor waits, and reports whether ctx goes on.
+// waitFor waits, and reports whether ctx is still live.
 func waitFor(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -92,23 +92,23 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// eventReader knows what was printed already.
+// eventReader prints new events, and remembers the last one printed.
 type eventReader struct {
 	at     rundir.Place
 	since  time.Time
-	atMost int // of the first ones; 0: all
+	atMost int // bounds the first events printed; 0: all
 	print  func([]events.Event) error
-	run    string // the daemon that gave them
+	run    string // the daemon's run with the number last
 	last   uint64
 }
 
-// read prints what is new.
+// read prints the new events.
 func (r *eventReader) read() error {
 	h, err := r.ask(r.last)
 	if err != nil {
 		return err
 	}
-	if r.run != "" && h.Run != r.run { // the daemon was started again, and numbers with it
+	if r.run != "" && h.Run != r.run { // after a restart, the daemon numbers events from 1 again
 		if h, err = r.ask(0); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (r *eventReader) ask(after uint64) (*control.Happened, error) {
 	return c.Events(after)
 }
 
-// eventPrinter returns what prints events as lines.
+// eventPrinter returns a function that prints events as lines.
 func eventPrinter(out io.Writer, asJSON bool) func([]events.Event) error {
 	return func(v []events.Event) error {
 		w := bufio.NewWriter(out)
@@ -157,13 +157,13 @@ func eventPrinter(out io.Writer, asJSON bool) func([]events.Event) error {
 	}
 }
 
-// sinceLayouts are the forms of a time, the most exact ones first.
+// sinceLayouts are the forms of a time, the most precise first.
 var sinceLayouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "15:04:05", "15:04",
 }
 
-// parseSince reads a duration before now, or a time. A time of day is the last such time
-// before now.
+// parseSince reads a duration before now, or a time. A time of day is the latest such
+// time before now.
 func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

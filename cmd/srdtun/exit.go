@@ -21,7 +21,7 @@ const (
 	exitConfig     = 78
 )
 
-// usageError is a command line that makes no sense.
+// usageError is the error of an invalid command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -31,7 +31,7 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// codedError carries the exit code that another process ended with.
+// codedError is an error with its own exit code.
 type codedError struct {
 	code int
 	msg  string
@@ -39,7 +39,7 @@ type codedError struct {
 
 func (e *codedError) Error() string { return e.msg }
 
-// toldError has been printed already.
+// toldError is an error that has been printed already.
 type toldError struct{ err error }
 
 func (e *toldError) Error() string { return e.err.Error() }

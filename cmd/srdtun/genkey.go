@@ -28,7 +28,7 @@ func printSecret(generate func() (config.Secret, error)) error {
 	return err
 }
 
-// warnWorldReadable warns, in wg's words, if out is a file open to everybody.
+// warnWorldReadable warns, in wg's words, if out is a file that everybody may access.
 func warnWorldReadable(out *os.File) {
 	st, err := out.Stat()
 	if err != nil || !st.Mode().IsRegular() || st.Mode().Perm()&0o007 == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// maxImport bounds a file of wg-quick's in bytes, as one of ours is.
+// maxImport bounds a wg-quick file in bytes, like a configuration.
 const maxImport = 1 << 20
 
 func importCommand() *cobra.Command {
@@ -81,12 +81,12 @@ func importWG(file, output string, noHooks bool) error {
 	return nil
 }
 
-// stem is a file's name without its directory and its end.
+// stem is a file's name without its directory and its extension.
 func stem(file string) string {
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
-// tell prints what is not as it was in the file.
+// tell prints the differences from the imported file.
 func tell(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintln(os.Stderr, "srdtun: "+n)

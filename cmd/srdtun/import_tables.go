@@ -8,18 +8,19 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// tableDirs are where ip(8) finds the names of routing tables; of two the later counts.
+// tableDirs are the directories in which ip(8) finds the names of routing tables. A
+// later directory overrides an earlier one.
 var tableDirs = []string{"/usr/lib/iproute2", "/usr/share/iproute2", "/etc/iproute2"}
 
 // maxTables bounds a file of names in bytes; Debian's has a tenth of a kilobyte.
 const maxTables = 64 << 10
 
-// routingTables are the names in rt_tables and rt_tables.d/*.conf. A file that cannot be
-// read has none: then a name is unknown, and is told so.
+// routingTables returns the names in rt_tables and rt_tables.d/*.conf. It skips an
+// unreadable file: import then reports a name as unknown.
 func routingTables(dirs []string) map[string]uint32 {
 	tables := map[string]uint32{}
 	for _, dir := range dirs {
-		more, _ := filepath.Glob(filepath.Join(dir, "rt_tables.d", "*.conf")) // the pattern is sound
+		more, _ := filepath.Glob(filepath.Join(dir, "rt_tables.d", "*.conf")) // the pattern is valid
 		for _, file := range append([]string{filepath.Join(dir, "rt_tables")}, more...) {
 			text, err := bounded.File(file, maxTables)
 			if err != nil {

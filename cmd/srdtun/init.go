@@ -77,7 +77,7 @@ func freshConfig(name string) (text []byte, public config.Key, err error) {
 	return text, public, err
 }
 
-// writeNew writes a file that only its owner can read and which did not exist.
+// writeNew writes a new file that only its owner can read.
 func writeNew(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

@@ -9,17 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLog bounds the log of a background process in bytes. It is in /run, which
-// is memory; with its predecessor it takes twice as much.
+// maxLog bounds the log of a background process in bytes. The log is in /run, which is
+// memory. With its predecessor it takes twice as much.
 const maxLog = 1 << 20
 
 func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)
 }
 
-// rotatingLog is a log file that starts anew when it is full, and keeps one
-// predecessor. Standard output and error follow it, because a crash is written
-// there.
+// rotatingLog is a log file. When it is full, it starts a new one and keeps one
+// predecessor. Standard output and error follow it, because Go writes crashes there.
 type rotatingLog struct {
 	mu   sync.Mutex
 	path string

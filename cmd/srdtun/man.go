@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual pages, from what --help and init print. Packagers run it. (cobra's
-// own writer goes by way of Markdown, and would add four modules to the daemon's.)
+// manCommand writes the manual pages, from the texts of --help and init. Packagers run it.
+// (Cobra's own writer needs Markdown, and would add four modules to the daemon's.)
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -33,7 +33,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 			if pages["srdtun.toml.5"], err = manFormat(); err != nil {
 				return err
 			}
-			// One level: with more of them the name is a mistake.
+			// It makes one level: a longer missing path is a mistake.
 			if err := os.Mkdir(args[0], 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
@@ -55,7 +55,7 @@ func newPage(name, section, what string) *page {
 	return &page{manpage.New(name, section, what, version)}
 }
 
-// keys lists the keys of a configuration, a part for each section.
+// keys lists the keys of a configuration, section by section.
 func (p *page) keys(keys []config.KeyInfo) {
 	p.Section("KEYS")
 	section := ""

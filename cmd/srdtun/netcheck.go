@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// maxTraces bounds the pairs of addresses that are traced for a peer: a trace takes a
-// second or two, and a thousand packets of a byte at most.
+// maxTraces bounds the traced pairs of addresses of a peer. A trace takes a second or
+// two, and at most a thousand packets of one byte.
 const maxTraces = 4
 
 func netcheckCommand() *cobra.Command {
@@ -63,7 +63,7 @@ probed with packets of one byte that expire on the way, unless --quick is given.
 	return c
 }
 
-// maxStatus bounds a status in bytes: one of 65,536 paths has some 30 MB.
+// maxStatus bounds a status in bytes: with 65,536 paths it has some 30 MB.
 const maxStatus = 64 << 20
 
 // statusOf reads a status from a file; nil without one.
@@ -88,7 +88,7 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peer that who stands for, if there is one.
+// peersNamed returns the peer that who names, if there is one.
 func peersNamed(st *control.Status, who string) []control.Peer {
 	if p := st.Find(who); p != nil {
 		return []control.Peer{*p}
@@ -113,7 +113,7 @@ func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status
 		}
 		theirs := there
 		if theirs != nil && theirs.PublicKey != p.PublicKey {
-			theirs = nil // it is another peer's
+			theirs = nil // another peer's status
 		}
 		v := netcheck.Judge(st, p, ways, theirs)
 		writeFindings(os.Stdout, v)
@@ -132,8 +132,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// tracePeer traces between the addresses of the peer's paths, and says so meanwhile on a
-// terminal.
+// tracePeer traces between the addresses of the peer's paths. On a terminal it shows its
+// progress.
 func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -152,7 +152,7 @@ func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
 	return ways, nil
 }
 
-// progress shows a line that the next one replaces, where somebody looks.
+// progress shows a line on a terminal, which the next line replaces.
 func progress(format string, args ...any) {
 	if isTerminal(os.Stderr) {
 		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)

@@ -119,8 +119,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// whichPeer returns the interface and the peer that the arguments stand for. Without an
-// interface all that run are asked for such a peer.
+// whichPeer returns the interface and the peer that the arguments name. Without an
+// interface, it asks all running interfaces for such a peer.
 func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	peer = args[len(args)-1]
 	if len(args) == 2 {

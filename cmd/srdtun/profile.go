@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// profileTimeout bounds how long a client of the profiler takes to ask.
+// profileTimeout bounds the time of a profiler client's request.
 const profileTimeout = 10 * time.Second
 
 // startProfiles serves net/http/pprof on a unix socket and records a CPU
@@ -60,7 +60,7 @@ func servePprof(socket string) (stop func() error, err error) {
 	if err := checkFree(socket); err != nil {
 		return nil, err
 	}
-	// A profile tells what the process does: nobody else's business.
+	// A profile reveals the process's activity, so no other user may read it.
 	l, err := rundir.Listen(socket, 0o600)
 	if err != nil {
 		return nil, err
@@ -75,14 +75,14 @@ func servePprof(socket string) (stop func() error, err error) {
 	return func() error {
 		err := l.Remove()
 		if errors.Is(err, fs.ErrPermission) {
-			err = nil // given up with the other privileges; the next start replaces it
+			err = nil // the right was given up; the next start replaces the socket
 		}
 		return errors.Join(s.Close(), err)
 	}, nil
 }
 
-// checkFree refuses a name that has a file, or a socket that somebody listens on. One
-// that a killed process left is replaced.
+// checkFree refuses the name of an existing file, or of a socket with a listener. It
+// accepts a socket that a killed process left.
 func checkFree(socket string) error {
 	st, err := os.Lstat(socket)
 	switch {
@@ -95,7 +95,7 @@ func checkFree(socket string) error {
 	}
 	c, err := net.Dial("unix", socket)
 	if err != nil {
-		return nil // nobody listens
+		return nil // no listener
 	}
 	return errors.Join(fmt.Errorf("%s: another process listens there", socket), c.Close())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// What wg says, word for word: scripts look for it.
+// The messages of wg, word for word: scripts look for them.
 //
 //lint:ignore ST1005 as wg has them
 var errFormat, errTrailing = errors.New("Key is not the correct length or format"), errors.New("Trailing characters found after key")
@@ -37,8 +37,8 @@ func pubkeyCommand() *cobra.Command {
 	}
 }
 
-// readPrivate accepts what wg accepts: the key at the very beginning, and then
-// nothing but white space.
+// readPrivate accepts the same input as wg: the key at the very beginning, and then
+// only white space.
 func readPrivate(in io.Reader) (config.Secret, error) {
 	r := bufio.NewReader(in)
 	var text [keytext.Chars]byte

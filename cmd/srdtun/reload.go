@@ -35,7 +35,7 @@ If root cannot read the file, the daemon reads it.`,
 }
 
 func reload(arg string) error {
-	// Not the copy that a service has: that is the file as it was.
+	// A service's copy would be the old file.
 	file, _, err := configFile(arg)
 	if err != nil {
 		return err
@@ -61,8 +61,9 @@ func reload(arg string) error {
 	})
 }
 
-// placeFor returns where that listens what a file is for: what was started from it, or else
-// has the name in it or that of the argument. c is what is in the file, or nil.
+// placeFor returns the place of the daemon for a file. It is the daemon started from the
+// file, or else the one with the device name in the file or in the argument. The file's
+// configuration is c, or nil if unknown.
 func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -78,7 +79,7 @@ func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, e
 	return placeNamed(arg)
 }
 
-// change asks the daemon of an interface for a change and prints what it did.
+// change asks the daemon of an interface for a change and prints the differences.
 func change(at rundir.Place, what control.Change) error {
 	diff, err := changed(at, what)
 	return printed(at, diff, err)
@@ -92,7 +93,7 @@ func printed(at rundir.Place, diff []control.Difference, err error) error {
 	return nil
 }
 
-// printChanges prints the differences, and warns of values that this host does not have.
+// printChanges prints the differences, and warns of values that this host lacks.
 func printChanges(at rundir.Place, diff []control.Difference) {
 	if len(diff) == 0 {
 		fmt.Println("nothing has changed")
@@ -116,8 +117,8 @@ func changed(at rundir.Place, what control.Change) ([]control.Difference, error)
 	return c.Change(what)
 }
 
-// handOverTo hands a configuration over to the daemon of an interface. A service gets it if
-// owns agrees, which is asked about its name.
+// handOverTo hands a configuration over to the daemon of an interface. For a service, owns
+// must accept the service's name.
 func handOverTo(at rundir.Place, what control.Change, owns func(service string) error) error {
 	c, err := control.Dial(at)
 	if err != nil {
@@ -131,14 +132,14 @@ func handOverTo(at rundir.Place, what control.Change, owns func(service string) 
 	}
 	diff, err := c.Change(what)
 	if errors.Is(err, control.ErrUntrusted) && c.Service() == "" {
-		// The daemon of an ordinary user, who can read the file himself.
+		// The daemon of an ordinary user can read the file itself.
 		diff, err = c.Change(control.Change{How: what.How})
 	}
 	return printed(at, diff, err)
 }
 
 // restartingCommand runs as root from the unit (ExecStop=). It asks systemd whether the service is
-// being restarted and tells the daemon, whose own user may be unable to ask.
+// being restarted, and tells the daemon. The daemon's own user may be unable to ask.
 func restartingCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "restarting NAME",

@@ -64,14 +64,15 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 	return root
 }
 
-// knownCommand refuses what is not a command, and names the nearest ones.
+// knownCommand refuses an unknown command, and names the nearest ones.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	root.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
-		// Two letters make any short word another: "foo" is no slip for "top", nor "ls" for "up".
+		// Two edits turn any short word into any other: "foo" is no slip for "top", nor "ls" for
+		// "up".
 		short := len(name) <= root.SuggestionsMinimumDistance || len(args[0]) <= root.SuggestionsMinimumDistance+1
 		return short && !strings.HasPrefix(args[0], name[:1]) && !sameLetters(args[0], name)
 	})
@@ -81,7 +82,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usagef("unknown command %q; srdtun --help lists them", args[0])
 }
 
-// sameLetters tells letters that changed their places.
+// sameLetters reports whether two words differ only in the order of their letters.
 func sameLetters(a, b string) bool {
 	x, y := []byte(a), []byte(b)
 	slices.Sort(x)
@@ -89,11 +90,11 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// flagError says what is wrong with a flag, and which known one is near.
+// flagError describes a faulty flag, and names a similar known one.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
-		text, _, _ := strings.Cut(err.Error(), ": strconv.") // what follows are words of Go's own library
+		text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is a message of Go's own library
 		return &usageError{errors.New(text)}
 	}
 	var names []string

@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// setAndSave changes the running interface and its file: the file is made ready first,
-// and put in place when the daemon has agreed.
+// setAndSave changes the running interface and its file. It prepares the new file
+// first, and puts it in place after the daemon has accepted the change.
 func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	file, from, err := configFile(arg)
 	if err != nil {
@@ -58,7 +58,7 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	return nil
 }
 
-// editFiles returns the new texts of the files that have the settings: the configuration and
+// editFiles returns the new texts of the files with the settings: the configuration and
 // drop-in files.
 func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, error) {
 	all, _, err := config.WithDropIns(c)
@@ -94,8 +94,9 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 	return texts, nil
 }
 
-// ownDirectory reports why files in a directory are not to be replaced: who else can write in
-// it may put a link in a file's place at any moment, and whatever it leads to would be replaced.
+// ownDirectory reports why files in a directory must not be replaced. Another user with write
+// access may put a link in a file's place at any moment, and the link's target would be
+// replaced.
 func ownDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -108,14 +109,15 @@ func ownDirectory(dir string) error {
 	return nil
 }
 
-// othersWrite are the mode bits by which group and others may write.
+// othersWrite are the write bits of group and others.
 const othersWrite = 0o022
 
-// replacement is a file that is ready to take another one's place, with its owner and
-// mode.
+// replacement is a temporary file that can take another file's place, with the same
+// owner and mode.
 type replacement struct{ temp, file string }
 
-// prepare writes a replacement of a file, which may be a symbolic link to one.
+// prepare writes a replacement of a file. If file is a symbolic link, it is of the
+// link's target.
 func prepare(file string, text []byte) (_ *replacement, err error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func prepare(file string, text []byte) (_ *replacement, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// A name that no watcher of drop-in files takes for one; mode 0600.
+	// Its name is no drop-in file's, and its mode 0600.
 	f, err := os.CreateTemp(filepath.Dir(file), ".srdtun-*")
 	if err != nil {
 		return nil, err
@@ -151,7 +153,7 @@ func prepare(file string, text []byte) (_ *replacement, err error) {
 
 func (r *replacement) commit() error { return os.Rename(r.temp, r.file) }
 
-// drop removes what was not put in place.
+// drop removes a replacement that was not put in place.
 func (r *replacement) drop() {
 	// After commit there is no such file.
 	_ = os.Remove(r.temp)

@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// keyPolicy is what everybody may change who may look, for all peers at once.
+// keyPolicy sets the policies of all peers. Everybody with access to the socket may
+// change it.
 const keyPolicy = "paths.policy"
 
 func setCommand() *cobra.Command {
@@ -67,7 +68,7 @@ func request(wanted []config.Setting, save bool) control.Change {
 	return what
 }
 
-// parseSettings reads what needs no daemon to judge.
+// parseSettings reads settings, as far as it can check them without a daemon.
 func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
 		one, ok := splitSetting(s)
@@ -82,8 +83,8 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	return v, nil
 }
 
-// splitSetting finds the equals sign behind the key: a public key in it ends with one,
-// and so do secrets in values.
+// splitSetting finds the equals sign behind the key. A public key in the key ends with
+// one too, and so do secrets in values.
 func splitSetting(s string) (config.Setting, bool) {
 	first := strings.IndexByte(s, '=')
 	if first <= 0 {
@@ -94,7 +95,7 @@ func splitSetting(s string) (config.Setting, bool) {
 			return config.Setting{Key: s[:i], Value: s[i+1:]}, true
 		}
 	}
-	return config.Setting{Key: s[:first], Value: s[first+1:]}, true // the daemon says what is wrong
+	return config.Setting{Key: s[:first], Value: s[first+1:]}, true // the daemon reports the fault
 }
 
 func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -129,7 +130,7 @@ func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra
 	return v, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// title is how a peer is named in keys.
+// title is a peer's name in keys.
 func title(p control.Peer) string {
 	if p.Name != "" {
 		return p.Name

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The words with a meaning of their own in the arguments of show, as in wg show.
+// The words with a special meaning in the arguments of show, as in wg show.
 const (
 	wordAll        = "all"
 	wordInterfaces = "interfaces"
@@ -36,7 +36,7 @@ func showCommand() *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
 		Use:        showUsage,
-		SuggestFor: []string{"dump", "status"}, // as show dump, and of systemctl
+		SuggestFor: []string{"dump", "status"}, // from "show dump" and from systemctl
 		Short:      "Show running interfaces, their peers and paths",
 		Long: `Show running interfaces, their peers and paths.
 
@@ -67,7 +67,8 @@ func completeShow(c *cobra.Command, args []string, typed string) ([]string, cobr
 	return completeRunning(c, args, typed)
 }
 
-// showArgs returns which interface is meant, and what of it: "", dump or paths.
+// showArgs returns the interface that the arguments name, and the part of it: "", dump
+// or paths.
 func showArgs(args []string, f showFlags) (which, what string, err error) {
 	which = wordAll
 	if len(args) > 0 && args[0] == wordPaths {
@@ -119,7 +120,7 @@ func show(args []string, f showFlags) error {
 	return toldAll(silent)
 }
 
-// toldAll prints a line for each error, and returns them as told.
+// toldAll prints a line for each error, and returns all in a toldError.
 func toldAll(all []error) error {
 	if len(all) == 0 {
 		return nil
@@ -162,14 +163,14 @@ func ofPeer(list []running, who string) (v []running, err error) {
 	return v, nil
 }
 
-// colour reports whether f shows colours, and wants them (no-color.org).
+// colour reports whether f shows colours and the user wants them (no-color.org).
 func colour(f *os.File) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
 
 // troublesMost bounds the reasons in one line.
 const troublesMost = 4
 
-// healthy prints a line for each interface that is well. Of the others it returns an error
-// that says what is wrong.
+// healthy prints a line for each healthy interface. For the others it returns an error
+// with their faults.
 func healthy(list []*control.Status, silent []error) error {
 	var bad []string
 	for _, err := range silent {
@@ -197,10 +198,10 @@ func healthy(list []*control.Status, silent []error) error {
 	return nil
 }
 
-// errNoneRuns is the answer where something of all that runs is asked for.
+// errNoneRuns is the error of a request for all interfaces if none runs.
 var errNoneRuns error = &codedError{code: exitNotRunning, msg: "no interface is running"}
 
-// statuses asks the daemon of one interface, or all that run. The result is never empty.
+// statuses asks the daemon of one interface, or all daemons. The result is never empty.
 func statuses(which string) (list []running, silent []error, err error) {
 	if which == wordAll || which == wordInterfaces {
 		return askRunning()

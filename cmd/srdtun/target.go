@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// defaultConfigDir is where NAME.toml is, unless configDirEnv names
-	// another directory.
+	// defaultConfigDir is the directory of NAME.toml, unless configDirEnv names
+	// another.
 	defaultConfigDir = "/etc/srdtun"
 	configDirEnv     = "SRDTUN_CONFIG_DIR"
 
@@ -25,8 +25,8 @@ const (
 
 	suffix = ".toml"
 
-	// foreignSuffix is what wg-quick(8) calls its files. Its error says what to do; an unknown
-	// interface would be the wrong explanation.
+	// foreignSuffix is the extension of wg-quick(8) files. The parser's error for such a file
+	// gives advice; "unknown interface" would be misleading.
 	foreignSuffix = ".conf"
 )
 
@@ -42,9 +42,8 @@ func isFile(arg string) bool {
 	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
-// configFile returns the file that NAME|FILE stands for, and what to read for it: in a
-// service, a credential NAME.toml is a copy of the file, which the service's user
-// cannot read.
+// configFile returns the file of NAME|FILE, and the path to read. In a service that
+// path is the credential NAME.toml, a copy: the service's user cannot read the file.
 func configFile(arg string) (file, from string, err error) {
 	if isFile(arg) {
 		return arg, arg, nil
@@ -62,7 +61,7 @@ func configFile(arg string) (file, from string, err error) {
 	return file, file, nil
 }
 
-// load reads and checks the configuration that NAME|FILE stands for.
+// load reads and checks the configuration of NAME|FILE.
 func load(arg string) (*config.Config, error) {
 	file, from, err := configFile(arg)
 	if err != nil {
@@ -74,8 +73,8 @@ func load(arg string) (*config.Config, error) {
 	return config.LoadCopy(file, from)
 }
 
-// missing is what a service gets as its credential when there is no file: systemd's own
-// message does not say which one (SetCredential= in the unit).
+// missing is the content of a service's credential if there is no file (SetCredential=
+// in the unit). With it, the error names the file, unlike systemd's own message.
 const missing = "#missing"
 
 func isMissing(credential string) bool {
@@ -83,7 +82,7 @@ func isMissing(credential string) bool {
 	return err == nil && strings.TrimRight(string(text), "\n") == missing
 }
 
-// placeOf returns where the daemon listens that NAME|FILE stands for.
+// placeOf returns the place of the daemon of NAME|FILE.
 func placeOf(arg string) (rundir.Place, error) {
 	find := placeNamed
 	if isFile(arg) {
@@ -93,7 +92,7 @@ func placeOf(arg string) (rundir.Place, error) {
 	return at, err
 }
 
-// asking calls the daemon of NAME|FILE, and has ask talk to it.
+// asking connects to the daemon of NAME|FILE, and calls ask with the connection.
 func asking(arg string, ask func(*control.Client) error) error {
 	at, err := placeOf(arg)
 	if err != nil {

@@ -14,17 +14,16 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A NAME is a file's or a device's: hub.toml may name its device wg9, and both words
-// stand for it. To begin with a file the file's name goes first. What runs is found in two
-// steps:
+// A NAME is a file's or a device's: hub.toml may name its device wg9, and both words name
+// the interface. To start an interface, file names come first. A running interface is
+// found in two steps:
 //
-//  1. What root has named: the device of that name that was started by hand, what was started
-//     by hand from NAME.toml, and the service srdtun@NAME. A NAME that stands for two of them is
-//     refused.
-//  2. Devices of other services. Any service can say that its device has some name, so its
-//     file, which is root's, must say so too; and of two such services neither is meant.
+//  1. Daemons that root has named: the device of that name started by hand, a daemon started by
+//     hand from NAME.toml, and the service srdtun@NAME. A NAME of two of them is refused.
+//  2. Devices of other services. A service can claim any device name, so its file, which is
+//     root's, must have that name too. Of two such services, neither is chosen.
 
-// fileNamed returns the file that a name stands for.
+// fileNamed returns the file of a name.
 func fileNamed(name string) string {
 	file := filepath.Join(configDir(), name+suffix)
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +37,7 @@ func fileNamed(name string) string {
 	for _, f := range files {
 		if c, err := config.Load(f); err == nil && c.Interface.Name == name {
 			if found != file {
-				return file // two of them: neither is meant
+				return file // two of them: neither is chosen
 			}
 			found = f
 		}
@@ -46,12 +45,12 @@ func fileNamed(name string) string {
 	return found
 }
 
-// errAmbiguous is that a name stands for two interfaces.
+// errAmbiguous is the error for a name of two interfaces.
 func errAmbiguous(name string, all []rundir.Place) error {
 	return usagef("%s stands for two interfaces that run: %s and %s; name the other word for the one that is meant, or its file", name, all[0], all[1])
 }
 
-// only returns the one of these places where a daemon listens. It is an error if there are two.
+// only returns the single place with a daemon. It is an error if several have one.
 func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err error) {
 	all = slices.DeleteFunc(all, func(p rundir.Place) bool {
 		c, err := control.Dial(p)
@@ -69,7 +68,7 @@ func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err erro
 	return rundir.Place{}, false, errAmbiguous(name, all)
 }
 
-// placeNamed returns where that listens what a name stands for, and whether it does.
+// placeNamed returns the place of the daemon of a name, and whether one listens there.
 func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	if err := rundir.CheckName(name); err != nil {
 		return at, false, &usageError{err}
@@ -78,7 +77,7 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	c, unknown := config.Load(file)
 	direct := rundir.Place{Device: name}
 	if unknown == nil && c.Interface.Name == name {
-		// The usual case: by hand both words are for the same one.
+		// The usual case: file and device have the same name.
 		at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...))
 	} else {
 		at, runs, err = only(name, compact(append([]rundir.Place{direct}, placesFrom(file)...)))
@@ -95,13 +94,13 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 		return claimed, runs, err
 	}
 	if at.Device == "" {
-		at = direct // whoever may not read the file has to know the device's name, if it does not run
+		at = direct // a user who may not read the file must give the device's name
 	}
 	return at, false, nil
 }
 
-// placeOfFile is placeNamed for a file. Running daemons come first: the file may be wrong or gone
-// by now, or have another name in it.
+// placeOfFile is placeNamed for a file. Running daemons come first: by now the file may be wrong,
+// gone, or have another name in it.
 func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -125,8 +124,9 @@ func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 	return direct, false, nil
 }
 
-// placesFrom returns where those may listen that were started from a file: by hand, for who is
-// in root's directory says of which file he is, and as its service.
+// placesFrom returns the places of daemons that may have been started from a file. A daemon
+// started by hand names its file, and its socket is in root's directory. The other candidate
+// is the file's service.
 func placesFrom(file string) (found []rundir.Place) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
@@ -145,8 +145,8 @@ func placesFrom(file string) (found []rundir.Place) {
 	return found
 }
 
-// placesOfService returns where a service may listen: one place, unless its user has put more
-// sockets in its directory and its file does not say which one is meant.
+// placesOfService returns the places at which a service may listen. There is one, unless the
+// service's directory has more sockets and its file names none of them.
 func placesOfService(service string) []rundir.Place {
 	all := rundir.OfService(service)
 	if len(all) < 2 {
@@ -162,7 +162,7 @@ func placesOfService(service string) []rundir.Place {
 	return all
 }
 
-// claimedPlace returns where the service listens that has a device of that name.
+// claimedPlace returns the place of the service that has a device of that name.
 func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
 	all, err := rundir.All()
 	if err != nil {
@@ -192,8 +192,8 @@ func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
 	return at, false, refused
 }
 
-// hasDevice reports why a service is not the one whose device has the name that it says. Its
-// file, which is root's, does not lie.
+// hasDevice returns an error unless the service's file names the device that the service
+// claims. The file is root's, so it does not lie.
 func hasDevice(p rundir.Place) error {
 	c, err := config.Load(filepath.Join(configDir(), p.Service+suffix))
 	switch {

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// topEvery is how often the daemon is asked: often enough that a path's death is seen
-	// within a second.
+	// topEvery is the interval of requests to the daemon. It is short enough to show a
+	// path's death within a second.
 	topEvery = 250 * time.Millisecond
-	// topShare: a daemon with a thousand peers has work with each answer. It is not asked
-	// again before this many times as long as that took.
+	// topShare bounds the daemon's work: with a thousand peers, an answer takes time. The
+	// next request waits at least this many times as long.
 	topShare = 10
-	// batchEvery is how often a screen is printed where there is none to draw on.
+	// batchEvery is the interval of printed screens if there is no terminal to draw on.
 	batchEvery = time.Second
-	// batchWidth and batchHeight are the size of those.
+	// batchWidth and batchHeight are the size of printed screens.
 	batchWidth  = 80
 	batchHeight = 24
 )
@@ -80,7 +80,7 @@ func top(arg string, f topFlags) error {
 	return err
 }
 
-// utf8Locale reports whether the terminal shows more than ASCII, by the rule of locale(7).
+// utf8Locale reports whether the locale has UTF-8, by the rule of locale(7).
 func utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(os.Getenv(name)); v != "" {
@@ -90,14 +90,14 @@ func utf8Locale() bool {
 	return false
 }
 
-// topModel is the program that a terminal shows. It implements tea.Model.
+// topModel is the terminal program. It implements tea.Model.
 type topModel struct {
 	at            rundir.Place
 	screen        view.Top
 	width, height int
 }
 
-// answer is what the daemon told, and how long that took.
+// answer is a daemon's answer, with the time it took.
 type answer struct {
 	status *control.Status
 	err    error
@@ -166,8 +166,8 @@ func (m *topModel) View() tea.View {
 	return v
 }
 
-// batch prints so many screens, one after the other; 0: until interrupted. Like the live one
-// it goes on when the daemon does not answer.
+// batch prints that many screens, one after the other; 0: until interrupted. Like the live
+// screen, it continues when the daemon does not answer.
 func (m *topModel) batch(frames int) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()

@@ -30,7 +30,8 @@ type upFlags struct {
 	pprof   string
 	cpu     string
 
-	// Requests to read the file again, and what is to be called then; nil: there are none.
+	// Requests to read the file again, and the function to call when that is done; nil: no
+	// requests.
 	again  <-chan os.Signal
 	reread func(error)
 }
@@ -113,7 +114,7 @@ func logFormat(asked string) (string, error) {
 	return format, err
 }
 
-// openOutput returns what writes the log.
+// openOutput returns the handler that writes the log.
 func openOutput(f upFlags) (slog.Handler, error) {
 	format, err := logFormat(f.log)
 	if err != nil || f.logFile == "" {
@@ -143,8 +144,8 @@ func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 	return daemon.Run(ctx, o)
 }
 
-// startHooks starts the process that runs commands, if there are some and this one has rights
-// to give up.
+// startHooks starts the process that runs commands. It does nothing without commands, or if
+// this process has no rights to give up.
 func startHooks(c *config.Config) (*hooks.Runner, error) {
 	commands := daemon.Commands(c)
 	if len(commands) == 0 || !privilege.More(unix.CAP_NET_ADMIN) {
@@ -153,7 +154,7 @@ func startHooks(c *config.Config) (*hooks.Runner, error) {
 	return hooks.Start([]string{"run-commands"}, commands, daemon.Environment(c), rundir.Dir())
 }
 
-// hooksCommand is that process.
+// hooksCommand is the process that runs commands.
 func hooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "run-commands",
@@ -166,7 +167,7 @@ func hooksCommand() *cobra.Command {
 	}
 }
 
-// received returns what the process before has left with the service manager.
+// received returns the state that the earlier process left with the service manager.
 func received(log *slog.Logger) *handover.Bundle {
 	b, err := handover.NewStore().Receive()
 	if err != nil {
@@ -175,12 +176,12 @@ func received(log *slog.Logger) *handover.Bundle {
 	return b
 }
 
-// confine leaves the right to change the network. Ports are bound by then, also those
-// below 1024.
+// confine gives up all rights but the one to change the network. All ports, even below
+// 1024, are bound by then.
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
-// notify tells systemd, if it started this process (sd_notify(3)). Without it
-// there is nobody to tell, and no error.
+// notify sends a state to systemd if that started this process (sd_notify(3)).
+// Otherwise it does nothing.
 func notify(state string) {
 	if _, err := sdnotify.SdNotify(false, state); err != nil {
 		fmt.Fprintf(os.Stderr, "srdtun: sd_notify: %v\n", err)

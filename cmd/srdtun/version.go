@@ -13,7 +13,7 @@ import (
 // version is set at link time: -ldflags "-X main.version=1.2.3".
 var version string
 
-// setVersion fills in what the linker did not, and tells the control socket.
+// setVersion sets the version if the linker did not, and passes it to package control.
 func setVersion() {
 	if version == "" {
 		version = control.Version

@@ -11,7 +11,7 @@ import (
 
 const (
 	waitDefault = 30 * time.Second
-	// waitPoll is how often wait looks.
+	// waitPoll is the interval at which wait looks.
 	waitPoll = 50 * time.Millisecond
 )
 
@@ -47,7 +47,7 @@ func wait(arg, peer string, timeout time.Duration) error {
 	}
 }
 
-// sessionNow is hasSession for the interface that an argument names now.
+// sessionNow is hasSession for the interface that the argument names at this moment.
 func sessionNow(arg, peer string) error {
 	r, err := askOne(arg)
 	if err != nil {
@@ -56,7 +56,8 @@ func sessionNow(arg, peer string) error {
 	return hasSession(r.Status, peer)
 }
 
-// hasSession is the error that there is no session with a peer; "" is none in particular.
+// hasSession returns an error if there is no session with a peer. Without a peer it
+// returns nil.
 func hasSession(st *control.Status, peer string) error {
 	if peer == "" {
 		return nil

@@ -1,6 +1,6 @@
-// Package doctor looks at a host and says what would keep a tunnel from working, or from
-// working well, and what to change. Looking (Look) and judging (Judge) are apart: all
-// advice is tested without a host.
+// Package doctor finds settings of a host that would stop a tunnel or slow it down, and
+// advises changes. Look gathers facts and Judge judges them, so tests of the advice need
+// no host.
 package doctor
 
 import (
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Level is how bad a finding is.
+// Level is the severity of a finding.
 type Level int
 
-// The levels. A tunnel does not start with a Fault, and is slower, or fragile, with a
-// Warning.
+// The levels. With a Fault a tunnel does not start; with a Warning it is slow or
+// fragile.
 const (
 	OK Level = iota
 	Warning
@@ -23,21 +23,21 @@ func (l Level) String() string { return [...]string{"ok", "warning", "fault"}[l]
 
 // Finding is the result of one check.
 type Finding struct {
-	Check  string // what was looked at, as "UDP buffers"
+	Check  string // the subject, such as "UDP buffers"
 	Level  Level
 	Saw    string
-	Why    string // what it costs; "" if nothing
-	Advice string // what to do; "" if nothing
+	Why    string // the cost; "" if none
+	Advice string // the remedy; "" if none is needed
 }
 
-// Plan is what the tunnel will ask of the host; zero: its defaults.
+// Plan holds the tunnel's demands on the host; zero fields are its defaults.
 type Plan struct {
 	SourcePorts int      // sockets, for each family
 	Uplinks     []string // interfaces of paths.local
 	ListenPort  uint16
 }
 
-// Judge returns a finding for each check, in the order in which they matter.
+// Judge returns a finding for each check, the most important first.
 func Judge(f *Facts, p Plan) []Finding {
 	checks := []func(*Facts, Plan) Finding{
 		tun, privileges, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
@@ -79,8 +79,8 @@ func privileges(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// superFramesUDP is the first kernel whose TUN devices take and give UDP super-frames
-// (TUN_F_USO4, TUN_F_USO6).
+// superFramesUDP is the first kernel with UDP super-frames on TUN devices (TUN_F_USO4,
+// TUN_F_USO6).
 var superFramesUDP = [2]int{6, 2}
 
 func kernel(f *Facts, _ Plan) Finding {
@@ -128,7 +128,7 @@ func buffers(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// otherDescriptors is what a daemon opens besides its sockets.
+// otherDescriptors is the number of a daemon's descriptors besides its sockets.
 const otherDescriptors = 64
 
 func descriptors(f *Facts, p Plan) Finding {
@@ -154,7 +154,7 @@ func clock(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "clock", Saw: "it is synchronised"}
 	switch {
 	case f.ClockSynchronised:
-	case f.Container: // nothing in it can set the clock
+	case f.Container: // a container cannot set the clock
 		v.Saw = "it is that of the machine below this container, which does not say that it is synchronised"
 	default:
 		v.Level, v.Saw = Warning, "nobody keeps it synchronised"
@@ -164,7 +164,7 @@ func clock(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// nearlyFull is how much of the connection table may be in use.
+// nearlyFull is the share of the connection table that may be in use.
 const nearlyFull = 0.8
 
 func conntrack(f *Facts, p Plan) Finding {
@@ -201,9 +201,10 @@ func reversePath(f *Facts, p Plan) Finding {
 	return v
 }
 
-// redirects looks at whether anybody on a link may change the way to a peer: an ICMP
-// redirect that is believed is a route to one address (RFC 1122, section 3.2.2.2). Those
-// that seem to be of a gateway the host uses are the kernel's default, and no finding.
+// redirects checks whether any host on a link may change the route to a peer. A believed
+// ICMP redirect is a route to one address (RFC 1122, section 3.2.2.2). By default the
+// kernel believes redirects that seem to come from a gateway of the host; that is no
+// finding.
 func redirects(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "ICMP redirects", Saw: "none is believed, or only a gateway's"}
 	if f.Redirects {

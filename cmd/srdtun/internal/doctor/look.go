@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TunState is whether the TUN device can be used.
+// TunState tells whether the TUN device can be used.
 type TunState int
 
 // The states of /dev/net/tun.
@@ -22,29 +22,29 @@ const (
 	TunRefused
 )
 
-// Facts is what was seen of a host.
+// Facts holds the observed facts of a host.
 type Facts struct {
-	Kernel            string // release, as "6.1.0-18-amd64"
+	Kernel            string // release, such as "6.1.0-18-amd64"
 	Processors        int
 	Tun               TunState
 	TunMode           fs.FileMode
 	NetAdmin          bool // this process has CAP_NET_ADMIN
-	GSO, GRO          bool // the kernel takes UDP_SEGMENT and UDP_GRO
+	GSO, GRO          bool // the kernel accepts UDP_SEGMENT and UDP_GRO
 	ReceiveMost       int  // bytes, of a socket's buffer
 	SendMost          int
 	Descriptors       uint64
 	ClockSynchronised bool
-	Container         bool // the clock is for somebody else to set
+	Container         bool // the machine below sets the clock
 	Conntrack         int  // entries in use
 	ConntrackMost     int  // 0: there is no table
 	ReversePath       map[string]int
-	Redirects         bool // of anybody on a link are believed
+	Redirects         bool // redirects of any host on a link are believed
 	Forwarding        bool
 	MultipathHash     [2]int // IPv4, IPv6
 	IPv6              bool
 }
 
-// Look gathers the facts. What cannot be seen is taken to be well.
+// Look gathers the facts. A fact that it cannot see counts as good.
 func Look() *Facts {
 	f := &Facts{Processors: runtime.NumCPU(), ReversePath: map[string]int{}}
 	var u unix.Utsname
@@ -71,7 +71,7 @@ func (f *Facts) lookTun(path string) {
 	case err == nil:
 		unix.Close(fd)
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		f.Tun = TunMissing // a file without the module
+		f.Tun = TunMissing // the file exists without the module
 	default:
 		f.Tun = TunRefused
 	}
@@ -83,14 +83,14 @@ func hasNetAdmin() bool {
 	return unix.Capget(&h, &d[0]) == nil && d[0].Effective&(1<<unix.CAP_NET_ADMIN) != 0
 }
 
-// trains asks a socket that is not used for anything.
+// trains tries the options on an unused socket.
 func trains() (gso, gro bool) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return false, false
 	}
 	defer unix.Close(fd)
-	const segment = 1200 // any that the kernel takes
+	const segment = 1200 // any valid size
 	return unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, segment) == nil,
 		unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
 }
@@ -98,7 +98,7 @@ func trains() (gso, gro bool) {
 func (f *Facts) lookLimits() {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) == nil {
-		f.Descriptors = r.Max // what a daemon raises its own to
+		f.Descriptors = r.Max // the daemon raises its own limit to this
 	}
 	var t unix.Timex
 	_, err := unix.Adjtimex(&t)
@@ -120,8 +120,9 @@ func (f *Facts) lookSysctls(root string) {
 	f.Forwarding = read("ipv4/ip_forward", 0) == 1 || read("ipv6/conf/all/forwarding", 0) == 1
 	f.MultipathHash = [2]int{read("ipv4/fib_multipath_hash_policy", 1), read("ipv6/fib_multipath_hash_policy", 1)}
 	f.IPv6 = read("ipv6/conf/all/disable_ipv6", 1) == 0
-	// ip-sysctl: a host believes redirects if one of the two says so, a router if both do;
-	// of anybody, unless one of two says that only a gateway is to be believed.
+	// By ip-sysctl, a host believes redirects if one of two settings allows it, a router
+	// if both do. With secure_redirects on at either place, only a gateway's redirects are
+	// believed.
 	conf := func(device, name string, missing int) bool {
 		return read(filepath.Join("ipv4/conf", device, name), missing) == 1
 	}
@@ -137,8 +138,8 @@ func (f *Facts) lookSysctls(root string) {
 	}
 }
 
-// inContainer reports whether whoever started this host's first process says that it is in a
-// container: systemd-nspawn and LXC, Docker, Podman.
+// inContainer reports whether this is a container. systemd-nspawn and LXC, Docker, Podman
+// and Kubernetes leave marks.
 func inContainer() bool {
 	for _, file := range []string{"/run/systemd/container", "/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(file); err == nil {

@@ -1,5 +1,5 @@
-// Package netcheck reads from what a daemon counts, and from traces, what the network
-// between two peers does to their paths, and says it in words.
+// Package netcheck derives findings about the network between two peers from a daemon's
+// counters and from traces.
 package netcheck
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Pair is an address of this host and one of the peer's.
+// Pair is an address of this host and an address of the peer.
 type Pair struct {
 	Local     netip.Addr
-	Interface string // by which alone packets leave; "": whichever the routes prefer
+	Interface string // the only outgoing interface; "": the routes choose
 	Remote    netip.AddrPort
-	from      string // the first two for people
+	from      string // Local and Interface in words
 }
 
 func (p Pair) String() string { return fmt.Sprintf("%s to %v", p.from, p.Remote.Addr()) }
 
-// Pairs returns those that the peer's paths lie between, in their order. Of several ports
-// of the peer the first is taken.
+// Pairs returns the pairs of addresses of the peer's paths, in their order. Each has the
+// first of the peer's ports.
 func Pairs(p *control.Peer) (v []Pair) {
 	for i := range p.Paths {
 		pair, ok := pairOf(&p.Paths[i])
@@ -42,18 +42,19 @@ func pairOf(path *control.Path) (Pair, bool) {
 	return Pair{local.Addr(), path.Interface, remote, path.Uplink()}, err == nil && e == nil
 }
 
-// Ways is what a trace between a Pair saw: routers side by side, 0 if none answered.
+// Ways is the result of a trace between a Pair: the number of parallel routers, 0 if
+// none answered.
 type Ways struct {
 	Pair Pair
 	N    int
 	Err  error
 }
 
-// Judge says what there is to say of a peer. there is the status of the peer's own daemon;
-// nil: it is not known.
+// Judge returns the findings about a peer. The status of the peer's own daemon is there,
+// or nil.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p)}
-	if len(p.Paths) == 0 { // the network has shown nothing of itself
+	if len(p.Paths) == 0 { // no path has shown anything of the network
 		return append(v, trains(st), dropped(st), refused(st))
 	}
 	v = append(v, ports(p))
@@ -76,7 +77,7 @@ func session(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// states counts the paths that were opened by their state.
+// states counts the active paths and all paths.
 func states(p *control.Peer) (active, all int) {
 	for _, path := range p.Paths {
 		if path.State == control.PathActive {
@@ -101,7 +102,8 @@ func paths(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// ports looks for source ports that work between no pair of addresses while others do.
+// ports finds source ports that work between no pair of addresses, while other ports
+// do.
 func ports(p *control.Peer) doctor.Finding {
 	seen, works := map[uint16]bool{}, map[uint16]bool{}
 	for _, path := range p.Paths {
@@ -143,16 +145,16 @@ func width(w Ways) doctor.Finding {
 
 // Sizes of outer packets, in bytes, IP header included.
 const (
-	// baseMTU is what is sent before a size was probed, over IPv4: what is found at
-	// that size was found to be no larger.
+	// baseMTU is the size before any probe, over IPv4. A path that stays at it carries
+	// no larger packets.
 	baseMTU = 1228
-	// ethernetMTU is what a path over Ethernet carries.
+	// ethernetMTU is the MTU of a path over Ethernet.
 	ethernetMTU = 1500
 )
 
 func mtu(p *control.Peer) doctor.Finding {
 	var least, most int
-	var at Pair // where it is least
+	var at Pair // the pair with the least MTU
 	for i := range p.Paths {
 		path := &p.Paths[i]
 		if path.State != control.PathActive || path.MTU == 0 {
@@ -181,9 +183,9 @@ func mtu(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// translated looks at whether somebody on the way has changed the peer's address: its paths
-// lead to one that nobody has configured. What happens to its ports cannot be told from here, as
-// a peer uses many: see rewritten.
+// translated checks for a NAT that changes the peer's address: a path then leads to an address
+// that is no endpoint. This end cannot see changes of ports, because a peer uses many: see
+// rewritten.
 func translated(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "address translation", Saw: "the peer is where its endpoints say"}
 	want := map[netip.Addr]bool{}
@@ -215,10 +217,10 @@ func translated(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// muchLoss is a share of packets that a healthy network does not lose.
+// muchLoss is a share of lost packets that no healthy network has.
 const muchLoss = 0.01
 
-// fewPackets say nothing of a share.
+// fewPackets is the least number of packets for a share.
 const fewPackets = 1000
 
 func loss(p *control.Peer) doctor.Finding {
@@ -258,10 +260,11 @@ func loss(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// fewMarked packets say nothing of a path's marks.
+// fewMarked is the least number of packets to judge a path's marks.
 const fewMarked = 20
 
-// ecn looks at the marks of what came on paths, with which queues say that they are long.
+// ecn checks the ECN marks of packets that came on paths. Queues use these marks to
+// signal congestion.
 func ecn(paths []control.Path) doctor.Finding {
 	v := doctor.Finding{Check: "ECN in", Saw: "too few packets came to see"}
 	judged, bleached, from := 0, 0, []string{}
@@ -302,11 +305,11 @@ func trains(st *control.Status) doctor.Finding {
 	return v
 }
 
-// refusedBeforeUs is the counter of what the kernel had for our sockets and did not keep.
+// refusedBeforeUs is the counter of packets that the kernel dropped at srdtun's sockets.
 const refusedBeforeUs = "kernel_filter_or_full_buffer"
 
-// refused looks at what came to the host and never to the daemon: garbage, or more than
-// the receive buffers hold.
+// refused checks for packets that reached the host but not the daemon: garbage, or
+// packets beyond the receive buffers.
 func refused(st *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "receiving", Saw: "nothing that came to this host was dropped before the daemon saw it"}
 	n, got := st.Drops[refusedBeforeUs], uint64(0)

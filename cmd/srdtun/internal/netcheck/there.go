@@ -9,14 +9,14 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// No packet tells this end which address and port the other sees it at, nor whether its marks
-// get there. The other end's own status does.
+// No packet tells this end at which address and port the peer sees it, or whether its ECN
+// marks arrive. The peer's own status does.
 
-// unseen is said where that is not given.
+// unseen is the finding without that status.
 const unseen = "not to be seen from here; --there FILE compares with the peer's own show --json"
 
-// rewritten looks at whether what leaves here gets to the peer from the address and port
-// that it left by.
+// rewritten checks whether packets reach the peer with the address and port that they
+// left with.
 func rewritten(st *control.Status, p *control.Peer, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "ports on the way", Saw: unseen}
 	if there == nil {
@@ -62,7 +62,7 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	return v
 }
 
-// ecnThere is ecn of the way to the peer.
+// ecnThere is ecn for the direction to the peer.
 func ecnThere(st, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "ECN out", Saw: unseen}
 	if there == nil {
@@ -75,13 +75,13 @@ func ecnThere(st, there *control.Status) doctor.Finding {
 	return v
 }
 
-// indexOf returns the place of the peer with this key, -1 if there is none.
+// indexOf returns the index of the peer with this key, or -1.
 func indexOf(st *control.Status, key string) int {
 	return slices.IndexFunc(st.Peers, func(p control.Peer) bool { return p.PublicKey == key })
 }
 
-// addrPort reads an address without its zone, which says something at one end only, and which
-// in the other end's words may be anything.
+// addrPort reads an address without its zone. A zone has a meaning at one end only, and the
+// peer's status may hold any text there.
 func addrPort(text string) (netip.AddrPort, error) {
 	a, err := netip.ParseAddrPort(text)
 	return netip.AddrPortFrom(a.Addr().WithZone(""), a.Port()), err

@@ -1,8 +1,9 @@
 // Package trace counts the equal-cost ways of a network between two addresses, as Paris
-// traceroute does (Augustin et al., IMC 2006): probes that differ in their source port
-// alone expire at each hop in turn, and the routers that say so are counted. It needs no
-// privileges: a socket with IP_RECVERR is told of the ICMP errors that its own packets
-// caused. Routers limit such answers, and some give none: the count is a lower bound.
+// traceroute does (Augustin et al., IMC 2006). It sends probes that differ only in their
+// source port and expire at each hop in turn. It counts the routers that report the
+// expiry. It needs no privileges: a socket with IP_RECVERR receives the ICMP errors
+// about its own packets. Routers limit such errors, and some send none, so the count is
+// a lower bound.
 package trace
 
 import (
@@ -19,26 +20,26 @@ import (
 )
 
 const (
-	// Ports is how many source ports are tried: with eight ways all are met with a
-	// probability of 0.9.
+	// Ports is the number of source ports tried. With eight ways, they meet all of them
+	// with a probability of 0.9.
 	Ports = 32
-	// maxHops bounds a trace; the longest ways of the Internet have some 30.
+	// maxHops bounds a trace. The longest ways in the Internet have some 30 hops.
 	maxHops = 30
-	// silentHops in a row end a trace: the rest is the peer, or a filter.
+	// silentHops in a row end a trace: the peer or a filter lies behind them.
 	silentHops = 3
-	// hopWait is how long answers to one hop's probes are awaited after the last.
+	// hopWait is the wait for answers after a hop's last probe.
 	hopWait = 250 * time.Millisecond
-	// look is how often they are looked for.
+	// look is the interval of looks for answers.
 	look = 10 * time.Millisecond
 )
 
-// Hop is the routers that were seen at one distance.
+// Hop holds the routers seen at one distance.
 type Hop struct {
 	TTL     int
 	Routers []netip.Addr
 }
 
-// Ways is the largest number of routers seen side by side; 0: none answered.
+// Ways returns the largest number of routers at one distance; 0: none answered.
 func Ways(hops []Hop) (n int) {
 	for _, h := range hops {
 		n = max(n, len(h.Routers))
@@ -46,14 +47,14 @@ func Ways(hops []Hop) (n int) {
 	return n
 }
 
-// From is where probes leave from.
+// From is the source of probes.
 type From struct {
 	Addr      netip.Addr
-	Interface string // that they leave by; "": as the routes say
+	Interface string // outgoing interface; "": the routes choose
 }
 
-// Run sends probes from an address of this host to one of another, at most 32 packets of
-// one byte for each hop. hop, if not nil, is told of each hop as it is done.
+// Run sends probes from an address of this host to an address of another, at most 32
+// packets of one byte for each hop. It calls hop, unless nil, with each finished hop.
 func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
 	var probes []probe
 	defer func() {
@@ -91,8 +92,8 @@ func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Ho
 	return hops, nil
 }
 
-// probe sends one packet from each port, and takes the answers in. arrived says that the
-// other end itself answered.
+// probe sends one packet from each port, and collects the answers. If arrived, the other
+// end itself answered.
 func (h *Hop) probe(ctx context.Context, probes []probe, to netip.Addr) (arrived bool, err error) {
 	for _, p := range probes {
 		p.send(h.TTL)
@@ -163,8 +164,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// send sends one byte that expires after so many hops. What cannot be sent is as good as
-// lost.
+// send sends one byte that expires after ttl hops. A failure counts as a loss.
 func (p probe) send(ttl int) {
 	level, option := unix.IPPROTO_IP, unix.IP_TTL
 	if p.v6 {
@@ -173,14 +173,14 @@ func (p probe) send(ttl int) {
 	if unix.SetsockoptInt(p.fd, level, option, ttl) != nil {
 		return
 	}
-	for range 2 { // an error that waits is told of first, in place of sending
+	for range 2 { // a pending error is returned first, instead of sending
 		if _, err := unix.Write(p.fd, []byte{0}); err == nil {
 			return
 		}
 	}
 }
 
-// answer takes one ICMP error that came for the port: who sent it.
+// answer reads one ICMP error for the port, and returns its sender.
 func (p probe) answer() (from netip.Addr, ok bool) {
 	var oob [512]byte
 	var data [64]byte
@@ -200,8 +200,8 @@ func (p probe) answer() (from netip.Addr, ok bool) {
 	return netip.Addr{}, true
 }
 
-// extendedError is the size of struct sock_extended_err (linux/errqueue.h), which the
-// address of who sent the ICMP message follows.
+// extendedError is the size of struct sock_extended_err (linux/errqueue.h). The address
+// of the ICMP message's sender follows it.
 const extendedError = int(unsafe.Sizeof(unix.SockExtendedErr{}))
 
 // The origins of an error that came over the network (linux/errqueue.h).
@@ -210,7 +210,7 @@ const (
 	originICMP6 = 3
 )
 
-// offender reads who sent the ICMP message from a control message.
+// offender reads the sender of the ICMP message from a control message.
 func offender(b []byte) (netip.Addr, bool) {
 	const origin = 4 // after ee_errno
 	if len(b) < extendedError+8 || b[origin] != originICMP && b[origin] != originICMP6 {

@@ -9,10 +9,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Dump prints the columns of `wg show dump` (wg(8)): of the interface
-// private key, public key, listen port, mark; of each peer public key,
-// preshared key, endpoint, allowed IPs, latest handshake, bytes received and
-// sent, keepalive. Secrets are never shown. withName puts the name first.
+// Dump prints the columns of `wg show dump` (wg(8)). An interface has its private key,
+// public key, listen port and mark. A peer has its public key, preshared key, endpoint,
+// allowed IPs, latest handshake, bytes received and sent, and keepalive. Secrets are
+// never shown. withName puts the name first.
 func Dump(out io.Writer, list []*control.Status, withName bool) error {
 	w := bufio.NewWriter(out)
 	for _, st := range list {

@@ -9,21 +9,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Group is the paths between two addresses.
+// Group holds the paths between two addresses.
 type Group struct {
-	Local, Remote string // addresses, Local with the interface if there is but one
+	Local, Remote string // addresses; Local also has the interface if paths are bound to one
 	Paths         []control.Path
-	Up            int   // of these, the ones that carry data
-	Down          int   // those that do not answer
-	RTTUs         int64 // the median of those that carry data; 0: none is known
+	Up            int   // number of paths that carry data
+	Down          int   // number of paths that do not answer
+	RTTUs         int64 // the median over the paths that carry data; 0: unknown
 	Sent          Sent
 }
 
-// Sent is what was sent, and what of it was lost.
+// Sent counts sent and lost packets.
 type Sent struct{ Packets, Bytes, Lost uint64 }
 
-// Groups sorts paths by their addresses, which are those of interfaces and so few. Paths
-// that are not validated yet are in none: the peer was merely heard there.
+// Groups groups paths by their addresses, which are few. It leaves out paths that are
+// not validated: the peer was merely heard there.
 func Groups(paths []control.Path) []Group {
 	type ends struct{ local, remote string }
 	at := map[ends]int{}
@@ -78,7 +78,7 @@ func median(paths []control.Path) int64 {
 	return all[len(all)/2]
 }
 
-// host takes the port off an address.
+// host removes the port from an address.
 func host(addrPort string) string {
 	a, err := netip.ParseAddrPort(addrPort)
 	if err != nil {
@@ -98,8 +98,7 @@ func compareHosts(a, b string) int {
 	return cmp.Or(x.Compare(y), cmp.Compare(atA, atB))
 }
 
-// Up returns how many of paths carry data, and how many there are but for those that are not
-// validated yet.
+// Up returns the number of paths that carry data, and the number of all validated paths.
 func Up(paths []control.Path) (up, all int) {
 	for _, p := range paths {
 		if p.State == control.PathActive {

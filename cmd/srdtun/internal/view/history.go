@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// samplesMost is how many round trips are kept of a path, one each sampleEvery: what fits
-	// beside the figures.
+	// samplesMost is the number of round trips kept for a path, one each sampleEvery. As many
+	// fit beside the figures.
 	samplesMost = 20
 	sampleEvery = time.Second
-	// rateOver is over how long rates, shares and losses are taken: long enough for a share
-	// in per cent, short enough to be called now.
+	// rateOver is the time over which rates, shares and losses are measured. It is long
+	// enough for a share in per cent, and short enough to be the present.
 	rateOver = 2 * time.Second
 )
 
-// history is what top has seen of one peer.
+// history is top's record of one peer.
 type history struct {
 	paths    map[pathKey]*samples
 	groups   map[string]*samples
@@ -24,7 +24,7 @@ type history struct {
 	sampled  time.Time
 }
 
-// pathKey names a path: a slot may be another path's later.
+// pathKey names a path: another path may have its slot later.
 type pathKey struct {
 	slot          uint16
 	local, remote string
@@ -32,7 +32,7 @@ type pathKey struct {
 
 func keyOf(p *control.Path) pathKey { return pathKey{p.Slot, p.From(), p.Remote} }
 
-// samples are round trips in microseconds, oldest first; -1: it did not work.
+// samples are round trips in microseconds, oldest first; -1: the path did not work.
 type samples struct {
 	v    []int64
 	seen time.Time
@@ -43,7 +43,7 @@ func (s *samples) push(at time.Time, us int64) {
 	s.v = s.v[max(0, len(s.v)-samplesMost):]
 }
 
-// reading is what the counters were at a time.
+// reading holds the counters at one time.
 type reading struct {
 	at     time.Time
 	tx, rx uint64
@@ -54,7 +54,7 @@ func newHistory() *history {
 	return &history{paths: map[pathKey]*samples{}, groups: map[string]*samples{}}
 }
 
-// note takes a status of the peer.
+// note records a status of the peer.
 func (h *history) note(at time.Time, p *control.Peer) {
 	r := reading{at: at, tx: p.TxBytes, rx: p.RxBytes, paths: map[pathKey]Sent{}}
 	for i := range p.Paths {
@@ -62,7 +62,7 @@ func (h *history) note(at time.Time, p *control.Peer) {
 		r.paths[keyOf(v)] = Sent{v.SentPackets, v.SentBytes, v.Lost}
 	}
 	if n := len(h.readings); n > 0 && (p.TxBytes < h.readings[n-1].tx || p.RxBytes < h.readings[n-1].rx) {
-		h.readings = nil // the daemon was started again
+		h.readings = nil // the daemon was restarted
 	}
 	h.readings = append(h.readings, r)
 	for len(h.readings) > 2 && at.Sub(h.readings[1].at) >= rateOver {
@@ -74,8 +74,8 @@ func (h *history) note(at time.Time, p *control.Peer) {
 	}
 }
 
-// sample keeps the round trip of each path and of each pair of addresses, and forgets those
-// that are gone.
+// sample records the round trip of each path and each pair of addresses. It forgets paths
+// and pairs that are gone.
 func (h *history) sample(at time.Time, p *control.Peer) {
 	for _, g := range Groups(p.Paths) {
 		for i := range g.Paths {
@@ -115,7 +115,8 @@ func forget[K comparable](m map[K]*samples, at time.Time) {
 	}
 }
 
-// rates returns what is sent and received now, in bytes a second of UDP payload.
+// rates returns the present rates of sending and receiving, in bytes of UDP payload a
+// second.
 func (h *history) rates() (tx, rx uint64) {
 	if len(h.readings) < 2 {
 		return 0, 0
@@ -125,7 +126,7 @@ func (h *history) rates() (tx, rx uint64) {
 	return uint64(float64(to.tx-from.tx) / seconds), uint64(float64(to.rx-from.rx) / seconds)
 }
 
-// sent returns what was sent lately on paths, and what of it was lost.
+// sent returns the packets sent and lost recently on paths.
 func (h *history) sent(paths []control.Path) (v Sent) {
 	if len(h.readings) < 2 {
 		return v

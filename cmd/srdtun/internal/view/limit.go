@@ -7,12 +7,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// limits are what may hold back sending while there is something to send, as the status
-// names it.
+// limits are the status's names for causes that may hold back sending while data waits.
 var limits = []string{"window", "pacing", "paths", "outbox"}
 
-// LimitedBy says what held back sending to a peer lately, for which part of the time, and
-// why that is.
+// LimitedBy names the main cause that recently held back sending to a peer, its share of
+// the time, and its reason.
 func LimitedBy(p *control.Peer) string {
 	switch {
 	case p.SilentSinceUnixS != 0:
@@ -29,9 +28,9 @@ func LimitedBy(p *control.Peer) string {
 	return fmt.Sprintf("%s, %.0f%% of the last %.1f s%s", limitName[most], 100*float64(share)/float64(p.Recent.OverUs), over, why(most, p))
 }
 
-// largest returns what held back sending for longest, and for how long: "data", nothing to
-// send, if that was half of the time, else what did while there was something. What is left
-// is the time in which it was sent: "host".
+// largest returns the cause that held back sending for longest, and its time. It is "data",
+// nothing to send, if that was half of the time. Otherwise it is the largest cause while
+// data waited. The remaining time counts as "host".
 func largest(r *control.Recent) (limit string, us int64) {
 	data := int64(r.WaitedUs["data"])
 	if 2*data >= r.OverUs {
@@ -60,7 +59,7 @@ var limitName = map[string]string{
 	"host":   "this host's processor",
 }
 
-// why gives the figure behind a limit.
+// why returns the figure behind a limit.
 func why(limit string, p *control.Peer) string {
 	switch limit {
 	case "window":
@@ -82,7 +81,8 @@ func why(limit string, p *control.Peer) string {
 // udpHeaders are the bytes of IPv4 and UDP headers in a path's MTU.
 const udpHeaders = 28
 
-// narrow returns the path that keeps packets small, if others carry larger ones; nil: none.
+// narrow returns the path that keeps packets small although others carry larger ones; nil:
+// none.
 func narrow(p *control.Peer) *control.Path {
 	var least, most *control.Path
 	for i := range p.Paths {
@@ -103,7 +103,7 @@ func narrow(p *control.Peer) *control.Path {
 	return least
 }
 
-// Troubles returns what is wrong with an interface, a line each; none: it is well.
+// Troubles returns the faults of an interface, one line each.
 func Troubles(st *control.Status, now time.Time) (v []string) {
 	for _, l := range st.Missing {
 		v = append(v, fmt.Sprintf("paths.local: %s has no address here", l))
@@ -122,8 +122,8 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	return v
 }
 
-// sessionWaitS is how long after the start a peer that is kept alive may have no session:
-// two tries of a handshake.
+// sessionWaitS is the time after the start, in seconds, in which a peer with keepalives
+// may lack a session: two tries of a handshake.
 const sessionWaitS = 10
 
 // deadPaths names the paths that are down, by their addresses.
@@ -136,7 +136,7 @@ func deadPaths(p *control.Peer) (v []string) {
 	return v
 }
 
-// Title is what a peer is called.
+// Title returns a peer's name, or else its key.
 func Title(p *control.Peer) string {
 	if p.Name != "" {
 		return p.Name

@@ -15,7 +15,7 @@ type Pinged struct {
 	paths map[pathKey]*echoes
 }
 
-// echoes are the answers on one path.
+// echoes counts the answers on one path.
 type echoes struct {
 	sent, got      int
 	min, max, last int64
@@ -54,7 +54,7 @@ func (p *Pinged) Answered() bool {
 	return false
 }
 
-// Round prints one round: a line for each path, or one for all of them where there are many.
+// Round prints one round: a line for each path, or a single line for many paths.
 func Round(out io.Writer, number int, v *control.Pings) error {
 	w := bufio.NewWriter(out)
 	if len(v.Paths) > roundMost {
@@ -79,10 +79,10 @@ func Round(out io.Writer, number int, v *control.Pings) error {
 	return w.Flush()
 }
 
-// roundMost is how many paths have a line of their own in each round.
+// roundMost is the number of paths up to which each has a line of its own.
 const roundMost = 4
 
-// times is the least, mean and longest round trip, as ping(8) prints them.
+// times returns the least, mean and longest round trip, as ping(8) prints them.
 func (e *echoes) times() string {
 	if e.got == 0 {
 		return "no round trip"
@@ -90,8 +90,8 @@ func (e *echoes) times() string {
 	return fmt.Sprintf("min/avg/max %s/%s/%s", Micros(e.min), Micros(e.sum/int64(e.got)), Micros(e.max))
 }
 
-// Summary prints what became of all rounds, a line for each path, in so many characters; 0:
-// any.
+// Summary prints the result of all rounds, a line for each path, in lines of at most width
+// characters; 0: any.
 func (p *Pinged) Summary(out io.Writer, width int) error {
 	w := bufio.NewWriter(out)
 	t := table{columns: []column{

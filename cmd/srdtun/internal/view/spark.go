@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// Glyphs are the characters of a sparkline, low to high. Terminals that show ASCII alone get
-// others.
+// glyphs are the characters of a sparkline, low to high. ASCII terminals have their own.
 type glyphs struct {
 	levels []rune
-	gap    rune // no value: nothing worked
+	gap    rune // no value: the path did not work
 }
 
 var (
@@ -17,11 +16,12 @@ var (
 	ascii  = glyphs{[]rune("_.-=+*%#"), 'x'}
 )
 
-// sparkRange is the ratio of the top of a sparkline to its bottom at least, so that noise
-// does not look like a change.
+// sparkRange is the least ratio of a sparkline's top to its bottom, so that noise does
+// not look like a change.
 const sparkRange = 2
 
-// spark draws the values, oldest first, in so many characters; negative ones are gaps.
+// spark draws values, oldest first, in at most width characters. A negative value is a
+// gap.
 func (g *glyphs) spark(v []int64, width int) string {
 	v = v[max(0, len(v)-width):]
 	var known []int64

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// column is one of a table. Numbers are set flush right, words flush left.
+// column is a column of a table. Numbers are flush right, words flush left.
 type column struct {
 	title   string
 	right   bool
-	address bool // always shown, and whole: a part of one reads as another address
-	drop    int  // where the screen is narrow, the column with the highest goes first; 0: none goes
+	address bool // always shown whole: a part of an address reads as another address
+	drop    int  // on a narrow screen the highest is dropped first; 0: never dropped
 }
 
 func words(title string, drop int) column  { return column{title: title, drop: drop} }
 func number(title string, drop int) column { return column{title: title, right: true, drop: drop} }
 func address(title string) column          { return column{title: title, address: true} }
 
-// table is rows of cells below a title each.
+// table holds titles and rows of cells.
 type table struct {
 	columns []column
 	rows    [][]string
@@ -27,15 +27,15 @@ type table struct {
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 const (
-	between = "  " // two columns
-	inset   = "  " // of lines that go on with a row
+	between = "  " // between two columns
+	inset   = "  " // of a row's further lines
 )
 
-// lines returns the titles and the rows, in a width of so many characters; 0: any.
+// lines returns the titles and the rows, in at most width characters; 0: any.
 func (t *table) lines(width int) []string { return slices.Concat(t.blocks(width)...) }
 
-// blocks returns the lines of the titles, and those of each row. A row has one line, unless
-// the screen is too narrow for its addresses: then these have lines of their own.
+// blocks returns the lines of the titles and of each row. A row has one line. On a screen
+// too narrow for that, its addresses have lines of their own.
 func (t *table) blocks(width int) [][]string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -56,18 +56,18 @@ func (t *table) blocks(width int) [][]string {
 	return blocks
 }
 
-// layout is how a table fits into a width.
+// layout fits a table into a width.
 type layout struct {
 	columns []column
 	widths  []int // of the columns
 	width   int   // of the screen; 0: any
 
 	line  []int // columns of the line with the figures
-	above []int // addresses that have lines of their own, above it
+	above []int // addresses with lines of their own above that line
 }
 
-// fit leaves out columns until a row fits into a line; where the addresses do not, they get
-// lines of their own, and all figures have another chance.
+// fit drops columns until a row fits into a line. If the addresses still do not fit, they
+// get lines of their own, and fit starts again with all figures.
 func (l *layout) fit() {
 	var addresses, figures []int
 	for i, c := range l.columns {
@@ -83,7 +83,7 @@ func (l *layout) fit() {
 	}
 }
 
-// without returns the columns that are left when all fit, or when no other one may go.
+// without drops columns until the rest fits, or until no other may be dropped.
 func (l *layout) without(columns []int, width int) []int {
 	for width > 0 && l.sum(columns) > width {
 		goes := slices.MaxFunc(columns, func(a, b int) int { return l.columns[a].drop - l.columns[b].drop })
@@ -117,7 +117,7 @@ func (l *layout) block(row []string) (lines []string) {
 	return append(lines, l.within(inset+l.join(row, l.line))...)
 }
 
-// within breaks a line that is too long all the same.
+// within breaks a line that is still too long.
 func (l *layout) within(line string) []string {
 	if l.width == 0 {
 		return []string{line}

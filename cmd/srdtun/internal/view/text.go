@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// The terminal's escape sequences that wg uses, and one for what is wrong.
+// The terminal's escape sequences that wg uses, and one for faults.
 const (
 	styleReset  = "\x1b[0m"
 	styleBold   = "\x1b[1m"
@@ -22,28 +22,29 @@ const (
 	styleRed    = "\x1b[31m"
 )
 
-// Options are how a screen is to be made.
+// Options are the options of a screen.
 type Options struct {
 	Colour bool
 	Now    time.Time
 	Full   bool // every path and every counter
 }
 
-// screenWidth is what the short screens fit into, as terminals have had since the VT100.
+// screenWidth is the width of the short screens, the usual one of terminals since the
+// VT100.
 const screenWidth = 80
 
-// groupsMost is how many lines pairs of addresses have on the short screen. Where there are
-// more pairs, those with the fewest paths up come first, and the last line counts the others.
+// groupsMost bounds the lines of pairs of addresses on the short screen. With more pairs, the
+// ones with the fewest paths up come first, and the last line counts the others.
 const groupsMost = 5
 
-// text prints states for people: wg's lines first, in wg's layout, ours after.
+// text prints states for people: first wg's lines in wg's layout, then srdtun's own.
 type text struct {
 	Options
 	w *bufio.Writer
 }
 
-// Text prints the state of interfaces. In short, one with one peer fits a screen of 24 lines
-// of 80 characters, however many paths there are.
+// Text prints the state of interfaces. In the short form, an interface with one peer fits a
+// screen of 24 lines of 80 characters, with any number of paths.
 func Text(out io.Writer, list []*control.Status, o Options) error {
 	t := &text{Options: o, w: bufio.NewWriter(out)}
 	for i, st := range list {
@@ -74,7 +75,8 @@ func (t *text) field(label, format string, args ...any) {
 	t.line("  " + t.style(styleBold, label) + ": " + fmt.Sprintf(format, args...))
 }
 
-// list prints a field of several parts, as many as fit the screen unless all are wanted.
+// list prints a field of several parts. The short form has only as many as fit the
+// screen.
 func (t *text) list(label string, parts []string) {
 	if len(parts) == 0 {
 		return
@@ -86,10 +88,10 @@ func (t *text) list(label string, parts []string) {
 }
 
 // shorten returns as many of parts as fit a width, with commas between, and one more that
-// counts those left out. There are at least two of them, however long. A peer may have 65,536:
-// no more of them are looked at than fit.
+// counts the others. It keeps at least the first part, even a long one. A peer may have 65,536
+// parts: shorten looks at no more than fit.
 func shorten(parts []string, width int) []string {
-	fits := 1 // whose lengths, with what counts the rest, do not exceed width
+	fits := 1 // number of parts that fit, together with the count of the others
 	for n, used := 1, 0; n <= len(parts); n++ {
 		if used += len(parts[n-1]) + len(", "); used-len(", ") > width {
 			break
@@ -102,7 +104,7 @@ func shorten(parts []string, width int) []string {
 		}
 	}
 	if fits == len(parts) {
-		return parts // a single one, which is too long
+		return parts // a single part, which is too long
 	}
 	return append(slices.Clone(parts[:fits]), leftOut(len(parts)-fits))
 }
@@ -124,7 +126,7 @@ func (t *text) iface(st *control.Status) {
 	t.list("fallbacks", fallbacks(st))
 	t.list("drops", t.drops(st.Drops))
 	peers := slices.Clone(st.Peers)
-	// The peer with the latest handshake first, as wg has it.
+	// As in wg, the peer with the latest handshake comes first.
 	slices.SortStableFunc(peers, func(a, b control.Peer) int {
 		return cmp.Compare(b.LatestHandshakeUnixS, a.LatestHandshakeUnixS)
 	})
@@ -134,7 +136,7 @@ func (t *text) iface(st *control.Status) {
 	}
 }
 
-// fallbacks says what works more slowly than it could, if anything.
+// fallbacks names the features that work more slowly than they could.
 func fallbacks(st *control.Status) []string {
 	parts := slices.Clone(st.Device.Problems)
 	if n := st.Device.CopiedFrames; n > 0 {
@@ -149,7 +151,7 @@ func fallbacks(st *control.Status) []string {
 	return parts
 }
 
-// peer prints wg's lines of a peer, then ours.
+// peer prints wg's lines of a peer, then srdtun's own.
 func (t *text) peer(p *control.Peer) {
 	name := ""
 	if p.Name != "" {
@@ -194,7 +196,7 @@ func orNoneOf(v []string) []string {
 	return v
 }
 
-// paths prints how many paths there are, and a line for each pair of addresses.
+// paths prints the number of paths, and a line for each pair of addresses.
 func (t *text) paths(p *control.Peer) {
 	up, all := Up(p.Paths)
 	parts := []string{fmt.Sprintf("%d of %d up", up, all)}
@@ -234,7 +236,7 @@ func orDash(us int64) string {
 	return Micros(us)
 }
 
-// table prints a table, indented, in a width of so many characters; 0: any.
+// table prints a table with an indentation, in at most width characters; 0: any.
 func (t *text) table(v *table, width int) {
 	const indent = "    "
 	if width > 0 {
@@ -250,7 +252,7 @@ func (t *text) table(v *table, width int) {
 	}
 }
 
-// counters prints every path and all that is counted of a peer.
+// counters prints every path and every counter of a peer.
 func (t *text) counters(p *control.Peer) {
 	t.pathTable(p.Paths)
 	if p.HeardFrom != "" {
@@ -287,7 +289,7 @@ func (t *text) pathTable(paths []control.Path) {
 	t.table(&v, 0)
 }
 
-// orOff is a pacing rate; 0 means that nothing is paced.
+// orOff returns a pacing rate; 0 means no pacing.
 func orOff(bytesPerS uint64) string {
 	if bytesPerS == 0 {
 		return off
@@ -295,8 +297,8 @@ func orOff(bytesPerS uint64) string {
 	return Rate(bytesPerS)
 }
 
-// drops names the reasons that occurred, sorted. On the short screen those that belong to a
-// tunnel that is well are left out.
+// drops names the reasons that occurred, sorted. The short screen leaves out reasons that a
+// healthy tunnel has too.
 func (t *text) drops(counts map[string]uint64) (parts []string) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[reason]; n > 0 && (t.Full || !control.Meant(reason)) {
@@ -306,7 +308,7 @@ func (t *text) drops(counts map[string]uint64) (parts []string) {
 	return parts
 }
 
-// ago prints the age of a moment in wg's words.
+// ago returns the age of a time in wg's words.
 func (t *text) ago(unixS int64) string {
 	age := t.Now.Sub(time.Unix(unixS, 0)).Truncate(time.Second)
 	switch {

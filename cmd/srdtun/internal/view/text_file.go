@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// differences says in which keys what runs is not what the file says.
+// differences prints the keys in which the running configuration differs from the file.
 func (t *text) differences(st *control.Status) {
 	if len(st.Unsaved) > 0 {
 		t.field("differs from the file", "%s", strings.Join(st.Unsaved, ", "))

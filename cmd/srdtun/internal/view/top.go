@@ -11,23 +11,24 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Top is the live screen of one interface: a peer at a time, its paths by pairs of addresses
-// or one by one. Feed it what the daemon tells, and Frame draws it.
+// Top is the live screen of one interface. It shows a peer at a time, with its paths by
+// pairs of addresses or one by one. Feed takes the daemon's answers, and Frame draws the
+// screen.
 type Top struct {
 	Colour bool
-	ASCII  bool // the terminal shows nothing else
+	ASCII  bool // the terminal shows only ASCII
 
 	status  *control.Status
 	at      time.Time
-	trouble string // why there is no newer status; "": there is
+	trouble string // the reason for the lack of a newer status; "": none
 	peer    int
-	single  bool // paths one by one
+	single  bool // show paths one by one
 	scroll  int
 	history *history
-	of      string // public key of the peer whose history it is
+	of      string // public key of history's peer
 }
 
-// Feed takes the newest status.
+// Feed takes the latest status.
 func (t *Top) Feed(at time.Time, st *control.Status) {
 	t.status, t.at, t.trouble = st, at, ""
 	t.peer = max(0, min(t.peer, len(st.Peers)-1))
@@ -41,10 +42,11 @@ func (t *Top) Feed(at time.Time, st *control.Status) {
 	t.history.note(at, p)
 }
 
-// Fail says why there is no newer status. The last one stays on the screen.
+// Fail notes the reason for the lack of a newer status. The last one stays on the
+// screen.
 func (t *Top) Fail(why string) { t.trouble = why }
 
-// Next shows another peer, n further on.
+// Next shows the peer n places further on.
 func (t *Top) Next(n int) {
 	if t.status == nil || len(t.status.Peers) == 0 {
 		return
@@ -78,8 +80,8 @@ func (t *Top) Frame(width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// foot names the keys, and how many lines are below the screen. Where it is narrow, the keys
-// that people guess go first.
+// foot names the keys, and the number of lines below the screen. On a narrow screen, it
+// first drops the keys that people guess.
 func (t *Top) foot(width, more int) string {
 	quit, paths, rest := "q quit", "p single paths", ""
 	if t.single {
@@ -113,7 +115,7 @@ func (t *Top) glyphs() *glyphs {
 	return &blocks
 }
 
-// head is the lines that stay: interface, peer, what limits sending, what is wrong.
+// head returns the fixed lines: interface, peer, the limit on sending, the fault.
 func (t *Top) head(width int) []string {
 	st := t.status
 	left := fmt.Sprintf("%s up %s", st.Interface, short(time.Duration(st.UptimeS)*time.Second))
@@ -140,14 +142,14 @@ func (t *Top) head(width int) []string {
 	return lines
 }
 
-// A name or key of a peer is cut to nameMost characters where the line has no room for all of
-// it, and then to nameLeast.
+// A long name or key of a peer is cut to nameMost characters to fit a line, and then to
+// nameLeast.
 const (
 	nameMost  = 24
 	nameLeast = 9
 )
 
-// wrong says what is wrong with p, or with the daemon; "": nothing is.
+// wrong returns the fault of p or of the daemon, or "".
 func (t *Top) wrong(p *control.Peer) string {
 	if t.trouble != "" {
 		return t.trouble
@@ -176,7 +178,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
-// body is the lines that may be scrolled.
+// body returns the lines that scroll.
 func (t *Top) body(width int) []string {
 	if len(t.status.Peers) == 0 {
 		return nil
@@ -191,8 +193,8 @@ func (t *Top) body(width int) []string {
 	return t.groupLines(groups, width)
 }
 
-// groupLines are a line of figures for each pair of addresses, and one with a character for
-// each of its paths.
+// groupLines returns a line of figures for each pair of addresses, and a line with a
+// character for each of its paths.
 func (t *Top) groupLines(groups []Group, width int) []string {
 	var all Sent
 	for _, g := range groups {
@@ -236,7 +238,8 @@ func (t *Top) spark(s *samples, n int) string {
 	return strings.Repeat(" ", n-utf8.RuneCountInString(line)) + line
 }
 
-// roomy is how wide a terminal must be for two addresses with ports and all round trips.
+// roomy is the least width of a terminal for two addresses with ports and all round
+// trips.
 const roomy = 92
 
 // marks are the characters for the states of paths.
@@ -244,7 +247,7 @@ var marks = map[string]string{control.PathActive: "#", control.PathSuspect: "?",
 
 var markColour = map[string]string{control.PathActive: styleGreen, control.PathSuspect: styleYellow, control.PathDown: styleRed}
 
-// strip has a character for each path: up, silent or down.
+// strip returns a character for each path: up, silent or down.
 func (t *Top) strip(paths []control.Path, width int) (lines []string) {
 	const indent = "  "
 	for row := range slices.Chunk(paths, max(1, width-len(indent))) {
@@ -263,7 +266,7 @@ func (t *Top) strip(paths []control.Path, width int) (lines []string) {
 	return lines
 }
 
-// pathLines are a line for each path, those that do not work first.
+// pathLines returns a line for each path, faulty ones first.
 func (t *Top) pathLines(groups []Group, width int) []string {
 	var paths []control.Path
 	for _, g := range groups {
@@ -293,7 +296,7 @@ func (t *Top) pathLines(groups []Group, width int) []string {
 	return out
 }
 
-// rank sorts what does not work first.
+// rank sorts faulty states first.
 func rank(state string) int {
 	switch state {
 	case control.PathDown:

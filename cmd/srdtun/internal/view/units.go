@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Duration is d in wg's words: "1 hour, 2 seconds", whole seconds, a year being
+// Duration returns d in wg's words, in whole seconds: "1 hour, 2 seconds". A year has
 // 365 days.
 func Duration(d time.Duration) string {
 	left := int64(d / time.Second)
@@ -26,7 +26,7 @@ func Duration(d time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// Bytes is n in wg's words: "12 B", "1.50 KiB".
+// Bytes returns n in wg's words: "12 B", "1.50 KiB".
 func Bytes(n uint64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", n)
@@ -38,7 +38,7 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.2f %ciB", v, "KMGT"[unit])
 }
 
-// Rate is bytes a second as network people say it: "1.25 Gbit/s".
+// Rate returns bytes a second in bits, as is usual for networks: "1.25 Gbit/s".
 func Rate(bytesPerS uint64) string {
 	v, unit := float64(bytesPerS)*8, 0
 	for v >= 1000 && unit < 3 {
@@ -47,7 +47,7 @@ func Rate(bytesPerS uint64) string {
 	return fmt.Sprintf("%.3g %sbit/s", v, []string{"", "k", "M", "G"}[unit])
 }
 
-// Micros is a time of us microseconds: "250us", "1.2ms".
+// Micros returns a time of us microseconds: "250us", "1.2ms".
 func Micros(us int64) string {
 	d := time.Duration(us) * time.Microsecond
 	if d < time.Millisecond && d > -time.Millisecond {
@@ -56,7 +56,7 @@ func Micros(us int64) string {
 	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
 }
 
-// count is a number and its noun: "1 peer", "2 peers".
+// count returns a number and its noun: "1 peer", "2 peers".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -64,12 +64,12 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// percent is a part of a whole: "12%", "0.3%"; "-" of nothing.
+// percent returns a part of a whole: "12%", "0.3%". For a whole of 0 it returns "-".
 func percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
-	// What is lost now may have been sent before.
+	// A packet lost in this period may have been sent in an earlier one.
 	v := 100 * float64(min(part, whole)) / float64(whole)
 	switch {
 	case v == 0 || v >= 9.95:

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// wrap breaks a text at its blanks into lines of so many characters.
+// wrap breaks a text at its blanks into lines of at most width characters.
 func wrap(s string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
@@ -22,7 +22,7 @@ func wrap(s string, width int) (lines []string) {
 	return append(lines, broken(line, width)...)
 }
 
-// broken breaks a text after each so many characters.
+// broken breaks a text into lines of width characters.
 func broken(s string, width int) (lines []string) {
 	for part := range slices.Chunk([]rune(s), max(1, width)) {
 		lines = append(lines, string(part))
@@ -33,14 +33,14 @@ func broken(s string, width int) (lines []string) {
 	return lines
 }
 
-// clip cuts s at the end.
+// clip cuts the end of s off.
 func clip(s string, width int) string {
 	r := []rune(s)
 	return string(r[:min(len(r), width)])
 }
 
-// cut takes characters out of the middle of a name or key until it has n. An address stays
-// whole, as its ends make another one.
+// cut shortens a name or key to n characters, in the middle. Addresses must not be cut,
+// because their ends read as another address.
 func cut(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -53,8 +53,8 @@ func cut(s string, n int) string {
 	return string(r[:head]) + ".." + string(r[len(r)-(n-2-head):])
 }
 
-// apart sets two texts at both ends of a line. Each comes in ever shorter ways to say it: those
-// of the right one are tried first.
+// apart sets two texts at both ends of a line. Each has several forms, the longest first. It
+// shortens the right text first.
 func apart(left, right []string, width int) string {
 	for _, l := range left {
 		for _, r := range right {
