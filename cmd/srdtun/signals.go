@@ -13,8 +13,8 @@ import (
 )
 
 // signalGrace is the time in which later signals only repeat the first. For instance,
-// timeout(1) signals its child and then the process group. A tear-down takes some
-// milliseconds.
+// timeout(1) signals its child and then the process group; a closing terminal is
+// similar. A tear-down takes some milliseconds.
 const signalGrace = time.Second
 
 // untilSignal returns a context that ends with the first signal to end this process:
