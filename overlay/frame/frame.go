@@ -26,8 +26,8 @@ const (
 	GSOUDP // UDP_L4, either IP version
 
 	// The same inside a UDP tunnel (VXLAN, Geneve). Every packet gets a copy of the
-	// tunnel's headers. The frame's length gives the outer UDP length. So that length
-	// field holds the offset of the inner packet, until the frame is written.
+	// tunnel's headers. The frame's length gives the outer UDP length. So the length
+	// field holds the offset of the inner packet until the frame is written.
 	GSOTunnelTCP4
 	GSOTunnelTCP6
 	GSOTunnelUDP

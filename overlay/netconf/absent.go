@@ -29,8 +29,9 @@ func is6(v step) bool {
 	return false
 }
 
-// familyOff reports whether an error means that IPv6 is off: EACCES A missing right is
-// EPERM.
+// familyOff reports whether an error means that IPv6 is off. That is EACCES on an
+// interface (net.ipv6.conf.*.disable_ipv6), and the others in the kernel
+// (ipv6.disable=1). A missing right is EPERM.
 func familyOff(err error) bool {
 	return slices.ContainsFunc([]error{unix.EACCES, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })

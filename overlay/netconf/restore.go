@@ -112,6 +112,7 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 }
 
 // prefixMetric is the kernel's metric for the routes of IPv6 addresses
+// (IP6_RT_PRIO_ADDRCONF of linux/ipv6_route.h).
 const prefixMetric = 256
 
 // connected is the route that the kernel makes for the address, and removes with it.

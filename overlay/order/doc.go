@@ -1,6 +1,8 @@
 // Package order is the messaging layer above the transport. At one end it cuts inner
 // frames into messages. At the other end it puts the frames together and restores the
-// order of each inner flow. SRD leaves these tasks
+// order of each inner flow. SRD leaves these tasks to the layer above ("the
+// messaging-layer sequencing information is transferred with the packet to the other
+// side, opaque to SRD").
 //
 // Each message carries 13 bytes, the transport's immediate:
 //

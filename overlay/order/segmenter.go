@@ -74,7 +74,8 @@ func (c *Segmenter) Cut(max int) srd.Message {
 	return m
 }
 
-// Reset drops the rest of the frame being cut and
+// Reset drops the rest of the frame being cut and numbers all flows anew: the peer is
+// another incarnation.
 func (c *Segmenter) Reset() {
 	if c.frame != nil {
 		c.frame.Release()

@@ -94,8 +94,9 @@ func Pushed(b []byte, in *Info) bool {
 	return in.Proto == ProtoTCP && b[in.HeaderLen+tcpFlagsOffset]&tcpPSH != 0
 }
 
-// Join writes the super-frame of parts into dst. in describes the first part, and each
-// part follows the one before. The checksum becomes partial.
+// Join writes the super-frame of parts into dst, which has room for exactly its headers
+// and all payloads. The first part is described in in, and each part follows the one
+// before. The checksum becomes partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)

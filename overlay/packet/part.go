@@ -96,9 +96,10 @@ func (p *Part) Pushed(b []byte) bool {
 	return Pushed(b, &p.Info)
 }
 
-// Join writes the super-frame of parts into dst. p describes the first part, and each part
-// follows the one before. Checksums become partial. The length field of a tunnel's UDP
-// header takes the offset of the inner packet, as on frames that cross the network.
+// Join writes the super-frame of parts into dst, which has room for exactly its headers
+// and all payloads. The first part is described in p, and each part follows the one
+// before. Checksums become partial. The length field of a tunnel's UDP header takes the
+// offset of the inner packet, as on frames that cross the network.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {
 		Join(dst, parts, &p.Info)

@@ -89,7 +89,8 @@ func (in *Info) isError(b []byte) bool {
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 
-// asks reports whether an ICMP type is a query or a reply
+// asks reports whether an ICMP type is a query or a reply (RFC 792, 950 and 8335):
+// echo, timestamp, information, address mask, extended echo.
 func asks(kind uint8) bool {
 	switch kind {
 	case icmpEchoReply, icmpEchoRequest, 13, 14, 15, 16, 17, 18, 42, 43:

@@ -36,7 +36,8 @@ type codel struct {
 	signalling bool
 }
 
-// dequeue takes the flow's next frame to send, or nil:
+// dequeue takes the flow's next frame to send, or nil: the deque of RFC 8289 section
+// 5.5.
 func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	c := &fl.codel
 	f, above := q.take(now, fl)

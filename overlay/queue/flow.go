@@ -142,7 +142,7 @@ type node struct {
 }
 
 // nodes stores all places. It grows to the most places ever needed at once, so at most
-// to the queue's limit in frames. Node 0 is not used. Node 0 is not used.
+// to the queue's limit in frames. Node 0 is not used.
 type nodes struct {
 	all  []node
 	free int32
