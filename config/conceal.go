@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Conceal returns a configuration's text without its secrets, for strangers. words are the secrets left out, which
-// must not appear elsewhere either. The text may be broken, and the slip that broke it may have moved a secret
-// anywhere. So Conceal keeps no list of secrets. It shows a line only if its key and the shape of its value are known
-// to be harmless. Of any other line it shows the key at most. Comments are left out too. Lines keep their numbers,
-// because messages name them.
+// Conceal returns a configuration's text without its secrets, for strangers. The text may
+// be broken, and the slip that broke it may have moved a secret anywhere. So Conceal
+// keeps no list of secrets. It shows a line only if its key and the shape of its value
+// are known to be harmless. Of any other line it shows the key at most. Comments are left
+// out too. Lines keep their numbers, because messages name them.
 func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder

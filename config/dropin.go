@@ -89,9 +89,10 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the present peers of its drop-in directory. A file is left out if it is invalid, or contradicts
-// the configuration or an earlier file. Each such file has one error in faults. Root's files come first, then the
-// owner's, both in the order of their names. It is an error if the directory cannot be read at all. With assumes that
+// With returns c with the present peers of its drop-in directory. A file is left out if
+// it is invalid, or contradicts the configuration or an earlier file. Each such file has
+// one error in faults. Root's files come first, then the owner's, both in the order of
+// their names. It is an error if the directory cannot be read at all. With assumes that
 // files for which changed is false are unchanged; a nil changed stands for true.
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c

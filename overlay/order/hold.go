@@ -13,9 +13,10 @@ const (
 	// MostHold bounds the wait for any round trip: after a second, Linux's TCP has
 	// timed out even on a path to the Moon.
 	MostHold = time.Second
-	// partLife is how long a frame keeps its place if it is incomplete, given up, or handed on ahead of an earlier
-	// one. A complete frame that waits behind it ends that time sooner. The sender repairs a message for a second
-	// or for four round trips. After that it has given up silently, like a process that ended.
+	// partLife is how long a frame keeps its place if it is incomplete, given up, or
+	// handed on ahead of an earlier one. A complete frame that waits behind it ends that
+	// time sooner. The sender repairs a message for a second or for four round trips.
+	// After that it has given up silently, like a process that ended.
 	partLife = 10 * time.Second
 )
 
