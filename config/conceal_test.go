@@ -111,7 +111,8 @@ allowed_ips = [
 	}
 }
 
-// TestConcealHidesByPlace has what people paste: whatever it looks like, it is hidden.
+// TestConcealHidesByPlace has texts that people paste: they are hidden by their place,
+// not by their form.
 func TestConcealHidesByPlace(t *testing.T) {
 	key := wgPairs[0].private
 	hex := strings.Repeat("0123456789abcdef", 4)
@@ -155,8 +156,8 @@ func slipped(t *rapid.T, doc string) string {
 	return doc
 }
 
-// TestConcealHidesWhateverBreaks breaks a document in every way that a slip of the hand does:
-// no secret comes out, neither in what is shown nor in what is wrong.
+// TestConcealHidesWhateverBreaks breaks a document in the ways of a slip. No secret appears
+// in the shown text or in the fault.
 func TestConcealHidesWhateverBreaks(t *testing.T) {
 	doc, secrets := secretText()
 	rapid.Check(t, func(t *rapid.T) {

@@ -153,7 +153,7 @@ func TestDiffNamesEveryKey(t *testing.T) {
 	}
 }
 
-// What can be had without a restart may be nonsense with what cannot.
+// The changes possible without a restart may contradict the keys that need one.
 func TestSettleRefusesNonsense(t *testing.T) {
 	before := parsed(t, mainPart)
 	after := parsed(t, strings.Replace(mainPart, "\n\n", "\ntable = \"off\"\n\n", 1)+

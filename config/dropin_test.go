@@ -111,8 +111,8 @@ func TestDropInsOfOthers(t *testing.T) {
 	}
 }
 
-// TestDropInsAgain: files are read again when they have changed, and only then; what is said
-// is the same as of who reads all of them.
+// TestDropInsAgain: only changed files are read again. The result is the same as after
+// reading all files.
 func TestDropInsAgain(t *testing.T) {
 	dir := dropDir(t, map[string]string{
 		"1.toml": "[[peer]]\nname = 'one'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n",
@@ -167,7 +167,7 @@ func TestDropInsAgain(t *testing.T) {
 	c.Paths.Policy = "plb"
 	look("1.toml")
 
-	// Who knows which files have changed has only those looked at.
+	// With a list of changed files, only those are examined.
 	write("1.toml", "[[peer]]\nname = 'uno'\npublic_key = '$1'\n")
 	named := func(want string, files ...string) {
 		t.Helper()
@@ -310,9 +310,9 @@ func TestDropInsOfAnyUser(t *testing.T) {
 	}
 }
 
-// TestOwnerCannotHaveFilesRead: links, devices, pipes, files with another name and files that
-// a peer names are refused in the directory of a user who is not root, each with one line
-// that shows nothing of what they lead to.
+// TestOwnerCannotHaveFilesRead: in the directory of a user who is not root, links, devices
+// and pipes are refused. So are files with another name, and files that a peer names. Each
+// fault is one line, which shows nothing of the target.
 func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.toml")
 	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
@@ -365,8 +365,9 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	}
 }
 
-// TestLinkThatComesLateIsNotFollowed: between the look at a file and its opening the owner may
-// put a link in its place, also one to a file of the same directory.
+// TestLinkThatComesLateIsNotFollowed: between the check and the opening of a file, the
+// owner may put a link in its place. It is not followed, even to a file of the same
+// directory.
 func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 	if err := os.Symlink("a.toml", filepath.Join(c.PeersDir, "b.toml")); err != nil {
@@ -387,7 +388,8 @@ func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 	f.Close()
 }
 
-// TestNamesOfADirectoryAreBounded: who owns it may make as many as he likes, of any kind.
+// TestNamesOfADirectoryAreBounded: the directory's owner may make any number of names, of
+// any kind.
 func TestNamesOfADirectoryAreBounded(t *testing.T) {
 	c := guestDir(t, nil)
 	for i := range maxEntries + 1 {
@@ -417,8 +419,7 @@ func TestOwnersDirectoryBehindALink(t *testing.T) {
 	}
 }
 
-// TestRootsDropInsComeFirst: of two files that claim the same, root's counts, whatever they
-// are called.
+// TestRootsDropInsComeFirst: if two files with any names claim the same, root's wins.
 func TestRootsDropInsComeFirst(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\nname = 'agents'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
 	if err := os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'roots'\npublic_key = '$2'\nallowed_ips = '10.0.0.2'\n")), 0o644); err != nil {

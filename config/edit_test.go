@@ -76,7 +76,7 @@ func TestEditFaults(t *testing.T) {
 	}
 }
 
-// Whatever is set, the text stays one that is read the same way but for that key.
+// After any setting, the text is read the same way except for that key.
 func TestEditKeepsTheRest(t *testing.T) {
 	text, err := Template("lab")
 	if err != nil {

@@ -82,7 +82,7 @@ func takenSomewhere(section, key, value string) (err error) {
 	if section == "" {
 		sections = []string{"interface", "paths", "transport", "order", "peer"}
 	}
-	// What a key cannot do without.
+	// Other keys that a key requires.
 	needs := map[string]string{
 		"primary": "policy = \"active-backup\"\nlocal = " + value + "\n",
 		"weights": "policy = \"wcmp\"\nlocal = [\"eth0\", \"eth1\"]\n",

@@ -94,8 +94,9 @@ func TestParseKeyTwin(t *testing.T) {
 	})
 }
 
-// TestOneSpellingOfAPublicKey compares ParseKey with big numbers around p, the bounds of
-// each byte, and with the top bit: what an exchange takes for a smaller number is refused.
+// TestOneSpellingOfAPublicKey compares ParseKey with big numbers: around p, at the bounds
+// of each byte, and with the top bit. A spelling that a key exchange would reduce is
+// refused.
 func TestOneSpellingOfAPublicKey(t *testing.T) {
 	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
 	rapid.Check(t, func(t *rapid.T) {
@@ -197,8 +198,8 @@ func TestSecretEqual(t *testing.T) {
 	}
 }
 
-// TestUsableKeys compares the list with what a key exchange says: that of crypto/ecdh fails
-// where the result is zero.
+// TestUsableKeys compares the list with the key exchange of crypto/ecdh, which fails for a
+// result of zero.
 func TestUsableKeys(t *testing.T) {
 	private, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {

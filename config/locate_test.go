@@ -196,7 +196,7 @@ func TestLocateGeneratedDocuments(t *testing.T) {
 	})
 }
 
-// mismatch compares the shape of a decoded document with that of its marks.
+// mismatch compares the shapes of a decoded document and of its marks.
 func mismatch(v any, m *mark) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -26,7 +26,7 @@ func TestWithPeers(t *testing.T) {
 	if p := got.Peers; len(p) != 2 || p[0].AllowedIPs[0].String() != "10.2.0.0/16" || p[0].Policy != "plb" || p[1].Policy != "ecmp" || c.Peers[0].Name != "a" {
 		t.Errorf("peers %+v", p)
 	}
-	// Lines would be those of a text that nobody sees.
+	// Line numbers would belong to a text that the user never sees.
 	want := "peer.allowed_ips: 10.1.0.0/16 belongs to peer a already"
 	peers[1].AllowedIPs = c.Peers[0].AllowedIPs
 	if _, err := WithPeers(c, peers[1:]); err == nil || err.Error() != want {
@@ -48,7 +48,7 @@ func TestWithPeers(t *testing.T) {
 	}
 }
 
-// What the service manager has handed over is a copy of the file as of the start.
+// The service manager passes a copy of the file from the time of the start.
 func TestReread(t *testing.T) {
 	dir := t.TempDir()
 	file, copied := filepath.Join(dir, "s.toml"), filepath.Join(dir, "copy.toml")

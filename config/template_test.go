@@ -64,8 +64,8 @@ func TestTemplateHasEveryKey(t *testing.T) {
 	}
 }
 
-// TestTemplateShowsDefaults compares what the comments say with what a file
-// without these keys gives.
+// TestTemplateShowsDefaults compares the values in the comments with the defaults of
+// missing keys.
 func TestTemplateShowsDefaults(t *testing.T) {
 	text, err := Template("lab")
 	if err != nil {

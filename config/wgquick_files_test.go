@@ -77,7 +77,7 @@ func TestNamesOfManyClients(t *testing.T) {
 	}
 }
 
-// What a comment may name a peer, and what it may not.
+// Names that a comment may give a peer, and names that it may not.
 func TestPeerNamesOfComments(t *testing.T) {
 	for _, c := range []struct{ above, inside, want string }{
 		{"### Client alice", "", "alice"},
@@ -256,7 +256,7 @@ public_key = "$3"
 	}
 }
 
-// As wg(8): what is said later counts.
+// As in wg(8), a later line overrides an earlier one.
 func TestLaterCounts(t *testing.T) {
 	got, err := Import("wg0.conf", []byte(withKeys(`[Interface]
 PrivateKey = $0

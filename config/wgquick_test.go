@@ -150,7 +150,7 @@ func TestImportEmptyValues(t *testing.T) {
 	}
 }
 
-// What names no interface is said in words of the file, not of the result.
+// The fault of an impossible interface name is in words of the file, not of the result.
 func TestImportOfLongFileName(t *testing.T) {
 	_, err := importText("provider-se-got-001.conf", withKeys("[Interface]\nPrivateKey = $0\n"))
 	if want := `provider-se-got-001.conf: its name is to be the interface's: an interface name has at most 15 bytes, "provider-se-got-001" has more; give another with -o NAME.toml`; err == nil || err.Error() != want {
@@ -158,7 +158,7 @@ func TestImportOfLongFileName(t *testing.T) {
 	}
 }
 
-// What wg-quick has no words for is in the comments.
+// Keys unknown to wg-quick become comments.
 func TestExport(t *testing.T) {
 	c, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
 	if err != nil {

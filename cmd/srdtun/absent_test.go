@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// What a change names and is not there is said once each; what has not changed is not spoken of.
+// Each missing thing that a change names is reported once. Unchanged keys are not reported.
 func TestWhatIsAbsentIsSaid(t *testing.T) {
 	st := &control.Status{Missing: []string{"nosuchif", "192.0.2.77"}, Peers: []control.Peer{
 		{Name: "hub", Endpoints: []string{"nosuch.example:51820", "192.0.2.1:51820", "[2001:db8::1]:51820", "there.example:1"}},

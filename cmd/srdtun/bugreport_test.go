@@ -52,8 +52,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// What a person pastes wrongly is hidden wherever it stands, in files that nobody can parse,
-// in drop-ins, and where a program repeats how it was called.
+// A misplaced secret is hidden everywhere: in invalid files, in drop-ins, and in a program's
+// copy of its command line.
 func TestBugreportHidesByPlace(t *testing.T) {
 	private := "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
 	sound := "[interface]\nname = 'srdnone'\nprivate_key = '" + private + "'\n"
@@ -95,7 +95,7 @@ func TestBugreportHidesByPlace(t *testing.T) {
 	}
 }
 
-// What a command was told is hidden where it may be repeated, and no ordinary word is.
+// A command's secret words are hidden in every repetition; ordinary words are not.
 func TestReportScrubsWhatProgramsRepeat(t *testing.T) {
 	r := &bugReport{public: map[string]bool{}, words: map[string]bool{}}
 	r.file("lab.toml", []byte("[interface]\nname = \"lab51\"\nprivate_key = \"correct horse\"\npost_up = [\n"+
@@ -119,8 +119,8 @@ func TestReportScrubsWhatProgramsRepeat(t *testing.T) {
 	}
 }
 
-// What commands have said is left out, whatever it is: but how they ended, and what srdtun and
-// the service manager say.
+// All output of commands is left out. Their exit codes stay, and so do the messages of srdtun
+// and the service manager.
 func TestReportLeavesOutWhatCommandsSay(t *testing.T) {
 	for in, want := range map[string]string{
 		"2026-11-28 20:00:00.000 info    note: curl: YWRtaW46aHVudGVyMg\n":                                          "2026-11-28 20:00:00.000 info    note: curl: (hidden)\n",
@@ -137,8 +137,8 @@ func TestReportLeavesOutWhatCommandsSay(t *testing.T) {
 	}
 }
 
-// The owner of a drop-in directory can be another user than the reader, who is root: no link,
-// device or pipe of his is opened, and no file that he may not read himself.
+// The owner of a drop-in directory may be another user, and the reader root. The report opens
+// none of his links, devices or pipes, and no file that he may not read himself.
 func TestBugreportOpensNothingOfTheOwners(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

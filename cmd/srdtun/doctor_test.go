@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/doctor"
 )
 
-// What is well is one line: only where something is wrong is there something to do.
+// A healthy finding is one line; only a fault has advice.
 func TestFindingsThatAreWellAreOneLine(t *testing.T) {
 	var b strings.Builder
 	writeFindings(&b, []doctor.Finding{

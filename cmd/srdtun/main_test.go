@@ -27,14 +27,14 @@ var update = flag.Bool("update", false, "write the scripts' golden files anew")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"srdtun": main,
-		// standin NAME [FILE] answers on the control socket as a daemon does that was
-		// started from FILE, with a state that has something in every line.
+		// standin NAME [FILE] answers on the control socket like a daemon started from
+		// FILE. Its state fills every line.
 		"standin": standin,
 		// silent PATH listens there, and answers nobody.
 		"silent": silent,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
-		// stubborn GRACE is asked to end, and does not.
+		// stubborn GRACE ignores the request to end.
 		"stubborn": stubborn,
 	})
 }
@@ -63,8 +63,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exitcode N COMMAND... runs a command that must end with exit code N and, if N
-// is not 0, with exactly one line on standard error.
+// exitcode N COMMAND... runs a command that must end with exit code N. If N is not 0,
+// standard error must have exactly one line.
 func exitcode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exitcode N command...")

@@ -9,9 +9,8 @@ import (
 // nobodyID is the user and group of nobody on Linux.
 const nobodyID = 65534
 
-// nobody runs srdtun with the given arguments in this very process after it has
-// given up its privileges: the program file itself may be where nobody else can
-// reach it.
+// nobody runs srdtun with the given arguments in this process, after it has given up
+// its privileges. Another user may be unable to reach the program file.
 func nobody() {
 	if err := syscall.Setgroups(nil); err != nil {
 		fail(err)

@@ -39,7 +39,7 @@ func unit(t *testing.T) map[string][]string {
 	return v
 }
 
-// What the service file says of starts and reloads is what the program does.
+// The program follows the service file's settings for starts and reloads.
 func TestServiceFileFitsTheProgram(t *testing.T) {
 	u := unit(t)
 	start, reload := u["ExecStart"], u["ExecReload"]
@@ -60,7 +60,7 @@ func TestServiceFileFitsTheProgram(t *testing.T) {
 	default:
 		t.Errorf("Type=%q, and the daemon tells when it is ready", kind)
 	}
-	// Whoever sends is the process that was started, and no child of it.
+	// The started process itself sends the notifications, not a child.
 	if a := u["NotifyAccess"]; !slices.Equal(a, []string{"main"}) {
 		t.Errorf("NotifyAccess=%q", a)
 	}
@@ -113,9 +113,9 @@ func monotonic(t *testing.T) int64 {
 	return now.Nano() / 1000
 }
 
-// The service manager is told that the daemon is ready once servers can bind its addresses
-// and its commands have run; before and after each reload, also one that is refused; and at
-// the end (sd_notify(3)).
+// The daemon notifies the service manager (sd_notify(3)) once servers can bind its
+// addresses and its commands have run. It does so before and after each reload, even a
+// refused one, and at the end.
 func TestServiceManagerIsTold(t *testing.T) {
 	space := netspace.New(t)
 	dir := t.TempDir()

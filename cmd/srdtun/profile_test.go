@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A process that is killed leaves its socket, which must not keep the next one from
-// starting; that of a live one must.
+// A killed process leaves its socket, which must not stop the next start. A live
+// process's socket must.
 func TestStaleProfileSocketIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pprof")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})

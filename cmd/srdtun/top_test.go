@@ -18,7 +18,7 @@ func topOf(st control.Status) *topModel {
 	return m
 }
 
-// Keys do what the last line says. What is no key is no harm.
+// Keys do what the last line says. An unknown key does no harm.
 func TestTopKeys(t *testing.T) {
 	m := topOf(sample("srd0"))
 	m.Update(tea.KeyPressMsg{Code: tea.KeyTab})
@@ -46,7 +46,8 @@ func TestTopKeys(t *testing.T) {
 	}
 }
 
-// A daemon that has ended is said to have; the last screen stays. The terminal's size counts.
+// The screen says that the daemon has ended, and its last state stays. The terminal's size
+// counts.
 func TestTopOfAnEndedDaemon(t *testing.T) {
 	m := topOf(sample("srd0"))
 	m.Update(tea.WindowSizeMsg{Width: 60, Height: 12})

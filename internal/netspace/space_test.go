@@ -22,7 +22,7 @@ func TestNamespaceIsItsOwn(t *testing.T) {
 	}
 }
 
-// What is made in one namespace is not seen in another, and is where Do runs.
+// A listener in one namespace is unreachable from another, and Do runs in its own.
 func TestNamespacesAreApart(t *testing.T) {
 	a, b := New(t), New(t)
 	var l net.Listener

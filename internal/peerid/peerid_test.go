@@ -30,8 +30,8 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 	}
 }
 
-// A peer of which somebody says that it is called as another one's address or key is not found
-// in its place, wherever it stands.
+// A peer named like another peer's address or key is not found in its place, at any position
+// in the list.
 func TestFindIsNotDeceived(t *testing.T) {
 	type peer struct {
 		name, key string

@@ -53,7 +53,7 @@ func TestRingKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// What flaps is told a few times, then its latest state at intervals.
+// A flapping subject is told a few times, then its latest state at intervals.
 func TestSubjectThatFlaps(t *testing.T) {
 	var l Log
 	for i := range 100 { // for 10 s, and it ends with an answer
@@ -89,8 +89,8 @@ func TestSubjectThatFlaps(t *testing.T) {
 	}
 }
 
-// A state is never left untold: whatever happens, the last that is told of a subject is
-// its last.
+// No last state stays untold: the last event told about a subject always has its last
+// state.
 func TestLastStateIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Log
@@ -123,7 +123,7 @@ func TestLastStateIsTold(t *testing.T) {
 	})
 }
 
-// A thousand peers that are lost at once are told of in part, and counted.
+// Of a thousand peers lost at once, some are told and the others counted.
 func TestManySubjectsAtOnce(t *testing.T) {
 	var l Log
 	for i := range 1000 {
@@ -188,7 +188,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// What is held back at the end is told.
+// Flush tells the events held back at the end.
 func TestFlush(t *testing.T) {
 	var l Log
 	for i := range 10 {
@@ -201,8 +201,8 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// A text is one line of printable characters, whatever a name server or a configuration
-// says, and bounded.
+// A text is one line of printable characters, and bounded, even if a name server or a
+// configuration contains others.
 func TestTextIsOneLine(t *testing.T) {
 	var l Log
 	attrs := map[string]string{}
@@ -222,8 +222,8 @@ func TestTextIsOneLine(t *testing.T) {
 	}
 }
 
-// Two ends of a change share a limit, so that each kind's topic is a kind, and every kind
-// has all that the manual needs.
+// The two directions of a change share a limit, so each kind's topic is a kind. Every
+// kind has all parts that the manual needs.
 func TestKinds(t *testing.T) {
 	seen := map[Kind]bool{}
 	for _, a := range All {
@@ -254,8 +254,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Who runs a hub of laptops looks at warnings alone: laptops that are shut or leave in order are
-// none. A peer that has an endpoint ought to be there.
+// The administrator of a hub looks only at warnings. Laptops that are closed or leave in order
+// cause none. A peer with an endpoint ought to be there.
 func TestPeersThatRoamAreNoWarning(t *testing.T) {
 	for _, c := range []struct {
 		kind  Kind

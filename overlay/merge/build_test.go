@@ -62,7 +62,7 @@ func (s spec) put(b []byte, fill byte) {
 	}
 }
 
-// length is that of the whole packet in bytes.
+// length returns the length of the whole packet in bytes.
 func (s spec) length() int {
 	n := 20 + 20 + s.n
 	if s.v6 {

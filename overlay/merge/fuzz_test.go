@@ -8,10 +8,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// FuzzMerger adds packets of three flows that each continue their flow, but for one byte
-// anywhere in them that the fuzzer changes: each step is five bytes, of flow and payload,
-// facts, place, and new value. Those that make sense come out as they went in, in the
-// order of their flow, and every frame is given back.
+// FuzzMerger adds packets of three flows. Each packet continues its flow, except for one
+// byte that the fuzzer changes. A step is five bytes: flow and payload, facts, place, and
+// new value. Valid packets come out unchanged, in the order of their flow, and every
+// frame is given back.
 func FuzzMerger(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, true)
 	f.Add([]byte{4, 0, 0, 0, 0, 4, 0, 0, 33, 0x18, 4, 0, 0, 0, 0}, true)                // a push

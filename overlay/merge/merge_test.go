@@ -220,9 +220,9 @@ func (b *bench) lengths(t *testing.T) (v []int) {
 	return v
 }
 
-// What is joined, and where runs end.
+// Which packets are joined, and where runs end.
 func TestRuns(t *testing.T) {
-	// many is n packets of payload size, each of which continues the one before.
+	// many returns n packets of payload size, each continuing the one before.
 	many := func(n int, s spec) (all []spec) {
 		for range n {
 			all = append(all, s)

@@ -48,8 +48,8 @@ func TestApplyAndRevert(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// A process that has run out of descriptors still takes away what it made: what stays
-// would lead packets into an interface that nobody serves.
+// A process without free descriptors still removes its settings. Otherwise they would
+// lead packets into an interface without a daemon.
 func TestRevertWithoutDescriptors(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -93,7 +93,7 @@ func TestDefaultRouteByPolicy(t *testing.T) {
 		"rule 32764 family 10 table 254 mark 0x0 invert false suppress 0",
 		"rule 32765 family 10 table 51564 mark 0xca6c invert true suppress -1",
 	}, []string{"link srd0 mtu 1500 up false"})
-	// What counts is where packets go.
+	// The test checks where packets go.
 	for _, tt := range []struct {
 		to   string
 		mark uint32
@@ -137,7 +137,7 @@ func TestSecondTunnelWithDefaultRoute(t *testing.T) {
 	if want := []uint32{51820, 51820, 51}; !slices.Equal(marks, want) {
 		t.Errorf("marks %v, want %v", marks, want)
 	}
-	// Ended in the order of their start, which is not that of a stack.
+	// They end in the order of their start, not in reverse order.
 	for i, s := range states {
 		must(t, s.Revert())
 		link, err := netlink.LinkByName(fmt.Sprintf("srd%d", i))
@@ -248,9 +248,9 @@ func TestStrictWarnings(t *testing.T) {
 	}
 }
 
-// TestRoutesCoverAll compares the choice of routes with its purpose: every
-// address of an allowed prefix is reached by a connected route, a route or a
-// default route, and no route is made twice or for nothing.
+// TestRoutesCoverAll compares the choice of routes with its purpose. A connected route,
+// a route or a default route reaches every address of an allowed prefix. No route is
+// made twice or without need.
 func TestRoutesCoverAll(t *testing.T) {
 	prefix := rapid.Custom(func(t *rapid.T) netip.Prefix {
 		a := netip.AddrFrom4([4]byte{10, byte(rapid.IntRange(0, 1).Draw(t, "b")), byte(rapid.IntRange(0, 3).Draw(t, "c")), byte(rapid.IntRange(0, 3).Draw(t, "d"))})

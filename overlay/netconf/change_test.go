@@ -30,8 +30,8 @@ func changed(t *testing.T, first, second Plan) (*State, []string) {
 func TestChangeRoutesAndAddresses(t *testing.T) {
 	s, before := changed(t,
 		Plan{Addresses: prefixes("10.9.0.1/24", "fd00:9::1/64"), Routes: prefixes("10.9.0.0/24", "10.7.0.0/16", "10.6.0.0/16")},
-		// The same subnet with another address, as which the kernel takes the new one for
-		// a second of the first; and a route that the kernel has made no more.
+		// The same subnet with another address: for the kernel, the new address is
+		// secondary to the first. And a route that the kernel no longer makes itself.
 		Plan{Addresses: prefixes("10.9.0.2/24", "10.8.0.1/32"), Routes: prefixes("10.7.0.0/16", "10.5.0.0/16", "fd00:9::/64")})
 	wantChange(t, before, []string{
 		"link srd0 mtu 1500 up true",
@@ -65,7 +65,7 @@ func TestChangeDefaultRoute(t *testing.T) {
 		"rule 32765 family 2 table 51564 mark 0xca6c invert true suppress -1",
 	}
 	wantChange(t, up, policy, nil)
-	// What stays is not touched, and the mark neither.
+	// Common settings and the mark are not touched.
 	plan.Routes = prefixes("0.0.0.0/0", "10.7.0.0/16")
 	must(t, s.Change(plan, func(uint32) error { t.Error("marked again"); return nil }))
 	wantChange(t, up, append(policy, "route 10.7.0.0/16 via <nil> on srd0 table 254"), nil)
@@ -76,7 +76,7 @@ func TestChangeDefaultRoute(t *testing.T) {
 	wantChange(t, before, nil, nil)
 }
 
-// What cannot be added leaves everything as it was.
+// A failed addition leaves everything as it was.
 func TestChangeAllOrNothing(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")

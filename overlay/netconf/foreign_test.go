@@ -18,8 +18,8 @@ func tun(t *testing.T, name string) netlink.Link {
 	return link
 }
 
-// Of two tunnels with default routes neither takes the other's outer packets, the later one
-// has what has no route of its own, and each knows.
+// Two tunnels have default routes. Neither takes the other's outer packets. The later one
+// gets the default traffic, and both know it.
 func TestTwoDefaultRoutes(t *testing.T) {
 	host(t)
 	var all []*State
@@ -67,7 +67,8 @@ func TestTwoDefaultRoutes(t *testing.T) {
 	must(t, all[0].Revert())
 }
 
-// What is no VPN's is a line: a container has a TAP device for its uplink.
+// A device that is no VPN's counts as an uplink: a container may have a TAP device as
+// its uplink.
 func TestLinesAreNoTunnels(t *testing.T) {
 	host(t)
 	must(t, netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "tap0"}, Mode: netlink.TUNTAP_MODE_TAP}))

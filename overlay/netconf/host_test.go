@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host puts the test on a thread with a network namespace of its own, in which
-// lo is up and an uplink eth0 with a default route exists. The thread ends with
-// the test, and the namespace with the thread.
+// host puts the test on a thread with a network namespace of its own. In it, lo is up,
+// and the uplink eth0 has a default route. The thread ends with the test, and the
+// namespace with the thread.
 func host(t *testing.T) {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())

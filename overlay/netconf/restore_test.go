@@ -106,7 +106,7 @@ func TestRestoreLeavesMetrics(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// What somebody else put in the place of ours is theirs.
+// A setting of another program in the place of ours stays.
 func TestRestoreLeavesOthersAlone(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -126,7 +126,7 @@ func TestRestoreLeavesOthersAlone(t *testing.T) {
 	must(t, s.Revert())
 }
 
-// Whoever set the interface down wants it down.
+// An interface that was set down stays down.
 func TestRestoreWhileDown(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -215,7 +215,7 @@ func TestWatch(t *testing.T) {
 		w, err := s.Watch()
 		must(t, err)
 		ip(t, strings.Fields(tt.args)...)
-		// What the command did is in the socket's buffer by now.
+		// The news of the command is in the socket's buffer by now.
 		if got := w.pending(); got != tt.news {
 			t.Errorf("ip %s: news %v, want %v", tt.args, got, tt.news)
 		}
@@ -284,7 +284,7 @@ func TestNewsOfOthersAreNone(t *testing.T) {
 	}
 }
 
-// What nobody but the kernel may send is not looked at, and nonsense does no harm.
+// Nonsense in a message does no harm, although only the kernel's messages are parsed.
 func FuzzMatters(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 16))

@@ -144,7 +144,7 @@ func BenchmarkInOrder(b *testing.B) {
 	}
 }
 
-// BenchmarkBehindGap is one frame of a flow of which 8,000 wait for a gap.
+// BenchmarkBehindGap adds one frame to a flow with 8,000 frames behind a gap.
 func BenchmarkBehindGap(b *testing.B) {
 	b.ReportAllocs()
 	var s *feed

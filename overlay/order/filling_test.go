@@ -46,7 +46,7 @@ func TestReadyIsFilled(t *testing.T) {
 	}
 }
 
-// What is given up while somebody copies into it goes back to its pool only then.
+// A frame given up during a copy into it goes back to its pool after the copy.
 func TestGivenUpWhileFilled(t *testing.T) {
 	s := newScript(t, Config{})
 	var c srd.Copies

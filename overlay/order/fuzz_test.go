@@ -9,8 +9,9 @@ import (
 )
 
 // FuzzGatherer feeds immediates and payloads as a lying peer may send them. Each
-// message of the input is an immediate, a byte for the length of the payload,
-// and one whose bit 7 makes it a tombstone and whose other bits let time pass.
+// message of the input is an immediate and two bytes. The first is the length of the
+// payload. Bit 7 of the second makes the message a tombstone, and its other bits let
+// time pass.
 func FuzzGatherer(f *testing.F) {
 	seed := func(parts ...*srd.Message) {
 		var b []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// The immediate in docs/wire.md is what is sent, and is read as what it says.
+// The immediate in docs/wire.md is the one sent, and is parsed as described there.
 func TestGoldenImmediate(t *testing.T) {
 	text, err := os.ReadFile("../../docs/wire.md")
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// What waits for order can be looked at, and tells afterwards how long it waited.
+// EachHeld shows the frames that wait for order. Afterwards a frame tells how long it
+// waited.
 func TestEachHeld(t *testing.T) {
 	s := newScript(t, Config{})
 	s.whole(0, 2, 3)

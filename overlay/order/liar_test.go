@@ -31,7 +31,7 @@ func numbered(next func(h *header)) func() func(*srd.Message) {
 	}
 }
 
-// rows are made anew for each test: they count.
+// rows returns fresh rows for each test, because rows count.
 func rows() []row {
 	var i, j, k, l, f, v uint32
 	return []row{
@@ -123,8 +123,7 @@ func (s *liar) play() {
 	}
 }
 
-// What a peer that lies may hold is bounded by what Go's allocator gave for it, not by
-// what it claims.
+// A lying peer's memory is bounded as Go's allocator counts it, not as the peer claims.
 func TestALiarsMemoryIsBounded(t *testing.T) {
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {

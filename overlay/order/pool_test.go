@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// dirt fills every frame that the pool gives: whoever delivers a byte of it
-// delivers a byte of somebody's earlier packet. The tests send no such byte.
+// dirt fills every frame of the pool, like the bytes of an earlier packet. No test
+// sends it, so a delivered byte of it is a leak.
 const dirt = 0
 
 // smallest is the size of the smallest buffer.

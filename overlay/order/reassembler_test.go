@@ -204,7 +204,7 @@ func TestNumberFarAhead(t *testing.T) {
 	s.want(10)
 }
 
-// Frames of which pieces are missing are bounded like those that are complete.
+// Incomplete frames are bounded like complete ones.
 func TestPiecesWithoutEndAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	s := newScript(t, Config{HeldBytes: limit})

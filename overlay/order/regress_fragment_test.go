@@ -2,9 +2,8 @@ package order
 
 import "testing"
 
-// Pieces of a frame from before the peer came back as another process are never joined with
-// pieces from after it, whatever their numbers (the class of CVE-2020-24586, a fragment
-// cache that outlives a connection).
+// Pieces from before and after a restart of the peer are never joined, even with the same
+// numbers. (The class of CVE-2020-24586, a fragment cache that outlives a connection.)
 func TestPiecesOfTwoIncarnationsAreNotJoined(t *testing.T) {
 	s := newScript(t, Config{})
 	s.add(piece(0, 0, 0, 10, 20))

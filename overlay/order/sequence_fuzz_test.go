@@ -18,8 +18,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// victim is one end as the daemon has it, connection and reassembly, whose peer lies: the
-// test plays what comes out of its packets once they are opened.
+// victim is one end with a lying peer: connection and reassembly, as in the daemon. The
+// test plays the decrypted content of the peer's packets.
 type victim struct {
 	srd.OneFlow
 	conn   *srd.Conn
@@ -157,8 +157,8 @@ func alloc() func(n int) *frame.Frame {
 	}
 }
 
-// step is four bytes of a sequence: what a packet is filled with, a parameter of that, how
-// many such packets come, and the time between them.
+// A step is four bytes of a sequence: a packet's content, its parameter, the number of
+// such packets, and the time between them.
 const stepLen = 4
 
 // play takes the packets of one step.
@@ -277,9 +277,9 @@ func (v *victim) packet(plain []byte, slot uint16) {
 	}
 }
 
-// FuzzLyingPeer plays sequences of packets of an authenticated peer. However they follow
-// each other, memory stays within its bound, and each byte received has only so much
-// allocated, sent and handed on for it.
+// FuzzLyingPeer plays sequences of packets of an authenticated peer. In any order,
+// memory stays within its bound. Each received byte causes only a bounded number of
+// bytes allocated, sent and handed on.
 func FuzzLyingPeer(f *testing.F) {
 	for kind := range byte(12) {
 		f.Add([]byte{kind, 0, 255, 16, kind, 0, 255, 20})

@@ -253,8 +253,8 @@ func (w *twin) parts() (v []*twinFrame) {
 	return v
 }
 
-// before breaks ties between frames of one moment: it only has to be the same
-// for both, so the tests never let two flows hold a frame since one moment.
+// before breaks ties between frames of one moment. The twins may break ties
+// differently, so the tests never let two flows hold a frame since the same moment.
 func (w *twin) before(a, b *twinFrame) bool {
 	return cmp.Compare(a.slot, b.slot) < 0 || a.slot == b.slot && int32(a.seq-b.seq) < 0
 }

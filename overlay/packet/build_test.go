@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
-// spec describes a packet from which build makes the bytes, field by field and
-// with checksums summed word by word: the slow twin of the package.
+// spec describes a packet field by field. From it, build makes the bytes, with
+// checksums summed word by word: the slow twin of the package.
 type spec struct {
 	v6       bool
 	udp      bool

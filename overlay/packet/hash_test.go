@@ -72,8 +72,8 @@ func hash(t testing.TB, b []byte, key FlowKey) uint32 {
 	return FlowHash(b, &in, key)
 }
 
-// An interface identifier that took a factor of the mixing function to zero, whatever
-// the key, would put all prefixes into one bucket.
+// If an interface identifier made a factor of the mixing function zero under any key,
+// all prefixes would share one bucket.
 func TestFlowsOfOneInterfaceIdentifierDiffer(t *testing.T) {
 	for _, id := range []uint64{0x13198a2e03707345, 0x243f6a8885a308d3, 0xa4093822299f31d1, 0} {
 		for key := range uint64(5) {

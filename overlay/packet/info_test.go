@@ -118,8 +118,8 @@ func TestFragmentsShareAFlow(t *testing.T) {
 	b = spec{v6: true, udp: true, payload: bytesUpTo(100)}.build()
 	head := []byte{0, 0, 0, 1, 0, 0, 0, 9}
 	tail := []byte{0, 0, 0, 104, 0, 0, 0, 9}
-	// What follows the fragment header is not looked at: in the later fragment
-	// it is payload.
+	// Parse does not look behind the fragment header: a later fragment has payload
+	// there.
 	f = parse(t, extend(b, []byte{ProtoFragment}, head))
 	l = parse(t, extend(b, []byte{ProtoFragment}, tail))
 	if !f.Fragment || !SameFlow(&f, &l) || f.Proto != ProtoUDP || f.HeaderLen != 48 || f.SrcPort != 0 {

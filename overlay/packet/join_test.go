@@ -25,7 +25,7 @@ func (s spec) cut(f *frame.Frame, complete func(i int) bool) (parts []*frame.Fra
 	return parts
 }
 
-// What Segment cut, Join puts together again, to the last bit.
+// Join restores the frames that Segment cut, to the last bit.
 func TestJoinReversesSegment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)
@@ -77,7 +77,7 @@ var ipv6Fields = []field{
 	{"hop limit", 7, 8, 0}, {"source", 8, 24, 0}, {"destination", 24, 40, 0},
 }
 
-// The partial checksum is free because Join writes it anew, whatever it was.
+// The partial checksum is free, because Join always overwrites it.
 var tcpFields = []field{
 	{"ports", 0, 4, 0}, {"sequence number", 4, 8, 0}, {"acknowledgement", 8, 12, 0}, {"data offset, reserved", 12, 13, 0},
 	{"flags", 13, 14, tcpPSH}, {"window", 14, 16, 0}, {"checksum", 16, 18, 0xff}, {"urgent pointer", 18, 20, 0}, {"options", 20, 32, 0},
@@ -85,8 +85,8 @@ var tcpFields = []field{
 
 var udpFields = []field{{"ports", 0, 4, 0}, {"length", 4, 6, 0}, {"checksum", 6, 8, 0xff}}
 
-// Each single bit of the second packet's headers that is not free keeps it from
-// being joined, the IPv4 header checksum being right for the changed header.
+// A change of any single bit of the second packet's headers, except free fields,
+// prevents the joining. The IPv4 header checksum is correct for the changed header.
 func TestFollowsRefusesEachChangedBit(t *testing.T) {
 	for _, s := range []spec{
 		{options: 12}, {v6: true, options: 12, ecn: 2}, {udp: true, ecn: 1}, {udp: true, v6: true},
@@ -142,7 +142,7 @@ func (s spec) fieldOf(at int) field {
 	panic("no field there")
 }
 
-// What is refused for itself, before it is compared with anything.
+// Packets that Joinable refuses by themselves, without a comparison.
 func TestNotJoinable(t *testing.T) {
 	v6 := spec{v6: true, flags: tcpACK, payload: bytesUpTo(40)}.build()
 	tcp, udp := spec{flags: tcpACK, payload: bytesUpTo(41)}, spec{udp: true, payload: bytesUpTo(41)}
@@ -246,8 +246,8 @@ func FuzzJoin(f *testing.F) {
 	})
 }
 
-// normal is the packet with a partial checksum, since a complete one has two forms
-// of zero, and if so asked without its IPv4 identification.
+// normal returns the packet with a partial checksum, since a complete one has two forms
+// of zero. With noID, it clears the IPv4 identification.
 func normal(b []byte, in *Info, noID bool) []byte {
 	b = bytes.Clone(b)
 	writePartial(b, in)

@@ -30,7 +30,7 @@ func describe(p *frame.Frame) (part Part, ok bool) {
 	return part, ok
 }
 
-// fragmentable lets the outer IPv4 packets be fragmented, as those of VXLAN are by default.
+// fragmentable allows fragments of the outer IPv4 packets, as VXLAN does by default.
 func fragmentable(f *frame.Frame) {
 	if f.Data[0]>>4 == 4 {
 		f.Data[ipv4FlagsOffset] = 0
@@ -38,8 +38,8 @@ func fragmentable(f *frame.Frame) {
 	}
 }
 
-// What a tunnel's end cut is put together again, to the last bit, except where the kernel
-// does not take such super-frames.
+// Packets that a tunnel's end cut are joined again, to the last bit, unless the kernel
+// refuses such super-frames.
 func TestPartsOfTunnels(t *testing.T) {
 	const size = 1300
 	every(func(s shell, inner spec) {
@@ -88,7 +88,7 @@ func texts(v []*frame.Frame) (all []string) {
 	return all
 }
 
-// No packet of a tunnel is joined of which a single bit is not as it was cut.
+// A tunnel's packet with a single changed bit is not joined.
 func TestNoFlippedBitIsJoined(t *testing.T) {
 	every(func(s shell, inner spec) {
 		inner.payload = inner.payload[:900]
@@ -167,9 +167,9 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// bare is a tunnel's packet with its checksums as partial ones, since complete ones have two
-// forms of zero, and if so asked without the outer identification. The inner one of IPv4 is
-// always left out: inner packets are joined only if they may not be fragmented.
+// bare returns a tunnel's packet with partial checksums, since complete ones have two forms
+// of zero. With noID, it clears the outer identification. It always clears the inner IPv4
+// identification: inner packets are joined only if they forbid fragments.
 func bare(b []byte, at int, in *Info, noID bool) []byte {
 	b = bytes.Clone(b)
 	var inner Info

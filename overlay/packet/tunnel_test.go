@@ -43,8 +43,8 @@ func (s shell) header(inner []byte) []byte {
 	return nil
 }
 
-// around returns the packet, with checksums summed word by word. gso is how many bytes of
-// payload its segments have, 0 for a single packet: then the outer checksum is complete.
+// around returns the packet, with checksums summed word by word. Its segments have s.gso
+// bytes of payload; 0 means a single packet, with a complete outer checksum.
 func (s shell) around(inner []byte, partial bool) []byte {
 	proto, l4 := byte(17), s.header(inner)
 	l4 = append(l4, inner...)
@@ -105,7 +105,7 @@ func flowOf(t *testing.T, b []byte) (uint32, uint8) {
 	return FlowOf(b, &in, FlowKey{1, 2})
 }
 
-// The flow of a tunnel's packet is that of the packet in it.
+// A tunnel's packet belongs to the inner packet's flow.
 func TestFlowInsideOfTunnels(t *testing.T) {
 	for _, s := range shells {
 		for _, v6 := range []bool{false, true} {
@@ -143,8 +143,8 @@ func (s shell) padded(inner []byte, n int) []byte {
 	return s.around(append(inner, make([]byte, n)...), false)
 }
 
-// What looks like a tunnel's packet, and is none, is a flow of its own ports; nothing is
-// read beyond its end.
+// A packet that only looks like a tunnel's is a flow of its own ports. Nothing is read
+// beyond its end.
 func TestWhatIsNoTunnel(t *testing.T) {
 	for _, s := range shells {
 		whole := s.around(spec{payload: bytesUpTo(10)}.build(), false)

@@ -64,7 +64,7 @@ func every(do func(s shell, inner spec)) {
 	}
 }
 
-// What is cut is what the tunnel's end would have made of each segment.
+// Cutting gives the same packets that the tunnel's end would have made of each segment.
 func TestTunnelledSegments(t *testing.T) {
 	const size = 1300
 	every(func(s shell, inner spec) {
@@ -160,7 +160,7 @@ func TestDropLastTunnelled(t *testing.T) {
 	})
 }
 
-// The headers in docs/wire.md are those of a frame on the wire.
+// docs/wire.md shows the headers of a frame on the wire.
 func TestGoldenTunnelled(t *testing.T) {
 	text, err := os.ReadFile("../../docs/wire.md")
 	if err != nil {
@@ -188,7 +188,7 @@ func TestGoldenTunnelled(t *testing.T) {
 	}
 }
 
-// What a peer may not say.
+// Claims that a peer must not make.
 func TestTunnelledNonsense(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*frame.Frame)

@@ -21,8 +21,8 @@ func TestVnetHeaderBytes(t *testing.T) {
 	}
 }
 
-// What the kernel describes here must come out at the other end described the
-// same, through facts that carry only kind, size and a bit.
+// The kernel's description of a frame must be the same at the other end. The facts in
+// between carry only kind, size and a bit.
 func TestOffloadCrossesTheTunnel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpec(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Flows counts those that have been served in the last interval, by what they had.
+// Flows counts the flows served in the last interval, weighted by their bytes.
 func TestFlowsAreCountedByTheirBytes(t *testing.T) {
 	now := mono.Time(1e9)
 	var a active

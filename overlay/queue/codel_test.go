@@ -96,8 +96,8 @@ func TestNoSignalWithoutStandingQueue(t *testing.T) {
 	}
 }
 
-// A flow that is alone may have more waiting than the target allows, up to so many bytes
-// and for so long, and not when there is another.
+// A lone flow may exceed the target, up to a number of bytes and a delay. Beside another
+// flow it may not.
 func TestAloneFlowMayStand(t *testing.T) {
 	dropped := func(s Stats) uint64 { return s.Dropped }
 	const size = 1000 // overload lets 20 of them wait, for 20 ms
@@ -179,8 +179,8 @@ func TestIdleQueueIsSmall(t *testing.T) {
 	}
 }
 
-// When the queue builds up again soon, signals resume near the old rate; after
-// a long time of quiet they begin anew (RFC 8289 section 5.5).
+// If the queue soon builds up again, signals resume near the old rate. After a long
+// quiet time they begin anew (RFC 8289 section 5.5).
 func TestSignalRateIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		quiet  mono.Time
@@ -210,8 +210,8 @@ func TestSignalRateIsRemembered(t *testing.T) {
 	}
 }
 
-// A repair, which travels alone among super-frames, is not taken for a signal; the
-// super-frame behind it is shortened instead, and no signal is lost by that.
+// A repair, a lone packet among super-frames, is not dropped as a signal. The
+// super-frame behind it is shortened instead, so no signal is lost.
 func TestRepairsAreSpared(t *testing.T) {
 	const every = 10 // frames from one repair to the next
 	q := New(Config{Alone: -1})
@@ -234,8 +234,8 @@ func TestRepairsAreSpared(t *testing.T) {
 	}
 }
 
-// Signals that were not given for the sake of lone packets are not made up for: a
-// super-frame behind many of them loses one segment.
+// Signals put off for lone packets do not add up: a super-frame behind many lone
+// packets loses one segment.
 func TestPutOffSignalsDoNotPileUp(t *testing.T) {
 	const standing, lone, pause = 10, 100, 5 * ms
 	q := New(Config{Alone: -1})

@@ -165,8 +165,8 @@ func TestManyFlows(t *testing.T) {
 	})
 }
 
-// Two backlogged flows never differ by more than a quantum and the largest
-// frame, whatever the sizes of their frames.
+// With frames of any size, two backlogged flows never differ by more than a quantum and
+// the largest frame.
 func TestFairness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		quantum := rapid.IntRange(minQuantum, 70_000).Draw(t, "quantum")
@@ -196,8 +196,8 @@ func TestFairness(t *testing.T) {
 	})
 }
 
-// Flows whose hashes differ by little share the link evenly, as any others, whichever
-// came first and has most: none waits for another in the same queue.
+// Flows with similar hashes share the link evenly, like any others. The order of
+// arrival and the backlogs do not matter: none waits for another in the same queue.
 func TestFlowsDoNotMeet(t *testing.T) {
 	q := New(Config{LimitBytes: 1 << 26})
 	const flows, share = 8, 40
@@ -220,8 +220,9 @@ func TestFlowsDoNotMeet(t *testing.T) {
 	}
 }
 
-// A ninth busy flow of a set shares with one of the eight. When it is through, that one has
-// its queue to itself again, and a newcomer has one of its own, however long the eight last.
+// A ninth busy flow of a set shares with one of the eight. When the ninth has ended, that
+// one has its queue to itself again. Even while the eight last, a newcomer then has a queue
+// of its own.
 func TestSharingEnds(t *testing.T) {
 	q := New(Config{LimitBytes: 1 << 26})
 	push := func(hash uint32, n int) {
@@ -348,8 +349,8 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// Queues that hold much share one budget: what is above a share is dropped from that queue, and
-// counted.
+// Queues with large backlogs share one budget. Bytes above a queue's share are dropped from
+// that queue, and counted.
 func TestQueuesShareOneBudget(t *testing.T) {
 	b := budget.New(8 << 20)
 	all := make([]*Queue, 16)

@@ -48,8 +48,8 @@ func newWireOf(t *testing.T, change func(a, b *Device)) *wire {
 	return w
 }
 
-// clean asserts that no frame was lost in the devices, but for what the kernel
-// says unasked on a new interface.
+// clean asserts that the devices lost no frame, except the kernel's own packets on a
+// new interface.
 func (w *wire) clean(t *testing.T) {
 	t.Helper()
 	for _, d := range []*Device{w.devA, w.devB} {
@@ -158,7 +158,7 @@ func TestUDPSuperFrames(t *testing.T) {
 	}
 }
 
-// What Open asks for is what the interface has afterwards.
+// After Open, the interface has the requested features.
 func TestOffloads(t *testing.T) {
 	s := newSpace(t)
 	d := s.open(t, 1, Options{TxQueueLen: 33, GSOMaxSize: 50_000})

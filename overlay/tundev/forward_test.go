@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plainDevice makes a TUN device of s without any offload, to which 10.79.0.0/24
-// and fd79::/64 are routed, and lets s forward. What it reads is what a cable would
+// plainDevice makes a TUN device of s without any offload, to which 10.79.0.0/24 and
+// fd79::/64 are routed, and lets s forward. It reads the packets that a cable would
 // carry.
 func plainDevice(t *testing.T, s *space) (fd int) {
 	t.Helper()
@@ -58,8 +58,8 @@ func plainDevice(t *testing.T, s *space) (fd int) {
 	return fd
 }
 
-// Joined datagrams that are forwarded to a device without offloads leave as they
-// were, with right checksums: those are made of the pseudo-header sum and the
+// Joined datagrams that are forwarded to a device without offloads leave unchanged,
+// with correct checksums. The kernel makes these from the pseudo-header sum and the
 // lengths that joining wrote.
 func TestJoinedFramesAreForwarded(t *testing.T) {
 	const count, size = 10, 700

@@ -91,9 +91,9 @@ func TestJoinedUDP(t *testing.T) {
 	}
 }
 
-// carry takes frames from one device to the other until so many UDP packets were
-// among them, and joins them in one round. What the kernel says unasked on a new
-// interface goes along.
+// carry takes frames from one device to the other until so many UDP packets were among
+// them, and joins them in one round. The kernel's own packets on a new interface go
+// along.
 func carry(t *testing.T, from, to *Device, udp int) {
 	t.Helper()
 	m, batch := merger(t, to), make([]*frame.Frame, 128)
@@ -137,8 +137,8 @@ func TestJoinedTCP(t *testing.T) {
 	}
 }
 
-// A TCP connection in VXLAN, whose packets come one by one as from an older kernel, is given
-// to this one in super-frames, whatever checksums are outside.
+// The packets of a TCP connection in VXLAN come one by one, as from an older kernel. With
+// any outer checksums, this kernel gets them in super-frames.
 func TestJoinedTunnels(t *testing.T) {
 	for i := range 4 {
 		v6, sum := i&1 != 0, i&2 != 0

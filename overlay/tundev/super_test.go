@@ -38,9 +38,9 @@ func stream(t *testing.T, from, to *net.TCPConn, n int) (allocations uint64) {
 	return after.Mallocs - before.Mallocs
 }
 
-// Super-frames are read and written without taking memory for each. What is
-// allowed is what the pool makes anew after the collector emptied it. Not built
-// under the race detector, for the reason that TestNoAllocations gives.
+// Super-frames are read and written without taking memory for each. The pool may only
+// replace frames after a garbage collection. Not built under the race detector, for the
+// reason that TestNoAllocations gives.
 func TestSuperFramesTakeNoMemory(t *testing.T) {
 	const run = 128 << 20
 	w := newWire(t)

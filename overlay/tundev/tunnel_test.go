@@ -18,8 +18,8 @@ import (
 )
 
 // vxlan makes a VXLAN device of s with the address 10.88.0.host/24 between the addresses
-// that open gave, of port 4789 or another. It has no address of IPv6: the kernel would send
-// what makes one known, packets of one size that are joined beside what a test sends.
+// that open gave, of port 4789 or another. It has no IPv6 address: the kernel would
+// announce one in packets of equal size, which would be joined beside the test's own.
 func (s *space) vxlan(t *testing.T, host byte, v6, sum bool, port int) {
 	t.Helper()
 	at := func(n byte) net.IP {
@@ -75,8 +75,7 @@ func tunnelWire(t *testing.T, v6, sum bool, port int, older ...int) *wire {
 	return w
 }
 
-// A TCP connection in VXLAN crosses in super-frames, whatever port and checksums are
-// outside.
+// With any outer port and checksums, a TCP connection in VXLAN crosses in super-frames.
 func TestTunnelSuperFrames(t *testing.T) {
 	for i := range 4 {
 		v6, sum, port := i&1 != 0, i&2 != 0, 4789+i
@@ -196,8 +195,8 @@ func ip4(proto byte, payload int, ttl byte, src, dst string) []byte {
 	return b
 }
 
-// What is cut here is byte for byte what the kernel cuts of the same frame, which it
-// forwards to a device without offloads.
+// This package and the kernel cut a frame into the same packets, byte for byte. The
+// kernel forwards it to a device without offloads.
 func TestTunnelsAreCutAsTheKernelDoes(t *testing.T) {
 	vxlan := append([]byte{8, 0, 0, 0, 0, 0, 7, 0}, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 8, 0)
 	geneve := append([]byte{2, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 1, 9, 9, 9, 9}, vxlan[8:]...)

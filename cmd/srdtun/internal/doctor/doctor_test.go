@@ -99,7 +99,7 @@ func TestSysctlsAreRead(t *testing.T) {
 	}
 }
 
-// Who believes redirects of whom is what ip-sysctl says.
+// ip-sysctl says which hosts believe whose redirects.
 func TestRedirects(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -142,7 +142,7 @@ func TestTunDevice(t *testing.T) {
 	}
 }
 
-// What this host is like is not for a test to say; that it can be looked at is.
+// The test does not judge this host; it only checks that Look works.
 func TestLook(t *testing.T) {
 	if f := Look(); f.Kernel == "" || f.Processors < 1 || f.Descriptors == 0 || f.ReceiveMost == 0 {
 		t.Errorf("%+v", f)

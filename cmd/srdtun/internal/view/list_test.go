@@ -27,7 +27,7 @@ func TestShortenMatchesItsTwin(t *testing.T) {
 	})
 }
 
-// However many there are, a line costs no more than what it shows.
+// A line's cost depends on the parts shown, not on their total number.
 func TestShortenLooksAtWhatFits(t *testing.T) {
 	parts := make([]string, 65536)
 	for i := range parts {

@@ -48,8 +48,8 @@ func wide(paths int) *control.Status {
 	}
 }
 
-// later is st as it is d later, when all paths have carried more, and those of which dead
-// tells are down.
+// later returns st as it is after d. All paths have carried more, and the paths chosen by
+// dead are down.
 func later(st *control.Status, d time.Duration, dead func(*control.Path) bool) *control.Status {
 	v := *st
 	v.UptimeS += int64(d.Seconds())

@@ -113,7 +113,7 @@ func TestShowPaths(t *testing.T) {
 	}
 }
 
-// What limits sending is said with its reason.
+// The limit on sending is shown with its reason.
 func TestLimitedBy(t *testing.T) {
 	for _, tt := range []struct {
 		change func(*control.Peer)
@@ -228,7 +228,7 @@ func long(peers int) *control.Status {
 	return st
 }
 
-// Whatever the size of the terminal and the number of paths, nothing leaves the screen.
+// With any size of the terminal and any number of paths, nothing leaves the screen.
 func TestTopFitsAnyTerminal(t *testing.T) {
 	states := []*control.Status{wide(0), wide(1), wide(64), wide(256), long(1), long(40), {Interface: "lab", UptimeS: 3723}}
 	for i, st := range states {
