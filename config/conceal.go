@@ -203,7 +203,7 @@ func knownSection(name string) bool {
 	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
 }
 
-// harmless reports whether elements have the shape of the key's values. whole says that
+// harmless reports whether elements have the shape of the key's values. With whole,
 // they share a line with their key.
 func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
 	for _, e := range elements {
@@ -222,8 +222,8 @@ var (
 	pathLike   = regexp.MustCompile(`^[A-Za-z0-9_./@-]+$`)
 )
 
-// harmlessWord reports whether a text is harmless in any place: a number, an address, a time,
-// or a word of the schema.
+// harmlessWord reports whether a text is harmless anywhere: a number, an address, a time, or
+// a word of the schema.
 func harmlessWord(text string) bool {
 	if numberLike.MatchString(text) || slices.Contains(Policies, text) {
 		return true
@@ -288,8 +288,8 @@ func looksDrawn(name string) bool {
 // runs match texts that may be keys, in base64 or hexadecimal.
 var runs, pathRuns = regexp.MustCompile(`[A-Za-z0-9+/=]+`), regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
-// untangled hides runs that look random: long runs of small and large letters, and runs so
-// long that they may be hexadecimal.
+// untangled hides runs that look random: long ones with small and large letters, and
+// longer ones that may be hexadecimal.
 func untangled(text string, path bool) string {
 	look := runs
 	if path {

@@ -108,9 +108,9 @@ func (p *Peer) Title() string {
 	return p.PublicKey.String()
 }
 
-// Settle returns want as far as it can take effect without a restart: keys that need one
-// keep their values of now. It is an error if the result contradicts itself, so that only
-// a restart helps.
+// Settle returns want without the changes that need a restart: those keys keep their
+// values of now. It is an error if the result contradicts itself, so that only a restart
+// helps.
 func Settle(now, want *Config) (*Config, error) {
 	c := *want
 	c.File, c.copy = now.File, now.copy

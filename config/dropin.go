@@ -162,8 +162,7 @@ func (d *DropIns) one(seen *census, dir *peerDir, old readOne, kept bool, f plac
 	if err == nil {
 		err = seen.admit(&p, at)
 	}
-	// The target of a link, and a secret in a file of its own, can change while this
-	// file does not.
+	// A link's target and a secret in another file can change while this file does not.
 	if err == nil && f.info != nil && f.info.Mode().IsRegular() && p.PresharedKey.IsZero() {
 		d.read[f.file] = readOne{f.info, now, p}
 	}

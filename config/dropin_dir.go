@@ -81,9 +81,9 @@ func IsDropIn(name string) bool {
 	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
 }
 
-// list returns the files, root's first. If two files claim the same, the earlier one wins,
-// so no user can take a name or prefix from root's files. The function known returns the
-// old info of a file that is known to be unchanged, or nil.
+// list returns the files, root's first. If two files claim the same, the earlier wins, so
+// no user can take a name or prefix from root's. The function known returns the old info
+// of a file that is known to be unchanged, or nil.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	entries, err := d.entries()
 	if err != nil {
@@ -144,8 +144,8 @@ func (f place) rank() int {
 }
 
 // read reads a regular file that only root and the owner may write. In an owner's
-// directory it refuses a file with several names: a hard link could name a file that he
-// cannot read himself.
+// directory it refuses hard links: another name could be of a file that he cannot read
+// himself.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
 	if err != nil {

@@ -139,7 +139,7 @@ func lineEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// bodyEnd is the offset of the end of the section whose body begins at off.
+// bodyEnd is the offset behind the section with a body at off.
 func bodyEnd(doc string, off int) int {
 	var starts []int
 	for _, k := range locate(doc).root.keys {

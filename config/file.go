@@ -17,7 +17,7 @@ const otherBits fs.FileMode = 0o077
 
 // platformBits are the permissions of others that a container platform may set without the
 // user's choice. Kubelet makes a secret's files readable to all (0644, its default) or to a
-// group (fsGroup, 0440), Docker to all (0444).
+// group (fsGroup, 0440). Docker makes them 0444.
 const platformBits fs.FileMode = 0o044
 
 // readPrivate reads a regular file of at most most bytes that only its owner may read and

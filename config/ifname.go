@@ -32,8 +32,8 @@ func checkIfname(name string) error {
 }
 
 // checkOwnName is checkIfname for the tunnel's own device. It also refuses "lo", which
-// exists in every network namespace, and "interfaces", a word of `srdtun show`.
-// checkIfname refuses its other word, "all".
+// exists in every network namespace, and "interfaces", a word of `srdtun show`. That
+// command's other word, "all", is refused by checkIfname.
 func checkOwnName(name string) error {
 	if name == "lo" {
 		return errors.New(quoted(name) + " is the loopback device, and cannot name the tunnel")

@@ -2,9 +2,9 @@ package config
 
 import "slices"
 
-// lowOrder are the points of small order on Curve25519 and its twist: 0, 1, the two of order
-// 8 and p-1, as u-coordinates. They are listed at https://cr.yp.to/ecdh.html, "how do I
-// validate Curve25519 public keys". ParseKey refuses their other spellings.
+// lowOrder are the points of small order on Curve25519 and its twist, as u-coordinates: 0,
+// 1, two of order 8, p-1. They are listed at https://cr.yp.to/ecdh.html, "how do I validate
+// Curve25519 public keys". ParseKey refuses their other spellings.
 var lowOrder = []Key{
 	{},
 	{1},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errMapped keeps one spelling for each address: the kernel would make the mapped form
-// an IPv6 route that no packet ever matches.
+// errMapped keeps one spelling for each address: the kernel would make an IPv6 route
+// that no packet ever matches.
 var errMapped = errors.New("an IPv4 address in IPv6 form; write it as IPv4")
 
 // parseAddr reads an address of a single host.

@@ -106,8 +106,8 @@ func (d *document) failSyntax(text string, err error) {
 		d.fail(len(text), "", nil, redacted(err.Error()))
 		return
 	}
-	// The line comes from the decoder's offset: its line number is one too small for
-	// some faults at the end of a file. For a fault inside a multi-line string, it is
+	// The line comes from the decoder's offset: for some faults at the end of a file,
+	// its line number is one too small. For a fault inside a multi-line string, it is
 	// the line where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)

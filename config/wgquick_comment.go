@@ -33,8 +33,8 @@ var (
 	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
 )
 
-// place assigns the pending comments to sections. It is called ahead of a section or of
-// one of its keys; next is nil at the end of the file. Comments right below a section
+// place assigns the pending comments to sections. It runs ahead of a section or of one
+// of its keys; next is nil at the end of the file. Comments right below a section
 // belong to it, and those right above a header to the section it begins. Separate
 // comments, and peers that are commented out, keep their places.
 func (im *importer) place(next *wgSection) {

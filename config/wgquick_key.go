@@ -131,8 +131,8 @@ func wgPort(_ *importer, value string) (string, error) {
 // is a slip.
 const leastMTU = 576
 
-// wgMTU raises a value below our bound. A file has a small MTU because the outer network
-// carries no more, and here the outer network does not limit inner packets.
+// wgMTU raises a value below our bound. A file has a small MTU for the outer network's
+// sake, and here that does not limit inner packets.
 func wgMTU(im *importer, value string) (string, error) {
 	n, err := strconv.ParseUint(value, 0, 31) // ip(8) accepts hexadecimal too
 	switch {

@@ -19,8 +19,8 @@ import (
 // first of exec.Cmd.ExtraFiles.
 const readyFD = 3
 
-// report is the single line that a background process sends: it is ready, or has failed
-// with this message and exit code.
+// report is the single line of a background process: it is ready, or has failed with
+// this message and exit code.
 type report struct {
 	Ready bool   `json:"ready"`
 	Error string `json:"error,omitempty"`

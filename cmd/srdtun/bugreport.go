@@ -209,7 +209,7 @@ func orError(text []byte, err error) []byte {
 	return text
 }
 
-// output returns what a program printed, bounded in time and size.
+// output returns a program's output, bounded in time and size.
 func output(cmd []string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTime)
 	defer cancel()

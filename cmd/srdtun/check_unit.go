@@ -167,8 +167,8 @@ func (u *serviceUnit) lacks(program string) string {
 	return fmt.Sprintf("%s does not find %.64q, which is in %s: name it with its directory", u.name, program, filepath.Dir(at))
 }
 
-// pathIn finds the absolute paths in a word: the word itself, or paths in an option or in a
-// text for a shell.
+// pathIn finds the absolute paths in a word: the word itself, or parts of an option or a
+// shell text.
 var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
 
 // bars returns the reason why the unit's user cannot access a file that a command names; "":

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// A service has its own view of the host's files (systemd.exec(5)): in spite of their modes,
-// some directories are empty or closed for it.
+// A service has its own view of the host's files (systemd.exec(5)): it cannot see some
+// directories, whose modes would allow it.
 
 // hiding is a setting that hides a directory from a unit.
 type hiding struct{ setting, dir string }

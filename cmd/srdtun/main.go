@@ -10,8 +10,8 @@ import (
 )
 
 func main() {
-	// This comes before any key is read: commands of the configuration, and other processes
-	// of this user, already run beside a starting daemon.
+	// This comes before any key is read: hooks and other processes of this user already run
+	// beside a starting daemon.
 	if err := privilege.Hide(); err != nil {
 		fmt.Fprintf(os.Stderr, "srdtun: memory stays readable for others of this user: %v\n", err)
 	}

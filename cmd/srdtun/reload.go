@@ -62,7 +62,7 @@ func reload(arg string) error {
 }
 
 // placeFor returns the place of the daemon for a file. It is the daemon started from the
-// file, or else the one with the device name in the file or in the argument. The file's
+// file, or else the one with the file's or the argument's device name. The file's
 // configuration is c, or nil if unknown.
 func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {

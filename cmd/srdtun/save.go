@@ -95,8 +95,7 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 }
 
 // ownDirectory reports why files in a directory must not be replaced. Another user with write
-// access may put a link in a file's place at any moment, and the link's target would be
-// replaced.
+// access may put a link in a file's place at any moment, and its target would be replaced.
 func ownDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package bounded reads files up to a number of bytes, so that the author of a file cannot
+// Package bounded reads files up to a number of bytes: the author of a file must not
 // choose its reader's memory use.
 package bounded
 

@@ -42,8 +42,7 @@ func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Co
 }
 
 // CheckShort does the same for spans without the program's name, such as `show --json`: a
-// command's name with a flag behind it. It is only for a program with commands that no other
-// program has.
+// command with a flag. It is only for a program with commands that no other program has.
 func CheckShort(t *testing.T, top string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)

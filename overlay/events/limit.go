@@ -20,7 +20,7 @@ const (
 	// countEvery is the interval at which the number of counted events is told.
 	countEvery = 5 * time.Second
 	// maxSubjects bounds the table: all peers of the largest configuration (4,096), with a
-	// few topics each that are busy at the same time. Beyond, subjects share a limit.
+	// few busy topics each. Beyond, subjects share a limit.
 	maxSubjects = 4 * 4096
 )
 
@@ -69,8 +69,7 @@ type limits struct {
 	told     time.Time       // when the counts were last told
 }
 
-// admit returns e and true if e is to be told now. Otherwise it holds e back or counts
-// it.
+// admit returns e and true if e is told now. Otherwise it holds e back or counts it.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {

@@ -60,8 +60,8 @@ func (l *Log) append(e Event) {
 // Last returns the number of the newest event, or 0.
 func (l *Log) Last() uint64 { return l.last }
 
-// After returns the events with a number above n, oldest first. missed counts those that
-// are no longer in the ring.
+// After returns the events with a number above n, oldest first. It also returns how many
+// of those have left the ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0

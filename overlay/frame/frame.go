@@ -2,9 +2,9 @@
 // super-frame. A super-frame is a TCP or UDP segmentation-offload frame of up to 64
 // KiB. Its facts let the other end write it.
 //
-// A frame has one owner at a time. References are counted because a frame from the TUN
-// device is also the retransmit buffer of every message cut from it. The last Release
-// gives the buffer back to its pool.
+// A frame has one owner at a time. References are counted: a frame from the TUN device
+// is also the retransmit buffer of every message cut from it. The last Release gives
+// the buffer back to its pool.
 package frame
 
 import (
@@ -60,7 +60,7 @@ type Facts struct {
 	GSO     GSO
 	GSOSize uint16 // payload bytes per segment; 0 when GSO is GSONone
 	CSum    bool   // the L4 checksum field holds the pseudo-header sum only
-	Ordered bool   // order within the flow is to be restored
+	Ordered bool   // the receiver must restore the order within the flow
 }
 
 // Frame is one inner packet or super-frame.

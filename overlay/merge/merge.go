@@ -11,8 +11,8 @@ import (
 
 // Bounds of a Merger.
 const (
-	// openRuns is the number of flows that can be merged side by side: as many as a GRO
-	// bucket of the kernel keeps (MAX_GRO_SKBS).
+	// openRuns is the number of flows that can be merged side by side, as in the
+	// kernel's GRO buckets (MAX_GRO_SKBS).
 	openRuns = 8
 	// maxParts is the most packets in a run: UDP_MAX_SEGMENTS of kernels before 6.9.
 	maxParts = 64

@@ -19,8 +19,8 @@ const (
 	// tableTries bounds the search for an unused routing table. No host has a use for
 	// so many tunnels with a default route.
 	tableTries = 256
-	// firstTable is where that search begins. The search ends before wg-quick(8)'s first
-	// number: its first tunnel takes the mark of that number if the table is free.
+	// firstTable is where that search begins. The search ends before the number of
+	// wg-quick(8)'s mark, which its first tunnel takes as its table.
 	firstTable = sharedMark - tableTries
 )
 

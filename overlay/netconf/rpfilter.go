@@ -33,8 +33,8 @@ func strictReversePath(tunnel string) []string {
 	return strictWarnings(modes)
 }
 
-// strictWarnings returns a sorted warning for each strict interface. modes has the
-// setting of each interface, and of "all" and "default".
+// strictWarnings returns a warning for each strict interface, sorted. The map modes has
+// the setting of each interface, and of "all" and "default".
 func strictWarnings(modes map[string]string) []string {
 	var out []string
 	for name, mode := range modes {

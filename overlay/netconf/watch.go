@@ -25,8 +25,8 @@ var (
 	ruleGroups = []uint{unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE}
 )
 
-// Watcher reports that another program may have removed a setting of the interface or a
-// rule, or that rules have changed.
+// Watcher reports possible removals of the interface's settings or of rules, or all
+// changes of rules.
 type Watcher struct {
 	file  *os.File
 	index uint32 // of the interface

@@ -1,11 +1,11 @@
 package order
 
-// flow is one slot's receiving state: the number of the due frame, and the frames from
-// it on, whole or in part.
+// flow is one slot's receiving state: the number of the due frame, and the later
+// frames, whole or in part.
 type flow struct {
 	next  uint32
 	count int32   // of partials in win
-	win   *window // nil: nothing is there
+	win   *window // nil: empty
 	late  *lates  // incomplete frames behind next; nil: none
 }
 

@@ -10,8 +10,8 @@ const (
 	// holdRounds is a frame's wait on long paths, in round trips. The sender repairs a
 	// message for 4 of its round trips, so this is a little longer.
 	holdRounds = 5
-	// MostHold bounds the wait for any round trip: after a second, Linux's TCP has
-	// timed out even on a path to the Moon.
+	// MostHold bounds the wait for any round trip: within a second, Linux's TCP times
+	// out even on a path to the Moon.
 	MostHold = time.Second
 	// partLife is how long a frame keeps its place if it is incomplete, given up, or
 	// handed on ahead of an earlier one. A complete frame that waits behind it ends that

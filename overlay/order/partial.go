@@ -55,8 +55,7 @@ func (p *partial) room() []span {
 func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
 // add enters the piece from..to, and reports whether it could. A piece must not overlap
-// another: if a hole counted as filled, it would leak an earlier packet's bytes from
-// the buffer.
+// another: a hole that counted as filled would leak an earlier packet's bytes.
 func (p *partial) add(from, to uint16) bool {
 	s, n := p.room(), int(p.n)
 	i := n

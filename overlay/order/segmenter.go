@@ -19,8 +19,8 @@ type Segmenter struct {
 // Empty reports whether the last frame has been cut up.
 func (c *Segmenter) Empty() bool { return c.frame == nil }
 
-// Load takes over a frame, which must have between 1 and 65,535 bytes, and gives
-// it the next number of its flow. The segmenter must be empty.
+// Load takes over a frame and gives it the next number of its flow. The frame must have
+// 1 to 65,535 bytes. The segmenter must be empty.
 func (c *Segmenter) Load(f *frame.Frame) {
 	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
 		panic("order: frame loaded out of turn, or of impossible size")

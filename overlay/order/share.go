@@ -9,15 +9,15 @@ import (
 // its allowance stays small. The process's budget bounds the memory of all peers, and each
 // has the same share.
 const (
-	// firstBytes is a new peer's allowance: the arrivals of a round trip of 30 ms at 1 Gbit/s,
-	// before a first frame is whole.
+	// firstBytes is a new peer's allowance, before a first frame is whole: a round trip of 30
+	// ms at 1 Gbit/s.
 	firstBytes = 4 << 20
 	// earnTime is the least time that a delivered frame counts; it counts for at most twice
 	// that. No frame waits longer than MostHold, so the waiting frames all came within this
 	// time.
 	earnTime = MostHold
-	// earnFactor allows for buffers up to twice as large as their frames, and for rates
-	// that at first double each round trip.
+	// earnFactor allows for buffers twice as large as their frames, and for rates that
+	// at first double each round trip.
 	earnFactor = 2
 )
 

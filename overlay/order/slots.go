@@ -1,7 +1,7 @@
 package order
 
-// blockSlots is the number of slots in a block. A peer with few flows has few blocks,
-// each of 256 bytes of sequence numbers or 1.5 KB of receiving state.
+// blockSlots is the number of slots in a block. A block takes 256 bytes of sequence
+// numbers or 1.5 KB of receiving state. A peer with few flows has few blocks.
 const blockSlots = 64
 
 // bySlot has a T for each slot, in blocks that take memory on first use. The

@@ -32,9 +32,9 @@ func fold16(acc uint64) uint16 {
 	return uint16(acc)
 }
 
-// pseudoSum returns the value of a partial checksum field: the pseudo-header's sum,
-// folded but not complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The
-// transport header and the payload have length bytes.
+// pseudoSum returns the value of a partial checksum field: the pseudo-header's sum, not
+// complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The transport header and
+// the payload have length bytes.
 func pseudoSum(b []byte, in *Info, length int) uint16 {
 	addresses := b[12:20]
 	if in.Version == 6 {

@@ -18,10 +18,10 @@ const (
 
 // FlowHash hashes the flow key of the packet b, which in describes. The key is the
 // 5-tuple, or for fragments the addresses and the protocol, so that all fragments share
-// one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the key has the inner
-// packet's 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4
-// (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the
-// addresses and of metaLen bytes. With the same key it is the same on every machine.
+// one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), it has the inner
+// 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
+// Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses and of
+// metaLen bytes. With the same key it is the same on every machine.
 func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
 	hash, _ := FlowOf(b, in, key)
 	return hash

@@ -65,13 +65,13 @@ type Info struct {
 	L4HeaderLen int // TCP or UDP header, bytes; 0 when it is absent or malformed
 	TotalLen    int // the whole packet, bytes
 
-	// CSumStart is where the transport checksum begins and CSumOffset where
-	// its field lies from there, in bytes; both 0 unless TCP or UDP.
+	// CSumStart is the begin of the transport checksum, and CSumOffset its field's
+	// distance from there. They are in bytes, and 0 unless TCP or UDP.
 	CSumStart, CSumOffset int
 }
 
-// Parse describes the inner packet b in out. b must be exactly one packet. out is
-// meaningful only when the answer is OK.
+// Parse describes the inner packet b in out. The bytes of b must be exactly one packet.
+// Only after OK has out a meaning.
 func Parse(b []byte, out *Info) Reason {
 	if len(b) == 0 {
 		return Truncated
@@ -186,8 +186,8 @@ func (in *Info) parse6(b []byte) Reason {
 }
 
 // walkExtensions moves HeaderLen and Proto over the extension headers. It ends at a
-// fragment header: only the first fragment has the headers behind it, and all fragments
-// must give the same flow key.
+// fragment header, because all fragments must give the same flow key, and only the
+// first has more headers.
 func (in *Info) walkExtensions(b []byte) Reason {
 	for n := 0; isExtension(in.Proto); n++ {
 		if n == maxExtensions {
@@ -227,9 +227,8 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// parseTransport reads ports and header length. A short or malformed transport header
-// is for the end systems to judge: the packet is carried, only without ports or
-// offload.
+// parseTransport reads ports and header length. The end systems judge a short or
+// malformed transport header: the packet is carried, only without ports or offload.
 func (in *Info) parseTransport(l4 []byte) {
 	switch in.Proto {
 	case ProtoTCP:

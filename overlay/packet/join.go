@@ -25,10 +25,10 @@ func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderL
 
 // Joinable reports whether the packet b, which in describes, can join a super-frame,
 // and its kind. It accepts plain TCP segments with data, and UDP datagrams. An IPv4
-// packet must have no options, and must forbid fragments: otherwise joining would have
-// to keep its identification (RFC 6864 section 4). Joining replaces the checksums, so
-// Joinable checks them first: the IPv4 header's always, the transport's unless it is
-// partial. A packet that Validate would refuse is not joinable.
+// packet must have no options and forbid fragments: otherwise its identification would
+// matter (RFC 6864 section 4). Joining replaces the checksums, so Joinable checks them
+// first: the IPv4 header's always, the transport's unless it is partial. A packet that
+// Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
@@ -78,8 +78,8 @@ func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 			bytes.Equal(s[tcpHeaderLen:ai.L4HeaderLen], t[tcpHeaderLen:ai.L4HeaderLen])
 }
 
-// sameIP compares the IP header fields that all segments of a frame share: all but
-// length, IPv4 identification and header checksum. ECN marks are in it, so that none is
+// sameIP compares the IP header fields that all segments of a frame share. Length, IPv4
+// identification and header checksum may differ. ECN marks are in it, so that none is
 // lost or spread.
 func sameIP(a, b []byte, version uint8) bool {
 	if version == 4 {

@@ -10,8 +10,8 @@ import (
 // Part describes a packet that may become part of a super-frame: an ordinary packet, or one
 // in a UDP tunnel. All parts then share the tunnel's headers.
 type Part struct {
-	Info          // of the outermost packet: what Parse said
-	Tunnel Tunnel // what is beyond, if Kind is tunnelled
+	Info          // of the outermost packet, from Parse
+	Tunnel Tunnel // the inner headers, if Kind is tunnelled
 	Kind   frame.GSO
 }
 
@@ -99,7 +99,7 @@ func (p *Part) Pushed(b []byte) bool {
 // Join writes the super-frame of parts into dst, which has room for exactly its headers
 // and all payloads. The first part is described in p, and each part follows the one
 // before. Checksums become partial. The length field of a tunnel's UDP header takes the
-// offset of the inner packet, as on frames that cross the network.
+// offset of the inner packet, as between peers.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {
 		Join(dst, parts, &p.Info)

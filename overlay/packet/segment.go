@@ -46,8 +46,8 @@ func SegmentLen(in *Info, facts frame.Facts, i int) int {
 	return headers + min(size, in.TotalLen-headers-i*size)
 }
 
-// Segment writes packet i of the super-frame b into dst, which has SegmentLen bytes, as
-// tcp_gso_segment and udp_gso_segment of the kernel would cut it. Its checksum stays
+// Segment writes packet i of the super-frame b into dst, which has SegmentLen bytes. It
+// cuts like the kernel's tcp_gso_segment and udp_gso_segment. Its checksum stays
 // partial: of the facts, only CSum holds for it. i is less than the number of segments.
 func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
@@ -76,11 +76,11 @@ func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	}
 }
 
-// DropLastSegment takes the last segment off a super-frame and reports whether
-// it could: a frame of one packet is left as it is. So a queue can lose one
-// packet to signal congestion and not a train of them. FIN and PSH go with the
-// segment that carried them. The caller owns f alone. The IPv4 header checksum
-// is updated (RFC 1624) and the partial checksum follows the length.
+// DropLastSegment takes the last segment off a super-frame, and reports whether it
+// could. It leaves a frame of one packet alone. So a queue can lose one packet to
+// signal congestion and not a train of them. FIN and PSH go with the segment that
+// carried them. The caller owns f alone. The IPv4 header checksum is updated (RFC 1624)
+// and the partial checksum follows the length.
 func DropLastSegment(f *frame.Frame) bool {
 	if f.Facts.GSO == frame.GSONone || !f.Facts.CSum {
 		return false
@@ -115,8 +115,8 @@ func DropLastSegment(f *frame.Frame) bool {
 	return true
 }
 
-// setLength writes the length of the packet into the IP and UDP headers and the
-// pseudo-header sum that belongs to it. The IPv4 header checksum is left.
+// setLength writes the length of the packet into the IP and UDP headers, and the new
+// pseudo-header sum. The IPv4 header checksum is left.
 func setLength(b []byte, in *Info, length int) {
 	in.setTotal(b, length)
 	if in.Proto == ProtoUDP {

@@ -17,7 +17,7 @@ const (
 // Parts of tunnel headers.
 const (
 	vxlanHeaderLen  = 8
-	vxlanValid      = 0x08 // the network identifier is there
+	vxlanValid      = 0x08 // the header has a network identifier
 	geneveHeaderLen = 8
 	geneveOptions   = 0x3f // their length in four bytes each
 	greHeaderLen    = 4
@@ -46,8 +46,8 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	return id, n > 0 && n <= len(p) && Parse(p[:n], out) == OK
 }
 
-// tunnelled returns the payload of the tunnel in the upper layer b, from the inner IP
-// header on, and the tunnel's identifier. It returns nil if b is no known tunnel.
+// tunnelled returns the inner packet in the upper layer b, from the inner IP header on,
+// and the tunnel's identifier. It returns nil if b is no known tunnel.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {
 	case proto == protoIPIP, proto == protoSIT:
@@ -116,7 +116,7 @@ func greInner(b []byte) (inner []byte, id uint32) {
 	return innerOf(binary.BigEndian.Uint16(b[2:]), b[n:]), id
 }
 
-// innerOf returns the IP packet in b, whose kind is given as an EtherType.
+// innerOf returns the IP packet in b. kind is an EtherType.
 func innerOf(kind uint16, b []byte) []byte {
 	switch kind {
 	case etherIPv4, etherIPv6:

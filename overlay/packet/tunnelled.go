@@ -64,8 +64,8 @@ func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 	return f
 }
 
-// Describe describes a tunnelled super-frame as VnetHeader.Facts left it, or as a peer
-// sent it. in is Parse's description of b.
+// Describe describes a tunnelled super-frame, as VnetHeader.Facts left it or a peer
+// sent it. Parse has described b in in.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -82,7 +82,7 @@ func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // ValidateJoined is Validate for a frame that Part.Join made: its segments were packets of
-// their own, of whatever size.
+// any size.
 func (t *Tunnel) ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, 1)
 }
@@ -195,7 +195,7 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 
 // VnetHeader returns the long virtio header for writing a frame that Validate accepted.
 // If fits is false, the kernel would refuse the frame: it demands room for an Ethernet
-// header, which a TUN device lacks.
+// header.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
 	h.HdrLen += uint16(t.At)

@@ -15,9 +15,9 @@ import (
 //
 // These are the codes of the kernel's WireGuard. The source ought to be an address of this
 // host (RFC 1812 section 4.3.2.4). But the answer arrives through the TUN device, and Linux
-// drops arriving packets that have its own address as their source. The packet's
-// destination always passes as a source. The answer comes the way that real replies come,
-// so reverse-path filters and other tunnels' allowed IPs accept it.
+// drops arriving packets with its own address as the source. The packet's destination
+// always passes as a source. The answer comes the way that real replies come, so
+// reverse-path filters and other tunnels' allowed IPs accept it.
 const (
 	icmpHeaderLen = 8
 
@@ -40,11 +40,11 @@ const (
 	unreachableTTL  = 64
 )
 
-// UnreachableLen returns the length of the ICMP error for the packet b, which in describes,
-// or 0 if there may be none. RFC 1122 section 3.2.2 and RFC 4443 section 2.4 (e) forbid
-// errors about ICMP errors, multicasts, broadcasts and later fragments. They also forbid
-// errors to a source that is not a single host. Broadcast addresses of subnets are for the
-// caller to check.
+// UnreachableLen returns the length of the ICMP error for the packet b, or 0 if there may
+// be none. Parse has described b in in. RFC 1122 section 3.2.2 and RFC 4443 section 2.4 (e)
+// forbid errors about ICMP errors, multicasts, broadcasts and later fragments. They also
+// forbid errors to a source that is not a single host. Broadcast addresses of subnets are
+// for the caller to check.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
 	case !singleHost(in.Src) || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
@@ -99,7 +99,7 @@ func asks(kind uint8) bool {
 	return false
 }
 
-// PutUnreachable writes the answer to b into out, whose length UnreachableLen gave.
+// PutUnreachable writes the ICMP error for b into out, which has UnreachableLen bytes.
 func PutUnreachable(out, b []byte, in *Info) {
 	if in.Version == 4 {
 		putUnreachable4(out, b)

@@ -41,7 +41,7 @@ const (
 //	flags 1, gso_type 1, hdr_len 2, gso_size 2, csum_start 2, csum_offset 2
 //
 // in the byte order of the machine. In the long form two fields follow, little endian:
-// where the outer UDP header and the packet in the tunnel begin.
+// the offsets of the outer UDP header and of the inner packet.
 type VnetHeader struct {
 	Flags, GSOType                         uint8
 	HdrLen, GSOSize, CSumStart, CSumOffset uint16
@@ -119,11 +119,11 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 }
 
 // Facts translates the virtio header of the packet b, which in describes. It sets GSO,
-// GSOSize and CSum of out and leaves Ordered. A partial checksum that is not the
-// outermost TCP or UDP checksum cannot be described to the peer, so it is completed in b.
-// Facts ignores hdr_len: on forwarded frames the kernel gives the length of its linear
-// part there. In a super-frame of a UDP tunnel, the outer UDP length field takes the
-// offset of the inner packet.
+// GSOSize and CSum of out and leaves Ordered. Facts completes in b a partial checksum
+// other than the outermost TCP or UDP one, which no peer could describe. Facts ignores
+// hdr_len: on forwarded frames the kernel gives the length of its linear part there. In a
+// super-frame of a UDP tunnel, the outer UDP length field takes the offset of the inner
+// packet.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

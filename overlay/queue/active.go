@@ -9,8 +9,8 @@ import (
 
 // active counts the flows among the frames handed out. It weighs them: a flow with a
 // thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
-// is the inverse of Simpson's index, (sum of bytes)^2 / sum of (bytes^2): the number of
-// equal flows with the same sums.
+// is the number of equal flows with the same sums, (sum of bytes)^2 / sum of (bytes^2):
+// the inverse of Simpson's index.
 type active struct {
 	since        mono.Time
 	period       uint32

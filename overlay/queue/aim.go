@@ -4,8 +4,8 @@ import "time"
 
 const (
 	// intervalRounds is the interval in round trips of the tunnel. At the end of slow
-	// start, congestion control may need two of them, with a small window, to recognise
-	// a queue. An inner connection that loses a packet in that time leaves its own slow
+	// start, congestion control may need two of them to recognise a queue, with a small
+	// window. An inner connection that loses a packet in that time leaves its own slow
 	// start far too early.
 	intervalRounds = 4
 
@@ -13,12 +13,12 @@ const (
 	intervalPart = 20
 
 	// failingTargets multiplies the target while a path has just died. The network's
-	// capacity has fallen, with four paths by a quarter, and the inner connections'
-	// excess windows stand in the queue. That is brief: the path comes back, or the
-	// failing time ends. A segment dropped now would cost the connection a third of its
-	// window afterwards. With half of the rate left, a lone flow's permitted backlog
-	// takes twice as long to drain, so the factor has a 2. At any round trip, a sender
-	// too fast for the remaining paths soon exceeds this bound.
+	// capacity has fallen, with four paths by a quarter. The inner connections' excess
+	// windows stand in the queue. That is brief: the path comes back, or the failing
+	// time ends. A segment dropped now would cost the connection a third of its window
+	// afterwards. With half of the rate left, a lone flow's permitted backlog takes
+	// twice as long, so the factor has a 2. At any round trip, a sender too fast for
+	// the remaining paths soon exceeds this bound.
 	failingTargets = 2 * intervalPart / alonePart
 )
 

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// minStanding is the backlog in bytes below which a queue never counts as standing:
-	// one packet of Ethernet size (RFC 8289 section 5.6).
+	// minStanding is one packet of Ethernet size, in bytes. A shorter backlog never
+	// counts as standing (RFC 8289 section 5.6).
 	minStanding = 1514
 
 	// alonePart bounds the delay of a lone flow to a quarter of the interval, which is
@@ -108,12 +108,11 @@ const (
 	signalPutOff
 )
 
-// give signals congestion to the sender of f, which is out of fl, in the mildest way that
-// the sender understands. If it had to drop f, it returns nil. A lone packet with
-// super-frames behind it is likely a repair after an earlier signal: Linux retransmits
-// lost segments one by one. Its loss would cost the reader another round trip through
-// this queue, and tell the sender nothing new. So the signal waits for the next
-// super-frame.
+// give signals congestion to the sender of f, which is out of fl, in the mildest way
+// possible. If it had to drop f, it returns nil. A lone packet with super-frames behind
+// it is likely a repair after an earlier signal: Linux retransmits lost segments one by
+// one. Its loss would cost the reader another round trip through this queue, and tell the
+// sender nothing new. So the signal waits for the next super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
@@ -133,9 +132,9 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	return nil, signalDropped
 }
 
-// take takes the head off the flow and reports whether its delay exceeded the target for
-// an interval: dodequeue of RFC 8289 section 5.6. A backlog no longer than the frame
-// just taken is not standing: on a slow path, one super-frame takes longer than the
+// take takes the head off the flow: dodequeue of RFC 8289 section 5.6. It reports
+// whether the delay exceeded the target for an interval. A backlog no longer than the
+// taken frame is not standing: on a slow path, one super-frame takes longer than the
 // target. Nor is a lone flow's backlog, within bounds: it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel

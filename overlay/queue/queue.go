@@ -8,12 +8,12 @@
 // A flow's hash leads to a set of eight buckets. So two busy flows practically never
 // share a queue.
 //
-// This queue differs from the RFCs in three points. First, a congestion signal to a sender
-// without ECN takes one segment off a TCP or UDP super-frame, and so costs one packet.
-// While super-frames wait, signals pass over lone packets, which may be repairs. Second, a
-// flow may owe several quanta after a large frame, and pays by missing that many rounds.
-// Third, a lone flow may exceed the target, within bounds: it delays no other flow, and
-// needs the backlog while its round trip grows.
+// This queue differs from the RFCs in three points. First, a congestion signal without ECN
+// takes one segment off a TCP or UDP super-frame, and so costs one packet. While
+// super-frames wait, signals pass over lone packets, which may be repairs. Second, a flow
+// may owe several quanta after a large frame, and pays by missing that many rounds. Third,
+// a lone flow may exceed the target within bounds: it delays no other flow, and its round
+// trip may grow for a while.
 //
 // The queue is pure: the time comes with each call and does not go back. It is
 // not safe for concurrent use. A queue that has never held a frame has no tables.
@@ -34,15 +34,14 @@ const (
 	DefaultInterval = 100 * time.Millisecond // RFC 8289 section 4.3
 	// DefaultLimitBytes is 64 ms at 1 Gbit/s, some 130 super-frames.
 	DefaultLimitBytes = 8 << 20
-	// DefaultQuantum is a compromise: a full super-frame costs eight rounds, and a flow
-	// of small packets sends five of them in its turn.
+	// DefaultQuantum is a compromise: a full super-frame costs eight rounds, and a turn
+	// has room for five small packets.
 	DefaultQuantum = 8 << 10
 	// DefaultAlone lets a lone flow keep the network full after CUBIC cuts its window by
-	// three tenths. That holds even if the inner round trip is twice the usual 10 ms, as
-	// on a link with losses and repairs. At 400 Mbit/s, 500 KB are then in flight, and
-	// 0.7 (x + 500 KB) is twice that for x = 930 KB. Above 1.6 Gbit/s this backlog's
-	// delay is below the target, so it changes nothing there: a longer backlog would
-	// leave the processor's cache.
+	// three tenths. That holds even at an inner round trip of twice the usual 10 ms, as
+	// on a link with losses. At 400 Mbit/s, 500 KB are then in flight, and 0.7 (x + 500
+	// KB) is twice that for x = 930 KB. Above 1.6 Gbit/s this backlog's delay is below
+	// the target, and a larger one would leave the processor's cache.
 	DefaultAlone = 1 << 20
 )
 
@@ -50,8 +49,8 @@ const (
 	// maxFlows bounds the configured table: Linux's fq_codel allows at most 65,536.
 	maxFlows = 1 << 16
 
-	// minQuantum bounds the rounds that a full frame costs, and so the work of one Pop,
-	// to 256 for each flow.
+	// minQuantum bounds the rounds for a full frame, and so the work of one Pop, to 256
+	// for each flow.
 	minQuantum = 256
 
 	// bytesPerFrame turns the limit in bytes into one in frames. A small
@@ -114,8 +113,8 @@ func orDefault[T int | time.Duration](v, standard T) T {
 	return v
 }
 
-// SetTarget changes the accepted standing delay and the time that it may last, after a
-// new estimate of the paths' RTT. Zero takes the default.
+// SetTarget changes the accepted standing delay and its time, after a new estimate of
+// the paths' RTT. Zero takes the default.
 func (q *Queue) SetTarget(target, interval time.Duration) {
 	q.cfg.Target = orDefault(target, DefaultTarget)
 	q.cfg.Interval = orDefault(interval, DefaultInterval)
@@ -128,8 +127,8 @@ func (q *Queue) Len() int { return q.frames }
 func (q *Queue) Bytes() int { return q.bytes }
 
 // Push takes over f and sets Enqueued. packet.Parse has accepted f.Data, and f.Flow is
-// the flow's hash. If the queue is then over its limit, Push drops frames at the head
-// of the flow with most bytes (RFC 8290 section 4.1).
+// the flow's hash. Above the queue's limit, it drops frames at the head of the flow
+// with most bytes (RFC 8290 section 4.1).
 func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	f.Enqueued = now
 	slot := q.flowOf(f.Flow)
@@ -203,8 +202,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 			q.stats.Sojourn = now.Sub(f.Enqueued)
 			return f
 		}
-		// A flow that was new waits one round before it may be new again, or
-		// it could starve the others (RFC 8290 section 4.2).
+		// A new flow waits one round before it may be new again, or it could starve
+		// others (RFC 8290 section 4.2).
 		if in == listFresh && q.served.head != 0 {
 			q.table.move(slot, from, &q.served, listServed)
 		} else {

@@ -14,8 +14,8 @@ import (
 // afterwards it is only read, also by several goroutines at once. A reload builds a new
 // table and swaps it whole.
 //
-// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix, so that it
-// cannot pass for the IPv4 address inside.
+// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix: it must not
+// pass for the IPv4 address inside.
 type Table struct {
 	prefixes bart.Table[int]
 }
@@ -49,8 +49,8 @@ func (t *Table) Lookup(dst netip.Addr) (peer int, ok bool) {
 	return t.prefixes.Lookup(dst)
 }
 
-// Allowed reports whether a packet from the peer may have the source src: whether an
-// answer to src would go to that peer.
+// Allowed reports whether a packet from the peer may have the source src: an answer to
+// src must go to that peer.
 func (t *Table) Allowed(peer int, src netip.Addr) bool {
 	owner, ok := t.Lookup(src)
 	return ok && owner == peer

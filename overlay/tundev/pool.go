@@ -33,10 +33,9 @@ const (
 )
 
 // sizes are the buffer sizes. A waiting frame holds its whole buffer, so each size for
-// super-frames is at most twice the one before. The first size fits a TCP acknowledgement,
-// the fourth a packet of a 9,000-byte network (jumbo frames: 9,000 to 9,216 bytes by
-// vendor). All are size classes of Go's allocator, so no buffer takes more memory than its
-// size.
+// super-frames is at most twice the one before. The first size fits a TCP acknowledgement.
+// The fourth fits a jumbo frame, which has 9,000 to 9,216 bytes by vendor. All are size
+// classes of Go's allocator, so no buffer takes more memory than its size.
 var sizes = [...]int{256, smallSize, 4 << 10, 10 << 10, 20 << 10, 40 << 10, bigSize}
 
 // MaxData is the most data bytes in a frame.

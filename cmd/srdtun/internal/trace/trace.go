@@ -53,8 +53,8 @@ type From struct {
 	Interface string // outgoing interface; "": the routes choose
 }
 
-// Run sends probes from an address of this host to an address of another, at most 32
-// packets of one byte for each hop. It calls hop, unless nil, with each finished hop.
+// Run sends probes from an address of this host to another's, at most 32 packets of one
+// byte for each hop. It calls hop, unless nil, with each finished hop.
 func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
 	var probes []probe
 	defer func() {

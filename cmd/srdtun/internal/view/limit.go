@@ -122,8 +122,8 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	return v
 }
 
-// sessionWaitS is the time after the start, in seconds, in which a peer with keepalives
-// may lack a session: two tries of a handshake.
+// sessionWaitS is how long a peer with keepalives may lack a session after the start,
+// in seconds: two handshake tries.
 const sessionWaitS = 10
 
 // deadPaths names the paths that are down, by their addresses.

@@ -43,8 +43,8 @@ type text struct {
 	w *bufio.Writer
 }
 
-// Text prints the state of interfaces. In the short form, an interface with one peer fits a
-// screen of 24 lines of 80 characters, with any number of paths.
+// Text prints the state of interfaces. With one peer and any number of paths, the short
+// form fits a screen of 24 lines of 80 characters.
 func Text(out io.Writer, list []*control.Status, o Options) error {
 	t := &text{Options: o, w: bufio.NewWriter(out)}
 	for i, st := range list {

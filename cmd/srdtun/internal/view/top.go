@@ -194,7 +194,7 @@ func (t *Top) body(width int) []string {
 }
 
 // groupLines returns a line of figures for each pair of addresses, and a line with a
-// character for each of its paths.
+// character for each path.
 func (t *Top) groupLines(groups []Group, width int) []string {
 	var all Sent
 	for _, g := range groups {
