@@ -47,7 +47,7 @@ func secretText() (doc string, secrets []string) {
 	return strings.NewReplacer("$2", secrets[1]).Replace(doc), secrets
 }
 
-// nobody knows no public key, and the programs of the document.
+// nobody has no public key, and only the programs of the document.
 var nobody = Known{
 	Public:  func(string) bool { return false },
 	Program: func(name string) bool { return name == "curl" || name == "ip" || name == "logger" },

@@ -78,7 +78,7 @@ func TestDropIns(t *testing.T) {
 	}
 }
 
-// Nobody else may have a peer let in, or read a secret.
+// No other user may add a peer or read a secret.
 func TestDropInsOfOthers(t *testing.T) {
 	peer := "[[peer]]\npublic_key = '$1'\n"
 	dir := dropDir(t, map[string]string{"a.toml": peer, "b.toml": peer, "c.toml": peer + "preshared_key = '$psk'\n"})
@@ -237,7 +237,7 @@ func TestPeersFit(t *testing.T) {
 	}
 }
 
-// guestUser is a user whose files the tests have somebody else read.
+// guestUser is the owner of files that the tests read as another user.
 const guestUser = 65534
 
 // guestDir is a directory that belongs to another user than root, with his files in it.
@@ -338,7 +338,7 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	for _, name := range []string{"a.toml", "b.toml", "d.toml"} {
 		give(t, in(name))
 	}
-	// Root's link is in a directory where others choose what it is called.
+	// Root's link is in a directory where others choose its name.
 	if err := os.Symlink(secret, in("h.toml")); err != nil {
 		t.Fatal(err)
 	}

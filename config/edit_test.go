@@ -117,7 +117,7 @@ func TestEditKeepsTheRest(t *testing.T) {
 	})
 }
 
-// With gives what the daemon runs with; a fault tells the key and no line.
+// With returns the configuration for the daemon; a fault names the key and no line.
 func TestWith(t *testing.T) {
 	c := whole(t)
 	c.Peers = append(c.Peers, Peer{PublicKey: key(t, wgPairs[3].public), Name: "drop", Policy: "conga", File: "/x.d/drop.toml"})

@@ -39,7 +39,7 @@ var (
 )
 
 // Every piece of a configuration in a document is one that srdtun takes, once keys are put
-// in, and what a fragment leaves out.
+// in, and the keys that a fragment leaves out.
 func TestConfigurationsInDocuments(t *testing.T) {
 	files, err := filepath.Glob("../docs/*.md")
 	if err != nil {

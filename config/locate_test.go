@@ -31,7 +31,7 @@ func (w *writer) end() {
 	w.put(w.pick("\n", "\r\n", " # '\"[{\n", "\n\n", "\n\t# [x]\r\n", " #\n#a = 1\n"))
 }
 
-// gap is what may stand between the parts of an array.
+// gap returns text that may separate the parts of an array.
 func (w *writer) gap() {
 	w.put(w.pick("", " ", "\t", "\n", "\r\n", " # ] }\n", "\n\n\n", "#\"\n"))
 }

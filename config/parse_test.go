@@ -149,7 +149,7 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// TestParseOtherSpellings holds what has two ways to be written.
+// TestParseOtherSpellings has values with two spellings.
 func TestParseOtherSpellings(t *testing.T) {
 	long := parsed(t, `
 [interface]

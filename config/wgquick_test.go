@@ -52,7 +52,7 @@ endpoints = ["office.example:51820"]
 persistent_keepalive = 25
 `
 
-// importText is what Import makes of a text, with an interface's usual tables.
+// importText imports a text, with the usual routing tables.
 func importText(file, text string) ([]byte, error) {
 	got, err := Import(file, []byte(text), ImportOptions{Tables: map[string]uint32{"vpn": 200}})
 	if err != nil {

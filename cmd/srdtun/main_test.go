@@ -126,7 +126,7 @@ type still struct {
 func (s still) Show() control.Status { return s.status }
 func (s still) Config() string       { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }
 
-// Change writes down what is asked for. It knows one key.
+// Change records the request. It knows one key.
 func (s still) Change(c control.Change) ([]control.Difference, error) {
 	text := c.How + "\n" + c.Config
 	for _, v := range c.Settings {

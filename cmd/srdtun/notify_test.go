@@ -23,7 +23,7 @@ import (
 // notifyWait bounds the wait for a message.
 const notifyWait = 20 * time.Second
 
-// unit returns what the service file gives each key.
+// unit returns the service file's values by key.
 func unit(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("../../systemd/srdtun@.service")

@@ -18,7 +18,7 @@ func topOf(st control.Status) *topModel {
 	return m
 }
 
-// Keys do what the last line says. An unknown key does no harm.
+// Keys act as the last line says. An unknown key does no harm.
 func TestTopKeys(t *testing.T) {
 	m := topOf(sample("srd0"))
 	m.Update(tea.KeyPressMsg{Code: tea.KeyTab})

@@ -54,7 +54,7 @@ func TestIrregularFiles(t *testing.T) {
 			}
 		}
 	}
-	// One who reads a pipe on purpose gets what it holds.
+	// All reads a pipe to its end.
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// moment is what the tests of formats write.
+// moment is the event that the tests of formats write.
 var moment = events.Event{
 	Number: 7, Time: time.Date(2026, 3, 1, 3, 0, 0, 123456789, time.Local), Kind: events.PeerSilent, Level: events.Warning,
 	Peer: "far", Text: "peer far: no answer for 5s", LeftOut: 2, Attributes: map[string]string{"why": "no answer", "at": "x"},

@@ -8,7 +8,7 @@ import (
 
 const key = "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg="
 
-// A name that looks like what else a peer is found by is none.
+// A text that looks like an address, a prefix, an endpoint or a key is no name.
 func TestNamesLookLikeNothingElse(t *testing.T) {
 	for _, bad := range []string{
 		"10.80.0.2", " 10.80.0.2", "10.80.0.2 ", "fd80::2", "[fd80::2]", "FD80::2", "fe80::1%eth0", "::", "::ffff:10.80.0.2",

@@ -148,8 +148,8 @@ func TestManySubjectsAtOnce(t *testing.T) {
 	}
 }
 
-// Subjects may be drawn by others, the table has its bound all the same, and what was
-// told is forgotten.
+// Strangers may cause any number of subjects: the table keeps its bound, and told
+// subjects are forgotten.
 func TestTableIsBounded(t *testing.T) {
 	var l Log
 	for i := range maxSubjects + 500 {

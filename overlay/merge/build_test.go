@@ -52,7 +52,7 @@ func (s spec) put(b []byte, fill byte) {
 	binary.BigEndian.PutUint16(l4[2:], 443)
 	if s.udp {
 		binary.BigEndian.PutUint16(l4[4:], uint16(len(l4)))
-		l4[6] = 1 // a checksum there is; it is written by whoever validates
+		l4[6] = 1 // a checksum there is; Validate writes it
 	} else {
 		binary.BigEndian.PutUint32(l4[4:], s.seq)
 		l4[11], l4[12], l4[13], l4[15] = s.ack, 5<<4, s.flags, 99

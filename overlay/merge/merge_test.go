@@ -56,8 +56,8 @@ func (b *bench) add(s spec, fill byte) {
 	b.m.Add(f)
 }
 
-// packets cuts a frame into what the kernel makes of it. The identification of
-// IPv4 is left out, which does not count where fragments are forbidden.
+// packets cuts a frame as the kernel does. The identification of IPv4 is left out,
+// which does not count where fragments are forbidden.
 func packets(data []byte, facts frame.Facts) (key uint32, all []string, err error) {
 	var in packet.Info
 	data = bytes.Clone(data)

@@ -51,7 +51,7 @@ func TestTwoDefaultRoutes(t *testing.T) {
 	if v := all[0].Overtaken(); v != "" {
 		t.Errorf("overtaken by %q, which has no routes any more", v)
 	}
-	// Rules that somebody has removed are no other tunnel's.
+	// Missing rules do not mean that another tunnel has taken over.
 	for _, f := range families {
 		rules, err := netlink.RuleList(f)
 		must(t, err)

@@ -44,7 +44,7 @@ func network(t *testing.T) {
 	}
 }
 
-// addLink makes a veth pair whose far end is up, so that the near one can be.
+// addLink makes a veth pair and sets the far end up, so that the near end can go up.
 func addLink(t *testing.T, name string) netlink.Link {
 	t.Helper()
 	must(t, netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: name + "p"}))
@@ -121,7 +121,7 @@ func snapshot(t *testing.T) []string {
 	return out
 }
 
-// wantChange asserts what was added to and removed from before.
+// wantChange asserts the additions to and removals from before.
 func wantChange(t *testing.T, before []string, added, removed []string) {
 	t.Helper()
 	after := snapshot(t)

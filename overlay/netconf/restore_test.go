@@ -88,7 +88,7 @@ func routesAndRules(t *testing.T) (v []string) {
 	return v
 }
 
-// The metric of an address, and so of its route, is whose who changed it.
+// A changed metric of an address, and so of its route, stays.
 func TestRestoreLeavesMetrics(t *testing.T) {
 	host(t)
 	addLink(t, "srd0")
@@ -289,7 +289,7 @@ func FuzzMatters(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 16))
 	f.Add([]byte{32, 0, 0, 0, unix.RTM_NEWLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	// A route whose last attribute is not padded, as the kernel's are.
+	// A route without padding behind the last attribute, unlike the kernel's.
 	f.Add(append([]byte{33, 0, 0, 0, unix.RTM_DELROUTE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, append(make([]byte, 12), 5, 0, 1, 0, 9)...))
 	w := &Watcher{index: 7}
 	f.Fuzz(func(t *testing.T, b []byte) { w.matters(b) })

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// later adds a message whose payload is copied by Run.
+// later adds a message with a payload that Run copies.
 func (s *script) later(c *srd.Copies, m *srd.Message) {
 	s.Helper()
 	m.Copies = c
@@ -25,7 +25,7 @@ func (s *script) ready() (lengths []int) {
 	return lengths
 }
 
-// A frame that somebody copies into keeps back what follows it, and nothing else is lost.
+// A frame during a copy holds back the later ones, and nothing else is lost.
 func TestReadyIsFilled(t *testing.T) {
 	s := newScript(t, Config{})
 	var mine, theirs srd.Copies

@@ -50,7 +50,7 @@ func (p *pool) put(f *frame.Frame) {
 // buffers returns the least bytes of the buffers that are out.
 func (p *pool) buffers() int { return p.out * smallest }
 
-// clean reports whether f holds no byte that nobody sent.
+// clean reports whether f holds only bytes that were sent.
 func clean(f *frame.Frame) bool { return !bytes.Contains(f.Data, []byte{dirt}) }
 
 type fataler interface {

@@ -112,7 +112,7 @@ func TestGapIsWaitedForThenGivenUp(t *testing.T) {
 	}
 }
 
-// A hold outlasts the sender's repairs on long paths, but not what TCP waits for.
+// On long paths a hold outlasts the sender's repairs, but not TCP's timeout.
 func TestHoldForLongPaths(t *testing.T) {
 	for rtt, want := range map[time.Duration]time.Duration{
 		0: DefaultHold, 30 * time.Millisecond: DefaultHold, 40 * time.Millisecond: 200 * time.Millisecond, time.Second: MostHold,
@@ -220,7 +220,7 @@ func TestPiecesWithoutEndAreBounded(t *testing.T) {
 	s.want()
 }
 
-// The same for frames whose turn has passed.
+// The same for late frames.
 func TestLatePiecesAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	s := newScript(t, Config{HeldBytes: limit})
@@ -283,7 +283,7 @@ func TestWindowsAreGivenBack(t *testing.T) {
 	}
 }
 
-// Sizes are what the allocator gives.
+// Sizes are the allocator's.
 func TestSizesAreThoseOfTheAllocator(t *testing.T) {
 	for _, c := range []struct {
 		what  any

@@ -309,7 +309,7 @@ func FuzzLyingPeer(f *testing.F) {
 
 // The budgets of a sequence.
 const (
-	// once is what may be allocated once: all that may be held, tables and rings.
+	// once bounds the allocations that happen once: held frames, tables and rings.
 	once      = 48 << 20
 	perByte   = 16 // bytes allocated for each received, from then on
 	perPacket = 1  // allocations, beside what is there once

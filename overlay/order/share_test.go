@@ -51,7 +51,7 @@ func TestWhatWaitsFollowsWhatIsDelivered(t *testing.T) {
 	}
 }
 
-// Peers that hold much share one budget, and what a peer has above its share it loses itself.
+// Peers that hold much share one budget, and a peer above its share loses its own frames.
 func TestPeersShareOneBudget(t *testing.T) {
 	b := budget.New(16 << 20)
 	honest := newScript(t, Config{Budget: b})

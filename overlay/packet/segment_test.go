@@ -21,7 +21,7 @@ func drawSpec(t *rapid.T) spec {
 	}
 }
 
-// part is what segment i of s must be, built from its description.
+// part returns the required segment i of s, built from its description.
 func (s spec) part(i, size int) spec {
 	last := (i+1)*size >= len(s.payload)
 	p := s

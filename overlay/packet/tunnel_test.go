@@ -17,7 +17,7 @@ type shell struct {
 	sum  bool   // the outer UDP header has a checksum
 }
 
-// header is what stands between the outer IP or UDP header and the inner packet.
+// header is the bytes between the outer IP or UDP header and the inner packet.
 func (s shell) header(inner []byte) []byte {
 	kind := uint16(etherIPv4)
 	if inner[0]>>4 == 6 {

@@ -134,7 +134,7 @@ func TestTunnelHeaderAndBack(t *testing.T) {
 	})
 }
 
-// A queue takes segments off until an ordinary packet is left, whose checksums are right.
+// A queue takes segments off until an ordinary packet is left, with correct checksums.
 func TestDropLastTunnelled(t *testing.T) {
 	every(func(s shell, inner spec) {
 		f := s.carried(t, inner, 1300)
@@ -297,7 +297,7 @@ func FuzzTunnelled(f *testing.F) {
 	})
 }
 
-// FuzzTunnelFacts gives headers of a kernel that is not what it should be.
+// FuzzTunnelFacts gives headers of a faulty kernel.
 func FuzzTunnelFacts(f *testing.F) {
 	for _, kind := range []string{"vxlan", "geneve"} {
 		b, h := shell{kind: kind, sum: true}.super(spec{payload: bytesUpTo(2000)}, 700)

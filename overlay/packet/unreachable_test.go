@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet/packettest"
 )
 
-// answerTo returns the answer to b; nil: there is to be none.
+// answerTo returns the ICMP error for b; nil: none.
 func answerTo(t *testing.T, b []byte) []byte {
 	t.Helper()
 	var in Info
@@ -20,7 +20,7 @@ func answerTo(t *testing.T, b []byte) []byte {
 	if n == 0 {
 		return nil
 	}
-	out := bytes.Repeat([]byte{0xaa}, n) // what a pool's buffer has in it
+	out := bytes.Repeat([]byte{0xaa}, n) // old bytes, as in a pool's buffer
 	PutUnreachable(out, b, &in)
 	return out
 }

@@ -27,7 +27,7 @@ const (
 
 // Validate checks a frame from a peer against its facts, and makes it fit to be written
 // to the TUN device. It writes the partial checksum into b, and turns a frame of one
-// segment into a plain packet. Parse has described b in in. Nothing but OK may be
+// segment into a plain packet. Parse has described b in in. Only frames with OK may be
 // written.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)

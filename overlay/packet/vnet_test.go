@@ -45,7 +45,7 @@ func TestOffloadCrossesTheTunnel(t *testing.T) {
 		}
 		want := bytes.Clone(b)
 		field := b[in.CSumStart+in.CSumOffset:]
-		field[0], field[1] = 0xde, 0xad // what a peer says there is not believed
+		field[0], field[1] = 0xde, 0xad // a peer's claim there is not believed
 		if r := Validate(b, &in, &facts); r != OK {
 			t.Fatalf("Validate: %v", r)
 		}

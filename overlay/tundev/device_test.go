@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wire is two devices in two namespaces, whose frames are carried over by hand.
+// wire is two devices in two namespaces. The test carries their frames over.
 type wire struct {
 	a, b       *space
 	devA, devB *Device

@@ -84,7 +84,7 @@ func TestJoinedFramesAreForwarded(t *testing.T) {
 				p := readPlain(t, plain)
 				var in packet.Info
 				if r := packet.Parse(p, &in); r != packet.OK || in.Dst != at.Addr() {
-					continue // what the kernel says unasked
+					continue // the kernel's own packets
 				}
 				if err := checksumsOf(p, &in); err != nil {
 					t.Errorf("packet %d: %v", i, err)
@@ -98,7 +98,7 @@ func TestJoinedFramesAreForwarded(t *testing.T) {
 	}
 }
 
-// routeTo sends what goes to an address through the device called name.
+// routeTo routes an address through the device called name.
 func routeTo(t *testing.T, s *space, name string, to netip.Addr) {
 	t.Helper()
 	s.Must(t, func() error {

@@ -35,7 +35,7 @@ func TestPoolSizes(t *testing.T) {
 	}
 }
 
-// A buffer takes what its size says.
+// A buffer takes exactly its size.
 func TestSizesAreThoseOfTheAllocator(t *testing.T) {
 	for _, n := range sizes {
 		if c := cap(slices.Grow([]byte(nil), n)); c != n {

@@ -220,7 +220,7 @@ func TestTunnelsAreCutAsTheKernelDoes(t *testing.T) {
 			got := readPlain(t, plain)
 			var in packet.Info
 			for r := packet.Parse(got, &in); r != packet.OK || in.Proto != packet.ProtoUDP; r = packet.Parse(got, &in) {
-				got = readPlain(t, plain) // past what the kernel says unasked
+				got = readPlain(t, plain) // past the kernel's own packets
 			}
 			if !bytes.Equal(got, want.Data) {
 				t.Fatalf("v6 %v, checksum %v, UDP %v, header of %d, packet %d: the kernel's and ours\n% x\n% x", v6, sum, udp, len(header), k, got[:min(130, len(got))], want.Data[:130])

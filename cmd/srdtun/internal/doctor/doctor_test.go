@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// well is a host on which nothing is to be said.
+// well is a host without findings.
 func well() *Facts {
 	return &Facts{
 		Kernel: "6.18.5", Processors: 8, NetAdmin: true, GSO: true, GRO: true, ReceiveMost: 212992, SendMost: 212992,
@@ -149,7 +149,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// In a container nobody can do anything about the clock, and it is no warning.
+// A container cannot set the clock, so there is no warning.
 func TestClockOfAContainer(t *testing.T) {
 	f := well()
 	f.ClockSynchronised, f.Container = false, true

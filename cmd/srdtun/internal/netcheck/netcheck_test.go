@@ -178,7 +178,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// The other end's status tells what becomes of ports and marks on the way there.
+// The peer's status shows changes of ports and marks on the way there.
 func TestWhatThePeerSees(t *testing.T) {
 	const here, far = "here=", "far="
 	see := func(harm func(there *control.Status)) map[string]doctor.Finding {

@@ -46,7 +46,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// This host answers at once that nobody listens: that is the end, and no router.
+// This host answers at once that the port is closed: that ends the trace, and shows no
+// router.
 func TestRunToThisHost(t *testing.T) {
 	lo := netip.MustParseAddr("127.0.0.1")
 	hops, err := Run(context.Background(), From{Addr: lo}, netip.AddrPortFrom(lo, 9), nil)

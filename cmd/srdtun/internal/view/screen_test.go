@@ -102,7 +102,7 @@ func TestShowFitsAScreen(t *testing.T) {
 	wantFits(t, printed(t, st, false), 80, 24)
 }
 
-// All paths and counters are there for who wants them.
+// The full screen has all paths and counters.
 func TestShowPaths(t *testing.T) {
 	s := printed(t, wide(16), true)
 	wantScreen(t, "paths", s)
@@ -142,7 +142,8 @@ func TestLimitedBy(t *testing.T) {
 	}
 }
 
-// A path with a smaller MTU than others makes all packets small, which is said.
+// A path with a smaller MTU than others makes all packets small, and the screen says
+// so.
 func TestNarrowPathIsNamed(t *testing.T) {
 	st := wide(8)
 	st.Peers[0].Paths[3].MTU, st.Peers[0].PacketBytes = 1280, 1252
