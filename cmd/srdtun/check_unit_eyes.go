@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// A service has its own view of the host's files (systemd.exec(5)): it cannot see some
-// directories, whose modes would allow it.
+// A service has its own view of the host's files (systemd.exec(5)): some directories
+// are hidden from it, in spite of their modes.
 
 // hiding is a setting that hides a directory from a unit.
 type hiding struct{ setting, dir string }
