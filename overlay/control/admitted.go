@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// GroupEnv is the environment variable that names the group whose members may use the
+// GroupEnv is the environment variable with the name of a group. Its members may use the
 // control socket, beside root and the daemon's user.
 const GroupEnv = "SRDTUN_GROUP"
 
@@ -30,8 +30,8 @@ func AdmittedGroups() ([]uint32, error) {
 	return []uint32{uint32(id)}, nil
 }
 
-// admitted says who may use the socket at path: root, and the members of a group if that
-// is another one than root's.
+// admitted advises how to get access to the socket at path: as root, or as a member of a
+// group other than root's.
 func admitted(path string) string {
 	for _, id := range rundir.Groups(path) {
 		if id == 0 {

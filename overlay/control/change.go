@@ -5,43 +5,43 @@ import (
 	"strings"
 )
 
-// ErrConfig means that what was to be changed makes no sound configuration. It has no
-// text of its own: the error around it says what is wrong.
+// ErrConfig means that the changed configuration would be wrong. It has no text of its own:
+// the error around it names the fault.
 var ErrConfig = errors.New("")
 
-// The ways to change what runs.
+// The ways to change the running configuration.
 const (
-	HowReload = "reload" // the file is read again: Config, or by the daemon if that is empty
-	HowSync   = "sync"   // Config in place of what runs; the file stays what it is
+	HowReload = "reload" // the file anew: its text in Config, or the daemon reads it if Config is empty
+	HowSync   = "sync"   // Config replaces the running configuration; the file stays
 	HowAdd    = "add"    // the peers in Config are added
 	HowSet    = "set"    // Settings
 )
 
-// Change is a request to change what runs.
+// Change is a request to change the running configuration.
 type Change struct {
 	How      string    `json:"how"`
 	Config   string    `json:"config,omitempty"` // in TOML; it names no other file
 	Settings []Setting `json:"settings,omitempty"`
-	// Save says that the caller puts the settings into the file too.
+	// Save means that the caller writes the settings to the file, too.
 	Save bool `json:"save,omitempty"`
 }
 
-// Setting is one key and its value in TOML, or the text alone where that is a string.
+// Setting is one key and its value in TOML. A string may come without quotes.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// Difference is one key that has changed, as it was and as it is.
+// Difference is one changed key.
 type Difference struct {
 	Text string `json:"text"` // one line for a person
 	Key  string `json:"key"`
 	Live bool   `json:"live"` // it is in force; else it needs a restart
 }
 
-// mastersOnly reports whether a request is not for members of the socket's group. They may
-// look, and choose path policies; what ends the daemon, undoes what root has set, or has
-// secrets is not for them.
+// mastersOnly reports whether a request is for masters alone. Members of the socket's group
+// may look and choose path policies. They may not end the daemon, undo root's settings, or
+// read secrets.
 func (r request) mastersOnly() bool {
 	switch r.Op {
 	case opConfig, opDown, opRestarting:
@@ -52,7 +52,7 @@ func (r request) mastersOnly() bool {
 	return false
 }
 
-// policies reports whether nothing is asked for but path policies that are not saved.
+// policies reports whether the change sets only path policies, without saving them.
 func (c *Change) policies() bool {
 	if c.How != HowSet || c.Save {
 		return false
@@ -65,5 +65,5 @@ func (c *Change) policies() bool {
 	return true
 }
 
-// secret reports whether a change may have a secret in it.
+// secret reports whether a change may contain a secret.
 func (c *Change) secret() bool { return c.Config != "" || len(c.Settings) > 0 && !c.policies() }

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A member of the socket's group looks, and chooses policies. What would send the host's
-// traffic elsewhere, end it, undo what root has set, or show secrets is for root.
+// A member of the socket's group may look, and choose policies. Only root may redirect or end
+// the host's traffic, undo root's settings, or see secrets.
 func TestWhoMayChange(t *testing.T) {
 	dir := runDir(t)
 	h := newRecorder()

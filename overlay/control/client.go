@@ -18,29 +18,28 @@ import (
 var (
 	// ErrNotRunning means that no live daemon has the interface's name.
 	ErrNotRunning = errors.New("not running")
-	// ErrPermission means that there is one, and that it, or the mode of its
-	// socket, refuses the caller.
+	// ErrPermission means that the daemon, or the mode of its socket, refuses the
+	// caller.
 	ErrPermission = errors.New("permission denied")
 )
 
-// clientTimeout bounds a client's connection. It is above the server's own
-// limit, so that a busy server answers first.
+// clientTimeout bounds a client's connection. It is above the server's limit, so a busy
+// server answers first.
 const clientTimeout = 2 * connTimeout
 
-// exitPoll is how often a wait for the daemon's end looks at its context.
+// exitPoll is the interval at which a wait for the daemon's end checks its context.
 const exitPoll = 50 * time.Millisecond
 
-// Client is a connection to one daemon. It is good for a few requests in quick
-// succession, not for keeping: the daemon ends it after some seconds. Not for
-// concurrent use.
+// Client is a connection to one daemon, for a few requests in quick succession. The daemon
+// ends it after some seconds. It is not safe for concurrent use.
 type Client struct {
 	at   rundir.Place
 	conn *net.UnixConn
 	r    *bufio.Reader
 }
 
-// Dial connects to the daemon that listens at a place. The error is ErrNotRunning or
-// ErrPermission, or says what else is wrong.
+// Dial connects to the daemon at a place. The error is ErrNotRunning or ErrPermission, or
+// names another fault.
 func Dial(at rundir.Place) (*Client, error) {
 	path, err := at.Socket()
 	if err != nil {
@@ -63,7 +62,7 @@ func Dial(at rundir.Place) (*Client, error) {
 	return c, nil
 }
 
-// SetTimeout ends all that the client does after so long.
+// SetTimeout makes all requests of the client fail after the time d.
 func (c *Client) SetTimeout(d time.Duration) error { return c.conn.SetDeadline(time.Now().Add(d)) }
 
 // Close ends the connection.
@@ -78,11 +77,11 @@ func (c *Client) Show() (*Status, error) {
 	if r.Status == nil {
 		return nil, errNothing(c.at)
 	}
-	r.Status.Interface = c.at.Device // whoever answers may have any other's name on it
+	r.Status.Interface = c.at.Device // an impostor may give the name of another interface
 	return r.Status, nil
 }
 
-// errNothing is a reply without what was asked for: it is from another program.
+// errNothing refuses a reply without the requested part: another program has sent it.
 func errNothing(at rundir.Place) error {
 	return fmt.Errorf("%s: the reply does not have what was asked for", at)
 }
@@ -93,9 +92,9 @@ func (c *Client) Version() (string, error) {
 	return r.Version, err
 }
 
-// Change changes what runs and returns the differences. After an error nothing has
-// changed; ErrConfig says that what was asked for is wrong. Whatever may have a secret is
-// told to nobody but a process that is trusted, see Trusted, and then as a descriptor.
+// Change changes the running configuration and returns the differences. After an error
+// nothing has changed. ErrConfig means that the requested change is wrong. A change that may
+// have a secret goes only to a trusted process (see Trusted), and goes as a descriptor.
 func (c *Client) Change(what Change) ([]Difference, error) {
 	if !what.secret() {
 		r, err := c.do(request{Op: opChange, Change: &what})
@@ -113,14 +112,13 @@ func (c *Client) Change(what Change) ([]Difference, error) {
 	return r.Changed, err
 }
 
-// Restarting says that the service manager will start this daemon again at once when it has
-// ended.
+// Restarting tells the daemon that the service manager will start it again at its end.
 func (c *Client) Restarting() error {
 	_, err := c.call(opRestarting)
 	return err
 }
 
-// Config returns the configuration that runs, with its secrets.
+// Config returns the running configuration, with its secrets.
 func (c *Client) Config() (string, error) {
 	r, err := c.call(opConfig)
 	return r.Config, err
@@ -132,8 +130,8 @@ func (c *Client) Down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The handle is taken while the process is surely alive: by number alone a
-	// later process could be mistaken for it.
+	// Take the handle while the process is surely alive: a later process may get the
+	// same number.
 	pidfd, err := unix.PidfdOpen(cred.pid, 0)
 	if err != nil {
 		pidfd = -1
@@ -144,12 +142,12 @@ func (c *Client) Down(ctx context.Context) error {
 		return err
 	}
 	if pidfd < 0 {
-		return nil // a daemon of another pid namespace: its end cannot be seen
+		return nil // the daemon is in another pid namespace, so its end cannot be seen
 	}
 	return waitExit(ctx, pidfd)
 }
 
-// waitExit waits for the end of a process: its pidfd becomes readable,
+// waitExit waits for the end of a process: then its pidfd becomes readable,
 // pidfd_open(2).
 func waitExit(ctx context.Context, pidfd int) error {
 	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
@@ -174,8 +172,8 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// A daemon that refuses the caller answers and closes without reading, so
-	// a failed write may still be followed by a reply worth reading.
+	// A daemon that refuses the caller answers and closes without reading. So there may
+	// be a reply even after a failed write.
 	writeErr := c.write(append(line, '\n'), fds)
 	line, err = readLine(c.r, maxReply)
 	switch {

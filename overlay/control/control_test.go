@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a handler whose state is fixed and which notes that it was ended.
+// recorder is a handler with a fixed state. It notes a call of Down.
 type recorder struct {
 	status Status
 	once   sync.Once
@@ -57,11 +57,11 @@ func (badConfig) Is(target error) bool { return target == ErrConfig }
 
 func newRecorder() *recorder {
 	st := filled()
-	st.Interface = "srd0" // as a client asks for it
+	st.Interface = "srd0" // the name that a client asks for
 	return &recorder{status: st, down: make(chan struct{})}
 }
 
-// filled is a status in which no field has its zero value.
+// filled is a status without zero values.
 func filled() Status {
 	var st Status
 	fill(reflect.ValueOf(&st).Elem(), new(int64))
@@ -202,7 +202,7 @@ func TestDialWithoutDaemon(t *testing.T) {
 	}
 }
 
-// leaveStale makes the files that a killed daemon leaves behind.
+// leaveStale makes the files of a killed daemon.
 func leaveStale(t *testing.T, dir, name string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -287,8 +287,8 @@ func TestDownReachesTheHandler(t *testing.T) {
 	runDir(t)
 	h := newRecorder()
 	start(t, "srd0", h)
-	// The server is this very process, so the wait for its end is not part of
-	// this test: the context has ended before it begins.
+	// The server is this very process, so do not wait for its end: end the context
+	// before.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := dial(t, "srd0").Down(ctx); !errors.Is(err, context.Canceled) {
@@ -333,7 +333,7 @@ func TestChangeReachesTheHandler(t *testing.T) {
 	}
 }
 
-// A configuration as long as any is handed over whole.
+// A configuration of the greatest length arrives whole.
 func TestLongConfig(t *testing.T) {
 	runDir(t)
 	start(t, "srd0", newRecorder())
@@ -401,8 +401,8 @@ func TestMoreClientsThanSlots(t *testing.T) {
 	}
 }
 
-// as runs f on a thread of its own with the given identity. The thread is not
-// given back: it ends with the goroutine.
+// as runs f on a thread of its own with the given identity. The thread ends with the
+// goroutine.
 func as(uid, gid int, groups []uint32, f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -412,7 +412,7 @@ func as(uid, gid int, groups []uint32, f func()) {
 		if len(groups) > 0 {
 			first = unsafe.Pointer(&groups[0])
 		}
-		// The raw calls change this thread only, unlike those of package syscall.
+		// Raw calls change this thread only, unlike the functions of package syscall.
 		for _, call := range [][4]uintptr{
 			{unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0},
 			{unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)},
@@ -459,7 +459,7 @@ func TestWhoIsServed(t *testing.T) {
 			t.Errorf("a process whose own group is the socket's: %v", err)
 		}
 	})
-	// The mode alone must not be what keeps strangers out.
+	// The server must refuse strangers even if the mode does not.
 	if err := os.Chmod(socket, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -15,15 +15,15 @@ import (
 // credentials(7).
 const maxGroups = 65536
 
-// credentials are those of the process at the other end when it connected, and
-// for a client, of the daemon when it began to listen (unix(7), SO_PEERCRED).
+// credentials identify the process at the other end of a socket. The kernel notes a
+// client when it connects, and a daemon when it begins to listen (unix(7), SO_PEERCRED).
 type credentials struct {
 	pid    int
 	uid    uint32
 	groups []uint32
 }
 
-// peerCredentials asks the kernel who is at the other end of c.
+// peerCredentials asks the kernel for the process at the other end of c.
 func peerCredentials(c *net.UnixConn) (credentials, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -43,8 +43,8 @@ func peerCredentials(c *net.UnixConn) (credentials, error) {
 	return cred, errors.Join(err, inner)
 }
 
-// peerGroups reads SO_PEERGROUPS (socket(7)). The first call, with no room,
-// fails with ERANGE and tells the length.
+// peerGroups reads SO_PEERGROUPS (socket(7)). The first call has no room. It fails with
+// ERANGE and returns the length.
 func peerGroups(fd int) ([]uint32, error) {
 	var groups []uint32
 	for size := 0; size <= maxGroups*4; {
@@ -63,16 +63,15 @@ func peerGroups(fd int) ([]uint32, error) {
 	return nil, errors.New("getsockopt SO_PEERGROUPS: too many groups")
 }
 
-// guard decides who is served: masters, the daemon's own user, and members of the groups
-// that the socket lets in.
+// guard admits callers: masters, the daemon's own user, and members of the socket's groups.
 type guard struct {
 	uid     uint32
 	masters []uint32
 	groups  []uint32
 }
 
-// guard looks at the socket anew for each connection, so that a chgrp(1) or setfacl(1) of
-// it takes effect at once.
+// guard reads the socket's groups for each connection, so a chgrp(1) or setfacl(1) takes
+// effect at once.
 func (s *Server) guard() (guard, error) {
 	groups, err := s.listener.Groups()
 	return guard{uid: uint32(os.Geteuid()), masters: s.masters, groups: groups}, err

@@ -1,40 +1,39 @@
 package control
 
-// Device is the TUN device: what the kernel granted, and what passed. Frames are
-// single packets or super-frames, which count once; their bytes are those of the
-// inner packets.
+// Device is the TUN device: the features that the kernel granted, and counters. A frame is
+// a single packet or a super-frame. Bytes are the bytes of the inner packets.
 type Device struct {
 	Queues            int      `json:"queues"`              // threads that can read at once
 	UDPSuperFrames    bool     `json:"udp_super_frames"`    // runs of UDP cross whole (Linux 6.2); TCP always does
-	TunnelSuperFrames bool     `json:"tunnel_super_frames"` // runs of packets in VXLAN and Geneve do too (Linux 6.17); else they come one by one
+	TunnelSuperFrames bool     `json:"tunnel_super_frames"` // runs of packets in VXLAN and Geneve cross whole, too (Linux 6.17); else they come one by one
 	TxQueueLen        int      `json:"tx_queue_len"`        // frames; 0: as the kernel had it
 	GSOMaxBytes       int      `json:"gso_max_bytes"`       // longest super-frame read; 0: as the kernel had it
 	GSOMaxSegments    int      `json:"gso_max_segments"`    // most packets in it; 0: as the kernel had it
-	Problems          []string `json:"problems"`            // why something of the above is missing
+	Problems          []string `json:"problems"`            // why a feature above is missing
 
 	ReadFrames       uint64 `json:"read_frames"`              // from the kernel, to be sent
 	ReadBytes        uint64 `json:"read_bytes"`               // in these
 	ReadSuperFrames  uint64 `json:"read_super_frames"`        // of these, runs of packets
-	ReadTunnelFrames uint64 `json:"read_tunnel_super_frames"` // of those, in VXLAN or Geneve
-	SplitSuperFrames uint64 `json:"split_super_frames"`       // cut up since no peer would take them
+	ReadTunnelFrames uint64 `json:"read_tunnel_super_frames"` // super-frames in VXLAN or Geneve
+	SplitSuperFrames uint64 `json:"split_super_frames"`       // split because no peer takes them
 
 	WrittenFrames       uint64 `json:"written_frames"`              // to the kernel, received
 	WrittenBytes        uint64 `json:"written_bytes"`               // in these
 	WrittenSuperFrames  uint64 `json:"written_super_frames"`        // of these, runs of packets
-	JoinedSuperFrames   uint64 `json:"joined_super_frames"`         // of those, made here of single packets
-	WrittenTunnelFrames uint64 `json:"written_tunnel_super_frames"` // of those, in VXLAN or Geneve
-	CutSuperFrames      uint64 `json:"cut_super_frames"`            // in VXLAN or Geneve, written packet by packet since the kernel does not take them whole
-	CopiedFrames        uint64 `json:"copied_frames"`               // written by way of a copy
+	JoinedSuperFrames   uint64 `json:"joined_super_frames"`         // super-frames joined here from single packets
+	WrittenTunnelFrames uint64 `json:"written_tunnel_super_frames"` // super-frames in VXLAN or Geneve
+	CutSuperFrames      uint64 `json:"cut_super_frames"`            // in VXLAN or Geneve, written packet by packet because the kernel does not take them whole
+	CopiedFrames        uint64 `json:"copied_frames"`               // written through a copy
 
 	WriteBusy    uint64 `json:"write_busy"`    // dropped: the kernel had no memory
 	WriteRefused uint64 `json:"write_refused"` // dropped: the kernel found the frame invalid
 	WriteErrors  uint64 `json:"write_errors"`  // dropped: any other error
 
-	UnreachableSent     uint64 `json:"unreachable_sent"`     // answers to packets that no peer gets: ICMP, host unreachable
-	UnreachableWithheld uint64 `json:"unreachable_withheld"` // answers that were not given, since there were too many a second: 1,000 in all, 200 for a sender, 10 for a sender and a destination
+	UnreachableSent     uint64 `json:"unreachable_sent"`     // ICMP host unreachable, sent for packets without a peer
+	UnreachableWithheld uint64 `json:"unreachable_withheld"` // such answers withheld by the limits for a second: 1,000 in all, 200 for a sender, 10 for a sender and a destination
 
-	ReadDrops  map[string]uint64 `json:"read_drops"`  // what cannot be carried: reason to count
-	WriteDrops map[string]uint64 `json:"write_drops"` // what a peer should not have sent: reason to count
+	ReadDrops  map[string]uint64 `json:"read_drops"`  // packets that cannot be carried: reason to count
+	WriteDrops map[string]uint64 `json:"write_drops"` // packets that a peer should not have sent: reason to count
 }
 
 func (d *Device) fillEmpty() {
@@ -49,7 +48,7 @@ func (d *Device) fillEmpty() {
 	}
 }
 
-// Sends counts what left through the sockets, over all peers.
+// Sends counts the packets that left through the sockets, over all peers.
 type Sends struct {
 	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
 	Packets uint64 `json:"packets"` // in them
@@ -61,9 +60,9 @@ type Sends struct {
 	Failed      uint64 `json:"failed"`    // packets dropped: any other error
 }
 
-// Receives is how packets come in through the sockets.
+// Receives counts the packets that came in through the sockets.
 type Receives struct {
 	Merged    bool   `json:"merged"`    // the kernel hands over runs of packets at once (UDP_GRO)
 	Truncated uint64 `json:"truncated"` // dropped: longer than the buffer
-	NotECT    uint64 `json:"not_ect"`   // trains that came without the ECN mark that peers send: the network took it off
+	NotECT    uint64 `json:"not_ect"`   // trains without the peers' ECN mark: the network cleared it
 }

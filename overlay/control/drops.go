@@ -2,16 +2,16 @@ package control
 
 import "github.com/srdtun/srdtun/srd"
 
-// DropCodel and DropCodelSegment count what the queue in front drops so that it stays short:
-// whole frames, and segments of one.
+// DropCodel and DropCodelSegment count the drops that keep the ingress queue short: whole
+// frames, and segments of a super-frame.
 const (
 	DropCodel        = "queue_codel"
 	DropCodelSegment = "queue_codel_segment"
 )
 
-// Meant reports whether what is counted under a reason to drop belongs to a tunnel that is
-// well: copies that were sent on purpose and came, and the signal to senders to slow down.
-// They are counted like all others, and are no sign of a fault.
+// Meant reports whether drops for this reason are normal in a healthy tunnel. Such drops
+// are copies sent on purpose, and signals to senders to slow down. They are counted like all
+// others.
 func Meant(reason string) bool {
 	switch reason {
 	case DropCodel, DropCodelSegment:
@@ -20,7 +20,7 @@ func Meant(reason string) bool {
 	return meantBySRD[reason]
 }
 
-// meantBySRD are those of the transport, by name.
+// meantBySRD tells the same of the transport's reasons, by name.
 var meantBySRD = func() map[string]bool {
 	m := map[string]bool{}
 	for r := range srd.NumReasons {

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// What is meant is no reason for an alarm either.
+// Intended drops raise no alarm, either.
 func TestNoAlarmForDropsThatAreMeant(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/prometheus/alerts.yml")
 	if err != nil {

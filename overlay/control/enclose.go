@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A change that may have a secret goes as the descriptor of a file in memory, beside a
-// request that says so. The stream itself has no secret.
+// A client sends a change with a secret as the descriptor of a memory file. The stream
+// itself carries only a request that announces the file.
 
 var errNotEnclosed = errors.New("request is not understood: no file came with it")
 
-// enclose puts a change into a file in memory.
+// enclose writes a change to a memory file.
 func enclose(what Change) (*os.File, error) {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -33,7 +33,7 @@ func enclose(what Change) (*os.File, error) {
 	return f, nil
 }
 
-// disclose reads what enclose has written.
+// disclose reads a change from the file of enclose.
 func disclose(f *os.File) (*Change, error) {
 	if f == nil {
 		return nil, errNotEnclosed
@@ -57,14 +57,14 @@ func disclose(f *os.File) (*Change, error) {
 	return &c, nil
 }
 
-// receiver reads from a connection and keeps the file that came last.
+// receiver reads from a connection and keeps the latest file that came with the data.
 type receiver struct {
 	conn *net.UnixConn
 	file *os.File
 }
 
 func (r *receiver) Read(b []byte) (int, error) {
-	oob := make([]byte, unix.CmsgSpace(4)) // of one descriptor; the kernel closes others
+	oob := make([]byte, unix.CmsgSpace(4)) // room for one descriptor; the kernel closes others
 	n, o, _, _, err := r.conn.ReadMsgUnix(b, oob)
 	if o > 0 {
 		r.keep(oob[:o])
@@ -72,7 +72,7 @@ func (r *receiver) Read(b []byte) (int, error) {
 	if n == 0 && err == nil && len(b) > 0 {
 		err = io.EOF
 	}
-	return max(n, 0), err // it is -1 when the client has closed with an answer unread
+	return max(n, 0), err // n is -1 if the client has closed before it read an answer
 }
 
 func (r *receiver) keep(oob []byte) {

@@ -6,29 +6,29 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// opEvents asks for what happened after a number:
+// opEvents asks for the events after a number:
 //
 //	{"op":"events","after":17}  {"happened":{"run":"...","missed":0,"last":19,"events":[{...},{...}]}}
 //
-// Whoever follows asks again and again, each time on a connection of its own, so it keeps
-// none of the few places from anybody.
+// A client that follows the events asks again and again, on a new connection each time. So
+// it does not hold one of the few places.
 const opEvents = "events"
 
-// EventSource is a Handler that knows what happened.
+// EventSource is a Handler that keeps events.
 type EventSource interface {
-	// Events returns what happened after the event with that number; 0: all that is kept.
+	// Events returns the events after the one with that number; 0: all kept events.
 	Events(after uint64) Happened
 }
 
-// Happened is what `srdtun events` is made of.
+// Happened is the source of the output of `srdtun events`.
 type Happened struct {
-	Run    string         `json:"run"`    // another one after a restart of the daemon, and numbers begin anew
-	Missed uint64         `json:"missed"` // events after the one asked for that are not kept any more
-	Last   uint64         `json:"last"`   // number of the newest
+	Run    string         `json:"run"`    // changes at a restart of the daemon; then numbers begin again
+	Missed uint64         `json:"missed"` // events after the requested number that are not kept any more
+	Last   uint64         `json:"last"`   // number of the newest event
 	Events []events.Event `json:"events"` // oldest first
 }
 
-// Events asks for what happened after the event with that number; 0: all that is kept.
+// Events asks for the events after the one with that number; 0: all kept events.
 func (c *Client) Events(after uint64) (*Happened, error) {
 	r, err := c.do(request{Op: opEvents, After: after})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// storied is a handler that knows what happened.
+// storied is a handler that keeps events.
 type storied struct {
 	*recorder
 	log events.Log

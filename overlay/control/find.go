@@ -6,8 +6,9 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// Find returns the peer that who stands for: its name, its public key, or an address inside
-// the tunnel, which is the peer's with the longest prefix that holds it. nil: none.
+// Find returns the peer with a name, a public key, or an address inside the tunnel. An
+// address belongs to the peer with the longest matching prefix. Find returns nil if there
+// is no such peer.
 func (s *Status) Find(who string) *Peer {
 	i := peerid.Find(who, len(s.Peers),
 		func(i int) (string, string) { return s.Peers[i].Name, s.Peers[i].PublicKey },
@@ -18,7 +19,7 @@ func (s *Status) Find(who string) *Peer {
 	return &s.Peers[i]
 }
 
-// prefixes leaves out what is none: a daemon may say anything.
+// prefixes leaves out invalid texts: a daemon may send anything.
 func prefixes(texts []string) (v []netip.Prefix) {
 	for _, t := range texts {
 		if p, err := netip.ParsePrefix(t); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// FuzzReply: what a daemon of another version, or somebody else behind the socket, answers
-// gives a reply or an error, and takes no more memory than a reply may have.
+// FuzzReply: the line of another version, or of a stranger behind the socket, gives a reply or
+// an error. It takes no more memory than a reply may take.
 func FuzzReply(f *testing.F) {
 	status, err := json.Marshal(reply{Version: "v1", Status: &Status{Interface: "lab"}})
 	if err != nil {
@@ -44,7 +44,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// held is what a value holds beside its own bytes.
+// held returns the memory of a value beside its own bytes.
 func held(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:

@@ -13,20 +13,19 @@ import (
 // ErrAlreadyRunning means that another live process has the interface's name.
 var ErrAlreadyRunning = errors.New("already running")
 
-// lockTries bounds the attempts at a lock file that others keep replacing; each
-// is caused by a daemon that ends in the very moment between open and flock.
+// lockTries bounds the attempts at a lock file that others keep replacing. Each retry
+// means that a daemon ended between open and flock.
 const lockTries = 100
 
-// A process that was killed holds its lock until the kernel has taken it apart, a
-// few milliseconds later. lockWait is for how long a held lock is tried again,
-// every lockPause.
+// A killed process holds its lock until the kernel has removed it, a few milliseconds
+// later. So a held lock is tried again every lockPause, for lockWait.
 const (
 	lockWait  = 500 * time.Millisecond
 	lockPause = 20 * time.Millisecond
 )
 
-// lock is the interface's lock file, held. It makes "is one running?" a
-// question to the kernel and not to a file that may be stale.
+// lock is the interface's lock file, held. So the kernel tells whether a daemon runs, and
+// not a file that may be stale.
 type lock struct{ file *os.File }
 
 // takeLock locks the name, or fails with ErrAlreadyRunning.
@@ -55,8 +54,8 @@ func takeLock(name string) (*lock, error) {
 		if sameFile(f, path) {
 			return &lock{file: f}, nil
 		}
-		// The holder removed the file after it was opened here. A lock on a
-		// file that nobody else can find excludes nobody.
+		// The holder has removed the opened file meanwhile. A lock on a file without a
+		// name excludes nobody.
 		f.Close()
 	}
 	return nil, fmt.Errorf("%s: the lock file keeps changing", path)
@@ -68,7 +67,7 @@ func sameFile(f *os.File, path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// release removes the file while it is still locked, then lets go.
+// release removes the file while it is still locked, then unlocks it.
 func (l *lock) release() error {
 	return errors.Join(os.Remove(l.file.Name()), l.file.Close())
 }

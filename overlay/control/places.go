@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	// maxConns bounds the connections that have a place. Each may hold a request and a reply.
+	// maxConns bounds the connections with a place. Each may hold a request and a reply.
 	maxConns = 16
-	// maxOthers bounds those that are not a master's, so that a master's command always finds
-	// a place without a wait.
+	// maxOthers bounds the places of callers that are no masters. So a master's command
+	// always finds a place without a wait.
 	maxOthers = 12
-	// maxLeaving bounds connections that gave way and have not noticed yet. Each takes 10 KB.
+	// maxLeaving bounds the connections that gave way, before they have noticed. Each takes
+	// 10 KB.
 	maxLeaving = 256
-	// maxInterrupted bounds those of them whose answer was being made, which goes on for a
-	// moment and may take much memory.
+	// maxInterrupted bounds the leaving connections with an unfinished answer. That work
+	// goes on for a moment, and may take much memory.
 	maxInterrupted = 16
 )
 
-// places are the connections that are served at once. When there is none left, somebody gives
-// way: who has not asked yet, has been answered, or does not read the answer, and of those a
-// user who has most; or one of several requests of one user.
+// places bounds the connections served at once. When all places are taken, a connection gives
+// way. It is an idle one of the user with most places, or else one of a user's several
+// requests. Idle is a client that has not asked yet, has its answer, or does not read it.
 type places struct {
 	gone func(uid uint32)
 
@@ -32,8 +33,8 @@ type places struct {
 	ended bool
 	wg    sync.WaitGroup
 
-	leaving     int // gave way, and have not noticed yet
-	interrupted int // of those, the ones whose answer was being made
+	leaving     int // connections that gave way and have not noticed yet
+	interrupted int // of these, connections with an unfinished answer
 }
 
 // place is a connection that has a place.
@@ -42,14 +43,14 @@ type place struct {
 	of     *places
 	cred   credentials
 	master bool
-	stop   context.CancelFunc // ends the request that is being answered
+	stop   context.CancelFunc // ends the request in progress
 
 	// of.mu
-	since time.Time // when it became idle; zero: its answer is being made
-	left  bool      // it gave way; since stays as it was then
+	since time.Time // start of the idle time; zero: its answer is being made
+	left  bool      // it gave way; since does not change any more
 }
 
-// take gives n a place. It does not wait: nobody is accepted while it does.
+// take gives n a place. It does not wait, as its caller accepts all connections.
 func (p *places) take(n *place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +90,7 @@ func (p *places) remove(old *place) {
 	}
 }
 
-// givesWay returns who makes room for n; nil: nobody.
+// givesWay returns the connection that makes room for n, or nil.
 func (p *places) givesWay(n *place) (v *place) {
 	if !n.master && p.leaving >= maxLeaving {
 		return nil
@@ -106,8 +107,8 @@ func (p *places) givesWay(n *place) (v *place) {
 	return v
 }
 
-// mayLeave reports whether c may give way to n. A request that is being answered is ended for
-// a master, or for a user who has fewer places.
+// mayLeave reports whether c may give way to n. A request in progress gives way only to a
+// master, or to a user with fewer places.
 func (c *place) mayLeave(n *place, have map[uint32]int) bool {
 	switch {
 	case c.master && !n.master:
@@ -120,8 +121,8 @@ func (c *place) mayLeave(n *place, have map[uint32]int) bool {
 	return c.of.interrupted < maxInterrupted && have[c.cred.uid] > have[n.cred.uid]
 }
 
-// before reports whether c gives way rather than v: masters last, idle ones first, of them that
-// of a user who has most, and of those the oldest.
+// before reports whether c gives way before v. The order: no masters, then idle connections,
+// then the user with most places, then the oldest connection.
 func (c *place) before(v *place, have map[uint32]int) bool {
 	if c.master != v.master {
 		return v.master
@@ -135,7 +136,7 @@ func (c *place) before(v *place, have map[uint32]int) bool {
 	return c.since.Before(v.since)
 }
 
-// idle says whether a connection waits for its client.
+// idle notes whether a connection waits for its client.
 func (c *place) idle(is bool) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -172,8 +173,8 @@ func (c *place) leave() {
 	c.of.wg.Done()
 }
 
-// end refuses all that come, and ends those that are here. Requests under way may still write
-// their reply.
+// end refuses new connections and stops reading from the present ones. Requests in progress
+// may still write their reply.
 func (p *places) end() (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	bob     = 2002
 )
 
-// busy is a handler whose flows take until their caller has gone, and says when one begins.
+// busy is a handler that counts flows until the caller has gone. It signals each begin.
 type busy struct {
 	*recorder
 	began chan struct{}
@@ -31,7 +31,7 @@ func (b busy) Flows(ctx context.Context, _ time.Duration) (Flows, error) {
 	return Flows{}, ctx.Err()
 }
 
-// crowd serves srd0 for members of a group, and counts whose connections were closed.
+// crowd serves srd0 for members of a group, and counts the closed connections of each user.
 func crowd(t *testing.T) (b busy, path string, gone func() map[uint32]int) {
 	t.Helper()
 	dir := runDir(t)
@@ -59,7 +59,7 @@ func crowd(t *testing.T) (b busy, path string, gone func() map[uint32]int) {
 	}
 }
 
-// asMember connects as a user so many times and sends each time what is to be sent.
+// asMember connects as a user n times, and sends a text each time.
 func asMember(t *testing.T, uid, n int, path, send string) (all []net.Conn) {
 	t.Helper()
 	as(uid, uid, []uint32{members}, func() {
@@ -94,7 +94,7 @@ func showAs(uid int) (err error) {
 	return err
 }
 
-// Whoever holds all places without a word keeps out neither root nor another member.
+// A silent client with all places keeps out neither root nor another member.
 func TestIdleMembersGiveWay(t *testing.T) {
 	for name, send := range map[string]string{"silent": "", "slow": `{"op":`, "unread": `{"op":"show"}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestIdleMembersGiveWay(t *testing.T) {
 	}
 }
 
-// Who has all places busy is refused another one, and gives way to who has fewer.
+// A user who keeps all places busy gets no other one, and gives way to a user with fewer.
 func TestBusyMembersGiveWay(t *testing.T) {
 	b, path, gone := crowd(t)
 	asMember(t, alice, maxOthers, path, `{"op":"flows"}`+"\n")
@@ -154,7 +154,7 @@ func TestRootGivesWayToRoot(t *testing.T) {
 	if err := showAs(0); err != nil {
 		t.Errorf("root: %v", err)
 	}
-	for showAs(alice) != nil { // what root had just now becomes free
+	for showAs(alice) != nil { // root's last place becomes free soon
 		time.Sleep(time.Millisecond)
 	}
 	if v := gone(); v[0] == 0 || v[alice] > 0 {
@@ -168,7 +168,7 @@ func TestRootGivesWayToRoot(t *testing.T) {
 	}
 }
 
-// A client that goes without its answer, by an interrupt, ends nothing but its connection.
+// A client that an interrupt ends before its answer ends only its own connection.
 func TestClientGoesWithoutItsAnswer(t *testing.T) {
 	for _, uid := range []int{0, alice} {
 		_, path, _ := crowd(t)

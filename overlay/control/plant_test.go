@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plantings is how many starts of root's daemon the directory's owner may watch: links
-// planted in time were seen within 138.
+// plantings is the number of daemon starts by root under attack. An attack on weaker code
+// succeeded within 138.
 const plantings = 600
 
-// The directory may belong to the user of a service. Whatever links that user plants
-// while root starts a daemon there, nothing outside is touched.
+// The directory may belong to the user of a service, who may plant links while root starts a
+// daemon there. The daemon touches no file outside.
 func TestPlantedLinksLeadNowhere(t *testing.T) {
 	const owner = 1234
 	dir := runDir(t)

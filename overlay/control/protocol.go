@@ -14,16 +14,16 @@ const (
 	// maxRequest bounds a request line in bytes. The longest valid one sets some keys.
 	maxRequest = 64 << 10
 
-	// maxConfig bounds a file that comes with a request. A configuration has 1 MiB
-	// at most, and quotes and line ends take two bytes each in JSON.
+	// maxConfig bounds a file that comes with a request. A configuration has at most
+	// 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
-	// maxReply bounds a reply line in bytes, on the client's side: 256 paths of
+	// maxReply bounds the reply line that a client reads, in bytes: 256 paths of
 	// 300 bytes for each of 500 peers fit.
 	maxReply = 64 << 20
 
-	// connTimeout is how long one connection may live on the server. A reply
-	// takes well under a millisecond.
+	// connTimeout bounds the life of a connection on the server. A reply takes well
+	// under a millisecond.
 	connTimeout = 5 * time.Second
 )
 
@@ -34,14 +34,14 @@ const (
 	opVersion = "version"
 	opChange  = "change"
 	opConfig  = "config"
-	// opRestarting is that the service manager will start the daemon again.
+	// opRestarting announces that the service manager will start the daemon again.
 	opRestarting = "restarting"
 )
 
 type request struct {
 	Op     string  `json:"op"`
 	Change *Change `json:"change,omitempty"` // change only
-	// Enclosed is that the change is in the file whose descriptor comes with the request.
+	// Enclosed means that the change is in a file. Its descriptor comes with the request.
 	Enclosed bool   `json:"enclosed,omitempty"`
 	After    uint64 `json:"after,omitempty"` // events only
 	Ms       int64  `json:"ms,omitempty"`    // flows only: how long
@@ -54,7 +54,7 @@ type reply struct {
 	Denied  bool    `json:"denied,omitempty"`
 	Version string  `json:"version,omitempty"`
 	Status  *Status `json:"status,omitempty"`
-	// Bad is that the request asked for a configuration that is wrong.
+	// Bad means that the request asked for a wrong configuration.
 	Bad     bool         `json:"bad,omitempty"`
 	Changed []Difference `json:"changed,omitempty"`
 	Config  string       `json:"config,omitempty"`
@@ -87,8 +87,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// parseRequest decodes one request line. An unknown key is an error, so that a
-// newer client learns that this daemon would have ignored what it asked for.
+// parseRequest decodes one request line. An unknown key is an error, so a newer client
+// learns that this daemon does not know it.
 func parseRequest(line []byte) (request, error) {
 	var req request
 	if err := strictly(line, &req); err != nil {
@@ -109,7 +109,7 @@ func parseRequest(line []byte) (request, error) {
 	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)
 }
 
-// strictly decodes one JSON value, which has no unknown key.
+// strictly decodes one JSON value and refuses unknown keys.
 func strictly(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

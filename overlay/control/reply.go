@@ -8,22 +8,22 @@ import (
 	"unicode"
 )
 
-// What a daemon answers is untrusted: it may have been taken over, or be another program
-// that has its name. A client runs as root and writes to a terminal.
+// A daemon's reply is untrusted. An attacker may have taken over the daemon, or another
+// program may have its name. A client runs as root and writes to a terminal.
 
 const (
-	// maxText bounds a text in a status: a path is the longest (PATH_MAX, limits.h).
+	// maxText bounds a text in a status. A path is the longest text (PATH_MAX, limits.h).
 	maxText = 4096
-	// maxError bounds what is told of an error: a list of faults in a file is the longest.
+	// maxError bounds the text of an error. A list of faults in a file is the longest text.
 	maxError = 64 << 10
-	// maxFault bounds what is told of a reply that is not understood, and may be quoted.
+	// maxFault bounds the message about an invalid reply, as it may quote the reply.
 	maxFault = 256
 )
 
-// parseReply decodes a reply line. Texts in it are printable.
+// parseReply decodes a reply line, and makes all its texts printable.
 func parseReply(line []byte) (reply, error) {
 	var r reply
-	if json.Valid(line) { // else Unmarshal says what is wrong
+	if json.Valid(line) { // else Unmarshal reports the error
 		if err := checkSize(line, reflect.TypeFor[reply]()); err != nil {
 			return reply{}, err
 		}
@@ -31,7 +31,7 @@ func parseReply(line []byte) (reply, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return reply{}, errors.New(printable(cut(err.Error(), maxFault)))
 	}
-	// These two may have more than one line. In others a line end could feign what is not.
+	// These two may have several lines. In other texts a line end could feign a line.
 	whole, text := lines(cut(r.Error, maxError)), lines(r.Config)
 	if r.Status != nil {
 		clean(reflect.ValueOf(r.Status).Elem(), maxText)
@@ -41,7 +41,7 @@ func parseReply(line []byte) (reply, error) {
 	return r, nil
 }
 
-// cut ends a text that is longer than so many bytes.
+// cut shortens a text to most bytes and dots.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -49,7 +49,7 @@ func cut(s string, most int) string {
 	return s[:most] + "..."
 }
 
-// clean makes all strings in v printable, and cuts those that are longer than most.
+// clean makes all strings in v printable, and cuts strings longer than most.
 func clean(v reflect.Value, most int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -91,7 +91,7 @@ func cleanMap(m reflect.Value, most int) {
 	}
 }
 
-// holdsText spares lists of numbers a visit of each.
+// holdsText is false for numbers: clean skips lists of them.
 func holdsText(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
@@ -100,12 +100,12 @@ func holdsText(t reflect.Type) bool {
 	return false
 }
 
-// unprintable are control bytes, and what changes the direction of a line.
+// unprintable reports control characters, and marks that change the direction of a line.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func printable(s string) string { return without(s, unprintable) }
 
-// lines is printable for a text of several lines.
+// lines is like printable, and keeps line ends and tabs.
 func lines(s string) string {
 	return without(s, func(r rune) bool { return r != '\n' && r != '\t' && unprintable(r) })
 }

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// A reply of a few bytes can be large in memory: a null takes five bytes in a list of peers,
-// and a thousand when it is decoded. So its size in memory is reckoned first.
+// A reply of a few bytes can be large in memory. A null in a list of peers takes five bytes,
+// and a thousand after decoding. So the client computes the size in memory first.
 
 const (
-	// growth is how many bytes a byte of a reply may take in memory. In ours the names of the
-	// fields are longer than their values; a prefix, which has none, takes twice its text.
+	// growth bounds the bytes in memory for each byte of a reply. In our replies the names of
+	// the fields are longer than their values. A prefix has no name, and takes twice its text.
 	growth = 3
-	// freeBytes may be used by any reply, however short.
+	// freeBytes is the memory that even the shortest reply may take.
 	freeBytes = 1 << 20
-	// mapEntry is what an entry of a map takes beside its key and value.
+	// mapEntry is the memory of a map entry beside its key and value.
 	mapEntry = 16
-	// maxNesting bounds objects and lists in each other: ours have seven levels.
+	// maxNesting bounds the nesting of objects and lists. Our replies have seven levels.
 	maxNesting = 16
 )
 
@@ -27,15 +27,15 @@ var (
 	errNesting = errors.New("its values are nested too deep")
 )
 
-// checkSize reports why a text, which is valid JSON, is not to be decoded as a t.
+// checkSize reports why a valid JSON text must not be decoded as a t.
 func checkSize(text []byte, t reflect.Type) error {
 	m := meter{text: text, left: freeBytes + growth*len(text), fields: map[reflect.Type]map[string]reflect.Type{}}
 	return m.value(t, 0)
 }
 
-// meter reads a text and subtracts what each value in it takes in memory.
+// meter reads a text, and subtracts the memory of each value from its allowance.
 type meter struct {
-	text   []byte // what is not read yet
+	text   []byte // not read yet
 	left   int
 	fields map[reflect.Type]map[string]reflect.Type // of each struct, by folded name
 }
@@ -47,7 +47,7 @@ func (m *meter) take(n int) error {
 	return nil
 }
 
-// peek returns the next character that is no space.
+// peek skips spaces and returns the next character.
 func (m *meter) peek() byte {
 	i := 0
 	for strings.IndexByte(" \t\r\n", m.text[i]) >= 0 {
@@ -57,8 +57,8 @@ func (m *meter) peek() byte {
 	return m.text[0]
 }
 
-// value reads a value that is decoded as a t, whose own bytes are taken already. t is nil in
-// what nobody decodes.
+// value reads a value of type t. The caller has taken the bytes of t itself. t is nil for a
+// value that is not decoded.
 func (m *meter) value(t reflect.Type, depth int) error {
 	if depth > maxNesting {
 		return errNesting
@@ -99,8 +99,8 @@ func (m *meter) string() []byte {
 	return s
 }
 
-// decoded bounds the bytes of a string without its escapes: each byte that is no UTF-8
-// becomes a character of three.
+// decoded bounds the bytes of a decoded string. A byte that is no UTF-8 becomes a
+// character of three bytes.
 func decoded(s []byte) int {
 	n := len(s)
 	for _, c := range s {
@@ -111,14 +111,14 @@ func decoded(s []byte) int {
 	return n
 }
 
-// more steps over the bracket or comma in front of the next element, or over the end.
+// more skips the bracket or comma before the next element, or skips the end.
 func (m *meter) more(end byte) bool {
 	c := m.peek()
 	m.text = m.text[1:]
 	if c == end {
 		return false
 	}
-	if m.peek() == end { // an empty one
+	if m.peek() == end { // an empty list or object
 		m.text = m.text[1:]
 		return false
 	}
@@ -159,8 +159,8 @@ func (m *meter) object(t reflect.Type, depth int) error {
 	return nil
 }
 
-// member returns what a member of an object is decoded as, and what it takes beside the bytes
-// of the object.
+// member returns the type of an object's member, and its memory beside the bytes of the
+// object.
 func (m *meter) member(t reflect.Type, name []byte) (of reflect.Type, size int) {
 	switch {
 	case t == nil:
@@ -193,6 +193,6 @@ func (m *meter) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return v
 }
 
-// fold is one of the spellings that package json takes for the same name: two characters that
-// are no ASCII have a counterpart there, by their upper and by their lower case.
+// fold returns one spelling for all names that package json treats as equal. Two non-ASCII
+// characters equal an ASCII letter there, one by its upper and one by its lower case.
 func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }

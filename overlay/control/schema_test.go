@@ -15,10 +15,10 @@ import (
 
 var update = flag.Bool("update", false, "write the fields of docs/monitoring.md anew")
 
-// schemaFile lists every field of what the command prints as JSON.
+// schemaFile lists every field of the command's JSON output.
 const schemaFile = "../../docs/monitoring.md"
 
-// comments maps "Type.Field" to what stands behind or above the field.
+// comments maps "Type.Field" to the comment behind or above the field.
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	v := map[string]string{}
@@ -67,8 +67,8 @@ func jsonType(of reflect.Type) (name string, inner reflect.Type) {
 	return "number", nil
 }
 
-// fields appends a row for each field of a struct, and those of what is in it. A struct that
-// was there before is named alone.
+// fields appends a row for each field of a struct, and the rows of its inner structs. An
+// inner struct that has rows already is only named.
 func fields(t *testing.T, b *strings.Builder, of reflect.Type, prefix string, meaning, seen map[string]string) {
 	t.Helper()
 	seen[of.Name()] = strings.TrimSuffix(prefix, ".")

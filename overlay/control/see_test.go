@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Flows implements Handler: a flow named after how long it was counted.
+// Flows implements Handler. Its flow is named after the time of counting.
 func (r *recorder) Flows(_ context.Context, d time.Duration) (Flows, error) {
 	return Flows{Interface: "srd0", OverUs: d.Microseconds()}, nil
 }
@@ -24,7 +24,7 @@ func (r *recorder) Ping(_ context.Context, peer string, every bool) (Pings, erro
 	return v, nil
 }
 
-// How long flows are counted is bounded by the daemon, whatever is asked for.
+// The daemon bounds the time of counting flows, for any request.
 func TestFlowsAreCountedWithinBounds(t *testing.T) {
 	runDir(t)
 	start(t, "srd0", newRecorder())

@@ -13,37 +13,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handler is the daemon as the socket sees it. Its methods are called from
-// several goroutines at once.
+// Handler is the daemon behind the socket. Several goroutines call its methods at once.
 type Handler interface {
-	// Show returns the state of now. The server fills in Schema and Version.
+	// Show returns the current state. The server fills in Schema and Version.
 	Show() Status
-	// Change changes what runs, and returns the differences. The error is for the
-	// caller, and then nothing has changed.
+	// Change changes the running configuration, and returns the differences. After an
+	// error nothing has changed. The caller gets the text of the error.
 	Change(Change) ([]Difference, error)
-	// Config returns the configuration that runs, with its secrets.
+	// Config returns the running configuration, with its secrets.
 	Config() string
-	// Restarting is told that another process will follow as soon as this one has ended.
+	// Restarting announces that another process will follow as soon as this one has ended.
 	Restarting()
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
 	Seer
 }
 
-// Server owns an interface's name and socket. Make it before anything is set up
-// and close it when all is torn down: in between no second daemon of that name
-// starts.
+// Server owns an interface's name and socket. Make it before any setup, and close it after
+// the teardown. In between no second daemon of that name starts.
 type Server struct {
 	lock     *lock
 	listener *rundir.Listener
 	masters  []uint32
-	closed   error // why the group is not let in; nil: it is
+	closed   error // why the group has no access; nil: it has
 	places   places
 }
 
-// Listen takes the name and opens its socket, replacing a stale one. The error
-// is ErrAlreadyRunning if a live daemon has the name. Masters are the users beside root
-// who may do everything.
+// Listen takes the name and opens its socket, in place of a stale one. The error is
+// ErrAlreadyRunning if a live daemon has the name. Masters are users beside root who may do
+// everything.
 func Listen(name string, masters ...uint32) (*Server, error) {
 	path, err := rundir.Path(name, rundir.Socket)
 	if err != nil {
@@ -69,19 +67,19 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 	return s, nil
 }
 
-// Closed is why members of the group that GroupEnv names cannot use the socket; nil: they
-// can, or none is named.
+// Closed returns why members of the group in GroupEnv cannot use the socket. It is nil if
+// they can, or if GroupEnv names no group.
 func (s *Server) Closed() error { return s.closed }
 
-// OnGone sets who is told of which user a connection was closed to make room for another one.
-// It is called before Serve, and what it sets must not block.
+// OnGone sets a function that gets the user of each connection closed to make room for
+// another. Call OnGone before Serve. The function must not block.
 func (s *Server) OnGone(f func(uid uint32)) { s.places.gone = f }
 
-// socketMode lets the daemon's user and the socket's group in.
+// socketMode lets in the daemon's user and the socket's group.
 const socketMode = 0o660
 
-// Serve answers requests until ctx ends, then closes every connection and
-// returns nil. The name stays taken until Close.
+// Serve answers requests until ctx ends. Then it closes every connection and returns nil.
+// The name stays taken until Close.
 func (s *Server) Serve(ctx context.Context, h Handler) error {
 	stop := context.AfterFunc(ctx, s.shut)
 	defer stop()
@@ -102,10 +100,10 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 	}
 }
 
-// errNoPlace is told to who comes while all are busy.
+// errNoPlace refuses a connection while all others are busy.
 var errNoPlace = errors.New("too many requests at once; try again")
 
-// admit gives a connection a place and has it served, or says why not.
+// admit gives a connection a place and serves it, or tells the caller why not.
 func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
 	n := &place{UnixConn: c, of: &s.places}
 	ctx, n.stop = context.WithCancel(ctx)
@@ -117,12 +115,12 @@ func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
 	if refused.Error == "" {
 		refused.Error = errNoPlace.Error()
 	}
-	writeReply(c, refused) // it fits the socket's buffer, so nobody is waited for
+	writeReply(c, refused) // it fits the socket's buffer, so this does not block
 	n.stop()
 	c.Close()
 }
 
-// judge finds out who the caller is, and returns what he is told if he is not let in.
+// judge identifies the caller, and returns the reply for a caller without access.
 func (s *Server) judge(n *place) reply {
 	g, err := s.guard()
 	if err == nil {
@@ -137,15 +135,15 @@ func (s *Server) judge(n *place) reply {
 	return reply{}
 }
 
-// acceptPause is how long the server waits when the process or the machine is
-// out of descriptors: accept(2) would fail again at once.
+// acceptPause is the server's wait when the process or the machine is out of descriptors:
+// accept(2) would fail again at once.
 const acceptPause = 100 * time.Millisecond
 
 func outOfResources(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
-// pause waits for d and reports whether ctx is still live.
+// pause waits for d. It reports whether ctx is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -176,7 +174,7 @@ func serve(ctx context.Context, c *place, h Handler) {
 	var in io.Reader = c
 	enclosed := &receiver{conn: c.UnixConn}
 	defer enclosed.close()
-	if c.master { // from others no descriptor is taken
+	if c.master { // takes descriptors from masters only
 		in = enclosed
 	}
 	r := bufio.NewReader(in)
@@ -195,7 +193,7 @@ func serve(ctx context.Context, c *place, h Handler) {
 	}
 }
 
-// answer serves one request and reports whether the connection goes on.
+// answer serves one request, and reports whether the connection goes on.
 func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *receiver) bool {
 	req, err := parseRequest(line)
 	if err != nil {
@@ -228,14 +226,14 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown
-		// The reply goes first: what follows ends this process.
+		// The reply goes first: Down ends this process.
 		writeReply(c, reply{})
 		h.Down()
 		return false
 	}
 }
 
-// change makes the change that a request has, or the file that came with it.
+// change makes the change in a request, or in the file that came with it.
 func change(h Handler, req request, enclosed *receiver) reply {
 	if req.Enclosed {
 		file := enclosed.take()

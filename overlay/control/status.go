@@ -1,15 +1,14 @@
 package control
 
-// Version is the version of this program, as `srdtun version` and Status show
-// it. It is set at link time (-ldflags "-X ...") or by main before anything
-// runs, never later.
+// Version is the version of this program in `srdtun version` and Status. The linker sets
+// it (-ldflags "-X ..."), or main does at its very start.
 var Version = "dev"
 
-// Schema is the number of the layout of Status, Flows and Pings. It grows when a field goes or
-// means something else; a new field does not change it.
+// Schema is the number of the layout of Status, Flows and Pings. It grows when a field is
+// removed or changes its meaning. A new field does not change it.
 const Schema = 1
 
-// Status is all that `srdtun show --json` prints of one interface. Units are
+// Status is the output of `srdtun show --json` for one interface. Units are
 // part of the JSON names: _us microseconds, _s seconds, _bytes bytes. Counters
 // count from the start of the daemon.
 type Status struct {
@@ -22,15 +21,15 @@ type Status struct {
 	FwMark     uint32            `json:"fwmark"`      // of outer packets; 0: none
 	Cipher     string            `json:"cipher"`      // as configured
 	UptimeS    int64             `json:"uptime_s"`    // since the daemon's start
-	Unsaved    []string          `json:"unsaved"`     // keys that were changed while running and that the file has otherwise
-	Pending    []string          `json:"pending"`     // keys that the file has otherwise and that need a restart
+	Unsaved    []string          `json:"unsaved"`     // keys that were changed while running and differ from the file
+	Pending    []string          `json:"pending"`     // keys that differ from the file and need a restart
 	Missing    []string          `json:"missing"`     // entries of paths.local that have no address here
 	Version    string            `json:"version"`     // of the daemon that runs
 	Peers      []Peer            `json:"peers"`       // in the order of the file
 	Drops      map[string]uint64 `json:"drops"`       // device and sockets: reason to count
 	Device     Device            `json:"device"`      // the TUN device
 	Workers    []Worker          `json:"workers"`     // the threads that carry packets
-	Sends      Sends             `json:"sends"`       // what left through the sockets
+	Sends      Sends             `json:"sends"`       // packets that left through the sockets
 	Receives   Receives          `json:"receives"`    // how packets come in
 }
 
@@ -39,12 +38,12 @@ type Peer struct {
 	Name                 string   `json:"name"`                    // as configured; "": none
 	PublicKey            string   `json:"public_key"`              // base64, as wg prints it
 	HasPresharedKey      bool     `json:"has_preshared_key"`       // the key itself is never shown
-	Endpoint             string   `json:"endpoint"`                // address:port that can be called: a configured one, or a listening port where the peer has proven to be; "": none is known
-	HeardFrom            string   `json:"heard_from"`              // address:port that data last came from, which may be any source port; "": before any
+	Endpoint             string   `json:"endpoint"`                // address:port to call: a configured one, or a validated listening port of the peer; "": unknown
+	HeardFrom            string   `json:"heard_from"`              // address:port of the latest data, with any source port; "": no data yet
 	Endpoints            []string `json:"endpoints"`               // as configured
 	AllowedIPs           []string `json:"allowed_ips"`             // as configured
 	LatestHandshakeUnixS int64    `json:"latest_handshake_unix_s"` // 0: never
-	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // nothing that was sent since then has been answered; 0: it has, or was sent less than 5 s ago
+	SilentSinceUnixS     int64    `json:"silent_since_unix_s"`     // start of the silence: no answer to any packet sent since; 0: answered, or sent less than 5 s ago
 	RxBytes              uint64   `json:"rx_bytes"`                // UDP payload, as wg counts
 	TxBytes              uint64   `json:"tx_bytes"`                // UDP payload, as wg counts
 	PersistentKeepaliveS int      `json:"persistent_keepalive_s"`  // 0: off
@@ -56,50 +55,50 @@ type Peer struct {
 	BytesInFlight      uint64            `json:"bytes_in_flight"`       // sent and not acknowledged
 	RateBytesPerS      uint64            `json:"rate_bytes_per_s"`      // pacing rate; 0: unpaced
 	DeliveredBytesPerS uint64            `json:"delivered_bytes_per_s"` // acknowledged, over some 200 ms; 0 a second after the last
-	PacketBytes        int               `json:"packet_bytes"`          // UDP payload of a full packet: what all paths in use carry
+	PacketBytes        int               `json:"packet_bytes"`          // UDP payload of a full packet that fits all paths in use
 	PathQueueUs        int64             `json:"path_queue_us"`         // queueing delay on the paths, smoothed
-	PathQueueTargetUs  int64             `json:"path_queue_target_us"`  // what congestion control aims for
+	PathQueueTargetUs  int64             `json:"path_queue_target_us"`  // target of congestion control
 	WaitedUs           map[string]uint64 `json:"waited_us"`             // how long each limit held back sending: data (nothing to send), window, pacing, paths, outbox
 	Recent             Recent            `json:"recent"`                // the same for the last second or two
-	Messages           Messages          `json:"messages"`              // what the transport carried
-	Order              Order             `json:"order"`                 // of what arrives
-	Queue              Queue             `json:"queue"`                 // of what is to be sent
-	Serial             Serial            `json:"serial"`                // what one thread at a time can do of the work for this peer
+	Messages           Messages          `json:"messages"`              // messages of the transport
+	Order              Order             `json:"order"`                 // restoration of order on arrival
+	Queue              Queue             `json:"queue"`                 // queue ahead of sending
+	Serial             Serial            `json:"serial"`                // work for this peer that only one thread at a time can do
 	Drops              map[string]uint64 `json:"drops"`                 // this peer's: reason to count
 }
 
-// Serial is what threads wait for each other for, and the trains that this was for. A train is
-// a run of packets of one path.
+// Serial counts the waits of threads for each other, and the trains that they carried. A
+// train is a run of packets of one path.
 type Serial struct {
 	RxTrains uint64 `json:"rx_trains"` // received, of data packets
 	TxTrains uint64 `json:"tx_trains"` // built
 	Lock     Gate   `json:"lock"`      // the lock of the peer's state
-	Flush    Gate   `json:"flush"`     // handing on what is in order, all eight places together, to each of which a flow belongs; who finds one taken leaves what it has there, and does not wait
+	Flush    Gate   `json:"flush"`     // delivery of frames in order, summed over eight places; each flow belongs to one place; a thread that finds a place taken leaves its frames there and does not wait
 }
 
-// Gate is what became of a lock.
+// Gate counts the use of a lock.
 type Gate struct {
 	Taken    uint64 `json:"taken"`     // how often
-	Waits    uint64 `json:"waits"`     // of these, how often another thread had it
-	WaitedUs uint64 `json:"waited_us"` // these waits together
-	HeldUs   uint64 `json:"held_us"`   // how long it was held, reckoned from a sample of one in 61
-	WorkUs   uint64 `json:"work_us"`   // processor time of that: the thread that has it may lose its processor
+	Waits    uint64 `json:"waits"`     // how often another thread held it
+	WaitedUs uint64 `json:"waited_us"` // total time of these waits
+	HeldUs   uint64 `json:"held_us"`   // time held, estimated from a sample of one in 61
+	WorkUs   uint64 `json:"work_us"`   // processor time of held_us: the holding thread may lose its processor
 }
 
-// Recent is what held back sending lately.
+// Recent tells which limits held back sending lately.
 type Recent struct {
-	OverUs   int64             `json:"over_us"`   // how long ago it begins: a second or two while there is traffic
-	WaitedUs map[string]uint64 `json:"waited_us"` // each limit's part of it; what is left was spent on sending
+	OverUs   int64             `json:"over_us"`   // length of the time span: a second or two while there is traffic
+	WaitedUs map[string]uint64 `json:"waited_us"` // each limit's part of the span; the rest was spent on sending
 }
 
-// Worker is what one of the threads that carry packets did.
+// Worker counts the work of one of the threads that carry packets.
 type Worker struct {
 	RxPackets uint64 `json:"rx_packets"` // of the transport, opened or dropped
 	TxTrains  uint64 `json:"tx_trains"`  // runs of up to 44 packets or more for one path
 }
 
-// fillEmpty replaces what is nil by what is empty, so that a script finds [] and
-// {} and never null.
+// fillEmpty replaces nil lists and maps by empty ones. A script then finds [] and {}, never
+// null.
 func (s *Status) fillEmpty() {
 	if s.Unsaved == nil {
 		s.Unsaved = []string{}
@@ -145,7 +144,7 @@ func (s *Status) fillEmpty() {
 
 // The states of a path.
 const (
-	PathCandidate = "candidate" // not validated yet; slot 256 if the peer was heard there and it is no path
+	PathCandidate = "candidate" // not validated yet; slot 256 for an address without a path where the peer was heard
 	PathActive    = "active"
 	PathSuspect   = "suspect" // acknowledgements are overdue: no new data
 	PathDown      = "down"
@@ -155,22 +154,22 @@ const (
 type Path struct {
 	Slot        uint16 `json:"slot"`         // number of the path at this end
 	Local       string `json:"local"`        // address:port
-	Interface   string `json:"interface"`    // by which alone its packets leave, as paths.local names it; "": whichever the routes prefer
+	Interface   string `json:"interface"`    // the only interface of its packets, from paths.local; "": the routes choose
 	Remote      string `json:"remote"`       // address:port
 	State       string `json:"state"`        // candidate (not validated yet), active, suspect (silent: no new data), down
 	SRTTUs      int64  `json:"srtt_us"`      // smoothed round trip; 0: not measured
-	BaseRTTUs   int64  `json:"base_rtt_us"`  // its minimum of the last 10 to 20 minutes, but for a route that became longer
+	BaseRTTUs   int64  `json:"base_rtt_us"`  // minimum of the last 10 to 20 minutes; it grows if the route became longer
 	QueueUs     int64  `json:"queue_us"`     // srtt less base: the queueing delay
 	MTU         int    `json:"mtu"`          // of the outer packet, IP header included
 	SentPackets uint64 `json:"sent_packets"` // with data
 	SentBytes   uint64 `json:"sent_bytes"`   // in these, UDP payload
 	Lost        uint64 `json:"lost"`         // packets declared lost
-	Retransmits uint64 `json:"retransmits"`  // packets sent on it that repaired a loss elsewhere
+	Retransmits uint64 `json:"retransmits"`  // packets sent on it that repaired a loss on another path
 	Weight      uint32 `json:"weight"`       // share the policy gives it, permille of all
 
-	ReceivedPackets uint64 `json:"received_packets"` // that came on its addresses and ports
+	ReceivedPackets uint64 `json:"received_packets"` // packets that came on its addresses and ports
 	ReceivedCE      uint64 `json:"received_ce"`      // of these, marked by a queue: Congestion Experienced
-	ReceivedNotECT  uint64 `json:"received_not_ect"` // of these, without the ECN mark that peers send: the network took it off
+	ReceivedNotECT  uint64 `json:"received_not_ect"` // of these, without the peer's ECN mark: the network cleared it
 }
 
 // Messages counts the reliable messages to a peer.
@@ -178,20 +177,20 @@ type Messages struct {
 	Sent          uint64 `json:"sent"`           // for the first time
 	Acked         uint64 `json:"acked"`          // by the peer
 	Retransmitted uint64 `json:"retransmitted"`  // copies sent again
-	Spurious      uint64 `json:"spurious"`       // packets taken to be lost that had arrived
+	Spurious      uint64 `json:"spurious"`       // packets declared lost that had arrived
 	GivenUp       uint64 `json:"given_up"`       // left to the inner transport
-	NeverRepaired uint64 `json:"never_repaired"` // of those, the ones that were sent only once
+	NeverRepaired uint64 `json:"never_repaired"` // of these, messages sent only once
 	Duplicates    uint64 `json:"duplicates"`     // received again and discarded
 }
 
-// Order is what the restoration of order holds back and has held back.
+// Order counts the frames that wait, or waited, for their order.
 type Order struct {
 	HeldFrames        uint64 `json:"held_frames"`         // now
 	HeldBytes         uint64 `json:"held_bytes"`          // now
-	MemoryBytes       uint64 `json:"memory_bytes"`        // that held frames take now
+	MemoryBytes       uint64 `json:"memory_bytes"`        // memory of held frames now
 	DeliveredFrames   uint64 `json:"delivered_frames"`    // since the start
-	ReorderedFrames   uint64 `json:"reordered_frames"`    // of those, the ones that waited for one before them
-	HeldUs            uint64 `json:"held_us"`             // how long these waited, all together
+	ReorderedFrames   uint64 `json:"reordered_frames"`    // of these, frames that waited for an earlier one
+	HeldUs            uint64 `json:"held_us"`             // total waiting time of these frames
 	ReleasedByTimeout uint64 `json:"released_by_timeout"` // gaps not waited for any longer
 	LongestHoldUs     int64  `json:"longest_hold_us"`     // since the start
 }
@@ -201,8 +200,8 @@ type Queue struct {
 	Frames         uint64 `json:"frames"`           // now
 	Bytes          uint64 `json:"bytes"`            // now
 	Pushed         uint64 `json:"pushed"`           // frames that came from the device for this peer
-	Popped         uint64 `json:"popped"`           // of those, the ones that were sent
-	CutSuperFrames uint64 `json:"cut_super_frames"` // in VXLAN or Geneve, sent packet by packet since the peer does not read them whole
+	Popped         uint64 `json:"popped"`           // of these, frames that were sent
+	CutSuperFrames uint64 `json:"cut_super_frames"` // in VXLAN or Geneve, sent packet by packet because the peer cannot read super-frames of tunnels
 	Marks          uint64 `json:"marks"`            // inner packets marked CE
-	Drops          uint64 `json:"drops"`            // frames dropped for their delay or for want of room
+	Drops          uint64 `json:"drops"`            // frames dropped for their delay or for lack of room
 }

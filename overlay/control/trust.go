@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrUntrusted means that the answering process must not learn a secret.
+// ErrUntrusted means that the client must not send a secret to the answering process.
 var ErrUntrusted = errors.New("is not trusted")
 
 // askWait bounds a question to the service manager.
 const askWait = 5 * time.Second
 
-// Service returns the instance of srdtun@ in whose directory the socket is; "": it is in
-// root's.
+// Service returns the instance of srdtun@ that owns the socket's directory, or "" for
+// root's directory.
 func (c *Client) Service() string { return c.at.Service }
 
 // owned returns an error if the answering process cannot be the daemon. It must run as root, as

@@ -20,7 +20,7 @@ import (
 
 const secret = "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY="
 
-// planted listens at path as uid and returns all that comes, descriptors as well.
+// planted listens at path as uid, and returns all bytes and descriptors that come.
 func planted(t *testing.T, path string, uid int) (got func() string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -76,8 +76,8 @@ func planted(t *testing.T, path string, uid int) (got func() string) {
 	}
 }
 
-// Root's client tells a secret to nobody but root's own process: not to one that a user has
-// put at the place of a service's, nor to one in a directory that is the user's.
+// Root's client sends a secret only to root's own process. It sends none to a user's process
+// at the place of a service's socket, and none to a process in the user's directory.
 func TestSecretsAreForTrustedServers(t *testing.T) {
 	const user = 1234
 	for _, at := range []rundir.Place{{Device: "srd0"}, {Service: "srd0", Device: "srd0"}, {Service: "other", Device: "srd0"}} {
@@ -107,7 +107,7 @@ func TestSecretsAreForTrustedServers(t *testing.T) {
 	}
 }
 
-// What is trusted gets a secret as a descriptor, and the stream has none.
+// A trusted process gets a secret as a descriptor, and the stream has none.
 func TestSecretsAreNotInTheStream(t *testing.T) {
 	dir := runDir(t)
 	got := planted(t, filepath.Join(dir, "srd0.sock"), 0)
@@ -121,7 +121,7 @@ func TestSecretsAreNotInTheStream(t *testing.T) {
 	}
 }
 
-// What comes as a descriptor must be a file, and nobody waits for it.
+// A descriptor must be a file, and the daemon never waits for it.
 func TestOnlyFilesAreDisclosed(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -146,7 +146,7 @@ func TestOnlyFilesAreDisclosed(t *testing.T) {
 	}
 }
 
-// Only a master's descriptors are taken.
+// The daemon takes descriptors from masters only.
 func TestDescriptorsOfMembersAreNotTaken(t *testing.T) {
 	dir := runDir(t)
 	start(t, "srd0", newRecorder())
@@ -216,7 +216,7 @@ func TestRepliesArePrintable(t *testing.T) {
 	}
 }
 
-// A reply that is short and would be large in memory is none, whatever it is made of.
+// A short reply that would be large in memory is refused, in every form.
 func TestRepliesAreBounded(t *testing.T) {
 	const n, deep = 1 << 20, 5000
 	many := func(head, element, tail string) string {
@@ -255,7 +255,7 @@ func TestRepliesAreBounded(t *testing.T) {
 	}
 }
 
-// What nobody decodes takes nothing, and the reply is refused or understood.
+// Undecoded parts take no memory. The reply is refused or understood.
 func TestUnknownRepliesTakeNothing(t *testing.T) {
 	for _, line := range []string{
 		`{"unknown":[` + strings.Repeat("null,", 1<<20) + `0]}`,
@@ -275,7 +275,7 @@ func TestUnknownRepliesTakeNothing(t *testing.T) {
 	}
 }
 
-// A reply fills root's terminal neither by what it says nor by what is wrong with it.
+// Neither the text of a reply nor its faults fill root's terminal.
 func TestLongTextsOfRepliesAreCut(t *testing.T) {
 	const n = 1 << 20
 	long := strings.Repeat("x", n)
@@ -303,7 +303,7 @@ func TestLongTextsOfRepliesAreCut(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes f allocates.
+// allocated returns the bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -312,7 +312,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Our own replies are short of the bounds, whatever they have most of.
+// Our own replies stay within the bounds, for each kind of field in excess.
 func TestOwnRepliesAreUnderstood(t *testing.T) {
 	prefixes := make([]string, 1<<16)
 	for i := range prefixes {
@@ -344,7 +344,7 @@ func TestOwnRepliesAreUnderstood(t *testing.T) {
 	}
 }
 
-// A service lets a group in that it is not in itself.
+// A service admits a group without being a member of it.
 func TestGroupIsLetIn(t *testing.T) {
 	dir := runDir(t)
 	service := filepath.Join(dir, "hub")
@@ -352,7 +352,7 @@ func TestGroupIsLetIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("RUNTIME_DIRECTORY", service)
-	t.Setenv(GroupEnv, "daemon") // 1, wherever there is Debian's base-passwd
+	t.Setenv(GroupEnv, "daemon") // number 1 in Debian's base-passwd
 	s := start(t, "srd0", newRecorder())
 	if err := s.Closed(); err != nil {
 		t.Fatalf("no access control lists: %v", err)
@@ -384,7 +384,7 @@ func TestGroupIsLetIn(t *testing.T) {
 	}
 }
 
-// Who answers at a socket is root, or the user to whom its directory belongs.
+// Only root, or the owner of a socket's directory, may answer at the socket.
 func TestOwnersAnswer(t *testing.T) {
 	const user, other = 1234, 4321
 	dir := runDir(t)
@@ -401,7 +401,7 @@ func TestOwnersAnswer(t *testing.T) {
 	}
 }
 
-// A daemon that gives itself another one's name in its answer is not shown under that.
+// A daemon that reports another daemon's name is not shown under that name.
 func TestStatusHasTheNameThatWasAsked(t *testing.T) {
 	runDir(t)
 	start(t, "srd1", &recorder{status: Status{Interface: "srd0"}})

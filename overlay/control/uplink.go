@@ -2,11 +2,11 @@ package control
 
 import "net/netip"
 
-// From is the local end of the path, as people read it. It has the interface too if packets are
-// bound to one, because two interfaces may have the same address.
+// From is the local end of the path, for people. It names the interface if packets are bound
+// to one, because two interfaces may have the same address.
 func (p *Path) From() string { return from(p.Local, p.Interface) }
 
-// Uplink is From without the port. All paths of one uplink have the same.
+// Uplink is From without the port. All paths of one uplink have the same text.
 func (p *Path) Uplink() string {
 	a, err := netip.ParseAddrPort(p.Local)
 	if err != nil {
@@ -15,7 +15,7 @@ func (p *Path) Uplink() string {
 	return at(a.Addr(), p.Interface)
 }
 
-// From is the local end, as Path.From.
+// From is the local end, in the form of Path.From.
 func (p *Ping) From() string { return from(p.Local, p.Interface) }
 
 func from(local, iface string) string {

@@ -12,15 +12,15 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// The directory may belong to the unprivileged user of a service. Whoever owns a
-// directory can put links, pipes and other people's files into it at any moment, so
-// root opens its files in one step that follows nothing, looks at what it has opened,
-// and changes that and not what has the name.
+// The directory may belong to the unprivileged user of a service. Its owner can put links,
+// pipes and other people's files into it at any moment. So root opens a file in one step,
+// without following links, and checks the open file. Then it changes the open file, not the
+// name.
 
-// directory is a directory held open, as a place to start from.
+// directory is an open directory.
 type directory struct{ fd int }
 
-// openDirectory opens the directory that path is in.
+// openDirectory opens the directory of path.
 func openDirectory(path string) (directory, error) {
 	dir := filepath.Dir(path)
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -32,8 +32,8 @@ func openDirectory(path string) (directory, error) {
 
 func (d directory) close() { unix.Close(d.fd) }
 
-// open opens a regular file with one link. It waits for nobody: not for the other end
-// of a pipe, nor for the holder of a lease.
+// open opens a regular file with one link. It waits neither for the other end of a pipe nor
+// for the holder of a lease.
 func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := unix.Openat(d.fd, filepath.Base(path), flags, uint32(mode.Perm()))
@@ -47,9 +47,9 @@ func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, err
 	return f, nil
 }
 
-// check says what is wrong with an open file. A link to somebody else's file may be
-// taken away between two looks at it, so for root it is the owner that counts: a new
-// file is given to that of the directory, and an old one must be the same's.
+// check reports a fault of an open file. A stranger may remove a link to a file before the
+// check counts its links. So root also compares owners: a new file goes to the owner of the
+// directory, and an old file must already belong to him.
 func (d directory) check(fd int, made bool) error {
 	var file, dir unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {
@@ -61,21 +61,21 @@ func (d directory) check(fd int, made bool) error {
 	case os.Geteuid() != 0 || file.Uid == dir.Uid:
 		return nil
 	case made, dir.Uid == 0 && dir.Mode&writableByOthers == 0:
-		// Or what is left of the time when root's directory was another's.
+		// Or the file is older than root's ownership of the directory.
 		return unix.Fchown(fd, int(dir.Uid), int(dir.Gid))
 	}
 	return errors.New("belongs to another user than its directory")
 }
 
-// writableByOthers are the modes of a directory in which not only its owner gives names.
+// writableByOthers are the mode bits that let others than the owner create names.
 const writableByOthers = 0o022
 
-// createTries bounds the attempts at a file that others make and remove meanwhile.
+// createTries bounds the attempts at a file that others keep making and removing.
 const createTries = 100
 
-// Create opens a file for reading and writing, making it if it is not there. flags are
-// added to O_RDWR|O_CREATE. Root gives a new file to the directory's owner: else what a
-// killed daemon of root leaves behind would lock the service out.
+// Create opens a file for reading and writing, and makes a missing one. flags are added to
+// O_RDWR|O_CREATE. Root gives a new file to the directory's owner. Else the files of root's
+// killed daemon would lock the service out.
 func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// Read returns the content of a file of at most so many bytes.
+// Read returns the content of a file of at most this many bytes.
 func Read(path string, most int64) ([]byte, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -114,8 +114,8 @@ func Read(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Replace gives a file this content in one step, so that a reader finds all or
-// nothing. When that fails, the file is as it was and nothing else is left.
+// Replace gives a file this content in one step, so a reader finds the old or the new
+// content whole. After an error the old file stays, and no other file is left.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	temp := path + Temporary
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -135,6 +135,5 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Temporary follows the name of a file that is not finished. Removing and renaming
-// follow no link.
+// Temporary is the suffix of an unfinished file. Removing and renaming follow no link.
 const Temporary = ".new"

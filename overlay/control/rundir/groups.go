@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The user of a service is in no group but its own, and so cannot give a socket to a group
-// with chown(2). It can with an access control list, acl(5), and stays outside of the group.
+// The user of a service is only in its own group, so chown(2) cannot give a socket to
+// another group. An access control list can, acl(5), and the user stays outside of the group.
 
-// ErrGroups means that a socket has been made, and that groups cannot use it.
+// ErrGroups means that a socket was made, but groups cannot use it.
 var ErrGroups = errors.New("groups cannot be let in")
 
-// The list as the kernel has it in an extended attribute: a version, and entries of tag,
-// permissions and identity, in the order of tags (linux/posix_acl_xattr.h).
+// The kernel's form of the list in an extended attribute: a version, then entries of tag,
+// permissions and identity, sorted by tag (linux/posix_acl_xattr.h).
 const (
 	aclName    = "system.posix_acl_access"
 	aclVersion = 2
@@ -32,11 +32,11 @@ const (
 	aclReadWrite = 6
 	aclWrite     = 2
 	aclNobody    = ^uint32(0)
-	// aclMost bounds a list that is read, in bytes.
+	// aclMost bounds the list that Groups reads, in bytes.
 	aclMost = 4 << 10
 )
 
-// admit lets members of groups in.
+// admit gives members of groups access.
 func (s *Listener) admit(groups []uint32) error {
 	if len(groups) == 0 {
 		return nil
@@ -60,11 +60,11 @@ func (s *Listener) admit(groups []uint32) error {
 	return nil
 }
 
-// opened is a path of what is open as fd, which no link leads away from.
+// opened returns a path to the open file fd. No link can lead away from it.
 func opened(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
-// Groups returns the groups whose members may use the socket: the one that owns it, and
-// those of its access control list. An administrator may change both.
+// Groups returns the groups with access to the socket: its own group, and the groups of its
+// access control list. An administrator may change both.
 func (s *Listener) Groups() ([]uint32, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(s.inode, &st); err != nil {
@@ -73,7 +73,8 @@ func (s *Listener) Groups() ([]uint32, error) {
 	return append(listed(opened(s.inode)), st.Gid), nil
 }
 
-// Groups is Listener.Groups for the socket of another process, as far as can be seen.
+// Groups is Listener.Groups for the socket of another process. It returns nothing if path
+// is no readable socket.
 func Groups(path string) []uint32 {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
@@ -82,7 +83,7 @@ func Groups(path string) []uint32 {
 	return append(listed(path), st.Gid)
 }
 
-// listed returns the groups in the access control list of a file that may write to it.
+// listed returns the groups with write permission in a file's access control list.
 func listed(path string) []uint32 {
 	list := make([]byte, aclMost)
 	n, err := unix.Getxattr(path, aclName, list)

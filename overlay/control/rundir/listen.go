@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener is a unix socket with a name, mode 0660 or what Listen was told.
+// Listener is a unix socket with a name.
 type Listener struct {
 	*net.UnixListener
 	path  string
-	inode int // of the name, opened with O_PATH
+	inode int // the socket's file, opened with O_PATH
 }
 
-// Listen makes a unix socket at path in one step, in place of one that is there. It
-// never exists with another mode. Members of groups may use it as its owner may; that
-// those cannot be let in is an ErrGroups beside a socket that works.
+// Listen makes a unix socket at path in one step, and replaces an old one. The socket never
+// exists with another mode. Members of groups have the owner's access. If that fails, Listen
+// returns a working socket together with ErrGroups.
 func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -54,11 +54,11 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	return s, closed
 }
 
-// umask is the process's, which only one caller at a time may change.
+// umask guards the umask of the process: one caller at a time may change it.
 var umask sync.Mutex
 
-// bind makes the socket. bind(2) follows no link at the end of a path, and gives the
-// new name the mode of the socket's own inode, less the umask: both are set before.
+// bind makes the socket. bind(2) follows no link at the end of a path. It gives the new
+// name the mode of the socket's own inode, less the umask. So bind sets both before.
 func bind(path string, mode uint32) (*net.UnixListener, error) {
 	umask.Lock()
 	defer umask.Unlock()
@@ -78,7 +78,7 @@ func bind(path string, mode uint32) (*net.UnixListener, error) {
 	return u, nil
 }
 
-// socket opens the inode of a socket of our own.
+// socket opens the inode of our own new socket.
 func (d directory) socket(path string) (fd int, err error) {
 	fd, err = unix.Openat(d.fd, filepath.Base(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -96,21 +96,21 @@ func (d directory) socket(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// has reports whether the name is that of the inode.
+// has reports whether path names the inode.
 func (d directory) has(path string, inode int) bool {
 	var a, b unix.Stat_t
 	return unix.Fstatat(d.fd, filepath.Base(path), &a, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		unix.Fstat(inode, &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-// Remove takes the name away and forgets the inode. The listener must be closed and
-// nobody may ask for the group any more.
+// Remove removes the name and closes the inode. Close the listener before, and call Groups
+// no more.
 func (s *Listener) Remove() error {
 	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
 }
 
-// RemoveOwn is Remove for a socket whose name nobody else keeps: it stays if it is that of
-// another one by now.
+// RemoveOwn is Remove for a socket without a lock on its name. The name stays if another
+// socket has it by now.
 func (s *Listener) RemoveOwn() (err error) {
 	d, err := openDirectory(s.path)
 	if err == nil {
@@ -129,7 +129,7 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path, and not to one that a link in its place leads to.
+// Dial connects to the socket at path. It follows no link there.
 func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -152,8 +152,8 @@ func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	return c, err
 }
 
-// dialPause is the time between attempts at a socket to which too many connect at once. Unlike
-// a blocking connect(2) ours returns EAGAIN then (unix(7)).
+// dialPause is the time between attempts at a socket with a full queue. There a non-blocking
+// connect(2) returns EAGAIN (unix(7)).
 const dialPause = 2 * time.Millisecond
 
 func dialPatiently(path string, timeout time.Duration) (net.Conn, error) {

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is where a daemon listens: the device, and the instance of the service in whose
-// directory the socket is. Root names the directories; a service's user names its sockets, and
-// may give them the name of any device.
+// Place locates a daemon's socket: the device, and the service instance that owns the
+// socket's directory. Root names the directories. A service's user names its sockets, and may
+// give them the name of any device.
 type Place struct {
-	Service string // "": in the directory that is root's
+	Service string // "": root's directory
 	Device  string
 }
 
-// String names it in messages.
+// String names the place in messages.
 func (p Place) String() string {
 	if p.Service == "" || p.Service == p.Device {
 		return p.Device
@@ -26,7 +26,7 @@ func (p Place) String() string {
 	return p.Device + " of srdtun@" + p.Service
 }
 
-// Socket returns the path of the socket. Names which could leave the directory are refused.
+// Socket returns the path of the socket. It refuses names that could leave the directory.
 func (p Place) Socket() (string, error) {
 	if err := CheckName(p.Device); err != nil {
 		return "", err
@@ -40,7 +40,7 @@ func (p Place) Socket() (string, error) {
 	return filepath.Join(Dir(), p.Service, p.Device+Socket), nil
 }
 
-// Owner returns the user to whom a socket's directory belongs.
+// Owner returns the owner of the socket's directory.
 func (p Place) Owner() (uid uint32, err error) {
 	path, err := p.Socket()
 	if err != nil {
@@ -53,8 +53,8 @@ func (p Place) Owner() (uid uint32, err error) {
 	return st.Uid, nil
 }
 
-// All returns where there is a control socket, sorted by devices. One may be stale: only a
-// connection tells.
+// All returns the places of all control sockets, sorted by device. A socket may be stale:
+// only a connection can tell.
 func All() ([]Place, error) {
 	entries, err := os.ReadDir(Dir())
 	if os.IsNotExist(err) {
@@ -86,12 +86,12 @@ func OfService(service string) []Place {
 	return placesIn(service, serviceFiles)
 }
 
-// serviceFiles is how many files are looked at in the directory of a service, whose user
-// can put any number there. A daemon has three, and one that is not finished.
+// serviceFiles bounds the files read in a service's directory, as its user can put any
+// number there. A daemon has three, and one more that is not finished.
 const serviceFiles = 16
 
-// placesIn returns the sockets among the first so many files of a directory. One that cannot be
-// read has none: it belongs to a service that is just ending.
+// placesIn returns the sockets among the first most files of a directory. It returns none for
+// an unreadable directory: its service is just ending.
 func placesIn(service string, most int) (all []Place) {
 	f, err := os.Open(filepath.Join(Dir(), service))
 	if err != nil {
@@ -108,7 +108,7 @@ func placesIn(service string, most int) (all []Place) {
 	return all
 }
 
-// Names returns the interfaces that have a control socket, each once, sorted.
+// Names returns the interfaces with a control socket, each once, sorted.
 func Names() ([]string, error) {
 	all, err := All()
 	var names []string

@@ -1,12 +1,12 @@
-// Package rundir says where a running interface keeps its files: the control
-// socket, the lock, the state and the peers' addresses that outlive a crash, and the
-// log of a background process. All are named after the interface.
+// Package rundir locates the files of a running interface: the control socket, the lock,
+// and the log of a background process. The state and the peers' addresses outlive a crash.
+// All files are named after the interface.
 //
 //	/run/srdtun/lab.sock        of a daemon that root started by hand
 //	/run/srdtun/hub/lab.sock    of the service srdtun@hub, whose device is named lab
 //
-// The directory is root's, so that nobody but root gives a name in it. Each service has a
-// user of its own, who owns the directory that is named after the service and no other.
+// Root owns the directory, so only root creates names in it. Each service has its own user.
+// This user owns only the directory with the service's name.
 package rundir
 
 import (
@@ -23,16 +23,15 @@ import (
 // Default is the directory unless the environment variable Env names another.
 const Default = "/run/srdtun"
 
-// Env is the environment variable that replaces Default with another absolute
-// path, for containers and for several hosts in network namespaces of one
-// machine.
+// Env is the environment variable that replaces Default with another absolute path. It
+// serves containers, and several hosts in network namespaces of one machine.
 const Env = "SRDTUN_RUN_DIR"
 
-// MaxName is the longest interface name in bytes: IFNAMSIZ less the final NUL,
-// netdevice(7).
+// MaxName is the length of the longest interface name in bytes: IFNAMSIZ less the final
+// NUL, netdevice(7).
 const MaxName = 15
 
-// The kinds of file an interface has.
+// The kinds of an interface's files.
 const (
 	Socket = ".sock"
 	Lock   = ".lock"
@@ -49,23 +48,23 @@ func Dir() string {
 	return Default
 }
 
-// Reserved reports whether a path would be taken for a file of an interface: they are in
-// this directory, and in those of services below it.
+// Reserved reports whether a path looks like the file of an interface, in this directory or
+// in the directory of a service below it.
 func Reserved(path string) bool {
 	kinds := []string{Socket, Lock, State, Places, Log}
 	dir := filepath.Dir(path)
 	return (dir == Dir() || filepath.Dir(dir) == Dir()) && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
 }
 
-// What the service manager made for this service, systemd.exec(5): the directory of what
-// runs, which goes with it, and that of what outlives a crash.
+// The directories that the service manager made for this service, systemd.exec(5). The first
+// one goes with the service. The second one outlives a crash.
 const (
 	runtimeEnv = "RUNTIME_DIRECTORY"
 	stateEnv   = "STATE_DIRECTORY"
 )
 
-// Make creates the directory, mode 0755, if it is not there. Root takes the default one
-// back from a user: an earlier version gave it to that of all services.
+// Make creates the directory with mode 0755 if it is missing. Root takes back the default
+// directory: in an earlier version it belonged to the common user of all services.
 func Make() error {
 	if err := os.MkdirAll(Dir(), 0o755); err != nil || os.Geteuid() != 0 || Dir() != Default {
 		return Explain(err)
@@ -73,7 +72,7 @@ func Make() error {
 	return os.Lchown(Default, 0, 0)
 }
 
-// Explain adds to an error of making the directory, or the first file in it, what helps.
+// Explain adds advice to an error of making the directory, or the first file in it.
 func Explain(err error) error {
 	switch {
 	case errors.Is(err, unix.EROFS), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
@@ -84,9 +83,9 @@ func Explain(err error) error {
 	return err
 }
 
-// Path returns the path of the file of the given kind that this process has for interface
-// name. It does not say whether the file exists. Names which could leave the directory
-// are refused, because they come from the command line.
+// Path returns the path of this process's file of a kind for interface name. The file need
+// not exist. Path refuses names that could leave the directory, as names come from the
+// command line.
 func Path(name, kind string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
@@ -94,7 +93,8 @@ func Path(name, kind string) (string, error) {
 	return filepath.Join(own(kind), name+kind), nil
 }
 
-// own is where this process keeps a kind of file: as a service in directories of its own.
+// own returns this process's directory for a kind of file. A service has directories of its
+// own.
 func own(kind string) string {
 	dir := os.Getenv(runtimeEnv)
 	if filepath.Dir(dir) != filepath.Clean(Dir()) {
@@ -103,15 +103,15 @@ func own(kind string) string {
 	if kind != State && kind != Places {
 		return dir
 	}
-	// The name that the service manager gives is a link of its own.
+	// The service manager's name of the directory may be a link that it made.
 	if state, err := filepath.EvalSymlinks(os.Getenv(stateEnv)); err == nil && filepath.IsAbs(state) {
 		return state
 	}
 	return dir
 }
 
-// CheckName reports why name cannot be an interface name, by the kernel's own
-// rule (dev_valid_name in net/core/dev.c).
+// CheckName reports why name cannot be an interface name, by the kernel's rule
+// (dev_valid_name in net/core/dev.c).
 func CheckName(name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":
@@ -127,8 +127,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Boot identifies the time since this machine was started; "": nobody tells. Files of a
-// service outlive that.
+// Boot returns the identifier of the machine's current boot, or "" if it is unknown. Files
+// of a service outlive a boot.
 func Boot() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

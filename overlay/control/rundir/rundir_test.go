@@ -61,7 +61,7 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "a.lock")
-	for range 2 { // new, then there already
+	for range 2 { // first new, then present
 		f, err := Create(path, 0, 0o600)
 		if err != nil {
 			t.Fatal(err)
@@ -90,8 +90,8 @@ func TestCreate(t *testing.T) {
 			t.Errorf("Create followed a %s link", name)
 		}
 	}
-	// Nor is a file taken that was left by somebody else than the directory's owner:
-	// it may be a link whose other end is hidden for the moment.
+	// A file of another user than the directory's owner is refused, too: it may be a
+	// second link to a file that is hidden for the moment.
 	if err := os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A pipe at the place of a file keeps nobody waiting, neither to be read nor written.
+// A pipe at the place of a file blocks neither a reader nor a writer.
 func TestOnlyFilesAreOpened(t *testing.T) {
 	dir := t.TempDir()
 	plants := map[string]func(string) error{
@@ -168,8 +168,8 @@ func TestDirectoryIsNoLink(t *testing.T) {
 	}
 }
 
-// onDisk runs f with a file system of 4 KB that is full, in a mount namespace and on a
-// thread of its own.
+// onDisk runs f with a full file system of 4 KB, in a mount namespace and on a thread of
+// its own.
 func onDisk(t *testing.T, f func(dir string)) {
 	t.Helper()
 	done := make(chan struct{})
@@ -193,7 +193,7 @@ func onDisk(t *testing.T, f func(dir string)) {
 	<-done
 }
 
-// A disk that is full leaves the old content and no file that is not finished.
+// A full disk leaves the old content, and no unfinished file.
 func TestReplaceOnAFullDisk(t *testing.T) {
 	onDisk(t, func(dir string) {
 		path := filepath.Join(dir, "a.state")
@@ -213,7 +213,7 @@ func TestReplaceOnAFullDisk(t *testing.T) {
 	})
 }
 
-// A link at the place of a socket leads nobody to another one.
+// A link at the place of a socket leads no client to another socket.
 func TestDialFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Listen(filepath.Join(dir, "a.sock"), 0o660)
@@ -241,7 +241,7 @@ func TestDialFollowsNoLink(t *testing.T) {
 	}
 }
 
-// The umask of a service is 0077, and the socket is for its group all the same.
+// The umask of a service is 0077, but the socket admits its group all the same.
 func TestListenSetsTheMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.sock")
 	for _, mask := range []int{0, 0o022, 0o077, 0o777} {
