@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Literal refuses requests that name this host by a name other than localhost. A web
-// site can let its own name stand for an address in here (DNS rebinding), and then its
-// scripts may read what is answered; it cannot do so with an address. No browser gets to a
-// unix socket; a proxy that does answers for the names that it takes.
+// Literal refuses requests for a host name other than localhost. A web site can let its own
+// name stand for an address in here (DNS rebinding). Then its scripts may read the answers.
+// With an address it cannot do so. No browser reaches a unix socket: a proxy in front of
+// it must check the names itself.
 func Literal(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, file := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)

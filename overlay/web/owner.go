@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Owner is who may be told from others: a user of this host, or the address of another one.
-// Places are shared out between owners, so that nobody takes those of others by asking often.
+// Owner is the owner of a connection: a user of this host, or the address of another host.
+// Owners share the places, so an owner who asks often does not take the places of others.
 type Owner struct {
 	user  bool
 	uid   uint32
-	place netip.Prefix // if it is no user; the zero value: it cannot be told
+	place netip.Prefix // without a user; the zero value: unknown
 }
 
-// UserOwner is a user of this host.
+// UserOwner returns the owner for a user of this host.
 func UserOwner(uid uint32) Owner { return Owner{user: true, uid: uid} }
 
-// String names it for messages.
+// String names the owner for messages.
 func (o Owner) String() string {
 	switch {
 	case o.user:
@@ -36,16 +36,16 @@ func (o Owner) String() string {
 
 type ownerKey struct{}
 
-// OwnerOf returns whose connection a question came by.
+// OwnerOf returns the owner of a request's connection.
 func OwnerOf(ctx context.Context) Owner {
 	o, _ := ctx.Value(ownerKey{}).(Owner)
 	return o
 }
 
-// siteBits is the length of the prefix that one host has of its own with IPv6 (RFC 6177).
+// siteBits is the length of the IPv6 prefix that one site may have alone (RFC 6177).
 const siteBits = 64
 
-// ownerOf tells whose the other end of a connection is.
+// ownerOf returns the owner of a connection's other end.
 func ownerOf(c net.Conn) Owner {
 	switch c := c.(type) {
 	case *net.UnixConn:
@@ -58,7 +58,7 @@ func ownerOf(c net.Conn) Owner {
 			}
 		}
 		if remote.Addr().IsLoopback() {
-			return Owner{} // one host, though it has 16 million such addresses
+			return Owner{} // all 16 million loopback addresses are this host
 		}
 		bits := remote.Addr().BitLen()
 		if remote.Addr().Is6() {
@@ -70,8 +70,8 @@ func ownerOf(c net.Conn) Owner {
 	return Owner{}
 }
 
-// addrPort is without the zone, which is none of the peer's, and never an IPv4 address in
-// the form of IPv6.
+// addrPort returns a TCP address without its zone, as the zone is local to this host.
+// An IPv4 address is never in the form of IPv6.
 func addrPort(a net.Addr) netip.AddrPort {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -81,7 +81,7 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
 }
 
-// userOf is who connected to a unix socket (unix(7), SO_PEERCRED).
+// userOf returns the user who connected to a unix socket (unix(7), SO_PEERCRED).
 func userOf(c *net.UnixConn) (o Owner) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -102,11 +102,11 @@ const (
 	diagAnswer  = unix.SizeofNlMsghdr + 72
 	diagUID     = unix.SizeofNlMsghdr + 64
 	diagInode   = unix.SizeofNlMsghdr + 68
-	// diagWaitUs is a time in which the kernel, which answers at once, has answered.
+	// diagWaitUs is ample: the kernel answers at once.
 	diagWaitUs = 100_000
 )
 
-// userAt asks the kernel whose TCP socket has these two ends, of one host.
+// userAt asks the kernel for the user of the TCP socket with these two ends on this host.
 func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -124,7 +124,7 @@ func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	if err != nil || n < diagAnswer || binary.NativeEndian.Uint16(b[4:]) != unix.SOCK_DIAG_BY_FAMILY {
 		return 0, false
 	}
-	// A socket without an inode has been closed: nobody has it any more.
+	// A socket without an inode is closed, and has no user any more.
 	return binary.NativeEndian.Uint32(b[diagUID:]), binary.NativeEndian.Uint32(b[diagInode:]) != 0
 }
 

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// places are the connections that are served at once. Whoever comes when there is none left
-// gets that of somebody who is idle: who has not asked yet, has been answered, or does not
-// read his answer. A connection whose answer is being made is never taken away.
+// places bounds the connections served at once. When all places are taken, a new connection
+// gets the place of an idle one. Idle is a client that has not asked yet, has its answer, or
+// does not read its answer. A connection keeps its place while its answer is being made.
 type places struct {
 	net.Listener
 	most int
 	gone func(Owner)
 
 	mu      sync.Mutex
-	leaving int           // connections that gave way, and whose server has not noticed yet
-	of      map[Owner]int // whose these are
+	leaving int           // connections that gave way, before the server has noticed
+	of      map[Owner]int // leaving connections of each owner
 	freed   *sync.Cond    // a connection has ended, or has become idle
 	taken   map[*place]struct{}
 	ended   bool
@@ -36,22 +36,22 @@ type place struct {
 	net.Conn
 	of    *places
 	owner Owner
-	since time.Time // when it became idle; zero: it is not. of.mu
-	stays bool      // it is idle only while it is written to. of.mu
+	since time.Time // start of the idle time; zero: busy. of.mu
+	stays bool      // idle only during writes. of.mu
 	left  bool      // it gave way. of.mu
 }
 
 const (
-	// mostLeaving bounds connections that gave way: net/http waits for half a second before it
-	// forgets one whose header was too long. Each takes some 20 KB. While there are so many,
-	// everybody waits.
+	// mostLeaving bounds the connections that gave way, at some 20 KB each. net/http waits for
+	// half a second before it forgets a connection with too long a header. At the bound all new
+	// connections wait.
 	mostLeaving = 512
-	// mostLeavingOf bounds those of one owner, so that one who comes again and again keeps
-	// nobody waiting but himself: he is turned away.
+	// mostLeavingOf bounds the leaving connections of one owner. An owner who connects again
+	// and again is turned away, and others do not wait.
 	mostLeavingOf = mostLeaving / 8
 )
 
-// errTurnedAway is for a connection whose owner has too many that are leaving.
+// errTurnedAway refuses a connection while its owner has too many leaving connections.
 var errTurnedAway = errors.New("too many of this owner's connections are leaving")
 
 // Accept implements net.Listener.
@@ -83,8 +83,8 @@ func (p *places) Accept() (net.Conn, error) {
 	}
 }
 
-// take gives n a place, if need be the one of old, which is to be closed. While all are
-// busy it waits for one that is not.
+// take gives n a place. If that was the place of old, the caller must close old. While all
+// connections are busy take waits for an idle one.
 func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *places) take(n *place) (old *place, err error) {
 	return old, nil
 }
 
-// leaves takes a place away. mu is held.
+// leaves takes a connection's place away. The caller holds mu.
 func (p *places) leaves(old *place) {
 	delete(p.taken, old)
 	old.left = true
@@ -114,7 +114,7 @@ func (p *places) leaves(old *place) {
 	p.of[old.owner]++
 }
 
-// hasLeft is that its server has noticed. mu is held.
+// hasLeft notes that the server has closed n. The caller holds mu.
 func (p *places) hasLeft(n *place) {
 	if !n.left {
 		return
@@ -126,8 +126,8 @@ func (p *places) hasLeft(n *place) {
 	}
 }
 
-// idlest is who gives way to one more of owner: of those who are idle, one whose owner has
-// most places, and of these the one that has been idle longest.
+// idlest returns the connection that gives way to one more of owner's, or nil if all are
+// busy. It prefers the owner with most places, then the longest idle time.
 func (p *places) idlest(owner Owner) (v *place) {
 	have := map[Owner]int{owner: 1}
 	for c := range p.taken {
@@ -141,8 +141,8 @@ func (p *places) idlest(owner Owner) (v *place) {
 	return v
 }
 
-// GivesWay reports whether one who has been there since a, and whose owner has m places,
-// gives way rather than one since b with n.
+// GivesWay compares two holders of places, idle since a and b; their owners have m and n
+// places. It reports whether the first one gives way.
 func GivesWay(m int, a time.Time, n int, b time.Time) bool {
 	return m > n || m == n && a.Before(b)
 }
@@ -156,7 +156,7 @@ func (p *places) Close() error {
 	return p.Listener.Close()
 }
 
-// state is http.Server's ConnState: a connection is idle until a question has come whole.
+// state is http.Server's ConnState: a connection is idle until it has sent a whole request.
 func (p *places) state(c net.Conn, s http.ConnState) {
 	if n, ok := c.(*place); ok {
 		n.idle(s == http.StateNew || s == http.StateIdle)
@@ -181,8 +181,8 @@ func (n *place) idle(is bool) {
 	}
 }
 
-// Write implements net.Conn. While it waits for the client to read, the client is idle; and
-// after that, until it asks again, but for answers that go on.
+// Write implements net.Conn. The client is idle while Write waits for it to read. It stays
+// idle until the next request, except after Stays.
 func (n *place) Write(b []byte) (int, error) {
 	n.idle(true)
 	defer n.written()
@@ -199,8 +199,8 @@ func (n *place) written() {
 
 type placeKey struct{}
 
-// gaveWay reports whether a question came by a connection that has no place any more: it was
-// taken away while the question was read.
+// gaveWay reports whether the request's connection lost its place while the request was
+// read.
 func gaveWay(ctx context.Context) bool {
 	n, ok := ctx.Value(placeKey{}).(*place)
 	if !ok {
@@ -211,8 +211,7 @@ func gaveWay(ctx context.Context) bool {
 	return n.left
 }
 
-// Stays says that the answer to a question goes on: while there is nothing to write the client
-// is not idle.
+// Stays marks the answer to a request as endless: between writes the client is not idle.
 func Stays(ctx context.Context) {
 	if n, ok := ctx.Value(placeKey{}).(*place); ok {
 		n.of.mu.Lock()

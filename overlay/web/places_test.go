@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// told runs a server and returns its address and whose connections gave way.
+// told runs a server. It returns its address and the owners of connections that gave way.
 func told(t *testing.T, h http.HandlerFunc) (at string, gone chan Owner) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +48,7 @@ func dial(t *testing.T, at, text string) net.Conn {
 
 const question = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// Those that connect and never ask lose their place, the oldest first, to who asks.
+// Connections that never ask lose their places to new clients, the oldest first.
 func TestHalfOpenRequestsKeepNobodyOut(t *testing.T) {
 	at, gone := told(t, hello)
 	var idle []net.Conn
@@ -76,7 +76,7 @@ func TestHalfOpenRequestsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// So do those that ask and never read what they are told.
+// So do clients that ask and never read the answer.
 func TestReadersThatDoNotReadKeepNobodyOut(t *testing.T) {
 	long := []byte(strings.Repeat("x", 32<<20))
 	at, gone := told(t, func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +95,7 @@ func TestReadersThatDoNotReadKeepNobodyOut(t *testing.T) {
 	<-gone
 }
 
-// A connection that was answered and is kept for the next question does so as well.
+// So does a connection that waits for its next request.
 func TestAnsweredConnectionsKeepNobodyOut(t *testing.T) {
 	at, _ := told(t, hello)
 	for range maxConns {
@@ -109,7 +109,7 @@ func TestAnsweredConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Nor does anything that a client may leave open once it was refused: its body is not waited for.
+// A refused client holds no place, either: the server does not wait for its body.
 func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 	at, _ := told(t, hello)
 	for _, text := range []string{
@@ -125,7 +125,7 @@ func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			_, _ = io.WriteString(c, text) // it may be refused before all is sent
+			_, _ = io.WriteString(c, text) // the server may refuse it before the end
 		}
 		if got := say(t, at, question); got != http.StatusOK {
 			t.Errorf("%.60q: %d", text, got)
@@ -133,7 +133,7 @@ func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Who has most places gives one up, however old the others' are.
+// The owner with most places gives one up, even if others' places are older.
 func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
 	p := newPlaces(nil, 4, nil)
 	noon := time.Unix(1700000000, 0)
@@ -152,14 +152,14 @@ func TestOwnerOfMostPlacesLosesOne(t *testing.T) {
 	if v := p.idlest(other); v != oldest {
 		t.Errorf("one of %v, since %v", v.owner, v.since)
 	}
-	oldest.since = time.Time{} // it is being answered
+	oldest.since = time.Time{} // its answer is being made
 	if v := p.idlest(other); v.owner != other || v == oldest {
 		t.Errorf("one of %v, since %v", v.owner, v.since)
 	}
 }
 
-// One who comes again and again, and whose connections take long to end, is turned away himself;
-// another reader is served at once.
+// A client that connects again and again is turned away while its connections end slowly.
+// Another reader is served at once.
 func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 	p := newPlaces(nil, 4, nil)
 	mine, other := UserOwner(1000), UserOwner(1001)
@@ -184,7 +184,7 @@ func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 	if err != nil || old == nil || old.owner != other {
 		t.Fatalf("%v, %v", old, err)
 	}
-	client, server := net.Pipe() // what has left makes room
+	client, server := net.Pipe() // a connection that has left makes room
 	client.Close()
 	old.Conn = server
 	old.Close()
@@ -193,7 +193,7 @@ func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 	}
 }
 
-// Everybody on this host is told apart by his user, and others by their address.
+// Clients on this host differ by their user, other clients by their address.
 func TestOwners(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		l, err := net.Listen("tcp", at)

@@ -1,7 +1,7 @@
-// Package web serves HTTP to whoever can connect, which is everybody on the host or
-// more: only questions without a body, from few connections at once, and none of them
-// waits for a client that does not read or does not ask. When all places are taken, the
-// owner of most of them loses the one that has been idle longest.
+// Package web serves HTTP to everybody on the host or beyond. It answers only requests
+// without a body, on few connections at once. No request waits for a client that does not
+// read or does not ask. When all places are taken, the owner with most places loses the
+// place that has been idle longest.
 package web
 
 import (
@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// maxConns is more than a browser with some pages and two Prometheus servers open.
+	// maxConns is more than a browser with some pages and two Prometheus servers need.
 	maxConns = 32
 	// maxHeaderBytes is more than a browser sends with cookies of other ports on this host.
 	maxHeaderBytes = 16 << 10
-	// headerWait is enough for a question over a slow link.
+	// headerWait is enough for a request over a slow link.
 	headerWait = 5 * time.Second
 	// answerWait is enough for 10 MB over a slow link. Streams set deadlines themselves.
 	answerWait = 30 * time.Second
 	// idleWait is twice the usual interval between scrapes.
 	idleWait = 30 * time.Second
-	// endWait is how long answers that have begun may take when the daemon ends.
+	// endWait bounds the time of begun answers when the daemon ends.
 	endWait = time.Second
 )
 
-// Serve answers until ctx ends, and closes l. gone, if it is not nil, is told whose
-// connection was closed to make room for another; it must not block.
+// Serve answers until ctx ends, and closes l. gone gets the owner of each connection that
+// was closed to make room for another. It may be nil, and must not block.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
 	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{
@@ -41,7 +41,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 		ConnContext:    seats.context,
 		ConnState:      seats.state,
-		ErrorLog:       log.New(io.Discard, "", 0), // what strangers send would fill the journal
+		ErrorLog:       log.New(io.Discard, "", 0), // strangers' errors would fill the journal
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -49,7 +49,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 		end, cancel := context.WithTimeout(context.Background(), endWait)
 		defer cancel()
 		_ = s.Shutdown(end)
-		_ = s.Close() // those that took longer
+		_ = s.Close() // ends answers that take longer
 	})
 	err := s.Serve(seats)
 	if !stop() {
@@ -61,11 +61,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 	return err
 }
 
-// questions lets only GET and HEAD without a body through.
+// questions lets through only GET and HEAD without a body.
 func questions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if gaveWay(r.Context()) {
-			panic(http.ErrAbortHandler) // which ends the connection and nothing else
+			panic(http.ErrAbortHandler) // this ends only the connection
 		}
 		status := http.StatusOK
 		if r.ContentLength != 0 {
@@ -92,8 +92,8 @@ func refuse(w http.ResponseWriter, status int) {
 	http.Error(w, http.StatusText(status), status)
 }
 
-// hangUp refuses who has more to say. net/http would read it, or wait before it forgets him,
-// and so keep the connection busy.
+// hangUp refuses a request with a body. net/http would read the body, or wait before it
+// closes, and so keep the connection busy.
 func hangUp(w http.ResponseWriter, status int) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// unixMode lets the daemon's user and the socket's group in. Where the directory has the
-	// set-group-ID bit, that is the directory's group.
+	// unixMode lets in the daemon's user and the socket's group. In a directory with the
+	// set-group-ID bit the socket has the directory's group.
 	unixMode = 0o660
-	// othersWrite is the permission of others to put something else in the socket's place.
+	// othersWrite lets others replace the socket.
 	othersWrite = 0o002
-	// knockWait is more than a socket on which somebody listens takes to answer.
+	// knockWait is more time than a live socket takes to answer.
 	knockWait = time.Second
 )
 
-// unixListener is a unix socket whose name goes with it.
+// unixListener is a unix socket that removes its name when it closes.
 type unixListener struct{ *rundir.Listener }
 
-// ListenUnix makes a unix socket at path, in place of one on which nobody listens any more, to
-// which these groups are let in as well. What is there and is no such socket stays, and nothing
-// is made behind a link. With rundir.ErrGroups there is a socket all the same.
+// ListenUnix makes a unix socket at path, and lets these groups in, too. It replaces a socket
+// without a listener. Any other file at path stays, and is an error; so is a directory that
+// is a link. With rundir.ErrGroups the socket works all the same.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	// The second is the name of one that was never finished.
+	// The second name is a socket that was never finished.
 	for _, p := range []string{path, path + rundir.Temporary} {
 		if err := checkStale(p); err != nil {
 			return nil, err
@@ -46,7 +46,7 @@ func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	return unixListener{l}, err
 }
 
-// Close implements net.Listener, and removes the name unless somebody else has it now.
+// Close implements net.Listener. It removes the name unless another socket has it now.
 func (l unixListener) Close() error {
 	err := l.Listener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -55,7 +55,7 @@ func (l unixListener) Close() error {
 	return errors.Join(err, l.RemoveOwn())
 }
 
-// checkDirectory refuses a directory in which others could put what they like.
+// checkDirectory refuses a directory that others may write to.
 func checkDirectory(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(dir, &st); err != nil {
@@ -72,7 +72,7 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// checkStale refuses a name that somebody uses.
+// checkStale refuses a name in use.
 func checkStale(path string) error {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
@@ -90,7 +90,7 @@ func checkStale(path string) error {
 		c.Close()
 	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT):
 		return nil
-	case !errors.Is(err, unix.EAGAIN): // whose queue is full, listens
+	case !errors.Is(err, unix.EAGAIN): // EAGAIN: somebody listens, but his queue is full
 		return err
 	}
 	return fmt.Errorf("somebody listens on %s already", path)

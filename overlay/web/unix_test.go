@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// client asks by a socket.
+// client asks over a unix socket.
 func client(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return net.Dial("unix", path)
@@ -42,7 +42,7 @@ func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 	if st, err := os.Lstat(path); err != nil || st.Mode() != fs.ModeSocket|0o660 {
 		t.Errorf("%v, %v", st, err)
 	}
-	// A proxy may come by any name: no browser does.
+	// A proxy may ask for any name, as no browser reaches a unix socket.
 	r, err := client(path).Get("http://hub.example/metrics")
 	if err != nil || r.StatusCode != http.StatusOK {
 		t.Errorf("%v, %v", r, err)
@@ -110,7 +110,7 @@ func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 	}
 }
 
-// Nobody is pushed aside who listens, nor is the name of a later one removed.
+// A live listener keeps its name. An older one does not remove the name of a later one.
 func TestUnixSocketOfAnotherStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	first, err := ListenUnix(path)
@@ -140,7 +140,7 @@ func TestUnixSocketOfAnotherStays(t *testing.T) {
 	}
 }
 
-// Where others may put what they like, nobody can know whom he talks to.
+// In a directory that others may write to, a client cannot know the owner of a socket.
 func TestUnixSocketWantsADirectoryOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {

@@ -76,7 +76,7 @@ func TestOnlyQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// Those that connect and say nothing take places, but no more than there are.
+// Silent connections take no more places than there are.
 func TestConnectionsAreBounded(t *testing.T) {
 	serving := make(chan struct{}, 2*maxConns)
 	release := make(chan struct{})
