@@ -13,36 +13,37 @@ import (
 const (
 	// every is the time between samples: a path's death is seen well within a second.
 	every = 500 * time.Millisecond
-	// history is how far back somebody sees who joins others, and the page keeps.
+	// history is the age of the samples that the page keeps. A page that joins others gets
+	// as many.
 	history = 2 * time.Minute
-	// maxHistoryBytes bounds what that takes: all of it for some 150 paths, and a
-	// shorter time for more.
+	// maxHistoryBytes bounds the memory of the history. It fits the whole history of
+	// some 150 paths, and a shorter one of more paths.
 	maxHistoryBytes = 8 << 20
-	// maxWatchers are pages open at once; each is sent everything. A page that is opened
-	// later takes the place of another.
+	// maxWatchers bounds the pages open at once, as each one gets every sample. One more
+	// page takes the place of another.
 	maxWatchers = 8
-	// maxBehind is how many samples a page may lag before it is dropped: it does not
-	// read, and whoever does is not to wait for it.
+	// maxBehind is the number of samples that a page may lag behind. Then it is dropped,
+	// so that other pages do not wait for it.
 	maxBehind = 16
 )
 
-// Source is where the figures come from.
+// Source provides the figures.
 type Source struct {
 	Status func() control.Status
-	// Events returns what happened after the event of that number, oldest first; nil:
-	// nobody tells, and the page makes its own from what it sees.
+	// Events returns the events after the event of that number, oldest first. If it is
+	// nil, the page makes events from the samples.
 	Events func(after uint64) []Event
-	// Gone is told whose page was closed to make room for another one. It is nil if nobody
-	// wants to know, and must not block.
+	// Gone gets the owner of each page that was closed to make room for another. It may
+	// be nil, and must not block.
 	Gone func(web.Owner)
 }
 
-// Event is a line of what happened.
+// Event is a line of the page's log.
 type Event struct {
 	Number uint64 `json:"number"` // counts up from 1
 	UnixMs int64  `json:"t"`
 	Level  string `json:"level"` // debug, info, notice, warning, error
-	Peer   string `json:"peer"`  // "" if it is about none
+	Peer   string `json:"peer"`  // "" for an event without a peer
 	Text   string `json:"text"`
 }
 
@@ -54,25 +55,25 @@ type Feed struct {
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
 	past     []piece // oldest first
-	bytes    int     // of past
-	event    uint64  // number of the last one handed out
+	bytes    int     // size of past
+	event    uint64  // number of the last event handed out
 }
 
-// piece is a sample as it is sent.
+// piece is an encoded sample.
 type piece struct {
 	at   time.Time
 	text []byte
 }
 
-// watcher is an open page. Its channel is closed when it is dropped.
+// watcher is an open page. Its channel is closed when the page is dropped.
 type watcher struct {
 	samples chan []byte
 	owner   web.Owner
 	since   time.Time
-	gaveWay bool // it was dropped for another page; set before samples is closed
+	gaveWay bool // dropped for another page; set before samples is closed
 }
 
-// NewFeed returns a feed, which Run drives.
+// NewFeed returns a feed. Run drives it.
 func NewFeed(src Source) *Feed {
 	return &Feed{src: src, wake: make(chan struct{}, 1), watchers: map[*watcher]struct{}{}}
 }
@@ -101,7 +102,7 @@ func (f *Feed) runWatched(ctx context.Context) {
 	}
 }
 
-// publish takes a sample for those who watch, and reports whether anybody does.
+// publish sends a sample to the watchers, and reports whether there are any.
 func (f *Feed) publish(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +127,7 @@ func (f *Feed) publish(now time.Time) bool {
 	return true
 }
 
-// news are the events since the last sample.
+// news returns the events since the last sample.
 func (f *Feed) news() []Event {
 	if f.src.Events == nil {
 		return []Event{}
@@ -142,7 +143,7 @@ func (f *Feed) news() []Event {
 	return v
 }
 
-// keep adds a sample to the past, and forgets what is too old or too much.
+// keep adds a sample to the past, and forgets samples beyond the bounds of age and size.
 func (f *Feed) keep(p piece) {
 	f.past = append(f.past, p)
 	f.bytes += len(p.text)
@@ -155,7 +156,7 @@ func (f *Feed) keep(p piece) {
 	f.past = f.past[n:]
 }
 
-// watch adds a page of owner's, and returns what was before.
+// watch adds a page of owner's, and returns the past samples.
 func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -164,7 +165,7 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 	}
 	w = &watcher{samples: make(chan []byte, maxBehind), owner: owner, since: now}
 	f.watchers[w] = struct{}{}
-	f.event = 0 // the next sample has the newest events again; a page knows their numbers
+	f.event = 0 // the next sample repeats the newest events; a page skips known numbers
 	for _, p := range f.past {
 		if now.Sub(p.at) <= history {
 			past = append(past, p.text)
@@ -177,8 +178,8 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 	return w, past
 }
 
-// makeRoom drops a page for another one of owner's: the oldest of the one who has most. A
-// page that reads cannot be told from one that does not before the kernel's buffers are full.
+// makeRoom drops the oldest page of the owner with most pages, for another page of owner's.
+// Until the kernel's buffers are full, a page that does not read looks like any other.
 func (f *Feed) makeRoom(owner web.Owner) {
 	have := map[web.Owner]int{owner: 1}
 	for w := range f.watchers {
@@ -197,7 +198,7 @@ func (f *Feed) makeRoom(owner web.Owner) {
 	}
 }
 
-// leave ends a page.
+// leave removes a page.
 func (f *Feed) leave(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

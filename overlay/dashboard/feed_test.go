@@ -24,7 +24,7 @@ func status(paths int) control.Status {
 	return st
 }
 
-// last is the newest sample that a page was sent.
+// last returns the newest sample sent to a page.
 func last(t *testing.T, w *watcher) sample {
 	t.Helper()
 	var s sample
@@ -88,7 +88,7 @@ func TestSampleIsBounded(t *testing.T) {
 	}
 }
 
-// One page more than there are places is opened all the same; the oldest is told why it ends.
+// One page more than there are places opens all the same. The oldest page learns why it ends.
 func TestLastPageOpenedIsSeen(t *testing.T) {
 	f, _ := feed(1)
 	var gone []web.Owner
@@ -110,7 +110,7 @@ func TestLastPageOpenedIsSeen(t *testing.T) {
 	}
 }
 
-// Whoever opens page after page loses his own.
+// A user who opens page after page loses pages of his own.
 func TestPagesOfOneOwnerLeaveOthers(t *testing.T) {
 	f, _ := feed(1)
 	mine, _ := f.watch(noon, web.UserOwner(1000))

@@ -1,6 +1,6 @@
-// Package dashboard shows the daemon's status to a browser: one page without anything
-// from elsewhere, which reads samples as they come (server-sent events). It shows, and
-// changes nothing; there are no keys in what it is sent.
+// Package dashboard shows the daemon's status to a browser. It serves one page, without
+// parts from other sites. The page reads a stream of samples (server-sent events). It
+// cannot change anything, and gets no keys.
 package dashboard
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// assets are all that there is beside the stream.
+// assets are all files beside the stream.
 var assets = map[string]struct{ file, kind string }{
 	"/":          {"index.html", "text/html; charset=utf-8"},
 	"/style.css": {"style.css", "text/css; charset=utf-8"},
@@ -25,8 +25,7 @@ var assets = map[string]struct{ file, kind string }{
 	"/page.js":   {"page.js", "text/javascript; charset=utf-8"},
 }
 
-// headers let the page load its own parts and nothing else, be shown in no other page,
-// and be read by none.
+// headers let the page load its own parts only. No other page may embed or read it.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -38,7 +37,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// Handler serves the page and its stream, to those who name this host by its address.
+// Handler serves the page and its stream to requests that web.Literal lets through.
 func Handler(f *Feed) http.Handler {
 	return web.Literal(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for k, v := range headers {
@@ -63,18 +62,18 @@ func Handler(f *Feed) http.Handler {
 	}))
 }
 
-// foreign reports whether another site's page asks. It could not read the answer, but
-// would take a place.
+// foreign reports whether another site's page sends the request. That page could not read
+// the stream, but would take a place.
 func foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// writeWait is how long one sample may take to be written. Whoever reads more slowly is
-// dropped; the page connects again.
+// writeWait bounds the time to write one sample. A slower reader is dropped, and its page
+// connects again.
 const writeWait = 5 * time.Second
 
-// stream sends samples until the client goes, or is too slow.
+// stream sends samples until the client leaves or is too slow.
 func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
@@ -95,7 +94,7 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 			return
 		case text, ok := <-me.samples:
 			if !ok && me.gaveWay {
-				_, _ = fmt.Fprint(w, "event: gave-way\ndata:\n\n") // who reads is told
+				_, _ = fmt.Fprint(w, "event: gave-way\ndata:\n\n") // tell the user
 			}
 			if !ok || !send(w, out, text) {
 				return
@@ -104,7 +103,7 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	}
 }
 
-// send writes one event. JSON has no line ends, so it is one line.
+// send writes one event. JSON has no line ends, so the data is one line.
 func send(w http.ResponseWriter, out *http.ResponseController, text []byte) bool {
 	if out.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
 		return false

@@ -29,7 +29,7 @@ func ask(h http.Handler, path string, header ...string) *httptest.ResponseRecord
 	return w
 }
 
-// The page needs nothing from elsewhere, and may load nothing from there.
+// The page needs no other site, and may load nothing from one.
 func TestPageIsWhole(t *testing.T) {
 	f, _ := feed(1)
 	h := Handler(f)
@@ -79,7 +79,7 @@ func TestOthersAreRefused(t *testing.T) {
 	if w.Code != http.StatusMisdirectedRequest || strings.Contains(w.Body.String(), "lab") {
 		t.Errorf("a name that somebody else gave us: %d, %s", w.Code, w.Body)
 	}
-	// A question for the headers alone takes nobody's place.
+	// A request for the headers alone takes no place.
 	for range maxWatchers {
 		f.watch(noon, web.Owner{})
 	}

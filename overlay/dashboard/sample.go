@@ -9,37 +9,37 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Bounds of one sample, which keep it below 200 KB whatever is configured. A page that
-// shows more than this shows nothing.
+// Bounds that keep one sample below 200 KB with any configuration. Nobody could read a page
+// with more.
 const (
 	maxPaths  = 1024
 	maxPeers  = 256
 	maxEvents = 64
 )
 
-// sample is the status as the page gets it. Counters are as they are: the page compares
-// two samples. There are no keys in it, beyond the beginning of a public one.
+// sample is the status for the page. Its counters are totals: the page compares two samples.
+// It has no keys, except for the beginning of each public key.
 type sample struct {
 	UnixMs    int64   `json:"t"`
 	Interface string  `json:"name"`
 	Version   string  `json:"version"`
 	UptimeS   int64   `json:"up"`
 	Read      uint64  `json:"read"`    // bytes from the device
-	Written   uint64  `json:"written"` // bytes to it
+	Written   uint64  `json:"written"` // bytes to the device
 	Drops     uint64  `json:"drops"`
 	Peers     []peer  `json:"peers"`
-	LeftOut   int     `json:"left_out"` // peers and paths that are not here
+	LeftOut   int     `json:"left_out"` // peers and paths beyond the bounds
 	Told      bool    `json:"told"`     // events come from the daemon
 	Events    []Event `json:"events"`
 }
 
 type peer struct {
 	Name      string            `json:"name"`
-	Key       string            `json:"key"` // its first characters
+	Key       string            `json:"key"` // first characters of the public key
 	Endpoint  string            `json:"endpoint"`
 	Policy    string            `json:"policy"`
 	Cipher    string            `json:"cipher"` // "": no session
-	Silent    int64             `json:"silent"` // unix time since when it owes an answer; 0: it does not
+	Silent    int64             `json:"silent"` // unix time since when the peer owes an answer; 0: it owes none
 	Delivered uint64            `json:"delivered"`
 	Messages  uint64            `json:"messages"`
 	Repeated  uint64            `json:"repeated"`
@@ -99,7 +99,7 @@ func peerOf(p *control.Peer) peer {
 	}
 	for _, a := range p.Paths {
 		if a.State == control.PathCandidate {
-			continue // it comes as a path if it works
+			continue // shown as a path once it works
 		}
 		v.Paths = append(v.Paths, path{
 			a.From(), a.Remote, a.State, a.SRTTUs, a.QueueUs, a.SentBytes, a.SentPackets, a.Lost, a.Weight,
@@ -109,12 +109,12 @@ func peerOf(p *control.Peer) peer {
 	return v
 }
 
-// byPlace keeps paths of one pair of addresses together.
+// byPlace groups the paths of one pair of addresses.
 func byPlace(a, b path) int {
 	return cmp.Or(strings.Compare(a.Remote, b.Remote), strings.Compare(a.Local, b.Local))
 }
 
-// total is all that was dropped, but for what belongs to a tunnel that is well.
+// total sums up the drops, without the reasons that are normal in a healthy tunnel.
 func total(counts map[string]uint64) (n uint64) {
 	for reason, c := range counts {
 		if !control.Meant(reason) {
