@@ -1,5 +1,5 @@
-// Package metrics shows the daemon's status to Prometheus. Nothing is counted here:
-// what `srdtun show` prints is read when somebody asks, at most once a second.
+// Package metrics shows the daemon's status to Prometheus. It counts nothing itself. Each
+// scrape reads the figures of `srdtun show`, at most once a second.
 package metrics
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Source is where the figures come from.
+// Source provides the figures.
 type Source struct {
 	Status func() control.Status
-	// Reasons are the names of all drop counters. One that has never counted is
-	// exported as zero, so that its first increase is seen as one.
+	// Reasons are the names of all drop counters. A counter that never counted is
+	// exported as zero, so Prometheus sees its first increase.
 	Reasons []string
-	// QueueBytes and OrderBytes are what queue and order of one peer may take.
+	// QueueBytes and OrderBytes bound the memory of one peer's queue and order.
 	QueueBytes, OrderBytes uint64
 	PerPath                bool // series for each path
 }
 
-// maxPaths bounds the paths that have series of their own. With nine of each a scrape
-// is some 10 MB then.
+// maxPaths bounds the paths with series. At nine series for each path a scrape is then
+// some 10 MB.
 const maxPaths = 4096
 
 // Collector implements prometheus.Collector.
@@ -31,8 +31,7 @@ type Collector struct {
 	sums sums
 }
 
-// New returns a collector. It is for one registry: what it collects must be collected
-// by one goroutine at a time.
+// New returns a collector for one registry. Only one goroutine may collect at a time.
 func New(src Source) *Collector { return &Collector{src: src, sums: newSums()} }
 
 // Describe implements prometheus.Collector.
@@ -85,7 +84,7 @@ func (c *Collector) collectInterface(e emitter, st *control.Status) {
 	}
 }
 
-// utilization is in percent.
+// utilization returns the use of the fullest queue or order, in percent.
 func (c *Collector) utilization(st *control.Status) (most float64) {
 	for i := range st.Peers {
 		q, o := st.Peers[i].Queue.Bytes, st.Peers[i].Order.MemoryBytes
@@ -94,7 +93,7 @@ func (c *Collector) utilization(st *control.Status) (most float64) {
 	return most
 }
 
-// emitter sends values with the labels of what they are of.
+// emitter sends values with the labels of their interface, peer or path.
 type emitter struct {
 	ch     chan<- prometheus.Metric
 	labels []string

@@ -82,7 +82,7 @@ srdtun_order_held_seconds_total{friendly_name="b",interface="lab",public_key="b=
 `, "sent_bytes_total", "latest_handshake_seconds", "session", "waited_seconds_total", "rtt_seconds", "rtt_worst_seconds", "order_held_seconds_total")
 }
 
-// A thousand peers that never talked are not to cost as much as ones that do.
+// A thousand peers that never talked cost less than peers that talk.
 func TestIdlePeersHaveFewSeries(t *testing.T) {
 	st := sample()
 	st.Peers = nil
@@ -95,11 +95,11 @@ func TestIdlePeersHaveFewSeries(t *testing.T) {
 	}
 }
 
-// hubPeers is a hub whose scrapes users are told the cost of.
+// hubPeers is the size of the hub in docs/monitoring.md.
 const hubPeers = 1000
 
-// scrapeMost bounds what a scrape of it carries if all peers talk, in bytes:
-// docs/monitoring.md promises it.
+// scrapeMost bounds the bytes of a scrape of this hub when all its peers talk, as
+// docs/monitoring.md promises.
 const scrapeMost = 6 << 20
 
 // hub is a status with many peers that all talk, on as many paths as by default.
@@ -129,7 +129,7 @@ func TestScrapeOfAHubIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkScrapeOfAHub is what one scrape costs the daemon, the status apart.
+// BenchmarkScrapeOfAHub measures the daemon's cost of a scrape, without the status.
 func BenchmarkScrapeOfAHub(b *testing.B) {
 	st := hub()
 	h, err := NewHandler(source(&st))
@@ -138,7 +138,7 @@ func BenchmarkScrapeOfAHub(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		h.at = time.Time{} // what was made a moment ago would be given again
+		h.at = time.Time{} // else the handler would return the cached page
 		b.SetBytes(int64(h.take(nil).text.Len()))
 	}
 }
@@ -198,7 +198,7 @@ func TestSumsNeverFall(t *testing.T) {
 	sent(83)
 }
 
-// value is that of the only series of a metric.
+// value returns the value of a metric's only series.
 func value(t *testing.T, c prometheus.Collector, name string) float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
@@ -251,7 +251,7 @@ func TestPathSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// The names are as Prometheus' own rules want them.
+// The names follow Prometheus' own rules.
 func TestNamesAreSound(t *testing.T) {
 	st := sample()
 	src := source(&st)

@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// cacheFor bounds what scrapes cost: however many come, the figures are read and
-// written out once in this time. Prometheus asks every 15 s or more.
+// cacheFor bounds the cost of scrapes: all scrapes within this time share one page.
+// Prometheus asks every 15 s or more.
 const cacheFor = time.Second
 
-// pagesMost are the pages that clients may still be reading, the current one included. Of a
-// thousand peers a page has some MB, and who reads slowly would keep one for each second.
+// pagesMost bounds the pages that clients still read, with the current page. For a thousand
+// peers a page has some MB, and slow readers would keep a page for each second.
 const pagesMost = 4
 
-// Path is where Prometheus looks unless told otherwise.
+// Path is the path that Prometheus asks for by default.
 const Path = "/metrics"
 
 // Handler answers scrapes.
@@ -30,11 +30,11 @@ type Handler struct {
 
 	mu   sync.Mutex
 	page *page
-	at   time.Time // when it was made; zero: never
-	read []*page   // that are written out, oldest first
+	at   time.Time // when page was made; zero: never
+	read []*page   // the pages that clients are reading, oldest first
 }
 
-// NewHandler returns a handler with the figures of src, and those of the process.
+// NewHandler returns a handler with the figures of src and of the process.
 func NewHandler(src Source) (*Handler, error) {
 	r := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{New(src), collectors.NewGoCollector(),
@@ -49,8 +49,8 @@ func NewHandler(src Source) (*Handler, error) {
 	}, nil
 }
 
-// ServeHTTP implements http.Handler. What a client would accept is not looked at: the
-// text format is what all of them read.
+// ServeHTTP implements http.Handler. It ignores the Accept header: all clients read the
+// text format.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != Path {
 		http.NotFound(w, r)
@@ -63,10 +63,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(p.status)
-	_, _ = w.Write(p.text.Bytes()) // who does not read it has gone
+	_, _ = w.Write(p.text.Bytes()) // at an error the client has gone
 }
 
-// take returns a page that is not older than cacheFor, to be written to out.
+// take returns a page younger than cacheFor, for a response to out.
 func (h *Handler) take(out *http.ResponseController) *page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *Handler) take(out *http.ResponseController) *page {
 	return h.page
 }
 
-// leave is the end of take.
+// leave undoes take.
 func (h *Handler) leave(p *page, out *http.ResponseController) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +98,7 @@ func (h *Handler) leave(p *page, out *http.ResponseController) {
 func (h *Handler) make() *page {
 	room := 0
 	if h.page != nil {
-		room = h.page.text.Len() * 9 / 8 // as much as last time, and some new series
+		room = h.page.text.Len() * 9 / 8 // as much as last time, with room for new series
 	}
 	p := &page{
 		header: http.Header{}, status: http.StatusOK, text: bytes.NewBuffer(make([]byte, 0, room)),
@@ -112,20 +112,20 @@ func (h *Handler) make() *page {
 	return p
 }
 
-// page is an answer that is kept; it implements http.ResponseWriter. It is not changed
-// once it is complete, so several requests may write it out.
+// page is a kept answer, and implements http.ResponseWriter. A complete page never changes,
+// so several requests may write it out.
 type page struct {
 	header http.Header
 	status int
 	text   *bytes.Buffer
-	// readers are those to whom it is being written. They are the Handler's.
+	// readers are the responses that the page is being written to. Handler.mu guards them.
 	readers map[*http.ResponseController]struct{}
 }
 
-// giveUp ends the answers of those who still read p.
+// giveUp ends the responses of slow readers.
 func (p *page) giveUp() {
 	for out := range p.readers {
-		_ = out.SetWriteDeadline(time.Unix(1, 0)) // else it ends by itself
+		_ = out.SetWriteDeadline(time.Unix(1, 0)) // without deadlines the response ends by itself
 	}
 }
 

@@ -18,7 +18,7 @@ func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// However often it is asked, the status is read once a second.
+// Many scrapes in a second read the status once.
 func TestScrapesAreCached(t *testing.T) {
 	st, reads := sample(), 0
 	src := source(&st)
@@ -83,7 +83,7 @@ func (s *slow) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-// Who does not read a page keeps it: of pages that differ there are few, whatever comes.
+// A client that does not read keeps its page alive, so the number of pages is bounded.
 func TestSlowScrapesKeepFewPages(t *testing.T) {
 	st := sample()
 	h, err := NewHandler(source(&st))

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the table of docs/monitoring.md a
 
 const manual = "../../docs/monitoring.md"
 
-// The manual has every metric, as it is.
+// The manual describes every metric as the table does.
 func TestManualHasEveryMetric(t *testing.T) {
 	text, err := os.ReadFile(manual)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestCountersEndInTotal(t *testing.T) {
 	}
 }
 
-// What rules, recipes and dashboard speak of is exported.
+// Rules, recipes and the dashboard name only exported metrics.
 func TestNamesInUseExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, m := range table {

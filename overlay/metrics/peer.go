@@ -6,11 +6,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// micro is a microsecond in seconds, which is the unit of Prometheus.
+// micro is a microsecond in seconds, the unit of Prometheus.
 const micro = 1e-6
 
-// collectPeer gives the series of a peer. One that never talked has no more than tells
-// so: a hub may know a thousand of them.
+// collectPeer emits the series of a peer. A peer that never talked has only the few series
+// that show so: a hub may know a thousand such peers.
 func collectPeer(e emitter, p *control.Peer) {
 	e.count(sentBytes, p.TxBytes)
 	e.count(receivedBytes, p.RxBytes)
@@ -59,7 +59,7 @@ func silence(since int64, now time.Time) float64 {
 	return max(0, now.Sub(time.Unix(since, 0)).Seconds())
 }
 
-// states of a path, in the order in which one passes them.
+// states of a path, in the usual order of its life.
 var states = []string{control.PathCandidate, control.PathActive, control.PathSuspect, control.PathDown}
 
 func collectPathCounts(e emitter, v []control.Path) {
@@ -72,14 +72,14 @@ func collectPathCounts(e emitter, v []control.Path) {
 	}
 }
 
-// collectRoundTrips gives round trips while a path is active.
+// collectRoundTrips emits round trips while a path is active.
 func collectRoundTrips(e emitter, v []control.Path) {
 	var weight, sum, queue, worst float64
 	for _, p := range v {
 		if p.State != control.PathActive {
 			continue
 		}
-		w := float64(p.Weight) + 1 // all may be zero, as before the first packet
+		w := float64(p.Weight) + 1 // all weights may be zero, as before the first packet
 		weight += w
 		sum += w * float64(p.SRTTUs)
 		queue += w * float64(p.QueueUs)
@@ -92,7 +92,7 @@ func collectRoundTrips(e emitter, v []control.Path) {
 	}
 }
 
-// collectPaths gives the series of up to most paths, and returns of how many.
+// collectPaths emits the series of up to most paths, and returns the number of these paths.
 func collectPaths(e emitter, v []control.Path, most int) (n int) {
 	seen := map[[2]string]bool{}
 	for i := range v {
@@ -101,7 +101,7 @@ func collectPaths(e emitter, v []control.Path, most int) (n int) {
 		if n >= most {
 			return n
 		}
-		// One may be candidate and path at once; a series must be there only once.
+		// Two addresses may be candidate and path at once, but a series must be unique.
 		if p.State == control.PathCandidate || seen[at] {
 			continue
 		}
@@ -124,7 +124,7 @@ func collectPath(e emitter, p *control.Path) {
 	e.count(pathRepairs, p.Retransmits)
 }
 
-// countPaths is how many paths could have series.
+// countPaths counts the paths that could have series.
 func countPaths(st *control.Status) (n int) {
 	for i := range st.Peers {
 		seen := map[[2]string]bool{}

@@ -7,11 +7,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// sums adds up counters over all peers. A sum of counters must not fall when a peer is
-// removed: Prometheus would take that for a restart, and count everything again. So
-// what a peer had last is kept when it goes.
+// sums adds up counters over all peers. A sum must not fall when a peer is removed:
+// Prometheus would see a restart, and count everything again. So sums keeps the last
+// counters of a removed peer.
 type sums struct {
-	gone  map[string]uint64            // of peers that are no more
+	gone  map[string]uint64            // of removed peers
 	peers map[string]map[string]uint64 // by public key
 }
 
@@ -19,17 +19,17 @@ func newSums() sums {
 	return sums{gone: map[string]uint64{}, peers: map[string]map[string]uint64{}}
 }
 
-// dropped is before the reason in the name of a sum.
+// dropped is the prefix of a reason in the name of a sum.
 const dropped = "dropped_"
 
-// take replaces the counters of all peers by those of st.
+// take replaces the counters of all peers by the counters in st.
 func (s *sums) take(st *control.Status) {
 	now := make(map[string]map[string]uint64, len(st.Peers))
 	for i := range st.Peers {
 		now[st.Peers[i].PublicKey] = countersOf(&st.Peers[i])
 	}
 	for key, last := range s.peers {
-		// Someone who comes back under the same key begins at zero again.
+		// A peer that was removed and added again begins at zero.
 		if n, here := now[key]; here && n["pushed"] >= last["pushed"] && n["delivered"] >= last["delivered"] {
 			continue
 		}
@@ -48,7 +48,7 @@ func countersOf(p *control.Peer) map[string]uint64 {
 	return c
 }
 
-// total is the sum over all peers that there are and were.
+// total returns the sum over all present and removed peers.
 func (s *sums) total(name string) uint64 {
 	n := s.gone[name]
 	for _, p := range s.peers {
@@ -57,7 +57,7 @@ func (s *sums) total(name string) uint64 {
 	return n
 }
 
-// reasons are all drop counters, in order: the ones known, and any others that count.
+// reasons returns all known drop counters and all others in st, sorted.
 func (c *Collector) reasons(st *control.Status) []string {
 	all := map[string]bool{}
 	for _, r := range c.src.Reasons {

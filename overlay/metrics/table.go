@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metric is one line of the table of what is exported. Its comment in docs/monitoring.md
-// is its help text, as a test demands.
+// metric is one line of the table of metrics. A test demands that docs/monitoring.md has
+// its help text.
 type metric struct {
 	name   string
 	kind   prometheus.ValueType
@@ -17,8 +17,8 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// The labels. Those of a peer are the ones that WireGuard's exporters have, but for
-// allowed_ips: a peer may have 65,536 of them, and a label is repeated in each series.
+// The labels. A peer's are the labels of WireGuard's exporters, without allowed_ips. A peer
+// may have 65,536 of these, and each series repeats its labels.
 var (
 	ofInterface = []string{"interface"}
 	ofReason    = []string{"interface", "reason"}
@@ -35,8 +35,7 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 	return m
 }
 
-// Of the interface. The first six of a peer are called as WireGuard's exporters call
-// them, with another prefix: both may run on one host, and sums must not mix.
+// Metrics of the interface.
 var (
 	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; which program runs, and as whom.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
@@ -57,7 +56,8 @@ var (
 	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Percent of the memory that the queue or the order of one peer may take: of the fullest.")
 )
 
-// Of a peer.
+// Metrics of a peer. The first three have the names of WireGuard's exporters, with another
+// prefix: both may run on one host, and their sums must not mix.
 var (
 	sentBytes     = define("sent_bytes_total", counter, ofPeer, "UDP payload sent to the peer.")
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")
@@ -94,7 +94,7 @@ var (
 	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, for each reason that has happened.")
 )
 
-// Of a path, if asked for.
+// Metrics of a path, if configured.
 var (
 	pathActive      = define("path_active", gauge, ofPath, "1 if the path takes data, else 0.")
 	pathRTT         = define("path_rtt_seconds", gauge, ofPath, "Smoothed round-trip time.")
