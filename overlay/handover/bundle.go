@@ -1,11 +1,12 @@
-// Package handover passes what a process holds of the kernel's to the process that
-// follows it: the queues of the TUN device, the sockets, and where the peers are. The service manager keeps the descriptors in between (its descriptor
-// store, see sd_pid_notify_with_fds(3) and FileDescriptorStoreMax= in systemd.service(5)).
+// Package handover passes kernel objects from a process to its successor: the queues of
+// the TUN device, the sockets, and the addresses of the peers. The service manager keeps the
+// descriptors in between, in its descriptor store. See sd_pid_notify_with_fds(3), and
+// FileDescriptorStoreMax= in systemd.service(5).
 //
-// What stays is all that applications and routers see: the device with its addresses and
-// routes and what waits in its queue, the UDP ports with what has arrived on them, and the
-// addresses at which peers have proven to be. Keys and sessions are not passed on: they are
-// made anew, in one round trip each.
+// Applications and routers see no change. The device keeps its addresses, routes and queued
+// packets. The UDP ports keep the packets that have arrived. The validated addresses of the
+// peers stay. Keys and sessions are not passed on: a new handshake takes one round trip for
+// each peer.
 package handover
 
 import (
@@ -19,9 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateVersion is that of State: a program before it misreads the device's virtio header,
-// which had ten bytes in version 1. Version 3 comes with sessions in files of their own,
-// which are not taken.
+// stateVersion is the version of State. Older programs must refuse version 2: they expect
+// a virtio header of ten bytes at the device, as in version 1. Version 3 comes with sessions
+// in files of their own. These files are ignored.
 const (
 	stateVersion  = 2
 	newestVersion = 3
@@ -34,28 +35,28 @@ const maxState = 8 << 20
 // State describes the descriptors.
 type State struct {
 	Version int      `json:"version"`
-	Network string   `json:"network_namespace"` // where device and sockets are
-	Setup   string   `json:"setup"`             // digest of what they were made from
+	Network string   `json:"network_namespace"` // namespace of device and sockets
+	Setup   string   `json:"setup"`             // digest of the settings of device and sockets
 	FwMark  uint32   `json:"fwmark"`
-	Ports   []uint16 `json:"ports"` // of the sockets, in their order
+	Ports   []uint16 `json:"ports"` // in the order of the sockets
 	Peers   []Peer   `json:"peers"`
 }
 
-// Peer is where a peer was proven to be.
+// Peer is a peer with its validated addresses.
 type Peer struct {
 	Key       string           `json:"key"`
 	Addresses []netip.AddrPort `json:"addresses"`
 }
 
-// Bundle is what is passed on. Descriptors are not wrapped in files, since Go's poller
-// would watch these.
+// Bundle is the handover of one process. Its descriptors are plain numbers: Go's poller
+// would watch files.
 type Bundle struct {
 	State State
 	TUN   []int // one for each queue
 	UDP   []int
 }
 
-// Close closes the descriptors that were not taken.
+// Close closes the descriptors that nobody has taken.
 func (b *Bundle) Close() {
 	for _, fds := range [][]int{b.TUN, b.UDP} {
 		for _, fd := range fds {
@@ -65,11 +66,10 @@ func (b *Bundle) Close() {
 	b.TUN, b.UDP = nil, nil
 }
 
-// seals keep a state as it was written, whoever holds it.
+// seals stop every holder of a state from changing it.
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
-// memfd returns a descriptor of an anonymous file that holds the state and cannot be
-// changed any more.
+// memfd returns a descriptor of a sealed anonymous file with the state.
 func (s State) memfd() (fd int, err error) {
 	s.Version, s.Network = stateVersion, network()
 	data, err := json.Marshal(s)
@@ -96,7 +96,7 @@ func (s State) memfd() (fd int, err error) {
 	return fd, nil
 }
 
-// readState returns the state in a descriptor that memfd made, and closes it.
+// readState reads the state from a descriptor of memfd, and closes the descriptor.
 func readState(fd int) (s State, err error) {
 	defer unix.Close(fd)
 	if got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || got&seals != seals {

@@ -47,7 +47,7 @@ func TestStateIsSealedAndComesBack(t *testing.T) {
 	}
 }
 
-// What somebody else has put there is refused, whatever it is.
+// A state from a stranger is refused, in every form.
 func TestForeignStateIsRefused(t *testing.T) {
 	memory := func(data string, seal int) int {
 		fd, err := unix.MemfdCreate("x", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -121,7 +121,7 @@ func TestWithoutAManagerNothingIsExpected(t *testing.T) {
 type manager struct {
 	t      *testing.T
 	socket *net.UnixConn
-	mu     sync.Mutex // the barrier orders them, but the race detector does not know
+	mu     sync.Mutex // the race detector does not know that the barrier orders accesses
 	stored map[string]int
 }
 
@@ -190,8 +190,8 @@ func TestGiveToNobody(t *testing.T) {
 	}
 }
 
-// Descriptors for another process are left alone, and the environment is clean for what
-// this one starts.
+// Descriptors for another process are left alone. The environment is clean for children of
+// this process.
 func TestDescriptorsOfAnother(t *testing.T) {
 	t.Setenv(pidEnv, strconv.Itoa(os.Getpid()+1))
 	t.Setenv(countEnv, "2")

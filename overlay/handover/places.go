@@ -10,15 +10,15 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A process that was killed, or that nobody keeps descriptors for, leaves a file with
-// the addresses of those peers that it could not find by its configuration. The process
-// after it calls them there. Else they would have to notice by themselves that their
-// sessions are gone, and after a long pause they look for us only every few seconds.
+// Some peers cannot be found by the configuration. The daemon leaves their addresses in a
+// file, for a kill, or for a host without a descriptor store. The next process calls these
+// peers there. Else the peers must find out by themselves that their sessions are gone.
+// After a long pause a peer tries to reach us only every few seconds.
 
-// placesVersion is that of the file.
+// placesVersion is the version of the file.
 const placesVersion = 1
 
-// places is that file.
+// places is the content of the file.
 type places struct {
 	Version int    `json:"version"`
 	Network string `json:"network_namespace"`
@@ -39,9 +39,9 @@ func WritePlaces(name string, peers []Peer) error {
 	return rundir.Replace(path, data, 0o600)
 }
 
-// ReadPlaces returns what WritePlaces left last; none if there is no such file. What is
-// of another network namespace, or another format, is an error: addresses there may be
-// those of others.
+// ReadPlaces returns the peers that WritePlaces left last, or none without a file. Another
+// network namespace is an error, as its addresses may be strangers here. So is another
+// format.
 func ReadPlaces(name string) ([]Peer, error) {
 	path, err := rundir.Path(name, rundir.Places)
 	if err != nil {

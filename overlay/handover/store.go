@@ -23,35 +23,36 @@ const (
 )
 
 const (
-	// firstFD is where descriptors that are passed on begin, sd_listen_fds(3).
+	// firstFD is the first descriptor that the manager passes on, sd_listen_fds(3).
 	firstFD = 3
-	// maxFDs is as many as there can be: two for each of 256 ports, a queue for each of
-	// 16 threads, the state; FileDescriptorStoreMax= of the unit has room for them.
+	// maxFDs bounds the descriptors: two for each of 256 ports, a queue for each of
+	// 16 threads, the state. FileDescriptorStoreMax= of the unit has room for them.
 	maxFDs = 600
 	// perMessage is how many descriptors the kernel takes in one message (SCM_MAX_FD).
 	perMessage = 253
-	// barrierWait is how long the manager may take to deal with a message. It is the
-	// first process of the host, and has little to do.
+	// barrierWait bounds the manager's time for a message. The manager is the first
+	// process of the host, and has little to do.
 	barrierWait = 2 * time.Second
-	// askWait bounds the question whether this service is being restarted. Without an
-	// answer it is taken to be stopped for good.
+	// askWait bounds the question whether the manager restarts this service. Without an
+	// answer the service assumes a stop for good.
 	askWait = 2 * time.Second
 )
 
-// Environment variables: who listens to us, who we are, and what was passed on.
+// Environment variables: the manager's socket, this unit, and the descriptors passed on.
 const (
 	notifyEnv = "NOTIFY_SOCKET"
-	// UnitEnv is set by the unit to its own name. Without it nothing is passed on.
+	// UnitEnv names this unit; the unit file sets it. Without it nothing is passed on.
 	UnitEnv  = "SRDTUN_UNIT"
 	pidEnv   = "LISTEN_PID"
 	countEnv = "LISTEN_FDS"
 	namesEnv = "LISTEN_FDNAMES"
 )
 
-// Store is the service manager's. Its zero value is for processes that have none.
+// Store is the descriptor store of the service manager. The zero value is for processes
+// without a service manager.
 type Store struct{ socket, unit string }
 
-// NewStore returns the store of the service that this process is.
+// NewStore returns the store of this process's service.
 func NewStore() Store { return Store{os.Getenv(notifyEnv), os.Getenv(UnitEnv)} }
 
 // Expected reports whether the service manager will start this service again at once,
@@ -60,7 +61,7 @@ func (s Store) Expected() bool {
 	return s.socket != "" && Restarts(s.unit)
 }
 
-// Restarts reports whether the service manager has a job that restarts a unit.
+// Restarts reports whether the service manager has a restart job for a unit.
 func Restarts(unit string) bool {
 	if unit == "" {
 		return false
@@ -71,8 +72,8 @@ func Restarts(unit string) bool {
 	return err == nil && restarts(string(out), unit)
 }
 
-// restarts reports whether a list of jobs, one a line (number, unit, kind, state), has
-// one that restarts unit.
+// restarts reports whether a list of jobs has a restart of unit. Each line is a job:
+// number, unit, kind, state.
 func restarts(jobs, unit string) bool {
 	for line := range strings.Lines(jobs) {
 		if f := strings.Fields(line); len(f) >= 3 && f[1] == unit && f[2] == "restart" {
@@ -83,7 +84,7 @@ func restarts(jobs, unit string) bool {
 }
 
 // Give puts b into the store. When it returns without an error the manager has all of
-// it, and this process may close its own descriptors. They stay b's.
+// b, and this process may close its own descriptors. They still belong to b.
 func (s Store) Give(b *Bundle) error {
 	state, err := b.State.memfd()
 	if err != nil {
@@ -96,7 +97,7 @@ func (s Store) Give(b *Bundle) error {
 	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, []int{state}}} {
 		for fds := part.fds; len(fds) > 0; {
 			n := min(len(fds), perMessage)
-			// FDPOLL: a socket with an error that nobody has read yet stays.
+			// FDPOLL=0: the manager keeps a socket with an unread error.
 			if err := s.send("FDSTORE=1\nFDPOLL=0\nFDNAME="+part.name, fds[:n]); err != nil {
 				return err
 			}
@@ -106,9 +107,9 @@ func (s Store) Give(b *Bundle) error {
 	return s.barrier()
 }
 
-// Receive takes what the process before has put into the store, which is empty then; nil
-// if there is nothing. An error says why something was there and could not be used; it
-// is closed.
+// Receive takes the bundle of the previous process, and leaves the store empty. It returns
+// nil if the store is empty already. An error says why a bundle is unusable; its
+// descriptors are closed.
 func (s Store) Receive() (*Bundle, error) {
 	fds := inherited()
 	if fds == nil {
@@ -121,7 +122,7 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	for _, name := range []string{nameTUN, nameUDP, nameState} {
 		err = errors.Join(err, s.send("FDSTOREREMOVE=1\nFDNAME="+name, nil))
 	}
-	// A device that is still held elsewhere would not go away with this process.
+	// Wait: a device that the manager still holds would outlive this process.
 	if err = errors.Join(err, s.barrier()); err != nil {
 		closeAll(fds)
 		return nil, err
@@ -146,7 +147,7 @@ func unpack(fds map[string][]int) (b *Bundle, err error) {
 	} else {
 		err = errors.New("the state, the device or the sockets are missing")
 	}
-	closeAll(fds) // the state, and those of names that are not ours
+	closeAll(fds) // the state, and descriptors with unknown names
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -154,15 +155,15 @@ func unpack(fds map[string][]int) (b *Bundle, err error) {
 	return b, nil
 }
 
-// isState reports whether a descriptor is that of a state. Version 3 of it has two others of
-// the same name, with sessions.
+// isState reports whether a descriptor holds a state: it is sealed. Version 3 has two other
+// descriptors of the same name, with sessions.
 func isState(fd int) bool {
 	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	return err == nil && got&seals == seals
 }
 
-// inherited returns the descriptors that this process was started with, by name, and
-// takes them out of its environment; nil: none.
+// inherited returns the descriptors passed to this process, by name, or nil if there are
+// none. It removes their variables from the environment.
 func inherited() map[string][]int {
 	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
 	count, _ := strconv.Atoi(os.Getenv(countEnv))
@@ -193,7 +194,7 @@ func closeAll(fds map[string][]int) {
 	}
 }
 
-// send sends a message to the manager, with descriptors (sd_notify(3)).
+// send sends a message with descriptors to the manager (sd_notify(3)).
 func (s Store) send(message string, fds []int) error {
 	if s.socket == "" {
 		return nil
@@ -214,8 +215,8 @@ func (s Store) send(message string, fds []int) error {
 	return os.NewSyscallError("sendmsg", unix.Sendmsg(fd, []byte(message), rights, &unix.SockaddrUnix{Name: s.socket}, 0))
 }
 
-// barrier returns when the manager has dealt with all messages sent before: it closes
-// the descriptor that comes with this one.
+// barrier returns when the manager has dealt with all earlier messages. Then the manager
+// closes the descriptor that comes with the barrier.
 func (s Store) barrier() error {
 	if s.socket == "" {
 		return nil
