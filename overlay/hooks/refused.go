@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused explains why a program may not be executed. The kernel does not say: mostly the
-// file has capabilities (setcap(8)) that are not in the bounding set of this process.
+// refused explains why a program may not be executed, as the kernel does not. Mostly the
+// file has capabilities (setcap(8)) outside the bounding set of this process.
 func refused(file string, err error) error {
 	missing := outside(fileCapabilities(file))
 	if len(missing) == 0 {
@@ -19,8 +19,8 @@ func refused(file string, err error) error {
 		"a service needs it in CapabilityBoundingSet= (docs/reload.md)", err, strings.Join(missing, ", "))
 }
 
-// The attribute of a file that has capabilities: flags and version, then two halves of what
-// is permitted and what is inherited (linux/capability.h, vfs_cap_data).
+// The file attribute with capabilities: flags and version, then two halves of the permitted
+// and the inheritable set (linux/capability.h, vfs_cap_data).
 const (
 	capsName = "security.capability"
 	capsMost = 24
@@ -28,7 +28,7 @@ const (
 	capsHigh = 12
 )
 
-// fileCapabilities returns what a program gets by its file.
+// fileCapabilities returns the capabilities that a program gets from its file.
 func fileCapabilities(file string) (set uint64) {
 	b := make([]byte, capsMost)
 	n, err := unix.Getxattr(file, capsName, b)
@@ -38,7 +38,7 @@ func fileCapabilities(file string) (set uint64) {
 	return uint64(binary.LittleEndian.Uint32(b[capsHigh:]))<<32 | uint64(binary.LittleEndian.Uint32(b[capsLow:]))
 }
 
-// outside names those of a set that are not in the bounding set.
+// outside names the capabilities of a set that the bounding set lacks.
 func outside(set uint64) (missing []string) {
 	for c, name := range capabilities {
 		if set&(1<<c) == 0 {
@@ -51,7 +51,7 @@ func outside(set uint64) (missing []string) {
 	return missing
 }
 
-// capabilities are the names by number, capabilities(7).
+// capabilities holds the names by number, capabilities(7).
 var capabilities = []string{
 	"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "LINUX_IMMUTABLE",
 	"NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER", "SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT",

@@ -1,18 +1,17 @@
 // Package hooks runs the commands of a configuration, in this process or in one of their
 // own.
 //
-// A daemon that root has started gives its rights up before it carries packets, among them
-// the right to execute a program whose file has other capabilities than its own, as ping's
-// has. What it has given up no command of its could have again. So those commands that run
-// after that are run by a second process, which is started before and reads nothing but
-// requests for them.
+// A daemon that root has started gives up its rights before it carries packets. One of them
+// is to execute a program with file capabilities beyond the daemon's own, such as ping. No
+// command of the daemon could regain these rights. So a second process runs the later
+// commands. The daemon starts it first, and sends it only requests for these commands.
 //
 //	daemon                           second process (Serve)
 //	Start: the commands    ------>   gives up what commands shall not have (privilege.Limit)
 //	                       <------   ready
 //	carries packets, confined
 //	Run: the third of them ------>   executes it
-//	                       <------   what it has said, how it ended
+//	                       <------   its output, its exit status
 package hooks
 
 import (
@@ -27,15 +26,15 @@ import (
 )
 
 const (
-	// most is how long a command may take: less than the 15 s after which the service
-	// manager ends a daemon that is to stop.
+	// most is the time that a command may take. The service manager grants a stopping
+	// daemon 15 s.
 	most = 10 * time.Second
-	// outputMost bounds what is kept of a command's output, in bytes.
+	// outputMost bounds the kept part of a command's output, in bytes.
 	outputMost = 4 << 10
 )
 
-// Command is a program with its words, what it reads, and its environment. Ambient are
-// capabilities that it is given.
+// Command is a program with its arguments, its standard input and its environment. Ambient
+// lists its ambient capabilities.
 type Command struct {
 	Argv    []string
 	Stdin   string
@@ -43,15 +42,15 @@ type Command struct {
 	Ambient []uintptr
 }
 
-// Run runs a program to its end, with the rights of this process, and returns what it says
-// in one line.
+// Run runs a program to its end, with the rights of this process. It returns the program's
+// output in one line.
 func Run(ctx context.Context, c Command) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	p := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	var out head
 	p.Stdin, p.Stdout, p.Stderr, p.Env, p.Dir = strings.NewReader(c.Stdin), &out, &out, c.Env, "/"
-	// A group of its own, so that all of it ends when its time is over.
+	// A process group of its own: when the time is over, the children end, too.
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, AmbientCaps: c.Ambient}
 	p.Cancel = func() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }
 	p.WaitDelay = time.Second
@@ -71,7 +70,7 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 	return said, err
 }
 
-// head keeps the first bytes of what is written to it.
+// head keeps the first bytes written to it.
 type head struct{ bytes.Buffer }
 
 func (t *head) Write(p []byte) (int, error) {

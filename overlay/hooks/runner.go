@@ -15,22 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setup is what the second process is told first.
+// setup is the first message to the second process.
 type setup struct {
 	Commands [][]string `json:"commands"`
 	Env      []string   `json:"env"`
 	Dir      string     `json:"dir"`
 }
 
-// request asks for one of the commands, or for the end of what an earlier request, by its
-// number, has asked for.
+// request asks for one of the commands, or cancels the request of that number.
 type request struct {
 	Number  int  `json:"number"`
 	Command int  `json:"command"`
 	Cancel  bool `json:"cancel,omitempty"`
 }
 
-// result is how a command has ended.
+// result is the outcome of a command.
 type result struct {
 	Said  string `json:"said,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -45,12 +44,12 @@ type Runner struct {
 	results  chan result // closed when the second process has ended
 
 	mu     sync.Mutex // held while a command runs
-	number int        // of the request; mu
+	number int        // of the latest request; guarded by mu
 	write  sync.Mutex
 }
 
-// Start starts the second process: this program again, with these arguments, which calls
-// Serve. It can run these commands and no others.
+// Start starts the second process: this program with other arguments. It calls Serve, and
+// can run these commands only.
 func Start(args []string, commands [][]string, env []string, dir string) (*Runner, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -66,7 +65,7 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	r.process = exec.Command("/proc/self/exe", args...)
 	r.process.Args[0], r.process.Dir, r.process.Env, r.process.Stderr = os.Args[0], "/", env, os.Stderr
 	r.process.ExtraFiles = []*os.File{theirs}
-	// What a terminal tells the daemon is not for it: there are commands for the end.
+	// Keep the terminal's signals from it: some commands run at the daemon's end.
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := r.process.Start(); err != nil {
 		return nil, errors.Join(err, r.conn.Close())
@@ -92,7 +91,7 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	return r, nil
 }
 
-// Run runs a command to its end and returns what it says in one line.
+// Run runs a command to its end, and returns its output in one line.
 func (r *Runner) Run(ctx context.Context, argv []string) (string, error) {
 	at := slices.IndexFunc(r.commands, func(c []string) bool { return slices.Equal(c, argv) })
 	if at < 0 {
@@ -136,11 +135,11 @@ func texted(text string) error {
 	return errors.New(text)
 }
 
-// fd is the descriptor of the second process's end: the first of exec.Cmd.ExtraFiles.
+// fd is the second process's end of the connection: the first of exec.Cmd.ExtraFiles.
 const fd = 3
 
-// Serve is the second process, until the first ends. confine gives up what commands shall
-// not have.
+// Serve is the work of the second process, until the first one ends. confine gives up the
+// rights that commands must not have.
 func Serve(confine func(dir string) error) error {
 	unix.CloseOnExec(fd)
 	conn := os.NewFile(fd, "hooks")
@@ -175,7 +174,7 @@ func Serve(confine func(dir string) error) error {
 		if r.Command < 0 || r.Command >= len(s.Commands) {
 			return errors.New("there is no command " + strconv.Itoa(r.Command))
 		}
-		running.Wait() // the daemon asks for one after the other
+		running.Wait() // the daemon sends one request after the other
 		ctx, cancel := context.WithCancel(context.Background())
 		stop, number = cancel, r.Number
 		running.Go(func() {
