@@ -2,8 +2,8 @@ package budget
 
 import "testing"
 
-// Who is alone may have all; the more there are, the less each may have, and never less
-// than what everybody may.
+// A single user may have the whole budget. More users have smaller shares, but never less
+// than the bound of a queue without a share.
 func TestSharesShrinkWithUsers(t *testing.T) {
 	const most = 31 << 20
 	b := New(Most)
@@ -51,7 +51,7 @@ func TestUsersDoNotComeAndGo(t *testing.T) {
 	}
 }
 
-// Without a budget everybody has what is his own bound.
+// Without a budget each queue has its own bound.
 func TestNoBudgetBoundsNothing(t *testing.T) {
 	for _, b := range []*Budget{nil, {}} {
 		u := b.User()
@@ -64,7 +64,7 @@ func TestNoBudgetBoundsNothing(t *testing.T) {
 	}
 }
 
-// What a user held is told when it stops, once.
+// Freed reports the memory of a user once, after it has stopped.
 func TestFreedIsToldOnce(t *testing.T) {
 	b := New(Most)
 	u := b.User()
@@ -83,7 +83,7 @@ func TestFreedIsToldOnce(t *testing.T) {
 	}
 }
 
-// What comes and goes with each burst of a flow is no reason to collect garbage.
+// Memory that a flow takes and frees with each burst is no reason to collect garbage.
 func TestBurstsFreeNothing(t *testing.T) {
 	b := New(64 << 20)
 	u := b.User()
@@ -96,9 +96,9 @@ func TestBurstsFreeNothing(t *testing.T) {
 	}
 }
 
-// In a small control group all that anybody may hold is a part of what there is, too: hundreds of
-// peers that hold a little each do not come to more than the budget, and one that has held much
-// of it is worth a collection.
+// In a small control group the bounds are parts of its budget, too. Hundreds of peers that
+// hold a little each stay within the budget. A peer that has held much of it is worth a
+// collection.
 func TestBoundsFollowTheLimit(t *testing.T) {
 	for limit, want := range map[int64]struct{ little, much int }{
 		8 << 20: {leastLittle, 512 << 10}, 32 << 20: {16 << 10, 2 << 20}, 64 << 20: {32 << 10, Much}, 128 << 20: {64 << 10, Much}, 1 << 30: {Little, Much}, 8 << 30: {Little, Much},
