@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities returns those that the process may use.
+// capabilities returns the permitted capabilities of the process.
 func capabilities() (permitted uint64, err error) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -17,8 +17,8 @@ func capabilities() (permitted uint64, err error) {
 	return uint64(data[1].Permitted)<<32 | uint64(data[0].Permitted), nil
 }
 
-// setCapabilities makes those of set all that there are, on all threads, and lets programs
-// inherit those of inherited.
+// setCapabilities leaves only the capabilities of set, on all threads. Programs may inherit
+// the capabilities of inherited.
 func setCapabilities(set, inherited uint64) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	data := [2]unix.CapUserData{

@@ -1,6 +1,6 @@
-// Package privilege has a process give up what it does not need once all is set up. A
-// service manager does the same before it starts a program (systemd.exec(5)); this is
-// for whoever starts it by hand, as root.
+// Package privilege gives up the rights that a process no longer needs after its setup. A
+// service manager does the same before it starts a program (systemd.exec(5)). This package
+// serves a program that root starts by hand.
 package privilege
 
 import (
@@ -15,17 +15,16 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// lastCap is above every capability that a kernel may have: a set has 64 bits.
+// lastCap is the highest number that a capability can have: a set has 64 bits.
 const lastCap = 63
 
-// Drop leaves the process with the given capability alone, in the bounding set too,
-// without a way to gain others by executing a program, and unreadable: nobody may
-// attach to it, and it writes no core, as its memory has keys. What cannot be given up
-// is told.
+// Drop leaves the process with the given capability alone, in the bounding set, too. No
+// program that it executes gains others. Its memory has keys, so nobody may attach to it,
+// and it writes no core. The error names each right that it could not give up.
 //
-// Root stays root without any right over others' files. Only where dir belongs to
-// somebody else, as to the user of a service, the process becomes that user: it could
-// not remove its own files there.
+// Root stays root, but without any right over others' files. If dir belongs to another
+// user, such as a service's, the process becomes that user. As root it could not remove its
+// own files there.
 func Drop(dir string, capability uint) error {
 	defer awake()()
 	own := uint64(1) << capability
@@ -41,27 +40,26 @@ func Drop(dir string, capability uint) error {
 	}
 	return errors.Join(append(errs,
 		named("ambient capabilities", every(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)),
-		// Last: a change of user or of capabilities sets it to the system's default.
+		// Last: a change of user or capabilities resets the dumpable flag to the system's default.
 		Hide(),
 	)...)
 }
 
-// Hide keeps the memory of this process from others, whoever's they are: nobody but root
-// may attach to it or read it, and it writes no core. It is for the start of a program,
-// before there are keys in it.
+// Hide protects the memory of this process: only root may attach to it or read it, and it
+// writes no core. Call it at the start of a program, before its memory has keys.
 func Hide() error {
 	return errors.Join(
 		named("RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})),
-		named("PR_SET_DUMPABLE", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)), // of the memory, so for all threads
+		named("PR_SET_DUMPABLE", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)), // belongs to the memory, so it covers all threads
 	)
 }
 
-// wakeEvery bounds what a call on all threads waits for. The runtimes of Go 1.26 and 1.27 stop all
-// threads for it, and do not see one that enters a blocking system call in that moment before
-// any timer of the program fires, which here may take a second.
+// wakeEvery bounds the wait of a call on all threads. The runtimes of Go 1.26 and 1.27 stop
+// all threads for the call. They miss a thread that enters a blocking system call in that
+// moment, until any timer of the program fires. Here that may take a second.
 const wakeEvery = time.Millisecond
 
-// awake has a timer fire until stop is called.
+// awake fires a timer again and again until stop is called.
 func awake() (stop func()) {
 	var over atomic.Bool
 	var again func()
@@ -74,9 +72,9 @@ func awake() (stop func()) {
 	return func() { over.Store(true) }
 }
 
-// every makes a system call on all threads, as Linux keeps credentials for each. Go's
-// runtime does that in a program of Go alone, and refuses to where C is linked in, as plain
-// "go build" does if there is a compiler; there psx interrupts each thread.
+// every makes a system call on all threads, as Linux keeps credentials for each thread.
+// Go's runtime does so for programs without C, and refuses where C is linked in. Plain
+// "go build" links C if there is a compiler. There psx interrupts each thread.
 func every(call uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
@@ -93,7 +91,7 @@ func named(what string, err error) error {
 	return nil
 }
 
-// dropBounding takes all but one capability out of the bounding set, if it may.
+// dropBounding removes all capabilities but one from the bounding set, if it may.
 func dropBounding(have uint64, but uint) error {
 	if have&(1<<unix.CAP_SETPCAP) == 0 {
 		return nil
@@ -113,7 +111,7 @@ func dropBounding(have uint64, but uint) error {
 	return nil
 }
 
-// become changes to the owner of dir, with the capabilities that there are.
+// become changes to the owner of dir, and keeps the permitted capabilities.
 func become(dir string) error {
 	var st unix.Stat_t
 	if os.Geteuid() != 0 || unix.Stat(dir, &st) != nil || st.Uid == 0 {

@@ -6,19 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// secureNoRoot has user 0 be a user as others when it executes a program, for good
+// secureNoRoot takes from user 0, for good, the special rights at executing a program
 // (SECBIT_NOROOT and SECBIT_NOROOT_LOCKED, capabilities(7)).
 const secureNoRoot = 1<<0 | 1<<1
 
-// More reports whether the process may do more than what one capability lets it do.
+// More reports whether the process has capabilities beyond this one, and may change its
+// bounding set.
 func More(capability uint) bool {
 	have, err := capabilities()
 	return err == nil && have&^(1<<capability) != 0 && have&(1<<unix.CAP_SETPCAP) != 0
 }
 
 // Limit leaves the process, and each program that it executes, with the given capability
-// alone. Other than after Drop, a program whose file has capabilities of its own gets those:
-// as any user of the host may have it. About dir see Drop.
+// alone. Unlike after Drop, a program also gets the capabilities of its file, as for any
+// user of the host. Drop explains dir.
 func Limit(dir string, capability uint) error {
 	defer awake()()
 	own := uint64(1) << capability
