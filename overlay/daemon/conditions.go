@@ -2,14 +2,14 @@ package daemon
 
 import "github.com/srdtun/srdtun/overlay/events"
 
-// condition is something that holds or does not, and is told when that changes.
+// condition is a state of the host or a peer that begins and ends with an event.
 type condition struct {
 	kind    events.Kind
-	peer    *peer // nil: of none
+	peer    *peer // nil: of no peer
 	subject string
 }
 
-// conditions are those that hold. The zero value has none.
+// conditions are the current conditions. The zero value has none.
 type conditions map[condition]bool
 
 // set notes whether k holds, and reports whether that has changed.
@@ -28,7 +28,7 @@ func (c *conditions) set(k condition, holds bool) (changed bool) {
 	return true
 }
 
-// forget drops what held of peers that are not among those that there are.
+// forget drops the conditions of peers that are not in peers.
 func (c conditions) forget(peers []*peer) {
 	there := make(map[*peer]bool, len(peers))
 	for _, p := range peers {

@@ -17,16 +17,16 @@ type delivery struct {
 	tun       *tundev.Device
 	mergers   *sync.Pool                  // of *merge.Merger, the device's
 	allowed   func(src netip.Addr) bool   // by the peer's allowed IPs
-	refused   func(f *frame.Frame)        // is shown what is not allowed
-	accepted  func(frames []*frame.Frame) // is shown what the device gets
+	refused   func(f *frame.Frame)        // gets frames that are not allowed
+	accepted  func(frames []*frame.Frame) // gets the device's frames
 	ready     []*frame.Frame              // Flush's own
 	writers   *writers                    // nil before first use
 	forged    atomic.Uint64               // inner packets dropped: source not among the allowed IPs
-	malformed atomic.Uint64               // inner packets dropped: headers make no sense
+	malformed atomic.Uint64               // inner packets dropped: invalid headers
 	aged      atomic.Uint64               // datagrams dropped: held for order while the process did not run
 }
 
-// Flush implements loop.App: it writes what is in order to the device.
+// Flush implements loop.App. It writes the frames in order to the device.
 func (p *peer) Flush() (flushed bool) {
 	now := p.link.Lock()
 	p.delivery.ready = p.in.reassembler.TakeReady(p.delivery.ready[:0])
@@ -62,8 +62,7 @@ func (d *delivery) drain(now mono.Time, o *writer) bool {
 	return true
 }
 
-// writeAll hands frames to the kernel, packets of a flow joined where there are
-// several.
+// writeAll hands frames to the kernel. It joins several packets of a flow.
 func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	if frames = d.filter(now, frames); len(frames) == 0 {
 		return
@@ -81,7 +80,7 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	m.Flush()
 }
 
-// filter returns the frames that the device gets, in place, and drops and counts the others.
+// filter returns the frames for the device, in place. It drops and counts the others.
 func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {
@@ -94,8 +93,8 @@ func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.F
 	return kept
 }
 
-// tooOld reports whether f is a datagram that has been here for longer than any waits for
-// order, and counts it: the process did not run meanwhile.
+// tooOld reports whether f is a datagram that is older than any wait for order, and counts it.
+// The process did not run meanwhile.
 func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {
 		return false
@@ -104,8 +103,8 @@ func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	return true
 }
 
-// admits reports whether the peer may send from the inner source address, on the
-// inner header itself, and counts what it may not.
+// admits reports whether the peer may send from the source address in the inner header, and
+// counts refused frames.
 func (d *delivery) admits(f *frame.Frame) bool {
 	src, ok := source(f.Data)
 	if !ok {
@@ -116,7 +115,7 @@ func (d *delivery) admits(f *frame.Frame) bool {
 	return ok
 }
 
-// source returns the source address of what should be an IP packet.
+// source returns the source address of an IP packet, or false for other bytes.
 func source(b []byte) (netip.Addr, bool) {
 	switch {
 	case len(b) >= ipv4Header && b[0]>>4 == 4, len(b) >= ipv6Header && b[0]>>4 == 6:

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/loop"
 )
 
-// writerCount is how many threads can write to the device for one peer at once: as many as
-// are expected to. A flow has one writer, and so stays in order; flows are many where one
-// thread is not enough.
+// writerCount bounds the threads that write to the device for one peer at once. No host is
+// expected to use more. A flow has one writer, and so stays in order. Where one thread is not
+// enough, there are many flows.
 const writerCount = 8
 
 // writers hold frames in order until the device takes them.
@@ -21,23 +21,23 @@ type writer struct {
 	mu    sync.Mutex
 	ready []*frame.Frame // in order
 	bytes int            // of ready
-	out   []*frame.Frame // being written: of whose turn it is
+	out   []*frame.Frame // being written; owned by the holder of turn
 }
 
-// readyMost is how many bytes may wait at a writer. A thread that brings more waits too,
-// and writes them. With eight writers, and as much being written, half of what a peer may
-// have held for order. frameRoom is what a frame takes beside its bytes.
+// readyMost bounds the bytes that wait at a writer. A thread that brings more waits for its
+// turn, and writes them. Eight writers, with as much being written, hold half of a peer's bound
+// for order. frameRoom is the memory of a frame beside its bytes.
 const (
 	readyMost = 1 << 20
 	frameRoom = 512
 )
 
-// keepOut is how many places for frames a writer keeps: as many as come in a round.
+// keepOut bounds the room for frames that a writer keeps: one round's frames.
 const keepOut = 1024
 
-// enqueue puts frames, in the order in which they are to leave, to the writers of their flows,
-// and returns which have some, and which of these are full, as bits. The peer is locked, so
-// that those of a flow come in order whoever brings them.
+// enqueue gives frames to the writers of their flows, in order. It returns two sets of writers
+// as bits: writers that got frames, and full ones. The caller holds the peer's lock, so frames
+// of a flow stay in order among threads.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%writerCount, 1
@@ -60,7 +60,7 @@ func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	return some, full
 }
 
-// take returns all that waits, until done is called.
+// take returns all waiting frames. They are valid until done.
 func (o *writer) take() []*frame.Frame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *writer) take() []*frame.Frame {
 	return o.out
 }
 
-// done forgets what take returned: the flows may have nothing more for hours.
+// done forgets the frames of take, as the flows may be idle for hours.
 func (o *writer) done() {
 	clear(o.out)
 	if cap(o.out) > keepOut {
@@ -76,7 +76,7 @@ func (o *writer) done() {
 	}
 }
 
-// counts are those of all together.
+// counts sums up the counts of all writers.
 func (v *writers) counts() (c loop.GateCounts) {
 	for i := range v {
 		c.Add(v[i].turn.Counts())

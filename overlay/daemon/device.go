@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/tundev"
 )
 
-// device is the TUN device, and what the host's network was given for it.
+// device is the TUN device with its network settings on this host.
 type device struct {
 	log     *eventLog
 	running *runningConfig
@@ -23,11 +23,11 @@ type device struct {
 	mergers sync.Pool // of *merge.Merger
 }
 
-// open makes the device and gives it what is configured.
+// open makes the device and configures it.
 func (d *device) open() (err error) {
 	c := d.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// Somebody else's, even if the kernel would let us attach to it.
+		// It belongs to another program, even if the kernel would let us attach to it.
 		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
 	}
 	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
@@ -62,11 +62,11 @@ func (d *device) configure() (*netconf.State, error) {
 	return netconf.Apply(d.plan(d.running.cfg(), file))
 }
 
-// plan is what the network is to be for c; file is where the state of it is kept.
+// plan returns the network settings for c. file keeps their state.
 func (d *device) plan(c *config.Config, file string) netconf.Plan {
 	link := c.Interface.Name
 	if d.tun != nil {
-		link = d.tun.Name() // somebody may have given it another one
+		link = d.tun.Name() // somebody may have renamed the device
 	}
 	return netconf.Plan{
 		Link:      link,
@@ -79,7 +79,7 @@ func (d *device) plan(c *config.Config, file string) netconf.Plan {
 	}
 }
 
-// mtu is what the device has now, which others may have changed.
+// mtu returns the current MTU of the device. Others may have changed it.
 func (d *device) mtu() int {
 	if i, err := net.InterfaceByName(d.tun.Name()); err == nil {
 		return i.MTU
@@ -87,16 +87,16 @@ func (d *device) mtu() int {
 	return d.running.cfg().Interface.MTU
 }
 
-// newMerger returns what joins packets for the device. It has nothing after its Flush, so
-// whoever writes takes any.
+// newMerger returns a merger, which joins packets for the device. It is empty after its Flush,
+// so any writer may use it.
 func (d *device) newMerger() any {
 	return merge.New(merge.Config{UDP: d.tun.Offloads().USO, Tunnels: d.tun.Offloads().Tunnels, Alloc: d.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
 		write(d.tun, f, what)
 	}})
 }
 
-// write hands a frame to the kernel. The device counts what it drops; it fails for
-// good only when it is gone, which its reader notices too.
+// write hands a frame to the kernel. The device counts dropped frames. It fails for good only
+// when it is gone, and then its reader fails, too.
 func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
 	if what == merge.Joined {

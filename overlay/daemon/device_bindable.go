@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// bindableMost bounds the wait for the kernel to have made an address usable, which
-	// it does in a thread of its own. It takes no millisecond, unless it looks for doubles
-	// first, which takes a second.
+	// bindableMost bounds the wait until the kernel has made an address usable, in a thread of
+	// its own. That takes less than a millisecond, or a second with duplicate address detection.
 	bindableMost = 2 * time.Second
 	bindablePoll = time.Millisecond
 )
 
-// awaitBindable returns when servers that wait for this process can bind its addresses.
+// awaitBindable returns when servers that start after this process can bind its addresses.
 func (d *device) awaitBindable(ctx context.Context) {
 	for _, p := range d.running.cfg().Interface.Address {
 		if p.Addr().Is6() && d.net.Absent() {
@@ -33,7 +32,7 @@ func (d *device) awaitBindable(ctx context.Context) {
 	}
 }
 
-// canBind reports whether a socket can have the address.
+// canBind reports whether a socket can bind the address.
 func canBind(a netip.Addr) bool {
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
 	if err != nil {

@@ -10,31 +10,31 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// What others take away of the interface's addresses, routes and rules is put back. Two
-// programs that each undo what the other does must not keep the host busy: after a few
-// times it waits.
+// The guard restores the interface's addresses, routes and rules that others remove. Another
+// program may undo each repair, and the two must not keep the host busy. So after a few
+// repairs the guard waits.
 const (
-	// guardBurst times it is put back as soon as it is gone, then every guardEvery.
+	// guardBurst repairs come at once. Then there is one every guardEvery.
 	guardBurst = 8
 	guardEvery = 30 * time.Second
-	// guardRetry is after a failure to listen or to put something back.
+	// guardRetry is the wait after a failed subscription or a failed repair.
 	guardRetry = 10 * time.Second
-	// guardLook is how often it is looked whether all is there, without news: they may
-	// get lost.
+	// guardLook is the interval of checks without news from the kernel, as news may get
+	// lost.
 	guardLook = 5 * time.Minute
 )
 
-// guarding says how often something may be put back, and knows what was told. The zero
-// value may at once, and has told nothing.
+// guarding bounds the rate of repairs, and knows what was reported. The zero value allows
+// a repair at once.
 type guarding struct {
-	used int       // times, less those that are forgiven
-	at   time.Time // of the last one forgiven
+	used int       // repairs, less the forgiven ones
+	at   time.Time // time of the last forgiven repair
 
-	down bool   // the interface is
-	lost string // what could not be put back; "": all is there
+	down bool   // the interface is down
+	lost string // reason of the last failed repair; "": nothing is missing
 }
 
-// wait returns how long to wait before something is put back.
+// wait returns the time to wait before the next repair.
 func (g *guarding) wait(now time.Time) time.Duration {
 	if g.used == 0 {
 		g.at = now
@@ -49,7 +49,7 @@ func (g *guarding) wait(now time.Time) time.Duration {
 	return max(0, g.at.Add(guardEvery).Sub(now))
 }
 
-// guard puts back what others take away, until ctx ends.
+// guard repairs the interface's network settings until ctx ends.
 func (d *device) guard(ctx context.Context) {
 	var g guarding
 	for ctx.Err() == nil {
@@ -60,9 +60,9 @@ func (d *device) guard(ctx context.Context) {
 			pause(ctx, guardLook)
 			continue
 		}
-		look := time.Duration(0) // something may be gone since before it listened
+		look := time.Duration(0) // something may be gone since before the subscription
 		for w.Wait(ctx, time.Now().Add(look)) {
-			// Whatever flushes one table mostly goes on with the next.
+			// A program that flushes one table mostly goes on with the next.
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
@@ -72,7 +72,7 @@ func (d *device) guard(ctx context.Context) {
 	}
 }
 
-// pause waits, and reports whether ctx goes on.
+// pause waits for d, and reports whether ctx is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -84,7 +84,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// restore puts back what is missing, and tells. It returns when to look again.
+// restore puts missing settings back, and reports them. It returns the time until the next
+// check.
 func (d *device) restore(g *guarding) time.Duration {
 	name := d.running.cfg().Interface.Name
 	r := d.net.Restore()
@@ -99,14 +100,13 @@ func (d *device) restore(g *guarding) time.Duration {
 	if r.Fault != nil {
 		return guardRetry
 	}
-	if r.Off { // nobody tells when IPv6 is switched on
+	if r.Off { // no news says when IPv6 is switched on
 		return guardEvery
 	}
 	return guardLook
 }
 
-// tellRestored tells what was put back, and what could not be: once, however often it is
-// tried again.
+// tellRestored reports repairs, and failed repairs. A failure that repeats is reported once.
 func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	before := g.lost
 	switch {

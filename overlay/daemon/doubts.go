@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Doubts are what looks like a mistake in a configuration that is right, here and now: one
-// line each, with file, line and key. What it names may come later, as an interface may.
+// Doubts returns likely mistakes in a valid configuration on this host now. Each is a line
+// with file, line and key. A missing thing, such as an interface, may still come.
 func Doubts(c *config.Config) []error {
 	all := append(c.Doubts(), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
@@ -32,7 +32,7 @@ func Doubts(c *config.Config) []error {
 	return all
 }
 
-// doubtEnd looks at the commands of the end, of which nothing else tells before it comes.
+// doubtEnd looks at the commands of the end. Nothing else would report them before the end.
 func doubtEnd(c *config.Config) []error {
 	return append(doubtPrograms(c, "pre_down", c.Interface.Hooks.PreDown), doubtPrograms(c, "post_down", c.Interface.Hooks.PostDown)...)
 }
@@ -48,7 +48,7 @@ func doubtPrograms(c *config.Config, key string, commands [][]string) (all []err
 	return all
 }
 
-// bareExec drops the program's name, which the reader has seen already.
+// bareExec drops the program's name, as the message has it already.
 func bareExec(err error) error {
 	var program *exec.Error
 	if errors.As(err, &program) {
@@ -61,8 +61,8 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts tells what a configuration leaves doubts about, but for what before did too.
-// What ends the start, or has an event of its own, is left to that.
+// tellDoubts reports the doubts about a configuration that before did not raise, too. It
+// leaves out doubts that end the start, or that have their own event.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {

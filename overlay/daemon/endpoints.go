@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// endpoints keeps the addresses of peers current, and with them the paths that are tried.
+// endpoints keeps the addresses of peers current, and with them the paths to try.
 type endpoints struct {
 	log      *eventLog
 	running  *runningConfig
@@ -29,26 +29,24 @@ type endpoints struct {
 	sessions *sessions
 
 	peersChanged chan struct{} // tells follow of a change
-	rulesChanged chan struct{} // tells follow that policy rules may be others
+	rulesChanged chan struct{} // tells follow that policy rules may have changed
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
 
 	// follow's own
 	conditions  conditions
-	nextChecked int // of the remote addresses whose route is looked at next
+	nextChecked int // index of the remote address to check next
 }
 
 const (
-	// settle is how long changes of addresses may trickle in before they are
-	// acted upon.
+	// settle is the quiet time after a change of addresses before follow acts on it.
 	settle = 200 * time.Millisecond
-	// settleMost bounds that where routes never stand still.
+	// settleMost bounds the wait where routes never stand still.
 	settleMost = 2 * time.Second
 )
 
-// follow keeps the peers' addresses current until ctx ends: at once when the
-// host's addresses or routes change, and by the clock for names. Names are looked up
-// beside it: a resolver that does not answer because an uplink is gone must not keep
-// the peers from the uplinks that are left.
+// follow keeps the peers' addresses current until ctx ends. It acts when the host's addresses
+// or routes change, and looks up names regularly. Lookups run in another goroutine. If an
+// uplink is gone and the resolver with it, peers must still move to the uplinks left.
 func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
@@ -62,7 +60,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
 			if netlink.AddrSubscribe(addrs, ctx.Done()) != nil {
-				addrs = nil // without news the clock still comes round
+				addrs = nil // without news the timer still fires
 			}
 		}
 		if routes == nil {
@@ -93,8 +91,8 @@ func (ep *endpoints) follow(ctx context.Context) {
 		if answers != nil {
 			due, looking = time.Now().Add(ep.takeAnswers(answers)), false
 		}
-		// When only peers have changed, or names were found, the others are where they were:
-		// in a large fleet they are nearly all.
+		// After a change of peers or names alone, all other peers are where they were. In a
+		// large fleet these are nearly all.
 		everything = news || !stirred && answers == nil
 		again = again || stirred // there may be new names
 		if again && !looking {
@@ -103,10 +101,10 @@ func (ep *endpoints) follow(ctx context.Context) {
 	}
 }
 
-// await returns when something changed and has been quiet for a moment, with the
-// answers that come, or when peers were changed, or after wait; ok is false when ctx has
-// ended, and news is that of addresses, routes or rules there were some. A channel that was closed,
-// because news were lost, becomes nil.
+// await returns when addresses, routes or rules changed and have been quiet for a moment. Then
+// news is true. It also returns with answers of a lookup, after a change of peers (stirred), or
+// after wait. ok is false if ctx has ended. A channel that closed, because news were lost,
+// becomes nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
@@ -138,7 +136,7 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 	}
 }
 
-// ground is what the places of all peers stand on, beside the host's addresses and routes.
+// ground holds the settings that place all peers, beside the host's addresses and routes.
 type ground struct {
 	iface config.Interface
 	paths config.Paths
@@ -150,7 +148,7 @@ func (ep *endpoints) ground() ground {
 	return ground{c.Interface, c.Paths, ep.sockets.mark.Load()}
 }
 
-// placeAll looks at the host anew, and places all peers.
+// placeAll reads the host's addresses again, and places all peers.
 func (ep *endpoints) placeAll() {
 	ep.sockets.bank.Refused() // before the kernel's counters wrap
 	ep.sockets.regainIPv6(ep.sessions.loop.Join)
@@ -172,7 +170,7 @@ func (ep *endpoints) placeAll() {
 	}
 }
 
-// placeChanged places peers that are new, or whose endpoints are not what they were.
+// placeChanged places peers that are new or have changed endpoints.
 func (ep *endpoints) placeChanged() {
 	for _, p := range ep.running.peers() {
 		remotes := p.remotes()
@@ -188,7 +186,7 @@ func (ep *endpoints) placeChanged() {
 	ep.conditions.forget(ep.running.peers())
 }
 
-// place gives p the tuples of its endpoints, and of where it is to be called back.
+// place gives p the tuples of its endpoints, and the tuples to call it back on.
 func (ep *endpoints) place(p *peer) {
 	p.remote.placed = true
 	var proven []netip.AddrPort
@@ -198,8 +196,8 @@ func (ep *endpoints) place(p *peer) {
 	remotes := p.remotes()
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
-	// Routes are announced again and again that are what they were: an idle peer is left
-	// alone then.
+	// The kernel announces unchanged routes again and again. An idle peer is left alone
+	// then.
 	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
 	line := ep.uplinks.lineOf(slices.Concat(tuples, back))
 	became := ep.uplinks.moved(paths)
@@ -223,8 +221,8 @@ func (ep *endpoints) place(p *peer) {
 	p.link.Kick()
 }
 
-// noteUnreachable notes whether there is no address here to reach p from, wherever it may be, and
-// says so once. It reports whether that is otherwise than before.
+// noteUnreachable notes whether no address here leads to any address of p, and reports a
+// change once. It returns whether there was a change.
 func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
 	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })
@@ -237,8 +235,8 @@ func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	return p.remote.unreachable != before
 }
 
-// tuples returns local x remote addresses x source ports, ports outermost: when
-// there are more than paths, every pair of addresses still has some.
+// tuples returns local x remote addresses x source ports, ports outermost. If there are more
+// tuples than paths, every pair of addresses still has some.
 func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
@@ -256,7 +254,7 @@ func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	return v
 }
 
-// reportLocals tells which entries of paths.local have no address here, and when one has.
+// reportLocals reports entries of paths.local without an address here, and their return.
 func (ep *endpoints) reportLocals() {
 	for _, l := range ep.running.cfg().Paths.Local {
 		name, missing := l.Interface, false
@@ -278,16 +276,16 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// notePeers has follow look at the peers.
+// notePeers tells follow to look at the peers.
 func (ep *endpoints) notePeers() {
 	select {
 	case ep.peersChanged <- struct{}{}:
-	default: // it is going to
+	default: // follow is going to look
 	}
 }
 
-// watchRules has follow look at the host when somebody changes policy rules, until ctx ends:
-// the kernel's news of addresses and routes say nothing of them.
+// watchRules tells follow of changed policy rules until ctx ends. The kernel's news of
+// addresses and routes do not include rules.
 func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := netconf.WatchRules()
@@ -298,22 +296,22 @@ func (ep *endpoints) watchRules(ctx context.Context) {
 		for w.Wait(ctx, time.Now().Add(guardLook)) {
 			select {
 			case ep.rulesChanged <- struct{}{}:
-			default: // it is going to look
+			default: // follow is going to look
 			}
 		}
 		w.Close()
 	}
 }
 
-// classify tells the peers' policies which classes the paths are of that they have. A path
-// is told when it is new; after that an uplink may come to stand for another entry.
+// classify tells the peers' policies the classes of their paths again. A policy learns the
+// class of a new path, but later its uplink may belong to another entry.
 func (ep *endpoints) classify() {
 	for _, p := range ep.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })
 	}
 }
 
-// pair is two ends of paths: an address of ours and where to send to.
+// pair is the two ends of a path: an address of this host, and the remote address.
 type pair struct {
 	local  srd.Uplink
 	remote netip.AddrPort

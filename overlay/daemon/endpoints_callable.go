@@ -8,12 +8,12 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// callable returns where a peer can be called, for whoever writes a configuration: an
-// endpoint as configured, or found by its name, where the peer has proven to be if there is
-// one. Without endpoints it is an address that a path works to, with a port that daemons
-// listen on. All other ports are source ports, which change when the peer starts again.
+// callable returns an address to call a peer at, for a configuration file. It is one of the
+// peer's endpoints, preferably on a validated host. Without endpoints it is the remote
+// address of an active path with a port that daemons listen on. All other ports are source
+// ports, and change when the peer starts again.
 func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
-	var hosts []netip.Addr // where the peer has proven to be, newest first
+	var hosts []netip.Addr // validated addresses, newest first
 	for _, v := range c.Proven() {
 		hosts = append(hosts, v.Addr())
 	}
@@ -34,8 +34,7 @@ func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	return nearest(listening, hosts)
 }
 
-// nearest returns that of some addresses whose host comes first in hosts; the first of all
-// if none does.
+// nearest returns the address with the first host in hosts, or else the first address.
 func nearest(of []netip.AddrPort, hosts []netip.Addr) netip.AddrPort {
 	for _, h := range hosts {
 		if i := slices.IndexFunc(of, func(a netip.AddrPort) bool { return a.Addr() == h }); i >= 0 {

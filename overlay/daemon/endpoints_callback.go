@@ -8,27 +8,26 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Whoever has no endpoint of a peer, as a server has none of its clients, is found by
-// them. When its own address changes, they look for it where it is not any more, so it
-// has to call them: from its new address, where they were last proven to be. WireGuard
-// does so with the next packet that it sends; here the paths that are already there are
-// bound to an address, and others are opened as soon as the host has another one.
+// A server has no endpoints of its clients: they call it. When its own address changes, they
+// call the old address in vain. So it calls them from its new address, at their last
+// validated addresses. WireGuard does so with the next packet that it sends. Here existing
+// paths are bound to an address, so new paths are opened as soon as the host has another.
 
-// callback is the pairs of addresses that one peer is called on for that.
+// callback holds the pairs of addresses to call one peer back on.
 type callback struct {
-	proven  []netip.AddrPort // where it was proven to be, newest first: kept when a session has ended
+	proven  []netip.AddrPort // its validated addresses, newest first: kept after the session
 	pairs   []pair
 	tuples  []srd.Tuple // made of pairs
-	standby []srd.Tuple // beside its own paths, for when it is not heard there any more
+	standby []srd.Tuple // beside its own paths, in case these fall silent
 }
 
-// standbyMost is on how many paths beside its own a peer is called that was not heard for a moment:
-// they may all have failed while nobody looked, and one of so many leads elsewhere.
+// standbyMost bounds the standby paths on which a silent peer is called. All its own paths may
+// have failed unnoticed. Among so many standby paths, one takes another way.
 const standbyMost = 8
 
-// callbackTuples returns the tuples to call p back on, beside those of its endpoints, and those to
-// have ready where it comes itself. known is where it was proven to be, and paths what there is of
-// paths.
+// callbackTuples returns the tuples to call p back on, beside its endpoints' tuples. It also
+// returns standby tuples where p calls by itself. known are its validated addresses, and paths
+// its present paths.
 func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {
@@ -38,7 +37,7 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 	var pairs, come []pair
 	for _, r := range b.proven {
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
-			continue // called there anyway
+			continue // an endpoint: called anyway
 		}
 		for _, l := range ep.uplinks.sourcesFor(r) {
 			v := pair{l, r}
@@ -50,14 +49,14 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 		}
 	}
 	b.pairs = pairs
-	// What was heard last comes first, and would make others of them all the time.
+	// Sort: known has the address heard last first, so its order changes all the time.
 	slices.SortFunc(come, func(v, w pair) int { return cmp.Or(v.local.Compare(w.local), v.remote.Compare(w.remote)) })
 	aside = ep.portsOf(come)
 	return ep.portsOf(pairs), aside[:min(len(aside), standbyMost)]
 }
 
-// hasPathTo reports whether one of paths that may work leads from an address that packets
-// to r leave from now.
+// hasPathTo reports whether a path to r's address that is not down starts at a current source
+// address for r.
 func (ep *endpoints) hasPathTo(r netip.AddrPort, paths []srd.PathInfo) bool {
 	locals := ep.uplinks.sourcesFor(r)
 	return slices.ContainsFunc(paths, func(p srd.PathInfo) bool {
@@ -65,10 +64,10 @@ func (ep *endpoints) hasPathTo(r netip.AddrPort, paths []srd.PathInfo) bool {
 	})
 }
 
-// portsOf returns as many tuples for the pairs of each two addresses as there are source
-// ports, or ports of the peer's if these are more: each port of both is tried, as a
-// network between may know some of them only, and paths differ by both. All of them with
-// each other would be hundreds of challenges.
+// portsOf returns tuples for the pairs of each two addresses. There are as many as source
+// ports, or as ports of the peer if these are more. So each port of both ends is tried, as a
+// NAT may know only some, and paths differ by both. All combinations would be hundreds of
+// challenges.
 func (ep *endpoints) portsOf(pairs []pair) (v []srd.Tuple) {
 	for len(pairs) > 0 {
 		first := pairs[0]

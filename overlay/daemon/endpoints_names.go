@@ -12,20 +12,20 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// How often names are looked up: they may have moved.
+// Intervals and bounds of name lookups: a name may have moved.
 const (
 	lookupEvery   = time.Minute
-	lookupRetry   = 5 * time.Second // after one failed
-	lookupTimeout = 4 * time.Second // of one name
-	// lookupAtOnce bounds the questions on their way, so that thousands of peers do
-	// not become a flood for their resolver.
+	lookupRetry   = 5 * time.Second // after a failed lookup
+	lookupTimeout = 4 * time.Second // for one name
+	// lookupAtOnce bounds the lookups in flight, so that thousands of peers do not flood
+	// their resolver.
 	lookupAtOnce = 16
-	// lookupMost is longer than all names of the most peers take where no question is
-	// answered (4096 peers, each with 16).
+	// lookupMost is longer than a lookup of all names, if the resolver answers nothing
+	// (4096 peers, each with 16).
 	lookupMost = 24 * time.Hour
 )
 
-// answer is what one name of a peer's stands for now.
+// answer holds the current addresses of one name of a peer.
 type answer struct {
 	peer     *peer
 	endpoint config.Endpoint
@@ -33,8 +33,8 @@ type answer struct {
 	err      error
 }
 
-// lookup resolves the peers' names. It reads nothing of the peers but their
-// configuration. The result is empty, not nil, when there are no names.
+// lookup resolves the peers' names. It reads only the peers' configuration. Without names the
+// result is empty, not nil.
 func (ep *endpoints) lookup(ctx context.Context) []answer {
 	all := []answer{}
 	for _, p := range ep.running.peers() {
@@ -58,8 +58,8 @@ func (ep *endpoints) lookup(ctx context.Context) []answer {
 	return all
 }
 
-// takeAnswers takes answers over. It returns when to ask again. What a name stood for holds
-// until there is another answer: a resolver that is away, perhaps behind the tunnel
+// takeAnswers takes answers over, and returns the time until the next lookup. A name keeps its
+// addresses until there is a new answer. A resolver that is away, perhaps behind the tunnel
 // itself, must not end the tunnel.
 func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 	wait := lookupEvery
@@ -93,8 +93,8 @@ func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
 	for _, a := range addrs {
 		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
 	}
-	// Servers turn their answers round. The order means nothing here, and must not look
-	// like a change.
+	// Servers rotate their answers. The order means nothing here, and must not look like a
+	// change.
 	slices.SortFunc(v, netip.AddrPort.Compare)
 	return v, err
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// targetsMost bounds the remote addresses whose way is looked at in one round of follow: each
-// is a question to the kernel, and routes may change five times a second. With more, each
-// round goes on where the one before ended.
+// targetsMost bounds the remote addresses that one round of follow checks. Each check asks the
+// kernel, and routes may change five times a second. With more addresses, each round continues
+// where the previous one ended.
 const targetsMost = 64
 
 // target is one peer's remote address.
@@ -18,9 +18,8 @@ type target struct {
 	remote netip.AddrPort
 }
 
-// checkRoutes tells of endpoints that cannot work: this daemon itself, and those to which
-// packets would go through the tunnel. And it tells of uplinks by which they do not get
-// there.
+// checkRoutes reports endpoints that cannot work: this daemon itself, or an endpoint behind
+// the tunnel. It also reports uplinks without a route to an endpoint.
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {
@@ -42,7 +41,7 @@ func (ep *endpoints) checkRoutes() {
 	ep.reportDefault()
 }
 
-// reportSelf tells when a peer's endpoint is one of this daemon's own sockets.
+// reportSelf reports a peer's endpoint that is one of this daemon's own sockets.
 func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
@@ -51,8 +50,8 @@ func (ep *endpoints) reportSelf(w target) {
 	}
 }
 
-// reportLoop tells when packets to a peer would go through this tunnel, or through another
-// one that nobody has named for an uplink.
+// reportLoop reports that packets to a peer would go through this tunnel, or through another
+// tunnel that paths.local does not name.
 func (ep *endpoints) reportLoop(w target) {
 	at := w.remote.String()
 	name, own := ep.uplinks.tunnelTo(w.remote)
@@ -67,7 +66,7 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// reportDefault tells when another tunnel has got what has no route of its own.
+// reportDefault reports that another tunnel has taken over the default traffic.
 func (ep *endpoints) reportDefault() {
 	by := ep.device.net.Overtaken()
 	switch {
@@ -79,8 +78,7 @@ func (ep *endpoints) reportDefault() {
 	}
 }
 
-// findBypasses notes the interfaces of paths.local by which packets do not get to a peer,
-// and why.
+// findBypasses notes the interfaces of paths.local without a route to a peer, and why.
 func (ep *endpoints) findBypasses(to netip.AddrPort, found map[string]string) {
 	for _, l := range ep.running.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {

@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// eventLog keeps the events of this interface. A goroutine of its own writes them out, since a
-// journal may be slow, and no peer is to wait for it.
+// eventLog keeps the events of this interface. Another goroutine writes them out, as a journal
+// may be slow and no peer may wait for it.
 type eventLog struct {
-	run  string // this process's
+	run  string // identifies this process
 	news chan struct{}
 
 	mu  sync.Mutex
@@ -30,7 +30,7 @@ func newEventLog(verbose bool) *eventLog {
 	return s
 }
 
-// add tells what happened now. Without a story nobody listens.
+// add adds an event with the current time. A nil log drops it.
 func (s *eventLog) add(e events.Event) {
 	if s == nil {
 		return
@@ -39,7 +39,7 @@ func (s *eventLog) add(e events.Event) {
 	s.change(func(l *events.Log) { l.Add(e) })
 }
 
-// advance tells what was held back until now.
+// advance releases events that were held back until now.
 func (s *eventLog) advance() {
 	s.change(func(l *events.Log) { l.Advance(time.Now()) })
 }
@@ -53,12 +53,12 @@ func (s *eventLog) change(f func(*events.Log)) {
 	if more {
 		select {
 		case s.news <- struct{}{}:
-		default: // it is awake
+		default: // the writer is awake
 		}
 	}
 }
 
-// after returns what happened after the event with that number.
+// after returns the events after the one with that number.
 func (s *eventLog) after(n uint64) control.Happened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,22 +66,22 @@ func (s *eventLog) after(n uint64) control.Happened {
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
 }
 
-// page is after for a page, which shows all but what is for finding faults in here.
+// page is after for the dashboard's page. It leaves out debug events.
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
-			text := strings.TrimPrefix(e.Text, "peer "+e.Peer+": ") // the page has the name apart
+			text := strings.TrimPrefix(e.Text, "peer "+e.Peer+": ") // the page shows the name apart
 			v = append(v, dashboard.Event{Number: e.Number, UnixMs: e.Time.UnixMilli(), Level: e.Level.String(), Peer: e.Peer, Text: text})
 		}
 	}
 	return v
 }
 
-// lastWords bounds the wait for a log that takes nothing, at the end.
+// lastWords bounds the wait at the end for a log that takes nothing.
 const lastWords = time.Second
 
-// write gives every event to a log until end is called, which returns when it has all of
-// them.
+// write gives every event to a log, until end is called. end returns when the log has all
+// events.
 func (s *eventLog) write(to func(events.Event)) (end func()) {
 	ending, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -106,7 +106,7 @@ func (s *eventLog) write(to func(events.Event)) (end func()) {
 	}
 }
 
-// writeAfter gives what came after the event with number last to a log.
+// writeAfter gives the events after number last to a log.
 func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	h := s.after(last)
 	if h.Missed > 0 {
@@ -121,12 +121,12 @@ func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	return h.Last
 }
 
-// tell tells of something that is about no peer.
+// tell adds an event without a peer.
 func (l *eventLog) tell(kind events.Kind, subject, format string, args ...any) {
 	l.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// tellOf tells of the peer of that title.
+// tellOf adds an event of the peer with that title.
 func (l *eventLog) tellOf(peer string, kind events.Kind, subject, format string, args ...any) {
 	l.add(events.Event{Kind: kind, Peer: peer, Subject: subject, Text: "peer " + peer + ": " + fmt.Sprintf(format, args...)})
 }

@@ -16,26 +16,27 @@ import (
 )
 
 const (
-	// flowsMost is how many flows an answer has: more than anybody reads.
+	// flowsMost bounds the flows in an answer: more than anybody reads.
 	flowsMost = 256
-	// flowsWait is how long one who asks waits for another one's count to end.
+	// flowsWait bounds a caller's wait for the end of another caller's count.
 	flowsWait = time.Second
 )
 
-// flowCounter counts inner flows while somebody asks for them. While nobody does, a batch
-// of frames costs a look at one pointer.
+// flowCounter counts inner flows on request. Without a request, a batch of frames costs a look
+// at one pointer.
 type flowCounter struct {
-	asked  sync.Mutex // held by the one who asks
+	asked  sync.Mutex // held by the caller
 	active atomic.Pointer[flowCount]
 }
 
-// flowCount is one count, which several threads add to.
+// flowCount is one count. Several threads add to it.
 type flowCount struct {
 	mu    sync.Mutex
 	table *flows.Table
 }
 
-// sent counts frames that leave for a peer, which is locked. The count's lock is the inner one.
+// sent counts frames that leave for a peer. The caller holds the peer's lock. The count's lock
+// comes second.
 func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -46,7 +47,7 @@ func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// received counts frames that came from a peer, in order, and go to the device.
+// received counts frames from a peer that go to the device, in order.
 func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -57,10 +58,10 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// takeStep is how often one who waits for the counter looks again.
+// takeStep is the interval at which a waiting caller tries again.
 const takeStep = 20 * time.Millisecond
 
-// take makes the caller the one who asks, if it can be had soon.
+// take reserves the counter for the caller, if it becomes free soon.
 func (f *flowCounter) take(ctx context.Context) bool {
 	for range flowsWait / takeStep {
 		if f.asked.TryLock() {
@@ -73,7 +74,7 @@ func (f *flowCounter) take(ctx context.Context) bool {
 	return false
 }
 
-// waiting adds what waits at p at the moment, in both directions.
+// waiting adds the frames that wait at p now, in both directions.
 func (p *peer) waiting(c *flowCount) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
 		c.mu.Lock()
@@ -93,7 +94,7 @@ func describeFlow(f *flows.Flow) control.Flow {
 	}
 }
 
-// protocolName is what people call a protocol.
+// protocolName returns the common name of a protocol.
 func protocolName(p uint8) string {
 	switch p {
 	case packet.ProtoTCP:

@@ -9,18 +9,19 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// router is one behind a peer whose ICMP errors are dropped, since its address is not among the
-// peer's allowed IPs. That is as in WireGuard, and stays so: an error changes what this host
-// believes of other connections, so only those may send some who may send at all. But
-// traceroute and path MTU discovery fail without a word, and so it is told.
+// router is a router behind a peer. Its ICMP errors are dropped, since its address is not among
+// the peer's allowed IPs. WireGuard does the same, and for a reason: an error changes the state
+// of other connections, so only allowed sources may send one. But traceroute and path MTU
+// discovery then fail silently. So an event names the router.
 type router struct {
-	conf *config.Peer // as configured then: each is told of once
+	conf *config.Peer // the peer's configuration then: one event for each
 	addr netip.Addr
-	says string // what the error tells
+	says string // text of the error
 }
 
-// noteRouter looks at a frame whose source is not allowed. It remembers one router, until the
-// peer's allowed IPs change: a peer that makes many up gets no more memory, nor more lines.
+// noteRouter looks at a frame from a source that is not allowed. It remembers one router until
+// the peer's allowed IPs change. So a peer that invents many routers gets no more memory or
+// log lines.
 func (p *peer) noteRouter(f *frame.Frame) {
 	conf := p.cfg()
 	if r := p.health.router.Load(); r != nil && (r.conf == conf || slices.Equal(r.conf.AllowedIPs, conf.AllowedIPs)) {

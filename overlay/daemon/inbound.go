@@ -10,7 +10,7 @@ import (
 // inbound joins a peer's messages to frames, and restores the order of flows.
 type inbound struct {
 	reassembler *order.Reassembler
-	clock       mono.Time     // of the message that is delivered
+	clock       mono.Time     // time of the current message
 	hold        time.Duration // least wait for order, as configured
 	stale       uint64        // datagrams dropped: they waited in a socket while the process did not run
 }

@@ -18,28 +18,27 @@ type ingress struct {
 	running *runningConfig
 	device  *device
 	drops   readDrops
-	paused  atomic.Bool // the device is not read any more: another process will
+	paused  atomic.Bool // the device is not read any more: the next process will read it
 	stalls  stallDetector
 	flows   flowCounter
 	rejects unreachables
 }
 
-// How much is taken from the device before something is sent. A queue of the
-// device is first in, first out, and so must be emptied into the queues behind it,
-// which are one for each flow, as long as there is more than one flow. A lone flow
-// is left in it but for a few super-frames, since what is read long before it is
-// sent has left the processor's cache by then: that costs a tenth of the rate.
+// Bounds of a read from the device before something is sent. A queue of the device is first
+// in, first out. With more than one flow it must be emptied into the queues behind it, one for
+// each flow. Of a lone flow only a few super-frames are read at once. Frames read long before
+// they are sent have left the processor's cache: that costs a tenth of the rate.
 const (
-	readBatch   = 128                    // frames, however
+	readBatch   = 128                    // frames, in any case
 	aloneBytes  = 256 << 10              // when there is one flow
-	companyLast = 100 * time.Millisecond // how long a second flow counts after it was seen
+	companyLast = 100 * time.Millisecond // time that a second flow counts after its latest frame
 )
 
-// readDrops count dropped frames that belong to no peer, or to none that is still listed.
+// readDrops count dropped frames without a peer, or of a removed peer.
 type readDrops struct {
 	noRoute atomic.Uint64 // no allowed IP holds the destination
 	stale   atomic.Uint64 // datagrams that waited in the device while the process did not run
-	removed atomic.Uint64 // frames of a peer that was taken out of the configuration meanwhile
+	removed atomic.Uint64 // frames of a peer that was removed from the configuration meanwhile
 }
 
 // input carries frames from one queue of the device to the peers. It implements
@@ -51,19 +50,19 @@ type input struct {
 	clock   func() mono.Time
 	batch   [readBatch]*frame.Frame
 
-	flow    uint32    // of the frame read last
-	company mono.Time // when it changed last
+	flow    uint32    // flow of the latest frame
+	company mono.Time // when flow last changed
 	hint    bulkFlows
 	old     afterStop
 }
 
-// batches is what an input wants of a tundev.Queue.
+// batches is the part of tundev.Queue that an input needs.
 type batches interface {
 	FD() int
 	ReadBatch(dst []*frame.Frame, most int) (int, error)
 }
 
-// inputs makes one for each queue.
+// inputs makes an input for each queue.
 func (in *ingress) inputs(clock func() mono.Time) []loop.Input {
 	var all []loop.Input
 	for i := range in.device.tun.Queues() {
@@ -87,7 +86,7 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	}
 	now, frames, err := in.read()
 	if errors.Is(err, os.ErrClosed) {
-		return nil // the loop is ending too
+		return nil // the loop is ending, too
 	}
 	if err != nil {
 		return err
@@ -97,9 +96,9 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	return nil
 }
 
-// read takes a batch from the device, and returns those frames that did not wait too long
-// for this process, in in.batch, and when they had been read. The clock is looked at after
-// the read: a process that is stopped in the midst of it gets what came meanwhile.
+// read takes a batch from the device, and drops datagrams that waited too long for this process.
+// It returns the kept frames, in in.batch, and the time after the read. If the process is
+// stopped during the read, the batch has the frames that came meanwhile.
 func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	most := aloneBytes
 	if in.company != 0 && in.clock().Sub(in.company) < companyLast {
@@ -127,7 +126,7 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	return now, frames, nil
 }
 
-// dispatch gives frames to their peers, a run for the same peer at once.
+// dispatch gives frames to their peers: each run for the same peer at once.
 func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
 	current := in.ingress.running.Load()
 	for len(frames) > 0 {
@@ -156,10 +155,10 @@ func (in *input) push(now mono.Time, to *peer, frames []*frame.Frame, touch func
 		in.refuse(now, frames)
 		return
 	}
-	touch(to.link, urgent) // the frames are another's by now
+	touch(to.link, urgent) // frames now belong to the peer
 }
 
-// refuse drops frames that nobody takes, and tells their senders.
+// refuse drops frames that no peer takes, and tells their senders.
 func (in *input) refuse(now mono.Time, frames []*frame.Frame) {
 	in.ingress.rejects.tell(now, frames...)
 	for _, f := range frames {

@@ -7,26 +7,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What counts as urgent.
+// Bounds of urgent packets.
 const (
-	// urgentBytes is the longest packet that may be a request or an answer somebody
-	// waits for.
+	// urgentBytes is the size of the longest packet that may be an urgent request or
+	// answer.
 	urgentBytes = 1000
 	// bulkBytes make a frame bulk data: more than one packet on most links.
 	bulkBytes = 4000
-	// bulkLast is how long a flow counts as bulk after such a frame. Its transfers
-	// have ends that are short, one for each write of the application's.
+	// bulkLast is the time that a flow counts as bulk after such a frame. Bulk transfers
+	// have short ends, one for each write of the application.
 	bulkLast = 100 * time.Millisecond
 )
 
-// bulkFlows tells short packets of flows that consist of them, as those of remote
-// procedure calls do, from the short ends of bulk data. Flows that fall in one place
-// by their hash, one of 256, count as one: a request may then count as bulk data.
+// bulkFlows separates flows of short packets, such as remote procedure calls, from the short
+// ends of bulk data. Flows share one of 256 places by their hash. So a request may count as
+// bulk data.
 type bulkFlows struct {
-	bulk [256]mono.Time // when the place last saw bulk data
+	bulk [256]mono.Time // time of the latest bulk data in each place
 }
 
-// urgent looks at frames just read and reports whether one is urgent.
+// urgent reports whether one of the frames just read is urgent.
 func (h *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &h.bulk[f.Flow%uint32(len(h.bulk))]

@@ -13,36 +13,36 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// How many answers are given, whoever asks: Linux's own bounds for ICMP errors
-// (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). Whoever sends in vain costs no more than
-// some thousandth of a processor.
+// Bounds of all answers together: Linux's own bounds for ICMP errors (icmp_msgs_per_sec and
+// icmp_msgs_burst of ip-sysctl). So senders without a receiver cost no more than some
+// thousandth of a processor.
 const (
 	unreachableRate  = 1000 // a second
-	unreachableBurst = 50   // after a while without any
+	unreachableBurst = 50   // after a pause
 )
 
-// How many of them one host gets, and one host for one destination, so that neither who scans
-// for hosts nor who floods one leaves others without an answer. A connection needs one, and one
+// Bounds of the answers to one host, and to one host for one destination. So neither a scan
+// for hosts nor a flood leaves others without an answer. A connection needs one answer, and one
 // more each second.
 const (
 	unreachableHostRate  = 200
 	unreachableHostBurst = 20
 	unreachablePairRate  = 10
 	unreachablePairBurst = 6 // as Linux, XRLIM_BURST_FACTOR
-	// unreachableSlots bounds the memory, 16 KB for hosts and for pairs each. Those that meet in
-	// a slot share its answers; who does cannot be chosen, for the places are drawn.
+	// unreachableSlots bounds the memory: 16 KB for hosts and 16 KB for pairs. Hosts that meet in
+	// a slot share its answers. A random seed places them, so nobody can choose a slot.
 	unreachableSlots = 1024
-	// hostBits is how much of an address is one host's with IPv6 (RFC 6177).
+	// hostBits is the length of the IPv6 prefix that counts as one host (RFC 6177).
 	hostBits = 64
 )
 
 // allowance is a token bucket. The zero value is full.
 type allowance struct {
-	spent float64 // of the burst, and not given back yet
+	spent float64 // used part of the burst, not given back yet
 	at    mono.Time
 }
 
-// has reports whether one more may be taken.
+// has reports whether the allowance has one more token.
 func (a *allowance) has(now mono.Time, rate, burst float64) bool {
 	if now > a.at {
 		a.spent = max(0, a.spent-rate*now.Sub(a.at).Seconds())
@@ -51,24 +51,24 @@ func (a *allowance) has(now mono.Time, rate, burst float64) bool {
 	return a.spent+1 <= burst
 }
 
-// unreachables tells the senders of packets that no peer gets, by an ICMP error as the
-// kernel's WireGuard does: an application hears at once that a host is not to be reached,
-// instead of waiting for minutes. It is safe for concurrent use. nil tells nobody.
+// unreachables answers packets without a receiving peer with an ICMP error, as the kernel's
+// WireGuard does. So an application learns at once that a host is unreachable, instead of
+// waiting for minutes. It is safe for concurrent use. nil answers nothing.
 type unreachables struct {
 	dev     *tundev.Device
 	running *runningConfig
 
 	mu    sync.Mutex
-	seed  maphash.Seed // zero: it is not drawn yet
+	seed  maphash.Seed // zero: not drawn yet
 	all   allowance
 	hosts [unreachableSlots]allowance
 	pairs [unreachableSlots]allowance
 
 	sent     atomic.Uint64
-	withheld atomic.Uint64 // for the rate
+	withheld atomic.Uint64 // by the bounds
 }
 
-// tell answers frames, which stay the caller's.
+// tell answers frames. The caller keeps them.
 func (u *unreachables) tell(now mono.Time, frames ...*frame.Frame) {
 	if u == nil {
 		return
@@ -97,7 +97,7 @@ func (u *unreachables) answer(now mono.Time, f *frame.Frame) {
 	write(u.dev, answer, merge.AsCame)
 }
 
-// take reports whether one more answer may be given to src, about dst.
+// take reports whether src may get one more answer about dst, and counts it.
 func (u *unreachables) take(now mono.Time, src, dst netip.Addr) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -112,7 +112,7 @@ func (u *unreachables) take(now mono.Time, src, dst netip.Addr) bool {
 	return true
 }
 
-// slots are the allowances of a host and of a pair.
+// slots returns the allowances of a host and of a pair.
 func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	if u.seed == (maphash.Seed{}) {
 		u.seed = maphash.MakeSeed()
@@ -129,8 +129,8 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether a is an address of this end's interface. A packet to one comes here only
-// while the kernel has not made the address's own route yet: it is reachable in a moment.
+// own reports whether a is an address of this end's interface. The kernel sends packets for it
+// here until it has made the address's own route. The address is reachable in a moment.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {
@@ -140,8 +140,9 @@ func (c *snapshot) own(a netip.Addr) bool {
 	return false
 }
 
-// broadcast reports whether a is all hosts of a network of the interface's: its last address
-// (RFC 1122 section 3.2.1.3), unless it has but two (RFC 3021).
+// broadcast reports whether a means all hosts of a network of the interface. It is the
+// network's last address (RFC 1122 section 3.2.1.3), unless the network has only two
+// (RFC 3021).
 func (c *snapshot) broadcast(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if a.Is4() && p.Contains(a) && p.Bits() < 31 && !p.Contains(a.Next()) {

@@ -8,53 +8,53 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A packet's age counts from when it came to the device, but the device does not tell
-// when that was. A worker reads it at once, so that its own clock will do, except after
-// the process did not run: stopped by a signal, a debugger or a container's freezer. Then
-// the device holds what came first in that time, as what comes to a full queue is dropped.
-// How old each packet is nobody knows. That none is older than the time without a sign
-// of life is known, and so that is what their age is taken to be.
+// A packet's age counts from its arrival at the device, but the device does not tell that
+// time. A worker reads a packet at once, so the worker's clock will do. The exception is a
+// stop of the process by a signal, a debugger or a container's freezer. Then the device holds
+// the first packets of that time, as a full queue drops later ones. Nobody knows the age of
+// each packet, but none is older than the time without a sign of life. So that is their
+// assumed age.
 const (
-	// aliveEvery is how often an idle process gives a sign of life.
+	// aliveEvery is the interval of signs of life of an idle process.
 	aliveEvery = time.Second
-	// stoppedAfter so long without one the process was not running. What then waits in the
-	// device may be as old as a datagram may be to be sent; a process that only waits for a
-	// processor is not taken for a stopped one.
+	// stoppedAfter without a sign of life means that the process was stopped. Packets in the
+	// device may then be as old as datagramAge. A process that only waits for a processor does
+	// not count as stopped.
 	stoppedAfter = datagramAge
 )
 
-// stallDetector knows when the process went on after it had not run. It starts with the zero
-// value; all methods may be called by several goroutines.
+// stallDetector notes when the process resumes after a stop. The zero value is ready. It is
+// safe for concurrent use.
 type stallDetector struct {
 	seen    atomic.Int64 // last sign of life
-	resumed atomic.Int64 // when the process last went on; 0: it was never stopped
+	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
-// note gives a sign of life, and returns when the process last went on after it had not
-// run for stoppedAfter; 0: never.
+// note gives a sign of life. It returns when the process last resumed after a stop longer than
+// stoppedAfter; 0: never.
 func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
 	if seen != 0 && now.Sub(seen) > stoppedAfter {
-		// First of all, so that whoever sees the new sign of life sees this too.
+		// First of all: a thread that sees the new sign of life must see this, too.
 		l.resumed.Store(int64(now))
 	}
-	if now.Sub(seen) > aliveEvery/10 { // workers are not to fight over one cache line
-		// A worker that was stopped here puts nothing old in the place of something new.
+	if now.Sub(seen) > aliveEvery/10 { // so workers do not fight over one cache line
+		// A worker that was stopped here must not replace a newer time.
 		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
 	return mono.Time(l.resumed.Load())
 }
 
-// afterStop drops what waited in one queue of the device while the process did not run.
+// afterStop drops datagrams that waited in one queue of the device during a stop.
 type afterStop struct {
-	resumed mono.Time // the last time that was dealt with
-	left    int       // frames that may still be from before
+	resumed mono.Time // the latest stop that was handled
+	left    int       // frames that may still be older
 }
 
-// filter returns those of frames, just read, that are not too old for what they are. more
-// says that the queue may hold others; the first read that is over after a stop may have
-// seen it empty before, though. TCP's packets stay, as in the queue behind: they bring a
-// connection back that else waits for its own timer.
+// filter drops datagrams that are too old, and returns the other frames. queue is the length
+// of the device's queue, and more means that it may hold further frames. The first read after
+// a stop may have seen an empty queue before the stop, so more does not count there. TCP
+// packets stay, as in the peer's queue: they revive a connection before its own timer.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
 		a.resumed, a.left, more = resumed, queue, true

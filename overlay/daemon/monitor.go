@@ -25,14 +25,14 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// monitor shows the status over HTTP, to Prometheus and to a browser, as far as that
-// was asked for. Its listeners are opened with everything else, as a port below 1024
-// takes a privilege that is given up later.
+// monitor shows the status over HTTP, to Prometheus and to a browser, if configured. Its
+// listeners are opened at the setup: a port below 1024 takes a privilege that the daemon gives
+// up later.
 type monitor struct {
 	log                *eventLog
 	running            *runningConfig
 	status             *status
-	metrics, dashboard net.Listener // nil: not asked for
+	metrics, dashboard net.Listener // nil: not configured
 }
 
 func (m *monitor) open() (err error) {
@@ -43,7 +43,7 @@ func (m *monitor) open() (err error) {
 	return err
 }
 
-// listen opens the listener of a table of the file.
+// listen opens the listener that a table of the file configures.
 func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err error) {
 	switch {
 	case at.IsZero():
@@ -67,8 +67,7 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 	return l, nil
 }
 
-// listenUnix lets those in who may use the control socket. Without their group it listens all
-// the same.
+// listenUnix admits the users of the control socket. Without their group it still listens.
 func (m *monitor) listenUnix(table, path string) (net.Listener, error) {
 	groups, unknown := control.AdmittedGroups()
 	l, err := web.ListenUnix(path, groups...)
@@ -84,12 +83,12 @@ func (m *monitor) listenUnix(table, path string) (net.Listener, error) {
 func (m *monitor) close() {
 	for _, l := range []net.Listener{m.metrics, m.dashboard} {
 		if l != nil {
-			l.Close() // again, if it was served
+			l.Close() // a second time, if it was served
 		}
 	}
 }
 
-// serve answers until ctx ends. A tunnel does not end because nobody can look.
+// serve answers until ctx ends. A fault here does not end the tunnel.
 func (m *monitor) serve(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -115,15 +114,15 @@ func (m *monitor) serve(ctx context.Context) {
 	}
 }
 
-// gaveWay tells that a reader had to make room for another one.
+// gaveWay returns a function that reports a reader who had to make room for another.
 func (m *monitor) gaveWay(table string) func(web.Owner) {
 	return func(o web.Owner) {
 		m.log.tell(events.ReaderGaveWay, table, "%s: all places are taken: one of %s was closed for a new reader", table, o)
 	}
 }
 
-// ownHost refuses names on loopback, which only a browser that was deceived has for it.
-// Elsewhere Prometheus comes by the host's name.
+// ownHost refuses host names on loopback, as only a deceived browser uses one there. Elsewhere
+// Prometheus asks by the host's name.
 func ownHost(at config.Listen, h http.Handler) http.Handler {
 	if at.TCP.Addr().IsLoopback() {
 		return web.Literal(h)
@@ -138,19 +137,19 @@ func (m *monitor) metricsSource() metrics.Source {
 	}
 }
 
-// versioned is the status as `show` has it.
+// versioned returns the status with the version, as `show` prints it.
 func (m *monitor) versioned() control.Status {
 	st := m.status.show()
 	st.Version = control.Version
 	return st
 }
 
-// dropReasons are the names of all drop counters, of the interface and of peers.
+// dropReasons returns the names of all drop counters, of the interface and of peers.
 func (m *monitor) dropReasons() (all []string) {
 	anybody := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	c := peerDrops(anybody, &srd.Stats{})
 	maps.Copy(c, m.status.dropCounts())
-	// Each kind of reasons begins with the one for what is not dropped.
+	// The first reason of each kind means "not dropped".
 	for _, name := range []string{
 		srd.Reason(0).String(), srd.EndpointReason(0).String(),
 		"device_read_" + packet.Reason(0).String(), "device_write_" + packet.Reason(0).String(),

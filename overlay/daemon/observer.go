@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// observer looks at everything about once a second and tells what changed. Nothing on the
-// path of packets knows of it.
+// observer looks at everything about once a second and reports changes. No code on the path of
+// packets depends on it.
 type observer struct {
 	log       *eventLog
 	running   *runningConfig
@@ -27,8 +27,8 @@ type observer struct {
 
 	uplinkWatch health.Uplinks
 	refusals    health.Refusals
-	names       map[srd.Uplink]string // interfaces of uplinks, which may be gone by now
-	fallback    bool                  // it was said that segmentation is missing
+	names       map[srd.Uplink]string // interfaces of uplinks, even of uplinks that are gone
+	fallback    bool                  // missing segmentation was reported
 	resumed     mono.Time
 	latest      mono.Time
 }
@@ -71,7 +71,7 @@ func (o *observer) observe(now mono.Time) {
 	o.log.advance()
 }
 
-// sample looks at p. Its paths are left out when nothing came or went.
+// sample looks at p. Without traffic since the last sample it leaves out the paths.
 func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -92,7 +92,7 @@ func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	return v
 }
 
-// tellStall tells that the process did not run.
+// tellStall reports that the process did not run for a while.
 func (o *observer) tellStall(now mono.Time) {
 	resumed := o.ingress.stalls.note(now)
 	if resumed != o.resumed && o.latest != 0 {
@@ -101,7 +101,8 @@ func (o *observer) tellStall(now mono.Time) {
 	o.resumed, o.latest = resumed, now
 }
 
-// tellUplinks tells of uplinks from which no path works any more, or some do again.
+// tellUplinks reports uplinks that have lost all working paths, and uplinks that have some
+// again.
 func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	if o.names == nil {
 		o.names = map[srd.Uplink]string{}
@@ -128,7 +129,7 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	}
 }
 
-// tellStrangers tells of handshakes that were refused.
+// tellStrangers reports refused handshakes.
 func (o *observer) tellStrangers(now mono.Time) {
 	news := o.refusals.Look(now, o.sessions.loop.EndpointDrops())
 	if len(news) == 0 {
@@ -154,8 +155,7 @@ func (o *observer) tellStrangers(now mono.Time) {
 	}
 }
 
-// run gives signs of life until ctx ends, for the time in which nothing else does, and
-// looks at what happened meanwhile.
+// run observes until ctx ends. It gives a sign of life for an idle process each time.
 func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
@@ -170,8 +170,8 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-// tellRouter tells of the router, once. The peer wrote its address, and may have made it up: so
-// the line says what it is, and does not advise to let it in.
+// tellRouter reports a refused router once. The peer may have invented its address. So the line
+// says so, and does not advise to allow the address.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.routerTold {

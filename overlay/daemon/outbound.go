@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// outbound is a peer's queue in front of the transport.
+// outbound is a peer's queue ahead of the transport.
 type outbound struct {
 	link       *loop.Peer
 	pool       *tundev.Pool
@@ -20,19 +20,19 @@ type outbound struct {
 	segmenter  order.Segmenter
 	pieces     pieces
 	stale      uint64        // datagrams dropped for their age
-	unfinished uint64        // frames dropped: the peer restarted while they were being sent
+	unfinished uint64        // frames dropped: the peer restarted during their sending
 	noEndpoint atomic.Uint64 // frames dropped: there is no address to call the peer at
-	noSession  mono.Time     // since when there is no session; 0: there is one
-	waiting    mono.Time     // since when something waits for one; 0: nothing does
+	noSession  mono.Time     // start of the time without a session; 0: there is one
+	waiting    mono.Time     // since when frames wait for a session; 0: none waits
 }
 
-// load takes a frame to be cut out of the queue, unless there is one already.
+// load takes the next frame to cut from the queue, unless there is one already.
 func (o *outbound) load(now mono.Time) bool {
 	if !o.segmenter.Empty() {
 		if !o.segmenter.Older(now, datagramAge) {
 			return true
 		}
-		o.stale++ // the rest of one that was being sent when everything stopped
+		o.stale++ // the rest of a frame that was being sent when everything stopped
 		o.segmenter.Drop()
 	}
 	for f := o.next(now); f != nil; f = o.next(now) {
@@ -47,7 +47,7 @@ func (o *outbound) load(now mono.Time) bool {
 	return false
 }
 
-// next takes a frame out of the queue, in pieces if the peer could not read it whole.
+// next takes a frame from the queue. It cuts a frame that the peer cannot read whole.
 func (o *outbound) next(now mono.Time) *frame.Frame {
 	if f := o.pieces.take(); f != nil {
 		return f
@@ -60,8 +60,8 @@ func (o *outbound) next(now mono.Time) *frame.Frame {
 	return o.pieces.take()
 }
 
-// abandon drops what is left of the frame that is being sent, and of its super-frame, and
-// returns how many frames those are.
+// abandon drops the rest of the frame in progress, and of its super-frame. It returns the
+// number of dropped frames.
 func (o *outbound) abandon() (dropped uint64) {
 	if !o.segmenter.Empty() {
 		dropped++
@@ -70,9 +70,8 @@ func (o *outbound) abandon() (dropped uint64) {
 	return dropped + o.pieces.drop()
 }
 
-// datagramAge is how long a datagram may wait to be sent, in the queue while nobody
-// answers: then nothing is taken out of it, and at the end it would all arrive late at
-// once. A handshake has three tries in that time, and whoever wanted an answer has
-// mostly asked again. TCP's packets stay: they bring a connection back at once that
-// else waits for its own timer.
+// datagramAge bounds the time that a datagram waits to be sent. While the peer does not answer
+// nothing leaves the queue, and in the end all of it would arrive late at once. A handshake has
+// three tries in that time, and most applications have asked again. TCP packets stay: they
+// revive a connection at once, before its own timer.
 const datagramAge = 2 * time.Second

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/tundev"
 )
 
-// readsTunnelled is the bit of the handshake's features by which a daemon says that it
-// reads super-frames of UDP tunnels.
+// readsTunnelled is the handshake's feature bit of a daemon that reads super-frames of UDP
+// tunnels.
 const readsTunnelled = 1
 
-// pieces are the packets of a super-frame that the peer does not read whole, in their
-// order. There are at most packet.MaxSegments of them, or as many as the kernel made.
+// pieces are the packets of a super-frame that the peer cannot read whole, in order. There are
+// at most packet.MaxSegments of them, or as many as the kernel made.
 type pieces struct {
 	left []*frame.Frame
 	cuts uint64 // super-frames that were cut up
@@ -24,7 +24,7 @@ func (p *pieces) cut(pool *tundev.Pool, f *frame.Frame) {
 	p.left = pool.Pieces(p.left[:0], f)
 }
 
-// take returns the next packet, nil when there is none.
+// take returns the next packet, or nil.
 func (p *pieces) take() *frame.Frame {
 	if len(p.left) == 0 {
 		p.left = nil
@@ -36,7 +36,7 @@ func (p *pieces) take() *frame.Frame {
 	return f
 }
 
-// drop gives up the rest, and returns how many packets that was.
+// drop drops the rest, and returns the number of packets.
 func (p *pieces) drop() (dropped uint64) {
 	for f := p.take(); f != nil; f = p.take() {
 		f.Release()

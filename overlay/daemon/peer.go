@@ -14,38 +14,38 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// peer is the overlay's side of one connection. It implements loop.App; its
-// pure parts are touched only with the connection locked.
+// peer is the overlay's side of one connection. It implements loop.App. Its pure parts are
+// used only with the connection locked.
 type peer struct {
 	conf    atomic.Pointer[config.Peer]
 	link    *loop.Peer
-	gone    atomic.Bool    // it was taken out of the configuration; set under the lock
-	removed *atomic.Uint64 // the ingress's: frames dropped of a peer that is gone
+	gone    atomic.Bool    // removed from the configuration; set under the lock
+	removed *atomic.Uint64 // the ingress's: dropped frames of removed peers
 	rejects *unreachables  // the ingress's
 	flows   *flowCounter   // the ingress's
 
 	out      outbound   // frames to the peer
 	in       inbound    // messages from the peer
 	delivery delivery   // frames from the peer to the device
-	remote   remote     // its addresses; endpoints' own, but where that is said
-	steering steering   // which path its packets take
-	health   peerHealth // what the observer tells of it
+	remote   remote     // its addresses; owned by endpoints, with exceptions
+	steering steering   // the choice of paths
+	health   peerHealth // observed by the observer
 	pings    pings
 }
 
-// cfg is what is configured of the peer.
+// cfg returns the peer's configuration.
 func (p *peer) cfg() *config.Peer { return p.conf.Load() }
 
-// alloc returns a frame for what arrives, with the time.
+// alloc returns a frame for arriving bytes, with the time of arrival.
 func (p *peer) alloc(n int) *frame.Frame {
 	f := p.out.pool.Get(n)
 	f.Enqueued = p.in.clock
 	return f
 }
 
-// push takes frames for the peer, all at once, that were read from the device after read:
-// had the process been stopped since then, they would be as old as that. It counts those that
-// it does not take, of a peer that is gone meanwhile or is nowhere to be called.
+// push queues frames for the peer, all at once. read is the time when they had been read from
+// the device. Their age counts from it, so it includes a stop of the process since then. push
+// counts the frames that it does not take: the peer was removed meanwhile, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
@@ -68,8 +68,8 @@ func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	return true
 }
 
-// isNowhere reports whether there is no address to call the peer at, nor will there be one
-// until it calls itself. It is locked.
+// isNowhere reports whether there is no address to call the peer at, until the peer calls
+// itself. The caller holds the lock.
 func (p *peer) isNowhere() bool {
 	return len(p.remote.tuples)+len(p.remote.callback.tuples) == 0 && len(p.cfg().Endpoints) == 0
 }
@@ -82,7 +82,7 @@ func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
 	return p.out.segmenter.Cut(max), true
 }
 
-// Peek implements srd.Source: the rest of a frame is of one flow.
+// Peek implements srd.Source. The rest of a frame belongs to one flow.
 func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !p.out.load(now) {
 		return 0, 0, false
@@ -99,8 +99,8 @@ func (p *peer) Backlog() bool {
 	return !p.out.segmenter.Empty() || !p.out.pieces.empty() || p.out.queue.Len() > 0
 }
 
-// Deliver implements loop.App. Of a datagram that waited here while the process did not
-// run the beginning is void, and by that all of it.
+// Deliver implements loop.App. A datagram that waited here while the process did not run
+// loses its beginning, and with it the whole datagram.
 func (p *peer) Deliver(now mono.Time, m *srd.Message) {
 	p.in.clock = now
 	stale := m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data)
@@ -120,16 +120,16 @@ func (p *peer) Restarted(now mono.Time) {
 	p.forget(now)
 }
 
-// forget drops what is of no use to another process of the peer's, or with other keys.
+// forget drops state that a new process of the peer, or new keys, make useless.
 func (p *peer) forget(now mono.Time) {
 	p.in.reassembler.Reset(now)
 	p.out.unfinished += p.out.abandon()
 }
 
-// staleAfter is how long something waits for a session before all that waits is dropped, and
-// its senders are told. Nobody wants to receive it when the peer is back. A host that does
-// not answer on an Ethernet is given up by Linux after 3 s, which leaves no time for a
-// handshake of which the first packets get lost.
+// staleAfter bounds the wait of frames for a session. Then all of them are dropped, and their
+// senders get an ICMP error: nobody wants old frames when the peer is back. Linux gives up a
+// silent host on an Ethernet after 3 s. That leaves no time for a handshake that loses its
+// first packets.
 const staleAfter = 5 * time.Second
 
 // Advance implements loop.App.
@@ -149,7 +149,7 @@ func (p *peer) Advance(now mono.Time) {
 		p.out.noSession, p.out.waiting = 0, 0
 	case p.out.noSession == 0:
 		p.out.noSession = now
-		// A thousand peers that talked once are not to cost as much as ones that talk.
+		// A thousand peers that talked once must not cost as much as busy ones.
 		p.out.queue.Rest()
 		p.in.reassembler.Rest()
 		if p.out.queue.Len() > 0 {
@@ -162,7 +162,7 @@ func (p *peer) Advance(now mono.Time) {
 	}
 }
 
-// refuse returns what tells the senders of frames that are dropped.
+// refuse returns a function that tells the senders of dropped frames.
 func (p *peer) refuse(now mono.Time) func(*frame.Frame) {
 	return func(f *frame.Frame) { p.rejects.tell(now, f) }
 }
@@ -175,7 +175,7 @@ func (p *peer) Deadline() mono.Time {
 	return p.in.reassembler.Deadline().Min(p.out.waiting.Add(staleAfter))
 }
 
-// noteRefused counts a frame with a source that is not the peer's.
+// noteRefused counts a frame from a source outside the peer's allowed IPs.
 func (p *peer) noteRefused(f *frame.Frame) {
 	if p.gone.Load() {
 		p.removed.Add(1)

@@ -11,27 +11,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// pings is the turn of those who measure a peer's paths.
+// pings lets one caller at a time measure a peer's paths.
 type pings struct {
-	mu   sync.Mutex // held while it is pinged
-	last time.Time  // when that was last begun
+	mu   sync.Mutex // held during a round
+	last time.Time  // start of the latest round
 }
 
 const (
-	// pingWait is how long answers are waited for. A path that takes longer is no use.
+	// pingWait bounds the wait for answers. A slower path is of no use.
 	pingWait = time.Second
-	// pingCall is how long a session is waited for, if there is none: three tries of a
-	// handshake. Both together are well below what a control connection may take.
+	// pingCall bounds the wait for a missing session: three tries of a handshake. Both
+	// together are well below the time limit of a control connection.
 	pingCall = 2 * time.Second
-	// pingEvery is how far apart two rounds to one peer are at least, whoever asks: a round
-	// is a packet on each path, 256 of 70 bytes at most.
+	// pingEvery is the least time between two rounds to one peer, for all callers together.
+	// A round is a packet on each path, at most 256 of 70 bytes.
 	pingEvery = 200 * time.Millisecond
-	// pingPoll is how often it is looked whether answers have come. It is no part of the
-	// times that are measured.
+	// pingPoll is the interval of checks for answers. It does not affect the measured
+	// times.
 	pingPoll = 5 * time.Millisecond
 )
 
-// awaitSession waits until there is a session, after calling the peer if need be.
+// awaitSession waits until there is a session, and calls the peer if there is none.
 func (p *peer) awaitSession(ctx context.Context) error {
 	ready := func() (ok bool) {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -53,8 +53,8 @@ func (p *peer) awaitSession(ctx context.Context) error {
 	return errors.New("no session: the peer does not answer")
 }
 
-// measure measures every path, or one for each pair of addresses, and returns what was
-// found when all have answered, or pingWait is over.
+// measure measures every path, or one path for each pair of addresses. It returns the results
+// when all have answered, or pingWait is over.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if every {
@@ -76,8 +76,8 @@ func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	return v
 }
 
-// onePerPair returns the slot of one path for each pair of addresses, one that works if
-// there is one.
+// onePerPair returns the slot of one path for each pair of addresses. It prefers an active
+// path.
 func onePerPair(paths []srd.PathInfo) map[uint16]bool {
 	type ends struct {
 		local  srd.Uplink

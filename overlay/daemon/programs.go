@@ -13,17 +13,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/hooks"
 )
 
-// programs runs the commands of the configuration, and those that set the host's resolvers.
+// programs runs the commands of the configuration, and the commands that set the host's
+// resolvers.
 type programs struct {
 	log      *eventLog
 	running  *runningConfig
 	device   *device
-	runner   *hooks.Runner // nil: there is none
-	resolver string        // the program that has set the host's resolvers; "": none has
+	runner   *hooks.Runner // nil: no second process
+	resolver string        // the program that set the host's resolvers; "": not set
 }
 
-// begin does what belongs to the start when packets are carried already: commands may
-// want to use the tunnel. finish undoes it, also if it failed half way.
+// begin does the part of the start that comes after packets flow: commands may use the
+// tunnel. finish undoes begin, even one that failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {
@@ -36,13 +37,13 @@ func (p *programs) finish(ctx context.Context) error {
 	return errors.Join(p.run(ctx, "pre_down", p.running.cfg().Interface.Hooks.PreDown), p.leaveDNS(ctx))
 }
 
-// end runs what belongs to the end of the interface.
+// end runs the commands for the end of the interface.
 func (p *programs) end(ctx context.Context) error {
 	return p.run(ctx, "post_down", p.running.cfg().Interface.Hooks.PostDown)
 }
 
-// Commands are those of a configuration that run once the daemon has given its rights up:
-// all but pre_up.
+// Commands returns the commands of a configuration that run after the daemon has given up
+// its rights: all but pre_up.
 func Commands(c *config.Config) (all [][]string) {
 	h := &c.Interface.Hooks
 	for _, argv := range slices.Concat(h.PostUp, h.PreDown, h.PostDown) {
@@ -51,14 +52,14 @@ func Commands(c *config.Config) (all [][]string) {
 	return all
 }
 
-// Environment is what commands get of the daemon's: the search path alone. What a service
-// manager has handed over is not for them.
+// Environment returns the environment of commands. They inherit only the search path, and
+// none of the service manager's variables.
 func Environment(c *config.Config) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "SRDTUN_INTERFACE=" + c.Interface.Name}
 }
 
-// run runs commands one after the other, until one fails. What runs after rights were
-// given up is for the second process, if there is one (package hooks).
+// run runs commands one after the other, until one fails. Commands after the daemon gave up
+// its rights run in the second process, if there is one (package hooks).
 func (p *programs) run(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
 		words := p.running.cfg().Command(argv)
@@ -75,12 +76,12 @@ func (p *programs) run(ctx context.Context, key string, commands [][]string) err
 	return nil
 }
 
-// command runs a program to its end, with the rights that this process has at that time.
+// command runs a program to its end, with the current rights of this process.
 func (p *programs) command(ctx context.Context, stdin string, argv ...string) error {
 	return p.logOutput(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(p.running.cfg()), Ambient: p.hookRights()}))
 }
 
-// logOutput logs what a program says.
+// logOutput logs the output of a program.
 func (p *programs) logOutput(program string) func(said string, err error) error {
 	return func(said string, err error) error {
 		if err == nil && said != "" {
@@ -90,8 +91,8 @@ func (p *programs) logOutput(program string) func(said string, err error) error 
 	}
 }
 
-// hookRights are the capabilities that commands are given although this process is not
-// root's: what changes the network, which is all that is left of its own.
+// hookRights returns the ambient capabilities of commands. If this process is not root, this is
+// CAP_NET_ADMIN, the only capability that it still has.
 func (p *programs) hookRights() []uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// resolved is there while systemd-resolved runs, sd-resolve's own test.
+// resolved exists while systemd-resolved runs. systemd's own programs test for it.
 const resolved = "/run/systemd/resolve"
 
 // resolvers splits interface.dns into addresses and search domains.
@@ -24,9 +24,9 @@ func resolvers(dns []string) (servers, domains []string) {
 	return servers, domains
 }
 
-// useDNS has the host ask the configured resolvers. With addresses among them, all names
-// are asked of them, as with wg-quick(8): a question beside the tunnel would tell where
-// its user goes.
+// useDNS makes the host use the configured resolvers. If these include addresses, all queries
+// go to them, as with wg-quick(8). A query outside the tunnel would reveal its user's
+// destinations.
 func (p *programs) useDNS(ctx context.Context) error {
 	servers, domains := resolvers(p.running.cfg().Interface.DNS)
 	if len(servers)+len(domains) == 0 {
@@ -60,7 +60,7 @@ func (p *programs) leaveDNS(ctx context.Context) error {
 	if len(p.running.cfg().Interface.DNS) == 0 {
 		return nil
 	}
-	if p.resolver == "" { // set by the process before
+	if p.resolver == "" { // the previous process set them
 		p.resolver = toolOf()
 	}
 	if p.resolver == noTool {
@@ -72,7 +72,7 @@ func (p *programs) leaveDNS(ctx context.Context) error {
 	return p.command(ctx, "", resolvconf, "-d", "tun."+p.device.tun.Name(), "-f")
 }
 
-// The programs that the host's resolvers are set with.
+// The programs that set the host's resolvers.
 const (
 	resolvectl = "resolvectl"
 	resolvconf = "resolvconf"
@@ -81,8 +81,8 @@ const (
 
 var errNoResolver = errors.New("this host has neither a running systemd-resolved nor resolvconf: install systemd-resolved, or openresolv")
 
-// toolOf tells which of them it is here and now: systemd-resolved may come and go while
-// the tunnel is up.
+// toolOf returns the program for this host now: systemd-resolved may come and go while the
+// tunnel is up.
 func toolOf() string {
 	_, err := exec.LookPath(resolvectl)
 	if _, running := os.Stat(resolved); err == nil && running == nil {

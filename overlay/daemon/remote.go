@@ -7,19 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// remote is where a peer is. It is endpoints' own; tuples, callback and endpoints are changed
-// with the connection locked, for others who read them.
+// remote holds the addresses of a peer. It belongs to endpoints. tuples, callback and endpoints
+// change only with the connection locked, as others read them.
 type remote struct {
-	found       map[config.Endpoint][]netip.AddrPort // what the name in each endpoint stood for last
-	placed      bool                                 // it was given tuples before
-	unreachable bool                                 // it was said that no address here leads to it
-	tuples      []srd.Tuple                          // all that lead to it
-	callback    callback                             // where else it is called
-	endpoints   []netip.AddrPort                     // its endpoints, as last found: what tuples are made of
+	found       map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
+	placed      bool                                 // it has had tuples before
+	unreachable bool                                 // reported: no address here leads to it
+	tuples      []srd.Tuple                          // all tuples to its endpoints
+	callback    callback                             // other addresses to call
+	endpoints   []netip.AddrPort                     // its endpoints at the latest lookup: tuples come from these
 }
 
-// remotes returns where p may be reached: endpoints that are plain addresses, and
-// what the names in others were found to be.
+// remotes returns the addresses to reach p at: endpoints that are plain addresses, and the
+// addresses of the names in others.
 func (p *peer) remotes() (v []netip.AddrPort) {
 	for _, e := range p.cfg().Endpoints {
 		if a, ok := e.Addr(); ok {

@@ -27,7 +27,7 @@ import (
 )
 
 // restart passes device, sockets and peers' addresses on to the next process, and takes them
-// over from the one before.
+// over from the previous one.
 type restart struct {
 	log      *eventLog
 	running  *runningConfig
@@ -37,11 +37,11 @@ type restart struct {
 	sessions *sessions
 	start    time.Time
 
-	inherited   *handover.Bundle  // nil: everything is made anew
+	inherited   *handover.Bundle  // nil: nothing to take over
 	clones      *vmgenid.Notifier // nil: the kernel does not tell
-	handedOver  bool              // another process has device and sockets now
-	final       atomic.Bool       // the end is for good: nothing is left for a next process
-	announcedAt atomic.Int64      // when another process was said to follow, ns since start; 0: never
+	handedOver  bool              // the next process has device and sockets
+	final       atomic.Bool       // the end is for good: leave nothing for a next process
+	announcedAt atomic.Int64      // when a next process was announced, ns since start; 0: never
 	lastKnown   lastKnown         // the observer's own, after the start
 }
 
@@ -54,32 +54,31 @@ type restart struct {
 //	  peers have sent until then
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// What applications write meanwhile waits in the device, and at the peers in their queues:
-// they know that there is no session. So a restart loses nothing but time.
+// Meanwhile packets of applications wait in the device, and at the peers in their queues, as
+// the peers know that there is no session. So a restart loses nothing but time.
 
-// Store keeps what a process passes on.
+// Store keeps the bundle of a process for the next one.
 type Store interface {
-	// Expected reports whether another process will follow this one at once.
+	// Expected reports whether the next process will start at once.
 	Expected() bool
-	// Give keeps the descriptors, also when this process has ended.
+	// Give keeps the descriptors, even after the end of this process.
 	Give(*handover.Bundle) error
 }
 
 const (
-	// drainMost is how long what was read from the device may take to be sent and
-	// acknowledged. It is a part of what applications wait for a restart; what is left
-	// TCP repairs.
+	// drainMost bounds the time to send the packets read from the device, until they are
+	// acknowledged. Applications wait for it at a restart. TCP repairs the rest.
 	drainMost = 60 * time.Millisecond
-	// drainLook is how often that is looked at.
+	// drainLook is the interval of checks meanwhile.
 	drainLook = time.Millisecond
-	// lingerMost bounds, and lingerLeast is added to, the round trip in which peers learn
-	// that the session ends, and what they sent before is here.
+	// A wait of one round trip lets peers learn of the session's end, and lets their last
+	// packets arrive. lingerLeast is added to it, and lingerMost bounds the sum.
 	lingerMost  = 50 * time.Millisecond
 	lingerLeast = 2 * time.Millisecond
 )
 
-// await returns when the process is to end, and reports whether another has been given
-// what it holds of the kernel's.
+// await returns when the process must end. It reports whether the store keeps device and
+// sockets for the next process.
 func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	select {
 	case <-ctx.Done():
@@ -105,20 +104,20 @@ func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	return err == nil
 }
 
-// announcedFor is how long word of another process counts. It comes just before the signal
-// to end, which a cancelled job may hold back.
+// announcedFor is the time that an announcement of a next process counts. It comes just before
+// the signal to end, but a cancelled job never sends the signal.
 const announcedFor = 20 * time.Second
 
-// announce takes note that another process will follow.
+// announce notes that a next process will follow.
 func (rs *restart) announce() { rs.announcedAt.Store(int64(time.Since(rs.start))) }
 
-// announced reports whether root has just said that another process will follow.
+// announced reports whether root has just announced a next process.
 func (rs *restart) announced() bool {
 	at := time.Duration(rs.announcedAt.Load())
 	return at != 0 && time.Since(rs.start)-at < announcedFor
 }
 
-// drain waits until all that was read from the device has been delivered, for a while.
+// drain waits until the peers have all packets read from the device, for at most drainMost.
 func (rs *restart) drain(ctx context.Context) {
 	until := time.Now().Add(drainMost)
 	for rs.waiting() && time.Now().Before(until) && ctx.Err() == nil {
@@ -126,7 +125,7 @@ func (rs *restart) drain(ctx context.Context) {
 	}
 }
 
-// waiting reports whether a peer that can be reached has not got all that was sent to it.
+// waiting reports whether a peer with a session still lacks packets for it.
 func (rs *restart) waiting() bool {
 	for _, p := range rs.running.peers() {
 		waits := false
@@ -140,7 +139,7 @@ func (rs *restart) waiting() bool {
 	return false
 }
 
-// leave ends all sessions, and stays until what the peers sent before has come.
+// leave ends all sessions, and waits for the packets that peers sent before.
 func (rs *restart) leave(ctx context.Context) {
 	var linger time.Duration
 	for _, p := range rs.running.peers() {
@@ -157,8 +156,8 @@ func (rs *restart) leave(ctx context.Context) {
 	}
 }
 
-// bundle returns what the next process gets. Its descriptors of the device are
-// duplicates, those of the sockets are the bank's.
+// bundle returns the bundle for the next process. Its descriptors of the device are
+// duplicates. The descriptors of the sockets belong to the bank.
 func (rs *restart) bundle() (*handover.Bundle, error) {
 	setup, err := rs.digest()
 	if err != nil {
@@ -177,11 +176,11 @@ func (rs *restart) bundle() (*handover.Bundle, error) {
 	return b, err
 }
 
-// digest is a digest of all that device, addresses, routes and sockets are made from, and
-// of the commands that were run for them. A process with another one makes its own.
+// digest returns a digest of the settings of device, addresses, routes and sockets, and of the
+// commands. A process with another digest makes its own device and sockets.
 func (rs *restart) digest() (string, error) {
 	c := rs.running.cfg()
-	// The name of the state file is no part of what there is: an upgrade has moved it.
+	// The state file's name must not count, as an upgrade has moved the file.
 	plan := rs.device.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
 	text, err := json.Marshal(struct {
 		Plan   netconf.Plan
@@ -199,8 +198,8 @@ func (rs *restart) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// adopt takes over device, addresses, routes and sockets from the process before. If
-// that cannot be, all of them are closed, which also removes the device.
+// adopt takes over device, addresses, routes and sockets from the previous process. If that
+// fails, it closes all of them. This also removes the device.
 func (rs *restart) adopt() {
 	if err := rs.takeOver(); err != nil {
 		rs.log.tell(events.Fallback, "handover", "device and sockets are made anew: %v", err)
@@ -242,7 +241,7 @@ func (rs *restart) takeOver() error {
 	return err
 }
 
-// dropAdopted closes what takeOver had taken before it failed.
+// dropAdopted closes everything that takeOver had taken before it failed.
 func (rs *restart) dropAdopted() (err error) {
 	if rs.device.tun != nil {
 		err = rs.device.tun.Close()
@@ -252,8 +251,8 @@ func (rs *restart) dropAdopted() (err error) {
 	return err
 }
 
-// Discard closes what a process was given that cannot run, and removes the routes and
-// rules of interface name that no device takes along.
+// Discard closes the bundle of a process that cannot run. It also removes the routes and rules
+// of interface name that do not go with the device.
 func Discard(name string, b *handover.Bundle) error {
 	if b == nil {
 		return nil
@@ -262,15 +261,15 @@ func Discard(name string, b *handover.Bundle) error {
 	return netconf.Recover(name)
 }
 
-// discard closes what was passed on and not taken.
+// discard closes the descriptors that nobody has taken.
 func (rs *restart) discard() {
 	if rs.inherited != nil {
 		rs.inherited.Close()
 	}
 }
 
-// lastAddresses returns where a peer was proven to be in the process before: as that has passed
-// on, or else as the last one wrote down.
+// lastAddresses returns the validated addresses of a peer in the previous process: from its
+// bundle, or else from the file.
 func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	if rs.inherited == nil {
 		return rs.lastKnown.known[key]
@@ -283,6 +282,5 @@ func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	return nil
 }
 
-// provenMost is how many addresses of a peer are taken over: as many as a connection
-// tells.
+// provenMost bounds the addresses of a peer taken over: as many as srd.Conn.Proven returns.
 const provenMost = 16

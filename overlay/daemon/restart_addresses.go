@@ -11,20 +11,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lastKnownMost is how many addresses of a peer are written down: as many as an initiation
-// leaves for with one attempt. A NAT gives each of a peer's ports one of its own.
+// lastKnownMost bounds the written addresses of a peer. One attempt of an initiation goes to
+// as many. A NAT gives each port of a peer its own external port.
 const lastKnownMost = 8
 
-// lastKnown are the addresses of peers for a start after a kill -9: where they
-// work, and no endpoint leads. Only live uses it, and who starts and ends the process.
+// lastKnown holds addresses of peers for a start after a kill -9. They are working addresses
+// that no endpoint has. Only the observer uses it, and the start of the process.
 type lastKnown struct {
 	known   map[string][]netip.AddrPort // by public key
-	changed bool                        // since they were written
-	failed  bool                        // that it cannot be written was told
+	changed bool                        // since the last write
+	failed  bool                        // a failed write was reported
 }
 
-// loadLastKnown takes what a process before has left. Where this one has got more from it, that
-// counts.
+// loadLastKnown reads the file of an earlier process. A bundle from that process takes
+// precedence (lastAddresses).
 func (rs *restart) loadLastKnown() {
 	rs.lastKnown.known = map[string][]netip.AddrPort{}
 	peers, err := handover.ReadPlaces(rs.running.cfg().Interface.Name)
@@ -36,16 +36,16 @@ func (rs *restart) loadLastKnown() {
 	}
 }
 
-// noteLastKnown looks where p is now.
+// noteLastKnown notes the current addresses of p.
 func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 	var endpoints, proven []netip.AddrPort
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { endpoints, proven = p.remote.endpoints, c.Proven() })
 	rs.lastKnown.note(p.cfg().PublicKey.String(), endpoints, proven, paths)
 }
 
-// note takes where a peer is now: proven, newest first, of which those in working carry
-// data. It changes nothing while one of the addresses works that are known already, else
-// a peer with many ports would make other ones of each look.
+// note takes the current addresses of a peer: proven, newest first. Only addresses of active
+// paths count. It changes nothing while enough known addresses still work. Else the list of a
+// peer with many ports would change at each look.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })
@@ -60,17 +60,17 @@ func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths [
 		}
 	}
 	if len(now) == 0 {
-		return // silent for the moment, or called by its endpoints
+		return // silent for the moment, or found by its endpoints
 	}
 	old := v.known[key]
-	// Half of them is enough to be found by, and leaves room for some to fail.
+	// Half of them is enough to find the peer, and lets some fail.
 	if alive := len(slices.DeleteFunc(slices.Clone(old), func(a netip.AddrPort) bool { return !works(a) })); 2*alive >= len(now) {
 		return
 	}
 	v.known[key], v.changed = now, true
 }
 
-// saveLastKnown writes them if they have changed, without those of peers that are gone.
+// saveLastKnown writes changed addresses, without removed peers.
 func (rs *restart) saveLastKnown() {
 	v := &rs.lastKnown
 	if !v.changed {

@@ -14,18 +14,18 @@ import (
 )
 
 // runningConfig is the configuration in force, with the peers and the routes to them. Readers
-// take a snapshot of it.
+// load a snapshot.
 type runningConfig struct{ atomic.Pointer[snapshot] }
 
-// snapshot is what a configuration comes to. It is made anew by each change, and never
-// changed, so that a reader has all of one or all of another.
+// snapshot is one configuration with its peers and routes. Each change makes a new snapshot,
+// and no snapshot changes. So a reader sees one configuration whole.
 type snapshot struct {
 	cfg   *config.Config
-	table *route.Table // to places in peers
-	peers []*peer      // as in cfg
+	table *route.Table // prefix -> index in peers
+	peers []*peer      // in the order of cfg
 }
 
-// route returns the peer that a frame goes to; nil: none.
+// route returns the peer for a frame, or nil.
 func (c *snapshot) route(f *frame.Frame) *peer {
 	if at, ok := c.table.Lookup(packet.Dst(f.Data)); ok {
 		return c.peers[at]
@@ -39,14 +39,14 @@ func (c *snapshot) allowed(p *peer, src netip.Addr) bool {
 	return ok && c.peers[at] == p
 }
 
-// cfg is what the server runs with now.
+// cfg returns the configuration in force.
 func (r *runningConfig) cfg() *config.Config { return r.Load().cfg }
 
-// peers are the server's now.
+// peers returns the current peers.
 func (r *runningConfig) peers() []*peer { return r.Load().peers }
 
-// byName returns the peer of this name, public key or address inside the tunnel. The only one
-// needs no name.
+// byName returns the peer with this name, public key or address inside the tunnel. A single
+// peer needs no name.
 func (r *runningConfig) byName(name string) (*peer, error) {
 	all := r.peers()
 	if name == "" && len(all) == 1 {
@@ -64,7 +64,7 @@ func (r *runningConfig) byName(name string) (*peer, error) {
 	return nil, fmt.Errorf("no peer is named %.64q", name)
 }
 
-// policy makes a path policy as configured. The error is for whoever gave the name.
+// policy makes a path policy with the configured options. The error is about the name.
 func (r *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(r.cfg(), name) }
 
 func policyOf(cfg *config.Config, name string) (steer.Policy, error) {

@@ -1,15 +1,15 @@
-// Package daemon is one srdtun process: the TUN device, the sockets, the peers
-// and the control socket, put together from a validated configuration.
+// Package daemon is one srdtun process. It builds the TUN device, the sockets, the peers and
+// the control socket from a validated configuration.
 //
-// Outbound, on the TUN reader's own thread (ingress.go):
+// Outbound, on the worker that reads this queue of the device (ingress.go):
 //
-//  1. read all frames there are (super-frames of up to 62 KB)
+//  1. read up to 128 frames (super-frames of up to 62 KB)
 //  2. destination address -> allowed IPs -> peer
 //  3. peer's lock: into its FQ-CoDel queue
-//  4. Kick: queue -> cut into messages -> packets -> sealed train -> one sendmsg
+//  4. queue -> cut into messages -> packets -> sealed train -> one sendmsg
 //
-// Inbound, on the loop's workers (peer.go, delivery.go): message -> frame put together ->
-// order of its flow restored -> source address checked -> one write.
+// Inbound, on any worker (peer.go, delivery.go): message -> reassembled frame -> order of its
+// flow restored -> source address checked -> one write.
 package daemon
 
 import (
@@ -39,59 +39,58 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// server is a running process. Each field is a noun: a type with its own state and methods. Nouns
-// know only those above them here.
+// server is a running process. Each field is a noun: a type with its own state and methods. A
+// noun knows only nouns above it here.
 type server struct {
 	start time.Time
 	stop  context.CancelFunc
 
-	log       *eventLog      // what happened
+	log       *eventLog      // events
 	running   *runningConfig // the configuration in force, and the peers
-	memory    *memory.Shared // what all peers share
+	memory    *memory.Shared // shared by all peers
 	device    *device        // the TUN device, its addresses and routes
 	sockets   *sockets       // UDP sockets of all peers
 	uplinks   *uplinks       // this host's interfaces and addresses
 	ingress   *ingress       // packets from the device to peers
 	sessions  *sessions      // connections to peers
-	endpoints *endpoints     // where peers are, and by which paths
+	endpoints *endpoints     // addresses of peers, and the paths to them
 	settings  *settings      // changes of the configuration
-	restart   *restart       // what the next process takes over
-	observer  *observer      // what changed, each second
+	restart   *restart       // handover to the next process
+	observer  *observer      // reports changes, each second
 	programs  *programs      // commands of the configuration
-	status    *status        // what the control socket shows
-	monitor   *monitor       // the same over HTTP
+	status    *status        // visible state, for the control socket
+	monitor   *monitor       // the status over HTTP
 }
 
-// Options is what Run needs.
+// Options are the arguments of Run.
 type Options struct {
 	Config  *config.Config
-	Log     func(events.Event) // is given what happens, one after the other
-	Verbose bool               // also what is of use only when looking for faults in here
+	Log     func(events.Event) // gets the events, one after the other
+	Verbose bool               // log debug events, too
 	Ready   func()             // called once traffic can flow
-	// Load reads the file again; nil: it cannot be.
+	// Load reads the file again; nil: this is not possible.
 	Load func() (*config.Config, error)
-	// Again asks for that, and Reloaded is called when it is done; nil: nobody asks.
+	// Again asks for a reload, and Reloaded gets its result; nil: not used.
 	Again    <-chan os.Signal
 	Reloaded func(err error)
-	// Confine gives up the privileges that were needed to set up; nil: none.
+	// Confine gives up the privileges that only the setup needs; nil: none.
 	Confine func() error
 	// Hooks runs Commands with rights that Confine gives up; nil: this process runs them.
 	Hooks *hooks.Runner
-	// Before is what an earlier process has passed on; nil: nothing. Run owns it.
+	// Before is the bundle of an earlier process; nil: none. Run owns it.
 	Before *handover.Bundle
-	// Store takes it for a process that follows this one; nil: none does.
+	// Store takes the bundle for the next process; nil: there is none.
 	Store Store
-	// Clock is the host's, which times of peers are of; nil: time.Now.
+	// Clock is the host's clock, for the times of peers; nil: time.Now.
 	Clock func() time.Time
 }
 
-// maxWorkers bounds the threads unless configured: past a few, the device is the
+// maxWorkers bounds the threads unless the file sets them: beyond a few, the device is the
 // limit.
 const maxWorkers = 4
 
-// workers returns how many threads carry packets if the file does not say: half as
-// many as there are processors for this process, since the kernel's share of the work is
-// as large as ours.
+// workers returns the number of threads that carry packets. The default is half the
+// processors of this process, since the kernel's share of the work is as large as ours.
 func workers(asked int) int {
 	if asked > 0 {
 		return asked
@@ -99,8 +98,8 @@ func workers(asked int) int {
 	return max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2))
 }
 
-// Run sets everything up, calls Ready, serves until ctx ends or `down` is asked
-// for, and tears everything down again. When setting up fails, nothing is left.
+// Run sets everything up, calls Ready, and serves until asked ends or `down` comes. Then it
+// tears everything down. If the setup fails, nothing is left.
 func Run(asked context.Context, o Options) error {
 	memory.Limit()
 	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
@@ -139,11 +138,11 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		}
 	}
 	defer func() {
-		if !s.restart.handedOver { // else another process goes on with the interface
+		if !s.restart.handedOver { // else the next process goes on with the interface
 			err = errors.Join(err, s.programs.end(context.WithoutCancel(asked)))
 		}
 	}()
-	if !adopted { // else the process before has run them
+	if !adopted { // else the previous process has run them
 		if err := s.programs.run(asked, "pre_up", o.Config.Interface.Hooks.PreUp); err != nil {
 			return err
 		}
@@ -182,7 +181,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		s.sessions.loop.Remove(p.link)
 	}
 	err = errors.Join(failed, s.close(), ended())
-	// Only now does nobody send any more.
+	// Only now all senders have ended.
 	s.sockets.bank.Close()
 	if s.restart.final.Load() {
 		err = errors.Join(err, handover.RemovePlaces(name))
@@ -190,8 +189,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	return err
 }
 
-// serve starts all that goes on beside each other until ctx ends. ended waits for the end
-// of it.
+// serve starts all goroutines that run until ctx ends. ended waits for their end.
 func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
 	all := []func() error{
 		func() error { return ctl.Serve(ctx, s) },
@@ -226,14 +224,14 @@ func (s *server) open() (err error) {
 	if s.sessions.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
 		return err
 	}
-	if s.device.net == nil { // else all that was adopted
+	if s.device.net == nil { // else restart has adopted it
 		if err := s.device.open(); err != nil {
 			return err
 		}
 	}
 	s.ingress.rejects.dev = s.device.tun
 	s.sockets.mark.Store(s.device.net.FwMark)
-	// The tunnel's own addresses are there by now.
+	// The tunnel's own addresses exist by now.
 	if err := s.monitor.open(); err != nil {
 		return err
 	}
@@ -265,7 +263,7 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
-// close undoes open, as far as it went. What another process has now is left as it is.
+// close undoes open, as far as it went. It leaves alone what the next process has taken over.
 func (s *server) close() error {
 	var errs []error
 	if s.device.net != nil && !s.restart.handedOver {
@@ -279,9 +277,9 @@ func (s *server) close() error {
 	return errors.Join(errs...)
 }
 
-// masters are the users beside root who may do everything: the owner of the file, if this
-// is his process. He can change the file, and so what runs, anyway. A service is not his who
-// owns its file, and its user cannot even see it.
+// masters returns the users beside root who may do everything: the owner of the file, if this
+// is his process. He can change the file, and so the running configuration, anyway. A service
+// runs as another user than the file's owner, and its user cannot even see the file.
 func masters(file string) []uint32 {
 	var st unix.Stat_t
 	if err := unix.Stat(file, &st); err != nil || st.Uid == 0 || int(st.Uid) != os.Geteuid() {
@@ -296,7 +294,7 @@ func random64() uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// newServer returns a server that has nothing but its configuration.
+// newServer returns a server with only its configuration.
 func newServer(c *config.Config, log *eventLog) *server {
 	s := &server{start: time.Now(), log: log, running: &runningConfig{}, memory: memory.New()}
 	s.running.Store(&snapshot{cfg: c, table: new(route.Table)})

@@ -15,7 +15,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// settings changes the running configuration, as the files and the control socket ask for.
+// settings changes the running configuration at the request of the files and the control
+// socket.
 type settings struct {
 	log       *eventLog
 	running   *runningConfig
@@ -28,24 +29,24 @@ type settings struct {
 
 	expiryChanged chan struct{} // tells expire of a change
 
-	mu               sync.Mutex     // held while the running configuration is changed
-	file             *config.Config // as the files were read last
-	closed           bool           // no change any more
-	dropIns          config.DropIns // what was read of them
-	faults           []string       // of drop-in files, as last told
-	unread           string         // why their directory could not be read, as last told
+	mu               sync.Mutex     // guards changes of the running configuration
+	file             *config.Config // the files at the latest read
+	closed           bool           // no more changes
+	dropIns          config.DropIns // the drop-in files, as read
+	faults           []string       // of drop-in files, as last reported
+	unread           string         // why their directory could not be read, as last reported
 	unsaved, pending []string       // see compare
 	expired          expiredPeers
-	untimed          string // why peers do not come and go with their times, as last told
+	untimed          string // why peers do not come and go with their times, as last reported
 }
 
-// badConfig is an error of what somebody asked for, and not of doing it.
+// badConfig is an error in the request, and not in carrying it out.
 type badConfig struct{ error }
 
 func (badConfig) Is(target error) bool { return target == control.ErrConfig }
 func (e badConfig) Unwrap() error      { return e.error }
 
-// change does what the control socket asks for, and returns what is otherwise than before.
+// change makes a change for the control socket, and returns the differences.
 func (s *settings) change(c control.Change) ([]control.Difference, error) {
 	before := s.running.cfg()
 	diff, err := s.dispatch(c)
@@ -86,10 +87,10 @@ func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
 	return nil, fmt.Errorf("a change by %.32q is not known", c.How)
 }
 
-// errNoFile is for a daemon that has no way to its own file.
+// errNoFile is the error of a daemon that cannot load its own file.
 var errNoFile = errors.New("the daemon cannot read its file again")
 
-// wanted is the configuration that a change hands over, or that of the daemon's file.
+// wanted returns the configuration in a change, or the configuration in the daemon's file.
 func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	if c.Config != "" {
 		return config.ParseSealed(s.running.cfg().File, []byte(c.Config))
@@ -100,7 +101,7 @@ func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	return s.load()
 }
 
-// report logs differences, and tells them to whoever asked for them.
+// report logs differences, and returns them for the caller.
 func (s *settings) report(diff []config.Change) []control.Difference {
 	v := make([]control.Difference, len(diff))
 	for i, c := range diff {
@@ -121,7 +122,7 @@ func (s *settings) report(diff []config.Change) []control.Difference {
 // reportMost bounds the log lines of one change. Thousands of peers may come at once.
 const reportMost = 20
 
-// rereadOn reads the file again whenever it is asked to, until ctx ends.
+// rereadOn reads the file again at each signal, until ctx ends.
 func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done func(error)) {
 	for {
 		select {
@@ -139,10 +140,10 @@ func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done fu
 	}
 }
 
-// reload takes over what the files say now: c, and the drop-in files of its directory.
+// reload takes over the files: c, and the drop-in files of its directory.
 func (s *settings) reload(c *config.Config) ([]config.Change, error) { return s.replace(c, true) }
 
-// sync takes c over and leaves it to the files to say something else.
+// sync takes c over. The files may differ from it.
 func (s *settings) sync(c *config.Config) ([]config.Change, error) { return s.replace(c, false) }
 
 func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, error) {
@@ -164,8 +165,8 @@ func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, erro
 	return diff, nil
 }
 
-// set changes single keys. With save the files are known to say the same, also of keys
-// that need a restart.
+// set changes single keys. With save the caller writes them to the file, too. Then keys that
+// need a restart may change.
 func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +194,7 @@ func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, e
 	return diff, nil
 }
 
-// add lets peers in, or gives those of the same keys what they say.
+// add adds peers, and replaces peers with the same public keys.
 func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +209,8 @@ func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
 	return diff, err
 }
 
-// compare notes in which keys what runs is not what the files say: those that were
-// changed while running, and those that wait for a restart. mu is held.
+// compare notes the keys in which the running configuration differs from the files: keys
+// changed while running, and keys that wait for a restart. The caller holds mu.
 func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil
 	file, _ := config.Current(s.file, s.clock())
@@ -222,7 +223,7 @@ func (s *settings) compare() {
 	}
 }
 
-// differences returns what compare has found, and the file that it is about.
+// differences returns the file, and the keys that compare found.
 func (s *settings) differences() (file string, unsaved, pending []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +234,7 @@ func (s *settings) differences() (file string, unsaved, pending []string) {
 	return file, slices.Clone(s.unsaved), slices.Clone(s.pending)
 }
 
-// close refuses changes from now on and returns the peers there are.
+// close refuses changes from now on, and returns the present peers.
 func (s *settings) close() []*peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

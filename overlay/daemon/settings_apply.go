@@ -10,15 +10,16 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A change is made in two halves. All that can fail comes first, and ends with the
-// network's part, which is all or nothing. The rest is done in memory and cannot fail.
+// A change has two halves. The first half has all steps that can fail. It ends with the network
+// settings, which change as a whole or not at all. The second half changes memory and cannot
+// fail.
 
-// errEnded is for who asks for a change of what is being taken down.
+// errEnded refuses a change while the interface is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// apply makes the server run with want, but for peers whose time is over, as far as that
-// is possible while it runs, and returns the differences to what it ran with: those that are
-// not live wait for a restart. After an error all is as it was. mu is held.
+// apply makes the server run with want, without expired peers. It returns the differences.
+// Differences that are not live wait for a restart. After an error nothing has changed. The
+// caller holds mu.
 func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {
 		return nil, errEnded
@@ -65,8 +66,8 @@ func (s *settings) reconfigure(next *config.Config) error {
 	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
 }
 
-// newPolicies makes a path policy for each peer of next that needs another than before,
-// by place; nil: it keeps the one it has.
+// newPolicies makes a path policy for each peer of next that needs a new one, in the order of
+// the peers. A peer with nil keeps its policy.
 func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	was := map[config.Key]*config.Peer{}
 	if reflect.DeepEqual(before.Paths.Steering, next.Paths.Steering) {
@@ -89,8 +90,8 @@ func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	return policies, nil
 }
 
-// swap puts next in place of what there is: peers that both have stay as they are but for
-// what is told to their connections.
+// swap replaces the running configuration by next. Peers in both stay, and their connections
+// get the differences.
 func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	old := map[config.Key]*peer{}
 	for _, p := range s.running.peers() {

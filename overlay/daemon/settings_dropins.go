@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/route"
 )
 
-// rewatchEvery is how long to wait for a directory of drop-in files that is gone: some
-// tools put a new one in place of the old.
+// rewatchEvery is the wait before another look for a missing directory of drop-in files. Some
+// tools replace the directory by a new one.
 const rewatchEvery = time.Second
 
 // readDropIns reads the drop-in files for the start.
@@ -31,8 +31,8 @@ func (s *settings) readDropIns() error {
 	return nil
 }
 
-// watchDropIns has peers come and go with their drop-in files until ctx ends. While the
-// directory is not there, peers stay.
+// watchDropIns adds and removes peers with their drop-in files until ctx ends. While the
+// directory is missing, peers stay.
 func (s *settings) watchDropIns(ctx context.Context) {
 	dir := s.running.cfg().PeersDir
 	if dir == "" {
@@ -62,7 +62,7 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	if err := w.Add(dir); err != nil {
 		return err
 	}
-	changed := map[string]bool(nil) // all: also what changed before it was watched
+	changed := map[string]bool(nil) // nil: all files, as some may have changed before the watch
 	for {
 		s.rereadDropIns(changed)
 		changed = map[string]bool{}
@@ -72,9 +72,9 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	}
 }
 
-// quietDir waits until something in the directory has changed, and has been quiet for a
-// moment since: files are seldom written at once. It notes in changed what has. gone is that
-// the directory itself went.
+// quietDir waits until something in the directory has changed, and then until it is quiet for a
+// moment: files are seldom written at once. It notes changed files in changed. gone means that
+// the directory itself is gone.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool) (gone bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
@@ -99,8 +99,8 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 	}
 }
 
-// withDropIns returns c with the peers of the directory that is watched. Another one in c
-// counts from the next start on. changed names the files that have changed; nil: any may have.
+// withDropIns returns c with the peers of the watched directory. Another directory in c counts
+// from the next start on. changed names the changed files; nil: any file may have changed.
 func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
 	here.PeersDir, here.PeersOwner = s.running.cfg().PeersDir, s.running.cfg().PeersOwner
@@ -115,8 +115,8 @@ func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*conf
 	return all, faults, err
 }
 
-// rereadDropIns takes over what the drop-in files say now. What else was changed while
-// running stays, and so does a peer whose file has not changed.
+// rereadDropIns takes over the current drop-in files. Other changes made while running stay,
+// and so does a peer with an unchanged file.
 func (s *settings) rereadDropIns(changed map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +138,8 @@ func (s *settings) rereadDropIns(changed map[string]bool) {
 	s.report(diff)
 }
 
-// withFiles returns what runs with the drop-in peers of after, but for those that are as
-// in before.
+// withFiles returns runs with the drop-in peers of after. A peer that is the same in before and
+// after stays as it runs.
 func withFiles(runs, before, after *config.Config) *config.Config {
 	same := map[config.Key]bool{}
 	was := map[config.Key]*config.Peer{}
@@ -166,7 +166,7 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
-// tellFaults says what is wrong with drop-in files, once. mu is held.
+// tellFaults reports each fault of drop-in files once. The caller holds mu.
 func (s *settings) tellFaults(faults []error) {
 	told := s.faults
 	s.faults = nil

@@ -9,17 +9,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// A peer may have a time at which it stops being one, by the host's clock: the file of a
-// fleet's agent has that of the grant, so that it counts also when the agent is dead.
+// A peer may expire at a time of the host's clock. The file of a fleet's agent has the time of
+// the grant, so a grant ends even if the agent is dead.
 
-// clockEvery is how often the clock is looked at while peers have such a time: it may be set,
-// forward or back, and stands still for timers while the machine sleeps.
+// clockEvery is the interval of clock checks while peers have such a time. The clock may be
+// set forward or back, and timers stand still while the machine sleeps.
 const clockEvery = 10 * time.Second
 
-// expiredPeers are the peers that are left out, with the times that are over.
+// expiredPeers are the peers that are left out, with the times of their end.
 type expiredPeers map[config.Key]time.Time
 
-// lapse notes that peers are left out, and tells it once of each end. mu is held.
+// lapse notes the peers that are left out, and reports each end once. The caller holds mu.
 func (s *settings) lapse(over []config.Peer) {
 	for i := range over {
 		p := &over[i]
@@ -54,15 +54,16 @@ func (s *settings) expire(ctx context.Context) {
 	}
 }
 
-// noteExpiry tells expire that peers have changed.
+// noteExpiry tells expire of changed peers.
 func (s *settings) noteExpiry() {
 	select {
 	case s.expiryChanged <- struct{}{}:
-	default: // it is going to look
+	default: // expire is going to look
 	}
 }
 
-// untilExpiry is how long to wait before the clock is looked at; some is that it matters.
+// untilExpiry returns the time to wait before the next clock check. some is false if no peer
+// has a time.
 func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +74,8 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
-// compareTimes leaves out whose time is over, and takes back whose is not, because the clock
-// was set back. After an error, which is told once, it is to be called again.
+// compareTimes leaves out expired peers. It takes back peers that are not expired any more,
+// because the clock was set back. It reports an error once, and then must be called again.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (s *settings) keepTimes() error {
 	if len(back) == 0 || s.takeBack(back...) == nil {
 		return nil
 	}
-	// One that cannot come back keeps no other away.
+	// A peer that cannot come back must keep no other peer away.
 	var failed error
 	for _, p := range back {
 		failed = cmp.Or(s.takeBack(p), failed)
@@ -106,8 +107,8 @@ func (s *settings) keepTimes() error {
 	return failed
 }
 
-// returning are the peers that were left out, whose time is not over: of the files, since one
-// that was removed meanwhile stays away. mu is held.
+// returning returns the left-out peers that are not expired any more. It takes them from the
+// files, so a peer that was removed meanwhile stays away. The caller holds mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := map[config.Key]bool{}
@@ -128,7 +129,7 @@ func (s *settings) returning() (back []config.Peer) {
 	return back
 }
 
-// takeBack adds peers that were left out. Until that is done they count as left out.
+// takeBack adds peers that were left out. After an error they stay left out.
 func (s *settings) takeBack(back ...config.Peer) error {
 	want := *s.running.cfg()
 	want.Peers = append(want.Peers[:len(want.Peers):len(want.Peers)], back...)
@@ -141,7 +142,7 @@ func (s *settings) takeBack(back ...config.Peer) error {
 	return err
 }
 
-// retime makes the server run with want. mu is held.
+// retime makes the server run with want. The caller holds mu.
 func (s *settings) retime(want *config.Config) error {
 	diff, err := s.apply(want)
 	switch {

@@ -17,8 +17,8 @@ type sockets struct {
 	running *runningConfig
 	bank    *udp.Bank
 	mark    atomic.Uint32 // of the outer packets
-	mu      sync.Mutex    // held while the mark changes, or sockets are opened
-	closed  bool          // none is opened any more; mu
+	mu      sync.Mutex    // guards changes of the mark, and opening sockets
+	closed  bool          // no socket is opened any more; mu
 }
 
 // open binds the ports.
@@ -48,7 +48,7 @@ func (s *sockets) config(mark uint32) udp.Config {
 	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: mark}
 }
 
-// local returns the address and port of t here.
+// local returns the local address and port of t.
 func (s *sockets) local(t srd.Tuple) string {
 	return netip.AddrPortFrom(t.Local.Addr(), s.bank.Socket(int(t.Sock)).Port).String()
 }

@@ -4,19 +4,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// ipv6Sockets is the subject of the events that tell that there are no sockets of IPv6, and
-// that there are again.
+// ipv6Sockets is the subject of events about missing sockets of IPv6, and about their return.
 const ipv6Sockets = "ipv6-sockets"
 
-// tellIPv6 tells that there are no sockets of IPv6.
+// tellIPv6 reports missing sockets of IPv6.
 func (s *sockets) tellIPv6() {
 	if err := s.bank.WithoutIPv6(); err != nil {
 		s.log.tell(events.HostSetting, ipv6Sockets, "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone until there are", err)
 	}
 }
 
-// regainIPv6 opens the sockets of IPv6 if there were none: the host may have the family by
-// now, as after modprobe(8), or free descriptors. join has them read.
+// regainIPv6 opens the sockets of IPv6 if there are none. By now the host may have the
+// family, as after modprobe(8), or free descriptors. join makes the loop read them.
 func (s *sockets) regainIPv6(join func() error) {
 	if s.bank.HasIPv6() {
 		return
@@ -24,7 +23,7 @@ func (s *sockets) regainIPv6(join func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.bank.OpenIPv6(s.mark.Load()) != nil {
-		return // at the start it was told
+		return // reported at the start
 	}
 	if err := join(); err != nil {
 		s.log.tell(events.HostSetting, ipv6Sockets, "nothing that comes over IPv6 is read: %v", err)
@@ -33,7 +32,7 @@ func (s *sockets) regainIPv6(join func() error) {
 	s.log.tell(events.HostMended, ipv6Sockets, "there are sockets of IPv6 now: peers are reached over IPv6 too")
 }
 
-// setMark gives outer packets another mark.
+// setMark changes the mark of outer packets.
 func (s *sockets) setMark(mark uint32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +43,7 @@ func (s *sockets) setMark(mark uint32) error {
 	return nil
 }
 
-// freeze opens no socket any more.
+// freeze stops regainIPv6 from opening sockets.
 func (s *sockets) freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// status is what can be seen of a running process.
+// status collects the visible state of a running process.
 type status struct {
 	start     time.Time
 	running   *runningConfig
@@ -27,7 +27,7 @@ type status struct {
 	settings  *settings
 }
 
-// show is the status for the control socket.
+// show returns the status for the control socket.
 func (s *status) show() control.Status {
 	st := control.Status{
 		Interface:  s.device.tun.Name(),
@@ -179,7 +179,7 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 }
 
-// describeLimits tells what holds back sending.
+// describeLimits tells which limits hold back sending.
 func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	v.PacketBytes = c.Packet()
 	queue, target := c.Queue()
@@ -201,7 +201,7 @@ func peerDrops(p *peer, t *srd.Stats) counts {
 	c.add("path_unreachable", t.PathsRefused)
 	g, q := p.in.reassembler.Stats(), p.out.queue.Stats()
 	c.add("order_bad_message", g.Bad)
-	c.add("order_incomplete_frame", g.Voided-p.in.stale) // each has one reason
+	c.add("order_incomplete_frame", g.Voided-p.in.stale) // each frame has one reason
 	c.add("order_overflow", g.Overflow)
 	c.add("order_over_share", g.OverShare)
 	c.add("queue_overflow", q.Overflow)

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// steering is the choice of a connection's paths, and its congestion control. It is used with
-// the connection locked.
+// steering is the choice of a connection's paths, and its congestion control. It is used only
+// with the connection locked.
 type steering struct {
 	name    string // of the path policy
 	policy  steer.Policy

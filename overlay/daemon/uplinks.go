@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// uplinks knows by which interfaces and from which addresses of this host packets leave.
+// uplinks knows the interfaces and addresses of this host that packets leave from.
 type uplinks struct {
 	running    *runningConfig
 	device     *device
@@ -26,7 +26,7 @@ const (
 	udpIPv6 = 48
 )
 
-// payload returns the UDP payload bytes worth probing for on a tuple.
+// payload returns the largest UDP payload, in bytes, worth probing for on a tuple.
 func (ul *uplinks) payload(t srd.Tuple) int {
 	m := ul.interfaces.mtu(t.Local)
 	if ul.running.cfg().Paths.PathMTU > 0 {
@@ -38,10 +38,9 @@ func (ul *uplinks) payload(t srd.Tuple) int {
 	return m - udpIPv6
 }
 
-// sourcesFor returns the uplinks to use towards r: those configured, of r's family, or the one
-// that the routes give. Addresses that the host does not have are left out, and those of the
-// tunnel itself: they are the peers' way to this host through the tunnel, and a path from
-// there would lead through itself.
+// sourcesFor returns the uplinks to use towards r: the configured ones of r's family, or the
+// one that the routes give. It leaves out addresses that the host does not have. It also
+// leaves out the tunnel's own addresses: a path from there would lead through itself.
 func (ul *uplinks) sourcesFor(r netip.AddrPort) []srd.Uplink {
 	v, known := ul.host.sources[r.Addr()]
 	if !known {
@@ -58,7 +57,7 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 	if len(ul.running.cfg().Paths.Local) == 0 {
 		a, err := udp.LocalFor(r, ul.sockets.mark.Load())
 		if err != nil || ul.interfaces.inner(a) {
-			return nil // no route now; a change of addresses brings us back
+			return nil // no route now; a change of addresses leads here again
 		}
 		return []srd.Uplink{srd.UplinkOf(a, 0)}
 	}
@@ -74,9 +73,9 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 	})
 }
 
-// configured returns the uplinks that each entry of paths.local stands for now. What leaves
-// from the address of one that names an interface goes by that interface, so an entry that
-// names the address as well stands for nothing more.
+// configured returns the current uplinks of each entry of paths.local. If an entry names an
+// interface, packets from its addresses leave through it. So another entry with one of these
+// addresses has no uplink.
 func (ul *uplinks) configured() [][]srd.Uplink {
 	local := ul.running.cfg().Paths.Local
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
@@ -97,9 +96,10 @@ func (ul *uplinks) configured() [][]srd.Uplink {
 	return v
 }
 
-// moved returns what the uplinks of paths are now. An address that has moved to another
-// interface, or whose interface has another number or is named no more, is the same uplink
-// still. But one that has gone is not what another interface with its address was all along.
+// moved maps the uplinks of paths to their current ones. The same uplink remains if its
+// address moved to another interface, or if its interface changed its number or lost its
+// name in paths.local. But if it has gone, an interface that always had the same address does
+// not replace it.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
 	for i := range paths {
@@ -124,7 +124,7 @@ func (ul *uplinks) has(u srd.Uplink) bool {
 	return ul.interfaces.has(u) && udp.HasAddress(u.Addr())
 }
 
-// most returns the largest UDP payload that the devices here take on all of paths.
+// most returns the largest UDP payload that this host's devices take on all active paths.
 func (ul *uplinks) most(paths []srd.PathInfo) (most int) {
 	for i := range paths {
 		if n := ul.payload(paths[i].Tuple); paths[i].State == srd.PathActive && (most == 0 || n < most) {
@@ -134,7 +134,8 @@ func (ul *uplinks) most(paths []srd.PathInfo) (most int) {
 	return min(most, srd.MaxPacket)
 }
 
-// interfaceOf names the interface by which alone packets from u leave; "": as the routes say.
+// interfaceOf names the only interface that packets from u leave through, or "" if the routes
+// choose.
 func (ul *uplinks) interfaceOf(u srd.Uplink) string {
 	if u.Link() == 0 {
 		return ""
@@ -155,7 +156,7 @@ func missingLocals(local []config.Local) (v []string) {
 	return v
 }
 
-// addressesOf returns the addresses of an interface, if there is one.
+// addressesOf returns the addresses of an interface, if it exists.
 func addressesOf(name string) (v []netip.Addr) {
 	for _, u := range uplinksOf(name) {
 		v = append(v, u.Addr())
@@ -163,11 +164,11 @@ func addressesOf(name string) (v []netip.Addr) {
 	return v
 }
 
-// uplinksOf returns the addresses of an interface, as what leaves by it.
+// uplinksOf returns the uplinks of an interface: each address, bound to it.
 func uplinksOf(name string) (v []srd.Uplink) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
-		return nil // it may come
+		return nil // the interface may come later
 	}
 	addrs, _ := i.Addrs()
 	for _, a := range addrs {
@@ -178,7 +179,7 @@ func uplinksOf(name string) (v []srd.Uplink) {
 	return v
 }
 
-// uplinkText is u for a line of the log: its address and, if it is known, its interface.
+// uplinkText writes u for a line of the log: its address and, if known, its interface.
 func uplinkText(u srd.Uplink, name string) string {
 	if name == "" {
 		return u.Addr().String()
@@ -186,8 +187,8 @@ func uplinkText(u srd.Uplink, name string) string {
 	return u.Addr().String() + " (" + name + ")"
 }
 
-// uplinkName tells u from all others: what leaves by one interface alone has its name, as
-// ss(8) writes it.
+// uplinkName writes u as a unique name. An uplink of one interface has the interface in it, as
+// in ss(8).
 func uplinkName(u srd.Uplink, name string) string {
 	if u.Link() == 0 || name == "" {
 		return u.Addr().String()

@@ -8,16 +8,16 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// addresses are this host's, looked up once a round of follow.
+// addresses are this host's addresses, looked up once in each round of follow.
 type addresses struct {
-	all     map[srd.Uplink]bool         // its addresses; nil: no round was begun
-	changed bool                        // they are not those of the round before
-	added   map[srd.Uplink]bool         // not there in the round before
+	all     map[srd.Uplink]bool         // its addresses; nil: before the first round
+	changed bool                        // they differ from the previous round
+	added   map[srd.Uplink]bool         // absent in the previous round
 	usable  map[netip.Addr]bool         // whether packets may leave from an address
-	sources map[netip.Addr][]srd.Uplink // where packets to an address leave from
+	sources map[netip.Addr][]srd.Uplink // uplinks for a remote address
 }
 
-// look begins a round, with all addresses that interfaces have.
+// look begins a round with the addresses of all interfaces.
 func (h *addresses) look(all []srd.Uplink) {
 	before := h.all
 	*h = addresses{all: map[srd.Uplink]bool{}, added: map[srd.Uplink]bool{}, usable: map[netip.Addr]bool{}, sources: map[netip.Addr][]srd.Uplink{}}

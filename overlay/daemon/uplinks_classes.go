@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// classes knows which entry of paths.local an uplink stands for: the class of paths that
-// weights and a primary are given to.
+// classes knows the entry of paths.local that an uplink belongs to. The entry is the class of
+// its paths. Weights and the primary refer to classes.
 type classes struct {
 	mu sync.Mutex
 	of map[srd.Uplink]int
 }
 
-// set notes the uplinks that entry i stands for now.
+// set notes the current uplinks of entry i.
 func (u *classes) set(i int, all []srd.Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -34,7 +34,7 @@ func (u *classes) all() map[srd.Uplink]int {
 	return maps.Clone(u.of)
 }
 
-// sameClasses compares what all has returned. An uplink that is in neither is of class 0.
+// sameClasses compares two results of all. An uplink that a result lacks has class 0.
 func sameClasses(a, b map[srd.Uplink]int) bool {
 	for v := range a {
 		if a[v] != b[v] {

@@ -11,13 +11,12 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// interfaces knows the interfaces of this host that have addresses. It may be used by several
-// goroutines.
+// interfaces knows the interfaces of this host with addresses. It is safe for concurrent use.
 type interfaces struct {
 	tunnel string // name of the tunnel's device
 	mu     sync.Mutex
 	at     map[srd.Uplink]iface         // each address at each interface
-	of     map[netip.Addr][]iface       // all that have an address
+	of     map[netip.Addr][]iface       // all interfaces with an address
 	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
 
@@ -28,11 +27,11 @@ type iface struct {
 	up   bool
 }
 
-// load looks at the host anew.
+// load reads the host's interfaces again.
 func (t *interfaces) load() {
 	at, of := map[srd.Uplink]iface{}, map[netip.Addr][]iface{}
 	var own []netip.Addr
-	ifaces, _ := net.Interfaces() // without it the size of Ethernet is assumed
+	ifaces, _ := net.Interfaces() // on an error Ethernet's size is assumed
 	for _, i := range ifaces {
 		d := iface{i.Name, i.MTU, i.Flags&net.FlagUp != 0}
 		addrs, _ := i.Addrs()
@@ -55,14 +54,15 @@ func (t *interfaces) load() {
 	t.own.Store(&own)
 }
 
-// inner reports whether a is an address of the tunnel's device. It may be called for each
+// inner reports whether a is an address of the tunnel's device. It is cheap enough for each
 // packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))
 }
 
-// all returns every address of this host: at its interface, if that is up, and at any.
+// all returns every address of this host twice: without an interface, and bound to its
+// interface if that is up.
 func (t *interfaces) all() (v []srd.Uplink) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,14 +74,15 @@ func (t *interfaces) all() (v []srd.Uplink) {
 	return v
 }
 
-// has reports whether the interface of u, if it is one, is up and has its address.
+// has reports whether the interface of u is up and has the address. It is true for an uplink
+// without an interface.
 func (t *interfaces) has(u srd.Uplink) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return u.Link() == 0 || t.at[u].up
 }
 
-// with returns the interfaces that packets from u may leave by.
+// with returns the interfaces that packets from u may leave through.
 func (t *interfaces) with(u srd.Uplink) []iface {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,8 +95,8 @@ func (t *interfaces) with(u srd.Uplink) []iface {
 	return nil
 }
 
-// name names the interface that u is at; "": none is known. Where several have the address,
-// and none is named by paths.local, all are.
+// name names the interface of u, or returns "" if it is unknown. If several interfaces have
+// the address, and paths.local names none of them, it names all.
 func (t *interfaces) name(u srd.Uplink) string {
 	var v []string
 	for _, d := range t.with(u) {
@@ -105,7 +106,7 @@ func (t *interfaces) name(u srd.Uplink) string {
 	return strings.Join(v, " or ")
 }
 
-// ethernetMTU is assumed of a device that is not known.
+// ethernetMTU is the assumed MTU of an unknown device.
 const ethernetMTU = 1500
 
 // mtu returns the largest packet that leaves from u.

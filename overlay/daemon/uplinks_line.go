@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// sysfs is where the kernel tells of interfaces.
+// sysfs is the kernel's directory of interfaces.
 var sysfs = os.DirFS("/sys/class/net")
 
-// lineOf returns what the interfaces that tuples leave by carry together, in bytes
-// per second; 0 when one of them does not tell.
+// lineOf returns the summed rate of the interfaces of tuples, in bytes per second. It returns
+// 0 if one of them has no known rate.
 func (ul *uplinks) lineOf(tuples []srd.Tuple) (rate float64) {
 	seen := map[string]bool{}
 	locals := map[srd.Uplink]bool{}
@@ -37,9 +37,9 @@ func (ul *uplinks) lineOf(tuples []srd.Tuple) (rate float64) {
 	return rate
 }
 
-// speed returns the rate of an interface in bytes per second, or 0. Only the driver
-// of a device knows: veth and TUN name a rate, and have none (Linux,
-// Documentation/ABI/testing/sysfs-class-net, speed: in Mbit/s, -1 unknown).
+// speed returns the rate of an interface in bytes per second, or 0. Only the driver of a
+// hardware device knows it: veth and TUN report a rate, but have none. See Linux,
+// Documentation/ABI/testing/sysfs-class-net (speed: in Mbit/s, -1 unknown).
 func speed(sys fs.FS, name string) float64 {
 	if name == "" {
 		return 0

@@ -11,12 +11,12 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tunnelTo names the tunnel that packets to r, from any uplink that they may leave from, would
-// go into, and reports whether it is this one; "": they leave as they should.
+// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. own
+// reports whether it is this tunnel. The name is "" if the packets go into none.
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {
-		from = []srd.Uplink{{}} // whatever the kernel takes
+		from = []srd.Uplink{{}} // the kernel's choice
 	}
 	for _, u := range from {
 		index := ul.routeOf(r.Addr(), u)
@@ -30,7 +30,7 @@ func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	return name, false
 }
 
-// named reports whether paths.local names an interface, or an address that it has.
+// named reports whether paths.local names an interface, or one of its addresses.
 func (ul *uplinks) named(name string) bool {
 	addrs := addressesOf(name)
 	return slices.ContainsFunc(ul.running.cfg().Paths.Local, func(l config.Local) bool {
@@ -38,8 +38,8 @@ func (ul *uplinks) named(name string) bool {
 	})
 }
 
-// routeOf returns the number of the interface by which packets from u to a remote address
-// leave, as the kernel finds it when they are sent; 0: there is none.
+// routeOf returns the index of the interface that packets from u to a remote address leave
+// through, by the kernel's routes; 0: no route.
 func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
 	if u.IsValid() && !ul.sockets.bank.Alone(u) {
@@ -52,8 +52,8 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	return v[0].LinkIndex
 }
 
-// noRouteBy returns why packets to remote do not get there by the interface; "": they do, or
-// there is no such interface, or it has no address of that family, which others report.
+// noRouteBy returns why packets through an interface do not reach remote, or "" if they do. It
+// is also "" for a missing interface or address family, as other checks report these.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
@@ -69,8 +69,8 @@ func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	if !source.IsValid() {
 		return ""
 	}
-	// The entry of the table is asked for: without one there is none to tell of, whatever
-	// the kernel does then.
+	// FIBMatch asks for the table's entry. Without an entry this is an error, even where the
+	// kernel would send.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
 	if remote.Is4() || globals(all) > 1 || ul.routeOf(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()

@@ -1,4 +1,4 @@
-// Package health finds out from what is seen of peers, about once a second, what happened to them.
+// Package health derives events of peers from samples of their state, about once a second.
 package health
 
 import (
@@ -13,54 +13,54 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Sample is what the observer sees of a peer at one moment.
+// Sample is the state of a peer at one moment.
 type Sample struct {
 	Session  srd.Session
-	Since    mono.Time // first thing that was not answered
-	Silent   bool      // for long
-	Restarts uint64    // of the peer's process
+	Since    mono.Time // time of the first unanswered packet
+	Silent   bool      // unanswered for long
+	Restarts uint64    // restarts of the peer's process
 	Closed   uint64    // sessions that the peer ended
 	Mismatch uint64    // answers to handshakes that did not decrypt
-	TooSmall uint64    // paths that carry small packets alone
+	TooSmall uint64    // paths that carry only small packets
 	Bytes    uint64    // received and sent
 
-	Looked bool // the paths were looked at
+	Looked bool // Paths is filled
 	Paths  []srd.PathInfo
-	Most   int // the largest UDP payload that the devices here would take; 0: unknown
+	Most   int // the largest UDP payload that this host's devices take; 0: unknown
 }
 
-// tally is how many paths from one uplink there are in each state.
+// tally counts the paths from one uplink in each state.
 type tally struct{ active, pending, down int }
 
-// Peer finds out from what it sees, about once a second, what happened to one peer. It
-// remembers what it has told. The zero value has seen nothing: a session that is there at
-// the first look, which may come milliseconds after the start, is one that came up.
+// Peer derives the events of one peer from its samples, and remembers the reported state. The
+// zero value has seen nothing. The first look may come milliseconds after the start, and a
+// session found there counts as new.
 type Peer struct {
 	now  Sample
-	seen Sample // at the look before
+	seen Sample // sample of the previous look
 
-	silent   mono.Time // told to be silent since then; 0: it is not
-	mismatch bool      // told since the last session
+	silent   mono.Time // start of the reported silence; 0: none
+	mismatch bool      // reported since the last session
 	tooSmall bool
-	small    uint64           // paths that carried small packets alone, when full ones passed last
-	at       []netip.Addr     // where the peer was told to be
-	ports    []netip.AddrPort // and by which ports
+	small    uint64           // Sample.TooSmall when full packets last passed
+	at       []netip.Addr     // reported addresses of the peer
+	ports    []netip.AddrPort // reported addresses with ports
 	froms    map[srd.Uplink]tally
-	settling int       // looks at the paths to come
-	down     int       // paths told to be down
-	falling  int       // looks in a row at which more were
-	mtu      int       // the largest packet, as told; 0: not yet
-	newMTU   int       // as it is now
-	mtuSince mono.Time // since when
+	settling int       // looks at the paths left to do
+	down     int       // paths reported as down
+	falling  int       // looks in a row with more down
+	mtu      int       // the largest packet, as reported; 0: not yet
+	newMTU   int       // the largest packet now
+	mtuSince mono.Time // since when it has newMTU
 
 	Verbose bool
 	states  map[srd.Tuple]srd.PathState // if verbose
-	Title   func(srd.Uplink) string     // what people call an uplink
+	Title   func(srd.Uplink) string     // name of an uplink for people
 
-	told []events.Event // of this look
+	told []events.Event // events of this look
 }
 
-// say tells of an event; attrs are pairs.
+// say adds an event. attrs are pairs of name and value.
 func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	e := events.Event{Kind: kind, Text: text}
 	for i := 0; i+1 < len(attrs); i += 2 {
@@ -72,15 +72,15 @@ func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	w.told = append(w.told, e)
 }
 
-// See takes in what is seen now. Look follows, once all peers were seen.
+// See takes a sample. Call Look after See of all peers.
 func (w *Peer) See(s Sample) {
 	if w.now = s; s.Looked {
 		w.froms = tallies(s.Paths)
 	}
 }
 
-// Look returns what happened since the look before. Paths from uplinks in gone are accounted
-// for by these.
+// Look returns the events since the previous look. It reports no paths from uplinks in gone, as
+// the uplink's own event covers them.
 func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
@@ -94,12 +94,12 @@ func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	}
 	w.losses(gone)
 	w.mtuChange(now, &s)
-	s.Paths, w.now.Paths = nil, nil // a thousand peers' would be megabytes
+	s.Paths, w.now.Paths = nil, nil // paths of a thousand peers would take megabytes
 	w.seen = s
 	return w.told
 }
 
-// sessions tells of keys that came and went.
+// sessions reports new and lost keys.
 func (w *Peer) sessions(now mono.Time, s *Sample) {
 	before := &w.seen
 	fresh := s.Session.Since != before.Session.Since
@@ -126,7 +126,7 @@ func caller(initiator bool) string {
 	return "the peer"
 }
 
-// lost tells why a session ended.
+// lost reports why a session ended.
 func (w *Peer) lost(now mono.Time, s *Sample) {
 	switch {
 	case s.Closed != w.seen.Closed:
@@ -139,7 +139,7 @@ func (w *Peer) lost(now mono.Time, s *Sample) {
 	}
 }
 
-// answers tells when the peer falls silent and answers again.
+// answers reports when the peer falls silent, and when it answers again.
 func (w *Peer) answers(now mono.Time, s *Sample) {
 	if w.silent != 0 && s.Since != w.silent {
 		w.say(events.PeerAnswers, fmt.Sprintf("answers again after %v", now.Sub(w.silent).Round(time.Second)))
@@ -151,7 +151,7 @@ func (w *Peer) answers(now mono.Time, s *Sample) {
 	}
 }
 
-// handshakes tells of answers that are not the peer's, or were made with another key.
+// handshakes reports answers from a stranger, or answers made with another key.
 func (w *Peer) handshakes(s *Sample) {
 	if s.Mismatch != w.seen.Mismatch && !s.Session.Ready && !w.mismatch {
 		w.mismatch = true
@@ -179,13 +179,13 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 	return v
 }
 
-// heardWithin is how long before the newest packet another address of the peer's counts as
-// one where it is: longer than it leaves out any of its paths while it sends.
+// heardWithin is the time before the newest packet in which another address of the peer still
+// counts as current. It is longer than a sending peer leaves any of its paths unused.
 const heardWithin = 5 * time.Second
 
-// places tells where the peer is heard from, when that is nowhere it was told to be. An
-// address stays one where it was told to be as long as paths to it count as working, so
-// that a peer with two, which uses them in turn, is not told to move all the time.
+// places reports the peer's addresses when none of them is a reported address. A reported
+// address stays one while paths to it are active. So a peer that uses two addresses in turn
+// does not seem to move all the time.
 func (w *Peer) places(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
@@ -217,7 +217,7 @@ func (w *Peer) places(s *Sample) {
 	w.at, w.ports = keep(at, w.at, active), keep(ports, w.ports, activePorts)
 }
 
-// keep returns v with those of before that are among live.
+// keep returns v with the elements of before that are in live.
 func keep[T comparable](v, before, live []T) []T {
 	for _, a := range before {
 		if slices.Contains(live, a) {
@@ -239,15 +239,15 @@ func overlap[T comparable](a, b []T) bool {
 	return slices.ContainsFunc(a, func(v T) bool { return slices.Contains(b, v) })
 }
 
-// fallingLooks is how many looks in a row paths must be down before that is told: one in
-// which some are is nothing in a network that loses packets.
+// fallingLooks is the number of looks in a row at which paths must be down before a report. A
+// single look proves nothing in a network that loses packets.
 const fallingLooks = 2
 
-// losses tells of paths that are down, and when all work again. The number is told again
-// only when it is an eighth of all higher.
+// losses reports the number of paths that are down, and when all work again. It reports a
+// higher number only if it grew by an eighth of all paths.
 func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
-	others := 0 // paths that their uplink accounts for
+	others := 0 // paths of uplinks that are down
 	for a, n := range w.froms {
 		if gone[a] {
 			others += n.active + n.pending + n.down
@@ -270,8 +270,7 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText does not claim more than is so: an uplink that was found to be down takes its
-// paths out of the number of those that are.
+// backText names the paths of an uplink that is down: all does not count them.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)
@@ -289,12 +288,12 @@ func downText(t tally, all int) string {
 // headersIPv4 are the bytes of outer headers over IPv4.
 const headersIPv4 = 28
 
-// mtuStands is how long the largest packet must have been what it is: sizes are probed for
-// some round trips after each change.
+// mtuStands is the time that the largest packet must stay the same before a report. After each
+// change, sizes are probed for some round trips.
 const mtuStands = 5 * time.Second
 
-// sizes notes the largest packet that all paths in use carry, and whether full ones pass
-// at all.
+// sizes notes the largest packet that all active paths carry, and whether full packets pass at
+// all.
 func (w *Peer) sizes(now mono.Time, s *Sample) {
 	least, sized := 0, false
 	for i := range s.Paths {
@@ -319,8 +318,8 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 	}
 }
 
-// mtuChange tells of a largest packet that has stood for a while. The first one is told if
-// it is less than the devices here take.
+// mtuChange reports the largest packet after it has stayed the same for a while. It reports the
+// first one only if this host's devices take more.
 func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	most := max(s.Most, w.seen.Most)
 	s.Most = most
@@ -336,7 +335,7 @@ func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	w.mtu = w.newMTU
 }
 
-// eachPath tells of every path's state, for whoever looks for faults.
+// eachPath reports every path's state, for debugging.
 func (w *Peer) eachPath(s *Sample) {
 	if !w.Verbose {
 		return
@@ -353,8 +352,8 @@ func (w *Peer) eachPath(s *Sample) {
 	}
 }
 
-// Works returns the uplinks from which paths work, and those from which none does, as there
-// were when they were looked at last.
+// Works returns the uplinks with active paths, and the uplinks whose paths are all down, at the
+// latest look at the paths.
 func (w *Peer) Works() (yes, no []srd.Uplink) {
 	for _, a := range slices.SortedFunc(maps.Keys(w.froms), srd.Uplink.Compare) {
 		switch t := w.froms[a]; {
@@ -367,12 +366,12 @@ func (w *Peer) Works() (yes, no []srd.Uplink) {
 	return yes, no
 }
 
-// settleLooks is how often the paths of a peer are still looked at when no packet comes or
-// goes any more: what is down is told at the second look.
+// settleLooks is the number of looks at a peer's paths after its last packet. A path that is
+// down is reported at the second look.
 const settleLooks = 3
 
-// WantsPaths reports whether the paths are to be looked at, as bytes came or went since the look
-// before, or the host's addresses are others.
+// WantsPaths reports whether to look at the paths: there was traffic since the previous look,
+// or the host's addresses have changed (again).
 func (w *Peer) WantsPaths(bytes uint64, again bool) bool {
 	if again || bytes != w.seen.Bytes {
 		w.settling = settleLooks
@@ -384,5 +383,5 @@ func (w *Peer) WantsPaths(bytes uint64, again bool) bool {
 	return true
 }
 
-// Sized reports whether the largest packet to the peer was found.
+// Sized reports whether the largest packet to the peer is known.
 func (w *Peer) Sized() bool { return w.mtu != 0 }

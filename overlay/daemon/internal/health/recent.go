@@ -8,11 +8,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// recentEvery is how far apart the readings are that tell what held back sending lately:
-// long enough for a share in per cent, short enough to be called now.
+// recentEvery is the time between readings of the limits that held back sending. It is long
+// enough for a share in per cent, and short enough to count as now.
 const recentEvery = time.Second
 
-// Recent keeps two readings of what held back sending. Use starts with the zero value.
+// Recent keeps two readings of the limits that held back sending. The zero value is ready.
 type Recent struct {
 	at     [2]mono.Time // older and newer; 0: none
 	waited [2][srd.NumLimits]time.Duration
@@ -29,7 +29,7 @@ func (r *Recent) Observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
 	}
 }
 
-// Tell returns what held back sending since the older reading.
+// Tell returns the limits that held back sending since the older reading.
 func (r *Recent) Tell(now mono.Time, waits [srd.NumLimits]time.Duration) control.Recent {
 	from := 0
 	if r.at[from] == 0 {

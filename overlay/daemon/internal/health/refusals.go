@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// How often one reason is told of, as anybody can send any number: after a minute, then
-// after twice as long each time, while it goes on.
+// Intervals between reports of one reason, as anybody can cause any number. The first interval
+// is a minute, and each further one is twice as long while refusals go on.
 const (
 	refusalFirst = time.Minute
 	refusalMost  = time.Hour
 )
 
-// refusalReasons are the reasons that are told of, and what was refused, for people.
+// refusalReasons maps the reported reasons to a text for people.
 var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndUnknownType: "packets that are none of this protocol's version",
 	srd.EndBadMAC:      "handshakes for another host's public key",
@@ -24,23 +24,22 @@ var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndBudget:      "handshakes for which there was no time, as there are very many",
 }
 
-// Refusals finds out what was refused since it was told last. The zero value has told
-// nothing.
+// Refusals counts refused packets since the last report. The zero value has reported nothing.
 type Refusals struct {
 	told [srd.NumEndpointReasons]uint64
 	at   [srd.NumEndpointReasons]mono.Time // 0: never
 	wait [srd.NumEndpointReasons]time.Duration
 }
 
-// Refused is how many packets were refused for a reason.
+// Refused is the number of packets refused for a reason.
 type Refused struct {
 	Reason srd.EndpointReason
 	Count  uint64
 	What   string
 }
 
-// Look takes the counters of now. The first of each reason is told at once, and what
-// follows at intervals.
+// Look takes the current counters. It reports the first refusal of each reason at once, and
+// later ones at intervals.
 func (w *Refusals) Look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []Refused) {
 	for r := range srd.NumEndpointReasons {
 		what, told := refusalReasons[r]

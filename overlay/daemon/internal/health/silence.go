@@ -7,25 +7,24 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// noAnswerAfter is how long what was sent may be unanswered before a peer counts
-// as silent: what WireGuard waits for the answer to a handshake (REKEY_TIMEOUT),
-// and many times what acknowledgements take.
+// noAnswerAfter is the time without an answer after which a peer counts as silent. WireGuard
+// waits as long for the answer to a handshake (REKEY_TIMEOUT). It is many times the delay of
+// an acknowledgement.
 const noAnswerAfter = 5 * time.Second
 
-// Silence finds out from a connection's counters since when its peer owes an
-// answer. What it says of its own accord is none: if the way there is cut, its
-// packets may still get here. Acknowledgements and keepalives are not answered, so
-// with a session only messages count, and without one the packets of handshakes. Use
-// starts with the zero value.
+// Silence finds out since when a peer owes an answer, from a connection's counters. Packets
+// that the peer sends unasked are no answers: if the way to it is cut, they may still arrive.
+// Acknowledgements and keepalives get no answer. So with a session only messages count, and
+// without a session only handshake packets. The zero value is ready.
 type Silence struct {
-	acked uint64    // messages that the peer had
-	begun mono.Time // when the newest session began, which takes both directions
-	asked uint64    // what it should answer, in a measure that only grows
+	acked uint64    // messages that the peer acknowledged
+	begun mono.Time // start of the newest session, which proves both directions
+	asked uint64    // messages to answer; only grows
 	tx    uint64    // bytes sent
-	from  mono.Time // of the first unanswered one, as far as the observer saw; 0: none
+	from  mono.Time // observed time of the first unanswered packet; 0: none
 }
 
-// Observe looks at session and counters, at least once in a while.
+// Observe takes session and counters. Call it now and then.
 func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	asked := t.Sent + t.Retransmitted
 	switch {
@@ -37,10 +36,10 @@ func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	s.acked, s.begun, s.asked, s.tx = t.Acked, session.Since, asked, t.TxBytes
 }
 
-// Since returns from when on the peer has not answered, if that is long ago.
+// Since returns since when the peer owes an answer, and whether that is long ago.
 func (s *Silence) Since(now mono.Time) (from mono.Time, silent bool) {
 	return s.from, s.from != 0 && now.Sub(s.from) >= noAnswerAfter
 }
 
-// Start returns since when the peer owes an answer, however long that is; 0: it does not.
+// Start returns since when the peer owes an answer, even for a short time; 0: it owes none.
 func (s *Silence) Start() mono.Time { return s.from }

@@ -6,22 +6,22 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Uplinks finds out which uplinks have lost all their paths while others work. The zero
-// value has seen nothing.
+// Uplinks finds uplinks that have lost all their paths while others work. The zero value has
+// seen nothing.
 type Uplinks struct {
-	up   map[srd.Uplink]bool // those from which paths worked last: true, or were told to be down: false
-	dead map[srd.Uplink]int  // looks in a row at which none worked
+	up   map[srd.Uplink]bool // true: its paths worked last; false: reported as down
+	dead map[srd.Uplink]int  // looks in a row without a working path
 }
 
-// UplinkNews is what changed of one uplink.
+// UplinkNews is the change of one uplink.
 type UplinkNews struct {
 	Of   srd.Uplink
 	Up   bool
-	Gone bool // the host has it no more
+	Gone bool // the host does not have it any more
 }
 
-// Look takes the uplinks from which paths of any peer work, and those from which none of any
-// does. owns tells whether one is this host's.
+// Look takes the uplinks with working paths of any peer, and the uplinks without. owns tells
+// whether an uplink is this host's.
 func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}
@@ -35,7 +35,7 @@ func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) 
 	}
 	for a := range no {
 		if _, known := u.up[a]; !known {
-			u.up[a] = true // or may have been: it is told when it is not
+			u.up[a] = true // assume that it worked, so that its loss is reported
 		}
 	}
 	for a, up := range u.up {
@@ -50,7 +50,7 @@ func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) 
 				v = append(v, UplinkNews{Of: a, Gone: gone})
 			}
 		case !up && gone:
-			delete(u.up, a) // they come and go for years
+			delete(u.up, a) // else they pile up over years
 		default:
 			delete(u.dead, a)
 		}
@@ -59,7 +59,7 @@ func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) 
 	return v
 }
 
-// Down returns the uplinks that were told to be down.
+// Down returns the uplinks reported as down.
 func (u *Uplinks) Down() map[srd.Uplink]bool {
 	v := map[srd.Uplink]bool{}
 	for a, up := range u.up {

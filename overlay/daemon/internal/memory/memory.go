@@ -1,4 +1,4 @@
-// Package memory bounds what all peers of a daemon use together.
+// Package memory bounds the memory that all peers of a daemon use together.
 package memory
 
 import (
@@ -16,42 +16,42 @@ import (
 	"github.com/srdtun/srdtun/overlay/budget"
 )
 
-// Shared is what all peers may use together.
+// Shared is the memory that all peers share.
 type Shared struct {
 	Budget    *budget.Budget
 	collector collector
 }
 
-// New shares a part of the runtime's limit out.
+// New returns a budget with a part of the runtime's limit.
 func New() *Shared { return &Shared{Budget: budget.New(budget.Of(debug.SetMemoryLimit(-1)))} }
 
 // Collect collects garbage if peers have given back much memory. One goroutine calls it.
 func (s *Shared) Collect(now time.Time) { s.collector.collect(s.Budget, now) }
 
 const (
-	// ofGroup is the part of its control group's memory that the runtime may use, in eighths. The
-	// kernel charges the buffers of sockets to the same group.
+	// ofGroup is the runtime's part of its control group's memory, in eighths. The kernel charges
+	// the buffers of sockets to the same group.
 	ofGroup = 6
-	// ofSmallGroup is that of a group which is too small for leastLimit, in eighths.
+	// ofSmallGroup is its part of a group that is too small for leastLimit, in eighths.
 	ofSmallGroup = 7
-	// ofMachine is the part of the machine's memory, in eighths: others run there too.
+	// ofMachine is its part of the machine's memory, in eighths: other programs run there, too.
 	ofMachine = 2
-	// leastLimit is what a daemon with a few peers uses. Below it the runtime would collect
-	// garbage all the time and get nothing.
+	// leastLimit is the memory of a daemon with a few peers. Below it the runtime would collect
+	// garbage all the time for nothing.
 	leastLimit = 32 << 20
-	// collectFrom is how many bytes peers must have given back before garbage is collected. Only
-	// peers that held budget.Much count. In a small budget it is a collectPart-th.
+	// collectFrom bytes given back by peers start a collection of garbage. Only peers that held
+	// budget.Much count. In a small budget it is a collectPart-th.
 	collectFrom = 4 << 20
 	collectPart = 2
 	// collectPause times the duration of a collection must pass before the next one. So a peer
-	// that comes again and again costs a twentieth of a processor at most.
+	// that comes again and again costs at most a twentieth of a processor.
 	collectPause = 20
-	// goMemLimit is how an administrator sets the limit (package runtime).
+	// goMemLimit is the environment variable for an administrator's limit (package runtime).
 	goMemLimit = "GOMEMLIMIT"
 )
 
-// Limit gives the runtime a soft limit, at which garbage is collected sooner. It is of the whole
-// process, so nobody but who runs that calls it.
+// Limit sets the runtime's soft limit, near which it collects garbage sooner. The limit covers
+// the whole process, so only the program's own start may call Limit.
 func Limit() {
 	if os.Getenv(goMemLimit) == "" {
 		debug.SetMemoryLimit(softLimit("/"))
@@ -63,7 +63,7 @@ func Limit() {
 // the heap has doubled, pools included.
 type collector struct {
 	freed int       // bytes that peers no longer hold
-	next  time.Time // not before that
+	next  time.Time // earliest time of the next collection
 }
 
 func (c *collector) collect(b *budget.Budget, now time.Time) {
@@ -71,12 +71,12 @@ func (c *collector) collect(b *budget.Budget, now time.Time) {
 		return
 	}
 	c.freed = 0
-	runtime.GC() // pools keep what they have over one collection (sync.Pool)
+	runtime.GC() // twice: a sync.Pool keeps its content over one collection
 	runtime.GC()
 	c.next = now.Add(collectPause * time.Since(now))
 }
 
-// softLimit is how much memory this process should use, by the files of a system at root.
+// softLimit returns the memory that this process should use, from the system files below root.
 func softLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
 	var machine unix.Sysinfo_t
@@ -85,13 +85,13 @@ func softLimit(root string) int64 {
 	}
 	least := int64(leastLimit)
 	if n, ok := groupLimit(root); ok {
-		// A limit as high as the group's would have the kernel end the process first.
+		// Stay below the group's limit: at it the kernel would end the process.
 		limit, least = min(limit, n/8*ofGroup), min(least, n/8*ofSmallGroup)
 	}
 	return max(limit, least)
 }
 
-// groupLimit is the least limit of this process's control group and those above it
+// groupLimit returns the least limit of this process's control group and the groups above it
 // (cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
 func groupLimit(root string) (least int64, ok bool) {
 	text, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
@@ -116,13 +116,13 @@ func groupLimit(root string) (least int64, ok bool) {
 	return least, least < math.MaxInt64
 }
 
-// leastAbove is the least value of these files in the group at path and those above it. In a
-// container the path may be one of the host's, which is not there: its own group is the top.
+// leastAbove returns the least value of these files in the group at path and the groups above
+// it. In a container the path may be the host's, and missing here: then the top is its own group.
 func leastAbove(top, path string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
 		for _, name := range files {
-			// "max" is no number, and the first version's is one near the end of 63 bits.
+			// "max" is no number. The first version has a number near the end of 63 bits instead.
 			text, err := os.ReadFile(filepath.Join(top, dir, name))
 			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 {
 				least = min(least, n)

@@ -1,4 +1,4 @@
-// Package vmgenid tells when this machine has become a copy of another one.
+// Package vmgenid notices that this machine has become a copy of another one.
 package vmgenid
 
 import (
@@ -9,22 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A virtual machine that is restored from a snapshot, or cloned, would seal packets with
-// nonces that the other copy uses as well, under the same keys. The hypervisor gives
-// each a generation number of its own, and the kernel tells of a new one (VMGENID, since
-// Linux 6.8) when it has reseeded its random numbers.
+// A virtual machine may be restored from a snapshot, or cloned. Then both copies would seal
+// packets with the same keys and nonces. The hypervisor gives each copy its own generation
+// number. The kernel announces a new number after it has reseeded its random numbers (VMGENID,
+// since Linux 6.8).
 const (
-	kernelEvents = 1 // the multicast group of what the kernel itself tells
+	kernelEvents = 1 // multicast group of the kernel's own events
 	newMachine   = "NEW_VMGENID=1"
 	eventMost    = 8 << 10 // bytes; the kernel's own events have 2 KB at most
 )
 
-// Notifier tells when this has become another one.
+// Notifier receives the kernel's events of a new generation.
 type Notifier struct {
 	events *os.File
 }
 
-// Open opens the kernel's news of devices.
+// Open subscribes to the kernel's device events.
 func Open() (*Notifier, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
@@ -59,20 +59,22 @@ func (m *Notifier) Watch(ctx context.Context, f func()) {
 		}) != nil {
 			return // closed
 		}
-		// An event may be lost where devices come and go by the thousand (ENOBUFS).
+		// An event may get lost if thousands of devices come and go (ENOBUFS).
 		if failed == nil && isKernel(from) && isNewMachine(buf[:n]) {
 			f()
 		}
 	}
 }
 
-// isKernel: what programs send has the number of their socket.
+// isKernel reports whether the kernel sent an event: a program's event has the number of its
+// socket.
 func isKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0
 }
 
-// isNewMachine looks for the variable among those of an event, which end in zero bytes.
+// isNewMachine looks for newMachine among the variables of an event. Each variable ends in a
+// zero byte.
 func isNewMachine(event []byte) bool {
 	for v := range bytes.SplitSeq(event, []byte{0}) {
 		if string(v) == newMachine {
@@ -82,7 +84,7 @@ func isNewMachine(event []byte) bool {
 	return false
 }
 
-// Close ends Watch, if it has not ended.
+// Close ends Watch.
 func (m *Notifier) Close() {
 	if m != nil {
 		m.events.Close()
