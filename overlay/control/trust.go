@@ -67,7 +67,7 @@ func (c *Client) Trusted() error {
 	return nil
 }
 
-// mainPID asks the service manager for the main process of a unit; 0: it has none.
+// mainPID asks the service manager for the main process of a unit; 0: none.
 func mainPID(unit string) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askWait)
 	defer cancel()

@@ -26,7 +26,7 @@ type writer struct {
 
 // readyMost bounds the bytes that wait at a writer. A thread that brings more waits for its
 // turn, and writes them. Eight writers, with as much being written, hold half of a peer's bound
-// for order. frameRoom is the memory of a frame beside its bytes.
+// for order. A frame takes frameRoom of memory beside its bytes.
 const (
 	readyMost = 1 << 20
 	frameRoom = 512

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Several threads bring frames of several flows and write them: each flow comes out in order,
-// and nothing is left.
+// Several threads bring frames of several flows and write them. Each flow comes out in order,
+// and no frame is left.
 func TestOutletsKeepFlowsInOrder(t *testing.T) {
 	const threads, rounds, batch, flows = 4, 300, 8, 20
 	var v writers
@@ -69,7 +69,7 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 	}
 }
 
-// Nothing of a burst is left behind: neither frames nor more room than a round takes.
+// A burst leaves neither frames nor more room than a round takes.
 func TestOutletsForgetBursts(t *testing.T) {
 	for _, n := range []int{3, keepOut + 1} {
 		var o writer
@@ -92,7 +92,7 @@ func TestOutletsForgetBursts(t *testing.T) {
 	}
 }
 
-// Who brings more than may wait is told so, for the outlet that it is about.
+// A thread that brings more frames than may wait learns so, for each full outlet.
 func TestOutletsAreFull(t *testing.T) {
 	var v writers
 	for n := 1; ; n++ {

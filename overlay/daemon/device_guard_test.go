@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// What others take away is put back, is told, and ends with the daemon.
+// Removed settings are put back and reported, and end with the daemon.
 func TestRoutesArePutBack(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -27,7 +27,7 @@ func TestRoutesArePutBack(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Whatever somebody takes away while the daemon ends, nothing comes back.
+// Settings removed while the daemon ends do not come back.
 func TestNothingComesBackAtTheEnd(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -65,12 +65,12 @@ func TestGuardGivesWay(t *testing.T) {
 	}
 }
 
-// What is taken away at once is put back at once, and told in one line, whatever it was.
+// Settings removed together are put back together, and reported in one line, for each kind.
 func TestWhatIsTakenAwayComesBack(t *testing.T) {
 	full := []string{`"10.81.0.0/16"`, `"0.0.0.0/0"`}
 	for _, c := range []struct {
 		hurt   string
-		change []string // of the configuration
+		change []string // changes of the configuration
 	}{
 		{"link set srdd0 down; link set srdd0 up", nil},
 		{"addr flush dev srdd0", nil},
@@ -89,7 +89,7 @@ func TestWhatIsTakenAwayComesBack(t *testing.T) {
 			for _, v := range strings.Split(c.hurt, "; ") {
 				ip(t, strings.Fields(v)...)
 			}
-			if c.hurt == "rule flush" { // which takes what every host has
+			if c.hurt == "rule flush" { // this also removes the rules of every host
 				ip(t, "rule", "add", "priority", "32766", "lookup", "main")
 				ip(t, "rule", "add", "priority", "32767", "lookup", "default")
 			}
@@ -106,7 +106,7 @@ func TestWhatIsTakenAwayComesBack(t *testing.T) {
 	}
 }
 
-// outside is what others can take away, in an order of its own.
+// outside returns the settings that others can remove, sorted.
 func outside(t *testing.T) []string {
 	t.Helper()
 	v := slices.DeleteFunc(state(t, t.TempDir()), func(s string) bool { return strings.HasPrefix(s, "descriptors ") })
@@ -114,7 +114,7 @@ func outside(t *testing.T) []string {
 	return v
 }
 
-// settled is outside once it stands still: the kernel makes the route of an IPv6 address a
+// settled returns outside once it stands still: the kernel makes the route of an IPv6 address a
 // moment later.
 func settled(t *testing.T) (v []string) {
 	t.Helper()
@@ -125,7 +125,7 @@ func settled(t *testing.T) (v []string) {
 	return v
 }
 
-// What cannot be put back is told once, however often it is tried, and so is its return.
+// A failed repair is reported once for all its tries, and so is its success.
 func TestLostRoutesAreTold(t *testing.T) {
 	for name, back := range map[string][]string{
 		"it can be put back":         {"device-down", "device-up", "routes-restored"},

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opened returns a server with everything set up, and nothing running.
+// opened returns a server that is set up, but not running.
 func opened(t *testing.T, oldnew ...string) *server {
 	t.Helper()
 	t.Setenv(rundir.Env, t.TempDir())
@@ -35,8 +35,8 @@ func opened(t *testing.T, oldnew ...string) *server {
 	return s
 }
 
-// uplink makes a device with a default route for both families, and no IPv6 address but
-// its link-local one.
+// uplink makes a device with a default route for both families. Its only IPv6 address is the
+// link-local one.
 func uplink(t *testing.T) netlink.Link {
 	t.Helper()
 	l := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdw0"}, PeerName: "srdw1"})
@@ -57,15 +57,15 @@ func uplink(t *testing.T) netlink.Link {
 	return l
 }
 
-// change looks at the host again, as follow does when it hears of a change.
+// change reads the host again, as follow does after news of a change.
 func (s *server) change() {
 	s.uplinks.interfaces.load()
 	s.uplinks.host.look(s.uplinks.interfaces.all())
 }
 
-// A host whose only global IPv6 address is the tunnel's has none to send from: neither
-// with a route for which the kernel takes that address, nor where all of ::/0 goes into the
-// tunnel.
+// A host with the tunnel's address as its only global IPv6 address has none to send from. This
+// holds with a route for which the kernel takes that address. It also holds where all of ::/0
+// goes into the tunnel.
 func TestTunnelAddressesAreNoSource(t *testing.T) {
 	uplink(t)
 	for name, change := range map[string][]string{
@@ -98,8 +98,8 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 	}
 }
 
-// Whoever was proven to be somewhere is called from there when our own address changed,
-// and when only the route to there did; not when a peer's own address changed, nor where
+// A peer with a validated address is called there when our own address changed, and when only
+// the route to it changed. It is not called back when the peer's own address changed, or where
 // an endpoint is called anyway.
 func TestCalledBackFromANewAddress(t *testing.T) {
 	l := uplink(t)
@@ -124,7 +124,7 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 				t.Errorf("%s: beside its own paths on %v", what, u)
 			}
 		}
-		slices.Reverse(known) // as it is heard elsewhere
+		slices.Reverse(known) // as if heard from another address last
 		if _, again := s.endpoints.callbackTuples(p, known, paths); !slices.Equal(again, aside) {
 			t.Errorf("%s: beside its own paths on %v, and then on %v", what, aside, again)
 		}
@@ -171,7 +171,8 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	want("it does not", "192.0.2.99", paths)
 }
 
-// An entry of paths.local that is no address of this host is told once, until it is.
+// An entry of paths.local that is no address of this host is reported once, and so is its
+// return.
 func TestMissingAddressIsTold(t *testing.T) {
 	l := uplink(t)
 	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\"]\n")

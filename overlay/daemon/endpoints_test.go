@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// nameServer answers every question for an IPv4 address with addrs, and others with
-// none; without addrs it cannot be reached.
+// nameServer answers every question for an IPv4 address with addrs, and other questions with no
+// address. Without addrs it is unreachable.
 type nameServer struct{ addrs []string }
 
 // use makes it the resolver of the test.
@@ -64,8 +64,8 @@ func (n *nameServer) answer(c net.Conn, addrs []string) {
 	_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...))
 }
 
-// A name that cannot be looked up any more stands for what it stood for; another
-// answer replaces that; and the order of an answer means nothing.
+// A name that cannot be looked up any more keeps its addresses. Another answer replaces them. The
+// order of an answer means nothing.
 func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 	cfg := parse(t, "localhost", "peer.example")
 	i := slices.IndexFunc(cfg.Peers, func(p config.Peer) bool {
@@ -108,7 +108,7 @@ func TestNamesHoldUntilAnotherAnswer(t *testing.T) {
 	}
 }
 
-// One interface that is not there is told once, and again after it was there.
+// A missing interface is reported once, and again after it was present.
 func TestMissingLocalIsTold(t *testing.T) {
 	s := newServer(&config.Config{Paths: config.Paths{Local: []config.Local{{Interface: "srdnone0"}, {Interface: "lo"}}}}, newEventLog(false))
 	for range 3 {
@@ -125,7 +125,7 @@ func TestMissingLocalIsTold(t *testing.T) {
 	}
 }
 
-// Names are asked for side by side: a resolver that is slow for each is so only once.
+// Names are looked up in parallel: a slow resolver costs its delay only once.
 func TestNamesAreLookedUpAtOnce(t *testing.T) {
 	release := make(chan struct{})
 	waiting := make(chan struct{}, lookupAtOnce)
@@ -149,7 +149,7 @@ func TestNamesAreLookedUpAtOnce(t *testing.T) {
 	done := make(chan []answer)
 	go func() { done <- s.endpoints.lookup(t.Context()) }()
 	for range peers {
-		<-waiting // as many are under way at once, or this waits for ever
+		<-waiting // as many lookups run at once, or this waits for ever
 	}
 	close(release)
 	if v := <-done; len(v) != len(peers) || v[0].err == nil {

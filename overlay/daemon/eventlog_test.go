@@ -24,8 +24,8 @@ func ip(t *testing.T, args ...string) {
 	}
 }
 
-// A reader who takes nothing holds up nobody, and learns what it missed. At the end it is
-// waited for, but not for ever.
+// A reader that takes nothing holds up nobody, and learns of missed events. At the end the
+// daemon waits for the reader, but not for ever.
 func TestSlowLogHoldsNobodyUp(t *testing.T) {
 	s := newEventLog(false)
 	open, got := make(chan struct{}), make(chan events.Event, 4*events.Kept)
@@ -45,7 +45,7 @@ func TestSlowLogHoldsNobodyUp(t *testing.T) {
 	for i := range n {
 		add(i + 1)
 	}
-	end() // it does not come back before lastWords, and comes back
+	end() // it returns, but not before lastWords
 	close(open)
 	var texts []string
 	for len(texts) == 0 || texts[len(texts)-1] != fmt.Sprint(n) {
@@ -56,8 +56,7 @@ func TestSlowLogHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// All that was told is in the log when the daemon has ended, and what is asked for of its
-// socket is the same.
+// All events are in the log after the daemon has ended, and the socket returns the same events.
 func TestStoryFromBeginningToEnd(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -81,8 +80,8 @@ func TestStoryFromBeginningToEnd(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// An endpoint that is this daemon, one to which the route leads into the tunnel, and a
-// name that nobody knows are told.
+// The daemon reports an endpoint that is itself, an endpoint behind its own tunnel, and an
+// unknown name.
 func TestEndpointsThatCannotWork(t *testing.T) {
 	var dns nameServer // does not answer
 	dns.use(t)
@@ -136,7 +135,7 @@ func TestBypassedUplinkIsTold(t *testing.T) {
 	}
 }
 
-// A name that comes back, and one that stands for something else.
+// A name that is found again, and a name with a new address.
 func TestNamesAreTold(t *testing.T) {
 	var dns nameServer
 	dns.use(t)

@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poor tells the test binary that its kernel is to be an old one.
+// poor tells the test binary to imitate an old kernel.
 const poor = "SRDTUN_DAEMON_TEST_POOR"
 
-// refuse has the kernel answer a system call with an error where one argument has a value
-// and another some of the bits. It goes on behind itself with all others.
+// refuse makes the kernel fail a system call if one argument has a value and another some of
+// the bits. Other calls go on to the filters behind it.
 func refuse(call, first int, value uint32, second int, bits uint32, err unix.Errno) []unix.SockFilter {
 	const data, args = 0, 16 // struct seccomp_data of linux/seccomp.h, little endian
 	load := func(at int) unix.SockFilter {
@@ -39,8 +39,8 @@ func refuse(call, first int, value uint32, second int, bits uint32, err unix.Err
 	}
 }
 
-// impoverish takes away what not every kernel has, or lets everybody have: merging of what
-// is received, super-frames of UDP, news of the machine and of routes.
+// impoverish removes features that some kernels lack or restrict: merging of received packets,
+// super-frames of UDP, news of the machine and of routes.
 func impoverish() error {
 	var prog []unix.SockFilter
 	for _, v := range [][]unix.SockFilter{
@@ -60,8 +60,8 @@ func impoverish() error {
 	return nil
 }
 
-// On a kernel that lacks all there is to lack, packets pass, and each thing that is missing
-// is told once.
+// On a kernel without any optional feature packets pass, and each missing feature is reported
+// once.
 func TestFallbacksAreTold(t *testing.T) {
 	if os.Getenv(poor) == "" {
 		c := exec.Command("/proc/self/exe", "-test.run", "^TestFallbacksAreTold$")
@@ -115,8 +115,8 @@ func TestFallbacksAreTold(t *testing.T) {
 	}
 }
 
-// withoutChecksums has all UDP sockets of this process send without, which the kernel does
-// not do for whole trains.
+// withoutChecksums makes all UDP sockets of this process send without checksums. The kernel
+// does not do so for whole trains.
 func withoutChecksums(t *testing.T) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -142,7 +142,7 @@ func withoutChecksums(t *testing.T) {
 	}
 }
 
-// What cannot be handed over to the next process, or be taken from the one before, is told.
+// A failed handover is reported, by the giving and by the taking process.
 func TestHandoverThatFailsIsTold(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -164,7 +164,7 @@ func TestHandoverThatFailsIsTold(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Where peers were cannot be read, nor written.
+// The file of peers' addresses can be neither read nor written.
 func TestPlacesThatFailAreTold(t *testing.T) {
 	runDir(t)
 	path, err := rundir.Path("srdd0", rundir.Places)
@@ -189,7 +189,7 @@ func TestPlacesThatFailAreTold(t *testing.T) {
 	if path, err = rundir.Path("srdd0", rundir.Places); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(path, 0o700); err != nil { // where the file is to be
+	if err := os.Mkdir(path, 0o700); err != nil { // at the place of the file
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -201,7 +201,7 @@ func TestPlacesThatFailAreTold(t *testing.T) {
 	}
 }
 
-// A listener that is gone does not end the tunnel.
+// A closed listener does not end the tunnel.
 func TestMonitorThatEndsIsTold(t *testing.T) {
 	s := opened(t, "[paths]", "[metrics]\nlisten = \"127.0.0.1:9586\"\n[dashboard]\nlisten = \"127.0.0.1:9587\"\n[paths]")
 	s.monitor.close()

@@ -12,7 +12,7 @@ func sized(flow uint32, n int) []*frame.Frame {
 	return []*frame.Frame{{Flow: flow, Data: make([]byte, n)}}
 }
 
-// A short packet is urgent, unless its flow carries bulk data, of which it is an end.
+// A short packet is urgent, unless it is the end of bulk data of its flow.
 func TestLatencyHint(t *testing.T) {
 	const request, download = 1, 2
 	var h bulkFlows
@@ -32,7 +32,7 @@ func TestLatencyHint(t *testing.T) {
 	now += mono.Time(bulkLast)
 	expect(false, download, 40)
 	now++
-	expect(true, download, 40) // over, and asked anew
+	expect(true, download, 40) // a new request after the transfer
 	if h.urgent(now, append(sized(download, 60000), sized(request, 64)...)) != true {
 		t.Error("a request behind bulk data is not urgent")
 	}

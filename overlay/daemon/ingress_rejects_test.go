@@ -14,12 +14,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// soon is when a connection must have failed for which nobody stands: the error may be lost
-// once, as the first packet is sent while the kernel holds the socket, and the next comes
-// after a second.
+// soon is the time in which a connection without a receiver must fail. The first error may get
+// lost, as the first packet is sent while the kernel holds the socket. The next one comes after a
+// second.
 const soon = 3 * time.Second
 
-// refusedAt connects, and returns how long it took until that failed, and why.
+// refusedAt connects, and returns the time until the failure, and its error.
 func refusedAt(t *testing.T, to string, most time.Duration) (took time.Duration, err error) {
 	t.Helper()
 	d := net.Dialer{Timeout: most}
@@ -32,8 +32,8 @@ func refusedAt(t *testing.T, to string, most time.Duration) (took time.Duration,
 	return time.Since(begin), err
 }
 
-// An application that connects to an address that no peer has, or to a peer that nobody knows
-// the address of, hears it at once.
+// An application that connects to an address without a peer, or to a peer without an endpoint,
+// gets an error at once.
 func TestNobodyThereIsToldAtOnce(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `endpoints = ["localhost:5998"]`, ""))
@@ -51,8 +51,8 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 	r.wait()
 }
 
-// A peer that does not answer is given up as a host that does not answer on an Ethernet: after
-// some seconds, and not before.
+// A silent peer is given up like a silent host on an Ethernet: after some seconds, and not
+// before.
 func TestSilentPeerIsToldLater(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -67,7 +67,7 @@ func TestSilentPeerIsToldLater(t *testing.T) {
 	r.wait()
 }
 
-// What the host itself sends to all its neighbours is no reason for an answer.
+// The host's own broadcasts and multicasts get no answer.
 func TestBroadcastIsNotAnswered(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -84,7 +84,7 @@ func TestBroadcastIsNotAnswered(t *testing.T) {
 	sent := r.server.ingress.rejects.sent.Load()
 	for _, to := range []string{"10.80.0.255", "224.0.0.9"} {
 		if _, err := c.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(to), 9))); err != nil {
-			t.Logf("%s: %v", to, err) // without a route for it nothing gets here
+			t.Logf("%s: %v", to, err) // without a route no packet gets here
 		}
 	}
 	for end := time.Now().Add(patience); r.server.status.dropCounts()["no_route"] == before; time.Sleep(time.Millisecond) {
@@ -114,7 +114,7 @@ func TestNetworkBroadcast(t *testing.T) {
 	}
 }
 
-// The bound holds whoever asks, and time gives answers back.
+// The bound holds for all senders together, and time gives answers back.
 func TestUnreachableRate(t *testing.T) {
 	var u unreachables
 	asked := uint32(0)
@@ -142,7 +142,7 @@ func TestUnreachableRate(t *testing.T) {
 	}
 }
 
-// A flow that nobody takes, and a host that looks for others, leave answers to the rest.
+// A flow without a receiver, and a host that scans for others, leave answers to the rest.
 func TestNobodyMutesOthers(t *testing.T) {
 	for _, v := range []struct{ near, other, nobody string }{
 		{"10.80.0.1", "10.80.0.2", "10.80.1."}, {"fd80::1", "fd80:0:0:1::1", "fd80:9::"},
@@ -186,8 +186,8 @@ func TestNobodyMutesOthers(t *testing.T) {
 	}
 }
 
-// The kernel sends packets for an address of the interface here for a moment, until it has made
-// the address's own route. An application that is told then gives up on what works.
+// The kernel sends packets for an address of the interface here until it has made the address's
+// own route. An error then would make an application give up a working address.
 func TestOwnAddressIsReachable(t *testing.T) {
 	s := snapshot{cfg: &config.Config{}}
 	s.cfg.Interface.Address = []netip.Prefix{netip.MustParsePrefix("10.80.0.1/24"), netip.MustParsePrefix("fd80::1/64")}

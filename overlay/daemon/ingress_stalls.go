@@ -51,8 +51,8 @@ type afterStop struct {
 	left    int       // frames that may still be older
 }
 
-// filter drops datagrams that are too old, and returns the other frames. queue is the length
-// of the device's queue, and more means that it may hold further frames. The first read after
+// filter drops datagrams that are too old, and returns the other frames. The length of the
+// device's queue is queue; more means that it may hold further frames. The first read after
 // a stop may have seen an empty queue before the stop, so more does not count there. TCP
 // packets stay, as in the peer's queue: they revive a connection before its own timer.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {

@@ -8,11 +8,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Only a process that gave no sign of life for longer than a datagram may wait counts as
-// one that was stopped, whoever notices first.
+// A process counts as stopped only after it gave no sign of life for longer than a datagram may
+// wait. Any thread may notice it first.
 func TestLiveness(t *testing.T) {
 	var l stallDetector
-	now := mono.Time(time.Hour) // the first sign of all ends no stop
+	now := mono.Time(time.Hour) // the very first sign ends no stop
 	for range 100 {
 		now = now.Add(aliveEvery + aliveEvery/2) // a tick that is late
 		if r := l.note(now); r != 0 {
@@ -35,9 +35,9 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
-// After a stop datagrams that waited in the device are dropped, TCP's packets are not,
-// and nothing that comes later: what comes after the queue was seen empty by a read that
-// began after the stop, or after as many frames as it holds.
+// After a stop datagrams that waited in the device are dropped. TCP packets and later frames are
+// not. A frame is later if a read that began after the stop has emptied the queue. It is also
+// later if a whole queue of frames came before it.
 func TestAfterStop(t *testing.T) {
 	released := 0
 	read := func(n int, tcp bool) (v []*frame.Frame) {
@@ -73,7 +73,7 @@ func TestAfterStop(t *testing.T) {
 // stopping is a queue whose reader is stopped while it reads.
 type stopping struct {
 	queue       []*frame.Frame
-	before, end func() // before it takes what there is, and after
+	before, end func() // before it takes the frames, and after
 }
 
 func (s *stopping) FD() int { return -1 }
@@ -86,8 +86,8 @@ func (s *stopping) ReadBatch(dst []*frame.Frame, _ int) (int, error) {
 	return n, nil
 }
 
-// A process may be stopped in the midst of a read: before it looks into the queue, and then
-// gets what came meanwhile, or after, and then finds that with the next one.
+// A process may be stopped during a read. If it has not looked into the queue yet, this read
+// gets the frames that came meanwhile. Else the next read gets them.
 func TestStoppedWhileReading(t *testing.T) {
 	now := mono.Time(time.Hour)
 	var q stopping

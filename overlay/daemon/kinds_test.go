@@ -70,7 +70,7 @@ func kindNames(t *testing.T) map[events.Kind]string {
 	return names
 }
 
-// A route that takes an endpoint into the tunnel is told, and that it does not any more.
+// A route that leads an endpoint into the tunnel is reported, and so is its end.
 func TestRoutingLoopComesAndGoes(t *testing.T) {
 	uplink(t)
 	runDir(t)
@@ -140,7 +140,7 @@ func TestMissingInterfaceIsTold(t *testing.T) {
 	r.wait()
 }
 
-// What of the host or of the start gets in the way.
+// Faults of the host and of the start.
 func TestWarningsOfTheStart(t *testing.T) {
 	l := uplink(t)
 	if err := os.WriteFile("/proc/sys/net/ipv4/conf/"+l.Attrs().Name+"/rp_filter", []byte("1"), 0o644); err != nil {
@@ -158,8 +158,7 @@ func TestWarningsOfTheStart(t *testing.T) {
 	r.wait()
 }
 
-// Changes are told, whoever asks for them, and so is that there was none, or that one was
-// refused.
+// Changes from every source are reported. So are requests without a change, and refused ones.
 func TestChangesAreTold(t *testing.T) {
 	runDir(t)
 	want := parse(t)
@@ -202,11 +201,11 @@ func TestChangesAreTold(t *testing.T) {
 	r.wait()
 }
 
-// A drop-in file that is wrong is told once, when the daemon starts and when it comes.
+// A wrong drop-in file is reported once, at the daemon's start or when the file comes.
 func TestWrongDropInIsTold(t *testing.T) {
 	runDir(t)
 	dir := t.TempDir()
-	put := func(name, text string) { // whole at once: the daemon may read the directory meanwhile
+	put := func(name, text string) { // in one step: the daemon may read the directory meanwhile
 		t.Helper()
 		aside := filepath.Join(dir, "."+name)
 		if err := os.WriteFile(aside, []byte(text), 0o600); err != nil {
@@ -228,7 +227,7 @@ func TestWrongDropInIsTold(t *testing.T) {
 	r.wait()
 }
 
-// Time in which the process did not run is told, and how much; ticks that are late are not.
+// A stop of the process is reported with its length. Late ticks are not.
 func TestStallIsTold(t *testing.T) {
 	s := newServer(parse(t), newEventLog(false))
 	now := mono.Time(time.Hour)
@@ -249,7 +248,7 @@ func TestStallIsTold(t *testing.T) {
 	}
 }
 
-// The kernel says that the machine is a copy: that is told, and there is a session anew.
+// The kernel says that the machine is a copy. This is reported, and a new session follows.
 func TestCopyIsTold(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t)), up(t, other(t))
@@ -270,7 +269,7 @@ func TestCopyIsTold(t *testing.T) {
 	}
 }
 
-// Who has a key that is no peer's is told of, and by which key.
+// A stranger is reported with his key.
 func TestStrangerIsTold(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t, key(t, 2), key(t, 7))), up(t, other(t))

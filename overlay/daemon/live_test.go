@@ -18,12 +18,12 @@ import (
 // second is an address of lo beside 127.0.0.1 in these tests.
 const second = "192.0.2.1"
 
-// liveRow is what it takes to see that a key counts.
+// liveRow shows that a key takes effect.
 type liveRow struct {
-	given []string // settings made before, KEY=VALUE
+	given []string // settings to make before, KEY=VALUE
 	value string
-	look  func(t *testing.T, s *server) string // what the key has to do with
-	want  string                               // what look sees then
+	look  func(t *testing.T, s *server) string // returns the part that the key changes
+	want  string                               // result of look after the change
 }
 
 const bothLocals = "paths.local=127.0.0.1," + second
@@ -56,8 +56,8 @@ var liveRows = map[string]liveRow{
 	"peer.near.expires":              {nil, "2020-01-01T00:00:00Z", func(t *testing.T, _ *server) string { return fmt.Sprint(names(shown(t))) }, "[named]"},
 }
 
-// Each key that is documented as live counts on a running daemon, and so does taking it
-// back. A key without a row fails.
+// Each key that is documented as live takes effect on a running daemon, and so does its
+// reversal. A key without a row fails.
 func TestEveryLiveKeyCounts(t *testing.T) {
 	ip(t, "addr", "add", second+"/32", "dev", "lo")
 	t.Cleanup(func() { ip(t, "addr", "del", second+"/32", "dev", "lo") })
@@ -87,7 +87,7 @@ func TestEveryLiveKeyCounts(t *testing.T) {
 	}
 }
 
-// Weights go with the entries of paths.local, in whatever order these come to be.
+// Weights go with the entries of paths.local, even after the entries change their order.
 func TestWeightsFollowTheirEntries(t *testing.T) {
 	ip(t, "addr", "add", second+"/32", "dev", "lo")
 	t.Cleanup(func() { ip(t, "addr", "del", second+"/32", "dev", "lo") })
@@ -106,7 +106,7 @@ func TestWeightsFollowTheirEntries(t *testing.T) {
 	}
 }
 
-// play sets the key and sees what it does, and takes it back.
+// play sets the key, checks its effect, and sets it back.
 func (row liveRow) play(t *testing.T, s *server, name string) {
 	switch name {
 	case "peer.near.public_key":
@@ -130,7 +130,7 @@ func (row liveRow) play(t *testing.T, s *server, name string) {
 	change(t, name, row.value)
 	seen := ""
 	until(t, row.want, func() bool { seen = row.look(t, s); return seen == row.want || t.Failed() })
-	// The name is another one by now.
+	// The name has changed by now.
 	if st := shown(t); !slices.ContainsFunc(st.Unsaved, func(k string) bool {
 		return k == name || strings.HasPrefix(k, "peer.") && strings.HasPrefix(name, "peer.")
 	}) {
@@ -157,13 +157,13 @@ func change(t *testing.T, key, value string) {
 	}
 }
 
-// callable reports whether there can be a session with the peer.
+// callable reports whether a session with the peer is possible.
 func callable(t *testing.T) bool {
 	p, err := dial(t, "srdd0").Ping("near", false)
 	return err == nil && slices.ContainsFunc(p.Paths, func(a control.Ping) bool { return a.RTTUs > 0 })
 }
 
-// lookPaths is where the connection is to open paths.
+// lookPaths returns the tuples on which the connection must open paths.
 func lookPaths(_ *testing.T, s *server) string {
 	p := s.running.peers()[0]
 	var v []string
@@ -176,7 +176,7 @@ func lookPaths(_ *testing.T, s *server) string {
 	return strings.Join(slices.Compact(v), ", ")
 }
 
-// lookShares is what each path from 127.0.0.1 carries beside one from the second address.
+// lookShares returns the share of paths from 127.0.0.1, beside a path from the second address.
 func lookShares(t *testing.T, _ *server) string {
 	if !callable(t) {
 		return "no session"
@@ -200,7 +200,7 @@ func lookShares(t *testing.T, _ *server) string {
 	return fmt.Sprintf("%.0f : %.0f", one/min(one, two), two/min(one, two))
 }
 
-// lookRoutes are the addresses of a few that are sent into the tunnel and accepted from it.
+// lookRoutes returns which of a few addresses the tunnel carries in both directions.
 func lookRoutes(t *testing.T, s *server) string {
 	var v []string
 	for _, to := range []string{"10.81.0.1", "10.85.0.1", "fd81::1"} {
@@ -211,7 +211,7 @@ func lookRoutes(t *testing.T, s *server) string {
 	return strings.Join(v, " ")
 }
 
-// lookPolicies are the types of the peers' policies.
+// lookPolicies returns the types of the peers' policies.
 func lookPolicies(_ *testing.T, s *server) (text string) {
 	for _, p := range s.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { text += " " + field(c, "env", "cfg", "Policy").Elem().Type().String() })
@@ -219,20 +219,20 @@ func lookPolicies(_ *testing.T, s *server) (text string) {
 	return text[1:]
 }
 
-// lookSteering is a value within the policy.
+// lookSteering returns a value within the policy.
 func lookSteering(names ...string) func(*testing.T, *server) string {
 	return func(_ *testing.T, s *server) string {
 		return lookConn(s, append([]string{"env", "cfg", "Policy"}, names...)...)
 	}
 }
 
-// lookConn is a value within the connection to the first peer.
+// lookConn returns a value within the connection to the first peer.
 func lookConn(s *server, names ...string) (text string) {
 	s.running.peers()[0].link.Do(func(_ mono.Time, c *srd.Conn) { text = plain(field(c, names...)) })
 	return text
 }
 
-// field is what has these names, one within the other.
+// field returns the field with these names, one within the other.
 func field(c *srd.Conn, names ...string) reflect.Value {
 	v := reflect.ValueOf(c)
 	for _, name := range names {
@@ -244,7 +244,7 @@ func field(c *srd.Conn, names ...string) reflect.Value {
 	return v
 }
 
-// plain is a number as it is, without the methods of its type.
+// plain returns a number without the methods of its type.
 func plain(v reflect.Value) string {
 	switch {
 	case v.CanInt():

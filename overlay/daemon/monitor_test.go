@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// watched is the usual configuration, with both listeners.
+// watched returns the usual configuration with both listeners.
 func watched(t *testing.T) *config.Config {
 	t.Helper()
 	return parse(t, "[paths]", "[metrics]\nlisten = \"127.0.0.1:9586\"\n[dashboard]\nlisten = \"127.0.0.1:9587\"\n[paths]")
 }
 
-// fetch is what a client gets that knows the host by that name.
+// fetch returns the answer for a client that asks for the host by that name.
 func fetch(t *testing.T, url, host string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
@@ -74,7 +74,7 @@ func TestMonitor(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// page is the status that is sent to pages.
+// page returns the status that pages get.
 func page(t *testing.T) string {
 	t.Helper()
 	r, err := http.Get("http://127.0.0.1:9587/stream")
@@ -90,7 +90,7 @@ func page(t *testing.T) string {
 	return string(b[:n])
 }
 
-// The tunnel's own addresses are there to listen on, and there Prometheus comes by name.
+// Listeners may use the tunnel's own addresses. There Prometheus asks by a name.
 func TestMonitorInsideTheTunnel(t *testing.T) {
 	runDir(t)
 	c := parse(t, "[paths]", "[metrics]\nlisten = \"[fd80::1]:9586\"\n[dashboard]\nlisten = \"10.80.0.1:9587\"\n[paths]")
@@ -122,7 +122,7 @@ func TestNoMonitorByDefault(t *testing.T) {
 	r.wait()
 }
 
-// A port that is taken ends the start with one line that names the key.
+// A busy port ends the start with one line that names the key.
 func TestMonitorPortTaken(t *testing.T) {
 	run := runDir(t)
 	l, err := net.Listen("tcp", "127.0.0.1:9587")

@@ -43,9 +43,9 @@ func (p *peer) alloc(n int) *frame.Frame {
 	return f
 }
 
-// push queues frames for the peer, all at once. read is the time when they had been read from
-// the device. Their age counts from it, so it includes a stop of the process since then. push
-// counts the frames that it does not take: the peer was removed meanwhile, or has no address.
+// push queues frames for the peer, all at once. They had been read from the device at the time
+// read. Their age counts from read, so it includes a stop of the process since then. A frame is
+// counted and not taken if the peer was removed meanwhile, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// While nobody answers nothing is sent. What then goes out is TCP, and datagrams that
-// are not too old.
+// While the peer does not answer nothing is sent. Then TCP goes out, and datagrams that are not
+// too old.
 func TestOldDatagramsAreNotSent(t *testing.T) {
 	p := &peer{out: outbound{queue: queue.New(queue.Config{})}}
 	for second := range 11 {
@@ -43,8 +43,7 @@ func TestOldDatagramsAreNotSent(t *testing.T) {
 	}
 }
 
-// A datagram of which a part is sent when everything stops is given up, not sent on when
-// it is too old. TCP's goes on.
+// A datagram that was partly sent at a stop is given up if it is too old. A TCP packet goes on.
 func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		p := &peer{out: outbound{queue: queue.New(queue.Config{})}}
@@ -67,7 +66,7 @@ func TestRestOfAnOldDatagramIsNotSent(t *testing.T) {
 	}
 }
 
-// ipv4 is a frame with no more of a header than tells its protocol.
+// ipv4 returns a frame with only the header fields that tell its protocol.
 func ipv4(protocol byte, n int) *frame.Frame {
 	b := make([]byte, n)
 	b[0], b[9] = 0x45, protocol
@@ -76,8 +75,8 @@ func ipv4(protocol byte, n int) *frame.Frame {
 	return f
 }
 
-// Of what waited in a socket while the process did not run, datagrams are dropped, however
-// many messages they came in, and TCP's packets are not. Nothing waits for them.
+// Datagrams that waited in a socket during a stop are dropped, even if they came in several
+// messages. TCP packets are not. No frame waits for the dropped ones.
 func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 	p := &peer{in: inbound{reassembler: order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})}}
 	var cut order.Segmenter
@@ -104,13 +103,13 @@ func TestStaleDatagramsAreNotDelivered(t *testing.T) {
 	if c := peerDrops(p, &srd.Stats{}).happened(); len(c) != 1 || c["receive_stale"] != 2 {
 		t.Errorf("counted: %v, want each datagram once", c)
 	}
-	p.in.reassembler.Advance(at(3)) // the rest of one whose beginning is void is forgotten
+	p.in.reassembler.Advance(at(3)) // forget the rest of a datagram without its beginning
 	if s := p.in.reassembler.Stats(); s.HeldNow != 0 || s.HeldBytes != 0 {
 		t.Errorf("%d frames wait, %d bytes", s.HeldNow, s.HeldBytes)
 	}
 }
 
-// What was held for order while the process did not run is too old as well.
+// Datagrams held for order during a stop are too old, too.
 func TestHeldDatagramsGetOld(t *testing.T) {
 	p := &peer{}
 	for protocol, want := range map[byte]bool{packet.ProtoTCP: false, packet.ProtoUDP: true} {
@@ -128,8 +127,7 @@ func TestHeldDatagramsGetOld(t *testing.T) {
 	}
 }
 
-// A peer that restarts gets nothing of the frames that were being sent to the process before.
-// They are counted.
+// A restarted peer gets no rest of the frames for its previous process. They are counted.
 func TestFramesOfARestartAreCounted(t *testing.T) {
 	p := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	p.out.queue.Push(at(1), frame.New(make([]byte, 1000), nil))
@@ -143,7 +141,7 @@ func TestFramesOfARestartAreCounted(t *testing.T) {
 	}
 }
 
-// Frames of a peer that is taken out of the configuration are counted, wherever they are.
+// Frames of a peer that is removed from the configuration are counted, wherever they wait.
 func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -201,7 +199,7 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 	}
 	defer c.Close()
 	for {
-		_, _ = c.Write(make([]byte, 1000)) // an ICMP error of the last one is meant
+		_, _ = c.Write(make([]byte, 1000)) // the last one may have got an ICMP error
 		select {
 		case v := <-found:
 			if dropped := r.server.status.show().Peers[1].Drops["no_endpoint"]; len(v.Flows) > 0 || dropped == 0 {
@@ -215,5 +213,5 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 	}
 }
 
-// at is a moment some seconds after the start of the clock.
+// at returns the time some seconds after the start of the clock.
 func at(second int) mono.Time { return mono.Time(0).Add(time.Duration(second) * time.Second) }

@@ -24,7 +24,7 @@ type programs struct {
 }
 
 // begin does the part of the start that comes after packets flow: commands may use the
-// tunnel. finish undoes begin, even one that failed half way.
+// tunnel. The counterpart is finish, even for a begin that failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {

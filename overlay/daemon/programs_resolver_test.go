@@ -12,8 +12,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// resolvedRuns has systemd-resolved run or not, as far as that is to be seen. /run is this
-// process's own.
+// resolvedRuns feigns a running or a stopped systemd-resolved. /run is this process's own.
 func resolvedRuns(t *testing.T, runs bool) {
 	t.Helper()
 	if err := os.Remove(resolved); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -30,8 +29,8 @@ func resolvedRuns(t *testing.T, runs bool) {
 
 const withDNS = "dns = [\"10.80.0.53\", \"corp.example\", \"fd80::53\"]\n[paths]\n"
 
-// Resolvers are set by the program that the host has them set with, and taken back by the
-// same, whatever came or went meanwhile.
+// Resolvers are set by the host's program for them. The same program takes them back, even if
+// programs came or went meanwhile.
 func TestDNS(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
@@ -74,7 +73,7 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// Resolvers that cannot be set end the start with one line, and what was done is undone.
+// Resolvers that cannot be set end the start with one line, and the start is undone.
 func TestDNSThatFails(t *testing.T) {
 	for tool, text := range map[string]string{
 		resolvectl: "#!/bin/sh\necho \"$1\" >>$(dirname $0)/log\n[ $1 != domain ] || { echo not allowed; exit 1; }\n",
@@ -105,7 +104,7 @@ func TestDNSThatFails(t *testing.T) {
 	}
 }
 
-// A host that has nothing to set resolvers with says so once, and what would help.
+// A host without a program to set resolvers says so once, with advice.
 func TestDNSWithoutATool(t *testing.T) {
 	run := runDir(t)
 	t.Setenv("PATH", t.TempDir())

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// script is a program that writes its words, its environment and what it is given to a
-// file, and says something.
+// script is a program that writes its arguments, environment and input to a file, and prints
+// a line.
 func script(t *testing.T, dir, name, log string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -51,7 +51,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A command that fails, or does not end, ends the start, and all is undone.
+// A command that fails, or does not end, ends the start, and the start is undone.
 func TestHooksThatFail(t *testing.T) {
 	for _, c := range []struct{ name, hooks, want string }{
 		{"exit code", `post_up = [["sh", "-c", "echo no; echo way >&2; exit 7"]]`, "interface.post_up: sh: exit status 7: no; way"},
@@ -77,7 +77,7 @@ func TestHooksThatFail(t *testing.T) {
 	}
 }
 
-// A command is ended with the start that waits for it, and all that it has begun.
+// A command and its children end with the start that waits for them.
 func TestHookIsEnded(t *testing.T) {
 	runDir(t)
 	s := newServer(parse(t), newEventLog(false))

@@ -71,8 +71,8 @@ const (
 	drainMost = 60 * time.Millisecond
 	// drainLook is the interval of checks meanwhile.
 	drainLook = time.Millisecond
-	// A wait of one round trip lets peers learn of the session's end, and lets their last
-	// packets arrive. lingerLeast is added to it, and lingerMost bounds the sum.
+	// Within one round trip peers learn of the session's end, and their last packets
+	// arrive. The wait is longer by lingerLeast, and lingerMost bounds it.
 	lingerMost  = 50 * time.Millisecond
 	lingerLeast = 2 * time.Millisecond
 )

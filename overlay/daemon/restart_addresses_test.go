@@ -28,8 +28,8 @@ func pathsTo(state srd.PathState, to []netip.AddrPort) (v []srd.PathInfo) {
 	return v
 }
 
-// A peer's addresses are noted anew when most of them do not work any more, and not
-// whenever another of its many ports was heard last.
+// A peer's addresses are noted again when most of them do not work any more. Another port
+// that was heard last is no reason.
 func TestPlacesChangeWithTheAddress(t *testing.T) {
 	v := lastKnown{known: map[string][]netip.AddrPort{}}
 	note := func(endpoints, proven []netip.AddrPort, paths []srd.PathInfo) bool {
@@ -60,8 +60,8 @@ func TestPlacesChangeWithTheAddress(t *testing.T) {
 	}
 }
 
-// Without a descriptor store a peer that has no endpoint here is called where it was
-// when the process before ended, unless that was told to end for good.
+// Without a descriptor store a peer without an endpoint is called at its last address in the
+// previous process. An end for good of that process removes the address.
 func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	run := runDir(t)
 	c := parse(t, `endpoints = ["127.0.0.1:5999"]`, "", `endpoints = ["localhost:5998"]`, "")
@@ -92,7 +92,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	_ = ctl.Down(ctx) // its answer may be lost with the daemon
+	_ = ctl.Down(ctx) // the daemon may end before its answer
 	ctl.Close()
 	r.wait()
 	if got, err := handover.ReadPlaces("srdd0"); len(got) > 0 || err != nil {
@@ -102,8 +102,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// What one process wrote is bounded and taken over by the next, and written with what is
-// new.
+// The next process takes over a bounded part of the file, and writes it with new addresses.
 func TestPlacesAreTakenOver(t *testing.T) {
 	s := opened(t)
 	if err := handover.WritePlaces("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}); err != nil {

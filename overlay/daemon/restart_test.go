@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeper is a store within the test: it holds what a process gave.
+// keeper is a store within the test: it holds the bundle of a process.
 type keeper struct {
 	expected bool
 	fail     error
@@ -43,7 +43,7 @@ func dup(fds []int) (v []int) {
 	return v
 }
 
-// serve runs a daemon until stop is called, which returns how it ended.
+// serve runs a daemon until stop is called. stop returns the daemon's error.
 func serve(t *testing.T, o Options) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,8 +71,8 @@ func serve(t *testing.T, o Options) (stop func() error) {
 	return end
 }
 
-// sameState fails when the state is not what it was. Descriptors of tests before this one
-// may have been closed meanwhile, and netlink's last ones are closed in the background.
+// sameState fails when the state has changed. Descriptors of earlier tests may have been closed
+// meanwhile, and netlink closes its last ones in the background.
 func sameState(t *testing.T, run string, before []string) {
 	t.Helper()
 	was, rest := descriptorsOf(before)
@@ -88,7 +88,7 @@ func sameState(t *testing.T, run string, before []string) {
 	}
 }
 
-// descriptorsOf takes the number of descriptors out of a state.
+// descriptorsOf returns the number of descriptors in a state.
 func descriptorsOf(state []string) (n int, rest []string) {
 	for _, s := range state {
 		if _, err := fmt.Sscanf(s, "descriptors %d", &n); err != nil {
@@ -142,7 +142,7 @@ func TestTheNextProcessHasTheSameDeviceAndPorts(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Somebody who has changed the file gets what it says now.
+// After a change of the file the next process follows the new file.
 func TestAnotherSetupIsMadeAnew(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -171,7 +171,7 @@ func TestAnotherSetupIsMadeAnew(t *testing.T) {
 	}
 }
 
-// What is passed on in part, or is not what it says, is not used, and nothing stays.
+// An incomplete or wrong bundle is not used, and nothing of it stays.
 func TestDamagedBundlesAreMadeAnew(t *testing.T) {
 	run := runDir(t)
 	c := parse(t)

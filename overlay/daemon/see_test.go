@@ -20,7 +20,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// other returns the configuration of the peer that text calls near, on the same host.
+// other returns the configuration of the peer called near in text, on the same host.
 func other(t *testing.T) *config.Config {
 	t.Helper()
 	ours, theirs := make([]byte, 32), make([]byte, 32)
@@ -43,8 +43,8 @@ func dial(t *testing.T, name string) *control.Client {
 	return c
 }
 
-// A ping calls a peer that there is no session with, and measures every path or one for each
-// pair of addresses. Flows are counted while somebody asks.
+// A ping calls a peer without a session. It measures every path, or one path for each pair of
+// addresses. Flows are counted on request.
 func TestPingAndFlowsBetweenDaemons(t *testing.T) {
 	runDir(t)
 	a, b := up(t, parse(t)), up(t, other(t))
@@ -83,7 +83,7 @@ func TestPingAndFlowsBetweenDaemons(t *testing.T) {
 	}
 }
 
-// counted fails unless the flow that it sends into srdd0 is found.
+// counted sends a flow into srdd0, and fails unless the flow is counted.
 func counted(t *testing.T) {
 	t.Helper()
 	found := make(chan *control.Flows, 1)
@@ -100,7 +100,7 @@ func counted(t *testing.T) {
 	}
 	defer c.Close()
 	for {
-		c.Write(make([]byte, 1000)) // whoever counts has begun some time
+		c.Write(make([]byte, 1000)) // the count has begun by some of these
 		select {
 		case v := <-found:
 			if v == nil || len(v.Flows) == 0 {
@@ -116,7 +116,7 @@ func counted(t *testing.T) {
 	}
 }
 
-// Two who ask at once take turns; one who has waited for long is told.
+// Two callers at once take turns. A caller that has waited for long gets an error.
 func TestFlowCounterIsForOne(t *testing.T) {
 	var f flowCounter
 	ctx, cancel := context.WithCancel(context.Background())
@@ -132,7 +132,7 @@ func TestFlowCounterIsForOne(t *testing.T) {
 	}
 }
 
-// While nobody asks nothing is counted, and no memory is taken for it.
+// Without a request no flow is counted, and no memory is used for it.
 func TestNothingIsCountedUnasked(t *testing.T) {
 	var f flowCounter
 	p := &peer{}
@@ -155,7 +155,7 @@ func TestDescribeFlow(t *testing.T) {
 	}
 }
 
-// Of the paths between two addresses one that works is asked.
+// Among the paths between two addresses an active one is measured.
 func TestOnePerPair(t *testing.T) {
 	var paths []srd.PathInfo
 	for i, state := range []srd.PathState{srd.PathDown, srd.PathActive, srd.PathActive, srd.PathDown, srd.PathDown} {
@@ -171,7 +171,7 @@ func TestOnePerPair(t *testing.T) {
 	}
 }
 
-// Of several endpoints the one where the peer is counts, else the first.
+// Among several endpoints the validated one counts, else the first.
 func TestNearestEndpoint(t *testing.T) {
 	of := []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.2:2"), netip.MustParseAddrPort("10.0.0.3:3")}
 	for at, want := range map[string]int{"10.0.0.2": 1, "10.0.0.9": 0} {
@@ -184,8 +184,8 @@ func TestNearestEndpoint(t *testing.T) {
 	}
 }
 
-// A peer that is configured without an endpoint, and has come from many source ports, can be
-// called at its listening port.
+// A peer without a configured endpoint may call from many source ports. It can be called at its
+// listening port.
 func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 	runDir(t)
 	spoke := parse(t, "5555", "51820")
@@ -215,7 +215,7 @@ func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 	}
 }
 
-// One round of a ping at a time goes to a peer, whoever asks.
+// One round of a ping at a time goes to a peer, for all callers together.
 func TestPingsDoNotAddUp(t *testing.T) {
 	hub := &peer{}
 	hub.conf.Store(&config.Peer{Name: "hub"})

@@ -3,10 +3,10 @@
 //
 // Outbound, on the worker that reads this queue of the device (ingress.go):
 //
-//  1. read up to 128 frames (super-frames of up to 62 KB)
-//  2. destination address -> allowed IPs -> peer
-//  3. peer's lock: into its FQ-CoDel queue
-//  4. queue -> cut into messages -> packets -> sealed train -> one sendmsg
+//  1. Read up to 128 frames (super-frames of up to 62 KB).
+//  2. Destination address -> allowed IPs -> peer.
+//  3. Peer's lock: into its FQ-CoDel queue.
+//  4. Queue -> cut into messages -> packets -> sealed train -> one sendmsg.
 //
 // Inbound, on any worker (peer.go, delivery.go): message -> reassembled frame -> order of its
 // flow restored -> source address checked -> one write.

@@ -24,8 +24,7 @@ import (
 // patience ends a test that hangs.
 const patience = 20 * time.Second
 
-// text is a configuration with two peers, one of which has a name to be looked
-// up.
+// text is a configuration with two peers. One peer has a name to look up.
 const text = `
 [interface]
 name = "srdd0"
@@ -76,16 +75,16 @@ type running struct {
 	done    chan error
 	stopped atomic.Bool
 	server  *server
-	story   *eventLog // what it told
+	story   *eventLog // its events
 }
 
-// told waits until the daemon has told of something of that kind, and returns it.
+// told waits for an event of that kind, and returns it.
 func (r *running) told(kind events.Kind) events.Event {
 	r.t.Helper()
 	return r.said(kind, "")
 }
 
-// said is told of an event that has part in its text.
+// said is told for an event with part in its text.
 func (r *running) said(kind events.Kind, part string) events.Event {
 	r.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -99,7 +98,7 @@ func (r *running) said(kind events.Kind, part string) events.Event {
 	return events.Event{}
 }
 
-// count returns how often the daemon has told of something of that kind.
+// count returns the number of events of that kind.
 func (r *running) count(kind events.Kind) (n int) {
 	for _, e := range r.story.after(0).Events {
 		if e.Kind == kind {
@@ -109,7 +108,7 @@ func (r *running) count(kind events.Kind) (n int) {
 	return n
 }
 
-// texts is what a story tells, in lines.
+// texts returns the texts of a log, in lines.
 func texts(s *eventLog) (v []string) {
 	for _, e := range s.after(0).Events {
 		v = append(v, string(e.Kind)+" "+e.Text)
@@ -123,13 +122,13 @@ func up(t *testing.T, c *config.Config) *running {
 	return upWith(t, Options{Config: c})
 }
 
-// upWith is up with more than a configuration.
+// upWith is up with all options.
 func upWith(t *testing.T, o Options) *running {
 	t.Helper()
 	return start(t, newServer(o.Config, newEventLog(o.Verbose)), o)
 }
 
-// start is upWith of a server that may have something already.
+// start is upWith for a prepared server.
 func start(t *testing.T, s *server, o Options) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -159,7 +158,7 @@ func start(t *testing.T, s *server, o Options) *running {
 	return r
 }
 
-// wait returns when the daemon has ended well.
+// wait returns when the daemon has ended without an error.
 func (r *running) wait() {
 	r.t.Helper()
 	select {
@@ -180,7 +179,7 @@ func runDir(t *testing.T) string {
 
 func TestUpAndDown(t *testing.T) {
 	run := runDir(t)
-	for range 2 { // the second finds nothing of the first
+	for range 2 { // the first leaves nothing for the second
 		before := state(t, run)
 		r := up(t, parse(t))
 		wantUp(t)
@@ -190,7 +189,7 @@ func TestUpAndDown(t *testing.T) {
 	}
 }
 
-// wantUp checks what a host sees of the daemon.
+// wantUp checks the visible state of the daemon on its host.
 func wantUp(t *testing.T) {
 	t.Helper()
 	link, err := netlink.LinkByName("srdd0")
@@ -235,7 +234,7 @@ func TestDownByRequest(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		// It waits for the end of the process, which is this one.
+		// Down waits for the end of the process, and that is this process.
 		_ = c.Down(ctx)
 	}()
 	r.wait()
@@ -244,7 +243,7 @@ func TestDownByRequest(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// What the daemon does beside the traffic ends with it, whatever it is at.
+// The daemon's other work ends with it at any time.
 func TestDownAtOnce(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -256,7 +255,7 @@ func TestDownAtOnce(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// A lookup that hangs holds nothing up, and is not complained of at the end.
+// A lookup that hangs delays nothing, and causes no error at the end.
 func TestDownDuringLookup(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -275,7 +274,7 @@ func TestDownDuringLookup(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The device disappears: the daemon ends, says so, and leaves nothing.
+// When the device disappears the daemon ends, says so, and leaves nothing.
 func TestDeviceIsDeleted(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -298,7 +297,7 @@ func TestDeviceIsDeleted(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// The second daemon of a name is refused and does the first no harm.
+// The second daemon of a name is refused, and does not harm the first.
 func TestSecondDaemon(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
@@ -313,8 +312,7 @@ func TestSecondDaemon(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// Each way in which setting up fails gives one line that names what is in the
-// way, and leaves nothing.
+// Each failure of the setup gives one line that names the obstacle, and leaves nothing.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -363,7 +361,7 @@ func TestFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %q, want one line with %q", fmt.Sprint(err), c.want)
 			}
-			// The file is right, and the next try may find the host otherwise.
+			// The file is right, and the host may be different at the next try.
 			if errors.As(err, new(*config.Error)) {
 				t.Errorf("%v counts as a fault of the file", err)
 			}

@@ -14,19 +14,19 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// setClock is a host's clock that somebody sets.
+// setClock is a host's clock that the test sets.
 type setClock struct{ ahead atomic.Int64 }
 
 func (c *setClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *setClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
-// timed is a peer that is one until then.
+// timed returns a peer that expires at that time.
 func timed(t *testing.T, name string, i byte, expires time.Time) string {
 	return fmt.Sprintf("[[peer]]\nname = %q\npublic_key = %q\nallowed_ips = [\"10.8%d.0.0/16\"]\nexpires = %q\n", name, key(t, i), i, expires.Format(time.RFC3339))
 }
 
-// TestPeersGoWhenTheirTimeIsOver: those of drop-in files and of the configuration itself, also
-// when the clock is set, and they are back when it is set back.
+// TestPeersGoWhenTheirTimeIsOver: peers of drop-in files and of the configuration expire, also
+// when the clock is set. They are back when it is set back.
 func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	runDir(t)
 	dir, clock := t.TempDir(), new(setClock)
@@ -57,7 +57,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	if leadsHere(t, "10.84.0.1") {
 		t.Error("the route is left")
 	}
-	// A reload respects it, and says it no second time.
+	// A reload keeps the peer out, and does not report it a second time.
 	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(c))}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	clock.set(0)
 	until(t, "the clock is set back", func() bool { return len(shown(t).Peers) == 3 && leadsHere(t, "10.84.0.1") })
 
-	// A grant that is renewed meanwhile counts.
+	// A grant that was renewed meanwhile counts.
 	if err := os.WriteFile(filepath.Join(dir, "guest.toml"), []byte(timed(t, "guest", 4, at.Add(4*time.Hour))), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +84,8 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	r.wait()
 }
 
-// TestPeerComesBackAfterAChangeThatFailed: the clock is set back while the peer's prefix has been
-// given to another. It comes back once it can, and keeps nobody else away.
+// TestPeerComesBackAfterAChangeThatFailed: the clock is set back while another peer has the
+// peer's prefix. The peer comes back once it can, and keeps no other peer away.
 func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	runDir(t)
 	dir, clock := t.TempDir(), new(setClock)
@@ -130,7 +130,7 @@ func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	r.wait()
 }
 
-// TestEndIsToldWhenItHasHappened: not when the change is refused for another reason.
+// TestEndIsToldWhenItHasHappened: a change refused for another reason reports no end.
 func TestEndIsToldWhenItHasHappened(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))

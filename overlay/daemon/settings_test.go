@@ -51,7 +51,7 @@ func shown(t *testing.T) *control.Status {
 	return st
 }
 
-// until waits for something that the daemon does by itself.
+// until waits for a condition that the daemon fulfils by itself.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -79,7 +79,7 @@ func leadsHere(t *testing.T, to string) bool {
 	return err == nil && len(v) == 1 && v[0].LinkIndex == link.Attrs().Index
 }
 
-// far is a further peer.
+// far is one more peer.
 func far(t *testing.T) string {
 	return "[[peer]]\nname = \"far\"\npublic_key = \"" + key(t, 4) + "\"\nallowed_ips = [\"10.82.0.0/16\", \"fd81::/64\"]\n"
 }
@@ -110,7 +110,7 @@ func TestReloadChangesPeers(t *testing.T) {
 			t.Errorf("no route to %s", to)
 		}
 	}
-	// And back: of what came nothing stays.
+	// And back: nothing stays.
 	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +125,12 @@ func TestReloadChangesPeers(t *testing.T) {
 	sameState(t, run, before)
 }
 
-// network is state without the descriptors, which the connections of these tests have too.
+// network returns the state without descriptors, as these tests' connections have some, too.
 func network(t *testing.T, run string) []string {
 	return slices.DeleteFunc(state(t, run), func(s string) bool { return strings.HasPrefix(s, "descriptors ") })
 }
 
-// What is wrong, or cannot be had, changes nothing.
+// A wrong or impossible request changes nothing.
 func TestRefusedChanges(t *testing.T) {
 	run := runDir(t)
 	taken := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd9"}, PeerName: "srdd8"})
@@ -176,7 +176,7 @@ func TestRefusedChanges(t *testing.T) {
 	r.wait()
 }
 
-// What was set differs from the file until it is read again, or is saved.
+// A changed key differs from the file until a reload or a save.
 func TestSetIsToldApart(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t))
@@ -207,7 +207,7 @@ func TestSetIsToldApart(t *testing.T) {
 	if err != nil || !strings.Contains(text, `address = ["10.80.0.9/24"]`) || !strings.Contains(text, key(t, 9)) {
 		t.Errorf("%s%v", text, err)
 	}
-	// A full tunnel by a change: with a mark of its own.
+	// A change makes a full tunnel, with a mark of its own.
 	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "0.0.0.0/0"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestSetIsToldApart(t *testing.T) {
 	r.wait()
 }
 
-// Peers come and go with their files. A file that is wrong is left out alone.
+// Peers come and go with their files. Only a wrong file is left out.
 func TestDropInsAreWatched(t *testing.T) {
 	runDir(t)
 	dir := t.TempDir()
@@ -240,7 +240,7 @@ func TestDropInsAreWatched(t *testing.T) {
 	put("bad.toml", "[[peer]]\npublic_key = 'x'\n")
 	put("more.toml", strings.NewReplacer("far", "more", key(t, 4), key(t, 5), "10.82.", "10.83.", `, "fd81::/64"`, "").Replace(far(t)))
 	until(t, "a peer that comes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "far", "more"}) })
-	// What was set stays when another file goes.
+	// A changed key stays when another file goes.
 	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.more.endpoints", Value: "192.0.2.7:7"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestDropInsAreWatched(t *testing.T) {
 	if st := shown(t); !slices.Equal(st.Peers[2].Endpoints, []string{"192.0.2.7:7"}) || !slices.Equal(st.Unsaved, []string{"peer.more.endpoints"}) || leadsHere(t, "10.82.0.1") {
 		t.Errorf("%+v, unsaved %q", st.Peers[2], st.Unsaved)
 	}
-	// Another directory is for the next start.
+	// Another directory counts from the next start on.
 	text := string(config.Format(parse(t, "[paths]\n", "[peers]\ndir = \"/none/such\"\n[paths]\n", `, "fd81::/64"`, "")))
 	if keys, err := ask(t, control.Change{How: control.HowReload, Config: text}); err != nil || !slices.Equal(shown(t).Pending, []string{"peers.dir"}) {
 		t.Errorf("another directory: changed %q, pending %q, %v", keys, shown(t).Pending, err)
@@ -279,8 +279,8 @@ func TestDropInsAreWatched(t *testing.T) {
 	}
 }
 
-// inUse returns the bytes in use by the functions that allocated them, innermost first, as
-// far as they were sampled.
+// inUse returns the sampled bytes in use, by the functions that allocated them, innermost
+// first.
 func inUse() map[string]int64 {
 	records := make([]runtime.MemProfileRecord, 10_000)
 	n, _ := runtime.MemProfile(records, false)
@@ -298,7 +298,7 @@ func inUse() map[string]int64 {
 	return v
 }
 
-// grown returns a line for each that has grown by more than 4 KB, the largest first.
+// grown returns a line for each growth above 4 KB, the largest first.
 func grown(from, to map[string]int64) string {
 	var by []string
 	for k := range to {
@@ -319,8 +319,8 @@ func TestChangesLeakNothing(t *testing.T) {
 	runtime.MemProfileRate = 4 << 10
 	run := runDir(t)
 	r := up(t, parse(t))
-	// The same again and again, as the log keeps what it told of each. So this does not see what
-	// is kept for each name; the log's own tests bound that.
+	// Use the same names again and again, as the log keeps state for each name. The log's own
+	// tests bound that state.
 	const fars = 20
 	change := func(rounds int) {
 		for i := range rounds {
@@ -355,9 +355,8 @@ func TestChangesLeakNothing(t *testing.T) {
 	if after := network(t, run); !slices.Equal(after, before) {
 		t.Errorf("%q, before %q", after, before)
 	}
-	// A connection takes 8 KB: two hundred that stay are many times this. What others still
-	// use for a moment, and pools, take more than two collections; and each processor may have
-	// a train at hand.
+	// A connection takes 8 KB, so two hundred that stay are many times this. Memory that others
+	// still use, and pools, take more than two collections. Each processor may keep a train.
 	most := bytes + 200<<10 + uint64(runtime.GOMAXPROCS(0)*srd.MaxTrainBytes)
 	within := func() bool { return heap() <= most }
 	for end := time.Now().Add(patience); !within() && time.Now().Before(end); {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bankWithoutIPv6 is a daemon's bank as it opens on a host without IPv6.
+// bankWithoutIPv6 returns a daemon's bank on a host without IPv6.
 func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 	t.Helper()
 	both, err := udp.Open(cfg)
@@ -40,14 +40,14 @@ func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 	return b
 }
 
-// A daemon that had no sockets of IPv6 at its start reaches peers over IPv6 as soon as the host
-// gives it some, and tells so.
+// A daemon without sockets of IPv6 at its start reaches peers over IPv6 as soon as the host
+// allows such sockets. It reports this.
 func TestSocketsOfIPv6ComeLater(t *testing.T) {
 	runDir(t)
 	c := parse(t, "127.0.0.1:5999", "[::1]:5999")
 	s := newServer(c, newEventLog(false))
 	s.sockets.bank = bankWithoutIPv6(t, udp.Config{ListenPort: 5555, Ports: 4, Range: [2]uint16{6000, 6010}})
-	kept, err := net.ListenPacket("udp6", "[::]:5555") // for as long as the host gives none
+	kept, err := net.ListenPacket("udp6", "[::]:5555") // keeps the daemon from having one
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestSocketsOfIPv6ComeLater(t *testing.T) {
 		t.Error("it has sockets of IPv6")
 	}
 	kept.Close()
-	// The next look at the host's addresses finds them; a new address is reason for one.
+	// The next look at the host's addresses opens them. A new address causes a look.
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		t.Fatal(err)

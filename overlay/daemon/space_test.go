@@ -19,8 +19,8 @@ import (
 // inside tells the test binary that it runs in a network namespace of its own.
 const inside = "SRDTUN_DAEMON_TEST_INSIDE"
 
-// TestMain runs the tests in another process, all threads of which are in a
-// network namespace of its own: a daemon has many. Its /run is its own, too.
+// TestMain runs the tests in another process. All its threads are in a network namespace of its
+// own, as a daemon has many threads. Its /run is its own, too.
 func TestMain(m *testing.M) {
 	if os.Getenv(inside) == "" {
 		c := exec.Command("/proc/self/exe", os.Args[1:]...)
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if os.Getenv(poor) == "" { // else it is in those of the process that started it
+	if os.Getenv(poor) == "" { // else it keeps the namespaces of its parent
 		err := errors.Join(unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("none", "/run", "tmpfs", 0, ""))
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "/run: %v\n", err)
@@ -57,8 +57,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// state is everything that a daemon may leave behind: devices, addresses, routes,
-// rules, UDP sockets, open files, and files in its run directory.
+// state returns all that a daemon may leave behind: devices, addresses, routes, rules, UDP
+// sockets, open files, and files in its run directory.
 func state(t *testing.T, run string) (v []string) {
 	t.Helper()
 	add := func(what string, n int, item func(i int) any, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A configuration may name every policy there is, and no other.
+// A configuration may name every existing policy, and no other.
 func TestEveryPolicyIsConfigurable(t *testing.T) {
 	if v := steer.Names(); !slices.Equal(v, config.Policies) || v[0] != config.DefaultPolicy {
 		t.Errorf("policies %q, configurable %q, default %q", v, config.Policies, config.DefaultPolicy)
@@ -85,8 +85,8 @@ func TestSet(t *testing.T) {
 	r.wait()
 }
 
-// A path's class is the entry of paths.local that its uplink stands for. One that names the
-// address of an interface that another names stands for nothing.
+// A path's class is the entry of paths.local that its uplink belongs to. An entry with the
+// address of an interface that another entry names has no uplink.
 func TestClassesAreUplinks(t *testing.T) {
 	s := newServer(parse(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\", \"lo\", \"127.0.0.1\", \"192.0.2.2\"]\n"), newEventLog(false))
 	s.uplinks.host.look(nil)

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Packets of an interface in paths.local leave through that interface, whatever the routing
-// table prefers: each packet names it (see udp.Exit). The operator only has to give the
+// Packets of an interface in paths.local leave through that interface, even if the routing
+// table prefers another: each packet names it (see udp.Exit). The operator only has to give the
 // interface a route to the peer, with any metric. Without a route the kernel treats an IPv4 peer
 // as a neighbour on that link, sends ARP requests, and gets no answer.
 

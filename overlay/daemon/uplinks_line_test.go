@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// The rate of the line is that of all interfaces in use, each counted once; who has
-// no device behind it, or does not know, has none.
+// The rate of the line is the sum of all interfaces in use, each counted once. An interface
+// without a device behind it, or with an unknown rate, makes it zero.
 func TestLineIsWhatTheInterfacesTell(t *testing.T) {
 	old := sysfs
 	defer func() { sysfs = old }()
@@ -25,7 +25,7 @@ func TestLineIsWhatTheInterfacesTell(t *testing.T) {
 			t.Errorf("%q: %v bytes per second, want %v", name, got, want)
 		}
 	}
-	one := netip.MustParseAddr("10.0.0.1") // of two sticks
+	one := netip.MustParseAddr("10.0.0.1") // the same address on two sticks
 	a, b, c := srd.UplinkOf(one, 1), srd.UplinkOf(one, 2), srd.UplinkOf(netip.MustParseAddr("10.0.2.1"), 0)
 	s := &server{uplinks: &uplinks{}}
 	s.uplinks.interfaces.at = map[srd.Uplink]iface{a: {name: "eth0"}, b: {name: "eth1"}}

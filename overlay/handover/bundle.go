@@ -1,5 +1,5 @@
-// Package handover passes kernel objects from a process to its successor: the queues of
-// the TUN device, the sockets, and the addresses of the peers. The service manager keeps the
+// Package handover passes a process's kernel objects to the next process: the queues of the
+// TUN device and the sockets. It also passes the peers' addresses. The service manager keeps the
 // descriptors in between, in its descriptor store. See sd_pid_notify_with_fds(3), and
 // FileDescriptorStoreMax= in systemd.service(5).
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// sample is a status with two peers, one of which never answered.
+// sample returns a status with two peers. One peer never answered.
 func sample() control.Status {
 	return control.Status{
 		Interface: "lab", PublicKey: "own=", MTU: 1500, Cipher: "auto", UptimeS: 60, Version: "v1",

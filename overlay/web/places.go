@@ -42,9 +42,9 @@ type place struct {
 }
 
 const (
-	// mostLeaving bounds the connections that gave way, at some 20 KB each. net/http waits for
-	// half a second before it forgets a connection with too long a header. At the bound all new
-	// connections wait.
+	// mostLeaving bounds the connections that gave way, at some 20 KB each. After too long a
+	// header, net/http waits for half a second before it forgets a connection. At the bound all
+	// new connections wait.
 	mostLeaving = 512
 	// mostLeavingOf bounds the leaving connections of one owner. An owner who connects again
 	// and again is turned away, and others do not wait.

@@ -22,7 +22,7 @@ func client(path string) *http.Client {
 	}}}
 }
 
-// A socket is for its user and its group, whatever the umask, and goes with the server.
+// A socket is for its user and its group with any umask, and goes with the server.
 func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lab.metrics")
 	defer unix.Umask(unix.Umask(0o777))

@@ -91,7 +91,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	// A file of another user than the directory's owner is refused, too: it may be a
-	// second link to a file that is hidden for the moment.
+	// link to a file whose other name is hidden for the moment.
 	if err := os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// scene plays looks at a peer, one a second.
+// scene runs looks at a peer, one each second.
 type scene struct {
 	t   *testing.T
 	w   Peer
@@ -25,7 +25,7 @@ func newScene(t *testing.T) *scene {
 	return &scene{t: t, now: mono.Time(time.Hour)}
 }
 
-// look lets a second pass and wants these kinds.
+// look lets a second pass, and wants events of these kinds.
 func (s *scene) look(what string, want ...events.Kind) []events.Event {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second)
@@ -48,15 +48,15 @@ func (s *scene) look(what string, want ...events.Kind) []events.Event {
 // begin makes a session.
 func (s *scene) begin() { s.v.Session = srd.Session{Ready: true, Since: s.now} }
 
-// byRoutes is the uplink of an address that no interface is named for.
+// byRoutes returns the uplink of an address without a named interface.
 func byRoutes(addr string) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(addr), 0) }
 
-// onPath is one from a local to a remote address.
+// onPath returns a path from a local to a remote address.
 func onPath(local, remote string, state srd.PathState) srd.PathInfo {
 	return srd.PathInfo{State: state, MTU: 1472, Tuple: srd.Tuple{Local: byRoutes(local), Remote: netip.MustParseAddrPort(remote)}}
 }
 
-// paths sets what paths there are: n of a state from one address.
+// paths sets the paths: n in a state from one address.
 func (s *scene) paths(from string, n int, state srd.PathState) {
 	for i := range n {
 		s.v.Paths = append(s.v.Paths, onPath(from, fmt.Sprintf("192.0.2.2:%d", 1000+i), state))
@@ -86,7 +86,7 @@ func TestSessionsAreTold(t *testing.T) {
 	}
 }
 
-// A handshake in a local network may be over before anybody looks for the first time.
+// A handshake in a local network may be over before the first look.
 func TestSessionAtTheFirstLookIsTold(t *testing.T) {
 	s := newScene(t)
 	s.begin()
@@ -113,15 +113,15 @@ func TestSilenceIsTold(t *testing.T) {
 	s.begin()
 	s.v.Since, s.v.Silent = 0, false
 	s.look("it answers", events.SessionUp, events.PeerAnswers)
-	// In one look it has answered and is silent again.
+	// Between two looks it has answered, and is silent again.
 	s.v.Since, s.v.Silent = s.now, true
 	s.look("silent", events.PeerSilent)
 	s.v.Since = s.now
 	s.look("an answer in between", events.PeerAnswers, events.PeerSilent)
 }
 
-// One look at which paths are down is nothing; what stays down is told, and more of it
-// only when it is much more.
+// Paths that are down at a single look are not reported. Paths that stay down are, and a
+// higher number only if it is much higher.
 func TestLossesAreTold(t *testing.T) {
 	s := newScene(t)
 	set := func(active, down int) {
@@ -154,7 +154,7 @@ func TestLossesAreTold(t *testing.T) {
 	s.look("all are back", events.PathsBack)
 }
 
-// What its uplink accounts for is not told of each peer.
+// The loss of an uplink is not reported for each peer.
 func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
 	s := newScene(t)
 	s.paths("10.0.0.1", 8, srd.PathActive)
@@ -174,8 +174,8 @@ func TestLossesOfAnUplinkAreTheUplinks(t *testing.T) {
 	}
 }
 
-// An uplink that dies is first seen as paths that are down. When it is known, what is left
-// works, and nobody who reads the log may take that for all.
+// A dying uplink first shows as paths that are down. Once it is known, the remaining paths work.
+// The log must not call these all paths.
 func TestUplinkIsNoRecovery(t *testing.T) {
 	s := newScene(t)
 	s.paths("10.0.0.1", 8, srd.PathActive)
@@ -213,7 +213,7 @@ func TestPlacesAreTold(t *testing.T) {
 	s.look("nowhere")
 	at("198.51.100.7:8002")
 	s.look("back where it was")
-	// A path to where it was is not used any more, and nobody knows yet that it is dead.
+	// A path to its old address is unused, and not known as dead yet.
 	at("198.51.100.7:8002", "203.0.113.1:9000")
 	s.v.Paths[0].Seen, s.v.Paths[1].Seen = s.now, s.now.Add(heardWithin-1)
 	s.look("heard at both")
@@ -252,7 +252,7 @@ func TestSizesAreTold(t *testing.T) {
 	}
 }
 
-// Full packets do not pass, and small ones do: told once, until full ones pass.
+// Only small packets pass: this is reported once, until full packets pass.
 func TestTooSmallIsTold(t *testing.T) {
 	s := newScene(t)
 	s.begin()
@@ -283,7 +283,7 @@ func TestMismatchIsTold(t *testing.T) {
 	s.look("with a session that is nothing")
 }
 
-// Each path's state is told only to whoever asked for that.
+// Each path's state is reported only if Verbose is set.
 func TestEachPathIsToldIfAsked(t *testing.T) {
 	s := newScene(t)
 	s.w.Verbose, s.w.Title = true, srd.Uplink.String
@@ -297,7 +297,7 @@ func TestEachPathIsToldIfAsked(t *testing.T) {
 	}
 }
 
-// A peer that nobody looks at the paths of keeps what is known of them.
+// A look without paths keeps the known state of a peer's paths.
 func TestQuietPeerChangesNothing(t *testing.T) {
 	s := newScene(t)
 	s.begin()

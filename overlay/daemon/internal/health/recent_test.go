@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// What held back sending lately is that of the last seconds, not since the start.
+// Recent covers the last seconds, not the time since the start.
 func TestRecentForgets(t *testing.T) {
 	var r Recent
 	var waits [srd.NumLimits]time.Duration

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Each step is what the counters have grown by a second after the step before, and
-// since which second the peer is known to be silent thereafter.
+// Each step comes a second after the previous one. It has the growth of the counters, and the
+// second since when the peer counts as silent.
 func TestSilence(t *testing.T) {
 	type step struct {
 		session             bool
@@ -18,7 +18,7 @@ func TestSilence(t *testing.T) {
 		tx, rx              uint64
 		silent              bool
 		from                int // second
-		seconds             int // that pass first; 0: one
+		seconds             int // seconds that pass first; 0: one
 	}
 	for _, c := range []struct {
 		name  string

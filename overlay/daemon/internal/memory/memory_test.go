@@ -53,7 +53,7 @@ func TestMemoryLimitIsThatOfTheGroup(t *testing.T) {
 	}
 }
 
-// In a small group the process stays below what the kernel would end it for.
+// In a small group the process stays below the limit at which the kernel would end it.
 func TestSoftLimitOfASmallGroup(t *testing.T) {
 	const mb = 1 << 20
 	for group, want := range map[string]int64{"33554432": 28 * mb, "67108864": 48 * mb, "134217728": 96 * mb, "16777216": 14 * mb} {

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/uevent"
 )
 
-// What the kernel says is taken, in the right words only, and what a program says is not.
+// Only the kernel's event counts, with the right variable. A program's event does not.
 func TestNewMachineIsNoticed(t *testing.T) {
 	space := netspace.New(t)
 	var m *Notifier
@@ -41,7 +41,7 @@ func TestNewMachineIsNoticed(t *testing.T) {
 	}
 }
 
-// forge sends the event to the daemon's socket as a program may.
+// forge sends the event to the daemon's socket as a program can.
 func forge(m *Notifier) error {
 	raw, err := m.events.SyscallConn()
 	if err != nil {
@@ -57,6 +57,6 @@ func forge(m *Notifier) error {
 		return err
 	}
 	defer unix.Close(fd)
-	// Unless it is root, the kernel refuses it already.
+	// The kernel refuses the event from a user who is not root.
 	return unix.Sendto(fd, []byte("change@/x\x00NEW_VMGENID=1\x00"), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: to.(*unix.SockaddrNetlink).Pid})
 }
