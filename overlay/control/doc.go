@@ -5,11 +5,11 @@
 //	{"op":"show"}     {"status":{...}}        Status, as `show --json` prints it
 //	{"op":"version"}  {"version":"v1.2.3"}
 //	{"op":"change","change":{...}}  {"changed":[...]}  Change, and Differences
-//	{"op":"change","enclosed":true}  the same; the Change is in the file whose descriptor comes along
+//	{"op":"change","enclosed":true}  the same; the Change is in a file, passed as a descriptor
 //	{"op":"restarting"}  {}  the service manager starts the daemon again when it has ended
 //	{"op":"config"}   {"config":"..."}        with its secrets
 //	{"op":"events","after":17}  {"happened":{...}}  the events after number 17
-//	{"op":"flows","ms":1000}               {"flows":{...}}   inner flows, counted for so long
+//	{"op":"flows","ms":1000}               {"flows":{...}}   inner flows, counted for that time
 //	{"op":"ping","peer":"hub","every":true}  {"pings":{...}}   round trips of paths
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}

@@ -77,7 +77,7 @@ func (m *meter) value(t reflect.Type, depth int) error {
 	case '[':
 		return m.list(t, depth)
 	}
-	i := 0 // a number or a word ends where something else begins
+	i := 0 // a number or a word ends before the next separator
 	for i < len(m.text) && strings.IndexByte(",]} \t\r\n", m.text[i]) < 0 {
 		i++
 	}

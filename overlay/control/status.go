@@ -12,7 +12,7 @@ const Schema = 1
 // part of the JSON names: _us microseconds, _s seconds, _bytes bytes. Counters
 // count from the start of the daemon.
 type Status struct {
-	Schema     int               `json:"schema"`      // of this layout: grows when a field goes or means something else
+	Schema     int               `json:"schema"`      // number of this layout: grows when a field is removed or changes its meaning
 	Interface  string            `json:"interface"`   // name of the device
 	File       string            `json:"file"`        // its configuration, with the whole path
 	PublicKey  string            `json:"public_key"`  // base64, as wg prints it

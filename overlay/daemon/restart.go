@@ -48,10 +48,10 @@ type restart struct {
 // A restart passes the device and the sockets to the next process (package handover).
 //
 //	this process                                the next
-//	stop reading the device, send what is here
+//	stop reading the device, send all packets
 //	stop reading the sockets
-//	end the sessions, receive what
-//	  peers have sent until then
+//	end the sessions, receive the
+//	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
 // Meanwhile packets of applications wait in the device, and at the peers in their queues, as

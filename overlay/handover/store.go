@@ -28,7 +28,7 @@ const (
 	// maxFDs bounds the descriptors: two for each of 256 ports, a queue for each of
 	// 16 threads, the state. FileDescriptorStoreMax= of the unit has room for them.
 	maxFDs = 600
-	// perMessage is how many descriptors the kernel takes in one message (SCM_MAX_FD).
+	// perMessage is the kernel's bound of descriptors in one message (SCM_MAX_FD).
 	perMessage = 253
 	// barrierWait bounds the manager's time for a message. The manager is the first
 	// process of the host, and has little to do.

@@ -90,7 +90,7 @@ func checkStale(path string) error {
 		c.Close()
 	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT):
 		return nil
-	case !errors.Is(err, unix.EAGAIN): // EAGAIN: somebody listens, but his queue is full
+	case !errors.Is(err, unix.EAGAIN): // this one means a live socket with a full queue
 		return err
 	}
 	return fmt.Errorf("somebody listens on %s already", path)
