@@ -61,7 +61,7 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts reports the doubts about a configuration that before did not raise, too. It
+// tellDoubts reports the doubts about c, without the doubts that before raised already. It
 // leaves out doubts that end the start, or that have their own event.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}

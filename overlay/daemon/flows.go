@@ -25,7 +25,7 @@ const (
 // flowCounter counts inner flows on request. Without a request, a batch of frames costs a look
 // at one pointer.
 type flowCounter struct {
-	asked  sync.Mutex // held by the caller
+	asked  sync.Mutex // held by the counting caller
 	active atomic.Pointer[flowCount]
 }
 

@@ -27,7 +27,7 @@ type peer struct {
 	out      outbound   // frames to the peer
 	in       inbound    // messages from the peer
 	delivery delivery   // frames from the peer to the device
-	remote   remote     // its addresses; owned by endpoints, with exceptions
+	remote   remote     // its addresses; endpoints owns them, see remote
 	steering steering   // the choice of paths
 	health   peerHealth // observed by the observer
 	pings    pings
