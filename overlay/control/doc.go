@@ -20,8 +20,8 @@
 //
 // All callers may look and choose path policies. The rest is for masters: another
 // configuration could redirect all traffic of the host, and a configuration has secrets.
-// Masters are root, and the owner of the configuration file if he runs the daemon himself:
-// he can read and write the file anyway. The user of a service owns no file, so a process
+// Masters are root, and the owner of the configuration file if he runs the daemon himself.
+// He can read and write the file anyway. The user of a service owns no file, so a process
 // of that user is no master.
 //
 // A client sends its secrets only to a process that it has checked (Client.Trusted). It

@@ -103,7 +103,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 
 // await returns when addresses, routes or rules changed and have been quiet for a moment. Then
 // news is true. It also returns with answers of a lookup, after a change of peers (stirred), or
-// after wait. ok is false if ctx has ended. A channel that closed, because news were lost,
+// after wait. After the end of ctx, ok is false. A channel that closed, because news were lost,
 // becomes nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// callable returns an address to call a peer at, for a configuration file. It is one of the
-// peer's endpoints, preferably on a validated host. Without endpoints it is the remote
+// callable returns an address to call a peer at, for a configuration file. It prefers the
+// peer's endpoints, and among them a validated host. Without endpoints it is the remote
 // address of an active path with a port that daemons listen on. All other ports are source
 // ports, and change when the peer starts again.
 func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {

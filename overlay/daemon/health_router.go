@@ -10,9 +10,9 @@ import (
 )
 
 // router is a router behind a peer. Its ICMP errors are dropped, since its address is not among
-// the peer's allowed IPs. WireGuard does the same, and for a reason: an error changes the state
-// of other connections, so only allowed sources may send one. But traceroute and path MTU
-// discovery then fail silently. So an event names the router.
+// the peer's allowed IPs. WireGuard does the same. An error changes the state of other
+// connections, so only allowed sources may send one. But traceroute and path MTU discovery then
+// fail silently. So an event names the router.
 type router struct {
 	conf *config.Peer // the peer's configuration then: one event for each
 	addr netip.Addr

@@ -54,8 +54,8 @@ type restart struct {
 //	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// Meanwhile packets of applications wait in the device, and at the peers in their queues, as
-// the peers know that there is no session. So a restart loses nothing but time.
+// Meanwhile packets of applications wait in the device, and in the queues of the peers. The
+// peers know that there is no session. So a restart loses nothing but time.
 
 // Store keeps the bundle of a process for the next one.
 type Store interface {

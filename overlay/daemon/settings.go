@@ -209,8 +209,8 @@ func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
 	return diff, err
 }
 
-// compare notes the keys in which the running configuration differs from the files: keys
-// changed while running, and keys that wait for a restart. The caller holds mu.
+// compare notes the keys that differ between the running configuration and the files. Some
+// were changed while running, others wait for a restart. The caller holds mu.
 func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil
 	file, _ := config.Current(s.file, s.clock())

@@ -72,9 +72,9 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	}
 }
 
-// quietDir waits until something in the directory has changed, and then until it is quiet for a
-// moment: files are seldom written at once. It notes changed files in changed. gone means that
-// the directory itself is gone.
+// quietDir waits for a change in the directory, and then until it is quiet for a moment: files
+// are seldom written at once. It notes changed files in changed. If the directory itself is
+// gone, gone is true.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool) (gone bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest

@@ -96,10 +96,10 @@ func (ul *uplinks) configured() [][]srd.Uplink {
 	return v
 }
 
-// moved maps the uplinks of paths to their current ones. The same uplink remains if its
-// address moved to another interface, or if its interface changed its number or lost its
-// name in paths.local. But if it has gone, an interface that always had the same address does
-// not replace it.
+// moved maps the uplinks of paths to their current ones. An uplink remains the same if its
+// address moved to another interface. It also does if its interface got another number, or
+// paths.local does not name it any more. But if it has gone, an interface that always had the
+// same address does not replace it.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
 	for i := range paths {

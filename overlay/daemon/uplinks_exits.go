@@ -27,9 +27,9 @@ func (ul *uplinks) exits() {
 	ul.sockets.bank.SetExits(v)
 }
 
-// routedAlready reports whether all IPv6 packets from the address of u leave through its interface
-// already, as with rules for source addresses. Such rules do not match a packet whose source
-// address the kernel chooses. IPv4 obeys a rule and an interface at the same time.
+// routedAlready reports whether all IPv6 packets from u's address leave through its interface
+// already, as by rules for source addresses. Such rules do not match a packet if the kernel
+// chooses its source address. IPv4 obeys a rule and an interface at the same time.
 func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {

@@ -11,8 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. own
-// reports whether it is this tunnel. The name is "" if the packets go into none.
+// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. For this
+// daemon's tunnel own is true. The name is "" if the packets go into none.
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {
@@ -38,8 +38,8 @@ func (ul *uplinks) named(name string) bool {
 	})
 }
 
-// routeOf returns the index of the interface that packets from u to a remote address leave
-// through, by the kernel's routes; 0: no route.
+// routeOf asks the kernel for the route of packets from u to a remote address. It returns the
+// index of their interface, or 0 without a route.
 func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
 	if u.IsValid() && !ul.sockets.bank.Alone(u) {

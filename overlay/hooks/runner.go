@@ -138,8 +138,8 @@ func texted(text string) error {
 // fd is the second process's end of the connection: the first of exec.Cmd.ExtraFiles.
 const fd = 3
 
-// Serve is the work of the second process, until the first one ends. confine gives up the
-// rights that commands must not have.
+// Serve is the work of the second process, until the first one ends. It calls confine to give
+// up the rights that commands must not have.
 func Serve(confine func(dir string) error) error {
 	unix.CloseOnExec(fd)
 	conn := os.NewFile(fd, "hooks")

@@ -57,7 +57,7 @@ var (
 )
 
 // Metrics of a peer. The first three have the names of WireGuard's exporters, with another
-// prefix: both may run on one host, and their sums must not mix.
+// prefix. Both may run on one host, and their sums must not mix.
 var (
 	sentBytes     = define("sent_bytes_total", counter, ofPeer, "UDP payload sent to the peer.")
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")

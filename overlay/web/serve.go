@@ -30,8 +30,8 @@ const (
 	endWait = time.Second
 )
 
-// Serve answers until ctx ends, and closes l. gone gets the owner of each connection that
-// was closed to make room for another. It may be nil, and must not block.
+// Serve answers until ctx ends, and closes l. When it closes a connection to make room for
+// another, gone gets the owner. The function gone may be nil, and must not block.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
 	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{

@@ -48,7 +48,7 @@ func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, err
 }
 
 // check reports a fault of an open file. A stranger may remove a link to a file before the
-// check counts its links. So root also compares owners: a new file goes to the owner of the
+// check counts its links. So root also compares owners. A new file goes to the owner of the
 // directory, and an old file must already belong to him.
 func (d directory) check(fd int, made bool) error {
 	var file, dir unix.Stat_t

@@ -48,8 +48,8 @@ func Dir() string {
 	return Default
 }
 
-// Reserved reports whether a path looks like the file of an interface, in this directory or
-// in the directory of a service below it.
+// Reserved reports whether a path looks like a file of an interface. Such files are in this
+// directory, and in the directories of services below it.
 func Reserved(path string) bool {
 	kinds := []string{Socket, Lock, State, Places, Log}
 	dir := filepath.Dir(path)
