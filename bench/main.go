@@ -1,5 +1,5 @@
-// Command bench measures srdtun as it is shipped, in network namespaces that it makes
-// and removes, however it ends. What measures needs root, and takes the machine for itself.
+// Command bench measures srdtun as it is shipped, in network namespaces that it makes and
+// removes, however it ends. A measuring command needs root, and takes the machine for itself.
 //
 //	bench EXPERIMENT [flags]
 package main

@@ -1,7 +1,7 @@
-// Package apps runs applications that people have, unchanged, over the fabric of the
-// end-to-end tests: with no tunnel, with kernel MPTCP and through srdtun, one after the
-// other. PostgreSQL and etcd work while spines die silently; the sockets of a ring show what
-// many flows at once wait for, and 48 ranks of Open MPI what they do if all send to one.
+// Package apps runs common applications unchanged over the fabric of the end-to-end tests. Each
+// one runs without a tunnel, with kernel MPTCP, and through srdtun, in turn. PostgreSQL and
+// etcd work while spines die silently. The sockets of a ring show how long many simultaneous
+// flows wait. 48 ranks of Open MPI all send to one.
 //
 // It needs root, and removes all that it made however it ends. "make apps" installs what
 // it runs. Every value is a line of JSON as soon as it is known.
@@ -22,7 +22,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// options are those of the command line.
+// options are the flags of the command line.
 type options struct {
 	srdtun, plot string
 	out          string // the beginning of the names of the files written
@@ -50,7 +50,7 @@ func Main(args []string) error {
 	return nil
 }
 
-// app is an application and the network it is tried on.
+// app is an application and the network that it runs on.
 type app struct {
 	name, title string
 	spec        fabric.Spec
@@ -76,7 +76,7 @@ type record struct {
 
 var applications = []app{postgres, etcd, ring, mpi}
 
-// words are those that -only knows.
+// words are the names that -only accepts.
 func words() (all []string) {
 	for _, a := range applications {
 		all = append(all, a.name)
@@ -87,8 +87,8 @@ func words() (all []string) {
 	return all
 }
 
-// chosen says for a name of the first list whether -only lets it pass: it does unless
-// another of that list is named.
+// chosen reports whether -only lets a name of the first list pass. It does unless -only names
+// another one of that list.
 func chosen(only, name string, list []string) bool {
 	if only == "" {
 		return true
@@ -141,7 +141,8 @@ func (o options) run() (err error) {
 	if r.dir, err = fabric.Scratch(); err != nil {
 		return err
 	}
-	// PostgreSQL's files belong to another user, who must be able to pass.
+	// PostgreSQL's files belong to another user, so that user must be able to enter this
+	// folder.
 	if err := os.Chmod(r.dir, 0o711); err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (o options) run() (err error) {
 	return nil
 }
 
-// version is the second word of what "srdtun version" says.
+// version is the second word that "srdtun version" prints.
 func version(said string) string {
 	if f := strings.Fields(said); len(f) > 1 {
 		return f[1]

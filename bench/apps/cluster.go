@@ -45,7 +45,7 @@ type cluster struct {
 	dir   string // of this cluster
 }
 
-// newCluster builds the fabric, with the hosts of leaf A before those of leaf B.
+// newCluster builds the fabric. The hosts of leaf A come before the hosts of leaf B.
 func newCluster(r *run, spec fabric.Spec, k kind) (*cluster, error) {
 	spec.Spines, spec.Addrs = spines, k.addrs
 	if spec.RateMbit == 0 {
@@ -94,7 +94,7 @@ func (c *cluster) start(i int, name string, args ...string) (*fabric.Process, er
 	return c.hosts[i].Start(words[0], words[1:]...)
 }
 
-// multipath is whether sockets of this program are to be MPTCP's.
+// multipath reports whether this program's own sockets use MPTCP.
 func (c *cluster) multipath() bool { return c.wrap != nil }
 
 func startPlain(_ *run, c *cluster) error {
@@ -107,8 +107,8 @@ func startPlain(_ *run, c *cluster) error {
 // mptcpSubflows is more than there are spines.
 const mptcpSubflows = "8"
 
-// startMPTCP tells the kernel of all addresses: each of a host's makes a subflow to the
-// other's first and second, so that there are eight 5-tuples for ECMP to spread.
+// startMPTCP tells the kernel all addresses of each host. Each address makes a subflow to the
+// peer's first and second address: eight 5-tuples for ECMP.
 func startMPTCP(r *run, c *cluster) error {
 	c.wrap = []string{"mptcpize", "run"}
 	for _, h := range c.hosts {
@@ -139,12 +139,12 @@ func startTunnel(r *run, c *cluster) (err error) {
 // stopWait is what an application gets to end by itself.
 const stopWait = 5 * time.Second
 
-// ends are applications under way, to be ended when what uses them is done.
+// ends are running applications, to be ended after the measurement.
 type ends []*fabric.Process
 
-// stop ends them, the last that was started first: by SIGINT, which PostgreSQL takes for
-// an end without waiting for its clients, and by SIGKILL if that does not help. How they
-// took it says nothing.
+// stop ends the applications, the newest first, with SIGINT. PostgreSQL then ends without
+// waiting for its clients. SIGKILL follows if SIGINT does not help. Exit codes say nothing
+// here.
 func (e ends) stop() {
 	for i := len(e) - 1; i >= 0; i-- {
 		e[i].Signal(syscall.SIGINT)

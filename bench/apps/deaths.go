@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// dead is how long a spine drops everything, without a word: several of plain TCP's
-	// timeouts, the first of which is 200 ms.
+	// dead is how long a spine drops everything silently: several retransmission timeouts of
+	// plain TCP, which begin at 200 ms.
 	dead = 2 * time.Second
-	// calm is the time before it, which tells the busiest spine and what the application
-	// does by itself.
+	// calm is the time before a death. It shows the busiest spine, and the application's own
+	// stalls.
 	calm = time.Second
-	// heal is the time after it: paths are probed up to a second apart.
+	// heal is the time after a death: paths are probed up to a second apart.
 	heal = 1500 * time.Millisecond
 )
 
-// death is one spine's.
+// death is the death of one spine.
 type death struct{ calm, died, healed time.Time }
 
-// deaths lets n spines die one after another, each time the one that which names.
+// deaths lets n spines die one after another. which names the next one.
 func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) (all []death, err error) {
 	for i := range n {
 		since, err := c.f.Counters()
@@ -47,15 +47,15 @@ func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) 
 	return all, nil
 }
 
-// spanOf is about what n deaths take; loading a fault takes some milliseconds.
+// spanOf is about how long n deaths take. Loading a fault takes some milliseconds.
 func spanOf(n int) time.Duration {
 	return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond)
 }
 
-// answer is a request of an application that was answered.
+// answer is an answered request of an application.
 type answer struct{ asked, answered time.Time }
 
-// longest is the longest answer among those that were waited for at some time of a span.
+// longest is the longest answer among the requests that were open at some time of a span.
 func longest(answers []answer, from, to time.Time) (most time.Duration) {
 	for _, a := range answers {
 		if a.asked.Before(to) && a.answered.After(from) {

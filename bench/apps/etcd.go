@@ -126,7 +126,7 @@ func (m *member) call(method string, in, out any) error {
 	return json.Unmarshal(said, out)
 }
 
-// status is what a member knows of itself and of who leads. Numbers are text in etcd's JSON.
+// status is a member's own state, and its leader. Numbers are text in etcd's JSON.
 type status struct {
 	Header struct {
 		Member string `json:"member_id"`

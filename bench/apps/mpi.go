@@ -18,9 +18,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// mpi is the incast of the paper on SRD: 48 ranks of Open MPI, on four hosts, send to one
-// rank on a fifth, all at once. The library is Debian's, with its TCP transport; the
-// program is ours, as it must sleep where Open MPI would spin.
+// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank on a
+// fifth at once. The library is Debian's, with its TCP transport. The program is our own,
+// because it must sleep where Open MPI would spin.
 var mpi = app{"mpi", "Open MPI, 48 ranks to one", fabric.Spec{HostsA: mpiSenders, HostsB: 1, RateMbit: -1}, (*run).mpi}
 
 //go:embed mpi/incast.c
@@ -34,26 +34,25 @@ const (
 	mpiEach    = 12 // ranks on each of them
 	// mpiPort is the device of leaf B towards the receiver's host: the link that all share.
 	mpiPort = "h1"
-	// mpiMbit is the port's rate. At 1 Gbit/s 49 processes, five daemons and all packets
-	// would want both processors of a small machine, and a round of 64 KB takes 26 ms, of
-	// which a scheduler's delay is a good part; at a tenth of it the port is what is
-	// waited for. What was used of the processors stands beside
-	// the figures.
+	// mpiMbit is the port's rate, a tenth of 1 Gbit/s, so that the port is the bottleneck. At 1
+	// Gbit/s 49 processes, five daemons and all packets would need both processors of a small
+	// machine. A round of 64 KB would take 26 ms, much of it scheduling delay. The table shows
+	// the processor time beside the figures.
 	mpiMbit = 100
-	// mpiQueue and mpiBurst are those of the fabric's links. The first windows of 48
+	// mpiQueue and mpiBurst have the values of the fabric's links. The first windows of 48
 	// flows are almost three times as much as the queue takes.
 	mpiQueue, mpiBurst = 256 << 10, 16 << 10
 	// mpiPause lets queues drain between two rounds.
 	mpiPause = 500 * time.Millisecond
-	// mpiWarm are the first rounds of each size, in which ranks connect, and memory is
-	// touched.
+	// mpiWarm counts the first rounds of each size, in which ranks connect and touch their
+	// memory.
 	mpiWarm = 1
-	// mpiWait is twice what a run takes with a port that is always full.
+	// mpiWait is twice the time of a run whose port is always full.
 	mpiWait = 4 * time.Minute
 )
 
-// messages are what each rank sends, and how often. 64 KB goes out at once (Open MPI's
-// eager limit is 64 KiB); for more, the receiver says first that it has room.
+// messages are the sizes that each rank sends, and how often. Open MPI sends 64 KB at once, as
+// its eager limit is 64 KiB. For a larger message the receiver first says that it has room.
 var messages = []struct {
 	name   string
 	size   int
@@ -78,7 +77,7 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What an mpirun that is killed leaves behind is in the namespaces, and ends with them.
+	// A killed mpirun leaves processes behind in the namespaces; they end with the namespaces.
 	if err := p.Wait(mpiWait); err != nil {
 		return nil, fmt.Errorf("mpirun: %w\n%s", err, p.Log.String())
 	}
@@ -111,8 +110,8 @@ func hideAddresses(h *fabric.Host) error {
 	return nil
 }
 
-// layOut puts into the cluster's folder what Open MPI needs: the program, what enters a
-// host, and the hosts' names.
+// layOut puts the files of Open MPI into the cluster's folder: the program, the script that
+// enters a host, and the hosts' names.
 func layOut(c *cluster) (program, remote string, err error) {
 	names := "127.0.0.1 localhost\n"
 	for i, h := range c.hosts {
@@ -133,9 +132,8 @@ func layOut(c *cluster) (program, remote string, err error) {
 	return program, remote, nil
 }
 
-// mpiWords are mpirun's. Rank 0 is on the receiver and the others on the senders, in
-// order. They reach each other by TCP through the device that the kind has, and not
-// through shared memory.
+// mpiWords are mpirun's arguments. Rank 0 is on the receiver and the others on the senders, in
+// order. Ranks use TCP through the kind's device, and no shared memory.
 func mpiWords(c *cluster, remote, program string) []string {
 	hosts := []string{c.hosts[mpiSenders].Name + ":1"}
 	for _, h := range c.hosts[:mpiSenders] {
@@ -160,14 +158,13 @@ func mpiWords(c *cluster, remote, program string) []string {
 	return words
 }
 
-// incastIdeal is what all messages of a round take if the port is full all the time, with
-// full packets.
+// incastIdeal is the time of a round if full packets fill the port all the time.
 func incastIdeal(size int) time.Duration {
 	bits := float64(mpiSenders*mpiEach) * float64(size) * 8
 	return time.Duration(bits / (mpiMbit * 1e6 * wireShare) * float64(time.Second))
 }
 
-// incastValues reads what the program wrote.
+// incastValues reads the program's output.
 func incastValues(in io.Reader) (values []value, err error) {
 	took := map[int][]time.Duration{}
 	idle, of := map[int]float64{}, map[int]float64{}

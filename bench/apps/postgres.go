@@ -16,18 +16,18 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// postgres is a server and its synchronous standby: a commit has ended when the standby
-// says that it has it. fsync is off, as the disks of both are one here.
+// postgres is a server and its synchronous standby. A commit ends when the standby confirms it.
+// fsync is off, because both servers share one disk here.
 var postgres = app{"postgres", "PostgreSQL, synchronous standby", fabric.Spec{}, (*run).postgres}
 
 const (
 	pgDir  = "/usr/lib/postgresql/15/bin" // Debian 12's
 	pgUser = "postgres"
 	pgPort = "5432"
-	// pgScale is that of pgbench: 15 MB each, so a base backup takes seconds.
+	// pgScale is pgbench's scale factor: 15 MB each, so a base backup takes seconds.
 	pgScale = 20
-	// pgClients commit pgRate times a second in all. A commit counts from when it was due,
-	// so that a standstill is not hidden by clients that wait.
+	// pgClients commit pgRate times a second in all. A commit counts from its due time, so
+	// waiting clients cannot hide a standstill.
 	pgClients, pgRate = 16, 300
 	pgReady           = 30 * time.Second
 )
@@ -125,7 +125,7 @@ func (d *database) startPrimary() error {
 			return err
 		}
 	}
-	// What "alter system" has left waits for a standby that is not there.
+	// An earlier "alter system" makes commits wait for a standby that is not there.
 	if err := os.WriteFile(filepath.Join(d.primary, "postgresql.auto.conf"), nil, 0o644); err != nil {
 		return err
 	}
@@ -184,8 +184,8 @@ func (d *database) startStandby() error {
 	return errors.New("PostgreSQL's standby does not follow")
 }
 
-// commit lets clients on the primary's host work while n spines die, each time the one
-// that carries most.
+// commit lets clients on the primary's host work while n spines die. The busiest spine dies
+// each time.
 func (d *database) commit(n int) (answers []answer, failed int, all []death, err error) {
 	const before = 2 * time.Second
 	seconds := int((before + spanOf(n)).Seconds()) + 2
@@ -228,7 +228,7 @@ func (d *database) commit(n int) (answers []answer, failed int, all []death, err
 	return answers, failed, all, nil
 }
 
-// failures is what pgbench says of transactions that failed.
+// failures is the number of failed transactions that pgbench reports.
 func failures(said string) (int, error) {
 	const key = "number of failed transactions: "
 	_, rest, ok := strings.Cut(said, key)
@@ -239,8 +239,8 @@ func failures(said string) (int, error) {
 	return strconv.Atoi(number)
 }
 
-// readCommits reads pgbench's log of transactions: "client number time script epoch us
-// lag", where time, in us, counts from when the transaction was due.
+// readCommits reads pgbench's log of transactions: "client number time script epoch us lag".
+// Here time counts from when the transaction was due, in us.
 func readCommits(in io.Reader) (all []answer, err error) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -96,14 +96,14 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// figure has, of each kind, the share of deaths whose longest answer was at most so long.
+// figure shows, for each kind, the share of deaths whose longest answer took at most so long.
 func (r *run) figure() picture.Figure {
 	f := picture.Figure{
 		Title:    "PostgreSQL's longest commit as a spine dies",
 		Subtitle: fmt.Sprintf("%d spines of %d Mbit/s; the busiest drops everything for %v", spines, rateMbit, dead),
 		X:        "Longest commit (ms)", Y: "Share of deaths (%)", YMax: 100, XLog: true,
 	}
-	// What is shown off is drawn first and so gets the first colour.
+	// srdtun, the last kind, is drawn first and so gets the first colour.
 	for i := len(kinds) - 1; i >= 0; i-- {
 		for _, rec := range r.all {
 			if rec.App != postgres.name || rec.Kind != kinds[i].name || len(rec.Worst) == 0 {

@@ -15,22 +15,22 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// ring is what a collective library does: each of four hosts sends to the next over
-// sixteen sockets, the message cut into a slice for each, and the next step begins when
-// the last slice of all has arrived. Neighbours are on different leaves.
+// ring is the ring of a collective library. Each of four hosts sends a message to the next one,
+// cut into a slice for each of sixteen sockets. The next step begins when all slices have
+// arrived. Neighbours are on different leaves.
 var ring = app{"ring", "ring of four, 16 sockets each", fabric.Spec{HostsA: 2, HostsB: 2}, (*run).ring}
 
 const (
 	ringSockets = 16
 	ringPort    = 5201
-	// ringSlice is of each socket and step: 4 MB from host to host.
+	// ringSlice is the bytes of each socket and step: 4 MB from host to host.
 	ringSlice = 256 << 10
 	ringSteps = 30
 	// ringFlow is how long sockets send without steps, to compare their rates.
 	ringFlow = 10 * time.Second
 	// ringWait bounds a step; with plain TCP a lost last packet costs 200 ms or more.
 	ringWait = 60 * time.Second
-	// wireShare is what of a full packet on the wire is TCP's payload.
+	// wireShare is the share of TCP's payload in a full packet on the wire.
 	wireShare = 1448.0 / 1514
 )
 
@@ -68,7 +68,7 @@ func (r *run) ring(c *cluster) ([]value, error) {
 	}, nil
 }
 
-// edge is the sockets from one host to the next.
+// edge holds the sockets from one host to the next.
 type edge struct {
 	out, in []net.Conn
 	got     []atomic.Int64 // bytes that have arrived at each
@@ -159,8 +159,8 @@ func steps(edges []*edge) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// stream lets all sockets send for a while, and returns what part of the mean rate the
-// slowest has.
+// stream lets all sockets send for a while. It returns the slowest socket's rate as a share of
+// the mean.
 func stream(edges []*edge) (float64, error) {
 	var wg sync.WaitGroup
 	end := time.Now().Add(ringFlow)

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// toll is what the processes on a cluster's hosts take of the processors while rounds are
-// under way. It is fed with what the incast writes, as it comes. Beside it the share that
-// is idle says whether others were at work as well.
+// toll is the processor time of the processes on a cluster's hosts while rounds are under way.
+// Write gets the incast's output as it comes. The idle share beside it shows whether other
+// processes worked as well.
 type toll struct {
 	c    *cluster
 	said bytes.Buffer // all of it
 	line []byte       // what has come of the last line
 	pids []int
-	// Of the round under way.
+	// State of the running round.
 	began time.Time
 	took  time.Duration
-	// By sizes of messages: processor time, and that of all processors meanwhile.
+	// By message size: processor time of our processes, and of all processors meanwhile.
 	used, of map[int]time.Duration
 }
 
@@ -60,7 +60,8 @@ func (t *toll) see(line string, now time.Time) {
 	}
 }
 
-// processorTime is what processes have taken so far. One that has ended counts nothing.
+// processorTime is the time that processes have used so far. A process that has ended counts
+// nothing.
 func processorTime(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -75,8 +76,8 @@ func processorTime(pids []int) (sum time.Duration) {
 // Go has.
 const userTick = 10 * time.Millisecond
 
-// parseStat is utime and stime of proc_pid_stat(5): of what follows the name, which is in
-// parentheses and may hold anything, the fields 11 and 12 from 0.
+// parseStat returns utime plus stime of proc_pid_stat(5). The name is in parentheses and may
+// hold anything. Counted from 0 after the name, these are the fields 11 and 12.
 func parseStat(text string) (sum time.Duration) {
 	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 13 {

@@ -1,7 +1,7 @@
-// Package blackhole measures how long an application gets nothing when a spine under
-// its tunnel dies silently: the shipped daemon on the fabric of the end-to-end tests,
-// TCP flows that never end, and one spine after another that drops everything for a
-// moment, always the one that just carried most. Goodput is sampled every 5 ms.
+// Package blackhole measures how long an application receives nothing when a spine under its
+// tunnel dies silently. The shipped daemon runs on the fabric of the end-to-end tests, with TCP
+// flows that never end. Each trial lets the busiest spine drop everything for a moment. Goodput
+// is sampled every 5 ms.
 package blackhole
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// options are those of the command line.
+// options are the flags of the command line.
 type options struct {
 	srdtun   string
 	out      string
@@ -32,8 +32,8 @@ type options struct {
 // deadFor is ten times the stall that is allowed.
 const deadFor = 500 * time.Millisecond
 
-// Main is "bench blackhole": it measures, and adds each trial to a file as a line of JSON
-// as soon as it is over.
+// Main is "bench blackhole". It measures, and appends each trial to a file as a line of JSON at
+// once.
 func Main(args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench blackhole", flag.ContinueOnError)

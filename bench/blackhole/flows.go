@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// block is what a flow writes or reads at once.
+	// block is the size of one write or read of a flow.
 	block = 64 << 10
 	// dialWait bounds the time to connect through a tunnel that works.
 	dialWait = 5 * time.Second
 )
 
-// flows are TCP connections through a tunnel that send for as long as they live, and
-// the samples of what arrived.
+// flows are endless TCP connections through a tunnel, and the samples of the bytes received.
 type flows struct {
 	conns   []net.Conn
 	got     []atomic.Int64
@@ -29,7 +28,7 @@ type flows struct {
 	over    chan struct{}
 }
 
-// point is what had arrived of each flow at a time.
+// point is the bytes that each flow had received at a time.
 type point struct {
 	when time.Time
 	got  []int64
@@ -134,9 +133,9 @@ func (fl *flows) mean(from, to int) float64 {
 	return rate(sum(b.got)-sum(a.got), b.when.Sub(a.when))
 }
 
-// stall is the longest time, in ms, in which all samples were below a tenth of the
-// goodput before (in Mbit/s): of all flows together, and of the worst, which is
-// compared with its even share.
+// stall is the longest time, in ms, in which every sample was below a tenth of the earlier
+// goodput, in Mbit/s. The first result counts all flows together. The second is the longest of
+// a single flow, compared with its even share.
 func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// toll is what inner TCP pays, and what it pays for.
+// toll is the cost for inner TCP, and the reasons of that cost.
 type toll struct {
 	Again    int `json:"again"`    // segments that it sent again
 	Signals  int `json:"signals"`  // segments that the queue in front of the tunnel took out, to tell of congestion
@@ -32,8 +32,8 @@ func (t toll) String() string {
 	return fmt.Sprintf("TCP segments again %d, taken out by the queue %d, marked %d, messages repaired %d, given up %d", t.Again, t.Signals, t.Marks, t.Repaired, t.GivenUp)
 }
 
-// tolls reads what has been paid so far on the host of a node. All TCP in its namespace
-// goes through the tunnel.
+// tolls reads the counts so far on the host of a node. All TCP in its namespace goes through
+// the tunnel.
 func tolls(n *tunnel.Node) (t toll, err error) {
 	err = n.Host.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/snmp")
@@ -74,8 +74,8 @@ func tolls(n *tunnel.Node) (t toll, err error) {
 	return t, nil
 }
 
-// counter reads a counter of /proc/net/snmp: of each protocol a line with names, and
-// one with values.
+// counter reads a counter of /proc/net/snmp. Each protocol has a line with names and a line
+// with values.
 func counter(text, protocol, name string) (int, error) {
 	var names []string
 	for _, line := range strings.Split(text, "\n") {

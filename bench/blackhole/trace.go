@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// traceEvery is the time between two looks of a trace: below the tunnel's round trip
-// under load, and some permille of a processor.
+// traceEvery is the time between two looks of a trace. It is below the tunnel's round trip
+// under load, and costs some permille of a processor.
 const traceEvery = 10 * time.Millisecond
 
-// around is how many looks before and after one that tells of a loss are printed.
+// around is how many looks are printed before and after one that shows a loss.
 const around = 12
 
-// look is what the daemons of both ends and the first inner connection say of
-// themselves at one time. Counters count from the beginning.
+// look is the state of both daemons and of the first inner connection at one time. Counters
+// count from the beginning.
 type look struct {
 	at       time.Time
 	queue    uint64 // bytes in front of the tunnel
@@ -71,7 +71,7 @@ func watch(a, b *tunnel.Node, conn net.Conn) *trace {
 	return t
 }
 
-// stop ends the trace and returns what made it end early, if anything did.
+// stop ends the trace. It returns the error that ended the trace early, if any.
 func (t *trace) stop() error {
 	close(t.over)
 	t.done.Wait()
@@ -115,8 +115,8 @@ func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 	return l, nil
 }
 
-// peerOf asks a daemon of its only peer, over the socket itself: to start a program for
-// each look would be a load of its own.
+// peerOf asks a daemon about its only peer over the control socket. Starting a program for each
+// look would add load.
 func peerOf(n *tunnel.Node) (*control.Peer, error) {
 	c, err := control.Dial(rundir.Place{Device: n.Name})
 	if err != nil {
@@ -145,8 +145,8 @@ func (t *trace) between(from, to time.Time) (v []look) {
 	return v
 }
 
-// tell prints what surrounds each segment that TCP sent again in a span of time, and what
-// its window was limited by. died is when the spine did.
+// tell prints the looks around each segment that TCP sent again in a span of time. It adds the
+// limit of the window. The spine died at died.
 func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	v := t.between(from, to)
 	if len(v) < 2 {
@@ -166,7 +166,7 @@ func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	fmt.Fprintf(w, "  while dead: %s\n", sumUp(t.between(died, to)))
 }
 
-// since says what there is, and what happened since an earlier look.
+// since describes the state, and the changes since an earlier look.
 func (l *look) since(was *look) string {
 	s := fmt.Sprintf("queue %4d KB, tunnel %4d of %4d KB, held %4d KB, paths out %2d, repaired %2d; TCP: cwnd %4d, unacked %4d, rtt %5.1f ms, state %d",
 		l.queue>>10, l.inflight>>10, l.window>>10, l.held>>10, l.down, l.repaired-was.repaired,
@@ -174,7 +174,7 @@ func (l *look) since(was *look) string {
 	return s + grown(l.counted(), was.counted()) + grown(l.drops, was.drops) + grown(l.late, was.late)
 }
 
-// counted is what the connection and the receiver count of things that went wrong.
+// counted is the counts of faults at the connection and the receiver.
 func (l *look) counted() map[string]uint64 {
 	return map[string]uint64{
 		"sent_again":        uint64(l.tcp.Total_retrans),
@@ -200,9 +200,9 @@ func grown(now, was map[string]uint64) (s string) {
 	return s
 }
 
-// sumUp says by what a connection was limited in a span: the share of looks with an empty
-// queue in front of the tunnel (the connection's own window), and with the tunnel's
-// window full.
+// sumUp says how a connection was limited in a span. An empty queue in front of the tunnel
+// means the connection's own window; sumUp prints the share of such looks. It also prints the
+// share with a full window of the tunnel.
 func sumUp(v []look) string {
 	if len(v) < 2 {
 		return "no looks"

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// sample is the span of a sample. Shorter ones are empty at times on a healthy
-	// network as well, when both ends wait for a processor.
+	// sample is the span of a sample. A shorter one is sometimes empty on a healthy network,
+	// because both ends wait for a processor.
 	sample = 5 * time.Millisecond
-	// before is the healthy time that tells the goodput, and which spine is busiest.
+	// before is the healthy time that shows the goodput and the busiest spine.
 	before = 500 * time.Millisecond
-	// heal is the time in which the paths over it come back before the next trial: their
-	// probes are up to a second apart.
+	// heal is the time for the spine's paths to come back before the next trial. Probes are up
+	// to a second apart.
 	heal = 1500 * time.Millisecond
-	// stalled is the share of the goodput before, below which a sample is a stall; it is
-	// that of package meter.
+	// stalled is the share of the earlier goodput below which a sample is a stall, as in
+	// package meter.
 	stalled = 0.1
 )
 
-// trial is what one death showed. Times are in ms, rates in Mbit/s.
+// trial is the result of one death. Times are in ms, rates in Mbit/s.
 type trial struct {
 	Spine   int     `json:"spine"`
 	Share   float64 `json:"share"`   // of what left before, over that spine
@@ -67,8 +67,8 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	if paid[1], err = tolls(from); err != nil {
 		return t, err
 	}
-	// The rules of a fault take some milliseconds to be loaded, in which the spine dies.
-	// A stall is what is seen from the last sample before on.
+	// Loading the rules of a fault takes some milliseconds, and the spine dies in that time. So
+	// a stall counts from the last sample before.
 	died := fl.mark()
 	t.died = time.Now()
 	if err := o.hurt(f, t.Spine); err != nil {
@@ -95,7 +95,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	return t, nil
 }
 
-// hurt makes the spine drop everything, or what it was asked to.
+// hurt makes the spine drop everything, or the share of -permille if that is set.
 func (o options) hurt(f *fabric.Fabric, spine int) error {
 	if o.permille > 0 {
 		return f.Lossy(spine, o.permille)
@@ -103,7 +103,7 @@ func (o options) hurt(f *fabric.Fabric, spine int) error {
 	return f.Break(spine)
 }
 
-// share is what part of what left leaf A went over the spine.
+// share is the spine's share of the bytes that left leaf A.
 func share(f *fabric.Fabric, since []uint64, spine int) (float64, error) {
 	now, err := f.Counters()
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// The model is held against threads that really run: they count for as long as a train takes,
-// a part of that with a mutex. Others may want the processors, so that many short slices are
-// taken of one and of several threads in turn, and of each the best: nobody else ran then.
+// The model is compared with real threads. Each counts for as long as a train takes, part of
+// that time under a mutex. Other processes may use the processors, so one and several threads
+// take many short turns. The best turn of each counts: then no other process ran.
 const (
 	turns   = 800
 	slice   = 2 * time.Millisecond
 	entries = 4 // of the lock in a train
 )
 
-// check prints what so many threads carry, measured and reckoned.
+// check prints how many trains the threads carry, measured and computed.
 func check(w work, threads int) {
 	step := calibrate()
 	rounds := func(d time.Duration) int { return int(float64(d) / step / entries) }

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// end is what the daemon of one end did for its one peer.
+// end is the work of one end's daemon for its only peer.
 type end struct {
 	what string
 	node *tunnel.Node
@@ -17,7 +17,7 @@ type end struct {
 	did  control.Serial
 }
 
-// look reads what a daemon did so far.
+// look reads a daemon's counts so far.
 func look(what string, n *tunnel.Node) (*end, error) {
 	text, err := n.Show()
 	if err != nil {
@@ -37,7 +37,7 @@ func look(what string, n *tunnel.Node) (*end, error) {
 	return &end{what: what, node: n, cpu: u.CPU, did: st.Peers[0].Serial}, nil
 }
 
-// since makes e what was done since it was read.
+// since turns e into the work since e was read.
 func (e *end) since() error {
 	now, err := look(e.what, e.node)
 	if err != nil {
@@ -59,8 +59,8 @@ func less(g, now *control.Gate) {
 	g.WorkUs = now.WorkUs - g.WorkUs
 }
 
-// trains is those of the direction that has the data: there are fewer of the other, which
-// belong to them.
+// trains counts the direction of the data. The few trains of the other direction belong to
+// them.
 func (e *end) trains() float64 {
 	if e.what == "sends" {
 		return float64(e.did.TxTrains)
@@ -68,7 +68,7 @@ func (e *end) trains() float64 {
 	return float64(e.did.RxTrains)
 }
 
-// each returns what a train takes, when flows are spread evenly over so many outlets.
+// each returns the work for one train if flows are spread evenly over so many outlets.
 func (e *end) each(outlets int) work {
 	n := e.trains()
 	per := func(us float64) time.Duration { return time.Duration(us / n * float64(time.Microsecond)) }
@@ -81,7 +81,7 @@ func (e *end) each(outlets int) work {
 	return work{free: max(0, all-lock-flush), stations: stations}
 }
 
-// heading is of the lines of ends.
+// heading is the heading of the lines of ends.
 const heading = `       trains/s  us of a train: all  in lock  in flush |  locks   waits  us waited | cores reckoned: 2      4      8`
 
 // line tells of an end, with the model for so many outlets.

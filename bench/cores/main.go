@@ -1,8 +1,8 @@
-// Package cores says how many processors one peer can use: the shipped daemon at both
-// ends of a cable without a limit of rate, which carries trains whole, TCP flows through it, and the counts of
-// the two things that one thread at a time can do for a peer, from `show --json`. It prints
-// what was measured for each train, and what a model of queues reckons of that for more
-// cores than there are (model.go).
+// Package cores says how many processors one peer can use. Each end of a cable without a rate
+// limit runs the shipped daemon; the cable carries trains whole. TCP flows go through the
+// tunnel. `show --json` has the counts of the two steps that one thread at a time can do for a
+// peer. Package cores prints the measured work for each train. A model of queues computes from
+// it the rate with more cores than the machine has (model.go).
 //
 // It needs root, takes the machine for itself, and removes all that it made however it ends.
 package cores
@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// options are those of the command line.
+// options are the flags of the command line.
 type options struct {
 	srdtun  []string
 	workers int
@@ -78,7 +78,7 @@ func (o options) run() error {
 	return nil
 }
 
-// measure runs flows through a tunnel of its own, and returns what its ends counted, and the
+// measure runs flows through a tunnel of its own. It returns the counts of both ends, and the
 // goodput in bit/s.
 func (o options) measure(bin string) (sends, takes *end, rate float64, err error) {
 	f, err := fabric.NewDirect(fabric.DirectSpec{WireLike: o.wire})

@@ -2,18 +2,18 @@ package cores
 
 import "time"
 
-// work is what one end does for a train, in processor time: what any thread can do beside
-// the others, and stations, each of which one thread at a time can pass.
+// work is the processor time of one end for a train. Threads do the free part side by side.
+// Each station admits one thread at a time.
 type work struct {
 	free     time.Duration
 	stations []time.Duration
 }
 
-// speedup is how many times as much n cores carry as one: exact mean value analysis of the
-// closed network of n threads that go from the free part through every station and back
-// (Reiser and Lavenberg, JACM 1980), the machine repairman's where there is one station.
-// Times are taken for exponential, which makes threads wait longer than even ones would:
-// with even times it is min(n, total over the longest station).
+// speedup is how many times as much n cores carry as one core. It is exact mean value analysis
+// of a closed network (Reiser and Lavenberg, JACM 1980). n threads go through the free part and
+// every station in turn. With one station this is the machine repairman's model. Times are
+// assumed to be exponential, which overstates waiting. Even times give min(n, total over the
+// longest station).
 func (w work) speedup(n int) float64 {
 	queue := make([]float64, len(w.stations))
 	stay := make([]float64, len(w.stations))
@@ -35,7 +35,7 @@ func (w work) speedup(n int) float64 {
 	return rate / one
 }
 
-// most is what even times would give, and no number of cores exceeds.
+// most is the speedup with even times. No number of cores exceeds it.
 func (w work) most(n int) float64 {
 	all := w.free
 	for _, s := range w.stations {

@@ -1,7 +1,7 @@
-// Package drills hurts the shipped daemon under load, one way after the other, and holds
-// what that costs against a bound for each: kill -9, address changes, dead, corrupting and
-// doubling networks, a stopped process, no descriptors, little memory, replay and garbage.
-// It ends with a table, and with 1 if a bound was missed.
+// Package drills hurts the shipped daemon under load in one way after another, and compares
+// each cost with a bound. It covers kill -9, address changes, dead, corrupting and duplicating
+// networks, and a stopped process. No descriptors, little memory, replay and garbage follow. It
+// prints a table, and exits with 1 if a bound was missed.
 //
 // It needs root, takes the machine for itself, and removes all that it made however it
 // ends.
@@ -73,7 +73,7 @@ func table(w io.Writer, rows []drill.Row) (missed int) {
 	return missed
 }
 
-// find returns the drills of these names, or all but unknown ones without any.
+// find returns the drills of these names. An unknown name is an error.
 func find(names []string) (v []drill.Drill, err error) {
 	for _, n := range names {
 		i := slices.IndexFunc(drill.All, func(d drill.Drill) bool { return d.Name == n })

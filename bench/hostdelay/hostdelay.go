@@ -1,18 +1,17 @@
-// Package hostdelay records how late a machine's processes are: the table that a host of
-// the simulator's laboratory is made of (lab/hosts). It needs root, for namespaces.
+// Package hostdelay records how late a machine's processes run. The simulator's laboratory
+// builds a host from this table (lab/hosts). The command needs root, for namespaces.
 //
 //	bench hostdelay [-busy N] [-samples N] [-o FILE]
 //
-// It sleeps as a worker of the daemon does (srd/loop: epoll without Go's scheduler being
-// told, one timerfd), in a namespace at one end of a veth pair, and measures
+// It sleeps as a worker of the daemon does (srd/loop): in epoll, unknown to Go's scheduler,
+// with one timerfd. It runs in a namespace at one end of a veth pair. It measures three things.
+// A timer's delay runs from its due time to the action. An arrival's delay runs from the
+// kernel's stamp on a packet (SO_TIMESTAMPNS) to its handling. The costs are the processor time
+// to send a train, to receive one, and of AES-256-GCM.
 //
-//   - timer: how much later than asked for it acts,
-//   - arrival: from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its handling,
-//   - what sending a train, receiving one, and AES-256-GCM take of the processor.
-//
-// With -busy so many processes spin beside it. A machine that others use as well is quiet
-// for whoever comes before them: chrt -f 10 hostdelay records one that has nothing else to
-// do, nice -n -20 hostdelay -busy 2 one where two processes spin and nobody else counts.
+// With -busy so many processes spin beside it. On a shared machine the scheduler's priority
+// keeps other processes out. "chrt -f 10 hostdelay" records a machine with nothing else to do.
+// "nice -n -20 hostdelay -busy 2" records one where only two spinning processes count.
 package hostdelay
 
 import (
@@ -102,10 +101,10 @@ func spinners(n int) (stop func(), err error) {
 	return stop, err
 }
 
-// quantiles are those that a table has.
+// quantiles are the columns of a table.
 var quantiles = []float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1}
 
-// record is what was measured.
+// record is the result of a recording.
 type record struct {
 	busy           int
 	timer, arrival []time.Duration
@@ -136,10 +135,10 @@ func (r *record) write(w io.Writer) error {
 	return err
 }
 
-// at returns a quantile of what is sorted.
+// at returns a quantile of sorted values.
 func at(v []time.Duration, q float64) time.Duration { return v[int(q*float64(len(v)-1))] }
 
-// load is the system's over the last minute.
+// load is the system's load over the last minute.
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -155,7 +154,7 @@ func middle(v []time.Duration) time.Duration {
 	return v[len(v)/2]
 }
 
-// priority is that of this process before others.
+// priority is the scheduling priority of this process.
 func priority() string {
 	a, err := unix.SchedGetAttr(0, 0)
 	switch {

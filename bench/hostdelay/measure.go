@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// meanPause is between two packets, and half of it between two timers: long enough
-	// that most find the process, and on a quiet machine the processor, asleep.
+	// meanPause is the mean time between two packets; timers come twice as often. Most events
+	// then find the process asleep, and on a quiet machine the processor too.
 	meanPause = 2 * time.Millisecond
 	// trainPackets and packetBytes are a long train over links of 1,500 bytes.
 	trainPackets = 44

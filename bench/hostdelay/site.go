@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Addresses of the two ends, and of nobody: what goes there the far end drops unread,
-// as its Ethernet address is another's.
+// Addresses of the two ends, and of no host. The far end drops packets to that third one
+// unread, because their Ethernet address is not its own.
 var (
 	near   = [4]byte{10, 99, 0, 1}
 	far    = [4]byte{10, 99, 0, 2}
@@ -19,11 +19,11 @@ var (
 	nobodyMAC = net.HardwareAddr{2, 0, 0, 0, 0, 3}
 )
 
-// port is that of both ends.
+// port is the UDP port of both ends.
 const port = 7000
 
-// site is two namespaces with a veth pair between them. The calling thread is in that
-// of the receiver.
+// site is two namespaces with a veth pair between them. The calling thread is in the receiver's
+// namespace.
 type site struct {
 	sender chan func() // runs on the sender's thread, in its namespace
 	recv   int
@@ -120,7 +120,7 @@ func raise(name string, addr [4]byte) error {
 	return netlink.LinkSetUp(l)
 }
 
-// socket opens a UDP socket as srd/udp does, with a stamp on what arrives.
+// socket opens a UDP socket as srd/udp does. Received packets carry a stamp.
 func socket(addr [4]byte) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

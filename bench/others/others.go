@@ -1,6 +1,6 @@
-// Package others tells how much of the processors' time went to processes that a
-// measurement has not started. What somebody else computes makes figures worse, and a
-// shared machine has somebody else most of the day.
+// Package others tells how much of the processors' time went to processes that a measurement
+// has not started. Other processes make figures worse, and a shared machine has some most of
+// the day.
 package others
 
 import (
@@ -16,11 +16,11 @@ import (
 // userHz is the unit of times in /proc, the same on all architectures that Go has.
 const userHz = 100
 
-// kthreadd is the parent of all threads of the kernel. They work for packets, which
-// belong to no process.
+// kthreadd is the parent of all kernel threads. They work for packets, and packets belong to no
+// process.
 const kthreadd = 2
 
-// process is what counts of /proc/PID/stat, proc_pid_stat(5).
+// process is the fields used of /proc/PID/stat, proc_pid_stat(5).
 type process struct {
 	pid, parent int
 	ticks       int64 // its own, and of the children that it has waited for
@@ -32,9 +32,9 @@ type Reading struct {
 	ticks int64
 }
 
-// Now reads the time of all processes that are neither this one nor descend from it.
-// The time of a child that ends goes to its parent, so sums of two readings can be
-// compared although processes came and went between them.
+// Now reads the time of all processes, without this one and its descendants. The time of an
+// ended child goes to its parent. So the sums of two readings stay comparable although
+// processes came and went.
 func Now() (Reading, error) {
 	all, err := processes("/proc")
 	return Reading{time.Now(), foreign(all, os.Getpid())}, err
@@ -89,7 +89,7 @@ func parse(text []byte) (p process, ok bool) {
 	return p, errors.Join(errs[:]...) == nil
 }
 
-// foreign sums up the time of those that do not descend from own.
+// foreign sums up the time of the processes that do not descend from own.
 func foreign(all []process, own int) (ticks int64) {
 	parent := map[int]int{}
 	for _, p := range all {

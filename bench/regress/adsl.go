@@ -58,7 +58,7 @@ var adsl = scene{
 	},
 }
 
-// rates runs flows at once, and returns the goodput of each in Mbit/s, but for the start.
+// rates runs flows at once, and returns each one's goodput in Mbit/s, without the start.
 func rates(all ...meter.Flow) (mbps []float64, err error) {
 	var runs []*meter.Run
 	for _, f := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// beside is TCP through the tunnel beside the kernel's CUBIC on one link. Its figure is how
-// close the shares are to fair: 1 if each flow has the same, less if either side has more.
+// beside is TCP through the tunnel beside the kernel's CUBIC on one link. Its figure is the
+// fairness of the shares: 1 if all flows have the same, less if either side has more.
 type beside struct {
 	flows        int // of each side
 	fair, inside figure
@@ -89,7 +89,7 @@ func together(f *fabric.Fabric, n int, settle, lasts time.Duration) (inside, pla
 	return a.Sum().Mean(settle, lasts), b.Sum().Mean(settle, lasts), nil
 }
 
-// closeness is the lesser share over what would be fair.
+// closeness is the lesser share as a part of the fair share.
 func closeness(a, b float64) float64 {
 	if a+b == 0 {
 		return 0

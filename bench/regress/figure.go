@@ -14,7 +14,7 @@ type figure struct {
 	count bool // may be zero: packets lost, and the like
 }
 
-// pair is a figure of both versions, measured one after the other.
+// pair is a figure of both versions, measured in turn.
 type pair struct {
 	base, head float64
 	foreign    float64 // processors that others kept busy, the worse of the two runs
@@ -23,16 +23,16 @@ type pair struct {
 const (
 	// worseBy is the least change of a median that counts.
 	worseBy = 0.05
-	// foreignMost is how many processors others may take in a pair that is judged.
+	// foreignMost is how many processors other processes may use during a judged pair.
 	foreignMost = 0.2
-	// judgedLeast is how many pairs a verdict needs: three that agree by chance are
-	// one case of eight.
+	// judgedLeast is how many pairs a verdict needs. Three pairs agree by chance in one case of
+	// eight.
 	judgedLeast = 3
 )
 
 func (p pair) judged() bool { return p.foreign <= foreignMost }
 
-// ratio is head over base. Counts begin at one, so that none at all has a ratio.
+// ratio is head over base. Counts begin at one, so a count of zero has a ratio too.
 func (f figure) ratio(p pair) float64 {
 	if f.count {
 		return (p.head + 1) / (p.base + 1)
@@ -43,7 +43,7 @@ func (f figure) ratio(p pair) float64 {
 	return p.head / p.base
 }
 
-// verdict is what the pairs of one figure say.
+// verdict is the result of one figure's pairs.
 type verdict struct {
 	base, head        float64 // medians
 	median, low, high float64 // of the ratios
@@ -60,7 +60,7 @@ const (
 	none   = "not judged"
 )
 
-// judge looks at the pairs that nobody disturbed.
+// judge looks at the undisturbed pairs.
 func (f figure) judge(all []pair) verdict {
 	v := verdict{pairs: len(all), word: none}
 	var base, head, ratios []float64
@@ -82,7 +82,8 @@ func (f figure) judge(all []pair) verdict {
 	return v
 }
 
-// undisturbed leaves out pairs that are not judged, unless all are: then they are at least shown.
+// undisturbed leaves out disturbed pairs. If all pairs are disturbed it keeps them, so that
+// they are at least shown.
 func undisturbed(all []pair) (v []pair) {
 	for _, p := range all {
 		if p.judged() {

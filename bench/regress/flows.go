@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// arrived is what TCP flows that ran at once have brought.
+// arrived is the bytes of simultaneous TCP flows that arrived.
 type arrived struct {
 	bytes, least float64 // of all, of the slowest
 	cpu          float64 // seconds of all processors
@@ -23,8 +23,8 @@ type arrived struct {
 func (a arrived) mbps() float64     { return a.bytes * 8 / 1e6 / a.during.Seconds() }
 func (a arrived) cpuPerGB() float64 { return a.cpu / max(a.bytes/1e9, 1e-9) }
 
-// sendAll has each host open n connections to an address of the hub at the same moment, and
-// send as fast as it can. It counts from then on.
+// sendAll lets each host open n connections to an address of the hub at the same moment, and
+// send as fast as it can. Counting begins then.
 func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, during time.Duration) (a arrived, err error) {
 	l, err := hub.Listen("tcp4", to.String())
 	if err != nil {
@@ -51,7 +51,7 @@ func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, d
 	return a, errors.Join(append(errs, cpuErr)...)
 }
 
-// counts is how many bytes each connection has brought.
+// counts is how many bytes have arrived on each connection.
 type counts struct {
 	mu  sync.Mutex
 	all []*atomic.Int64
@@ -71,7 +71,7 @@ func (c *counts) accept(l net.Listener) {
 	}
 }
 
-// tally sums up, and says what the least of n connections had: nothing if one is missing.
+// tally returns the sum, and the least of n connections: 0 if a connection is missing.
 func (c *counts) tally(n int) (sum, least float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *counts) tally(n int) (sum, least float64) {
 	return sum, slices.Min(v)
 }
 
-// flowBlock is what is read or written at once.
+// flowBlock is the size of one read or write.
 const flowBlock = 64 << 10
 
 func take(c net.Conn, n *atomic.Int64) {
@@ -100,8 +100,8 @@ func take(c net.Conn, n *atomic.Int64) {
 	}
 }
 
-// sendUntil sends as fast as it can. Who has no connection when time is over has sent nothing,
-// which is no error but a figure.
+// sendUntil sends as fast as it can. A host without a connection by then has sent nothing. That
+// is a figure and no error.
 func sendUntil(h *fabric.Host, to string, over time.Time) error {
 	c, err := h.Dial("tcp4", to, time.Until(over))
 	var late net.Error

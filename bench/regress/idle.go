@@ -46,7 +46,7 @@ var idle = scene{
 	},
 }
 
-// kept starts a pair that keeps its mappings alive.
+// kept starts a pair whose keepalives keep its NAT mappings.
 func (r *run) kept(f *fabric.Fabric) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPassivePair(r.bin, f.A(1), f.B(1), keepalive)
 	if p != nil {

@@ -41,7 +41,7 @@ type steadyLoad struct {
 	ports  map[int]int
 }
 
-// record is what became of the packets so far.
+// record is the fate of the packets so far.
 type record struct {
 	sent, arrived, lost, disordered int
 	oldest                          time.Duration
@@ -70,8 +70,8 @@ func startSteady(a, b *fabric.Host) (l *steadyLoad, err error) {
 	return l, nil
 }
 
-// send writes a few packets each millisecond, of one flow after the other. One that is late
-// catches up.
+// send writes a few packets each millisecond, of one flow after the other. A late turn catches
+// up.
 func (l *steadyLoad) send(to net.Addr) {
 	buf := make([]byte, steadyPacket)
 	next := time.Now()
@@ -121,7 +121,7 @@ func (l *steadyLoad) receive() {
 	}
 }
 
-// settle waits until all has arrived, or for steadyWaits.
+// settle waits until all packets have arrived, at most steadyWaits.
 func (l *steadyLoad) settle() {
 	missing := func() bool {
 		l.mu.Lock()
@@ -133,7 +133,7 @@ func (l *steadyLoad) settle() {
 	}
 }
 
-// rest ends the load, waits for what is under way, and returns what became of all.
+// rest ends the load, waits for packets in flight, and returns the fate of all.
 func (l *steadyLoad) rest() record {
 	l.once.Do(func() { close(l.stop) })
 	l.settle()

@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// options are those of the command line.
+// options are the flags of the command line.
 type options struct {
 	top, goCmd, out string
 	base, head      string
@@ -24,13 +24,13 @@ type options struct {
 }
 
 const (
-	// pairsWanted are judged of each scene, and twice as many are tried at most if others
-	// disturb them.
+	// pairsWanted are judged of each scene. If other processes disturb them, at most twice as
+	// many are tried.
 	pairsWanted = 5
 	quickSet    = "quick"
 )
 
-// errWorse is what a run ends with that found something.
+// errWorse ends a run that found a worse figure.
 var errWorse = errors.New("something became worse")
 
 // Main is "bench regress".
@@ -63,7 +63,7 @@ func names() (v []string) {
 	return v
 }
 
-// choose returns the scenes that are asked for.
+// choose returns the scenes that the flags name.
 func choose(set, only string) (v []scene, err error) {
 	if set != "" && set != quickSet {
 		return nil, fmt.Errorf("no set is called %q", set)
@@ -113,7 +113,7 @@ func (o options) run(chosen []scene) error {
 	return nil
 }
 
-// scene measures pairs until enough are undisturbed. Odd ones begin with the new version.
+// scene measures pairs until enough are undisturbed. Odd pairs begin with the new version.
 func (o options) scene(s scene, versions [2]version, t *table, values *os.File) error {
 	good := 0
 	all := map[string][]pair{}
@@ -167,7 +167,7 @@ func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float6
 	return got, max(busy[0], busy[1]), nil
 }
 
-// progress says what goes on: on a terminal in one line.
+// progress shows the progress, on a terminal in one line.
 func progress(text string) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\033[K%s", text)

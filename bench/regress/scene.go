@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// scene is a network in which one version after the other is measured.
+// scene is a network in which both versions are measured in turn.
 type scene struct {
 	name    string
 	says    string
@@ -19,7 +19,7 @@ type scene struct {
 	measure func(r *run) error
 }
 
-// scenes are all, in the order in which they are shown.
+// scenes are all scenes, in the order of the table.
 var scenes = []scene{spines, veth, asking, web, crowd, death, comeback, beside20, beside200, incast, idle, adsl, steady}
 
 // run is one version in one scene.
@@ -50,12 +50,12 @@ func (s scene) play(v version) (got map[string]float64, foreign float64, err err
 	return r.got, foreign, errors.Join(err, readErr)
 }
 
-// atEnd has something closed when the run is over, the newest first.
+// atEnd closes something at the end of the run, the newest first.
 func (r *run) atEnd(c func() error) { r.ending = append(r.ending, c) }
 
 func (r *run) set(f figure, v float64) { r.got[f.name] = v }
 
-// network builds a fabric that goes with the run.
+// network builds a fabric that the run removes at its end.
 func (r *run) network(spec fabric.Spec) (*fabric.Fabric, error) {
 	f, err := fabric.New(spec)
 	if err != nil {

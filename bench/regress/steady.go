@@ -58,7 +58,7 @@ var steady = scene{
 	},
 }
 
-// underLoad runs the load for as long as something happens, and returns what became of it.
+// underLoad runs the load until happens returns, and returns the fate of its packets.
 func underLoad(f *fabric.Fabric, happens func() error) (record, error) {
 	load, err := startSteady(f.A(1), f.B(1))
 	if err != nil {

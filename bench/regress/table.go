@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// table is what came out: a row for each figure.
+// table is the results: a row for each figure.
 type table struct {
 	base, head string
 	rows       []row
@@ -67,7 +67,7 @@ func (t *table) write(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// show prints the last rows for who watches.
+// show prints the newest rows on the screen.
 func (t *table) show(w io.Writer, last int) {
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)

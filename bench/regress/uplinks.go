@@ -16,12 +16,12 @@ var (
 	backRate = figure{name: "an uplink of two dead for 8 s, then 6 s", unit: "Mbit/s"}
 )
 
-// When the second uplink goes and comes, after the flow has begun.
+// When the second uplink goes and comes, from the start of the flow.
 const (
 	uplinkGoes  = 4 * time.Second
 	uplinkComes = 12 * time.Second
 	uplinkEnds  = 20 * time.Second
-	// uplinkGrace is how long a fall or a return may take before it is counted.
+	// uplinkGrace is how long a fall or a return may take before the figure counts it.
 	uplinkGrace = 2 * time.Second
 )
 
@@ -74,7 +74,7 @@ func at(n *fabric.Namespace, lines ...string) error {
 	return nil
 }
 
-// shape limits what leaves by a device, with a queue of some bytes.
+// shape limits the rate of a device's outgoing packets, with a queue of some bytes.
 func shape(n *fabric.Namespace, dev string, mbit float64, queue int) error {
 	return at(n, fmt.Sprintf("tc qdisc replace dev %s root tbf rate %.0fkbit burst 32k limit %d", dev, mbit*1e3, queue))
 }
@@ -106,7 +106,7 @@ func secondUplink(f *fabric.Fabric) error {
 	return nil
 }
 
-// uplinked starts a pair of which A sends by these interfaces, and B waits to be called.
+// uplinked starts a pair. A sends by these interfaces, and B waits for A's call.
 func (r *run) uplinked(f *fabric.Fabric, devices ...string) (p *tunnel.Pair, err error) {
 	p = &tunnel.Pair{}
 	host := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 32)} }

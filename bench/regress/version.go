@@ -16,7 +16,7 @@ type version struct {
 	bin  string
 }
 
-// working is the name of the tree as it stands, with what is not committed.
+// working names the tree as it stands, uncommitted changes included.
 const working = "."
 
 // build makes the binary of a revision, or of the tree as it stands, in folder dir.
@@ -67,7 +67,7 @@ func extract(top, hash, to string) error {
 	return errors.Join(unpack.Run(), archive.Wait())
 }
 
-// compile builds as the shipped binary is built.
+// compile builds the binary with the flags of the shipped one.
 func compile(goCmd, top, bin string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
@@ -78,7 +78,7 @@ func compile(goCmd, top, bin string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build in %s: %w\n%s", top, err, out)
 	}
-	// A build that was interrupted must not be taken for one.
+	// An interrupted build must not look like a finished one.
 	return os.Rename(bin+".new", bin)
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mostLines is what the document may be long: it is to be read in one go.
+// mostLines bounds the document: people are to read it in one go.
 const mostLines = 150
 
 // question is a part of the document.

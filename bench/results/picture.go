@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// drawnRows are the rows of the table "link" that are drawn, and how.
+// drawnRows are the drawn rows of the table "link", and their looks.
 var drawnRows = []struct {
 	name        string
 	after       string // the row before; empty: name is only one row's
@@ -52,7 +52,7 @@ func linkPicture(t *table) (picture.Figure, error) {
 	first := p.Panels[0].Bars
 	others, own := first[:len(first)-1], first[len(first)-1]
 	best := slices.MaxFunc(others, func(a, b picture.Bar) int { return cmp.Compare(a.Value, b.Value) })
-	// The ratio within rounds, which the document gives, is another than that of the medians.
+	// The document has the ratio within rounds, which differs from this ratio of the medians.
 	p.Title = fmt.Sprintf("One flow over one fast link: %.1f times the rate of %s", own.Value/best.Value, best.Name)
 	return p, nil
 }

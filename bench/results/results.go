@@ -1,11 +1,11 @@
-// Package results writes docs/results.md: what is measured today, by question.
+// Package results writes docs/results.md, the current results by question.
 //
-// Its tables are in bench/results/stored, one file each, with date, machine, version
-// and the command that makes them anew. "make results" looks at what "make lab",
-// "make bench", "make strain", "make blackhole", "make apps" and "make compare" have left in out/,
-// replaces the tables that it has everything for, says which it keeps, and writes the
-// document from all. What no target writes yet is carried over from another document, and
-// says so. The picture docs/bench.png is drawn from the stored table of one link.
+// Its tables are in bench/results/stored, one file each, with date, machine, version and
+// command. "make results" reads the files in out/. "make lab", "make bench", "make strain",
+// "make blackhole", "make apps" and "make compare" write them. It replaces each table whose
+// files are complete, says which tables it keeps, and writes the document from all. A table
+// without a target is carried over from another document, and says so. The picture
+// docs/bench.png is drawn from the stored table of one link.
 package results
 
 import (

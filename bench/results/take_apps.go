@@ -2,8 +2,7 @@ package results
 
 import "fmt"
 
-// appLine is a line of the file that bench apps writes: an application over a kind of
-// network.
+// appLine is a line of the file of bench apps: an application over a kind of network.
 type appLine struct {
 	App     string `json:"app"`
 	Kind    string `json:"kind"`
@@ -17,7 +16,7 @@ type appLine struct {
 
 var appKinds = kinds{{"tcp", "plain TCP"}, {"mptcp", "kernel MPTCP"}, {"srdtun", "srdtun"}}
 
-// appRows are the rows; the values of one stand beside each other.
+// appRows are the rows. The values of one row stand side by side.
 var appRows = []struct {
 	title, app string
 	values     []string
@@ -70,7 +69,7 @@ func takeApps(file string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	// Of what applications do by themselves, and of failures, a sentence is enough.
+	// One sentence is enough for the applications' own stalls, and for failures.
 	t.Note = "The longest commit of a second without a death, or of one that began before (p50), failed transactions and deaths:"
 	for i, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// benchLine is a line of the file that bench rivals writes: the first says what was
-// run, each other one is a value.
+// benchLine is a line of the file of bench rivals. The first line describes the run; each other
+// line is a value.
 type benchLine struct {
 	About *struct {
 		Date     string            `json:"date"`
@@ -26,8 +26,8 @@ type benchLine struct {
 	Error     string  `json:"error"`
 }
 
-// benchRow is a row of a table of such values. unit is what values are multiplied by. A row
-// "this/that" has the shares of values of the same round.
+// benchRow is a row of a table of such values, which are multiplied by unit. A row "this/that"
+// has the ratios of values of the same round.
 type benchRow struct {
 	title       string
 	row, metric string
@@ -50,7 +50,8 @@ func takeFabric(file string) (*table, error) {
 
 var tunnels = kinds{{"wireguard-go", "wireguard-go"}, {"wireguard-ts", "Tailscale's fork"}, {"nebula", "Nebula"}, {"srdtun", "srdtun"}}
 
-// takeVXLAN makes the table of a flow in VXLAN, which takes minutes alone.
+// takeVXLAN makes the table of a flow in VXLAN. It has a file of its own because it takes
+// minutes.
 func takeVXLAN(file string) (*table, error) {
 	return whole(takeBench(file, "real", tunnels, []benchRow{
 		{"one TCP flow in VXLAN, Gbit/s", "vxlan", "gbit_per_s", 1},
@@ -86,8 +87,8 @@ func whole(t *table, err error) (*table, error) {
 	return t, nil
 }
 
-// takeBench makes a table of a network: all kinds must have been measured on it. A
-// disturbed value counts only where there is no other.
+// takeBench makes the table of a network. Every kind must have values there. A disturbed value
+// counts only if a kind has no other.
 func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error) {
 	all, err := readLines[benchLine](file)
 	if err != nil {
@@ -134,8 +135,8 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 	return t, nil
 }
 
-// benchValues are those of a kind in a row. A disturbed one counts only where there is no
-// other, which is told.
+// benchValues are the values of a kind in a row. A disturbed one counts only if there is no
+// other; busy reports that.
 func benchValues(all []benchLine, net, kind string, r *benchRow) (v []float64, busy bool) {
 	row, over, share := strings.Cut(r.row, "/")
 	whole := map[int]*benchLine{} // by round

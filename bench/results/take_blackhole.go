@@ -2,8 +2,7 @@ package results
 
 import "fmt"
 
-// death is a line of the file that bench blackhole writes. Times are in ms, rates in
-// Mbit/s.
+// death is a line of the file of bench blackhole. Times are in ms, rates in Mbit/s.
 type death struct {
 	Before float64 `json:"before"`
 	During float64 `json:"during"`
@@ -14,7 +13,7 @@ type death struct {
 	} `json:"dead"`
 }
 
-// fewestDeaths is what a 99th percentile takes.
+// fewestDeaths is how many deaths a 99th percentile needs.
 const fewestDeaths = 100
 
 func takeBlackhole(file string) (*table, error) {

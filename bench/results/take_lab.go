@@ -10,16 +10,15 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// labRow is a row of the table of plans: a case on both kinds of hosts, and the case
-// that it is compared with, if any.
+// labRow is a row of the table of plans: a case on both kinds of hosts, and its reference case,
+// if any.
 type labRow struct {
 	title            string
 	plan, name       string
 	otherPlan, rival string
 }
 
-// labRows are what the papers' experiments come to. The other cases are in the table
-// that "make lab" prints.
+// labRows are the results of the papers' experiments. "make lab" prints the table of all cases.
 var labRows = []labRow{
 	{"128 hosts, permutation of 2 MB, all links well", "perm-128", "0 bad", "", ""},
 	{"… 4 links at a quarter of their rate", "perm-128", "4 bad", "", ""},
@@ -55,7 +54,8 @@ func takePlans(dir string) (*table, error) {
 	return t, nil
 }
 
-// meanMax is completion times in microseconds, and as multiples of the ideal.
+// meanMax is mean and maximum of the completion times, in microseconds and as multiples of the
+// ideal.
 func meanMax(runs []*lab.Result) string {
 	s := lab.Summarize(runs, runs[0].Group, runs[0].Skip)
 	text := fmt.Sprintf("%.0f / %.0f (%.2f / %.2f x ideal)", s.Mean, s.Max, s.MeanRatio, s.MaxRatio)
@@ -65,7 +65,7 @@ func meanMax(runs []*lab.Result) string {
 	return text
 }
 
-// runKey says which case on which hosts.
+// runKey names a case and its hosts.
 type runKey struct{ plan, name, host string }
 
 // readRuns reads a folder of results, and the date of the newest.

@@ -1,7 +1,6 @@
 package results
 
-// takeStrain makes the table of what "make strain" measured: the three experiments are
-// networks in its file.
+// takeStrain makes the table of "make strain". The three experiments are networks in its file.
 func takeStrain(file string) (*table, error) {
 	t, err := takeBench(file, "slow-spine", four, []benchRow{
 		{"web-search flows at 60 %, one spine at a quarter: mean / p99, ms", "websearch", "mean_ms", 1},
@@ -38,7 +37,7 @@ func takeStrain(file string) (*table, error) {
 	return t, nil
 }
 
-// join is the title of a row whose values follow those of the row before, after a stroke.
+// join is the title of a row whose values are appended to the row before, after a slash.
 const join = "…"
 
 // joined puts such rows into those before them.

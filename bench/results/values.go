@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// day is how dates are written.
+// day is the format of dates.
 const day = "2006-01-02"
 
 // dated is when a file was written.
@@ -39,11 +39,11 @@ func readLines[T any](file string) (all []T, err error) {
 	return all, lines.Err()
 }
 
-// nothing stands for what was not measured.
+// nothing stands for a missing measurement.
 const nothing = "–"
 
-// median is "median [least..most]" of values, each multiplied by unit; the value alone
-// if there is one, and a dash if there is none.
+// median is "median [least..most]" of values, each multiplied by unit. A single value stands
+// alone, and no value is a dash.
 func median(v []float64, unit float64) string {
 	if len(v) == 0 {
 		return nothing
@@ -77,5 +77,5 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// errNothing is of a file without what is wanted.
+// errNothing is the error of a file that lacks the values of a table.
 var errNothing = errors.New("it holds nothing of this table")

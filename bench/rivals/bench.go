@@ -28,12 +28,11 @@ type value struct {
 	value  float64
 }
 
-// idleTime is how long a tunnel stands before its memory is looked at.
+// idleTime is how long a tunnel stands idle before its memory is read.
 const idleTime = time.Second
 
-// visit sets a kind up, measures its rows and takes it down again. What fails is
-// recorded and said, and the run goes on: one kind that does not start should
-// not cost what the others have to show.
+// visit sets a kind up, measures its rows and takes it down again. A failure is recorded and
+// printed, and the run goes on. The values of the other kinds must not be lost with one.
 func (b *bench) visit(v visit) (err error) {
 	failed := func(row string, err error) error {
 		b.screen.failed(v, row, err)
@@ -138,19 +137,18 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 
 func percentiles(p sockperf.Percentiles) []value { return []value{{p50us, p.P50}, {p99us, p.P99}} }
 
-// blastShare divides the time of a measurement for each rate that the search for
-// one tries, of which there are about twelve.
+// blastShare divides the time of a measurement. A search for a rate tries about twelve rates,
+// and each gets such a part.
 const blastShare = 5
 
-// leastBlast is still a thousand bursts.
+// leastBlast still has room for a thousand bursts.
 const leastBlast = 200 * time.Millisecond
 
 func (b *bench) blastTime() time.Duration {
 	return max(leastBlast, time.Duration(b.seconds)*time.Second/blastShare)
 }
 
-// bulk measures TCP flows: what they carry, what that costs, and the memory that
-// it takes.
+// bulk measures TCP flows: their goodput, its cost, and the memory used.
 func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 	r, err := startLoad(s, l, streams, b.seconds)
 	if err != nil {
@@ -169,11 +167,11 @@ func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 	return values, nil
 }
 
-// rampUp is what a bulk flow gets to fill the queues before requests meet it.
+// rampUp lets a bulk flow fill the queues before the first request.
 const rampUp = time.Second
 
-// requestsBesideBulk measures requests while one TCP flow runs from before their
-// beginning until after their end.
+// requestsBesideBulk measures requests beside one TCP flow that begins before them and ends
+// after them.
 func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
 	r, err := startLoad(s, l, 1, b.seconds+int(loadSlack.Seconds()))
 	if err != nil {
@@ -195,7 +193,7 @@ func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
 	return append(percentiles(p), value{gbps, (after - bytes) * 8e-9 / took}), err
 }
 
-// machine is the processor and how many there are of it.
+// machine is the model of the processor and the number of processors.
 func machine() string {
 	text, _ := os.ReadFile("/proc/cpuinfo") // of no consequence if it cannot be read
 	model, processors := "unknown processor", 0
@@ -211,7 +209,7 @@ func machine() string {
 	return fmt.Sprintf("%d x %s", processors, model)
 }
 
-// kernel is the release of the kernel, as uname -r says it.
+// kernel is the release of the kernel, as uname -r prints it.
 func kernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

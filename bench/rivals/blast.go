@@ -13,21 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The datagrams of a blast and how they are sent: single ones, never as segments
-// of a larger one, in bursts that last a tick. One sendmmsg(2) takes a burst, so
-// that most of the machine is left to what is measured.
+// The datagrams of a blast: single ones, never segments of a larger one, in bursts of a tick.
+// One sendmmsg(2) sends a burst, and so leaves most of the machine to the tunnel.
 const (
 	blastBytes = 64
 	blastPort  = 7001
 	blastTick  = 200 * time.Microsecond
-	// blastCatchUp bounds the burst of a sender that had to wait for a processor:
-	// what it missed beyond that is not sent, and lowers the rate.
+	// blastCatchUp bounds the burst of a sender that had to wait for a processor. Datagrams
+	// missed beyond that are not sent, which lowers the rate.
 	blastCatchUp = time.Millisecond
-	// blastBuffer is the receiver's: what waits while another process has the
-	// processor is not the tunnel's loss.
+	// blastBuffer is the receiver's buffer. Datagrams that wait there while another process
+	// runs are not the tunnel's loss.
 	blastBuffer = 32 << 20
-	// drainQuiet is the silence after which nothing more is expected, drainMost
-	// its bound.
+	// drainQuiet is the silence that ends a drain, drainMost the bound of that drain.
 	drainQuiet = 250 * time.Millisecond
 	drainMost  = 2 * time.Second
 	// receiveWake is how long a receiver sleeps in a call at most.
@@ -91,24 +89,25 @@ func blastSender(to netip.Addr) (fd int, err error) {
 	return fd, err
 }
 
-// promptly runs fn on a thread that gets a processor as soon as it wants one, as
-// if what it sends came from another machine. Among equals a sender would wait
-// for those that carry its datagrams, and rates would be its own.
+// promptly runs fn on a thread with real-time priority. Its datagrams then come as if from
+// another machine. A sender of equal priority would wait for the tunnel's processes, and limit
+// the rate itself.
 func promptly(fn func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		// Never unlocked: the thread ends with the goroutine, and its priority too.
 		runtime.LockOSThread()
-		// Where this is not allowed the sender reaches less, and no more is claimed.
+		// Without the right to this priority the sender reaches a lower rate, and claims no
+		// more.
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		fn()
 	}()
 	<-done
 }
 
-// send sends the datagrams and returns how many and in what time. The first eight
-// bytes of each name the run, the next eight count.
+// send sends the datagrams and returns how many, and the time taken. The first eight bytes of
+// each name the run, the next eight count.
 func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, took time.Duration, err error) {
 	b := newBatch(fd, blastBytes)
 	most := uint64(rate * during.Seconds())
@@ -153,8 +152,8 @@ type counter struct {
 	err     error
 }
 
-// receive reads until it is told to end. Datagrams of an earlier blast, and a
-// second copy of one, do not count.
+// receive reads until the blast ends. Datagrams of an earlier blast, and second copies, do not
+// count.
 func (c *counter) receive() {
 	defer close(c.done)
 	b := newBatch(c.fd, blastBytes+1)
@@ -173,7 +172,7 @@ func (c *counter) receive() {
 	}
 }
 
-// drain waits for what is still on its way, and ends the receiver.
+// drain waits for datagrams in flight, and ends the receiver.
 func (c *counter) drain() {
 	for end, last := time.Now().Add(drainMost), uint64(0); time.Now().Before(end); {
 		time.Sleep(drainQuiet)
@@ -187,8 +186,7 @@ func (c *counter) drain() {
 	<-c.done
 }
 
-// udpRate searches the highest rate of 64-byte datagrams that arrives, in
-// packets a second.
+// udpRate searches the highest rate at which 64-byte datagrams arrive, in packets a second.
 func udpRate(s *site, l *link, during time.Duration) (float64, error) {
 	return lossless(func(offer float64) (trial, error) { return blast(s, l, offer, during) })
 }

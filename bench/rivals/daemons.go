@@ -2,7 +2,7 @@ package rivals
 
 import "github.com/srdtun/srdtun/e2e/fabric"
 
-// daemons is what a kind has started.
+// daemons is the processes that a kind has started.
 type daemons struct {
 	running []*fabric.Process
 }

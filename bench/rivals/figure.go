@@ -7,8 +7,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// panels are the metrics that are drawn, all of the network that is most like a
-// real one.
+// panels are the drawn metrics, all from the network most like a real one.
 var panels = []struct {
 	m     metric
 	title string

@@ -9,20 +9,20 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// kind is one of the things compared.
+// kind is one of the compared tunnels or transports.
 type kind struct {
 	name, title string
-	// start sets it up between the hosts of a site.
+	// start sets the kind up between the hosts of a site.
 	start func(*bench, *site) (*link, error)
 }
 
-// link is a kind that is up: what is measured goes from A to the address to.
+// link is a running kind. Measured traffic goes from A to the address to.
 type link struct {
 	to   netip.Addr
 	dev  string   // the device of B on which it comes out
 	pids []int    // its daemons
 	wrap []string // what stands before the commands that are to use it
-	// close ends its daemons; nil if there is nothing to end.
+	// close ends the link's daemons. nil: there are no daemons.
 	close func() error
 }
 
@@ -44,6 +44,5 @@ func reach(from *fabric.Host, to netip.Addr) error {
 	return fmt.Errorf("%s does not reach %s: %w", from.Name, to, err)
 }
 
-// inner are the addresses of A and B inside every tunnel, as package tunnel has
-// them.
+// inner are the addresses of A and B inside every tunnel, taken from package tunnel.
 var innerA, innerB = tunnel.Inner4(1), tunnel.Inner4(2)

@@ -15,13 +15,12 @@ func startPlain(_ *bench, s *site) (*link, error) {
 	return &link{to: s.b.Addr4(), dev: "eth0"}, nil
 }
 
-// mptcpSubflows is more subflows than any network here has use for.
+// mptcpSubflows is more subflows than any network here can use.
 const mptcpSubflows = "8"
 
-// startMPTCP tells the kernel of all addresses. Between cables B announces its
-// addresses, and A makes one subflow to each, over the cable that the route
-// names. On the fabric each of A's addresses makes a subflow to each of two of
-// B's, eight 5-tuples for ECMP to spread.
+// startMPTCP tells the kernel of all addresses. Between cables B announces its addresses, and A
+// makes one subflow to each, over the cable that the route names. On the fabric each address of
+// A makes a subflow to two addresses of B: eight 5-tuples for ECMP.
 func startMPTCP(_ *bench, s *site) (*link, error) {
 	l := &link{to: s.b.Addr4(), dev: "eth0", wrap: []string{"mptcpize", "run"}}
 	for _, h := range []*fabric.Host{s.a, s.b} {

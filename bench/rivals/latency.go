@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/bench/sockperf"
 )
 
-// pingEvery is the pause between pings: long enough for an idle machine to fall
-// asleep in between, as it does between the packets of a quiet user.
+// pingEvery is the pause between pings. It is long enough for an idle machine to fall asleep,
+// as between the packets of a quiet user.
 const pingEvery = "0.002"
 
-// pingsPerSecond bounds the number of pings so that they fit the time; each takes
+// pingsPerSecond bounds the number of pings so that they fit into the time. Each takes
 // pingEvery and its own round trip.
 const pingsPerSecond = 400
 
@@ -28,7 +28,7 @@ func pings(s *site, l *link, seconds int) (sockperf.Percentiles, error) {
 	return p, nil
 }
 
-// pingTime is what ping says of one answer, in milliseconds.
+// pingTime is the round trip in one line of ping's output, in milliseconds.
 var pingTime = regexp.MustCompile(`time=([0-9.]+) ms`)
 
 func parsePings(out string) (sockperf.Percentiles, error) {

@@ -13,13 +13,13 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// loadPort is the port of iperf3, loadSlack how long it may take beyond its time.
+// loadPort is the port of iperf3. loadSlack is how long iperf3 may take beyond its time.
 const (
 	loadPort  = "5201"
 	loadSlack = 20 * time.Second
 )
 
-// load is an iperf3 run from A to B over TCP while it goes on.
+// load is a running iperf3 from A to B over TCP.
 type load struct {
 	server, client *fabric.Process
 	report         bytes.Buffer // the client's, which holds what the server received
@@ -53,7 +53,7 @@ func startLoad(s *site, l *link, streams, seconds int) (*load, error) {
 	return r, nil
 }
 
-// stop ends it early.
+// stop ends the load early.
 func (r *load) stop() {
 	if r.client != nil {
 		r.client.Kill()
@@ -61,8 +61,8 @@ func (r *load) stop() {
 	r.server.Kill()
 }
 
-// finish waits for its end and returns how many bytes reached B in how many
-// seconds, and the processor seconds of the whole machine that went by meanwhile.
+// finish waits for the end of the load. It returns the bytes that reached B, the seconds, and
+// the whole machine's processor seconds meanwhile.
 func (r *load) finish() (received, seconds, cpu float64, err error) {
 	err = r.client.Wait(time.Duration(r.seconds)*time.Second + loadSlack)
 	after, cpuErr := meter.ReadCPU()
@@ -94,7 +94,7 @@ func parseLoad(report []byte) (received, seconds float64, err error) {
 		} `json:"end"`
 		Error string `json:"error"`
 	}
-	// What mptcpize or a resolver has to say stands in front of it.
+	// Messages of mptcpize or of a resolver stand in front of the report.
 	if i := bytes.IndexByte(report, '{'); i > 0 {
 		report = report[i:]
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchMost is how many datagrams one call takes: the burst of a tick at the
-// highest rates that are met.
+// batchMost is how many datagrams one call takes: the burst of a tick at the highest rates
+// here.
 const batchMost = 64
 
 // mmsghdr is struct mmsghdr of recvmmsg(2).
@@ -23,8 +23,7 @@ type batch struct {
 	fd   int
 	msgs [batchMost]mmsghdr
 	iovs [batchMost]unix.Iovec
-	// data has room for a byte more than is expected, so that a longer datagram is
-	// told from one of the right length.
+	// data has room for a byte more than expected, so a longer datagram shows by its length.
 	data [batchMost][blastBytes + 1]byte
 }
 
@@ -40,13 +39,13 @@ func newBatch(fd, size int) *batch {
 	return b
 }
 
-// number writes who sent datagram i and its number.
+// number writes the sender's id and the number into datagram i.
 func (b *batch) number(i int, id, n uint64) {
 	binary.BigEndian.PutUint64(b.data[i][:], id)
 	binary.BigEndian.PutUint64(b.data[i][8:], n)
 }
 
-// read returns the number of datagram i if it is one of id's.
+// read returns the number of datagram i, and whether its id is id.
 func (b *batch) read(i int, id uint64) (n uint64, ours bool) {
 	ours = b.msgs[i].len == blastBytes && binary.BigEndian.Uint64(b.data[i][:]) == id
 	return binary.BigEndian.Uint64(b.data[i][8:]), ours
@@ -55,7 +54,7 @@ func (b *batch) read(i int, id uint64) (n uint64, ours bool) {
 // send sends the first n, and returns how many went.
 func (b *batch) send(n int) (int, error) { return b.call(unix.SYS_SENDMMSG, n, 0) }
 
-// receive waits for one and takes what else is there.
+// receive waits for one datagram and takes all others that are there.
 func (b *batch) receive() (int, error) {
 	return b.call(unix.SYS_RECVMMSG, batchMost, unix.MSG_WAITFORONE)
 }

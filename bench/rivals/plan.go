@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// network is one of the networks that things are compared on.
+// network is one of the networks of the comparison.
 type network struct {
 	name, title string
 	links       int  // cables between the two hosts; 0: the leaf-spine fabric
@@ -21,7 +21,7 @@ var (
 	fourLinks = network{"4x100", "leaf-spine, four spines of 100 Mbit/s, ECMP by 5-tuple", 0, true}
 )
 
-// The names of rows: what is measured.
+// The names of rows. Each row is one measurement.
 const (
 	rowTCP1    = "tcp1"
 	rowTCP8    = "tcp8"
@@ -38,16 +38,16 @@ var (
 	oneFlow    = []string{rowTCP1}
 )
 
-// entry says that on a network a kind is measured by rows.
+// entry names the rows to measure of a kind on a network.
 type entry struct {
 	net  network
 	kind kind
 	rows []string
 }
 
-// matrix is all that is measured, once a round. Latency is not measured again on
-// plain veths: what tells them from the others is how large packets cross.
-// MPTCP over one cable is one subflow, so only its rates are of interest.
+// matrix is all measurements of a round. Plain veths skip the latency rows, as they differ from
+// the others only in how large packets cross. MPTCP over one cable is one subflow, so only its
+// rates count.
 var matrix = []entry{
 	{realVeth, plainTCP, everything},
 	{realVeth, mptcp, throughput},
@@ -81,9 +81,9 @@ type visit struct {
 	entry
 }
 
-// schedule is the order of a run: each round visits everything once, so that what
-// changes on the machine during the run meets all kinds alike. Each round begins
-// the kinds of a network at another one, so that none always comes first.
+// schedule is the order of a run. Each round visits every kind once, so changes of the machine
+// affect all kinds alike. Each round begins the kinds of a network with another one, so no kind
+// always comes first.
 func schedule(entries []entry, rounds int) (all []visit) {
 	for r := 1; r <= rounds; r++ {
 		for _, group := range byNetwork(entries) {
@@ -95,7 +95,7 @@ func schedule(entries []entry, rounds int) (all []visit) {
 	return all
 }
 
-// byNetwork divides entries, which stand in the order of their networks.
+// byNetwork divides entries, which are in the order of their networks.
 func byNetwork(entries []entry) (groups [][]entry) {
 	for i, e := range entries {
 		if i == 0 || e.net != entries[i-1].net {
@@ -106,9 +106,8 @@ func byNetwork(entries []entry) (groups [][]entry) {
 	return groups
 }
 
-// choose keeps of entries what a list of names, divided by commas, asks for. A
-// name is of a network, a kind or a row; of each of these three all are meant if
-// none is named.
+// choose keeps the entries that a list of names asks for, divided by commas. A name is of a
+// network, a kind or a row. If the list names none of one sort, all of that sort stay.
 func choose(entries []entry, only string) (chosen []entry, err error) {
 	if only == "" {
 		return entries, nil
@@ -144,7 +143,7 @@ func choose(entries []entry, only string) (chosen []entry, err error) {
 	return chosen, nil
 }
 
-// names is every word that choose knows.
+// names is every word that choose accepts.
 func names(entries []entry) (all []string) {
 	add := func(s string) {
 		if !slices.Contains(all, s) {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// record is one line of the file of single values: one value, or the reason why
-// there is none. Units are part of the metric's name.
+// record is one line of the file of values: one value, or the reason of a missing one. Units
+// are part of the metric's name.
 type record struct {
 	Round  int     `json:"round"`
 	Net    string  `json:"net"`
@@ -19,12 +19,12 @@ type record struct {
 	Row    string  `json:"row"`
 	Metric string  `json:"metric,omitempty"`
 	Value  float64 `json:"value"`
-	// Disturbed says what else happened on the machine meanwhile.
+	// Disturbed names other work of the machine meanwhile.
 	Disturbed string `json:"disturbed,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
-// about is the first line: what was run, where and when.
+// about is the first line: the versions and settings of the run, the machine and the date.
 type about struct {
 	Date     string            `json:"date"`
 	Machine  string            `json:"machine"`
@@ -38,8 +38,7 @@ type firstLine struct {
 	About *about `json:"about"`
 }
 
-// recorder writes each line at once, so that a run that is interrupted leaves
-// all that it has measured.
+// recorder writes each line at once, so an interrupted run leaves all its values.
 type recorder struct {
 	file *os.File
 	all  []record
@@ -70,7 +69,7 @@ func (r *recorder) add(v record) error {
 	return r.line(v)
 }
 
-// readRecords reads such a file.
+// readRecords reads a recorder's file.
 func readRecords(in io.Reader) (a about, all []record, err error) {
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {

@@ -1,10 +1,10 @@
-// Package rivals compares srdtun with wireguard-go, its fork by Tailscale, nebula,
-// kernel MPTCP and plain TCP, in network namespaces on one machine, and writes a table, a
-// picture and every single value.
+// Package rivals compares srdtun with wireguard-go, its fork by Tailscale, nebula, kernel MPTCP
+// and plain TCP. The networks are namespaces on one machine. It writes a table, a picture and
+// every single value.
 //
-// All kinds take turns within one run, so that what changes on the machine meets
-// all alike. It needs root, and removes all that it made however it ends. "make
-// bench" installs what it needs and builds what it runs.
+// All kinds take turns within one run, so changes of the machine affect all kinds alike. It
+// needs root, and removes all that it made however it ends. "make bench" installs what it needs
+// and builds what it runs.
 package rivals
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// options are those of the command line.
+// options are the flags of the command line.
 type options struct {
 	srdtun, plot, tools string
 	nebulaSource        string
@@ -98,7 +98,7 @@ func (o options) run() error {
 	return nil
 }
 
-// prepare builds what is compared with and opens the file of values.
+// prepare builds the rivals and opens the file of values.
 func (o options) prepare(entries []entry) (*bench, about, error) {
 	if os.Geteuid() != 0 {
 		return nil, about{}, errors.New("namespaces can be made by root only")

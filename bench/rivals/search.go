@@ -2,21 +2,20 @@ package rivals
 
 import "math"
 
-// The bounds of the search for a rate, in packets a second. It doubles from the
-// first rate on until packets are lost, and then halves the factor between the
-// best and the least lossy rate refineSteps times: to 2^(1/16), 4 %, which is
-// less than two runs differ by.
+// The bounds of the search for a rate, in packets a second. The rate doubles until packets are
+// lost. Then each of refineSteps steps halves the factor between the best rate and the lowest
+// lossy one. It ends at 2^(1/16), 4 %, which is less than the difference of two runs.
 const (
 	firstRate   = 25_000.0
 	mostRate    = 3_200_000.0 // above what a program can send here
 	leastRate   = 1_000.0     // a tunnel that carries less does not work
 	refineSteps = 4
-	// tries is how often a rate may fail: a pause of some milliseconds in which
-	// the machine did something else is not the tunnel's limit.
+	// tries is how often a rate may fail: the machine may do other work for some milliseconds,
+	// and that is not the tunnel's limit.
 	tries = 2
 )
 
-// trial is what one attempt to send at an offered rate gave.
+// trial is the result of one attempt at an offered rate.
 type trial struct {
 	rate float64 // packets a second that were sent in fact
 	loss float64 // share of them that did not arrive
@@ -25,12 +24,12 @@ type trial struct {
 // mostLoss is the loss up to which a rate counts as lossless.
 const mostLoss = 0.001
 
-// reachedShare is the share of the offered rate below which the sender could not
-// keep up. What it reached counts, but a higher rate is not tried.
+// reachedShare is a share of the offered rate. A sender below it could not keep up: the reached
+// rate counts, and no higher rate is tried.
 const reachedShare = 0.95
 
-// lossless searches the highest rate that is sent without loss, and returns 0 if
-// there is none from leastRate on.
+// lossless searches the highest rate without loss. It returns 0 if there is none from leastRate
+// on.
 func lossless(try func(offer float64) (trial, error)) (best float64, err error) {
 	passes := func(offer float64) (bool, error) {
 		for range tries {

@@ -12,11 +12,11 @@ const (
 	rateMbit  = 100
 )
 
-// mptcpAddrs is how many addresses each host of the fabric has: MPTCP has no
-// other way to more than one path. The other kinds use the first.
+// mptcpAddrs is how many addresses each host of the fabric has. MPTCP has no other way to more
+// than one path; the other kinds use the first address.
 const mptcpAddrs = 4
 
-// site is two hosts on a network. What is measured goes from A to B.
+// site is two hosts on a network. Measured traffic goes from A to B.
 type site struct {
 	net   network
 	a, b  *fabric.Host
@@ -43,7 +43,7 @@ func newSite(n network) (*site, error) {
 	return &site{net: n, a: d.A, b: d.B, close: d.Close}, nil
 }
 
-// oneAddress is a host that shows only its first address.
+// oneAddress is a copy of a host with only its first address.
 func oneAddress(h *fabric.Host) *fabric.Host {
 	one := *h
 	one.V4, one.V6 = h.V4[:1], nil

@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// The networks of -strain: what a fabric does when it is uneven, or when many send to
-// one. fourLinks is one of them too.
+// The networks of -strain: uneven fabrics, and many senders to one host. fourLinks is one of
+// them too.
 var (
 	slowSpine = network{"slow-spine", "leaf-spine, three spines of 100 Mbit/s and one of 25", 0, true}
 	onePort   = network{"port", "four hosts and one, spines without a limit, one port of 1 Gbit/s with 512 KB", 0, true}
@@ -50,23 +50,22 @@ var strainRows = []string{rowWebsearch, rowBatch, rowIncast2M, rowIncast64K}
 const (
 	slowMbit = 25
 	portMbit = 1000
-	// portQueue and portBurst are of the port: 4 ms, and what its timer needs.
+	// portQueue and portBurst belong to the port: 4 ms, and enough for its timer.
 	portQueue, portBurst = 512 << 10, 32 << 10
 	portSenders          = 4
-	// wireShare is what of a full packet on the cable is TCP's payload.
+	// wireShare is the share of TCP's payload in a full packet on the cable.
 	wireShare = 1448.0 / 1514
-	// webLoad is the share of what the spines carry that flows take, and webTime for how
-	// long they arrive.
+	// webLoad is the flows' share of the spines' capacity. New flows arrive for webTime.
 	webLoad = 0.6
 	webTime = 12 * time.Second
 	webSeed = 1
-	// webFile has their sizes.
+	// webFile has the sizes of flows.
 	webFile = "lab/testdata/websearch.cdf"
-	// smallFlow in bytes is what counts as one (CONGA, section 5.2).
+	// smallFlow is the largest small flow, in bytes (CONGA, section 5.2).
 	smallFlow = 100_000
 )
 
-// burst is flows that begin at once, again and again.
+// burst is simultaneous flows, repeated.
 type burst struct {
 	flows  int // of each sender
 	size   int64
@@ -80,14 +79,14 @@ var bursts = map[string]burst{
 	rowIncast64K: {12, 64_000, 20, portMbit},
 }
 
-// ideal is what a burst of so many senders takes if the link they share is full all the
-// time with full packets.
+// ideal is the time of a burst of so many senders if full packets fill the shared link all the
+// time.
 func (b burst) ideal(senders int) time.Duration {
 	bits := float64(senders*b.flows) * float64(b.size) * 8
 	return time.Duration(bits / (b.mbit * 1e6 * wireShare) * float64(time.Second))
 }
 
-// newStrainSite builds the networks that only -strain has.
+// newStrainSite builds the networks of -strain alone.
 func newStrainSite(n network) (*site, error) {
 	spec := fabric.Spec{Spines: spines, RateMbit: rateMbit, Addrs: mptcpAddrs}
 	if n == onePort {
@@ -116,7 +115,7 @@ func newStrainSite(n network) (*site, error) {
 // portDevice is the device of leaf B towards its first host.
 const portDevice = "h1"
 
-// senders are the hosts that flows leave from.
+// senders are the hosts where flows begin.
 func (s *site) senders() []*fabric.Host {
 	if s.more != nil {
 		return s.more
@@ -148,7 +147,7 @@ func (s *site) drops() (float64, error) {
 	return 0, fmt.Errorf("the port has no tbf: %s", text)
 }
 
-// strain measures one of these rows.
+// strain measures one row of -strain.
 func (b *bench) strain(s *site, l *link, row string) ([]value, error) {
 	if row == rowWebsearch {
 		return b.websearch(s, l)
@@ -175,7 +174,7 @@ func (b *bench) strain(s *site, l *link, row string) ([]value, error) {
 	return values, nil
 }
 
-// websearch plays flows that arrive at random.
+// websearch plays flows with random arrivals.
 func (b *bench) websearch(s *site, l *link) ([]value, error) {
 	text, err := os.ReadFile(filepath.FromSlash(webFile))
 	if err != nil {

@@ -18,22 +18,22 @@ import (
 
 const (
 	strainPort = 5201
-	// flowWait bounds how long the last flows may take. With plain TCP on a slow path it
-	// is tens of seconds.
+	// flowWait bounds the time of the last flows. Plain TCP on a slow path takes tens of
+	// seconds.
 	flowWait = 90 * time.Second
 	// flowHeader is the number of a transfer, from 0, and its bytes.
 	flowHeader = 4 + 8
-	// flowChunk is what is written at once.
+	// flowChunk is the size of one write.
 	flowChunk = 256 << 10
 	// burstPause lets queues drain between two bursts.
 	burstPause = 500 * time.Millisecond
 )
 
-// receiver takes transfers, and notes when the last byte of each was there.
+// receiver takes transfers, and notes when the last byte of each arrived.
 type receiver struct {
 	l  net.Listener
 	mu sync.Mutex
-	// ended and left are by the numbers of transfers.
+	// ended and left are indexed by the number of the transfer.
 	ended []time.Time
 	left  sync.WaitGroup
 }
@@ -88,7 +88,7 @@ func (r *receiver) note(i int, now time.Time) {
 	}
 }
 
-// wait waits for all transfers that were announced.
+// wait waits for all announced transfers.
 func (r *receiver) wait() error {
 	done := make(chan struct{})
 	go func() { r.left.Wait(); close(done) }()
@@ -100,7 +100,7 @@ func (r *receiver) wait() error {
 	}
 }
 
-// connect is a connection as the link has it.
+// connect makes a connection over the link, with its protocol.
 func connect(h *fabric.Host, l *link) (c net.Conn, err error) {
 	err = h.Do(func() (err error) {
 		d := net.Dialer{Timeout: flowWait}
@@ -111,7 +111,7 @@ func connect(h *fabric.Host, l *link) (c net.Conn, err error) {
 	return c, err
 }
 
-// transfer sends one. Errors show at the receiver, where it does not end.
+// transfer sends one transfer. The receiver notices an error: the transfer does not end there.
 func transfer(c net.Conn, number int, size int64) {
 	head := binary.BigEndian.AppendUint32(nil, uint32(number))
 	head = binary.BigEndian.AppendUint64(head, uint64(size))
@@ -128,8 +128,7 @@ func transfer(c net.Conn, number int, size int64) {
 	}
 }
 
-// playBursts plays bursts over connections that are there before, and returns what each
-// transfer took.
+// playBursts plays bursts over existing connections, and returns the time of each transfer.
 func playBursts(s *site, l *link, x burst) (took []time.Duration, err error) {
 	each := len(s.senders()) * x.flows
 	r, err := newReceiver(s.b, each*x.rounds)
@@ -169,7 +168,7 @@ func playBursts(s *site, l *link, x burst) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// playFlows plays flows of a connection each, and returns what each took.
+// playFlows plays flows with a connection each, and returns the time of each.
 func playFlows(s *site, l *link, flows []workload.Flow) (took []time.Duration, err error) {
 	r, err := newReceiver(s.b, len(flows))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// The kinds as they are between several hosts and one.
+// The kinds between several hosts and one.
 var (
 	mptcpStar     = kind{mptcp.name, mptcp.title, startMPTCPStar}
 	wireguardStar = kind{wireguardGo.name, wireguardGo.title, startWireguardStar}
@@ -22,7 +22,7 @@ func startMPTCPStar(b *bench, s *site) (*link, error) {
 	return l, err
 }
 
-// tellSender tells the kernel of a sender of all its addresses.
+// tellSender tells a sender's kernel all its addresses.
 func tellSender(h *fabric.Host) error {
 	_, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows)
 	for _, a := range h.V4[1:] {

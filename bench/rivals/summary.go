@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// spread is what the rounds gave for one thing.
+// spread is the values of all rounds for one metric.
 type spread struct {
 	n                   int
 	median, least, most float64
@@ -34,7 +34,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%s [%s..%s]", digits(s.median), digits(s.least), digits(s.most))
 }
 
-// digits writes a number with three digits that count.
+// digits writes a number with three significant digits.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -53,7 +53,7 @@ type series map[int]float64
 // key names a series.
 type key struct{ net, kind, row, metric string }
 
-// results is the values of a run, as they are reported.
+// results is the values of a run, ready for the report.
 type results struct {
 	values    map[key]series
 	disturbed int // values left out because the machine did something else
@@ -61,8 +61,7 @@ type results struct {
 	failures  []record
 }
 
-// gather sorts records. A disturbed value is left out, unless a series has no
-// other.
+// gather sorts records. A disturbed value is left out, unless a series has no other value.
 func gather(all []record) results {
 	r := results{values: map[key]series{}}
 	late := map[key]series{}
@@ -106,8 +105,7 @@ func (s series) spread() spread {
 	return summarize(v)
 }
 
-// over is the ratios of values of the same round, so that what slowed the machine
-// down for a while slows both down.
+// over is the ratios of values of the same round. A slow time of the machine slows both values.
 func (s series) over(base series) spread {
 	var v []float64
 	for round, x := range s {

@@ -59,14 +59,14 @@ var metrics = []metric{
 	{rowIncast64K, "drops", "… packets dropped at the port", true},
 }
 
-// table is a part of the report: kinds beside each other on one network.
+// table is a part of the report: kinds side by side on one network.
 type table struct {
 	title string
 	net   network
 	kinds []kind
 	base  kind // what ratios are against
-	// rivals are the kinds of which the best is compared with srdtun in a column
-	// of its own; nil for no such column.
+	// rivals are compared with srdtun in a column of its own, which shows the best of them; nil
+	// for no such column.
 	rivals []kind
 	only   []string // rows, nil for all
 }
@@ -86,7 +86,7 @@ var tables = []table{
 	{"Many to one: " + onePort.title, onePort, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
 }
 
-// report is the whole of it, in Markdown.
+// report is the whole report, in Markdown.
 func report(a about, r results) string {
 	var b strings.Builder
 	a.heading(&b)
@@ -110,7 +110,7 @@ func (a about) heading(b *strings.Builder) {
 		a.Rounds, a.Seconds)
 }
 
-// write appends the table, with those columns and lines that hold something.
+// write appends the table. Empty columns and lines are left out.
 func (t table) write(b *strings.Builder, r results) {
 	var kinds []kind
 	for _, k := range t.kinds {
@@ -138,8 +138,7 @@ func (t table) write(b *strings.Builder, r results) {
 
 func (t table) shows(m metric) bool { return t.only == nil || slices.Contains(t.only, m.row) }
 
-// line appends the values of a metric and, where there is something to compare
-// with, the ratios.
+// line appends the values of a metric, and ratios if there is a value to compare with.
 func (t table) line(b *strings.Builder, r results, m metric, kinds []kind) {
 	var values, ratios []string
 	any, compared := false, false
@@ -189,7 +188,7 @@ func (r results) againstBest(net string, m metric, rivals []kind) string {
 	return fmt.Sprintf("%s x %s", ratio, name)
 }
 
-// notes says what is not in the tables.
+// notes explains the values that the tables lack.
 func (r results) notes(b *strings.Builder) {
 	if r.disturbed > 0 {
 		fmt.Fprintf(b, "\n%d values of disturbed measurements are left out.\n", r.disturbed)

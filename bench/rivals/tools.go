@@ -12,30 +12,31 @@ import (
 	"strings"
 )
 
-// The Go programs that srdtun is compared with.
+// The Go programs compared with srdtun.
 const (
 	wireguardModule = "golang.zx2c4.com/wireguard"
 	nebulaModule    = "github.com/slackhq/nebula"
 
-	// Tailscale's fork has no releases; what "latest" finds is a tag of 2020.
+	// Tailscale's fork has no releases; "latest" is a tag of 2020.
 	wireguardTSModule  = "github.com/tailscale/wireguard-go"
 	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
 )
 
-// newToolchain is at least what the newest of them ask for. The go command fetches it.
+// newToolchain is at least the Go version that the newest of these programs require. The go
+// command fetches it.
 const newToolchain = "GOTOOLCHAIN=go1.27.3+auto"
 
 // oldestTried bounds how many releases are tried, the newest first.
 const oldestTried = 4
 
-// tools are the programs that this command builds, newest release each if not said otherwise.
+// tools are the programs built by this command, in their newest release unless noted.
 type tools struct {
 	wireguard, wireguardTS, nebula, nebulaCert string
 	notes                                      map[string]string // by title: what is odd about it
 }
 
-// install builds what the kinds need into dir. nebulaSource is a folder of nebula's source;
-// empty: its newest release is taken.
+// install builds the programs of the kinds into dir. Nebula is built from the folder
+// nebulaSource, or in its newest release if that is empty.
 func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -90,10 +91,9 @@ func findGo() (string, error) {
 // builder runs go install.
 type builder struct{ goCommand, dir string }
 
-// newest installs the packages of a module in their newest release. If that
-// cannot be built here, because it asks for a newer Go or because the proxy does
-// not have all of it, the newest that can is taken; without a network, what an
-// earlier run has left. Either is said in the notes.
+// newest installs the packages of a module in their newest release. That release may require a
+// newer Go, or the proxy may lack a part of it. Then the newest release that builds here is
+// installed. Without a network an earlier run's program stays. A note says so in both cases.
 func (b builder) newest(t *tools, title, module string, packages ...string) error {
 	fmt.Printf("building %s\n", title)
 	err := b.install(module, packages, "latest")
@@ -121,9 +121,9 @@ func (b builder) newest(t *tools, title, module string, packages ...string) erro
 	return nil
 }
 
-// pinned builds Tailscale's fork. It cannot be installed by its path: its go.mod has what only
-// a main module may have, so it is built as a tool of an empty module. Without a network, what
-// an earlier run has left is taken.
+// pinned builds Tailscale's fork. Its go.mod has lines that only a main module may have, so it
+// cannot be installed by its path. It is built as a tool of an empty module instead. Without a
+// network an earlier run's program stays.
 func (b builder) pinned(t *tools) error {
 	fmt.Printf("building %s\n", wireguardTS.title)
 	dir, err := os.MkdirTemp("", "wireguard-ts-")
@@ -163,7 +163,7 @@ func (b builder) source(t *tools, dir string) error {
 	return nil
 }
 
-// lastLine is the end of what a command said, which has the reason.
+// lastLine is the last line of an error's text, where the reason is.
 func lastLine(err error) string {
 	text := strings.TrimSpace(err.Error())
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
@@ -210,7 +210,7 @@ func candidates(list string) (newest []string) {
 	return newest
 }
 
-// versions says what is compared with what, by title.
+// versions returns the version of each compared program, by title.
 func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
 	v := map[string]string{
 		"srdtun": firstWords(srdtunPath, "version"),
@@ -234,10 +234,10 @@ func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
 // kindName is the word for a kind and its title.
 type kindName struct{ name, title string }
 
-// firstWords is the first line of what a command says of itself, up to what is
-// only of interest to its makers.
+// firstWords is the first line of a command's description of itself, without the end that only
+// its makers need.
 func firstWords(command string, args ...string) string {
-	// Some exit with an error after they have said it.
+	// Some programs print it and then exit with an error.
 	out, _ := exec.Command(command, args...).CombinedOutput()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	line, _, _ = strings.Cut(line, " [")

@@ -11,16 +11,16 @@ import (
 
 const (
 	vxlanDevice = "vx0"
-	// vxlanHeaders is what VXLAN takes of the MTU below it: inner Ethernet 14, VXLAN 8,
-	// UDP 8, IPv4 20.
+	// vxlanHeaders is VXLAN's share of the MTU below it: inner Ethernet 14, VXLAN 8, UDP 8,
+	// IPv4 20.
 	vxlanHeaders = 50
 )
 
 // vxlanA and vxlanB are the addresses of A and B in the VXLAN.
 var vxlanA, vxlanB = netip.MustParseAddr("10.88.0.1"), netip.MustParseAddr("10.88.0.2")
 
-// bulkInVXLAN is bulk of one flow in a VXLAN on top of the link, without outer checksums, as
-// networks of containers are.
+// bulkInVXLAN is bulk of one flow in a VXLAN on top of the link. It has no outer checksums, as
+// in container networks.
 func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	from, err := sourceOf(s.a, l.to)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package sockperf measures the round trip of small requests over TCP with the program
-// of that name.
+// sockperf.
 package sockperf
 
 import (
@@ -20,12 +20,12 @@ type Percentiles struct{ P50, P99 float64 }
 const (
 	port  = "11111"
 	bytes = "64"
-	// slack is how long it may take beyond its time to connect and to end.
+	// slack is the time to connect and to end, beyond the time of measuring.
 	slack = 20 * time.Second
 )
 
 // Requests sends requests of 64 bytes from client to an address of the server over one TCP
-// connection, each when the one before is answered. The time is in whole seconds.
+// connection. Each request follows the answer to the one before. The time is in whole seconds.
 func Requests(server, client *fabric.Host, to netip.Addr, during time.Duration) (p Percentiles, err error) {
 	s, err := server.Start("sockperf", "sr", "--tcp", "-i", to.String(), "-p", port)
 	if err != nil {
@@ -46,7 +46,7 @@ func Requests(server, client *fabric.Host, to netip.Addr, during time.Duration) 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
 var (
-	// colour is a terminal's escape sequence, of which sockperf prints many.
+	// colour is a terminal's escape sequence; sockperf prints many.
 	colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	// line is one percentile, in microseconds.
 	line = regexp.MustCompile(`percentile (50|99)\.000\s*=\s*([0-9.]+)`)
