@@ -18,9 +18,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank on a
-// fifth at once. The library is Debian's, with its TCP transport. The program is our own,
-// because it must sleep where Open MPI would spin.
+// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank at
+// once. The library is Debian's, with its TCP transport. The program is our own, because it
+// must sleep where Open MPI would spin.
 var mpi = app{"mpi", "Open MPI, 48 ranks to one", fabric.Spec{HostsA: mpiSenders, HostsB: 1, RateMbit: -1}, (*run).mpi}
 
 //go:embed mpi/incast.c

@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// patience is how long Chromium may take for anything; its start takes 1 s on an idle
-// machine, and 10 on a busy one.
+// patience is how long Chromium may take for one step. Its start takes 1 s on an idle machine,
+// and 10 on a busy one.
 const patience = 40 * time.Second
 
 // Browser is one Chromium with one page.
@@ -104,7 +104,7 @@ func (b *Browser) attach(width, height int) error {
 		b.call("Emulation.setDeviceMetricsOverride", size, nil))
 }
 
-// call asks, and waits for the answer. What the page complained of is noted.
+// call sends a command and waits for the answer. It notes the page's complaints.
 func (b *Browser) call(method string, params, result any) error {
 	b.number++
 	if params == nil {
@@ -153,7 +153,7 @@ func (b *Browser) Open(url string) error {
 	return nil
 }
 
-// Eval returns what a script gives, as text.
+// Eval returns a script's result, as text.
 func (b *Browser) Eval(script string) (string, error) {
 	var got struct {
 		Result struct {
@@ -169,7 +169,8 @@ func (b *Browser) Eval(script string) (string, error) {
 	return text, err
 }
 
-// Await waits until a script gives true. It may fail until then, as while the page loads.
+// Await waits until a script returns true. The script may fail until then, for example while
+// the page loads.
 func (b *Browser) Await(script string, limit time.Duration) error {
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		got, err := b.Eval(script)

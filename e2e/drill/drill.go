@@ -1,6 +1,7 @@
-// Package drill hurts the shipped daemon while it carries traffic, in ways that hosts and
-// networks do, and says how long it took to recover, beside a bound for that. Each drill
-// builds a network of its own, and ends with the daemons still well.
+// Package drill hurts the shipped daemon while it carries traffic, in ways that happen to hosts
+// and networks. It reports each recovery time beside its bound. Each drill builds a network of
+// its own. At its end the daemons must work again. Each drill builds a network of its own, and
+// ends with the daemons still well.
 package drill
 
 import (
@@ -24,7 +25,7 @@ type Drill struct {
 	run   func(r *run) error
 }
 
-// All are the drills, in the order in which they are run.
+// All are the drills, in their order.
 var All = []Drill{
 	{"kill", "kill -9 of the end that knows no address, under load", true, kill},
 	{"nat", "the NAT in front of one end forgets every mapping, under load, idle, and with keepalive", false, rebind},
@@ -40,7 +41,7 @@ var All = []Drill{
 	{"liar", "a configured peer that lies, beside an honest one", false, liarRows},
 }
 
-// Row is one bound and what was measured.
+// Row is one bound and the measured value.
 type Row struct {
 	Drill, What, Bound, Got string
 	Missed                  bool
@@ -79,7 +80,7 @@ type run struct {
 	undo  []func() error
 }
 
-// later has f called when the drill ends, last first.
+// later calls f at the end of the drill, the last one first.
 func (r *run) later(f func() error) { r.undo = append(r.undo, f) }
 
 func (r *run) end() (err error) {
@@ -98,7 +99,7 @@ func (r *run) within(what string, got, bound time.Duration) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.2g s", bound.Seconds()), text, got > bound})
 }
 
-// never is the time of what did not happen.
+// never is the time of an event that did not happen.
 const never = time.Hour
 
 // most and least are rows for numbers.
@@ -110,7 +111,7 @@ func (r *run) least(what string, got, bound float64, unit string) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf(">= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got < bound})
 }
 
-// is is a row for what holds or not.
+// is is a row for a fact.
 func (r *run) is(what, want, got string) {
 	r.rows = append(r.rows, Row{r.drill, what, want, got, got != want})
 }
@@ -123,7 +124,7 @@ func (r *run) pick(short, whole time.Duration) time.Duration {
 	return whole
 }
 
-// fabric builds a network that goes with the drill.
+// fabric builds a network that the drill removes at its end.
 func (r *run) fabric(s fabric.Spec) (*fabric.Fabric, error) {
 	f, err := fabric.New(s)
 	if err == nil {
@@ -141,7 +142,7 @@ func (r *run) direct() (*fabric.Direct, error) {
 	return d, err
 }
 
-// pair starts two nodes that know each other; passive is one where B does not know A.
+// pair starts two nodes. Each knows the other; if passive is set, B does not know A.
 func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPair(r.Bin, a, b, c, false)
 	return p, r.keep(p, err)
@@ -162,7 +163,7 @@ func (r *run) keep(p *tunnel.Pair, err error) error {
 	return err
 }
 
-// cables joins the cut cables of a fabric, all with one impairment.
+// cables joins the cut cables of a fabric, all with the same impairment.
 func (r *run) cables(f *fabric.Fabric, im linkemu.Impairment) error {
 	for i, line := range f.Lines {
 		ab, err := linkemu.NewLine(uint64(2*i+1), im)

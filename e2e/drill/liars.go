@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// liarRate is what a liar sends, in bytes a second: some Mbit/s, which an honest peer's
-	// flow does not notice.
+	// liarRate is a liar's rate in bytes a second: some Mbit/s, too few to slow an honest
+	// peer's flow.
 	liarRate = 4e6 / 8
 	// liarPacket is the size of its packets in bytes.
 	liarPacket = 1200
-	// lieMost is more than any lie takes in a packet: numbers are not to be left out.
+	// lieMost is more than any lie adds to a packet: numbers must not be skipped.
 	lieMost = 64
-	// honestShare of its goodput an honest peer keeps beside each liar.
+	// honestShare is the share of its goodput that an honest peer keeps beside each liar.
 	honestShare = 0.95
-	// liarMemory is what all that a peer can make the hub remember takes, in MiB.
+	// liarMemory bounds the hub's memory for all state of a peer, in MiB.
 	liarMemory = 32
 )
 
-// lies are what liars say, each in packets that are genuine.
+// lies are the frames of liars, each in genuine packets.
 var lies = []struct {
 	what string
 	say  func(l *liars, f liar.Frames) liar.Frames
@@ -42,7 +42,7 @@ var lies = []struct {
 	{"challenges", (*liars).challenge},
 }
 
-// liarRows has a configured peer of a hub lie, while another one sends a TCP flow.
+// liarRows lets a configured peer of a hub lie, while another one sends a TCP flow.
 func liarRows(r *run) error {
 	f, err := r.fabric(fabric.Spec{HostsB: 2})
 	if err != nil {
@@ -77,7 +77,7 @@ func liarRows(r *run) error {
 	return nil
 }
 
-// hub starts a node B with two peers: the node A, and a liar on the second host of its side.
+// hub starts a node B with two peers: the node A, and a liar on the second host of A's side.
 func (r *run) hub(f *fabric.Fabric) (*liars, *tunnel.Node, error) {
 	id, err := newIdentity()
 	if err != nil {
@@ -110,7 +110,7 @@ func newIdentity() (*handshake.Identity, error) {
 	return handshake.NewIdentity(private)
 }
 
-// liars is a configured peer with a session, and what it says next.
+// liars is a configured peer with a session, and its next frames.
 type liars struct {
 	conn    *net.UDPConn
 	at      netip.AddrPort // the hub
@@ -156,7 +156,7 @@ func (r *run) liar(from *fabric.Host, at netip.AddrPort, id *handshake.Identity,
 	return l, nil
 }
 
-// take handles what the hub sends at first: its response, and its challenges.
+// take handles the hub's first packets: its response, and its challenges.
 func (l *liars) take(peer *liar.Peer, b []byte) {
 	if l.session == nil {
 		if l.session = peer.Respond(b); l.session != nil {
@@ -177,7 +177,7 @@ func (l *liars) write(f liar.Frames) {
 	_, _ = l.conn.WriteToUDPAddrPort(l.session.Seal(0, f), l.at) // nothing is promised
 }
 
-// count counts what comes back.
+// count counts the bytes that come back.
 func (l *liars) count() {
 	buf := make([]byte, 2000)
 	for {
@@ -189,7 +189,7 @@ func (l *liars) count() {
 	}
 }
 
-// lie says the same again and again for a time.
+// lie sends the same frames again and again for a time.
 func (l *liars) lie(lasts time.Duration, say func(*liars, liar.Frames) liar.Frames) error {
 	begun, sent := time.Now(), 0
 	for time.Since(begun) < lasts {
@@ -222,7 +222,7 @@ func (l *liars) message(f liar.Frames, slot uint16, seq uint32, length uint16) l
 	return f.Message(l.number-1, &imm, []byte{0x45})
 }
 
-// slots are the flow slots that there are.
+// slots is the number of flow slots.
 const slots = 4096
 
 func (l *liars) jump(f liar.Frames) liar.Frames {

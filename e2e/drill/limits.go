@@ -16,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// descriptors takes all that are left from a daemon that runs, and has others begin with
-// too few.
+// descriptors takes all free descriptors from a running daemon. It also starts daemons with too
+// few.
 func descriptors(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -38,7 +38,7 @@ func descriptors(r *run) error {
 		}
 	}
 	_, _ = p.B.Show() // may fail, and must do no harm
-	// The daemon looks for a route from here, which takes a descriptor.
+	// The daemon looks for a route from this address, which needs a descriptor.
 	if _, err := d.B.Run("ip", "addr", "add", "10.1.1.99/24", "dev", "eth0"); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func descriptors(r *run) error {
 	return r.beginWithFew(p.A)
 }
 
-// exhaust leaves a process no descriptor to open.
+// exhaust leaves a process no free descriptor.
 func exhaust(pid int) error {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
@@ -63,7 +63,7 @@ func exhaust(pid int) error {
 	return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit}, nil)
 }
 
-// beginWithFew starts daemons that cannot open all that they need.
+// beginWithFew starts daemons that cannot open all the descriptors that they need.
 func (r *run) beginWithFew(n *tunnel.Node) error {
 	if err := n.Stop(); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (r *run) beginWithFew(n *tunnel.Node) error {
 // memoryCap is the memory of a small virtual machine, or of a container.
 const memoryCap = 256 << 20
 
-// memory has a daemon carry all that the machine does with little memory: the kernel ends
-// it when it takes more.
+// memory lets a daemon carry the machine's full load with little memory. The kernel ends a
+// daemon that uses more.
 func memory(r *run) error {
 	f, err := r.fabric(fabric.Spec{RateMbit: -1})
 	if err != nil {
@@ -136,7 +136,7 @@ func memory(r *run) error {
 	return nil
 }
 
-// confine puts a process into a control group that may have so much memory.
+// confine puts a process into a control group with so much memory.
 func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	var all error
 	for _, v := range []struct{ root, limit string }{
@@ -150,7 +150,7 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 			continue
 		}
 		undo = func() error {
-			// The process may be there still; then it goes where it came from.
+			// The process may still run; then it goes back to its old group.
 			_ = os.WriteFile(filepath.Join(v.root, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 			return os.Remove(dir)
 		}
@@ -166,8 +166,8 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	return nil, all
 }
 
-// ownGroup is the control group of this process, of one controller in version 1, or in
-// version 2 for "" (cgroups(7)).
+// ownGroup is this process's control group: of one controller in version 1, and for "" of
+// version 2 (cgroups(7)).
 func ownGroup(controller string) string {
 	b, _ := os.ReadFile("/proc/self/cgroup") // without it the root is tried
 	for line := range strings.Lines(string(b)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// Bounds of what follows.
+// Bounds of these drills.
 const (
 	maxRestart = 2 * time.Second        // WireGuard takes some 15 s
 	maxMove    = time.Second            // what a person notices
@@ -19,7 +19,7 @@ const (
 	maxHealed  = 2 * time.Second
 )
 
-// longWait is how long a recovery is waited for.
+// longWait bounds the wait for a recovery.
 const longWait = 30 * time.Second
 
 // load starts a TCP flow from A to B that goes on for so long, and a heartbeat.
@@ -39,7 +39,7 @@ func (r *run) load(a, b *fabric.Host, lasts time.Duration) (*meter.Run, *meter.H
 	return flow, beat, err
 }
 
-// answer returns how long after from traffic passed both ways.
+// answer returns how long after from traffic passed both ways again.
 func answer(beat *meter.Heartbeat, from time.Time) time.Duration {
 	took, err := beat.AnswerAfter(from, longWait)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *run) survives(flow *meter.Run) {
 	r.is("the TCP connection through the tunnel", "lives", got)
 }
 
-// kill is the end that has to be found again: it knows nobody's address.
+// kill ends the daemon that knows no address of its peer; the other one must find it again.
 func kill(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -81,7 +81,7 @@ func kill(r *run) error {
 	return nil
 }
 
-// move changes the address of the end that knows no other, and of the one that calls.
+// move changes the address of the passive end, and then of the calling end.
 func move(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -140,8 +140,8 @@ func dead(r *run) error {
 	return nil
 }
 
-// translate makes h change the source ports of its UDP packets into some of ports, and
-// forget what it changed before.
+// translate makes h change the source ports of its UDP packets into some of ports. Earlier
+// mappings are forgotten.
 func translate(h *fabric.Host, ports string) error {
 	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
 	if _, err := h.Run("nft", "add table ip nat; delete table ip nat; "+rules); err != nil {
@@ -150,7 +150,7 @@ func translate(h *fabric.Host, ports string) error {
 	return h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) })
 }
 
-// rebind has all ports of one end change in front of it.
+// rebind lets the NAT in front of one end change all its ports.
 func rebind(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -163,7 +163,7 @@ func rebind(r *run) error {
 	if err != nil {
 		return err
 	}
-	// Only what nobody sends shows what an idle tunnel does, so load is last.
+	// Only a silent tunnel shows the behaviour when idle, so load comes last.
 	if err := r.rebindIdle(f); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func rebind(r *run) error {
 	return nil
 }
 
-// rebindIdle connects through a tunnel that was idle when the mappings went.
+// rebindIdle connects through an idle tunnel whose mappings were forgotten.
 func (r *run) rebindIdle(f *fabric.Fabric) error {
 	l, err := f.B(1).Listen("tcp", tunnel.Inner4(2).String()+":0")
 	if err != nil {
@@ -201,13 +201,13 @@ func (r *run) rebindIdle(f *fabric.Fabric) error {
 	return c.Close()
 }
 
-// keepalive is the longest of those that are usual, but for the template's 25 s.
+// keepalive is the longest of the usual keepalives, the template's 25 s aside.
 const keepalive = 5 * time.Second
 
-// idleAfter is when a daemon has nothing more to find out about its paths.
+// idleAfter is when a daemon has stopped probing its paths.
 const idleAfter = 12 * time.Second
 
-// rebindKept asks the end behind the NAT, which says nothing by itself, for an answer.
+// rebindKept connects to the end behind the NAT, which sends only keepalives.
 func (r *run) rebindKept(f *fabric.Fabric, p *tunnel.Pair) error {
 	if err := p.A.Stop(); err != nil {
 		return err

@@ -44,11 +44,11 @@ func (r *run) download(a, b *fabric.Host, size int64, leastMbit float64) error {
 	return nil
 }
 
-// corruptMbit is half of what four paths of 100 Mbit/s carry when each twentieth packet
-// is lost, as a corrupted one is.
+// corruptMbit is half the rate of four paths of 100 Mbit/s that lose one packet in twenty. A
+// corrupted packet is a lost one.
 const corruptMbit = 150
 
-// corrupt leaves it to authentication alone to notice.
+// corrupt mends the checksums, so only authentication can notice the fault.
 func corrupt(r *run) error {
 	f, err := r.fabric(fabric.Spec{Lines: true})
 	if err != nil {
@@ -67,7 +67,7 @@ func corrupt(r *run) error {
 	return r.download(f.A(1), f.B(1), size, corruptMbit)
 }
 
-// duplicate has each packet arrive twice.
+// duplicate lets each packet arrive twice.
 func duplicate(r *run) error {
 	f, err := r.fabric(fabric.Spec{Lines: true})
 	if err != nil {
@@ -91,7 +91,7 @@ func duplicate(r *run) error {
 	return nil
 }
 
-// whole adds rows for a stream that nothing was to be done to.
+// whole adds rows for a stream that must arrive undamaged.
 func (r *run) whole(s *meter.Stream) {
 	t := s.Tally()
 	r.most("datagrams that came out twice", float64(t.Twice), 0, "")
@@ -99,11 +99,11 @@ func (r *run) whole(s *meter.Stream) {
 	r.most("datagrams lost, of a thousand", 1000*float64(max(0, t.Sent-t.Arrived-inFlight))/float64(max(1, t.Sent)), 1, "")
 }
 
-// inFlight is how many datagrams of a stream may be on their way: 50 ms of them.
+// inFlight is how many datagrams of a stream may be in flight: 50 ms of them.
 const inFlight = int(50 * time.Millisecond / streamEvery)
 
-// maxAge bounds how old a datagram may be that is delivered: it may wait for two seconds,
-// and a moment for its repair.
+// maxAge bounds the age of a delivered datagram. It may wait for two seconds, and a moment for
+// its repair.
 const maxAge = 3 * time.Second
 
 // stop stops each daemon in turn, as a debugger or a container's freezer does.

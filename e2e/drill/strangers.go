@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// replay records all packets of a session, its handshakes too, and sends them again and
+// replay records all packets of a session, its handshakes included. It sends them again and
 // again while the session goes on.
 func replay(r *run) error {
 	d, err := r.direct()
@@ -28,7 +28,7 @@ func replay(r *run) error {
 	if err != nil {
 		return err
 	}
-	// An hour's worth of what is recorded in a minute.
+	// The replay sends an hour's worth of the packets that a minute records.
 	time.Sleep(r.pick(5*time.Second, time.Minute))
 	tape.stop()
 	from, packets := time.Now(), 0
@@ -50,13 +50,13 @@ func replay(r *run) error {
 }
 
 const (
-	// garbageRate is packets a second, which 100 Mbit/s carry.
+	// garbageRate is in packets a second. 100 Mbit/s carry that many.
 	garbageRate = 100_000
-	// garbageShare of the goodput is left beside it.
+	// garbageShare is the share of the goodput that the flow keeps beside garbage.
 	garbageShare = 0.9
 )
 
-// garbage is sent by a stranger beside the receiver, on links that the flow does not use.
+// garbage comes from a stranger beside the receiver, over links that the flow does not use.
 func garbage(r *run) error {
 	f, err := r.fabric(fabric.Spec{HostsB: 2})
 	if err != nil {
@@ -80,9 +80,9 @@ func garbage(r *run) error {
 	return nil
 }
 
-// beside has A send B a TCP flow, does things one after the other beside it, each of which
-// takes a time, and returns which share each leaves of the goodput: of the mean before and
-// after it, as a machine is not the same all the time.
+// beside lets A send B a TCP flow, and does things beside it in turn. Each thing takes a time.
+// beside returns the goodput during each thing as a share of the mean before and after it. A
+// machine's speed changes, so only neighbouring times are compared.
 func (r *run) beside(f *fabric.Fabric, each time.Duration, things ...func() error) (shares []float64, err error) {
 	const begin = 2 * time.Second // slow start
 	lasts := begin + time.Duration(2*len(things)+2)*each

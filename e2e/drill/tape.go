@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// tapeMost bounds what is recorded: the frames of a minute.
+// tapeMost bounds the recorded frames: those of a minute.
 const tapeMost = 500_000
 
 // tape records the UDP packets of two hosts on a cable, and plays them.
@@ -24,13 +24,13 @@ type tape struct {
 	over    atomic.Bool
 }
 
-// tapeEnd is a packet socket at one end of the cable, and what that end sent.
+// tapeEnd is a packet socket at one end of the cable, and the packets which that end sent.
 type tapeEnd struct {
 	fd     int
 	frames [][]byte
 }
 
-// record begins at both ends.
+// record begins recording at both ends.
 func record(d *fabric.Direct) (*tape, error) {
 	t := &tape{}
 	for i, h := range []*fabric.Host{d.A, d.B} {
@@ -72,7 +72,7 @@ const (
 	frameLeast = frameUDP + 8
 )
 
-// record keeps what the end sends, until it is over.
+// record keeps the packets that the end sends, until over is set.
 func (e *tapeEnd) record(over *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for !over.Load() {
@@ -85,7 +85,7 @@ func (e *tapeEnd) record(over *atomic.Bool) {
 		if b[frameType] != 8 || b[frameType+1] != 0 || b[frameProto] != unix.IPPROTO_UDP {
 			continue
 		}
-		// A veth leaves checksums unfinished; without one a packet is taken as well.
+		// A veth leaves checksums unfinished. A receiver accepts a packet without one as well.
 		b[frameSum], b[frameSum+1] = 0, 0
 		e.frames = append(e.frames, b)
 	}
@@ -94,7 +94,7 @@ func (e *tapeEnd) record(over *atomic.Bool) {
 // stop ends the recording.
 func (t *tape) stop() { t.over.Store(true); t.running.Wait() }
 
-// play sends all that was recorded, each end's packets from there, and returns how many.
+// play sends all recorded packets, each from its own end, and returns how many.
 func (t *tape) play() (n int, err error) {
 	var ends [2]int
 	var errs [2]error
@@ -106,7 +106,8 @@ func (t *tape) play() (n int, err error) {
 	return ends[0] + ends[1], errors.Join(errs[:]...)
 }
 
-// play leaves a hundredth of a second after each hundred: the session goes on beside it.
+// play pauses for a hundredth of a second after each hundred packets, because the session goes
+// on beside it.
 func (e *tapeEnd) play() (n int, err error) {
 	for i, b := range e.frames {
 		if _, err := unix.Write(e.fd, b); err != nil && !errors.Is(err, unix.ENOBUFS) {
@@ -131,8 +132,8 @@ func (t *tape) close() error {
 	return errors.Join(errs...)
 }
 
-// flood sends garbageRate packets a second of nonsense from h to the daemon's port at to:
-// all kinds that the first byte can say, of many sizes.
+// flood sends garbageRate packets a second of nonsense from h to the daemon's port at to. They
+// have every kind that the first byte can name, and many sizes.
 func flood(h *fabric.Host, to netip.Addr, lasts time.Duration) (sent int, err error) {
 	c, err := h.ListenPacket("udp4", ":0")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// batch collects the lines for one run of "ip -batch" or "tc -batch": a process
-// for each line would make building several times slower.
+// batch collects the lines for one run of "ip -batch" or "tc -batch". A process for each line
+// would slow building down several times.
 type batch struct{ strings.Builder }
 
 func (b *batch) add(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
@@ -29,8 +29,8 @@ func (b *batch) apply(tool string, ns *Namespace) error {
 	return err
 }
 
-// build goes from the boxes over the cables and addresses to the routes,
-// because a route wants its interface up and addressed.
+// build goes from the boxes over the cables and addresses to the routes, because a route needs
+// its interface up and addressed.
 func (f *Fabric) build() error {
 	for _, step := range []func() error{
 		f.makeBoxes, f.setSysctls, f.plugCables, f.setAddresses, f.setRoutes,
@@ -83,8 +83,8 @@ func (f *Fabric) routers() []*Namespace {
 
 func (f *Fabric) hosts() []*Host { return slices.Concat(f.hostsA, f.hostsB) }
 
-// setSysctls runs before the cables are plugged, so that every interface starts
-// from these defaults.
+// setSysctls runs before the cables are plugged in, so every interface starts from these
+// defaults.
 func (f *Fabric) setSysctls() error {
 	router := map[string]string{
 		"net.ipv4.ip_forward":                        "1",
@@ -119,7 +119,7 @@ func (f *Fabric) setSysctls() error {
 		}
 	}
 	for _, n := range f.Lines {
-		// A cable has no addresses of its own and says nothing.
+		// A cable has no address of its own and sends nothing.
 		if err := n.setSysctl(map[string]string{"net.ipv6.conf.default.disable_ipv6": "1"}); err != nil {
 			return err
 		}
@@ -127,8 +127,8 @@ func (f *Fabric) setSysctls() error {
 	return nil
 }
 
-// hostSysctl is what a run must not inherit from the machine: the congestion
-// control, and what TCP remembers of earlier connections.
+// hostSysctl keeps a run from inheriting the machine's congestion control, and TCP's memory of
+// earlier connections.
 var hostSysctl = map[string]string{
 	"net.ipv4.tcp_congestion_control":     "cubic",
 	"net.ipv4.tcp_no_metrics_save":        "1",
@@ -139,8 +139,8 @@ var hostSysctl = map[string]string{
 	"net.ipv6.conf.default.accept_ra":     "0",
 }
 
-// allowCubic adds cubic to the machine-wide list of algorithms that a namespace
-// may choose. It permits and changes no default.
+// allowCubic adds cubic to the machine-wide list of algorithms that a namespace may choose. It
+// does not change the default.
 func allowCubic() error {
 	const file = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 	list, err := os.ReadFile(file)
@@ -153,8 +153,8 @@ func allowCubic() error {
 	return os.WriteFile(file, []byte(strings.TrimSpace(string(list))+" cubic"), 0o644)
 }
 
-// plugCables makes every veth pair: "eth0" at a host and "h<i>" at its leaf,
-// "s<n>" at a leaf and "lA" or "lB" at the spine.
+// plugCables makes every veth pair. A host has "eth0" and its leaf "h<i>". A leaf has "s<n>"
+// and the spine "lA" or "lB".
 func (f *Fabric) plugCables() error {
 	var b batch
 	cable := func(a *Namespace, port string, z *Namespace, peer string) {
@@ -179,7 +179,7 @@ func (f *Fabric) plugCables() error {
 	return b.apply("ip", nil)
 }
 
-// side is one leaf with what hangs on it.
+// side is one leaf with its hosts.
 type side struct {
 	num   int
 	leaf  *Namespace
@@ -305,8 +305,8 @@ func (f *Fabric) wireLike() error {
 	return nil
 }
 
-// wireLike makes a card send packets of MTU size and receive with GRO, for which
-// a veth needs gro on.
+// wireLike makes a card send packets of MTU size and receive with GRO. A veth needs "gro on"
+// for that.
 func (h *Host) wireLike(dev string) error {
 	_, err := h.Run("ethtool", "-K", dev, "tso", "off", "gso", "off", "tx-udp-segmentation", "off", "gro", "on")
 	return err

@@ -12,11 +12,11 @@ import (
 // cable, and no comparison needs more.
 const maxLinks = 16
 
-// DirectSpec says how two hosts are joined.
+// DirectSpec says how cables join two hosts.
 type DirectSpec struct {
 	Links int // veth pairs, each with a network of its own; 0 means 1
-	// WireLike makes packets of MTU size cross the cables, as a network card sends
-	// them; without it a veth carries whole super-frames of 64 KB.
+	// WireLike lets packets of MTU size cross the cables, as a network card sends them. Without
+	// it a veth carries whole super-frames of 64 KB.
 	WireLike bool
 }
 
@@ -32,7 +32,7 @@ type Direct struct {
 	closeErr  error
 }
 
-// NewDirect builds it, in about half a second. On error nothing is left behind.
+// NewDirect builds a Direct in about half a second. On error nothing is left behind.
 func NewDirect(spec DirectSpec) (*Direct, error) {
 	if spec.Links == 0 {
 		spec.Links = 1
@@ -50,8 +50,7 @@ func NewDirect(spec DirectSpec) (*Direct, error) {
 	return d, nil
 }
 
-// Close ends every process inside and removes both namespaces. It may be called
-// more than once.
+// Close ends every process inside and removes both namespaces. A second call is allowed.
 func (d *Direct) Close() error {
 	d.closeOnce.Do(func() { d.closeErr = removeAll(d.all) })
 	return d.closeErr
@@ -78,7 +77,7 @@ func (d *Direct) build(prefix string) (err error) {
 	return nil
 }
 
-// host makes one end, whose addresses end in the number last.
+// host makes one end. Its addresses end in the number last.
 func (d *Direct) host(name string, last int) (*Host, error) {
 	n, err := newNamespace(name)
 	if n != nil {

@@ -3,22 +3,23 @@
 //
 //	hA1 hA2 .. --- lA ===( s1 s2 .. sN )=== lB --- hB1 hB2 ..
 //
-// Every box is one namespace. Both directions of every leaf-spine link are
-// shaped by a token bucket with a drop-tail queue. The leaves spread flows over
-// the spines by a hash of the 5-tuple (RFC 2992 style L4 ECMP), for IPv4 and
-// IPv6. Three things make it behave like a network of real switches:
+// Every box is one namespace. A token bucket with a drop-tail queue shapes both directions of
+// every leaf-spine link. The leaves spread flows over the spines by a hash of the 5-tuple (RFC
+// 2992 style L4 ECMP), for IPv4 and IPv6. The fabric differs from plain veths in three ways, to
+// behave like a network of real switches.
 //
-//   - A veth carries the sender's socket hash beside the packet, Linux prefers
-//     that hash for ECMP, and TCP changes it at every retransmission timeout, so
-//     that plain TCP would leave a dead path by itself. The leaves forget that
-//     hash on ingress (hash.go), as a real switch, which never saw it, does.
-//   - Hosts put packets of MTU size on the wire and join them again on receipt,
-//     as a network card does. A veth would carry whole 64 KB super-frames.
-//   - Neighbour entries are warm, so that no measured packet waits for ARP.
+// The leaves forget the sender's socket hash on ingress (hash.go). A veth carries that hash
+// beside the packet, and Linux prefers it for ECMP. TCP changes it at every retransmission
+// timeout, so plain TCP would leave a dead path by itself. A real switch never sees the hash.
 //
-// A Direct is the smaller network of two hosts and the cables between them, for
-// comparisons that only the processor limits.
+// Hosts put packets of MTU size on the wire and join them again on receipt, as a network card
+// does. A veth would carry whole 64 KB super-frames.
 //
-// Building needs root, and ip, tc, nft and ethtool in PATH. Nothing survives
-// the process that built it if its main function is a Command, or begins with Guard.
+// Neighbour entries are warm, so no measured packet waits for ARP.
+//
+// A Direct is a smaller network: two hosts and the cables between them. It is for comparisons
+// that only the processor limits.
+//
+// Building needs root, and ip, tc, nft and ethtool in PATH. The main function of a program must
+// be a Command, or begin with Guard. Then nothing survives the process that built the fabric.
 package fabric

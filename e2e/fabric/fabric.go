@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// Fabric is a network that stands. Its methods may be called from several
-// goroutines, except Close, which must be the last.
+// Fabric is a running network. Several goroutines may call its methods at once. Close must be
+// the last call.
 type Fabric struct {
 	Spec   Spec
 	LeafA  *Namespace
 	LeafB  *Namespace
 	Spines []*Namespace // spine n is Spines[n-1]
-	// Lines[n-1] lies between leaf A and spine n; nil without Spec.Lines.
+	// Lines[n-1] is between leaf A and spine n; nil without Spec.Lines.
 	Lines []*Namespace
 
 	hostsA, hostsB []*Host
@@ -26,7 +26,7 @@ type Fabric struct {
 	closeErr       error
 }
 
-// Host is an end system. Its one network card is "eth0"; in a Direct it has one
+// Host is an end system. In a Fabric its one network card is "eth0". In a Direct it has a card
 // for each address.
 type Host struct {
 	*Namespace
@@ -45,10 +45,10 @@ func (f *Fabric) A(n int) *Host { return f.hostsA[n-1] }
 // B is host hB<n>, n from 1.
 func (f *Fabric) B(n int) *Host { return f.hostsB[n-1] }
 
-// built counts the fabrics of this process, for names of their own.
+// built counts the fabrics of this process, so each has its own names.
 var built atomic.Int64
 
-// New builds the fabric, in about a second. On error nothing is left behind.
+// New builds a fabric in about a second. On error nothing is left behind.
 func New(spec Spec) (*Fabric, error) {
 	spec, err := spec.withDefaults()
 	if err != nil {
@@ -64,8 +64,7 @@ func New(spec Spec) (*Fabric, error) {
 	return f, nil
 }
 
-// Close ends every process inside the fabric and removes it. It may be called
-// more than once.
+// Close ends every process inside the fabric and removes the fabric. A second call is allowed.
 func (f *Fabric) Close() error {
 	f.closeOnce.Do(func() { f.closeErr = removeAll(f.all) })
 	return f.closeErr

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faultTable is the nftables table that holds a spine's fault, if it has one.
+// faultTable is the nftables table of a spine's fault.
 const faultTable = "inet fault"
 
-// Break makes spine n (from 1) a silent blackhole: it keeps its links and
-// answers its neighbours, but drops every packet that it should forward.
+// Break makes spine n (from 1) a silent blackhole. It keeps its links and answers its
+// neighbours, but drops every packet instead of forwarding it.
 func (f *Fabric) Break(n int) error { return f.fault(n, "drop", "") }
 
 // Lossy makes spine n (from 1) lose permille of 1000 packets, at random.
@@ -21,8 +21,8 @@ func (f *Fabric) Lossy(n, permille int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f numgen random mod 1000 < %d drop\n", faultTable, permille))
 }
 
-// Bleach makes spine n (from 1) clear the ECN field of IPv4 packets that it forwards, which
-// RFC 3168 forbids and routers do.
+// Bleach makes spine n (from 1) clear the ECN field of forwarded IPv4 packets. RFC 3168 forbids
+// it, and routers do it.
 func (f *Fabric) Bleach(n int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f ip ecn set not-ect\n", faultTable))
 }
@@ -57,7 +57,7 @@ func (n *Namespace) nft(lines string) (string, error) {
 	return string(out), nil
 }
 
-// Report says what each spine carried and whether it is hurt, for a test that failed.
+// Report gives each spine's bytes and fault, for the log of a failed test.
 func (f *Fabric) Report() string {
 	var b strings.Builder
 	sent, err := f.Counters()
@@ -71,7 +71,7 @@ func (f *Fabric) Report() string {
 	return b.String()
 }
 
-// Counters tells how many bytes leaf A has sent to each spine so far.
+// Counters returns how many bytes leaf A has sent to each spine so far.
 func (f *Fabric) Counters() ([]uint64, error) {
 	sent := make([]uint64, len(f.Spines))
 	err := f.LeafA.Do(func() error {
@@ -93,8 +93,8 @@ func (f *Fabric) Counters() ([]uint64, error) {
 	return sent, err
 }
 
-// Busiest is the number (from 1) of the spine to which leaf A has sent most
-// bytes since the given Counters; nil stands for the beginning.
+// Busiest is the number (from 1) of the spine that has received most bytes from leaf A since
+// the given Counters. nil stands for the beginning.
 func (f *Fabric) Busiest(since []uint64) (int, error) {
 	now, err := f.Counters()
 	if err != nil {

@@ -11,21 +11,20 @@ import (
 	"time"
 )
 
-// guardEnv tells a process that it is a guard, and for which prefix.
+// guardEnv makes a process a guard, and names its prefix.
 const guardEnv = "SRDTUN_FABRIC_GUARD"
 
 // runDir is where srdtun keeps the sockets and state files of its interfaces.
 const runDir = "/run/srdtun"
 
-// Prefix begins the names of everything that this process makes: namespaces,
-// tunnel interfaces (see TunnelName) and its scratch folder. It holds the
-// process number, so that runs beside each other do not meet.
+// Prefix begins all names of this process: namespaces, tunnel interfaces (see TunnelName) and
+// its scratch folder. It holds the process number, so simultaneous runs have different names.
 func Prefix() string { return prefixOf(os.Getpid()) }
 
 func prefixOf(pid int) string { return fmt.Sprintf("srd%d-", pid) }
 
-// TunnelName is the name of a tunnel interface that Guard will clean up after.
-// suffix may have up to four letters: interface names end at 15 bytes.
+// TunnelName is the name of a tunnel interface that Guard will remove. suffix may have up to
+// four letters, because an interface name has at most 15 bytes.
 func TunnelName(suffix string) string { return Prefix() + suffix }
 
 // Scratch is a private folder for keys, configurations and logs, removed by Guard.
@@ -34,20 +33,20 @@ func Scratch() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// lifeline is the pipe whose end tells the guard that this process has ended. It
-// is never closed by hand and not inherited by other children; it is a variable
-// of the package so that the garbage collector does not close it either.
+// lifeline is the pipe whose end tells the guard that this process has ended. Nothing closes it
+// by hand, and no other child inherits it. A variable of the package keeps the garbage
+// collector from closing it.
 //
-//lint:ignore U1000 that nothing reads it is the point
+// //lint:ignore U1000 that nothing reads it is the point
 var lifeline io.WriteCloser
 
-// Guard begins the main function of every program that builds fabrics. It
-// starts a second process of the same program which waits, however this one
-// ends (return, panic, signal, kill -9), and then removes what was left behind.
-// In that second process Guard does not return.
+// Guard begins the main function of every program that builds fabrics. It starts a second
+// process of the same program, which waits for the end of the first. That end may be a return,
+// a panic, a signal or kill -9. The second process then removes the leftovers. There Guard does
+// not return.
 func Guard() error {
 	if prefix := os.Getenv(guardEnv); prefix != "" {
-		// Nothing is ever written: the end of input is the end of the other process.
+		// Nothing is ever written, so the end of input is the end of the other process.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		sweep(prefix)
 		os.Exit(0)
@@ -66,11 +65,11 @@ func Guard() error {
 	return guard.Start()
 }
 
-// sweepPause lets the last children of the process that ended, such as an ip
-// that was just about to make a namespace, come to their end as well.
+// sweepPause lets the last children of the ended process end too, such as an ip that was about
+// to make a namespace.
 const sweepPause = 200 * time.Millisecond
 
-// sweep removes all that carries the prefix.
+// sweep removes everything whose name has the prefix.
 func sweep(prefix string) {
 	sweepOnce(prefix)
 	time.Sleep(sweepPause)
@@ -85,7 +84,7 @@ func sweepOnce(prefix string) {
 			boxes = append(boxes, &Namespace{Name: e.Name()})
 		}
 	}
-	// Nobody is left who could be told about an error here.
+	// No process is left to report an error to.
 	_ = removeAll(boxes)
 	files, _ := filepath.Glob(filepath.Join(runDir, prefix+"*"))
 	for _, f := range files {

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hashProgram is "bpf_set_hash_invalid(skb); return -1" in BPF instructions
-// (linux/bpf.h): the packet goes on with its hash to be computed afresh. -1 is
-// TCX_NEXT and TC_ACT_UNSPEC.
+// hashProgram is "bpf_set_hash_invalid(skb); return -1" in BPF instructions (linux/bpf.h). The
+// packet goes on, and its next user computes the hash afresh. -1 is TCX_NEXT and TC_ACT_UNSPEC.
 var hashProgram = [...]bpfInsn{
 	{code: 0x85, imm: 41}, // call helper 41, bpf_set_hash_invalid; r1 is the packet
 	{code: 0xb7, imm: -1}, // r0 = -1
 	{code: 0x95},          // exit
 }
 
-// hashLicense is that of the helper; like the program it does not move.
+// hashLicense is the license that the helper requires. Like the program it does not move in
+// memory.
 var hashLicense = [...]byte{'G', 'P', 'L', 0}
 
 // bpfInsn is struct bpf_insn.
@@ -69,7 +69,7 @@ func forgetHash(devices []string) error {
 	if err != nil {
 		return err
 	}
-	// An attached program is held by its device.
+	// The device keeps an attached program.
 	defer unix.Close(fd)
 	for _, name := range devices {
 		ifi, err := net.InterfaceByName(name)
@@ -88,9 +88,9 @@ func forgetHash(devices []string) error {
 	return nil
 }
 
-// loadHashProgram loads the program on the locked thread of its caller. The kernel's
-// verifier gives up with EAGAIN where the thread has a signal pending, and Go's
-// runtime interrupts threads with SIGURG: signals wait for the call's end.
+// loadHashProgram loads the program on the locked thread of its caller. A pending signal makes
+// the kernel's verifier give up with EAGAIN, and Go's runtime interrupts threads with SIGURG.
+// So signals wait for the end of the call.
 func loadHashProgram() (fd int, err error) {
 	var all, before unix.Sigset_t
 	for i := range all.Val {

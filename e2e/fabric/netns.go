@@ -20,8 +20,8 @@ import (
 // netnsDir is where ip-netns(8) keeps its named namespaces.
 const netnsDir = "/run/netns"
 
-// killWait bounds how long the processes in a namespace get to end after
-// SIGTERM before SIGKILL: enough for a daemon to undo its routes.
+// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace: enough for
+// a daemon to undo its routes.
 const killWait = 2 * time.Second
 
 // Namespace is one named network namespace.
@@ -37,17 +37,17 @@ func newNamespace(name string) (*Namespace, error) {
 	return n, err
 }
 
-// Path is the file by which setns(2) finds the namespace.
+// Path is the file that setns(2) opens for the namespace.
 func (n *Namespace) Path() string { return filepath.Join(netnsDir, n.Name) }
 
-// Command prepares a command that will run inside the namespace. The process
-// started is the command itself, because ip-netns replaces itself with it.
+// Command prepares a command that will run inside the namespace. ip-netns replaces itself with
+// the command, so the started process is the command itself.
 func (n *Namespace) Command(name string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
 }
 
-// Run runs a command inside the namespace to its end and returns its standard
-// output. The error holds what it wrote to standard error.
+// Run runs a command inside the namespace to its end and returns its standard output. The error
+// holds the command's standard error.
 func (n *Namespace) Run(name string, args ...string) (string, error) {
 	return run("", "ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
 }
@@ -64,7 +64,7 @@ func (n *Namespace) Do(fn func() error) error {
 	defer home.Close()
 	err = n.enter(fn)
 	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
-		// The thread stays locked, so nobody else is ever moved into the namespace.
+		// The thread stays locked, so no other goroutine runs in the namespace.
 		return errors.Join(err, fmt.Errorf("setns back from %s: %w", n.Name, back))
 	}
 	runtime.UnlockOSThread()
@@ -95,14 +95,14 @@ func (n *Namespace) ListenPacket(network, address string) (c net.PacketConn, err
 	return c, err
 }
 
-// Dial is net.DialTimeout inside the namespace. The address must be numeric,
-// since a resolver would look it up outside.
+// Dial is net.DialTimeout inside the namespace. The address must be numeric, because a resolver
+// would look it up outside.
 func (n *Namespace) Dial(network, address string, d time.Duration) (c net.Conn, err error) {
 	err = n.Do(func() (err error) { c, err = net.DialTimeout(network, address, d); return err })
 	return c, err
 }
 
-// setSysctl writes one value, named as in /proc/sys with slashes or dots.
+// setSysctl writes values. Their names are as in /proc/sys, with slashes or dots.
 func (n *Namespace) setSysctl(values map[string]string) error {
 	return n.Do(func() error {
 		for k, v := range values {
@@ -131,7 +131,7 @@ func (n *Namespace) Pids() []int {
 	return pids
 }
 
-// remove ends whatever still runs in the namespace and deletes it.
+// remove ends the namespace's processes and deletes the namespace.
 func (n *Namespace) remove() error {
 	for sig, until := syscall.SIGTERM, time.Now().Add(killWait); ; {
 		pids := n.Pids()
@@ -139,7 +139,7 @@ func (n *Namespace) remove() error {
 			break
 		}
 		for _, pid := range pids {
-			// A process that ended meanwhile is as good as one that was killed.
+			// A process that has ended meanwhile needs no signal.
 			_ = syscall.Kill(pid, sig)
 		}
 		if sig == syscall.SIGKILL && time.Now().After(until) {
@@ -154,8 +154,7 @@ func (n *Namespace) remove() error {
 	return err
 }
 
-// removeAll removes namespaces side by side, since each may have to wait for a
-// process that is slow to end.
+// removeAll removes namespaces in parallel, because each may wait for a slow process.
 func removeAll(boxes []*Namespace) error {
 	errs := make([]error, len(boxes))
 	var wg sync.WaitGroup

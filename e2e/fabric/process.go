@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// logMax bounds the output that is kept of a process: enough for the end of any
-// story.
+// logMax bounds the output kept of a process: enough for the last messages of any failure.
 const logMax = 64 << 10
 
 // Log keeps the last logMax bytes written to it. Its zero value is ready, and
@@ -26,14 +25,14 @@ func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = append(l.buf, p...)
-	// Cutting only at twice the bound moves each byte once, not at every write.
+	// Cutting only at twice the bound moves each byte once, and not at every write.
 	if len(l.buf) > 2*logMax {
 		l.buf = append(l.buf[:0], l.buf[len(l.buf)-logMax:]...)
 	}
 	return len(p), nil
 }
 
-// String is what is kept.
+// String is the kept output.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,13 +52,13 @@ func (n *Namespace) Start(name string, args ...string) (*Process, error) {
 	return n.StartWith(nil, nil, name, args...)
 }
 
-// StartWith is Start with standard output to stdout, unless it is nil, and with
-// additions to the environment.
+// StartWith is Start with additions to the environment. Standard output goes to stdout, unless
+// that is nil.
 func (n *Namespace) StartWith(stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	return n.StartFiles(nil, stdout, env, name, args...)
 }
 
-// StartFiles is StartWith with open files, which the process has as descriptors from 3 on.
+// StartFiles is StartWith with open files, which become the process's descriptors from 3 on.
 func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	p := &Process{cmd: n.Command(name, args...), done: make(chan struct{})}
 	p.cmd.ExtraFiles = files
@@ -68,11 +67,11 @@ func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string,
 	if stdout != nil {
 		p.cmd.Stdout = stdout
 	}
-	// An interrupt from the terminal is for the program that runs the fabric:
-	// it decides in which order its processes end.
+	// An interrupt from the terminal is for the program that runs the fabric. That program
+	// decides the order in which its processes end.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Born inside, so that whoever removes the namespace a moment later finds it:
-	// ip-netns(8) alone would still be on its way in.
+	// The process is born inside the namespace, so an immediate removal of the namespace finds
+	// it. ip-netns(8) alone would still be on its way in.
 	if err := n.Do(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", name, n.Name, err)
 	}
@@ -83,14 +82,14 @@ func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string,
 	return p, nil
 }
 
-// Done is closed when the process has ended.
+// Done is closed at the end of the process.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Pid is its number.
+// Pid is the process number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Wait waits for the end, at most d, and returns the exit error. A process that
-// takes longer is killed, and the error says so.
+// Wait waits for the end, at most d, and returns the exit error. It kills a process that takes
+// longer, and the error says so.
 func (p *Process) Wait(d time.Duration) error {
 	select {
 	case <-p.done:
@@ -101,7 +100,7 @@ func (p *Process) Wait(d time.Duration) error {
 	}
 }
 
-// Signal sends a signal; a process that has ended does not mind.
+// Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
 // Kill is kill -9, and waits for the end.

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Bounds of a Spec: the address plan has one octet for a host, for an address
-// of a host and for a spine, and a test machine has no use for more.
+// Bounds of a Spec. The address plan has one octet each for a host, an address of a host, and a
+// spine. A test machine needs no more.
 const (
 	maxHosts  = 128
 	maxSpines = 64
@@ -25,18 +25,18 @@ type Spec struct {
 	// SlowMbit gives single spines (numbered from 1) another rate.
 	SlowMbit map[int]int
 
-	// HashSeed fixes the leaves' ECMP hash, so that a run can be repeated;
-	// 0 lets the kernel draw one.
+	// HashSeed fixes the leaves' ECMP hash, so a run can be repeated. With 0 the kernel draws
+	// one.
 	HashSeed uint32
 
-	// Lines puts a namespace between leaf lA and every spine: a cut in the
-	// cable, with the ports "left" and "right", for an emulator to join.
-	// Nothing passes a spine before an emulator does.
+	// Lines puts a namespace between leaf lA and every spine. It is a cut in the cable, with
+	// the ports "left" and "right" for an emulator to join. No packet passes a spine before an
+	// emulator joins them.
 	Lines bool
 }
 
-// withDefaults returns s with its zero fields filled in, or an error that names
-// the field which is out of bounds.
+// withDefaults returns s with its zero fields filled in. An error names the field that is out
+// of bounds.
 func (s Spec) withDefaults() (Spec, error) {
 	fill := func(v *int, def int) {
 		if *v == 0 {
@@ -80,8 +80,8 @@ func addr4(net, box, last int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(net), byte(box), byte(last)})
 }
 
-// addr6 writes the numbers as they are read: box 10 is fd00:1:10::, although
-// the group is hexadecimal.
+// addr6 writes the numbers in decimal digits: box 10 is fd00:1:10::, although the group is
+// hexadecimal.
 func addr6(net, box, last int) netip.Addr {
 	return netip.MustParseAddr(fmt.Sprintf("fd00:%d:%d::%d", net, box, last))
 }

@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// warmTries bounds the pings to one neighbour: a first one may be lost while a
-// port is coming up.
+// warmTries bounds the pings to one neighbour. The first may be lost while a port comes up.
 const warmTries = 5
 
-// warm makes every neighbour known to every other, both families, before
-// anything is measured. Ports behind a cut cable are warmed by Warm.
+// warm makes every neighbour known to every other before the first measurement, in both
+// families. Warm does that for ports behind a cut cable.
 func (f *Fabric) warm() error {
 	if f.Spec.Lines {
 		return nil
@@ -20,8 +19,8 @@ func (f *Fabric) warm() error {
 	return f.Warm()
 }
 
-// Warm pings each neighbour of both leaves. A caller that joins the lines of a
-// fabric with Spec.Lines calls it then.
+// Warm pings each neighbour of both leaves. With Spec.Lines the caller calls it after joining
+// the lines.
 func (f *Fabric) Warm() error {
 	var wg sync.WaitGroup
 	errs := make(chan error, 4*(maxHosts+maxSpines))

@@ -1,5 +1,5 @@
-// Command liar is a peer that has a session like any other, and then sends what it likes
-// under its keys: one of the rows in rows.go, at a given rate. It is for tests.
+// Command liar is a peer with a session like any other. Under its keys it sends one of the rows
+// in rows.go at a given rate. It is for tests.
 package main
 
 import (
@@ -71,7 +71,7 @@ func key(text string) (k [32]byte, err error) {
 	return k, err
 }
 
-// liar is a session and what was sent under it.
+// liar is a session and the counts of its packets.
 type liar struct {
 	sender *udp.Sender
 	train  *srd.Train // it has the keys
@@ -161,8 +161,9 @@ func meet(private, public, local, to string) (*liar, error) {
 			a.left = 0
 		})
 		if ok {
-			// From here on nobody reads what comes: it tells of packets that the
-			// connection did not send. What it would have sent goes under another number.
+			// From here on the program does not read its packets. The peer's answers
+			// acknowledge packets that the connection never sent. The connection's message goes
+			// out under another number.
 			stop()
 			l.index, l.number = [4]byte(l.train.Buf[4:]), a.sent
 			end := len(l.train.Buf) - (srd.Overhead - srd.HeaderLen)
@@ -173,7 +174,7 @@ func meet(private, public, local, to string) (*liar, error) {
 	return nil, errors.New("no session")
 }
 
-// slot is none that the connection used.
+// slot is a flow slot that the connection has not used.
 const slot = 200
 
 // send seals frames as the next packet, sends it, and returns its size.

@@ -2,9 +2,9 @@ package main
 
 import "encoding/binary"
 
-// rows are what a liar may send: each fills a packet.
+// rows are the packets that a liar may send. Each function fills a packet.
 var rows = map[string]func(l *liar) []byte{
-	// Each frame as far ahead of the one before as may be.
+	// Each frame is as far ahead of the last one as allowed.
 	"sequence": func(l *liar) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
@@ -18,7 +18,7 @@ var rows = map[string]func(l *liar) []byte{
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
 		})
 	},
-	// Whole frames that wait for one that never comes, over all slots.
+	// Whole frames that wait for an earlier one over all slots. That one never comes.
 	"hoard": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)
@@ -32,7 +32,7 @@ var rows = map[string]func(l *liar) []byte{
 	},
 	// A byte of each page of the largest frames, so that all of their memory is in use.
 	"spread": spread,
-	// That, after half a second of honest traffic.
+	// The same, after half a second of honest traffic.
 	"earned": func(l *liar) []byte {
 		if l.number < 2000 {
 			return l.fill(1380, func(b []byte) []byte {
@@ -43,7 +43,7 @@ var rows = map[string]func(l *liar) []byte{
 		}
 		return spread(l)
 	},
-	// Frames given up, of which nothing came.
+	// Frames that were given up before any part came.
 	"tombstones": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
@@ -53,14 +53,14 @@ var rows = map[string]func(l *liar) []byte{
 			return immediate(b, l.turn%4096, 1+l.turn/4096, 0, 100)
 		})
 	},
-	// Numbers far ahead of any.
+	// Numbers far ahead of all others.
 	"far": func(l *liar) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%7, l.turn<<20, 0, 20, 20)
 		})
 	},
-	// Questions whether the path works.
+	// Challenges of the path.
 	"challenges": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
@@ -69,7 +69,7 @@ var rows = map[string]func(l *liar) []byte{
 	},
 	// Small packets that all ask for an acknowledgement.
 	"pings": func(l *liar) []byte { return []byte{6} },
-	// What an honest peer sends as well.
+	// Frames that an honest peer sends as well.
 	"flood": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%64, l.turn/64, 0, 1380, 1380)
@@ -85,7 +85,7 @@ func spread(l *liar) []byte {
 	})
 }
 
-// fill appends frames until the packet has size bytes of them.
+// fill appends frames until they have size bytes.
 func (l *liar) fill(size int, frame func([]byte) []byte) (b []byte) {
 	for len(b) < size {
 		b = frame(b)

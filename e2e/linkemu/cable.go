@@ -21,7 +21,7 @@ type Cable struct {
 	running sync.WaitGroup
 }
 
-// direction moves frames from one port through a line to the other.
+// direction moves frames from one port through a line to the other port.
 type direction struct {
 	from, to *port
 	mu       sync.Mutex // for Stats, which asks while frames move
@@ -31,15 +31,15 @@ type direction struct {
 	frames   [batchFrames][]byte
 }
 
-// Drops counts frames that a cable itself has lost, by reason.
+// Drops counts the frames that a cable itself has lost, by reason.
 type Drops struct {
 	Unusable uint64 // a super-frame, or a header from the kernel without sense
 	NotSent  uint64 // the sending interface took no more
 }
 
-// Join starts a cable between two interfaces of the calling thread's network
-// namespace (see fabric.Namespace.Do). Frames from left pass ab, frames from
-// right ba. Nobody else may use the lines until Close has returned.
+// Join starts a cable between two interfaces of the calling thread's network namespace (see
+// fabric.Namespace.Do). Frames from left pass ab, frames from right ba. No other code may use
+// the lines until Close has returned.
 func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	a, err := openPort(left)
 	if err != nil {
@@ -59,7 +59,7 @@ func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	return c, nil
 }
 
-// Stats tells what has happened to the frames from left to right and back.
+// Stats counts the frames from left to right, and back.
 func (c *Cable) Stats() (ab, ba Stats) {
 	for i, s := range []*Stats{&ab, &ba} {
 		c.dirs[i].mu.Lock()
@@ -69,8 +69,7 @@ func (c *Cable) Stats() (ab, ba Stats) {
 	return ab, ba
 }
 
-// Drops tells what the cable lost beyond its lines' faults, both directions
-// together.
+// Drops counts losses beyond the faults of the lines, of both directions together.
 func (c *Cable) Drops() (d Drops) {
 	for i := range c.dirs {
 		c.dirs[i].mu.Lock()
@@ -81,7 +80,7 @@ func (c *Cable) Drops() (d Drops) {
 	return d
 }
 
-// Close cuts the cable and returns the error that had stopped it, if any.
+// Close cuts the cable. It returns the error that had stopped the cable, if any.
 func (c *Cable) Close() error {
 	c.closing.Store(true)
 	c.running.Wait()
@@ -100,16 +99,15 @@ func (d *direction) run(closing *atomic.Bool) {
 	}
 }
 
-// turn sends what is due, then receives what waits, then sleeps until there is
-// something to do.
+// turn sends the due frames, then receives the waiting ones, then sleeps until the next event.
 func (d *direction) turn() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sendDue(clock())
 	n, bad, err := d.from.receive(func(frame []byte) {
-		// The time is taken when the frame is here: sending may have taken long, and
-		// what came meanwhile must not be delayed by less than it should. An oversized
-		// frame is counted by the line.
+		// The time is read when the frame is here. Sending may have taken long, and must not
+		// shorten the delay of frames that arrived meanwhile. The line counts an oversized
+		// frame.
 		_ = d.line.Push(clock(), frame)
 	})
 	d.drops.Unusable += uint64(bad)
@@ -148,7 +146,7 @@ func (d *direction) sendDue(now int64) {
 		for out := d.frames[:n]; len(out) > 0; {
 			k, err := d.to.send(out)
 			if err != nil {
-				// The first of the rest is refused, as by a full queue.
+				// The first frame of the rest is refused, as by a full queue.
 				d.drops.NotSent++
 				k = 1
 			}

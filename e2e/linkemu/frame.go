@@ -29,9 +29,9 @@ type transport struct {
 	v6    bool
 }
 
-// parse finds the transport header of an Ethernet frame. It is false for all
-// but unfragmented UDP and TCP without IPv6 extension headers; those frames are
-// carried and delayed, but have no flow and are never corrupted.
+// parse finds the transport header of an Ethernet frame. It returns false for fragments, for
+// IPv6 extension headers, and for protocols other than UDP and TCP. A line carries and delays
+// those frames too, but they have no flow and are never corrupted.
 func parse(frame []byte) (t transport, ok bool) {
 	if len(frame) < etherLen {
 		return t, false
@@ -74,8 +74,7 @@ func (t *transport) findBody(frame []byte) bool {
 	return t.body <= t.end
 }
 
-// ports is the flow key of the frame: the sum of both ports, which is the same in
-// the other direction.
+// ports is the flow key of the frame: the sum of both ports, which is equal in both directions.
 func (t transport) ports(frame []byte) uint16 {
 	return binary.BigEndian.Uint16(frame[t.start:]) + binary.BigEndian.Uint16(frame[t.start+2:])
 }
@@ -95,9 +94,9 @@ func (t transport) setChecksum(frame []byte) {
 	binary.BigEndian.PutUint16(frame[t.sumAt:], c)
 }
 
-// completeChecksum finishes a checksum of which the kernel has put only the
-// pseudo header's part into the frame: the sum runs from start to the end of the
-// frame and goes to start+offset (virtio_net_hdr, VIRTIO_NET_HDR_F_NEEDS_CSUM).
+// completeChecksum finishes a checksum that covers only the pseudo header so far. The kernel
+// leaves it so. The sum runs from start to the end of the frame and goes to start+offset
+// (virtio_net_hdr, VIRTIO_NET_HDR_F_NEEDS_CSUM).
 func completeChecksum(frame []byte, start, offset int) bool {
 	at := start + offset
 	if start < etherLen || offset < 0 || at+2 > len(frame) {

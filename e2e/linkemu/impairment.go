@@ -5,33 +5,32 @@ import (
 	"time"
 )
 
-// Impairment is what happens to the frames of one class. The zero value changes
-// nothing. Probabilities are from 0 to 1 and independent of each other.
+// Impairment is the faults of one class. The zero value changes nothing. Probabilities are from
+// 0 to 1 and independent of each other.
 type Impairment struct {
 	Delay  time.Duration // added to every frame
 	Jitter time.Duration // more delay, uniform from 0 to this; it keeps the order
-	// Deviation makes the delay normally distributed with this standard deviation,
-	// never negative; it keeps the order.
+	// Deviation makes the delay normally distributed with this standard deviation. The delay is
+	// never negative, and the order stays.
 	Deviation time.Duration
 
-	// RateBytesPerSec is the rate of the class, frames as they are on the wire
-	// without preamble and checksum; 0 means no limit. LimitBytes is the
-	// drop-tail queue in front of it; 0 means defaultLimitBytes.
+	// RateBytesPerSec is the rate of the class; 0 means no limit. Frames count as on the wire,
+	// without preamble and checksum. LimitBytes is the drop-tail queue in front of the rate; 0
+	// means defaultLimitBytes.
 	RateBytesPerSec int64
 	LimitBytes      int
 
 	Loss      float64
 	Duplicate float64 // the copy follows at once
-	// Reorder is the share of frames that are held back by ReorderBy (0 means
-	// defaultReorderBy) beyond their time, so that later ones overtake them.
+	// Reorder is the share of frames that are held back beyond their time by ReorderBy, so
+	// later ones overtake them. A ReorderBy of 0 means defaultReorderBy.
 	Reorder   float64
 	ReorderBy time.Duration
-	// Corrupt is the share of frames in which one bit behind the UDP or TCP
-	// header is flipped.
+	// Corrupt is the share of frames in which one bit behind the UDP or TCP header flips.
 	Corrupt float64
-	// FixChecksum mends the UDP or TCP checksum of a corrupted frame: it is then
-	// left to the layers above to notice, as after a fault inside a router. Else
-	// the receiving kernel drops the frame.
+	// FixChecksum mends the UDP or TCP checksum of a corrupted frame. Then only the layers
+	// above can notice the fault, as after a fault inside a router. Without it the receiving
+	// kernel drops the frame.
 	FixChecksum bool
 }
 
@@ -41,7 +40,7 @@ const defaultLimitBytes = 256 << 10
 // defaultReorderBy lets tens of full frames at 100 Mbit/s overtake.
 const defaultReorderBy = 3 * time.Millisecond
 
-// check names the first field of im that has no meaning.
+// check names the first field of im without a meaning.
 func (im Impairment) check() error {
 	for _, p := range []struct {
 		name string
@@ -57,8 +56,8 @@ func (im Impairment) check() error {
 	return nil
 }
 
-// Stats counts the frames of a line. In + Duplicated is always Out + Lost +
-// Overflow + TooMany + Oversize + the frames that wait.
+// Stats counts the frames of a line. In + Duplicated always equals Out + Lost + Overflow +
+// TooMany + Oversize + the waiting frames.
 type Stats struct {
 	In, Out    uint64
 	Lost       uint64 // by Impairment.Loss

@@ -9,8 +9,8 @@ import (
 // maxFrame is the longest frame: Ethernet header, VLAN tag and an MTU of 9000.
 const maxFrame = 9000 + 18
 
-// maxWaiting bounds the frames inside one line: 0.3 s at 100 000 frames a
-// second, more than any profile here asks for, and 300 MB at the very worst.
+// maxWaiting bounds the frames inside one line: 0.3 s at 100 000 frames a second, more than any
+// profile here needs. They take 300 MB at worst.
 const maxWaiting = 1 << 15
 
 // Line is one direction of a cable. It is not for concurrent use.
@@ -32,10 +32,10 @@ type class struct {
 	lastAt int64 // the departure of the latest frame that kept its order
 }
 
-// NewLine makes a line with one class for each impairment; a flow belongs to
-// one of them by a hash of its ports, the same as in another line of that seed for
-// the other direction. Frames without a port go to the
-// first. No impairment at all means one that changes nothing.
+// NewLine makes a line with one class for each impairment. A hash of its ports gives a flow its
+// class. A line with the same seed for the other direction gives it the same class. Frames
+// without a port go to the first class. Without any impairment there is one class that changes
+// nothing.
 func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 	if len(impairments) == 0 {
 		impairments = []Impairment{{}}
@@ -58,8 +58,8 @@ func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 
 var errOversize = errors.New("linkemu: frame is longer than maxFrame")
 
-// Push takes a copy of a frame that arrives at time now. Times must not go
-// back. The error is only about frames no line can carry.
+// Push takes a copy of a frame that arrives at time now. Times must not go back. The error is
+// only about frames that no line can carry.
 func (l *Line) Push(now int64, frame []byte) error {
 	l.Stats.In++
 	if len(frame) > maxFrame {
@@ -84,8 +84,7 @@ func (l *Line) Push(now int64, frame []byte) error {
 	return nil
 }
 
-// schedule puts the frame, as it will arrive, and perhaps a copy of it, into
-// the schedule.
+// schedule puts the frame, as it will arrive, into the schedule, and perhaps a copy of it.
 func (l *Line) schedule(c *class, at int64, frame []byte, t transport, isFlow bool) {
 	if len(l.waiting) >= maxWaiting {
 		l.Stats.TooMany++
@@ -111,8 +110,8 @@ func (l *Line) add(at int64, frame []byte) {
 	l.waiting.push(slot{at: at, order: l.pushed, frame: frame})
 }
 
-// Pop takes out the next frame whose time has come, or nil. The frame belongs
-// to the caller, who may give it back by Recycle.
+// Pop takes out the next frame whose time has come, or nil. The frame belongs to the caller.
+// Recycle may take it back.
 func (l *Line) Pop(now int64) []byte {
 	if len(l.waiting) == 0 || l.waiting[0].at > now {
 		return nil
@@ -124,7 +123,7 @@ func (l *Line) Pop(now int64) []byte {
 // Recycle gives a popped frame's memory back to the line.
 func (l *Line) Recycle(frame []byte) { l.free = append(l.free, frame[:0]) }
 
-// Deadline is the time of the next frame; false if none waits.
+// Deadline is the time of the next frame; false without one.
 func (l *Line) Deadline() (int64, bool) {
 	if len(l.waiting) == 0 {
 		return 0, false
@@ -155,8 +154,8 @@ func (l *Line) draw(probability float64) bool {
 	return probability > 0 && l.rand.Float64() < probability
 }
 
-// departure is when the class has sent the frame at its rate; false if its
-// queue is full.
+// departure is when the class has sent the frame at its rate. It returns false if the queue of
+// the class is full.
 func (c *class) departure(now int64, size int) (int64, bool) {
 	if c.RateBytesPerSec == 0 {
 		return now, true

@@ -13,12 +13,12 @@ import (
 // batchFrames is how many frames one system call moves.
 const batchFrames = 64
 
-// socketBytes is asked for as the socket's receive buffer: 50 ms at 100 000
-// full frames a second, as the kernel counts them (about 2.3 KB each).
+// socketBytes is the size of the socket's receive buffer: 50 ms at 100 000 full frames a
+// second. The kernel counts about 2.3 KB for each.
 const socketBytes = 12 << 20
 
-// virtioLen is the length of struct virtio_net_hdr, which the kernel puts in
-// front of each received frame.
+// virtioLen is the length of struct virtio_net_hdr. The kernel puts one in front of each
+// received frame.
 const virtioLen = 10
 
 // needsChecksum is VIRTIO_NET_HDR_F_NEEDS_CSUM.
@@ -31,8 +31,7 @@ type mmsghdr struct {
 	_   [4]byte
 }
 
-// port is a packet socket on one interface. Receiving and sending may be done
-// by different goroutines, one each.
+// port is a packet socket on one interface. One goroutine may receive while another one sends.
 type port struct {
 	fd    int
 	name  string
@@ -41,7 +40,7 @@ type port struct {
 	rxBuf [batchFrames][virtioLen + maxFrame + 1]byte
 	tx    [batchFrames]mmsghdr
 	txIov [batchFrames][2]unix.Iovec
-	// txHead is the empty virtio header in front of every frame that is sent.
+	// txHead is the empty virtio header in front of every sent frame.
 	txHead [virtioLen]byte
 }
 
@@ -65,7 +64,7 @@ func openPort(name string) (*port, error) {
 
 func (p *port) setUp(ifindex int) error {
 	for _, o := range []struct{ level, name, value int }{
-		// What this socket sends must not come back to it.
+		// Frames that this socket sends must not come back to it.
 		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
 		// Frames on a veth often carry an unfinished checksum; only this header tells.
 		{unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1},
@@ -94,9 +93,8 @@ func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(b[:])
 }
 
-// receive calls take for each frame that waits, up to a batch, with checksums
-// finished. The slices are valid until the next call. bad counts frames
-// which their virtio header makes unusable.
+// receive calls take for each waiting frame, up to a batch, with checksums finished. The slices
+// are valid until the next call. bad counts frames with an unusable virtio header.
 func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 	r, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(p.fd), uintptr(unsafe.Pointer(&p.rx[0])), batchFrames, unix.MSG_DONTWAIT, 0, 0)
 	if errno == unix.EAGAIN || errno == unix.EINTR {
@@ -112,7 +110,7 @@ func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 			continue
 		}
 		if b[1] != 0 {
-			// A gso_type: super-frames are for machines, a cable carries packets.
+			// A frame with a gso_type is a super-frame for machines. A cable carries packets.
 			bad++
 			continue
 		}
@@ -129,7 +127,7 @@ func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 	return int(r), bad, nil
 }
 
-// send puts out frames, at most a batch, and returns how many the kernel took.
+// send sends frames, at most a batch, and returns how many the kernel accepted.
 func (p *port) send(frames [][]byte) (int, error) {
 	for i, f := range frames {
 		p.txIov[i][1].Base = &f[0]

@@ -1,6 +1,6 @@
 package linkemu
 
-// slot is a frame with its time; order breaks ties, first come first served.
+// slot is a frame with its time. order breaks ties: first come, first served.
 type slot struct {
 	at    int64
 	order uint64
