@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// exitInterrupted is what a shell reports of a program that SIGINT ended: 128 and
-// the number of the signal.
+// exitInterrupted is the code that a shell reports for a program that SIGINT ended: 128 and the
+// number of the signal.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// Command is the main function of a program that builds fabrics, once its flags
-// are read: it starts the guard (see Guard) and calls work. If work fails, Command
-// prints the error behind the program's name and exits with 1. A signal that ends
-// the program does not wait for work: Command prints that it was interrupted, then
-// note, and exits with 130, whereupon the guard removes the network.
+// Command is the main function of a program that builds fabrics, after its flags are read. It
+// starts the guard (see Guard) and calls work. If work fails, Command prints the error behind
+// the program's name and exits with 1. A signal that ends the program does not wait for work.
+// Command then prints that it was interrupted, then note, and exits with 130. The guard then
+// removes the network.
 func Command(name, note string, work func() error) {
 	if err := Guard(); err != nil {
 		fail(name, err)

@@ -23,8 +23,8 @@ func Prefix() string { return prefixOf(os.Getpid()) }
 
 func prefixOf(pid int) string { return fmt.Sprintf("srd%d-", pid) }
 
-// TunnelName is the name of a tunnel interface that Guard will remove. suffix may have up to
-// four letters, because an interface name has at most 15 bytes.
+// TunnelName is the name of a tunnel interface that Guard will remove. The suffix may have up
+// to four letters, because an interface name has at most 15 bytes.
 func TunnelName(suffix string) string { return Prefix() + suffix }
 
 // Scratch is a private folder for keys, configurations and logs, removed by Guard.
@@ -37,7 +37,7 @@ func Scratch() (string, error) {
 // by hand, and no other child inherits it. A variable of the package keeps the garbage
 // collector from closing it.
 //
-// //lint:ignore U1000 that nothing reads it is the point
+//lint:ignore U1000 that nothing reads it is the point
 var lifeline io.WriteCloser
 
 // Guard begins the main function of every program that builds fabrics. It starts a second

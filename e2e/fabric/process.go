@@ -71,7 +71,7 @@ func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string,
 	// decides the order in which its processes end.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The process is born inside the namespace, so an immediate removal of the namespace finds
-	// it. ip-netns(8) alone would still be on its way in.
+	// it. With ip-netns(8) alone it would still be on its way in.
 	if err := n.Do(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", name, n.Name, err)
 	}

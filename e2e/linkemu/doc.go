@@ -1,5 +1,6 @@
 // Package linkemu is a cable with faults. It joins two network interfaces and delays, loses,
 // reorders, duplicates and corrupts the frames between them.
+//
 //	       left                                         right
 //	... --| veth |-- recvmmsg -> Line (a to b) -> sendmmsg --| veth |-- ...
 //	      |      |-- sendmmsg <- Line (b to a) <- recvmmsg --|      |

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// CPUTime is what all processors of the machine did since it started, in seconds:
-// the first line of /proc/stat, proc_stat(5).
+// CPUTime is the time of all processors since the machine started, in seconds: the first line
+// of /proc/stat, proc_stat(5).
 type CPUTime struct {
-	// Busy is user, nice, system, irq and softirq time: what is measured, what
-	// measures it, and the kernel's work for packets, which belongs to no process.
+	// Busy is user, nice, system, irq and softirq time. It covers the measured and the
+	// measuring programs. It also covers the kernel's work for packets, which belongs to no
+	// process.
 	Busy  float64
 	Nice  float64
 	Steal float64 // what the hypervisor gave to others
 }
 
-// userHz is the unit of /proc/stat, the same on all architectures that Go has.
+// userHz is the unit of /proc/stat, the same on all of Go's architectures.
 const userHz = 100
 
-// ReadCPU reads the machine's processor time as of now.
+// ReadCPU reads the machine's processor time.
 func ReadCPU() (CPUTime, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -46,7 +47,7 @@ func parseCPU(text string) (c CPUTime, err error) {
 	return CPUTime{(user + nice + system + irq + softirq) / userHz, nice / userHz, steal / userHz}, nil
 }
 
-// Since returns what went by from an earlier reading to c.
+// Since returns the time from an earlier reading to c.
 func (c CPUTime) Since(earlier CPUTime) CPUTime {
 	return CPUTime{c.Busy - earlier.Busy, c.Nice - earlier.Nice, c.Steal - earlier.Steal}
 }

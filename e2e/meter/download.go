@@ -27,7 +27,7 @@ type Content struct {
 // contentSeed makes the file the same in every run.
 var contentSeed = [32]byte{'s', 'r', 'd'}
 
-// random is the file's bytes, endless.
+// random is the endless bytes of the file.
 func random() io.Reader { return rand.NewChaCha8(contentSeed) }
 
 // Serve offers size bytes on a port of its own in the host's namespace.
@@ -47,7 +47,7 @@ func Serve(h *fabric.Host, at netip.Addr, size int64) (*Content, error) {
 	return c, nil
 }
 
-// URL is where the file is.
+// URL is the address of the file.
 func (c *Content) URL() string { return "http://" + c.addr.String() + "/" }
 
 // Close ends the server.
@@ -56,11 +56,11 @@ func (c *Content) Close() { _ = c.srv.Close() }
 // ServeHTTP sends the file.
 func (c *Content) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", fmt.Sprint(c.Size))
-	// The client sees a broken transfer by itself.
+	// The client notices a broken transfer by itself.
 	_, _ = io.CopyN(w, random(), c.Size)
 }
 
-// Download is what curl did.
+// Download is the result of a curl run.
 type Download struct {
 	Took   time.Duration
 	Bytes  int64

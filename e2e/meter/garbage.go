@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// garbageTick is how often a burst is sent: as seldom as it may be without a
-	// queue of the receiver's making a difference.
+	// garbageTick is the time between bursts. It is as long as possible without a queue at the
+	// receiver that makes a difference.
 	garbageTick = 200 * time.Microsecond
-	// garbageBatch is the most that one sendmmsg(2) takes.
+	// garbageBatch is the most datagrams that one sendmmsg(2) takes.
 	garbageBatch = 64
 )
 
-// Garbage is a stranger who sends datagrams at a rate, each by itself as from many
-// small packets of a network, never as segments of a larger one.
+// Garbage is a stranger who sends datagrams at a rate. Each is a packet of its own, as if from
+// a network of small packets, and never a segment of a larger one.
 type Garbage struct {
 	From *fabric.Host
 	To   netip.AddrPort
@@ -36,7 +36,7 @@ type mmsghdr struct {
 	len uint32
 }
 
-// Send sends for so long and returns how many went.
+// Send sends for the given time and returns the number of datagrams.
 func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	var fd int
 	if err := g.From.Do(func() (err error) { fd, err = g.socket(); return err }); err != nil {
@@ -46,8 +46,8 @@ func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Never unlocked: the thread ends with the goroutine, and its priority too. It is
-		// to get a processor when it wants one, as what comes from another machine does.
+		// Never unlocked: the thread ends with the goroutine, and its priority too. It gets a
+		// processor at once, as packets from another machine do.
 		runtime.LockOSThread()
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		sent, err = g.send(fd, during)

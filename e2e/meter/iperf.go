@@ -26,19 +26,18 @@ const endSlack = 20 * time.Second
 // iperfPort is the port of an iperf3 server; most run in a namespace of their own.
 const iperfPort = "5201"
 
-// Flow is what an iperf3 run does.
+// Flow describes an iperf3 run.
 type Flow struct {
 	Server, Client *fabric.Host
 	To             netip.Addr // the server's address, plain or inside the tunnel
 	Streams        int        // 0 means 1
 	For            time.Duration
 	Port           string // of the server; "": iperfPort
-	// OnInterval is called with each interval as it is reported, all streams
-	// together; nil if nobody watches.
+	// OnInterval gets each interval as it is reported, all streams together; nil for no call.
 	OnInterval func(Interval)
 }
 
-// Run is one iperf3 run while it goes on and afterwards.
+// Run is an iperf3 run, during it and afterwards.
 type Run struct {
 	flow           Flow
 	server, client *fabric.Process
@@ -50,8 +49,8 @@ type Run struct {
 	began   time.Time // estimate: the earliest of (arrival of a report - its end)
 }
 
-// Start starts server and client and returns once the client runs. What it
-// reports is what arrives at the server.
+// Start starts server and client and returns once the client runs. The run reports the bytes
+// that arrive at the server.
 func Start(f Flow) (*Run, error) {
 	f.Streams, f.Port = max(f.Streams, 1), cmp.Or(f.Port, iperfPort)
 	r := &Run{flow: f, streams: map[string]Series{}, parsed: make(chan struct{})}
@@ -79,8 +78,8 @@ func awaitListener(n *fabric.Namespace, p *fabric.Process) error {
 	return AwaitListener(n, p, iperfPort)
 }
 
-// AwaitListener waits until something in the namespace listens on the TCP port.
-// It is an error if p, which should, ends before.
+// AwaitListener waits until a process in the namespace listens on the TCP port. If p, which
+// should listen, ends before, that is an error.
 func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		out, err := n.Run("ss", "-Hltn", "sport = :"+port)
@@ -98,9 +97,9 @@ func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 	}
 }
 
-// Wait waits for the end of the run. The error is the client's: a reset
-// connection, for example. What was measured until then stays. One that does not end is
-// ended, and the error has the connections of both ends.
+// Wait waits for the end of the run. The error is the client's, for example a reset connection.
+// The intervals so far stay. Wait ends a run that does not end by itself, and the error has the
+// connections of both ends.
 func (r *Run) Wait() error {
 	var err error
 	select {
@@ -124,7 +123,7 @@ func (r *Run) Wait() error {
 	return err
 }
 
-// connections describes the TCP connections of both ends, and where the programs are.
+// connections describes the TCP connections and the programs of both ends.
 func (r *Run) connections() string {
 	var b strings.Builder
 	for _, end := range []struct {
@@ -176,7 +175,7 @@ func (r *Run) Streams() []Series {
 	return all
 }
 
-// read takes in the server's report, line by line.
+// read reads the server's report, line by line.
 func (r *Run) read(report io.Reader) {
 	defer close(r.parsed)
 	lines := bufio.NewScanner(report)
@@ -230,7 +229,7 @@ func parseInterval(line string) (id string, v Interval, ok bool) {
 	return strings.TrimSpace(name), Interval{seconds(a), seconds(b), rate}, true
 }
 
-// Totals is what an iperf3 client says at the end, in bit/s at the receivers.
+// Totals is the end of an iperf3 client's report, in bit/s at the receivers.
 type Totals struct {
 	Forward, Reverse float64
 	LostPercent      float64 // of UDP
@@ -266,7 +265,7 @@ func Iperf(server, client *fabric.Host, to netip.Addr, extra ...string) (t Total
 	}
 	t = Totals{report.End.SumReceived.BitsPerSecond, report.End.SumReceivedBidirReverse.BitsPerSecond, report.End.Sum.LostPercent}
 	if t.Forward == 0 && report.End.Sum.Bytes > 0 {
-		// UDP reports of older versions have one sum only, the sender's, and the lost share.
+		// UDP reports of older versions have only the sender's sum, and the lost share.
 		t.Forward = report.End.Sum.BitsPerSecond * (1 - t.LostPercent/100)
 	}
 	return t, nil

@@ -8,15 +8,13 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Schedule is the story of an outage: a healthy time, a blackhole, and time to
-// recover.
+// Schedule is the plan of an outage: a healthy time, a blackhole, and time to recover.
 type Schedule struct{ Before, During, After time.Duration }
 
-// settle is left out of the goodput before the outage: slow start at its
-// beginning.
+// settle is left out of the goodput before the outage, because the flow begins with slow start.
 const settle = time.Second
 
-// Outage is what a run showed of a blackhole.
+// Outage is a run's result with a blackhole.
 type Outage struct {
 	Spine            int           // the one that was broken
 	BrokenAt, Healed time.Duration // on the axis of the series
@@ -45,7 +43,7 @@ func Blackhole(f *fabric.Fabric, flow Flow, s Schedule) (*Outage, error) {
 		r.Stop()
 		return nil, err
 	}
-	// A flow that a blackhole has killed is a result too, and shows as a stall.
+	// A flow that ended in a blackhole is a result too, and shows as a stall.
 	endErr := r.Wait()
 	if len(r.Sum()) == 0 {
 		return nil, fmt.Errorf("nothing was measured: %w", errors.Join(endErr, errors.New(r.server.Log.String())))

@@ -29,8 +29,8 @@ func (l Latency) String() string {
 	return fmt.Sprintf("%d requests: p50 %.2f ms, p99 %.2f ms, max %.1f ms", l.N, ms(l.P50), ms(l.P99), ms(l.Max))
 }
 
-// Requests sends requests of 64 bytes over one TCP connection, each after the
-// answer to the one before and a pause, for the given time.
+// Requests sends requests of 64 bytes over one TCP connection for the given time. Each follows
+// the answer to the one before and a pause.
 func Requests(server, client *fabric.Host, at netip.Addr, pause, during time.Duration) (Latency, error) {
 	l, err := server.Listen("tcp", netip.AddrPortFrom(at, 0).String())
 	if err != nil {
@@ -69,12 +69,12 @@ func Requests(server, client *fabric.Host, at netip.Addr, pause, during time.Dur
 	return Latency{len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1]}, nil
 }
 
-// beatEvery is the pause between the datagrams of a Heartbeat, and so the
-// precision of what it tells.
+// beatEvery is the pause between the datagrams of a Heartbeat, and so the precision of its
+// times.
 const beatEvery = 10 * time.Millisecond
 
-// Heartbeat sends numbered datagrams to an echo and notes when answers come. It
-// survives the loss of its addresses and routes.
+// Heartbeat sends numbered datagrams to an echo and notes the times of answers. It survives the
+// loss of its addresses and routes.
 type Heartbeat struct {
 	to    netip.AddrPort
 	out   net.PacketConn
@@ -84,7 +84,7 @@ type Heartbeat struct {
 	stop  chan struct{}
 }
 
-// StartHeartbeat starts it between two addresses inside a tunnel.
+// StartHeartbeat starts a Heartbeat between two addresses inside a tunnel.
 func StartHeartbeat(client, server *fabric.Host, from, to netip.Addr) (*Heartbeat, error) {
 	h := &Heartbeat{begun: time.Now(), stop: make(chan struct{})}
 	var err error
@@ -102,8 +102,8 @@ func StartHeartbeat(client, server *fabric.Host, from, to netip.Addr) (*Heartbea
 	return h, nil
 }
 
-// Answer echoes until the socket is closed. Other errors are of a route that is
-// gone for a moment.
+// Answer echoes until the socket is closed. Other errors come from a route that is missing for
+// a moment.
 func Answer(c net.PacketConn) {
 	buf := make([]byte, 64)
 	for {
@@ -124,7 +124,7 @@ func (h *Heartbeat) listen() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// Only answers to what was sent after it count: an old one may still be on its way.
+		// The newest sending time counts: an old answer may still arrive.
 		if err == nil && n >= 8 {
 			h.last.Store(max(h.last.Load(), int64(binary.BigEndian.Uint64(buf))))
 		}
@@ -146,9 +146,8 @@ func (h *Heartbeat) send() {
 	}
 }
 
-// AnswerAfter waits until a datagram sent after the given time is answered, at
-// most limit, and returns how long after the given time it was sent: how long
-// nothing went both ways.
+// AnswerAfter waits, at most limit, for the answer to a datagram that was sent after the given
+// time. It returns how long after that time it was sent: the time without traffic both ways.
 func (h *Heartbeat) AnswerAfter(t time.Time, limit time.Duration) (time.Duration, error) {
 	after := int64(t.Sub(h.begun))
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(beatEvery) {
@@ -159,7 +158,7 @@ func (h *Heartbeat) AnswerAfter(t time.Time, limit time.Duration) (time.Duration
 	return limit, fmt.Errorf("no answer within %v", limit)
 }
 
-// Close ends it.
+// Close ends the Heartbeat.
 func (h *Heartbeat) Close() {
 	close(h.stop)
 	h.out.Close()

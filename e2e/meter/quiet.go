@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// QuietSpan is how long Settle looks at the machine, at least.
+// QuietSpan is the least time that Settle watches the machine.
 const QuietSpan = 500 * time.Millisecond
 
-// When a machine is quiet, and from where on a measurement was disturbed, in
-// processors. The least step of /proc/stat is a hundredth of a second.
+// The bounds of a quiet machine and of an undisturbed measurement, in processors. The least
+// step of /proc/stat is a hundredth of a second.
 const (
 	quietMost = 0.12 // an idle tunnel and a timer here and there
 	stealMost = 0.05
 	niceMost  = 0.05 // nothing here is niced, unless all of it is
 )
 
-// Settle waits until the machine is idle, at most limit, and returns why it is
-// not, or "".
+// Settle waits until the machine is idle, at most limit. It returns the reason if the machine
+// stays busy, or "".
 func Settle(limit time.Duration) (string, error) {
 	for end := time.Now().Add(limit); ; {
 		before, err := ReadCPU()
@@ -38,7 +38,7 @@ func Settle(limit time.Duration) (string, error) {
 	}
 }
 
-// unrest says how busy a machine was that had nothing to do in a time d, or "".
+// unrest says how busy an otherwise idle machine was in a time d, or "".
 func (c CPUTime) unrest(d time.Duration) string {
 	if load := c.Busy / d.Seconds(); load >= quietMost {
 		return fmt.Sprintf("%.1f processors were busy before it began", load)
@@ -46,7 +46,7 @@ func (c CPUTime) unrest(d time.Duration) string {
 	return ""
 }
 
-// Disturbance says what else happened in a time d during which c went by, or "".
+// Disturbance names other work in a time d whose processor time is c, or "".
 func (c CPUTime) Disturbance(d time.Duration, niced bool) string {
 	switch {
 	case c.Steal > stealMost*d.Seconds():
@@ -57,15 +57,15 @@ func (c CPUTime) Disturbance(d time.Duration, niced bool) string {
 	return ""
 }
 
-// Niced is whether this process runs at a lower priority than usual.
+// Niced reports whether this process runs at a lower priority than usual.
 func Niced() bool {
 	// The system call, unlike the C library, returns 20 less the nice value.
 	prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	return err == nil && prio < 20
 }
 
-// Watched does work on a machine that is quiet, after waiting for that at most limit, and
-// returns what else the machine did before or meanwhile, or "".
+// Watched waits at most limit for a quiet machine, and does work. It returns the machine's
+// other work before or meanwhile, or "".
 func Watched(limit time.Duration, work func() error) (note string, err error) {
 	if note, err = Settle(limit); err != nil {
 		return "", err

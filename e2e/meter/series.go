@@ -1,6 +1,6 @@
-// Package meter measures what applications get: goodput over time as iperf3
-// sees it, stalls, downloads by curl, and the time of small requests. Every
-// program that it runs is unmodified and knows nothing of tunnels.
+// Package meter measures the results of applications: iperf3's goodput over time, stalls,
+// downloads by curl, and the time of small requests. All its programs are unmodified and know
+// nothing of tunnels.
 package meter
 
 import "time"
@@ -14,12 +14,11 @@ type Interval struct {
 // Series is the intervals of a run, in order.
 type Series []Interval
 
-// stallShare is the share of the goodput before a fault below which an interval
-// counts as stalled.
+// stallShare is a share of the goodput before a fault. A slower interval counts as stalled.
 const stallShare = 0.1
 
-// Mean is the mean goodput, in bit/s, of the time from..to. Time for which there
-// is no interval counts as zero: nothing was reported, so nothing arrived.
+// Mean is the mean goodput, in bit/s, of the time from..to. Time without an interval counts as
+// zero: nothing was reported, so nothing arrived.
 func (s Series) Mean(from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -49,14 +48,14 @@ func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 			current = 0
 		}
 	}
-	// A report may end one interval early without anything being wrong.
+	// A report may end one interval early, and that is no fault.
 	if silence := to - max(last, from); silence > reportSlack {
 		longest = max(longest, current+silence)
 	}
 	return longest
 }
 
-// reportSlack is how much of the end of a run iperf3 may leave unreported.
+// reportSlack is how much iperf3 may leave out at the end of a run.
 const reportSlack = 500 * time.Millisecond
 
 // End is when the last interval ends.

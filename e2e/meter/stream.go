@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Stream sends numbered datagrams one way, each with the time at which it was written,
-// and notes how old those are that arrive. Both ends have one clock.
+// Stream sends numbered datagrams one way, each with its sending time, and notes their ages at
+// arrival. Both ends have one clock.
 type Stream struct {
 	out, in net.PacketConn
 	to      net.Addr
@@ -29,13 +29,13 @@ type Stream struct {
 	came  [][2]time.Duration // when datagrams were written and when they arrived, after begun
 }
 
-// Tally is what became of a Stream so far.
+// Tally is the counts of a Stream so far.
 type Tally struct {
 	Sent, Arrived, Twice, Disordered int
 	Oldest                           time.Duration // age at arrival
 }
 
-// StartStream starts it between two addresses inside a tunnel.
+// StartStream starts a Stream between two addresses inside a tunnel.
 func StartStream(client, server *fabric.Host, from, to netip.Addr, every time.Duration) (*Stream, error) {
 	s := &Stream{begun: time.Now(), stop: make(chan struct{}), seen: map[uint64]bool{}}
 	var err error
@@ -103,7 +103,7 @@ func (s *Stream) listen() {
 	}
 }
 
-// Tally returns what became of it so far.
+// Tally returns the counts of the Stream so far.
 func (s *Stream) Tally() Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *Stream) Tally() Tally {
 	return t
 }
 
-// FirstAfter returns how long after a time the first datagram arrived that was written
-// after it; a very long time if none did.
+// FirstAfter returns how long after t the first datagram arrived that was also written after t.
+// It is a very long time if none arrived.
 func (s *Stream) FirstAfter(t time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Stream) FirstAfter(t time.Time) time.Duration {
 	return time.Hour
 }
 
-// LongestGap returns the longest time between two arrivals from one time to another.
+// LongestGap returns the longest time between two arrivals within from..to.
 func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	return max(most, end-last)
 }
 
-// Rest sends no more, and returns what became of it when all has arrived, or when nothing
-// has for the given time.
+// Rest stops sending, and returns the counts. It waits until all datagrams have arrived, or
+// until none has arrived for the given time.
 func (s *Stream) Rest(patience time.Duration) Tally {
 	s.quiet.Do(func() { close(s.stop) })
 	s.sending.Wait()
@@ -160,7 +160,7 @@ func (s *Stream) Rest(patience time.Duration) Tally {
 
 const restPoll = 10 * time.Millisecond
 
-// Close ends it.
+// Close ends the Stream.
 func (s *Stream) Close() {
 	s.quiet.Do(func() { close(s.stop) })
 	s.sending.Wait()

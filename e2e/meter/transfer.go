@@ -10,12 +10,12 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// transferLimit is how long one transfer may take, with connecting.
+// transferLimit bounds the time of one transfer, with connecting.
 const transferLimit = 30 * time.Second
 
-// Transfers sends size bytes count times from client to server, each time over a TCP
-// connection of its own, with a pause before it. A transfer takes from the first write,
-// when the connection is made, until the server has read the last byte.
+// Transfers sends size bytes count times from client to server. Each transfer has a TCP
+// connection of its own, and a pause before it. Its time runs from the first write, over an
+// open connection, until the server has read the last byte.
 func Transfers(server, client *fabric.Host, at netip.Addr, size, count int, pause time.Duration) (Latency, error) {
 	l, err := server.Listen("tcp", netip.AddrPortFrom(at, 0).String())
 	if err != nil {
@@ -37,8 +37,8 @@ func Transfers(server, client *fabric.Host, at netip.Addr, size, count int, paus
 	return Latency{len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1]}, nil
 }
 
-// receive takes connections, reads size bytes from each, and tells when the last has
-// come. The zero time stands for less.
+// receive accepts connections, reads size bytes from each, and reports the time of the last
+// byte. The zero time means that fewer bytes came.
 func receive(l net.Listener, size int64, ended chan<- time.Time) {
 	for {
 		c, err := l.Accept()

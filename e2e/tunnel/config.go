@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Config is the part of the configuration file that tests set. Zero values are
-// left out of the file, so that the daemon's defaults hold.
+// Config is the part of the configuration file that tests set. Zero values are left out of the
+// file, so the daemon's defaults hold.
 type Config struct {
-	// Tag, of up to three letters and not in the file, tells the interfaces of a
-	// Pair from those of others that run at the same time.
+	// Tag distinguishes the interfaces of a Pair from others at the same time. It has up to
+	// three letters, and is not in the file.
 	Tag         string
 	PrivateKey  string
 	Address     []netip.Prefix
@@ -19,13 +19,13 @@ type Config struct {
 	MTU         int
 	SourcePorts int
 	Local       []netip.Addr
-	// Interfaces are those of paths.local, in front of Local.
+	// Interfaces are the interfaces of paths.local, in front of Local.
 	Interfaces []string
-	// FlowletTimeout of policies that have one; 0: their own.
+	// FlowletTimeout is for policies with flowlets; 0: the policy's default.
 	FlowletTimeout time.Duration
 	Cipher         string
 	Peers          []Peer
-	// Extra is put at the end of the [interface] section as it is.
+	// Extra is appended to the [interface] section unchanged.
 	Extra string
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// NewMesh starts a daemon on each host, node i on the i-th from 1, and waits until each
-// reaches each. Nodes that it returns beside an error are there to be closed.
+// NewMesh starts a daemon on each host, node i on the i-th from 1. It waits until each node
+// reaches each other. The caller closes nodes that are returned with an error, too.
 func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
 	nodes, err := newNodes(bin, hosts)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package tunnel runs srdtun daemons, as they are shipped, inside a fabric:
-// fresh keys from the command itself, a TOML file, "srdtun up FILE", and what a
-// service manager would do with the process.
+// Package tunnel runs shipped srdtun daemons inside a fabric. The command makes the keys, and a
+// TOML file the configuration. "srdtun up FILE" starts a daemon. The package also does the part
+// of a service manager.
 package tunnel
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Bounds for a daemon that is well: to say that it is ready, to end, and for
-// the first packet through the tunnel.
+// Bounds for a healthy daemon: to report that it is ready, to end, and for the first packet
+// through the tunnel.
 const (
 	readyWait   = 10 * time.Second
 	stopWait    = 10 * time.Second
@@ -45,13 +45,13 @@ type Node struct {
 	restarts  []*fabric.Process
 }
 
-// names are those of nodes that are not closed yet.
+// names are the names of nodes that are not closed yet.
 var names = struct {
 	sync.Mutex
 	taken map[string]bool
 }{taken: map[string]bool{}}
 
-// takeName returns a name for an interface that no other node of this process has: several
+// takeName returns a name for an interface that no other node of this process has. Several
 // tests may run at once, and the sockets of all daemons are in one folder.
 func takeName(suffix string) string {
 	names.Lock()
@@ -70,8 +70,9 @@ func freeName(name string) {
 	delete(names.taken, name)
 }
 
-// NewNode makes keys for a node on the host. The suffix, of up to three letters,
-// tells its interface from those of other nodes; a digit is added if another test has it.
+// NewNode makes keys for a node on the host. The suffix, of up to three letters, distinguishes
+// its interface from the other nodes' interfaces. If another test has the name, a digit is
+// added.
 func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, error) {
 	dir, err := fabric.Scratch()
 	if err != nil {
@@ -98,8 +99,8 @@ func (n *Node) command(stdin string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Start writes the configuration, starts the daemon and waits until it says,
-// as to a service manager, that it is ready.
+// Start writes the configuration and starts the daemon. It waits until the daemon reports, as
+// to a service manager, that it is ready.
 func (n *Node) Start() error {
 	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
 		return err
@@ -126,7 +127,7 @@ func listenReady(path string) (*net.UnixConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A service may write whatever user it runs as.
+	// A service writes as any user.
 	return c, os.Chmod(path, 0o777)
 }
 
@@ -164,10 +165,10 @@ func (n *Node) Await(to netip.Addr) error {
 	return fmt.Errorf("%s does not reach %s: %w", n.Name, to, err)
 }
 
-// Kill is kill -9. The daemon can put nothing in order.
+// Kill is kill -9. The daemon cannot clean up.
 func (n *Node) Kill() { n.process.Kill() }
 
-// Stop is SIGTERM, and the error of a daemon that does not end well.
+// Stop is SIGTERM. The error is of a daemon that does not exit with 0.
 func (n *Node) Stop() error {
 	if err := n.process.Stop(stopWait); err != nil {
 		return fmt.Errorf("%s: %w\n%s", n.Name, err, n.process.Log.String())
@@ -186,7 +187,7 @@ func (n *Node) Down() error {
 	return nil
 }
 
-// Running is whether the daemon has been started and has not ended.
+// Running reports whether the daemon has been started and has not ended.
 func (n *Node) Running() bool {
 	if n.process == nil {
 		return false
@@ -205,10 +206,10 @@ func (n *Node) Set(setting string) error {
 	return err
 }
 
-// Pid is the number of the daemon's process, which must have been started.
+// Pid is the number of the daemon's process. The daemon must have been started.
 func (n *Node) Pid() int { return n.process.Pid() }
 
-// Log is what the running daemon has said.
+// Log is the running daemon's output.
 func (n *Node) Log() string { return n.process.Log.String() }
 
 // Show is "srdtun show --json", on one line.
@@ -222,8 +223,8 @@ func (n *Node) Show() (json.RawMessage, error) {
 	return line.Bytes(), err
 }
 
-// Report is all there is to know after a failure: the configuration without its
-// keys, the status, and the logs.
+// Report collects all facts for a failure: the configuration without its keys, the status, and
+// the logs.
 func (n *Node) Report() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "==== %s on %s\n", n.Name, n.Host.Name)

@@ -22,7 +22,7 @@ func innerConfig(c Config, i int) Config {
 	return c
 }
 
-// allowed is what comes from node i.
+// allowed is the allowed IPs of node i.
 func allowed(i int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(Inner4(i), 32), netip.PrefixFrom(Inner6(i), 128)}
 }
@@ -32,15 +32,14 @@ type Pair struct {
 	A, B *Node // node 1 and node 2
 }
 
-// NewPair starts a daemon on host A and one on host B and waits until they reach
-// each other. What is set in c holds for both. Outer traffic goes over the
-// hosts' IPv6 addresses if outer6 is set.
+// NewPair starts a daemon on host A and one on host B and waits until they reach each other.
+// Settings in c hold for both. With outer6, outer packets use the hosts' IPv6 addresses.
 func NewPair(bin string, a, b *fabric.Host, c Config, outer6 bool) (*Pair, error) {
 	return newPair(bin, a, b, c, endpoints(a, outer6), endpoints(b, outer6))
 }
 
-// NewPassivePair is NewPair with a node B that does not know where A is and waits
-// for it to come. A keeps alive if keepalive is not 0.
+// NewPassivePair is NewPair with a node B that has no endpoint of A and waits for A's call. A
+// sends keepalives if keepalive is not 0.
 func NewPassivePair(bin string, a, b *fabric.Host, keepalive time.Duration) (*Pair, error) {
 	p, err := pairOf(bin, a, b, Config{}, nil, endpoints(b, false))
 	if err != nil {
@@ -101,7 +100,7 @@ func (p *Pair) Report() string { return p.A.Report() + p.B.Report() }
 // Close ends both nodes.
 func (p *Pair) Close() error { return errors.Join(p.A.Close(), p.B.Close()) }
 
-// newNodes makes a node for each host, numbered from 1. They know nobody yet.
+// newNodes makes a node for each host, numbered from 1. They have no peers yet.
 func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
 	for i, h := range hosts {
 		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Manager is what of a service manager a daemon needs to be restarted as systemd does it: it
-// keeps descriptors from one process to the next (sd_pid_notify_with_fds(3)), answers
-// barriers, and says that the service is being restarted.
+// Manager is the part of a service manager that a restart by systemd needs. It keeps
+// descriptors from one process to the next (sd_pid_notify_with_fds(3)), answers barriers, and
+// reports that the service is restarting.
 type Manager struct {
 	socket *net.UnixConn
 	path   string
@@ -27,7 +27,7 @@ type Manager struct {
 	fds   []int
 }
 
-// unit is what the service is called.
+// unit is the name of the service.
 const unit = "srdtun@test.service"
 
 // NewManager returns a manager for n.
@@ -47,7 +47,7 @@ func NewManager(n *Node) (*Manager, error) {
 	return m, nil
 }
 
-// Close forgets what was kept.
+// Close closes the kept descriptors.
 func (m *Manager) Close() {
 	m.socket.Close()
 	m.mu.Lock()
@@ -94,7 +94,7 @@ func (m *Manager) take(text string, fds []int) {
 	}
 }
 
-// remove closes what has a name; "" is any.
+// remove closes the descriptors with a name; "" is any name.
 func (m *Manager) remove(name string) {
 	var names []string
 	var fds []int
@@ -108,7 +108,7 @@ func (m *Manager) remove(name string) {
 	m.names, m.fds = names, fds
 }
 
-// kept returns duplicates of what is kept.
+// kept returns duplicates of the kept descriptors.
 func (m *Manager) kept() (names []string, files []*os.File, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +122,8 @@ func (m *Manager) kept() (names []string, files []*os.File, err error) {
 	return names, files, nil
 }
 
-// StartUnder starts the daemon as a service of m, with what the one before has left there, and
-// waits until it is ready.
+// StartUnder starts the daemon as a service of m, with the descriptors that the last process
+// left in m. It waits until the daemon is ready.
 func (n *Node) StartUnder(m *Manager) error {
 	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
 		return err

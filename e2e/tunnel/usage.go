@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Usage is what a daemon takes of its machine.
+// Usage is a daemon's memory and processor time.
 type Usage struct {
 	RSS  int           // resident bytes now
 	Peak int           // the most there ever were
@@ -20,7 +20,7 @@ type Usage struct {
 // architectures that matter here.
 const tick = 10 * time.Millisecond
 
-// Usage reads what the running daemon takes.
+// Usage reads the memory and processor time of the running daemon.
 func (n *Node) Usage() (u Usage, err error) {
 	dir := fmt.Sprintf("/proc/%d/", n.process.Pid())
 	if u.RSS, u.Peak, err = resident(dir + "status"); err != nil {
@@ -46,7 +46,7 @@ func (n *Node) Usage() (u Usage, err error) {
 	return u, nil
 }
 
-// resident reads VmRSS and VmHWM, which are in KiB.
+// resident reads VmRSS and VmHWM. Their unit is KiB.
 func resident(file string) (now, peak int, err error) {
 	f, err := os.Open(file)
 	if err != nil {

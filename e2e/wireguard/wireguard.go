@@ -1,5 +1,6 @@
-// Package wireguard joins hosts of a fabric with a program that has the command line and the
-// control sockets of wireguard-go: what srdtun is compared with. It needs root, and wg in PATH.
+// Package wireguard joins hosts of a fabric with wireguard-go, or with a fork that has its
+// command line and control sockets. srdtun is compared with both. The package needs root, and
+// wg in PATH.
 package wireguard
 
 import (
@@ -21,10 +22,10 @@ import (
 const (
 	port = 51820
 	mtu  = 1420 // what wg-quick gives a tunnel over Ethernet
-	// run is where the programs make their sockets, named after the interfaces and so in one
-	// place for all namespaces.
+	// run is the folder of the programs' sockets. They are named after the interfaces, and so
+	// are in one place for all namespaces.
 	run = "/var/run/wireguard"
-	// startWait bounds the time until the socket is there, and stopWait that of an end.
+	// startWait bounds the time until the socket exists, and stopWait the end of a program.
 	startWait = 20 * time.Second
 	stopWait  = 10 * time.Second
 )
@@ -40,9 +41,9 @@ type Node struct {
 	daemon      *fabric.Process
 }
 
-// Star starts the program on a hub and its spokes, each of which is the hub's peer, and keeps
-// their keys in dir. Node i (from 1, the hub) has the address tunnel.Inner4(i). What has
-// started is returned with an error too, to be closed.
+// Star starts the program on a hub and its spokes, and keeps their keys in dir. Each spoke is
+// the hub's peer. Node i (from 1, the hub) has the address tunnel.Inner4(i). With an error Star
+// also returns the nodes that it has started. The caller closes them.
 func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	var nodes []*Node
 	for i, h := range append([]*fabric.Host{hub}, spokes...) {
@@ -63,7 +64,7 @@ func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Nod
 	return nodes, nil
 }
 
-// Close ends the nodes, and removes what they have left.
+// Close ends the nodes, and removes their files.
 func Close(nodes []*Node) error {
 	var all []error
 	for _, n := range nodes {
@@ -82,10 +83,10 @@ func Close(nodes []*Node) error {
 // Pid is the program's process.
 func (n *Node) Pid() int { return n.daemon.Pid() }
 
-// Log is what the program said.
+// Log is the program's output.
 func (n *Node) Log() string { return n.daemon.Log.String() }
 
-// start draws a key and runs the program, which makes the interface.
+// start draws a key and runs the program. The program makes the interface.
 func (n *Node) start(program, dir string) error {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
