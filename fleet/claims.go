@@ -6,15 +6,15 @@ import (
 	"sort"
 )
 
-// claims are the keys and prefixes of admitted members, none of which overlap. The zero
-// value is empty.
+// claims are the keys and prefixes of admitted members. None of them overlap. The zero value is
+// empty.
 type claims struct {
-	// sorted by address. As no two overlap, both ends of them are in order.
+	// sorted by address. No two overlap, so both their ends are in order.
 	ranges []claim
 	keys   map[Key]*member
 }
 
-// claim is one prefix and whose it is.
+// claim is one prefix and its member.
 type claim struct {
 	prefix netip.Prefix
 	m      *member
@@ -28,7 +28,7 @@ func (c *claims) first(p netip.Prefix) int {
 	})
 }
 
-// conflict returns an admitted member that has something of what m claims, and what.
+// conflict returns an admitted member that has a key or prefix of m's, and a name for it.
 func (c *claims) conflict(m *member) (other *member, what string) {
 	for other, what := range c.conflicts(m) {
 		return other, what
@@ -36,7 +36,7 @@ func (c *claims) conflict(m *member) (other *member, what string) {
 	return nil, ""
 }
 
-// conflicts goes through all such members; one may come several times.
+// conflicts goes through all such members. One member may come several times.
 func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	return func(yield func(*member, string) bool) {
 		if other := c.keys[m.rec.PublicKey]; other != nil && !yield(other, "its key") {
@@ -52,7 +52,7 @@ func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	}
 }
 
-// holder returns the admitted member that has an address among its prefixes; nil: none.
+// holder returns the admitted member whose prefixes hold an address, or nil.
 func (c *claims) holder(a netip.Addr) *member {
 	p := netip.PrefixFrom(a, a.BitLen())
 	if i := c.first(p); i < len(c.ranges) && c.ranges[i].prefix.Contains(a) {
@@ -61,7 +61,7 @@ func (c *claims) holder(a netip.Addr) *member {
 	return nil
 }
 
-// add admits m, which must not conflict with anybody.
+// add admits m. m must not conflict with another member.
 func (c *claims) add(m *member) {
 	if c.keys == nil {
 		c.keys = map[Key]*member{}
@@ -72,7 +72,7 @@ func (c *claims) add(m *member) {
 	}
 }
 
-// remove takes back what add did.
+// remove undoes add.
 func (c *claims) remove(m *member) {
 	if c.keys[m.rec.PublicKey] == m {
 		delete(c.keys, m.rec.PublicKey)

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// recordMark begins the line of a file that keeps the record, for the next process: it can
-// judge again, with the policy of then, while the discovery is away.
+// recordMark begins the line of a file that keeps the record for the next process. That process
+// can judge the record again by its own policy while the discovery is down.
 const recordMark = "# record "
 
-// file is the drop-in file of the daemon's for a member. Names, keys, addresses and prefixes
-// have no character that TOML wants escaped, and the record is one line of JSON, in which
-// line ends are.
+// file is the daemon's drop-in file for a member. TOML escapes no character of names, keys,
+// addresses and prefixes. The record is one line of JSON, where line ends are escaped.
 func (m *member) file() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Written by the fleet's agent, which undoes changes.\n%s%d %s\n[[peer]]\n", recordMark, m.born, m.rec.Format())
@@ -26,16 +25,16 @@ func (m *member) file() []byte {
 		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))
 	}
 	if !m.right.expires.IsZero() {
-		// The daemon ends it also when the agent is dead.
+		// The daemon removes the peer then, even if the agent is dead.
 		fmt.Fprintf(&b, "expires = %q\n", stamp(m.right.expires))
 	}
 	return b.Bytes()
 }
 
-// errNotOurs is of a file that no agent wrote.
+// errNotOurs means that no agent wrote a file.
 var errNotOurs = errors.New("not a file of the fleet's agent")
 
-// ParseFile returns the entry that a file was made of.
+// ParseFile returns the entry of a file.
 func ParseFile(name string, data []byte) (Entry, error) {
 	for line := range strings.Lines(string(data[:min(len(data), 2*MaxRecord)])) {
 		rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), recordMark)

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Grant is what the fleet's key signs: that a key may be a member under a name, with these
-// prefixes and no others. It holds wherever it is copied to.
+// Grant is the text that the fleet's key signs: a key may be a member under a name, with these
+// prefixes and no others. A copy of it is as good as the original.
 type Grant struct {
 	Fleet      string
 	Name       string
 	PublicKey  Key
 	AllowedIPs []netip.Prefix // sorted
-	// Within are the networks that its endpoints must be in; empty: anywhere.
+	// Within are the networks for the member's endpoints; empty: any.
 	Within []netip.Prefix
-	// Issued is when this member got its right first. A renewal keeps it: of two rights to
-	// one prefix the older counts.
+	// Issued is when this member first got its right. A renewal keeps it, because the older of
+	// two rights to one prefix counts.
 	Issued time.Time
-	// Signed is when this text was signed, for a deny list that ends all grants before a day.
+	// Signed is when this text was signed. A deny list may end all grants before a day.
 	Signed  time.Time
 	Expires time.Time // zero: never
 
@@ -78,8 +78,7 @@ func (g *Grant) Text() []byte {
 	return []byte(b.String())
 }
 
-// Sign puts the signature of the fleet's key under g, after checking that g can be read
-// back.
+// Sign puts the signature of the fleet's key under g, after checking that g can be read back.
 func (g *Grant) Sign(key ed25519.PrivateKey) error {
 	g.Issued, g.Signed, g.Expires = g.Issued.UTC().Truncate(time.Millisecond), g.Signed.UTC().Truncate(time.Millisecond), g.Expires.UTC().Truncate(time.Millisecond)
 	g.Signature = [ed25519.SignatureSize]byte(ed25519.Sign(key, g.Text()))
@@ -121,7 +120,7 @@ func (g *Grant) wire() *wireGrant {
 	}
 }
 
-// grant checks every field; the signature is checked by the policy.
+// grant checks every field. The policy checks the signature.
 func (w *wireGrant) grant() (*Grant, error) {
 	g := &Grant{Fleet: w.Fleet, Name: w.Name}
 	if w.Version != version {
@@ -153,7 +152,7 @@ func (w *wireGrant) grant() (*Grant, error) {
 	return g, nil
 }
 
-// ParseGrant reads a file that "sign" wrote.
+// ParseGrant reads a file that "sign" has written.
 func ParseGrant(data []byte) (*Grant, error) {
 	var w wireGrant
 	if err := decode(data, &w); err != nil {
@@ -162,5 +161,5 @@ func ParseGrant(data []byte) (*Grant, error) {
 	return w.grant()
 }
 
-// Format writes a grant as ParseGrant reads it, on one line with an end.
+// Format writes a grant for ParseGrant, on one line with an end.
 func (g *Grant) Format() []byte { return append(encode(g.wire()), '\n') }

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// MaxList bounds a list of the operator's in bytes: 4,096 members with long lines.
+// MaxList bounds a list of the operator's, in bytes: 4,096 members with long lines.
 const MaxList = 4 << 20
 
 // Allowed is one line of an allow list.
@@ -92,13 +92,13 @@ func (l *AllowList) Find(name string) *Allowed {
 	return l.byName[name]
 }
 
-// Claimed returns a record for who is listed: all that the line gives.
+// Claimed returns a record for a listed member, with all that its line allows.
 func (a *Allowed) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: a.Name, PublicKey: a.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: a.AllowedIPs}
 }
 
-// DenyList ends rights: whatever is listed or signed, these keys are no members. The zero
-// value denies nobody.
+// DenyList ends rights that the lists or signatures give. It denies a key for good, or grants
+// signed before a time. The zero value denies nobody.
 type DenyList struct {
 	keys   map[Key]time.Time // grants signed before this count no more; zero: nothing does
 	before time.Time         // of all keys
@@ -109,8 +109,8 @@ type DenyList struct {
 //	PUBLIC_KEY [before TIME]
 //	* before TIME
 //
-// The first form without a time denies the key for good; with it, and with '*', only grants
-// that were signed before that time.
+// The first form without a time denies the key for good. With a time, and with '*', it denies
+// only grants that were signed before that time.
 func ParseDenyList(data []byte) (*DenyList, error) {
 	l := &DenyList{keys: map[Key]time.Time{}}
 	err := eachLine(data, func(_ int, words []string) (err error) {
@@ -145,7 +145,7 @@ func ParseDenyList(data []byte) (*DenyList, error) {
 	return l, nil
 }
 
-// denies reports whether a key is no member, with a grant if it has one.
+// denies reports whether the list denies key k for good, or grant g if g is not nil.
 func (l *DenyList) denies(k Key, g *Grant) bool {
 	if l == nil {
 		return false
@@ -160,8 +160,8 @@ func (l *DenyList) denies(k Key, g *Grant) bool {
 	return listed && g.Signed.Before(before) || g.Signed.Before(l.before)
 }
 
-// ParseFleetKeys reads public keys of the fleet, one a line, in base64. Several serve while
-// one takes the place of another.
+// ParseFleetKeys reads public keys of the fleet, one a line, in base64. Several keys count
+// during a change of keys.
 func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	err = eachLine(data, func(_ int, words []string) error {
 		if len(words) != 1 {
@@ -177,8 +177,8 @@ func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	return keys, err
 }
 
-// eachLine calls do with the words of each line that has some, and adds the line's number
-// to its error.
+// eachLine calls do with the words of each line that has some. It adds the line's number to
+// do's error.
 func eachLine(data []byte, do func(n int, words []string) error) error {
 	if len(data) > MaxList {
 		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxList)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Policy is the operator's word on who is a member. Its zero value admits nobody.
+// Policy is the operator's decision on who is a member. Its zero value admits nobody.
 type Policy struct {
 	Fleet string              // the name that grants must be for
 	Keys  []ed25519.PublicKey // that sign grants
@@ -17,15 +17,15 @@ type Policy struct {
 	Deny  *DenyList
 }
 
-// right is what the policy gives to a record.
+// right is a record's right under the policy.
 type right struct {
 	listed  bool      // by the allow list: before all that are signed
 	order   int64     // the line, or when it was issued in milliseconds since 1970
 	expires time.Time // zero: never
 }
 
-// older orders rights. What whoever writes to the discovery can choose (born) decides only
-// between grants of the same millisecond; the key makes the order total.
+// older orders rights. A writer to the discovery chooses born. So born decides only between
+// grants of the same millisecond. Key and name make the order total.
 func (a *member) older(b *member) int {
 	switch {
 	case a.right.listed && !b.right.listed:
@@ -37,16 +37,16 @@ func (a *member) older(b *member) int {
 		cmp.Compare(string(a.rec.PublicKey[:]), string(b.rec.PublicKey[:])), cmp.Compare(a.rec.Name, b.rec.Name))
 }
 
-// errNoPolicy is of who is neither listed nor signed.
+// errNoPolicy means that a member is neither listed nor signed.
 var errNoPolicy = errors.New("neither the allow list nor a signature of the fleet's key admits it")
 
-// Judge says whether the policy admits a record now: nil, or why not.
+// Judge returns nil if the policy admits a record now, or the reason of its refusal.
 func (p *Policy) Judge(r *Record, now time.Time) error {
 	_, err := p.judge(r, now)
 	return err
 }
 
-// judge returns the right that a record has.
+// judge returns the right of a record.
 func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if a := p.Allow.Find(r.Name); a != nil && a.PublicKey == r.PublicKey {
 		if p.Deny.denies(r.PublicKey, nil) {
@@ -71,14 +71,14 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if err := bounds(r, g.AllowedIPs, g.Within); err != nil {
 		return right{}, err
 	}
-	// Last, as it costs most.
+	// The signature comes last, because it costs most.
 	if !g.signedBy(p.Keys) {
 		return right{}, errors.New("the signature is not of the fleet's key")
 	}
 	return right{order: g.Issued.UnixMilli(), expires: g.Expires}, nil
 }
 
-// bounds checks what a record claims against what it may.
+// bounds compares the claims of a record with its right.
 func bounds(r *Record, allowed, nets []netip.Prefix) error {
 	for _, p := range r.AllowedIPs {
 		if !within(allowed, p) {

@@ -13,11 +13,11 @@ import (
 // version of records and grants.
 const version = 1
 
-// MaxRecord bounds a record in bytes, as it is found in the discovery: the largest that has
-// all its lists full takes less.
+// MaxRecord bounds a record in the discovery, in bytes. The largest valid record, with all its
+// lists full, is shorter.
 const MaxRecord = 16 << 10
 
-// Record is what a member says of itself.
+// Record is a member's description of itself.
 type Record struct {
 	Name       string
 	PublicKey  Key
@@ -36,8 +36,8 @@ type wireRecord struct {
 	Grant      *wireGrant `json:"grant,omitempty"`
 }
 
-// ParseRecord reads a record of whatever bytes. The time it takes is bounded by MaxRecord.
-// What it accepts is sound by itself; whether it counts is the policy's business.
+// ParseRecord reads a record from any bytes. MaxRecord bounds the time that it takes. An
+// accepted record is valid in itself; the policy decides whether it counts.
 func ParseRecord(data []byte) (*Record, error) {
 	var w wireRecord
 	if err := decode(data, &w); err != nil {
@@ -66,8 +66,8 @@ func ParseRecord(data []byte) (*Record, error) {
 	return r, r.goesOutside()
 }
 
-// goesOutside refuses endpoints that the member's own prefixes hold: the way to it would
-// be the tunnel itself, for ever.
+// goesOutside refuses endpoints within the member's own prefixes. The way to them would be the
+// tunnel itself, for ever.
 func (r *Record) goesOutside() error {
 	for _, e := range r.Endpoints {
 		if within(r.AllowedIPs, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
@@ -77,7 +77,7 @@ func (r *Record) goesOutside() error {
 	return nil
 }
 
-// Format writes a record as ParseRecord reads it, on one line without an end.
+// Format writes a record for ParseRecord, on one line without an end.
 func (r *Record) Format() []byte {
 	w := wireRecord{
 		Version: version, Name: r.Name, PublicKey: r.PublicKey.String(),
@@ -89,10 +89,10 @@ func (r *Record) Format() []byte {
 	return encode(w)
 }
 
-// same reports whether two records say the same of the peer: the file would be alike.
+// same reports whether two records describe the same peer, so that their files are equal.
 func (r *Record) same(o *Record) bool { return bytes.Equal(r.Format(), o.Format()) }
 
-// decode reads one JSON value with known keys only, and nothing behind it.
+// decode reads one JSON value with known keys only, and nothing after it.
 func decode(data []byte, v any) error {
 	if len(data) > MaxRecord {
 		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxRecord)
@@ -108,10 +108,10 @@ func decode(data []byte, v any) error {
 	return nil
 }
 
-// maxShown is how much of a text of somebody else's an error repeats.
+// maxShown bounds how much of a foreign text an error repeats.
 const maxShown = 120
 
-// shown is a text that may stand in one line of a log.
+// shown is a text that is safe in one line of a log.
 func shown(s string) string {
 	s = s[:min(len(s), maxShown)]
 	return string(bytes.Map(func(r rune) rune {
@@ -131,7 +131,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// Claimed returns a record for who has a grant: all that it gives.
+// Claimed returns a record for a grant's member, with all that the grant allows.
 func (g *Grant) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: g.Name, PublicKey: g.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: g.AllowedIPs, Grant: g}
 }

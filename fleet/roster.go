@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// MaxMembers is how many members a host keeps: as many as the daemon takes peers.
+// MaxMembers is the most members that a host keeps: as many as the daemon takes peers.
 const MaxMembers = 4096
 
-// Linger is how long a member stays whose record went or was spoilt. A host whose record is
-// taken away by somebody else puts it back within that time, and nobody notices. It is no
-// door: whom the policy does not admit goes at once.
+// Linger is how long a member stays after its record was removed or spoilt. Its host puts the
+// record back within that time, and no peer notices. Linger opens no door: a member that the
+// policy does not admit goes at once.
 const Linger = time.Second
 
-// errFull is of a member too many.
+// errFull means that there is no room for another member.
 var errFull = fmt.Errorf("there are %d members already", MaxMembers)
 
-// Entry is what the discovery has under a name.
+// Entry is the discovery's value for a name.
 type Entry struct {
 	Name  string
 	Value []byte // borrowed until the call returns
-	// Born orders entries as the discovery saw them come, such as etcd's create revision.
+	// Born orders entries by their arrival at the discovery, such as etcd's create revision.
 	Born uint64
 }
 
@@ -39,13 +39,13 @@ type member struct {
 	rec   *Record
 	right right
 	born  uint64
-	// waits: somebody older has something of what it claims.
+	// waits: an older member has a key or prefix that this one claims.
 	waits bool
-	// absent: the discovery does not have it, as far as is known, since then.
+	// absent: the discovery has not had it since then, as far as is known.
 	absent bool
 	since  time.Time
 	seen   uint64 // the listing that had it last
-	// inner has a bit for each endpoint that leads into the tunnel, and is left out.
+	// inner has a bit for each endpoint that leads into the tunnel and is left out.
 	inner uint16
 }
 
@@ -63,10 +63,10 @@ type Roster struct {
 	dirty   map[string]bool    // names whose file may have to change
 	listing uint64             // counts them
 
-	// down: the discovery is not reachable, so nobody is known to have left.
+	// down: the discovery cannot be reached, so no member is known to have left.
 	down bool
-	// calm is until when nobody is taken to have left: others, too, have to find the
-	// discovery again before they can say that they are there.
+	// calm is the time before which no member counts as gone. The others too must find the
+	// discovery again before they can renew their records.
 	calm time.Time
 
 	now     time.Time // of the last call that had one
@@ -74,9 +74,9 @@ type Roster struct {
 	refused uint64
 }
 
-// NewRoster returns a machine for the host with this public key (zero: it is no member),
-// which has no discovery yet. grace is how long members that are missing stay after the
-// discovery was found again.
+// NewRoster returns a machine without a discovery yet. This host's public key is own; a zero
+// key means that the host is no member. Missing members stay for grace after the discovery was
+// found again.
 func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	return &Roster{
 		policy: p, own: own, grace: grace, down: true,
@@ -84,8 +84,8 @@ func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	}
 }
 
-// Restore takes what was written before this process began, of which nothing is known to
-// have left.
+// Restore takes an entry from the file of an earlier process. No such member is known to have
+// left.
 func (r *Roster) Restore(e Entry, now time.Time) {
 	r.Put(e, now)
 	if m := r.members[e.Name]; m != nil {
@@ -95,20 +95,20 @@ func (r *Roster) Restore(e Entry, now time.Time) {
 	}
 }
 
-// Lost says that the discovery cannot be reached: from now on everybody stays.
+// Lost says that the discovery cannot be reached. From now on all members stay.
 func (r *Roster) Lost() { r.down = true }
 
-// Found says that it can be reached again.
+// Found says that the discovery can be reached again.
 func (r *Roster) Found(now time.Time) {
 	if r.down {
 		r.down, r.calm = false, now.Add(r.grace)
 	}
 }
 
-// List begins a listing of all that the discovery has: Put each entry, then Listed.
+// List begins a listing of all entries: Put each entry, then Listed.
 func (r *Roster) List() { r.listing++ }
 
-// Listed ends a listing. Whoever was not in it has left.
+// Listed ends a listing. A member that was not in it has left.
 func (r *Roster) Listed(now time.Time) {
 	for _, m := range r.members {
 		if !m.absent && m.seen != r.listing {
@@ -118,8 +118,8 @@ func (r *Roster) Listed(now time.Time) {
 	r.Advance(now)
 }
 
-// Put takes a record that is there, has come or has changed. One that does not count is as
-// good as none: the name has left.
+// Put takes a present, new or changed record. A refused record counts as none: the name has
+// left.
 func (r *Roster) Put(e Entry, now time.Time) {
 	old := r.members[e.Name]
 	rec, err := read(e)
@@ -147,7 +147,7 @@ func (r *Roster) Put(e Entry, now time.Time) {
 	r.settle(now)
 }
 
-// read parses an entry, whose name is part of what is claimed.
+// read parses an entry. The record must have the entry's name.
 func read(e Entry) (*Record, error) {
 	rec, err := ParseRecord(e.Value)
 	if err == nil && rec.Name != e.Name {
@@ -156,7 +156,7 @@ func read(e Entry) (*Record, error) {
 	return rec, err
 }
 
-// Delete takes that the discovery has a name no more.
+// Delete notes that the discovery no longer has a name.
 func (r *Roster) Delete(name string, now time.Time) {
 	r.told.forget(name)
 	if m := r.members[name]; m != nil && !m.absent {
@@ -164,8 +164,8 @@ func (r *Roster) Delete(name string, now time.Time) {
 	}
 }
 
-// SetPolicy judges all members anew. Whoever was refused before is not remembered: the next
-// listing brings him again.
+// SetPolicy judges all members anew. Records that were refused before are not kept; the next
+// listing brings them again.
 func (r *Roster) SetPolicy(p Policy, now time.Time) {
 	r.policy, r.held = p, claims{}
 	for _, name := range sorted(r.members) {
@@ -184,7 +184,7 @@ func (r *Roster) SetPolicy(p Policy, now time.Time) {
 	r.settle(now)
 }
 
-// Advance removes who has left and whose right has expired.
+// Advance removes members that have left, and members whose right has expired.
 func (r *Roster) Advance(now time.Time) {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]
@@ -200,7 +200,7 @@ func (r *Roster) Advance(now time.Time) {
 	r.settle(now)
 }
 
-// leaves is when a member that is absent goes.
+// leaves is when an absent member goes.
 func (r *Roster) leaves(m *member) time.Time {
 	at := m.since.Add(Linger)
 	if at.Before(r.calm) {
@@ -209,7 +209,7 @@ func (r *Roster) leaves(m *member) time.Time {
 	return at
 }
 
-// Deadline is when Advance has something to do; zero: never.
+// Deadline is when Advance must be called next; zero: never.
 func (r *Roster) Deadline() (at time.Time) {
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
@@ -232,7 +232,7 @@ func (r *Roster) wait(m *member) {
 	r.dirty[m.rec.Name] = true
 }
 
-// drop forgets a member, if there is one. settle must follow.
+// drop forgets a member. settle must follow.
 func (r *Roster) drop(name string) {
 	m := r.members[name]
 	if m == nil {
@@ -246,8 +246,8 @@ func (r *Roster) drop(name string) {
 	r.dirty[name] = true
 }
 
-// settle admits, in the order of age, whoever waits and does not conflict with somebody
-// older. Somebody younger makes room, and waits.
+// settle admits the waiting members in the order of age, unless an older member conflicts. A
+// younger member makes room, and waits.
 func (r *Roster) settle(now time.Time) {
 	r.now = now
 	queue := slices.SortedFunc(maps.Values(r.waiting), (*member).older)
@@ -289,7 +289,7 @@ func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 	return younger, true
 }
 
-// Changes returns the files that may have to change since the last call, by name. The host's
+// Changes returns the files that may have to change since the last call, by name. This host's
 // own record has no file.
 func (r *Roster) Changes() []Change {
 	if len(r.dirty) > 0 {
@@ -307,9 +307,9 @@ func (r *Roster) Changes() []Change {
 	return v
 }
 
-// leaveOutInner finds the endpoints that are among another member's prefixes: the way there is
-// the tunnel to that one, whose own calls may lead through the first. This host's own prefixes
-// are no way into the tunnel.
+// leaveOutInner finds the endpoints within another member's prefixes. The way there is the
+// tunnel to that member, whose own calls may lead through the first one. This host's own
+// prefixes do not lead into the tunnel.
 func (r *Roster) leaveOutInner() {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]
@@ -343,14 +343,14 @@ func (m *member) outer() (v []netip.AddrPort) {
 	return v
 }
 
-// Standing is a member as it is seen here.
+// Standing is this host's view of a member.
 type Standing struct {
 	Name    string
 	Record  *Record // nil: refused, and not kept
 	Refused string  // why it is no peer; "": it is one
 }
 
-// Standings lists all members, and who was refused as far as that is remembered, by name.
+// Standings lists all members by name, with the refused ones that are still remembered.
 func (r *Roster) Standings() (v []Standing) {
 	names := map[string]string{}
 	maps.Copy(names, r.told.said)
@@ -370,7 +370,7 @@ func (r *Roster) Standings() (v []Standing) {
 // Refused is how many records the policy has refused so far.
 func (r *Roster) Refused() uint64 { return r.refused }
 
-// Admitted is how many members are peers, this host among them if it is one.
+// Admitted is how many members are peers. It includes this host if it is a member.
 func (r *Roster) Admitted() int { return len(r.held.keys) }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

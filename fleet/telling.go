@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// Whoever can write to the discovery can have something refused as often as he likes, so
-// lines about it are rationed, and counted.
+// A writer to the discovery can cause refusals as often as he likes. So lines about them are
+// rationed, and counted.
 const (
-	// noticeBurst lines at once, as when a list is taken over that many are not in.
+	// noticeBurst is how many lines may come at once, for example when a new list lacks many
+	// members.
 	noticeBurst = 32
-	// noticeEvery is how often there is one more.
+	// noticeEvery is the time until another line may come.
 	noticeEvery = 2 * time.Second
-	// maxSaid bounds the names of which it is known what was said last.
+	// maxSaid bounds the names whose last line is remembered.
 	maxSaid = MaxMembers
 )
 
-// telling is what is to be said of refused records. Its zero value is ready.
+// telling is the log lines about refused records. Its zero value is ready.
 type telling struct {
 	said    map[string]string // by name: why it was refused last
 	notices []string
@@ -25,7 +26,7 @@ type telling struct {
 	silent  uint64    // refusals since the last line that got none
 }
 
-// refuse notes why a record does not count. The same is said once.
+// refuse notes why a record does not count. The same reason is logged once.
 func (t *telling) refuse(name string, why error, now time.Time) {
 	name = shown(name)
 	text := why.Error()
@@ -41,7 +42,7 @@ func (t *telling) refuse(name string, why error, now time.Time) {
 	t.say(fmt.Sprintf("%s is refused: %s", name, text), now)
 }
 
-// say has a line logged, if lines are not rationed.
+// say logs a line, unless lines are rationed.
 func (t *telling) say(line string, now time.Time) {
 	if n := int(now.Sub(t.at) / noticeEvery); n > 0 {
 		t.spent, t.at = max(0, t.spent-n), now
@@ -58,10 +59,10 @@ func (t *telling) say(line string, now time.Time) {
 	t.notices = append(t.notices, line)
 }
 
-// forget: the name is in order again, or gone.
+// forget: the name is valid again, or gone.
 func (t *telling) forget(name string) { delete(t.said, shown(name)) }
 
-// Notices returns what is worth a line in a log since the last call.
+// Notices returns the lines for the log since the last call.
 func (r *Roster) Notices() []string {
 	v := r.told.notices
 	r.told.notices = nil

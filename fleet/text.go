@@ -18,14 +18,14 @@ const (
 	// MaxPrefixes bounds the allowed IPs of a member, and the networks of its endpoints. Each
 	// is a route on every other member.
 	MaxPrefixes = 64
-	// MaxEndpoints is as many as the daemon takes for a peer.
+	// MaxEndpoints is the most endpoints that the daemon takes for a peer.
 	MaxEndpoints = 16
 )
 
 // Key is an X25519 public key (RFC 7748).
 type Key [32]byte
 
-// ParseKey reads a key in its one spelling: a denied key must not come back under another.
+// ParseKey reads a key in its one spelling. A denied key must not come back in another one.
 func ParseKey(s string) (Key, error) {
 	raw, err := keytext.ParsePublic(s)
 	if err == nil && raw == (Key{}) {
@@ -40,9 +40,9 @@ func ParseKey(s string) (Key, error) {
 // String is the key in base64.
 func (k Key) String() string { return keytext.Format(k) }
 
-// CheckName accepts 1 to 63 of a-z, 0-9, '-', '.' and '_', with a letter or digit first: the
-// name is part of a file's name, of a key in etcd, and of lines in logs. It looks like nothing
-// else that stands for a peer.
+// CheckName accepts 1 to 63 of a-z, 0-9, '-', '.' and '_', with a letter or digit first. The
+// name is part of a file's name, of a key in etcd, and of lines in logs. It cannot be confused
+// with other words for a peer.
 func CheckName(s string) error {
 	if s == "" || len(s) > maxName {
 		return fmt.Errorf("a name has 1 to %d bytes, not %d", maxName, len(s))
@@ -57,8 +57,8 @@ func CheckName(s string) error {
 	return peerid.CheckName(s)
 }
 
-// parsePrefixes reads what must be in the one spelling of its network, sorted or not, and
-// sorts it. No two may overlap.
+// parsePrefixes reads prefixes in the one spelling of their network, sorted or not, and sorts
+// them. No two may overlap.
 func parsePrefixes(list []string) ([]netip.Prefix, error) {
 	if len(list) > MaxPrefixes {
 		return nil, fmt.Errorf("%d prefixes; at most %d are allowed", len(list), MaxPrefixes)
@@ -100,8 +100,8 @@ func comparePrefixes(a, b netip.Prefix) int {
 	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
 }
 
-// parseEndpoints reads addresses with ports. A name is refused: who can write to the
-// discovery shall not have every member ask resolvers for names of his choice.
+// parseEndpoints reads addresses with ports. A host name is refused: a writer to the discovery
+// must not choose names that every member asks resolvers for.
 func parseEndpoints(list []string) ([]netip.AddrPort, error) {
 	if len(list) > MaxEndpoints {
 		return nil, fmt.Errorf("%d endpoints; at most %d are allowed", len(list), MaxEndpoints)
@@ -152,7 +152,7 @@ func texts[T fmt.Stringer](list []T) []string {
 	return v
 }
 
-// quoted is a TOML list of what needs no escapes.
+// quoted is a TOML list of values that need no escapes.
 func quoted[T fmt.Stringer](list []T) string {
 	return `["` + strings.Join(texts(list), `", "`) + `"]`
 }

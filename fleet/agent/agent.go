@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// policyEvery is how often it is looked whether the policy's files have changed: three
-	// system calls. Whoever is taken off a list is no peer a second later.
+	// policyEvery is the time between two looks at the policy's files, three system calls each.
+	// A member that leaves a list is no peer a second later.
 	policyEvery = time.Second
-	// retryEvery is how long to wait after a file could not be written, as on a full disk.
+	// retryEvery is the pause after a file could not be written, for example on a full disk.
 	retryEvery = time.Second
-	// DefaultGrace is how long members that are missing stay after the discovery was found
-	// again: as long as the lease of one that looks for it at the same time.
+	// DefaultGrace is how long missing members stay after the discovery was found again. It is
+	// the lease of a member that reconnects at the same time.
 	DefaultGrace = 8 * time.Second
 )
 
-// Kind is what an Event says.
+// Kind is the kind of an Event.
 type Kind int
 
 const (
 	// Lost: the discovery cannot be reached.
 	Lost Kind = iota
-	// Found: it can. A discovery begins as one that cannot.
+	// Found: it can be reached. A discovery begins as a lost one.
 	Found
-	// List: a Put for all that there is follows, and Listed. It begins a listing anew if one
-	// was not ended.
+	// List: a Put for each entry follows, and then Listed. Another List without a Listed begins
+	// the listing anew.
 	List
 	Listed
 	Put  // the entry is there, has come or has changed
 	Gone // the name is there no more
 )
 
-// Event is news of a discovery.
+// Event is news from a discovery.
 type Event struct {
 	Kind  Kind
 	Entry fleet.Entry // of Put; of Gone the name. The agent's own from then on.
@@ -50,12 +50,12 @@ type Options struct {
 	Log    *slog.Logger
 	// Events are read until the context ends.
 	Events <-chan Event
-	// Relist asks for a listing, because the policy has changed. It does not wait.
+	// Relist asks for a listing, because the policy has changed. It does not block.
 	Relist func()
 	Grace  time.Duration
 }
 
-// runner is an agent that runs.
+// runner is a running agent.
 type runner struct {
 	Options
 	roster *fleet.Roster
@@ -66,8 +66,7 @@ type runner struct {
 	left   map[string]fleet.Change
 }
 
-// Run keeps the files as the discovery and the policy want them, until ctx ends. The files
-// stay then.
+// Run keeps the files as discovery and policy demand until ctx ends. Then the files stay.
 func Run(ctx context.Context, o Options) error {
 	r := &runner{Options: o, stamps: o.Policy.stamps(), left: map[string]fleet.Change{}}
 	policy, err := o.Policy.Load()
@@ -101,7 +100,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// restore takes over what a process before has written.
+// restore takes over the files of an earlier process.
 func (r *runner) restore() {
 	now := time.Now()
 	for name, data := range r.dir.Files() {
@@ -113,11 +112,11 @@ func (r *runner) restore() {
 	}
 }
 
-// drainMost is how many events are taken before files are written: a listing of a thousand
-// members is one change to the daemon rather than many.
+// drainMost is how many events are handled before files are written. So a long listing makes
+// few changes to the daemon.
 const drainMost = 256
 
-// drain takes what waits already.
+// drain handles the events that already wait.
 func (r *runner) drain() {
 	for range drainMost {
 		select {
@@ -148,7 +147,7 @@ func (r *runner) handle(e Event) {
 	}
 }
 
-// pause is how long nothing is to be done without news.
+// pause is how long the runner may sleep without an event.
 func (r *runner) pause(now time.Time) time.Duration {
 	at := r.roster.Deadline()
 	if !r.again.IsZero() && (at.IsZero() || r.again.Before(at)) {
@@ -160,8 +159,8 @@ func (r *runner) pause(now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// reread takes a changed policy over. One that cannot be read changes nothing: a list that is
-// being edited must neither let anybody in nor throw all out.
+// reread takes over a changed policy. An unreadable one changes nothing: a half-edited list
+// must neither admit a stranger nor remove all members.
 func (r *runner) reread() {
 	now := r.Policy.stamps()
 	if sameStamps(now, r.stamps) {
@@ -178,7 +177,7 @@ func (r *runner) reread() {
 	r.Relist()
 }
 
-// write makes the files as they should be, and logs.
+// write brings the files up to date, and logs.
 func (r *runner) write() {
 	for _, text := range r.roster.Notices() {
 		r.Log.Warn(text)
@@ -208,7 +207,7 @@ func (r *runner) write() {
 	}
 }
 
-// complain says the same once.
+// complain logs a text once in a row.
 func (r *runner) complain(text string) {
 	if r.fault != text {
 		r.fault = text

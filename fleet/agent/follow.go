@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// retryFirst is how long to wait after a listing has failed, which doubles up to the
-	// store's RetryMost.
+	// retryFirst is the pause after the first failed listing. It doubles up to the store's
+	// RetryMost.
 	retryFirst = 500 * time.Millisecond
-	// claimPause is how long to wait after a claim has failed. It is shorter than a lease.
+	// claimPause is the pause after a failed claim. It is shorter than a lease.
 	claimPause = time.Second
-	// faultAgain is how long a watch lasts until the fault before it is said again.
+	// faultAgain is how long a watch must last before the same fault is logged again.
 	faultAgain = time.Minute
 )
 
-// follower tells an agent what a store has, and keeps this host's record there.
+// follower passes a store's entries to an agent, and keeps this host's record in the store.
 type follower struct {
 	store  Store
 	events chan Event
@@ -47,7 +47,7 @@ type follower struct {
 }
 
 // run lists and watches until ctx ends, and keeps the record from the first listing on. The
-// error is that the name is another member's.
+// error means that the name belongs to another member.
 func (f *follower) run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
@@ -81,7 +81,7 @@ func (f *follower) run(ctx context.Context) error {
 	return nil
 }
 
-// list passes on what there is.
+// list passes on all entries.
 func (f *follower) list(ctx context.Context) (version string, err error) {
 	f.right, f.other = false, nil
 	f.send(ctx, Event{Kind: List})
@@ -97,7 +97,7 @@ func (f *follower) list(ctx context.Context) (version string, err error) {
 	return version, ctx.Err()
 }
 
-// watch passes changes on, until that fails or somebody asks for another listing (nil).
+// watch passes on changes until the watch fails, or until the agent asks for a listing (nil).
 func (f *follower) watch(ctx context.Context, version string) (err error) {
 	var asked sync.WaitGroup
 	defer asked.Wait()
@@ -142,7 +142,7 @@ func (f *follower) put(ctx context.Context, e fleet.Entry) {
 	f.send(ctx, Event{Kind: Put, Entry: e})
 }
 
-// stranger returns the record if it is of a member with another key than this host's.
+// stranger returns the record if its key is not this host's.
 func (f *follower) stranger(value []byte) *fleet.Record {
 	r, err := fleet.ParseRecord(value)
 	if err != nil || r.PublicKey == f.record.PublicKey || f.policy.Judge(r, time.Now()) != nil {
@@ -151,10 +151,10 @@ func (f *follower) stranger(value []byte) *fleet.Record {
 	return r
 }
 
-// spoil tells the claim that the store has not what it should have.
+// spoil tells the claim that the store lacks the record, or has another one.
 func (f *follower) spoil() { ask(f.spoilt) }
 
-// ask leaves a request, if there is none yet.
+// ask leaves a request, unless one is there.
 func ask(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -162,7 +162,7 @@ func ask(c chan struct{}) {
 	}
 }
 
-// keep has the record in the store until ctx ends.
+// keep keeps the record in the store until ctx ends.
 func (f *follower) keep(ctx context.Context) {
 	c := &Claim{Name: f.record.Name, Record: f.text, Spoilt: f.spoilt, Log: f.log}
 	c.Reached = func(err error) {

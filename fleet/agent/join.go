@@ -13,17 +13,18 @@ import (
 // queued is how many events may wait for the agent.
 const queued = 256
 
-// Member is what Join needs.
+// Member is the settings of Join.
 type Member struct {
 	Store  Store
 	Record *fleet.Record // of this host
 	Policy Files
 	Dir    string // the daemon's directory of drop-in peers
 	Log    *slog.Logger
-	// RetryMost bounds the pause after a listing that failed.
+	// RetryMost bounds the pause after a failed listing.
 	RetryMost time.Duration
-	// Exclusive refuses a name that another member has at the start. Where a record ends with
-	// its host, that is a mistake; where it stays, it may be the host before its new key.
+	// Exclusive refuses a name that another member has at the start. If records end with their
+	// hosts, such a name is a mistake. If records stay, it may be this host's own, with an
+	// older key.
 	Exclusive bool
 }
 
@@ -58,14 +59,14 @@ func Join(ctx context.Context, m Member) error {
 	return err
 }
 
-// Standings judges what a store has now.
+// Standings judges the store's records now.
 func Standings(ctx context.Context, s Store, policy fleet.Policy) ([]fleet.Standing, error) {
 	roster := fleet.NewRoster(policy, fleet.Key{}, 0)
 	_, err := s.List(ctx, func(e fleet.Entry) { roster.Put(e, time.Now()) })
 	return roster.Standings(), err
 }
 
-// leaveLook is how often it is looked whether an agent puts its record back.
+// leaveLook is the pause between two looks for the agent's record.
 const leaveLook = 200 * time.Millisecond
 
 // Leave removes the record of a member. The error says so if its agent runs.

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Files are where the operator's policy is. Empty ones are not used; one of Keys and Allow
-// is needed.
+// Files name the files of the operator's policy. An empty name means no file. Keys or Allow
+// must be set.
 type Files struct {
 	Fleet string // the name of the fleet, for grants
 	Keys  string // public keys that sign grants
@@ -58,14 +58,14 @@ func ReadFile(file string) ([]byte, error) {
 	return bounded.File(file, fleet.MaxList)
 }
 
-// look is what a file was when it was read.
+// look is a file's state when it was read.
 type look struct {
 	size int64
 	at   time.Time
 	file os.FileInfo
 }
 
-// stamps tells whether one of the files may have another content.
+// stamps returns the state of each file. A difference means that its content may have changed.
 func (f Files) stamps() (v [3]look) {
 	for i, name := range []string{f.Keys, f.Allow, f.Deny} {
 		if name == "" {

@@ -1,5 +1,6 @@
-// Package dropdir keeps an agent's files in the daemon's directory of drop-in peers. It
-// touches no other file there: its own begin with "fleet-".
+// Package dropdir keeps an agent's files in the daemon's directory of drop-in peers. It touches
+// only files whose names begin with "fleet-". It touches no other file there: its own begin
+// with "fleet-".
 package dropdir
 
 import (
@@ -16,18 +17,19 @@ import (
 )
 
 const (
-	// mark begins the names of files that are an agent's.
+	// mark begins the names of an agent's files.
 	mark = "fleet-"
-	// ext is the end that the daemon asks for.
+	// ext is the extension that the daemon requires.
 	ext = ".toml"
-	// scratch is a file that is being written. The daemon does not look at names that begin
-	// with a dot. There is one: an agent writes one file at a time.
+	// scratch is a file under construction. The daemon ignores names that begin with a dot. One
+	// is enough: an agent writes one file at a time.
 	scratch = ".fleet-agent.tmp"
-	// maxFile bounds what is read of a file, in bytes: as the daemon does.
+	// maxFile bounds how much of a file is read, in bytes. The daemon has the same bound.
 	maxFile = 64 << 10
 	// othersWrite are the permissions of group and others to write.
 	othersWrite = 0o022
-	// fileMode has all read the files: the daemon is another user, and they hold no secret.
+	// fileMode lets everybody read the files: the daemon is another user, and they hold no
+	// secret.
 	fileMode = 0o644
 )
 
@@ -37,8 +39,8 @@ type Dir struct {
 	have map[string][]byte // content by the member's name
 }
 
-// Open looks at the directory, which must belong to root or to this user, and be writable by
-// nobody else, and reads the files that an agent has left there.
+// Open checks the directory and reads the files of an earlier agent. The directory must belong
+// to root or to this user, and no other user may write to it.
 func Open(path string) (*Dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -56,7 +58,7 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Close gives the directory back; the files stay.
+// Close closes the directory. The files stay.
 func (d *Dir) Close() error { return d.root.Close() }
 
 func (d *Dir) check() error {
@@ -91,7 +93,8 @@ func (d *Dir) read() error {
 		if !ours {
 			continue
 		}
-		// What cannot be read is no record either: it goes as soon as that is known.
+		// An unreadable file is no record either. The agent removes it when it judges the
+		// records.
 		data, _ := d.content(e.Name())
 		d.have[name] = data
 	}
@@ -107,7 +110,7 @@ func (d *Dir) content(file string) ([]byte, error) {
 	return bounded.Content(f, maxFile)
 }
 
-// memberOf returns the member that a file is of, if it is an agent's.
+// memberOf returns the member of a file, if the file is an agent's.
 func memberOf(file string) (name string, ours bool) {
 	name, ours = strings.CutPrefix(filepath.Base(file), mark)
 	if !ours {
@@ -117,12 +120,12 @@ func memberOf(file string) (name string, ours bool) {
 	return name, ours && fleet.CheckName(name) == nil
 }
 
-// Files are the contents by member, as this Dir knows them.
+// Files are the files' contents by member, as this Dir knows them.
 func (d *Dir) Files() map[string][]byte { return d.have }
 
-// Apply makes a change: the file is replaced in one step, with mode 0644, or removed. It is
-// not waited for the disk: after a loss of power a file may be gone or empty, which the next
-// process mends.
+// Apply makes a change. It replaces the file in one step, with mode 0644, or removes it. It
+// does not wait for the disk. After a loss of power a file may be missing or empty; the next
+// process mends that.
 func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
 	if err := fleet.CheckName(c.Name); err != nil {
 		return false, err
@@ -150,7 +153,7 @@ func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
 }
 
 func (d *Dir) write(file string, data []byte) error {
-	// One that a process before has left is in the way.
+	// An earlier process may have left one.
 	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -12,37 +12,37 @@ import (
 )
 
 const (
-	// defaultLease is how long a member that says nothing is still one. It is renewed every
-	// third of that; etcd looks for expired ones twice a second.
+	// defaultLease is how long a silent member stays one. The agent renews the lease every
+	// third of that. etcd looks for expired leases twice a second.
 	defaultLease = 8 * time.Second
-	// maxLease: a member that left is gone within 10 s.
+	// maxLease keeps a bound: a member that left is gone within 10 s.
 	maxLease = 10 * time.Second
-	// minLease: etcd's own least lease is 2 s with its usual election timeout.
+	// minLease is above etcd's own least lease: 2 s with the usual election timeout.
 	minLease = 3 * time.Second
-	// mendMost bounds the pause before a record that somebody else changed is put back again,
-	// which begins with mendFirst and doubles: two programs must not keep etcd busy. The first
-	// is shorter than others wait (fleet.Linger).
+	// mendMost bounds the pause before the agent puts back a record that another program
+	// changed. The pause begins with mendFirst and doubles, because two programs must not keep
+	// etcd busy. mendFirst is shorter than the other members wait (fleet.Linger).
 	mendFirst = 20 * time.Millisecond
 	mendMost  = 30 * time.Second
 )
 
-// errSilent is of etcd when it does not answer.
+// errSilent means that etcd does not answer.
 var errSilent = errors.New("it does not answer")
 
-// mending paces how often a record is put back.
+// mending bounds how often the agent puts a record back.
 type mending struct {
 	pause time.Duration // before the next time
 	last  time.Time
 }
 
-// Claim keeps the record until ctx ends. It stays then, as long as its lease: a process that
-// is restarted is a member all the time.
+// Claim keeps the record until ctx ends. Then it stays for the rest of its lease, so a
+// restarting process stays a member.
 func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
 	return s.as(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
 }
 
-// hold takes a lease, puts the record under it, and renews it on one stream, as with a
-// password each stream costs etcd as much as a login. It returns when the lease is lost.
+// hold takes a lease, puts the record under it, and renews it on one stream. With a password
+// each stream costs etcd as much as a login. hold returns when the lease is lost.
 func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	id, err := s.grant(ctx, c)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	}
 }
 
-// grant puts the record under a new lease. It takes the place of one that is there, so that
-// nobody sees the member go.
+// grant puts the record under a new lease. It replaces an older record directly, so no other
+// member sees this one go.
 func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -90,8 +90,8 @@ func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, er
 	return lease.ID, err
 }
 
-// restore puts the record back. Whoever may write to etcd may change it, and so does a host
-// that was given the same name.
+// restore puts the record back. A writer to etcd may have changed it. A host with the same name
+// does so too.
 func (s *store) restore(ctx context.Context, c *agent.Claim, id clientv3.LeaseID) error {
 	m := &s.mend
 	if time.Since(m.last) > mendMost {

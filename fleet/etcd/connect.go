@@ -19,22 +19,21 @@ import (
 )
 
 const (
-	// askFor is how long one request may take: an election of etcd's, and some.
+	// askFor bounds one request: the time of an etcd election, and a margin.
 	askFor = 5 * time.Second
-	// reconnectMost is the longest pause before another attempt to reach etcd. It is shorter
-	// than a lease, which must be renewed within its time when etcd is back.
+	// reconnectMost is the longest pause between attempts to reach etcd. It is shorter than a
+	// lease: the agent must renew its lease in time when etcd is back.
 	reconnectMost = time.Second
-	// probeEvery and probeFor find a connection on which nothing comes any more. etcd counts
-	// a client that asks more often than every 5 s as a nuisance.
+	// probeEvery and probeFor find a dead connection. etcd refuses a client that probes more
+	// often than every 5 s.
 	probeEvery = 10 * time.Second
 	probeFor   = 3 * time.Second
-	// maxAnswer bounds what etcd may send at once, in bytes: pageSize of the largest records
-	// are a quarter of it, and one value of the largest size that etcd takes unless it is told
-	// otherwise, 1.5 MB, and its key fit in.
+	// maxAnswer bounds an answer of etcd, in bytes. A full page of the largest records takes a
+	// quarter of it. One value of etcd's default maximum, 1.5 MB, fits in with its key.
 	maxAnswer = 4 << 20
 )
 
-// connection is where etcd is, and who asks.
+// connection is the address of etcd, and the client's identity.
 type connection struct {
 	endpoints    []string
 	cacert       string
@@ -56,12 +55,12 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "what keys begin with; a member's key has its name behind it")
 }
 
-// joinFlags are those of join alone.
+// joinFlags are the flags of join alone.
 func (c *connection) joinFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "how long a member that says nothing is still one, 3s to 10s")
 }
 
-// dial makes a client. It does not wait for a connection: etcd may be away.
+// dial makes a client. It does not wait for a connection, because etcd may be down.
 func (c *connection) dial() (agent.Store, error) {
 	if c.lease != 0 && (c.lease < minLease || c.lease > maxLease || c.lease%time.Second != 0) {
 		return nil, member.Usagef("--lease %v: want whole seconds, %v to %v", c.lease, minLease, maxLease)
@@ -90,7 +89,7 @@ func (c *connection) config() (clientv3.Config, error) {
 		DialKeepAliveTime:    probeEvery,
 		DialKeepAliveTimeout: probeFor,
 		MaxCallRecvMsgSize:   maxAnswer,
-		// Its own lines are about every attempt; what matters is said here, once.
+		// The client logs every attempt. The agent logs a fault once.
 		Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
@@ -104,7 +103,8 @@ func (c *connection) config() (clientv3.Config, error) {
 	return config, nil
 }
 
-// password reads the first line of the file. It never is an argument, which others see.
+// password reads the first line of the file. A password is never an argument, because other
+// users see arguments.
 func (c *connection) password() (string, error) {
 	switch {
 	case c.user == "" && c.passwordFile == "":
@@ -123,7 +123,7 @@ func (c *connection) password() (string, error) {
 	return line, nil
 }
 
-// tls returns nil where no endpoint asks for it.
+// tls returns nil if no endpoint requires TLS.
 func (c *connection) tls() (*tls.Config, error) {
 	secure := false
 	for _, e := range c.endpoints {

@@ -1,5 +1,5 @@
-// Package etcd is the store of a fleet in etcd: a key for each member, under a lease that its
-// agent renews.
+// Package etcd is the store of a fleet in etcd. Each member has a key there, under a lease that
+// its agent renews.
 package etcd
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
-// retryMost bounds the pause after a listing that failed: the client's own pauses are as long.
+// retryMost bounds the pause after a failed listing. The client's own pauses are as long.
 const retryMost = time.Second
 
 // Program is srdtun-etcd.
@@ -53,7 +53,7 @@ func (s *store) String() string { return "etcd" }
 
 func (s *store) Close() error { return s.client.Close() }
 
-// as makes requests with a token, and forgets it if etcd does not take it any more.
+// as makes requests with a token, and forgets the token if etcd no longer accepts it.
 func (s *store) as(ctx context.Context, requests func(context.Context) error) error {
 	with, err := s.with(ctx)
 	if err == nil {
@@ -63,15 +63,15 @@ func (s *store) as(ctx context.Context, requests func(context.Context) error) er
 	return err
 }
 
-// entry is a key with its value, which is copied: it is part of all that etcd sent at once.
+// entry is a key with a copy of its value. The original is a part of etcd's whole answer.
 func (s *store) entry(kv *mvccpb.KeyValue) fleet.Entry {
 	return fleet.Entry{Name: s.name(kv), Value: agent.Cut(kv.Value), Born: uint64(kv.CreateRevision)}
 }
 
-// maxKey is how much of a key is kept, in bytes: more than any member's name has.
+// maxKey bounds the kept part of a key, in bytes. Members' names are shorter.
 const maxKey = 128
 
-// name is the member that a key is of.
+// name is the member of a key.
 func (s *store) name(kv *mvccpb.KeyValue) string {
 	key := kv.Key[:min(len(kv.Key), len(s.prefix)+maxKey)]
 	return strings.TrimPrefix(string(key), s.prefix)

@@ -11,9 +11,10 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// login has one token of etcd's for all requests. The client's own way is to log in for each
-// stream, and again for each that breaks: a password costs etcd a tenth of a second of a
-// processor each time, and a fleet that finds etcd back at once would keep it busy with that.
+// login shares one etcd token among all requests. The client itself would log in for each
+// stream, and again for each broken one. A password costs etcd a tenth of a second of a
+// processor each time. A fleet whose members all reconnect at once would keep etcd busy with
+// logins.
 type login struct {
 	client         *clientv3.Client
 	user, password string // "": etcd asks for none, or goes by certificates
@@ -22,7 +23,7 @@ type login struct {
 	token string
 }
 
-// with returns ctx with the token, which it may have to ask for.
+// with returns ctx with the token, and asks for a token if there is none.
 func (l *login) with(ctx context.Context) (context.Context, error) {
 	if l.user == "" {
 		return ctx, nil
@@ -44,8 +45,8 @@ func (l *login) with(ctx context.Context) (context.Context, error) {
 	return metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, l.token), nil
 }
 
-// look forgets the token if err says that it is not good any more: etcd keeps tokens in
-// memory, so a restart ends them all.
+// look forgets the token if err says that it is no longer valid. etcd keeps tokens in memory,
+// so a restart ends them all.
 func (l *login) look(ctx context.Context, err error) {
 	if err == nil || l.user == "" {
 		return
@@ -59,7 +60,7 @@ func (l *login) look(ctx context.Context, err error) {
 	}
 }
 
-// forget drops the token that ctx has, unless there is another one already.
+// forget drops the token of ctx, unless a newer one is there.
 func (l *login) forget(ctx context.Context) {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	used := md.Get(rpctypes.TokenFieldNameGRPC)

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// Watch follows the keys from behind a revision.
+// Watch follows the keys after a revision.
 func (s *store) Watch(ctx context.Context, version string, changed func(fleet.Entry, bool)) (string, error) {
 	revision, err := strconv.ParseInt(version, 10, 64)
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *store) Watch(ctx context.Context, version string, changed func(fleet.En
 }
 
 func (s *store) watch(ctx context.Context, revision int64, changed func(fleet.Entry, bool)) error {
-	// A member of etcd's that has lost the others must say so, rather than nothing.
+	// A member of etcd that has lost the others must report it, and not stay silent.
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	news := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(revision+1), clientv3.WithFragment())

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// mendEvery is the pause between two corrections of the own record: two programs that
-	// disagree must not keep the API server busy.
+	// mendEvery is the pause between two corrections of the host's own record. Two programs
+	// that disagree must not keep the API server busy.
 	mendEvery = 5 * time.Second
-	// leaveFor is how long an agent may take to put its record back, and some.
+	// leaveFor is the time that an agent needs to put its record back, and a margin.
 	leaveFor = mendEvery + 2*time.Second
 )
 
-// Claim writes the record when the Node was seen without it. That it cannot be written is no
-// sign of an API server that is away: others can be read.
+// Claim writes the record when the Node was seen without it. A failed write does not mean that
+// the API server is down: other records can be read.
 func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 	said := ""
 	for {
@@ -51,7 +51,7 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	sign := func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
-		// A list of one Node: the role of an agent has no more than it needs, and that has list.
+		// A list of one Node, because an agent's role permits list and no more than it needs.
 		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		if err != nil {
 			return "", err
@@ -66,7 +66,7 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
 }
 
-// write gives a node a record, or takes it away (nil). Nothing else of the Node is touched.
+// write sets the record of a node, or removes it (nil). It touches nothing else of the Node.
 func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()

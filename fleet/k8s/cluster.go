@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// askFor is how long one request may take: as kubelet's least.
+	// askFor bounds one request. kubelet's least timeout is as long.
 	askFor = 10 * time.Second
 	// defaultAnnotation holds the record of a node.
 	defaultAnnotation = "srdtun.io/member"
-	// perSecond and atOnce bound requests to the API server. There are three for a start,
-	// and one when the watch has ended.
+	// perSecond and atOnce bound requests to the API server. A start makes three requests, and
+	// the end of a watch one.
 	perSecond = 5
 	atOnce    = 10
-	// maxAnswer bounds what the API server may send at once, in bytes, but for a watch, which
-	// sends Nodes one by one: 16 Nodes with all the annotations that they may have (256 KiB),
-	// and one of the largest size that etcd takes.
+	// maxAnswer bounds an answer of the API server, in bytes. It holds 16 Nodes with full
+	// annotations (256 KiB), or one Node of the largest size that etcd allows. A watch has no
+	// such bound, because it sends Nodes one by one.
 	maxAnswer = 4 << 20
 )
 
-// errTooLong is of an answer that has more.
+// errTooLong means that an answer has more bytes.
 var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
-// bounded refuses answers that are too long. Whoever may patch Nodes chooses their length, and
-// the API server bounds a page by its Nodes only.
+// bounded refuses answers that are too long. A user who may patch Nodes chooses their length,
+// and the API server bounds a page only by its Nodes.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -47,7 +47,7 @@ func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r, err
 }
 
-// boundedBody is what an answer says, up to its bound.
+// boundedBody is the body of an answer, up to its bound.
 type boundedBody struct {
 	io.ReadCloser
 	left int
@@ -84,7 +84,7 @@ some seconds.`,
 	}
 }
 
-// cluster is where the API server is, and which annotation counts.
+// cluster is the address of the API server, and the name of the annotation.
 type cluster struct {
 	kubeconfig string
 	annotation string
@@ -97,8 +97,8 @@ func (c *cluster) flags(cmd *cobra.Command) {
 	f.StringVar(&c.annotation, "annotation", defaultAnnotation, "of a Node, which holds its record")
 }
 
-// nodes are the Nodes of a cluster, of which only the metadata is fetched: the rest of a Node
-// is fifty times as large, and changes all the time.
+// nodes are the Nodes of a cluster. Only their metadata is fetched: the rest of a Node is fifty
+// times as large, and changes all the time.
 type nodes struct {
 	metadata.Getter
 	annotation string
@@ -109,7 +109,7 @@ func (n *nodes) String() string { return "the API server" }
 
 func (n *nodes) Close() error { return nil }
 
-// dial makes a client. It does not wait for a connection: the API server may be away.
+// dial makes a client. It does not wait for a connection, because the API server may be down.
 func (c *cluster) dial() (agent.Store, error) {
 	if c.annotation == "" {
 		return nil, member.Usagef("--annotation is empty")

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// pageSize is how many Nodes are asked for at once, at most: an answer is bounded in bytes
-	// (maxAnswer), and where it has more, fewer are asked for. The metadata of one is some 5 kB.
+	// pageSize is the most Nodes in one request. If an answer is longer than maxAnswer, List
+	// asks for fewer. The metadata of one Node is some 5 kB.
 	pageSize = 128
-	// retryMost bounds the pause after the API server was not reached: a thousand agents must
-	// not hold one down that comes up.
+	// retryMost bounds the pause after a failed request. A thousand agents must not hold down
+	// an API server that restarts.
 	retryMost = 30 * time.Second
 )
 
-// List goes through all Nodes as they were at one version.
+// List goes through all Nodes of one version.
 func (n *nodes) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
 	next, limit := "", int64(pageSize)
 	for first := true; first || next != ""; first = false {
@@ -53,8 +53,8 @@ func (n *nodes) page(ctx context.Context, next string, limit int64) (*metav1.Par
 	return n.Getter.List(ctx, metav1.ListOptions{Limit: limit, Continue: next})
 }
 
-// Watch follows from a version on, until the watch ends, as the API server has it end now and
-// then.
+// Watch follows the Nodes from a version on, until the watch ends. The API server ends a watch
+// now and then.
 func (n *nodes) Watch(ctx context.Context, version string, changed func(fleet.Entry, bool)) (string, error) {
 	news, err := n.Getter.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
@@ -98,7 +98,7 @@ func (n *nodes) entry(node *metav1.PartialObjectMetadata) (e fleet.Entry, is boo
 	return fleet.Entry{Name: node.Name, Value: agent.Cut(value), Born: uint64(max(0, node.CreationTimestamp.Unix()))}, is
 }
 
-// stale marks the errors of a version that is too old.
+// stale marks an error that means a version is too old.
 func stale(err error) error {
 	if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
 		return fmt.Errorf("%w: %w", agent.ErrStale, err)

@@ -1,6 +1,6 @@
-// Command srdtun-etcd makes the members of a fleet, which find each other through etcd, peers
-// of an srdtun daemon: it writes the daemon's directory of drop-in peers. The operator says
-// who may be a member, not etcd: package fleet.
+// Command srdtun-etcd makes the members of a fleet peers of an srdtun daemon. The members find
+// each other through etcd. The command writes the daemon's directory of drop-in peers. The
+// operator decides who may be a member, and etcd does not: package fleet.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command srdtun-k8s makes the nodes of a Kubernetes cluster peers of the srdtun daemons that
-// run on them: a record in an annotation of each Node becomes a file in the daemon's directory
-// of drop-in peers. The operator says who may be a member, not the API server: package fleet.
+// Command srdtun-k8s makes the nodes of a Kubernetes cluster peers of their srdtun daemons. The
+// record in an annotation of each Node becomes a file in the daemon's directory of drop-in
+// peers. The operator decides who may be a member, and the API server does not: package fleet.
 package main
 
 import (

@@ -9,15 +9,15 @@ import (
 	"github.com/srdtun/srdtun/internal/logline"
 )
 
-// Log is the log of an agent, in the formats of the daemon's.
+// Log is the log of an agent, in the daemon's formats.
 type Log struct{ format string }
 
-// Flags are those of the log.
+// Flags are the flags of the log.
 func (l *Log) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&l.format, "log", "", logline.Usage)
 }
 
-// Open returns what writes to standard error.
+// Open returns a logger that writes to standard error.
 func (l *Log) Open() (*slog.Logger, error) {
 	format, err := logline.Format(l.format)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/internal/logline"
 )
 
-// Exit codes, as those of srdtun.
+// Exit codes, with srdtun's meanings.
 const (
 	ExitFailure = 1
 	ExitUsage   = 2
@@ -27,7 +27,7 @@ const (
 
 type usageError struct{ error }
 
-// Usagef returns an error of a command line that is wrong.
+// Usagef returns the error of a wrong command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Run executes one command line, and returns the exit code. An error is one line on standard
@@ -51,7 +51,7 @@ func (p *Program) Run(args []string) int {
 	return ExitFailure
 }
 
-// takes checks the number of arguments.
+// takes requires n arguments.
 func takes(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -61,7 +61,7 @@ func takes(n int) cobra.PositionalArgs {
 	}
 }
 
-// policyFlags are those of the operator's policy.
+// policyFlags are the flags of the operator's policy.
 func policyFlags(c *cobra.Command, p *agent.Files) {
 	f := c.Flags()
 	f.StringVar(&p.Allow, "allow", "", "`file` with the members that are allowed: NAME KEY PREFIXES")
@@ -70,17 +70,17 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, which grants must be for")
 }
 
-// Self is what this host says of itself.
+// Self is this host's description of itself.
 type Self struct {
 	Grant     string   // file
 	Addresses []string // ADDRESS:PORT, or ADDRESS
 	Port      uint16   // of those that have none
 }
 
-// defaultPort is that of the daemon.
+// defaultPort is the daemon's default port.
 const defaultPort = 51820
 
-// Flags are those of this host's record.
+// Flags are the flags of this host's record.
 func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign")
@@ -88,8 +88,8 @@ func (s *Self) Flags(c *cobra.Command) {
 	f.Uint16Var(&s.Port, "port", defaultPort, "of an --address without one")
 }
 
-// Record is made of the host's grant, or of its line in the allow list. It must be one that
-// its own policy admits, or the others would not take it either.
+// Record makes the record from the host's grant, or from its line in the allow list. This
+// host's own policy must admit it, because the others would refuse it too.
 func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	if err := fleet.CheckName(name); err != nil {
 		return nil, usageError{err}
@@ -130,8 +130,8 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	return record, nil
 }
 
-// endpoint reads an address of this host. What has no port, as the address of a node from
-// Kubernetes, gets the port of --port.
+// endpoint reads an address of this host. An address without a port, such as a Kubernetes
+// node's, gets the port of --port.
 func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return fleet.ParseEndpoint(netip.AddrPortFrom(a, s.Port).String())
@@ -148,7 +148,7 @@ func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	return e, err
 }
 
-// list writes a table of all that claim to be members.
+// list writes a table of all claimed members.
 func list(w io.Writer, all []fleet.Standing) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")

@@ -13,15 +13,15 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// Program is an agent: the store of its fleet, and the texts that name it.
+// Program is an agent: the store of its fleet, and the store's names in its texts.
 type Program struct {
 	Name, Version, Short, Long string
 	Argument                   string // what a member's name is called
 	Join, Members, Leave       string // what the commands do
 
-	// Flags say where the store is, and JoinFlags how join uses it.
+	// Flags set the address of the store, and JoinFlags the ways of join.
 	Flags, JoinFlags func(*cobra.Command)
-	// Dial makes a client of the store, which may be away.
+	// Dial makes a client of the store. The store may be down.
 	Dial      func() (agent.Store, error)
 	RetryMost time.Duration // agent.Member
 	Exclusive bool
@@ -54,7 +54,7 @@ func (p *Program) joinCommand() *cobra.Command {
 	return c
 }
 
-// joining is what join is told.
+// joining is the flags of join.
 type joining struct {
 	Self
 	policy agent.Files

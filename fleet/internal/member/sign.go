@@ -49,7 +49,7 @@ members get as --fleet-key. Keep FILE where no member and no discovery is.`,
 	}
 }
 
-// signing is what sign is told.
+// signing is the flags of sign.
 type signing struct {
 	key, fleet, public string
 	allowed, within    []string
@@ -120,7 +120,8 @@ func prefixes(list []string) ([]netip.Prefix, error) {
 	return fleet.ParsePrefixes(strings.Join(list, ","))
 }
 
-// compare looks for what was given to others, and for the day of an earlier grant.
+// compare looks through the grants of the ledger. It refuses a key or prefix of another member,
+// and takes over the day of an earlier grant.
 func (s *signing) compare(g *fleet.Grant) error {
 	files, err := filepath.Glob(filepath.Join(s.ledger, "*.grant"))
 	if err != nil {
@@ -183,8 +184,8 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// replace writes a file in one step, and waits for the disk: a grant that is lost is no
-// longer compared with.
+// replace writes a file in one step, and waits for the disk. Later grants would not be compared
+// with a lost one.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".grant-*")
 	if err != nil {
