@@ -8,24 +8,24 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// labelFrom is where a label begins, in seconds: over the healthy time before the outage.
-// srdplot moves it up or down, to where it hides least.
+// labelFrom is where a label begins, in seconds, in the healthy time before the outage. From
+// there srdplot moves it up or down to hide as little as possible.
 const labelFrom = 0.4
 
-// notedStall is a stall that the picture says in words, just above the line that lies at
-// zero then: noteIn seconds after it began, noteUp Mbit/s up.
+// notedStall is the least stall that the picture describes in words. The words stand just above
+// the line, which is at zero then. They begin noteIn seconds after the stall, noteUp Mbit/s up.
 const (
 	notedStall = time.Second
 	noteIn     = 0.3
 	noteUp     = 4
 )
 
-// shortest is the shortest interval that is drawn: iperf3 ends with a rest of one,
-// whose rate says nothing.
+// shortest is the shortest drawn interval. iperf3 ends with a rest of one, and its rate means
+// nothing.
 const shortest = 50 * time.Millisecond
 
-// newFigure lays both runs over each other. The tunnel, drawn last in time, is
-// the first line and so gets the first colour.
+// newFigure draws both runs into one figure. The tunnel runs last, but is the first line and so
+// gets the first colour.
 func newFigure(acts []act) picture.Figure {
 	const capacity = spines * rateMbit
 	o := acts[0].outage

@@ -1,9 +1,9 @@
-// Command demo shows what srdtun does, in a network of namespaces on one
-// machine: an iperf3 flow and a curl download, first plain and then through the
-// tunnel, while the busiest of four paths dies silently in the middle.
+// Command demo shows srdtun in a network of namespaces on one machine. It runs an iperf3 flow
+// and a curl download, first plain and then through the tunnel. In the middle the busiest of
+// four paths dies silently.
 //
-// It needs root, and removes all that it made however it ends. "make demo"
-// installs what it needs and builds what it runs.
+// The command needs root, and removes all its changes however it ends. "make demo" installs
+// what it needs and builds what it runs.
 package main
 
 import (
@@ -22,19 +22,19 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// schedule gives plain TCP time to come back: its retransmission timeout has
-// doubled to several seconds by the end of the outage.
+// schedule gives plain TCP time to come back. Its retransmission timeout has doubled to several
+// seconds by the end of the outage.
 var schedule = meter.Schedule{Before: 5 * time.Second, During: 5 * time.Second, After: 6 * time.Second}
 
-// quietWait is how long an act waits for the machine to be quiet: what made the network and
-// the daemons needs a moment, and a build that still runs is over by then.
+// quietWait bounds an act's wait for a quiet machine. Network and daemons need a moment after
+// their start, and a running build is over by then.
 const quietWait = 10 * time.Second
 
 // downloadBytes takes plain TCP some 11 s.
 const downloadBytes = 128 << 20
 
-// The fabric: a flow on one spine has 96 Mbit/s of goodput, TCP/IP headers and
-// Ethernet framing taken off.
+// The fabric. A flow on one spine has 96 Mbit/s of goodput, without TCP/IP headers and Ethernet
+// framing.
 const (
 	spines   = 4
 	rateMbit = 100
@@ -92,7 +92,7 @@ func demo(bin, plot, out string) (err error) {
 	return nil
 }
 
-// act is the same play with one of the two.
+// act is one run, with or without the tunnel.
 type act struct {
 	name     string
 	title    string     // in the legend
@@ -103,7 +103,7 @@ type act struct {
 	busy     string // what else the machine did, or ""
 }
 
-// disturbed says what else the machine did during an act, or "".
+// disturbed names the machine's other work during an act, or "".
 func disturbed(acts []act) string {
 	var v []string
 	for _, a := range acts {
@@ -139,7 +139,7 @@ func (a *act) play(f *fabric.Fabric) error {
 
 func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }
 
-// printTable prints what happened.
+// printTable prints the results.
 func printTable(acts []act) {
 	fmt.Printf("\n%-16s%12s%22s%12s%16s%16s%10s\n", "", "before", "during the outage", "after", "longest stall", "curl 128 MiB", "SHA-256")
 	for _, a := range acts {

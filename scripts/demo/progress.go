@@ -9,11 +9,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// barMbit is what one cell of the bar stands for.
+// barMbit is the rate of one cell of the bar.
 const barMbit = 10
 
-// progress shows a run while it goes on: a bar that moves on a terminal, a line a
-// second elsewhere.
+// progress shows a run while it goes on. On a terminal it moves a bar; elsewhere it prints a
+// line a second.
 type progress struct {
 	out      *os.File
 	terminal bool

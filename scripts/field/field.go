@@ -1,5 +1,5 @@
-// Package field is a copy of the tree to make small edits in, for commands that ask what
-// changes with each.
+// Package field is a copy of the tree for small edits. Commands use it to ask for the effect of
+// each edit.
 package field
 
 import (
@@ -15,11 +15,11 @@ import (
 	"slices"
 )
 
-// left are the folders that are not copied: nothing in them is compiled into srdsim, or read
-// by the tests of what is.
+// left are the folders that are not copied. srdsim compiles nothing of them, and its packages'
+// tests read nothing there.
 var left = []string{".git", "bin", "out", "e2e", "bench"}
 
-// Edit is a small change: Old, which is in File once, becomes New.
+// Edit is a small change. Old must be in File once, and becomes New.
 type Edit struct {
 	File     string // from the top, with slashes
 	Old, New string
@@ -72,7 +72,8 @@ func (f *Field) copyTree() error {
 	})
 }
 
-// Apply makes edits, and returns what takes them back. When one cannot be made, none is.
+// Apply makes edits, and returns a function that undoes them. If one edit cannot be made, none
+// is.
 func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
 	was := map[string][]byte{}
 	undo = func() (err error) {
@@ -101,7 +102,7 @@ func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
 	return undo, nil
 }
 
-// Check says what is wrong with edits of the tree below a folder; nil: each can be made.
+// Check checks the edits of a tree below a folder; nil: each can be made.
 func Check(top string, edits []Edit) error {
 	text := map[string][]byte{}
 	for _, e := range edits {
@@ -121,7 +122,7 @@ func Check(top string, edits []Edit) error {
 	return nil
 }
 
-// apply returns b as it is to be.
+// apply returns b with the edit.
 func (e *Edit) apply(b []byte) ([]byte, error) {
 	if n := bytes.Count(b, []byte(e.Old)); n != 1 {
 		return nil, fmt.Errorf("%s has the text to be replaced %d times: %.60q", e.File, n, e.Old)
@@ -142,8 +143,8 @@ func (f *Field) Build() error {
 	return nil
 }
 
-// Tests runs tests of the copy, by the arguments of `go test`, until one fails, and returns those
-// that did. Arguments that begin with -C and a folder are of the module there.
+// Tests runs tests of the copy, by the arguments of `go test`, until one fails, and returns the
+// failed ones. Arguments that begin with -C and a folder belong to the module there.
 func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	dir := f.Dir
 	if len(args) > 1 && args[0] == "-C" {
@@ -153,7 +154,7 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	c.Dir = dir
 	text, err := c.CombinedOutput()
 	names := failedIn(string(text))
-	// That tests fail is what is asked; that there are none is an error.
+	// A failed test is an expected answer; a missing one is an error.
 	var status *exec.ExitError
 	if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
 		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, text)
@@ -161,11 +162,11 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	return names, nil
 }
 
-// failedTest finds a test that failed by itself, or was under way when all were ended: one that
-// waits for ever counts too.
+// failedTest finds a test that failed by itself, or that ran when all were ended. A test that
+// hangs counts too.
 var failedTest = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t+)((?:Test|Fuzz|Example)\w+)(?:/\S*)? \(`)
 
-// failedIn returns the names of the tests that failed, by what `go test` says.
+// failedIn returns the names of the failed tests in the output of `go test`.
 func failedIn(text string) (v []string) {
 	for _, m := range failedTest.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(v, m[1]) {

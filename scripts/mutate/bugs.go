@@ -7,8 +7,7 @@ type bug struct {
 	old, new string // old occurs in it once
 }
 
-// bugs are those a tired engineer could make: a lost line, a bound that is off, a
-// condition the wrong way round.
+// bugs are errors of a tired engineer: a lost line, a bound that is off, a reversed condition.
 var bugs = []bug{
 	// Keys and numbers.
 	{"packet numbers of a slot begin anew", "srd/paths_life.go", "ours: ours, sent: p.sent, largest: p.largest,", "ours: ours,"},
@@ -30,9 +29,7 @@ var bugs = []bug{
 	{"a handshake that failed is not repeated", "srd/session_renew.go", "	if s.calls.busy() && now >= s.calls.regular.end {", "	if s.calls.tries == 0 && now >= s.calls.regular.end {"},
 	{"a silent session is never doubted", "srd/recovery_tail.go", "	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter\n", "	return false\n"},
 
-	// Another process that goes on.
-
-	// What comes without proof of who sent it.
+	// Packets without proof of their sender.
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},
 	{"cookies are taken from anywhere", "srd/session_handshake.go", "(a == nil || !a.called(from)) && !answer", "a == nil && !answer"},
 	{"each cookie hurries", "srd/calls.go", "	if v.regular == nil || v.regular.index != index {\n		return\n	}\n	if !v.spent {\n		v.spent, v.to = true, &from\n		if v.hurry = now.Add(hurryAfter); v.hurried != nil {\n			v.hurry = max(v.hurry, v.hurried.end)\n		}\n	}\n", "	if v.to == nil {\n		v.to, v.hurry = &from, now.Add(hurryAfter)\n	}\n"},
@@ -40,7 +37,7 @@ var bugs = []bug{
 	{"responses cost what they like", "srd/endpoint.go", "!ok {\n		return Arrival{}, reply", "!ok && a.Conn == nil {\n		return Arrival{}, reply"},
 	{"a liar is met again at once", "srd/conn_session.go", "	s.liar.again(now)\n", ""},
 
-	// A peer that was started anew.
+	// A restarted peer.
 	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
 	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", "	_ = seq.Window{}\n"},
 	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", "	_ = [steer.MaxPaths + 1]*inPath{}\n"},
@@ -84,7 +81,7 @@ var bugs = []bug{
 	{"the ledger forgets what is in flight", "srd/path.go", "		case ledger.InFlight, ledger.Freed:\n			return false\n", "		case ledger.InFlight, ledger.Freed:\n			return true\n"},
 	{"a lost packet's messages are forgotten", "srd/recovery_flight.go", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
 	{"the pacer is in debt without end", "srd/sender.go", "	if sd.bucket.Tokens() > -burstBytes {\n		sd.spend(len(t.Buf))\n	}", "	sd.spend(len(t.Buf))"},
-	// A lost wake-up: the deadline leaves one of its reasons out.
+	// A lost wake-up: the deadline omits one of its reasons.
 	{"lost wake-up: an acknowledgement", "srd/conn_time.go", "		add(c.receiver.ack.deadline(), \"ack\")\n", ""},
 	{"lost wake-up: a path's timeout", "srd/conn_time.go", "		add(c.recovery.pathDeadline(), \"path timeout\")\n", ""},
 	{"lost wake-up: the tail probe", "srd/conn_time.go", "	add(max(c.recovery.tailDeadline(), c.env.clock), \"tail probe\")\n", ""},
@@ -101,7 +98,6 @@ var bugs = []bug{
 	{"the end of a train is late after a 64th of a round trip", "srd/model.go", "	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)\n", "	return p.rtt.Smoothed() / 64\n"},
 
 	// Paths.
-
 	{"a response that went elsewhere too proves an address", "srd/session.go", "!r.more && soleAddr(r.on).IsValid()\n", "true\n"},
 	{"a candidate is a path at once", "srd/paths_candidate.go", "	case k.Proven():\n		ps.askQuiet(now)\n", "	case true:\n		ps.admit(now, k)\n"},
 	{"any answer proves a candidate", "srd/internal/candidate/candidate.go", "case !k.Challenged() || k.Secret != *secret:", "case !k.Challenged():"},
@@ -143,7 +139,7 @@ var bugs = []bug{
 	{"the next fragment begins one byte early", "overlay/order/segmenter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
 	{"the queue swaps two frames", "overlay/queue/queue.go", "	if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n", "	if fl.tail != 0 && q.frames%64 == 63 {\n		q.nodes.all[n].next, fl.head = fl.head, n\n		n = fl.tail\n	} else if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n"},
 
-	// What hosts add to the network's time.
+	// Host delay beside the network's delay.
 	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},

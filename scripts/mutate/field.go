@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// playMost is how long the seeds of one bug may take: many times what they do
-	// without. A bug that hangs is caught by that too.
+	// playMost bounds the seeds of one bug: many times the time without a bug. A bug that hangs
+	// is caught by it too.
 	playMost = 10 * time.Minute
 	// howBytes of a failure are shown.
 	howBytes = 110
-	// byTest stands where a seed would for what only a test has caught.
+	// byTest replaces the seed of a bug that only a test has caught.
 	byTest = "test"
 )
 
-// field is a copy of the tree in which bugs are planted.
+// field is a copy of the tree for planted bugs.
 type field struct {
 	*tree.Field
 	seeds int
 }
 
-// verdict says whether and how a bug was caught; or, with how alone, why it could not be planted.
+// verdict says whether and how a bug was caught. With how alone it says why the bug could not
+// be planted.
 type verdict struct {
 	caught    bool
 	seed, how string
@@ -44,7 +45,8 @@ func newField(goCmd string, seeds int) (*field, error) {
 // edit returns b as an edit of the tree.
 func (b *bug) edit() tree.Edit { return tree.Edit{File: b.file, Old: b.old, New: b.new} }
 
-// plant makes the edit of b, plays, and takes it back. What no seed shows a test may.
+// plant makes the edit of b, plays, and undoes the edit. A test may catch a bug that no seed
+// shows.
 func (f *field) plant(b bug) (v verdict, err error) {
 	undo, err := f.Apply([]tree.Edit{b.edit()})
 	if err != nil {
@@ -56,8 +58,8 @@ func (f *field) plant(b bug) (v verdict, err error) {
 	return v, errors.Join(err, undo())
 }
 
-// play builds the simulator and plays seeds until one fails. That it does not build is no error:
-// the code around a bug is not what it was.
+// play builds the simulator and plays seeds until one fails. A failed build is no error: the
+// code around the bug has changed.
 func (f *field) play() (v verdict, err error) {
 	if err := f.Build(); err != nil {
 		return verdict{how: err.Error()}, nil
@@ -78,8 +80,8 @@ func (f *field) play() (v verdict, err error) {
 	return v, err
 }
 
-// test runs the tests of the transport until one fails, and then those of a tunnel beside plain TCP: what a
-// congestion law does to others shows only there.
+// test runs the tests of the transport until one fails. Then it runs the tests of a tunnel
+// beside plain TCP. Only the latter show how a congestion law treats other flows.
 func (f *field) test() (v verdict, err error) {
 	for _, args := range [][]string{{"./srd/..."}, {"-C", "lab", "-run", "^TestTunnel", "."}} {
 		failed, err := f.Tests(context.Background(), args...)
@@ -93,7 +95,7 @@ func (f *field) test() (v verdict, err error) {
 	return v, nil
 }
 
-// read takes seed and breach from what soak prints.
+// read takes seed and breach from the output of soak.
 func read(out []byte) verdict {
 	v := verdict{caught: true, seed: "?", how: "a crash"}
 	lines := bufio.NewScanner(bytes.NewReader(out))

@@ -1,7 +1,7 @@
-// Command mutate asks whether the simulator's swarm would notice a bug. It copies
-// the tree, plants one small bug after the other in the copy, plays seeds until one
-// fails, and prints a table of what was caught, at which seed and how. What survives all
-// seeds is given to the tests of the transport, and of tunnels beside plain TCP; it fails if a bug survives
+// Command mutate asks whether the simulator's swarm would notice a bug. It copies the tree and
+// plants one small bug after the other in the copy. It plays seeds until one fails. A table
+// shows each bug, the seed that caught it, and how. The tests of the transport, and of tunnels
+// beside plain TCP, get the bugs that survive all seeds. The command fails if a bug survives
 // these too.
 //
 //	mutate [-go GO] [-seeds N] [-only REGEXP] [-from N] [-to N] [-trust] [-list]
@@ -55,7 +55,7 @@ type numbered struct {
 	number int
 }
 
-// choose returns the bugs that only matches, of those with the numbers from..to.
+// choose returns the bugs with the numbers from..to whose names only matches.
 func choose(only string, from, to int) (chosen []numbered, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
@@ -79,7 +79,7 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 		return err
 	}
 	defer f.Remove()
-	// The copy is removed also when somebody loses patience.
+	// An interrupted run removes its copy too.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -94,7 +94,7 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 	}
 	begin := time.Now()
 	if !trust {
-		// A swarm that fails anyway would catch everything.
+		// A swarm that fails without a bug would catch everything.
 		if v, err := f.play(); err != nil || v.how != "" {
 			return fmt.Errorf("without any bug: %v %s", err, v.how)
 		}

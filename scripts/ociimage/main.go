@@ -1,6 +1,6 @@
-// Command ociimage writes an image that holds one static program, as the Dockerfile makes it, into a
-// tar file that docker, podman and skopeo read. The same program gives the same bytes; no daemon and
-// no network is needed.
+// Command ociimage writes an image with one static program into a tar file, as the Dockerfile
+// makes it. Docker, podman and skopeo read the file. The same program gives the same bytes. The
+// command needs no daemon and no network.
 //
 //	ociimage -arch ARCH -tag NAME:VERSION -time SECONDS [-health] PROGRAM LICENSE > image.tar
 package main
@@ -33,7 +33,7 @@ const (
 	blobs       = "blobs/sha256/"
 )
 
-// image is what goes into the tar file.
+// image is the contents of the tar file.
 type image struct {
 	arch, tag        string
 	made             time.Time
@@ -61,7 +61,7 @@ type manifest struct {
 	Layers        []descriptor `json:"layers"`
 }
 
-// saved is an entry of manifest.json, by which "docker load" finds the rest.
+// saved is an entry of manifest.json. "docker load" finds the other files by it.
 type saved struct {
 	Config   string
 	RepoTags []string
@@ -163,7 +163,8 @@ func (i *image) write(w io.Writer) error {
 	return t.Close()
 }
 
-// layer is the file system of the image, uncompressed: then its bytes depend on no compressor.
+// layer is the file system of the image. It is uncompressed, so its bytes depend on no
+// compressor.
 func (i *image) layer() ([]byte, error) {
 	var b bytes.Buffer
 	t := archive{tar.NewWriter(&b), i.made}
@@ -182,7 +183,7 @@ func (i *image) layer() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// config says how the image is run, as the Dockerfile does.
+// config describes how to run the image, as the Dockerfile does.
 func (i *image) config(layer []byte) imageConfig {
 	c := imageConfig{
 		Created: i.made.Format(time.RFC3339), Architecture: i.arch, OS: "linux",
@@ -195,7 +196,7 @@ func (i *image) config(layer []byte) imageConfig {
 	return c
 }
 
-// archive is a tar file whose files are all of one time and of root.
+// archive is a tar file. All its files have the same time, and belong to root.
 type archive struct {
 	*tar.Writer
 	made time.Time

@@ -39,7 +39,7 @@ func (h *host) agentsInstall() error {
 	return nil
 }
 
-// agentRuns starts the agent without an etcd, which it waits for.
+// agentRuns starts the agent without an etcd. The agent must wait for one.
 func (h *host) agentRuns() error {
 	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *host) agentRuns() error {
 	return nil
 }
 
-// agentsApart starts the agent of another fleet, as at boot when there is no control socket yet.
+// agentsApart starts the agent of another fleet, as at boot before there is a control socket.
 func agentsApart() (err error) {
 	const other, away = "srdtun-etcd@other.service", "/run/srdtun.away"
 	text, err := os.ReadFile("/etc/srdtun-fleet/lab.env")
@@ -153,7 +153,7 @@ func mainOf(unit string) string {
 	return pid
 }
 
-// oddAgent: a name that is no user's has another user.
+// oddAgent tests an agent whose name cannot be a user's. Its user has another name.
 func oddAgent() error {
 	const file = configDir + "/a.b.toml"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -173,7 +173,7 @@ func oddAgent() error {
 	return errors.Join(err, os.Remove(file))
 }
 
-// agentAdds has the agent's user write a file, as the agent would.
+// agentAdds writes a file as the agent's user, like the agent.
 func (h *host) agentAdds() error {
 	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
 	if err != nil {
@@ -195,7 +195,7 @@ func (h *host) agentAdds() error {
 	if _, err := output("chown", agentUser+":", file); err != nil {
 		return err
 	}
-	// The interface is called as the user is: the daemon's user is another one all the same.
+	// The interface has the user's name. The daemon's user is another one all the same.
 	const unit = "srdtun@fleet.service"
 	if err := config(""); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (h *host) agentsGo() error {
 	if err != nil {
 		return err
 	}
-	// The first takes nothing that the second needs.
+	// The first package's removal must not take files that the second one needs.
 	if _, err := output("dpkg", "--purge", agents[1]); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (h *host) agentsGo() error {
 }
 
 func (h *host) agentRPMs() error {
-	// Debian's rpm knows no package of Debian's: --nodeps.
+	// Debian's rpm does not know Debian's packages: --nodeps.
 	for _, name := range agents {
 		if _, err := output("rpm", "-i", "--nodeps", shared(name+".rpm")); err != nil {
 			return err

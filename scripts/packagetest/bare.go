@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// withoutSystemd has the deb's whole life where no systemd runs, as in a container.
+// withoutSystemd tests the deb's whole life on a system without systemd, such as a container.
 func (h *host) withoutSystemd() error {
 	if _, err := os.Stat("/run/systemd/system"); err == nil {
 		return errors.New("systemd runs here")
 	}
 	for _, c := range []string{
 		"ip link set lo up",
-		// A user who changes something in a package packs it anew.
+		// A user who changes a package repacks it.
 		"dpkg-deb -R " + shared("srdtun-1.deb") + " /tmp/unpacked && dpkg-deb -Znone -b /tmp/unpacked /tmp/anew.deb",
 	} {
 		if _, err := output("sh", "-c", c); err != nil {
@@ -41,7 +41,7 @@ func (h *host) withoutSystemd() error {
 	return sameFiles(before)
 }
 
-// says is a command and a part of what it prints.
+// says is a command and a part of its output.
 type says struct{ want, command string }
 
 func all(commands []says) error {

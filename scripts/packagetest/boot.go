@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// unit runs the checks once the system is up, and ends the system.
+// unit runs the checks after the boot, and ends the system.
 const unit = `[Unit]
 After=multi-user.target dbus.service
 [Service]
@@ -19,13 +19,13 @@ StandardError=inherit
 ExecStopPost=/bin/systemctl --no-block poweroff
 `
 
-// enter runs the checks of a group in a copy that no systemd has booted.
+// enter runs the checks of a group in a copy without a running systemd.
 func (w *workshop) enter(g group) (failed int, err error) {
 	report, console, err := w.inCopy([]string{"--private-network"}, append([]string{shareDir + "/packagetest"}, insideArgs(g)...)...)
 	return read(g, report, console, err)
 }
 
-// boot boots a copy, which runs the checks of a group.
+// boot boots a copy. The copy runs the checks of a group.
 func (w *workshop) boot(g group) (failed int, err error) {
 	file := filepath.Join(w.dir, "packagetest.service")
 	result := filepath.Join(w.share, "result")

@@ -19,14 +19,14 @@ var (
 	ruleFile    = regexp.MustCompile(`"(/[^"]+\.nft)"`)
 )
 
-// standIns are programs that recipes name and a bare Debian does not have. That of nft reads
-// the file that it is given.
+// standIns replace programs that recipes need and a bare Debian lacks. The one for nft prints
+// its file.
 var standIns = map[string]string{
 	"/usr/local/sbin/resolvconf": "#!/bin/sh\ncat >/dev/null\n",
 	"/usr/local/sbin/nft":        "#!/bin/sh\nexec cat \"$2\"\n",
 }
 
-// recipes runs each configuration of the guide as the service that README recommends.
+// recipes runs each configuration of the guide as the service that the README recommends.
 func (h *host) recipes() (err error) {
 	text, err := os.ReadFile(guide)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *host) recipes() (err error) {
 	return refusedRecipes()
 }
 
-// recipe starts and stops one.
+// recipe starts and stops one recipe.
 func recipe(name string, port int, body string) error {
 	if m := peersDir.FindStringSubmatch(body); m != nil {
 		if out, err := output("install", "-d", "-m", "0755", m[1]); err != nil {
@@ -90,7 +90,7 @@ func recipe(name string, port int, body string) error {
 	return err
 }
 
-// complete writes the file of a fragment, with keys and what it leaves out.
+// complete writes the file of a fragment, with keys and the parts that the fragment leaves out.
 func complete(name string, port int, body string) error {
 	private, err1 := output("srdtun", "genkey")
 	public, err2 := output("sh", "-c", "srdtun genkey | srdtun pubkey")
@@ -114,8 +114,8 @@ func complete(name string, port int, body string) error {
 	return os.WriteFile("/etc/srdtun/"+name+".toml", []byte(body+"\n"), 0o600)
 }
 
-// refusedRecipes are what people do instead: check tells root before, and the service fails
-// once, with the remedy in its line.
+// refusedRecipes are common mistakes. "check" tells root before the start. The service fails
+// once, and its line names the remedy.
 func refusedRecipes() error {
 	private, err := output("srdtun", "genkey")
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// dockerfile is what the Dockerfile does, as far as it is known here: its first stage builds, in
-// Debian with make and Go, and the others are one image.
+// dockerfile is the parsed part of the Dockerfile. Its first stage builds, in Debian with make
+// and Go. The other stages are one image.
 type dockerfile struct {
 	stage              string
 	script             []string // of the first stage
 	entry, cmd, health []string
 }
 
-// image runs the steps of the Dockerfile without Docker, and then what the image runs. It
-// cannot show what Docker itself makes of the file.
+// image runs the steps of the Dockerfile without Docker, and then the program of the image. It
+// cannot show Docker's own reading of the file.
 func (w *workshop) image() (note string, err error) {
 	if err := bootstrap(w.root); err != nil {
 		return "", err
@@ -44,7 +44,7 @@ func (w *workshop) image() (note string, err error) {
 	}
 	options := []string{"--bind-ro=/etc/resolv.conf", "--bind-ro=/etc/hosts", "--bind-ro=/etc/ssl/certs/ca-certificates.crt", "--resolv-conf=off",
 		"--setenv=PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	// This machine's Go, and what it has fetched and compiled: that takes minutes.
+	// The copy uses this machine's Go and its caches: fetching and compiling take minutes.
 	for _, b := range []struct{ name, option, to string }{
 		{"GOROOT", "--bind-ro=", "/usr/local/go"},
 		{"GOCACHE", "--bind=", "/root/.cache/go-build"},
@@ -79,7 +79,7 @@ func (d *dockerfile) steps(text string) error {
 	return nil
 }
 
-// step takes one line.
+// step executes one line.
 func (d *dockerfile) step(line string) error {
 	verb, rest, _ := strings.Cut(line, " ")
 	switch step := verb + " " + d.stage; {
@@ -122,12 +122,12 @@ func (d *dockerfile) add(format string, args ...any) {
 	d.script = append(d.script, fmt.Sprintf(format, args...))
 }
 
-// words are those of a list such as ["a", "b"], or of a line.
+// words are the words of a list such as ["a", "b"], or of a line.
 func words(list string) []string {
 	return strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", " ").Replace(list))
 }
 
-// runs runs what the image would.
+// runs runs the program of the image.
 func (d *dockerfile) runs(image string) (note string, err error) {
 	in := func(args ...string) (string, error) {
 		out, err := exec.Command("chroot", append([]string{image}, args...)...).CombinedOutput()

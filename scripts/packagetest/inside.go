@@ -59,8 +59,8 @@ type host struct {
 
 const lab = "srdtun@lab.service"
 
-// files lists what an installation could leave behind. Backups of the user database and
-// caches change by themselves.
+// files lists all files that an installation could leave behind. Backups of the user database
+// and caches are left out, because they change by themselves.
 func files() (v []string) {
 	for _, top := range []string{"/etc", "/usr", "/lib/systemd", "/run/srdtun", "/var/lib/srdtun", "/var/lib/private", "/var/lib/dpkg/info"} {
 		filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
@@ -110,7 +110,7 @@ func (h *host) installed() error {
 	return err
 }
 
-// failsOnce starts a service that must fail at once, for good, and say why.
+// failsOnce starts a service that must fail at once, for good, with a reason.
 func failsOnce(name, why string) error {
 	service := "srdtun@" + name + ".service"
 	if out, err := output("systemctl", "start", service); err == nil {
@@ -142,7 +142,7 @@ func (h *host) wrong() error {
 	return failsOnce("wrong", "/etc/srdtun/wrong.toml:2: interface.adress")
 }
 
-// configure writes the files of two hosts, which know each other; only the other one has an
+// configure writes the files of two hosts that know each other. Only the other host has an
 // endpoint.
 func configure() error {
 	keys := map[string]string{}
@@ -204,7 +204,7 @@ func (h *host) starts() error {
 	return errors.Join(err, h.flows())
 }
 
-// index returns the number of the device; "": there is none.
+// index returns the number of the device; "": there is no device.
 func index() string {
 	b, _ := os.ReadFile("/sys/class/net/lab/ifindex")
 	return strings.TrimSpace(string(b))
@@ -239,11 +239,11 @@ func groupID() string {
 
 const (
 	rounds = 5
-	// stallGoal is what a restart may stall a connection for. The best of the rounds is
-	// held to it: in others the host may have been busy with something else.
+	// stallGoal bounds how long a restart may stall a connection. The best of the rounds must
+	// meet it: in others the host may have done other work.
 	stallGoal = 200 * time.Millisecond
-	// On a host that is busy all the time nothing starts that fast. There a stall may
-	// be so many times as long as the start of a service that ends at once takes.
+	// A constantly busy host starts nothing that fast. There a stall may last stallStarts times
+	// as long as the start of a service that ends at once.
 	stallStarts = 3
 )
 
@@ -278,7 +278,7 @@ func (h *host) restarts() error {
 	return nil
 }
 
-// brief gives least, middle and largest.
+// brief returns the least, middle and largest value.
 func brief(v []time.Duration) string {
 	v = slices.Sorted(slices.Values(v))
 	ms := func(i int) int64 { return v[i].Milliseconds() }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// place is where checks run.
+// place is the place where checks run.
 type place int
 
 const (
@@ -24,7 +24,8 @@ type check struct {
 	here       func(*workshop) (note string, err error)
 }
 
-// group has the checks that run in one place. Each goes on from where the one before has left it.
+// group is the checks that run in one place. Each check continues from the state that the last
+// one left.
 type group struct {
 	kind     string
 	place    place
@@ -96,8 +97,8 @@ func printKinds(w io.Writer) {
 	}
 }
 
-// with returns the checks of these names and those that they need, all without names, and
-// marks what it found.
+// with returns the checks of these names and the checks that they need. Without names it
+// returns all. It marks the names that it found.
 func (g group) with(names []string, found map[string]bool) (v []check) {
 	if len(names) == 0 {
 		return g.checks

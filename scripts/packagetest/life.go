@@ -39,11 +39,11 @@ func (h *host) killed() error {
 	return h.flows()
 }
 
-// fullTable is where the routes of the first tunnel with a default route go (netconf's
+// fullTable is the routing table of the first tunnel with a default route (netconf's
 // firstTable).
 const fullTable = "51564"
 
-// full writes a file with a default route, and another port than the first interface's.
+// full writes a file with a default route. Its port differs from the first interface's.
 func full(name string) error {
 	private, err := output("srdtun", "genkey")
 	if err != nil {
@@ -60,7 +60,7 @@ func full(name string) error {
 	return err
 }
 
-// fullTunnel has a default route, which takes rules that no device takes along.
+// fullTunnel has a default route, and so needs rules. No rule disappears with the device.
 func (h *host) fullTunnel() error {
 	if err := full("full"); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (h *host) fullTunnel() error {
 	if out, _ := output("ip", "route", "show", "table", fullTable); !strings.HasPrefix(out, "default dev full") {
 		return fmt.Errorf("the route is gone: %s", out)
 	}
-	// A file that has become wrong: the next process cannot run, and leaves nothing.
+	// The file has become wrong. The next process cannot run, and must leave nothing.
 	if _, err := output("sed", "-i", "s/^address/adress/", "/etc/srdtun/full.toml"); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (h *host) stopped() error {
 		return err
 	}
 	for _, f := range left {
-		// Where the peers are stays, for the next process to call them.
+		// The peers' endpoints stay, so that the next process can call them.
 		if !strings.HasPrefix(f.Name(), "far.") && !strings.HasSuffix(f.Name(), ".lock") && !strings.HasSuffix(f.Name(), ".peers") {
 			return fmt.Errorf("%s is left", f.Name())
 		}
@@ -161,7 +161,7 @@ func (h *host) purged() error {
 	if _, err := output("sh", "-c", "ip netns exec far srdtun down far; systemctl enable --now srdtun@lab"); err != nil {
 		return err
 	}
-	// As of an agent that ran as the daemons' user.
+	// These belong to an agent that ran as the daemons' user.
 	const fleet = "/var/lib/srdtun-fleet"
 	if _, err := output("sh", "-c", "mkdir -p "+fleet+"/old && touch "+fleet+"/old/x.toml && { ! id srdtun >/dev/null 2>&1 || chown -R srdtun "+fleet+"; }"); err != nil {
 		return err
@@ -195,7 +195,7 @@ func sameFiles(before []string) error {
 }
 
 func (h *host) rpm() error {
-	// Debian's rpm knows no package of Debian's: --nodeps.
+	// Debian's rpm does not know Debian's packages: --nodeps.
 	if _, err := output("rpm", "-i", "--nodeps", shared("srdtun-1.rpm")); err != nil {
 		return err
 	}

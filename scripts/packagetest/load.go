@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// A chunk every pause: 20 Mbit/s, which leaves the processors to systemd.
+	// A chunk every pause makes 20 Mbit/s, which leaves the processors to systemd.
 	chunk = 5000
 	pause = 2 * time.Millisecond
-	// dialMost is how long a connection through the tunnel may take to begin.
+	// dialMost bounds the time to connect through the tunnel.
 	dialMost = 20 * time.Second
 )
 
@@ -37,7 +37,7 @@ func far(f func() error) error {
 	return <-done
 }
 
-// stream is a TCP connection through the tunnel, on which one end sends all the time.
+// stream is a TCP connection through the tunnel. One of its ends sends all the time.
 type stream struct {
 	name     string
 	from, to net.Conn
@@ -46,7 +46,7 @@ type stream struct {
 	failed   atomic.Pointer[error]
 }
 
-// connect opens a connection from the other host to addr, which is here.
+// connect opens a connection from the other host to addr, an address of this host.
 func connect(addr string) (there, here net.Conn, err error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -92,11 +92,11 @@ func (s *stream) start() {
 	}()
 }
 
-// stall returns the longest time without anything since the last call.
+// stall returns the longest time without received bytes since the last call.
 func (s *stream) stall() time.Duration { return time.Duration(s.longest.Swap(0)) }
 
-// flows returns when s has received something new, or its error. Where the device was gone
-// for seconds TCP itself waits for about as long before it tries again.
+// flows returns when s has received new bytes, or its error. If the device was gone for
+// seconds, TCP waits for about as long before its next attempt.
 func (s *stream) flows() error {
 	before := s.received.Load()
 	for range 4000 {

@@ -1,10 +1,11 @@
-// Command packagetest tries what users get: the source, deb and rpm packages, and the image.
+// Command packagetest tests what users install: the source, deb and rpm packages, and the
+// image.
 //
 //	packagetest [-root DIR] [-only NAME,..] [KIND]...      from the top of the tree, as root
 //
-// A kind is source, deb, rpm or image; without one all are tried. Packages run in copies of one
-// bare Debian 12 that are thrown away (root.go). -only NAME runs that check and the checks that
-// it needs; -list prints all names (kinds.go).
+// A kind is source, deb, rpm or image; without one all are tested. Packages run in disposable
+// copies of one bare Debian 12 (root.go). With -only NAME that check runs, and the checks that
+// it needs. With -list the command prints all names (kinds.go).
 package main
 
 import (
@@ -43,7 +44,7 @@ func main() {
 	}
 }
 
-// outside runs the checks of the kinds, each group where it belongs.
+// outside runs the checks of the kinds, each group in its place.
 func outside(root, only string, kinds []string) (err error) {
 	groups, err := choose(kinds, only)
 	if err != nil {
@@ -52,8 +53,8 @@ func outside(root, only string, kinds []string) (err error) {
 	if os.Getuid() != 0 {
 		return errors.New("a Debian root cannot be made: root is needed")
 	}
-	// What was made is removed also when somebody interrupts: the commands below get the
-	// signal as well, and end.
+	// An interrupted run removes its files too: the commands below get the signal as well, and
+	// end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	work, err := os.MkdirTemp("/var/tmp", "srdtun-package.")
 	if err != nil {
@@ -81,7 +82,7 @@ func outside(root, only string, kinds []string) (err error) {
 	return nil
 }
 
-// workshop is where a run makes things.
+// workshop is the folders and settings of a run.
 type workshop struct {
 	dir, root, share string // share is seen in copies of the root as shareDir
 	packed, rooted   bool
@@ -111,7 +112,8 @@ func (w *workshop) run(g group) (failed int, err error) {
 	return runChecks(g, func(c check) (string, error) { return c.here(w) }), nil
 }
 
-// choose returns the groups of the kinds with the checks of only, and those that they need.
+// choose returns the groups of the kinds, with the checks of only and the checks that they
+// need.
 func choose(kinds []string, only string) (chosen []group, err error) {
 	for _, k := range kinds {
 		if !slices.ContainsFunc(groups, func(g group) bool { return g.kind == k }) {

@@ -8,29 +8,30 @@ import (
 	"time"
 )
 
-// neighbourPackages are what manages interfaces beside srdtun. systemd-networkd is systemd's own.
+// neighbourPackages are programs that manage interfaces beside srdtun. systemd-networkd comes
+// with systemd.
 const neighbourPackages = "udev,network-manager,libpam-systemd"
 
-// quiet keeps the neighbours from running where a check does not start them. udev's trigger
-// would ask the host's kernel to announce all of its devices again.
+// quiet keeps the neighbours from running in checks that do not start them. Otherwise udev's
+// trigger would ask the host's kernel to announce all its devices again.
 func quiet(root string) error {
 	_, err := output("systemctl", "--root="+root, "mask", "systemd-udev-trigger.service", "NetworkManager-wait-online.service", "systemd-networkd-wait-online.service")
 	_, other := output("systemctl", "--root="+root, "disable", "NetworkManager.service", "systemd-networkd.service")
 	return errors.Join(err, other)
 }
 
-// greedy is a file of an administrator's that takes every TUN.
+// greedy is an administrator's file that takes every TUN.
 const greedy = "[Match]\nKind=tun\n[Network]\nAddress=198.51.100.9/32\n"
 
-// given is the address that shows that systemd-networkd has taken an interface.
+// given is the address of an interface that systemd-networkd has taken.
 const given = "198.51.100.9/32"
 
-// A neighbour has looked at a new interface within neighbourMost.
+// A neighbour notices a new interface within neighbourMost.
 const neighbourMost = 20 * time.Second
 
-// neighbours has NetworkManager and systemd-networkd run, the second with a file that takes every
-// TUN, and makes interfaces in each way: a service, one whose interface has another name than its
-// file, one by hand, and the TUN of another program.
+// neighbours runs NetworkManager and systemd-networkd, the second with a file that takes every
+// TUN. Interfaces begin in each way: from a service, under another name than their file's, and
+// by hand. The last is the TUN of another program.
 func (h *host) neighbours() error {
 	if _, err := os.Stat("/usr/sbin/NetworkManager"); err != nil {
 		return fmt.Errorf("this root is of an earlier version, make it anew: %w", err)
@@ -59,7 +60,8 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// A restart keeps the device; what is announced again, and neighbours that start again, see the same.
+	// A restart keeps the device. Another announcement must change nothing, and neither must a
+	// restart of the neighbours.
 	if err := all([]says{
 		{"", "systemctl restart srdtun@lab"},
 		{"", "udevadm trigger -c change /sys/class/net/lab && udevadm settle"},
@@ -70,7 +72,7 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// The name is free again: a TUN that another program gives it is no interface of srdtun's.
+	// The name is free again. A TUN that another program gives it is not srdtun's.
 	if err := all([]says{
 		{"", "systemctl stop srdtun@lab"},
 		{"", "ip tuntap add dev lab mode tun && ip link set lab up"},
@@ -87,8 +89,8 @@ func (h *host) neighbours() error {
 	})
 }
 
-// leftAlone waits until systemd-networkd has taken the foreign TUN, by when it has seen the others, and looks
-// at what both say of those.
+// leftAlone waits until systemd-networkd has taken the foreign TUN. By then it has seen the
+// others. Neither neighbour may manage those.
 func leftAlone(names ...string) error {
 	if err := taken("foreign"); err != nil {
 		return err

@@ -19,7 +19,7 @@ var agents = []string{"srdtun-etcd", "srdtun-k8s"}
 // dist is where a version's packages are made.
 func dist(version string) string { return filepath.Join("out", "package-"+version) }
 
-// pack makes the packages and puts them, this program and the guide into the share.
+// pack makes the packages. It puts them, this program and the guide into the share.
 func (w *workshop) pack() error {
 	if err := packages(".", versions[0], append([]string{"srdtun"}, agents...)...); err != nil {
 		return err
@@ -70,11 +70,11 @@ func (w *workshop) give(version, program, as string) error {
 	return nil
 }
 
-// shared is the path of a package inside.
+// shared is the path of a package inside a copy.
 func shared(name string) string { return filepath.Join(shareDir, name) }
 
-// reproduces makes the packages in two folders, and wants the same bytes. It leaves out the
-// agent of Kubernetes: a second build of client-go takes minutes.
+// reproduces makes the packages in two folders, and requires the same bytes. It leaves out the
+// agent of Kubernetes, because a second build of client-go takes minutes.
 func (w *workshop) reproduces() (note string, err error) {
 	programs := []string{"srdtun", agents[0]}
 	copied := filepath.Join(w.dir, "elsewhere", "srdtun")

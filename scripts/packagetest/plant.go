@@ -10,13 +10,13 @@ import (
 // plantArg makes the program listen on a socket in a daemon's place: plant SOCKET FILE.
 const plantArg = "plant"
 
-// hostile is what it answers: it says that the file of another interface is its own, and
-// would drive a terminal.
+// hostile is the answer of that program. It claims the file of another interface, and has
+// escape sequences for a terminal.
 const hostile = `{"version":"\u001b[31m","changed":[{"text":"\u001b]0;owned\u0007"}],"config":"\u001b[2J",` +
 	`"happened":{"run":"1","last":1,"events":[{"number":1,"text":"\u001b[2J"}]},` +
 	`"status":{"schema":1,"interface":"third","file":"/etc/srdtun/lab.toml","version":"\u001b[2J","peers":[{"name":"\u001b[2J"}]}}` + "\n"
 
-// plant writes down all that it is told, and that it was given descriptors, until it is killed.
+// plant writes down all requests, and whether it was given descriptors, until it is killed.
 func plant(socket, file string) error {
 	_ = os.Remove(socket)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})

@@ -14,16 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// included is added to Debian's smallest set: a first process and its bus, what the checks
-// call, what golang:*-bookworm has for the image, and the neighbours of an interface.
+// included is added to Debian's smallest set: a first process and its bus, and the commands of
+// the checks. It also has the contents of golang:*-bookworm for the image, and the neighbours
+// of an interface.
 const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates," + neighbourPackages
 
 const defaultMirror = "http://deb.debian.org/debian"
 
-// shareDir is where a copy of the root sees the workshop's share.
+// shareDir is the path of the workshop's share in a copy of the root.
 const shareDir = "/packages"
 
-// copyMost ends a command in a copy that hangs: the longest, an image's build, takes minutes.
+// copyMost ends a command that hangs in a copy. The longest command, an image's build, takes
+// minutes.
 const copyMost = 15 * time.Minute
 
 // tunMajor and tunMinor are the numbers of /dev/net/tun, linux/miscdevice.h.
@@ -67,11 +69,11 @@ func need(programs ...string) error {
 	return nil
 }
 
-// inCopy runs a command in a copy of the root, or boots the copy if the options say so. What the
-// copy changes is in memory and gone at the end, but for the share. It returns what the command
-// printed on its two outputs.
+// inCopy runs a command in a copy of the root, or boots the copy if the options say so. The
+// copy's changes are in memory and end with it, except in the share. It returns the command's
+// two outputs.
 func (w *workshop) inCopy(options []string, args ...string) (out, console string, _ error) {
-	// On some hosts the device is root's alone; others' have it for all.
+	// On some hosts only root may use the device; on others all users may.
 	tun := filepath.Join(w.dir, "tun")
 	if _, err := os.Stat(tun); err != nil {
 		if err := errors.Join(unix.Mknod(tun, unix.S_IFCHR|0o666, int(unix.Mkdev(tunMajor, tunMinor))), os.Chmod(tun, 0o666)); err != nil {

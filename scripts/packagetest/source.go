@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// installsAndUninstalls installs into a folder, uninstalls, and wants nothing left.
+// installsAndUninstalls installs into a folder and uninstalls. No file may stay.
 func (w *workshop) installsAndUninstalls() (note string, err error) {
 	dest := filepath.Join(w.dir, "dest")
 	for _, target := range []string{"install", "uninstall"} {
@@ -40,8 +40,8 @@ func count(dir string) (n int, err error) {
 
 const modulePath = "github.com/srdtun/srdtun"
 
-// goInstalls serves the tree as a module proxy does, and installs the command from there
-// as anybody may. Folders with a module of their own are not part of ours.
+// goInstalls serves the tree like a module proxy, and installs the command from there as any
+// user may. Folders with a module of their own do not belong to this module.
 func (w *workshop) goInstalls() (note string, err error) {
 	at := filepath.Join(w.dir, "proxy", modulePath, "@v")
 	if err := os.MkdirAll(at, 0o755); err != nil {
@@ -72,7 +72,7 @@ func (w *workshop) goInstalls() (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// A copy of an earlier run is not what is to be tested.
+	// The test must not use a copy of an earlier run.
 	forget := func() error {
 		return errors.Join(os.RemoveAll(filepath.Join(cache, modulePath+"@"+published)),
 			os.RemoveAll(filepath.Join(cache, "cache/download", modulePath)))
@@ -92,11 +92,11 @@ func (w *workshop) goInstalls() (note string, err error) {
 	return "", nil
 }
 
-// published is a version that nobody has built before: Go takes modules to be immutable,
-// and remembers which files a version has.
+// published is a version that nobody has built before. Go assumes that modules never change,
+// and remembers the files of a version.
 var published = fmt.Sprintf("v0.9.%d", time.Now().Unix())
 
-// goproxy is where the other modules come from.
+// goproxy is the source of the other modules.
 func goproxy() string {
 	v, err := output("go", "env", "GOPROXY")
 	if err != nil {

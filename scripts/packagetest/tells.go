@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Priorities of the journal, as syslog(3) has them.
+// Priorities of the journal, from syslog(3).
 const (
 	warning = "4"
 	notice  = "5"
@@ -31,7 +31,7 @@ func told(priority, text string) bool {
 	return false
 }
 
-// tells has the network between the hosts fail for a while; the journal has it.
+// tells lets the network between the hosts fail for a while. The journal must say so.
 func (h *host) tells() error {
 	link := func(to string) error {
 		_, err := output("ip", "-n", "far", "link", "set", "v1", to)
@@ -52,7 +52,8 @@ func (h *host) tells() error {
 	return h.flows()
 }
 
-// reloads changes the file: what is right is taken over and told, what is wrong is neither.
+// reloads changes the file. A valid change is applied and reported, and an invalid one does
+// neither.
 func (h *host) reloads() error {
 	const file = "/etc/srdtun/lab.toml"
 	right, err := os.ReadFile(file)

@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// What a service can do to another, or to root, once it has been taken over: then somebody's
-// program runs as its user, outside of its sandbox and without any capability.
+// These checks show what a captured service can do to another one, or to root. A program of the
+// attacker then runs as the service's user, outside its sandbox and without any capability.
 
 const (
 	runDir    = "/run/srdtun"
 	configDir = "/etc/srdtun"
 )
 
-// agent is a user that is no service's: that of the agents.
+// agent is a user of no service, in the place of the agents' user.
 const agent = 64999
 
-// setTrust starts a second service, and writes a third file whose interface does not run.
+// setTrust starts a second service. It writes a third file, whose interface does not run.
 func setTrust() (keys []string, err error) {
 	for i, name := range []string{"other", "third"} {
 		private, err := output("srdtun", "genkey")
@@ -55,13 +55,13 @@ func userOf(service string) (int, error) {
 	return int(st.Sys().(*syscall.Stat_t).Uid), nil
 }
 
-// asUser runs a command as a user in no group and without any capability.
+// asUser runs a command as a user without groups and capabilities.
 func asUser(uid int, args ...string) *exec.Cmd {
 	id := strconv.Itoa(uid)
 	return exec.Command("setpriv", append([]string{"--reuid=" + id, "--regid=" + id, "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"}, args...)...)
 }
 
-// apart: services are users of their own, whose directories are in one of root's.
+// apart: each service has a user of its own. Their directories are in one of root's.
 func (h *host) apart() error {
 	keys, err := setTrust()
 	if err != nil {
@@ -132,8 +132,8 @@ func keyOf(name string) (string, error) {
 	return key, nil
 }
 
-// planted: a service's user puts sockets where root looks for others, and root's commands
-// tell them nothing.
+// planted: a service's user puts sockets into places where root looks for others. Root's
+// commands must tell them nothing.
 func (h *host) planted() error {
 	other, err := userOf("other")
 	if err != nil {
@@ -144,7 +144,7 @@ func (h *host) planted() error {
 		return err
 	}
 	defer os.Remove(self)
-	// Names that are root's to give, or another service's.
+	// Names that only root may give, or that belong to another service.
 	for _, path := range []string{runDir + "/lab.sock", runDir + "/third.sock", runDir + "/lab/lab.sock", runDir + "/lab/third.sock"} {
 		if out, err := asUser(other, self, plantArg, path, "/dev/null").CombinedOutput(); err == nil || !strings.Contains(string(out), "permission denied") && !strings.Contains(string(out), "already in use") {
 			return fmt.Errorf("planted %s: %v %s", path, err, out)
@@ -183,8 +183,8 @@ func (h *host) planted() error {
 	return errors.Join(err, os.Remove(configDir+"/other.toml"), os.Remove(configDir+"/third.toml"), h.flows())
 }
 
-// tempt plants a socket as a user, has root use all commands with a secret, and looks at what
-// the socket was told.
+// tempt plants a socket as a user, and runs all commands with a secret as root. It then reads
+// what the socket received.
 func (h *host) tempt(self string, uid int, at, name string) error {
 	told := "/tmp/told"
 	if err := os.WriteFile(told, nil, 0o666); err != nil {
@@ -234,7 +234,8 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 	return nil
 }
 
-// oddName starts a service whose name has a dot, as that of a VLAN: no user can be named so.
+// oddName starts a service with a dot in its name, such as a VLAN's. No user can have that
+// name.
 func (h *host) oddName() error {
 	if err := full("eth0-a.5"); err != nil {
 		return err

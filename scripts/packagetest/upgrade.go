@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// oneUser is the unit of versions before v1.0: all services ran as the user srdtun, who owned
-// the run directory.
+// oneUser is the unit of versions before v1.0. All services ran as the user srdtun, and that
+// user owned the run directory.
 //
 //go:embed testdata/one-user.service
 var oneUser []byte
 
-// datagrams are sent to the restarted host, one every pause, each with its number.
+// datagrams are sent to the restarted host, one every pause, with a number each.
 type datagrams struct {
 	there, here net.Conn
 	sent, came  atomic.Int64
@@ -62,7 +62,7 @@ func sendDatagrams() (*datagrams, error) {
 	return d, nil
 }
 
-// lost ends the flow and returns how many were sent, and how many of them never came.
+// lost ends the flow. It returns how many datagrams were sent, and how many never came.
 func (d *datagrams) lost() (sent, lost int64) {
 	d.end.Store(true)
 	time.Sleep(time.Second) // what is on its way
@@ -71,8 +71,9 @@ func (d *datagrams) lost() (sent, lost int64) {
 	return d.sent.Load(), d.sent.Load() - d.came.Load()
 }
 
-// divided upgrades from a version in which all services were one user: tunnels go on, rules
-// that no device takes along are known to the new service, and nothing is the old user's.
+// divided upgrades from a version in which all services were one user. Tunnels must go on. The
+// new service must know the rules that do not disappear with a device. Nothing may belong to
+// the old user.
 func (h *host) divided() (err error) {
 	const unitFile = "/lib/systemd/system/srdtun@.service"
 	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
@@ -148,7 +149,8 @@ func (h *host) divided() (err error) {
 	return errors.Join(moved(rules), untouched(), clean(rules))
 }
 
-// Where the upgrade reads and writes, the old user and a service's may have put something.
+// Paths that the upgrade reads and writes. The old user, or a service's user, may have put
+// something there.
 const (
 	trapDir    = "/var/lib/private/srdtun/trap" // a service's, whose owner root must write nothing for
 	trapVictim = "/root/victim"                 // root's file, which must stay as it is
@@ -156,7 +158,7 @@ const (
 	trapMost   = 64 << 20
 )
 
-// traps starts a third service and plants for its user, and for the old one.
+// traps starts a third service. It plants files for its user, and for the old one.
 func traps() error {
 	key, err := output("srdtun", "genkey")
 	if err != nil {
@@ -184,7 +186,7 @@ func traps() error {
 	return nil
 }
 
-// untouched looks whether root has fallen into one.
+// untouched checks that root has followed none of them.
 func untouched() error {
 	if out, err := output("sh", "-c", "stat -c '%U %a' "+trapVictim+"; cat "+trapVictim); err != nil || out != "root 600\nkept" {
 		return fmt.Errorf("root wrote for a service's user: %s, %v", out, err)
@@ -203,7 +205,7 @@ func untouched() error {
 	return errors.Join(err, os.Remove(trapVictim), os.Remove(trapLinked))
 }
 
-// moved looks whose all is after the upgrade.
+// moved checks the owners of all files after the upgrade.
 func moved(rules string) error {
 	if now, _ := output("ip", "rule"); now != rules {
 		return fmt.Errorf("rules %s were %s", now, rules)

@@ -1,7 +1,7 @@
 package picture
 
-// Figure is srdplot's input: lines over an axis, panels of bars, or a table. Names of units
-// belong into the labels.
+// Figure is srdplot's input: lines over an axis, panels of bars, or a table. Labels hold the
+// names of units.
 type Figure struct {
 	Title    string  `json:"title"`
 	Subtitle string  `json:"subtitle"`
@@ -21,11 +21,11 @@ type Figure struct {
 type Line struct {
 	Name   string       `json:"name"`
 	Points [][2]float64 `json:"points"`
-	// Label is written beside the line at LabelAt, or near it where it hides less and is
-	// clear of other words; "" leaves it to the legend.
+	// Label is written beside the line at LabelAt. srdplot moves it to where it hides less and
+	// is clear of other words. An empty one leaves the name to the legend.
 	Label   string     `json:"label,omitempty"`
 	LabelAt [2]float64 `json:"label_at,omitzero"`
-	// Note is something to say of the line at NoteAt or near it; "" for nothing.
+	// Note is a remark on the line, at NoteAt or near it; "" for none.
 	Note   string     `json:"note,omitempty"`
 	NoteAt [2]float64 `json:"note_at,omitzero"`
 }
@@ -59,7 +59,7 @@ type Bar struct {
 	Tone  Tone    `json:"tone"`
 }
 
-// Tone is what a bar is there for.
+// Tone is the role of a bar.
 type Tone int
 
 // The tones.
@@ -77,7 +77,7 @@ type Heat struct {
 	Cells   [][]float64  `json:"cells"` // a list for each row; 0: there is none
 }
 
-// HeatColumn is named below a group's name, which neighbours share.
+// HeatColumn has its name below a group's name, which neighbours share.
 type HeatColumn struct {
 	Group string `json:"group"`
 	Name  string `json:"name"`

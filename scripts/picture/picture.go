@@ -1,4 +1,4 @@
-// Package picture has srdplot draw what a command measured.
+// Package picture lets srdplot draw a command's results.
 package picture
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Draw has plot, an srdplot, draw a Figure, or the JSON of one, into file.
+// Draw lets plot, an srdplot, draw a Figure, or the JSON of one, into file.
 func Draw(plot, file string, figure any) error {
 	text, err := json.Marshal(figure)
 	if err != nil {

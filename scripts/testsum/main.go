@@ -1,10 +1,9 @@
-// Command testsum runs "go test" and shows how it goes on: a line for each
-// package and for each failure, and with -details the measurements of each
-// test. It ends with a summary, and fails if any test failed, was skipped, or
-// if there was none.
+// Command testsum runs "go test" and shows its progress: a line for each package and for each
+// failure. With -details it shows the measurements of each test. At the end comes a summary.
+// The command fails if a test failed or was skipped, or if there was no test.
 //
-// With TESTSUM_ALARM=N in the environment, each failure is also written to descriptor N when
-// it happens, for a run whose output nobody sees yet.
+// With TESTSUM_ALARM=N in the environment, each failure is also written to descriptor N at
+// once. This is for a run whose output nobody reads yet.
 //
 //	testsum [-go GO] [-details] -- arguments of go test
 package main
@@ -39,10 +38,11 @@ func main() {
 	os.Exit(run(*goCmd, *details, alarm, flag.Args()))
 }
 
-// alarmEnv names the descriptor of failures.
+// alarmEnv names the descriptor for failures.
 const alarmEnv = "TESTSUM_ALARM"
 
-// openAlarm is the descriptor with the number, or nothing without one. Tests do not inherit it.
+// openAlarm opens the descriptor with the number. Without a number it discards all. Tests do
+// not inherit it.
 func openAlarm(number string) (io.Writer, error) {
 	if number == "" {
 		return io.Discard, nil
@@ -65,7 +65,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		return 1
 	}
-	// Signals are caught rather than ignored: the tests would inherit the latter.
+	// Signals are caught and not ignored: the tests would inherit ignored ones.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
@@ -74,7 +74,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 	}
 	go func() {
 		for s := range signals {
-			// A terminal has sent it to go test as well, which does no harm.
+			// A terminal has sent it to go test as well; a second one does no harm.
 			_ = cmd.Process.Signal(s)
 		}
 	}()
@@ -102,7 +102,7 @@ type summary struct {
 	start                   time.Time
 }
 
-// logLines bounds the output that is kept of one test or package.
+// logLines bounds the kept output of one test or package.
 const logLines = 2000
 
 func newSummary(out, alarm io.Writer, details bool) *summary {
@@ -143,7 +143,7 @@ func (s *summary) take(e event) {
 	}
 }
 
-// end takes the end of a test, or, if it has no name, of a package.
+// end handles the end of a test, or of a package if there is no name.
 func (s *summary) end(e event, log []string) {
 	name := e.Package + " " + e.Test
 	switch {
@@ -174,7 +174,7 @@ func (s *summary) end(e event, log []string) {
 	}
 }
 
-// raise tells a failure at once, in one piece.
+// raise reports a failure at once, in one piece.
 func (s *summary) raise(name string, log []string) {
 	var b strings.Builder
 	fmt.Fprintln(&b, "FAIL ", name)
@@ -182,7 +182,7 @@ func (s *summary) raise(name string, log []string) {
 	io.WriteString(s.alarm, b.String())
 }
 
-// print prints a log but for what every test says.
+// print prints a log, without the lines that every test prints.
 func print(out io.Writer, log []string) {
 	for _, l := range log {
 		if len(l) >= 7 && l[:7] == "=== RUN" {
@@ -192,7 +192,7 @@ func print(out io.Writer, log []string) {
 	}
 }
 
-// finish prints the summary and is the exit code.
+// finish prints the summary and returns the exit code.
 func (s *summary) finish(err error) int {
 	for key, l := range s.logs { // of tests cut short by a panic or a timeout
 		print(s.out, l)
