@@ -37,8 +37,8 @@ func TestAllowList(t *testing.T) {
 	}
 }
 
-// A key has one spelling, so that none comes back under a second one: in lists, grants and
-// records, whoever has signed them.
+// A key has one spelling in lists, grants and records, even in signed ones. So a denied key
+// cannot come back in another one.
 func TestOneSpellingOfAKey(t *testing.T) {
 	twin, above := keyOf(1), Key{}
 	twin[31] |= 0x80

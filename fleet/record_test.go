@@ -64,8 +64,8 @@ func corpus(t testing.TB) (names []string, data [][]byte) {
 	return names, data
 }
 
-// TestRecordsOfTheCorpus has what becomes of each file written down, so that no change of
-// the parser goes unseen.
+// TestRecordsOfTheCorpus compares the result of each file with a stored one, so every change of
+// the parser shows.
 func TestRecordsOfTheCorpus(t *testing.T) {
 	var b strings.Builder
 	names, data := corpus(t)
@@ -95,7 +95,7 @@ func TestRecordsOfTheCorpus(t *testing.T) {
 	}
 }
 
-// TestGrantText: the text that is signed does not change, or all signatures are void.
+// TestGrantText: the signed text must not change, because all signatures would be void.
 func TestGrantText(t *testing.T) {
 	g := &Grant{
 		Fleet: "prod", Name: "db1", PublicKey: keyOf(1), AllowedIPs: prefixes("10.80.0.1/32", "fd80::1/128"),
@@ -123,8 +123,8 @@ expires 2026-11-22T13:00:00.000Z
 	}
 }
 
-// FuzzRecord wants of any bytes an error of one line, or a record that is written and read
-// alike, and whose file the daemon takes for the same peer.
+// FuzzRecord requires an error of one line for any bytes, or a record. The record must read
+// back as it was written, and the daemon must take its file for the same peer.
 func FuzzRecord(f *testing.F) {
 	_, data := corpus(f)
 	for _, d := range data {

@@ -50,13 +50,13 @@ func (s *script) put(r *Record, born uint64) {
 	s.take()
 }
 
-// gone has a name leave, and those who wait for it wait no more.
+// gone lets a name leave; members that waited for it wait no more.
 func (s *script) gone(name string) {
 	s.r.Delete(name, s.now)
 	s.after(Linger)
 }
 
-// TestRecordIsPutBack: a record that is spoilt or removed and put back in time is not missed.
+// TestRecordIsPutBack: a record that is removed or spoilt, and put back in time, is not missed.
 func TestRecordIsPutBack(t *testing.T) {
 	s := newScript(t, prod())
 	a := granted(t, "a", keyOf(1), 0, "10.80.0.1/32")
@@ -109,8 +109,8 @@ func TestMembersComeAndGo(t *testing.T) {
 	s.want("b")
 }
 
-// TestStolenPassword does what somebody can who may write to the discovery, has a grant of
-// his own, and has not the fleet's key.
+// TestStolenPassword plays an attacker who may write to the discovery. He has a grant of his
+// own, but not the fleet's key.
 func TestStolenPassword(t *testing.T) {
 	s := newScript(t, prod())
 	victim, thief := granted(t, "victim", keyOf(1), time.Hour, "10.80.0.1/32"), granted(t, "thief", keyOf(2), time.Hour, "10.80.0.2/32")
@@ -162,9 +162,9 @@ func TestStolenPassword(t *testing.T) {
 	s.want("victim")
 }
 
-// TestOlderRightIsNotForged: two have grants for overlapping prefixes, by the operator's
-// mistake. The later deletes the older's record and comes first, as far as the discovery
-// knows; the older has its prefix again as soon as it is back.
+// TestOlderRightIsNotForged: by the operator's mistake two members have grants for overlapping
+// prefixes. The later one deletes the older one's record, so the discovery sees it come first.
+// The older one gets its prefix again as soon as it is back.
 func TestOlderRightIsNotForged(t *testing.T) {
 	s := newScript(t, prod())
 	older, later := granted(t, "older", keyOf(1), 0, "10.80.0.0/24"), granted(t, "later", keyOf(2), time.Hour, "10.80.0.7/32")
@@ -192,8 +192,8 @@ func TestOneKeyTwoNames(t *testing.T) {
 	s.wantNotice("a is refused: b claims its key")
 }
 
-// TestOutage: nobody leaves while the discovery is away, nor as long afterwards as others
-// need to find it; who has left by then is gone.
+// TestOutage: no member leaves while the discovery is down. Afterwards they stay as long as
+// others need to find it. A member that has left by then is gone.
 func TestOutage(t *testing.T) {
 	s := newScript(t, prod())
 	a, b := granted(t, "a", keyOf(1), 0, "10.80.0.1/32"), granted(t, "b", keyOf(2), 0, "10.80.0.2/32")
@@ -224,8 +224,8 @@ func TestOutage(t *testing.T) {
 	s.want("b")
 }
 
-// TestRestart: what a process before has written stays until the discovery says otherwise,
-// but for what the policy does not admit any more.
+// TestRestart: the files of an earlier process stay until the discovery says otherwise. Members
+// that the policy no longer admits go.
 func TestRestart(t *testing.T) {
 	s := newScript(t, prod())
 	for i, name := range []string{"a", "b", "c"} {
@@ -308,8 +308,8 @@ func TestOwnRecordIsNoPeer(t *testing.T) {
 	s.wantNotice("me is refused: other claims 10.80.0.0/24", "this is the record of this host")
 }
 
-// TestRefusalsAreRationed: whoever writes nonsense again and again fills no log and no
-// memory, and all of it is counted.
+// TestRefusalsAreRationed: repeated nonsense fills no log and no memory, and all of it is
+// counted.
 func TestRefusalsAreRationed(t *testing.T) {
 	s := newScript(t, prod())
 	const n = 3 * maxSaid
@@ -327,7 +327,8 @@ func TestRefusalsAreRationed(t *testing.T) {
 	s.wantNotice("last is refused", fmt.Sprintf("%d refusals that were not logged", n-noticeBurst))
 }
 
-// twin admits in the order of age, from nothing, whoever overlaps nobody admitted.
+// twin starts from nothing and admits members in the order of age, unless they overlap an
+// admitted one.
 func twin(members map[string]*member) (names []string) {
 	var in []*member
 next:
@@ -349,8 +350,8 @@ next:
 	return names
 }
 
-// TestRosterIsItsTwin plays members of few keys, prefixes and ages in any order. The grants
-// are not signed: what is looked at is who goes before whom.
+// TestRosterIsItsTwin plays members of few keys, prefixes and ages in any order. The grants are
+// not signed, because the test is only about precedence.
 func TestRosterIsItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := NewRoster(Policy{}, Key{}, 0)
@@ -416,8 +417,8 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// TestEndpointInsideAnothersPrefix is left out as long as that one is a member; on the host
-// that has the prefix itself it is good.
+// TestEndpointInsideAnothersPrefix: an endpoint within another member's prefix is left out. On
+// the host with that prefix it stays.
 func TestEndpointInsideAnothersPrefix(t *testing.T) {
 	inside, outside := netip.MustParseAddrPort("192.168.5.7:51820"), netip.MustParseAddrPort("192.0.2.7:51820")
 	a := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant

@@ -2,7 +2,7 @@ package fleet
 
 import "testing"
 
-// A member whose name looks like what else stands for a peer is not signed, and not read.
+// A name that looks like other words for a peer is not signed, and not read.
 func TestNamesLookLikeNothingElse(t *testing.T) {
 	for _, bad := range []string{"10.80.0.2", "0.0.0.0", "abcdefghijklmnopqrstuvwxyz0123456789abcdefg"} {
 		if CheckName(bad) == nil {

@@ -104,8 +104,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// told is what the incast says if each flow takes as many times the ideal as its round
-// has a number, and half of the processors is idle.
+// told is the incast's output for a simple case. Each flow takes n times the ideal in round n,
+// and half of the processors is idle.
 func told(t *testing.T) []string {
 	t.Helper()
 	var lines []string

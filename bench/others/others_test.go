@@ -29,7 +29,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestChildrenAreOurs: what this process starts and waits for is not somebody else's.
+// TestChildrenAreOurs: a process that this one starts and waits for does not count.
 func TestChildrenAreOurs(t *testing.T) {
 	before, err := processes("/proc")
 	if err != nil {

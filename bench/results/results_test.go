@@ -11,7 +11,7 @@ import (
 
 const top = "../../"
 
-// The document is what the stored tables give; "make results" writes it.
+// The document shows the stored tables; "make results" writes it.
 func TestDocumentIsWhatTheTablesSay(t *testing.T) {
 	tables, err := load("stored")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestBenchIsTakenWithoutDisturbedValues(t *testing.T) {
 	}
 }
 
-// What a flow carries in VXLAN is compared with what it does without in the same round.
+// A flow's rate in VXLAN is compared with its rate without VXLAN in the same round.
 func TestSharesAreOfTheSameRound(t *testing.T) {
 	line := func(round, row, value, more string) string {
 		return `{"round":` + round + `,"net":"real","kind":"srdtun","row":"` + row + `","metric":"gbit_per_s","value":` + value + more + `}`

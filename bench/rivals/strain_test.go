@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// 16 flows of 2 MB over four links of 100 Mbit/s: 32 MB with the headers of Ethernet, IP
-// and TCP are 33.5 MB, at 50 MB/s.
+// 16 flows of 2 MB share four links of 100 Mbit/s. With the headers of Ethernet, IP and TCP
+// their 32 MB are 33.5 MB, at 50 MB/s.
 func TestIdealOfABurst(t *testing.T) {
 	if got := bursts[rowBatch].ideal(1).Round(time.Millisecond); got != 669*time.Millisecond {
 		t.Errorf("ideal %v, want 669ms", got)
@@ -50,7 +50,7 @@ func TestStrainRowsAreKnown(t *testing.T) {
 	}
 }
 
-// A receiver notes each transfer of a connection once, whatever else comes.
+// A receiver notes each transfer of a connection once, even beside wrong data.
 func TestReceiverNotesTransfers(t *testing.T) {
 	r := &receiver{ended: make([]time.Time, 2)}
 	r.left.Add(2)

@@ -22,7 +22,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestSummarizeLeavesItsInput because the caller's order is that of the rounds.
+// TestSummarizeLeavesItsInput: the caller's values stay in the order of the rounds.
 func TestSummarizeLeavesItsInput(t *testing.T) {
 	v := []float64{2, 1}
 	summarize(v)

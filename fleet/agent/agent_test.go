@@ -92,7 +92,7 @@ func (r *rig) put(i int) {
 	r.events <- Event{Kind: Put, Entry: fleet.Entry{Name: rec.Name, Value: rec.Format(), Born: 1}}
 }
 
-// await waits for what comes in any case.
+// await waits for an event that comes in any case.
 func (r *rig) await(what string, is func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -138,8 +138,8 @@ func TestFilesFollowTheDiscovery(t *testing.T) {
 	r.wantFiles("fleet-m1.toml")
 }
 
-// TestPolicyCountsWithoutDiscovery: whoever is taken off the list is no peer, and a list that
-// cannot be read changes nothing.
+// TestPolicyCountsWithoutDiscovery: a member that leaves the list is no peer. An unreadable
+// list changes nothing.
 func TestPolicyCountsWithoutDiscovery(t *testing.T) {
 	r := newRig(t)
 	r.allow(1, 2)

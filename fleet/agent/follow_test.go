@@ -24,7 +24,7 @@ type shelf struct {
 	watching chan chan<- shelved // a watch that has begun
 }
 
-// shelved is what a watch brings.
+// shelved is a change that a watch brings.
 type shelved struct {
 	e    fleet.Entry
 	gone bool
@@ -152,7 +152,7 @@ func TestRecordIsPutBack(t *testing.T) {
 	}
 }
 
-// A name that is another member's is not taken over, whenever the store is found.
+// Another member's name is not taken over, whenever the store is found.
 func TestNameOfAnotherMember(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1)

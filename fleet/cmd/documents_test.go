@@ -1,4 +1,4 @@
-// Package cmd_test holds both agents' command lines against the documents, and their exit codes.
+// Package cmd_test compares both agents' command lines and exit codes with the documents.
 package cmd_test
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// Whatever a document says to run, the program takes.
+// The programs accept every command line in the documents.
 func TestDocumentsCallWhatThereIs(t *testing.T) {
 	for program, atLeast := range map[*member.Program]int{etcd.Program(""): 6, k8s.Program(""): 2} {
 		manualtest.Check(t, "../..", program.Name, atLeast, program.Root)

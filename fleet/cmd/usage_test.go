@@ -13,7 +13,7 @@ import (
 
 const keyA = "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="
 
-// usage is a command line, and the exit code of it.
+// usage is a command line and its exit code.
 type usage struct {
 	args string
 	want int

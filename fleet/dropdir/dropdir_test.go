@@ -45,8 +45,8 @@ func apply(t *testing.T, d *Dir, name, text string, want bool) {
 	}
 }
 
-// TestOnlyItsOwnFiles: others' files are not read, written or removed, whatever members are
-// called.
+// TestOnlyItsOwnFiles: other files are not read, written or removed, under any name of a
+// member.
 func TestOnlyItsOwnFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range []string{"hand.toml", "fleet.toml", "fleet-.toml", "fleet-UP.toml", ".fleet-agent.tmp"} {

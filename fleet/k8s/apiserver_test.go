@@ -87,8 +87,8 @@ current-context: x
 `, serverURL, user))
 }
 
-// agentOf is a kubeconfig as that of the service account in a pod on a node: with what its
-// token says.
+// agentOf is a kubeconfig like the service account's in a pod on a node, with the claims of its
+// token.
 func (s *server) agentOf(i int) string {
 	s.t.Helper()
 	return s.config(fmt.Sprintf("agent-n%d", i), fmt.Sprintf(
@@ -180,7 +180,7 @@ func (s *server) addNode(i int, annotations map[string]string) {
 	s.must("POST", "/api/v1/nodes", map[string]any{"metadata": map[string]any{"name": fmt.Sprint("n", i), "annotations": annotations}})
 }
 
-// apply creates what the manifest has; the server refuses fields that it does not know.
+// apply creates the objects of the manifest. The server refuses unknown fields.
 func (s *server) apply() {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(home, "../../contrib/kubernetes/srdtun.yaml"))
@@ -343,7 +343,7 @@ func TestRealAPIServer(t *testing.T) {
 		t.Error("the agent may delete Nodes")
 	}
 
-	// The API server away: everybody stays, also past an agent's restart.
+	// The API server is down: all members stay, also past an agent's restart.
 	s.stop()
 	two.stop()
 	two.again(2, list)
@@ -355,7 +355,7 @@ func TestRealAPIServer(t *testing.T) {
 	four.await(retryMost+5*time.Second, "n1", "n2", "n3")
 	t.Logf("after %v without API server others have the fourth in %v", *dead, one.await(retryMost+5*time.Second, "n2", "n3", "n4"))
 
-	// Who is deleted is gone.
+	// A deleted member is gone.
 	four.stop()
 	s.must("DELETE", "/api/v1/nodes/n4", nil)
 	t.Logf("a deleted Node is gone after %v", one.await(10*time.Second, "n2", "n3"))

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// hostileNodes of hostileBytes of annotations are what a stolen token writes.
+	// hostileNodes is the number of Nodes that a stolen token writes, each with hostileBytes of
+	// annotations.
 	hostileNodes = 500
 	hostileBytes = 256 << 10
-	// maxHeap is the most that the agent may have in use while it lists them: half of what its
-	// container has.
+	// maxHeap bounds the agent's heap while it lists them: half of its container's memory.
 	maxHeap = 64 << 20
 )
 
-// hostileServer has Nodes that are as large as an API server takes, and one that is of use.
+// hostileServer has Nodes as large as an API server accepts, and one useful Node.
 func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	value := strings.Repeat("x", hostileBytes)
@@ -38,7 +38,7 @@ func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 			next = strconv.Itoa(from + limit)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		// Written piece by piece: the server's memory is not what is measured.
+		// Written piece by piece: the test does not measure the server's memory.
 		fmt.Fprintf(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1","continue":%q},"items":[`, next)
 		for i := from; i < min(from+limit, hostileNodes); i++ {
 			if i > from {
@@ -54,8 +54,8 @@ func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 	return s, asked
 }
 
-// TestAgentStaysSmall: Nodes with all the annotations that they may have are asked for in
-// pages that are bounded in bytes, so the agent stays within what its container has.
+// TestAgentStaysSmall: Nodes with full annotations come in pages that are bounded in bytes. So
+// the agent stays within its container's memory.
 func TestAgentStaysSmall(t *testing.T) {
 	s, asked := hostileServer(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")

@@ -103,7 +103,7 @@ func (a *api) fails(err error) {
 	a.away = err
 }
 
-// set writes what a Node says, as its own agent would.
+// set writes a Node's record, as its own agent would.
 func (a *api) set(t *testing.T, name string, value []byte) *metav1.PartialObjectMetadata {
 	t.Helper()
 	if err := a.nodes.write(t.Context(), name, value); err != nil {
@@ -121,7 +121,7 @@ func (a *api) node(t *testing.T, name string) *metav1.PartialObjectMetadata {
 	return n
 }
 
-// record is what node i says when it tells the truth.
+// record is the honest record of node i.
 func (a *api) record(t *testing.T, i int) *fleet.Record {
 	t.Helper()
 	policy, err := agent.Files{Allow: a.list}.Load()
@@ -213,7 +213,7 @@ func TestNodesBecomePeers(t *testing.T) {
 	}
 }
 
-// Whoever may write to Nodes gets nobody in, and this host's record back.
+// A writer to Nodes adds no peer, and this host's record comes back.
 func TestPolicyCounts(t *testing.T) {
 	a := newAPI(t)
 	stranger := &fleet.Record{Name: "n2", PublicKey: key(9), AllowedIPs: a.record(t, 2).AllowedIPs}
@@ -231,7 +231,7 @@ func TestPolicyCounts(t *testing.T) {
 	}
 }
 
-// While the API server is away everybody stays, and what changed comes when it is back.
+// While the API server is down all members stay. Changes arrive when it is back.
 func TestAPIServerAway(t *testing.T) {
 	a := newAPI(t)
 	a.set(t, "n2", a.record(t, 2).Format())

@@ -24,8 +24,8 @@ func TestStallIsSaid(t *testing.T) {
 	}
 }
 
-// A label is wanted at its line, whatever the values are; that no two words overlap is a
-// test of srdplot, which places them.
+// A label must be at its line for all values. srdplot places labels, and a test of srdplot
+// checks that no two words overlap.
 func TestLabelsAreAtTheirLines(t *testing.T) {
 	run := func(name string, before float64) act {
 		return act{name: name, outage: &meter.Outage{Before: before}}
@@ -50,7 +50,7 @@ func TestSampleAboveAllLinksIsExplained(t *testing.T) {
 	}
 }
 
-// A machine that had other work to do is told, in words and in the picture.
+// A busy machine is reported, in words and in the picture.
 func TestBusyMachineIsSaid(t *testing.T) {
 	run := func(busy string) act { return act{name: "plain TCP", outage: &meter.Outage{}, busy: busy} }
 	quiet, busy := []act{run(""), run("")}, []act{run("1.9 processors were busy before it began"), run("")}

@@ -48,8 +48,8 @@ func decode(t *testing.T, text []byte, v any) {
 	}
 }
 
-// Whoever follows the index, as podman and skopeo do, or manifest.json, as docker does, comes to the same
-// files, and each is what its digest says.
+// podman and skopeo follow the index, and docker follows manifest.json. Both ways lead to the
+// same files, and each file matches its digest.
 func TestImageIsReadBothWays(t *testing.T) {
 	var b bytes.Buffer
 	if err := example().write(&b); err != nil {

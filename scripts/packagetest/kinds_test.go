@@ -48,7 +48,7 @@ func TestOnlyRunsWhatACheckNeeds(t *testing.T) {
 	}
 }
 
-// Names are told apart, and what a check needs stands before it.
+// Names differ, and a check comes after the checks that it needs.
 func TestChecksAreInOrder(t *testing.T) {
 	all := namesOf(groups)
 	slices.Sort(all)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is drawn reaches the program as JSON, and what it says when it fails is passed on.
+// The figure reaches the program as JSON. If the program fails, its output is passed on.
 func TestDraw(t *testing.T) {
 	dir := t.TempDir()
 	plot, file := filepath.Join(dir, "plot"), filepath.Join(dir, "a.png")

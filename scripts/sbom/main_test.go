@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The bill of this very test has what this test is made of.
+// The bill of this test program lists its parts.
 func TestDescribe(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

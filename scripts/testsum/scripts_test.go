@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// said is what a script prints, and the code that it ends with.
+// said is a script's output, and its exit code.
 func said(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	c := exec.Command("sh", args...)
@@ -34,8 +34,8 @@ func TestEachGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// A test that fails in the background is seen while the foreground still runs: that goes on
-// only when it has been.
+// A failure in the background shows while the foreground still runs. The foreground goes on
+// only after that.
 func TestFailureInTheBackgroundIsSeenAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	sum, gate := filepath.Join(dir, "testsum"), filepath.Join(dir, "gate")
@@ -74,7 +74,7 @@ func TestFailureInTheBackgroundIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// What the background says is seen at the end, and each that failed is named.
+// The output of the background comes at the end, and each failed command is named.
 func TestBesideShowsBoth(t *testing.T) {
 	out, code := said(t, "../beside.sh", "echo back", "echo front")
 	if !strings.HasSuffix(out, "\nfront\nback\n") || code != 0 {

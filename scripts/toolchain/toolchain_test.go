@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// host is a tree with the scripts, a proxy that has one toolchain, and a PATH without any Go.
+// host is a tree with the scripts, a proxy with one toolchain, and a PATH without any Go.
 type host struct {
 	dir, path, proxy string
 	fetched          atomic.Int32
@@ -62,7 +62,8 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// toolchain is what the proxy has: files without modes, the go command tells how it was called.
+// toolchain is the archive of the proxy. Its files have no modes, and its go command prints its
+// arguments.
 func toolchain(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -98,7 +99,7 @@ func (h *host) write(t *testing.T, name, text string) {
 	}
 }
 
-// run calls a script of the tree, and returns what it says on both outputs.
+// run calls a script of the tree, and returns both outputs.
 func (h *host) run(proxy, script string, args ...string) (string, error) {
 	c := exec.Command(filepath.Join(h.dir, "scripts/toolchain", script), args...)
 	c.Env = []string{"PATH=" + h.path, "HOME=" + h.dir, "GOPROXY=" + proxy, "GOROOT=/nonexistent"}
@@ -106,7 +107,7 @@ func (h *host) run(proxy, script string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// left is what is in the folder of the fetched Go.
+// left lists the folder of the fetched Go.
 func (h *host) left(t *testing.T) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(h.dir, ".toolchain/*"))
@@ -161,7 +162,7 @@ func TestTwoBuildsFetchGoOnce(t *testing.T) {
 	}
 }
 
-// Another file than the pinned one is neither unpacked nor run, and nothing of it stays.
+// A file other than the pinned one is neither unpacked nor run, and nothing of it stays.
 func TestGoThatIsNotThePinnedOneIsNotRun(t *testing.T) {
 	h := newHost(t)
 	h.write(t, "scripts/toolchain/sha256sums", fmt.Sprintf("%x  v0.0.1-go1.99.1.linux-%s.zip\n", sha256.Sum256(nil), runtime.GOARCH))
@@ -182,7 +183,7 @@ func TestNoProxyIsOneClearLine(t *testing.T) {
 	}
 }
 
-// A Go that is installed is used if go.mod takes it.
+// An installed Go is used if go.mod accepts it.
 func TestInstalledGoIsUsedIfNewEnough(t *testing.T) {
 	for version, used := range map[string]bool{
 		"go1.19.8": false, "go1.25.12": false, "go1.26.0": true, "go1.26.11": true, "go1.27.1 X:nogreenteagc": true, "go1.100.0": true, "devel go1.28-0a1b2c": true, "": false,
@@ -199,7 +200,7 @@ func TestInstalledGoIsUsedIfNewEnough(t *testing.T) {
 	}
 }
 
-// What is pinned is new enough for go.mod, for both processors that there are packages for.
+// The pinned Go is new enough for go.mod, for both processors of the packages.
 func TestPinnedGoIsNewEnough(t *testing.T) {
 	sums, err := os.ReadFile("sha256sums")
 	if err != nil {

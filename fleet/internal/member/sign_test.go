@@ -20,7 +20,8 @@ const (
 	keyB = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE="
 )
 
-// fleetKey makes a key with the command, and returns its file and that of the public key.
+// fleetKey makes a key with the command, and returns the files of the private and the public
+// key.
 func fleetKey(t *testing.T, dir string) (private, public string) {
 	t.Helper()
 	private, public = filepath.Join(dir, "fleet.key"), filepath.Join(dir, "fleet.pub")
