@@ -51,8 +51,8 @@ func renumber(t *testing.T, h *fabric.Host, from, to string) {
 	}
 }
 
-// TestServerMoves changes the address of an end that knows no endpoint of its peer, as a
-// server knows none of its clients, under traffic both ways, and back.
+// TestServerMoves changes the address of an end without an endpoint of its peer, like a server
+// of its clients. Traffic goes both ways, and the old address comes back.
 func TestServerMoves(t *testing.T) {
 	long(t)
 	d := direct(t)
@@ -85,8 +85,8 @@ func TestServerMoves(t *testing.T) {
 	}
 }
 
-// TestServerMovesWhileIdle does that while nobody sends anything. Afterwards both ends
-// reach each other at once.
+// TestServerMovesWhileIdle does the same without traffic. Afterwards both ends reach each other
+// at once.
 func TestServerMovesWhileIdle(t *testing.T) {
 	side(t)
 	d := direct(t)
@@ -106,7 +106,7 @@ func TestServerMovesWhileIdle(t *testing.T) {
 	}
 }
 
-// TestFixedLocalGoesAndComesBack takes the only address away that an end may send from.
+// TestFixedLocalGoesAndComesBack removes the only address that an end may send from.
 func TestFixedLocalGoesAndComesBack(t *testing.T) {
 	side(t)
 	d := direct(t)

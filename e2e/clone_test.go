@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/uevent"
 )
 
-// A machine that the kernel says to be a copy makes new sessions under load, at either
-// end, and the TCP connection through the tunnel goes on.
+// The kernel reports that the machine is a copy. At either end the daemon makes new sessions
+// under load, and the TCP connection through the tunnel goes on.
 func TestRestoredMachineMakesNewSessions(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})

@@ -10,9 +10,10 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// TestBesidePlainTCP: one flow through the tunnel and one beside it share a link whose buffer
-// holds 200 ms, which plain TCP never lets run empty. Each is to have half of its share at least,
-// of several of CUBIC's periods; single ones differ by much, so a fifth of that is allowed for them.
+// TestBesidePlainTCP: one flow through the tunnel and one beside it share a link. Its buffer
+// holds 200 ms, and plain TCP never lets it run empty. Over several of CUBIC's periods each
+// flow must have at least half of its share. Single periods differ by much, so they need only a
+// fifth.
 func TestBesidePlainTCP(t *testing.T) {
 	long(t)
 	const mbit, settle, lasts = 100, 30 * time.Second, 90 * time.Second

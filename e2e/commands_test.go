@@ -15,15 +15,16 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// documentLine is a line that a document tells to run, and what it says that comes out.
+// documentLine is a line that a document tells users to run, and the output that the document
+// shows.
 type documentLine struct {
 	manualtest.Line
 	says string
 }
 
-// documented are the lines that documents for users tell to run, those of the guide first: of
-// blocks that the table gives to this test, and calls within sentences. Within a sentence
-// "srdtun set" is a name.
+// documented are the lines that user documents tell to run, the guide's first. They come from
+// code blocks that the table gives to this test, and from calls within sentences. Within a
+// sentence "srdtun set" is a name.
 func documented(t *testing.T) (v []documentLine) {
 	t.Helper()
 	docs, err := manualtest.Documents("..")
@@ -71,7 +72,7 @@ func documented(t *testing.T) (v []documentLine) {
 	return v
 }
 
-// isCommand tells a command from what one is for, and from a configuration.
+// isCommand tells a command from the name of one, and from a configuration.
 func isCommand(line string) bool {
 	word, _, _ := strings.Cut(strings.TrimPrefix(line, "sudo "), " ")
 	return slices.Contains([]string{"srdtun", "ping", "sysctl", "ip"}, word) || manualtest.Elsewhere[word] != ""
@@ -87,8 +88,8 @@ func elsewhere(line string) bool {
 	return false
 }
 
-// prepare writes what the documents take for granted: a file of wg-quick's, one with another
-// peer, and the values of placeholders and of examples.
+// prepare writes the files that the documents assume: a file of wg-quick's, and one with
+// another peer. It returns the values of placeholders and examples.
 func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 	t.Helper()
 	files := map[string]string{
@@ -116,15 +117,15 @@ func inShell(line string, meant *strings.Replacer, remote string) string {
 	if words[0] != "sysctl" {
 		return line
 	}
-	// That is of procps, which a bare Debian lacks; sysctl(8) writes this file.
+	// That program comes with procps, which a bare Debian lacks; sysctl(8) writes this file.
 	key, value, _ := strings.Cut(words[len(words)-1], "=")
 	file := "/proc/sys/" + strings.ReplaceAll(key, ".", "/")
 	return fmt.Sprintf("echo %s >%s && grep -qx %[1]s %[2]s", value, file)
 }
 
-// TestDocumentCommands runs what the documents for users say, with their own words, on two
-// hosts and four spines that are set up as docs/guide.md says. The guide's own commands come
-// first, and those that end something last.
+// TestDocumentCommands runs the commands of the user documents, word for word, on two hosts and
+// four spines. The hosts are set up as in docs/guide.md. The guide's own commands come first,
+// and commands that end something come last.
 func TestDocumentCommands(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -207,8 +208,8 @@ func TestFleetCommands(t *testing.T) {
 	}
 }
 
-// TestFleetKeyHasOneSpelling signs a key under the second spelling that X25519 takes for the
-// same: with it a denied member would come back.
+// TestFleetKeyHasOneSpelling signs a key in the second spelling that X25519 accepts for it. A
+// denied member would come back with such a key.
 func TestFleetKeyHasOneSpelling(t *testing.T) {
 	side(t)
 	dir, agent := t.TempDir(), etcdAgent(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// The examples are at least what nft and the shell take.
+// nft and the shell accept the examples.
 func TestExamplesAreValid(t *testing.T) {
 	side(t)
 	for _, c := range [][]string{
@@ -25,8 +25,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// What the image and contrib/compose.yaml ask for its health says yes of a tunnel that works,
-// and no of one whose peer has gone, or that does not run.
+// The health checks of the image and of contrib/compose.yaml succeed for a tunnel that works.
+// They fail if the peer has gone, or if no tunnel runs.
 func TestHealthcheckOfTheImage(t *testing.T) {
 	side(t)
 	var commands [][]string
@@ -74,7 +74,7 @@ func TestHealthcheckOfTheImage(t *testing.T) {
 	near.sh(t, "srdtun", "wait", "lab", "--peer", "far", "--timeout", "10s")
 	near.sh(t, "ping", "-n", "-q", "-c", "3", "-i", "0.2", "-W", "5", "10.80.0.2")
 	healthy(true)
-	// The peer vanishes; one that leaves in order would be no fault.
+	// The peer vanishes. One that leaves in order would be no fault.
 	far.sh(t, "nft", "add table inet cut; add chain inet cut in { type filter hook input priority 0; policy drop; }")
 	near.sh(t, "sh", "-c", "ping -n -q -c 8 -W 1 10.80.0.2 || true")
 	healthy(false)

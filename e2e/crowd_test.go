@@ -27,16 +27,16 @@ const (
 	crowdIdles   = time.Second // after the last one's start, and that is for how long it is looked at
 	crowdSends   = 6 * time.Second
 	crowdAsks    = 20 * time.Millisecond // the pause between the requests of one of them meanwhile
-	// crowdAsked of the spokes tell what they did: to answer takes processor time.
+	// crowdAsked is how many spokes report their work, because an answer takes processor time.
 	crowdAsked = 4
-	// minCrowd is what eight flows have at least over four links of 100 Mbit/s, in bit/s. All
+	// minCrowd is the least goodput of eight flows over four links of 100 Mbit/s, in bit/s. All
 	// nine daemons share two processors.
 	minCrowd = 200e6
 )
 
-// TestCrowdSendsToAHub has each of many peers send one TCP flow to the same host. What limits
-// them is the links as long as the processors are not, which all daemons share here: with 32
-// spokes they are.
+// TestCrowdSendsToAHub lets each of many peers send one TCP flow to the same host. The links
+// limit the flows as long as the processors do not. All daemons share the processors here, and
+// with 32 spokes they are the limit.
 func TestCrowdSendsToAHub(t *testing.T) {
 	f := network(t, fabric.Spec{HostsA: *crowdSize})
 	var hosts []*fabric.Host
@@ -88,9 +88,9 @@ func readCPU(t *testing.T) meter.CPUTime {
 	return c
 }
 
-// crowdRate has each of the hosts send to the hub inside the tunnel, and the first one ask
-// it small requests as well, and returns what arrives, in bit/s. It calls at when it begins to
-// count, and when it has counted.
+// crowdRate lets each of the hosts send to the hub inside the tunnel. The first one also sends
+// it small requests. It returns the rate of arrival, in bit/s. It calls at at the beginning and
+// at the end of counting.
 func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func()) float64 {
 	t.Helper()
 	l, err := hub.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
@@ -144,7 +144,7 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 	return got
 }
 
-// work is what daemons did, all together. It tells what a processor's time went to.
+// work is the sum of the daemons' work. It shows where the processor time went.
 type work struct {
 	received, trains             uint64 // packets; runs of packets sent
 	fresh, again, repairs, lates uint64 // messages: delivered, discarded, sent again, of these in vain
@@ -188,7 +188,7 @@ func workOf(t *testing.T, nodes []*tunnel.Node) (w work) {
 	return w
 }
 
-// since describes what each of n daemons did after before, each second of a span.
+// since describes the work of each of n daemons after before, for each second of a span.
 func (w work) since(before work, n int, span time.Duration) string {
 	per := func(now, then uint64) float64 { return float64(now-then) / span.Seconds() / float64(n) }
 	return fmt.Sprintf("%.0f packets/s received, %.0f trains/s sent, %.0f frames/s delivered, %.0f messages/s twice, %.0f repaired, %.0f spuriously; %d paths; %.2f processors",

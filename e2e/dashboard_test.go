@@ -28,8 +28,8 @@ var picture = flag.String("dashboard.png", "", "take a picture of the dashboard 
 
 const (
 	pageAt = "127.0.0.1:9587"
-	// seen is how long a death may take to show: to be noticed by the transport, sampled
-	// within half a second, sent and drawn, on a busy machine.
+	// seen bounds the time until the page shows a death. The transport must notice it, the
+	// daemon samples it within half a second, and the page draws it, on a busy machine.
 	seen = 20 * time.Second
 )
 
@@ -83,8 +83,8 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	}
 }
 
-// checkTimes compares the round trip and the reorder wait that the page shows, while four
-// flows are sprayed over four spines, with what the daemon at n says.
+// checkTimes compares the page's round trip and reorder wait with the values of the daemon at
+// n. Meanwhile the policy sprays four flows over four spines.
 func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
 	t.Helper()
 	// Some frames wait for others in each half second of a full load, if not in the first.
@@ -101,7 +101,7 @@ func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
 			t.Error(err)
 		}
 	}
-	// Both change all the time: the page is right if it is once as the daemon says.
+	// Both change all the time. The page is right if it once agrees with the daemon.
 	var said string
 	for end := time.Now().Add(seen); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		rtt, err := b.Eval(milliseconds("rtt"))

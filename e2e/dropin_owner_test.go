@@ -17,9 +17,9 @@ import (
 // agentUser is a user who owns a directory of drop-in files here, and nothing else.
 const agentUser = 4711
 
-// TestDropInDirectoryOfItsOwner: the user that the configuration names adds peers, and nobody
-// else does. What he plants to have the daemon, or root's "check", read other files is
-// refused with one line.
+// TestDropInDirectoryOfItsOwner: only the user that the configuration names adds peers. He may
+// plant files to make the daemon, or root's "check", read other files. Each is refused with one
+// line.
 func TestDropInDirectoryOfItsOwner(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -110,7 +110,7 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 }
 
 // TestPeerExpiresWithoutItsAgent: the agent is dead when a grant runs out. The daemon ends the
-// peer at that time, says so, and does not take it back when it is started anew.
+// peer at that time and reports it. A restarted daemon does not take the peer back.
 func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// What docs/wireguard.md says of the DSCP: that of an inner packet does not reach the outer
-// one and arrives as it was; the rules there give all outer packets of a mark a class, and
+// The claims of docs/wireguard.md on the DSCP. An inner packet's DSCP does not reach the outer
+// packet, and arrives unchanged. The rules there give all outer packets of a mark a class, and
 // leave their ECN bits.
 func TestDSCPOfOuterPackets(t *testing.T) {
 	side(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// etcdPassword is that of etcd's user root.
+// etcdPassword is the password of etcd's user root.
 const etcdPassword = "correct horse"
 
 // etcd is Debian's, alone, on a host of the fabric.
@@ -50,7 +50,7 @@ func (e *etcd) start() {
 	})
 }
 
-// ctl is etcdctl, as somebody who knows the password once there is one.
+// ctl is etcdctl, with the password once there is one.
 func (e *etcd) ctl(args ...string) string {
 	e.t.Helper()
 	cmd := e.host.Command("etcdctl", append([]string{"--endpoints", e.url, "--user", "root:" + etcdPassword}, args...)...)
@@ -62,7 +62,7 @@ func (e *etcd) ctl(args ...string) string {
 	return string(out)
 }
 
-// lock has etcd ask for a password from now on.
+// lock makes etcd require a password from now on.
 func (e *etcd) lock() {
 	e.t.Helper()
 	for _, args := range [][]string{{"user", "add", "root:" + etcdPassword}, {"user", "grant-role", "root", "root"}, {"auth", "enable"}} {
@@ -74,7 +74,7 @@ func (e *etcd) lock() {
 	}
 }
 
-// fleetKeys is what an operator has: the key, the ledger, the files that members get.
+// fleetKeys is the operator's files: the key, the ledger, and the files for members.
 type fleetKeys struct {
 	t                                    *testing.T
 	dir, ledger, private, public, passwd string
@@ -197,7 +197,7 @@ func (m *member) kill() {
 	}
 }
 
-// record is what etcd has of the member.
+// record is the member's record in etcd.
 func (m *member) record() string {
 	m.etcd.t.Helper()
 	var got struct {
@@ -226,13 +226,13 @@ func (m *member) peers(t *testing.T) string {
 	return strings.Join(v, " ")
 }
 
-// wantPeers waits for it.
+// wantPeers waits for these peers.
 func (m *member) wantPeers(t *testing.T, within time.Duration, want string) {
 	t.Helper()
 	until(t, fmt.Sprintf("%s has peers %q", m.name, want), within, func() bool { return m.peers(t) == want })
 }
 
-// said is what all agents of the member wrote.
+// said is the output of all agents of the member.
 func (m *member) said() string {
 	var b strings.Builder
 	for _, a := range m.told {
@@ -241,7 +241,7 @@ func (m *member) said() string {
 	return b.String()
 }
 
-// until waits for something that must come within a time, and returns how long it took.
+// until waits for an event that must come within a time, and returns how long it took.
 func until(t *testing.T, what string, within time.Duration, is func() bool) time.Duration {
 	t.Helper()
 	begun := time.Now()

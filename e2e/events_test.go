@@ -18,12 +18,12 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// sayWait bounds the wait for a line of the log: a silent peer is told after 5 s, and this
+// sayWait bounds the wait for a line of the log. A silent peer is reported after 5 s, and this
 // machine may be busy.
 const sayWait = 30 * time.Second
 
-// says waits until the log of n has one more line that matches than it had when the
-// returned function was made.
+// says counts the matching lines in the log of n. The returned function waits until there is
+// one more.
 func says(t *testing.T, n *tunnel.Node, pattern string) (wait func() string) {
 	t.Helper()
 	re := regexp.MustCompile("(?m)^.*" + pattern + ".*$")
@@ -41,8 +41,7 @@ func says(t *testing.T, n *tunnel.Node, pattern string) (wait func() string) {
 	}
 }
 
-// twoUplinks is two nodes that reach each other by two cables, each from both of its
-// addresses.
+// twoUplinks is two nodes joined by two cables. Each node uses both of its addresses.
 func twoUplinks(t *testing.T) (*fabric.Direct, *tunnel.Pair) {
 	t.Helper()
 	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2})
@@ -103,8 +102,8 @@ func do(t *testing.T, h *fabric.Host, script string) string {
 	return out
 }
 
-// TestLogTellsWhatHappened breaks one thing after the other, and finds a line about each
-// in the log, and in what the command shows.
+// TestLogTellsWhatHappened breaks one thing after the other. Each has a line in the log, and in
+// the command's output.
 func TestLogTellsWhatHappened(t *testing.T) {
 	side(t)
 	d, p := twoUplinks(t)
@@ -160,8 +159,8 @@ func testRoutesAreBack(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	}
 }
 
-// testStrangersAreTold has somebody call who has a key that nobody knows, and who takes
-// this host for another.
+// testStrangersAreTold lets two strangers call. One has an unknown key, and one takes this host
+// for another.
 func testStrangersAreTold(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	x := node(t, d.B, "x", tunnel.Config{SourcePorts: 2, ListenPort: 51999, Address: []netip.Prefix{netip.MustParsePrefix("10.77.0.1/24")}})
 	y := node(t, d.B, "y", tunnel.Config{})
@@ -196,7 +195,7 @@ func follow(t *testing.T, n *tunnel.Node) (printed func() string) {
 	return out.String
 }
 
-// testEventsCommand compares what the command shows, and what a follower saw, with the log.
+// testEventsCommand compares the outputs of the command and of a follower with the log.
 func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
 	kinds := func(text []byte) (v []string) {
 		for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {

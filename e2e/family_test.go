@@ -10,9 +10,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestIPv6Off starts a daemon that is to have addresses and routes of IPv6 on a host that has
-// it switched off. IPv4 works, one line says what is absent, and what is absent comes when
-// IPv6 is switched on.
+// TestIPv6Off starts a daemon with IPv6 addresses and routes on a host without IPv6. IPv4
+// works, and one line names the missing parts. They come when IPv6 is switched on.
 func TestIPv6Off(t *testing.T) {
 	side(t)
 	for _, where := range []string{"all", "default"} {

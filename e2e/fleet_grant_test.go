@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// stampLayout is how a grant writes a time: UTC, milliseconds.
+// stampLayout is the format of a time in a grant: UTC, milliseconds.
 const stampLayout = "2006-01-02T15:04:05.000Z"
 
-// grantText is what the fleet's key signs. Written here from the format alone, it shows that a
-// stranger's program can sign for the agents too.
+// grantText is the text that the fleet's key signs. It is written here from the format alone.
+// So a stranger's program can sign for the agents too.
 const grantText = `srdtun fleet grant v1
 fleet prod
 name %s
@@ -68,7 +68,7 @@ func newSigner(t *testing.T, k *fleetKeys) *signer {
 	return &signer{key: ed25519.NewKeyFromSeed(seed), now: time.Now().UTC().Format(stampLayout)}
 }
 
-// record is that of a member with one prefix and a grant for it.
+// record is the record of a member with one prefix and a grant for it.
 func (s *signer) record(name string, public [32]byte, prefix, endpoint string) *fleetRecord {
 	b64 := base64.StdEncoding.EncodeToString
 	g := &fleetGrant{Version: 1, Fleet: "prod", Name: name, PublicKey: b64(public[:]), AllowedIPs: []string{prefix}, Issued: s.now, Signed: s.now, Expires: "never"}

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// TestFleetLeaveWhileTheAgentRuns fails and says why, each time that it is tried, also when the
-// agent pauses before it puts its record back. Once the agent is stopped, it is left.
+// TestFleetLeaveWhileTheAgentRuns: "leave" fails each time and says why, even if the agent
+// pauses before it puts its record back. It succeeds once the agent is stopped.
 func TestFleetLeaveWhileTheAgentRuns(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})

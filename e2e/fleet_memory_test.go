@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// hostileValues of hostileBytes are what a stolen password writes: as large as etcd takes.
+	// A stolen password writes hostileValues values of hostileBytes each: the largest that etcd
+	// accepts.
 	hostileValues = 120
 	hostileBytes  = 1_400_000
-	// maxAgentMemory is the most that an agent may take meanwhile. Without anything in etcd it
-	// takes 20 MiB. Its service is killed at 128 MiB.
+	// maxAgentMemory bounds an agent's memory meanwhile. With an empty etcd it takes 20 MiB.
+	// Its service is killed at 128 MiB.
 	maxAgentMemory = 64 << 20
 )
 
-// TestFleetAgentStaysSmall: somebody who has etcd's password fills it. The agent that watches,
-// one that lists what is there, and "members" stay small, and the members stay.
+// TestFleetAgentStaysSmall: an attacker with etcd's password fills etcd. A watching agent, a
+// listing one, and "members" stay small, and the members stay.
 func TestFleetAgentStaysSmall(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{HostsA: 1, HostsB: 2})

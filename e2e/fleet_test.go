@@ -22,18 +22,20 @@ var (
 )
 
 const (
-	// maxJoin is the most from the start of an agent to the first answer through the tunnel, in
-	// the middle of all joins: on a busy machine of two cores one may wait for its turn.
+	// maxJoin bounds the time from the start of an agent to the first answer through the
+	// tunnel, in the median of all joins. On a busy machine of two cores one agent may wait for
+	// its turn.
 	maxJoin = 2 * time.Second
-	// maxLeave is the most until somebody who says nothing more is no peer.
+	// maxLeave bounds the time until a silent member is no peer.
 	maxLeave = 10 * time.Second
-	// maxNews is the most until a change in etcd is in a directory, with much to spare.
+	// maxNews bounds the time from a change in etcd to a change of the directory, with a wide
+	// margin.
 	maxNews = 5 * time.Second
 	// linger is how long an agent keeps a member whose record is gone, fleet.Linger.
 	linger = time.Second
 )
 
-// threeMembers joins three hosts, by way of an etcd on a fourth that asks for a password.
+// threeMembers joins three hosts through an etcd on a fourth, which requires a password.
 func threeMembers(t *testing.T) (e *etcd, k *fleetKeys, all []*member) {
 	t.Helper()
 	f := network(t, fabric.Spec{HostsA: 2, HostsB: 2})
@@ -57,7 +59,8 @@ func threeMembers(t *testing.T) (e *etcd, k *fleetKeys, all []*member) {
 	return e, k, all
 }
 
-// untouched starts a stream of datagrams from a to b, and returns what fails if one is lost.
+// untouched starts a stream of datagrams from a to b. The returned function fails if one is
+// lost.
 func untouched(t *testing.T, a, b *member) func() {
 	t.Helper()
 	s, err := meter.StartStream(a.Host, b.Host, tunnel.Inner4(a.i), tunnel.Inner4(b.i), 5*time.Millisecond)
@@ -112,8 +115,8 @@ func TestFleetJoins(t *testing.T) {
 	}
 }
 
-// TestFleetLeaseRunsOut: an agent is killed; its member is gone within ten seconds, and the
-// others lose nothing. One that is only restarted is not missed.
+// TestFleetLeaseRunsOut: an agent is killed. Its member is gone within ten seconds, and the
+// others lose nothing. A restarted agent is not missed.
 func TestFleetLeaseRunsOut(t *testing.T) {
 	side(t)
 	_, _, all := threeMembers(t)
@@ -131,7 +134,7 @@ func TestFleetLeaseRunsOut(t *testing.T) {
 }
 
 // TestFleetOutlivesEtcd: etcd is dead for longer than any lease. Members keep each other, also
-// over a restart of an agent; what the policy ends ends; changes arrive when etcd is back.
+// over a restart of an agent. The policy still ends rights. Changes arrive when etcd is back.
 func TestFleetOutlivesEtcd(t *testing.T) {
 	side(t)
 	e, k, all := threeMembers(t)
@@ -163,7 +166,7 @@ func TestFleetOutlivesEtcd(t *testing.T) {
 	check()
 }
 
-// TestFleetStolenPassword: somebody has etcd's password, and can write whatever he likes.
+// TestFleetStolenPassword: an attacker has etcd's password, and can write anything.
 func TestFleetStolenPassword(t *testing.T) {
 	side(t)
 	e, k, all := threeMembers(t)
@@ -206,7 +209,7 @@ func TestFleetStolenPassword(t *testing.T) {
 	})
 	all[0].wantPeers(t, 0, "m2 m3")
 
-	// What he takes away is there again, as its host puts it back.
+	// A removed or forged record comes back, because its host puts it back.
 	for _, forged := range []string{
 		edit(func(r map[string]any) { r["allowed_ips"] = []string{"10.9.0.0/24"} }),
 		edit(func(r map[string]any) { r["allowed_ips"] = []string{tunnel.Inner4(1).String() + "/32"} }),
@@ -236,9 +239,9 @@ func TestFleetStolenPassword(t *testing.T) {
 	}
 }
 
-// TestFleetOnePrefixTwice: the operator has signed one prefix for two, in spite of the ledger.
-// The later is refused by all; and stays refused if he takes the older's record away and
-// comes first.
+// TestFleetOnePrefixTwice: the operator has signed one prefix for two members, in spite of the
+// ledger. All members refuse the later one. They still do if he removes the older one's record
+// and comes first.
 func TestFleetOnePrefixTwice(t *testing.T) {
 	side(t)
 	e, k, all := threeMembers(t)

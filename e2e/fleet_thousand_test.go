@@ -19,9 +19,9 @@ import (
 
 const (
 	thousand = 1000
-	// maxChange is the most processor time that a change of one member costs another host,
-	// daemon and agent together. The goal is 10 ms; where others compute on the same cores each
-	// instruction takes longer, twice and more. To read all files again would be 250 ms.
+	// maxChange bounds the processor time of another host for a change of one member, daemon
+	// and agent together. The goal is 10 ms. If other processes use the same cores, each
+	// instruction takes twice as long, or more. Reading all files again would take 250 ms.
 	maxChange = 30 * time.Millisecond
 	// maxAgent is the most memory of an agent in bytes.
 	maxAgent = 64 << 20
@@ -30,7 +30,7 @@ const (
 	changeEvery = 400 * time.Millisecond
 )
 
-// crowd is members that nobody is behind.
+// crowd is members without hosts.
 type crowd struct {
 	t   *testing.T
 	e   *etcd
@@ -105,8 +105,8 @@ func resident(t *testing.T, pid int) int {
 	return pages * os.Getpagesize()
 }
 
-// TestFleetOfAThousand: what a change of one of a thousand members costs another host, and
-// what daemon and agent take.
+// TestFleetOfAThousand measures another host's cost of a change of one of a thousand members,
+// and the memory of daemon and agent.
 func TestFleetOfAThousand(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{Spines: 1, HostsB: 2})

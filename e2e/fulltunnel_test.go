@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// wideWorld is an address that both servers have, and no route but a default one leads to.
+// wideWorld is an address of both servers. Only a default route leads to it.
 const wideWorld = "203.0.113.1"
 
 // client is one tunnel of A(1), with all traffic, to a server of its own.
@@ -56,7 +56,7 @@ func answers(h *fabric.Host, to string) bool {
 	return false
 }
 
-// leads is the interface by which what nobody has marked gets to an address.
+// leads is the interface through which unmarked packets reach an address.
 func leads(t *testing.T, h *fabric.Host, to string) string {
 	t.Helper()
 	_, by, _ := strings.Cut(do(t, h, "ip route get "+to), " dev ")
@@ -64,8 +64,8 @@ func leads(t *testing.T, h *fabric.Host, to string) string {
 	return by
 }
 
-// TestTwoTunnelsWithDefaultRoutes has two tunnels that take all traffic: neither takes the
-// other's outer packets, the one that was started last has the rest, and each says so.
+// TestTwoTunnelsWithDefaultRoutes has two tunnels that take all traffic. Neither takes the
+// other's outer packets. The one started last has the rest, and each logs it.
 func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
@@ -89,7 +89,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	if by := leads(t, host, wideWorld); by != second.Name {
 		t.Errorf("all traffic goes through %s, want %s, which came last", by, second.Name)
 	}
-	// Whichever is started anew.
+	// Either one may be restarted.
 	if err := first.Down(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +119,8 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	}
 }
 
-// wgQuick does to A(1) what wg-quick(8) does for a file with 0.0.0.0/0 whose mark is this, with
-// a TUN device in place of one of WireGuard's.
+// wgQuick makes the changes of wg-quick(8) on A(1) for a file with 0.0.0.0/0 and this mark. A
+// TUN device takes the place of WireGuard's.
 func wgQuick(t *testing.T, h *fabric.Host, name string, mark int) {
 	t.Helper()
 	do(t, h, fmt.Sprintf(`ip tuntap add %[1]s mode tun
@@ -138,11 +138,11 @@ func wgQuickDown(t *testing.T, h *fabric.Host, name string, mark int) {
 		ip link del %[1]s`, name, mark))
 }
 
-// wgQuickMark is that of the first tunnel of wg-quick(8).
+// wgQuickMark is the mark of wg-quick's first tunnel.
 const wgQuickMark = 51820
 
 // TestTunnelBesideWgQuick has wg-quick's first tunnel with all traffic beside ours, in both
-// orders: they share a mark, so neither takes the other's outer packets.
+// orders. They share a mark, so neither takes the other's outer packets.
 func TestTunnelBesideWgQuick(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})
@@ -183,8 +183,8 @@ func TestTunnelBesideWgQuick(t *testing.T) {
 	}
 }
 
-// TestTunnelInsideAnother has outer packets vanish into another tunnel in each way there is: it
-// is told by name, as long as it lasts, and not if the file names that tunnel.
+// TestTunnelInsideAnother lets outer packets vanish into another tunnel, in each possible way.
+// The log names that tunnel while this lasts, but not if the file names it.
 func TestTunnelInsideAnother(t *testing.T) {
 	side(t)
 	const mark = 4242
@@ -230,7 +230,7 @@ func TestTunnelInsideAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// It was there before.
+	// The other tunnel was there before.
 	wgQuick(t, host, "wgq0", mark)
 	c.start(t)
 	await(t, "line about rules that were there before", told)

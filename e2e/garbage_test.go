@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	// garbageRate is what a stranger sends, in packets a second.
+	// garbageRate is a stranger's rate, in packets a second.
 	garbageRate = 100_000
-	// garbageCost is the most of a TCP flow's goodput that it may cost.
+	// garbageCost is the largest share of a TCP flow's goodput that garbage may cost.
 	garbageCost = 0.10
 	// garbageRounds are played with each kind of garbage. A round has four spans of
-	// garbageSpan: to a socket beside the daemon's that takes nothing, twice to the
-	// daemon's, and to the first again. The sender and the network cost the same in both,
-	// on processors that the tunnel has too, and a drift of the goodput cancels out.
-	// Goodput varies by as much as is asked: a kind that seems to cost too much after
-	// those rounds is played for longer, up to garbageMost.
+	// garbageSpan. The first and last go to a socket beside the daemon's that costs nothing.
+	// The two between go to the daemon's. Sender and network cost the same in all spans, on
+	// processors that the tunnel uses too. A drift of the goodput cancels out. Goodput varies
+	// by as much as the bound. So a kind that seems too expensive is played for longer, up to
+	// garbageMost.
 	garbageRounds = 9
 	garbageMost   = 3 * garbageRounds
 	garbageSpan   = 600 * time.Millisecond
-	// sinkPort is that socket's.
+	// sinkPort is the port of the socket beside the daemon's.
 	sinkPort = 9
-	// garbageWork is the most that an idle daemon may work for it, of one processor. It
-	// does not depend on what else the machine does, as goodput does.
+	// garbageWork bounds an idle daemon's work for garbage, as a share of one processor. Unlike
+	// goodput, it does not depend on the machine's other work.
 	garbageWork = 0.10
-	// quietSpread is how much the goodput without garbage may vary, between its
-	// quartiles, for that with garbage to tell anything.
+	// quietSpread bounds the spread of the goodput without garbage, between its quartiles.
+	// Beyond it the goodput with garbage shows nothing.
 	quietSpread = 0.15
 )
 
-// garbageKinds is what strangers may send who know the port, and no index.
+// garbageKinds is the packets of strangers who know the port, but no index.
 var garbageKinds = []struct {
 	what string
 	size int
@@ -87,7 +87,7 @@ func garbageField(t *testing.T) (d *fabric.Direct, a, b *fabric.Host, p *tunnel.
 	return d, a, b, p
 }
 
-// A flood of packets that cannot be ours is next to no work for an idle daemon.
+// A flood of foreign packets is next to no work for an idle daemon.
 func TestGarbageIsLittleWork(t *testing.T) {
 	d, _, _, p := garbageField(t)
 	for _, k := range garbageKinds {
@@ -97,7 +97,7 @@ func TestGarbageIsLittleWork(t *testing.T) {
 	}
 }
 
-// And it takes next to nothing from a flow in the tunnel.
+// Such a flood takes next to nothing from a flow in the tunnel.
 func TestGarbageCostsLittle(t *testing.T) {
 	long(t)
 	d, a, b, _ := garbageField(t)
@@ -179,7 +179,7 @@ func TestGarbageCostsLittle(t *testing.T) {
 	}
 }
 
-// wantLittleWork throws garbage at a daemon that has nothing else to do.
+// wantLittleWork sends garbage to an otherwise idle daemon.
 func wantLittleWork(t *testing.T, n *tunnel.Node, g meter.Garbage, what string) {
 	t.Helper()
 	const during = 2 * time.Second

@@ -9,9 +9,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// The fabric has four paths of 60 Mbit/s, so that not even a slow machine's processors decide
-// what goes through; "make drills" and "make bench" measure what they can. An outage of a path
-// stops plain TCP for some 7 s.
+// The fabric has four paths of 60 Mbit/s, so that even a slow machine's processors do not limit
+// the goodput. "make drills" and "make bench" measure the processors. An outage of a path stops
+// plain TCP for some 7 s.
 const (
 	linkMbit   = 60
 	linkQueue  = linkMbit * 1e6 / 8 / 50   // bytes: 20 ms
@@ -21,7 +21,7 @@ const (
 	minShare   = 0.6                       // of the goodput, while one path of four is dead
 )
 
-// outage is how long a spine is a blackhole in these tests, and what is around it.
+// outage is how long a spine is a blackhole in these tests, with the times before and after.
 var outage = meter.Schedule{Before: 4 * time.Second, During: 5 * time.Second, After: 4 * time.Second}
 
 // links is that fabric.
@@ -31,7 +31,7 @@ func flow(f *fabric.Fabric, streams int) meter.Flow {
 	return meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: streams}
 }
 
-// goodput is what the streams carry in all from 2 s to 10 s.
+// goodput is the streams' total from 2 s to 10 s.
 func goodput(t *testing.T, fl meter.Flow) float64 {
 	t.Helper()
 	fl.For = 10 * time.Second
@@ -93,9 +93,8 @@ func TestBlackholeEightFlows(t *testing.T) {
 	}
 }
 
-// TestPlainTCPIsStuck shows that the fabric is a fair one: TCP without a tunnel
-// has one path, and no way off it when it dies. If it had, the bounds of the
-// other tests would prove nothing.
+// TestPlainTCPIsStuck shows that the fabric is fair. TCP without a tunnel has one path, and
+// cannot leave it when it dies. Otherwise the bounds of the other tests would prove nothing.
 func TestPlainTCPIsStuck(t *testing.T) {
 	long(t)
 	f := network(t, links)

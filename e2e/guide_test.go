@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// guided is one of the guide's two hosts: a namespace with folders of its own for
-// configurations and for what runs.
+// guided is one of the guide's two hosts: a namespace with its own folders for configuration
+// and run files.
 type guided struct {
 	*fabric.Host
 	etc, run string
@@ -33,7 +33,7 @@ func (h *guided) sh(t *testing.T, command ...string) string {
 	return out
 }
 
-// guidedHost does what the guide says comes first: srdtun init.
+// guidedHost takes the guide's first step: srdtun init.
 func guidedHost(t *testing.T, h *fabric.Host) *guided {
 	t.Helper()
 	g := &guided{Host: h, etc: t.TempDir(), run: t.TempDir()}
@@ -50,7 +50,7 @@ func guidedHost(t *testing.T, h *fabric.Host) *guided {
 	return g
 }
 
-// write puts the file of the guide there, with a key file beside it.
+// write writes the guide's file there, with a key file beside it.
 func (h *guided) write(t *testing.T, text string) {
 	t.Helper()
 	for name, data := range map[string]string{"lab.toml": text, "lab.key": h.private + "\n"} {
@@ -60,7 +60,7 @@ func (h *guided) write(t *testing.T, text string) {
 	}
 }
 
-// addPeer appends the peer of another file to that of the guide, and has it read.
+// addPeer appends the peer of another file to the guide's file, and reloads.
 func (h *guided) addPeer(t *testing.T, file string) {
 	t.Helper()
 	h.sh(t, "sh", "-e", "-c", "cat "+file+" >>lab.toml; srdtun reload lab")
@@ -80,7 +80,7 @@ func guideConfiguration(t *testing.T) string {
 	return blocks[0].Text + "\n"
 }
 
-// guide is the document that the hosts are set up by.
+// guide is the document for setting up the hosts.
 const guide = "docs/guide.md"
 
 // guidedHosts are two hosts on four spines, set up and connected as the guide's first recipe says.
@@ -106,5 +106,5 @@ func guidedHosts(t *testing.T, f *fabric.Fabric) (first, second *guided) {
 	return first, second
 }
 
-// upCommand is how the guide starts an end.
+// upCommand is the guide's command to start an end.
 const upCommand = "srdtun up -d lab"

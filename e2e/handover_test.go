@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxHandedOver bounds the time from the end of a hub's process to traffic with the last of
-	// its spokes.
+	// maxHandedOver bounds the time from the end of a hub's process to traffic with its last
+	// spoke.
 	maxHandedOver = 700 * time.Millisecond
 	// maxRestartPause bounds the longest round trip of a ping while one end is restarted.
 	maxRestartPause = 500 * time.Millisecond
@@ -84,11 +84,11 @@ func TestRestartLosesNoPing(t *testing.T) {
 	}
 }
 
-// pingMax finds the longest round trip, in milliseconds, in what ping -q says.
+// pingMax finds the longest round trip, in milliseconds, in the output of ping -q.
 var pingMax = regexp.MustCompile(`= [0-9.]+/[0-9.]+/([0-9.]+)/`)
 
-// TestHubIsRestartedAsAService restarts a hub as systemd does: the next process greets all fifty
-// spokes where they were.
+// TestHubIsRestartedAsAService restarts a hub as systemd does. The next process calls all fifty
+// spokes at their old addresses.
 func TestHubIsRestartedAsAService(t *testing.T) {
 	long(t)
 	var m *tunnel.Manager

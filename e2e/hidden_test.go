@@ -16,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// A binary of plain "go build", which links C where there is a compiler, gives its rights up
-// in every thread as the released one does.
+// A plain "go build" links C if there is a compiler. Such a binary gives up its rights in every
+// thread, like the released one.
 func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 	long(t)
 	plain := filepath.Join(t.TempDir(), "srdtun")
@@ -54,7 +54,7 @@ func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 }
 
 // While a daemon starts, a process of the same user with the same capability cannot read the
-// key out of its memory: it is hidden before it has one.
+// key from its memory. The daemon hides its memory before it has a key.
 func TestStartingDaemonIsUnreadable(t *testing.T) {
 	side(t)
 	const user = "1234"

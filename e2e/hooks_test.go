@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// capable copies ping, and gives the copy the capability that Debian's has by its file.
+// capable copies ping, and gives the copy the capability of Debian's file.
 func capable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func capable(t *testing.T) string {
 	if err := os.WriteFile(file, text, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Effective, version 2; what is permitted, then what is inherited (setcap cap_net_raw=ep).
+	// Effective, version 2; then the permitted and the inherited set (setcap cap_net_raw=ep).
 	v2 := []byte{1, 0, 0, 2, 0, 1 << (unix.CAP_NET_RAW - 8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	if err := unix.Setxattr(file, "security.capability", v2, 0); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,8 @@ func capable(t *testing.T) string {
 }
 
 // Commands of a daemon that root has started may run programs whose files have capabilities,
-// as ping's has, at any time, though the daemon itself has given them up by then.
+// such as ping. They may do so at any time, although the daemon itself has given up its
+// capabilities by then.
 func TestCommandsPing(t *testing.T) {
 	ping := capable(t)
 	f := network(t, fabric.Spec{})
@@ -68,7 +69,7 @@ func TestCommandsPing(t *testing.T) {
 			if log := n.Log(); strings.Count(log, "1 received") != 4 {
 				t.Errorf("not four pings were answered: %s", log)
 			}
-			// The process that runs them ends with the daemon.
+			// The process that runs commands ends with the daemon.
 			if out, err := f.A(1).Run("pgrep", "-f", "run-commands"); err == nil && strings.Contains(out, fmt.Sprint(pid)) {
 				t.Errorf("left: %s", out)
 			}
@@ -100,7 +101,8 @@ func TestCommandsEndWithAKilledDaemon(t *testing.T) {
 	}
 }
 
-// Where a command may not have what its file has, as in a service, the error says so.
+// A command may be refused its file's capabilities, for example in a service. The error says
+// so.
 func TestRefusedCommandIsExplained(t *testing.T) {
 	side(t)
 	ping := capable(t)

@@ -23,24 +23,24 @@ const (
 	spokes  = spokesA + spokesB
 )
 
-// maxHubBack bounds the time from the start of a hub's process to traffic both ways with
-// the last of its spokes. maxHubMet is for a hub that has told its spokes of its end and
-// starts at once: all of them call while it calls them, and one core answers both.
-
-// hubPorts is how many source ports each end has: fifty daemons share the processors with
-// the hub here, and each path takes a part of them when it is opened.
+// hubPorts is how many source ports each end has. Fifty daemons share the processors with the
+// hub here, and opening a path costs processor time.
 var hubPorts = flag.Int("hub-ports", 4, "source ports of the hub and of each spoke")
 
-// remembered is how long a hub may take to write down where its spokes are.
+// remembered bounds the time until a hub has written down its spokes' endpoints.
 const remembered = 2 * time.Second
 
 const (
+	// maxHubBack bounds the time from the start of a hub's process to traffic both ways with its
+	// last spoke.
 	maxHubBack = time.Second
-	maxHubMet  = 3 * time.Second
+	// maxHubMet is for a hub that has told its spokes of its end and starts at once. All of them
+	// call while it calls them, and one core answers both.
+	maxHubMet = 3 * time.Second
 )
 
-// hubWith configures a hub that does not know where its spokes are, and the spokes: the hub is 1
-// inside, and the spokes are 2 and so on.
+// hubWith configures a hub without endpoints of its spokes, and the spokes. Inside, the hub is
+// 1, and the spokes are 2 and so on.
 func hubWith(t *testing.T, at *fabric.Host, hosts []*fabric.Host, ports int) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
 	hub = node(t, at, "hub", tunnel.Config{SourcePorts: ports, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
@@ -61,8 +61,8 @@ func hubWith(t *testing.T, at *fabric.Host, hosts []*fabric.Host, ports int) (hu
 	return hub, all
 }
 
-// wheel starts a hub that does not know where its spokes are, and the spokes, each behind
-// a NAT that lets nothing in but answers.
+// wheel starts a hub without endpoints of its spokes, and the spokes. Each spoke is behind a
+// NAT that admits only answers.
 func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, all []*tunnel.Node) {
 	t.Helper()
 	f := network(t, fabric.Spec{HostsA: spokesA, HostsB: spokesB + 1})
@@ -87,9 +87,9 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 	return hub, all
 }
 
-// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send it a
-// little, and starts it again without a descriptor store. It is back with all of them
-// soon, however long they have looked for it, and at longer and longer intervals.
+// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send a little, and
+// starts it again without a descriptor store. It soon reaches all of them. It does so even if
+// they have looked for it for a long time, at longer and longer intervals.
 func TestHubRestartReachesItsSpokes(t *testing.T) {
 	long(t)
 	hub, all := wheel(t, (*tunnel.Node).Start)
@@ -142,8 +142,8 @@ func TestHubRestartReachesItsSpokes(t *testing.T) {
 	}
 }
 
-// pulseEvery is the pause between the datagrams of a pulse. What is sent while there is no
-// session waits for it, so the pause does not limit how well the time is known.
+// pulseEvery is the pause between the datagrams of a pulse. Datagrams wait for a session, so
+// the pause does not limit the precision of times.
 const pulseEvery = 250 * time.Millisecond
 
 // pulse is a spoke's little traffic: datagrams to an echo, with the time of each.
@@ -153,7 +153,7 @@ type pulse struct {
 	heard []echoed
 }
 
-// echoed is when a datagram was sent and when the answer was there, after begun.
+// echoed is when a datagram was sent and when its answer arrived, after begun.
 type echoed struct{ sent, came time.Duration }
 
 // beat starts a pulse that ends with the test.
@@ -197,8 +197,8 @@ func (p *pulse) listen(c net.PacketConn) {
 	}
 }
 
-// answered waits for the answer to a datagram that was sent after from, and returns how
-// long after from it came.
+// answered waits for the answer to a datagram sent after from. It returns how long after from
+// the answer came.
 func (p *pulse) answered(t *testing.T, from time.Time) time.Duration {
 	t.Helper()
 	after := from.Sub(p.begun)

@@ -38,9 +38,8 @@ func cables(t *testing.T, f *fabric.Fabric, impairments ...linkemu.Impairment) [
 	return all
 }
 
-// TestDownloadOverImpairedPaths fetches 1 GiB while every path has a fault of
-// its own. Corrupted packets pass the UDP checksum: only authentication is left
-// to notice them.
+// TestDownloadOverImpairedPaths fetches 1 GiB while every path has a fault of its own.
+// Corrupted packets pass the UDP checksum, so only authentication can notice them.
 func TestDownloadOverImpairedPaths(t *testing.T) {
 	long(t)
 	const size, limit = 1 << 30, 4 * time.Minute

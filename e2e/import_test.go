@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Files as other programs write them are taken over, and `check` takes the result. One of
-// them names a routing table, which the host gets in a mount namespace of the command.
+// Files from other programs are imported, and `check` accepts the result. One of them names a
+// routing table. The host gets it in a mount namespace of the command.
 func TestImportedFilesPassCheck(t *testing.T) {
 	side(t)
 	files, err := filepath.Glob("../config/testdata/wgquick/*.conf")
@@ -64,8 +64,8 @@ func TestTwoProviderFilesOnOneHost(t *testing.T) {
 	}
 }
 
-// The file of a server at home: its PostUp lets clients out under its own address. What is
-// behind the server knows no way to a client's address, so that nothing comes back without.
+// The file of a home server: its PostUp lets clients out under its own address. Hosts behind
+// the server have no route to a client's address, so without PostUp no answer comes back.
 func TestImportedHomeServerRoutes(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{HostsB: 2})

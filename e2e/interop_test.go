@@ -27,8 +27,8 @@ import (
 // minute on a machine that does nothing else.
 const interopMost = 4 * time.Minute
 
-// strangers are the peers that the daemons know beside each other; q… belong to
-// the daemon with AES-128, r… are called by it at a port of their own.
+// strangers are the peers that the daemons know beside each other. q… belong to the daemon with
+// AES-128. The daemons call r… at their own ports.
 var strangers = []string{
 	"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "psk", "q1", "r1", "r2", "r3",
 	"a1", "a2", "a3", "a4", "a5", "a6", "a7", "b1", "b2", "b3", "b4", "b5", "l1", "c1", "c2", "c3", "c4", "c5",
@@ -63,9 +63,9 @@ type pyEnv struct {
 	Peers   map[string]pyPeer   `json:"peers"`
 }
 
-// TestIndependentPeer plays a peer that shares no line of code with the daemon
-// (e2e/pypeer, written from docs/wire.md alone) against the shipped binary: first
-// all that peers do with each other, then what attackers do.
+// TestIndependentPeer plays a peer that shares no line of code with the daemon against the
+// shipped binary. It is e2e/pypeer, written from docs/wire.md alone. It plays an honest peer
+// first, and then attackers.
 func TestIndependentPeer(t *testing.T) {
 	side(t)
 	env := interopWorld(t)
@@ -101,8 +101,8 @@ func TestIndependentPeer(t *testing.T) {
 	}
 }
 
-// python returns a Python that has the cryptography package: that of Debian, if
-// the first in PATH is another one without.
+// python returns a Python with the cryptography package: Debian's, if the first in PATH lacks
+// it.
 func python(t *testing.T) string {
 	t.Helper()
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
@@ -139,10 +139,9 @@ type interop struct {
 	file string
 }
 
-// interopWorld joins two hosts by two cables, of which the second carries 10
-// Mbit/s, and starts two daemons on the one. The addresses of
-// 10.77.0.0/16 all belong to the other, so that it sends from any: what an attacker
-// forges.
+// interopWorld joins two hosts by two cables. The second carries 10 Mbit/s. Two daemons start
+// on the first host. The addresses of 10.77.0.0/16 all belong to the other host, so it can send
+// from any forged address.
 func interopWorld(t *testing.T) *interop {
 	t.Helper()
 	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2})
@@ -180,7 +179,7 @@ func interopWorld(t *testing.T) *interop {
 	return w
 }
 
-// daemon starts one that knows its share of the strangers.
+// daemon starts a daemon that knows its share of the strangers.
 func (w *interop) daemon(t *testing.T, kind string, c tunnel.Config) {
 	t.Helper()
 	number := len(w.Daemons)

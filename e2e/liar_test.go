@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	// liarShare of its goodput an honest peer must keep beside one that lies: of what it has
-	// while the same packets come and the hub's kernel refuses them, as the liar and the
-	// fabric that carries its packets share two processors with both ends.
+	// liarShare is the share of its goodput that an honest peer must keep beside a liar. Its
+	// goodput is measured while the hub's kernel refuses the same packets. Liar, fabric and
+	// both ends share two processors, so only this comparison is fair.
 	liarShare = 0.9
-	// liarRounds is how often that is measured, all kinds of lies and none in turn: a round of
-	// 3 s is up to a tenth off. The medians count.
+	// liarRounds is how often this is measured, with all kinds of lies and none in turn. A
+	// round of 3 s is up to a tenth off. The medians count.
 	liarRounds = 3
 )
 
-// What 3 s of lies, 4 Mbit/s, may cost the hub: processor time, and memory. The latter is
-// what may wait of a peer, twice, as garbage is collected when it is as much as what lives.
+// The most that 3 s of lies, 4 Mbit/s, may cost the hub: processor time, and memory. The memory
+// is twice the most that may wait for a peer. Garbage is collected only when it equals the live
+// memory.
 const (
 	lieCost   = time.Second
 	lieMemory = 64 << 20
 )
 
-// lies are the kinds of them.
+// lies are the rows of the program that a liar sends.
 var lies = []string{"sequence", "slots", "unfinished", "tombstones", "far", "challenges", "pings"}
 
 // liarField is a hub with one honest spoke, and the key of another one for a liar.
@@ -50,7 +51,7 @@ func newLiarField(t *testing.T) liarField {
 	return liarField{t, f, hub, two, program}
 }
 
-// lie begins lies of a kind, which take long.
+// lie begins lies of a kind for the time long.
 func (l liarField) lie(row, long string, flags ...string) *fabric.Process {
 	p, err := l.f.A(2).Start(l.program, append([]string{"-row", row, "-key", l.two.Config.PrivateKey, "-peer", l.hub.PublicKey,
 		"-local", l.f.A(2).V4[0].String(), "-to", l.f.B(1).V4[0].String() + ":51820", "-mbit", "4", "-for", long}, flags...)...)
@@ -112,7 +113,7 @@ func TestPeersThatLie(t *testing.T) {
 	with := make([][]float64, len(lies))
 	for round := range liarRounds {
 		for i, row := range lies {
-			// All refused packets cost the same: those of every other row are enough.
+			// All refused packets cost the same, so every other row is enough.
 			if (i+round)%2 == 0 {
 				refused = append(refused, beside(row, "-refused"))
 			}
@@ -131,15 +132,15 @@ func TestPeersThatLie(t *testing.T) {
 }
 
 const (
-	// returnsOfALiar is how often it comes back, as another process each time.
+	// returnsOfALiar is how often a liar comes back, as another process each time.
 	returnsOfALiar = 10
-	// returnMost is the resident memory of a hub that one liar comes back to; 25 MiB of it
-	// are there when nothing happens.
+	// returnMost bounds the resident memory of a hub with a returning liar. 25 MiB of it are
+	// there without traffic.
 	returnMost = 64 << 20
 )
 
-// TestLiarThatComesBackStaysSmall lets one peer fill what may be held for it, end, and come back
-// as another process, again and again. Each time it sends 5.7 MB.
+// TestLiarThatComesBackStaysSmall lets one peer fill the hub's memory for it, end, and come
+// back as another process, again and again. Each time it sends 5.7 MB.
 func TestLiarThatComesBackStaysSmall(t *testing.T) {
 	long(t)
 	f, hub, one, two := star(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// tools is what the tests run, and the Debian package of each.
+// tools is the programs of the tests, and the Debian package of each.
 var tools = map[string]string{
 	"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nft": "nftables", "ethtool": "ethtool", "ping": "iputils-ping",
 	"iperf3": "iperf3", "curl": "curl", "redis-server": "redis-server", "redis-benchmark": "redis-tools", "redis-cli": "redis-tools",
@@ -75,7 +75,7 @@ func network(t *testing.T, spec fabric.Spec) *fabric.Fabric {
 	return f
 }
 
-// closer is something that can report on a failure and must be ended.
+// closer can report on a failure and must be closed.
 type closer interface {
 	Report() string
 	Close() error

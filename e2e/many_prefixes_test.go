@@ -9,17 +9,17 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// manyPrefixes is as many as a configuration may have, and maxAnswer bounds what a command may
-// take with them. It is a fraction of that on a quiet machine; work that grows with the square
-// of their number takes minutes.
+// manyPrefixes is the most prefixes of a configuration. maxAnswer bounds a command's time with
+// them. On a quiet machine it takes a fraction of that. Work that grows with the square of
+// their number takes minutes.
 const (
 	manyPrefixes = 65536
 	maxAnswer    = 5 * time.Second
 	maxRewire    = 10 * time.Second // what the command itself waits for
 )
 
-// TestManyPrefixes lists the blocks of a country, and more, in one peer: the commands answer, and
-// all of them can be taken back while the interface runs.
+// TestManyPrefixes lists the blocks of a country, and more, in one peer. The commands answer.
+// All the prefixes can be taken back while the interface runs.
 func TestManyPrefixes(t *testing.T) {
 	d := direct(t)
 	n, err := tunnel.NewNode(bin, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})

@@ -24,11 +24,11 @@ import (
 const (
 	metricsAt    = "127.0.0.1:9586"
 	prometheusAt = "127.0.0.1:9090"
-	// prometheusWait is for its start and for some scrapes, of one a second.
+	// prometheusWait bounds its start and some scrapes, one each second.
 	prometheusWait = 30 * time.Second
 )
 
-// shipped is what contrib has.
+// shipped is a file of contrib.
 func shipped(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "contrib", name))
@@ -38,7 +38,7 @@ func shipped(t *testing.T, name string) string {
 	return file
 }
 
-// promtool runs it on files of contrib, or on text.
+// promtool runs promtool on files of contrib, or on text.
 func promtool(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	c := exec.Command("promtool", args...)
@@ -54,8 +54,8 @@ func TestAlertRules(t *testing.T) {
 	promtool(t, "", "test", "rules", shipped(t, "prometheus/alerts_test.yml"))
 }
 
-// TestPrometheusSeesAPathDie has Debian's Prometheus scrape a daemon, as shipped and
-// without its privileges, and load the rules and every query of the Grafana dashboard.
+// TestPrometheusSeesAPathDie lets Debian's Prometheus scrape a shipped daemon that has given up
+// its privileges. It also loads the rules and every query of the Grafana dashboard.
 func TestPrometheusSeesAPathDie(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -77,14 +77,14 @@ func TestPrometheusSeesAPathDie(t *testing.T) {
 	awaitQuery(t, p.A.Host, `srdtun_path_active == 0`)
 	awaitQuery(t, p.A.Host, `process_resident_memory_bytes{job="srdtun"} > 0`)
 	for _, expr := range append(grafanaQueries(t), recipes(t)...) {
-		// Questions for what is wrong may have no answer.
+		// Queries for faults may have no result.
 		if got := query(t, p.A.Host, expr); len(got) == 0 && !regexp.MustCompile(`> \d+$`).MatchString(expr) {
 			t.Errorf("%s gives nothing", expr)
 		}
 	}
 }
 
-// recipes are the queries of docs/monitoring.md, over the time that the test has.
+// recipes are the queries of docs/monitoring.md, over the length of the test.
 func recipes(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile("../docs/monitoring.md")
@@ -101,7 +101,7 @@ func recipes(t *testing.T) (all []string) {
 	return all
 }
 
-// startPrometheus runs one on the host with the rules of contrib, which wait for 2 s
+// startPrometheus runs Prometheus on the host with the rules of contrib. Here they wait for 2 s
 // instead of a minute.
 func startPrometheus(t *testing.T, h *fabric.Host) {
 	t.Helper()
@@ -157,8 +157,8 @@ func fetch(t *testing.T, h *fabric.Host, url string) string {
 	return string(text)
 }
 
-// query asks Prometheus, and returns what it has. One that does not know the question
-// fails the test; one that does not answer yet has nothing.
+// query asks Prometheus, and returns the result. A refused query fails the test. Without an
+// answer yet the result is empty.
 func query(t *testing.T, h *fabric.Host, expr string) []json.RawMessage {
 	t.Helper()
 	r, err := clientOn(h).Get("http://" + prometheusAt + "/api/v1/query?query=" + url.QueryEscape(expr))
@@ -188,7 +188,8 @@ func awaitQuery(t *testing.T, h *fabric.Host, expr string) {
 	}
 }
 
-// grafanaQueries are those of the dashboard, with its variables filled in as Grafana does.
+// grafanaQueries are the queries of the dashboard, with its variables filled in as Grafana
+// does.
 func grafanaQueries(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(shipped(t, "grafana/srdtun.json"))

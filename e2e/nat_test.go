@@ -17,9 +17,8 @@ import (
 // port.
 const maxRebinding = 4 * time.Second
 
-// TestNATRebinding puts host A behind address translation that gives each of its
-// ports another one, and then forgets them all and gives new ones. B only knows
-// A by what comes from it.
+// TestNATRebinding puts host A behind address translation that gives each of its ports another
+// one. The NAT then forgets them all and gives new ones. B knows A only by its packets.
 func TestNATRebinding(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
@@ -51,12 +50,12 @@ func TestNATRebinding(t *testing.T) {
 	}
 }
 
-// maxConnect bounds the time to connect over a tunnel whose NAT has forgotten all of its
-// mappings. A lost packet of TCP's costs a second here.
+// maxConnect bounds the time to connect through a tunnel whose NAT has forgotten all its
+// mappings. A lost packet of TCP costs a second here.
 const maxConnect = 500 * time.Millisecond
 
-// TestNATForgetsWithKeepalive lets the NAT give new ports to an idle tunnel that keeps
-// alive. After the next keepalive, host A can be reached from B.
+// TestNATForgetsWithKeepalive lets the NAT give new ports to an idle tunnel with keepalives.
+// After the next keepalive B can reach host A.
 func TestNATForgetsWithKeepalive(t *testing.T) {
 	side(t)
 	const keepalive = 3 * time.Second
@@ -81,8 +80,8 @@ func TestNATForgetsWithKeepalive(t *testing.T) {
 	netcheckThere(t, p.A, p.B, `ok +ports on the way +the peer sees 10\.[0-9.]+:4\d{4}, and \d+ more that are none of this end's; [0-3] are`)
 }
 
-// TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. What host A
-// sends next is answered at once.
+// TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. Host A's next
+// packet gets its answer at once.
 func TestNATForgetsAnIdleTunnel(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -121,8 +120,8 @@ func connect(t *testing.T, server, client *fabric.Host, to netip.Addr) time.Dura
 	return time.Since(from)
 }
 
-// translate makes h change the source ports of its UDP packets into some of
-// ports, and forget what it changed before.
+// translate makes h change the source ports of its UDP packets into some of ports. Earlier
+// mappings are forgotten.
 func translate(t *testing.T, h *fabric.Host, ports string) {
 	t.Helper()
 	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)

@@ -14,7 +14,7 @@ import (
 // waysSeen reads how many equal-cost ways netcheck counted.
 var waysSeen = regexp.MustCompile(`at least (\d+)`)
 
-// TestNetcheckSeesTheFabric runs netcheck over four spines, one of which then dies.
+// TestNetcheckSeesTheFabric runs netcheck over four spines. One of them then dies.
 func TestNetcheckSeesTheFabric(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -49,7 +49,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	}
 	down := regexp.MustCompile(`warning +paths +\d+ of \d+ work`)
 	await(t, "finding that paths are down", func() bool {
-		// Paths are found dead by what is sent on them.
+		// Only packets on a path show that it is dead.
 		_, _ = f.A(1).Run("ping", "-c", "20", "-i", "0.01", "-W", "1", tunnel.Inner4(2).String())
 		out, _ = f.A(1).Run(bin, "netcheck", "--quick", p.A.Name)
 		return down.MatchString(out)
@@ -61,7 +61,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	}
 }
 
-// netcheckThere compares what a sees with what b does, and wants it to say so.
+// netcheckThere compares the view of a with the ports of b, and wants netcheck to report it.
 func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 	t.Helper()
 	shown, err := b.Show()
@@ -78,8 +78,8 @@ func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 	}
 }
 
-// TestNetcheckSeesClearedMarks: one of four spines clears the ECN field, and netcheck says on
-// how many paths.
+// TestNetcheckSeesClearedMarks: one of four spines clears the ECN field. netcheck says on how
+// many paths.
 func TestNetcheckSeesClearedMarks(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -97,7 +97,8 @@ func TestNetcheckSeesClearedMarks(t *testing.T) {
 	if m == nil {
 		t.Fatal("no paths without marks are told of")
 	}
-	// A quarter of the ports as a rule; a binomial of 32 and 1/4 is outside of this once in a million.
+	// A quarter of the ports is usual. A binomial of 32 and 1/4 leaves this range once in a
+	// million.
 	if bleached, _ := strconv.Atoi(m[1]); bleached < 1 || bleached > 22 {
 		t.Errorf("%d paths over one of four spines", bleached)
 	}

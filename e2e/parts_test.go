@@ -14,13 +14,13 @@ import (
 
 // The suite has three parts. Each test names its own by the first call in it.
 const (
-	// Tests of the part "side" call side(t): they have bounds of seconds and little traffic, so
+	// Tests of the part "side" call side(t). They have bounds of seconds and little traffic. So
 	// several of them run at once, and beside other work.
 	sidePart = "side"
-	// Tests of the part "long" call long(t): another test asks the same in less time, so they
+	// Tests of the part "long" call long(t). Another test asks the same in less time, so they
 	// run in "make test-all" alone.
 	longPart = "long"
-	// All others measure. They run one after the other on a machine that is theirs.
+	// All others measure. They run one after the other and have the machine to themselves.
 	alonePart = "alone"
 )
 
@@ -46,7 +46,7 @@ func belongs(t *testing.T, to string) {
 }
 
 // choose narrows the run to the tests of -part. Tests of other parts are not skipped: a skipped
-// test counts as one that should have run.
+// test would count as a missing one.
 func choose() error {
 	if *part == "" {
 		return nil
@@ -64,7 +64,7 @@ func choose() error {
 	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
 }
 
-// testsOf reads the marks from this package's files. Go's tests run in the folder of these.
+// testsOf reads the marks from this package's files. Go's tests run in their folder.
 func testsOf(part string) (names []string, err error) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {

@@ -47,7 +47,7 @@ func TestPolicyChangesUnderLoad(t *testing.T) {
 	for i, name := range policies {
 		got := sum.Mean(since[i]+policySpan/3, since[i]+policySpan)
 		t.Logf("%-14s %4.0f Mbit/s", name, got/1e6)
-		// Half of what one path carries, whatever the policy makes of the others.
+		// Half of one path's rate, under every policy.
 		if got < 48e6 {
 			t.Errorf("%s: %.0f Mbit/s", name, got/1e6)
 		}

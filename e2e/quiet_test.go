@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// quietMost is the most bytes that a daemon sends to a peer that nobody talks to, when one
-// of the two starts. All 32 paths take a third of a megabyte.
+// quietMost is the most bytes that a daemon sends to an idle peer when one of the two starts.
+// All 32 paths take a third of a megabyte.
 const quietMost = 40 << 10
 
-// spoken is what a node has sent to its one peer, and on how many paths it could.
+// spoken is how many bytes a node has sent to its only peer, and its number of paths.
 func spoken(t *testing.T, n *tunnel.Node) (bytes, paths int) {
 	t.Helper()
 	text, err := n.Show()
@@ -38,8 +38,8 @@ func spoken(t *testing.T, n *tunnel.Node) (bytes, paths int) {
 	return st.Peers[0].Sent, paths
 }
 
-// Two daemons that start know each other, by few paths as long as nobody has anything to
-// send. The first packet opens all of them, at both ends.
+// Two starting daemons know each other by few paths until there is traffic. The first packet
+// opens all of them, at both ends.
 func TestPathsOpenWithTraffic(t *testing.T) {
 	side(t)
 	const all = 32

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// stranger is a user of the host who has no rights.
+	// stranger is a user of the host without rights.
 	stranger = 4444
-	// readerWait is how long a reader waits for an answer, whatever a stranger does: less
-	// than any timeout of the listeners, so it is not one of those that lets it in.
+	// readerWait is how long a reader waits for an answer beside any stranger. It is less than
+	// any timeout of the listeners, so no timeout lets the reader in.
 	readerWait = 3 * time.Second
 )
 
 // asStranger dials as another user of the host.
 func asStranger(h *fabric.Host, network, at string) (c net.Conn, err error) {
 	err = h.Do(func() (err error) {
-		// All of these are of this thread alone. It keeps no group but the stranger's.
+		// All of these belong to this thread alone. It keeps only the stranger's group.
 		if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); e != 0 {
 			return e
 		}
@@ -80,8 +80,8 @@ func answered(t *testing.T, c *http.Client, url, want string) {
 	}
 }
 
-// TestStrangerKeepsNobodyFromMetricsAndDashboard has a user of the host take all places there
-// are, in each way, while root looks.
+// TestStrangerKeepsNobodyFromMetricsAndDashboard lets a user of the host take all places, in
+// each way, while root looks.
 func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -115,8 +115,8 @@ func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 	}
 }
 
-// watch opens a page as root and wants so many samples, while a stranger says text again and
-// again, unless it is "".
+// watch opens a page as root and wants so many samples. Meanwhile a stranger sends text again
+// and again, unless it is "".
 func watch(t *testing.T, h *fabric.Host, text string, want int) {
 	t.Helper()
 	c := reader(h, "tcp", pageAt)
@@ -151,7 +151,7 @@ func watch(t *testing.T, h *fabric.Host, text string, want int) {
 	}
 }
 
-// TestMetricsOnAUnixSocket keeps users of the host out who are not in the socket's group.
+// TestMetricsOnAUnixSocket keeps out users who are not in the socket's group.
 func TestMetricsOnAUnixSocket(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "a", tunnel.Config{})

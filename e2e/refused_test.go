@@ -15,8 +15,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// TestRefusedAtRunTime starts a daemon whose configuration is right on a host that is not. It
-// ends with one line that tells why, and leaves nothing behind.
+// TestRefusedAtRunTime starts a daemon with a correct configuration on a host with a fault. It
+// ends with one line that names the reason, and leaves nothing behind.
 func TestRefusedAtRunTime(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -87,7 +87,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 			do(t, n.Host, names.Replace(c.after))
 		})
 	}
-	// Nothing of that is in the way of the right one.
+	// No remains are in the way of a correct start.
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +118,8 @@ func occupy(t *testing.T, h *fabric.Host, network, at string) io.Closer {
 	return c
 }
 
-// TestKeysAreRotated changes the key of a spoke, and then that of the hub, as the manual says,
-// while another spoke sends through the hub without a pause.
+// TestKeysAreRotated changes the key of a spoke, and then the hub's, as the manual says.
+// Meanwhile another spoke sends through the hub without a pause.
 func TestKeysAreRotated(t *testing.T) {
 	side(t)
 	_, hub, one, two := star(t)
@@ -161,7 +161,7 @@ func TestKeysAreRotated(t *testing.T) {
 		}
 	}
 
-	// The spoke's: hub first, which the other spoke does not notice.
+	// The spoke's key changes at the hub first. The other spoke does not notice.
 	before := handshakesOf(t, hub)
 	private, public := draw()
 	replace(hub, one.PublicKey, public)
@@ -174,7 +174,8 @@ func TestKeysAreRotated(t *testing.T) {
 		t.Errorf("handshakes with the other spoke: %d, before %d", after[nameOf(hub, two)], before[nameOf(hub, two)])
 	}
 
-	// The hub's: its public key goes into the spokes' files, it is restarted, and they reload.
+	// The hub's key: its public key goes into the spokes' files, the hub restarts, and the
+	// spokes reload.
 	private, public = draw()
 	for _, n := range []*tunnel.Node{one, two} {
 		replace(n, hub.PublicKey, public)
@@ -199,7 +200,7 @@ func TestKeysAreRotated(t *testing.T) {
 	reaches(two, tunnel.Inner4(1))
 }
 
-// nameOf returns what n calls its peer other.
+// nameOf returns n's name for its peer other.
 func nameOf(n, other *tunnel.Node) string {
 	for _, p := range n.Config.Peers {
 		if p.PublicKey == other.PublicKey {
@@ -209,10 +210,10 @@ func nameOf(n, other *tunnel.Node) string {
 	return ""
 }
 
-// TestModesOfPlatforms has secrets as kubelet and Docker give them: readable for a group or
-// for all, on a read-only mount in memory. They are accepted with a warning. The same mode
-// is refused on a mount that can be changed, on a disk, in an image's root file system and
-// in a service of systemd, and so is one that others may write.
+// TestModesOfPlatforms has secrets as kubelet and Docker mount them: readable for a group or
+// for all, on a read-only mount in memory. They are accepted with a warning. The same mode is
+// refused on a writable mount, on a disk, in an image's root file system and in a service of
+// systemd. A mode that lets others write is refused everywhere.
 func TestModesOfPlatforms(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
@@ -254,7 +255,7 @@ func TestModesOfPlatforms(t *testing.T) {
 			"ro": "mount -o remount,ro /mnt", "rw": "true", "service": "mount -o remount,ro /mnt && export INVOCATION_ID=0",
 			// An overlay without an upper layer has a device of its own, and is not in memory.
 			"disk": "mkdir /mnt/a /mnt/b && mv /mnt/*.toml /mnt/key /mnt/a && mount -t overlay -o lowerdir=/mnt/a:/mnt/b none /mnt",
-			// All is one file system in memory, which is read-only, as an image's root may be.
+			// All is one read-only file system in memory, as an image's root may be.
 			"root": "cp " + bin + " /mnt/srdtun && mkdir /mnt/mnt && mv /mnt/*.toml /mnt/key /mnt/mnt && mount -o remount,ro /mnt",
 		}[c.mount]
 		program := bin

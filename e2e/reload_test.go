@@ -23,14 +23,14 @@ var (
 	reloadEvery = flag.Duration("reload-every", 100*time.Millisecond, "how often it does")
 )
 
-// reloadGrowth is how much more memory a daemon may have after them. What a load takes
-// varies by 10 MB; the daemon's own test looks for less, without one.
+// reloadGrowth bounds a daemon's growth in memory over the reloads. A load's memory varies by
+// 10 MB. The daemon's own test has a smaller bound, without a load.
 const reloadGrowth = 24 << 20
 
-// TestReloadsUnderLoad changes a hub's file again and again while one spoke talks to it
-// by TCP and by datagrams: the other spoke comes and goes, and so do a peer that nobody
-// is and a route. The spoke that talks loses nothing, and the daemon, which has given up
-// its privileges, keeps nothing of those that went.
+// TestReloadsUnderLoad changes a hub's file again and again while one spoke talks to it by TCP
+// and by datagrams. The other spoke comes and goes, and so do a peer without a host and a
+// route. The talking spoke loses nothing. The daemon, which has given up its privileges, keeps
+// nothing of removed peers.
 func TestReloadsUnderLoad(t *testing.T) {
 	f, hub, one, two := star(t)
 	lasting := time.Duration(*reloads) * *reloadEvery
@@ -89,7 +89,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	if after.RSS > before.RSS+reloadGrowth {
 		t.Errorf("%d bytes of memory, %d before", after.RSS, before.RSS)
 	}
-	// The spoke that went and came last is served again, though it was not told.
+	// The other spoke, which came back last, is served again without an event of its own.
 	if err := two.Await(tunnel.Inner4(1)); err != nil {
 		t.Error(err)
 	}
@@ -143,7 +143,7 @@ func peerKeys(t *testing.T, n *tunnel.Node) (v []string) {
 	return v
 }
 
-// publicKey is that of somebody who is not there.
+// publicKey is the key of an absent peer.
 func publicKey(t *testing.T) string {
 	t.Helper()
 	private, err := exec.Command(bin, "genkey").Output()
@@ -168,7 +168,7 @@ func descriptors(t *testing.T, n *tunnel.Node) int {
 	return len(v)
 }
 
-// TestPeersByDropIn has peers come and go with files, of a daemon that is told nothing.
+// TestPeersByDropIn lets peers come and go with files, without a command to the daemon.
 func TestPeersByDropIn(t *testing.T) {
 	side(t)
 	f, hub, one, two := star(t)
@@ -194,7 +194,7 @@ func TestPeersByDropIn(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The hub is not told where the spoke is: that one calls.
+	// The hub has no endpoint of the spoke: the spoke calls.
 	if err := two.Await(tunnel.Inner4(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestPeersByDropIn(t *testing.T) {
 	}
 }
 
-// wantLog waits until a daemon has said something.
+// wantLog waits for a line in a daemon's log.
 func wantLog(t *testing.T, n *tunnel.Node, text string) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !strings.Contains(n.Log(), text); time.Sleep(20 * time.Millisecond) {
@@ -224,8 +224,8 @@ func wantLog(t *testing.T, n *tunnel.Node, text string) {
 	}
 }
 
-// TestCommandsOfOneRight: a command after the start has what the daemon has kept, the
-// right to change the network, whichever user that runs as.
+// TestCommandsOfOneRight: a command after the start has the right that the daemon has kept, to
+// change the network, under any user.
 func TestCommandsOfOneRight(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {

@@ -28,7 +28,7 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 	}
 	files, _ := filepath.Glob("/run/srdtun/" + n.Name + ".*") // other tests' nodes may have a longer name
 	for _, f := range files {
-		// The log of a background daemon is kept for whoever wants to know why it ended.
+		// The log of a background daemon is kept. It says why the daemon ended.
 		if filepath.Ext(f) != ".log" {
 			b.WriteString(f + "\n")
 		}
@@ -36,8 +36,8 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 	return b.String()
 }
 
-// wantUnchanged compares two snapshots. Some of what a device leaves goes away
-// in the kernel's own time, so the second may take a moment to settle.
+// wantUnchanged compares two snapshots. The kernel removes some remains of a device with a
+// delay, so the second snapshot may take a moment to settle.
 func wantUnchanged(t *testing.T, n *tunnel.Node, before string) {
 	t.Helper()
 	var after string
@@ -49,8 +49,8 @@ func wantUnchanged(t *testing.T, n *tunnel.Node, before string) {
 	t.Errorf("something is left behind.\n---- before\n%s---- after\n%s", before, after)
 }
 
-// everywhere is a configuration that touches more than its own device: routes,
-// policy rules and a table for a default route through the tunnel.
+// everywhere is a configuration that touches more than its own device. It has routes, policy
+// rules, and a table for a default route through the tunnel.
 func everywhere(t *testing.T, f *fabric.Fabric) *tunnel.Node {
 	t.Helper()
 	b := node(t, f.B(1), "b", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
@@ -135,7 +135,7 @@ func TestBackgroundAndDown(t *testing.T) {
 	}
 }
 
-// processNames returns what ps and top call processes.
+// processNames returns the names of processes in ps and top.
 func processNames(pids []int) (names []string) {
 	for _, p := range pids {
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p)) // it may have ended

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// maxRecovery bounds the time from the start of a daemon that was killed to
-// traffic both ways; WireGuard takes some 15 s.
+// maxRecovery bounds the time from the restart of a killed daemon to traffic both ways;
+// WireGuard takes some 15 s.
 const maxRecovery = 4 * time.Second
 
 func TestKillAndRestartSender(t *testing.T) {
@@ -26,8 +26,8 @@ func TestKillAndRestartReceiver(t *testing.T) {
 	killAndRestart(t, func(p *tunnel.Pair) *tunnel.Node { return p.B })
 }
 
-// A receiver that does not know its peer's address cannot call it when it starts
-// again: the other end has to notice.
+// A receiver without its peer's address cannot call when it starts again. The other end must
+// notice.
 func TestKillAndRestartPassiveReceiver(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{})
@@ -41,15 +41,14 @@ func TestKillAndRestartPassiveReceiver(t *testing.T) {
 	killUnderLoad(t, f, p.B)
 }
 
-// killAndRestart kills a daemon under load and starts it again. Datagrams must
-// pass soon, and the TCP flow, whose addresses were gone for a moment, must go
-// on as the same connection.
+// killAndRestart kills a daemon under load and starts it again. Datagrams must pass soon. The
+// TCP flow, whose addresses were gone for a moment, must go on as the same connection.
 func killAndRestart(t *testing.T, victim func(*tunnel.Pair) *tunnel.Node) {
 	f := network(t, fabric.Spec{})
 	killUnderLoad(t, f, victim(pair(t, f, tunnel.Config{})))
 }
 
-// minAfter is what the flow carries at least, in bit/s, when all is well again.
+// minAfter is the flow's least goodput, in bit/s, when all is well again.
 const minAfter = 150e6
 
 func killUnderLoad(t *testing.T, f *fabric.Fabric, n *tunnel.Node) {
@@ -92,11 +91,11 @@ func killUnderLoad(t *testing.T, f *fabric.Fabric, n *tunnel.Node) {
 	}
 }
 
-// sourcePorts is what a configuration that says nothing has.
+// sourcePorts is the default of the configuration.
 const sourcePorts = 32
 
-// TestRestartsLeaveNoPaths restarts one end again and again. The other must not
-// keep paths to the ports that went with each former process.
+// TestRestartsLeaveNoPaths restarts one end again and again. The other must not keep paths to
+// the ports of earlier processes.
 func TestRestartsLeaveNoPaths(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
@@ -117,8 +116,8 @@ func TestRestartsLeaveNoPaths(t *testing.T) {
 	}
 }
 
-// talk sends n datagrams to where nobody listens: as many answers come back. Each has a path
-// opened at either end.
+// talk sends n datagrams to a closed port, and as many answers come back. Each opens a path at
+// either end.
 func talk(t *testing.T, h *fabric.Host, from, to netip.Addr, n int) {
 	t.Helper()
 	c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
@@ -144,7 +143,7 @@ func wantPaths(t *testing.T, n *tunnel.Node, want int) {
 	t.Errorf("%s: paths %v, want %d active and no others", n.Name, got, want)
 }
 
-// states counts n's paths by their state. It has one peer.
+// states counts the paths of n's only peer by their state.
 func states(t *testing.T, n *tunnel.Node) map[string]int {
 	t.Helper()
 	out, err := n.Show()

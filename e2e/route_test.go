@@ -13,8 +13,8 @@ import (
 // maxRerouting bounds the time without traffic after the host's route is back.
 const maxRerouting = 4 * time.Second
 
-// TestRouteGoneAndBack takes A's only route to B away for three seconds, as an
-// uplink does that loses its carrier.
+// TestRouteGoneAndBack removes A's only route to B for three seconds, like an uplink that loses
+// its carrier.
 func TestRouteGoneAndBack(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})

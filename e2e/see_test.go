@@ -18,8 +18,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// maxUnseen bounds the time from when the daemon knows that paths are down until the screen
-// says so: users are promised a second, and a busy machine takes as long to draw.
+// maxUnseen bounds the time from the daemon's event that paths are down until the screen shows
+// it. Users are promised a second, and a busy machine takes as long to draw.
 const maxUnseen = 2 * time.Second
 
 // terminal is a pseudo-terminal of 80 x 24 with a program in it.
@@ -87,8 +87,8 @@ func newPTY() (master, slave *os.File, err error) {
 	return master, slave, nil
 }
 
-// await waits until the program has written text behind what it had written before, and
-// returns when it was seen.
+// await waits until the program has written text after its earlier output, and returns the
+// time.
 func (v *terminal) await(t *testing.T, before int, text string, most time.Duration) time.Time {
 	t.Helper()
 	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
@@ -152,7 +152,7 @@ func awaitStates(t *testing.T, n *tunnel.Node, what string, ok func(map[string]i
 	}
 }
 
-// asked runs the command and fails unless it ends with this code; it returns all that it said.
+// asked runs the command, which must end with this code, and returns its output.
 func asked(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(bin, args...).CombinedOutput()
@@ -162,8 +162,8 @@ func asked(t *testing.T, code int, args ...string) string {
 	return string(out)
 }
 
-// A spine dies under load: top has that on the screen within a second, show --check tells it
-// from health, and flows and ping see what is there.
+// A spine dies under load. top shows that within a second, and show --check reports a fault.
+// flows and ping show the present state.
 func TestDeadSpineIsSeen(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
@@ -204,7 +204,7 @@ func TestDeadSpineIsSeen(t *testing.T) {
 	screen.await(t, before, leaves, 10*time.Second)
 }
 
-// leaves is what a program writes that gives back the screen as it was (xterm's rmcup).
+// leaves is the output of a program that restores the screen (xterm's rmcup).
 const leaves = "\x1b[?1049l"
 
 // seesFlows fails unless the four connections of the load are the largest flows.

@@ -12,14 +12,14 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// stickMbit is what one LTE stick carries, each way.
+// stickMbit is the rate of one LTE stick, each way.
 const stickMbit = 10
 
-// stickAddr is what each stick gives the host, as most of one maker do.
+// stickAddr is the host's address behind each stick: most sticks of one maker give the same.
 const stickAddr = "192.168.8.100"
 
-// plugStick gives A(1) the interface u<i>, behind which A(i+1) is a router with address
-// translation, as an LTE stick is one.
+// plugStick gives A(1) the interface u<i>. Behind it A(i+1) is a router with address
+// translation, like an LTE stick.
 func plugStick(t *testing.T, f *fabric.Fabric, i int, addr string) {
 	t.Helper()
 	a, stick := f.A(1), f.A(i+1)
@@ -60,7 +60,7 @@ func sticks(t *testing.T, addrs [2]string, start func(*tunnel.Node) error) (*fab
 	return f, a, b
 }
 
-// pathsBy counts the paths in use by an interface, as `show` tells.
+// pathsBy counts the paths in use by an interface, as `show` prints them.
 func pathsBy(t *testing.T, n *tunnel.Node, name string) (count int) {
 	t.Helper()
 	raw, err := n.Show()
@@ -83,7 +83,7 @@ func pathsBy(t *testing.T, n *tunnel.Node, name string) (count int) {
 	return count
 }
 
-// lostWithin is how many of n pings, one each 100 ms, have no answer.
+// lostWithin is how many of n pings, one each 100 ms, get no answer.
 func lostWithin(t *testing.T, f *fabric.Fabric, n int) int {
 	t.Helper()
 	out, _ := f.A(1).Run("ping", "-n", "-i", "0.1", "-W", "2", "-c", fmt.Sprint(n), tunnel.Inner4(2).String())
@@ -97,14 +97,14 @@ func lostWithin(t *testing.T, f *fabric.Fabric, n int) int {
 	return 0
 }
 
-// shareOfBoth is what one TCP flow has at least of the sum of both sticks.
+// shareOfBoth is one TCP flow's least share of the sum of both sticks.
 const shareOfBoth = 0.85
 
-// lostToDeath bounds the pings that are lost when an uplink dies that they were on.
+// lostToDeath bounds the lost pings when the uplink that carries them dies.
 const lostToDeath = 4
 
-// TestTwoUplinksWithOneAddress has two LTE sticks that give the host the same address: both
-// carry, one outlives the other, and each is called by its interface.
+// TestTwoUplinksWithOneAddress has two LTE sticks that give the host the same address. Both
+// carry traffic, one outlives the other, and commands name each by its interface.
 func TestTwoUplinksWithOneAddress(t *testing.T) {
 	long(t)
 	f, a, b := sticks(t, [2]string{stickAddr, stickAddr}, (*tunnel.Node).Start)
@@ -182,7 +182,7 @@ func gateway(h *fabric.Host) string {
 	return netip.AddrFrom4(v).String()
 }
 
-// bothCarry sends one TCP flow through the tunnel, which is to fill both sticks.
+// bothCarry sends one TCP flow through the tunnel. It must fill both sticks.
 func bothCarry(t *testing.T, f *fabric.Fabric) {
 	t.Helper()
 	before := [2]uint64{sentBytes(t, f, "u1"), sentBytes(t, f, "u2")}
@@ -210,7 +210,7 @@ func replug(t *testing.T, f *fabric.Fabric, a *tunnel.Node) {
 	bothCarry(t, f)
 }
 
-// seesBoth looks at what the commands show.
+// seesBoth checks the output of the commands.
 func seesBoth(t *testing.T, a, _ *tunnel.Node) {
 	t.Helper()
 	for _, args := range [][]string{{"show", a.Name}, {"show", "paths", a.Name}, {"netcheck", a.Name}, {"ping", "-c", "1", a.Name, "b"}} {
@@ -223,9 +223,9 @@ func seesBoth(t *testing.T, a, _ *tunnel.Node) {
 	}
 }
 
-// TestUplinksWithOneAddressChange restarts the daemon of two sticks with one address, gives an
-// interface another name, and moves addresses from one to the other: traffic goes on, and
-// each uplink is called by the interface that it is at.
+// TestUplinksWithOneAddressChange restarts the daemon of two sticks with one address, renames
+// an interface, and moves addresses from one to the other. Traffic goes on, and commands name
+// each uplink by its present interface.
 func TestUplinksWithOneAddressChange(t *testing.T) {
 	long(t)
 	var m *tunnel.Manager

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// stopFor is longer than anything of a datagram's may take.
+	// stopFor is longer than any wait of a datagram.
 	stopFor = 6 * time.Second
-	// maxAge bounds the age of a datagram that is delivered, from when it was written to
-	// the device: it may wait for two seconds, and some more for its repair.
+	// maxAge bounds the age of a delivered datagram, from its write to the device. It may wait
+	// for two seconds, and some more for its repair.
 	maxAge = 3 * time.Second
 )
 
-// TestStoppedProcess stops one end's daemon under load, and lets it go on. No datagram
-// comes out that is as old as the stop was long; new ones pass at once.
+// TestStoppedProcess stops one end's daemon under load, and lets it go on. No delivered
+// datagram is as old as the stop was long; new ones pass at once.
 func TestStoppedProcess(t *testing.T) {
 	side(t)
 	for name, victim := range map[string]func(p *tunnel.Pair) *tunnel.Node{

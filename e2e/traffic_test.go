@@ -44,8 +44,8 @@ func TestKindsOfTraffic(t *testing.T) {
 		}
 	})
 	t.Run("udp", func(t *testing.T) {
-		// At half the fabric's rate. What the receiving program is too slow to
-		// read is not the tunnel's loss.
+		// Half of the fabric's rate. Datagrams that the receiving program reads too slowly are
+		// not the tunnel's loss.
 		const rate = 150e6
 		before := unread(t, f.B(1))
 		got := iperf(t, f, tunnel.Inner4(2), "-u", "-b", "150M", "-l", "1200")
@@ -69,8 +69,8 @@ func TestKindsOfTraffic(t *testing.T) {
 // was full.
 func unread(t *testing.T, h *fabric.Host) int { return counted(t, h, "snmp", "Udp:", "RcvbufErrors") }
 
-// deviceDrops is what the kernel has dropped at the tunnel's device: packets out
-// when the daemon did not read them, packets in when the host did not take them.
+// deviceDrops is the kernel's drops at the tunnel's device. Outgoing packets are dropped if the
+// daemon does not read them, and incoming ones if the host does not take them.
 func deviceDrops(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out, err := n.Host.Run("cat", "/sys/class/net/"+n.Name+"/statistics/tx_dropped", "/sys/class/net/"+n.Name+"/statistics/rx_dropped")
@@ -114,8 +114,8 @@ func TestSeveralAddresses(t *testing.T) {
 	}
 }
 
-// TestJumboInsideOrdinaryOutside sends packets of 9000 bytes, which must not be
-// fragmented, over links of 1500 bytes.
+// TestJumboInsideOrdinaryOutside sends packets of 9000 bytes over links of 1500 bytes. The
+// packets must not be fragmented.
 func TestJumboInsideOrdinaryOutside(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	pair(t, f, tunnel.Config{MTU: 9000})
@@ -145,8 +145,8 @@ func TestLargestInnerMTU(t *testing.T) {
 	}
 }
 
-// redis runs a database at B: a client at A that waits for each answer before
-// it goes on, and the database's own benchmark.
+// redis runs a database at B, a client at A that waits for each answer, and the database's own
+// benchmark.
 func redis(t *testing.T, f *fabric.Fabric) {
 	at := tunnel.Inner4(2).String()
 	server, err := f.B(1).Start("redis-server", "--bind", at, "--port", "6379", "--save", "", "--appendonly", "no", "--protected-mode", "no")

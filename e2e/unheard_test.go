@@ -15,11 +15,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// maxUnheard bounds the time until an application hears that nobody is there. Its first packet
-// may be answered while the kernel still holds the socket; the next one comes after a second.
+// maxUnheard bounds the time until an application hears that a destination is unreachable. The
+// kernel may still hold the socket at the answer to the first packet; the next packet comes
+// after a second.
 const maxUnheard = 3 * time.Second
 
-// wantUnreachable connects, which must fail soon as to a host that is not there.
+// wantUnreachable connects. That must fail soon, as for a missing host.
 func wantUnreachable(t *testing.T, from *fabric.Host, to netip.Addr) {
 	t.Helper()
 	begin := time.Now()
@@ -32,8 +33,9 @@ func wantUnreachable(t *testing.T, from *fabric.Host, to netip.Addr) {
 	}
 }
 
-// TestNobodyThereIsHeard connects to addresses that no peer has, and to those of a peer without
-// an endpoint: on the daemon's host, and on one behind it, with a strict filter of reverse paths.
+// TestNobodyThereIsHeard connects to addresses without a peer, and to addresses of a peer
+// without an endpoint. It does so on the daemon's host and on one behind it, with a strict
+// reverse path filter.
 func TestNobodyThereIsHeard(t *testing.T) {
 	d := direct(t)
 	n := node(t, d.A, "a", tunnel.Config{
@@ -65,7 +67,7 @@ func TestNobodyThereIsHeard(t *testing.T) {
 	}
 }
 
-// TestUnheardThroughAHub connects from a spoke to an address that the hub has nobody for: the
+// TestUnheardThroughAHub connects from a spoke to an address for which the hub has no peer. The
 // answer crosses the tunnel.
 func TestUnheardThroughAHub(t *testing.T) {
 	f := network(t, fabric.Spec{})
@@ -89,7 +91,7 @@ func run(t *testing.T, h *fabric.Host, lines string) {
 	}
 }
 
-// otherKey is a key that nobody has.
+// otherKey is the key of no host.
 func otherKey(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out, err := n.Host.Run("sh", "-c", "'"+n.Bin+"' genkey | '"+n.Bin+"' pubkey")
@@ -99,8 +101,8 @@ func otherKey(t *testing.T, n *tunnel.Node) string {
 	return string([]byte(out)[:44])
 }
 
-// TestCommandsTakeInnerAddresses names a peer by its address inside the tunnel, has a setting
-// name what is not there, and has the peer leave in order.
+// TestCommandsTakeInnerAddresses names a peer by its address inside the tunnel, and names a
+// missing one in a setting. The peer then leaves in order.
 func TestCommandsTakeInnerAddresses(t *testing.T) {
 	side(t)
 	d := direct(t)
@@ -112,7 +114,7 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 			t.Errorf("%v: %q without %q, %v", args, out, want, err)
 		}
 	}
-	// What ends within a second of its beginning is seen by nobody.
+	// A session that ends within a second of its beginning has no event.
 	for end := time.Now().Add(sayWait); !strings.Contains(p.A.Log(), "session-up: peer b: ") && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -135,8 +137,8 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 	left()
 }
 
-// TestRouterBehindAPeerIsTold has a router behind B, whose address A does not allow, say that
-// packets are too large: they are lost, and A says why.
+// TestRouterBehindAPeerIsTold has a router behind B whose address A does not allow. The router
+// reports that packets are too large. A drops these reports, and says why.
 func TestRouterBehindAPeerIsTold(t *testing.T) {
 	side(t)
 	d := direct(t)
@@ -144,7 +146,7 @@ func TestRouterBehindAPeerIsTold(t *testing.T) {
 	if err := p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"); err != nil {
 		t.Fatal(err)
 	}
-	// The route to 10.77.0.9 is narrow, and B tells so from its address of that side.
+	// The route to 10.77.0.9 is narrow. B reports that from its address on that side.
 	run(t, d.B, `sysctl -qw net.ipv4.ip_forward=1
 		ip addr add 10.78.0.1/24 dev eth0
 		ip route add 10.77.0.0/24 via 10.1.1.1 mtu lock 1000

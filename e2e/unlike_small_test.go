@@ -11,11 +11,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// A transfer of 64 KiB takes a round trip or a few: how long its paths are matters, and
-// what is known of them before.
+// A transfer of 64 KiB takes a round trip or a few. The length of its paths matters, and the
+// transport's earlier knowledge of them.
 const (
 	smallBytes = 64 << 10
-	// smallPause lets the queues of the transfer before run dry.
+	// smallPause lets the queues of the last transfer run dry.
 	smallPause = 200 * time.Millisecond
 )
 
@@ -52,7 +52,7 @@ func TestUnlikePathsSmall(t *testing.T) {
 	}
 }
 
-// small measures transfers over these paths, through a tunnel or not. They are so little
+// small measures transfers over these paths, with or without a tunnel. They are so little
 // traffic that all ways are measured at the same time.
 func small(t *testing.T, name string, l *meter.Latency, through bool, paths ...linkemu.Impairment) {
 	t.Helper()

@@ -48,25 +48,25 @@ func uplink(delay, deviation int, loss float64, mbit int64) linkemu.Impairment {
 
 var (
 	unlike = flag.String("unlike", "rtt_320,bw_4to1,dual_lte", "the `profiles` of TestUnlikePaths, or \"all\"")
-	// A run of all profiles takes 14 s each instead of three times that, if the machine
-	// has the time for it.
+	// A run of all profiles takes 14 s each instead of three times that, if the machine is fast
+	// enough.
 	unlikeAtOnce = flag.Bool("unlike-at-once", false, "measure single paths and both at the same time (with -test.parallel 5)")
 	unlikePlain  = flag.Bool("unlike-plain", false, "also measure TCP without a tunnel on each path")
 	unlikeFor    = flag.Duration("unlike-for", 8*time.Second, "how long a flow of TestUnlikePaths is measured, after unlikeStart")
 )
 
 const (
-	// unlikeStart is the beginning of a flow, which does not count.
+	// unlikeStart is the beginning of a flow. It does not count.
 	unlikeStart = 2 * time.Second
-	// unlikeSettle is how long paths get to be validated and measured.
+	// unlikeSettle is the time in which paths are validated and measured.
 	unlikeSettle = 3 * time.Second
-	// unlikeShare of the better path's goodput both together must have. Runs of the
-	// same path differ by a fifth where packets are lost at random; a tunnel that
-	// waits for the longer path has a tenth.
+	// unlikeShare is the least goodput of both paths together, as a share of the better path's.
+	// Runs of the same path differ by a fifth with random losses. A tunnel that waits for the
+	// longer path has a tenth.
 	unlikeShare = 0.75
-	// unlikeRounds are measured at most, and the bytes of all of them count: one round
-	// of a path that loses and jitters gives between 16 and 28 Mbit/s, and a claim
-	// about means is not judged by one.
+	// unlikeRounds are measured at most, and the bytes of all of them count. One round of a
+	// path with losses and jitter gives between 16 and 28 Mbit/s. So one round cannot judge a
+	// claim about means.
 	unlikeRounds = 4
 )
 
@@ -109,8 +109,7 @@ func chosen(profile string) bool {
 	return *unlike == "all" || strings.Contains(","+*unlike+",", ","+profile+",")
 }
 
-// over adds the goodput in bit/s of a flow over these paths to sum, through a tunnel
-// or not.
+// over adds the goodput in bit/s of a flow over these paths to sum, with or without a tunnel.
 func over(t *testing.T, name string, sum *float64, through bool, paths ...linkemu.Impairment) {
 	t.Helper()
 	between(t, name, through, *unlikeAtOnce, paths, func(t *testing.T, f *fabric.Fabric, to netip.Addr) {
@@ -127,8 +126,8 @@ func over(t *testing.T, name string, sum *float64, through bool, paths ...linkem
 	})
 }
 
-// between runs a test on two hosts that these paths join, through a tunnel or not, beside
-// others or alone; to is the second one's address.
+// between runs a test on two hosts joined by these paths, with or without a tunnel, beside
+// other tests or alone. The second host's address is to.
 func between(t *testing.T, name string, through, atOnce bool, paths []linkemu.Impairment, run func(t *testing.T, f *fabric.Fabric, to netip.Addr)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// secondUplink gives A(1) another cable to its leaf, eth1. Its default route, if it gets
-// one, is one that the routing table never prefers.
+// secondUplink gives A(1) another cable to its leaf, eth1. It may get a default route, but the
+// routing table never prefers that one.
 func secondUplink(t *testing.T, f *fabric.Fabric) {
 	t.Helper()
 	a := f.A(1)
@@ -47,7 +47,7 @@ func secondRoutes(t *testing.T, f *fabric.Fabric) {
 	}
 }
 
-// sentBytes is what has left A(1) by a device.
+// sentBytes is how many bytes have left A(1) by a device.
 func sentBytes(t *testing.T, f *fabric.Fabric, dev string) uint64 {
 	t.Helper()
 	out, err := f.A(1).Run("ip", "-s", "-j", "link", "show", dev)
@@ -63,8 +63,8 @@ func sentBytes(t *testing.T, f *fabric.Fabric, dev string) uint64 {
 	return v[0].Stats64.Tx.Bytes
 }
 
-// TestTwoUplinksWithoutRules has two interfaces in paths.local and no policy routing: both
-// carry, and who lacks a route is named in the log.
+// TestTwoUplinksWithoutRules has two interfaces in paths.local and no policy routing. Both
+// carry traffic, and the log names an interface without a route.
 func TestTwoUplinksWithoutRules(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("IPv6=%v", v6), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestTwoUplinksWithoutRules(t *testing.T) {
 			}
 			await(t, "a line that says that eth1 has no route", func() bool { return strings.Contains(a.Log(), "eth1 has no route to "+at.Addr().String()) })
 			secondRoutes(t, f)
-			// A route is news; paths that were given up are tried again.
+			// A new route is an event. Abandoned paths are tried again.
 			second := 0
 			await(t, "paths by eth1", func() bool { second = pathsFrom(t, a, "10.1.200.2", "fd00:1:0:200::2"); return second > 0 })
 			before := [2]uint64{sentBytes(t, f, "eth0"), sentBytes(t, f, "eth1")}
@@ -107,7 +107,7 @@ func inner(i int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 32), netip.PrefixFrom(tunnel.Inner6(i), 128)}
 }
 
-// awaitMost is how long await waits: what is awaited takes a second or two.
+// awaitMost bounds the wait of await. Events here take a second or two.
 const awaitMost = 40 * time.Second
 
 func await(t *testing.T, what string, ok func() bool) {

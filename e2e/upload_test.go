@@ -12,8 +12,8 @@ import (
 )
 
 // TestUploadBesideDownload: one flow each way through the tunnel at the same time, over one
-// link. What is received takes little of what is sent: TCP's own acknowledgements, and those
-// of the tunnel.
+// link. The received flow costs the sent one little: TCP's own acknowledgements, and the
+// tunnel's.
 func TestUploadBesideDownload(t *testing.T) {
 	long(t)
 	const mbit, settle, lasts = 50, 4 * time.Second, 10 * time.Second

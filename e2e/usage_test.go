@@ -16,8 +16,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// Bounds on memory in bytes. They are those that users are promised; the daemon
-// takes a half or less of each.
+// Bounds on memory in bytes, as promised to users. The daemon takes a half or less of each.
 const (
 	maxIdle     = 25 << 20  // one peer, nothing to do
 	maxThousand = 60 << 20  // a thousand peers, nothing to do
@@ -68,15 +67,14 @@ func datagrams(t *testing.T, h *fabric.Host) (sent int) {
 	return sent
 }
 
-// idleFor is how long nothing is sent by a daemon that is idle, and settled is
-// the longest that its last probes and acknowledgements may take before.
+// idleFor is how long an idle daemon sends nothing. settled bounds the time of its last probes
+// and acknowledgements before.
 const (
 	idleFor = 5 * time.Second
 	settled = 40 * time.Second
 )
 
-// awaitIdle returns the share of a core that n took in a time in which it sent
-// nothing.
+// awaitIdle returns n's share of a core in a time in which it sent nothing.
 func awaitIdle(t *testing.T, n *tunnel.Node) (share float64) {
 	t.Helper()
 	for deadline := time.Now().Add(settled); time.Now().Before(deadline); {
@@ -96,9 +94,8 @@ func awaitIdle(t *testing.T, n *tunnel.Node) (share float64) {
 // unreachable is where the endpoints of some idle peers are.
 var unreachable = netip.MustParsePrefix("198.18.0.0/15")
 
-// idlePeers makes peers that nobody is behind. One in three has no endpoint, one
-// has an endpoint to which there is no route, and one has a port of a host where
-// nobody listens.
+// idlePeers makes peers without hosts. One in three has no endpoint. One has an endpoint
+// without a route to it, and one has a closed port of a host.
 func idlePeers(t *testing.T, n int, deaf netip.Addr) (v []tunnel.Peer) {
 	t.Helper()
 	for i := range n {
@@ -124,8 +121,8 @@ func idlePeers(t *testing.T, n int, deaf netip.Addr) (v []tunnel.Peer) {
 	return v
 }
 
-// What scraping a hub with a thousand peers may cost: the mean of processor time for one
-// scrape, and memory in bytes after them. docs/monitoring.md has what it does cost.
+// Bounds for scraping a hub with a thousand peers: the mean processor time of one scrape, and
+// memory in bytes after them. The measured cost is in docs/monitoring.md.
 const (
 	scrapes    = 5
 	maxScrape  = 300 * time.Millisecond
@@ -148,8 +145,8 @@ func scrape(t *testing.T, n *tunnel.Node) {
 	}
 }
 
-// TestThousandIdlePeers is a hub with a thousand peers, one of which was there a
-// moment ago. It is scraped at the end.
+// TestThousandIdlePeers is a hub with a thousand peers. One of them has just been there. It is
+// scraped at the end.
 func TestThousandIdlePeers(t *testing.T) {
 	f := network(t, fabric.Spec{Spines: 1})
 	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
@@ -214,7 +211,7 @@ func TestMemoryUnderLoad(t *testing.T) {
 			}
 			t.Logf("%.0f Mbit/s", r.Sum().Mean(time.Second, 6*time.Second)/1e6)
 		}},
-		// Small packets take more than their size, and nobody slows them down.
+		// Small packets take more memory than their size, and nothing slows them down.
 		{"small datagrams faster than the paths", 20, 0, func(t *testing.T, f *fabric.Fabric) { flood(t, f, 64, 4*time.Second) }},
 		{"jumbo datagrams faster than the paths", 20, 9000, func(t *testing.T, f *fabric.Fabric) { flood(t, f, 8900, 4*time.Second) }},
 	} {
@@ -233,8 +230,8 @@ func TestMemoryUnderLoad(t *testing.T) {
 	}
 }
 
-// flood sends datagrams of size bytes into the tunnel from A to B, as many as the sender
-// can make in this time.
+// flood sends datagrams of size bytes into the tunnel from A to B, as fast as the sender can,
+// for a time.
 func flood(t *testing.T, f *fabric.Fabric, size int, d time.Duration) {
 	t.Helper()
 	out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 0).String())

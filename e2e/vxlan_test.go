@@ -16,8 +16,8 @@ import (
 // inVXLAN is the address of node i (from 1) in the network on top of the tunnel.
 func inVXLAN(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 88, 0, byte(i)}) }
 
-// vxlan makes a VXLAN of both hosts on top of the tunnel, without outer checksums, as those
-// of containers are.
+// vxlan makes a VXLAN of both hosts on top of the tunnel. It has no outer checksums, as in
+// container networks.
 func vxlan(t *testing.T, a, b *fabric.Host) {
 	t.Helper()
 	for i, h := range []*fabric.Host{a, b} {
@@ -60,8 +60,8 @@ func tunnelFrames(t *testing.T, n *tunnel.Node) (read, written uint64) {
 	return st.Device.Read, st.Device.Written
 }
 
-// minVXLAN is the least goodput of TCP in VXLAN, as a share of that of TCP alone. On a
-// quiet machine it is above nine tenths; packet by packet it was three tenths.
+// minVXLAN is the least goodput of TCP in VXLAN, as a share of plain TCP's. On a quiet machine
+// it is above nine tenths; packet by packet it was three tenths.
 const minVXLAN = 0.6
 
 // One TCP connection in VXLAN, and one without, in turns, on a cable without a limit.
@@ -123,10 +123,10 @@ func TestVXLANOverAllPaths(t *testing.T) {
 	tunnelFrames(t, p.A)
 }
 
-// lossOfOne is what the one flow loses, of packets, in a thousand.
+// lossOfOne is the loss of one flow, in packets of a thousand.
 const lossOfOne = 20
 
-// Sixteen connections in one VXLAN: one whose packets get lost does not stop the others.
+// Sixteen connections in one VXLAN. Lost packets of one do not stop the others.
 func TestVXLANFlowsAreApart(t *testing.T) {
 	long(t)
 	f := network(t, links)

@@ -10,14 +10,14 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// workerFlows at once, all in one of two queues, are one run in 30,000.
+// workerFlows flows share one of two queues in one run of 30,000.
 const workerFlows = 16
 
-// minWork is the least share of the work that each of two threads has to have: the
-// kernel gives flows to queues of the device by their hash, which is seldom even.
+// minWork is the least share of the work for each of two threads. The kernel assigns flows to
+// the device's queues by their hash, and that is seldom even.
 const minWork = 0.05
 
-// The flows to one peer are carried by all threads.
+// All threads carry the flows to one peer.
 func TestTwoThreadsForOnePeer(t *testing.T) {
 	f := network(t, fabric.Spec{RateMbit: -1})
 	p := pair(t, f, tunnel.Config{Extra: "workers = 2\n"})

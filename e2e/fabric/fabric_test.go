@@ -203,8 +203,7 @@ func TestCloseEndsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A process that enters the namespace only after a while is missed by a
-	// Close that comes first.
+	// A process that enters the namespace after a while would escape a Close before that.
 	if in, err := os.Stat(f.A(1).Path()); err != nil {
 		t.Error(err)
 	} else if is, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", p.Pid())); err != nil || !os.SameFile(in, is) {

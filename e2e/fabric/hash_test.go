@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestProgramLoadsWhileSignalled loads the program on a thread that Go's
-// runtime interrupts without pause, as it does with a thread that is to yield.
+// TestProgramLoadsWhileSignalled loads the program on a thread that Go's runtime interrupts
+// without pause, like a thread that must yield.
 func TestProgramLoadsWhileSignalled(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

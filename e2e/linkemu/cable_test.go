@@ -135,7 +135,7 @@ func BenchmarkCable(b *testing.B) {
 	before, _ := c.Stats()
 	start := time.Now()
 	for b.Loop() {
-		// With no listener an answer now and then says so; it is not of interest.
+		// Without a listener an error arrives now and then. It does not matter.
 		_, _ = out.Write(packet)
 	}
 	after, _ := c.Stats()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A machine with other work is told from one that idles, whoever does it.
+// A machine with any other work is told from an idle one.
 func TestOtherWorkIsSaid(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -26,7 +26,7 @@ func TestOtherWorkIsSaid(t *testing.T) {
 	}
 }
 
-// What the work returns is returned.
+// Watched returns the error of the work.
 func TestWatchedWork(t *testing.T) {
 	sorry := errors.New("sorry")
 	if _, err := Watched(0, func() error { return sorry }); !errors.Is(err, sorry) {
