@@ -55,7 +55,7 @@ func documented(t *testing.T) (v []documentLine) {
 				continue
 			}
 			says, commands := map[string]string{}, 0
-			if doc == guide { // elsewhere it depends on what was run before
+			if doc == guide { // elsewhere it depends on earlier commands
 				says = b.Output()
 			}
 			for _, l := range b.Lines() {

@@ -154,7 +154,7 @@ func TestFleetOutlivesEtcd(t *testing.T) {
 	for i, want := range []string{"m2 m3 m4", "m1 m3 m4", "m1 m2 m4"} {
 		all[i].wantPeers(t, 2*maxNews, want)
 	}
-	time.Sleep(maxLeave) // whoever was to be missed would be by now
+	time.Sleep(maxLeave) // a missing member would be gone by now
 	for i, want := range []string{"m2 m3 m4", "m1 m3 m4", "m1 m2 m4", ""} {
 		if want != "" {
 			all[i].wantPeers(t, 0, want)

@@ -15,7 +15,7 @@ import (
 const (
 	manyPrefixes = 65536
 	maxAnswer    = 5 * time.Second
-	maxRewire    = 10 * time.Second // what the command itself waits for
+	maxRewire    = 10 * time.Second // the command itself waits as long
 )
 
 // TestManyPrefixes lists the blocks of a country, and more, in one peer. The commands answer.

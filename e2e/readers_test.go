@@ -158,7 +158,7 @@ func TestMetricsOnAUnixSocket(t *testing.T) {
 	at := "/run/srdtun/" + n.Name + ".metrics"
 	page := "/run/srdtun/" + n.Name + ".page"
 	n.Config.Extra = fmt.Sprintf("\n[metrics]\nlisten = \"unix:%s\"\n[dashboard]\nlisten = \"unix:%s\"\n", at, page)
-	for range 2 { // then with what a killed one has left
+	for range 2 { // then with a killed one's remains
 		if err := n.Start(); err != nil {
 			t.Fatal(err)
 		}

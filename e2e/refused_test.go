@@ -28,7 +28,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 		before, after string // commands on the host, around the attempt
 		taken         string // a TCP or UDP port on it, as in "tcp 127.0.0.1:80"
 		config        string // "": the right one
-		with          string // what runs the command; "": root as it is
+		with          string // the command in front; "": root as it is
 		code          int
 		says          string
 	}{

@@ -36,7 +36,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	lasting := time.Duration(*reloads) * *reloadEvery
 	spokes := slices.Clone(hub.Config.Peers)
 	other := tunnel.Peer{Name: "nobody", PublicKey: publicKey(t), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16")}}
-	reload(t, hub, append(slices.Clone(spokes), other)) // makes what is made once
+	reload(t, hub, append(slices.Clone(spokes), other)) // makes all that is made only once
 	reload(t, hub, spokes)
 	s, err := meter.StartStream(one.Host, hub.Host, tunnel.Inner4(2), tunnel.Inner4(1), 2*time.Millisecond)
 	if err != nil {

@@ -128,7 +128,7 @@ func TestTwoUplinksWithOneAddress(t *testing.T) {
 		if t.Logf("%s dies: %d of 60 pings lost", name, lost); lost > lostToDeath {
 			t.Errorf("want %d at most", lostToDeath)
 		}
-		iperf(t, f, tunnel.Inner4(2)) // what nothing is sent on is not known to be dead
+		iperf(t, f, tunnel.Inner4(2)) // only traffic shows that a path is dead
 		down()
 		if n := pathsBy(t, a, name); n > 0 {
 			t.Errorf("show has %d paths in use by %s, which is dead", n, name)

@@ -58,9 +58,9 @@ type Roster struct {
 	grace  time.Duration
 
 	members map[string]*member
-	waiting map[string]*member // of members, those that wait
+	waiting map[string]*member // the waiting ones of members
 	held    claims             // of the others
-	dirty   map[string]bool    // names whose file may have to change
+	dirty   map[string]bool    // names of files that may have to change
 	listing uint64             // counts them
 
 	// down: the discovery cannot be reached, so no member is known to have left.

@@ -114,7 +114,7 @@ type run struct {
 	options
 	file  *os.File
 	built string // the version of srdtun
-	dir   string // for what applications store
+	dir   string // for the applications' data
 	all   []record
 	worst []float64 // of the measurement under way
 }

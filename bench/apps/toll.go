@@ -16,7 +16,7 @@ import (
 type toll struct {
 	c    *cluster
 	said bytes.Buffer // all of it
-	line []byte       // what has come of the last line
+	line []byte       // the beginning of an unfinished line
 	pids []int
 	// State of the running round.
 	began time.Time

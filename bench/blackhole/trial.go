@@ -26,13 +26,13 @@ const (
 // trial is the result of one death. Times are in ms, rates in Mbit/s.
 type trial struct {
 	Spine   int     `json:"spine"`
-	Share   float64 `json:"share"`   // of what left before, over that spine
+	Share   float64 `json:"share"`   // of the bytes before, that spine's share
 	Before  float64 `json:"before"`  // goodput
 	During  float64 `json:"during"`  // goodput while it was dead
 	Stall   float64 `json:"stall"`   // longest run of samples below a tenth of Before, from its death on
-	Quiet   float64 `json:"quiet"`   // the same of the time before it died: what the machine does by itself
+	Quiet   float64 `json:"quiet"`   // the same before it died: the machine's own pauses
 	Worst   float64 `json:"worst"`   // longest stall of any single flow
-	Healthy toll    `json:"healthy"` // what TCP paid in the time before
+	Healthy toll    `json:"healthy"` // TCP's cost in the time before
 	Dead    toll    `json:"dead"`    // and while it was dead
 
 	died, healed time.Time

@@ -14,7 +14,7 @@ var idleBytes = figure{name: "30 s idle with keepalive 25, both ends", unit: "KB
 
 const (
 	idleOpens = time.Second     // of a flow that opens all paths
-	idleRest  = 4 * time.Second // until what follows a flow is over
+	idleRest  = 4 * time.Second // until the effects of a flow are over
 	idleTime  = 30 * time.Second
 	keepalive = 25 * time.Second
 )

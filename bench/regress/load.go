@@ -21,7 +21,7 @@ const (
 	steadyHeader  = 16 // number in its flow, and when it was written
 	steadyWaits   = time.Second
 	steadyTurn    = steadyPerSec / int(time.Second/steadyEvery) // packets a turn
-	steadyBuffers = 4 << 20                                     // of the receiving socket: what is lost is the tunnel's
+	steadyBuffers = 4 << 20                                     // of the receiving socket, so that all losses are the tunnel's
 )
 
 // steadyLoad is small UDP flows, each with a port and numbers of its own.
@@ -90,7 +90,7 @@ func (l *steadyLoad) send(to net.Addr) {
 			l.sent++
 			l.mu.Unlock()
 			binary.BigEndian.PutUint64(buf[8:], uint64(time.Since(l.begun)))
-			_, _ = l.out[flow].WriteTo(buf, to) // what is not taken counts as lost
+			_, _ = l.out[flow].WriteTo(buf, to) // a refused packet counts as lost
 		}
 	}
 }

@@ -98,7 +98,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 		return nil, errNothing
 	}
 	a := all[0].About
-	kernel, _, _ := strings.Cut(a.Kernel, "-") // what is behind it is the builder's
+	kernel, _, _ := strings.Cut(a.Kernel, "-") // the rest is the builder's
 	t := &table{Date: a.Date, Machine: a.Machine + ", Linux " + kernel, Version: a.Versions["srdtun"], Head: []string{""}}
 	t.Date, _, _ = strings.Cut(t.Date, " ")
 	var others []string

@@ -21,7 +21,7 @@ type link struct {
 	to   netip.Addr
 	dev  string   // the device of B on which it comes out
 	pids []int    // its daemons
-	wrap []string // what stands before the commands that are to use it
+	wrap []string // the words before a command that uses the link
 	// close ends the link's daemons. nil: there are no daemons.
 	close func() error
 }

@@ -22,7 +22,7 @@ const (
 // load is a running iperf3 from A to B over TCP.
 type load struct {
 	server, client *fabric.Process
-	report         bytes.Buffer // the client's, which holds what the server received
+	report         bytes.Buffer // the client's, with the server's received bytes
 	seconds        int
 	before         meter.CPUTime // when the client started
 }

@@ -16,7 +16,7 @@ type progress struct {
 	begun    time.Time
 	seconds  int
 	total    float64 // expected seconds of the whole run
-	done     float64 // of that, what has been done
+	done     float64 // the finished part of that
 	rounds   int
 }
 

@@ -7,7 +7,7 @@ import "math"
 // lossy one. It ends at 2^(1/16), 4 %, which is less than the difference of two runs.
 const (
 	firstRate   = 25_000.0
-	mostRate    = 3_200_000.0 // above what a program can send here
+	mostRate    = 3_200_000.0 // above any program's rate here
 	leastRate   = 1_000.0     // a tunnel that carries less does not work
 	refineSteps = 4
 	// tries is how often a rate may fail: the machine may do other work for some milliseconds,

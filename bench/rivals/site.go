@@ -21,7 +21,7 @@ type site struct {
 	net   network
 	a, b  *fabric.Host
 	more  []*fabric.Host    // that send to B, A among them; nil: A alone
-	port  *fabric.Namespace // the leaf whose port to B has a limit; nil: there is none
+	port  *fabric.Namespace // the leaf whose port to B has a limit; nil: no limit
 	close func() error
 }
 

@@ -70,7 +70,7 @@ type burst struct {
 	flows  int // of each sender
 	size   int64
 	rounds int
-	mbit   float64 // what all share
+	mbit   float64 // rate of the shared link
 }
 
 var bursts = map[string]burst{

@@ -64,7 +64,7 @@ type table struct {
 	title string
 	net   network
 	kinds []kind
-	base  kind // what ratios are against
+	base  kind // the kind that ratios divide by
 	// rivals are compared with srdtun in a column of its own, which shows the best of them; nil
 	// for no such column.
 	rivals []kind

@@ -32,7 +32,7 @@ const oldestTried = 4
 // tools are the programs built by this command, in their newest release unless noted.
 type tools struct {
 	wireguard, wireguardTS, nebula, nebulaCert string
-	notes                                      map[string]string // by title: what is odd about it
+	notes                                      map[string]string // by title: remarks
 }
 
 // install builds the programs of the kinds into dir. Nebula is built from the folder

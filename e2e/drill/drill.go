@@ -20,7 +20,7 @@ import (
 // Drill is one way to hurt.
 type Drill struct {
 	Name  string
-	Says  string // what is done
+	Says  string // one line on the drill
 	Quick bool   // takes seconds when it is short
 	run   func(r *run) error
 }

@@ -14,7 +14,7 @@ import (
 // Bounds of these drills.
 const (
 	maxRestart = 2 * time.Second        // WireGuard takes some 15 s
-	maxMove    = time.Second            // what a person notices
+	maxMove    = time.Second            // a person notices more
 	maxForgot  = 200 * time.Millisecond // a SYN that is lost is sent again after a second
 	maxHealed  = 2 * time.Second
 )

@@ -22,7 +22,7 @@ const (
 type transport struct {
 	proto byte
 	start int // of the transport header
-	body  int // of what follows that header
+	body  int // of the bytes after that header
 	end   int // of the IP packet; frames may be padded behind it
 	sumAt int // of the checksum
 	ip    int // of the IP header

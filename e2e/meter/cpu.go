@@ -15,7 +15,7 @@ type CPUTime struct {
 	// process.
 	Busy  float64
 	Nice  float64
-	Steal float64 // what the hypervisor gave to others
+	Steal float64 // time that the hypervisor gave to others
 }
 
 // userHz is the unit of /proc/stat, the same on all of Go's architectures.

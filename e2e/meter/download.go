@@ -64,7 +64,7 @@ func (c *Content) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 type Download struct {
 	Took   time.Duration
 	Bytes  int64
-	SHA256 string // hex, of what curl wrote
+	SHA256 string // hex, of curl's output
 }
 
 // Curl fetches a URL inside the host's namespace, without retries, within the

@@ -21,7 +21,7 @@ import (
 
 const (
 	port = 51820
-	mtu  = 1420 // what wg-quick gives a tunnel over Ethernet
+	mtu  = 1420 // wg-quick's value for a tunnel over Ethernet
 	// run is the folder of the programs' sockets. They are named after the interfaces, and so
 	// are in one place for all namespaces.
 	run = "/var/run/wireguard"

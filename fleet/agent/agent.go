@@ -62,7 +62,7 @@ type runner struct {
 	dir    *dropdir.Dir
 	stamps [3]look
 	fault  string    // of the policy or of a file, as it was said last
-	again  time.Time // when to write what could not be written
+	again  time.Time // when to retry a failed write
 	left   map[string]fleet.Change
 }
 

@@ -158,7 +158,7 @@ func TestPolicyCountsWithoutDiscovery(t *testing.T) {
 	r.stop()
 
 	r.allow()
-	r.start() // and of what a process before has written, with no discovery yet
+	r.start() // and of an earlier process's files, with no discovery yet
 	r.wantFiles()
 	r.stop()
 }

@@ -41,7 +41,7 @@ type follower struct {
 	reading string // the last fault of reading
 	writing string // the last fault of the claim
 
-	mu    sync.Mutex // of what follows: both the listing and the claim tell how the store is
+	mu    sync.Mutex // of the next fields: both the listing and the claim report the store's state
 	there bool       // as it was told to the agent
 	known bool       // the log has that it is there
 }

@@ -162,7 +162,7 @@ func (d *Dir) write(file string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(fileMode), f.Close()); err == nil { // whatever the umask says
+	if err = errors.Join(err, f.Chmod(fileMode), f.Close()); err == nil { // under any umask
 		err = d.root.Rename(scratch, file)
 	}
 	if err != nil {

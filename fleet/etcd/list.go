@@ -42,7 +42,7 @@ func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string
 type pager struct {
 	client    clientv3.KV
 	from, end string
-	revision  int64 // 0: that of the first answer
+	revision  int64 // 0: the revision of the first answer
 	limit     int64 // keys in the next answer; it only goes down, as each that is refused costs etcd
 }
 

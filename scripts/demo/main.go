@@ -100,7 +100,7 @@ type act struct {
 	outage   *meter.Outage
 	download meter.Download
 	intact   bool
-	busy     string // what else the machine did, or ""
+	busy     string // the machine's other work, or ""
 }
 
 // disturbed names the machine's other work during an act, or "".

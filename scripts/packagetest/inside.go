@@ -54,7 +54,7 @@ type host struct {
 	beforeAgents []string
 	streams      []*stream
 	index        string   // of the device
-	keys         []string // private ones, for checks of who learns them
+	keys         []string // private ones, which nobody may learn
 }
 
 const lab = "srdtun@lab.service"

@@ -65,7 +65,7 @@ func sendDatagrams() (*datagrams, error) {
 // lost ends the flow. It returns how many datagrams were sent, and how many never came.
 func (d *datagrams) lost() (sent, lost int64) {
 	d.end.Store(true)
-	time.Sleep(time.Second) // what is on its way
+	time.Sleep(time.Second) // for datagrams in flight
 	d.there.Close()
 	d.here.Close()
 	return d.sent.Load(), d.sent.Load() - d.came.Load()
@@ -152,7 +152,7 @@ func (h *host) divided() (err error) {
 // Paths that the upgrade reads and writes. The old user, or a service's user, may have put
 // something there.
 const (
-	trapDir    = "/var/lib/private/srdtun/trap" // a service's, whose owner root must write nothing for
+	trapDir    = "/var/lib/private/srdtun/trap" // a service's; root must write nothing for its owner
 	trapVictim = "/root/victim"                 // root's file, which must stay as it is
 	trapLinked = "/root/secret"                 // root's, which the old user must not have copied
 	trapMost   = 64 << 20

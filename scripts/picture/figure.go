@@ -13,7 +13,7 @@ type Figure struct {
 	Lines    []Line  `json:"lines,omitempty"`
 	Spans    []Span  `json:"spans,omitempty"`
 	Marks    []Mark  `json:"marks,omitempty"`
-	Panels   []Panel `json:"panels,omitempty"` // instead of lines and what belongs to them
+	Panels   []Panel `json:"panels,omitempty"` // instead of lines and their parts
 	Heat     *Heat   `json:"heat,omitempty"`   // likewise
 }
 
@@ -64,9 +64,9 @@ type Tone int
 
 // The tones.
 const (
-	Own    Tone = iota // what the picture is about
-	Other              // what that is compared with
-	Orient             // what is there for orientation
+	Own    Tone = iota // the subject of the picture
+	Other              // a rival of the subject
+	Orient             // for orientation
 )
 
 // Heat is a table of ratios to the best of each column, which is 1. The larger a ratio,

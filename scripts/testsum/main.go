@@ -98,7 +98,7 @@ type summary struct {
 	logs                    map[[2]string][]string // of tests that have not passed yet
 	passed, failed, skipped int
 	failures, skips         []string
-	built                   []string // what the compiler said since a package failed
+	built                   []string // the compiler's output since a package failed
 	start                   time.Time
 }
 

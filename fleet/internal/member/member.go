@@ -74,7 +74,7 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 type Self struct {
 	Grant     string   // file
 	Addresses []string // ADDRESS:PORT, or ADDRESS
-	Port      uint16   // of those that have none
+	Port      uint16   // of addresses without a port
 }
 
 // defaultPort is the daemon's default port.

@@ -16,8 +16,8 @@ import (
 // Program is an agent: the store of its fleet, and the store's names in its texts.
 type Program struct {
 	Name, Version, Short, Long string
-	Argument                   string // what a member's name is called
-	Join, Members, Leave       string // what the commands do
+	Argument                   string // the word for a member's name
+	Join, Members, Leave       string // descriptions of the commands
 
 	// Flags set the address of the store, and JoinFlags the ways of join.
 	Flags, JoinFlags func(*cobra.Command)
