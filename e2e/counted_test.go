@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// counted reads a counter of a host's kernel from /proc/net/snmp or /proc/net/netstat:
-// of each protocol a line with names, and one with values.
+// counted reads a counter of a host's kernel from /proc/net/snmp or /proc/net/netstat. Each
+// protocol has a line with names and a line with values.
 func counted(t *testing.T, h *fabric.Host, file, protocol, name string) int {
 	t.Helper()
 	out, err := h.Run("cat", "/proc/net/"+file)

@@ -78,7 +78,7 @@ func TestCrowdSendsToAHub(t *testing.T) {
 	}
 }
 
-// readCPU returns what the machine's processors did so far.
+// readCPU returns the processor time of the machine so far.
 func readCPU(t *testing.T) meter.CPUTime {
 	t.Helper()
 	c, err := meter.ReadCPU()

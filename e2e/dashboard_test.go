@@ -195,7 +195,8 @@ func colours(m image.Image) int {
 	return len(seen)
 }
 
-// coarse keeps six bits of each colour: nobody sees it, and a fifth of the file is saved.
+// coarse keeps six bits of each colour. The difference is invisible, and the file is a fifth
+// smaller.
 func coarse(m image.Image) image.Image {
 	c := image.NewRGBA(m.Bounds())
 	draw.Draw(c, c.Bounds(), m, image.Point{}, draw.Src)

@@ -176,8 +176,7 @@ func testStrangersAreTold(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	wrong()
 }
 
-// follow runs "srdtun events --follow" until the test ends, and returns what it has
-// printed.
+// follow runs "srdtun events --follow" until the test ends, and returns its output.
 func follow(t *testing.T, n *tunnel.Node) (printed func() string) {
 	t.Helper()
 	var out fabric.Log

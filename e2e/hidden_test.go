@@ -53,8 +53,8 @@ func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 	}
 }
 
-// While a daemon starts, a process of the same user with the same capability cannot read the
-// key from its memory. The daemon hides its memory before it has a key.
+// While a daemon starts, a process with the same user and capability cannot read the key from
+// its memory. The daemon hides its memory before it has a key.
 func TestStartingDaemonIsUnreadable(t *testing.T) {
 	side(t)
 	const user = "1234"

@@ -87,9 +87,9 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 	return hub, all
 }
 
-// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send a little, and
-// starts it again without a descriptor store. It soon reaches all of them. It does so even if
-// they have looked for it for a long time, at longer and longer intervals.
+// TestHubRestartReachesItsSpokes ends a hub in several ways while its spokes send a little. It
+// starts the hub again without a descriptor store. The hub soon reaches all of them. It does so
+// even if they have looked for it for a long time, at longer and longer intervals.
 func TestHubRestartReachesItsSpokes(t *testing.T) {
 	long(t)
 	hub, all := wheel(t, (*tunnel.Node).Start)

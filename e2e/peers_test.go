@@ -44,7 +44,7 @@ func TestSeveralPeers(t *testing.T) {
 	}
 }
 
-// drops is what a node has dropped for reasons that name the source address.
+// drops is a node's drops for reasons that name the source address.
 func drops(t *testing.T, n *tunnel.Node) (forged uint64, all string) {
 	t.Helper()
 	raw, err := n.Show()

@@ -92,8 +92,8 @@ func wantConfined(t *testing.T, pid, uid int) {
 	}
 }
 
-// wantUnreadable checks that not even a process of the same user may look into this
-// one: then its files in /proc are root's.
+// wantUnreadable checks that not even a process of the same user may look into this one. Then
+// its files in /proc belong to root.
 func wantUnreadable(t *testing.T, pid int) {
 	t.Helper()
 	st, err := os.Stat(fmt.Sprintf("/proc/%d/environ", pid))

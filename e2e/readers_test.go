@@ -46,7 +46,7 @@ func asStranger(h *fabric.Host, network, at string) (c net.Conn, err error) {
 	return c, err
 }
 
-// pester opens connections as a stranger who says text and reads nothing.
+// pester opens connections as a stranger. It sends text and reads nothing.
 func pester(t *testing.T, h *fabric.Host, at, text string, times int) {
 	t.Helper()
 	for range times {

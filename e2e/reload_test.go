@@ -224,8 +224,8 @@ func wantLog(t *testing.T, n *tunnel.Node, text string) {
 	}
 }
 
-// TestCommandsOfOneRight: a command after the start has the right that the daemon has kept, to
-// change the network, under any user.
+// TestCommandsOfOneRight: a command after the start has the right that the daemon has kept,
+// under any user. It may change the network.
 func TestCommandsOfOneRight(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {

@@ -223,9 +223,9 @@ func seesBoth(t *testing.T, a, _ *tunnel.Node) {
 	}
 }
 
-// TestUplinksWithOneAddressChange restarts the daemon of two sticks with one address, renames
-// an interface, and moves addresses from one to the other. Traffic goes on, and commands name
-// each uplink by its present interface.
+// TestUplinksWithOneAddressChange has two sticks with one address. It restarts the daemon,
+// renames an interface, and moves addresses from one to the other. Traffic goes on, and
+// commands name each uplink by its present interface.
 func TestUplinksWithOneAddressChange(t *testing.T) {
 	long(t)
 	var m *tunnel.Manager

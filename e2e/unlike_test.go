@@ -146,8 +146,8 @@ func between(t *testing.T, name string, through, atOnce bool, paths []linkemu.Im
 	})
 }
 
-// ways puts the paths into the only cable of the fabric: flows take one or another
-// by their ports, the same in both directions.
+// ways puts the paths into the only cable of the fabric. A flow takes one of them by its ports,
+// the same in both directions.
 func ways(t *testing.T, f *fabric.Fabric, paths []linkemu.Impairment) {
 	t.Helper()
 	var lines [2]*linkemu.Line

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Grant is the text that the fleet's key signs: a key may be a member under a name, with these
-// prefixes and no others. A copy of it is as good as the original.
+// Grant is the text that the fleet's key signs. It says that a key may be a member under a
+// name, with these prefixes and no others. A copy of it is as good as the original.
 type Grant struct {
 	Fleet      string
 	Name       string

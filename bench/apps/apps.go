@@ -1,10 +1,11 @@
 // Package apps runs common applications unchanged over the fabric of the end-to-end tests. Each
 // one runs without a tunnel, with kernel MPTCP, and through srdtun, in turn. PostgreSQL and
 // etcd work while spines die silently. The sockets of a ring show how long many simultaneous
-// flows wait. 48 ranks of Open MPI all send to one.
+// flows wait. In the incast 48 ranks of Open MPI all send to one.
 //
-// It needs root, and removes all that it made however it ends. "make apps" installs what
-// it runs. Every value is a line of JSON as soon as it is known.
+// The command needs root, and removes all its changes however it ends. "make apps" installs its
+// programs. "make apps" installs what it runs. Every value is a line of JSON as soon as it is
+// known.
 package apps
 
 import (

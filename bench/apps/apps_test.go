@@ -38,7 +38,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// An answer belongs to a death if it was waited for while the spine was dead, even if it
+// An answer belongs to a death if its request was open while the spine was dead, even if it
 // came long after.
 func TestStalls(t *testing.T) {
 	at := func(ms int) time.Time { return time.UnixMilli(1e6 + int64(ms)) }
@@ -88,8 +88,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Each line of the table is of an application that is there, and a run of one kind shows
-// only what it has.
+// Each line of the table belongs to an existing application. A run of one kind shows only its
+// own lines.
 func TestTable(t *testing.T) {
 	names := words()
 	for _, row := range rows {

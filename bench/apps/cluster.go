@@ -136,7 +136,7 @@ func startTunnel(r *run, c *cluster) (err error) {
 	return err
 }
 
-// stopWait is what an application gets to end by itself.
+// stopWait is the time for an application to end by itself.
 const stopWait = 5 * time.Second
 
 // ends are running applications, to be ended after the measurement.

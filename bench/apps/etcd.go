@@ -26,7 +26,7 @@ var etcd = app{"etcd", "etcd, three members", fabric.Spec{HostsA: 1, HostsB: 2},
 const (
 	etcdPeer, etcdClient = "2380", "2379"
 	etcdReady            = 20 * time.Second
-	// etcdEvery is the time between two writes, etcdPatience what one may take.
+	// etcdEvery is the time between two writes. etcdPatience bounds one write.
 	etcdEvery    = 20 * time.Millisecond
 	etcdPatience = 30 * time.Second
 )

@@ -18,9 +18,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank at
-// once. The library is Debian's, with its TCP transport. The program is our own, because it
-// must sleep where Open MPI would spin.
+// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank. The
+// library is Debian's, with its TCP transport. The program is our own, because it must sleep
+// where Open MPI would spin.
 var mpi = app{"mpi", "Open MPI, 48 ranks to one", fabric.Spec{HostsA: mpiSenders, HostsB: 1, RateMbit: -1}, (*run).mpi}
 
 //go:embed mpi/incast.c
@@ -95,9 +95,9 @@ func limitPort(f *fabric.Fabric) error {
 	return err
 }
 
-// hideAddresses moves all addresses but the first from the card to the loopback device,
-// where MPTCP has them as well. Open MPI would take the last one of the card for the one
-// that its connections come from, and then refuse them.
+// hideAddresses moves all addresses but the first from the card to the loopback device, where
+// MPTCP has them as well. Open MPI would expect connections from the card's last address, and
+// refuse the others.
 func hideAddresses(h *fabric.Host) error {
 	for _, a := range h.V4[1:] {
 		if _, err := h.Run("ip", "addr", "del", a.String()+"/24", "dev", "eth0"); err != nil {
@@ -110,8 +110,8 @@ func hideAddresses(h *fabric.Host) error {
 	return nil
 }
 
-// layOut puts the files of Open MPI into the cluster's folder: the program, the script that
-// enters a host, and the hosts' names.
+// layOut puts the files of Open MPI into the cluster's folder. They are the program, the script
+// that enters a host, and the hosts' names.
 func layOut(c *cluster) (program, remote string, err error) {
 	names := "127.0.0.1 localhost\n"
 	for i, h := range c.hosts {

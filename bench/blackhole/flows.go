@@ -88,8 +88,8 @@ func (fl *flows) take(c net.Conn, i int) {
 	}
 }
 
-// watch samples. A sample says when it was really taken: on a busy machine a ticker is
-// late, and a late sample holds more.
+// watch takes samples. Each has its real time: on a busy machine a ticker is late, and a late
+// sample holds more.
 func (fl *flows) watch() {
 	tick := time.NewTicker(sample)
 	defer tick.Stop()
@@ -134,8 +134,8 @@ func (fl *flows) mean(from, to int) float64 {
 }
 
 // stall is the longest time, in ms, in which every sample was below a tenth of the earlier
-// goodput, in Mbit/s. The first result counts all flows together. The second is the longest of
-// a single flow, compared with its even share.
+// goodput (Mbit/s). The first result counts all flows together. The second is the longest of a
+// single flow, compared with its even share.
 func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

@@ -45,7 +45,7 @@ func count(n int) {
 	sink.Store(x)
 }
 
-// calibrate returns what a step of count takes, in nanoseconds.
+// calibrate returns the time of a step of count, in nanoseconds.
 func calibrate() float64 {
 	const n = 1 << 20
 	best := time.Hour

@@ -4,7 +4,8 @@
 // peer. Package cores prints the measured work for each train. A model of queues computes from
 // it the rate with more cores than the machine has (model.go).
 //
-// It needs root, takes the machine for itself, and removes all that it made however it ends.
+// The command needs root, takes the machine for itself, and removes all its changes however it
+// ends.
 package cores
 
 import (

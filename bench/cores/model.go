@@ -11,9 +11,9 @@ type work struct {
 
 // speedup is how many times as much n cores carry as one core. It is exact mean value analysis
 // of a closed network (Reiser and Lavenberg, JACM 1980). In it n threads go through the free
-// part and every station in turn. n threads go through the free part and every station in turn.
-// With one station this is the machine repairman's model. Times are assumed to be exponential,
-// which overstates waiting. Even times give min(n, total over the longest station).
+// part and every station in turn. With one station this is the machine repairman's model. Times
+// are assumed to be exponential, which overstates waiting. Even times give min(n, total over
+// the longest station).
 func (w work) speedup(n int) float64 {
 	queue := make([]float64, len(w.stations))
 	stay := make([]float64, len(w.stations))

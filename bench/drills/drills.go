@@ -3,7 +3,7 @@
 // networks, and a stopped process. No descriptors, little memory, replay and garbage follow. It
 // prints a table, and exits with 1 if a bound was missed.
 //
-// It needs root, takes the machine for itself, and removes all that it made however it
+// The command needs root, takes the machine for itself, and removes all its changes however it
 // ends.
 package drills
 

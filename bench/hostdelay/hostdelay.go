@@ -78,7 +78,7 @@ func run(busy, samples int, file string) error {
 	return r.write(w)
 }
 
-// spinners starts n processes that spin, and returns what ends them.
+// spinners starts n processes that spin, and returns a function that ends them.
 func spinners(n int) (stop func(), err error) {
 	var all []*exec.Cmd
 	stop = func() {

@@ -184,7 +184,7 @@ func (s *site) costs(r *record) error {
 	return nil
 }
 
-// sending returns what it takes to hand over a train, to a device whose far end drops it.
+// sending returns the time to send a train to a device whose far end drops it.
 func (s *site) sending(packets int) (time.Duration, error) {
 	b, control := make([]byte, packets*packetBytes), segments(packets)
 	return median(func() (time.Duration, error) {
@@ -194,7 +194,7 @@ func (s *site) sending(packets int) (time.Duration, error) {
 	})
 }
 
-// receiving returns what it takes to take over a train from a socket.
+// receiving returns the time to receive a train from a socket.
 func (s *site) receiving(packets int) (time.Duration, error) {
 	b, control := make([]byte, packets*packetBytes), segments(packets)
 	var buf [65535]byte
@@ -231,7 +231,7 @@ func segments(packets int) []byte {
 	return b
 }
 
-// sealing returns what AES-256-GCM takes for a packet.
+// sealing returns the time of AES-256-GCM for a packet.
 func sealing() time.Duration {
 	block, _ := aes.NewCipher(make([]byte, 32))
 	g, _ := cipher.NewGCM(block)

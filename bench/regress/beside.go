@@ -10,7 +10,7 @@ import (
 )
 
 // beside is TCP through the tunnel beside the kernel's CUBIC on one link. Its figure is the
-// fairness of the shares: 1 if all flows have the same, less if either side has more.
+// fairness of the shares. It is 1 if all flows have the same, and less if either side has more.
 type beside struct {
 	flows        int // of each side
 	fair, inside figure

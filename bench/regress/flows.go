@@ -23,8 +23,8 @@ type arrived struct {
 func (a arrived) mbps() float64     { return a.bytes * 8 / 1e6 / a.during.Seconds() }
 func (a arrived) cpuPerGB() float64 { return a.cpu / max(a.bytes/1e9, 1e-9) }
 
-// sendAll lets each host open n connections to an address of the hub at the same moment, and
-// send as fast as it can. Counting begins then.
+// sendAll lets each host open n connections to an address of the hub at once, and send as fast
+// as it can. Counting begins then.
 func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, during time.Duration) (a arrived, err error) {
 	l, err := hub.Listen("tcp4", to.String())
 	if err != nil {

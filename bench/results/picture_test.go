@@ -2,7 +2,7 @@ package results
 
 import "testing"
 
-// The picture shows what the stored table says.
+// The picture shows the stored table.
 func TestLinkPicture(t *testing.T) {
 	tables, err := load("stored")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// labRow is a row of the table of plans: a case on both kinds of hosts, and its reference case,
-// if any.
+// labRow is a row of the table of plans. It has a case on both kinds of hosts, and its
+// reference case, if any.
 type labRow struct {
 	title            string
 	plan, name       string

@@ -32,8 +32,8 @@ const (
 	receiveWake = 50 * time.Millisecond
 )
 
-// blast sends numbered datagrams of 64 bytes from A to B at a rate, in packets a
-// second, for the given time.
+// blast sends numbered datagrams of 64 bytes from A to B for the given time. The rate is in
+// packets a second.
 func blast(s *site, l *link, rate float64, during time.Duration) (trial, error) {
 	var in, out int
 	if err := errors.Join(

@@ -11,8 +11,8 @@ var (
 	srdtunMTU9000  = srdtunKind("srdtun-mtu9000", "srdtun, inner MTU 9000", tunnel.Config{MTU: 9000})
 	srdtunMTU65520 = srdtunKind("srdtun-mtu65520", "srdtun, inner MTU 65520", tunnel.Config{MTU: 65520})
 	srdtun1Path    = srdtunKind("srdtun-1path", "srdtun, 1 path", tunnel.Config{SourcePorts: 1})
-	// With one source port, and the routing table's choice of the local address, each address
-	// of the other end makes one path. Each of these four paths uses a cable of its own.
+	// With one source port, and no local address, each address of the other end makes one path.
+	// Each of these four paths uses a cable of its own.
 	srdtun4Paths = kind{"srdtun-4paths", "srdtun, 4 paths sprayed", func(b *bench, s *site) (*link, error) {
 		return startSrdtun(b, s, tunnel.Config{SourcePorts: 1})
 	}}

@@ -10,7 +10,7 @@ const (
 	mostRate    = 3_200_000.0 // above any program's rate here
 	leastRate   = 1_000.0     // a tunnel that carries less does not work
 	refineSteps = 4
-	// tries is how often a rate may fail: the machine may do other work for some milliseconds,
+	// tries is how often a rate may fail. The machine may do other work for some milliseconds,
 	// and that is not the tunnel's limit.
 	tries = 2
 )

@@ -79,8 +79,8 @@ var bursts = map[string]burst{
 	rowIncast64K: {12, 64_000, 20, portMbit},
 }
 
-// ideal is the time of a burst of so many senders if full packets fill the shared link all the
-// time.
+// ideal is the time of a burst of so many senders if full packets fill the shared link
+// throughout.
 func (b burst) ideal(senders int) time.Duration {
 	bits := float64(senders*b.flows) * float64(b.size) * 8
 	return time.Duration(bits / (b.mbit * 1e6 * wireShare) * float64(time.Second))

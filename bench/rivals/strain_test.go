@@ -36,7 +36,7 @@ func TestQuantilesOfFlows(t *testing.T) {
 	}
 }
 
-// Each row of a strain has what is measured for it, and a name that -only knows.
+// Each row of -strain has measurements, and a name that -only knows.
 func TestStrainRowsAreKnown(t *testing.T) {
 	for _, e := range strainMatrix {
 		for _, row := range e.rows {

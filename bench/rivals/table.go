@@ -65,8 +65,8 @@ type table struct {
 	net   network
 	kinds []kind
 	base  kind // the kind that ratios divide by
-	// rivals are compared with srdtun in a column of its own, which shows the best of them; nil
-	// for no such column.
+	// rivals are compared with srdtun. A column of its own shows the best of them; nil for no
+	// such column.
 	rivals []kind
 	only   []string // rows, nil for all
 }

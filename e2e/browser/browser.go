@@ -1,5 +1,5 @@
-// Package browser drives a headless Chromium inside a namespace, over its pipe (Chrome
-// DevTools Protocol: messages of JSON that end with a zero byte).
+// Package browser drives a headless Chromium inside a namespace, over its pipe. The pipe speaks
+// the Chrome DevTools Protocol: messages of JSON that end with a zero byte.
 package browser
 
 import (

@@ -1,7 +1,6 @@
 // Package drill hurts the shipped daemon while it carries traffic, in ways that happen to hosts
 // and networks. It reports each recovery time beside its bound. Each drill builds a network of
-// its own. At its end the daemons must work again. Each drill builds a network of its own, and
-// ends with the daemons still well.
+// its own. At its end the daemons must work again.
 package drill
 
 import (

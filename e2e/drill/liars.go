@@ -77,7 +77,8 @@ func liarRows(r *run) error {
 	return nil
 }
 
-// hub starts a node B with two peers: the node A, and a liar on the second host of A's side.
+// hub starts a node B with two peers. They are the node A, and a liar on the second host of A's
+// side.
 func (r *run) hub(f *fabric.Fabric) (*liars, *tunnel.Node, error) {
 	id, err := newIdentity()
 	if err != nil {

@@ -29,8 +29,8 @@ func (b *batch) apply(tool string, ns *Namespace) error {
 	return err
 }
 
-// build goes from the boxes over the cables and addresses to the routes, because a route needs
-// its interface up and addressed.
+// build goes from the boxes over the cables and addresses to the routes. A route needs its
+// interface up and addressed.
 func (f *Fabric) build() error {
 	for _, step := range []func() error{
 		f.makeBoxes, f.setSysctls, f.plugCables, f.setAddresses, f.setRoutes,

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// exitInterrupted is the code that a shell reports for a program that SIGINT ended: 128 and the
-// number of the signal.
+// exitInterrupted is a shell's code for a program that SIGINT ended: 128 and the number of the
+// signal.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
 // Command is the main function of a program that builds fabrics, after its flags are read. It

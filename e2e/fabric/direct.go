@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// maxLinks bounds the cables of a Direct: the address plan has one octet for a
-// cable, and no comparison needs more.
+// maxLinks bounds the cables of a Direct. The address plan has one octet for a cable, and no
+// comparison needs more.
 const maxLinks = 16
 
 // DirectSpec says how cables join two hosts.

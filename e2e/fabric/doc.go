@@ -1,12 +1,12 @@
-// Package fabric builds a small leaf-spine network out of network namespaces,
-// with veth pairs for links, and takes it away again.
+// Package fabric builds a small leaf-spine network out of network namespaces, with veth pairs
+// for links, and removes it again.
 //
 //	hA1 hA2 .. --- lA ===( s1 s2 .. sN )=== lB --- hB1 hB2 ..
 //
 // Every box is one namespace. A token bucket with a drop-tail queue shapes both directions of
-// every leaf-spine link. The leaves spread flows over the spines by a hash of the 5-tuple (RFC
-// 2992 style L4 ECMP), for IPv4 and IPv6. The fabric differs from plain veths in three ways, to
-// behave like a network of real switches.
+// every leaf-spine link. The leaves spread flows over the spines by a hash of the 5-tuple (L4
+// ECMP, as in RFC 2992), for IPv4 and IPv6. The fabric differs from plain veths in three ways,
+// to behave like a network of real switches.
 //
 // The leaves forget the sender's socket hash on ingress (hash.go). A veth carries that hash
 // beside the packet, and Linux prefers it for ECMP. TCP changes it at every retransmission

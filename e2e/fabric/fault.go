@@ -93,8 +93,8 @@ func (f *Fabric) Counters() ([]uint64, error) {
 	return sent, err
 }
 
-// Busiest is the number (from 1) of the spine to which leaf A has sent most bytes since the
-// given Counters. A nil means since the beginning.
+// Busiest is the number (from 1) of the spine that got most bytes of leaf A since the given
+// Counters. A nil means since the beginning.
 func (f *Fabric) Busiest(since []uint64) (int, error) {
 	now, err := f.Counters()
 	if err != nil {

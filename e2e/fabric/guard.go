@@ -65,8 +65,8 @@ func Guard() error {
 	return guard.Start()
 }
 
-// sweepPause lets the last children of the ended process end too, such as an ip that was about
-// to make a namespace.
+// sweepPause lets the last children of the ended process end too. Such a child may be an ip
+// that was about to make a namespace.
 const sweepPause = 200 * time.Millisecond
 
 // sweep removes everything whose name has the prefix.

@@ -20,8 +20,8 @@ import (
 // netnsDir is where ip-netns(8) keeps its named namespaces.
 const netnsDir = "/run/netns"
 
-// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace: enough for
-// a daemon to undo its routes.
+// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace. It is
+// enough for a daemon to undo its routes.
 const killWait = 2 * time.Second
 
 // Namespace is one named network namespace.

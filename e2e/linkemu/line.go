@@ -9,8 +9,8 @@ import (
 // maxFrame is the longest frame: Ethernet header, VLAN tag and an MTU of 9000.
 const maxFrame = 9000 + 18
 
-// maxWaiting bounds the frames inside one line: 0.3 s at 100 000 frames a second, more than any
-// profile here needs. They take 300 MB at worst.
+// maxWaiting bounds the frames inside one line: 0.3 s at 100 000 frames a second. No profile
+// here needs more. They take 300 MB at worst.
 const maxWaiting = 1 << 15
 
 // Line is one direction of a cable. It is not for concurrent use.

@@ -82,8 +82,8 @@ func newLine(t *testing.T, seed uint64, im ...Impairment) *Line {
 	return l
 }
 
-// through pushes count frames, gap apart, and returns the ids in the order in
-// which they come out, with the time of the last.
+// through pushes count frames, gap apart. It returns the ids in the order of their output, and
+// the time of the last.
 func through(t *testing.T, l *Line, count int, gap time.Duration) (ids []uint32, last int64) {
 	t.Helper()
 	for i := range count {
@@ -246,8 +246,8 @@ func TestNoGarbageForEachFrame(t *testing.T) {
 	}
 }
 
-// TestEveryFrameIsAccountedFor drives lines with drawn profiles: nothing appears or
-// vanishes without its counter, and the same seed repeats the same story.
+// TestEveryFrameIsAccountedFor drives lines with drawn profiles. No frame appears or vanishes
+// without its counter. The same seed repeats the same run.
 func TestEveryFrameIsAccountedFor(t *testing.T) {
 	share := rapid.Float64Range(0, 1)
 	rapid.Check(t, func(rt *rapid.T) {

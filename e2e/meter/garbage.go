@@ -20,8 +20,8 @@ const (
 	garbageBatch = 64
 )
 
-// Garbage is a stranger who sends datagrams at a rate. Each is a packet of its own, as if from
-// a network of small packets, and never a segment of a larger one.
+// Garbage is a stranger who sends datagrams at a rate. Each is a packet of its own, as in a
+// network of small packets, and no segment of a larger one.
 type Garbage struct {
 	From *fabric.Host
 	To   netip.AddrPort

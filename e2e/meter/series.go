@@ -1,5 +1,5 @@
 // Package meter measures the results of applications: iperf3's goodput over time, stalls,
-// downloads by curl, and the time of small requests. All its programs are unmodified and know
+// curl's downloads, and the time of small requests. All its programs are unmodified and know
 // nothing of tunnels.
 package meter
 

@@ -21,8 +21,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Bounds for a healthy daemon: to report that it is ready, to end, and for the first packet
-// through the tunnel.
+// Bounds for a healthy daemon: to report that it is ready, to end, and to pass the first
+// packet.
 const (
 	readyWait   = 10 * time.Second
 	stopWait    = 10 * time.Second

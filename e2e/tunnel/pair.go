@@ -112,8 +112,8 @@ func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
 	return nodes, nil
 }
 
-// NewStar starts a hub on the first host (node 1) and a spoke on each other one
-// (nodes 2, 3, ...). Spokes send everything inside the tunnel to the hub.
+// NewStar starts a hub on the first host (node 1) and a spoke on each other host (nodes 2 and
+// up). Spokes send everything inside the tunnel to the hub.
 func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	nodes, err := newNodes(bin, append([]*fabric.Host{hub}, spokes...))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package wireguard joins hosts of a fabric with wireguard-go, or with a fork that has its
-// command line and control sockets. srdtun is compared with both. The package needs root, and
-// wg in PATH.
+// Package wireguard joins hosts of a fabric with wireguard-go, or with a fork that has the same
+// command line and sockets. Benchmarks compare srdtun with both. The package needs root, and wg
+// in PATH.
 package wireguard
 
 import (

@@ -169,7 +169,7 @@ func TestNameOfAnotherMember(t *testing.T) {
 	}
 }
 
-// A store that fails is asked again, says the same fault once, and nobody is lost meanwhile.
+// The agent asks a failed store again, logs the same fault once, and loses no member meanwhile.
 func TestStoreAway(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1, 2)
@@ -188,7 +188,7 @@ func TestStoreAway(t *testing.T) {
 	r.await("it is back", func() bool { return r.log.count("the shelf is reached") == 2 && r.log.has("m3 is refused") })
 }
 
-// A changed policy has the store listed anew, in the middle of a watch.
+// A changed policy causes a new listing in the middle of a watch.
 func TestPolicyAsksForAListing(t *testing.T) {
 	r, s := newRig(t), newShelf()
 	r.allow(1)

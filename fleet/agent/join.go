@@ -28,8 +28,8 @@ type Member struct {
 	Exclusive bool
 }
 
-// Join keeps the record of this host in the store, and the files of the others in the
-// directory, until ctx ends.
+// Join keeps this host's record in the store, and the others' files in the directory, until ctx
+// ends.
 func Join(ctx context.Context, m Member) error {
 	policy, err := m.Policy.Load()
 	if err != nil {

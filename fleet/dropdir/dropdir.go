@@ -1,6 +1,5 @@
 // Package dropdir keeps an agent's files in the daemon's directory of drop-in peers. It touches
-// only files whose names begin with "fleet-". It touches no other file there: its own begin
-// with "fleet-".
+// only files whose names begin with "fleet-".
 package dropdir
 
 import (

@@ -79,7 +79,7 @@ func (c *connection) dial() (agent.Store, error) {
 	return s, nil
 }
 
-// config reads what the flags name.
+// config reads the files of the flags.
 func (c *connection) config() (clientv3.Config, error) {
 	if !strings.HasSuffix(c.prefix, "/") {
 		return clientv3.Config{}, member.Usagef("--prefix %q does not end with a slash", c.prefix)

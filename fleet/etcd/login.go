@@ -45,7 +45,7 @@ func (l *login) with(ctx context.Context) (context.Context, error) {
 	return metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, l.token), nil
 }
 
-// look forgets the token if err says that it is no longer valid. etcd keeps tokens in memory,
+// look forgets the token if err says that it is no longer valid. In etcd tokens are in memory,
 // so a restart ends them all.
 func (l *login) look(ctx context.Context, err error) {
 	if err == nil || l.user == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// leaveSpare is added to a third of the lease, after which an agent renews it: etcd and the
+// leaveSpare is added to a third of the lease, the agent's pause between renewals. etcd and the
 // host may be busy.
 const leaveSpare = time.Second
 

@@ -323,7 +323,7 @@ func TestRealAPIServer(t *testing.T) {
 	one.await(2*time.Second, "n2", "n3")
 	t.Logf("a third one is everybody's peer after %v", time.Since(begin).Round(time.Millisecond))
 
-	// A stolen token lets nobody in.
+	// A stolen token admits no stranger.
 	thief := dialed(t, s.agentOf(4), defaultAnnotation)
 	stranger := &fleet.Record{Name: "n4", PublicKey: key(99)}
 	if err := thief.write(t.Context(), "n4", stranger.Format()); err != nil {
@@ -408,7 +408,7 @@ func TestRealPolicyOfTheManifest(t *testing.T) {
 	}
 }
 
-// TestThousandNodes measures what a change of one member costs the agent of another.
+// TestThousandNodes measures the cost of one member's change for another member's agent.
 func TestThousandNodes(t *testing.T) {
 	s := newServer(t)
 	s.apply()

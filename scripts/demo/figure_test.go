@@ -38,7 +38,7 @@ func TestLabelsAreAtTheirLines(t *testing.T) {
 	}
 }
 
-// A sample above what the links carry is explained where it is drawn.
+// A sample above the links' sum is explained in the picture.
 func TestSampleAboveAllLinksIsExplained(t *testing.T) {
 	run := func(mbit float64) act {
 		return act{name: "through srdtun", outage: &meter.Outage{Series: meter.Series{{Start: 0, End: 100 * time.Millisecond, BitsPerSec: mbit * 1e6}}}}

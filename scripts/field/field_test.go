@@ -49,7 +49,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A test that failed is named once, also if it was a part of it, or if it waited for ever.
+// A failed test is named once, even if only a part of it failed, or if it hung.
 func TestFailedIn(t *testing.T) {
 	text := "--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/x (0.1s)\n        a.go:1: TestB (is not one)\nok  \tsim\t1s\n" +
 		"panic: test timed out after 5m0s\n\trunning tests:\n\t\tTestC/y (4m0s)\n"

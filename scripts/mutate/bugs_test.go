@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The code moves on under the bugs: each must still find the one place that it is
-// an edit of, and change it.
+// The code around the bugs changes. Each bug must still find its one place, and change it.
 func TestEveryBugCanBePlanted(t *testing.T) {
 	names := map[string]bool{}
 	for i, b := range bugs {

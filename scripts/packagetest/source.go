@@ -92,8 +92,8 @@ func (w *workshop) goInstalls() (note string, err error) {
 	return "", nil
 }
 
-// published is a version that nobody has built before. Go assumes that modules never change,
-// and remembers the files of a version.
+// published is a new version. Go assumes that modules never change, and remembers the files of
+// a version.
 var published = fmt.Sprintf("v0.9.%d", time.Now().Unix())
 
 // goproxy is the source of the other modules.

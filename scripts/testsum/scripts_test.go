@@ -23,7 +23,7 @@ func said(t *testing.T, args ...string) (string, int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
-// All steps are run although one fails, and those that failed are named.
+// All steps run although one fails, and the failed ones are named.
 func TestEachGoesOnAfterAFailure(t *testing.T) {
 	out, code := said(t, "../each.sh", "one", "echo 1; exit 3", "two", "echo 2", "three", "false")
 	if want := "1\n2\nFAILED: one, three\n"; out != want || code != 1 {
