@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// clockEvery is how often it is looked whether the machine was suspended. To ask
-	// costs a system call, ten times what the monotonic clock does.
+	// clockEvery is the interval between checks for a suspension of the machine. A check
+	// is a system call and costs ten times as much as reading the monotonic clock.
 	clockEvery = 100 * time.Millisecond
-	// clockLeast is the shortest suspension that counts. Two clocks that are read one
-	// after the other may differ by what came in between.
+	// clockLeast is the shortest suspension that counts. Time passes between the readings
+	// of the two clocks, so they differ a little anyway.
 	clockLeast = 10 * time.Millisecond
-	// clockFirst is what a clock begins with: zero means "no time".
+	// clockFirst is a clock's first time: zero means "no time".
 	clockFirst = mono.Time(1)
 )
 
-// clock is monotonic, and goes on while the machine is suspended, unlike that of Go: to
-// the peers time has passed, and keys must not live longer for it. After a suspension
-// it may be behind for clockEvery.
+// clock is monotonic and, unlike Go's monotonic clock, counts suspended time. Time passes
+// for the peers during a suspension, and keys must not live longer because of it. After a
+// suspension the clock may lag for clockEvery.
 type clock struct {
 	start  time.Time
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
-	base   int64        // what it was at start
-	asleep atomic.Int64 // suspended since then, nanoseconds
-	looked atomic.Int64 // when, by the monotonic clock since start
+	base   int64        // the same at start
+	asleep atomic.Int64 // nanoseconds of suspension since the start
+	looked atomic.Int64 // last check, nanoseconds since the start
 	wall   wallClock
 
 	// both reads the wall clock, and then the monotonic one since start.
@@ -46,19 +46,19 @@ func (c *clock) begin(boot func() int64) {
 
 func (c *clock) now() mono.Time { return c.after(time.Since(c.start)) }
 
-// after returns the time so long after the start.
+// after returns the time at an offset from the start.
 func (c *clock) after(since time.Duration) mono.Time {
 	return clockFirst.Add(since + time.Duration(c.asleep.Load()))
 }
 
-// look takes a suspension into account. It is to be called by whoever woke up.
+// look adds a suspension to the clock. A worker calls it after each wake-up.
 func (c *clock) look() {
 	since, looked := int64(time.Since(c.start)), c.looked.Load()
 	if since-looked < int64(clockEvery) || !c.looked.CompareAndSwap(looked, since) {
 		return
 	}
-	// The monotonic clock is read last, so the difference is never too large: time
-	// would go back when that is put right.
+	// Read the monotonic clock last, so that the difference is never too large:
+	// correcting it would turn time back.
 	passed := c.boot() - c.base
 	asleep := passed - int64(time.Since(c.start))
 	if old := c.asleep.Load(); asleep > old+int64(clockLeast) {
@@ -66,8 +66,9 @@ func (c *clock) look() {
 	}
 }
 
-// bootTime reads the clock that goes on in a suspension. Go's scheduler is not told: that
-// would wake its monitor, which looks around some fifty times before it sleeps again.
+// bootTime reads the clock that counts suspended time. Go's scheduler does not learn of
+// the system call: it would wake its monitor, which polls some fifty times before it
+// sleeps again.
 func bootTime() int64 {
 	var t unix.Timespec
 	// Fails only for a clock that does not exist; this one came with Linux 2.6.39.

@@ -1,23 +1,23 @@
-// Package loop is the driver of the transport: it puts sockets, a clock and
-// locks around the pure machines of package srd.
+// Package loop is the driver of the transport: sockets, a clock and locks around the pure
+// machines of package srd.
 //
-// A worker is one thread. Once a round of epoll:
+// A worker is one thread. In each round of epoll it does this:
 //
-//  1. from each ready socket a train, or a few packets that the kernel did not merge
-//     into one; one call of Serve for each ready input
-//  2. receiver index -> keys, under a read lock; cheap replay check under the
-//     peer's lock; opening under no lock
-//  3. the peer's lock: Handle, and Deliver of what is new
-//  4. what waits on the shelves of peers whose turn was over (turns.go)
-//  5. once for each peer touched: Flush what was delivered, send what is due
-//     (acknowledgements, retransmissions, data), set the timer
+//  1. Read a train, or a few unmerged packets, from each ready socket. Call Serve of each
+//     ready input once.
+//  2. Find the keys by the receiver index, under a read lock. Check cheaply for replays
+//     under the peer's lock. Open the packets without a lock.
+//  3. Under the peer's lock: Handle the packets and Deliver the new messages.
+//  4. Serve the shelves of peers that used up their turns (turns.go).
+//  5. Once for each touched peer: Flush delivered data, send due packets
+//     (acknowledgements, retransmissions, data), set the timer.
 //
-// Sending takes the peer's lock for building a train, no lock for sealing and
-// sending it, so several threads seal and send for one peer at a time. Trains from
-// one socket leave in the order in which they were built (lane).
+// A thread takes the peer's lock to build a train, and no lock to seal and send it. So
+// several threads seal and send for one peer at a time. A lane keeps the order of the
+// trains from one socket.
 //
-// Locks, in the order they may be taken: Peer.mu, then the leaves Loop.table and
-// worker.timers. The endpoint's lock and those of lanes are taken alone. Peer.mu is a
-// gate: it counts how often it is taken, and how long it is held and waited for. An App
-// hands on through Outlets, which count as well; the peer is not locked then.
+// Lock order: Peer.mu, then the leaves Loop.table and worker.timers. The endpoint's lock
+// and the lanes' locks are taken alone. Peer.mu is a gate: it counts how often and how
+// long it is held and waited for. An App hands on data through Outlets, which count too;
+// the peer is not locked then.
 package loop

@@ -12,48 +12,52 @@ import (
 )
 
 const (
-	// floodSpan is the time over which strangers' packets are counted while there are
-	// too many.
+	// floodSpan is the time over which strangers' packets are counted during a flood.
 	floodSpan = 250 * time.Millisecond
-	// floodMost initiations of a span are taken from a socket, 4,000 a second. They come
-	// one by one, and one that comes alone is a wakeup and three system calls: 12 to 25 us
-	// in a virtual machine, where calls are dear, and so up to a tenth of a processor. A hub
-	// all of whose peers call at once gets fewer from each of its sockets. Of 100,000 a
-	// second one in 32 comes through, of the eight copies that a peer sends of one two in
-	// nine times at least one, and then all that have the cookie it is answered with. As
-	// many packets of other kinds are taken in trains, which the kernel's filter does not
-	// judge as long as there are no more.
+	// floodMost is the number of initiations that a socket takes in a span: 4,000 a
+	// second. Initiations come one by one. A single packet costs a wake-up and three
+	// system calls: 12 to 25 us in a virtual machine, where they are expensive. So 4,000
+	// a second take up to a tenth of a processor.
+	//
+	// If all peers of a hub call at once, each of its sockets takes fewer. Of 100,000
+	// initiations a second one in 32 passes. A peer sends eight copies of an initiation;
+	// at least one of them passes in two of nine attempts. The answer brings a cookie,
+	// and initiations with that cookie all pass.
+	//
+	// The same number of other packets in trains is taken; the kernel's filter does not
+	// judge trains below it.
 	floodMost = 1000
-	// thinnest is the least share that is let through.
+	// thinnest bounds a share: one packet in so many passes.
 	thinnest = 1 << 12
-	// floodPause is the wait, in a flood, after a round that brought packets of nobody alone,
-	// if there was nothing else to do for floodQuiet. So they are taken a few at a time,
-	// which halves what they cost an idle host. A peer's first packet waits so much longer
-	// at the most.
+	// floodPause is the wait during a flood after a round of only strangers' packets, if
+	// no peer had work for floodQuiet. The next round then takes several of them at once,
+	// which halves their cost on an idle host. A peer's first packet waits at most this
+	// much longer.
 	floodPause = time.Millisecond
 	floodQuiet = 10 * time.Millisecond
 )
 
-// floods has the kernel thin out, at sockets that get too many, what its filter cannot
-// tell from packets of peers. To look at all of it takes the time that peers in session
-// need. Other sockets are left alone, and so is what goes on in sessions.
+// floods limits the packets that the kernel's filter cannot tell from peers' packets. At
+// sockets with too many of them it asks the kernel to thin them out. Handling all of them
+// would take the time that peers in session need. Other sockets and packets of sessions
+// are not thinned out.
 type floods struct {
 	bank   *udp.Bank
-	of     []flood // for each socket
+	of     []flood // one for each socket
 	begun  chan struct{}
-	on     atomic.Bool // some socket is thinned out
-	looked time.Time   // when, at all of them; watch's own
+	on     atomic.Bool // some socket is being thinned out
+	looked time.Time   // last call of adapt; only watch uses it
 }
 
-// flood is what came through at one socket since it was looked at last.
+// flood counts the packets that passed at one socket since the last look.
 type flood struct {
 	initiations atomic.Uint32
 	cookies     atomic.Uint32 // initiations with a second MAC
-	trained     atomic.Uint32 // packets that came in trains and are none of a session
-	shares      udp.Shares    // watch's own
+	trained     atomic.Uint32 // packets of no session that came in trains
+	shares      udp.Shares    // only watch uses them
 }
 
-// all is let through where there is no flood.
+// all are the shares without a flood: every packet passes.
 var all = udp.Shares{Initiations: 1, Cookies: 1, Trains: 1}
 
 func newFloods(bank *udp.Bank) *floods {
@@ -64,7 +68,7 @@ func newFloods(bank *udp.Bank) *floods {
 	return f
 }
 
-// count adds to one of the counters, and wakes watch when it is too much for a span.
+// count adds to one of the counters, and wakes watch when the counter reaches floodMost.
 func (f *floods) count(n *atomic.Uint32, more uint32) {
 	if now := n.Add(more); now >= floodMost && now-more < floodMost {
 		select {
@@ -74,7 +78,7 @@ func (f *floods) count(n *atomic.Uint32, more uint32) {
 	}
 }
 
-// watch adapts shares until ctx ends. It sleeps for as long as there is no flood.
+// watch adapts the shares until ctx ends. It sleeps while there is no flood.
 func (f *floods) watch(ctx context.Context) {
 	for {
 		select {
@@ -82,11 +86,11 @@ func (f *floods) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// The first of a flood came in less time than a span, most likely.
+		// The first packets of a flood probably took less time than a span.
 		for calm := f.adapt(); !calm; calm = f.adapt() {
 			select {
 			case <-time.After(floodSpan):
-			case <-f.begun: // with more than the share of the last one lets through
+			case <-f.begun: // more passed than the last share allows
 			case <-ctx.Done():
 				return
 			}
@@ -94,8 +98,8 @@ func (f *floods) watch(ctx context.Context) {
 	}
 }
 
-// adapt sets every socket's share by what came since it was called last, and reports
-// whether nothing came of a flood.
+// adapt sets every socket's share by the packets that passed since the last call. It
+// reports whether no socket is thinned out.
 func (f *floods) adapt() (calm bool) {
 	span := max(time.Since(f.looked), time.Millisecond)
 	f.looked = time.Now()
@@ -107,7 +111,7 @@ func (f *floods) adapt() (calm bool) {
 			Cookies:     thin(v.cookies.Swap(0), v.shares.Cookies, span),
 			Trains:      thin(v.trained.Swap(0), v.shares.Trains, span),
 		}
-		// On an error, as for want of memory, it stays as it was.
+		// On an error, as without memory, the share stays.
 		if next != v.shares && f.bank.Thin(i, next) == nil {
 			v.shares = next
 		}
@@ -117,18 +121,20 @@ func (f *floods) adapt() (calm bool) {
 	return calm
 }
 
-// thin returns the share for the next span after one in which so many came through.
+// thin returns the share for the next span; came is the number of packets that passed in
+// the last one.
 func thin(came, share uint32, span time.Duration) uint32 {
 	offered, next := float64(came)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
 	for offered > float64(next)*floodMost && next < thinnest {
 		next *= 2
 	}
-	// Who pauses now and then does not get a new start each time.
+	// At most double the rate, so that an attacker who pauses does not start afresh each
+	// time.
 	return max(next, share/2)
 }
 
-// stranger takes a packet that is none of data, by itself or out of a train. Most of
-// what a flood is made of costs neither lock nor cryptography.
+// stranger takes a packet that is not a data packet, alone or out of a train. Most
+// packets of a flood cost neither a lock nor cryptography.
 func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 	switch handshake.Kind(b) {
 	case 0:
@@ -136,7 +142,8 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 		w.none(t.Sock, 1, train)
 		return
 	case handshake.TypeInitiation:
-		// Whoever was given a cookie does not compete with those who were not.
+		// Senders with a cookie have a counter of their own and do not compete with
+		// senders without one.
 		f := w.loop.floods
 		n := &f.of[t.Sock].initiations
 		if handshake.HasCookie(b) {
@@ -147,8 +154,8 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 	w.handshake(t, b)
 }
 
-// lone reports whether nothing but packets of nobody has come for a while, in a flood of
-// them. It is called when a round is over.
+// lone reports whether, during a flood, only strangers' packets have come for floodQuiet.
+// It ends a round.
 func (w *worker) lone(now mono.Time) bool {
 	if w.useful {
 		w.useful, w.used = false, now
@@ -156,7 +163,7 @@ func (w *worker) lone(now mono.Time) bool {
 	return w.taken > 0 && w.loop.floods.on.Load() && now.Sub(w.used) >= floodQuiet
 }
 
-// none notes packets that are none of a session.
+// none counts packets of no session if they came in a train.
 func (w *worker) none(sock uint16, packets uint32, train bool) {
 	if f := w.loop.floods; train {
 		f.count(&f.of[sock].trained, packets)

@@ -8,32 +8,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate is a mutex that counts: how often it was taken, how often somebody had to wait for
-// it, and how long it was held. What threads cannot share of the work for a peer goes
-// through gates, so their counts say how many processors a peer can use (docs/cores.md).
-// The zero value is open. All counts are written by whoever has it: they cost no atomic
-// operation of their own.
+// gate is a mutex that counts how often it was taken, how often threads waited, and how
+// long it was held. Threads cannot share the work inside a peer's gate. So the counts
+// show how many processors a peer can use (docs/cores.md). The zero value is open. The
+// holder writes all counts, so they need no atomic operations.
 type gate struct {
 	mu     sync.Mutex
 	counts GateCounts
-	left   int           // until the next sample
-	since  time.Time     // when the sampled hold began; zero: this one is not sampled
-	worked time.Duration // processor time of the thread then
+	left   int           // holds until the next sample
+	since  time.Time     // begin of a sampled hold; zero: not sampled
+	worked time.Duration // the thread's processor time at since
 }
 
 // GateCounts are since the start.
 type GateCounts struct {
 	Taken   uint64
-	Waits   uint64        // of these, how often somebody else had it
+	Waits   uint64        // how often another thread held it
 	Waited  time.Duration // all waits together
 	Samples uint64        // holds that were timed
-	Sampled time.Duration // these together
-	Worked  time.Duration // processor time of Sampled: a thread may lose its processor while it has the gate
+	Sampled time.Duration // time of these holds together
+	Worked  time.Duration // processor time within Sampled: a thread may lose its processor while it holds the gate
 }
 
-// gateSample holds are counted for one that is timed, as looking at two clocks twice costs
-// half a microsecond. It is a prime: a thread takes the lock of a peer in the same four or five
-// places for each train, and a divisor of that would time one place only.
+// One hold in gateSample is timed, because reading two clocks twice costs half a
+// microsecond. It is a prime: a thread locks a peer at the same four or five places for
+// each train. A multiple of that number would time only one of them.
 const gateSample = 61
 
 // Add adds the counts of another gate.
@@ -46,7 +45,7 @@ func (c *GateCounts) Add(o GateCounts) {
 	c.Worked += o.Worked
 }
 
-// Held is how long the gate was held all together, as far as samples tell.
+// Held estimates the total time of all holds from the samples.
 func (c *GateCounts) Held() time.Duration { return c.scaled(c.Sampled) }
 
 // Work is the processor time of Held.
@@ -59,7 +58,7 @@ func (c *GateCounts) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / float64(c.Samples) * float64(c.Taken))
 }
 
-// Lock takes the gate, and waits for it if need be.
+// Lock takes the gate, and waits for it if it is held.
 func (g *gate) Lock() {
 	if !g.mu.TryLock() {
 		g.wait()
@@ -67,7 +66,7 @@ func (g *gate) Lock() {
 	g.entered()
 }
 
-// TryLock takes the gate unless somebody has it. Nobody waits then, and nothing is counted.
+// TryLock takes the gate unless it is held. It never waits, and a failure is not counted.
 func (g *gate) TryLock() bool {
 	if !g.mu.TryLock() {
 		return false
@@ -76,7 +75,7 @@ func (g *gate) TryLock() bool {
 	return true
 }
 
-// Unlock gives it back.
+// Unlock gives the gate back.
 func (g *gate) Unlock() {
 	if !g.since.IsZero() {
 		g.sample(time.Since(g.since), threadTime()-g.worked)
@@ -85,11 +84,12 @@ func (g *gate) Unlock() {
 	g.mu.Unlock()
 }
 
-// threadTimeMost is what reading the thread's clock takes, which is in worked and not in held.
+// threadTimeMost is the time to read the thread's clock; a sample's worked includes it
+// and held does not.
 const threadTimeMost = 5 * time.Microsecond
 
-// sample counts a hold of so long, with so much processor time. When that cannot be, it began
-// on another thread, and says nothing.
+// sample counts one timed hold. If worked exceeds held or is negative, the goroutine
+// changed its thread, and the sample is useless.
 func (g *gate) sample(held, worked time.Duration) {
 	if worked < 0 || worked > held+threadTimeMost {
 		return
@@ -100,7 +100,8 @@ func (g *gate) sample(held, worked time.Duration) {
 	g.counts.Worked += worked
 }
 
-// wait takes the gate from whoever has it. To look at the clock costs little beside that.
+// wait takes a gate that another thread holds. Reading the clock costs little beside the
+// wait.
 func (g *gate) wait() {
 	from := time.Now()
 	g.mu.Lock()
@@ -116,8 +117,8 @@ func (g *gate) entered() {
 	}
 }
 
-// threadTime is the processor time that the calling thread has had, by a system call that
-// Go's scheduler is not told of.
+// threadTime returns the processor time of the calling thread. Go's scheduler does not
+// learn of the system call.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	// Fails only for a clock that does not exist; this one came with Linux 2.6.12.

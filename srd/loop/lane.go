@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// trainAge is how old a train may be when it is sent: far longer than a busy machine keeps a
-// thread from its processor, so that the process was stopped since it was built, and as long
-// as an application waits for an answer before it asks again.
+// trainAge is the age from which a train is not sent any more. A busy machine keeps a
+// thread from its processor for far less. So the process was stopped after it built the
+// train. An application waits about as long for an answer before it asks again.
 const trainAge = 2 * time.Second
 
 // outgoing is a train on its way out.
@@ -21,23 +21,23 @@ type outgoing struct {
 	built  mono.Time
 }
 
-// lane has the trains from one socket leave in the order in which they were built,
-// whoever seals them: a path's packets that overtake each other look like loss to
-// the other end. Nobody waits for another thread to be done with a train, but
-// leaves his own for it to send.
+// lane sends the trains of one socket in the order in which they were built, whichever
+// thread seals them. Packets that overtake each other on a path look like loss to the
+// other end. A thread does not wait for another thread's train: it leaves its own train
+// for that thread to send.
 type lane struct {
-	built uint64 // trains so far; with the peer locked
+	built uint64 // number of trains so far; the peer's lock guards it
 
 	mu      sync.Mutex
 	sent    uint64
-	waiting []*outgoing     // sealed, behind one that is not sent yet
-	room    *sync.Cond      // of waiting
-	out     func(*outgoing) // called by whoever has train number sent
+	waiting []*outgoing     // sealed trains behind one that is not sent yet
+	room    *sync.Cond      // signals room in waiting
+	out     func(*outgoing) // sends the train whose number is sent
 }
 
-// laneLimit trains wait in a lane, a few for each worker that there may be. A thread
-// with one more has to wait itself, so that one that was stopped while sending does
-// not have all memory filled with trains behind its own.
+// laneLimit bounds the trains that wait in a lane: a few for each possible worker. A
+// thread with one more train waits itself. Otherwise one thread, stopped while it sends,
+// would let the others fill all memory with trains.
 const laneLimit = 16
 
 func newLane(out func(*outgoing)) *lane {
@@ -46,8 +46,8 @@ func newLane(out func(*outgoing)) *lane {
 	return l
 }
 
-// send sends o, and those that were waiting for it, and puts them back into done;
-// or it leaves o to wait.
+// send sends o and the trains that waited for it, and puts them into done. If an earlier
+// train is not sent yet, it leaves o in the lane instead.
 func (l *lane) send(o *outgoing, done *sync.Pool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,9 +68,10 @@ func (l *lane) send(o *outgoing, done *sync.Pool) {
 	}
 }
 
-// next takes the train out whose turn it is, if it is sealed.
+// next removes and returns the train that is next in order, or nil if that is not sealed
+// yet.
 func (l *lane) next() *outgoing {
-	// Whoever waits for room may also have the train whose turn it is.
+	// A thread that waits for room may hold the train that is next in order.
 	l.room.Broadcast()
 	for i, o := range l.waiting {
 		if o.number == l.sent {

@@ -17,50 +17,49 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// App is what sits above one connection. All methods but Flush are called with
-// the peer locked.
+// App is the application above one connection. The peer is locked in all methods but
+// Flush.
 type App interface {
 	srd.Source
-	// Deliver takes a message. Its payload is borrowed until it returns.
+	// Deliver takes a message. It may use the payload only until it returns.
 	Deliver(now mono.Time, m *srd.Message)
-	// Restarted tells that the peer lost its state: what was half received is void.
+	// Restarted says that the peer lost its state: partly received data is void.
 	Restarted(now mono.Time)
 	// Backlog reports whether Pull would return something.
 	Backlog() bool
-	// Advance lets time pass; Deadline says when it wants that.
+	// Advance lets time pass; Deadline returns when to call it.
 	Advance(now mono.Time)
 	Deadline() mono.Time
-	// Flush hands on what Deliver and Advance made ready. It is called without
-	// the peer's lock, and on several goroutines at once (see Outlet). It reports
-	// whether there was anything.
+	// Flush hands on the data that Deliver and Advance made ready. Several goroutines
+	// call it at once, without the peer's lock (see Outlet). It reports whether there was
+	// any data.
 	Flush() bool
 }
 
-// Input is where an application's data comes from: a descriptor that a worker
-// polls along with its sockets.
+// Input is the source of an application's data: a descriptor that a worker polls along
+// with its sockets.
 type Input interface {
-	// FD is the descriptor; it is readable while there is something.
+	// FD returns the descriptor; it is readable while there is data.
 	FD() int
-	// Serve takes a bounded amount, without waiting, and calls touch for each peer
-	// that it gave work, telling whether any of that is urgent: small enough for
-	// somebody to wait for its answer. After an error it is not called again: the
-	// loop ends.
+	// Serve takes a bounded amount of data without waiting. It calls touch for each peer
+	// to which it gave work. Data is urgent if it is so small that somebody may wait for
+	// its answer. An error ends the loop, and Serve is not called again.
 	Serve(touch func(p *Peer, urgent bool)) error
 }
 
-// Config is what a loop is made of.
+// Config configures a loop.
 type Config struct {
 	Bank     *udp.Bank
 	Endpoint *srd.Endpoint
 	Workers  int     // threads
-	Inputs   []Input // shared out among them
-	// Inner reports whether a local address is the application's own, for what it carries:
-	// a path there would lead through itself. It may be called at any time, for each
-	// datagram; nil: none is.
+	Inputs   []Input // divided among the threads
+	// Inner reports whether a local address is one of the application's inner addresses:
+	// a path to it would lead through itself. It is called for each datagram, at any
+	// time. nil: no address is.
 	Inner func(netip.Addr) bool
-	// Alive is called when a worker runs, and returns when the process last went on after
-	// it had not run for long; 0: it always ran. Messages that then waited in the sockets
-	// are delivered as stale ones. nil: nobody wants to know.
+	// Alive is called when a worker runs. It returns when the process last resumed after
+	// a long stop; 0: it never stopped. Messages that waited in the sockets during a stop
+	// are delivered as stale. nil: stops are ignored.
 	Alive func(now mono.Time) (resumed mono.Time)
 }
 
@@ -79,7 +78,7 @@ type Loop struct {
 	floods  *floods
 	workers []*worker
 	ended   chan struct{} // closed when Run returns
-	turn    atomic.Uint32 // assigns peers to workers
+	turn    atomic.Uint32 // counts peers, to assign them to workers in turn
 	outs    sync.Pool     // of *outgoing
 
 	Sends udp.SendStats
@@ -87,18 +86,18 @@ type Loop struct {
 	Drops Drops
 }
 
-// Drops count what the driver itself drops.
+// Drops counts the packets that the driver itself drops.
 type Drops struct {
 	UnknownType  atomic.Uint64 // not packets of this protocol version
 	UnknownIndex atomic.Uint64 // data packets of no session
 	Forged       atomic.Uint64 // data packets that do not open
 	Closed       atomic.Uint64 // for a peer that was removed meanwhile
-	OutOfTurn    atomic.Uint64 // of a peer that sends more than its share of a worker's time takes
-	Inner        atomic.Uint64 // datagrams that came to an address of the application's own
-	Stopped      atomic.Uint64 // trains that were built before the process was stopped
+	OutOfTurn    atomic.Uint64 // packets of a peer that needs more than its share of a worker's time
+	Inner        atomic.Uint64 // datagrams to an inner address of the application
+	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 
-// MaxWorkers bounds the threads of a loop: a peer has a bit for each.
+// MaxWorkers bounds the threads of a loop: a peer has one bit for each.
 const MaxWorkers = 32
 
 // New returns a loop that does not run yet.
@@ -129,7 +128,8 @@ func New(cfg Config) (*Loop, error) {
 	return l, nil
 }
 
-// Join has the workers serve the sockets that the bank has opened since New. The loop may run.
+// Join makes the workers serve the sockets that the bank has opened since New. The loop
+// may run meanwhile.
 func (l *Loop) Join() error {
 	for _, w := range l.workers {
 		if err := w.join(len(l.workers)); err != nil {
@@ -143,8 +143,8 @@ func (l *Loop) Join() error {
 // above zero, which means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }
 
-// HostDelay returns how late the loop handles what is due, for srd.Config: what the
-// latest of its workers measured.
+// HostDelay returns how late the loop handles due work, for srd.Config: the largest value
+// of its workers.
 func (l *Loop) HostDelay() time.Duration {
 	d := int64(0)
 	for _, w := range l.workers {
@@ -181,7 +181,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return distinct(errs)
 }
 
-// distinct joins errors, each once: a device that is gone is so for every worker.
+// distinct joins the errors, each text once: a missing device fails every worker in the
+// same way.
 func distinct(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -198,7 +199,7 @@ func (l *Loop) close() {
 	}
 }
 
-// Add makes a connection served. Its index registry must be l.Indexes().
+// Add starts to serve a connection. Its index registry must be l.Indexes().
 func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	w := l.workers[int(l.turn.Add(1))%len(l.workers)]
 	p := &Peer{loop: l, worker: w, conn: c, app: app, turns: make([]turn, len(l.workers)), at: mono.Never, place: -1}
@@ -209,21 +210,22 @@ func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	return p
 }
 
-// Remove ends a connection: its peer is told, its keys are forgotten.
+// Remove ends a connection: it tells the peer and forgets the keys.
 func (l *Loop) Remove(p *Peer) {
 	l.part(p, func() { p.removed = true }, (*srd.Conn).Close)
 	p.worker.timers.remove(p)
 	l.table.unbind(p.conn)
 }
 
-// Leave tells a peer that the session ends, and goes on to receive what it has sent until
-// then. Handshakes with it are left to the process that follows. Remove comes after it.
+// Leave tells a peer that the session ends. It still receives the packets that the peer
+// has sent until then. The successor of this process answers the peer's handshakes. Call
+// Remove after Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }
 
-// part takes a connection from the endpoint, and sends what bye makes, unless that was
-// done before. note is called with the peer locked.
+// part removes a connection from the endpoint and sends the packet that bye makes. An
+// earlier call may have sent one; then it sends none. The peer is locked while note runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)
@@ -246,13 +248,13 @@ func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Tr
 	}
 }
 
-// Work is what one worker did since the start.
+// Work counts the work of one worker since the start.
 type Work struct {
 	Packets uint64 // received
 	Trains  uint64 // sent
 }
 
-// Workers returns the work of each.
+// Workers returns the work of each worker.
 func (l *Loop) Workers() []Work {
 	all := make([]Work, len(l.workers))
 	for i, w := range l.workers {
@@ -268,7 +270,7 @@ func (l *Loop) EndpointDrops() [srd.NumEndpointReasons]uint64 {
 	return l.endpoint.Drops
 }
 
-// Refused returns who was refused last for each of the endpoint's reasons.
+// Refused returns the last refused sender for each of the endpoint's reasons.
 func (l *Loop) Refused() [srd.NumEndpointReasons]srd.Refusal {
 	l.endLock.Lock()
 	defer l.endLock.Unlock()

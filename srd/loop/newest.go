@@ -6,15 +6,15 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// newest is the highest packet number that came on each of a peer's path slots. Nearly all
-// packets have higher ones, so that it need not be locked to find that they are no copies.
-// Who takes a copy for new by this opens it in vain, and no more: Handle decides. The zero
-// value has seen nothing.
+// newest holds the highest packet number of each of a peer's path slots. Nearly all
+// packets have a higher number, so one look proves them new without the peer's lock. A
+// copy that passes this check costs a vain decryption and nothing else: Handle decides.
+// The zero value has seen no packet.
 type newest struct {
-	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // one more than each, 0: none
+	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none
 }
 
-// beyond reports whether pn is higher than all that came on slot.
+// beyond reports whether pn is higher than all numbers seen on slot.
 func (v *newest) beyond(slot uint16, pn uint64) bool {
 	slots := v.slots.Load()
 	return slots != nil && int(slot) < len(slots) && pn >= slots[slot].Load()
@@ -32,5 +32,5 @@ func (v *newest) saw(slot uint16, pn uint64) {
 	}
 }
 
-// forget is for another incarnation of the peer, which begins anew.
+// forget prepares for another incarnation of the peer, whose numbers begin anew.
 func (v *newest) forget() { v.slots.Store(nil) }

@@ -5,33 +5,33 @@ import (
 	"sync/atomic"
 )
 
-// Outlet is where what is in order is handed on, by one goroutine at a time. Who finds
-// another one at it does not wait, but has that one go round once more (flat combining:
-// Hendler et al., SPAA 2010). That one has other peers to serve, though: after roundsMost
-// rounds whoever comes waits, and takes over. The zero value is ready.
+// Outlet hands on data that is in order, by one goroutine at a time. A goroutine that
+// finds another at work does not wait: it asks the other for one more round (flat
+// combining: Hendler et al., SPAA 2010). The other has its own peers to serve, though.
+// After roundsMost rounds the next goroutine waits and takes over. The zero value is
+// ready.
 type Outlet struct {
 	mu      gate
-	want    atomic.Bool  // something has come since the round began
-	rounds  atomic.Int32 // of who is at it
+	want    atomic.Bool  // data has come since the round began
+	rounds  atomic.Int32 // rounds of the goroutine at work
 	waiting atomic.Int32 // goroutines that wait to take over
 
 	told   sync.Mutex
-	counts GateCounts // as of the last round, under told: who only reads them keeps nobody away
+	counts GateCounts // copy of the last round, under told, so that readers do not block the gate
 }
 
-// roundsMost bounds how often one goroutine goes round for others: while one brings frames
-// faster than they can be written, it would for ever.
+// roundsMost bounds the rounds of one goroutine for others. Without it the goroutine
+// would never end while frames come faster than it writes them.
 const roundsMost = 4
 
-// Run calls f, which is to hand on all that there is, or has it called once more by who is
-// at it. If so much waits that it is full, it is always called here. Run reports what f did,
-// if it was called here.
+// Run calls f to hand on all data, or makes the goroutine at work call its own f once
+// more. If full is true, Run always calls f itself. It reports what its own calls of f
+// did.
 func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 	o.want.Store(true)
 	for n := int32(1); o.want.Load(); n++ {
 		if !o.mu.TryLock() {
-			// Who reads fewer rounds said that it wants something before the last one
-			// began, and that has it.
+			// We set want before the last round began, so a round will serve it.
 			if !full && o.rounds.Load() < roundsMost {
 				return did
 			}
@@ -53,14 +53,14 @@ func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 	return did
 }
 
-// tell lets others see the counts. The gate is held.
+// tell publishes the counts. The gate is held.
 func (o *Outlet) tell() {
 	o.told.Lock()
 	o.counts = o.mu.counts
 	o.told.Unlock()
 }
 
-// Counts returns how often it was used, and for how long, up to the last round.
+// Counts returns how often and how long the outlet was used, up to the last round.
 func (o *Outlet) Counts() GateCounts {
 	o.told.Lock()
 	defer o.told.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Peer is one connection being served.
+// Peer is one connection that the loop serves.
 type Peer struct {
 	loop   *Loop
 	worker *worker
@@ -18,44 +18,44 @@ type Peer struct {
 	conn    *srd.Conn
 	app     App
 	removed bool
-	left    bool    // the peer was told that the session ends: nothing is sent any more
-	lanes   []*lane // of the sockets; nil before first use
-	carried Carried // but for its Lock
+	left    bool    // the peer knows that the session ends: nothing more is sent
+	lanes   []*lane // one for each socket; nil before first use
+	carried Carried // all but its Lock
 
 	newest  newest
-	turns   []turn        // at each worker, which alone uses it
-	touched atomic.Uint32 // by which workers: a bit for each
+	turns   []turn        // one for each worker, which alone uses it
+	touched atomic.Uint32 // a bit for each worker that touched the peer
 
-	at    mono.Time // when the timer is set for; worker.timers' lock
-	place int       // in worker.timers, -1: not there
+	at    mono.Time // the timer's time; under the lock of worker.timers
+	place int       // in worker.timers; -1: absent
 }
 
-// Do runs f with the connection locked. Call Kick afterwards if that gave it
-// anything to do.
+// Do runs f with the connection locked. Call Kick afterwards if f gave the connection
+// work.
 func (p *Peer) Do(f func(now mono.Time, c *srd.Conn)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(p.loop.Now(), p.conn)
 }
 
-// Lock locks the connection, for callers on the data path that cannot afford a
-// closure; they call Conn between Lock and Unlock.
+// Lock locks the connection for callers on the data path that cannot afford a closure.
+// They call Conn between Lock and Unlock.
 func (p *Peer) Lock() mono.Time { p.mu.Lock(); return p.loop.Now() }
 
 // Unlock ends Lock.
 func (p *Peer) Unlock() { p.mu.Unlock() }
 
-// Conn returns the connection, which must be locked while it is used.
+// Conn returns the connection. Lock it before you use it.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
-// Carried is what was carried for a peer, and what of the work for it one thread at a time
-// can do: what it does with the peer locked.
+// Carried counts the traffic of a peer, and the work under its lock. One thread at a time
+// can do that work.
 type Carried struct {
 	In, Out uint64 // trains of data packets received, and trains built
 	Lock    GateCounts
 }
 
-// Carried returns what was carried since the start.
+// Carried returns the counts since the start.
 func (p *Peer) Carried() Carried {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,11 +64,11 @@ func (p *Peer) Carried() Carried {
 	return c
 }
 
-// Kick sends whatever may be sent now and sets the timer for the rest.
+// Kick sends all data that may be sent now and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends at most so many trains and sets the timer for the rest. It returns how
-// many, and whether more could be sent at once.
+// send sends at most most trains and sets the timer for the rest. It returns the number
+// of trains, and whether more could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)
@@ -82,7 +82,8 @@ func (p *Peer) send(most int) (sent int, more bool) {
 	return sent, true
 }
 
-// next builds a train, or sets the timer for the time when there is one to build.
+// next builds a train. If there is nothing to send yet, it sets the timer and returns
+// false.
 func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,13 +97,13 @@ func (p *Peer) next(o *outgoing) bool {
 	return true
 }
 
-// enter gives a train its place behind those that were built before. The peer is
+// enter gives a train its place behind all earlier trains of its lane. The peer is
 // locked.
 func (p *Peer) enter(o *outgoing) {
 	if p.lanes == nil {
 		p.lanes = make([]*lane, p.loop.bank.Len())
 	}
-	// A socket that does not exist counts as a failed send, on any lane.
+	// A send by a socket that does not exist fails and is counted, on any lane.
 	at := &p.lanes[int(o.train.Tuple.Sock)%len(p.lanes)]
 	if *at == nil {
 		*at = newLane(p.sendBy(udp.NewSender(p.loop.bank, &p.loop.Sends)))
@@ -111,9 +112,9 @@ func (p *Peer) enter(o *outgoing) {
 	(*at).built++
 }
 
-// sendBy returns what sends p's trains by s, without p's lock, and tells the
-// connection of a path on which the host has no way. A train that was built before the
-// process was stopped is left out, as if it were lost: what it carries is too old.
+// sendBy returns a function that sends p's trains by s, without p's lock. If the host
+// cannot send on a path, it tells the connection. A train built before the process was
+// stopped is dropped, as if the network had lost it. Its data is too old.
 func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	return func(o *outgoing) {
 		if p.loop.Now().Sub(o.built) > trainAge {
@@ -131,8 +132,8 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	}
 }
 
-// arm sets the timer for the earliest deadline. The peer is locked over both steps: a
-// deadline computed earlier must not replace one computed later.
+// arm sets the timer for the earliest deadline. The peer is locked over both steps, so
+// that an older deadline cannot replace a newer one.
 func (p *Peer) arm() { p.worker.timers.set(p, p.deadline()) }
 
 func (p *Peer) deadline() mono.Time {

@@ -5,26 +5,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shelfBytes is what may wait of one peer for its turn at one worker: eight of the longest
-// trains, or some 350 packets that the kernel did not merge.
+// shelfBytes bounds the bytes of one peer that wait for its turn at one worker. They are
+// eight of the longest trains, or some 350 unmerged packets.
 const shelfBytes = 512 << 10
 
-// shelf is a queue of datagrams, whose bytes lie in one ring. The zero value is empty and
+// shelf is a queue of datagrams; their bytes lie in one ring. The zero value is empty and
 // has no room. It is not safe for concurrent use.
 type shelf struct {
 	ring  []byte
 	items []item
-	next  int // of items, the first that is still here
-	end   int // behind the newest item's bytes
+	next  int // index in items of the oldest datagram
+	end   int // offset behind the newest datagram's bytes
 }
 
 // item is a datagram.
 type item struct {
-	from, to int // of ring
+	from, to int // offsets in ring
 	tuple    srd.Tuple
-	size     int // of a packet in it
+	size     int // of one packet in it
 	ecn      srd.ECN
-	at       mono.Time // when it came to the host; 0: unknown
+	at       mono.Time // arrival at the host; 0: unknown
 }
 
 func (s *shelf) empty() bool { return s.next == len(s.items) }
@@ -44,7 +44,8 @@ func (s *shelf) put(t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Tim
 	return true
 }
 
-// place returns where n bytes fit: behind the newest, or at the beginning of the ring.
+// place returns an offset with room for n bytes: behind the newest, or at the beginning
+// of the ring.
 func (s *shelf) place(n int) (from int, ok bool) {
 	if s.empty() {
 		s.items, s.next, s.end = s.items[:0], 0, 0
@@ -52,7 +53,7 @@ func (s *shelf) place(n int) (from int, ok bool) {
 	}
 	oldest := s.items[s.next].from
 	switch {
-	case s.end <= oldest: // the ring has been gone round
+	case s.end <= oldest: // the newest lies before the oldest
 		return s.end, n <= oldest-s.end
 	case n <= len(s.ring)-s.end:
 		return s.end, true
@@ -60,7 +61,8 @@ func (s *shelf) place(n int) (from int, ok bool) {
 	return 0, n <= oldest
 }
 
-// pop takes the oldest out, of which there is one. Its bytes stay until the next put.
+// pop removes the oldest datagram; the shelf must not be empty. The bytes stay valid
+// until the next put.
 func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) {
 	i := &s.items[s.next]
 	s.next++

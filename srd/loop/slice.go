@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slice is for how long, in nanoseconds, a worker may keep a processor from others
-// that were woken, and how soon its own turn comes when it is woken itself: the
-// least that Linux takes. A worker under load never sleeps, and whoever it wakes by
-// what it delivers would else wait for 1.4 to 3 ms; it takes no more of the processor
-// for that, nor less (EEVDF: Stoica and Abdel-Wahab, 1995, "Earliest Eligible Virtual
-// Deadline First"; custom slices since Linux 6.12).
+// slice is a worker's scheduler slice in nanoseconds, the least that Linux accepts. It
+// bounds how long a worker keeps a processor from woken threads. It also bounds how long
+// a woken worker waits for its turn. A worker under load never sleeps. Without a short
+// slice, the threads that wait for its data would wait 1.4 to 3 ms more. The worker's
+// share of the processor stays the same (EEVDF: Stoica and Abdel-Wahab, 1995, "Earliest
+// Eligible Virtual Deadline First"; custom slices since Linux 6.12).
 const slice = 100_000
 
-// shortSlices asks for that for all threads of the process, those to come included,
-// as they inherit it: which of them a worker runs on is up to Go.
+// shortSlices sets the slice of all threads of the process; later threads inherit it.
+// All, because Go chooses the thread on which a worker runs.
 func shortSlices(nanoseconds uint64) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -29,8 +29,9 @@ func shortSlices(nanoseconds uint64) {
 	}
 }
 
-// shortSlice asks for it for one thread, if it is scheduled as an ordinary one. Older
-// kernels take it and change nothing; who may not ask goes without.
+// shortSlice sets the slice of one thread, if its scheduling policy is an ordinary one.
+// Older kernels accept the call and change nothing. Without the permission the slice
+// stays.
 func shortSlice(tid int, nanoseconds uint64) {
 	a, err := unix.SchedGetAttr(tid, 0)
 	if err != nil || (a.Policy != unix.SCHED_NORMAL && a.Policy != unix.SCHED_BATCH) {

@@ -10,16 +10,16 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// table maps receiver indices to connections and keys, and connections to
-// peers. Readers are on the data path, writers only at handshakes.
+// table maps receiver indices to connections and keys, and connections to peers. The data
+// path reads it; only handshakes write it.
 type table struct {
 	mu     sync.RWMutex
-	prefix uint16 // of all indices
+	prefix uint16 // upper half of all our indices
 	index  map[uint32]entry
 	peers  map[*srd.Conn]*Peer
 	where  srd.AddressSet
 
-	several atomic.Bool // there is more than one of peers
+	several atomic.Bool // peers has more than one entry
 }
 
 type entry struct {
@@ -36,9 +36,9 @@ func (t *table) init() {
 	t.peers = map[*srd.Conn]*Peer{}
 }
 
-// Reserve implements srd.Indexes: a random index, so that a packet of an old
-// session does not find a new one. Half of it is the prefix by which the kernel tells
-// our packets from those of strangers.
+// Reserve implements srd.Indexes. The index is random, so that a packet of an old session
+// does not find a new one. Its upper half is the prefix by which the kernel tells our
+// packets from strangers'.
 func (t *table) Reserve(c *srd.Conn) uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +69,8 @@ func (t *table) Release(i uint32) {
 	delete(t.index, i)
 }
 
-// book is the part of the table that tells where peers are: a Conn that holds one of its
-// own addresses locks the table, and not the endpoint.
+// book is the table's part with the addresses of peers. A Conn that holds one of its own
+// addresses locks the table and not the endpoint.
 type book struct{ *table }
 
 // Hold implements srd.Addresses.
@@ -87,7 +87,7 @@ func (b book) Release(a netip.Addr) {
 	b.where.Release(a)
 }
 
-// known reports whether a peer is at a.
+// known reports whether a peer has the address a.
 func (t *table) known(a netip.Addr) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -7,19 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// timers is a worker's deadlines, earliest first. A peer without a deadline is
-// not in it: an idle peer costs nothing.
+// timers holds a worker's deadlines, earliest first. A peer without a deadline is absent:
+// an idle peer costs nothing.
 type timers struct {
 	mu    sync.Mutex
 	heap  []*Peer
-	armed mono.Time         // what the worker's timer is set to; Never: not set
-	arm   func(t mono.Time) // sets it
-	fires mono.Time         // when it goes off; 0: it has
+	armed mono.Time         // time of the worker's timer; Never: not set
+	arm   func(t mono.Time) // sets the worker's timer
+	fires mono.Time         // when the timer goes off; 0: it has gone off
 }
 
-// set gives p the deadline at. The worker's timer is only ever moved forward
-// here; one that goes off too early finds nothing due and is set anew, which is
-// cheaper than a system call for each change.
+// set gives p the deadline at. It only ever moves the worker's timer to an earlier time.
+// A timer that goes off too early finds no due peer and is set again. That costs less
+// than a system call for each change.
 func (t *timers) set(p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,16 +42,16 @@ func (t *timers) set(p *Peer, at mono.Time) {
 
 func (t *timers) remove(p *Peer) { t.set(p, mono.Never) }
 
-// stop makes timers that are set from now on do nothing. The descriptor of the
-// worker's timer may soon be somebody else's.
+// stop turns arm into a no-op. The descriptor of the worker's timer may soon belong to
+// somebody else.
 func (t *timers) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.arm = func(mono.Time) {}
 }
 
-// due takes one peer out whose deadline has come. When there is none it sets the
-// timer for the earliest that is left and returns nil.
+// due removes and returns one peer whose deadline has come. If there is none, it sets the
+// timer for the earliest deadline and returns nil.
 func (t *timers) due(now mono.Time) *Peer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *timers) due(now mono.Time) *Peer {
 	return nil
 }
 
-// fired returns when the worker's timer went off that woke it; 0 if that is not known.
+// fired returns when the timer that woke the worker went off; 0 if that is unknown.
 func (t *timers) fired() mono.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,37 +7,40 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Peers share the sockets of a worker, and its time. One that sends more than the worker
-// can take, or what takes long, would fill the sockets' buffers, and all others would wait
-// behind it, and be dropped with it. So a peer has so much time in a round; what comes
-// from it beyond that waits on a shelf of its own while the sockets are emptied for the
-// others, and is served at the end of the round, peer by peer (deficit round robin by
-// time: Shreedhar and Varghese, SIGCOMM 1995). When the shelf is full, that peer's packets
-// are dropped and no one else's. Where there is one peer, nothing is measured.
+// Peers share the sockets and the time of a worker. A peer that sends more than the
+// worker can handle, or packets that take long, would fill the sockets' buffers. All
+// other peers would wait behind it, and the kernel would drop their packets too.
+//
+// So a peer has a share of time in a round. Its packets beyond that go to a shelf of its
+// own while the worker empties the sockets for the others. At the end of the round the
+// worker serves the shelves, peer by peer (deficit round robin by time: Shreedhar and
+// Varghese, SIGCOMM 1995). If a shelf is full, only that peer's packets are dropped. With
+// a single peer nothing is measured.
 const (
-	// turnTime is a peer's time in a round, and again at its end: what roundPackets take
-	// of an honest one, which therefore is hardly ever shelved.
+	// turnTime is a peer's time in a round, and again at its end. An honest peer's
+	// roundPackets take so long, so they hardly ever reach a shelf.
 	turnTime = 400 * time.Microsecond
-	// turnsMost bounds the time for shelves in a round, so that sockets are looked at
-	// before their buffers are full.
+	// turnsMost bounds the time for shelves in a round: the sockets' buffers must not
+	// fill up meanwhile.
 	turnsMost = 3 * turnTime
-	// shelfLoops is how often more is drained from a socket than usual, while what it
-	// gives is shelved: that takes a twentieth of the time.
+	// shelfLoops multiplies socketPackets while a socket's packets go to shelves.
+	// Shelving takes a twentieth of the time of serving.
 	shelfLoops = 4
-	// keepRings is how many rings a worker keeps for the next peers that need one, and
-	// keepRounds for how long none may have.
+	// A worker keeps at most keepRings unused rings for the next peers. It frees them
+	// after keepRounds rounds without a shelf.
 	keepRings  = 4
 	keepRounds = 10_000
 )
 
 // turn is a worker's account of one peer.
 type turn struct {
-	round uint64 // in which it had spent
+	round uint64 // round of spent
 	spent time.Duration
 	shelf shelf
 }
 
-// over reports whether the peer has had its time in this round, or waits already.
+// over reports whether the peer has used its time in this round, or has packets on its
+// shelf.
 func (t *turn) over(round uint64) bool {
 	return !t.shelf.empty() || t.round == round && t.spent >= turnTime
 }
@@ -52,10 +55,10 @@ func (t *turn) charge(round uint64, d time.Duration) {
 // turns is a worker's view of its peers.
 type turns struct {
 	round   uint64
-	since   mono.Time // when the datagram being handled was begun with; 0: not measured
-	waiting []*Peer   // those with something on their shelves, in the order of their turns
-	rings   [][]byte  // not in use
-	used    uint64    // round in which something was shelved last
+	since   mono.Time // start of the current datagram; 0: not measured
+	waiting []*Peer   // peers with packets on their shelves, in the order of their turns
+	rings   [][]byte  // unused
+	used    uint64    // last round that used a shelf
 }
 
 // next begins a round.
@@ -65,7 +68,7 @@ func (t *turns) next() {
 	}
 }
 
-// shelve puts a datagram onto p's shelf, or reports that it is full.
+// shelve puts a datagram on p's shelf. It reports whether there was room.
 func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	t.used = t.round
 	if own.shelf.empty() {
@@ -88,7 +91,7 @@ func (t *turns) ring() []byte {
 	return r
 }
 
-// clear gives the room of an empty shelf back.
+// clear takes the ring of an empty shelf back.
 func (t *turns) clear(s *shelf) {
 	if len(t.rings) < keepRings {
 		t.rings = append(t.rings, s.ring)
@@ -96,7 +99,8 @@ func (t *turns) clear(s *shelf) {
 	*s = shelf{items: s.items[:0]}
 }
 
-// shelved puts the datagram d, if it is of a peer whose turn is over, on that peer's shelf.
+// shelved puts a datagram on its peer's shelf if that peer's turn is over. It reports
+// whether the turn was over.
 func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {
@@ -112,7 +116,7 @@ func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, 
 	return true
 }
 
-// spend charges p with the time since the datagram at hand was begun with.
+// spend charges p with the time since the start of the current datagram.
 func (w *worker) spend(p *Peer) {
 	if w.turns.since == 0 {
 		return
@@ -122,7 +126,7 @@ func (w *worker) spend(p *Peer) {
 	w.turns.since = now
 }
 
-// serveShelves takes what waits, of each peer in turn for turnTime.
+// serveShelves serves the shelves, each peer in turn for turnTime.
 func (w *worker) serveShelves() {
 	if len(w.turns.waiting) == 0 {
 		return

@@ -11,46 +11,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restAfter is how long a waiter sleeps in the kernel without Go's scheduler being
-// told, while there was something lately. While Go's monitor is awake it ends that after
-// 10 ms, to ask the goroutine to give way. To rest and to be woken takes another thread
-// twice; who has a packet every 25 ms, as each of a hundred that send to one host, would
-// pay that for each.
+// restAfter is how long a waiter without events sleeps in the kernel unknown to Go's
+// scheduler. If Go's monitor is awake, it ends such a sleep after 10 ms, to ask the
+// goroutine to give way. Resting in Go's poller and waking from it need another thread
+// twice. With a packet every 25 ms, as at each of a hundred senders to one host, each
+// packet would cost that.
 const restAfter = 40 * time.Millisecond
 
 // waiter is an epoll for one goroutine that sleeps and wakes often.
 //
-// A blocking call that Go's scheduler is told of costs little by itself. But Go's
-// monitor thread takes the goroutine's place from it when it has slept, or has just
-// run for 10 ms; to get that back wakes the monitor, which then looks every 20 us
-// whether to take it again, for a millisecond at least. With a few daemons on two
-// processors that was an eighth of all processor time in bursts, and a thread that
-// gets in the way whenever it wakes. So short sleeps are not told to the scheduler. A
-// signal ends them, so a garbage collection does not wait.
+// A blocking call that Go's scheduler knows of costs little by itself. But Go's monitor
+// thread takes the goroutine's processor away if the goroutine sleeps, or has just run
+// for 10 ms. To get the processor back, the goroutine wakes the monitor. The monitor then
+// checks every 20 us, for a millisecond at least, whether to take it away again. With a
+// few daemons on two processors that was an eighth of all processor time in bursts. Each
+// wake-up of the monitor also delayed other threads. So the scheduler does not learn of
+// short sleeps. A signal ends them, so a garbage collection does not wait.
 //
-// Who sleeps so keeps a place on a processor. There has to be another for everybody
-// else: where there are no more of them (GOMAXPROCS) than waiters, all sleeps are told.
+// A goroutine in a short sleep keeps one of Go's processors (GOMAXPROCS). All other
+// goroutines need at least one more. If there are no more processors than waiters, the
+// scheduler learns of all sleeps.
 //
-// Long sleeps go by Go's own poller, which unlike the end of a system call does not
-// wake the monitor. The poller watches gate, an epoll that holds the waiter's own one
-// while that rests; at other times it is there but counts for nothing: Go's poller would
-// else wake for each packet.
+// Long sleeps use Go's own poller, which does not wake the monitor, unlike the end of a
+// system call. The poller watches gate, an epoll that holds the waiter's own epoll.
+// During a long sleep gate watches for input. At other times it watches for no event, or
+// Go's poller would wake for each packet.
 type waiter struct {
 	epoll   int
-	others  int // goroutines that have a waiter too
+	others  int // number of other goroutines with a waiter
 	gate    *os.File
 	gated   int  // gate's descriptor
 	watched bool // gate holds epoll
 	rest    syscall.RawConn
 	look    func(uintptr) bool
-	rested  bool // and took the poller's thread with it when it was woken
+	rested  bool // the last wait rested, and its end took the poller's thread
 
-	events []unix.EpollEvent // of the wait that rests
+	events []unix.EpollEvent // of a resting wait
 	n      int
 	err    error
 }
 
-// newWaiter returns one of so many waiters.
+// newWaiter returns a waiter; of is the number of all waiters.
 func newWaiter(of int) (*waiter, error) {
 	w := &waiter{others: of - 1}
 	w.look = w.poll
@@ -63,7 +64,7 @@ func newWaiter(of int) (*waiter, error) {
 		unix.Close(w.epoll)
 		return nil, fmt.Errorf("loop: epoll: %w", err)
 	}
-	// Only what is marked as such goes to Go's poller.
+	// Go's poller takes only non-blocking descriptors.
 	err = unix.SetNonblock(gate, true)
 	w.gated, w.gate = gate, os.NewFile(uintptr(gate), "epoll")
 	if err == nil {
@@ -81,7 +82,7 @@ func (w *waiter) close() {
 	unix.Close(w.epoll)
 }
 
-// add has fd waited for, with unix.EPOLLIN and the flags given.
+// add makes the waiter watch fd for unix.EPOLLIN and flags.
 func (w *waiter) add(fd int, flags uint32) error {
 	ev := unix.EpollEvent{Events: unix.EPOLLIN | flags, Fd: int32(fd)}
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
@@ -90,9 +91,8 @@ func (w *waiter) add(fd int, flags uint32) error {
 	return nil
 }
 
-// wait fills events with what is ready, and returns how many that are. With sleep it
-// waits for some; it may return none all the same, or unix.EINTR, and is then to be
-// called again.
+// wait fills events with the ready descriptors and returns their number. With sleep it
+// waits for the first. It may still return none, or unix.EINTR; then call it again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)
@@ -101,12 +101,13 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 		return unix.EpollWait(w.epoll, events, -1)
 	}
 	if w.rested {
-		// The thread that sat in Go's poller runs this goroutine now, and none is left
-		// there for those who still rest. To yield wakes one.
+		// The thread that waited in Go's poller runs this goroutine now. No thread
+		// watches for the goroutines that still rest. Yielding wakes one.
 		w.rested = false
 		runtime.Gosched()
 	}
-	// A signal is most likely that of Go's monitor, which sleeps again when all rest.
+	// A signal probably came from Go's monitor, which sleeps again when all goroutines
+	// rest.
 	n, err := w.raw(events, int(restAfter/time.Millisecond))
 	if n != 0 || err != nil && err != unix.EINTR {
 		return n, err
@@ -114,7 +115,7 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	return w.long(events)
 }
 
-// raw waits for so many milliseconds at most without telling Go's scheduler.
+// raw waits for at most ms milliseconds, unknown to Go's scheduler.
 func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
@@ -123,8 +124,8 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits for however long, in Go's poller. Where the kernel refuses that, as when a
-// user has used up its share of epolls, the scheduler is told.
+// long waits without a limit, in Go's poller. If the kernel refuses that, as without
+// quota of epolls, it waits in a call that the scheduler knows of.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)
@@ -141,8 +142,8 @@ func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	return w.n, w.err
 }
 
-// watch has gate look for these events of the waiter's own epoll, which stays in it: the
-// kernel walks through everything that an epoll holds to put it into another.
+// watch makes gate look for events of the waiter's own epoll. The epoll stays in gate:
+// adding it costs a walk through all its members.
 func (w *waiter) watch(events uint32) error {
 	ev := unix.EpollEvent{Events: events, Fd: int32(w.epoll)}
 	if w.watched {
@@ -153,7 +154,7 @@ func (w *waiter) watch(events uint32) error {
 	return err
 }
 
-// poll is what Go's poller calls at first and whenever gate may be ready.
+// poll is called by Go's poller first, and then whenever gate may be ready.
 func (w *waiter) poll(uintptr) (done bool) {
 	w.n, w.err = w.raw(w.events, 0)
 	return w.n != 0 || w.err != nil

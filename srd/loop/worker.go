@@ -14,51 +14,48 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Bounds of one round, so that nothing waits long for the rest.
+// Bounds of one round, so that no source waits long for the others.
 const (
-	// roundEvents is the most sockets and inputs that are served.
+	// roundEvents is the most sockets and inputs in a round.
 	roundEvents = 8
-	// socketPackets is the most packets that a socket gives one by one, where the
-	// kernel did not merge them into trains. With one, a round is a call of epoll and an
-	// acknowledgement for few packets. Unmerged trains are seldom longer; the bound gives
-	// the other sockets their turn.
+	// socketPackets is the most unmerged packets that a round takes from a socket. With
+	// one, a call of epoll and an acknowledgement would serve only a few packets.
+	// Unmerged trains are seldom longer. The bound gives the other sockets their turn.
 	socketPackets = 16
-	// roundPackets received, about three long trains, end a round early: what came
-	// is handed on, its answer read and sent, before more is opened.
+	// roundPackets received packets, about three long trains, end a round early. The
+	// worker hands them on, then reads and sends their answer, before it opens more.
 	roundPackets = 128
-	// urgentTrains is the most trains that are sent for one peer while somebody may
-	// wait for an answer, and bulkTrains while nobody does. A long train takes the
-	// kernel some 70 us, which is what a small packet waits for that the application
-	// wrote meanwhile. Eight in a row, without a look at everything else in between,
-	// save a bulk transfer a tenth of the processor time. There are no more of them than
-	// sockets: the far end takes one a round from each, and on one socket eight in a row
-	// cost a third of the rate.
+	// urgentTrains is the most trains to one peer in a round while somebody may wait for
+	// an answer; bulkTrains holds otherwise. The kernel takes some 70 us for a long
+	// train, and a small packet of the application waits as long. Eight trains in a row
+	// save a bulk transfer a tenth of the processor time. The number of sockets also
+	// bounds them: the far end takes one train a round from each socket. On one socket,
+	// eight in a row cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
 
-// catchUpPackets is more trains, or packets on their own, than a socket holds: 8 MB, in
-// units of a page at least.
+// catchUpPackets is more trains or single packets than a socket holds: 8 MB, in units of
+// at least a page.
 const catchUpPackets = 1 << 12
 
-// urgentLast is how long an urgent packet counts after it was taken in: longer than
-// the pause between the requests of somebody who waits for each answer, beside a bulk
-// transfer in the same data centre.
+// urgentLast is how long an urgent packet counts. A program that waits for each answer
+// sends its next request sooner, even beside a bulk transfer in the same data centre.
 const urgentLast = 20 * time.Millisecond
 
-// worker is one goroutine that does everything for its share of the sockets, of the
-// inputs, and of the peers' timers: one, because handing a train to another thread
-// costs more than the train. It sleeps in a waiter; the timer is a timerfd because
-// Go's own timers round up to a millisecond when idle.
+// worker is one goroutine that serves its share of the sockets, of the inputs, and of the
+// peers' timers. One goroutine, because handing a train to another thread costs more than
+// the train. It sleeps in a waiter. The timer is a timerfd, because Go's own timers round
+// up to a millisecond when idle.
 //
-// It is not locked to its thread. When Go's poller wakes it, or it was asked to give way,
-// another thread would have to hand a processor over to its own, and wait for that.
+// It is not locked to its thread. A lock would make another thread hand over a processor
+// after each sleep in Go's poller, and each time that the worker gave way.
 type worker struct {
 	loop   *Loop
-	bit    uint32 // of Peer.touched
-	number int    // of Peer.turns
+	bit    uint32 // in Peer.touched
+	number int    // in Peer.turns
 
-	sockets int // of the whole bank
+	sockets int // number in the whole bank
 	waiter  *waiter
 	timer   int
 	event   int // eventfd: stop
@@ -66,33 +63,33 @@ type worker struct {
 
 	recv    *udp.Receiver
 	sender  *udp.Sender                      // for replies that belong to no peer
-	socks   atomic.Pointer[map[int32]uint16] // by descriptor; replaced when sockets come later
-	singles []int                            // for each socket: how many packets came by themselves lately, up to socketPackets
+	socks   atomic.Pointer[map[int32]uint16] // by descriptor; replaced when the bank opens more
+	singles []int                            // for each socket: number of recent single packets, up to socketPackets
 	inputs  map[int32]Input
 	touched []*Peer
-	again   []*Peer // of touched, those not done
+	again   []*Peer // peers of touched with more to send
 	mark    func(*Peer, bool)
-	urgent  mono.Time // when an urgent packet was last taken in
-	resumed mono.Time // when the process last went on after a stop, as far as was dealt with
-	stale   bool      // what is received waited for that
-	read    mono.Time // before the sockets were last read
+	urgent  mono.Time // when an input last had an urgent packet
+	resumed mono.Time // last resumption of the process that catchUp has handled
+	stale   bool      // received packets waited for that
+	read    mono.Time // time before the last reading of the sockets
 	nonce   srd.Nonce
 	message srd.Message
 	copies  srd.Copies
 	taken   int       // packets received in this round
-	useful  bool      // a peer had something to do in it
-	used    mono.Time // when that was last so
+	useful  bool      // a peer had work in it
+	used    mono.Time // last time of useful
 	batcher coalescer
 	turns   turns
 	packets [srd.MaxTrain * 2]srd.Packet
 
 	late  mono.Lateness
-	delay atomic.Int64 // what late says, nanoseconds
+	delay atomic.Int64 // value of late, nanoseconds
 
 	did struct{ packets, trains atomic.Uint64 } // since the start
 }
 
-// firstDelay is what a worker's delay is taken for before it is measured.
+// firstDelay is a worker's delay before the first measurement.
 const firstDelay = int64(mono.Granularity)
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
@@ -130,7 +127,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	for _, fd := range fds {
 		var flags uint32
 		if fd == w.timer {
-			flags = unix.EPOLLET // need not be read: setting it anew clears it
+			flags = unix.EPOLLET // need not be read: setting it again clears it
 		}
 		if err := w.waiter.add(fd, flags); err != nil {
 			w.close()
@@ -151,8 +148,8 @@ func (w *worker) share(workers int) map[int32]uint16 {
 	return socks
 }
 
-// join has the worker serve sockets that the bank has opened since. It is the one method that
-// others may call while the worker runs.
+// join makes the worker serve the sockets that the bank has opened since. Of the worker's
+// methods only this one may be called by others while it runs.
 func (w *worker) join(workers int) error {
 	old, now := *w.socks.Load(), w.share(workers)
 	w.socks.Store(&now)
@@ -176,7 +173,7 @@ func (w *worker) close() {
 func (w *worker) stop() {
 	var b [8]byte
 	binary.NativeEndian.PutUint64(b[:], 1)
-	// Only fails when the counter is full, and then the worker wakes as well.
+	// Fails only if the counter is full, and then the worker wakes too.
 	_, _ = unix.Write(w.event, b[:])
 }
 
@@ -193,7 +190,7 @@ func (w *worker) armTimer(at mono.Time) {
 // run serves until stop is called.
 func (w *worker) run() error {
 	events := make([]unix.EpollEvent, roundEvents)
-	var ready []unix.EpollEvent // of events, those not served yet
+	var ready []unix.EpollEvent // events that are not served yet
 	for {
 		if len(ready) == 0 {
 			n, err := w.wait(events)
@@ -226,8 +223,7 @@ func (w *worker) run() error {
 	}
 }
 
-// wait returns what is ready; it sleeps only when no peer has anything left to
-// be done.
+// wait returns the ready events. It sleeps only if no peer has work left.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
 	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
@@ -243,8 +239,7 @@ func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	return n, err
 }
 
-// nap waits without telling Go's scheduler. A signal ends it early, and nothing is lost by
-// that.
+// nap waits unknown to Go's scheduler. A signal ends it early, which does no harm.
 func nap(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
@@ -266,14 +261,14 @@ func (w *worker) expire() {
 	}
 }
 
-// waited notes how long something that was due waited for this worker.
+// waited records how long a due event waited for this worker.
 func (w *worker) waited(d time.Duration) {
 	w.late.Add(d)
 	w.delay.Store(int64(w.late.Value()))
 }
 
-// arrived returns when the kernel stamped what was received just now, 0 when that is not
-// known, and notes how long it waited.
+// arrived returns the time of the kernel's stamp on a packet received just now, or 0 if
+// that is unknown. It records how long the packet waited.
 func (w *worker) arrived(stamp int64) mono.Time {
 	at, waited := w.loop.clock.arrived(stamp)
 	if at != 0 && !w.stale {
@@ -282,7 +277,7 @@ func (w *worker) arrived(stamp int64) mono.Time {
 	return at
 }
 
-// given is what inputs call: they gave p work.
+// given is the touch of Input.Serve: an input gave p work.
 func (w *worker) given(p *Peer, urgent bool) {
 	if urgent {
 		w.urgent = w.loop.Now()
@@ -290,7 +285,7 @@ func (w *worker) given(p *Peer, urgent bool) {
 	w.touch(p)
 }
 
-// trains returns how many may be sent for a peer in this round.
+// trains returns the most trains for a peer in this round.
 func (w *worker) trains(now mono.Time) int {
 	if w.urgent != 0 && now.Sub(w.urgent) < urgentLast {
 		return urgentTrains
@@ -306,8 +301,8 @@ func (w *worker) touch(p *Peer) {
 	}
 }
 
-// finish hands on, sends, and sets timers, once for each peer of the round. Those
-// that have more to send stay touched.
+// finish hands on received data, sends, and sets timers, once for each peer of the round.
+// Peers that have more to send stay touched.
 func (w *worker) finish() error {
 	w.serveShelves()
 	w.turns.next()
@@ -315,8 +310,8 @@ func (w *worker) finish() error {
 	for _, p := range w.touched {
 		flushed = p.app.Flush() || flushed
 	}
-	// What was handed on often has its answer at once, as data has a TCP
-	// acknowledgement: sent now, our own acknowledgement goes with it.
+	// Data that was just handed on often has its answer at once, such as a TCP
+	// acknowledgement. Sent now, it takes our own acknowledgement along.
 	if flushed {
 		for _, in := range w.inputs {
 			if err := in.Serve(w.mark); err != nil {
@@ -340,8 +335,8 @@ func (w *worker) finish() error {
 	return nil
 }
 
-// catchUp takes all that waited in the sockets while the process did not run, if it was
-// stopped since this was last asked.
+// catchUp empties the sockets if the process was stopped since the last call: their
+// packets waited meanwhile.
 func (w *worker) catchUp() {
 	w.read = w.loop.Now()
 	if w.loop.alive == nil {
@@ -358,20 +353,20 @@ func (w *worker) catchUp() {
 				break
 			}
 		}
-		for _, p := range w.touched { // or all that the sockets held would be held once more
+		for _, p := range w.touched { // hand on now, or memory would hold the data of all sockets at once
 			p.app.Flush()
 		}
 	}
 	w.stale = false
 }
 
-// drain takes one train from a socket, or a few packets that were not merged into
-// one. A socket with more is ready again in the next round. What is shelved does not
-// count, up to a bound.
+// drain takes one train from a socket, or a few packets that were not merged into one. A
+// socket with more is ready again in the next round. Shelved packets do not count, up to
+// a bound.
 func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
-		w.catchUp() // the process may have been stopped since the last one
+		w.catchUp() // the process may have been stopped since the last packet
 		c := w.receive(fd, sock, w.readMost(sock))
 		shelved += c.shelved
 		if n += c.single; !c.more || c.ends {
@@ -381,8 +376,8 @@ func (w *worker) drain(fd int, sock uint16) {
 	w.batcher.left = true
 }
 
-// readMost returns how many datagrams to take from a socket at once: several where those
-// before came one by one, else one, as a train ends the socket's turn.
+// readMost returns how many datagrams to take from a socket at once. It returns several
+// if the last packets came one by one, else one: a train ends the socket's turn.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
 		return 1
@@ -390,15 +385,15 @@ func (w *worker) readMost(sock uint16) int {
 	return udp.ReadMost
 }
 
-// came is what one call took from a socket.
+// came describes the datagrams of one call.
 type came struct {
 	single  int  // packets that came by themselves
 	shelved int  // datagrams
-	ends    bool // a train or a datagram of nothing, which end the socket's turn
-	more    bool // may be left
+	ends    bool // a train or an empty datagram, which ends the socket's turn
+	more    bool // the socket may hold more
 }
 
-// receive takes what one call gives from a socket, at most so many datagrams.
+// receive makes one call for at most most datagrams of a socket.
 func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	got, more := w.recv.Read(fd, most)
 	c.more = more
@@ -416,8 +411,8 @@ func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	return c
 }
 
-// accept handles a datagram and returns how many packets it was, 0 if it was empty. later
-// tells that they were shelved.
+// accept handles a datagram. It returns the number of packets in it, 0 if it was empty,
+// and whether it was shelved.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
@@ -434,13 +429,13 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	}
 	w.batcher.took(len(d.Data))
 	if len(d.Data) == 0 {
-		w.stranger(t, nil, false) // where nonsense is counted
+		w.stranger(t, nil, false) // it counts the empty datagram
 		return 0, false
 	}
 	n := (len(d.Data) + size - 1) / size
 	w.did.packets.Add(uint64(n))
-	// What waited while the process did not run is taken at once: on a shelf nobody would
-	// know that any more.
+	// Packets that waited while the process was stopped are taken at once: on a shelf
+	// they would lose that mark.
 	at := w.arrived(d.Stamp)
 	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.ECN, at) {
 		return n, true
@@ -450,8 +445,9 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	return n, false
 }
 
-// take handles a datagram, which came to the host at. A train is of one session nearly always: the kernel merges
-// packets of one 4-tuple. Runs of packets with the same index are opened together.
+// take handles a datagram, which came to the host at time at. Nearly always a train
+// belongs to one session, because the kernel merges packets of one 4-tuple. Runs of
+// packets with the same index are opened together.
 func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
@@ -487,11 +483,12 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN
 	defer w.spend(p)
 	if n := w.decrypt(p, e.keys, t, b, size, ecn, at); n > 0 {
 		w.handle(p, w.packets[:n])
-		w.copies.Run() // Flush follows, for p is touched
+		w.copies.Run() // open touches p, so Flush follows
 	}
 }
 
-// handle hands opened packets to the connection, and what they bring to the application.
+// handle hands opened packets to the connection, and the messages in them to the
+// application.
 func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -518,17 +515,17 @@ func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	w.touch(p)
 }
 
-// next takes the next message that arrived into w.message: a variable of its own
-// would be allocated anew for each, as its address passes through an interface.
-// What was read before the process was stopped, and is handled after, waited as well.
+// next takes the next arrived message into w.message. A local variable would be allocated
+// anew for each message, because its address passes through an interface. Packets that
+// were read before a stop of the process and are handled after it waited too.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
 	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies
 	return ok
 }
 
-// decrypt opens the packets in b that could be new into w.packets. The lock is taken only
-// for a look at numbers that are not beyond all that came.
+// decrypt opens those packets in b that may be new, into w.packets. It takes the lock
+// only if a packet number is not above all numbers seen.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var old [len(w.packets)]bool
 	for c := b; len(c) > 0; c = c[min(size, len(c)):] {
@@ -555,7 +552,7 @@ func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size i
 	return n
 }
 
-// look notes which of the packets in b have been seen.
+// look notes the packets in b that were seen before.
 func (w *worker) look(p *Peer, b []byte, size int, old []bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -565,7 +562,7 @@ func (w *worker) look(p *Peer, b []byte, size int, old []bool) {
 	}
 }
 
-// handshake takes anything that is not a data packet.
+// handshake takes a packet that is not a data packet.
 func (w *worker) handshake(t srd.Tuple, b []byte) {
 	now := w.loop.Now()
 	w.loop.endLock.Lock()
