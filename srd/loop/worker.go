@@ -71,7 +71,7 @@ type worker struct {
 	mark    func(*Peer, bool)
 	urgent  mono.Time // when an input last had an urgent packet
 	resumed mono.Time // last resumption of the process that catchUp has handled
-	stale   bool      // received packets waited for that
+	stale   bool      // received packets waited during the stop
 	read    mono.Time // time before the last reading of the sockets
 	nonce   srd.Nonce
 	message srd.Message

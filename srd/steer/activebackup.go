@@ -2,17 +2,18 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// ActiveBackup uses one path as long as it works, and another when it fails: what
-// the Linux bonding driver calls active-backup. Paths of the primary class, those
-// from one local address, go before all others, and are gone back to when they
-// work again; among the rest it stays where it is.
+// ActiveBackup uses one path while it works, and another when it fails, as the Linux
+// bonding driver's active-backup mode does. Paths of the primary class, from one local
+// address, go first. Traffic returns to them when they work again. Among the other paths
+// it stays on the current one.
 type ActiveBackup struct {
 	classes
 	primary int // class; below 0: none
 	active  int // path; below 0: none
 }
 
-// NewActiveBackup returns the policy; below 0 no class of paths goes first.
+// NewActiveBackup returns the policy. primary is the class that goes first; below 0:
+// none.
 func NewActiveBackup(primary int) *ActiveBackup {
 	return &ActiveBackup{primary: primary, active: -1}
 }

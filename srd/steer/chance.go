@@ -5,10 +5,10 @@ import "math/rand/v2"
 // newRand returns the random numbers of a policy.
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x57ee2)) }
 
-// anyOf draws a member of s, which is not empty; all are equally likely.
+// anyOf draws a member of s, all equally likely; s is not empty.
 func anyOf(r *rand.Rand, s *Set) int { return s.At(r.IntN(s.Len())) }
 
-// otherThan draws a member of s other than p, if there is one.
+// otherThan draws a member of s other than p, or returns p if there is no other.
 func otherThan(r *rand.Rand, s *Set, p int) int {
 	others := *s
 	others.Remove(p)

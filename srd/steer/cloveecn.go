@@ -9,24 +9,24 @@ import (
 
 // Constants of Clove-ECN.
 const (
-	// cloveCut is what a mark leaves of a path's weight: a third is taken.
+	// cloveCut is the part of a path's weight that remains after a mark.
 	cloveCut = 2.0 / 3
-	// cloveLeast keeps every path in use now and then, or no mark and no absence
-	// of marks would ever be heard of it. Weights are 1 on average.
+	// cloveLeast keeps every path in use now and then, so that marks, or their absence,
+	// still arrive. Weights are 1 on average.
 	cloveLeast = 1.0 / 64
 )
 
-// CloveECN gives flowlets to paths in turn, by weights that it learns from marks
-// (Katta et al., CoNEXT 2017, "Clove-ECN"). When the other end has seen Congestion
-// Experienced on a path, the path loses a third of its weight to those that were
-// not marked lately, at most once in a round trip. Of networks that do not mark it
-// learns nothing: then it is flowlets in turn.
+// CloveECN gives flowlets to paths in turn, by weights that it learns from marks (Katta
+// et al., CoNEXT 2017, "Clove-ECN"). A path on which the other end saw Congestion
+// Experienced loses a third of its weight. Paths without recent marks share that third. A
+// path loses weight at most once in a round trip. In a network that does not mark,
+// flowlets simply take turns.
 type CloveECN struct {
 	turns
 	rng   *rand.Rand
 	table flowlets
 	known Set
-	cut   [MaxPaths]mono.Time // when a path was last marked and lost weight
+	cut   [MaxPaths]mono.Time // when a mark last cut a path's weight
 }
 
 // NewCloveECN returns the policy.
@@ -41,7 +41,7 @@ func (c *CloveECN) Scope() Scope { return PerFlow }
 func (c *CloveECN) Pick(now mono.Time, usable *Set, ctx Context) int {
 	if news := usable.Without(c.known); !news.Empty() {
 		for p := news.Next(0); p >= 0; p = news.Next(p + 1) {
-			// Somewhere in the round, so that peers do not go round in step.
+			// A random place in the round, so that peers do not go round in step.
 			c.weight[p], c.credit[p] = 1, c.rng.Float32()
 			c.known.Add(p)
 		}
@@ -70,9 +70,9 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 			calm.Add(q)
 		}
 	}
-	calm.Remove(p) // also where there is no round trip yet
+	calm.Remove(p) // needed while there is no round trip yet
 	if calm.Empty() {
-		return // all are congested, and none is better than another
+		return // all are congested, none is better
 	}
 	rest := max(cloveLeast, c.weight[p]*cloveCut)
 	share := (c.weight[p] - rest) / float32(calm.Len())
@@ -85,7 +85,7 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 // Loss implements Policy.
 func (c *CloveECN) Loss(mono.Time, int) {}
 
-// Reset implements Policy: the path is new, and the weight it had is the others'.
+// Reset implements Policy: the path is new, and the others take its weight.
 func (c *CloveECN) Reset(p int) {
 	if !c.known.Has(p) {
 		return

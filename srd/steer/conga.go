@@ -7,21 +7,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM
-// 2014, section 3). A path is as congested as the worse of two metrics: the local
-// one, from the rate at which we send on it, and the remote one, which the other
-// end measures and sends back.
+// Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM 2014,
+// section 3). A path's congestion is the worse of two metrics. The local metric comes
+// from the rate at which we send on it. The other end measures the remote metric and
+// sends it back.
 //
-// The paper's switches write the load of every link into the packet on its way.
-// Ordinary ones do not write into our header, so here the remote metric is what
-// the other end sees itself: queueing in one direction, and marks (see Gauge).
-// And a host does not know the rate of its paths; where none is configured, a path
-// is full at the highest rate that any path had lately.
+// The paper's switches write the load of every link into passing packets. Ordinary
+// switches do not. So here the remote metric is what the other end can see itself:
+// queueing in one direction, and marks (see Gauge). A host does not know the rates of its
+// paths either. Without a configured rate, a path counts as full at the highest rate of
+// any path lately.
 type Conga struct {
 	rng    *rand.Rand
 	table  flowlets
 	shape  dreShape
-	fixed  float64 // a full register, as configured; 0: learnt
+	fixed  float64 // configured value of a full register; 0: learnt
 	full   float64 // the highest register of any path lately
 	faded  mono.Time
 	local  [MaxPaths]dre
@@ -29,7 +29,7 @@ type Conga struct {
 	clock  mono.Time
 }
 
-// CongaConfig is the parameters of Conga (section 3.6).
+// CongaConfig holds the parameters of Conga (section 3.6).
 type CongaConfig struct {
 	Timeout time.Duration // of flowlets
 	Alpha   float64       // of the rate estimators, and their period
@@ -37,12 +37,12 @@ type CongaConfig struct {
 	Rate    float64 // of every path in bytes per second; 0: learnt
 }
 
-// Bounds of the register that counts as full.
+// Bounds of a full register.
 const (
-	// fullLeast: a single packet makes no path full.
+	// fullLeast keeps a single packet from making a path full.
 	fullLeast = 2 * 1500
-	// fullLife is the time in which a highest rate is forgotten: long beside the
-	// pauses of traffic, short beside changes of paths.
+	// fullLife is the time in which the highest rate is forgotten. It is long beside the
+	// pauses of traffic and short beside changes of paths.
 	fullLife = 10 * time.Second
 )
 
@@ -60,8 +60,8 @@ func NewConga(seed uint64, cfg CongaConfig) *Conga {
 // Scope implements Scoped.
 func (c *Conga) Scope() Scope { return PerFlow }
 
-// Pick implements Policy: the decision is made on a flowlet's first packet, and
-// the others follow it (section 3.5).
+// Pick implements Policy. A flowlet's first packet decides, and the others follow it
+// (section 3.5).
 func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	c.clock = now
 	if ctx.Repair {
@@ -76,8 +76,8 @@ func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	return p
 }
 
-// best returns the path of the least metric. Of several one is drawn, but a flow
-// moves only to a path that is better than its last one (section 3.5).
+// best returns the path of the least metric and draws among equals. But a flow moves only
+// to a path that is better than its last one (section 3.5).
 func (c *Conga) best(now mono.Time, usable *Set, last int) int {
 	var ties Set
 	least := uint8(MetricMost + 1)
@@ -96,7 +96,7 @@ func (c *Conga) best(now mono.Time, usable *Set, last int) int {
 	return anyOf(c.rng, &ties)
 }
 
-// metric returns how congested path p is, 0 to MetricMost.
+// metric returns the congestion of path p, 0 to MetricMost.
 func (c *Conga) metric(now mono.Time, p int) uint8 {
 	return max(c.localMetric(now, p), c.remote[p].now(now))
 }
@@ -133,7 +133,7 @@ func (c *Conga) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
 
-// Weight implements Policy: 1 for a path that is idle, 0 for one that is full.
+// Weight implements Policy: 1 for an idle path, 0 for a full one.
 func (c *Conga) Weight(p int) float64 {
 	return 1 - float64(c.metric(c.clock, p))/MetricMost
 }

@@ -1,5 +1,5 @@
-// Package steer chooses the path of the next packets. A policy is pure, has
-// fixed tables and a seed, and never looks at a clock of its own.
+// Package steer chooses the path of the next packets. A policy is pure: it has fixed tables
+// and a seed, and no clock.
 //
 //	spray          every train any path, by queue            SRD (IEEE Micro 2020)
 //	ecmp           path by hash of the flow                  RFC 2992
@@ -16,31 +16,29 @@
 //
 // [New] makes them by name.
 //
-// # What a policy is told
+// # The interfaces of a policy
 //
-// All policies are a [Policy]. What some need beyond it are small interfaces of
-// their own, which a connection looks for, so that the others pay nothing:
+// All policies are a [Policy]. Some also have one of these small interfaces. A connection
+// looks for them, so that the other policies pay nothing:
 //
-//   - [Scoped]: how long a choice holds. A policy that keeps flows together gets
-//     trains of one flow only, and the flow in [Context]; a connection that would
-//     otherwise spare a path because it is late, or holds more than its share of
-//     the window, leaves it to such a policy.
-//   - [Sender]: what was sent on which path, for rates and flowcells.
-//   - [Remote]: how congested the other end sees our paths. A connection whose
-//     policy is one stamps its packets with the time. The other end measures with
-//     a [Gauge], whatever its own policy is, and sends the result back, one path
-//     a packet.
-//   - [Placed]: the class of a path: which of the configured local addresses it
-//     leaves from. Weights and the primary are configured by class.
-//   - [Doubled]: a second path for what was sent on the first.
+//   - [Scoped]: how long a choice holds. A policy that keeps flows together gets trains of
+//     one flow only, and the flow in [Context]. It is offered all usable paths, also those
+//     that are late or hold more than their share of the window.
+//   - [Sender]: the bytes sent on each path, for rates and flowcells.
+//   - [Remote]: the congestion of our paths as the other end sees it. A connection with
+//     such a policy stamps its packets with the time. The other end measures with a
+//     [Gauge], under any policy of its own, and sends back one path's result a packet.
+//   - [Placed]: the class of a path: the configured local address that it leaves from.
+//     Weights and the primary are configured by class.
+//   - [Doubled]: a second path for each train.
 //
-// Repairs are choices too, but not of the flow's path: [Context].Repair says so,
-// and then no table is changed.
+// Repairs are choices too, but not of the flow's path: [Context].Repair marks them, and
+// they change no table.
 //
 // # Why flows are hashed
 //
-// Policies that keep flows have one table of 4,096 entries, found by the flow's
-// hash. Nothing is looked up, aged out or refused; two flows in one entry share a
-// path, which costs balance and nothing else (CONGA, section 3.4). Tables take
-// memory when the first choice is made, and do not grow.
+// A policy that keeps flows has one table of 4,096 entries, indexed by the flow's hash. No
+// flow is searched, aged out or refused. Two flows in one entry share a path, which costs
+// only balance (CONGA, section 3.4). A table takes its memory at the first choice and does
+// not grow.
 package steer

@@ -12,14 +12,14 @@ const (
 	DefaultDREPeriod = 20 * time.Microsecond
 )
 
-// dreForgets is after how many periods nothing is left of a register, whatever
-// alpha within its bounds: 0.99^4096 is below 1e-17.
+// dreForgets is the number of periods after which a register is empty, for any alpha
+// within its bounds: 0.99^4096 is below 1e-17.
 const dreForgets = 4096
 
-// MinDREAlpha is the least alpha that may be configured.
+// MinDREAlpha is the smallest alpha that may be configured.
 const MinDREAlpha = 0.01
 
-// dreShape is what all estimators of a policy have in common.
+// dreShape holds the common parameters of a policy's estimators.
 type dreShape struct {
 	alpha  float64
 	period time.Duration
@@ -28,16 +28,16 @@ type dreShape struct {
 // tau returns the time constant in seconds.
 func (s *dreShape) tau() float64 { return s.period.Seconds() / s.alpha }
 
-// dre is one Discounting Rate Estimator (CONGA, section 3.2): a register that
-// grows with each byte sent and is multiplied with 1-alpha every period. At a
-// steady rate R it holds about R times tau. There is no timer: what the periods
-// since the last look have taken is taken when it is looked at.
+// dre is one Discounting Rate Estimator (CONGA, section 3.2). It is a register that grows
+// with each byte sent and is multiplied by 1-alpha every period. At a steady rate R it
+// holds about R times tau. It needs no timer: a look applies all periods since the last
+// look.
 type dre struct {
 	x    float64
-	tick int64 // the period that x is of
+	tick int64 // period of x
 }
 
-// at returns the register as of now, in bytes.
+// at returns the register at the time now, in bytes.
 func (d *dre) at(now mono.Time, s *dreShape) float64 {
 	n := int64(now)/int64(s.period) - d.tick
 	switch {
@@ -55,7 +55,7 @@ func (d *dre) at(now mono.Time, s *dreShape) float64 {
 // add counts n bytes sent.
 func (d *dre) add(now mono.Time, n int, s *dreShape) { d.x = d.at(now, s) + float64(n) }
 
-// power returns b to the n-th, by squaring: the same on every machine.
+// power returns b to the power n, by squaring: every machine gets the same result.
 func power(b float64, n int) float64 {
 	v := 1.0
 	for ; n > 0; n >>= 1 {

@@ -2,10 +2,9 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Duplicate sends everything on two paths, for those to whom latency is worth
-// twice the bytes: what comes first counts. The first path is chosen as in
-// spraying. The second is another one, from another local address if there is one
-// that works.
+// Duplicate sends everything on two paths, for users who pay twice the bytes for low
+// latency. The first copy to arrive counts. The first path is chosen as by Spray. The
+// second is another path, from another local address if one works.
 type Duplicate struct {
 	*Spray
 	classes

@@ -7,45 +7,45 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Gauge measures how congested the other end's paths to us are, and says so in
-// turn: it is CONGA's Congestion-From-Leaf table (section 3.3). The zero value is
-// ready; it takes memory for the paths that packets came on.
+// Gauge measures the congestion of the other end's paths to us, and reports one path
+// after another. It is CONGA's Congestion-From-Leaf table (section 3.3). The zero value
+// is ready. It takes memory for paths on which packets came.
 //
-// A path's metric is the higher of two, each in eighths: its queueing delay in our
-// direction, as a share of twice the target; and its share of packets with
-// Congestion Experienced. The delay is the time from the sender's stamp to the
-// arrival, less the least of the last seconds; the two clocks need not agree, as
-// their difference is in both.
+// A path's metric is the higher of two, each in eighths. The first is the queueing delay
+// in our direction, as a share of twice the target. The second is the share of packets
+// with Congestion Experienced. The delay is the time from the sender's stamp to the
+// arrival, less its minimum over the last seconds. The two clocks need not agree, because
+// their difference is in both terms.
 type Gauge struct {
-	paths   []gaugePath // by path number of the sender's
+	paths   []gaugePath // by the sender's path number
 	known   Set
-	changed Set    // metrics that are not what was last said
-	said    uint32 // pairs so far
-	news    int    // the next turns, among changed and among known
+	changed Set    // paths whose metric differs from the reported one
+	said    uint32 // reports so far
+	news    int    // next turns, among changed and among known
 	turn    int
-	stamped mono.Time // when a stamp was last seen; 0: never
+	stamped mono.Time // last time of a stamp; 0: never
 }
 
-// gaugePath is what is known of one path.
+// gaugePath is the state of one path.
 type gaugePath struct {
 	aged
 	said  uint8
 	way   rtt.OneWay
 	queue float32 // in us, smoothed
-	marks float32 // share of packets marked, smoothed
+	marks float32 // share of marked packets, smoothed
 }
 
 // Constants of measuring.
 const (
-	// queueGain and markGain are the weight of a new packet in the two means;
-	// that of marks is DCTCP's (Alizadeh, SIGCOMM 2010, section 3.1).
+	// queueGain and markGain are the weights of a new packet in the two means. markGain
+	// is DCTCP's (Alizadeh, SIGCOMM 2010, section 3.1).
 	queueGain = 1.0 / 4
 	markGain  = 1.0 / 16
-	// wantedFor is how long after the last stamp the sender is told: stamps are
-	// in all its data.
+	// wantedFor is how long after the last stamp reports go on: all data of such a sender
+	// has stamps.
 	wantedFor = time.Second
-	// steadyEvery so many pairs one is of whichever path's turn it is. Were there
-	// always news of some, the sender would see the others grow old.
+	// One of steadyEvery reports goes to the paths in turn, changed or not. Constant
+	// changes on some paths would else let the sender's view of the others age.
 	steadyEvery = 4
 )
 
@@ -56,8 +56,8 @@ type Arrival struct {
 	Sent    uint32 // with Stamped: the sender's clock in microseconds, modulo 2^32
 }
 
-// Arrived counts a packet on path p of the sender's. target is the queueing delay
-// aimed for: twice as much is a full path.
+// Arrived counts a packet on the sender's path p. The queueing delay to aim for is
+// target; a path with twice as much is full.
 func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	if p < 0 || p >= MaxPaths || (!a.Stamped && !g.Wanted(now)) {
 		return
@@ -81,8 +81,8 @@ func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	g.note(p)
 }
 
-// Write takes the metric of path p from the network itself, where its switches
-// write the load of the busiest link into the packet as CONGA's do (section 3.1).
+// Write takes the metric of path p from the network itself. Switches like CONGA's write
+// the load of the busiest link into packets (section 3.1).
 func (g *Gauge) Write(now mono.Time, p int, metric uint8) {
 	if p < 0 || p >= len(g.paths) {
 		return
@@ -99,14 +99,14 @@ func (g *Gauge) note(p int) {
 	}
 }
 
-// Wanted reports whether the sender makes use of metrics: it stamps its packets.
+// Wanted reports whether the sender uses metrics: it stamps its packets.
 func (g *Gauge) Wanted(now mono.Time) bool {
 	return g.stamped != 0 && now.Sub(g.stamped) <= wantedFor
 }
 
-// Feedback returns what the next packet to the sender should say: one path, and
-// how congested it is. Paths take turns; those come first whose metric is not what
-// was last said of it (section 3.3). It returns false when nobody wants to know.
+// Feedback returns the report for the next packet to the sender: a path and its metric.
+// Paths take turns; a path with a changed metric goes first (section 3.3). It returns
+// false when the sender uses no metrics.
 func (g *Gauge) Feedback(now mono.Time) (p int, metric uint8, ok bool) {
 	if !g.Wanted(now) {
 		return 0, 0, false
@@ -120,7 +120,7 @@ func (g *Gauge) Feedback(now mono.Time) (p int, metric uint8, ok bool) {
 	}
 	*turn = p + 1
 	q := &g.paths[p]
-	// What is said again and again must grow old here as it does there.
+	// A repeated metric must age here as it does there.
 	metric = q.now(now)
 	q.said = metric
 	g.changed.Remove(p)

@@ -7,17 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// LetFlow puts each flowlet on a path drawn at random, all equally likely (Vanini
-// et al., NSDI 2017, section 3). It measures nothing: on a congested path the
-// gaps of a flow are longer, so flowlets there are shorter, and flows leave it
-// sooner than they come.
+// LetFlow puts each flowlet on a path drawn at random, all equally likely (Vanini et al.,
+// NSDI 2017, section 3). It measures nothing. On a congested path a flow has longer gaps
+// and so shorter flowlets: flows leave it sooner than they come.
 type LetFlow struct {
 	rng   *rand.Rand
 	table flowlets
 }
 
-// NewLetFlow returns the policy. A gap of between one and two timeouts ends a
-// flowlet.
+// NewLetFlow returns the policy. A gap between one and two timeouts ends a flowlet.
 func NewLetFlow(seed uint64, timeout time.Duration) *LetFlow {
 	return &LetFlow{rng: newRand(seed), table: flowlets{timeout: timeout}}
 }

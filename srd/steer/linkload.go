@@ -2,13 +2,13 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// LinkLoad is the estimator of one link of a switch that writes how busy the link
-// is into the packets that pass (CONGA, sections 3.2 and 3.3, with the parameters of
-// 3.6). Switches on sale don't; it is here for a simulator to show what would be
-// won. The zero value is an idle link.
+// LinkLoad is the estimator of one link in a switch that writes the link's load into
+// passing packets (CONGA, sections 3.2 and 3.3). Its parameters are those in section 3.6.
+// Switches on sale have no such estimator. A simulator uses it to show the gain from such
+// switches. The zero value is an idle link.
 type LinkLoad struct{ dre dre }
 
-// linkShape is that of all switches.
+// linkShape is the shape of all switches' estimators.
 var linkShape = dreShape{alpha: DefaultDREAlpha, period: DefaultDREPeriod}
 
 // Add counts n bytes sent on a link of rate bytes per second, and returns the

@@ -9,12 +9,11 @@ import (
 // MetricMost is the largest congestion metric: 3 bits (CONGA, section 3.6).
 const MetricMost = 7
 
-// MetricAge is how long a metric stands that nobody has confirmed. Then it falls
-// by one in each such time, so that a path once congested is tried again (CONGA,
-// section 3.3, "ageing").
+// MetricAge is how long a metric stands without a confirmation. Then it falls by one in
+// each such time, so that a congested path is tried again (CONGA, section 3.3, "ageing").
 const MetricAge = 10 * time.Millisecond
 
-// quantise returns which eighth of full v is in, at most MetricMost.
+// quantise returns the eighth of full that v is in, at most MetricMost.
 func quantise(v, full float64) uint8 {
 	if full <= 0 || v <= 0 {
 		return 0
@@ -22,13 +21,13 @@ func quantise(v, full float64) uint8 {
 	return uint8(min(MetricMost, 8*v/full))
 }
 
-// aged is a metric that was true at some time.
+// aged is a metric with the time of its measurement.
 type aged struct {
 	metric uint8
 	at     mono.Time
 }
 
-// now returns what is left of the metric.
+// now returns the metric after ageing.
 func (a *aged) now(now mono.Time) uint8 {
 	gone := now.Sub(a.at) / MetricAge
 	if gone <= 0 {

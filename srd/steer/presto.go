@@ -2,15 +2,14 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// DefaultFlowcell is the size of Presto's flowcells in bytes: the largest segment
-// that segmentation offload takes.
+// DefaultFlowcell is the size of Presto's flowcells in bytes: the largest segment of
+// segmentation offload.
 const DefaultFlowcell = 64 << 10
 
-// Presto cuts flows into flowcells of 64 KB and gives them to the paths in turn,
-// by weight (He et al., SIGCOMM 2015, section 3; weights are for networks
-// that are not symmetric). It measures nothing. The paper goes round the
-// paths with each flow by itself; here all flows to a peer take turns together, so
-// that those of two flows never fall into step.
+// Presto cuts flows into flowcells of 64 KB and gives them to the paths in turn, by
+// weight (He et al., SIGCOMM 2015, section 3). Weights are for asymmetric networks. It
+// measures nothing. In the paper each flow goes round the paths by itself. Here all flows
+// to a peer take turns together, so the flowcells of two flows never fall into step.
 type Presto struct {
 	classes
 	turns
@@ -19,13 +18,13 @@ type Presto struct {
 	flows []flowcell
 }
 
-// flowcell is what the current one of a flow has.
+// flowcell is the current flowcell of a flow.
 type flowcell struct {
 	path  uint16 // plus one; 0: none yet
 	bytes uint32
 }
 
-// NewPresto returns the policy; cell is in bytes, weights are by class of path.
+// NewPresto returns the policy. cell is in bytes; weights go by class of path.
 func NewPresto(weights []int, cell int) *Presto {
 	return &Presto{classes: classes{weights: weights}, cell: cell}
 }

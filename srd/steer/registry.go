@@ -9,26 +9,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Options are what policies can be set. Zero fields take the policy's own values,
-// and what a policy has no use for is ignored.
+// Options are the settings of all policies. A zero field means the policy's own value. A
+// policy ignores the fields that it does not use.
 type Options struct {
 	Seed uint64
-	// Granularity is how coarsely the two ends act, as in srd.Config; 0:
+	// Granularity is the accuracy of the two ends' timers, as in srd.Config; 0:
 	// mono.Granularity (spray).
 	Granularity time.Duration
-	// FlowletTimeout: a gap of between one and two of it ends a flowlet (letflow,
-	// conga, conga-flow, clove-ecn).
+	// FlowletTimeout: a gap between one and two timeouts ends a flowlet (letflow, conga,
+	// conga-flow, clove-ecn).
 	FlowletTimeout time.Duration
-	// Weights of paths by class (wcmp, presto), each 1 to MaxWeight; those beyond
-	// the list count 1.
+	// Weights of paths by class (wcmp, presto), each 1 to MaxWeight. Classes beyond the
+	// list have weight 1.
 	Weights []int
-	// Primary is the class that goes first, from 1 on; 0: none (active-backup).
+	// Primary is the number of the class that goes first, from 1; 0: none
+	// (active-backup).
 	Primary int
-	// Flowcell is its size in bytes (presto).
+	// Flowcell is a flowcell's size in bytes (presto).
 	Flowcell int
-	// DREAlpha and DREPeriod shape the estimates of rates; their tau is the period
-	// over alpha. LinkRate is the rate of every path in bytes per second, where it
-	// is known (conga, conga-flow).
+	// DREAlpha and DREPeriod shape the estimates of rates; tau is the period over alpha.
+	// LinkRate is the rate of every path in bytes per second, if it is known (conga,
+	// conga-flow).
 	DREAlpha  float64
 	DREPeriod time.Duration
 	LinkRate  float64
@@ -76,8 +77,8 @@ func Names() []string {
 	return v
 }
 
-// New returns a policy by name. The error says which name is unknown, or which
-// option is out of bounds.
+// New returns a policy by name. The error names the unknown policy or the option that is
+// out of bounds.
 func New(name string, o Options) (Policy, error) {
 	if err := o.check(); err != nil {
 		return nil, err

@@ -7,27 +7,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// RehashConfig tells when a flow changes its path.
+// RehashConfig sets when a flow changes its path.
 type RehashConfig struct {
-	// Threshold is the share of marked samples from which on a round trip counts
-	// as congested.
+	// Threshold is the share of marked samples that makes a round trip congested.
 	Threshold float64
-	// Rounds congested in a row make a flow change its path.
+	// Rounds is the number of congested rounds in a row after which a flow changes its
+	// path.
 	Rounds int
-	// IdleRounds are enough for a flow that has paused for a round trip; 0: no
-	// difference is made.
+	// IdleRounds is the number for a flow that has paused for a round trip; 0: the same
+	// number.
 	IdleRounds int
 }
 
-// Rehash keeps each flow on one path until it was congested for some round trips,
-// and then draws another: PLB and FlowBender are two settings of it.
+// Rehash keeps each flow on one path until that was congested for some round trips, and
+// then draws another: PLB and FlowBender are two settings of it.
 //
-// Both papers count marks for each connection, which has its own acknowledgements.
-// Here a path's acknowledgements are those of all flows on it. So rounds are
-// counted by path, a flow counts those since it came, and only one flow leaves for
-// each bad round; or all would leave at once, and meet again elsewhere. A sample
-// is marked when it tells of Congestion Experienced, or of a queue above the
-// target, as many networks do not mark.
+// Both papers count marks for each connection, which has its own acknowledgements. Here
+// all flows on a path share its acknowledgements. So Rehash counts rounds for each path,
+// and a flow counts the rounds since it came. Only one flow leaves for each bad round.
+// Otherwise all flows would leave at once and meet again elsewhere. A sample is marked by
+// Congestion Experienced or by a queue above the target, because many networks do not
+// mark.
 type Rehash struct {
 	cfg    RehashConfig
 	rng    *rand.Rand
@@ -38,7 +38,7 @@ type Rehash struct {
 
 // rounds counts the congested round trips of a path.
 type rounds struct {
-	end          mono.Time // of the current one; 0: none began
+	end          mono.Time // of the current round; 0: none yet
 	seen, marked uint32    // samples in it
 	bad          uint32    // congested rounds in a row
 	all          uint32    // rounds so far
@@ -46,8 +46,8 @@ type rounds struct {
 }
 
 type rehashFlow struct {
-	path   uint16 // plus one; 0: none yet
-	joined uint32 // rounds.all of that path when the flow came
+	path   uint16 // plus 1; 0: none yet
+	joined uint32 // the path's rounds.all when the flow came
 	last   mono.Time
 }
 
@@ -84,7 +84,7 @@ func (r *Rehash) Pick(now mono.Time, usable *Set, c Context) int {
 	return p
 }
 
-// leaves reports whether a flow has had enough of its path.
+// leaves reports whether a flow changes its path.
 func (r *Rehash) leaves(now mono.Time, w *rounds, f *rehashFlow, last mono.Time) bool {
 	bad := int(min(w.bad, w.all-f.joined))
 	paused := w.rtt > 0 && now.Sub(last) > w.rtt
@@ -124,7 +124,7 @@ func (r *Rehash) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (r *Rehash) Reset(p int) { r.paths[p] = rounds{all: r.paths[p].all} }
 
-// Weight implements Policy: what is left until flows leave.
+// Weight implements Policy: the share of rounds left until flows leave.
 func (r *Rehash) Weight(p int) float64 {
 	return 1 - min(1, float64(r.paths[p].bad)/float64(r.cfg.Rounds))
 }

@@ -10,85 +10,83 @@ import (
 
 // The constants of spraying.
 const (
-	// minWeight keeps every usable path sampled, and lets it be heard of when a long queue
-	// is gone: one turn in 64, of its standing weight and of what its queue leaves of it.
+	// minWeight bounds a standing weight and a queue's factor from below: one turn in 64.
+	// So every usable path stays sampled, and samples show when a long queue is gone.
 	minWeight = 1.0 / 64
-	// halfPart and halfGranules: a queue longer than the mean by this part of a round
-	// trip, or by so many granules (Options.Granularity) if that is more, halves a path's
-	// turns. A queue is known a round trip later, so this loop has a gain of halfPart/2,
-	// and swings without end beyond pi/2. Below the granules the ends measure themselves
-	// rather than the path.
+	// A path's turns are halved when its queue exceeds the mean by a halfPart of a round
+	// trip. If halfGranules granules (Options.Granularity) are more, that is the excess
+	// that halves them. A queue is known a round trip later, so this loop has a gain of
+	// halfPart/2. Beyond pi/2 it swings without end. Below the granules, the ends measure
+	// themselves instead of the path.
 	halfPart     = 4
 	halfGranules = 2
-	// learn is how fast a path's standing weight follows the difference of its
-	// queue to the mean, for one round trip of that path: slow, as one sample is
-	// mostly noise, and the skipping answers at once.
+	// learn is how fast a path's standing weight follows its queue's difference from the
+	// mean, per round trip of that path. It is slow, because one sample is mostly noise.
+	// The skipping answers at once.
 	learn = 0.1
-	// mostSpan bounds what one sample of a path rarely used teaches, in round
-	// trips.
+	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4
-	// leak pulls a standing weight back to 1 in a round trip. Without it the
-	// weights of paths over one link, whose queue only tells of their sum, would
-	// wander apart until a few carry all.
+	// leak pulls a standing weight back to 1, by this part in a round trip. A link's
+	// queue shows only the sum of its paths. Without the leak the weights of these paths
+	// would drift apart until a few paths carry everything.
 	leak = 0.002
-	// lossCost is what a lost packet costs its path, in turns; mostDebt bounds
-	// what a burst of losses adds up to. A path that loses one packet in ten
-	// still gets five of six turns: repairing costs less than leaving it idle.
+	// lossCost is the cost of a lost packet to its path, in turns; mostDebt bounds the
+	// cost of a burst of losses. A path that loses one packet in ten still gets five of
+	// six turns: repairs cost less than an idle path.
 	lossCost = 2
 	mostDebt = 16
 	// mostRounds bounds the rounds of one choice.
 	mostRounds = 8
-	// almostOne is a little less than a turn, by more than float32 rounds off.
+	// almostOne is less than a turn by a little more than float32's rounding error.
 	almostOne = 1 - 1.0/1024
-	// meanShift sets how many samples the mean queue remembers (2^7).
+	// meanShift is the logarithm of the number of samples that the mean queue remembers
+	// (2^7).
 	meanShift = 7
 )
 
-// Spray is SRD's policy: every packet may take every path. A cursor goes round
-// all paths in an order that is drawn anew each round, and skips a path in
-// proportion to its queue.
+// Spray is SRD's policy: every packet may take every path. A cursor goes round all paths,
+// in a new random order each round. It skips a path in proportion to its queue.
 //
-// Two terms keep the queues of all paths equal, as a proportional-integral
-// controller does. The first skips a path by how much longer its queue is than
-// the mean now, which answers a collision within a round trip (SRD, "Multipath
-// Load Balancing": overloaded paths are avoided by the RTT of each). The second
-// is a standing weight that learns how much a path can carry. Entropy values
-// are spread unevenly over links (of 32, one of four links may get 4 and
-// another 11), and paths may have unequal rates; skipping alone would leave the
-// links with few values idle.
+// Two terms keep the queues of all paths equal, as in a proportional-integral controller.
+// The first skips a path by how much its queue exceeds the mean now. It answers a
+// collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are
+// avoided by the RTT of each). The second is a standing weight that learns how much a
+// path can carry. Links get uneven numbers of entropy values: of 32, one of four links
+// may get 4 and another 11. Paths may also have unequal rates. Skipping alone would leave
+// the links with few values idle.
 type Spray struct {
 	rng   *rand.Rand
 	grain time.Duration // Options.Granularity
-	paths []sprayPath   // by number, up to the highest that was in use
+	paths []sprayPath   // by number, up to the highest used so far
 	order []uint8       // members of known, in this round's order
 	known Set
 	at    int
 	mean  time.Duration // queueing delay and distance, smoothed over all samples
-	rtt   time.Duration // round trip, smoothed likewise: what a step of learning takes
-	heard bool          // there was a sample
+	rtt   time.Duration // round trip, smoothed likewise: one step of learning
+	heard bool          // a sample has come
 }
 
 type sprayPath struct {
 	weight float32       // standing weight
-	credit float32       // turns saved up; a turn costs 1
-	skip   int           // turns to pass over, for losses
-	queue  time.Duration // with the distance
-	at     mono.Time     // of queue
+	credit float32       // saved turns; a turn costs 1
+	skip   int           // turns to skip after losses
+	queue  time.Duration // including the distance
+	at     mono.Time     // time of queue
 }
 
-// NewSpray returns a spraying policy; the seed decides the order of turns.
+// NewSpray returns a spraying policy; the seed sets the order of turns.
 func NewSpray(seed uint64) *Spray { return newSpray(seed, mono.Granularity) }
 
 func newSpray(seed uint64, granularity time.Duration) *Spray {
 	return &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed)), grain: granularity}
 }
 
-// minTable is the first size of the table of paths: those that the default
-// number of source ports makes towards one address.
+// minTable is the first size of the table of paths: the paths from the default number of
+// source ports to one address.
 const minTable = 32
 
-// path returns the state of path p. The table grows to hold it, so that a peer
-// that is never connected has none.
+// path returns the state of path p. The table grows on demand, so a peer without a
+// connection has none.
 func (s *Spray) path(p int) *sprayPath {
 	if p >= len(s.paths) {
 		old := s.paths
@@ -138,8 +136,8 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 	return s.forward(now, usable)
 }
 
-// forward lets as many rounds pass at once as it takes until the first usable
-// path is due, and returns that: all that are usable have little weight.
+// forward runs all rounds at once until the first usable path is due, and returns that
+// path. It is for paths that all have little weight.
 func (s *Spray) forward(now mono.Time, usable *Set) int {
 	first, rounds := usable.First(), float32(math.MaxFloat32)
 	for _, p := range s.order {
@@ -158,29 +156,29 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 		}
 		skipped := min(sp.skip, int(rounds))
 		sp.skip -= skipped
-		// Rounding must not give a path that is not first its whole turn.
+		// Rounding must not give another path a whole turn.
 		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now))
 	}
 	s.paths[first].credit = 0
 	return first
 }
 
-// now returns the share of its turns that a path takes for its queue as it is:
-// half when the queue is halfPart of a round trip longer than the mean. A steeper
-// answer overshoots; a flatter one lets a link at a quarter of its rate fill up within a
-// short flow.
+// now returns the share of its turns that a path takes with its current queue. It is half
+// when the queue exceeds the mean by a halfPart of a round trip. A steeper function
+// overshoots. With a flatter one, a link at a quarter of its rate fills up within a short
+// flow.
 func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {
 	if sp.queue <= s.mean {
 		return 1
 	}
-	// A measured queue grows old: nothing was sent into it meanwhile.
-	// It counts for no less than an empty one: turns are not saved up by resting.
+	// A measured queue drains as it ages, because nothing was sent into it meanwhile. The
+	// excess never falls below zero: resting saves no turns.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
 	return max(minWeight, 1/(1+float32(over)/float32(max(s.rtt/halfPart, halfGranules*s.grain))))
 }
 
-// admit takes new paths into the round. Those that are not usable for a while
-// keep their place in it.
+// admit takes new paths into the round. Paths that are unusable for a while keep their
+// place.
 func (s *Spray) admit(usable *Set) {
 	s.order = s.order[:0]
 	for p := range MaxPaths {
@@ -203,7 +201,7 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
 	q := m.Queue + m.Distance
 	if m.CE {
-		q += max(m.Queue, s.grain) // a mark stands for a granule at least
+		q += max(m.Queue, s.grain) // a mark counts as a granule at least
 	}
 	if !s.heard {
 		s.heard, s.mean, s.rtt = true, q, m.RTT

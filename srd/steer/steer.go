@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// MaxPaths is the most paths one peer can have; path numbers are below it.
+// MaxPaths is the most paths of one peer; path numbers are below it.
 const MaxPaths = 256
 
 // Set is a set of path numbers.
@@ -22,7 +22,7 @@ func (s *Set) Remove(p int) { s[p/64] &^= 1 << (p % 64) }
 // Has reports whether p is in the set.
 func (s *Set) Has(p int) bool { return s[p/64]&(1<<(p%64)) != 0 }
 
-// Empty reports whether nothing is in the set.
+// Empty reports whether the set has no members.
 func (s *Set) Empty() bool { return *s == Set{} }
 
 // Len returns the number of members.
@@ -101,35 +101,35 @@ func (s Set) Without(t Set) Set {
 	return s
 }
 
-// Sample is what the acknowledgement of a packet says of its path.
+// Sample is the information in a packet's acknowledgement about its path.
 type Sample struct {
 	Queue time.Duration // round trip above the path's base
-	// Distance is by how much that base is longer than the least of all paths, if it
-	// matters: less what waits before it is sent, which a longer path makes good.
+	// Distance is how much longer the base is than the shortest base of all paths, if
+	// that matters. The wait of data before it is sent is taken off, because a longer
+	// path saves that wait.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
 }
 
-// Context is what holds for all paths at the moment of a choice.
+// Context describes one choice, the same for all paths.
 type Context struct {
-	Target time.Duration // queueing delay aimed for
+	Target time.Duration // queueing delay to aim for
 	Flow   uint32        // hash of the inner flow, for policies that keep flows
-	Bytes  int           // what is about to be sent, as far as it is known
-	Repair bool          // a message is sent again: this says nothing of its flow's path
+	Bytes  int           // size of the data to send, if known
+	Repair bool          // a message is sent again; the flow's path stays
 }
 
 // Policy chooses paths.
 type Policy interface {
 	// Pick returns a member of usable, which is not empty.
 	Pick(now mono.Time, usable *Set, c Context) int
-	// Sample tells of an acknowledgement on path p.
+	// Sample reports an acknowledgement on path p.
 	Sample(now mono.Time, p int, s Sample)
-	// Loss tells of a packet proven lost on path p.
+	// Loss reports a packet proven lost on path p.
 	Loss(now mono.Time, p int)
 	// Reset forgets path p: it is new, or was down.
 	Reset(p int)
-	// Weight returns path p's share relative to a perfect path, 0 to 1, for
-	// people to look at.
+	// Weight returns path p's share relative to a perfect path, 0 to 1, for display.
 	Weight(p int) float64
 }

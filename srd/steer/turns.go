@@ -1,15 +1,15 @@
 package steer
 
-// turns gives paths their turns by weight, each as evenly spread as can be: every
-// time, each path gains its weight, and the one that has most pays for all. The
-// zero value has no weights.
+// turns gives paths their turns by weight, as evenly spread as possible. Each time every
+// path gains its weight, and the path with the most credit pays for all. The zero value
+// has no weights.
 type turns struct {
 	weight [MaxPaths]float32
 	credit [MaxPaths]float32
 }
 
-// next returns the path whose turn it is. usable is not empty, and its members
-// have weights above zero.
+// next returns the path that is next. usable is not empty, and its members have weights
+// above zero.
 func (t *turns) next(usable *Set) int {
 	best, total := -1, float32(0)
 	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {

@@ -1,20 +1,20 @@
 package steer
 
 // MaxWeight bounds a configured weight. Uplinks that differ by more are not worth
-// being used together.
+// combining.
 const MaxWeight = 1000
 
-// MaxClasses is how many classes of paths there can be: local addresses and
-// interfaces in a configuration.
+// MaxClasses is the most classes of paths: local addresses and interfaces in a
+// configuration.
 const MaxClasses = 16
 
-// classes knows the weight of each path by its class.
+// classes holds the weight of each path, by its class.
 type classes struct {
-	weights []int // by class; a class beyond counts 1
+	weights []int // by class; other classes have weight 1
 	of      [MaxPaths]uint8
 }
 
-// Place implements Placed. Classes that cannot be told apart are the last one.
+// Place implements Placed. Classes beyond the bound share the last one.
 func (c *classes) Place(p, class int) { c.of[p] = uint8(max(0, min(class, MaxClasses-1))) }
 
 // weightOf returns the configured weight of path p.
