@@ -9,9 +9,9 @@ import (
 	"github.com/flynn/noise"
 )
 
-// Attempt is the initiator's side of one handshake: one ephemeral key, one
-// initiation, and at most one result. The same initiation may be sent over many
-// paths and many times; a new attempt needs a new call of Initiate.
+// Attempt is the initiator's side of one handshake: one ephemeral key, one initiation,
+// and at most one result. The same initiation may be sent on many paths and many times. A
+// new attempt needs a new call of Initiate.
 type Attempt struct {
 	id         *Identity
 	remote     PublicKey
@@ -19,22 +19,21 @@ type Attempt struct {
 	localIndex uint32
 	offers     Offers
 
-	// The ingredients of the initiation. The Noise state after sending it can
-	// be made from them as often as a bad response spoils it.
+	// The ingredients of the initiation. A bad response spoils the Noise state; begin
+	// makes it again from these.
 	ephemeral PrivateKey
 	header    []byte
 	hello     []byte
 
-	state    *noise.HandshakeState // nil when spoilt
+	state    *noise.HandshakeState // nil when spoiled
 	consumed bool
 }
 
 // Initiate starts a handshake with remote and returns the initiation to send,
-// InitiationSize bytes, stamped with mac1 and, if stamp knows a cookie, mac2.
-// localIndex is where responses are to be addressed: random, and not in use.
-// With h.Token from Stamper.Token the hello goes out without timestamp. stamp
-// may be nil for a peer without history. Errors: ErrRemoteKey, ErrSpelling, or those of
-// rng.
+// InitiationSize bytes. It stamps the initiation with mac1 and, if stamp has a cookie,
+// with mac2. Responses carry localIndex as receiver index: random, and not in use. With
+// h.Token from Stamper.Token the hello has no timestamp. stamp may be nil for a peer
+// without history. Errors: ErrRemoteKey, ErrSpelling, or the errors of rng.
 func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
 	if err := CheckPublic(remote); err != nil {
 		return nil, nil, err
@@ -61,9 +60,9 @@ func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localInde
 	return a, msg, nil
 }
 
-// begin brings the Noise state to where it waits for the response, and appends
-// the initiation's Noise message to out. It does so from the same ephemeral key
-// each time, so that each time the state and the message are the same.
+// begin makes the Noise state that waits for the response, and appends the initiation's
+// Noise message to out. It uses the same ephemeral key each time, so the state and the
+// message are the same each time.
 func (a *Attempt) begin(out []byte) ([]byte, error) {
 	p := party{
 		initiator: true,
@@ -88,10 +87,10 @@ func (a *Attempt) begin(out []byte) ([]byte, error) {
 // LocalIndex returns the index that responses to this attempt carry.
 func (a *Attempt) LocalIndex() uint32 { return a.localIndex }
 
-// Consume finishes the handshake with the response msg. It succeeds at most
-// once; after that it gives ErrConsumed and the attempt's secrets are gone. Any
-// other error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) leaves the attempt as
-// it was before, because anyone can send a response that does not open.
+// Consume finishes the handshake with the response msg. It succeeds at most once. After
+// that it returns ErrConsumed, and the attempt's secrets are gone. Any other error
+// (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) leaves the attempt as it was. Anyone can
+// send a response that does not open.
 func (a *Attempt) Consume(msg []byte) (Result, error) {
 	switch {
 	case a.consumed:
@@ -114,10 +113,9 @@ func (a *Attempt) Consume(msg []byte) (Result, error) {
 	return r, nil
 }
 
-// take hands out the Noise state and leaves none behind: reading a response
-// writes into it even when the response turns out to be false, and it cannot be
-// copied. The next response after a false one pays for a new state, which is
-// what the first one of an attempt does not have to.
+// take removes and returns the Noise state. Reading a response changes the state even if
+// the response is false, and the state cannot be copied. So the response after a false
+// one costs a new state; the first response does not.
 func (a *Attempt) take() (*noise.HandshakeState, error) {
 	if a.state == nil {
 		if _, err := a.begin(nil); err != nil {
@@ -129,7 +127,7 @@ func (a *Attempt) take() (*noise.HandshakeState, error) {
 	return hs, nil
 }
 
-// open reads the response with hs, which is spent by it.
+// open reads the response with hs and spends it.
 func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
 	sealed := msg[responseNoiseAt : responseNoiseAt+responseNoiseSize]
 	payload, first, second, err := hs.ReadMessage(nil, sealed)
@@ -157,7 +155,7 @@ func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
 	return r, nil
 }
 
-// Format prints what is not secret, whatever the verb.
+// Format hides the secrets for every verb.
 func (a *Attempt) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "attempt with %x, local index %08x, keys (hidden)", a.remote, a.localIndex)
 }

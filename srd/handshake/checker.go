@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// cookieLife is how long a responder accepts cookies made of one secret, and
-// how long a sender uses a cookie (WireGuard paper, section 5.4.7: two minutes).
+// cookieLife is how long a responder accepts the cookies of one secret, and a sender uses
+// a cookie (WireGuard paper, section 5.4.7).
 const cookieLife = 120 * time.Second
 
 // Checker guards a receiver against floods of handshake packets. One Checker
@@ -24,19 +24,19 @@ type Checker struct {
 
 	hasSecret bool
 	secret    *mac      // MAC(secret, source) is a cookie
-	secretID  uint64    // random, so that no two secrets are taken for one
-	born      mono.Time // of the secret
+	secretID  uint64    // random, so that two secrets never have the same
+	born      mono.Time // time of the secret
 	scratch   []byte    // a packet's source
 }
 
-// NewChecker returns the checker of the host with public key own. Cookie
-// secrets are drawn from rng, which must be unpredictable.
+// NewChecker returns the checker of the host with the public key own. It draws cookie
+// secrets from rng, which must be unpredictable.
 func NewChecker(own PublicKey, rng io.Reader) *Checker {
 	return &Checker{mac1: mac1For(own), seal: cookieSeal(own), rng: rng}
 }
 
-// CheckMAC1 reports whether msg is an initiation or response whose sender knows
-// our public key (section 5.4.4).
+// CheckMAC1 reports whether msg is an initiation or response by a sender that knows our
+// public key (section 5.4.4).
 func (c *Checker) CheckMAC1(msg []byte) bool {
 	if !stamped(msg) {
 		return false
@@ -45,10 +45,9 @@ func (c *Checker) CheckMAC1(msg []byte) bool {
 	return c.mac1.verify(body, got)
 }
 
-// CheckMAC2 reports whether msg is an initiation or response whose sender holds
-// the cookie that the current secret gives for source, and so receives what is
-// sent there. It says false while there is no secret, for which CookieReply is
-// the cure.
+// CheckMAC2 reports whether msg is an initiation or response by a sender with the current
+// secret's cookie for source. Such a sender receives packets at source. CheckMAC2 returns
+// false while there is no secret; CookieReply makes one.
 func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bool {
 	if !stamped(msg) || !c.secretLives(now) {
 		return false
@@ -58,9 +57,9 @@ func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bo
 	return newMAC(cookie[:]).verify(body, got)
 }
 
-// CheckToken reports whether the hello of in, which came in msg from source, is
-// proved fresh by its token; the package comment has the argument. The result
-// is for Replay.Accept, which also needs what CheckToken writes into in.Hello.
+// CheckToken reports whether the token proves that the hello of in is fresh; the package
+// comment explains how. The initiation msg brought in from source. The result is for
+// Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
 func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source netip.AddrPort) bool {
 	in.Hello.secret = 0
 	if in.Hello.Token == ([macSize]byte{}) || !c.CheckMAC2(now, msg, source) {
@@ -74,12 +73,11 @@ func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source net
 	return true
 }
 
-// CookieReply returns the answer to msg, an initiation or response that passed
-// CheckMAC1: CookieSize bytes with the cookie for source, which only somebody
-// who saw msg and knows our public key can open. It is meant for two cases: we
-// are under load and msg lacks a valid mac2, or Replay refused its hello. The
-// caller limits the rate. It returns nil if msg is neither packet, or if a
-// source of randomness fails.
+// CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1.
+// The answer has CookieSize bytes and the cookie for source. Only a host that saw msg and
+// knows our public key can open it. Use it in two cases: we are under load and msg lacks
+// a valid mac2, or Replay refused its hello. The caller limits the rate. CookieReply
+// returns nil if msg is neither packet, or if a source of randomness fails.
 func (c *Checker) CookieReply(rng io.Reader, now mono.Time, msg []byte, source netip.AddrPort) []byte {
 	if !stamped(msg) || !c.renew(now) {
 		return nil
@@ -106,9 +104,8 @@ func (c *Checker) secretLives(now mono.Time) bool {
 	return c.hasSecret && now.Sub(c.born) < cookieLife
 }
 
-// renew draws a new secret if the current one is too old. It happens when a
-// cookie is made and not when one is checked, so that an idle responder that
-// is under no load draws none.
+// renew draws a new secret if the current one is too old. Making a cookie calls it, and
+// checking one does not. So an idle responder without load draws no secret.
 func (c *Checker) renew(now mono.Time) bool {
 	if c.secretLives(now) {
 		return true

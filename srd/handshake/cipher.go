@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Cipher names the AEAD of the data packets of one epoch. The value is the byte
-// on the wire.
+// Cipher names the AEAD of the data packets of one epoch. Its value is the byte on the
+// wire.
 type Cipher uint8
 
 // The ciphers of version 2. All have a 12-byte nonce and a 16-byte tag.
@@ -25,7 +25,7 @@ var cipherNames = [...]string{
 	AES128GCM:        "aes-128-gcm",
 }
 
-// String returns the name of c as the configuration spells it.
+// String returns the name of c in the configuration.
 func (c Cipher) String() string {
 	if !c.valid() {
 		return fmt.Sprintf("cipher(%d)", uint8(c))
@@ -85,10 +85,9 @@ func OffersOf(ciphers ...Cipher) Offers {
 // Has reports whether c is in o.
 func (o Offers) Has(c Cipher) bool { return c.valid() && o&(1<<(c-1)) != 0 }
 
-// Choose returns the preferred cipher of those in both sets: AES-256-GCM, then
-// AES-128-GCM, then ChaCha20-Poly1305. A host without AES in hardware does not
-// offer AES, so that what is in both sets is fast on both hosts. It returns
-// false if the sets have nothing in common.
+// Choose returns the preferred cipher of both sets: AES-256-GCM, then AES-128-GCM, then
+// ChaCha20-Poly1305. A host without AES in hardware does not offer AES, so a common
+// cipher is fast on both hosts. It returns false if the sets have no common cipher.
 func Choose(mine, theirs Offers) (Cipher, bool) {
 	for _, c := range [...]Cipher{AES256GCM, AES128GCM, ChaCha20Poly1305} {
 		if (mine & theirs).Has(c) {

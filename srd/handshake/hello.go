@@ -2,25 +2,24 @@ package handshake
 
 import "encoding/binary"
 
-// Hello is what the initiator says of itself, sealed in the initiation.
+// Hello is the initiator's description of itself, sealed in the initiation.
 type Hello struct {
 	// Timestamp is the sender's wall clock, zero in a hello with a token.
 	Timestamp Timestamp
-	// Token is zero, or proves freshness in place of the timestamp. What a
-	// caller of Initiate puts here is the return value of Stamper.Token;
-	// Initiate binds it to the ephemeral key.
+	// Token is zero, or proves freshness in place of the timestamp. A caller of Initiate
+	// sets it to the value of Stamper.Token; Initiate binds it to the ephemeral key.
 	Token [16]byte
-	// Incarnation is drawn at random by each process for each peer. A new one
-	// tells the receiver that the sender's state is gone.
+	// Incarnation is drawn at random by each process for each peer. A new one tells the
+	// receiver that the sender lost its state.
 	Incarnation uint64
-	// Offers are the ciphers the sender agrees to use.
+	// Offers are the ciphers that the sender accepts.
 	Offers Offers
-	// Protocol is what the sender speaks above the transport; 0: it carries packets of a
-	// tunnel. Whether two of them may talk is the caller's to decide.
+	// Protocol is the sender's protocol above the transport; 0: packets of a tunnel. The
+	// caller decides whether two protocols may talk.
 	Protocol uint32
-	// Features are what the sender can read beyond version 2's first form, one bit each,
-	// for the layer above. Who does not know a bit ignores it; those of a peer that
-	// knows of none are zero.
+	// Features are the sender's abilities beyond version 2's first form, one bit each,
+	// for the layer above. A receiver ignores unknown bits. The bits of a peer without
+	// such features are zero.
 	Features uint8
 
 	// secret identifies the cookie secret that vouches for Token. CheckToken
@@ -39,9 +38,8 @@ func (h *Hello) appendTo(b []byte) []byte {
 	return append(b, make([]byte, spareSize)...)
 }
 
-// parseHello reads the wire form; b has helloSize bytes. The error is ErrHello
-// if it has a timestamp and a token: accepted by the one, it could be played
-// again under the other.
+// parseHello reads the wire form; b has helloSize bytes. A hello with a timestamp and a
+// token gets ErrHello: accepted by one, it could be replayed under the other.
 func parseHello(b []byte) (Hello, error) {
 	var h Hello
 	copy(h.Timestamp[:], b)
@@ -56,11 +54,11 @@ func parseHello(b []byte) (Hello, error) {
 	return h, nil
 }
 
-// answer is what the responder says of itself, sealed in the response.
+// answer is the responder's description of itself, sealed in the response.
 type answer struct {
 	incarnation uint64
 	cipher      Cipher
-	index       uint32 // the clear sender index again, authenticated here
+	index       uint32 // repeats the clear sender index, authenticated here
 	protocol    uint32 // as in Hello
 	features    uint8  // as in Hello
 }

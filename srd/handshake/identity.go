@@ -11,7 +11,8 @@ import (
 // PublicKey is an X25519 public key.
 type PublicKey = [32]byte
 
-// CheckPublic returns ErrSpelling if a public key is a second name of another peer's.
+// CheckPublic returns ErrSpelling if k is another spelling of a smaller number, and so a
+// second name of the same peer.
 func CheckPublic(k PublicKey) error {
 	if !keytext.Reduced(&k) {
 		return ErrSpelling
@@ -31,8 +32,8 @@ type Identity struct {
 	static noise.DHKey
 }
 
-// NewIdentity derives the public key of priv. The error is ErrPrivateKey if
-// priv is all zeros.
+// NewIdentity derives the public key from priv. It returns ErrPrivateKey if priv is all
+// zeros.
 func NewIdentity(priv PrivateKey) (*Identity, error) {
 	if priv == (PrivateKey{}) {
 		return nil, ErrPrivateKey
@@ -48,7 +49,7 @@ func NewIdentity(priv PrivateKey) (*Identity, error) {
 // Public returns the public key.
 func (id *Identity) Public() PublicKey { return id.public }
 
-// Format prints the public key only, whatever the verb.
+// Format prints only the public key for every verb.
 func (id *Identity) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "identity %x, private key (hidden)", id.public)
 }

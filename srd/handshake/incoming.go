@@ -8,15 +8,15 @@ import (
 	"github.com/flynn/noise"
 )
 
-// Incoming is the responder's side of one handshake: an initiation that opened,
-// and at most one response to it. That it opened proves who made it and not
-// when: ask Replay before Respond.
+// Incoming is the responder's side of one handshake: an initiation that opened, and at
+// most one response to it. The opening proves who made the initiation, but not when: ask
+// Replay before Respond.
 type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
-	Protocol    uint32 // what Respond is to say that we speak, as in Hello
+	Protocol    uint32 // our protocol for the response, as in Hello; set it before Respond
 	RemoteIndex uint32
-	// Features are what the responder can read; whoever calls Respond sets them before.
+	// Features are the responder's abilities, as in Hello; set them before Respond.
 	Features uint8
 
 	state     *noise.HandshakeState // nil when consumed
@@ -24,8 +24,8 @@ type Incoming struct {
 	ephemeral PublicKey
 }
 
-// lateRandom is the source of randomness of a Noise state that is made before
-// the caller has given one.
+// lateRandom is the randomness of a Noise state that is made before the caller provides
+// it.
 type lateRandom struct{ io.Reader }
 
 // Receive opens the initiation msg. It keeps nothing of msg. Errors:
@@ -63,11 +63,10 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	}, nil
 }
 
-// Respond accepts the handshake and returns its result and the response to
-// send, ResponseSize bytes. The cipher is prefer(allowed, the initiator's
-// offers); nil stands for Choose. Copies of one response may be sent over many
-// paths. Any call but the first gives ErrConsumed, also after a first one that
-// failed. Other errors: ErrCipher, or those of rng.
+// Respond accepts the handshake. It returns the result and the response to send,
+// ResponseSize bytes. The cipher is prefer(allowed, the initiator's offers); nil stands
+// for Choose. Copies of one response may be sent on many paths. Only the first call can
+// succeed; later ones return ErrConsumed. Other errors: ErrCipher, or the errors of rng.
 func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,
 	prefer func(mine, theirs Offers) (Cipher, bool), stamp *Stamper) (Result, []byte, error) {
 	hs := in.state
@@ -93,7 +92,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	return r, msg, nil
 }
 
-// choose asks prefer for the cipher and makes sure that both sides agree to it.
+// choose asks prefer for the cipher and ensures that both sides accept it.
 func (in *Incoming) choose(allowed Offers, prefer func(mine, theirs Offers) (Cipher, bool)) (Cipher, error) {
 	if prefer == nil {
 		prefer = Choose
@@ -118,7 +117,7 @@ func (r *Result) respond(hs *noise.HandshakeState, a answer) ([]byte, error) {
 	return append(msg, make([]byte, macsSize)...), nil
 }
 
-// Format prints what is not secret, whatever the verb.
+// Format hides the secrets for every verb.
 func (in *Incoming) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "handshake from %x, remote index %08x, keys (hidden)", in.Remote, in.RemoteIndex)
 }

@@ -11,17 +11,16 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Labels that separate the keys made of a public key, and of a cookie. They are
-// not WireGuard's: the same static key may serve both protocols.
+// Labels that separate the keys made from a public key and from a cookie. They differ
+// from WireGuard's labels: the same static key may serve both protocols.
 const (
 	mac1Label   = "srdtun mac1"
 	cookieLabel = "srdtun cookie"
 	tokenLabel  = "srdtun token"
 )
 
-// mac is the Mac of the WireGuard paper, section 5.4: keyed BLAKE2s with 16
-// bytes of output. It keeps its state so that checking a flood of packets makes
-// no garbage.
+// mac is the Mac of the WireGuard paper, section 5.4: keyed BLAKE2s with 16 bytes of
+// output. It keeps its state, so checking a flood of packets makes no garbage.
 type mac struct {
 	h   hash.Hash
 	sum [macSize]byte
@@ -55,13 +54,13 @@ func labelled(label string, public PublicKey) [32]byte {
 	return blake2s.Sum256(append([]byte(label), public[:]...))
 }
 
-// mac1For returns the MAC that goes into mac1 of packets to public.
+// mac1For returns the MAC for mac1 of packets to public.
 func mac1For(public PublicKey) *mac {
 	key := labelled(mac1Label, public)
 	return newMAC(key[:])
 }
 
-// cookieSeal returns the AEAD that seals cookies sent by the host with public.
+// cookieSeal returns the AEAD that seals the cookies from the host with the key public.
 func cookieSeal(public PublicKey) cipher.AEAD {
 	key := labelled(cookieLabel, public)
 	aead, err := chacha20poly1305.NewX(key[:])
@@ -71,8 +70,8 @@ func cookieSeal(public PublicKey) cipher.AEAD {
 	return aead
 }
 
-// parts cuts a stamped packet into what mac1 covers, mac1, what mac2 covers,
-// and mac2. msg is an initiation or a response.
+// parts cuts an initiation or response: the bytes under mac1, mac1, the bytes under mac2,
+// and mac2.
 func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
 	at1, at2 := len(msg)-macsSize, len(msg)-macSize
 	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
@@ -84,7 +83,7 @@ func MAC1(msg []byte) [macSize]byte {
 	return [macSize]byte(mac1)
 }
 
-// tokenRoot is what a sender may make tokens of while it has the cookie.
+// tokenRoot returns the key from which a sender with the cookie may make tokens.
 func tokenRoot(cookie [macSize]byte) [macSize]byte {
 	return newMAC(cookie[:]).of([]byte(tokenLabel))
 }
@@ -94,8 +93,8 @@ func bindToken(root [macSize]byte, ephemeral []byte) [macSize]byte {
 	return newMAC(root[:]).of(ephemeral)
 }
 
-// appendSource appends a packet's source as the cookie covers it: 16 bytes of
-// address and two of port. An IPv4 address and its IPv6-mapped form are one.
+// appendSource appends a packet's source as the cookie covers it: 16 bytes of address and
+// two of port. An IPv4 address and its IPv6-mapped form are the same.
 func appendSource(b []byte, source netip.AddrPort) []byte {
 	addr := source.Addr().As16()
 	b = append(b, addr[:]...)

@@ -6,16 +6,16 @@ import (
 	"github.com/flynn/noise"
 )
 
-// prologueLabel binds the transcript to this protocol and version; the header
-// of the initiation follows it.
+// prologueLabel binds the transcript to this protocol and version. The header of the
+// initiation follows it.
 const prologueLabel = "srdtun handshake v2"
 
-// pskPlacement is the 2 of IKpsk2: the preshared key is mixed in at the end of
-// the second message.
+// pskPlacement is the 2 of IKpsk2: the preshared key enters at the end of the second
+// message.
 const pskPlacement = 2
 
-// suite is 25519_ChaChaPoly_BLAKE2s. The handshake always uses it; only the
-// data packets have a choice of cipher.
+// suite is 25519_ChaChaPoly_BLAKE2s. The handshake always uses it; only data packets have
+// a choice of cipher.
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashBLAKE2s)
 
 // party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The

@@ -2,24 +2,24 @@ package handshake
 
 import "slices"
 
-// tokensPerSecret bounds the memory of used tokens, per peer and cookie secret.
-// A peer that rekeys every 120 s needs one or two; 64 leave room for one that
-// retries twice a second for half a minute because our responses get lost.
+// tokensPerSecret bounds the memory of used tokens, per peer and cookie secret. A peer
+// that rekeys every 120 s needs one or two. If our responses get lost, a peer retries
+// twice a second for half a minute: 64 are enough for that.
 const tokensPerSecret = 64
 
-// Replay decides for one peer whether a hello is new. The zero value has seen
-// nothing. It belongs to the peer's static key and lives as long as the process.
+// Replay decides for one peer whether a hello is new. The zero value has seen none. It
+// belongs to the peer's static key and lives as long as the process.
 type Replay struct {
 	newest Timestamp
 
-	secret uint64 // the cookie secret that used belongs to
+	secret uint64 // cookie secret of the tokens in used
 	used   [][macSize]byte
 }
 
-// Accept reports whether h is new, and remembers it if it is. A hello with a
-// timestamp is new when the timestamp is later than all accepted before. A
-// hello with a token is new when tokenOK, which is the result of CheckToken for
-// it, and the token was not used before under the same cookie secret.
+// Accept reports whether h is new, and remembers it if it is. A hello with a timestamp is
+// new if its timestamp is later than all accepted ones. A hello with a token needs
+// tokenOK, the result of CheckToken. It is new if the token was not used before under the
+// same cookie secret.
 func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	if h.Token != ([macSize]byte{}) {
 		return tokenOK && r.acceptToken(h)
@@ -31,8 +31,8 @@ func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	return true
 }
 
-// acceptToken forgets the tokens of an earlier secret, since CheckToken lets
-// none of them pass any more.
+// acceptToken forgets the tokens of an earlier secret: CheckToken accepts none of them
+// any more.
 func (r *Replay) acceptToken(h Hello) bool {
 	if h.secret != r.secret {
 		r.secret, r.used = h.secret, r.used[:0]
@@ -44,10 +44,9 @@ func (r *Replay) acceptToken(h Hello) bool {
 	return true
 }
 
-// NeedsCookie reports whether h, which Accept has just refused, is worth a
-// CookieReply: its sender may be a peer with a wrong clock or an old cookie. It
-// is not when h is a copy of a hello that was accepted, as all but the first
-// are when one initiation comes over many paths.
+// NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply: its
+// sender may have a wrong clock or an old cookie. A copy of an accepted hello does not.
+// When one initiation comes over many paths, all but the first are such copies.
 func (r *Replay) NeedsCookie(h Hello) bool {
 	if h.Token != ([macSize]byte{}) {
 		return !slices.Contains(r.used, h.Token)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/blake2s"
 )
 
-// dataLabel separates the data keys from anything else made of Noise's secrets.
+// dataLabel separates the data keys from all other keys made from Noise's secrets.
 const dataLabel = "srdtun v2 data"
 
 // The last byte of the HKDF info.
@@ -18,39 +18,38 @@ const (
 	towardsInitiator = 2
 )
 
-// Result is a finished handshake. Each side gets at most one per attempt and
-// makes at most one session of it: a key with two packet counters is a broken
-// key.
+// Result is a finished handshake. Each side gets at most one per attempt and makes at
+// most one session from it. A key with two packet counters would be broken.
 type Result struct {
 	Remote      PublicKey
-	LocalIndex  uint32 // the index our peer writes into its data packets
-	RemoteIndex uint32 // the index we write into ours
-	// Hello is the peer's. The initiator gets no hello and finds only the
-	// responder's Incarnation, Protocol and Features in it.
+	LocalIndex  uint32 // index in the peer's data packets
+	RemoteIndex uint32 // index in our data packets
+	// Hello is the peer's hello. The initiator gets no hello: it finds only the
+	// responder's Incarnation, Protocol and Features here.
 	Hello     Hello
 	Cipher    Cipher
 	Initiator bool
-	Send      Keys // for what we seal
-	Recv      Keys // for what our peer seals
+	Send      Keys // to seal our packets
+	Recv      Keys // to open the peer's packets
 }
 
-// Keys are those of one direction.
+// Keys are the keys of one direction.
 type Keys struct {
 	Key [32]byte
 	IV  [ivSize]byte // XORed into each nonce
 }
 
-// ivSize is that of a nonce, in bytes, of all ciphers.
+// ivSize is the size of all ciphers' nonces in bytes.
 const ivSize = 12
 
-// Format prints what is not secret, whatever the verb.
+// Format hides the secrets for every verb.
 func (r Result) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "handshake with %x, local index %08x, remote index %08x, %v, initiator %v, keys (hidden)",
 		r.Remote, r.LocalIndex, r.RemoteIndex, r.Cipher, r.Initiator)
 }
 
-// split sets the data keys from the final Noise state and the two cipher states
-// of its Split, in the order Noise gives them: the initiator's direction first.
+// split sets the data keys from the final Noise state and the two cipher states of its
+// Split. Noise gives the initiator's direction first.
 func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherState) error {
 	toResponder, err := dataKeys(first.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsResponder)
 	if err != nil {
@@ -67,7 +66,7 @@ func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherStat
 	return nil
 }
 
-// dataKeys is the HKDF (RFC 5869) of the package comment.
+// dataKeys is the HKDF (RFC 5869) in the package comment.
 func dataKeys(secret [32]byte, transcript []byte, c Cipher, direction byte) (k Keys, err error) {
 	info := dataLabel + string([]byte{byte(c), direction})
 	out, err := hkdf.Key(newBLAKE2s, secret[:], transcript, info, len(k.Key)+len(k.IV))

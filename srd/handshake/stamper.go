@@ -8,14 +8,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Stamper adds the MACs to the packets for one remote public key, and keeps the
-// one cookie that this remote host gave us last.
+// Stamper adds the MACs to the packets for one remote public key. It keeps the last
+// cookie from that host.
 type Stamper struct {
 	remote PublicKey
 	mac1   *mac
 	seal   cipher.AEAD
 
-	asks [asksKept]ask // the packets stamped last
+	asks [asksKept]ask // the last stamped packets
 	turn int
 
 	hasCookie bool
@@ -23,14 +23,14 @@ type Stamper struct {
 	received  mono.Time
 }
 
-// asksKept is how many packets to one peer may be under way: two attempts of ours, and a
+// asksKept is the most packets under way to one peer: two attempts of ours, and a
 // response.
 const asksKept = 3
 
-// ask is a packet that may be answered with a cookie.
+// ask is a packet that a cookie reply may answer.
 type ask struct {
 	used  bool
-	index uint32 // its sender's
+	index uint32 // its sender index
 	mac1  [macSize]byte
 }
 
@@ -39,8 +39,8 @@ func NewStamper(remote PublicKey) *Stamper {
 	return &Stamper{remote: remote, mac1: mac1For(remote), seal: cookieSeal(remote)}
 }
 
-// ConsumeCookie takes the cookie out of the cookie reply msg. Only a reply to one of the
-// packets stamped last opens, of those with one sender index the newest. Errors:
+// ConsumeCookie takes the cookie from the cookie reply msg. A reply opens only if it
+// answers one of the last stamped packets, and the newest with its sender index. Errors:
 // ErrMalformed, ErrCookie.
 func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	if Kind(msg) != TypeCookie {
@@ -59,7 +59,7 @@ func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	return nil
 }
 
-// asked returns the packet with a sender index that may be answered, or nil.
+// asked returns the stamped packet with a sender index, or nil.
 func (s *Stamper) asked(index uint32) *ask {
 	for i := range s.asks {
 		if a := &s.asks[i]; a.used && a.index == index {
@@ -69,17 +69,16 @@ func (s *Stamper) asked(index uint32) *ask {
 	return nil
 }
 
-// Expire forgets a cookie that is older than two minutes. Using an old one does
-// no harm but to cost a round trip: the remote host answers with a new one.
+// Expire forgets a cookie older than two minutes. Using an old one would only cost a
+// round trip, because the remote host answers with a new one.
 func (s *Stamper) Expire(now mono.Time) {
 	if s.hasCookie && now.Sub(s.received) >= cookieLife {
 		s.hasCookie, s.cookie = false, [macSize]byte{}
 	}
 }
 
-// Token returns the value for Hello.Token of the next Initiate: zero if there
-// is no fresh cookie, which means that the hello goes out with its timestamp.
-// It calls Expire.
+// Token returns the value for Hello.Token of the next Initiate. Without a fresh cookie it
+// is zero, and the hello has its timestamp. Token calls Expire.
 func (s *Stamper) Token(now mono.Time) [16]byte {
 	s.Expire(now)
 	if !s.hasCookie {
@@ -88,8 +87,8 @@ func (s *Stamper) Token(now mono.Time) [16]byte {
 	return tokenRoot(s.cookie)
 }
 
-// stamp fills in the two MACs at the end of msg, mac2 with zeros if there is no
-// cookie (sections 5.4.4 and 5.4.7).
+// stamp fills in the two MACs at the end of msg. Without a cookie mac2 is zero (sections
+// 5.4.4 and 5.4.7).
 func (s *Stamper) stamp(msg []byte) {
 	body, sum, _, _ := parts(msg)
 	index := binary.BigEndian.Uint32(msg[headerSize:])
@@ -113,16 +112,15 @@ func (s *Stamper) vouch(msg []byte) {
 	}
 }
 
-// Restamp returns msg, a packet that was stamped before, with a mac2 of the cookie that
-// came since.
+// Restamp returns a copy of msg, an earlier stamped packet, with a mac2 by the newer
+// cookie.
 func (s *Stamper) Restamp(msg []byte) []byte {
 	msg = bytes.Clone(msg)
 	s.vouch(msg)
 	return msg
 }
 
-// stampFor stamps msg, which goes to remote, with s or, if s is nil, with mac1
-// alone.
+// stampFor stamps msg, which goes to remote, with s. If s is nil, it stamps mac1 alone.
 func stampFor(remote PublicKey, s *Stamper, msg []byte) {
 	if s == nil {
 		s = NewStamper(remote)

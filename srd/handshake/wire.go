@@ -18,10 +18,10 @@ const (
 	tagSize    = 16 // Poly1305
 	macSize    = 16 // mac1, mac2, cookie and token: BLAKE2s-128
 	macsSize   = 2 * macSize
-	headerSize = 4 // first byte and three reserved ones
+	headerSize = 4 // first byte and three reserved bytes
 	indexSize  = 4
 	nonceSize  = 24 // XChaCha20
-	protoSize  = 4  // what is spoken above the transport
+	protoSize  = 4  // protocol above the transport
 	spareSize  = 3  // room for limits of the peer; zero and ignored in version 2
 
 	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + 1 + spareSize
@@ -37,24 +37,23 @@ const (
 	cookieSealedAt    = cookieNonceAt + nonceSize
 )
 
-// Sizes of the three packets, in bytes. Each is the only length accepted.
+// Sizes of the three packets in bytes. A packet of any other length is refused.
 const (
 	InitiationSize = initiationNoiseAt + initiationNoiseSize + macsSize
 	ResponseSize   = responseNoiseAt + responseNoiseSize + macsSize
 	CookieSize     = cookieSealedAt + macSize + tagSize
 )
 
-// An answer longer than its question would make this host an amplifier towards
-// a forged source address; these lines do not compile then.
+// An answer longer than its question would make this host an amplifier towards a forged
+// source address. These lines would not compile then.
 const (
 	_ uint = InitiationSize - ResponseSize
 	_ uint = ResponseSize - CookieSize
 )
 
-// Kind returns TypeInitiation, TypeResponse or TypeCookie when msg has the
-// version, the length and the zero reserved bytes of that type, and 0 when it
-// has not. It is the one place that checks lengths. Data packets give 0 too:
-// they are not of this package.
+// Kind returns TypeInitiation, TypeResponse or TypeCookie if msg has that type's version,
+// length and zero reserved bytes. Otherwise it returns 0, also for data packets, which do
+// not belong to this package. No other function checks lengths.
 func Kind(msg []byte) int {
 	if len(msg) < headerSize || msg[0]>>4 != Version || msg[1]|msg[2]|msg[3] != 0 {
 		return 0
@@ -68,14 +67,14 @@ func Kind(msg []byte) int {
 	return 0
 }
 
-// HasCookie reports whether an initiation or response has something in place of its
-// second MAC, which stays zero without a cookie.
+// HasCookie reports whether an initiation or response has a second MAC, which is zero
+// without a cookie.
 func HasCookie(msg []byte) bool {
 	return len(msg) >= macSize && [macSize]byte(msg[len(msg)-macSize:]) != [macSize]byte{}
 }
 
-// SenderIndex returns the index that the sender of an initiation or response
-// chose for itself, and false for any other packet.
+// SenderIndex returns the index that the sender of an initiation or response chose for
+// itself. It returns false for any other packet.
 func SenderIndex(msg []byte) (uint32, bool) {
 	switch Kind(msg) {
 	case TypeInitiation, TypeResponse:
@@ -84,9 +83,9 @@ func SenderIndex(msg []byte) (uint32, bool) {
 	return 0, false
 }
 
-// ReceiverIndex returns the index that a response or cookie reply is addressed
-// to, which is the local index of an attempt (or, for a cookie reply to a
-// response, of a responder's session), and false for any other packet.
+// ReceiverIndex returns the receiver index of a response or cookie reply, and false for
+// any other packet. The index belongs to an attempt. In a cookie reply to a response, it
+// belongs to a responder's session.
 func ReceiverIndex(msg []byte) (uint32, bool) {
 	switch Kind(msg) {
 	case TypeResponse:
@@ -97,8 +96,7 @@ func ReceiverIndex(msg []byte) (uint32, bool) {
 	return 0, false
 }
 
-// appendHeader appends the first byte of the given type, the reserved bytes and
-// the indices.
+// appendHeader appends the first byte for kind, the reserved bytes and the indices.
 func appendHeader(b []byte, kind byte, indices ...uint32) []byte {
 	b = append(b, Version<<4|kind, 0, 0, 0)
 	for _, index := range indices {
