@@ -5,29 +5,29 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// Book is what an honest receiver keeps: which packets and messages have come. The zero
-// value has met nothing.
+// Book records received packets and messages as an honest receiver does. The zero value
+// has seen none.
 type Book struct {
 	slots   map[uint16]*arrivals
-	dirty   []uint16 // slots on which something came since the last record of it
+	dirty   []uint16 // slots with packets since their last record
 	inbox   seq.Window
 	Packets int
 	Bytes   int
 }
 
-// arrivals are the packets of one slot of the other side's.
+// arrivals are the packets on one slot of the other side.
 type arrivals struct {
 	highest uint64
 	below   uint64
 	queued  bool
-	leftOut []uint64 // numbers that did not come before later ones did, newest last
+	leftOut []uint64 // skipped numbers, newest last
 }
 
-// leftOutKept is how many numbers that did not come are remembered, by slot.
+// leftOutKept bounds leftOut of a slot.
 const leftOutKept = 8
 
-// Packet notes a packet. On a network that keeps order and loses nothing, a number that
-// does not come before the next was left out on purpose.
+// Packet records a packet. On a network that keeps order and loses no packets, the sender
+// left out a skipped number on purpose.
 func (b *Book) Packet(h *Header, size int) {
 	b.Packets++
 	b.Bytes += size
@@ -55,7 +55,7 @@ func (b *Book) Packet(h *Header, size int) {
 	}
 }
 
-// shifted moves the bits of those below a highest number that rose by n.
+// shifted returns below after the highest number rose by n.
 func shifted(below, n uint64) uint64 {
 	if n > 64 {
 		return 0
@@ -66,14 +66,13 @@ func shifted(below, n uint64) uint64 {
 	return below<<n | 1<<(n-1)
 }
 
-// Message notes a message.
+// Message records a message.
 func (b *Book) Message(number uint32) { b.inbox.Set(seq.Expand(number, b.inbox.FirstMissing())) }
 
-// FirstMissing returns the first message that has not come.
+// FirstMissing returns the number of the first missing message.
 func (b *Book) FirstMissing() uint64 { return b.inbox.FirstMissing() }
 
-// Records returns records of what came since the last, as many as one acknowledgement
-// may have.
+// Records returns records of new packets, as many as one acknowledgement can hold.
 func (b *Book) Records() (v []Record) {
 	for len(b.dirty) > 0 && len(v) < wire.MaxAckRecords {
 		slot := b.dirty[0]
@@ -88,14 +87,13 @@ func (b *Book) Records() (v []Record) {
 // Ack appends an honest acknowledgement.
 func (b *Book) Ack(f Frames) Frames { return f.Ack(b.FirstMissing(), 0, b.Records(), b.Words()) }
 
-// Words returns the messages above the first missing that came.
+// Words returns the bitmap of received messages above the first missing one.
 func (b *Book) Words() []uint64 {
 	var w [wire.MaxAckWords]uint64
 	return append([]uint64(nil), w[:b.inbox.Words(w[:])]...)
 }
 
-// Slots returns the slots on which something came, in the order of their numbers, below
-// a limit.
+// Slots returns the slots below limit that have received packets, in ascending order.
 func (b *Book) Slots(limit int) (v []uint16) {
 	for i := range limit {
 		if b.slots[uint16(i)] != nil {
@@ -105,7 +103,7 @@ func (b *Book) Slots(limit int) (v []uint16) {
 	return v
 }
 
-// Highest returns the highest number that came on a slot.
+// Highest returns the highest number received on a slot.
 func (b *Book) Highest(slot uint16) uint64 {
 	if a := b.slots[slot]; a != nil {
 		return a.highest
@@ -113,7 +111,7 @@ func (b *Book) Highest(slot uint16) uint64 {
 	return 0
 }
 
-// LeftOut returns the numbers of a slot that were left out lately.
+// LeftOut returns the last numbers that the sender left out on a slot.
 func (b *Book) LeftOut(slot uint16) []uint64 {
 	if a := b.slots[slot]; a != nil {
 		return a.leftOut

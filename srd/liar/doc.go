@@ -1,13 +1,12 @@
-// Package liar is the other side as no honest program would be: the tools of somebody
-// who knows public keys alone, and a peer that is configured, holds real keys, and says
-// with them what it likes. The simulator and end-to-end tests attack with it. Nothing
-// that is shipped imports it.
+// Package liar plays a dishonest other side. It has the tools of a stranger who knows only
+// public keys, and of a configured peer that has real keys and sends lies with them. The
+// simulator and end-to-end tests attack with it. No shipped program imports it.
 //
-// mac.go is what a stranger can make: packets with the right mac1, and with the mac2 of
-// a cookie that was sent to it. It is written from docs/wire.md and shares no code with
-// srd/handshake. peer.go shakes hands, session.go seals and opens packets under any slot
-// and number, frames.go writes any frame. book.go keeps what an honest receiver would
-// keep, so that a lie can stand beside the truth.
+// mac.go makes a stranger's packets: with the right mac1, and with the mac2 of a cookie
+// that the stranger received. It follows docs/wire.md and shares no code with
+// srd/handshake. peer.go does handshakes. session.go seals and opens packets with any slot
+// and number. frames.go writes any frame. book.go keeps an honest receiver's records, so
+// that a lie can stand beside the truth.
 //
-// Everything is pure and not safe for concurrent use.
+// The package is pure, and its types are not safe for concurrent use.
 package liar

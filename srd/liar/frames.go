@@ -11,7 +11,7 @@ type (
 	Header = wire.Header
 )
 
-// Kinds of frames that a liar looks for.
+// Kinds of frames for a liar.
 const (
 	KindMessage   = wire.KindMessage
 	KindTombstone = wire.KindTombstone
@@ -21,14 +21,14 @@ const (
 	KindPing      = wire.KindPing
 )
 
-// Sizes of what is in a packet, in bytes.
+// Sizes of a packet's parts in bytes.
 const (
 	Overhead  = wire.Overhead
 	SecretLen = wire.SecretFrameLen
 	MetricLen = wire.MetricLen
 )
 
-// Frames are the plaintext of a packet. Each method appends a frame.
+// Frames is the plaintext of a packet. Each method appends a frame.
 type Frames []byte
 
 // Message appends a message with its 32-bit number, immediate and payload.
@@ -49,22 +49,22 @@ func (f Frames) Ack(firstMissing uint64, limit uint32, records []Record, words [
 // Challenge appends a challenge.
 func (f Frames) Challenge(s Secret) Frames { return wire.AppendSecret(f, wire.KindChallenge, &s) }
 
-// Response appends a response to one.
+// Response appends the response to a challenge.
 func (f Frames) Response(s Secret) Frames { return wire.AppendSecret(f, wire.KindResponse, &s) }
 
-// Close appends the end of the session.
+// Close appends a frame that ends the session.
 func (f Frames) Close() Frames { return wire.AppendClose(f, 0) }
 
-// Ping appends what asks for an acknowledgement.
+// Ping appends a frame that asks for an acknowledgement.
 func (f Frames) Ping() Frames { return wire.AppendPing(f) }
 
 // Stamp appends a sending time.
 func (f Frames) Stamp(us uint32) Frames { return wire.AppendStamp(f, us) }
 
-// Metric appends how loaded a path of the receiver's is said to be.
+// Metric appends a claimed load of one of the receiver's paths.
 func (f Frames) Metric(slot uint16, metric uint8) Frames { return wire.AppendMetric(f, slot, metric) }
 
-// Pad fills the packet up to size bytes as it will be on the wire.
+// Pad fills the packet up to size bytes on the wire.
 func (f Frames) Pad(size int) Frames {
 	for len(f)+Overhead < size {
 		f = append(f, 0)

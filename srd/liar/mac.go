@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// Sizes and places in handshake packets, in bytes (docs/wire.md).
+// Sizes and offsets in handshake packets, in bytes (docs/wire.md).
 const (
 	macLen      = 16
 	nonceAt     = 8
@@ -20,11 +20,11 @@ const (
 	cookieReply = handshake.Version<<4 | handshake.TypeCookie
 )
 
-// Cookie is what proves, for two minutes, that its holder receives at an address.
+// Cookie proves for two minutes that its holder receives packets at an address.
 type Cookie = [macLen]byte
 
-// Stamp writes the two MACs at the end of msg, an initiation or response to the host
-// with the public key to. cookie may be nil; then mac2 is zeros.
+// Stamp writes the two MACs at the end of msg, an initiation or response to the host with
+// the public key to. If cookie is nil, mac2 is zero.
 func Stamp(msg []byte, to handshake.PublicKey, cookie *Cookie) {
 	at1, at2 := len(msg)-2*macLen, len(msg)-macLen
 	key := labelled("srdtun mac1", to)
@@ -48,13 +48,13 @@ func mac(key, msg []byte) []byte {
 	return h.Sum(nil)
 }
 
-// NoiseInitiation returns an initiation of random bytes, but for its first byte, the
-// index, and mac1.
+// NoiseInitiation returns an initiation of random bytes. Only its first bytes, the index
+// and the MACs are right.
 func NoiseInitiation(rng io.Reader, to handshake.PublicKey, index uint32, cookie *Cookie) []byte {
 	return noise(rng, handshake.InitiationSize, initiation, to, cookie, index)
 }
 
-// NoiseResponse returns a response of random bytes to the attempt with an index.
+// NoiseResponse returns a response of random bytes to an attempt, given by its index.
 func NoiseResponse(rng io.Reader, to handshake.PublicKey, attempt uint32) []byte {
 	return noise(rng, handshake.ResponseSize, response, to, nil, attempt^1, attempt)
 }
@@ -70,8 +70,8 @@ func noise(rng io.Reader, size int, first byte, to handshake.PublicKey, cookie *
 	return b
 }
 
-// FalseCookie returns a cookie reply to msg, an initiation or response that was seen on
-// its way, as if by the host with the public key by. The cookie in it is good for nothing.
+// FalseCookie returns a cookie reply to msg, an observed initiation or response, as if
+// from the host with the public key by. The cookie in it is useless.
 func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	b := make([]byte, sealedAt, handshake.CookieSize)
 	b[0] = cookieReply
@@ -82,7 +82,7 @@ func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	return cookieSeal(by).Seal(b, b[nonceAt:sealedAt], cookie[:], msg[len(msg)-2*macLen:len(msg)-macLen])
 }
 
-// OpenCookie returns the cookie in a reply of the host with the public key by to asked.
+// OpenCookie returns the cookie in a reply to asked from the host with the public key by.
 func OpenCookie(reply, asked []byte, by handshake.PublicKey) (c Cookie, ok bool) {
 	if handshake.Kind(reply) != handshake.TypeCookie {
 		return c, false
@@ -100,7 +100,7 @@ func cookieSeal(by handshake.PublicKey) aead {
 	return a
 }
 
-// read fills b; a source of randomness for lies does not fail.
+// read fills b; a liar's source of randomness does not fail.
 func read(rng io.Reader, b []byte) {
 	if _, err := io.ReadFull(rng, b); err != nil {
 		panic("liar: source of randomness: " + err.Error())

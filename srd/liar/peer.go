@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Config is what a Peer is made of, as a configuration file has it.
+// Config configures a Peer, as a configuration file does.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -27,21 +27,21 @@ type Peer struct {
 	numbers [1 << 16]uint64
 }
 
-// New returns a peer that has no session.
+// New returns a peer without a session.
 func New(cfg Config) *Peer {
 	return &Peer{Config: cfg, stamp: handshake.NewStamper(cfg.Remote)}
 }
 
-// Restart makes it another process, as the other side sees it: a new incarnation, whose
-// packet numbers begin anew.
+// Restart simulates a new process of the peer: a new incarnation, with packet numbers
+// from the beginning.
 func (p *Peer) Restart() {
 	p.Incarnation = binary.BigEndian.Uint64(p.random(8))
 	p.numbers = [1 << 16]uint64{}
 	p.attempt = nil
 }
 
-// Call returns an initiation, with mac2 if there is a cookie. The attempt before it is
-// forgotten.
+// Call returns an initiation, with mac2 if there is a cookie. It forgets the previous
+// attempt.
 func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 	p.stamp.Expire(now)
 	h := handshake.Hello{Timestamp: at, Incarnation: p.Incarnation, Offers: p.Offers}
@@ -53,10 +53,11 @@ func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 	return msg
 }
 
-// Cookie takes the answer of a host that is under load.
+// Cookie takes the cookie reply of a host under load.
 func (p *Peer) Cookie(now mono.Time, msg []byte) { _ = p.stamp.ConsumeCookie(now, msg) }
 
-// Respond takes the response to the last call; nil when it is none.
+// Respond takes the response to the last call and returns the session, or nil if msg is
+// no such response.
 func (p *Peer) Respond(msg []byte) *Session {
 	if p.attempt == nil {
 		return nil
@@ -69,8 +70,8 @@ func (p *Peer) Respond(msg []byte) *Session {
 	return p.session(&r)
 }
 
-// Answer takes an initiation of the other side's and returns the response to it, with
-// the session that this makes; nil when it is none.
+// Answer takes an initiation from the other side. It returns the new session and the
+// response, or nil if msg is no initiation.
 func (p *Peer) Answer(msg []byte) (*Session, []byte) {
 	in, err := p.Identity.Receive(msg)
 	if err != nil || in.Remote != p.Remote {

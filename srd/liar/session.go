@@ -9,15 +9,15 @@ import (
 
 type aead = cipher.AEAD
 
-// Session is one set of keys with the other side.
+// Session holds one set of keys with the other side.
 type Session struct {
-	Local, Remote uint32 // receiver indices: in packets to us, and in ours
+	Local, Remote uint32 // receiver indices: of the other side's packets, and of ours
 	Incarnation   uint64 // of the other side
-	Own           uint64 // incarnation when it was made
+	Own           uint64 // our incarnation when the session was made
 
 	seal, open     aead
 	sendIV, recvIV [wire.NonceLen]byte
-	numbers        *[1 << 16]uint64 // next packet number by slot, of all sessions
+	numbers        *[1 << 16]uint64 // next packet number of each slot, in all sessions
 }
 
 func (p *Peer) session(r *handshake.Result) *Session {
@@ -32,17 +32,17 @@ func (p *Peer) session(r *handshake.Result) *Session {
 	}
 }
 
-// Seal returns the packet of some frames with the next number of a slot.
+// Seal returns a packet with the frames f and the next number of a slot.
 func (s *Session) Seal(slot uint16, f Frames) []byte {
 	n := s.numbers[slot]
 	s.numbers[slot]++
 	return s.SealAs(Header{Slot: slot, Index: s.Remote, PN: n}, f)
 }
 
-// Skip leaves numbers of a slot out.
+// Skip skips n numbers of a slot.
 func (s *Session) Skip(slot uint16, n uint64) { s.numbers[slot] += n }
 
-// SealAs returns the packet of some frames with any header.
+// SealAs returns a packet with the frames f and any header.
 func (s *Session) SealAs(h Header, f Frames) []byte {
 	b := make([]byte, wire.HeaderLen, wire.Overhead+len(f))
 	h.Put(b)
@@ -51,8 +51,8 @@ func (s *Session) SealAs(h Header, f Frames) []byte {
 	return s.seal.Seal(b, n[:], f, b)
 }
 
-// Open returns header and frames of a packet of the other side's; ok is false when it
-// is not one of this session.
+// Open returns the header and the frames of a packet from the other side. ok is false if
+// the packet does not belong to this session.
 func (s *Session) Open(b []byte) (h Header, plain []byte, ok bool) {
 	if !wire.IsData(b) {
 		return h, nil, false
