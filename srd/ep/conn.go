@@ -11,67 +11,68 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// Errors of an endpoint and its connections. A peer that closes is io.EOF.
+// Errors of an endpoint and its connections. After the peer closed, the error is io.EOF.
 var (
 	// ErrClosed: this end has closed it.
 	ErrClosed = errors.New("ep: closed")
-	// ErrReset: the peer is another process than before, or has not answered for so long
-	// that it is taken for gone. What is not acknowledged may have arrived or not.
+	// ErrReset: the peer is a new process, or has not answered for so long that it counts
+	// as gone. Messages without an acknowledgement may have arrived or not.
 	ErrReset = errors.New("ep: connection reset: the peer restarted or is gone")
-	// ErrProtocol: the peer is there, and speaks something else.
+	// ErrProtocol: the peer answers, but speaks another protocol.
 	ErrProtocol = errors.New("ep: the peer speaks another protocol")
 	// ErrPeer: the peer broke the rules of this package.
 	ErrPeer = errors.New("ep: the peer sent what it must not send")
 	// ErrTooLarge: a message is larger than MaxMessage.
 	ErrTooLarge = fmt.Errorf("ep: message larger than %d bytes", MaxMessage)
-	// ErrBusy: there is a connection with that peer already.
+	// ErrBusy: there is already a connection with that peer.
 	ErrBusy = errors.New("ep: there is a connection with this peer")
 )
 
-// Status is what became of a message.
+// Status is the outcome of a message.
 type Status = srd.Status
 
-// The statuses. One that is not Acknowledged may have arrived as well.
+// The statuses. A message that is not Acknowledged may have arrived all the same.
 const (
 	Acknowledged = srd.Acknowledged // the peer's transport has it
-	GivenUp      = srd.GivenUp      // its deadline is over
+	GivenUp      = srd.GivenUp      // its deadline has passed
 	Reset        = srd.Reset        // the connection has ended
 )
 
-// Message is what is sent.
+// Message is a message to send.
 type Message struct {
 	Data []byte // at most MaxMessage bytes; Send copies them
-	// Deadline is how long it is worth sending and repairing, counted from Send: at most
-	// 71 minutes. 0: it is reliable, and repaired until the peer has it or is gone.
+	// Deadline is how long the message is worth sending and repairing, counted from Send:
+	// at most 71 minutes. If it is 0, the message is reliable: it is repaired until the
+	// peer has it or is gone.
 	Deadline time.Duration
-	// Done, if it is not nil, is called once with what became of the message, after Send
-	// has returned nil or shortly before. It is called by a goroutine of the endpoint's or
-	// by one that uses the connection: it must not wait.
+	// Done, if not nil, is called once with the message's status, after Send has returned
+	// nil or shortly before. The caller is a goroutine of the endpoint, or one that uses
+	// the connection. So Done must not block.
 	Done func(Status)
 }
 
-// Conn is a connection with one peer, which ends when either side closes it, or when the
+// Conn is a connection with one peer. It ends when either side closes it, or when the
 // peer is gone. It is safe for concurrent use.
 type Conn struct {
 	ep    *Endpoint
 	link  *link
-	alone bool // the endpoint is for this connection only
+	alone bool // the endpoint serves this connection only
 
 	// Under the link's lock.
 	out     outgoing
 	in      incoming
-	ready   bool  // there is, or was, a session
-	shown   bool  // it was put where Accept finds it
-	err     error // it has ended
+	ready   bool  // a session exists or existed
+	shown   bool  // Accept can return it, or has
+	err     error // why it has ended; nil: it has not
 	changed chan struct{}
 }
 
 // Remote returns the peer's public key.
 func (c *Conn) Remote() handshake.PublicKey { return c.link.remote }
 
-// Send takes a message to be sent, and returns when it is taken: at once, unless more than
-// Config.SendBuffer waits already. Errors: ErrTooLarge, that of ctx, or why the connection
-// has ended.
+// Send queues a message. It returns at once, unless the queue already holds
+// Config.SendBuffer; then it waits for room. Errors: ErrTooLarge, the error of ctx, or
+// why the connection has ended.
 func (c *Conn) Send(ctx context.Context, m Message) error {
 	if len(m.Data) > MaxMessage {
 		return ErrTooLarge
@@ -94,8 +95,8 @@ func (c *Conn) Send(ctx context.Context, m Message) error {
 	return err
 }
 
-// Confirm sends data, reliably, and returns nil when the peer has acknowledged it. When ctx
-// ends before, it is sent all the same. Errors are those of Send, and ErrReset.
+// Confirm sends data reliably, and returns nil when the peer has acknowledged it. If ctx
+// ends first, the data is still sent. Errors: the errors of Send, and ErrReset.
 func (c *Conn) Confirm(ctx context.Context, data []byte) error {
 	told := make(chan Status, 1)
 	if err := c.Send(ctx, Message{Data: data, Done: func(s Status) { told <- s }}); err != nil {
@@ -112,8 +113,8 @@ func (c *Conn) Confirm(ctx context.Context, data []byte) error {
 	}
 }
 
-// Receive waits for the next message. What has arrived before the end of the connection
-// comes before the error; after a Close of the peer's that is io.EOF.
+// Receive waits for the next message. Messages that arrived before the end of the
+// connection come before the error. After the peer's Close the error is io.EOF.
 func (c *Conn) Receive(ctx context.Context) (data []byte, err error) {
 	owes := false
 	err = c.await(ctx, func() bool { return len(c.in.ready) > 0 }, func() error {
@@ -133,8 +134,7 @@ func (c *Conn) Receive(ctx context.Context) (data []byte, err error) {
 	return data, err
 }
 
-// Drain waits until each message that was sent has a status. It returns nil if none was
-// Reset.
+// Drain waits until each sent message has a status. It returns nil if none is Reset.
 func (c *Conn) Drain(ctx context.Context) error {
 	return c.await(ctx, func() bool { return c.out.held == 0 }, func() error {
 		if c.out.held == 0 && !c.out.reset {
@@ -144,8 +144,8 @@ func (c *Conn) Drain(ctx context.Context) error {
 	})
 }
 
-// Close ends the connection: the peer is told, and what has no status is Reset. Drain
-// before it, if that matters. It returns nil.
+// Close ends the connection: it tells the peer, and messages without a status get Reset.
+// Call Drain first to wait for them. Close returns nil.
 func (c *Conn) Close() error {
 	p := c.link.peer
 	p.Lock()
@@ -162,8 +162,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// await waits until good is true or the connection has ended, and returns what then does.
-// Both are called with the lock held.
+// await waits until good is true or the connection has ended, and returns the result of
+// then. The lock is held in both functions.
 func (c *Conn) await(ctx context.Context, good func() bool, then func() error) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -187,7 +187,7 @@ func (c *Conn) await(ctx context.Context, good func() bool, then func() error) e
 	}
 }
 
-// wake lets all who wait look again. The lock is held.
+// wake makes all waiting goroutines look again. The lock is held.
 func (c *Conn) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -195,7 +195,7 @@ func (c *Conn) wake() {
 	}
 }
 
-// end ends the connection, unless it has ended. The lock is held.
+// end ends the connection if it has not ended. The lock is held.
 func (c *Conn) end(err error) {
 	if c.err == nil {
 		c.err = err

@@ -21,38 +21,39 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// What Config has where it says nothing.
+// The defaults of Config.
 const (
-	defaultPorts  = 16 // paths: of four ways of a fabric all are met but once in 25 times
+	defaultPorts  = 16 // paths: 16 random ones miss one of a fabric's four ways once in 25 times
 	defaultBuffer = 4 << 20
 )
 
-// UDP payload that is probed for: what Ethernet's 1,500 bytes leave.
+// UDP payload to probe for: the room in Ethernet's 1,500 bytes.
 const (
 	packet4 = 1472
 	packet6 = 1452
 )
 
-// Config is what an endpoint is made of. Key and Protocol are needed.
+// Config configures an endpoint. Key and Protocol are required.
 type Config struct {
 	Key handshake.PrivateKey // of this program; NewKey makes one
-	// Protocol is the name of what is spoken above: both ends must have the same.
+	// Protocol names the program's protocol above the transport: both ends must have the
+	// same.
 	Protocol string
-	// Allow are the public keys of those who may call.
+	// Allow lists the public keys of the peers that may call.
 	Allow []handshake.PublicKey
-	// Port is the UDP port where this program is called; 0: any.
+	// Port is the UDP port at which peers call this program; 0: any.
 	Port uint16
-	// Ports is from how many source ports it sends: as many paths a network with ECMP has
-	// to choose from. 0: 16.
+	// Ports is the number of source ports; a network with ECMP gives each one a path. 0:
+	// 16.
 	Ports int
-	// SendBuffer is how many bytes of a connection may be sent and have no status yet,
-	// before Send waits; 0: 4 MiB. A message that is larger goes alone.
+	// SendBuffer bounds the bytes of a connection's messages without a status; beyond it
+	// Send waits. 0: 4 MiB. A larger message is sent alone.
 	SendBuffer int
-	// Workers is how many threads carry packets; 0: one.
+	// Workers is the number of threads that carry packets; 0: one.
 	Workers int
 }
 
-// Endpoint is a program's sockets and threads. It is safe for concurrent use.
+// Endpoint holds a program's sockets and threads. It is safe for concurrent use.
 type Endpoint struct {
 	id     *handshake.Identity
 	speaks uint32
@@ -61,7 +62,7 @@ type Endpoint struct {
 	loop   *loop.Loop
 	cancel context.CancelFunc
 	ended  chan struct{} // Run has returned
-	failed error         // with this; to be read after ended
+	failed error         // result of Run; valid after ended
 
 	mu      sync.Mutex
 	closed  bool
@@ -78,7 +79,7 @@ func NewKey() (key handshake.PrivateKey) {
 	return key
 }
 
-// Listen opens an endpoint, which those in cfg.Allow may call, and which may call others.
+// Listen opens an endpoint. The peers in cfg.Allow may call it, and it may call others.
 func Listen(cfg Config) (*Endpoint, error) {
 	speaks, err := number(cfg.Protocol)
 	if err != nil {
@@ -118,7 +119,7 @@ func Listen(cfg Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// Dial calls a peer from an endpoint of its own, which ends with the connection.
+// Dial calls a peer from its own endpoint, which ends with the connection.
 func Dial(ctx context.Context, cfg Config, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
 	e, err := Listen(cfg)
 	if err != nil {
@@ -133,7 +134,7 @@ func Dial(ctx context.Context, cfg Config, key handshake.PublicKey, addr netip.A
 	return c, nil
 }
 
-// number returns the hello's for a protocol's name.
+// number returns the hello's number for a protocol's name.
 func number(name string) (uint32, error) {
 	sum := blake2s.Sum256([]byte(name))
 	n := binary.BigEndian.Uint32(sum[:])
@@ -150,14 +151,14 @@ func or(v, standard int) int {
 	return v
 }
 
-// PublicKey returns the key by which others know this endpoint.
+// PublicKey returns the key by which peers know this endpoint.
 func (e *Endpoint) PublicKey() handshake.PublicKey { return e.id.Public() }
 
-// Port returns the UDP port where it is called.
+// Port returns the UDP port at which peers call this endpoint.
 func (e *Endpoint) Port() uint16 { return e.bank.Socket(0).Port }
 
-// Allow lets whoever has a key call. The error is handshake.ErrSpelling: a key has one
-// spelling, and nobody can call under another one.
+// Allow lets the peer with a key call. The error is handshake.ErrSpelling: a key has one
+// spelling, and no peer can call under another one.
 func (e *Endpoint) Allow(key handshake.PublicKey) error {
 	if err := handshake.CheckPublic(key); err != nil {
 		return err
@@ -175,8 +176,8 @@ func (e *Endpoint) allow(key handshake.PublicKey) {
 	}
 }
 
-// Dial calls the peer that has a key at an address, and returns when there is a session.
-// Errors: ErrProtocol, ErrBusy, ErrClosed, handshake.ErrSpelling, or that of ctx.
+// Dial calls the peer with a key at an address, and returns when there is a session.
+// Errors: ErrProtocol, ErrBusy, ErrClosed, handshake.ErrSpelling, or the error of ctx.
 func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
 	if err := handshake.CheckPublic(key); err != nil {
 		return nil, err
@@ -204,7 +205,7 @@ func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip
 	return c, nil
 }
 
-// caller makes the link that calls a peer, in place of one that waits for it.
+// caller makes a link that calls a peer. It replaces a link that waits for a call.
 func (e *Endpoint) caller(key handshake.PublicKey) (*link, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -215,14 +216,14 @@ func (e *Endpoint) caller(key handshake.PublicKey) (*link, error) {
 	case old != nil && (old.calls || old.used()):
 		return nil, ErrBusy
 	case old != nil:
-		e.loop.Remove(old.peer) // nobody has called
+		e.loop.Remove(old.peer) // the peer has not called
 	}
 	l := e.link(key, true)
 	e.links[key] = l
 	return l, nil
 }
 
-// used reports whether a peer has called.
+// used reports whether the peer has called.
 func (l *link) used() bool {
 	l.peer.Lock()
 	defer l.peer.Unlock()
@@ -255,7 +256,7 @@ func packet(t srd.Tuple) int {
 	return packet4
 }
 
-// Accept waits for the next peer that calls. Errors: ErrClosed, or that of ctx.
+// Accept waits for the next peer that calls. Errors: ErrClosed, or the error of ctx.
 func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
 	for {
 		e.mu.Lock()
@@ -279,12 +280,12 @@ func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// waitingMost is how many connections with one peer wait for Accept: each may hold what it
-// has received, and a peer may call and close as often as it likes.
+// waitingMost bounds the connections with one peer that wait for Accept. Each may hold
+// received messages, and a peer may call and close as often as it likes.
 const waitingMost = 8
 
-// show puts a connection where Accept finds it. Where many with that peer wait, the oldest
-// goes.
+// show gives a connection to Accept. If too many with that peer wait, it drops the
+// oldest.
 func (e *Endpoint) show(c *Conn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -304,21 +305,21 @@ func (e *Endpoint) show(c *Conn) {
 	e.wake()
 }
 
-// Missed returns how many connections were dropped because nobody accepted them, while that
-// peer made others.
+// Missed returns how many connections were dropped because the program did not accept
+// them before the same peer made others.
 func (e *Endpoint) Missed() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.missed
 }
 
-// wake lets all who wait look again. mu is held.
+// wake makes all waiting goroutines look again. mu is held.
 func (e *Endpoint) wake() {
 	close(e.arrived)
 	e.arrived = make(chan struct{})
 }
 
-// leave ends a link, and waits to be called by that peer if it may.
+// leave ends a link. If the peer may call, a new link waits for its call.
 func (e *Endpoint) leave(l *link) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -332,7 +333,7 @@ func (e *Endpoint) leave(l *link) {
 	}
 }
 
-// Close ends all connections, telling their peers, and closes the sockets.
+// Close ends all connections, tells their peers, and closes the sockets.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	if e.closed {

@@ -13,17 +13,17 @@ const (
 	kindRest   = 3
 )
 
-// header is the immediate of a piece, or of a credit.
+// header is the immediate of a piece, a rest or a credit.
 type header struct {
 	kind   byte
 	number uint32 // of the message
-	total  int    // its bytes
-	at     int    // where the piece begins
-	size   int    // of the piece, or of what the rest stands for
-	taken  uint64 // by the receiver; of a credit
+	total  int    // bytes of the message
+	at     int    // offset of the piece
+	size   int    // bytes of the piece, or of the missing rest
+	taken  uint64 // cost of all that the receiver has taken; of a credit
 }
 
-// pieceMost is what the size of a piece can say.
+// pieceMost is the largest size that a piece's header can hold.
 const pieceMost = 1<<16 - 1
 
 func (h *header) put(b *srd.Imm) {
@@ -40,7 +40,7 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// price is what a piece costs.
+// price returns the cost of a piece or rest.
 func (h *header) price() int {
 	if h.kind == kindRest {
 		return pieceCost
@@ -48,8 +48,8 @@ func (h *header) price() int {
 	return h.size + pieceCost
 }
 
-// parse reads an immediate that came with n bytes, or with none if it is a tombstone. It
-// returns false for one that makes no sense.
+// parse reads the immediate of a message with n bytes, or of a tombstone if expired is
+// true. It returns false if the immediate is invalid.
 func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
 	switch h.kind = b[0]; h.kind {
 	case kindCredit:

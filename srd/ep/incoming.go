@@ -1,40 +1,40 @@
 package ep
 
-// creditEvery is how much is taken before the sender is told.
+// creditEvery is the cost of taken messages after which the receiver sends a credit.
 const creditEvery = window / 4
 
-// partialMost bounds the buffers of messages that are put together: all but the last that
-// the peer began are in the window as a whole.
+// partialMost bounds the buffers of incomplete messages. All messages that the peer has
+// begun, except the last, fit into the window as a whole.
 const partialMost = window + MaxMessage
 
-// incoming puts pieces together, and keeps what nobody has taken yet. It is not safe for
-// concurrent use.
+// incoming reassembles messages from pieces, and keeps them until the program takes them.
+// It is not safe for concurrent use.
 type incoming struct {
 	parts   map[uint32]*part
-	partial int // bytes of their buffers
-	held    int // what pieces cost that have arrived and are not taken
+	partial int // bytes of the buffers in parts
+	held    int // cost of pieces that have arrived and are not taken
 	ready   []arrived
 
-	taken uint64 // what all that was taken cost
-	told  uint64 // of that the peer was told
+	taken uint64 // cost of all taken messages
+	told  uint64 // value of taken in the last credit
 }
 
-// part is a message of which some pieces have come.
+// part is a message with missing pieces.
 type part struct {
 	data      []byte // nil: abandoned
 	abandoned bool
 	all       int // bytes
-	seen      int // of them, in pieces that came or were given up
+	seen      int // bytes in pieces that came or were given up
 	cost      int
 }
 
-// arrived is a message as a whole.
+// arrived is a complete message.
 type arrived struct {
 	data []byte
 	cost int
 }
 
-// add takes a piece. It returns false when an honest peer would not have sent it.
+// add takes a piece. It returns false if an honest peer would not have sent the piece.
 func (in *incoming) add(h *header, data []byte, expired bool) bool {
 	price := h.price()
 	if in.held+price > window {
@@ -73,7 +73,7 @@ func (in *incoming) add(h *header, data []byte, expired bool) bool {
 	return true
 }
 
-// finish takes a message out of those that are put together.
+// finish moves a complete message out of parts.
 func (in *incoming) finish(number uint32, p *part) {
 	delete(in.parts, number)
 	if p.abandoned {
@@ -89,7 +89,7 @@ func (in *incoming) take(cost int) {
 	in.taken += uint64(cost)
 }
 
-// next returns the next message that is whole.
+// next returns the next complete message.
 func (in *incoming) next() ([]byte, bool) {
 	if len(in.ready) == 0 {
 		return nil, false
@@ -103,7 +103,7 @@ func (in *incoming) next() ([]byte, bool) {
 	return m.data, true
 }
 
-// owes reports whether the peer should be told how much was taken, and notes that it is.
+// owes reports whether to send the peer a credit, and records it as sent.
 func (in *incoming) owes() bool {
 	if in.taken-in.told < creditEvery {
 		return false

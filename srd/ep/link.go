@@ -10,13 +10,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// callEvery is how often a peer that is dialed is called again, once the transport does
-// not call it any more.
+// callEvery is the interval of calls to a dialed peer after the transport has given up
+// calling.
 const callEvery = 5 * time.Second
 
-// link is what an endpoint has with one key: a transport, and the connection over it. It
-// implements loop.App. One that waits to be called has a new connection each time that the
-// peer is a new process; one that calls has one in its life.
+// link is an endpoint's transport to one key, and the connection over it. It implements
+// loop.App. A link that waits for calls makes a new connection for each new process of
+// the peer. A link that calls has one connection in its life.
 type link struct {
 	srd.OneFlow
 	ep     *Endpoint
@@ -24,19 +24,19 @@ type link struct {
 	calls  bool
 	peer   *loop.Peer
 	made   chan struct{} // closed when peer is set
-	outlet loop.Outlet   // of what Flush tells
+	outlet loop.Outlet   // of flush
 
 	// Under the peer's lock.
 	core   *srd.Conn
 	conn   *Conn
-	closed uint64    // goodbyes of the peer's so far
+	closed uint64    // goodbyes from the peer so far
 	again  mono.Time // when to call again
-	told   []outcome // what became of messages, to be told
-	ended  []*Conn   // connections that have ended before anybody was shown them
-	ends   bool      // the transport is of no use any more
+	told   []outcome // outcomes to report
+	ended  []*Conn   // connections that ended before show
+	ends   bool      // the transport is not needed any more
 }
 
-// renew makes a connection in place of one that has ended. The lock is held.
+// renew replaces a connection that has ended. The lock is held.
 func (l *link) renew() {
 	if c := l.conn; c != nil && c.ready && !c.shown {
 		c.shown, l.ended = true, append(l.ended, c)
@@ -46,7 +46,7 @@ func (l *link) renew() {
 	l.conn = c
 }
 
-// over ends the connection, and the transport with it. The lock is held.
+// over ends the connection and the transport. The lock is held.
 func (l *link) over(err error) {
 	l.conn.end(err)
 	l.ends = true
@@ -71,7 +71,7 @@ func (l *link) Deliver(now mono.Time, m *srd.Message) {
 		ok = c.out.credit(h.taken)
 	default:
 		ok = c.in.add(&h, m.Data, m.Expired)
-		if ok && c.in.owes() { // of what was given up
+		if ok && c.in.owes() { // for abandoned messages
 			c.out.owe(c.in.taken)
 		}
 	}
@@ -104,8 +104,7 @@ func (l *link) Advance(now mono.Time) {
 	case closed && !s.Ready && c.ready && c.err == nil && l.calls:
 		l.over(io.EOF)
 	case closed && !s.Ready && c.ready && c.err == nil:
-		// The peer may call again at once: a transport that is replaced would take the new
-		// session with it.
+		// The peer may call again at once, and a new transport would lose that session.
 		l.conn.end(io.EOF)
 		l.renew()
 	case c.out.reset && c.err == nil:
@@ -159,7 +158,7 @@ func (l *link) flush() bool {
 	return l.report() || len(show) > 0
 }
 
-// report tells senders what became of their messages. The lock is not held.
+// report calls Done of finished messages. The lock is not held.
 func (l *link) report() bool {
 	l.peer.Lock()
 	v := l.told

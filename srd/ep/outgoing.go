@@ -8,34 +8,34 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds that both ends know.
+// Bounds of both ends.
 const (
-	// MaxMessage is the most bytes of a message: what three bytes can say, and less than
-	// a window, so that no message waits for itself.
+	// MaxMessage is the most bytes of a message. Three bytes can hold it, and it is less
+	// than a window, so that no message waits for itself.
 	MaxMessage = 1 << 20
-	// window is what the pieces may cost that a receiver has not taken yet: what a path of
-	// 300 Mbit/s and 100 ms holds.
+	// window bounds the cost of pieces that a receiver has not taken yet. A path of 300
+	// Mbit/s and 100 ms holds as much.
 	window = 4 << 20
-	// pieceCost is what a piece costs beside its bytes: about the memory of one alone.
+	// pieceCost is the cost of a piece beside its bytes: about the memory for one.
 	pieceCost = 128
-	// leastPiece is the shortest piece that a message is cut into for want of credit: many
-	// short ones would be a load for both.
+	// leastPiece is the shortest piece into which missing credit cuts a message. Many
+	// short pieces would load both ends.
 	leastPiece = 1024
-	// reliablePiece is the longest piece of a reliable message: any path carries it, also
-	// when the network has changed since it was first sent.
+	// reliablePiece is the longest piece of a reliable message. Any path carries it, even
+	// if the network has changed since the piece was first sent.
 	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
 )
 
-// letter is a message on its way. It owns its pieces at the transport.
+// letter is a message on its way. It is the srd.Owner of its pieces.
 type letter struct {
 	out    *outgoing
 	data   []byte
 	number uint32
 	at     int       // bytes cut so far
-	until  mono.Time // given up then; 0: reliable
+	until  mono.Time // deadline; 0: reliable
 	done   func(srd.Status)
 
-	over   bool // what is left is not worth sending
+	over   bool // the remaining bytes are not worth sending
 	open   int  // pieces without a status
 	cut    bool
 	status srd.Status // the worst so far
@@ -48,7 +48,7 @@ func (l *letter) Done(s srd.Status) {
 	l.out.settle(l)
 }
 
-// class returns how long pieces that are sent now are worth repairing.
+// class returns how long pieces sent now are worth repairing.
 func (l *letter) class(now mono.Time) srd.Class {
 	if l.until == 0 {
 		return srd.Reliable
@@ -56,26 +56,27 @@ func (l *letter) class(now mono.Time) srd.Class {
 	return srd.Deadline(l.until.Sub(now))
 }
 
-// outcome is what a message's sender is to be told.
+// outcome is a status to report to a message's sender.
 type outcome struct {
 	f func(srd.Status)
 	s srd.Status
 }
 
-// outgoing is what one end sends: an srd.Source. It is not safe for concurrent use.
+// outgoing holds the messages that one end sends: an srd.Source. It is not safe for
+// concurrent use.
 type outgoing struct {
 	queue  []*letter
 	number uint32     // of the next message
-	held   int        // what messages without a status cost
-	due    mono.Time  // when to look for messages whose time is over; 0: none has one
-	told   *[]outcome // where what became of messages is put, to be told
-	wake   func()     // is called when a message has a status
+	held   int        // cost of messages without a status
+	due    mono.Time  // earliest deadline to check; 0: none
+	told   *[]outcome // outcomes to report
+	wake   func()     // called when a message gets a status
 
-	sent    uint64 // what all pieces so far cost
-	allowed uint64 // and may
+	sent    uint64 // cost of all pieces so far
+	allowed uint64 // bound of sent
 
 	credits receipts
-	reset   bool // the transport said that the peer is gone
+	reset   bool // the transport reported that the peer is gone
 }
 
 // receipts are the credits on their way.
@@ -93,10 +94,10 @@ func (o *outgoing) init(told *[]outcome, wake func()) {
 	o.told, o.wake = told, wake
 }
 
-// cost is what a message counts while it has no status.
+// cost returns the cost of a message without a status.
 func cost(data []byte) int { return len(data) + pieceCost }
 
-// push takes a message; life 0: reliable.
+// push queues a message; life 0: reliable.
 func (o *outgoing) push(now mono.Time, data []byte, life time.Duration, done func(srd.Status)) {
 	l := &letter{out: o, data: data, number: o.number, done: done}
 	if life > 0 {
@@ -114,10 +115,10 @@ func (o *outgoing) expect(t mono.Time) {
 	}
 }
 
-// owe has the peer told how much was taken.
+// owe schedules a credit for the peer.
 func (o *outgoing) owe(taken uint64) { o.credits.owed, o.credits.taken = true, taken }
 
-// credit takes what the peer says it has taken. It returns false when that cannot be.
+// credit applies the peer's credit. It returns false if the value is impossible.
 func (o *outgoing) credit(taken uint64) bool {
 	if taken > o.sent {
 		return false
@@ -126,8 +127,8 @@ func (o *outgoing) credit(taken uint64) bool {
 	return true
 }
 
-// room returns how many bytes the next piece may have, and whether that is enough. What a
-// rest costs is always left over.
+// room returns how many bytes the next piece may have, and whether that is enough. It
+// always leaves the cost of a rest.
 func (o *outgoing) room() (n int, ok bool) {
 	if len(o.queue) == 0 {
 		return 0, false
@@ -138,13 +139,13 @@ func (o *outgoing) room() (n int, ok bool) {
 	return n, l.over || n >= min(rest, leastPiece)
 }
 
-// backlog reports whether pull would return something.
+// backlog reports whether pull would return a message.
 func (o *outgoing) backlog() bool {
 	_, ok := o.room()
 	return ok || o.credits.owed
 }
 
-// pull returns the next piece, of at most so many bytes.
+// pull returns the next piece, of at most most bytes.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	if o.credits.owed {
 		o.credits.owed = false
@@ -178,7 +179,8 @@ func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	return m, true
 }
 
-// rest ends a message that was begun, and whose time is over: the peer waits for no more.
+// rest ends a message whose deadline passed when a part was sent: the peer stops waiting
+// for more.
 func (o *outgoing) rest(l *letter) (m srd.Message) {
 	h := header{kind: kindRest, number: l.number, total: len(l.data), at: l.at}
 	m = srd.Message{Owner: l, Class: srd.Reliable}
@@ -190,7 +192,7 @@ func (o *outgoing) rest(l *letter) (m srd.Message) {
 	return m
 }
 
-// expire gives up the messages whose time is over.
+// expire gives up the messages that are past their deadlines.
 func (o *outgoing) expire(now mono.Time) {
 	if o.due == 0 || now < o.due {
 		return
@@ -220,7 +222,7 @@ func (o *outgoing) pop(i int) {
 	o.queue = o.queue[:len(o.queue)-1]
 }
 
-// settle notes what became of l once that is known of all its pieces.
+// settle records the status of l once all its pieces have one.
 func (o *outgoing) settle(l *letter) {
 	if !l.cut || l.open > 0 {
 		return
@@ -233,7 +235,7 @@ func (o *outgoing) settle(l *letter) {
 	o.wake()
 }
 
-// end resets what the transport does not have. What it has it resets itself, or did.
+// end resets the messages that wait here. The transport resets its own pieces.
 func (o *outgoing) end() {
 	for _, l := range o.queue {
 		l.cut, l.status = true, srd.Reset
