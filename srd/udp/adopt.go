@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes a bank of the sockets of one that another process has opened and passed on,
-// with what has arrived on them. ports are the sockets' in their order. It owns the
-// descriptors, also when it fails.
+// Adopt makes a bank from the sockets that another process has opened and passed on.
+// Packets that have arrived stay in them. The argument ports has the sockets' ports, in
+// order. Adopt owns the descriptors, even when it fails.
 func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	b := &Bank{gro: true}
 	place := map[uint16]int{}
@@ -41,8 +41,8 @@ func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	return b, nil
 }
 
-// adopt gives a descriptor its place. Options are set again: this program may be a newer
-// one than that which opened it.
+// adopt puts a descriptor in its place. It sets the options again, because this program
+// may be newer than the one that opened the socket.
 func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
 	family, known, put := 0, false, func() {}
 	sa, err := unix.Getsockname(fd)
@@ -67,8 +67,8 @@ func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
 	return b.prepare(fd, family, mark)
 }
 
-// Descriptors returns the descriptors of all sockets and their ports, to be passed on to
-// another process. They stay the bank's.
+// Descriptors returns the descriptors of all sockets and their ports, for another
+// process. The bank still owns them.
 func (b *Bank) Descriptors() (ports []uint16, fds []int) {
 	for i := range b.socks {
 		ports = append(ports, b.socks[i].Port)

@@ -1,7 +1,7 @@
-// Package udp is the bank of UDP sockets that all peers of a process share: one
-// socket for each source port, because the source port is what steers ECMP. It
-// sends and receives whole trains (UDP_SEGMENT, UDP_GRO) by plain system calls
-// on non-blocking descriptors, without allocation.
+// Package udp is the bank of UDP sockets that all peers of a process share. Each source
+// port has its own socket, because the source port steers ECMP. The package sends and
+// receives whole trains (UDP_SEGMENT, UDP_GRO) by plain system calls on non-blocking
+// descriptors, without allocation.
 package udp
 
 import (
@@ -18,25 +18,25 @@ import (
 // MaxSockets is the most source ports of a bank.
 const MaxSockets = 256
 
-// Socket buffers in bytes. A receive buffer must hold what all peers have in
-// flight on one port while this process waits for a processor; the kernel
-// charges only what is there.
+// Socket buffers in bytes. While this process waits for a processor, a receive buffer
+// must hold all peers' bytes in flight on one port. The kernel charges only for bytes in
+// the buffer.
 const (
 	recvBuffer = 8 << 20
 	sendBuffer = 4 << 20
 )
 
-// Config says which sockets to open.
+// Config sets which sockets to open.
 type Config struct {
 	ListenPort uint16    // of socket 0; 0: any
 	Ports      int       // number of sockets, 1 to MaxSockets
-	Range      [2]uint16 // where the other ports are taken from; zero: any
+	Range      [2]uint16 // of the other ports; zero: any
 	Mark       uint32    // SO_MARK, 0: none
 }
 
-// RangeError says that others have too many of the ports of Config.Range.
+// RangeError says that too many ports of Config.Range are in use.
 type RangeError struct {
-	Open int // how many sockets there were, the listening one with them
+	Open int // number of open sockets, including the listening one
 	Of   Config
 }
 
@@ -44,7 +44,7 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("udp: only %d of %d ports are free in %d-%d", e.Open, e.Of.Ports, e.Of.Range[0], e.Of.Range[1])
 }
 
-// PortError says why a port cannot be bound.
+// PortError says why a port could not be bound.
 type PortError struct {
 	Port uint16
 	Err  error
@@ -65,7 +65,7 @@ func (e *PortError) Error() string {
 type Socket struct {
 	Port uint16
 	fd4  int
-	fd6  int32 // -1 when the host has no IPv6; atomic, as it may come later
+	fd6  int32 // -1 when the host has no IPv6; atomic, because it may change later
 }
 
 // FDs returns the descriptors, for polling.
@@ -76,21 +76,21 @@ func (s *Socket) FDs() []int {
 	return []int{s.fd4}
 }
 
-// six is the descriptor of IPv6, or -1.
+// six returns the descriptor for IPv6, or -1.
 func (s *Socket) six() int { return int(atomic.LoadInt32(&s.fd6)) }
 
-// Bank is an open set of sockets. Sending and receiving on different sockets is
-// safe from several goroutines.
+// Bank is an open set of sockets. Several goroutines may send and receive on different
+// sockets.
 type Bank struct {
 	socks   []Socket
 	gro     bool
 	prefix  uint16 // of our receiver indices
-	no6     error  // why there are no sockets of IPv6; nil: there are
+	no6     error  // why there are no IPv6 sockets; nil: there are
 	refused refusals
 	exits   atomic.Pointer[[]Exit]
 }
 
-// Open opens the sockets. On an error nothing stays open.
+// Open opens the sockets. On an error it leaves none open.
 func Open(cfg Config) (_ *Bank, err error) {
 	if cfg.Ports < 1 || cfg.Ports > MaxSockets {
 		return nil, fmt.Errorf("udp: %d source ports, want 1 to %d", cfg.Ports, MaxSockets)
@@ -141,14 +141,14 @@ func (b *Bank) HasPort(port uint16) bool {
 // HasIPv6 reports whether socket 0 can speak IPv6.
 func (b *Bank) HasIPv6() bool { return b.socks[0].six() >= 0 }
 
-// WithoutIPv6 returns why there are no sockets of IPv6; nil: there are. IPv4 works all the
-// same.
+// WithoutIPv6 returns why there are no IPv6 sockets, or nil if there are. IPv4 works in
+// either case.
 func (b *Bank) WithoutIPv6() error { return b.no6 }
 
 // GRO reports whether the kernel merges received trains.
 func (b *Bank) GRO() bool { return b.gro }
 
-// SetMark gives all that is sent from now on another mark (SO_MARK).
+// SetMark changes the mark (SO_MARK) of all packets sent from now on.
 func (b *Bank) SetMark(mark uint32) error {
 	for i := range b.socks {
 		for _, fd := range b.socks[i].FDs() {
@@ -179,12 +179,12 @@ func (b *Bank) Close() {
 	b.socks = nil
 }
 
-// anyTries bounds the ephemeral ports tried for one that is free in both
-// families. The kernel draws them; on a host where nine in ten are taken for one
-// family 256 draws all fail once in 10^11 times.
+// anyTries bounds the ephemeral ports tried for one that is free in both families. The
+// kernel draws them. On a host where nine in ten are taken for one family, 256 draws all
+// fail once in 10^11 times.
 const anyTries = 256
 
-// openAny is open, but for port 0 it tries until a port is free in both families.
+// openAny is open; for port 0 it tries again until a port is free in both families.
 func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
 	for range anyTries {
 		s, err = b.open(port, mark)
@@ -195,7 +195,7 @@ func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
 	return s, err
 }
 
-// open opens both families on one port.
+// open opens a socket of each family on one port.
 func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 	s = Socket{fd4: -1, fd6: -1}
 	if s.fd4, err = b.socket(unix.AF_INET, port, mark); err != nil {
@@ -215,8 +215,8 @@ func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 	case err == nil:
 		s.fd6 = int32(six)
 	case !errors.Is(err, unix.EADDRINUSE) && len(b.socks) == 0:
-		// A host without IPv6, or one that forbids it. What IPv4 was just granted is no
-		// fault of the port, the mark or the options.
+		// The host has no IPv6, or forbids it. The port, the mark and the options are not
+		// at fault, because IPv4 has just accepted them.
 		b.no6 = err
 	default:
 		unix.Close(s.fd4)
@@ -233,7 +233,7 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	var sa unix.Sockaddr = &unix.SockaddrInet4{Port: int(port)}
 	if family == unix.AF_INET6 {
 		sa = &unix.SockaddrInet6{Port: int(port)}
-		// Only before it is bound.
+		// Possible only before bind.
 		err = os.NewSyscallError("IPV6_V6ONLY", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1))
 	}
 	if err == nil {
@@ -249,12 +249,12 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	return fd, nil
 }
 
-// ect0 marks outgoing packets as ECN capable, so that queues mark rather than
-// drop them (RFC 3168); the transport answers marks itself.
+// ect0 marks outgoing packets as ECN capable, so that queues mark instead of drop (RFC
+// 3168). The transport itself answers the marks.
 const ect0 = 2
 
-// ecnMask is where the ECN field is in the type of service; all of it set is Congestion
-// Experienced.
+// ecnMask covers the ECN field in the type of service; with both bits set it means
+// Congestion Experienced.
 const ecnMask = 3
 
 // prepare sets the options of a socket.
@@ -266,8 +266,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			{unix.IPPROTO_IP, unix.IP_PKTINFO, 1},
 			{unix.IPPROTO_IP, unix.IP_RECVTOS, 1},
 			{unix.IPPROTO_IP, unix.IP_TOS, ect0},
-			// Never fragment, and never believe an ICMP message about sizes:
-			// anyone can send one. Sizes are probed (RFC 8899).
+			// Never fragment, and ignore ICMP messages about sizes, because anyone can
+			// send one. Sizes are probed (RFC 8899).
 			{unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE},
 		}
 	} else {
@@ -291,8 +291,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
 		}
 	}
-	// A train waits for this process in the socket; what the network took is known from
-	// the kernel's stamp. Without it all is as if nothing ever waited.
+	// A train may wait in the socket for this process. The kernel's stamp shows when it
+	// left the network. Without stamps this wait counts as zero.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
@@ -302,16 +302,16 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 	return nil
 }
 
-// buffer sets a buffer size past the system's limit if we may, else up to it.
+// buffer sets a buffer size beyond the system's limit if we may, else up to the limit.
 func buffer(fd, force, plain, size int) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
-		// Best effort: a smaller buffer costs speed, not correctness.
+		// A failure is harmless: a smaller buffer costs only speed.
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, size)
 	}
 }
 
-// LocalFor returns the source address that the kernel's routes give packets to
-// remote, as marked.
+// LocalFor returns the source address that the kernel's routes give to packets to remote
+// with the mark.
 func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 	family := unix.AF_INET
 	if remote.Addr().Is6() {
@@ -349,9 +349,9 @@ func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("udp: unexpected address family")
 }
 
-// HasAddress reports whether packets may leave from addr: whether it is this host's, and
-// not one that is still being looked for elsewhere (RFC 4862, tentative). The kernel is
-// asked, as it also takes addresses that no interface lists (local routes).
+// HasAddress reports whether packets may leave from addr: this host has it, and duplicate
+// address detection is over (RFC 4862, tentative). It asks the kernel, which also accepts
+// addresses that no interface lists (local routes).
 func HasAddress(addr netip.Addr) bool {
 	var family int
 	var sa unix.Sockaddr
@@ -362,7 +362,7 @@ func HasAddress(addr netip.Addr) bool {
 	}
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return true // nothing is known, as without descriptors
+		return true // unknown, as without free descriptors
 	}
 	defer unix.Close(fd)
 	return !errors.Is(unix.Bind(fd, sa), unix.EADDRNOTAVAIL)

@@ -6,26 +6,26 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Exit is an uplink whose packets leave by its interface, whatever the routes prefer. Among
-// the routes only those of that interface are looked at, so that a second uplink needs a
+// Exit is an uplink whose packets leave by its interface, even if the routes prefer
+// another. The kernel uses only the routes of that interface. So a second uplink needs a
 // route of its own, with any metric, and no rule.
 //
-// IPv6 heeds the interface only where the source address is left for the kernel to choose
-// (ip6_route_output_flags: a given source turns the strict lookup off). Alone says that
-// the uplink's address is the one that it can choose there; without it the packet has its
-// source, and the interface is no more than a wish.
+// IPv6 obeys the interface only if the kernel chooses the source address: a given source
+// turns the strict lookup off (ip6_route_output_flags). Alone says that the kernel can
+// choose only the uplink's address at this interface. Otherwise packets have a source
+// address, and the interface is only a wish.
 type Exit struct {
 	Uplink srd.Uplink
 	Alone  bool
 }
 
-// SetExits replaces all exits. It may be called while others send and receive.
+// SetExits replaces all exits. Others may send and receive meanwhile.
 func (b *Bank) SetExits(exits []Exit) {
 	v := slices.Clone(exits)
 	b.exits.Store(&v)
 }
 
-// Exits returns them.
+// Exits returns all exits.
 func (b *Bank) Exits() []Exit {
 	if v := b.exits.Load(); v != nil {
 		return *v
@@ -33,11 +33,11 @@ func (b *Bank) Exits() []Exit {
 	return nil
 }
 
-// Uplink returns which uplink an address at an interface stands for; link 0: at any. What
-// arrives at another interface than that of the one exit with its address, as when a router
-// sends answers in by another way than questions came out, is that exit's all the same.
-// Where several exits have it, an interface that is none of theirs says nothing. A link-local
-// address means something at its interface alone (RFC 4291 section 2.5.6).
+// Uplink returns the uplink that u stands for; link 0: any interface. If one exit alone
+// has the address, packets at any interface belong to that exit. A router may send
+// answers by another way than the questions. If several exits have it, an interface of
+// none of them means nothing. A link-local address has a meaning only at its interface
+// (RFC 4291 section 2.5.6).
 func (b *Bank) Uplink(u srd.Uplink) srd.Uplink { return uplinkOf(b.Exits(), u) }
 
 func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {
@@ -59,7 +59,7 @@ func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {
 	return anywhere
 }
 
-// Alone reports whether the kernel is to choose the source address of what leaves from u.
+// Alone reports whether the kernel must choose the source address of packets from u.
 func (b *Bank) Alone(u srd.Uplink) bool {
 	for _, e := range b.Exits() {
 		if e.Uplink == u {

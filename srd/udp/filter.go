@@ -13,25 +13,24 @@ import (
 )
 
 const (
-	// judgedMost is the largest packet that the filter judges by itself, in bytes: what
-	// an Ethernet packet over IPv4 has room for. What is longer may be a train that the
-	// kernel has merged. Of that the filter sees the first packet alone, and whoever
-	// forges one in front must not take the others away, so the reader judges it, until
-	// there is too much of that (Shares).
+	// judgedMost is the largest packet that the filter judges alone, in bytes: the
+	// payload of an Ethernet packet over IPv4. A longer one may be a train that the
+	// kernel merged. The filter sees only the first packet of a train. An attacker who
+	// forges a packet in front must not make the filter drop the others. So the reader
+	// judges trains, unless there are too many (Shares).
 	judgedMost = 1472
 
-	// doubtShare: one in so many, a power of two, of those that seem not to be ours
-	// comes through all the same. So `show` still tells what strangers send, and whoever
-	// forges a small packet in front of small ones that the kernel merges with it takes
-	// most of those away, but not all.
+	// doubtShare: of the packets that seem not to be ours, one in doubtShare passes; it
+	// is a power of two. So `show` still reports strangers' packets. The kernel may merge
+	// a forged small packet with small ones behind it. Then the filter drops most of
+	// these, but not all.
 	doubtShare = 64
 )
 
-// Refuse has the kernel drop, on all sockets, most packets that cannot be for us: of a
-// type that is not ours, shorter than their type, or for receiver indices that do not
-// begin with the 16 bits of prefix. They take no room in the sockets' buffers then, and
-// none of the reader's time. It proves nothing: whoever has seen one packet knows the
-// prefix.
+// Refuse makes the kernel drop most packets that cannot be ours, on all sockets. Their
+// type is unknown, or they are too short for it, or their receiver index lacks the 16
+// bits of prefix. Dropped packets take no room in the sockets' buffers and none of the
+// reader's time. The filter proves nothing: one seen packet shows the prefix.
 func (b *Bank) Refuse(prefix uint16) error {
 	b.prefix = prefix
 	for i := range b.socks {
@@ -42,15 +41,15 @@ func (b *Bank) Refuse(prefix uint16) error {
 	return nil
 }
 
-// Shares say how much of what a filter cannot judge comes through: one in so many, each
-// a power of two.
+// Shares set how many of the packets that a filter cannot judge pass: one in so many,
+// each a power of two.
 type Shares struct {
-	Initiations uint32 // without a cookie's MAC: all alike, whoever they are from
-	Cookies     uint32 // initiations with something in its place
-	Trains      uint32 // those whose first packet seems not to be ours
+	Initiations uint32 // without a cookie's MAC: the filter cannot tell senders apart
+	Cookies     uint32 // initiations with a MAC there, valid or not
+	Trains      uint32 // trains with a first packet that seems not to be ours
 }
 
-// Thin is Refuse for socket i with other shares than all.
+// Thin is Refuse for socket i, with the shares s.
 func (b *Bank) Thin(i int, s Shares) error {
 	for _, fd := range b.socks[i].FDs() {
 		if err := b.attach(fd, s); err != nil {
@@ -60,7 +59,7 @@ func (b *Bank) Thin(i int, s Shares) error {
 	return nil
 }
 
-// attach gives one socket the filter.
+// attach sets the filter of one socket.
 func (b *Bank) attach(fd int, s Shares) error {
 	code, err := bpf.Assemble(resolve(judge(b.prefix, s)))
 	if err != nil {
@@ -78,19 +77,19 @@ func (b *Bank) attach(fd int, s Shares) error {
 	return nil
 }
 
-// line is one instruction of a filter, with names in place of distances.
+// line is one instruction of a filter, with labels in place of distances.
 type line struct {
 	label   string // its own
 	do      bpf.Instruction
-	yes, no string // where a conditional jump leads; "": to the next line
+	yes, no string // target of a conditional jump; "": the next line
 }
 
-// behindUDP is the offset of the packet in what the filter sees, which begins with the
-// UDP header.
+// behindUDP is the offset of the packet in the filter's input, which begins with the UDP
+// header.
 const behindUDP = 8
 
-// judge is the filter, in classic BPF, which the kernel takes from anybody. A load
-// beyond the packet's end refuses it.
+// judge is the filter in classic BPF, which needs no privilege. A load beyond the
+// packet's end refuses the packet.
 func judge(prefix uint16, shares Shares) []line {
 	load := func(at, size int) line {
 		return line{do: bpf.LoadAbsolute{Off: uint32(behindUDP + at), Size: size}}
@@ -139,7 +138,7 @@ func judge(prefix uint16, shares Shares) []line {
 		from("initiation", least(handshake.InitiationSize)),
 		measure,
 		{do: bpf.JumpIfX{Cond: bpf.JumpGreaterOrEqual}, no: "doubt"},
-		load(handshake.InitiationSize-16, 4), // the second MAC, zeros without a cookie
+		load(handshake.InitiationSize-16, 4), // the second MAC, zero without a cookie
 		is(0, "", "cookied"),
 		draw,
 		oneIn(shares.Initiations),
@@ -152,7 +151,7 @@ func judge(prefix uint16, shares Shares) []line {
 	}
 }
 
-// resolve puts distances in place of names.
+// resolve replaces labels with distances.
 func resolve(lines []line) []bpf.Instruction {
 	place := map[string]int{}
 	for i, l := range lines {

@@ -11,32 +11,33 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Datagram is what one receive call brought: one packet, or a train of equal
-// packets (the last may be shorter) that the kernel merged.
+// Datagram is one received datagram: a packet, or a train that the kernel merged. The
+// packets of a train are equally long, but the last may be shorter.
 type Datagram struct {
-	Data    []byte // aliases the Receiver's buffer until the next Receive
+	Data    []byte // aliases the Receiver's buffer until the next Read
 	Segment int    // bytes of each packet; 0: Data is one packet
 	From    netip.AddrPort
-	Local   srd.Uplink // where it was sent to
+	Local   srd.Uplink // destination
 	ECN     srd.ECN
-	Stamp   int64 // when the kernel received it, or the first packet of the train: ns of CLOCK_REALTIME; 0: unknown
+	Stamp   int64 // when the kernel received the first packet, ns of CLOCK_REALTIME; 0: unknown
 }
 
 const (
-	// readSize holds the largest merged train.
+	// readSize is the size of the largest merged train.
 	readSize = 65535
-	// ReadMost is the most datagrams that one call takes. On slow links one to three wait,
-	// as a rule; a call for each, and one more that finds nothing, were two thirds of all.
+	// ReadMost is the most datagrams of one call. On slow links a socket usually holds
+	// one to three. With a call for each, and one more that finds none, two thirds of all
+	// system calls were such calls.
 	ReadMost = 4
 )
 
-// RecvStats count what receivers drop, and what they notice. They are read while others write.
+// RecvStats counts dropped and remarkable datagrams. Others may read it meanwhile.
 type RecvStats struct {
 	Truncated atomic.Uint64 // datagrams larger than the buffer
-	NotECT    atomic.Uint64 // received without the mark that lets queues mark instead of drop; not dropped
+	NotECT    atomic.Uint64 // received without ECN, which lets queues mark instead of drop; not dropped
 }
 
-// Receiver receives on any socket. It is used by one goroutine.
+// Receiver receives on any socket. One goroutine uses it.
 type Receiver struct {
 	headers [ReadMost]header
 	calls   [ReadMost]mmsghdr
@@ -46,13 +47,13 @@ type Receiver struct {
 	stats   *RecvStats
 }
 
-// mmsghdr is one datagram of recvmmsg(2): where it goes, and how long it was.
+// mmsghdr is one datagram of recvmmsg(2): its buffers and its length.
 type mmsghdr struct {
 	hdr unix.Msghdr
 	len uint32
 }
 
-// NewReceiver returns a receiver on b with buffers of its own that counts in stats.
+// NewReceiver returns a receiver on b that has its own buffers and counts in stats.
 func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	r := &Receiver{bank: b, stats: stats}
 	for i := range r.bufs {
@@ -61,9 +62,10 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	return r
 }
 
-// Read takes the next datagrams from fd, at most so many and no more than ReadMost. They
-// are valid until the next Read. more is false when there was nothing left, or the kernel
-// reports an error of an earlier send, which the transport finds out by itself.
+// Read returns the next datagrams from fd, at most most of them and at most ReadMost.
+// They are valid until the next Read. more is false if the socket is empty. It is also
+// false if the kernel reports an error of an earlier send, which the transport notices
+// itself.
 func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	most = min(most, ReadMost)
 	for i := range r.headers[:most] {
@@ -97,37 +99,36 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	return got, int(n) == most
 }
 
-// SendStats count what happened to trains. They are read while others write.
+// SendStats counts sent and dropped packets. Others may read it meanwhile.
 type SendStats struct {
 	Trains     atomic.Uint64 // sendmsg calls
 	Packets    atomic.Uint64
-	NoBuffer   atomic.Uint64 // dropped: the socket's or device's queue was full
-	TooBig     atomic.Uint64 // dropped: larger than the device's MTU, probes not counted
-	NoWay      atomic.Uint64 // dropped: the source address is not this host's, or there is no route from it
+	NoBuffer   atomic.Uint64 // dropped: the queue of the socket or device was full
+	TooBig     atomic.Uint64 // dropped: larger than the device's MTU, except probes
+	NoWay      atomic.Uint64 // dropped: the host lacks the source address, or a route from it
 	Failed     atomic.Uint64 // dropped: any other error
 	NoSegments atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
 }
 
-// Sender sends trains. It is used by one goroutine at a time.
+// Sender sends trains. One goroutine at a time uses it.
 type Sender struct {
 	h     header
 	bank  *Bank
 	stats *SendStats
-	// whole is the number of trains still to be sent packet by packet since
-	// UDP_SEGMENT failed last; then it is tried again: routes change.
+	// whole is the number of trains to send packet by packet before UDP_SEGMENT is tried
+	// again, since it last failed. Routes change.
 	whole int
 }
 
-// retrySegments is how many trains go out packet by packet before UDP_SEGMENT
-// is tried again.
+// retrySegments is the first value of Sender.whole after a failure.
 const retrySegments = 4096
 
 // NewSender returns a sender on b that counts in stats.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
-// Send sends a sealed train. What cannot be sent is dropped and counted: the
-// transport repairs it like any loss. noWay says that it was not sent because its source
-// address is not this host's any more, or has no route to where it should go.
+// Send sends a sealed train. It drops and counts packets that cannot be sent; the
+// transport repairs them like any loss. The result noWay means that the host lost the
+// source address, or has no route from it.
 func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
@@ -156,9 +157,9 @@ func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	return noWay
 }
 
-// each sends a train packet by packet. It reports whether the packets were at
-// fault: one was too big, or none could be sent, as from an address that is gone. Then
-// the first tells of all.
+// each sends a train packet by packet. The result fault means that the packets failed and
+// not UDP_SEGMENT: one was too big, or none could be sent. If the first packet is
+// refused, as without its source address, so are all others.
 func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	var tooBig, sent bool
 	for b := t.Buf; len(b) > 0; {
@@ -176,16 +177,15 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	return tooBig || !sent, false
 }
 
-// refused reports whether err is how Linux says of a packet on its own that its source
-// address is not this host's, or has no route: IPv6 refuses the address (EINVAL), IPv4 the
-// route from it (ENETUNREACH, EINVAL before 4.19), both an interface that is gone (ENODEV).
+// refused reports whether err is Linux's refusal of a single packet's source address.
+// IPv6 refuses the address (EINVAL), IPv4 the route from it (ENETUNREACH, EINVAL before
+// 4.19). Both refuse an interface that is gone (ENODEV).
 func refused(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EADDRNOTAVAIL) ||
 		errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)
 }
 
-// segmentRefused reports whether err is how a route or device says that it
-// does not do UDP_SEGMENT.
+// segmentRefused reports whether err means that a route or device lacks UDP_SEGMENT.
 func segmentRefused(err error) bool {
 	return errors.Is(err, unix.EIO) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EMSGSIZE) || errors.Is(err, unix.EOPNOTSUPP)
 }

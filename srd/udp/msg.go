@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oobSize holds the control messages of one datagram: packet info (up to 36
-// bytes), traffic class (20), segment size (20) and receive stamp (32), each aligned.
+// oobSize is the room for one datagram's aligned control messages. These are packet info
+// (up to 36 bytes), traffic class (20), segment size (20) and receive stamp (32).
 const oobSize = 128
 
-// header is a msghdr with what it points to, made once and used for every call.
+// header is a msghdr with its buffers, made once and used for every call.
 type header struct {
 	hdr  unix.Msghdr
 	iov  unix.Iovec
@@ -66,13 +66,13 @@ func (h *header) addr() netip.AddrPort {
 // align rounds a control message length up as CMSG_ALIGN does on 64-bit Linux.
 func align(n int) int { return (n + 7) &^ 7 }
 
-// stampKind is SCM_TIMESTAMPNS, which Linux numbers as the option that asks for it.
+// stampKind is SCM_TIMESTAMPNS, which has the same number as the socket option.
 const stampKind = unix.SO_TIMESTAMPNS
 
 const cmsgHeader = unix.SizeofCmsghdr
 
-// put appends a control message of n data bytes at offset at and returns its
-// data and the offset behind it.
+// put appends a control message of n data bytes at offset at. It returns the data and the
+// offset behind it.
 func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	oob := h.oob()
 	c := (*unix.Cmsghdr)(unsafe.Pointer(&oob[at]))
@@ -82,9 +82,9 @@ func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	return data, at + align(cmsgHeader+n)
 }
 
-// control writes the control messages of an outgoing train: its source address, which the
-// kernel is to choose if the uplink has it alone, the interface that it leaves by, and its
-// segment size (0: one packet).
+// control writes the control messages of an outgoing train: source address, interface and
+// segment size (0: one packet). If alone is true, the kernel chooses the IPv6 source
+// address.
 func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	at := 0
 	var d []byte
@@ -115,7 +115,7 @@ func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	h.hdr.SetControllen(at)
 }
 
-// facts reads the control messages of what arrived.
+// facts reads the control messages of a received datagram.
 func (h *header) facts(d *Datagram) {
 	d.Segment, d.Stamp, d.ECN = 0, 0, srd.ECT
 	for b := h.oob()[:h.hdr.Controllen]; len(b) >= cmsgHeader; {
@@ -146,7 +146,7 @@ func (h *header) facts(d *Datagram) {
 	}
 }
 
-// ecnOf reads the type of service, or the traffic class.
+// ecnOf reads the ECN field of a type of service or traffic class.
 func ecnOf(class uint32) srd.ECN {
 	switch class & ecnMask {
 	case 0:

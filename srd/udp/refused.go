@@ -7,16 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusals adds up what the kernel counts for each socket in 32 bits.
+// refusals adds up the kernel's 32-bit counters of each socket.
 type refusals struct {
 	mu   sync.Mutex
 	last map[int]uint32
 	sum  uint64
 }
 
-// Refused returns how many packets the kernel dropped at the sockets so far: refused by
-// the filter, with a wrong checksum, or because a buffer was full. It is to be called
-// once in 2^32 packets at the latest.
+// Refused returns how many packets the kernel has dropped at the sockets: refused by the
+// filter, damaged, or too many for a buffer. Call it at least once in 2^32 packets.
 func (b *Bank) Refused() uint64 {
 	r := &b.refused
 	r.mu.Lock()
@@ -34,7 +33,7 @@ func (b *Bank) Refused() uint64 {
 	return r.sum
 }
 
-// drops reads SK_MEMINFO_DROPS, which kernels before 4.12 do not have: 0.
+// drops reads SK_MEMINFO_DROPS; kernels before 4.12 lack it, and drops returns 0.
 func drops(fd int) uint32 {
 	var info [unix.SK_MEMINFO_VARS]uint32
 	n := uint32(unsafe.Sizeof(info))
