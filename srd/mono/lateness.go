@@ -2,29 +2,29 @@ package mono
 
 import "time"
 
-// Lateness measures how late a host handles what is due: from the kernel's stamp on a
-// packet to its handling, and from the time that a timer was set for to what it makes the
-// host do. It is useful at its zero value, and not safe for concurrent use.
+// Lateness measures how late a host handles due work. For a packet, it is the time from
+// the kernel's stamp to its handling. For a timer, it is the time from the deadline to
+// its handling. The zero value is ready; it is not safe for concurrent use.
 type Lateness struct {
 	mean, deviation time.Duration
 	samples         int
 }
 
 const (
-	// latenessPart is the weight of a new sample, 1/32: a host that was busy for a moment
-	// is taken for a busy one for some hundred packets.
+	// latenessPart sets the weight of a new sample, 1/32. A host that was busy for a
+	// moment counts as busy for some hundred packets.
 	latenessPart = 32
-	// latenessDeviations above the mean only few are later (RFC 6298 has as many in its
-	// timeout).
+	// latenessDeviations is the number of deviations above the mean that few samples
+	// exceed (RFC 6298 has as many in its timeout).
 	latenessDeviations = 4
-	// latenessSamples are needed before the measurement is taken for true.
+	// latenessSamples is the number of samples before the measurement counts.
 	latenessSamples = 16
-	// latenessMost bounds a sample. A process that was stopped says nothing of how it
-	// runs, and is forgotten soon.
+	// latenessMost bounds a sample. The sample of a stopped process says nothing about
+	// its usual lateness, and is soon forgotten.
 	latenessMost = 10 * Granularity
 )
 
-// Add takes a sample; what cannot be counts as none.
+// Add takes a sample; a negative one counts as zero.
 func (l *Lateness) Add(d time.Duration) {
 	d = max(0, min(d, latenessMost))
 	if l.samples == 0 {
@@ -35,8 +35,8 @@ func (l *Lateness) Add(d time.Duration) {
 	l.mean += (d - l.mean) / latenessPart
 }
 
-// Value returns how late the host is at most, as a rule: no more than Granularity, which
-// it is as long as little was measured.
+// Value returns how late the host usually is at most. It is Granularity while there are
+// few samples, and never more.
 func (l *Lateness) Value() time.Duration {
 	if l.samples < latenessSamples {
 		return Granularity

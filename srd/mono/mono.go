@@ -1,17 +1,17 @@
-// Package mono is the clock of the pure machines: nanoseconds on a monotonic
-// clock whose zero is arbitrary. A machine never reads a clock; it is told the
-// time with every call, and that time never goes back.
+// Package mono is the clock of the pure machines: nanoseconds on a monotonic clock with
+// an arbitrary zero. A machine never reads a clock. Every call brings the time, which
+// never goes back.
 package mono
 
 import "time"
 
-// Time is a point on the monotonic clock, in nanoseconds. The zero value means
-// "no time" wherever a deadline may be absent.
+// Time is a point on the monotonic clock, in nanoseconds. The zero value means "no time"
+// where a deadline may be absent.
 type Time int64
 
-// Granularity is how coarsely the clock and the scheduling of an ordinary process
-// act: its timers may be late by that much, and so may it itself, when it waits for
-// a processor. RFC 9002 section 6.1.2 has the same value. Hardware is finer.
+// Granularity is the accuracy of an ordinary process. Its timers may be late by that
+// much, and so may the process itself while it waits for a processor. RFC 9002 section
+// 6.1.2 has the same value. Hardware is finer.
 const Granularity = time.Millisecond
 
 // Never is a deadline that does not come.
@@ -23,7 +23,7 @@ func (t Time) Add(d time.Duration) Time { return t + Time(d) }
 // Sub returns t - u.
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 
-// Stamp returns t as it travels in packets: in microseconds, modulo 2^32.
+// Stamp returns t in the form of packets: in microseconds, modulo 2^32.
 func (t Time) Stamp() uint32 { return uint32(t / 1000) }
 
 // Min returns the earlier of t and u.
