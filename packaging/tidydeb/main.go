@@ -1,5 +1,6 @@
-// Command tidydeb takes an empty list of conffiles out of debs: nfpm writes one line end into
-// it, which dpkg-deb refuses when somebody packs the deb anew.
+// Command tidydeb removes an empty list of conffiles from debs. In the place of an empty
+// list nfpm writes one line end. dpkg-deb refuses such a list when somebody packs the deb
+// again.
 //
 //	tidydeb FILE...
 package main
@@ -20,7 +21,7 @@ import (
 const (
 	magic  = "!<arch>\n" // ar(5)
 	header = 60          // bytes before each member
-	sizeAt = 48          // of its size there, ten digits
+	sizeAt = 48          // of the member's size in its header, ten digits
 	sizeTo = 58
 
 	control   = "control.tar.gz"
