@@ -51,8 +51,8 @@ func (s *Session) SealAs(h Header, f Frames) []byte {
 	return s.seal.Seal(b, n[:], f, b)
 }
 
-// Open returns the header and the frames of a packet from the other side. ok is false if
-// the packet does not belong to this session.
+// Open returns the header and the frames of a packet from the other side. The result ok
+// is false if the packet does not belong to this session.
 func (s *Session) Open(b []byte) (h Header, plain []byte, ok bool) {
 	if !wire.IsData(b) {
 		return h, nil, false
