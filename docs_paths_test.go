@@ -13,19 +13,20 @@ import (
 )
 
 var (
-	// inTree is a file or folder of the tree in a line of code: it begins with a folder of the
-	// top, and not within another path.
+	// inTree is a file or folder of the tree in a line of code. It begins with a top
+	// folder and is not part of another path.
 	inTree = regexp.MustCompile(`(?:^|[\s"'(=:,])(?:\./)?((?:bench|cmd|config|contrib|docs|e2e|fleet|internal|lab|overlay|packaging|scripts|sim|srd|systemd)/[A-Za-z0-9_./@*{},-]*)`)
-	// revision is what git writes in front of a file of an older tree.
+	// revision is git's prefix for a file of an older tree.
 	revision = regexp.MustCompile(`\b[0-9a-f]{7,40}:[A-Za-z0-9_./-]+`)
-	// testName is a test or a fuzz target as a sentence names it.
+	// testName is the name of a test or fuzz target in a sentence.
 	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*`)
 )
 
-// standsFor are names that stand for any of their kind.
+// standsFor lists placeholder names, each for any file of its kind.
 var standsFor = []string{"lab/plans/X.toml"}
 
-// records say what was at their time, with the files of then.
+// records reports whether a document describes the past, with the file names of that
+// time.
 func records(name string) bool { return name == "CHANGELOG.md" }
 
 func TestFilesThatDocumentsNameExist(t *testing.T) {
@@ -41,7 +42,7 @@ func TestFilesThatDocumentsNameExist(t *testing.T) {
 					continue
 				}
 				n++
-				// A path may be meant from the document, and be a pattern.
+				// A path may be relative to the document, and be a pattern.
 				there, _ := filepath.Glob(file)
 				near, _ := filepath.Glob(path.Join(path.Dir(name), file))
 				if len(there)+len(near) == 0 {
@@ -55,8 +56,8 @@ func TestFilesThatDocumentsNameExist(t *testing.T) {
 	}
 }
 
-// A test that a document names exists, or, where the name ends in an ellipsis or is a pattern,
-// one that begins so.
+// A test that a document names exists. If the name is a pattern or ends in an ellipsis, a
+// test with that beginning exists.
 func TestTestsThatDocumentsNameExist(t *testing.T) {
 	have := map[string]bool{}
 	starts := func(p string) bool {
@@ -95,7 +96,7 @@ func TestTestsThatDocumentsNameExist(t *testing.T) {
 	}
 }
 
-// before is the last word of a text, which ends in front of another.
+// before returns the last word of text.
 func before(text string) string {
 	words := strings.Fields(strings.TrimRight(text, "'^\""))
 	if len(words) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manualtest"
 )
 
-// documents returns every Markdown file of the tree with its text, by its name from
-// the top.
+// documents returns the text of every Markdown file in the tree, by its path from the
+// top.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all, err := manualtest.Documents(".")
@@ -25,9 +25,9 @@ func documents(t *testing.T) map[string]string {
 var (
 	// link is the target of a Markdown link or picture.
 	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	// elsewhere is a target that no file of the tree can answer.
+	// elsewhere is a target outside the tree.
 	elsewhere = regexp.MustCompile(`^[a-z]+:`)
-	// heading is a line that GitHub makes an anchor of.
+	// heading is a line from which GitHub makes an anchor.
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 )
 
@@ -52,8 +52,8 @@ func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are the fragments that GitHub makes of the headings of a text: lower case,
-// no punctuation, a dash for each space.
+// anchors returns the fragments that GitHub makes from the headings of a text: lower
+// case, no punctuation, a dash for each space.
 func anchors(text string) map[string]bool {
 	v := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
@@ -71,7 +71,7 @@ func anchors(text string) map[string]bool {
 }
 
 var (
-	// document is a file of docs/ as a comment or a message names it.
+	// document is the name of a file in docs/, in a comment or a message.
 	document = regexp.MustCompile(`\bdocs/[A-Za-z0-9/._-]+\.(?:md|svg|png)\b`)
 	// command is a call of make in a text.
 	command = regexp.MustCompile(`\bmake ([a-z][a-z-]*[a-z])\b`)
@@ -105,7 +105,7 @@ func TestTargetsThatAreNamedExist(t *testing.T) {
 		}
 	}
 	for name, text := range documents(t) {
-		// Only what is set as code: "make sure" is English.
+		// Only text set as code: "make sure" is English.
 		for _, l := range manualtest.Lines(name, text) {
 			for _, c := range command.FindAllStringSubmatch(l.Text, -1) {
 				if !have[c[1]] {

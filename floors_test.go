@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// floors are the packages of the house, the lowest first: a folder stands for all below it, but
-// for those that are named themselves. A package imports others of its floor and of those below.
+// floors lists the packages, the lowest first. A folder stands for all folders below it,
+// except those with an entry of their own. A package may import packages of its own floor
+// and of lower floors.
 var floors = [][]string{
 	{"internal", "config", "overlay/control/rundir", "overlay/events"},
 	{"srd/mono"},
@@ -21,14 +22,14 @@ var floors = [][]string{
 	// The overlay's pure parts.
 	{"overlay/budget", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows"},
 	{"sim"},
-	// What it has of the host.
+	// The overlay's host parts.
 	{"overlay/tundev", "overlay/netconf", "overlay/control", "overlay/handover", "overlay/hooks", "overlay/privilege", "overlay/web"},
 	{"overlay/metrics", "overlay/dashboard"},
 	{"overlay/daemon/internal"},
 	{"overlay/daemon"},
 	{"cmd/srdtun/internal"},
 	{"cmd/srdtun"},
-	// Beside the house: it knows nothing of these.
+	// Beside the house: the packages above do not know these.
 	{"fleet"},
 	{"e2e"},
 	{"scripts", "packaging"},
@@ -36,7 +37,8 @@ var floors = [][]string{
 	{"bench"},
 }
 
-// floorOf returns the floor of a package: that of the longest name above it; -1: none.
+// floorOf returns the floor of a package, by the longest entry that contains it; -1:
+// none.
 func floorOf(dir string) int {
 	for d := dir; d != "."; d = path.Dir(d) {
 		if i := slices.IndexFunc(floors, func(f []string) bool { return slices.Contains(f, d) }); i >= 0 {
@@ -46,8 +48,8 @@ func floorOf(dir string) int {
 	return -1
 }
 
-// No package of the house imports one above it. A test may: it plays what it tests in the
-// simulator, say.
+// No package imports a package of a higher floor. A test may: it may use the simulator,
+// for example.
 func TestNoArrowUp(t *testing.T) {
 	for _, s := range tree(t) {
 		if s.test || s.dir == "." {
@@ -66,13 +68,14 @@ func TestNoArrowUp(t *testing.T) {
 	}
 }
 
-// nouns are those of the daemon, the lowest first (docs/design.md, "The daemon").
+// nouns are the daemon's nouns, the lowest first (docs/design.md, "The daemon").
 var nouns = []string{
 	"eventLog", "peer", "runningConfig", "device", "sockets", "uplinks", "ingress", "sessions", "endpoints",
 	"settings", "restart", "observer", "programs", "status", "monitor", "server",
 }
 
-// A noun of the daemon has no field, and no method has an argument, of a noun above it.
+// A noun of the daemon has no field with a higher noun, and no method with one as
+// argument.
 func TestNounsKnowThoseBelow(t *testing.T) {
 	const daemon = "overlay/daemon"
 	seen := map[string]bool{}
@@ -103,7 +106,7 @@ func TestNounsKnowThoseBelow(t *testing.T) {
 	}
 }
 
-// checkNoun complains of nouns above name within the type at.
+// checkNoun reports nouns above name within the type at.
 func (s *source) checkNoun(t *testing.T, name string, at ast.Node) {
 	own := slices.Index(nouns, name)
 	if own < 0 {
@@ -118,7 +121,7 @@ func (s *source) checkNoun(t *testing.T, name string, at ast.Node) {
 	})
 }
 
-// typeName is the name of a type, or of what it points to; "": it has none of its own.
+// typeName returns the name of a type or of its pointer's target; "": it has no name.
 func typeName(e ast.Expr) string {
 	if p, ok := e.(*ast.StarExpr); ok {
 		e = p.X

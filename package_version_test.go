@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// TestPackageVersionsNeverGoBack walks commits as people make them: seconds apart, several in
-// a second, as a rebase does, one whose clock was behind, with changes in the tree, with a
-// release, commits after it, the next number in VERSION and the next release. The version of
-// each package is later than that of the one before, as dpkg and rpm compare, and the first
-// is later than those of packages that were made before there was a VERSION.
+// TestPackageVersionsNeverGoBack walks through commits of many kinds. Some are seconds
+// apart, and several have the same second, as after a rebase. One comes from a slow
+// clock. Some have changes in the tree. Then come a release, commits after it, the next
+// number in VERSION and the next release. Each package's version is later than the one
+// before, by dpkg's and rpm's order. The first is later than all versions from the time
+// without a VERSION.
 func TestPackageVersionsNeverGoBack(t *testing.T) {
 	script, err := filepath.Abs("packaging/version.sh")
 	if err != nil {
@@ -54,7 +55,7 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 		t.Helper()
 		write("file", fmt.Sprint(i))
 		if i > 0 {
-			note() // with changes
+			note() // with uncommitted changes
 		}
 		run("git", "add", "file")
 		run("git", "commit", "-q", "-m", fmt.Sprint(i))
@@ -79,7 +80,7 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 	if shown, want := note(), "0.3.0-dev."+run("git", "rev-parse", "--short=10", "HEAD"); shown != want {
 		t.Errorf("a commit that is not released is %s, want %s", shown, want)
 	}
-	all = all[:len(all)-1] // twice there
+	all = all[:len(all)-1] // the last version is twice in it
 	release := func(number string) {
 		t.Helper()
 		run("git", "tag", "v"+number)
@@ -109,7 +110,7 @@ func TestPackageVersionsNeverGoBack(t *testing.T) {
 	}
 }
 
-// TestVersionWithoutGit: an archive of the tree knows the number alone.
+// TestVersionWithoutGit: an archive of the tree knows only the number.
 func TestVersionWithoutGit(t *testing.T) {
 	script, err := filepath.Abs("packaging/version.sh")
 	if err != nil {
@@ -130,7 +131,7 @@ func TestVersionWithoutGit(t *testing.T) {
 	}
 }
 
-// TestChangelogHasTheVersion: what VERSION says is the changelog's newest version.
+// TestChangelogHasTheVersion: VERSION is the changelog's newest version.
 func TestChangelogHasTheVersion(t *testing.T) {
 	version, err := os.ReadFile("VERSION")
 	if err != nil {
@@ -146,8 +147,9 @@ func TestChangelogHasTheVersion(t *testing.T) {
 	}
 }
 
-// rpmOrder compares versions as rpm does (rpmvercmp): piece by piece, a number with a number
-// and letters with letters. A number is later than letters, and ~ is before the end.
+// rpmOrder compares versions as rpm does (rpmvercmp), piece by piece: numbers with
+// numbers and letters with letters. A number is later than letters, and ~ is before the
+// end.
 func rpmOrder(a, b string) int {
 	for a != "" || b != "" {
 		skip := func(s string) string {
@@ -176,7 +178,7 @@ func rpmOrder(a, b string) int {
 		}
 		var p, q string
 		p, a = cut(a)
-		if q, b = cut(b); q == "" { // of the other kind
+		if q, b = cut(b); q == "" { // the other has another kind
 			if digit(rune(p[0])) {
 				return 1
 			}

@@ -1,5 +1,5 @@
-// Package srdtun_test checks the rules of the tree that a compiler does not: what
-// may import what, and what the pure packages may not do.
+// Package srdtun_test checks rules of the tree that a compiler does not check: the
+// imports of each package, and the limits of the pure packages.
 package srdtun_test
 
 import (
@@ -27,7 +27,7 @@ type source struct {
 	test bool
 	ast  *ast.File
 	fset *token.FileSet
-	line int // lines in it
+	line int // number of lines
 }
 
 func (s *source) at(n ast.Node) string { return s.fset.Position(n.Pos()).String() }
@@ -69,7 +69,7 @@ func tree(t *testing.T) (all []*source) {
 	return all
 }
 
-// imports returns what s imports, without quotes.
+// imports returns the imports of s, without quotes.
 func (s *source) imports() (v []string) {
 	for _, i := range s.ast.Imports {
 		p, _ := strconv.Unquote(i.Path.Value)
@@ -78,20 +78,20 @@ func (s *source) imports() (v []string) {
 	return v
 }
 
-// under reports whether folder dir is one of roots or lies in one.
+// under reports whether the folder dir is one of roots or lies in one.
 func under(dir string, roots ...string) bool {
 	return slices.ContainsFunc(roots, func(r string) bool { return dir == r || strings.HasPrefix(dir, r+"/") })
 }
 
-// The pure packages: their machines are told the time, are given randomness, and
-// run the same under a driver, a simulator and a fuzzer.
+// pure reports whether a package is pure. Time and randomness are arguments of its
+// machines. They run the same under a driver, a simulator and a fuzzer.
 func pure(dir string) bool {
 	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || dir == "internal/keytext" || dir == "internal/peerid" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
 		"overlay/budget", "overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim",
 		"lab/compare", "lab/tcp", "lab/workload") || dir == "lab"
 }
 
-// impure is what no pure package imports, and why.
+// impure lists the packages that no pure package imports, with the reasons.
 var impure = map[string]string{
 	"os":                             "a pure machine has no files, environment or process",
 	"os/exec":                        "a pure machine has no processes",
@@ -130,7 +130,7 @@ func TestPurePackagesImportNothingImpure(t *testing.T) {
 	}
 }
 
-// clocks are the functions of package time that look at the clock or wait.
+// clocks are the functions of package time that read the clock or wait.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
 
 // seeded are the functions of math/rand/v2 that take their seed from the caller.
@@ -155,7 +155,7 @@ func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
 	}
 }
 
-// checkCall complains when n names a function that hides a clock or a seed.
+// checkCall reports n if it names a function with a hidden clock or seed.
 func (s *source) checkCall(t *testing.T, n *ast.SelectorExpr) {
 	x, ok := n.X.(*ast.Ident)
 	if !ok {
@@ -172,7 +172,7 @@ func (s *source) checkCall(t *testing.T, n *ast.SelectorExpr) {
 	}
 }
 
-// The arrows between our packages go one way.
+// Imports between our packages go one way.
 func TestArrows(t *testing.T) {
 	for _, s := range tree(t) {
 		for _, p := range s.imports() {
@@ -185,7 +185,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// forbidden returns why s must not import our package to, or "".
+// forbidden returns why s must not import our package to, or "" if it may.
 func forbidden(s *source, to string) string {
 	switch {
 	case under(s.dir, "srd") && under(to, "overlay"):
@@ -220,11 +220,11 @@ func forbidden(s *source, to string) string {
 	return ""
 }
 
-// layers are the simulator's packages, each of which imports none after it.
+// layers are the simulator's packages; each imports only earlier ones.
 var layers = []string{"sim/net", "sim/host", "sim/foe", "sim/swarm"}
 
-// below returns the simulator's packages that one of them may import, its tests too: those before it. A test
-// of its own package from outside imports itself.
+// below returns the simulator's packages that a package and its tests may import: the
+// earlier ones and itself. An external test imports its own package.
 func below(dir string) []string { return layers[:slices.Index(layers, dir)+1] }
 
 func TestSimulatorHasNoArrowUp(t *testing.T) {
@@ -259,8 +259,8 @@ func TestSimulatorHasNoArrowUp(t *testing.T) {
 	}
 }
 
-// Records, policy, files and their agent need the standard library alone: only a store brings
-// other modules along. So do the three leaves that they share with the daemon.
+// Records, policy, files and their agent need only the standard library. So do the three
+// leaves that they share with the daemon. Only a store needs other modules.
 func TestFleetNeedsTheStandardLibraryAlone(t *testing.T) {
 	for _, s := range tree(t) {
 		if s.test || s.dir != "fleet" && !under(s.dir, "fleet/agent", "fleet/dropdir", "internal/bounded", "internal/keytext", "internal/peerid") {
@@ -274,8 +274,8 @@ func TestFleetNeedsTheStandardLibraryAlone(t *testing.T) {
 	}
 }
 
-// What draws on terminals is in the command alone, so that a daemon in another program does
-// not bring it along.
+// Only the command draws on terminals, so that a program with a daemon inside does not
+// need the drawing modules.
 func TestOnlyTheCommandDraws(t *testing.T) {
 	for _, s := range tree(t) {
 		for _, p := range s.imports() {
@@ -286,7 +286,7 @@ func TestOnlyTheCommandDraws(t *testing.T) {
 	}
 }
 
-// mostLines is where a file has become two nouns.
+// mostLines is the length above which a file holds two nouns.
 const mostLines = 600
 
 func TestFilesAreShort(t *testing.T) {
@@ -297,7 +297,7 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// vague names say that somebody did not know where a thing belongs.
+// vague names show that the author did not know where a thing belongs.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "manager", "base", "shared"}
 
 func TestPackagesHaveNames(t *testing.T) {
@@ -312,7 +312,7 @@ func TestPackagesHaveNames(t *testing.T) {
 	}
 }
 
-// What is left to do stands in the issues, not in the code.
+// Work that is left to do belongs in the issues, not in the code.
 func TestNothingIsLeftToDo(t *testing.T) {
 	marks := []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"}
 	for _, s := range tree(t) {
@@ -326,7 +326,7 @@ func TestNothingIsLeftToDo(t *testing.T) {
 	}
 }
 
-// Only commands end the process, so that what others set up is taken down again.
+// Only commands end the process, so that other code can clean up.
 func TestOnlyCommandsExit(t *testing.T) {
 	for _, s := range tree(t) {
 		if s.test || s.ast.Name.Name == "main" || under(s.dir, "e2e") {
@@ -343,7 +343,7 @@ func TestOnlyCommandsExit(t *testing.T) {
 	}
 }
 
-// makeVariable returns what the Makefile gives a variable.
+// makeVariable returns the value of a variable in the Makefile.
 func makeVariable(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("Makefile")
@@ -357,7 +357,7 @@ func makeVariable(t *testing.T, name string) string {
 	return strings.ReplaceAll(string(m[1]), "$$", "$")
 }
 
-// among reports whether a folder is in a list of the Makefile, such as "./srd ./overlay/...".
+// among reports whether a folder is in a list of the Makefile like "./srd ./overlay/...".
 func among(dir, list string) bool {
 	return slices.ContainsFunc(strings.Fields(list), func(p string) bool {
 		p = strings.TrimPrefix(p, "./")
@@ -366,9 +366,9 @@ func among(dir, list string) bool {
 	})
 }
 
-// What is tested without the race detector does not share anything between goroutines, and
-// starts none in its tests; tests of the same seed twice at once are fine. Others' threads run
-// pure packages (SOLO), and none runs the rest (SINGLE).
+// Packages tested without the race detector share nothing between goroutines, and their
+// tests start none. Two tests may run the same seed at once. Other packages' threads run
+// the pure packages (SOLO); no threads run the rest (SINGLE).
 func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
 	solo, single := makeVariable(t, "SOLO"), makeVariable(t, "SINGLE")
 	seen := 0
@@ -397,8 +397,8 @@ func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
 	}
 }
 
-// An end-to-end test names its part by its first statement, or is alone: where e2e/parts_test.go
-// would not see the mark, nobody runs the test.
+// An end-to-end test marks its part in its first statement, or is alone.
+// e2e/parts_test.go sees no other marks.
 func TestPartsOfEndToEndTests(t *testing.T) {
 	seen := map[string]int{}
 	for _, s := range tree(t) {
@@ -427,7 +427,8 @@ func TestPartsOfEndToEndTests(t *testing.T) {
 	}
 }
 
-// markOf returns what a statement calls, if that is side, long or t.Parallel.
+// markOf returns the function that a statement calls, if that is side, long or
+// t.Parallel.
 func markOf(stmt ast.Stmt) string {
 	x, ok := stmt.(*ast.ExprStmt)
 	if !ok {
