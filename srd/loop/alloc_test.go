@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// frugal is an app that takes no memory: it sends one payload over and over and
-// counts what comes.
+// frugal is an app that allocates nothing: it sends one payload over and over and counts
+// arrivals.
 type frugal struct {
 	srd.OneFlow
 	data []byte
@@ -41,8 +41,8 @@ func (a *frugal) Deadline() mono.Time { return mono.Never }
 func (a *frugal) Advance(mono.Time)   {}
 func (a *frugal) Flush() bool         { return false }
 
-// carry sends n messages from one frugal app to another and returns how much was
-// allocated meanwhile in the whole process.
+// carry sends n messages from one frugal app to another and returns the allocations of
+// the whole process meanwhile.
 func carry(t testing.TB, from, to *host, n int) (allocations uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -65,16 +65,16 @@ func carry(t testing.TB, from, to *host, n int) (allocations uint64) {
 	return after.Mallocs - before.Mallocs
 }
 
-// mostAllocations bounds what is allocated in a run of messages: tables that grow,
-// what the collector took from the pool of trains, the test's own. One allocation
-// a train would be twenty times as much.
+// mostAllocations bounds the allocations of a run: growing tables, trains that the
+// collector took from the pool, and the test's own. One allocation for each train would
+// be twenty times as many.
 const mostAllocations = 1.0 / 1000
 
-// Once under way, nothing is allocated for a message, a packet, an
-// acknowledgement, a train or a timer, from one driver to the other. The race
-// detector makes sync.Pool forget at random, so this is not built under it.
+// In a long run no message, packet, acknowledgement, train or timer allocates, from one
+// driver to the other. The race detector makes sync.Pool forget at random, so this file
+// is not built with it.
 func TestDriverDoesNotAllocate(t *testing.T) {
-	const run = 300_000 // so that tables that still grow weigh little
+	const run = 300_000 // so many that growing tables weigh little
 	x, y := newHosts(t, 1)
 	for _, h := range []*host{x, y} {
 		h.peer.Lock()

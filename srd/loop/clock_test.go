@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A machine that was suspended for longer than keys live makes new ones before it seals
-// anything, and everything arrives. To the other end as much time has passed.
+// After a suspension longer than keys live, a machine makes new keys before it seals a
+// packet, and all messages arrive. For the other end the same time has passed.
 func TestSuspension(t *testing.T) {
 	const asleep = time.Hour
 	a, b := newHosts(t, 1)
@@ -22,7 +22,7 @@ func TestSuspension(t *testing.T) {
 		h.peer.Do(func(now mono.Time, c *srd.Conn) { before[i] = now })
 		h.asleep.Store(int64(asleep))
 	}
-	time.Sleep(2 * clockEvery) // no suspension is shorter than it takes to resume
+	time.Sleep(2 * clockEvery) // a suspension is at least as long as resuming takes
 	for _, h := range []*host{a, b} {
 		h.rouse()
 		for limit := time.Now().Add(patience); h.loop.Now() < mono.Time(asleep) && time.Now().Before(limit); {
@@ -43,7 +43,7 @@ func TestSuspension(t *testing.T) {
 	}
 }
 
-// rouse wakes the worker of the first socket by what it takes for a train of nonsense.
+// rouse wakes the worker of the first socket with a train of invalid packets.
 func (h *host) rouse() {
 	h.Helper()
 	fd := h.bank.Socket(0).FDs()[0]
@@ -53,7 +53,8 @@ func (h *host) rouse() {
 	}
 }
 
-// However the two clocks are read, time neither goes back nor ahead of what passed.
+// For any readings of the two clocks, time neither goes back nor runs ahead of the time
+// that passed.
 func TestClockIsNeverAhead(t *testing.T) {
 	var c clock
 	off := time.Duration(0)

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// play plays so many rounds, each of so many bytes, and returns after how many of
-// the last hundred it is waited.
+// play plays n rounds of equal bytes. It returns how many of the last hundred ended with
+// a wait.
 func (c *coalescer) play(n, bytes int, apart time.Duration) (waits int) {
 	now := mono.Time(time.Second)
 	for i := range n {
@@ -41,7 +41,7 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
-// Answers that are read from the device in between make no train short.
+// Reading answers from the device in between makes no train short.
 func TestCoalescingCountsWhatIsReceived(t *testing.T) {
 	c, now := new(coalescer), mono.Time(time.Second)
 	for i := range 3000 {
@@ -55,7 +55,7 @@ func TestCoalescingCountsWhatIsReceived(t *testing.T) {
 	}
 }
 
-// A load that ends is noticed: what comes first after a rest is served at once.
+// The end of a load is noticed: the first packet after a rest is served at once.
 func TestCoalescingEnds(t *testing.T) {
 	c := new(coalescer)
 	if c.play(1000, 1500, 30*time.Microsecond) == 0 {
@@ -67,7 +67,7 @@ func TestCoalescingEnds(t *testing.T) {
 	}
 }
 
-// Who has not emptied a socket does not wait for more to come.
+// A worker that has not emptied a socket does not wait for more packets.
 func TestCoalescingWaitsForNothingThatIsThere(t *testing.T) {
 	c, now := new(coalescer), mono.Time(time.Second)
 	for i := range 3000 {

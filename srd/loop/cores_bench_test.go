@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What one peer's lock costs with as many threads at each end as -cpu says:
+// The cost of one peer's lock, with as many threads at each end as -cpu says:
 //
 //	go test ./srd/loop -run '^$' -bench Cores -cpu 1,2,4,8
 //
-// Both ends are in this process, and beyond the processors that there are, threads take
-// turns. The busier end is that which receives. For each of its trains: how often its lock
-// was taken and waited for, microseconds of work inside of it, of waiting for it, and of
-// processor time of the whole process outside of the two ends' locks.
+// Both ends are in this process. Threads beyond the number of processors take turns. The
+// receiving end is the busier one. For each of its trains the benchmark reports how often
+// its lock was taken and waited for. It also reports microseconds of work inside the
+// lock, of waiting for it, and of the process's work outside both ends' locks.
 func BenchmarkCores(b *testing.B) {
 	const size, warm = 1300, 50_000
 	x, y := newHosts(b, runtime.GOMAXPROCS(0))
@@ -55,7 +55,7 @@ func BenchmarkCores(b *testing.B) {
 	}
 }
 
-// since returns what was carried after old.
+// since returns the counts since old.
 func (c Carried) since(old *Carried) Carried {
 	c.In, c.Out = c.In-old.In, c.Out-old.Out
 	g, o := &c.Lock, &old.Lock
@@ -64,7 +64,7 @@ func (c Carried) since(old *Carried) Carried {
 	return c
 }
 
-// processTime is the processor time that this process has had.
+// processTime returns the processor time of this process.
 func processTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

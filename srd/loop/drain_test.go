@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// In a round a socket gives one train, however long, or so many packets that came one
-// by one, as from networks that merge nothing: one only would be a round for each.
+// In a round a socket gives one train of any length, or a bounded number of single
+// packets, as from networks that merge none. With one packet each would cost a round.
 func TestDrain(t *testing.T) {
 	const size = 100
 	var from, bank *udp.Bank
@@ -34,7 +34,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	// The kernel would refuse what is of no session.
+	// The kernel would refuse packets of no session.
 	if err := unix.SetsockoptInt(bank.Socket(0).FDs()[0], unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestDrain(t *testing.T) {
 		send(20)
 	}
 	send(1)
-	// A datagram of nothing is no packet.
+	// An empty datagram is no packet.
 	if err := unix.Sendto(from.Socket(0).FDs()[0], nil, 0, &unix.SockaddrInet4{Port: int(to.Remote.Port()), Addr: to.Remote.Addr().As4()}); err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// A flood at one socket is thinned out there alone. When it is over, all comes through
-// again, after a while.
+// Only the flooded socket thins out its packets. Some time after the flood all packets
+// pass again.
 func TestFloodIsThinnedOut(t *testing.T) {
 	var bank *udp.Bank
 	netspace.New(t).Must(t, func() (err error) { bank, err = udp.Open(udp.Config{Ports: 2}); return err })
@@ -80,8 +80,8 @@ func TestFloodIsThinnedOut(t *testing.T) {
 	}
 }
 
-// Strangers' packets are let gather in a flood alone, where no peer has had anything to
-// do for a while.
+// Only in a flood, and only if no peer had work for a while, do strangers' packets
+// gather.
 func TestPauseInFlood(t *testing.T) {
 	const now = mono.Time(time.Second)
 	for _, k := range []struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// One at a time is inside, whoever comes in which way, and each entry is counted once.
+// One thread at a time is inside, by Lock or TryLock, and each entry is counted once.
 func TestGateLetsOneIn(t *testing.T) {
 	const threads, each = 4, 5000
 	var g gate
@@ -42,10 +42,10 @@ func TestGateLetsOneIn(t *testing.T) {
 	}
 }
 
-// Who finds it taken waits, and that is counted and timed; who only tries does not wait.
+// Lock on a taken gate waits, and the wait is counted and timed. TryLock does not wait.
 func TestGateCountsWaits(t *testing.T) {
 	const hold = 20 * time.Millisecond
-	runtime.LockOSThread() // whose processor time is looked at
+	runtime.LockOSThread() // threadTime measures this thread
 	defer runtime.UnlockOSThread()
 	var g gate
 	g.Lock()
@@ -75,7 +75,7 @@ func TestGateCountsWaits(t *testing.T) {
 	}
 }
 
-// What the clocks of two threads say of one hold is not believed.
+// A hold that began on one thread and ended on another is not sampled.
 func TestGateOnAnotherThread(t *testing.T) {
 	for _, c := range []struct {
 		held, worked time.Duration
@@ -89,7 +89,7 @@ func TestGateOnAnotherThread(t *testing.T) {
 	}
 }
 
-// Samples tell of every place that takes the gate, however many take turns.
+// Samples cover every place that takes the gate, for any number of places in turn.
 func TestGateSamplesEveryPlace(t *testing.T) {
 	for places := 1; places < gateSample; places++ {
 		var g gate
@@ -122,8 +122,8 @@ func TestNoHoldsAreNoTime(t *testing.T) {
 	}
 }
 
-// What a peer has carried is counted at both ends, with the lock taken for each train and
-// not for each packet.
+// Both ends count the trains of a peer, and take the lock for each train and not for each
+// packet.
 func TestCarried(t *testing.T) {
 	const n = 40_000 // one lock in gateSample is timed: some are, however few trains that takes
 	a, b := newHosts(t, 1)

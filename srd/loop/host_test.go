@@ -36,24 +36,24 @@ type host struct {
 	app  *app
 	id   *handshake.Identity
 
-	inside  atomic.Bool  // what arrives came to an address of the application's own
-	resumed atomic.Int64 // when the process went on after a stop
+	inside  atomic.Bool  // datagrams came to an inner address of the application
+	resumed atomic.Int64 // when the process resumed after a stop
 	stopped atomic.Pointer[stop]
-	asleep  atomic.Int64 // how long the machine was suspended, nanoseconds
+	asleep  atomic.Int64 // suspended time of the machine, nanoseconds
 }
 
-// app sends numbered messages and hands on those that come. Its fields are the
-// connection's, under its lock, but got.
+// app sends numbered messages and hands on received ones. Its fields are under the
+// connection's lock, except got.
 type app struct {
 	srd.OneFlow
 	next, last uint32 // to send: next up to last, exclusive
 	size       int    // of the messages sent
 	fresh      []uint32
 	restarts   int
-	stale      []uint32      // of fresh, what the driver says waited
-	changed    chan struct{} // something may be different
+	stale      []uint32      // messages of fresh that the driver marked as stale
+	changed    chan struct{} // signals a possible change
 	peer       *Peer
-	got        []uint32 // Flush's own, until it stops
+	got        []uint32 // belongs to Flush until it stops
 }
 
 func (a *app) Pull(now mono.Time, max int) (srd.Message, bool) {
@@ -102,8 +102,8 @@ func (a *app) Flush() bool {
 	return any
 }
 
-// newHosts returns two hosts, each with sockets on the loopback device of one
-// namespace, whose loops run until the test ends. Nothing is left of them then.
+// newHosts returns two hosts in one namespace, with sockets on its loopback device. Their
+// loops run until the test ends and leave nothing behind.
 func newHosts(t testing.TB, workers int) (a, b *host) {
 	t.Helper()
 	before := descriptors(t)
@@ -192,7 +192,7 @@ func (h *host) accept(other *host, app App) *Peer {
 	}), app)
 }
 
-// send has the app send n more messages.
+// send makes the app send n more messages.
 func (h *host) send(n uint32) {
 	h.peer.Do(func(now mono.Time, c *srd.Conn) {
 		h.app.last += n
@@ -219,27 +219,27 @@ func (h *host) await(what string, f func(now mono.Time, c *srd.Conn) bool) {
 	}
 }
 
-// stop is a stop of a process: its worker does not go on from when it is about to read.
+// stop stops a process: its worker halts just before it reads.
 type stop struct {
 	once          sync.Once
 	reached, over chan struct{}
 }
 
-// stop stops the process with the next packet that comes.
+// stop stops the process at the next packet.
 func (h *host) stop() *stop {
 	s := &stop{reached: make(chan struct{}), over: make(chan struct{})}
 	h.stopped.Store(s)
 	return s
 }
 
-// resume has it go on.
+// resume lets the process continue.
 func (h *host) resume(s *stop) {
 	h.resumed.Add(7)
 	h.stopped.Store(nil)
 	close(s.over)
 }
 
-// awaitSent waits until n messages are on their way: in trains that sockets were given.
+// awaitSent waits until n messages are in trains that the sockets got.
 func (h *host) awaitSent(n uint64) {
 	h.Helper()
 	h.await("messages to be sent", func(_ mono.Time, c *srd.Conn) bool {
@@ -276,7 +276,7 @@ func (h *host) awaitAll(n uint32) {
 	}
 }
 
-// descriptors returns how many files this process has open.
+// descriptors returns the number of open files of this process.
 func descriptors(t testing.TB) int {
 	t.Helper()
 	v, err := os.ReadDir("/proc/self/fd")

@@ -33,8 +33,8 @@ func wantOrder(t *testing.T, l *lane, sent []uint64, n int) {
 	}
 }
 
-// Trains that are sealed too early wait for those before them, and are sent by
-// whoever has the first.
+// Trains that are sealed too early wait for earlier trains. The thread with the first
+// train sends them all.
 func TestLaneKeepsOrder(t *testing.T) {
 	l, sent := recorded()
 	for _, n := range []uint64{2, 1, 3} {
@@ -47,8 +47,8 @@ func TestLaneKeepsOrder(t *testing.T) {
 	wantOrder(t, l, *sent, 4)
 }
 
-// Threads that come in any order get all trains out in the order of the numbers, and
-// no more than the limit ever wait.
+// Threads in any order send all trains in the order of the numbers, and at most laneLimit
+// trains ever wait.
 func TestLaneUnderThreads(t *testing.T) {
 	const threads, each = 8, 2000
 	l, sent := recorded()

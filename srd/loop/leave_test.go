@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Who leaves tells its peer and sends nothing more, but can still open what is on its way.
+// After Leave a peer is told and gets nothing more, but its packets on the way still
+// open.
 func TestLeaveKeepsTheKeysUntilRemove(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(1)

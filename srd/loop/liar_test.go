@@ -13,17 +13,16 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// liar is a peer that has a session like any other, and then sends what it likes under
-// its keys.
+// liar is a peer with an ordinary session, which then sends any packets under its keys.
 type liar struct {
 	sender *udp.Sender
-	train  *srd.Train // of its connection: it has the keys, and the receiver index is in it
+	train  *srd.Train // of its connection: it holds the keys and the receiver index
 	index  [4]byte
 	pn     uint64
 	number uint32
 }
 
-// newLiar makes one out of a host whose connection has a session.
+// newLiar makes a liar from a host with a session.
 func newLiar(h *host) *liar {
 	l := &liar{sender: udp.NewSender(h.bank, new(udp.SendStats)), train: srd.NewTrain()}
 	h.await("a packet of data", func(now mono.Time, c *srd.Conn) bool {
@@ -38,7 +37,7 @@ func newLiar(h *host) *liar {
 	return l
 }
 
-// liarSlot is none that its connection uses.
+// liarSlot is a slot that the connection does not use.
 const liarSlot = 200
 
 // send seals frames as the next packet, and sends it.
@@ -65,7 +64,7 @@ func (l *liar) messages(n int) (b []byte) {
 	return b
 }
 
-// costly is an app whose packets take long.
+// costly is an app that needs long for a packet.
 type costly struct {
 	app
 	each  time.Duration
@@ -81,8 +80,8 @@ func (a *costly) Advance(mono.Time) {
 	}
 }
 
-// A peer whose packets take longer than they are apart does not keep another's from being
-// served, though both send to one socket.
+// A peer whose packets take longer than their spacing does not keep another peer waiting,
+// though both send to one socket.
 func TestPeersAreServedInTurns(t *testing.T) {
 	a, b, c := &host{TB: t}, &host{TB: t}, &host{TB: t}
 	netspace.New(t).Must(t, func() (err error) {
@@ -109,7 +108,7 @@ func TestPeersAreServedInTurns(t *testing.T) {
 	go func() {
 		defer close(over)
 		for flood.Err() == nil {
-			// Eight times what the worker can take.
+			// Eight times the worker's capacity.
 			for range 4 {
 				l.send(l.messages(1))
 			}

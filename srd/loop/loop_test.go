@@ -31,7 +31,7 @@ func TestMessagesBothWays(t *testing.T) {
 	}
 }
 
-// dropped sums up all that the driver and the endpoint drop.
+// dropped adds up all drops of the driver and the endpoint.
 func (h *host) dropped() (n uint64) {
 	d := &h.loop.Drops
 	n = d.UnknownIndex.Load() + d.Forged.Load() + d.Closed.Load() + d.UnknownType.Load() + h.bank.Refused() + h.loop.Recvs.Truncated.Load()
@@ -43,7 +43,7 @@ func (h *host) dropped() (n uint64) {
 	return n + h.peer.Conn().Stats().Drops[srd.DropSlot]
 }
 
-// Both ends begin at once, and each is kicked from several goroutines.
+// Both ends begin at once, and several goroutines kick each.
 func TestManySenders(t *testing.T) {
 	a, b := newHosts(t, 2)
 	var wg sync.WaitGroup
@@ -74,14 +74,14 @@ func TestRemoveTellsThePeer(t *testing.T) {
 	if a.peer.place >= 0 {
 		t.Error("its timer is still set")
 	}
-	// The next connection is another incarnation: messages come again.
+	// The next connection is another incarnation, so messages come again.
 	a.app = &app{size: 1000, changed: make(chan struct{}, 1)}
 	a.connectTo(b)
 	a.send(2)
 	b.await("messages of the next", func(mono.Time, *srd.Conn) bool { return len(b.app.got) == 3 && b.app.restarts > 0 })
 }
 
-// A connection is taken away while everybody uses it.
+// A connection is removed while others use it.
 func TestRemoveUnderLoad(t *testing.T) {
 	a, b := newHosts(t, 2)
 	a.send(1000)
@@ -104,7 +104,7 @@ func TestRemoveUnderLoad(t *testing.T) {
 	}
 }
 
-// Whatever is thrown at a port is counted, and what is under way goes on.
+// Garbage at a port is counted, and the session goes on.
 func TestGarbage(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(1)
@@ -113,7 +113,7 @@ func TestGarbage(t *testing.T) {
 	before := b.dropped()
 	sent := throw(t, a, b)
 	a.send(999)
-	b.awaitAll(1000) // they came through the same socket: the flood before them has been taken
+	b.awaitAll(1000) // they came through the same socket, so the flood before them is read
 	b.loop.table.mu.RLock()
 	n := len(b.loop.table.index)
 	b.loop.table.mu.RUnlock()
@@ -125,8 +125,8 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// throw sends b datagrams of all kinds that are none of the protocol's, from a's
-// first socket, so that they share a tuple. It returns how many.
+// throw sends datagrams of all invalid kinds to b from a's first socket, so that they
+// share a tuple. It returns their number.
 func throw(t *testing.T, a, b *host) (sent uint64) {
 	r := rand.New(rand.NewPCG(1, 1))
 	local := netip.MustParseAddr("127.0.0.1")
@@ -163,7 +163,7 @@ func throw(t *testing.T, a, b *host) (sent uint64) {
 	return sent
 }
 
-// index returns the receiver index of the session that there is.
+// index returns the receiver index of the current session.
 func (h *host) index() uint32 {
 	h.loop.table.mu.RLock()
 	defer h.loop.table.mu.RUnlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Only a number beyond all of its slot is new without a look.
+// Only a number above all of its slot is new without a look.
 func TestNewest(t *testing.T) {
 	var v newest
 	if v.beyond(3, 100) {

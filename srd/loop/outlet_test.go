@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// All that anybody has put there is handed on when the last of them is done, by one at a
-// time and in order, although somebody looks at the counts all the time.
+// When the last goroutine is done, all data has been handed on, by one goroutine at a
+// time and in order. Another goroutine reads the counts all the time.
 func TestOutletLeavesNothing(t *testing.T) {
 	const threads, each = 4, 2000
 	var o Outlet
@@ -70,7 +70,7 @@ func TestOutletTellsWhetherAnythingWasDone(t *testing.T) {
 	}
 }
 
-// enter starts a Run whose f waits until it is let go, and returns once it is in it.
+// enter starts a Run with an f that waits for its release, and returns once f runs.
 func enter(o *Outlet) (let chan<- bool, over <-chan int) {
 	in, out, done := make(chan bool, roundsMost+1), make(chan bool), make(chan int, 1)
 	go func() {
@@ -86,7 +86,7 @@ func enter(o *Outlet) (let chan<- bool, over <-chan int) {
 	return out, done
 }
 
-// Who finds somebody at it leaves, unless so much waits that it is full.
+// A goroutine that finds another at work leaves, unless full is true.
 func TestOutletThatIsFullMakesWait(t *testing.T) {
 	var o Outlet
 	let, over := enter(&o)
@@ -109,12 +109,12 @@ func TestOutletThatIsFullMakesWait(t *testing.T) {
 	<-over
 }
 
-// Nobody goes round for others for ever.
+// No goroutine serves others for ever.
 func TestOutletRelievesWhoIsAtIt(t *testing.T) {
 	var o Outlet
 	let, over := enter(&o)
 	for n := int32(1); n < roundsMost; n++ {
-		o.Run(false, nil) // has the other go round once more
+		o.Run(false, nil) // asks the other for one more round
 		let <- true
 		for o.rounds.Load() == n {
 			time.Sleep(time.Millisecond)

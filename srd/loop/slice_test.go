@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// All threads get short turns, those that are made later too.
+// All threads get short slices, later ones too.
 func TestShortSlices(t *testing.T) {
-	const other = 3_000_000 // what most have without asking
+	const other = 3_000_000 // default of most kernels
 	shortSlices(slice)
 	defer shortSlices(other)
 	a, err := unix.SchedGetAttr(0, 0)
@@ -22,7 +22,7 @@ func TestShortSlices(t *testing.T) {
 		t.Fatalf("this thread has turns of %d ns, want %d", want, slice)
 	}
 	done := make(chan uint64)
-	// Only a thread of its own is surely a new one, or one that was there before.
+	// A goroutine may run on a new thread or on an old one.
 	for range 8 {
 		go func() {
 			a, err := unix.SchedGetAttr(0, 0)

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A stamp is as old as the wall clock says, unless somebody set that clock.
+// A stamp's age comes from the wall clock, unless somebody set that clock.
 func TestStampsAcrossSteps(t *testing.T) {
 	const hour = int64(time.Hour)
 	var c wallClock
@@ -42,7 +42,7 @@ func TestStampsAcrossSteps(t *testing.T) {
 	refused("one that waited too long", stepDoubt+1, time.Millisecond, 0)
 }
 
-// Who loses its processor between the readings of two clocks has not set one of them.
+// Losing the processor between the readings of two clocks is no step.
 func TestStampsOfTornReadings(t *testing.T) {
 	var c wallClock
 	since := time.Hour
@@ -81,7 +81,7 @@ func TestArrivalIsNotAhead(t *testing.T) {
 	}
 }
 
-// What waits for a worker is measured, and a loop is as late as its latest worker.
+// Waiting for a worker is measured, and a loop is as late as its latest worker.
 func TestHostDelayIsMeasured(t *testing.T) {
 	a, b := newHosts(t, 1)
 	if d := a.loop.HostDelay(); d != mono.Granularity {

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// What waits in sockets while the process does not run is delivered as stale, all of it,
-// and nothing that comes later.
+// All messages that waited in sockets during a stop are delivered as stale, and no later
+// ones.
 func TestStaleAfterAStop(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(10)
@@ -31,15 +31,16 @@ func TestStaleAfterAStop(t *testing.T) {
 	b.awaitAll(120)
 	b.peer.Lock()
 	defer b.peer.Unlock()
-	// Message 10 wakes the worker, and may find it about to read: then it comes before the stop.
+	// Message 10 wakes the worker. If the worker was about to read, the message comes
+	// before the stop.
 	stale := slices.DeleteFunc(slices.Sorted(slices.Values(b.app.stale)), func(n uint32) bool { return n == 10 })
 	if !slices.Equal(stale, []uint32{11, 12, 13, 14, 15, 16, 17, 18, 19}) {
 		t.Errorf("stale: %v, want 11 to 19", stale)
 	}
 }
 
-// What was built before the process was stopped is not sent after it, and counted; what
-// waited to be sent for a busy machine's processor is.
+// Trains built before a stop are dropped after it, and counted. Trains that waited for a
+// busy machine's processor are sent.
 func TestTrainsFromBeforeAStop(t *testing.T) {
 	a, _ := newHosts(t, 1)
 	out := a.peer.sendBy(udp.NewSender(a.loop.bank, &a.loop.Sends))
@@ -58,7 +59,7 @@ func TestTrainsFromBeforeAStop(t *testing.T) {
 	try(trainAge+time.Second, 1)
 }
 
-// What was read from a socket before a stop, and is handled after it, is stale as well.
+// Packets read before a stop and handled after it are stale too.
 func TestReadBeforeAStop(t *testing.T) {
 	a, b := newHosts(t, 1)
 	a.send(1)
@@ -73,7 +74,7 @@ func TestReadBeforeAStop(t *testing.T) {
 	}
 }
 
-// What comes to an address of the application's own is dropped, and counted.
+// Packets to an inner address of the application are dropped and counted.
 func TestNothingComesThroughItself(t *testing.T) {
 	a, b := newHosts(t, 1)
 	b.inside.Store(true)

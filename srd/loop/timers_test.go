@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The heap against a table of deadlines that is searched from end to end; and
-// the worker's timer never comes later than the earliest deadline.
+// The heap against a table of deadlines with linear search. The worker's timer never
+// fires later than the earliest deadline.
 func TestTimersAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := mono.Never // what the worker's timer is set to
@@ -42,7 +42,7 @@ func TestTimersAgainstTwin(t *testing.T) {
 	})
 }
 
-// expire takes out what is due.
+// expire takes out the due peers.
 func expire(t *rapid.T, h *timers, want map[*Peer]mono.Time, now mono.Time) {
 	last := mono.Time(-1 << 62)
 	for p := h.due(now); p != nil; p = h.due(now) {
@@ -76,7 +76,7 @@ func check(t *rapid.T, h *timers, want map[*Peer]mono.Time, set mono.Time) {
 	}
 }
 
-// Whoever still uses a peer when the loop has ended does not touch the timer.
+// After the loop has ended, callers that still use a peer do not touch the timer.
 func TestTimersStop(t *testing.T) {
 	h := timers{armed: mono.Never, arm: func(mono.Time) { t.Error("the timer was set") }}
 	h.stop()

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Who may wait for an answer has one train in front, for a while; nobody then waits
-// when there was no urgent packet.
+// A packet that may wait for an answer has at most one train in front, for a while.
+// Without urgent packets none waits.
 func TestTrainsPerRound(t *testing.T) {
 	l := &Loop{clock: clock{start: time.Now()}}
 	w := &worker{loop: l, bit: 1, sockets: 32}

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bell is a descriptor that a waiter waits for.
+// bell is a descriptor for a waiter.
 type bell struct {
 	testing.TB
 	fd     int
@@ -34,7 +34,7 @@ func newBell(t *testing.T) *bell {
 	return bellOf(t, fd, 1)
 }
 
-// bellOf makes one of a descriptor, and closes that at the end; of so many waiters.
+// bellOf returns a bell with a waiter, one of of, and closes the descriptor at the end.
 func bellOf(t *testing.T, fd, of int) *bell {
 	w, err := newWaiter(of)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *bell) quiet() {
 	}
 }
 
-// wait returns what the waiter does; signals do not count.
+// wait returns the result of the waiter; signals do not count.
 func (b *bell) wait(sleep bool) int {
 	for {
 		n, err := b.waiter.wait(b.events, sleep)
@@ -79,8 +79,7 @@ func (b *bell) wait(sleep bool) int {
 	}
 }
 
-// watched reports whether gate holds anything that is ready, which would wake Go's
-// poller.
+// watched reports whether gate has a ready event, which would wake Go's poller.
 func (b *bell) watched() bool {
 	p := []unix.PollFd{{Fd: int32(b.waiter.gated), Events: unix.POLLIN}}
 	n, err := unix.Poll(p, 0)
@@ -90,8 +89,8 @@ func (b *bell) watched() bool {
 	return n != 0
 }
 
-// A waiter tells what is ready, at once, after a moment, and when it rests; the
-// latter again and again. Go's poller has nothing to look at but while it rests.
+// A waiter returns ready events at once, after a moment, and from a rest, again and
+// again. Go's poller sees events only during a rest.
 func TestWaiter(t *testing.T) {
 	b := newBell(t)
 	if n := b.wait(false); n != 0 {
@@ -119,8 +118,8 @@ func TestWaiter(t *testing.T) {
 	}
 }
 
-// tick returns a timer that rings after, and then again and again. A timer of Go's would
-// wake Go's monitor, which these tests are about.
+// tick returns a timer that rings after, and then again and again. Go's own timers would
+// wake Go's monitor, the subject of these tests.
 func tick(t *testing.T, after, again time.Duration) int {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -133,14 +132,14 @@ func tick(t *testing.T, after, again time.Duration) int {
 	return fd
 }
 
-// hush takes the ringing off a timer; Go's scheduler is not told.
+// hush stops a ringing timer, unknown to Go's scheduler.
 func hush(fd int) {
 	var n [8]byte
 	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&n)), 8)
 }
 
-// busy lets b, which has a timer, rest once, since Go's monitor sleeps after that, and
-// then wait again and again for short until done.
+// busy lets b, which has a timer, rest once, because Go's monitor sleeps after that. Then
+// b makes short waits until done.
 func (b *bell) busy(done *atomic.Bool) {
 	for start := time.Now(); !done.Load(); {
 		if time.Since(start) > patience {
@@ -151,8 +150,8 @@ func (b *bell) busy(done *atomic.Bool) {
 	}
 }
 
-// A goroutine that waits for Go's poller is served beside a waiter that never rests: where
-// there is one processor, or one for each waiter, and where there is one more.
+// A goroutine in Go's poller is served beside a waiter that never rests. It is served
+// with one processor, with one for each waiter, and with one more.
 func TestWaiterLeavesTime(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
@@ -190,8 +189,8 @@ func TestWaiterLeavesTime(t *testing.T) {
 	}
 }
 
-// A waiter that rests is woken beside another that never does: the thread that sits in
-// Go's poller goes with whoever is woken first.
+// A resting waiter is woken beside another that never rests. The first to wake takes the
+// thread from Go's poller.
 func TestWaitersWakeBesideEachOther(t *testing.T) {
 	for _, procs := range []int{2, 3, 4} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
@@ -213,7 +212,7 @@ func TestWaitersWakeBesideEachOther(t *testing.T) {
 	}
 }
 
-// A waiter that is woken costs no memory, from a moment's sleep or from a rest.
+// Waking a waiter allocates nothing, after a short sleep or a rest.
 func TestWaiterAllocatesNothing(t *testing.T) {
 	b := bellOf(t, tick(t, 3*restAfter, 3*restAfter), 1)
 	rests := func(n int) uint64 {
@@ -228,7 +227,7 @@ func TestWaiterAllocatesNothing(t *testing.T) {
 		return after.Mallocs - before.Mallocs
 	}
 	rests(1)
-	// What else runs may allocate now and then, but not each time.
+	// Other code may allocate now and then, but not each time.
 	if n := rests(10); n >= 10 {
 		t.Errorf("%d allocations in 10 rests", n)
 	}
@@ -256,16 +255,16 @@ func switches(t *testing.T) (n int) {
 	return n
 }
 
-// Who is woken every few milliseconds, and looks at the clocks each time, wakes no other
-// thread for it: neither Go's monitor, which would look around for long, nor another one that
-// sits in Go's poller.
+// A waiter that wakes every few milliseconds, and reads the clocks each time, wakes no
+// other thread. Go's monitor, which would poll for long, does not wake. Nor does a thread
+// in Go's poller.
 func TestWakeUpsWakeNobodyElse(t *testing.T) {
 	const (
 		wakes = 100
 		alone = "SRDTUN_TEST_ALONE"
 	)
-	// What is counted is of the whole process, and other tests leave timers that run. With
-	// a single place to run at, all sleeps are told, and wake the monitor.
+	// The counts are for the whole process, and other tests leave running timers. With
+	// GOMAXPROCS 1 the scheduler learns of all sleeps, and they wake the monitor.
 	if os.Getenv(alone) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), alone+"=1", "GOMAXPROCS=2")
@@ -289,7 +288,7 @@ func TestWakeUpsWakeNobodyElse(t *testing.T) {
 	served(1) // rests, so that the monitor sleeps
 	before := switches(t)
 	served(wakes)
-	// One for each wake-up, and those of the monitor while a test begins.
+	// One for each wake-up, plus the monitor's at the start of a test.
 	if n := switches(t) - before; n > 4*wakes {
 		t.Errorf("%d times a thread waited in %d wake-ups, want less than %d", n, wakes, 4*wakes)
 	} else {
